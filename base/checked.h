@@ -1,0 +1,28 @@
+/*
+ * checked: arithmetic on sizes that says when it does not fit.
+ */
+#ifndef TJ_BASE_CHECKED_H
+#define TJ_BASE_CHECKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** *product = a * b; false if it does not fit. */
+static inline bool tj_mul(int64_t a, int64_t b, int64_t *product)
+{
+    return !__builtin_mul_overflow(a, b, product);
+}
+
+/** *sum = a + b; false if it does not fit. */
+static inline bool tj_add(int64_t a, int64_t b, int64_t *sum)
+{
+    return !__builtin_add_overflow(a, b, sum);
+}
+
+/** ceil(a / b) for a >= 0, b > 0. */
+static inline int64_t tj_ceil_div(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+#endif

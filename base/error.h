@@ -1,0 +1,22 @@
+/*
+ * error: recording a failure is one statement, and the return stays visible:
+ *
+ *     return tj_fail(err, TJ_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+ *
+ * The lowest layer writes the message, with the value and the remedy; the layers above pass it on untouched.
+ */
+#ifndef TJ_BASE_ERROR_H
+#define TJ_BASE_ERROR_H
+
+#include <tilejit/status.h>
+
+/**
+ * Fill *err (NULL accepted) and return status. The message is cut at its size on a character boundary and made
+ * printable ASCII. Formats: integers and strings only; floating point depends on the locale.
+ */
+__attribute__((format(printf, 3, 4))) tj_status tj_fail(tj_error *err, tj_status status, const char *format, ...);
+
+/** tj_fail(TJ_ERR_OUT_OF_MEMORY) naming what was wanted. */
+tj_status tj_fail_memory(tj_error *err, const char *what);
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * config.h: how to compute it: a family and its tunables.
+ *
+ * The one-line form of a config, which the command line and the records use too:
+ *
+ *     tiled:tile_width=16,shared=static,rows=y,boundary=jl
+ *
+ * Families and their parameters are data (tj_family_*): nothing else in the library knows their names.
+ */
+#ifndef TILEJIT_CONFIG_H
+#define TILEJIT_CONFIG_H
+
+#include <tilejit/problem.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A way to compute the product: one template and one form. Owned by the library, constant, alive for ever. */
+typedef struct tj_family tj_family;
+
+/** What to do about the boundary check of one dimension. */
+typedef enum tj_check {
+    TJ_CHECK_AUTO = 0, /**< keep the check exactly if the shape needs it */
+    TJ_CHECK_ON = 1,   /**< keep it */
+    TJ_CHECK_OFF = 2   /**< drop it; an error where the shape needs it */
+} tj_check;
+
+enum { TJ_CONFIG_MAX_PARAMS = 24, TJ_CONFIG_TEXT_BYTES = 512 };
+
+/** A config. Start from TJ_CONFIG_INIT; zero in any field means its default. */
+typedef struct tj_config {
+    size_t struct_size;                  /**< set by TJ_CONFIG_INIT */
+    const tj_family *family;             /**< NULL: the library chooses */
+    int32_t value[TJ_CONFIG_MAX_PARAMS]; /**< in the order of the family's form; 0: the parameter's default */
+    int32_t check_j, check_k, check_l;   /**< tj_check */
+    int32_t reserved;                    /**< must be 0 */
+} tj_config;
+
+/* clang-format off */
+#define TJ_CONFIG_INIT { sizeof(tj_config), NULL, { 0 }, 0, 0, 0, 0 }
+/* clang-format on */
+
+/** Number of families. Threads: any; pure. */
+TJ_API size_t tj_family_count(void);
+
+/** Family number index in the order of the table; NULL past the end. Owned: the library. Threads: any; pure. */
+TJ_API const tj_family *tj_family_at(size_t index);
+
+/** The family of that name; NULL if there is none. NULL: name may be NULL (answers NULL). Threads: any; pure. */
+TJ_API const tj_family *tj_family_find(const char *name);
+
+/** Its name, such as "tiled". Owned: static text. NULL: family must not be NULL. */
+TJ_API const char *tj_family_name(const tj_family *family);
+
+/** One sentence on what it does. Owned: static text. NULL: family must not be NULL. */
+TJ_API const char *tj_family_summary(const tj_family *family);
+
+/** One tunable of a family, as its form states it. All text is static. */
+typedef struct tj_param {
+    const char *name;          /**< "tile_width" */
+    const char *summary;       /**< one sentence */
+    int32_t minimum, maximum;  /**< of numbers; for choices 1 and their count */
+    int32_t standard;          /**< the default */
+    const char *const *choice; /**< NULL for a number; else the words for values 1, 2, ... , NULL-terminated */
+} tj_param;
+
+/** Number of parameters of a family. NULL: family must not be NULL. Threads: any; pure. */
+TJ_API size_t tj_family_param_count(const tj_family *family);
+
+/** Parameter number index; NULL past the end. Owned: the library. NULL: family must not be NULL. Threads: any; pure. */
+TJ_API const tj_param *tj_family_param(const tj_family *family, size_t index);
+
+/** Constraint number index as a sentence ("TILE_WIDTH * TILE_WIDTH <= 1024 threads"); NULL past the end. */
+TJ_API const char *tj_family_constraint(const tj_family *family, size_t index);
+
+/**
+ * Set one parameter by its name: "tile_width" to "16", "shared" to "dynamic"; "boundary" to "auto", "all", "none" or the
+ * letters of the dimensions that are checked ("jl": k is not); "boundary_j", "boundary_k", "boundary_l" to "auto", "all"
+ * or "none". The family must be set already.
+ *
+ * NULL:    config, name and value must not be NULL; err may be.
+ * Threads: any; pure.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: no such parameter, not a whole number, out of range (the range is in the message).
+ *          On failure config is as it was.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_config_set(tj_config *config, const char *name, const char *value, tj_error *err);
+
+/**
+ * The value that parameter has in this config, defaults filled in; 0 if the family has no such parameter.
+ * NULL: config and name must not be NULL; a config without a family answers 0. Threads: any; pure.
+ */
+TJ_API int32_t tj_config_get(const tj_config *config, const char *name);
+
+/**
+ * Read the one-line form. "tiled" alone is the family with all defaults.
+ * NULL: text and config must not be NULL. Threads: any; pure. Errors: as tj_config_set, and TJ_ERR_NOT_FOUND for the
+ * family. On failure config is as it was.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_config_parse(const char *text, tj_config *config, tj_error *err);
+
+/**
+ * Write the one-line form, every parameter spelled out, into text (at least TJ_CONFIG_TEXT_BYTES bytes). Parsing it
+ * gives the same config back. NULL: neither may be NULL. Threads: any; pure.
+ */
+TJ_API void tj_config_print(const tj_config *config, char *text);
+
+/**
+ * Fill every default in and settle the checks for this problem: afterwards no value is 0 and no check is TJ_CHECK_AUTO.
+ * A config without a family gets the library's safe choice.
+ *
+ * NULL:    problem and config must not be NULL; err may be.
+ * Threads: any; pure.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: the problem is none (tj_problem_check), a constraint of the family does not hold (its
+ *          sentence is in the message), or a check was forced off that the shape needs (the dimension is in the message).
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

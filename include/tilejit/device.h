@@ -1,0 +1,51 @@
+/*
+ * device.h: facts of one CUDA device, as data.
+ */
+#ifndef TILEJIT_DEVICE_H
+#define TILEJIT_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tilejit/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tj_context;
+
+/** What the driver says of a device. Sizes in bytes, clocks in kHz. A fact the driver does not know is 0. */
+typedef struct tj_device_facts {
+    char name[128];
+    char uuid[40];             /**< lower-case hex with dashes */
+    int32_t ordinal;
+    int32_t cc_major, cc_minor; /**< compute capability: 9, 0 */
+    int32_t sm_count;
+    int32_t max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
+    int32_t max_grid_x, max_grid_y, max_grid_z;
+    int32_t registers_per_block, registers_per_sm;
+    int64_t shared_per_block, shared_per_block_optin, shared_per_sm, reserved_shared_per_block;
+    int64_t l2_bytes, memory_bytes;
+    int32_t clock_khz, memory_clock_khz, memory_bus_bits;
+    int32_t driver_version;    /**< 1000 * major + 10 * minor of CUDA: 13000 */
+} tj_device_facts;
+
+/**
+ * How many devices the driver offers. Loads the driver on first use.
+ * NULL: context and count must not be NULL. Threads: any. Errors: TJ_ERR_NO_DRIVER (what was tried, and the remedy).
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_device_count(struct tj_context *context, int *count, tj_error *err);
+
+/**
+ * Facts of device number ordinal. Makes no CUDA context.
+ * NULL: context and facts must not be NULL. Threads: any.
+ * Errors: TJ_ERR_NO_DRIVER; TJ_ERR_INVALID_ARGUMENT: no such ordinal (the message says how many there are).
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_device_get(struct tj_context *context, int ordinal, tj_device_facts *facts,
+                                             tj_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

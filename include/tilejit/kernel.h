@@ -1,0 +1,89 @@
+/*
+ * kernel.h: an image loaded on one device, and its launch.
+ *
+ * Interop: a kernel belongs to the CUDA context that is current when it is loaded; with none current, to the primary
+ * context of the TileJIT context's device, the one that the CUDA runtime, PyTorch and cuBLAS use too. No device memory
+ * is allocated behind the caller's back.
+ */
+#ifndef TILEJIT_KERNEL_H
+#define TILEJIT_KERNEL_H
+
+#include <tilejit/image.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct CUstream_st; /* a CUstream, which is also a cudaStream_t; NULL is the legacy default stream */
+
+/** Immutable once loaded: launch it from any thread. */
+typedef struct tj_kernel tj_kernel;
+
+/**
+ * The matrices and scalars of one launch. Pointers are device addresses. Start from TJ_OPERANDS_INIT.
+ * Fields that the problem fixes are ignored; an extent of 0 means the problem's.
+ */
+typedef struct tj_operands {
+    size_t struct_size;
+    const void *m;
+    const void *n;
+    void *p;
+    const void *c;        /**< read if the problem has_beta and beta is not 0; NULL: P itself */
+    double alpha, beta;   /**< used if the problem has_alpha, has_beta; converted to f32 for all but f64 */
+    int64_t j, k, l;      /**< TJ_DIM_ANY dimensions; 0: the extent in the problem */
+    int64_t ld_m, ld_n, ld_p, ld_c;                 /**< TJ_ANY ones; 0: tight */
+    int64_t batch;                                  /**< TJ_ANY; 0: 1 */
+    int64_t stride_m, stride_n, stride_p, stride_c; /**< TJ_ANY ones; 0: tight; TJ_BROADCAST */
+    int32_t tile_width;   /**< shared=dynamic kernels only; 0: the config's */
+    int32_t reserved;     /**< must be 0 */
+    void *workspace;      /**< tj_plan_workspace_bytes() bytes of device memory; NULL where that is 0 */
+    size_t workspace_bytes;
+} tj_operands;
+
+/* clang-format off */
+#define TJ_OPERANDS_INIT { sizeof(tj_operands), NULL, NULL, NULL, NULL, 1.0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+/* clang-format on */
+
+/** What the driver says of a loaded kernel. */
+typedef struct tj_kernel_facts {
+    int32_t registers;
+    int32_t static_shared_bytes, local_bytes, constant_bytes;
+    int32_t max_threads_per_block;
+    int32_t ptx_version, binary_version; /**< 10 * major + minor */
+} tj_kernel_facts;
+
+/**
+ * Load an image into the current CUDA context. Blocks until the code is on the device, so that the first launch does
+ * not pay for it.
+ *
+ * Owned:   *kernel belongs to the caller; tj_kernel_free(). It keeps what it needs of source and image.
+ * NULL:    only err may be NULL.
+ * Errors:  TJ_ERR_NO_DRIVER, TJ_ERR_UNSUPPORTED (image and device do not fit; both are named), TJ_ERR_DEVICE_MEMORY,
+ *          TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED. On failure *kernel is NULL.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_image *image,
+                                              tj_kernel **kernel, tj_error *err);
+
+/**
+ * Queue one launch on a stream of the kernel's CUDA context. Returns before it has run. Allocates nothing, takes no
+ * lock. A product with no elements launches nothing and succeeds; k = 0 gives beta * C.
+ *
+ * NULL:    kernel and operands must not be NULL; stream may be.
+ * Threads: any, several at once.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: a NULL or misaligned pointer, an extent that breaks a promise or that the kernel was
+ *          generated without a check for, more blocks than a grid holds (the remedy is in the message), another current
+ *          context; TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST (reported again by every later call).
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands,
+                                                struct CUstream_st *stream, tj_error *err);
+
+/** NULL: only err may be NULL. Errors: TJ_ERR_DRIVER. */
+TJ_API TJ_MUST_CHECK tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err);
+
+/** Unload. All its launches must have completed. NULL: accepted. */
+TJ_API void tj_kernel_free(tj_kernel *kernel);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,60 @@
+/*
+ * plan.h: everything a problem needs to run, made once, found again without a lock.
+ */
+#ifndef TILEJIT_PLAN_H
+#define TILEJIT_PLAN_H
+
+#include <tilejit/kernel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Immutable; owned by its tj_context and alive as long as it. Launch it from any thread. */
+typedef struct tj_plan tj_plan;
+
+/**
+ * The plan of a problem in the current CUDA context: generated, compiled or fetched, loaded, ready to launch.
+ * Call it before a stream capture begins, or to pay for the first use at a time of your choosing.
+ *
+ * Owned:   *plan is borrowed from context.
+ * NULL:    config may be NULL (the library's choice), err too.
+ * Threads: any. One thread builds, others that want the same plan wait.
+ * Errors:  those of tj_generate, tj_compile and tj_kernel_load.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config,
+                                               const tj_plan **plan, tj_error *err);
+
+/** Launch a plan: as tj_kernel_launch. */
+TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands,
+                                              struct CUstream_st *stream, tj_error *err);
+
+/** Device memory that a launch needs in operands->workspace, in bytes. NULL: plan must not be NULL. */
+TJ_API size_t tj_plan_workspace_bytes(const tj_plan *plan);
+
+/** Its source and image, for a look inside. Owned: borrowed. NULL: plan must not be NULL. */
+TJ_API const tj_source *tj_plan_source(const tj_plan *plan);
+TJ_API const tj_image *tj_plan_image(const tj_plan *plan);
+TJ_API const tj_kernel *tj_plan_kernel(const tj_plan *plan);
+
+/**
+ * The simple tier: from pointers to a launched product, in one call. The first call for a problem makes its plan; later
+ * ones find it without allocating, locking or formatting anything.
+ *
+ *     tj_problem problem = TJ_PROBLEM_INIT(512, 300, 700, TJ_F32);
+ *     tj_operands x = TJ_OPERANDS_INIT;
+ *     x.m = M; x.n = N; x.p = P;
+ *     status = tj_matmul(context, &problem, &x, stream, &err);
+ *
+ * NULL:    context, problem and operands must not be NULL.
+ * Threads: any.
+ * Errors:  those of tj_plan_prepare and tj_plan_launch, and TJ_ERR_CAPTURE: the stream is being captured and the plan is
+ *          not ready; the capture stays valid.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands,
+                                         struct CUstream_st *stream, tj_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

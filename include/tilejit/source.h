@@ -1,0 +1,91 @@
+/*
+ * source.h: problem + config -> CUDA text.
+ */
+#ifndef TILEJIT_SOURCE_H
+#define TILEJIT_SOURCE_H
+
+#include <tilejit/config.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Generated CUDA text and what a launch of it needs. Immutable after tj_generate; share it freely between threads. */
+typedef struct tj_source tj_source;
+
+/** What a kernel parameter receives. */
+typedef enum tj_arg {
+    TJ_ARG_M = 1, TJ_ARG_N, TJ_ARG_P, TJ_ARG_C,                             /* pointers */
+    TJ_ARG_J, TJ_ARG_K, TJ_ARG_L,                                           /* int: extents */
+    TJ_ARG_LD_M, TJ_ARG_LD_N, TJ_ARG_LD_P, TJ_ARG_LD_C,                     /* long long: leading dimensions */
+    TJ_ARG_STRIDE_M, TJ_ARG_STRIDE_N, TJ_ARG_STRIDE_P, TJ_ARG_STRIDE_C,     /* long long: batch strides */
+    TJ_ARG_BATCH,                                                           /* int: products */
+    TJ_ARG_ALPHA, TJ_ARG_BETA                                               /* float, or double for f64 */
+} tj_arg;
+
+enum { TJ_LAUNCH_MAX_ARGS = 24, TJ_KERNEL_NAME_BYTES = 64 };
+
+/**
+ * How a generated kernel is launched. Plain data; every count is of elements, threads, blocks or bytes as named.
+ *
+ * The grid of a launch is
+ *     row_blocks = ceil(rows of P / block_rows),  col_blocks = ceil(columns of P / block_cols)
+ *     grid = (col_blocks, row_blocks, batch)          or, with rows_on_x, (row_blocks, col_blocks, batch)
+ * where rows and columns are those of the text: of P itself, or of its transpose with is_swapped.
+ */
+typedef struct tj_launch_form {
+    char kernel[TJ_KERNEL_NAME_BYTES];  /**< the extern "C" name */
+    int32_t arg[TJ_LAUNCH_MAX_ARGS];    /**< tj_arg of each kernel parameter, in order */
+    int32_t arg_count;
+    int32_t block_x, block_y;           /**< threads */
+    int32_t block_rows, block_cols;     /**< elements of P that one block computes */
+    int32_t rows_on_x;                  /**< 1: blockIdx.x counts rows of blocks */
+    int32_t is_swapped;                 /**< 1: P is column-major and the text computes its transpose, N^T . M^T */
+    int32_t checks;                     /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
+    int32_t tile_width;                 /**< of the config; 0 if the family has none */
+    int32_t tile_width_is_any;          /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched */
+    int32_t loops_over_batch;           /**< 1: blocks step through the batch by gridDim.z, so it may exceed 65 535 */
+    int64_t static_shared_bytes;        /**< declared in the text */
+    int64_t dynamic_shared_bytes;       /**< to be given at launch */
+} tj_launch_form;
+
+/**
+ * Turn a problem and a config into CUDA text.
+ *
+ * Pure: reads no file, calls no CUDA, uses no global. The same request gives the same bytes on every machine and in
+ * every locale. The text is ASCII, needs no header, and holds one extern "C" kernel. The config is resolved first
+ * (tj_config_resolve); NULL means the library's choice.
+ *
+ * Owned:   *source belongs to the caller; release it with tj_source_free().
+ * NULL:    problem and source must not be NULL; config and err may be.
+ * Threads: any.
+ * Errors:  as tj_config_resolve, and TJ_ERR_OUT_OF_MEMORY. On failure *source is NULL.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **source,
+                                           tj_error *err);
+
+/** Release. NULL: accepted. */
+TJ_API void tj_source_free(tj_source *source);
+
+/** The CUDA text, NUL-terminated. Owned: borrowed from source. NULL: source must not be NULL. */
+TJ_API const char *tj_source_text(const tj_source *source);
+
+/** How to launch it. Owned: borrowed from source. */
+TJ_API const tj_launch_form *tj_source_launch(const tj_source *source);
+
+/** The problem it was generated from, transposes folded into layouts. Owned: borrowed from source. */
+TJ_API const tj_problem *tj_source_problem(const tj_source *source);
+
+/** The resolved config. Owned: borrowed from source. */
+TJ_API const tj_config *tj_source_config(const tj_source *source);
+
+/**
+ * The boundary checks as a sentence, for people: which are in, which are not, and why ("k: 1000 is not a multiple of
+ * TILE_WIDTH 16"). Owned: borrowed from source.
+ */
+TJ_API const char *tj_source_checks_text(const tj_source *source);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,36 @@
+/*
+ * tilejit.h: everything, and where to begin.
+ *
+ * TileJIT computes P (j x l) = M (j x k) . N (k x l) with a CUDA kernel that it writes for exactly that request: it
+ * fills a template, compiles it with NVRTC, stores the result, and launches it.
+ *
+ *     simple      tj_context_create, tj_matmul                                    plan.h
+ *     explicit    tj_generate, tj_image_obtain, tj_kernel_load, tj_kernel_launch  source.h, image.h, kernel.h
+ *                 tj_plan_prepare, tj_plan_launch                                 plan.h
+ *     expert      families, parameters, constraints as data                       config.h
+ *     beside it   the store, the reference, the doctor                            store.h, reference.h, doctor.h
+ *
+ * Rules that hold for every function:
+ *   - What comes through a pointer-to-pointer is the caller's; what is returned belongs to its parent.
+ *   - Text that goes in is copied if it is kept.
+ *   - The library is silent: it calls a log callback, never writes to stdout or stderr unless TILEJIT_LOG says so.
+ *   - After fork(), a context may only be freed in the child; every other call answers TJ_ERR_FORKED.
+ */
+#ifndef TILEJIT_TILEJIT_H
+#define TILEJIT_TILEJIT_H
+
+#include <tilejit/config.h>
+#include <tilejit/context.h>
+#include <tilejit/device.h>
+#include <tilejit/doctor.h>
+#include <tilejit/image.h>
+#include <tilejit/kernel.h>
+#include <tilejit/plan.h>
+#include <tilejit/problem.h>
+#include <tilejit/reference.h>
+#include <tilejit/source.h>
+#include <tilejit/status.h>
+#include <tilejit/store.h>
+#include <tilejit/version.h>
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * disk_store: files in, files out, by key.
+ *
+ * An entry is a folder named after its key, so that a person can open it:
+ *
+ *     <root>/v1/<2 hex>/<30 hex>/kernel.cu  kernel.ptx  kernel.cubin  build.log  manifest.json  used
+ *
+ * A folder is filled under <root>/v1/tmp, fsynced, and renamed into place: readers see all of it or none. Whoever
+ * loses a race keeps his own bytes. Every read compares the full key and the checksums; anything wrong is a miss, and the
+ * entry goes. `used` is the one file that changes: a byte is appended per hit, so its size is the number of hits and its
+ * mtime the last one, which is what the byte-bounded LRU goes by.
+ *
+ * Nothing here can fail a request. Knows files; does not know CUDA, or what the bytes mean.
+ */
+#ifndef TJ_SRC_DISK_STORE_H
+#define TJ_SRC_DISK_STORE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tilejit/store.h>
+
+#include "hash.h"
+#include "log.h"
+
+typedef struct tj_disk_store tj_disk_store;
+
+/** One field of a key. Identity is all fields, names and values, in order, length-prefixed. */
+typedef struct tj_key_field {
+    const char *name, *value;
+} tj_key_field;
+
+enum { TJ_KEY_MAX_FIELDS = 12, TJ_STORE_MAX_FILES = 6 };
+
+typedef struct tj_key {
+    tj_key_field field[TJ_KEY_MAX_FIELDS]; /* borrowed text */
+    size_t count;
+    tj_hash128 hash;
+    char hex[TJ_HASH_HEX_BYTES];
+} tj_key;
+
+/** Add one field. The text is borrowed and must live as long as the key. */
+void tj_key_add(tj_key *key, const char *name, const char *value);
+
+/** Compute hash and hex once all fields are in. */
+void tj_key_seal(tj_key *key);
+
+/** One file of an entry. */
+typedef struct tj_blob {
+    const char *name; /* "kernel.ptx" */
+    const void *bytes;
+    size_t size;
+} tj_blob;
+
+/** What a fetch gave: all files, each followed by a NUL that size does not count, and the facts stored with them. */
+typedef struct tj_stored {
+    tj_blob file[TJ_STORE_MAX_FILES];
+    size_t count;
+    json_t *facts;
+} tj_stored;
+
+/**
+ * Look after root (NULL or "": no disk, all fetches miss) and the read-only roots (NULL-terminated, may be NULL).
+ * Creates nothing yet. Text is copied. NULL only when out of memory.
+ */
+tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_only_roots, int64_t max_bytes,
+                                    const tj_log *log);
+void tj_disk_store_free(tj_disk_store *store);
+
+/** true: *stored is filled, release it with tj_stored_drop. false: a miss, for whatever reason. */
+bool tj_disk_store_fetch(tj_disk_store *store, const tj_key *key, tj_stored *stored);
+void tj_stored_drop(tj_stored *stored);
+
+/** Publish an entry. facts is borrowed. Trouble is logged once and forgotten: the caller has the bytes anyway. */
+void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count,
+                           const json_t *facts);
+
+/** The entry was fetched but turned out to be unusable (the driver refused it): remove it, with one warning. */
+void tj_disk_store_reject(tj_disk_store *store, const tj_key *key, const char *reason);
+
+/**
+ * Advisory lock of one key across processes, so that one compiles while the others wait. Never needed for correctness:
+ * waits at most wait_ms, and on any trouble answers -1, which is fine. Kernel-released (flock), never unlinked while
+ * held. Unlock with tj_disk_store_unlock(the answer), -1 accepted.
+ */
+int tj_disk_store_lock(tj_disk_store *store, const tj_key *key, int wait_ms);
+void tj_disk_store_unlock(int lock);
+
+/* What the public calls of <tilejit/store.h> are made of. */
+tj_status tj_disk_store_list(tj_disk_store *store, bool verify, tj_store_visit visit, void *payload, tj_error *err);
+tj_status tj_disk_store_clear(tj_disk_store *store, bool only_damaged, int64_t *removed, tj_error *err);
+const char *tj_disk_store_path(const tj_disk_store *store);
+const char *tj_disk_store_trouble(tj_disk_store *store);
+int64_t tj_disk_store_max_bytes(const tj_disk_store *store);
+
+/** Compare key with the stored entry that shares most fields (all: a hit). Visits every field. */
+tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hit, tj_store_explain_visit visit,
+                                void *payload, tj_error *err);
+
+#endif
