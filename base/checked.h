@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * checked: arithmetic on sizes that says when it does not fit.
  */

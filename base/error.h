@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * error: recording a failure is one statement, and the return stays visible:
  *

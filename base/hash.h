@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hash: content hashes (XXH3). Not cryptographic: whoever uses one as an identity also compares the content.
  */

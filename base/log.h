@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * log: lines for whoever listens. A library does not pick its host's logger: it calls one function.
  */

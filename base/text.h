@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * text: one growing buffer with a stated maximum. The first failure sticks; tj_text_take reports it.
  *

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "text.h"
+
+static const uint64_t SPREAD = UINT64_C(0x9e3779b97f4a7c15); /* odd, so that different inputs stay different */
+
+/* A program started with closed standard streams must not have its next printf land in one of our files. */
+static int above_standard_streams(int fd)
+{
+    int moved;
+
+    if (fd < 0 || fd > 2)
+        return fd;
+    moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    close(fd);
+    return moved;
+}
+
+static int open_file(int at, const char *name, int flags, mode_t mode)
+{
+    int fd;
+
+    do
+        fd = openat(at, name, flags | O_CLOEXEC | O_NOFOLLOW, mode);
+    while (fd < 0 && errno == EINTR);
+    return above_standard_streams(fd);
+}
+
+int tj_fs_open_folder(int at, const char *name)
+{
+    return open_file(at, name, O_RDONLY | O_DIRECTORY, 0);
+}
+
+int tj_fs_make_folder(int at, const char *name)
+{
+    if (mkdirat(at, name, 0700) != 0)
+        return errno == EEXIST ? 0 : -1;
+    return fchmodat(at, name, 0700, 0); /* the umask may have taken bits away */
+}
+
+int tj_fs_make_path(const char *path)
+{
+    char part[PATH_MAX];
+    const size_t length = strlen(path);
+
+    if (length == 0 || length >= sizeof part) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(part, path, length + 1);
+    for (size_t i = 1; i < length; i++) {
+        struct stat found;
+        if (part[i] != '/')
+            continue;
+        part[i] = '\0';
+        if (stat(part, &found) != 0 && tj_fs_make_folder(AT_FDCWD, part) != 0)
+            return -1;
+        part[i] = '/';
+    }
+    return tj_fs_make_folder(AT_FDCWD, part);
+}
+
+bool tj_fs_read(int at, const char *name, size_t max_bytes, char **bytes, size_t *size)
+{
+    int fd = open_file(at, name, O_RDONLY | O_NONBLOCK, 0);
+    size_t length = 0, wanted;
+    struct stat facts;
+    char *buffer = NULL;
+    int cause = EINVAL;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &facts) != 0) {
+        cause = errno;
+        goto fail;
+    }
+    if (!S_ISREG(facts.st_mode) || facts.st_size < 0 || (uintmax_t)facts.st_size > max_bytes)
+        goto fail;
+    wanted = (size_t)facts.st_size;
+    buffer = malloc(wanted + 1);
+    if (!buffer) {
+        cause = ENOMEM;
+        goto fail;
+    }
+    while (length < wanted) {
+        const ssize_t got = read(fd, buffer + length, wanted - length);
+        if (got > 0) {
+            length += (size_t)got;
+        } else if (got == 0) {
+            goto fail; /* shorter than it was a moment ago */
+        } else if (errno != EINTR) {
+            cause = errno;
+            goto fail;
+        }
+    }
+    close(fd);
+    buffer[length] = '\0';
+    *bytes = buffer;
+    *size = length;
+    return true;
+
+fail:
+    close(fd);
+    free(buffer);
+    errno = cause;
+    return false;
+}
+
+static bool write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t put = write(fd, bytes, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        bytes += put;
+        size -= (size_t)put;
+    }
+    return true;
+}
+
+bool tj_fs_write_new(int at, const char *name, const void *bytes, size_t size)
+{
+    static const struct timespec no_wait = {0, 0};
+    sigset_t file_size, before;
+    bool is_written;
+    int fd, cause;
+
+    fd = open_file(at, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (fd < 0)
+        return false;
+    /* A file-size limit is one more full disk, and no reason to end the process. */
+    sigemptyset(&file_size);
+    sigaddset(&file_size, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &file_size, &before);
+    errno = 0;
+    is_written = fchmod(fd, 0600) == 0 && write_all(fd, bytes, size) && fsync(fd) == 0;
+    cause = errno;
+    if (cause == EFBIG && !sigismember(&before, SIGXFSZ))
+        sigtimedwait(&file_size, NULL, &no_wait);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (close(fd) != 0 && is_written) { /* network file systems may report a failed write only here */
+        cause = errno;
+        is_written = false;
+    }
+    errno = cause;
+    return is_written;
+}
+
+void tj_fs_append_byte(int at, const char *name)
+{
+    int fd = open_file(at, name, O_WRONLY | O_APPEND | O_NONBLOCK, 0);
+    struct stat facts;
+
+    if (fd < 0)
+        return;
+    /* Past a megabyte only the time still matters. */
+    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_size >= 1 << 20 || !write_all(fd, ".", 1)))
+        futimens(fd, NULL);
+    close(fd);
+}
+
+static void remove_level(int at, const char *name, int levels)
+{
+    int fd;
+    DIR *folder;
+    const struct dirent *entry;
+
+    if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+        return;
+    fd = levels > 0 ? tj_fs_open_folder(at, name) : -1;
+    if (fd < 0)
+        return;
+    folder = fdopendir(fd);
+    if (!folder) {
+        close(fd);
+        return;
+    }
+    while ((entry = readdir(folder)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            remove_level(fd, entry->d_name, levels - 1);
+    closedir(folder);
+    unlinkat(at, name, AT_REMOVEDIR);
+}
+
+void tj_fs_remove_tree(int at, const char *name)
+{
+    remove_level(at, name, 2);
+}
+
+void tj_fs_unique_name(char out[64])
+{
+    uint64_t random = 0;
+    size_t length = tj_format_int(out, getpid());
+
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        random = ((uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)&random) * SPREAD;
+    }
+    out[length++] = '-';
+    for (int shift = 60; shift >= 0; shift -= 4)
+        out[length++] = "0123456789abcdef"[(random >> shift) & 15];
+    out[length] = '\0';
+}

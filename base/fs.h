@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fs: files, below a folder that is already open. No call follows a link in its last step, leaks a descriptor into a child,
+ * hands out descriptors 0 to 2, or blocks on a FIFO. Failures answer -1 (or false) with errno set.
+ */
+#ifndef TJ_BASE_FS_H
+#define TJ_BASE_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/** Open a folder below at (AT_FDCWD allowed). */
+int tj_fs_open_folder(int at, const char *name);
+
+/** Make a folder of mode 0700 whatever the umask, unless it exists. */
+int tj_fs_make_folder(int at, const char *name);
+
+/** Make a folder and the missing ones above it. */
+int tj_fs_make_path(const char *path);
+
+/** Read a whole regular file of at most max_bytes; *bytes is malloc'ed with a NUL behind its end. */
+bool tj_fs_read(int at, const char *name, size_t max_bytes, char **bytes, size_t *size);
+
+/** Create a new file of mode 0600, write, fsync. SIGXFSZ does not reach the process. */
+bool tj_fs_write_new(int at, const char *name, const void *bytes, size_t size);
+
+/** Append one byte to a file and so set its modification time. Nothing is created. */
+void tj_fs_append_byte(int at, const char *name);
+
+/** Remove a folder and what is in it, two levels at most: what an entry is, and no more. */
+void tj_fs_remove_tree(int at, const char *name);
+
+/** A name no other process or thread uses: "<pid>-<random>". */
+void tj_fs_unique_name(char out[64]);
+
+#endif

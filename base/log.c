@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * log: formats a line and hands it to the listener.
+ */
+#include "log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void tj_log_line(const tj_log *log, tj_log_level level, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+
+    if (!log || !log->write || level > log->level)
+        return;
+    va_start(arguments, format);
+    if (vsnprintf(line, sizeof line, format, arguments) < 0)
+        line[0] = '\0';
+    va_end(arguments);
+    log->write(level, line, log->payload);
+}
+
+void tj_log_to_stderr(tj_log_level level, const char *line, void *payload)
+{
+    static const char *const names[] = {"off", "error", "warning", "info", "debug"};
+
+    (void)payload;
+    fprintf(stderr, "tilejit %s: %s\n", level <= TJ_LOG_DEBUG ? names[level] : "?", line);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * version: which library is loaded.
+ */
+#include <tilejit/version.h>
+
+const char *tj_version(void)
+{
+    return TJ_VERSION;
+}
