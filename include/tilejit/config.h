@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * config.h: how to compute it: a family and its tunables.
  *
@@ -61,7 +62,7 @@ typedef struct tj_param {
     const char *name;          /**< "tile_width" */
     const char *summary;       /**< one sentence */
     int32_t minimum, maximum;  /**< of numbers; for choices 1 and their count */
-    int32_t standard;          /**< the default */
+    int32_t standard;          /**< the default; 0: settled when the problem is known */
     const char *const *choice; /**< NULL for a number; else the words for values 1, 2, ... , NULL-terminated */
 } tj_param;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * context.h: one TileJIT instance: its options, its store, its plans.
  *

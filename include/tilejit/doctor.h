@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * doctor.h: what was found on this machine, what is missing, and how to get it.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * image.h: source -> PTX and CUBIN, by NVRTC, with or without the store.
  */
@@ -30,7 +31,8 @@ typedef struct tj_resources {
  * Compile for a target, without looking into any store. Needs NVRTC; needs no GPU and no driver.
  *
  * target is "sm_90", "sm_90a" and so on: PTX and CUBIN come back; or "compute_90": PTX alone.
- * Runs on a thread of the library's own with a 16 MiB stack; the caller waits.
+ * Runs on a thread of the library's own with a 16 MiB stack; the caller waits. A child that is forked while any thread of
+ * its parent compiles cannot compile any more, with a context of its own neither: it gets TJ_ERR_FORKED.
  *
  * Owned:   *image belongs to the caller; tj_image_free().
  * NULL:    only err may be NULL.

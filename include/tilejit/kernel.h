@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kernel.h: an image loaded on one device, and its launch.
  *
@@ -66,7 +67,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_sour
 
 /**
  * Queue one launch on a stream of the kernel's CUDA context. Returns before it has run. Allocates nothing, takes no
- * lock. A product with no elements launches nothing and succeeds; k = 0 gives beta * C.
+ * lock. k = 0 gives beta * C, and then m and n may be NULL; j and l are at least 1. A stream that was destroyed is the
+ * caller's bug: the driver itself does not survive it.
  *
  * NULL:    kernel and operands must not be NULL; stream may be.
  * Threads: any, several at once.
@@ -80,7 +82,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_launch(const tj_kernel *kernel, const t
 /** NULL: only err may be NULL. Errors: TJ_ERR_DRIVER. */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err);
 
-/** Unload. All its launches must have completed. NULL: accepted. */
+/** Unload, before its tj_context is freed. All its launches must have completed. NULL: accepted. */
 TJ_API void tj_kernel_free(tj_kernel *kernel);
 
 #ifdef __cplusplus

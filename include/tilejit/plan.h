@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * plan.h: everything a problem needs to run, made once, found again without a lock.
  */
@@ -25,7 +26,10 @@ typedef struct tj_plan tj_plan;
 TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config,
                                                const tj_plan **plan, tj_error *err);
 
-/** Launch a plan: as tj_kernel_launch. */
+/**
+ * Launch a plan: as tj_kernel_launch. One plan serves every extent of a TJ_DIM_ANY dimension, so operands must hold those
+ * extents: the ones in the problem it was prepared from are not kept.
+ */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands,
                                               struct CUstream_st *stream, tj_error *err);
 

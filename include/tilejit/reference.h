@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * reference.h: the oracle: a cache-blocked product on the CPU, and the test that a computed P must pass.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * source.h: problem + config -> CUDA text.
  */
@@ -31,7 +32,8 @@ enum { TJ_LAUNCH_MAX_ARGS = 24, TJ_KERNEL_NAME_BYTES = 64 };
  * The grid of a launch is
  *     row_blocks = ceil(rows of P / block_rows),  col_blocks = ceil(columns of P / block_cols)
  *     grid = (col_blocks, row_blocks, batch)          or, with rows_on_x, (row_blocks, col_blocks, batch)
- * where rows and columns are those of the text: of P itself, or of its transpose with is_swapped.
+ * where rows and columns are those of the text: of P itself, or of its transpose with is_swapped. A batch larger than
+ * grid.z takes several launches, the pointers advanced by the strides.
  */
 typedef struct tj_launch_form {
     char kernel[TJ_KERNEL_NAME_BYTES];  /**< the extern "C" name */
@@ -43,8 +45,8 @@ typedef struct tj_launch_form {
     int32_t is_swapped;                 /**< 1: P is column-major and the text computes its transpose, N^T . M^T */
     int32_t checks;                     /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
     int32_t tile_width;                 /**< of the config; 0 if the family has none */
-    int32_t tile_width_is_any;          /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched */
-    int32_t loops_over_batch;           /**< 1: blocks step through the batch by gridDim.z, so it may exceed 65 535 */
+    int32_t tile_width_is_any;          /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched, and
+                                             dynamic_shared_bytes grows with its square */
     int64_t static_shared_bytes;        /**< declared in the text */
     int64_t dynamic_shared_bytes;       /**< to be given at launch */
 } tj_launch_form;

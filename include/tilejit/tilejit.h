@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tilejit.h: everything, and where to begin.
  *
@@ -9,6 +10,7 @@
  *                 tj_plan_prepare, tj_plan_launch                                 plan.h
  *     expert      families, parameters, constraints as data                       config.h
  *     beside it   the store, the reference, the doctor                            store.h, reference.h, doctor.h
+ *                 device memory and timing, for programs without a CUDA runtime    buffer.h
  *
  * Rules that hold for every function:
  *   - What comes through a pointer-to-pointer is the caller's; what is returned belongs to its parent.
@@ -19,6 +21,7 @@
 #ifndef TILEJIT_TILEJIT_H
 #define TILEJIT_TILEJIT_H
 
+#include <tilejit/buffer.h>
 #include <tilejit/config.h>
 #include <tilejit/context.h>
 #include <tilejit/device.h>

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config: families as data, and the one-line form of a config.
+ */
+#include <tilejit/config.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "family.h"
+#include "problem_text.h"
+#include "text.h"
+
+/* Adding a family is one line here. The first is what the library chooses for itself. */
+static const tj_family *const families[] = {&tj_family_tiled, &tj_family_naive};
+
+static const char *const check_words[] = {[TJ_CHECK_AUTO] = "auto", [TJ_CHECK_ON] = "all", [TJ_CHECK_OFF] = "none"};
+
+size_t tj_family_count(void)
+{
+    return sizeof families / sizeof families[0];
+}
+
+const tj_family *tj_family_at(size_t index)
+{
+    return index < tj_family_count() ? families[index] : NULL;
+}
+
+const tj_family *tj_family_find(const char *name)
+{
+    for (size_t i = 0; name && i < tj_family_count(); i++)
+        if (strcmp(families[i]->name, name) == 0)
+            return families[i];
+    return NULL;
+}
+
+const char *tj_family_name(const tj_family *family)
+{
+    return family->name;
+}
+
+const char *tj_family_summary(const tj_family *family)
+{
+    return family->summary;
+}
+
+size_t tj_family_param_count(const tj_family *family)
+{
+    return family->param_count;
+}
+
+const tj_param *tj_family_param(const tj_family *family, size_t index)
+{
+    return index < family->param_count ? &family->param[index] : NULL;
+}
+
+const char *tj_family_constraint(const tj_family *family, size_t index)
+{
+    for (size_t i = 0; family->constraint[i]; i++)
+        if (i == index)
+            return family->constraint[i];
+    return NULL;
+}
+
+int tj_family_param_index(const tj_family *family, const char *name)
+{
+    for (size_t i = 0; i < family->param_count; i++)
+        if (strcmp(family->param[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* ---- setting ------------------------------------------------------------------------------------------------------ */
+
+static tj_status set_choice(const tj_param *param, const char *value, int32_t *out, tj_error *err)
+{
+    char words[120] = "";
+
+    for (int i = 0; param->choice[i]; i++) {
+        if (strcmp(param->choice[i], value) == 0) {
+            *out = i + 1;
+            return TJ_OK;
+        }
+        if (strlen(words) + strlen(param->choice[i]) + 5 < sizeof words) {
+            strcat(words, i > 0 ? " or " : "");
+            strcat(words, param->choice[i]);
+        }
+    }
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%.40s\": use %s", param->name, value, words);
+}
+
+static tj_status set_number(const tj_param *param, const char *value, int32_t *out, tj_error *err)
+{
+    int64_t number;
+
+    if (!tj_parse_int(value, &number) || number < param->minimum || number > param->maximum)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%.40s\": use a whole number from %d to %d", param->name, value,
+                       param->minimum, param->maximum);
+    *out = (int32_t)number;
+    return TJ_OK;
+}
+
+static bool find_check_word(const char *value, int32_t *check)
+{
+    for (int32_t i = TJ_CHECK_AUTO; i <= TJ_CHECK_OFF; i++)
+        if (strcmp(value, check_words[i]) == 0) {
+            *check = i;
+            return true;
+        }
+    return false;
+}
+
+/* "auto", "all", "none", or the letters of the dimensions that are checked. */
+static tj_status set_boundary(tj_config *config, const char *value, tj_error *err)
+{
+    int32_t all, check[3] = {TJ_CHECK_OFF, TJ_CHECK_OFF, TJ_CHECK_OFF};
+
+    if (find_check_word(value, &all)) {
+        config->check_j = config->check_k = config->check_l = all;
+        return TJ_OK;
+    }
+    for (const char *letter = value; *letter; letter++) {
+        const char *place = strchr("jkl", *letter);
+        if (!place || check[place - "jkl"] == TJ_CHECK_ON)
+            goto bad;
+        check[place - "jkl"] = TJ_CHECK_ON;
+    }
+    if (*value == '\0')
+        goto bad;
+    config->check_j = check[0];
+    config->check_k = check[1];
+    config->check_l = check[2];
+    return TJ_OK;
+
+bad:
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "boundary is \"%.40s\": use auto, all, none, or the letters of the dimensions to check, such as jl", value);
+}
+
+tj_status tj_config_set(tj_config *config, const char *name, const char *value, tj_error *err)
+{
+    static const char *const dimension[] = {"boundary_j", "boundary_k", "boundary_l"};
+    int32_t *const check[] = {&config->check_j, &config->check_k, &config->check_l};
+    const tj_param *param;
+    int index;
+
+    if (strcmp(name, "boundary") == 0)
+        return set_boundary(config, value, err);
+    for (int i = 0; i < 3; i++)
+        if (strcmp(name, dimension[i]) == 0)
+            return find_check_word(value, check[i]) ? TJ_OK
+                                                    : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                                                              "%s is \"%.40s\": use auto, all or none", name, value);
+    if (!config->family)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.40s cannot be set before a family is chosen", name);
+    index = tj_family_param_index(config->family, name);
+    if (index < 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "family %s has no parameter \"%.40s\": tilejit families lists them",
+                       config->family->name, name);
+    param = &config->family->param[index];
+    return param->choice ? set_choice(param, value, &config->value[index], err)
+                         : set_number(param, value, &config->value[index], err);
+}
+
+int32_t tj_config_get(const tj_config *config, const char *name)
+{
+    int index = config->family ? tj_family_param_index(config->family, name) : -1;
+
+    if (index < 0)
+        return 0;
+    return config->value[index] ? config->value[index] : config->family->param[index].standard;
+}
+
+/* ---- one line ----------------------------------------------------------------------------------------------------- */
+
+tj_status tj_config_parse(const char *text, tj_config *config, tj_error *err)
+{
+    tj_config parsed = TJ_CONFIG_INIT;
+    char word[TJ_CONFIG_TEXT_BYTES];
+    const char *rest = text;
+
+    for (bool is_family = true;; is_family = false) {
+        const char *stop = is_family ? ":" : ",";
+        const size_t length = strcspn(rest, stop);
+        char *value;
+        tj_status status;
+
+        if (length >= sizeof word)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a config is at most %d characters long", TJ_CONFIG_TEXT_BYTES - 1);
+        memcpy(word, rest, length);
+        word[length] = '\0';
+        if (is_family) {
+            parsed.family = tj_family_find(word);
+            if (!parsed.family)
+                return tj_fail(err, TJ_ERR_NOT_FOUND, "no family is named \"%.40s\": tilejit families lists them", word);
+        } else {
+            value = strchr(word, '=');
+            if (!value)
+                return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.60s\" in a config is not of the form name=value", word);
+            *value = '\0';
+            status = tj_config_set(&parsed, word, value + 1, err);
+            if (status != TJ_OK)
+                return status;
+        }
+        if (rest[length] == '\0')
+            break;
+        rest += length + 1;
+    }
+    *config = parsed;
+    return TJ_OK;
+}
+
+static void print_boundary(tj_text *text, const tj_config *config)
+{
+    const int32_t check[] = {config->check_j, config->check_k, config->check_l};
+
+    if (check[0] == check[1] && check[1] == check[2]) {
+        tj_text_append(text, ",boundary=");
+        tj_text_append(text, check_words[check[0]]);
+        return;
+    }
+    if (check[0] == TJ_CHECK_AUTO || check[1] == TJ_CHECK_AUTO || check[2] == TJ_CHECK_AUTO) {
+        for (int i = 0; i < 3; i++) {
+            tj_text_append(text, ",boundary_");
+            tj_text_append_bytes(text, &"jkl"[i], 1);
+            tj_text_append(text, "=");
+            tj_text_append(text, check_words[check[i]]);
+        }
+        return;
+    }
+    tj_text_append(text, ",boundary=");
+    for (int i = 0; i < 3; i++)
+        if (check[i] == TJ_CHECK_ON)
+            tj_text_append_bytes(text, &"jkl"[i], 1);
+}
+
+void tj_config_print(const tj_config *config, char *out)
+{
+    tj_text text = TJ_TEXT_INIT(TJ_CONFIG_TEXT_BYTES - 1);
+    const tj_family *family = config->family ? config->family : families[0];
+    char *line = NULL;
+
+    tj_text_append(&text, family->name);
+    for (size_t i = 0; i < family->param_count; i++) {
+        const tj_param *param = &family->param[i];
+        const int32_t value = config->value[i] ? config->value[i] : param->standard;
+
+        if (value == 0)
+            continue; /* settled by the problem, and not yet */
+        tj_text_append(&text, text.length == strlen(family->name) ? ":" : ",");
+        tj_text_append(&text, param->name);
+        tj_text_append(&text, "=");
+        if (param->choice)
+            tj_text_append(&text, param->choice[value - 1]);
+        else
+            tj_text_append_int(&text, value);
+    }
+    print_boundary(&text, config);
+    out[0] = '\0';
+    if (tj_text_take(&text, &line, NULL) == TJ_OK)
+        strcpy(out, line);
+    free(line);
+}
+
+/* ---- resolving ---------------------------------------------------------------------------------------------------- */
+
+static tj_status check_config(const tj_config *config, tj_error *err)
+{
+    const int32_t checks[] = {config->check_j, config->check_k, config->check_l};
+
+    if (config->struct_size != sizeof *config)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "config.struct_size is %lld, not %d: start from TJ_CONFIG_INIT",
+                       (long long)config->struct_size, (int)sizeof *config);
+    if (config->reserved != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "config.reserved is %d: it must be 0", config->reserved);
+    for (int i = 0; i < 3; i++)
+        if (checks[i] < TJ_CHECK_AUTO || checks[i] > TJ_CHECK_OFF)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "check_%c is %d: use TJ_CHECK_AUTO, TJ_CHECK_ON or TJ_CHECK_OFF",
+                           "jkl"[i], checks[i]);
+    for (size_t i = 0; i < TJ_CONFIG_MAX_PARAMS; i++) {
+        const tj_param *param = config->family ? tj_family_param(config->family, i) : NULL;
+
+        if (config->value[i] == 0)
+            continue;
+        if (!param)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "config.value[%d] is %d: family %s has no such parameter", (int)i,
+                           config->value[i], config->family ? config->family->name : "(none)");
+        if (config->value[i] < param->minimum || config->value[i] > param->maximum)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: use %d to %d", param->name, config->value[i],
+                           param->minimum, param->maximum);
+    }
+    return TJ_OK;
+}
+
+tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err)
+{
+    tj_config resolved = *config;
+    tj_problem text;
+    bool is_swapped;
+    tj_status status = tj_problem_check(problem, err);
+
+    if (status == TJ_OK)
+        status = check_config(config, err);
+    if (status != TJ_OK)
+        return status;
+    if (!resolved.family)
+        resolved.family = families[0];
+    for (size_t i = 0; i < resolved.family->param_count; i++)
+        if (resolved.value[i] == 0)
+            resolved.value[i] = resolved.family->param[i].standard;
+    text = tj_problem_as_text(problem, &is_swapped);
+    status = resolved.family->resolve(&text, is_swapped, &resolved, err);
+    if (status == TJ_OK)
+        *config = resolved;
+    return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * naive: one thread per element of P, the sum over k straight from global memory.
+ */
+#include "textbook.h"
+
+static const tj_param params[] = {TJ_TEXTBOOK_TILE_WIDTH, TJ_TEXTBOOK_ROWS};
+
+static const char *const constraints[] = {
+    "TILE_WIDTH * TILE_WIDTH <= 1024 threads",
+    "each grid axis holds the blocks it counts: 65 535 on y, 2 147 483 647 on x",
+    NULL,
+};
+
+static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
+{
+    return tj_textbook_resolve(text, is_swapped, false, config, err);
+}
+
+static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill,
+                            tj_launch_form *form)
+{
+    (void)text;
+    tj_textbook_describe(config, fill, form);
+    return "naive.cu";
+}
+
+const tj_family tj_family_naive = {
+    .name = "naive",
+    .summary = "one thread computes one element of P and reads all it needs from global memory",
+    .param = params,
+    .param_count = sizeof params / sizeof params[0],
+    .constraint = constraints,
+    .resolve = resolve,
+    .describe = describe,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * family: the form that every way to compute a product fills in. docs/adding-a-family.md walks through one.
+ */
+#ifndef TJ_GENERATOR_FAMILY_H
+#define TJ_GENERATOR_FAMILY_H
+
+#include <tilejit/source.h>
+
+#include "template.h"
+
+struct tj_family {
+    const char *name, *summary;
+    const tj_param *param;
+    size_t param_count;
+    const char *const *constraint; /* sentences, NULL-terminated; a violation prints the one that does not hold */
+
+    /**
+     * Settle the parameters that are still 0 and the checks that are still TJ_CHECK_AUTO, and test the constraints. Numbers are
+     * in range already. problem is canonical, with P row-major (tj_problem_as_text); config speaks of the caller's dimensions.
+     */
+    tj_status (*resolve)(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err);
+
+    /** The template, its parameters beyond those every family has, and the launch geometry. */
+    const char *(*describe)(const tj_problem *text, const tj_config *config, tj_template_params *params,
+                            tj_launch_form *form);
+};
+
+extern const tj_family tj_family_naive;
+extern const tj_family tj_family_tiled;
+
+/** Where a parameter of that name stands in the family's form; -1 if it has none. */
+int tj_family_param_index(const tj_family *family, const char *name);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * generate: problem + config -> CUDA text. Pure: the same request gives the same bytes everywhere.
+ */
+#include <tilejit/source.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checked.h"
+#include "error.h"
+#include "family.h"
+#include "problem_text.h"
+#include "text.h"
+
+enum { MAX_SOURCE_BYTES = 256 * 1024, MAX_CHECKS_TEXT = 1024 };
+
+struct tj_source {
+    tj_problem problem;
+    tj_config config;
+    tj_launch_form launch;
+    char *text;
+    char *checks_text;
+};
+
+/* ---- what every family's template is filled with ------------------------------------------------------------------ */
+
+static const char *cuda_type(int32_t dtype)
+{
+    static const char *const names[] = {[TJ_F32] = "float", [TJ_F64] = "double", [TJ_F16] = "half", [TJ_BF16] = "bfloat16"};
+
+    return names[dtype];
+}
+
+/*
+ * int indexes are the readable default. They hold if even the last tile, hanging over the edge, stays below 2^31; what is
+ * known only at launch gets 64 bits.
+ */
+static bool fits_int(const tj_problem *text, int32_t tile)
+{
+    const struct {
+        const tj_dim *width, *count;
+        int64_t ld;
+    } matrix[] = {
+        {text->m_layout == TJ_ROW_MAJOR ? &text->k : &text->j, text->m_layout == TJ_ROW_MAJOR ? &text->j : &text->k, text->ld_m},
+        {text->n_layout == TJ_ROW_MAJOR ? &text->l : &text->k, text->n_layout == TJ_ROW_MAJOR ? &text->k : &text->l, text->ld_n},
+        {&text->l, &text->j, text->ld_p},
+        {&text->l, &text->j, text->ld_c},
+    };
+
+    for (size_t i = 0; i < sizeof matrix / sizeof matrix[0]; i++) {
+        int64_t last;
+        if (matrix[i].width->mode == TJ_DIM_ANY || matrix[i].count->mode == TJ_DIM_ANY || matrix[i].ld < 0)
+            return false;
+        if (!tj_mul(matrix[i].count->extent + tile, matrix[i].ld, &last) || last + matrix[i].width->extent + tile > INT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static void set_dim(tj_template_params *params, const char *name, const char *fixed, const char *any, const tj_dim *dim)
+{
+    tj_template_set_flag(params, fixed, dim->mode == TJ_DIM_FIXED);
+    tj_template_set_flag(params, any, dim->mode == TJ_DIM_ANY);
+    if (dim->mode == TJ_DIM_FIXED)
+        tj_template_set_int(params, name, dim->extent);
+}
+
+/* Names of one leading dimension or stride in the templates. */
+typedef struct number_names {
+    const char *name, *fixed, *any, *derived;
+} number_names;
+
+static void set_number(tj_template_params *params, const number_names *names, int64_t value, bool is_used, const char *tight)
+{
+    tj_template_set_flag(params, names->fixed, is_used && (value > 0 || value == TJ_BROADCAST));
+    tj_template_set_flag(params, names->any, is_used && value == TJ_ANY);
+    tj_template_set_flag(params, names->derived, is_used && value == TJ_TIGHT);
+    if (value == TJ_TIGHT)
+        tj_template_set(params, names->name, tight);
+    else
+        tj_template_set_int(params, names->name, value == TJ_BROADCAST ? 0 : value);
+}
+
+static void set_ld(tj_template_params *params, const number_names *names, int64_t ld, bool is_used, const char *width_name,
+                   const tj_dim *width)
+{
+    set_number(params, names, ld, is_used, width_name);
+    /* A tight fixed one reads better as the dimension's name than as its number. */
+    if (ld > 0 && width->mode == TJ_DIM_FIXED && ld == width->extent)
+        memcpy(params->param[params->count - 1].value, width_name, strlen(width_name) + 1);
+}
+
+static void fill_common(const tj_problem *text, const tj_config *config, bool is_swapped, tj_template_params *params)
+{
+    static const number_names ld_m = {"ld_m", "fixed_ld_m", "any_ld_m", "derived_ld_m"},
+                              ld_n = {"ld_n", "fixed_ld_n", "any_ld_n", "derived_ld_n"},
+                              ld_p = {"ld_p", "fixed_ld_p", "any_ld_p", "derived_ld_p"},
+                              ld_c = {"ld_c", "fixed_ld_c", "any_ld_c", "derived_ld_c"},
+                              stride_m = {"stride_m", "fixed_stride_m", "any_stride_m", "derived_stride_m"},
+                              stride_n = {"stride_n", "fixed_stride_n", "any_stride_n", "derived_stride_n"},
+                              stride_p = {"stride_p", "fixed_stride_p", "any_stride_p", "derived_stride_p"},
+                              stride_c = {"stride_c", "fixed_stride_c", "any_stride_c", "derived_stride_c"};
+    const bool is_batched = text->batch != 1, has_c = text->has_beta;
+    const bool m_rows = text->m_layout == TJ_ROW_MAJOR, n_rows = text->n_layout == TJ_ROW_MAJOR;
+
+    tj_template_set(params, "input_t", cuda_type(text->dtype));
+    tj_template_set(params, "output_t", cuda_type(text->p_dtype));
+    tj_template_set(params, "sum_t", text->dtype == TJ_F64 ? "double" : "float");
+    tj_template_set(params, "index_t", fits_int(text, tj_config_get(config, "tile_width")) ? "int" : "long long");
+    tj_template_set_flag(params, "uses_half", text->dtype == TJ_F16 || text->p_dtype == TJ_F16);
+    tj_template_set_flag(params, "uses_bfloat16", text->dtype == TJ_BF16 || text->p_dtype == TJ_BF16);
+    set_dim(params, "j", "fixed_j", "any_j", &text->j);
+    set_dim(params, "k", "fixed_k", "any_k", &text->k);
+    set_dim(params, "l", "fixed_l", "any_l", &text->l);
+    tj_template_set_flag(params, "m_row_major", m_rows);
+    tj_template_set_flag(params, "n_row_major", n_rows);
+    set_ld(params, &ld_m, text->ld_m, true, m_rows ? "k" : "j", m_rows ? &text->k : &text->j);
+    set_ld(params, &ld_n, text->ld_n, true, n_rows ? "l" : "k", n_rows ? &text->l : &text->k);
+    set_ld(params, &ld_p, text->ld_p, true, "l", &text->l);
+    set_ld(params, &ld_c, text->ld_c, has_c, "l", &text->l);
+    set_number(params, &stride_m, text->stride_m, is_batched, m_rows ? "ld_m * j" : "ld_m * k");
+    set_number(params, &stride_n, text->stride_n, is_batched, n_rows ? "ld_n * k" : "ld_n * l");
+    set_number(params, &stride_p, text->stride_p, is_batched, "ld_p * j");
+    set_number(params, &stride_c, text->stride_c, is_batched && has_c, "ld_c * j");
+    tj_template_set_flag(params, "batched", is_batched);
+    tj_template_set_flag(params, "has_alpha", text->has_alpha);
+    tj_template_set_flag(params, "has_beta", has_c);
+    tj_template_set_flag(params, "check_j", (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON);
+    tj_template_set_flag(params, "check_k", config->check_k == TJ_CHECK_ON);
+    tj_template_set_flag(params, "check_l", (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON);
+}
+
+/* ---- launch ------------------------------------------------------------------------------------------------------- */
+
+static void add_arg(tj_launch_form *form, bool is_present, tj_arg arg)
+{
+    if (is_present)
+        form->arg[form->arg_count++] = arg;
+}
+
+/* In the order of templates/parts/parameters.cuh. The text's M is the caller's N when the two have changed places. */
+static void list_args(const tj_problem *text, bool is_swapped, tj_launch_form *form)
+{
+    const bool is_batched = text->batch != 1, has_c = text->has_beta;
+
+    form->is_swapped = is_swapped;
+    add_arg(form, text->j.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_L : TJ_ARG_J);
+    add_arg(form, text->k.mode == TJ_DIM_ANY, TJ_ARG_K);
+    add_arg(form, text->l.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_J : TJ_ARG_L);
+    add_arg(form, text->ld_m == TJ_ANY, is_swapped ? TJ_ARG_LD_N : TJ_ARG_LD_M);
+    add_arg(form, text->ld_n == TJ_ANY, is_swapped ? TJ_ARG_LD_M : TJ_ARG_LD_N);
+    add_arg(form, text->ld_p == TJ_ANY, TJ_ARG_LD_P);
+    add_arg(form, has_c && text->ld_c == TJ_ANY, TJ_ARG_LD_C);
+    add_arg(form, is_batched && text->stride_m == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_N : TJ_ARG_STRIDE_M);
+    add_arg(form, is_batched && text->stride_n == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_M : TJ_ARG_STRIDE_N);
+    add_arg(form, is_batched && text->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
+    add_arg(form, is_batched && has_c && text->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
+    add_arg(form, text->has_alpha, TJ_ARG_ALPHA);
+    add_arg(form, has_c, TJ_ARG_BETA);
+    add_arg(form, true, is_swapped ? TJ_ARG_N : TJ_ARG_M);
+    add_arg(form, true, is_swapped ? TJ_ARG_M : TJ_ARG_N);
+    add_arg(form, has_c, TJ_ARG_C);
+    add_arg(form, true, TJ_ARG_P);
+}
+
+static size_t name_dim(char *out, const tj_dim *dim, char letter)
+{
+    if (dim->mode == TJ_DIM_FIXED)
+        return tj_format_int(out, dim->extent);
+    out[0] = letter;
+    return 1;
+}
+
+/* tiled_f32_512x300x700; a dimension that is passed keeps its letter. */
+static void name_kernel(const tj_problem *problem, const tj_family *family, char out[TJ_KERNEL_NAME_BYTES])
+{
+    const char *type = tj_dtype_name((tj_dtype)problem->dtype);
+    size_t length = strlen(family->name);
+
+    memcpy(out, family->name, length);
+    out[length++] = '_';
+    memcpy(out + length, type, strlen(type));
+    length += strlen(type);
+    out[length++] = '_';
+    length += name_dim(out + length, &problem->j, 'j');
+    out[length++] = 'x';
+    length += name_dim(out + length, &problem->k, 'k');
+    out[length++] = 'x';
+    length += name_dim(out + length, &problem->l, 'l');
+    out[length] = '\0';
+}
+
+/* ---- the words around the kernel ---------------------------------------------------------------------------------- */
+
+static void append_extents(tj_text *out, const char *matrix, const tj_dim *rows, const char *r, const tj_dim *cols, const char *c)
+{
+    const tj_dim *const dim[] = {rows, cols};
+    const char *const name[] = {r, c};
+
+    tj_text_append(out, matrix);
+    tj_text_append(out, " (");
+    for (int i = 0; i < 2; i++) {
+        tj_text_append(out, i == 0 ? "" : " x ");
+        if (dim[i]->mode == TJ_DIM_FIXED)
+            tj_text_append_int(out, dim[i]->extent);
+        else
+            tj_text_append(out, name[i]);
+    }
+    tj_text_append(out, ")");
+}
+
+/* The request in one line, and the formula with this request's numbers. */
+static void append_head(tj_text *out, const tj_problem *problem, const tj_problem *text, bool is_swapped)
+{
+    char line[TJ_PROBLEM_TEXT_BYTES];
+
+    tj_problem_print(problem, line);
+    tj_text_append(out, "// ");
+    tj_text_append(out, line);
+    tj_text_append(out, "\n//\n//     ");
+    append_extents(out, "P", &text->j, "j", &text->l, "l");
+    tj_text_append(out, text->has_alpha ? " = alpha * " : " = ");
+    append_extents(out, "M", &text->j, "j", &text->k, "k");
+    tj_text_append(out, " . ");
+    append_extents(out, "N", &text->k, "k", &text->l, "l");
+    tj_text_append(out, text->has_beta ? " + beta * C\n//\n" : "\n//\n");
+    if (is_swapped)
+        tj_text_append(out, "// The caller's P is column-major. In memory that is its transpose, row-major, so this text computes the product of\n"
+                            "// the transposes: its M is the caller's N, its N the caller's M, and j and l have changed places.\n//\n");
+}
+
+static void append_check(tj_text *out, char letter, const tj_dim *dim, int32_t check, int32_t tile_width)
+{
+    tj_text_append_bytes(out, &letter, 1);
+    tj_text_append(out, check == TJ_CHECK_ON ? ": checked, " : ": not checked, ");
+    if (dim->mode == TJ_DIM_FIXED) {
+        tj_text_append_int(out, dim->extent);
+        tj_text_append(out, dim->extent % tile_width == 0 ? " is" : " is not");
+        tj_text_append(out, " a multiple of TILE_WIDTH ");
+        tj_text_append_int(out, tile_width);
+    } else if (dim->multiple_of > 1) {
+        tj_text_append(out, "known only at launch, promised to be a multiple of ");
+        tj_text_append_int(out, dim->multiple_of);
+    } else {
+        tj_text_append(out, "known only at launch");
+    }
+}
+
+static tj_status describe_checks(const tj_problem *problem, const tj_config *config, char **out, tj_error *err)
+{
+    tj_text text = TJ_TEXT_INIT(MAX_CHECKS_TEXT);
+    const int32_t tile_width = tj_config_get(config, "tile_width");
+
+    append_check(&text, 'j', &problem->j, config->check_j, tile_width);
+    tj_text_append(&text, "; ");
+    if (config->family == &tj_family_naive)
+        tj_text_append(&text, "k: not checked, one thread walks all of it");
+    else
+        append_check(&text, 'k', &problem->k, config->check_k, tile_width);
+    tj_text_append(&text, "; ");
+    append_check(&text, 'l', &problem->l, config->check_l, tile_width);
+    return tj_text_take(&text, out, err);
+}
+
+/* ---- public ------------------------------------------------------------------------------------------------------- */
+
+tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **out, tj_error *err)
+{
+    const tj_config standard = TJ_CONFIG_INIT;
+    tj_config resolved = config ? *config : standard;
+    tj_template_params params = {0};
+    tj_text body = TJ_TEXT_INIT(MAX_SOURCE_BYTES);
+    tj_source *source = NULL;
+    const char *template_name;
+    tj_problem text;
+    bool is_swapped;
+    tj_status status;
+
+    *out = NULL;
+    status = tj_config_resolve(problem, &resolved, err);
+    if (status != TJ_OK)
+        return status;
+    source = calloc(1, sizeof *source);
+    if (!source)
+        return tj_fail_memory(err, "a source");
+
+    source->problem = tj_problem_canonical(problem);
+    source->config = resolved;
+    text = tj_problem_as_text(problem, &is_swapped);
+    source->launch.checks = (resolved.check_j == TJ_CHECK_ON) | (resolved.check_k == TJ_CHECK_ON) << 1 |
+                            (resolved.check_l == TJ_CHECK_ON) << 2;
+    name_kernel(&source->problem, resolved.family, source->launch.kernel);
+    list_args(&text, is_swapped, &source->launch);
+
+    fill_common(&text, &resolved, is_swapped, &params);
+    tj_template_set(&params, "kernel", source->launch.kernel);
+    template_name = resolved.family->describe(&text, &resolved, &params, &source->launch);
+    tj_template_set_flag(&params, "rows_on_x", source->launch.rows_on_x);
+    tj_template_set_flag(&params, "rows_on_y", !source->launch.rows_on_x);
+
+    append_head(&body, &source->problem, &text, is_swapped);
+    status = tj_template_fill(template_name, &params, &body, err);
+    if (status == TJ_OK)
+        status = tj_text_take(&body, &source->text, err);
+    if (status == TJ_OK)
+        status = describe_checks(&source->problem, &resolved, &source->checks_text, err);
+    tj_text_drop(&body);
+    if (status != TJ_OK) {
+        tj_source_free(source);
+        return status;
+    }
+    *out = source;
+    return TJ_OK;
+}
+
+void tj_source_free(tj_source *source)
+{
+    if (!source)
+        return;
+    free(source->text);
+    free(source->checks_text);
+    free(source);
+}
+
+const char *tj_source_text(const tj_source *source)
+{
+    return source->text;
+}
+
+const tj_launch_form *tj_source_launch(const tj_source *source)
+{
+    return &source->launch;
+}
+
+const tj_problem *tj_source_problem(const tj_source *source)
+{
+    return &source->problem;
+}
+
+const tj_config *tj_source_config(const tj_source *source)
+{
+    return &source->config;
+}
+
+const char *tj_source_checks_text(const tj_source *source)
+{
+    return source->checks_text;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * template: CUDA text with comment directives -> CUDA text. docs/templates.md is the manual.
+ */
+#ifndef TJ_GENERATOR_TEMPLATE_H
+#define TJ_GENERATOR_TEMPLATE_H
+
+#include "text.h"
+
+/** One embedded file of templates/. Made by cmake/embed_templates.cmake. */
+typedef struct tj_template_file {
+    const char *name; /* "tiled.cu", "parts/half.cuh" */
+    const unsigned char *bytes;
+    size_t size;
+} tj_template_file;
+
+extern const tj_template_file tj_template_files[];
+extern const size_t tj_template_file_count;
+
+enum { TJ_TEMPLATE_MAX_PARAMS = 64, TJ_TEMPLATE_VALUE_BYTES = 64 };
+
+/** What a template is filled with. A condition is a parameter too: "" is false, anything else true. */
+typedef struct tj_template_params {
+    size_t count;
+    struct {
+        const char *name; /* static text */
+        char value[TJ_TEMPLATE_VALUE_BYTES];
+    } param[TJ_TEMPLATE_MAX_PARAMS];
+} tj_template_params;
+
+void tj_template_set(tj_template_params *params, const char *name, const char *value);
+void tj_template_set_int(tj_template_params *params, const char *name, int64_t value);
+void tj_template_set_flag(tj_template_params *params, const char *name, bool value);
+
+/**
+ * Fill the template of that name and append the result to out. Pure.
+ * Errors: TJ_ERR_INTERNAL: no such template, an unknown directive or parameter, an unclosed block; the message gives file, line and
+ * the line itself.
+ */
+tj_status tj_template_fill(const char *name, const tj_template_params *params, tj_text *out, tj_error *err);
+
+/** The same for a text that is not embedded: for tests and for user families. size excludes any NUL. */
+tj_status tj_template_fill_text(const char *name, const char *bytes, size_t size, const tj_template_params *params,
+                                tj_text *out, tj_error *err);
+
+#endif

@@ -1,0 +1,44 @@
+//@ if uses_half
+//@ include "parts/half.cuh"
+//@ end
+//@ if uses_bfloat16
+//@ include "parts/bfloat16.cuh"
+//@ end
+using input_t = float;  //@ input_t
+using output_t = float;  //@ output_t
+using sum_t = float;  //@ sum_t
+using index_t = int;  //@ index_t
+
+//@ if fixed_j
+constexpr index_t j = 512;  //@ j
+//@ end
+//@ if fixed_k
+constexpr index_t k = 300;  //@ k
+//@ end
+//@ if fixed_l
+constexpr index_t l = 700;  //@ l
+//@ end
+//@ if fixed_ld_m
+constexpr index_t ld_m = k;  //@ ld_m
+//@ end
+//@ if fixed_ld_n
+constexpr index_t ld_n = l;  //@ ld_n
+//@ end
+//@ if fixed_ld_p
+constexpr index_t ld_p = l;  //@ ld_p
+//@ end
+//@ if fixed_ld_c
+constexpr index_t ld_c = l;  //@ ld_c
+//@ end
+//@ if fixed_stride_m
+constexpr long long stride_m = 512 * 300;  //@ stride_m
+//@ end
+//@ if fixed_stride_n
+constexpr long long stride_n = 300 * 700;  //@ stride_n
+//@ end
+//@ if fixed_stride_p
+constexpr long long stride_p = 512 * 700;  //@ stride_p
+//@ end
+//@ if fixed_stride_c
+constexpr long long stride_c = 512 * 700;  //@ stride_c
+//@ end
