@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check: is this P the product of these operands? And the product itself, for whoever has no GPU.
+ *
+ * An element passes if it is within the bound that every order of summation keeps (Higham, section 3.1 and 3.5; any order, so that it
+ * serves every kernel). That bound grows with k, and for very large k it would let nonsense through: two further rules, which a
+ * right product keeps for any k, refuse a P that is one number everywhere where the product is not.
+ *
+ * NaN and infinity: where M, N, C, alpha or beta hold one, P must be of the same class as the reference. Where they do not, but
+ * the magnitudes add up to more than the accumulator holds, some orders of summation overflow and others do not: there an
+ * infinite P passes too.
+ */
+#include <tilejit/reference.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "number.h"
+#include "product.h"
+
+static const double default_max_flop = 2e11;
+static const int most_threads = 256;
+
+/* ---- what to compute ---------------------------------------------------------------------------------------------- */
+
+/* A problem with its operands, every default spelled out. */
+typedef struct resolved {
+    tj_problem problem; /* canonical */
+    tj_matrix_view m, n, c, p;
+    double alpha, beta; /* rounded as a launch rounds them */
+    bool reads_c;
+    const tj_number_limits *sum_limits, *p_limits; /* of the accumulator, of P */
+    int threads;
+} resolved;
+
+static tj_matrix_view view_of(const void *base, int32_t dtype, int32_t layout, int64_t ld, int64_t stride)
+{
+    const tj_matrix_view view = {
+        .base = base,
+        .dtype = (tj_dtype)dtype,
+        .row_step = layout == TJ_ROW_MAJOR ? ld : 1,
+        .col_step = layout == TJ_ROW_MAJOR ? 1 : ld,
+        .stride = stride == TJ_BROADCAST ? 0 : stride,
+    };
+
+    return view;
+}
+
+static tj_status require_known(const tj_problem *p, tj_error *err)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"ld_m", p->ld_m},         {"ld_n", p->ld_n},         {"ld_p", p->ld_p},
+                   {"ld_c", p->ld_c},         {"batch", p->batch},       {"stride_m", p->stride_m},
+                   {"stride_n", p->stride_n}, {"stride_p", p->stride_p}, {"stride_c", p->stride_c}};
+
+    if (p->j.mode != TJ_DIM_FIXED || p->k.mode != TJ_DIM_FIXED || p->l.mode != TJ_DIM_FIXED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is TJ_DIM_ANY: the reference needs every extent, with mode TJ_DIM_FIXED",
+                       p->j.mode != TJ_DIM_FIXED ? 'j' : p->k.mode != TJ_DIM_FIXED ? 'k' : 'l');
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i].value == TJ_ANY)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is TJ_ANY: the reference needs a number", numbers[i].name);
+    return TJ_OK;
+}
+
+static int default_threads(void)
+{
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return online < 1 ? 1 : online > 64 ? 64 : (int)online;
+}
+
+static tj_status resolve(const tj_problem *problem, const tj_host_operands *operands, const void *p, int threads,
+                         resolved *request, tj_error *err)
+{
+    tj_status status = tj_problem_check(problem, err);
+    tj_problem c;
+
+    memset(request, 0, sizeof *request);
+    if (status == TJ_OK)
+        status = require_known(problem, err);
+    if (status != TJ_OK)
+        return status;
+    if (threads < 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "threads is %d: use a positive number, or 0 for one per processor", threads);
+    c = tj_problem_canonical(problem);
+    request->problem = c;
+    request->threads = threads == 0 ? default_threads() : threads < most_threads ? threads : most_threads;
+    request->alpha = c.has_alpha ? operands->alpha : 1.0;
+    request->beta = c.has_beta ? operands->beta : 0.0;
+    if (c.dtype != TJ_F64) { /* the kernel takes them as f32 */
+        request->alpha = (double)(float)request->alpha;
+        request->beta = (double)(float)request->beta;
+    }
+    request->reads_c = request->beta != 0.0;
+    request->sum_limits = tj_number_limits_of(c.dtype == TJ_F64 ? TJ_F64 : TJ_F32);
+    request->p_limits = tj_number_limits_of((tj_dtype)c.p_dtype);
+    if (!p || (c.k.extent > 0 && (!operands->m || !operands->n)) || (request->reads_c && !operands->c))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the matrix in host memory",
+                       !p ? "P" : c.k.extent > 0 && !operands->m ? "M" : c.k.extent > 0 && !operands->n ? "N" : "C");
+    request->m = view_of(operands->m, c.dtype, c.m_layout, c.ld_m, c.stride_m);
+    request->n = view_of(operands->n, c.dtype, c.n_layout, c.ld_n, c.stride_n);
+    request->c = view_of(operands->c, c.p_dtype, c.p_layout, c.ld_c, c.stride_c);
+    request->p = view_of(p, c.p_dtype, c.p_layout, c.ld_p, c.stride_p);
+    return TJ_OK;
+}
+
+static tj_product product_of(const resolved *request, int64_t row_count, bool with_magnitude, tj_tile_fn visit, void *payload)
+{
+    const tj_product product = {
+        .m = request->m,
+        .n = request->n,
+        .j = request->problem.j.extent,
+        .k = request->problem.k.extent,
+        .l = request->problem.l.extent,
+        .batch = request->problem.batch,
+        .row_count = row_count,
+        .with_magnitude = with_magnitude,
+        .workers = request->threads,
+        .visit = visit,
+        .payload = payload,
+    };
+
+    return product;
+}
+
+/* One element of the reference, and of the magnitudes that its rounding errors are in proportion to. */
+typedef struct element {
+    long double value;     /* alpha * M . N + beta * C */
+    long double magnitude; /* |alpha| * |M| . |N| + |beta| * |C| */
+    long double partial;   /* |M| . |N|: what the accumulator may reach before alpha */
+    bool is_special;       /* a NaN or an infinity goes in */
+} element;
+
+static element element_at(const resolved *request, const tj_tile *tile, int r, int c)
+{
+    const int at = r * TJ_TILE_COLS + c;
+    const double sum = tile->sum[at];
+    element e = {.is_special = tile->row_special[r] || tile->col_special[c] || !isfinite(request->alpha)};
+
+    /* An infinite sum has a meaningless rest. */
+    e.value = tile->rest && isfinite(sum) ? (long double)sum + (long double)tile->rest[at] : (long double)sum;
+    e.value *= (long double)request->alpha;
+    e.partial = tile->magnitude ? (long double)tile->magnitude[at] : 0.0L;
+    e.magnitude = fabsl((long double)request->alpha) * e.partial;
+    if (request->reads_c) {
+        const double old = tj_read_number(request->c.dtype, request->c.base,
+                                          tj_view_index(&request->c, tile->batch, tile->rows[r], tile->first_col + c));
+
+        e.value += (long double)request->beta * (long double)old;
+        e.magnitude += fabsl((long double)request->beta * (long double)old);
+        e.is_special |= !isfinite(old) || !isfinite(request->beta);
+    }
+    return e;
+}
+
+/* ---- judging one element ------------------------------------------------------------------------------------------ */
+
+/*
+ * How far a right P may be from the value. k + 2 roundings: k in the sum, two for alpha and beta; each may also lose half a
+ * subnormal number. Where n * u is no longer small, n * u itself bounds the error of a sum (Jeannerod, Rump, 2013), up to second
+ * order.
+ */
+static long double bound_of(const resolved *request, const element *e)
+{
+    const long double n = (long double)request->problem.k.extent + 2.0L, nu = n * request->sum_limits->unit_roundoff;
+    const long double gamma = nu < 0.5L ? nu / (1.0L - nu) : 2.0L * nu;
+    const long double underflow = n * request->sum_limits->smallest_subnormal * (1.0L + fabsl((long double)request->alpha));
+    const long double sum_error = gamma * e->magnitude + underflow;
+
+    return sum_error + request->p_limits->unit_roundoff * (fabsl(e->value) + sum_error) +
+           request->p_limits->smallest_subnormal;
+}
+
+/* Error over bound: up to 1 passes, INFINITY is a P of the wrong class. */
+static double judge(const resolved *request, const element *e, double p)
+{
+    const long double bound = bound_of(request, e), size = fabsl(e->value), error = fabsl((long double)p - e->value);
+    const long double overflow = request->p_limits->overflow;
+    const bool same_infinity = isinf(p) && signbit(p) == signbit(e->value);
+    /* A margin for the rounding errors of the magnitudes themselves. */
+    const bool may_overflow = !(e->partial * (1.0L + 0x1p-20L) < request->sum_limits->largest) ||
+                              !(e->magnitude * (1.0L + 0x1p-20L) < request->sum_limits->largest);
+
+    if (e->is_special) { /* whatever a NaN or an infinity meets, the value is one of the two */
+        if (isnan(e->value))
+            return isnan(p) ? 0.0 : INFINITY;
+        return same_infinity ? 0.0 : INFINITY;
+    }
+    if (may_overflow) {
+        const bool one_sign = isfinite(e->magnitude) && size >= e->magnitude * (1.0L - 0x1p-20L);
+
+        if (one_sign && size - bound >= overflow && size - bound >= request->sum_limits->overflow)
+            return same_infinity ? 0.0 : INFINITY;
+        if (!isfinite(p))
+            return 0.0;
+        return isfinite(e->value) ? (double)(error / bound) : INFINITY;
+    }
+    if (size - bound >= overflow)
+        return same_infinity ? 0.0 : INFINITY;
+    if (size + bound >= overflow && same_infinity)
+        return 0.0;
+    if (!isfinite(p))
+        return INFINITY;
+    if (e->magnitude == 0.0L) /* a zero factor or k = 0: nothing was rounded */
+        return p == 0.0 ? 0.0 : INFINITY;
+    return (double)(error / bound);
+}
+
+/* ---- the check ---------------------------------------------------------------------------------------------------- */
+
+/* What one thread has seen. */
+typedef struct findings {
+    tj_check_report report; /* norm holds nothing here */
+    int64_t failures;
+    bool has_worst;
+    long double squares; /* of the reference */
+    /* For the two rules about a P that is one number everywhere. */
+    bool has_value, is_constant, is_plain; /* is_plain: no element is NaN or infinite */
+    double value;
+    long double least, greatest, largest_magnitude, largest_size;
+    bool must_not_be_zero; /* some element is too large to be a zero that cancelled badly */
+} findings;
+
+typedef struct checking {
+    const resolved *request;
+    findings *findings; /* one a worker */
+} checking;
+
+static bool is_before(const tj_check_report *a, int64_t batch, int64_t row, int64_t col)
+{
+    if (a->worst_batch != batch)
+        return a->worst_batch < batch;
+    return a->worst_row != row ? a->worst_row < row : a->worst_col < col;
+}
+
+static void note_shape(const resolved *request, findings *f, const element *e, double p)
+{
+    const tj_number_limits *sum = request->sum_limits, *out = request->p_limits;
+    const long double size = fabsl(e->value);
+    const long double underflow = ((long double)request->problem.k.extent + 2.0L) * sum->smallest_subnormal *
+                                  (1.0L + fabsl((long double)request->alpha));
+
+    if (!f->has_value) {
+        f->has_value = f->is_constant = f->is_plain = true;
+        f->value = p;
+        f->least = f->greatest = e->value;
+    }
+    f->is_constant &= p == f->value;
+    f->is_plain &= isfinite(p) && isfinite(e->value) && isfinite(e->magnitude);
+    f->least = e->value < f->least ? e->value : f->least;
+    f->greatest = e->value > f->greatest ? e->value : f->greatest;
+    f->largest_size = size > f->largest_size ? size : f->largest_size;
+    f->largest_magnitude = e->magnitude > f->largest_magnitude ? e->magnitude : f->largest_magnitude;
+    f->must_not_be_zero |= size > 4.0L * sum->unit_roundoff * e->magnitude + underflow + out->smallest_subnormal;
+}
+
+static void check_tile(const tj_tile *tile, int worker, void *payload)
+{
+    const checking *check = payload;
+    const resolved *request = check->request;
+    findings *f = &check->findings[worker];
+    tj_check_report *report = &f->report;
+
+    for (int r = 0; r < tile->row_count; r++)
+        for (int c = 0; c < tile->col_count; c++) {
+            const int64_t row = tile->rows[r], col = tile->first_col + c;
+            const element e = element_at(request, tile, r, c);
+            const double p = tj_read_number(request->p.dtype, request->p.base, tj_view_index(&request->p, tile->batch, row, col));
+            const double ratio = judge(request, &e, p);
+
+            report->elements++;
+            f->failures += ratio > 1.0;
+            if (isfinite(e.value))
+                f->squares += e.value * e.value;
+            note_shape(request, f, &e, p);
+            if (isfinite(e.value) && (isfinite(p) || ratio > 1.0)) {
+                const double error = isfinite(p) ? (double)fabsl((long double)p - e.value) : INFINITY;
+                const double relative = e.value != 0.0L ? (double)((long double)error / fabsl(e.value)) : 0.0;
+
+                report->max_error = error > report->max_error ? error : report->max_error;
+                report->max_relative = relative > report->max_relative ? relative : report->max_relative;
+            }
+            if (!f->has_worst || ratio > report->max_ratio ||
+                (ratio == report->max_ratio && !is_before(report, tile->batch, row, col))) {
+                f->has_worst = true;
+                report->max_ratio = ratio;
+                report->worst_batch = tile->batch;
+                report->worst_row = row;
+                report->worst_col = col;
+                report->worst_value = p;
+                report->worst_reference = (double)e.value;
+            }
+        }
+}
+
+/* Ties go to the first element, so that the report does not depend on how the tiles met the threads. */
+static void merge(findings *into, const findings *from)
+{
+    tj_check_report *a = &into->report;
+    const tj_check_report *b = &from->report;
+
+    if (!from->has_worst)
+        return;
+    if (!into->has_worst) {
+        *into = *from;
+        return;
+    }
+    into->failures += from->failures;
+    into->squares += from->squares;
+    into->is_constant = into->is_constant && from->is_constant && into->value == from->value;
+    into->is_plain &= from->is_plain;
+    into->least = from->least < into->least ? from->least : into->least;
+    into->greatest = from->greatest > into->greatest ? from->greatest : into->greatest;
+    into->largest_size = from->largest_size > into->largest_size ? from->largest_size : into->largest_size;
+    into->largest_magnitude = from->largest_magnitude > into->largest_magnitude ? from->largest_magnitude : into->largest_magnitude;
+    into->must_not_be_zero |= from->must_not_be_zero;
+    a->elements += b->elements;
+    a->max_error = b->max_error > a->max_error ? b->max_error : a->max_error;
+    a->max_relative = b->max_relative > a->max_relative ? b->max_relative : a->max_relative;
+    if (b->max_ratio > a->max_ratio ||
+        (b->max_ratio == a->max_ratio && !is_before(a, b->worst_batch, b->worst_row, b->worst_col))) {
+        a->max_ratio = b->max_ratio;
+        a->worst_batch = b->worst_batch;
+        a->worst_row = b->worst_row;
+        a->worst_col = b->worst_col;
+        a->worst_value = b->worst_value;
+        a->worst_reference = b->worst_reference;
+    }
+}
+
+static const char *class_of(double value)
+{
+    return isnan(value) ? "NaN" : isinf(value) ? (value < 0 ? "-infinity" : "+infinity") : "finite";
+}
+
+/* The verdict: the elements first, then the rules about all of them. */
+static void conclude(const resolved *request, const findings *f, tj_check_report *report)
+{
+    const tj_number_limits *sum = request->sum_limits, *out = request->p_limits;
+    const long double noise = 8.0L * sum->unit_roundoff * f->largest_magnitude + 4.0L * out->unit_roundoff * f->largest_size +
+                              4.0L * out->smallest_subnormal +
+                              ((long double)request->problem.k.extent + 2.0L) * sum->smallest_subnormal *
+                                  (1.0L + fabsl((long double)request->alpha));
+    const char *p_class = class_of(report->worst_value), *reference_class = class_of(report->worst_reference);
+
+    report->norm = (double)sqrtl(f->squares);
+    if (f->failures > 0 && strcmp(p_class, reference_class) != 0)
+        snprintf(report->reason, sizeof report->reason,
+                 "%lld of %lld elements are wrong; row %lld, column %lld of product %lld is %s where the product is %s",
+                 (long long)f->failures, (long long)report->elements, (long long)report->worst_row, (long long)report->worst_col,
+                 (long long)report->worst_batch, p_class, reference_class);
+    else if (f->failures > 0)
+        snprintf(report->reason, sizeof report->reason,
+                 "%lld of %lld elements are outside their error bound, the worst at row %lld, column %lld of product %lld",
+                 (long long)f->failures, (long long)report->elements, (long long)report->worst_row, (long long)report->worst_col,
+                 (long long)report->worst_batch);
+    else if (f->is_plain && f->is_constant && f->value == 0.0 && f->must_not_be_zero)
+        snprintf(report->reason, sizeof report->reason, "P is zero everywhere and the product is not");
+    else if (f->is_plain && f->is_constant && f->greatest - f->least > noise)
+        snprintf(report->reason, sizeof report->reason, "P is the same number everywhere and the product is not");
+    report->passed = report->reason[0] == '\0';
+}
+
+/* Whole rows that max_flop pays for: all, or at least the first and the last. */
+static int64_t rows_to_check(const tj_problem *p, double max_flop)
+{
+    const int64_t total = p->j.extent * p->batch;
+    const double flop_per_row = 2.0 * (double)(p->k.extent > 0 ? p->k.extent : 1) * (double)p->l.extent;
+    const double affordable = max_flop / flop_per_row;
+
+    if (affordable >= (double)total || total <= 2)
+        return total;
+    return affordable < 2.0 ? 2 : (int64_t)affordable;
+}
+
+/* ---- public ------------------------------------------------------------------------------------------------------- */
+
+tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p, double max_flop,
+                             int threads, tj_check_report *report, tj_error *err)
+{
+    tj_check_report found = {0};
+    resolved request;
+    checking check = {.request = &request};
+    tj_product product;
+    tj_status status = resolve(problem, operands, p, threads, &request, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (!(max_flop >= 0.0))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "max_flop is negative or NaN: use a positive number, or 0 for the default");
+    if (max_flop == 0.0)
+        max_flop = default_max_flop;
+    check.findings = calloc((size_t)request.threads, sizeof *check.findings);
+    if (!check.findings)
+        return tj_fail_memory(err, "the findings of the check");
+    product = product_of(&request, rows_to_check(&request.problem, max_flop), true, check_tile, &check);
+    status = tj_product_run(&product, err);
+    if (status == TJ_OK) {
+        for (int i = 1; i < request.threads; i++)
+            merge(&check.findings[0], &check.findings[i]);
+        found = check.findings[0].report;
+        found.elements_total = request.problem.j.extent * request.problem.l.extent * request.problem.batch;
+        conclude(&request, &check.findings[0], &found);
+        *report = found;
+    }
+    free(check.findings);
+    return status;
+}
+
+typedef struct writing {
+    const resolved *request;
+    void *p;
+} writing;
+
+static void write_tile(const tj_tile *tile, int worker, void *payload)
+{
+    const writing *output = payload;
+    const resolved *request = output->request;
+
+    (void)worker;
+    for (int r = 0; r < tile->row_count; r++)
+        for (int c = 0; c < tile->col_count; c++)
+            tj_write_number(request->p.dtype, output->p, tj_view_index(&request->p, tile->batch, tile->rows[r], tile->first_col + c),
+                            element_at(request, tile, r, c).value);
+}
+
+tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p, int threads, tj_error *err)
+{
+    resolved request;
+    writing output = {.request = &request, .p = p};
+    tj_product product;
+    tj_status status = resolve(problem, operands, p, threads, &request, err);
+
+    if (status != TJ_OK)
+        return status;
+    product = product_of(&request, request.problem.j.extent * request.problem.batch, false, write_tile, &output);
+    return tj_product_run(&product, err);
+}
+
+int64_t tj_problem_span(const tj_problem *problem, char which)
+{
+    tj_problem p = *problem;
+    int64_t width, count, ld, stride;
+    bool is_row_major;
+
+    /* An extent that is an argument is one that this launch knows. */
+    p.j.mode = p.k.mode = p.l.mode = TJ_DIM_FIXED;
+    p = tj_problem_canonical(&p);
+    if (which == 'C' && !p.has_beta)
+        return 0;
+    switch (which) {
+    case 'M':
+        is_row_major = p.m_layout == TJ_ROW_MAJOR;
+        width = is_row_major ? p.k.extent : p.j.extent;
+        count = is_row_major ? p.j.extent : p.k.extent;
+        ld = p.ld_m, stride = p.stride_m;
+        break;
+    case 'N':
+        is_row_major = p.n_layout == TJ_ROW_MAJOR;
+        width = is_row_major ? p.l.extent : p.k.extent;
+        count = is_row_major ? p.k.extent : p.l.extent;
+        ld = p.ld_n, stride = p.stride_n;
+        break;
+    case 'P':
+    case 'C':
+        is_row_major = p.p_layout == TJ_ROW_MAJOR;
+        width = is_row_major ? p.l.extent : p.j.extent;
+        count = is_row_major ? p.j.extent : p.l.extent;
+        ld = which == 'P' ? p.ld_p : p.ld_c, stride = which == 'P' ? p.stride_p : p.stride_c;
+        break;
+    default:
+        return -1;
+    }
+    if (ld == TJ_ANY || stride == TJ_ANY || p.batch == TJ_ANY)
+        return -1;
+    if (width < 1 || count < 1)
+        return 0;
+    return (p.batch - 1) * (stride == TJ_BROADCAST ? 0 : stride) + (count - 1) * ld + width;
+}

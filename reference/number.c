@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * number: f16 and bf16 in plain integer arithmetic, so that the reference needs neither a compiler's half type nor an
+ * instruction of the machine, and rounds the same everywhere.
+ *
+ * Both are narrow float64: one sign bit, a biased exponent, a fraction.
+ *
+ *              exponent bits   bias   fraction bits
+ *     f16            5           15        10
+ *     bf16           8          127         7
+ *     float64       11         1023        52
+ *
+ * A NaN stays a NaN of the same sign with the upper bits of its payload, and becomes quiet when it is rounded.
+ */
+#include "number.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <tilejit/reference.h>
+
+typedef struct narrow_format {
+    int bias, fraction_bits;
+} narrow_format;
+
+static const narrow_format f16_format = {15, 10}, bf16_format = {127, 7};
+
+static const tj_number_limits limits[] = {
+    [TJ_F32] = {0x1p-24L, 0x1p-149L, 0x1p128L - 0x1p104L, 0x1p128L - 0x1p103L},
+    [TJ_F64] = {0x1p-53L, 0x1p-1074L, 0x1p1024L - 0x1p971L, 0x1p1024L - 0x1p970L},
+    [TJ_F16] = {0x1p-11L, 0x1p-24L, 65504.0L, 65520.0L},
+    [TJ_BF16] = {0x1p-8L, 0x1p-133L, 0x1p128L - 0x1p120L, 0x1p128L - 0x1p119L},
+};
+
+const tj_number_limits *tj_number_limits_of(tj_dtype dtype)
+{
+    return &limits[dtype];
+}
+
+static double double_from_bits(uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline double widen(uint16_t narrow, narrow_format format)
+{
+    const int bits = format.fraction_bits;
+    const uint64_t sign = (uint64_t)(narrow >> 15) << 63;
+    const uint64_t fraction = narrow & ((1u << bits) - 1);
+    const int exponent = (narrow & 0x7fff) >> bits;
+
+    if (exponent == 0) {
+        const double magnitude = (double)fraction * double_from_bits((uint64_t)(1024 - format.bias - bits) << 52);
+
+        return sign ? -magnitude : magnitude;
+    }
+    if (exponent == 2 * format.bias + 1)
+        return double_from_bits(sign | 0x7ffull << 52 | fraction << (52 - bits));
+    return double_from_bits(sign | (uint64_t)(exponent - format.bias + 1023) << 52 | fraction << (52 - bits));
+}
+
+static uint16_t narrow_from_double(double value, narrow_format format)
+{
+    const int bits = format.fraction_bits;
+    const uint16_t infinity = (uint16_t)((2 * format.bias + 1) << bits);
+    uint64_t wide, significand, quotient, rest, half;
+    uint16_t sign;
+    int exponent, shift;
+
+    memcpy(&wide, &value, sizeof wide);
+    sign = (uint16_t)(wide >> 63 << 15);
+    exponent = (int)(wide >> 52 & 0x7ff) - 1023;
+    significand = wide & ((1ull << 52) - 1);
+    if (exponent == 1024 && significand != 0)
+        return (uint16_t)(sign | infinity | 1u << (bits - 1) | significand >> (52 - bits));
+    if (exponent > format.bias)
+        return sign | infinity;
+
+    /* Below the smallest normal number the last place no longer moves: more bits are shifted out. */
+    significand |= 1ull << 52;
+    shift = 52 - bits;
+    if (exponent < 1 - format.bias)
+        shift += 1 - format.bias - exponent;
+    if (shift > 53)
+        return sign; /* less than half the smallest subnormal number */
+    quotient = significand >> shift;
+    rest = significand & ((1ull << shift) - 1);
+    half = 1ull << (shift - 1);
+    if (rest > half || (rest == half && (quotient & 1)))
+        quotient++;
+
+    /* A carry out of the fraction runs into the exponent, which is what rounding up to the next binade (or to infinity) means. */
+    if (exponent >= 1 - format.bias)
+        quotient += (uint64_t)(exponent + format.bias - 1) << bits;
+    return (uint16_t)(sign | quotient);
+}
+
+void tj_read_numbers(tj_dtype dtype, const void *base, int64_t first, int64_t step, int64_t count, double *out,
+                     int64_t out_step)
+{
+    switch (dtype) {
+    case TJ_F32: {
+        const float *in = (const float *)base + first;
+
+        for (int64_t i = 0; i < count; i++)
+            out[i * out_step] = (double)in[i * step];
+        break;
+    }
+    case TJ_F64: {
+        const double *in = (const double *)base + first;
+
+        for (int64_t i = 0; i < count; i++)
+            out[i * out_step] = in[i * step];
+        break;
+    }
+    case TJ_F16: {
+        const uint16_t *in = (const uint16_t *)base + first;
+
+        for (int64_t i = 0; i < count; i++)
+            out[i * out_step] = widen(in[i * step], f16_format);
+        break;
+    }
+    case TJ_BF16: {
+        const uint16_t *in = (const uint16_t *)base + first;
+
+        for (int64_t i = 0; i < count; i++)
+            out[i * out_step] = widen(in[i * step], bf16_format);
+        break;
+    }
+    case TJ_DTYPE_DEFAULT:
+        break;
+    }
+}
+
+double tj_read_number(tj_dtype dtype, const void *base, int64_t index)
+{
+    double value = NAN;
+
+    tj_read_numbers(dtype, base, index, 1, 1, &value, 1);
+    return value;
+}
+
+/*
+ * long double to double so that a second rounding, to a narrower type, gives what one rounding would have: to odd. An
+ * inexact result takes the neighbour whose last bit is set, and so is never mistaken for a tie.
+ */
+static double round_to_odd(long double value)
+{
+    double nearest = (double)value, other;
+    uint64_t bits;
+
+    if (!isfinite(nearest) || (long double)nearest == value)
+        return nearest;
+    memcpy(&bits, &nearest, sizeof bits);
+    if (bits & 1)
+        return nearest;
+    other = nextafter(nearest, (long double)nearest < value ? INFINITY : -INFINITY);
+    return other;
+}
+
+void tj_write_number(tj_dtype dtype, void *base, int64_t index, long double value)
+{
+    switch (dtype) {
+    case TJ_F32:
+        ((float *)base)[index] = (float)value;
+        break;
+    case TJ_F64:
+        ((double *)base)[index] = (double)value;
+        break;
+    case TJ_F16:
+        ((uint16_t *)base)[index] = narrow_from_double(round_to_odd(value), f16_format);
+        break;
+    case TJ_BF16:
+        ((uint16_t *)base)[index] = narrow_from_double(round_to_odd(value), bf16_format);
+        break;
+    case TJ_DTYPE_DEFAULT:
+        break;
+    }
+}
+
+/* ---- public ------------------------------------------------------------------------------------------------------- */
+
+void tj_convert(tj_dtype to, void *destination, tj_dtype from, const void *source, size_t count)
+{
+    if (to == from) {
+        if (count > 0)
+            memcpy(destination, source, count * tj_dtype_bytes(to));
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        tj_write_number(to, destination, (int64_t)i, (long double)tj_read_number(from, source, (int64_t)i));
+}
+
+/* splitmix64: Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+void tj_fill_random(tj_dtype dtype, void *destination, size_t count, uint64_t seed)
+{
+    uint64_t state = seed;
+
+    /* 53 random bits, centred: odd multiples of 2^-53 in (-1, 1), never 0 before they are rounded to the type. */
+    for (size_t i = 0; i < count; i++) {
+        const int64_t odd = (int64_t)(next_random(&state) >> 11) * 2 + 1 - (1ll << 53);
+
+        tj_write_number(dtype, destination, (int64_t)i, (long double)odd * 0x1p-53L);
+    }
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * number: the four element types as the reference sees them: their limits, and how they become float64 and come back.
+ */
+#ifndef TJ_REFERENCE_NUMBER_H
+#define TJ_REFERENCE_NUMBER_H
+
+#include <tilejit/problem.h>
+
+/** What is fixed by a type. long double: float64's own limits must be representable with something to spare. */
+typedef struct tj_number_limits {
+    long double unit_roundoff;      /* half the distance from 1 to the next number */
+    long double smallest_subnormal; /* the smallest number above 0 */
+    long double largest;            /* the largest finite number */
+    long double overflow;           /* largest + half a unit in its last place: from here on a result is infinite */
+} tj_number_limits;
+
+/** dtype must be one of the four types. */
+const tj_number_limits *tj_number_limits_of(tj_dtype dtype);
+
+/** out[i * out_step] = base[first + i * step], exactly. */
+void tj_read_numbers(tj_dtype dtype, const void *base, int64_t first, int64_t step, int64_t count, double *out,
+                     int64_t out_step);
+
+/** base[index], exactly. */
+double tj_read_number(tj_dtype dtype, const void *base, int64_t index);
+
+/** base[index] = value, rounded once, ties to even. */
+void tj_write_number(tj_dtype dtype, void *base, int64_t index, long double value);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * product: M . N and |M| . |N| in float64, a tile of P at a time, spread over threads.
+ *
+ * What becomes of a tile (a check, a matrix) is its visitor's business.
+ */
+#ifndef TJ_REFERENCE_PRODUCT_H
+#define TJ_REFERENCE_PRODUCT_H
+
+#include <stdbool.h>
+
+#include <tilejit/reference.h>
+
+enum {
+    TJ_TILE_ROWS = 64,  /* of P; a multiple of 4 */
+    TJ_TILE_COLS = 128, /* of P; a multiple of 4 */
+    TJ_TILE_STEP = 128  /* of k at a time: the packed blocks of M and N fill half of a usual L2 */
+};
+
+/** Where a stored matrix has its elements: base[batch * stride + row * row_step + col * col_step]. */
+typedef struct tj_matrix_view {
+    const void *base;
+    tj_dtype dtype;
+    int64_t row_step, col_step, stride;
+} tj_matrix_view;
+
+static inline int64_t tj_view_index(const tj_matrix_view *view, int64_t batch, int64_t row, int64_t col)
+{
+    return batch * view->stride + row * view->row_step + col * view->col_step;
+}
+
+/** Some rows and some columns of one product of the batch. Arrays are TJ_TILE_COLS wide. */
+typedef struct tj_tile {
+    int64_t batch, first_col;
+    int row_count, col_count;
+    const int64_t *rows;     /* row_count rows of P */
+    const double *sum;       /* M . N */
+    const double *rest;      /* f64 only, else NULL: what sum lacks */
+    const double *magnitude; /* |M| . |N|, or NULL if not wanted */
+    const bool *row_special; /* this row of M has a NaN or an infinity */
+    const bool *col_special; /* this column of N has */
+} tj_tile;
+
+/** Called from several threads, never from two with the same worker. */
+typedef void (*tj_tile_fn)(const tj_tile *tile, int worker, void *payload);
+
+typedef struct tj_product {
+    tj_matrix_view m, n;
+    int64_t j, k, l, batch;
+    int64_t row_count; /* rows of P to compute, batch included: all, or evenly spread ones */
+    bool with_magnitude;
+    int workers; /* at least 1: this many visitors may be told apart */
+    tj_tile_fn visit;
+    void *payload;
+} tj_product;
+
+/** Compute. Fails with TJ_ERR_OUT_OF_MEMORY only, before the first visit. */
+tj_status tj_product_run(const tj_product *product, tj_error *err);
+
+#endif
