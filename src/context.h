@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * context: options resolved once, and what all stages share.
  */
@@ -31,6 +32,7 @@ struct tj_context {
     pthread_mutex_t libraries;                 /* held while a library is opened, never on a hit */
     _Atomic(const tj_nvrtc *) nvrtc;           /* NULL until first needed */
     _Atomic(const tj_driver *) driver;
+    _Atomic(CUcontext) primary;                /* of device, retained by scope.c; NULL until needed */
     struct {
         _Atomic uint64_t memory_hits, store_hits, compiles, failures, loads, plans;
     } stats;

@@ -1,8 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * driver: libcuda, opened at run time, as a table of functions.
  *
  * One list makes the table and the look-ups. The emulator, and the fake driver of the tests, are libraries with the same
  * names: code above this file cannot tell. Opened once per path and process and never closed.
+ *
+ * Does not know what a kernel is.
  */
 #ifndef TJ_SRC_DRIVER_H
 #define TJ_SRC_DRIVER_H
@@ -14,9 +17,140 @@
 
 #include "cuda_abi.h"
 
-/* X(member, exported symbol, result-and-arguments prototype as a function type); _OPTIONAL ones may be absent (NULL).
- * The list itself is in this header: see TJ_DRIVER_FUNCTIONS below, filled in by its author. */
+struct tj_log; /* log.h */
 
-typedef struct tj_driver tj_driver;
+/*
+ * X(member, name, exported symbol, version, needed, arguments): version is the CUDA version (1000 * major + 10 * minor)
+ * whose binary interface the arguments are; cuGetProcAddress answers for that one and no other. A driver without a
+ * needed function is refused; the others are NULL where it has none.
+ */
+/* clang-format off */
+#define TJ_DRIVER_FUNCTIONS(X)                                                                                         \
+    X(init, cuInit, cuInit, 2000, true, (unsigned int flags))                                                          \
+    X(driver_get_version, cuDriverGetVersion, cuDriverGetVersion, 2020, true, (int *version))                          \
+    X(get_error_name, cuGetErrorName, cuGetErrorName, 6000, true, (CUresult result, const char **name))                \
+    X(get_error_string, cuGetErrorString, cuGetErrorString, 6000, true, (CUresult result, const char **text))          \
+    X(device_get_count, cuDeviceGetCount, cuDeviceGetCount, 2000, true, (int *count))                                  \
+    X(device_get, cuDeviceGet, cuDeviceGet, 2000, true, (CUdevice *device, int ordinal))                               \
+    X(device_get_name, cuDeviceGetName, cuDeviceGetName, 2000, true, (char *name, int bytes, CUdevice device))         \
+    X(device_get_uuid, cuDeviceGetUuid, cuDeviceGetUuid_v2, 11040, false, (CUuuid *uuid, CUdevice device))             \
+    X(device_total_mem, cuDeviceTotalMem, cuDeviceTotalMem_v2, 3020, true, (size_t *bytes, CUdevice device))           \
+    X(device_get_attribute, cuDeviceGetAttribute, cuDeviceGetAttribute, 2000, true,                                    \
+      (int *value, int attribute, CUdevice device))                                                                    \
+    X(device_can_access_peer, cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, 4000, true,                                \
+      (int *can, CUdevice device, CUdevice peer))                                                                      \
+    X(primary_retain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, true,                                  \
+      (CUcontext *context, CUdevice device))                                                                           \
+    X(primary_release, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, 11000, true, (CUdevice device))        \
+    X(ctx_get_current, cuCtxGetCurrent, cuCtxGetCurrent, 4000, true, (CUcontext *context))                             \
+    X(ctx_push, cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, true, (CUcontext context))                                \
+    X(ctx_pop, cuCtxPopCurrent, cuCtxPopCurrent_v2, 4000, true, (CUcontext *context))                                  \
+    X(ctx_get_device, cuCtxGetDevice, cuCtxGetDevice, 2000, true, (CUdevice *device))                                  \
+    X(ctx_get_id, cuCtxGetId, cuCtxGetId, 12000, false, (CUcontext context, unsigned long long *id))                   \
+    X(module_load, cuModuleLoadDataEx, cuModuleLoadDataEx, 2010, true,                                                 \
+      (CUmodule *module, const void *image, unsigned int option_count, int *option, void **option_value))              \
+    X(module_unload, cuModuleUnload, cuModuleUnload, 2000, true, (CUmodule module))                                    \
+    X(module_get_function, cuModuleGetFunction, cuModuleGetFunction, 2000, true,                                       \
+      (CUfunction *function, CUmodule module, const char *name))                                                       \
+    X(library_load, cuLibraryLoadData, cuLibraryLoadData, 12000, false,                                                \
+      (CUlibrary *library, const void *code, int *jit_option, void **jit_value, unsigned int jit_count,                \
+       int *option, void **value, unsigned int count))                                                                 \
+    X(library_unload, cuLibraryUnload, cuLibraryUnload, 12000, false, (CUlibrary library))                             \
+    X(library_get_kernel, cuLibraryGetKernel, cuLibraryGetKernel, 12000, false,                                        \
+      (CUkernel *kernel, CUlibrary library, const char *name))                                                         \
+    X(kernel_get_function, cuKernelGetFunction, cuKernelGetFunction, 12000, false,                                     \
+      (CUfunction *function, CUkernel kernel))                                                                         \
+    X(func_get_param_info, cuFuncGetParamInfo, cuFuncGetParamInfo, 12040, false,                                       \
+      (CUfunction function, size_t index, size_t *offset, size_t *bytes))                                              \
+    X(func_load, cuFuncLoad, cuFuncLoad, 12040, false, (CUfunction function))                                          \
+    X(func_get_attribute, cuFuncGetAttribute, cuFuncGetAttribute, 2020, true,                                          \
+      (int *value, int attribute, CUfunction function))                                                                \
+    X(func_set_attribute, cuFuncSetAttribute, cuFuncSetAttribute, 9000, true,                                          \
+      (CUfunction function, int attribute, int value))                                                                 \
+    X(launch_kernel, cuLaunchKernel, cuLaunchKernel, 4000, true,                                                       \
+      (CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,       \
+       unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream, void **parameters,      \
+       void **extra))                                                                                                  \
+    X(pointer_get_attributes, cuPointerGetAttributes, cuPointerGetAttributes, 7000, true,                              \
+      (unsigned int count, int *attribute, void **value, CUdeviceptr pointer))                                         \
+    X(stream_is_capturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, false, (CUstream stream, int *status))     \
+    X(thread_exchange_capture_mode, cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010,       \
+      false, (int *mode))                                                                                              \
+    X(mem_alloc, cuMemAlloc, cuMemAlloc_v2, 3020, false, (CUdeviceptr *pointer, size_t bytes))                         \
+    X(mem_free, cuMemFree, cuMemFree_v2, 3020, false, (CUdeviceptr pointer))                                           \
+    X(mem_get_info, cuMemGetInfo, cuMemGetInfo_v2, 3020, false, (size_t *free_bytes, size_t *total_bytes))             \
+    X(memcpy_to_device, cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020, false,                                                    \
+      (CUdeviceptr destination, const void *source, size_t bytes))                                                     \
+    X(memcpy_to_host, cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020, false,                                                      \
+      (void *destination, CUdeviceptr source, size_t bytes))                                                           \
+    X(memset_bytes, cuMemsetD8, cuMemsetD8_v2, 3020, false,                                                            \
+      (CUdeviceptr destination, unsigned char byte, size_t bytes))                                                     \
+    X(stream_synchronize, cuStreamSynchronize, cuStreamSynchronize, 2000, false, (CUstream stream))                    \
+    X(event_create, cuEventCreate, cuEventCreate, 2000, false, (CUevent *event, unsigned int flags))                   \
+    X(event_record, cuEventRecord, cuEventRecord, 2000, false, (CUevent event, CUstream stream))                       \
+    X(event_synchronize, cuEventSynchronize, cuEventSynchronize, 2000, false, (CUevent event))                         \
+    X(event_elapsed, cuEventElapsedTime, cuEventElapsedTime, 2000, false,                                              \
+      (float *milliseconds, CUevent start, CUevent stop))                                                              \
+    X(event_destroy, cuEventDestroy, cuEventDestroy_v2, 4000, false, (CUevent event))
+/* clang-format on */
+
+typedef struct tj_driver_api {
+#define TJ_DRIVER_MEMBER(member, name, symbol, version, needed, arguments) CUresult(*member) arguments;
+    TJ_DRIVER_FUNCTIONS(TJ_DRIVER_MEMBER)
+#undef TJ_DRIVER_MEMBER
+} tj_driver_api;
+
+enum { TJ_DRIVER_ALIVE = 0, TJ_DRIVER_LOST, TJ_DRIVER_FORKED };
+
+/** An opened driver: driver->api.launch_kernel(...) and so on. Lives as long as the process. */
+typedef struct tj_driver {
+    tj_driver_api api;
+    int version;                   /* tj_driver_version */
+    char *path;                    /* tj_driver_path */
+    atomic_int *life;              /* TJ_DRIVER_ALIVE, ... */
+    struct tj_driver_story *story; /* driver.c: what happened when it was lost */
+} tj_driver;
+
+/**
+ * Open a driver and call cuInit. path NULL: libcuda.so.1 from the loader's path. Once opened for a path, the same table
+ * is returned for ever; a failure is not remembered.
+ * NULL: path, log and err may be. Threads: any.
+ * Errors: TJ_ERR_NO_DRIVER: what was tried, and the remedy; TJ_ERR_FORKED: opened by a parent of this process.
+ */
+tj_status tj_driver_open(const char *path, const struct tj_log *log, const tj_driver **driver, tj_error *err);
+
+/** CUDA version the driver serves: 13000. */
+int tj_driver_version(const tj_driver *driver);
+
+/** Path of the library as the loader found it. */
+const char *tj_driver_path(const tj_driver *driver);
+
+/** "CUDA_ERROR_ILLEGAL_ADDRESS", from our own table first: a driver in trouble need not be asked. driver may be NULL. */
+const char *tj_driver_result_name(const tj_driver *driver, CUresult result);
+
+/**
+ * Report a failed call: "<format>: CUDA_ERROR_ILLEGAL_ADDRESS (700): <text>; <remedy>", and answer the status that the
+ * result means: TJ_ERR_DEVICE_MEMORY, TJ_ERR_UNSUPPORTED (no image for this device), TJ_ERR_CAPTURE, TJ_ERR_DEVICE_LOST,
+ * TJ_ERR_NO_DRIVER, TJ_ERR_DRIVER. A result that the device does not recover from marks the driver as lost for ever.
+ */
+__attribute__((format(printf, 4, 5))) tj_status tj_driver_fail(const tj_driver *driver, CUresult result, tj_error *err,
+                                                               const char *format, ...);
+
+/** The slow half of tj_driver_check_alive. */
+tj_status tj_driver_report_death(const tj_driver *driver, tj_error *err);
+
+/**
+ * TJ_ERR_DEVICE_LOST with the first message once any call reported such an error; TJ_ERR_FORKED in a child of the
+ * process that opened the driver. One atomic load: it needs no system call.
+ */
+static inline tj_status tj_driver_check_alive(const tj_driver *driver, tj_error *err)
+{
+    if (__builtin_expect(atomic_load_explicit(driver->life, memory_order_relaxed) == TJ_DRIVER_ALIVE, 1))
+        return TJ_OK;
+    return tj_driver_report_death(driver, err);
+}
+
+/** Is the stream being captured, or out of use because another one is? Drivers without captures answer false. */
+tj_status tj_stream_is_capturing(const tj_driver *driver, CUstream stream, bool *is_capturing, tj_error *err);
 
 #endif

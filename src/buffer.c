@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * buffer: device memory, copies and event timing for programs without a CUDA runtime.
+ *
+ * A buffer remembers the CUDA context it was made in and makes it current for each call. Nothing else in the library uses
+ * this file: the product itself allocates no device memory.
+ */
+#include <tilejit/buffer.h>
+
+#include <stdlib.h>
+
+#include "context.h"
+#include "driver.h"
+#include "error.h"
+#include "scope.h"
+
+enum { MAX_REPEAT = 100000 };
+
+struct tj_buffer {
+    tj_context *context;
+    const tj_driver *driver;
+    CUcontext home;
+    CUdeviceptr address;
+    size_t bytes;
+};
+
+/* Every driver since CUDA 4 has these, so only a stand-in can lack one. */
+static tj_status check_calls(const tj_driver *driver, tj_error *err)
+{
+    const tj_driver_api *api = &driver->api;
+
+    if (api->mem_alloc && api->mem_free && api->mem_get_info && api->memcpy_to_device && api->memcpy_to_host &&
+        api->memset_bytes && api->stream_synchronize && api->event_create && api->event_record &&
+        api->event_synchronize && api->event_elapsed && api->event_destroy)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_UNSUPPORTED, "the driver %s lacks the memory or event calls of CUDA 4.0",
+                   tj_driver_path(driver));
+}
+
+static tj_status enter(tj_context *context, tj_scope *scope, tj_error *err)
+{
+    tj_status status = tj_context_check_process(context, err);
+
+    if (status == TJ_OK)
+        status = tj_scope_enter(context, scope, err);
+    if (status != TJ_OK)
+        return status;
+    status = check_calls(scope->driver, err);
+    if (status != TJ_OK)
+        tj_scope_leave(scope);
+    return status;
+}
+
+/* Make the buffer's own context current; leave_home() undoes it. */
+static tj_status enter_home(const tj_buffer *buffer, tj_error *err)
+{
+    tj_status status = tj_context_check_process(buffer->context, err);
+    CUresult result;
+
+    if (status == TJ_OK)
+        status = tj_driver_check_alive(buffer->driver, err);
+    if (status != TJ_OK)
+        return status;
+    result = buffer->driver->api.ctx_push(buffer->home);
+    if (result != CUDA_SUCCESS)
+        return tj_driver_fail(buffer->driver, result, err, "cannot enter the CUDA context of a buffer");
+    return TJ_OK;
+}
+
+static void leave_home(const tj_buffer *buffer)
+{
+    CUcontext popped = NULL;
+
+    (void)buffer->driver->api.ctx_pop(&popped);
+}
+
+static tj_status check_range(const tj_buffer *buffer, size_t offset, size_t bytes, tj_error *err)
+{
+    if (offset <= buffer->bytes && bytes <= buffer->bytes - offset)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%zu bytes at offset %zu do not fit a buffer of %zu bytes", bytes, offset,
+                   buffer->bytes);
+}
+
+static void destroy_events(const tj_driver *driver, CUevent *event, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (event[i])
+            (void)driver->api.event_destroy(event[i]);
+    free(event);
+}
+
+/* Queue everything, then wait once: the device never waits for the host between two timed launches. */
+static tj_status queue_and_measure(const tj_driver *driver, const tj_plan *plan, const tj_operands *operands,
+                                   CUstream stream, int warmup, int repeat, CUevent *event, double *microseconds,
+                                   tj_error *err)
+{
+    CUresult result = CUDA_SUCCESS;
+    tj_status status = TJ_OK;
+    float milliseconds = 0;
+
+    for (int i = 0; i < 2 * repeat && result == CUDA_SUCCESS; i++)
+        result = driver->api.event_create(&event[i], 0);
+    if (result != CUDA_SUCCESS)
+        return tj_driver_fail(driver, result, err, "cannot make the events that time %d launches", repeat);
+    for (int i = 0; i < warmup && status == TJ_OK; i++)
+        status = tj_plan_launch(plan, operands, stream, err);
+    for (int i = 0; i < repeat && status == TJ_OK && result == CUDA_SUCCESS; i++) {
+        result = driver->api.event_record(event[2 * i], stream);
+        if (result == CUDA_SUCCESS)
+            status = tj_plan_launch(plan, operands, stream, err);
+        if (result == CUDA_SUCCESS && status == TJ_OK)
+            result = driver->api.event_record(event[2 * i + 1], stream);
+    }
+    if (status != TJ_OK)
+        return status;
+    if (result == CUDA_SUCCESS)
+        result = driver->api.event_synchronize(event[2 * repeat - 1]);
+    for (int i = 0; i < repeat && result == CUDA_SUCCESS; i++) {
+        result = driver->api.event_elapsed(&milliseconds, event[2 * i], event[2 * i + 1]);
+        microseconds[i] = 1000.0 * (double)milliseconds;
+    }
+    if (result != CUDA_SUCCESS)
+        return tj_driver_fail(driver, result, err, "cannot time %d launches", repeat);
+    return TJ_OK;
+}
+
+tj_status tj_buffer_create(tj_context *context, size_t bytes, tj_buffer **out, tj_error *err)
+{
+    tj_buffer *buffer = calloc(1, sizeof *buffer);
+    size_t free_bytes = 0, total_bytes = 0;
+    CUresult result;
+    tj_scope scope;
+    tj_status status;
+
+    *out = NULL;
+    if (!buffer)
+        return tj_fail_memory(err, "a buffer");
+    status = enter(context, &scope, err);
+    if (status != TJ_OK) {
+        free(buffer);
+        return status;
+    }
+    status = tj_scope_handle(&scope, &buffer->home, err);
+    if (status != TJ_OK)
+        goto done;
+    result = scope.driver->api.mem_alloc(&buffer->address, bytes ? bytes : 1);
+    if (result != CUDA_SUCCESS) {
+        (void)scope.driver->api.mem_get_info(&free_bytes, &total_bytes);
+        status = tj_driver_fail(scope.driver, result, err,
+                                "cannot allocate %zu bytes on the device, which has %zu of %zu free", bytes, free_bytes,
+                                total_bytes);
+        goto done;
+    }
+    buffer->context = context;
+    buffer->driver = scope.driver;
+    buffer->bytes = bytes;
+    *out = buffer;
+done:
+    tj_scope_leave(&scope);
+    if (status != TJ_OK)
+        free(buffer);
+    return status;
+}
+
+void *tj_buffer_address(const tj_buffer *buffer)
+{
+    return (void *)(uintptr_t)buffer->address;
+}
+
+size_t tj_buffer_bytes(const tj_buffer *buffer)
+{
+    return buffer->bytes;
+}
+
+tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, size_t bytes, tj_error *err)
+{
+    tj_status status = check_range(buffer, offset, bytes, err);
+    CUresult result;
+
+    if (status != TJ_OK || bytes == 0)
+        return status;
+    status = enter_home(buffer, err);
+    if (status != TJ_OK)
+        return status;
+    result = buffer->driver->api.memcpy_to_device(buffer->address + offset, host, bytes);
+    /* From pageable memory the copy may return while its last piece is on the way; streams that do not wait for the legacy
+     * one would read old bytes. */
+    if (result == CUDA_SUCCESS)
+        result = buffer->driver->api.stream_synchronize(NULL);
+    if (result != CUDA_SUCCESS)
+        status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes to the device", bytes);
+    leave_home(buffer);
+    return status;
+}
+
+tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, size_t bytes, tj_error *err)
+{
+    tj_status status = check_range(buffer, offset, bytes, err);
+    CUresult result;
+
+    if (status != TJ_OK || bytes == 0)
+        return status;
+    status = enter_home(buffer, err);
+    if (status != TJ_OK)
+        return status;
+    result = buffer->driver->api.memcpy_to_host(host, buffer->address + offset, bytes);
+    if (result != CUDA_SUCCESS)
+        status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes from the device", bytes);
+    leave_home(buffer);
+    return status;
+}
+
+tj_status tj_buffer_fill(tj_buffer *buffer, int byte, tj_error *err)
+{
+    tj_status status = TJ_OK;
+    CUresult result;
+
+    if (buffer->bytes == 0)
+        return TJ_OK;
+    status = enter_home(buffer, err);
+    if (status != TJ_OK)
+        return status;
+    result = buffer->driver->api.memset_bytes(buffer->address, (unsigned char)byte, buffer->bytes);
+    if (result == CUDA_SUCCESS)
+        result = buffer->driver->api.stream_synchronize(NULL);
+    if (result != CUDA_SUCCESS)
+        status = tj_driver_fail(buffer->driver, result, err, "cannot set %zu bytes on the device", buffer->bytes);
+    leave_home(buffer);
+    return status;
+}
+
+void tj_buffer_free(tj_buffer *buffer)
+{
+    if (!buffer)
+        return;
+    if (enter_home(buffer, NULL) == TJ_OK) {
+        (void)buffer->driver->api.mem_free(buffer->address);
+        leave_home(buffer);
+    }
+    free(buffer);
+}
+
+tj_status tj_synchronize(tj_context *context, struct CUstream_st *stream, tj_error *err)
+{
+    tj_scope scope;
+    tj_status status = enter(context, &scope, err);
+    CUresult result;
+
+    if (status != TJ_OK)
+        return status;
+    result = scope.driver->api.stream_synchronize(stream);
+    if (result != CUDA_SUCCESS)
+        status = tj_driver_fail(scope.driver, result, err, "waiting for a stream");
+    tj_scope_leave(&scope);
+    return status;
+}
+
+tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *total_bytes, tj_error *err)
+{
+    tj_scope scope;
+    tj_status status = enter(context, &scope, err);
+    CUresult result;
+
+    *free_bytes = 0;
+    *total_bytes = 0;
+    if (status != TJ_OK)
+        return status;
+    result = scope.driver->api.mem_get_info(free_bytes, total_bytes);
+    if (result != CUDA_SUCCESS)
+        status = tj_driver_fail(scope.driver, result, err, "cannot ask for the device's memory");
+    tj_scope_leave(&scope);
+    return status;
+}
+
+tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands,
+                           struct CUstream_st *stream, int warmup, int repeat, double *microseconds, tj_error *err)
+{
+    CUevent *event = NULL;
+    tj_scope scope;
+    tj_status status;
+
+    if (warmup < 0 || repeat < 1 || repeat > MAX_REPEAT)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "cannot time %d launches after %d: repeat is 1 to %d, warmup 0 or more", repeat, warmup,
+                       MAX_REPEAT);
+    status = enter(context, &scope, err);
+    if (status != TJ_OK)
+        return status;
+    event = calloc(2 * (size_t)repeat, sizeof(CUevent));
+    if (event) {
+        status = queue_and_measure(scope.driver, plan, operands, stream, warmup, repeat, event, microseconds, err);
+        /* The operands are the caller's: nothing may still be running with them after a failure. */
+        if (status != TJ_OK && tj_driver_check_alive(scope.driver, NULL) == TJ_OK)
+            (void)scope.driver->api.stream_synchronize(stream);
+        destroy_events(scope.driver, event, 2 * repeat);
+    } else {
+        status = tj_fail_memory(err, "the events of a timing");
+    }
+    tj_scope_leave(&scope);
+    return status;
+}

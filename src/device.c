@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device: facts of a CUDA device, asked of the driver without making a context.
+ */
+#include <tilejit/device.h>
+
+#include <string.h>
+
+#include "context.h"
+#include "driver.h"
+#include "error.h"
+
+static tj_status usable_driver(tj_context *context, const tj_driver **driver, tj_error *err)
+{
+    tj_status status = tj_context_driver(context, driver, err);
+
+    return status == TJ_OK ? tj_driver_check_alive(*driver, err) : status;
+}
+
+/* An attribute that this driver does not know is a fact of 0; any other failure is one. */
+static tj_status attribute(const tj_driver *driver, CUdevice device, int number, int *value, tj_error *err)
+{
+    CUresult result = driver->api.device_get_attribute(value, number, device);
+
+    if (result == CUDA_SUCCESS)
+        return TJ_OK;
+    *value = 0;
+    if (result == CUDA_ERROR_INVALID_VALUE)
+        return TJ_OK;
+    return tj_driver_fail(driver, result, err, "cannot ask device %d for attribute %d", device, number);
+}
+
+static void format_uuid(const CUuuid *uuid, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < sizeof uuid->bytes; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *out++ = '-';
+        *out++ = digits[uuid->bytes[i] >> 4];
+        *out++ = digits[uuid->bytes[i] & 15];
+    }
+    *out = '\0';
+}
+
+static tj_status all_attributes(const tj_driver *driver, CUdevice device, tj_device_facts *facts, tj_error *err)
+{
+    int shared = 0, shared_optin = 0, shared_sm = 0, shared_reserved = 0, l2 = 0;
+    const struct {
+        int number;
+        int *value;
+    } wanted[] = {
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &facts->cc_major},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &facts->cc_minor},
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &facts->sm_count},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &facts->max_threads_per_block},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &facts->max_threads_per_sm},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &facts->max_blocks_per_sm},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, &facts->max_grid_x},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, &facts->max_grid_y},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, &facts->max_grid_z},
+        {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, &facts->registers_per_block},
+        {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, &facts->registers_per_sm},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &shared},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &shared_optin},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &shared_sm},
+        {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, &shared_reserved},
+        {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2},
+        {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &facts->clock_khz},
+        {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &facts->memory_clock_khz},
+        {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &facts->memory_bus_bits},
+    };
+
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        tj_status status = attribute(driver, device, wanted[i].number, wanted[i].value, err);
+        if (status != TJ_OK)
+            return status;
+    }
+    facts->shared_per_block = shared;
+    facts->shared_per_block_optin = shared_optin;
+    facts->shared_per_sm = shared_sm;
+    facts->reserved_shared_per_block = shared_reserved;
+    facts->l2_bytes = l2;
+    return TJ_OK;
+}
+
+tj_status tj_device_count(tj_context *context, int *count, tj_error *err)
+{
+    const tj_driver *driver = NULL;
+    CUresult result;
+    tj_status status = usable_driver(context, &driver, err);
+
+    *count = 0;
+    if (status != TJ_OK)
+        return status;
+    result = driver->api.device_get_count(count);
+    if (result != CUDA_SUCCESS)
+        return tj_driver_fail(driver, result, err, "cannot count the devices");
+    return TJ_OK;
+}
+
+tj_status tj_device_get(tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err)
+{
+    const tj_driver *driver = NULL;
+    CUdevice device = 0;
+    CUuuid uuid;
+    size_t memory = 0;
+    CUresult result;
+    int count = 0;
+    tj_status status = tj_device_count(context, &count, err);
+
+    memset(facts, 0, sizeof *facts);
+    if (status == TJ_OK)
+        status = usable_driver(context, &driver, err);
+    if (status != TJ_OK)
+        return status;
+    if (ordinal < 0 || ordinal >= count)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "there is no CUDA device %d: this machine has %d, numbered from 0",
+                       ordinal, count);
+    result = driver->api.device_get(&device, ordinal);
+    if (result == CUDA_SUCCESS)
+        result = driver->api.device_get_name(facts->name, (int)sizeof facts->name, device);
+    if (result == CUDA_SUCCESS)
+        result = driver->api.device_total_mem(&memory, device);
+    if (result == CUDA_SUCCESS && driver->api.device_get_uuid) {
+        result = driver->api.device_get_uuid(&uuid, device);
+        if (result == CUDA_SUCCESS)
+            format_uuid(&uuid, facts->uuid);
+    }
+    if (result != CUDA_SUCCESS)
+        status = tj_driver_fail(driver, result, err, "cannot ask for the facts of device %d", ordinal);
+    else
+        status = all_attributes(driver, device, facts, err);
+    facts->name[sizeof facts->name - 1] = '\0';
+    facts->ordinal = ordinal;
+    facts->memory_bytes = (int64_t)memory;
+    facts->driver_version = tj_driver_version(driver);
+    if (status != TJ_OK)
+        memset(facts, 0, sizeof *facts);
+    return status;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * doctor: looks at everything a request would need, in the order in which it would need it.
+ *
+ * Reports and changes nothing: no folder is made, no entry is written. Trouble is a finding with a remedy, never a failure.
+ */
+#include <tilejit/doctor.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+#include "driver.h"
+#include "error.h"
+#include "nvrtc.h"
+#include "text.h"
+
+enum { FINDING_BYTES = 1024, TARGET_BYTES = 16 };
+
+static const char NVRTC_REMEDY[] = "pip install nvidia-cuda-nvrtc, or set TILEJIT_NVRTC to the path of a libnvrtc.so";
+static const char DRIVER_REMEDY[] = "install the NVIDIA driver (libcuda.so.1 comes with it), or set TILEJIT_DRIVER to the path of "
+                                    "a driver; until then kernels can be generated, compiled and stored, not run";
+
+typedef struct doctor {
+    tj_context *context;
+    tj_finding_visit visit;
+    void *payload;
+} doctor;
+
+__attribute__((format(printf, 5, 6))) static void found(const doctor *who, const char *topic, tj_finding_state state,
+                                                        const char *remedy, const char *format, ...)
+{
+    tj_finding finding = {topic, state, NULL, remedy};
+    char text[FINDING_BYTES];
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    finding.text = text;
+    who->visit(&finding, who->payload);
+}
+
+static void look_at_place(const char *place, const char *what_was_found, void *payload)
+{
+    found(payload, "search", TJ_FINDING_NOTE, "", "%s: %s", place, what_was_found);
+}
+
+static void look_at_targets(const doctor *who, const tj_nvrtc *nvrtc)
+{
+    const char *const *target = tj_nvrtc_targets(nvrtc);
+    tj_text list = TJ_TEXT_INIT(FINDING_BYTES - 64);
+    char *text = NULL;
+
+    for (size_t i = 0; target && target[i]; i++) {
+        tj_text_append(&list, i ? " " : "");
+        tj_text_append(&list, target[i]);
+    }
+    if (tj_text_take(&list, &text, NULL) == TJ_OK && text && *text)
+        found(who, "targets", TJ_FINDING_OK, "", "%s", text);
+    free(text);
+}
+
+static const tj_nvrtc *look_at_nvrtc(doctor *who)
+{
+    const tj_nvrtc *nvrtc = NULL;
+    const char *identity = NULL, *builtins = NULL;
+    tj_error err;
+
+    if (tj_context_nvrtc(who->context, &nvrtc, &err) != TJ_OK) {
+        found(who, "nvrtc", TJ_FINDING_MISSING, NVRTC_REMEDY, "%s", err.message);
+        tj_nvrtc_search(who->context->nvrtc_path, look_at_place, who);
+        return NULL;
+    }
+    if (tj_nvrtc_identity(nvrtc, &identity, &err) == TJ_OK)
+        found(who, "nvrtc", TJ_FINDING_OK, "", "%s at %s", identity, tj_nvrtc_path(nvrtc));
+    else
+        found(who, "nvrtc", TJ_FINDING_MISSING, NVRTC_REMEDY, "%d.%d at %s cannot compile: %s", tj_nvrtc_major(nvrtc),
+              tj_nvrtc_minor(nvrtc), tj_nvrtc_path(nvrtc), err.message);
+    tj_nvrtc_search(who->context->nvrtc_path, look_at_place, who);
+    builtins = tj_nvrtc_builtins_path(nvrtc);
+    if (builtins)
+        found(who, "builtins", TJ_FINDING_OK, "", "%s", builtins);
+    else
+        found(who, "builtins", TJ_FINDING_NOTE, "install libnvrtc-builtins of the same version into the same folder",
+              "no libnvrtc-builtins beside %s", tj_nvrtc_path(nvrtc));
+    look_at_targets(who, nvrtc);
+    return nvrtc;
+}
+
+static const tj_driver *look_at_driver(doctor *who)
+{
+    const tj_driver *driver = NULL;
+    tj_error err;
+    tj_status status = tj_context_driver(who->context, &driver, &err);
+
+    if (status == TJ_OK)
+        status = tj_driver_check_alive(driver, &err);
+    if (status != TJ_OK) {
+        found(who, "driver", TJ_FINDING_MISSING, DRIVER_REMEDY, "%s", err.message);
+        return NULL;
+    }
+    found(who, "driver", TJ_FINDING_OK, "", "CUDA %d.%d at %s", tj_driver_version(driver) / 1000,
+          tj_driver_version(driver) % 1000 / 10, tj_driver_path(driver));
+    return driver;
+}
+
+/* One line per device, with the target that a kernel for it would be compiled for. The first target is kept. */
+static void look_at_devices(doctor *who, bool has_nvrtc, char *first_target)
+{
+    tj_device_facts facts;
+    char target[TARGET_BYTES];
+    tj_error err;
+    int count = 0;
+
+    if (tj_device_count(who->context, &count, &err) != TJ_OK) {
+        found(who, "device", TJ_FINDING_MISSING, DRIVER_REMEDY, "%s", err.message);
+        return;
+    }
+    if (count == 0)
+        found(who, "device", TJ_FINDING_MISSING, "check nvidia-smi, and CUDA_VISIBLE_DEVICES, which hides devices",
+              "the driver offers no device");
+    for (int i = 0; i < count; i++) {
+        if (tj_device_get(who->context, i, &facts, &err) != TJ_OK) {
+            found(who, "device", TJ_FINDING_MISSING, "check nvidia-smi", "%d: %s", i, err.message);
+            continue;
+        }
+        if (!has_nvrtc) {
+            found(who, "device", TJ_FINDING_OK, "", "%d: %s, compute capability %d.%d, %d multiprocessors", i, facts.name,
+                  facts.cc_major, facts.cc_minor, facts.sm_count);
+        } else if (tj_target_for(who->context, facts.cc_major, facts.cc_minor, target, &err) == TJ_OK) {
+            found(who, "device", TJ_FINDING_OK, "", "%d: %s, compute capability %d.%d, %d multiprocessors, compiled for as %s",
+                  i, facts.name, facts.cc_major, facts.cc_minor, facts.sm_count, target);
+            if (!*first_target)
+                memcpy(first_target, target, sizeof target);
+        } else {
+            found(who, "device", TJ_FINDING_MISSING, "install an NVRTC that still serves this device", "%d: %s: %s", i,
+                  facts.name, err.message);
+        }
+    }
+}
+
+/* A driver runs what compilers of its own and of older major versions made. */
+static void look_at_match(const doctor *who, const tj_nvrtc *nvrtc, const tj_driver *driver)
+{
+    int compiler = tj_nvrtc_major(nvrtc), runs = tj_driver_version(driver) / 1000;
+
+    if (compiler <= runs)
+        found(who, "match", TJ_FINDING_OK, "", "the driver runs what NVRTC %d makes", compiler);
+    else
+        found(who, "match", TJ_FINDING_MISSING, "update the driver, or set TILEJIT_NVRTC to an NVRTC of the driver's major version",
+              "NVRTC %d makes code that a driver for CUDA %d does not load", compiler, runs);
+}
+
+/* The whole way from a problem to machine code, once, past every store. */
+static void look_at_probe(const doctor *who, const tj_nvrtc *nvrtc, const char *device_target)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(16, 16, 16, TJ_F32);
+    const char *const *known = tj_nvrtc_targets(nvrtc);
+    const char *target = *device_target ? device_target : known && known[0] ? known[0] : "sm_90";
+    tj_source *source = NULL;
+    tj_image *image = NULL;
+    size_t bytes = 0;
+    tj_error err;
+    tj_status status = tj_generate(&problem, NULL, &source, &err);
+
+    if (status == TJ_OK)
+        status = tj_compile(who->context, source, target, &image, &err);
+    if (status == TJ_OK) {
+        tj_resources used = tj_image_resources(image);
+
+        (void)tj_image_ptx(image, &bytes);
+        found(who, "probe", TJ_FINDING_OK, "", "a 16 x 16 x 16 product compiles for %s: %zu bytes of PTX, %d registers", target,
+              bytes, (int)used.registers);
+    } else {
+        found(who, "probe", TJ_FINDING_MISSING, NVRTC_REMEDY, "a 16 x 16 x 16 product does not compile for %s: %s", target,
+              err.message);
+    }
+    tj_image_free(image);
+    tj_source_free(source);
+}
+
+static void look_at_store(const doctor *who)
+{
+    const char *path = tj_store_path(who->context);
+    const char *trouble = tj_store_trouble(who->context);
+
+    if (trouble)
+        found(who, "store", TJ_FINDING_NOTE, "set TILEJIT_CACHE_DIR to a folder of yours; until then kernels live in memory only",
+              "%s: %s", *path ? path : "no folder", trouble);
+    else if (!*path)
+        found(who, "store", TJ_FINDING_NOTE, "", "the disk is switched off: kernels live in memory only");
+    else
+        found(who, "store", TJ_FINDING_OK, "", "%s, limited to %lld bytes", path, (long long)tj_store_max_bytes(who->context));
+}
+
+tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, tj_error *err)
+{
+    doctor who = {context, visit, payload};
+    char target[TARGET_BYTES] = "";
+    const tj_nvrtc *nvrtc = NULL;
+    const tj_driver *driver = NULL;
+    tj_status status = tj_context_check_process(context, err);
+
+    if (status != TJ_OK)
+        return status;
+    found(&who, "tilejit", TJ_FINDING_OK, "", "%s", tj_version());
+    nvrtc = look_at_nvrtc(&who);
+    driver = look_at_driver(&who);
+    if (driver)
+        look_at_devices(&who, nvrtc != NULL, target);
+    if (nvrtc && driver)
+        look_at_match(&who, nvrtc, driver);
+    if (nvrtc)
+        look_at_probe(&who, nvrtc, target);
+    look_at_store(&who);
+    return TJ_OK;
+}

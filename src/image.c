@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * image: one request's key, its compile, and its way into the store and back.
+ *
+ * The store holds bytes and does not know what they mean; here it is known. Does not know which images are in memory
+ * (image_table.c), and loads nothing into a device.
+ */
+#include "image.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "error.h"
+#include "problem_text.h"
+
+/* How long to wait for another process that compiles the same key: longer than a compile, shorter than patience. */
+enum { STORE_LOCK_WAIT_MS = 2000 };
+
+#define SCHEMA "1"
+#define BACKEND "cuda"
+#define PROGRAM_NAME "kernel.cu"
+
+/* ---- body -------------------------------------------------------------------------------------------------------- */
+
+void tj_image_body_release(tj_image_body *body)
+{
+    if (!body || atomic_fetch_sub_explicit(&body->references, 1, memory_order_acq_rel) != 1)
+        return;
+    free(body->key_text);
+    free(body->ptx);
+    free(body->cubin);
+    free(body->log);
+    free(body);
+}
+
+/* Copy every value of a key into one block that the copy borrows from. */
+static bool copy_key(tj_image_body *body, const tj_key *key)
+{
+    size_t size = 0;
+    char *at;
+
+    for (size_t i = 0; i < key->count; i++)
+        size += strlen(key->field[i].value) + 1;
+    at = body->key_text = malloc(size + 1);
+    if (!at)
+        return false;
+    body->key = *key;
+    for (size_t i = 0; i < key->count; i++) {
+        size_t bytes = strlen(key->field[i].value) + 1;
+        memcpy(at, key->field[i].value, bytes);
+        body->key.field[i].value = at;
+        if (strcmp(key->field[i].name, "target") == 0)
+            body->target = at;
+        if (strcmp(key->field[i].name, "compiler") == 0)
+            body->compiler = at;
+        at += bytes;
+    }
+    return true;
+}
+
+static tj_image_body *body_create(const tj_key *key)
+{
+    tj_image_body *body = calloc(1, sizeof *body);
+
+    if (!body)
+        return NULL;
+    atomic_init(&body->references, 1);
+    if (!copy_key(body, key)) {
+        free(body);
+        return NULL;
+    }
+    return body;
+}
+
+static void *copy_bytes(const void *bytes, size_t size)
+{
+    char *copy = malloc(size + 1);
+
+    if (copy) {
+        if (size > 0)
+            memcpy(copy, bytes, size);
+        copy[size] = '\0';
+    }
+    return copy;
+}
+
+/* Does the PTX define this entry function? A look, no parse: "... .entry <kernel>(" */
+static bool has_entry(const char *ptx, const char *kernel)
+{
+    size_t length = strlen(kernel);
+
+    for (const char *at = ptx; (at = strstr(at, ".entry")) != NULL;) {
+        at += strlen(".entry");
+        at += strspn(at, " \t\r\n");
+        if (strncmp(at, kernel, length) == 0 && (at[length] == '(' || strchr(" \t\r\n", at[length]) != NULL))
+            return true;
+    }
+    return false;
+}
+
+static bool wants_cubin(const char *target)
+{
+    return strncmp(target, "sm_", 3) == 0;
+}
+
+/* ---- key --------------------------------------------------------------------------------------------------------- */
+
+tj_status tj_image_make_key(tj_context *context, const tj_source *source, const char *target, tj_image_key_text *text,
+                            tj_key *key, tj_error *err)
+{
+    const tj_nvrtc *nvrtc;
+    const char *identity;
+    tj_status status = tj_context_nvrtc(context, &nvrtc, err);
+
+    if (status == TJ_OK)
+        status = tj_nvrtc_options(nvrtc, target, text->options, err);
+    if (status == TJ_OK)
+        status = tj_nvrtc_identity(nvrtc, &identity, err);
+    if (status != TJ_OK)
+        return status;
+    *key = (tj_key){0};
+    tj_key_add(key, "schema", SCHEMA);
+    tj_key_add(key, "backend", BACKEND);
+    tj_key_add(key, "source", tj_source_text(source));
+    tj_key_add(key, "options", text->options);
+    tj_key_add(key, "target", target);
+    tj_key_add(key, "compiler", identity);
+    tj_key_seal(key);
+    return TJ_OK;
+}
+
+/* ---- compile ----------------------------------------------------------------------------------------------------- */
+
+static void dump(tj_context *context, const tj_source *source, const tj_image_body *body)
+{
+    char trouble[512];
+
+    if (context->dump_dir && !tj_image_dump(context->dump_dir, source, body, trouble, sizeof trouble) &&
+        tj_image_table_may_warn(context->images))
+        tj_log_line(&context->log, TJ_LOG_WARNING, "no dump: %s", trouble);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* On TJ_ERR_COMPILE *out holds the log, on any other failure it is NULL. */
+static tj_status compile(tj_context *context, const tj_source *source, const tj_key *key, const char *target,
+                         tj_image_body **out, tj_error *err)
+{
+    const char *text = tj_source_text(source), *kernel = tj_source_launch(source)->kernel;
+    tj_image_body *body = body_create(key);
+    tj_compiled compiled = {0};
+    const tj_nvrtc *nvrtc;
+    int64_t start_ms = now_ms();
+    tj_status status;
+
+    *out = NULL;
+    if (!body)
+        return tj_fail_memory(err, "an image");
+    status = tj_context_nvrtc(context, &nvrtc, err);
+    if (status != TJ_OK)
+        goto done;
+    tj_log_line(&context->log, TJ_LOG_INFO, "compiling %s for %s (first use)", kernel, target);
+    atomic_fetch_add_explicit(&context->stats.compiles, 1, memory_order_relaxed);
+    status = tj_nvrtc_compile(nvrtc, text, strlen(text), PROGRAM_NAME, target, &compiled, err);
+    if (status == TJ_OK && !has_entry(compiled.ptx, kernel))
+        status = tj_fail(err, TJ_ERR_INTERNAL, "NVRTC %s compiled %s for %s, but its PTX has no such entry function",
+                         body->compiler, kernel, target);
+    if (status != TJ_OK)
+        atomic_fetch_add_explicit(&context->stats.failures, 1, memory_order_relaxed);
+    if (status != TJ_OK && status != TJ_ERR_COMPILE)
+        goto done;
+
+    body->ptx = compiled.ptx ? compiled.ptx : copy_bytes("", 0);
+    body->ptx_bytes = compiled.ptx_bytes;
+    body->cubin = compiled.cubin;
+    body->cubin_bytes = compiled.cubin_bytes;
+    body->log = compiled.log ? compiled.log : copy_bytes("", 0);
+    body->resources = compiled.resources;
+    compiled = (tj_compiled){0};
+    if (!body->ptx || !body->log) {
+        status = tj_fail_memory(err, "an image");
+        goto done;
+    }
+    tj_log_line(&context->log, TJ_LOG_DEBUG, "%s %s for %s in %d ms: %d registers, %d bytes spilled, key %s",
+                status == TJ_OK ? "compiled" : "could not compile", kernel, target, (int)(now_ms() - start_ms),
+                body->resources.registers, body->resources.spill_stores, body->key.hex);
+    dump(context, source, body);
+    *out = body;
+    body = NULL;
+
+done:
+    tj_compiled_drop(&compiled);
+    tj_image_body_release(body);
+    return status;
+}
+
+/* ---- store ------------------------------------------------------------------------------------------------------- */
+
+/* The facts' names of what ptxas said. */
+/* clang-format off */
+static const struct {
+    const char *name;
+    size_t offset;
+} resource_facts[] = {
+    {"registers", offsetof(tj_resources, registers)},
+    {"shared_bytes", offsetof(tj_resources, shared_bytes)},
+    {"stack_bytes", offsetof(tj_resources, stack_bytes)},
+    {"spill_stores", offsetof(tj_resources, spill_stores)},
+    {"spill_loads", offsetof(tj_resources, spill_loads)},
+    {"constant_bytes", offsetof(tj_resources, constant_bytes)},
+};
+/* clang-format on */
+
+enum { RESOURCE_FACTS = sizeof resource_facts / sizeof resource_facts[0] };
+
+static json_t *make_facts(const tj_source *source, const tj_image_body *body)
+{
+    char problem[TJ_PROBLEM_TEXT_BYTES], config[TJ_CONFIG_TEXT_BYTES];
+    json_t *facts;
+    int failures = 0;
+
+    tj_problem_print(tj_source_problem(source), problem);
+    tj_config_print(tj_source_config(source), config);
+    facts = json_pack("{s:s, s:s, s:s, s:s, s:s}", "kernel", tj_source_launch(source)->kernel, "problem", problem, "config",
+                      config, "target", body->target, "compiler", body->compiler);
+    for (int i = 0; facts && i < RESOURCE_FACTS; i++) {
+        const int32_t *value = (const int32_t *)(const void *)((const char *)&body->resources + resource_facts[i].offset);
+        failures += json_object_set_new(facts, resource_facts[i].name, json_integer(*value)) != 0;
+    }
+    if (failures > 0) {
+        json_decref(facts);
+        return NULL;
+    }
+    return facts;
+}
+
+static void publish(tj_context *context, const tj_source *source, const tj_image_body *body)
+{
+    const char *text = tj_source_text(source);
+    tj_blob file[TJ_STORE_MAX_FILES];
+    json_t *facts = make_facts(source, body);
+    size_t count = 0;
+
+    if (!facts) {
+        tj_log_line(&context->log, TJ_LOG_WARNING, "not stored: out of memory for the facts of %s", body->key.hex);
+        return;
+    }
+    file[count++] = (tj_blob){"kernel.cu", text, strlen(text)};
+    file[count++] = (tj_blob){"kernel.ptx", body->ptx, body->ptx_bytes};
+    if (body->cubin)
+        file[count++] = (tj_blob){"kernel.cubin", body->cubin, body->cubin_bytes};
+    file[count++] = (tj_blob){"build.log", body->log, strlen(body->log)};
+    tj_disk_store_publish(context->store, &body->key, file, count, facts);
+    json_decref(facts);
+}
+
+static const tj_blob *find_file(const tj_stored *stored, const char *name)
+{
+    for (size_t i = 0; i < stored->count; i++)
+        if (strcmp(stored->file[i].name, name) == 0)
+            return &stored->file[i];
+    return NULL;
+}
+
+/* What is wrong with a fetched entry; NULL: nothing, and body->resources are read. */
+static const char *read_stored(const tj_stored *stored, const tj_source *source, tj_image_body *body)
+{
+    const char *kernel = tj_source_launch(source)->kernel;
+    const char *stored_kernel = json_string_value(json_object_get(stored->facts, "kernel"));
+    const tj_blob *ptx = find_file(stored, "kernel.ptx"), *cubin = find_file(stored, "kernel.cubin");
+
+    if (!stored_kernel || strcmp(stored_kernel, kernel) != 0)
+        return "its facts name another kernel";
+    for (int i = 0; i < RESOURCE_FACTS; i++) {
+        const json_t *fact = json_object_get(stored->facts, resource_facts[i].name);
+        json_int_t value = json_integer_value(fact);
+        if (!json_is_integer(fact) || value < -1 || value > INT32_MAX)
+            return "its facts are not those of an image";
+        *(int32_t *)(void *)((char *)&body->resources + resource_facts[i].offset) = (int32_t)value;
+    }
+    if (!ptx || strlen(ptx->bytes) != ptx->size || !has_entry(ptx->bytes, kernel))
+        return "its PTX does not define the kernel";
+    if (wants_cubin(body->target) && (!cubin || cubin->size == 0))
+        return "it has no CUBIN";
+    return NULL;
+}
+
+/* NULL: a miss, for whatever reason. */
+static tj_image_body *fetch(tj_context *context, const tj_source *source, const tj_key *key)
+{
+    tj_image_body *body;
+    const tj_blob *ptx, *cubin, *log;
+    const char *trouble;
+    tj_stored stored;
+
+    if (!tj_disk_store_fetch(context->store, key, &stored))
+        return NULL;
+    body = body_create(key);
+    if (!body)
+        goto done;
+    trouble = read_stored(&stored, source, body);
+    if (trouble) {
+        tj_disk_store_reject(context->store, key, trouble);
+        goto miss;
+    }
+    ptx = find_file(&stored, "kernel.ptx");
+    cubin = find_file(&stored, "kernel.cubin");
+    log = find_file(&stored, "build.log");
+    body->ptx = copy_bytes(ptx->bytes, ptx->size);
+    body->ptx_bytes = ptx->size;
+    body->log = log ? copy_bytes(log->bytes, log->size) : copy_bytes("", 0);
+    if (wants_cubin(body->target)) {
+        body->cubin = copy_bytes(cubin->bytes, cubin->size);
+        body->cubin_bytes = cubin->size;
+    }
+    if (body->ptx && body->log && (body->cubin || !wants_cubin(body->target)))
+        goto done;
+
+miss:
+    tj_image_body_release(body);
+    body = NULL;
+done:
+    tj_stored_drop(&stored);
+    if (body) {
+        atomic_fetch_add_explicit(&context->stats.store_hits, 1, memory_order_relaxed);
+        tj_log_line(&context->log, TJ_LOG_DEBUG, "%s for %s from the store, key %s", tj_source_launch(source)->kernel,
+                    body->target, key->hex);
+    }
+    return body;
+}
+
+tj_status tj_image_produce(tj_context *context, const tj_source *source, const tj_key *key, const char *target,
+                           tj_image_body **body, tj_origin *origin, tj_error *err)
+{
+    tj_status status = TJ_OK;
+    int lock;
+
+    *origin = TJ_FROM_STORE;
+    *body = fetch(context, source, key);
+    if (*body)
+        return TJ_OK;
+    /* Another process may be compiling this very key: then its result comes sooner than ours. */
+    lock = tj_disk_store_lock(context->store, key, STORE_LOCK_WAIT_MS);
+    *body = fetch(context, source, key);
+    if (!*body) {
+        *origin = TJ_FROM_COMPILER;
+        status = compile(context, source, key, target, body, err);
+        if (status == TJ_OK)
+            publish(context, source, *body);
+    }
+    tj_disk_store_unlock(lock);
+    return status;
+}
+
+/* ---- public ------------------------------------------------------------------------------------------------------ */
+
+tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image, tj_error *err)
+{
+    *image = NULL;
+    if (!body)
+        return TJ_OK;
+    *image = malloc(sizeof **image);
+    if (!*image) {
+        tj_image_body_release(body);
+        return tj_fail_memory(err, "an image");
+    }
+    **image = (tj_image){body, origin};
+    return TJ_OK;
+}
+
+tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err)
+{
+    tj_image_key_text text;
+    tj_image_body *body;
+    tj_status status, wrapped;
+    tj_key key;
+
+    *image = NULL;
+    status = tj_image_make_key(context, source, target, &text, &key, err);
+    if (status != TJ_OK)
+        return status;
+    status = compile(context, source, &key, target, &body, err);
+    wrapped = tj_image_wrap(body, TJ_FROM_COMPILER, image, status == TJ_OK ? err : NULL);
+    return status == TJ_OK ? wrapped : status;
+}
+
+void tj_image_free(tj_image *image)
+{
+    if (!image)
+        return;
+    tj_image_body_release(image->body);
+    free(image);
+}
+
+const char *tj_image_ptx(const tj_image *image, size_t *bytes)
+{
+    if (bytes)
+        *bytes = image->body->ptx_bytes;
+    return image->body->ptx;
+}
+
+const void *tj_image_cubin(const tj_image *image, size_t *bytes)
+{
+    if (bytes)
+        *bytes = image->body->cubin_bytes;
+    return image->body->cubin;
+}
+
+const char *tj_image_log(const tj_image *image)
+{
+    return image->body->log;
+}
+
+const char *tj_image_target(const tj_image *image)
+{
+    return image->body->target;
+}
+
+const char *tj_image_key(const tj_image *image)
+{
+    return image->body->key.hex;
+}
+
+const char *tj_image_compiler(const tj_image *image)
+{
+    return image->body->compiler;
+}
+
+tj_origin tj_image_origin(const tj_image *image)
+{
+    return image->origin;
+}
+
+tj_resources tj_image_resources(const tj_image *image)
+{
+    return image->body->resources;
+}

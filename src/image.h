@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * image: what an image is and what it is found by. What the other files of this layer need beyond <tilejit/image.h>.
+ *
+ *     image.c        key, compile, store entry <-> image, accessors
+ *     image_table.c  images in memory, one compile per key
+ *     image_dump.c   files for people
+ *     target.c       which target fits a device
+ */
+#ifndef TJ_SRC_IMAGE_H
+#define TJ_SRC_IMAGE_H
+
+#include "context.h"
+
+/** Storage for the text that a key borrows. */
+typedef struct tj_image_key_text {
+    char options[512];
+} tj_image_key_text;
+
+/**
+ * The key of a request: schema, backend, source, options, target, compiler. Launch facts are no field: they follow from
+ * the source's text. *key borrows from source, target, *text and the opened NVRTC: it must not outlive them.
+ * Errors: TJ_ERR_NO_COMPILER, TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not know), TJ_ERR_FORKED.
+ */
+tj_status tj_image_make_key(tj_context *context, const tj_source *source, const char *target, tj_image_key_text *text,
+                            tj_key *key, tj_error *err);
+
+/* ---- between the files of image ---------------------------------------------------------------------------------- */
+
+/** What all handles of one image share. Immutable once made, but for the count, the mark and the chain. */
+typedef struct tj_image_body {
+    atomic_uint references;
+    atomic_bool is_rejected;    /* the driver refused it: not to be found again */
+    struct tj_image_body *next; /* in its bucket; set before it can be found */
+    tj_key key;                 /* borrows from key_text */
+    char *key_text;
+    const char *target, *compiler; /* of the key */
+    char *ptx;                     /* never NULL; "" in an image of a failed compile */
+    size_t ptx_bytes;
+    void *cubin; /* NULL: none */
+    size_t cubin_bytes;
+    char *log; /* never NULL */
+    tj_resources resources;
+} tj_image_body;
+
+struct tj_image {
+    tj_image_body *body; /* one reference */
+    tj_origin origin;    /* of this handle: an image that was compiled for one caller comes from memory for the next */
+};
+
+void tj_image_body_release(tj_image_body *body);
+
+/** A handle of its own for a body; takes over one reference, also on failure. body NULL: *image is NULL, TJ_OK. */
+tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image, tj_error *err);
+
+/**
+ * Fetch from the stores, else compile and publish. One reference is the caller's. On TJ_ERR_COMPILE *body holds the log;
+ * on any other failure it is NULL.
+ */
+tj_status tj_image_produce(tj_context *context, const tj_source *source, const tj_key *key, const char *target,
+                           tj_image_body **body, tj_origin *origin, tj_error *err);
+
+/** Write <dir>/<kernel>-<8 digits of the key>.cu, .ptx, .cubin, .log; what there is of them. Trouble: one line of text. */
+bool tj_image_dump(const char *dir, const tj_source *source, const tj_image_body *body, char *trouble, size_t size);
+
+/** true for the first caller of a table: trouble with the dump folder is worth one warning. */
+bool tj_image_table_may_warn(struct tj_image_table *table);
+
+#endif

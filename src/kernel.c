@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel: loads an image into a CUDA context, asks what the driver made of it, and unloads it.
+ *
+ * Loading is complete when the call returns: with lazy loading the driver would otherwise put it off until the first
+ * launch, where it costs milliseconds, breaks a stream capture, and can deadlock behind a kernel that waits.
+ */
+#include "kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+#include "error.h"
+#include "scope.h"
+
+enum { JIT_LOG_BYTES = 4096, MAX_TILE_WIDTH = 32 };
+
+/* ---- which code --------------------------------------------------------------------------------------------------- */
+
+struct target {
+    int cc;          /* 90 */
+    char suffix;     /* 'a': this device only; 'f': this family; 0 */
+    bool is_virtual; /* compute_90 */
+};
+
+static bool parse_target(const char *text, struct target *target)
+{
+    int digits = 0;
+
+    memset(target, 0, sizeof *target);
+    target->is_virtual = strncmp(text, "compute_", 8) == 0;
+    if (!target->is_virtual && strncmp(text, "sm_", 3) != 0)
+        return false;
+    for (text = strchr(text, '_') + 1; *text >= '0' && *text <= '9' && digits < 4; text++, digits++)
+        target->cc = 10 * target->cc + (*text - '0');
+    if (*text == 'a' || *text == 'f')
+        target->suffix = *text++;
+    return digits >= 2 && *text == '\0';
+}
+
+/* A CUBIN for exactly this device, else PTX that it can run. NULL: neither. */
+static const void *choose_code(const tj_code *code, const struct target *target, int device_cc, bool *is_ptx)
+{
+    bool ptx_fits = target->suffix == 'a'   ? target->cc == device_cc
+                    : target->suffix == 'f' ? target->cc / 10 == device_cc / 10 && target->cc <= device_cc
+                                            : target->cc <= device_cc;
+
+    *is_ptx = false;
+    if (code->cubin && !target->is_virtual && target->cc == device_cc)
+        return code->cubin;
+    *is_ptx = true;
+    return ptx_fits ? code->ptx : NULL;
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------ */
+
+/* What went wrong in the words of the driver's PTX compiler: its first line, or nothing. */
+static const char *first_line(char *log)
+{
+    char *end = strchr(log, '\n');
+
+    if (end)
+        *end = '\0';
+    return log;
+}
+
+static bool has_libraries(const tj_driver_api *api)
+{
+    return api->library_load && api->library_unload && api->library_get_kernel && api->kernel_get_function;
+}
+
+static tj_status load_failed(const tj_kernel *kernel, CUresult result, const tj_code *code, const char *log, tj_error *err)
+{
+    if (result == CUDA_ERROR_NOT_FOUND)
+        return tj_fail(err, TJ_ERR_INTERNAL, "the image for %s holds no kernel %s", code->target, kernel->form.kernel);
+    return tj_driver_fail(kernel->driver, result, err,
+                          "cannot load %s (%s, NVRTC %s) on device %d with a driver of CUDA %d.%d%s%.100s", kernel->form.kernel,
+                          code->target, code->compiler, kernel->device, tj_driver_version(kernel->driver) / 1000,
+                          tj_driver_version(kernel->driver) % 1000 / 10, *log ? ": " : "", log);
+}
+
+/* The library API (12.0) where there is one: its code serves every context, and unloading needs none to be current. */
+static tj_status load_code(tj_kernel *kernel, const tj_code *code, const void *bytes, bool is_ptx, tj_error *err)
+{
+    const tj_driver_api *api = &kernel->driver->api;
+    char log[JIT_LOG_BYTES] = "";
+    int option[2] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *value[2] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+    unsigned int options = is_ptx ? 2 : 0;
+    CUkernel handle = NULL;
+    CUresult result;
+
+    if (has_libraries(api)) {
+        result = api->library_load(&kernel->library, bytes, option, value, options, NULL, NULL, 0);
+        if (result == CUDA_SUCCESS)
+            result = api->library_get_kernel(&handle, kernel->library, kernel->form.kernel);
+        if (result == CUDA_SUCCESS)
+            result = api->kernel_get_function(&kernel->function, handle);
+    } else {
+        result = api->module_load(&kernel->module, bytes, options, option, value);
+        if (result == CUDA_SUCCESS)
+            result = api->module_get_function(&kernel->function, kernel->module, kernel->form.kernel);
+    }
+    if (result == CUDA_SUCCESS && api->func_load)
+        result = api->func_load(kernel->function);
+    return result == CUDA_SUCCESS ? TJ_OK : load_failed(kernel, result, code, first_line(log), err);
+}
+
+/* A capture that another thread runs in the global mode forbids loading to all threads: step out of it meanwhile. */
+static tj_status load_beside_captures(tj_kernel *kernel, const tj_code *code, const void *bytes, bool is_ptx, tj_error *err)
+{
+    CUresult (*exchange)(int *) = kernel->driver->api.thread_exchange_capture_mode;
+    int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUresult result = exchange ? exchange(&mode) : CUDA_SUCCESS;
+    tj_status status;
+
+    if (result != CUDA_SUCCESS)
+        return tj_driver_fail(kernel->driver, result, err, "cannot relax this thread's capture mode for a load");
+    status = load_code(kernel, code, bytes, is_ptx, err);
+    if (exchange)
+        result = exchange(&mode);
+    if (status == TJ_OK && result != CUDA_SUCCESS)
+        status = tj_driver_fail(kernel->driver, result, err, "cannot restore this thread's capture mode after a load");
+    return status;
+}
+
+/* Asking for attributes also makes drivers without cuFuncLoad load the function now. */
+static tj_status read_facts(tj_kernel *kernel, tj_error *err)
+{
+    tj_kernel_facts *facts = &kernel->facts;
+    const struct {
+        int number;
+        int *value;
+    } wanted[] = {
+        {CU_FUNC_ATTRIBUTE_NUM_REGS, &facts->registers},
+        {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &facts->static_shared_bytes},
+        {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &facts->local_bytes},
+        {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, &facts->constant_bytes},
+        {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &facts->max_threads_per_block},
+        {CU_FUNC_ATTRIBUTE_PTX_VERSION, &facts->ptx_version},
+        {CU_FUNC_ATTRIBUTE_BINARY_VERSION, &facts->binary_version},
+    };
+
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        CUresult result = kernel->driver->api.func_get_attribute(wanted[i].value, wanted[i].number, kernel->function);
+        if (result != CUDA_SUCCESS)
+            return tj_driver_fail(kernel->driver, result, err, "cannot ask %s for attribute %d", kernel->form.kernel,
+                                  wanted[i].number);
+    }
+    return TJ_OK;
+}
+
+/* ---- does it fit -------------------------------------------------------------------------------------------------- */
+
+static size_t parameter_bytes(const tj_kernel *kernel, int32_t arg)
+{
+    switch (arg) {
+    case TJ_ARG_J:
+    case TJ_ARG_K:
+    case TJ_ARG_L:
+    case TJ_ARG_BATCH:
+        return sizeof(int32_t);
+    case TJ_ARG_ALPHA:
+    case TJ_ARG_BETA:
+        return kernel->problem.dtype == TJ_F64 ? sizeof(double) : sizeof(float);
+    default:
+        return sizeof(int64_t);
+    }
+}
+
+/* The compiled kernel's parameters must be those that the launch form says, or a launch would read past its arguments. */
+static tj_status check_parameters(const tj_kernel *kernel, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    size_t offset = 0, bytes = 0, expected_offset = 0, expected_bytes = 0;
+    int index;
+
+    if (!kernel->driver->api.func_get_param_info)
+        return TJ_OK;
+    for (index = 0;; index++) {
+        CUresult result = kernel->driver->api.func_get_param_info(kernel->function, (size_t)index, &offset, &bytes);
+        if (result == CUDA_ERROR_INVALID_VALUE)
+            break; /* one past the last */
+        if (result != CUDA_SUCCESS)
+            return tj_driver_fail(kernel->driver, result, err, "cannot ask %s for parameter %d", form->kernel, index);
+        if (index == form->arg_count)
+            return tj_fail(err, TJ_ERR_INTERNAL, "%s has more than the %d parameters of its launch form", form->kernel,
+                           form->arg_count);
+        expected_bytes = parameter_bytes(kernel, form->arg[index]);
+        expected_offset = (expected_offset + expected_bytes - 1) / expected_bytes * expected_bytes;
+        if (bytes != expected_bytes || offset != expected_offset)
+            return tj_fail(err, TJ_ERR_INTERNAL, "parameter %d of %s has %d bytes at offset %d; its launch form says %d at %d",
+                           index, form->kernel, (int)bytes, (int)offset, (int)expected_bytes, (int)expected_offset);
+        expected_offset += expected_bytes;
+    }
+    if (index != form->arg_count)
+        return tj_fail(err, TJ_ERR_INTERNAL, "%s has %d parameters; its launch form says %d", form->kernel, index,
+                       form->arg_count);
+    return TJ_OK;
+}
+
+/* The dynamic shared memory of the widest tile that may be launched. */
+static int64_t widest_dynamic_shared(const tj_launch_form *form)
+{
+    if (!form->tile_width_is_any)
+        return form->dynamic_shared_bytes;
+    return form->dynamic_shared_bytes * MAX_TILE_WIDTH * MAX_TILE_WIDTH / form->tile_width / form->tile_width;
+}
+
+/* A kernel gets shared_per_block (48 KiB) without asking, and up to shared_per_block_optin if it asks. */
+static tj_status fit_shared(tj_kernel *kernel, const tj_device_facts *device, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    int64_t static_bytes = kernel->facts.static_shared_bytes;
+    int64_t limit =
+        device->shared_per_block_optin > device->shared_per_block ? device->shared_per_block_optin : device->shared_per_block;
+    int64_t wanted = widest_dynamic_shared(form);
+    CUresult result;
+
+    if (static_bytes + form->dynamic_shared_bytes > limit)
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "%s needs %lld bytes of shared memory per block (%lld static, %lld dynamic), and device %d has %lld: "
+                       "use a smaller tile_width",
+                       form->kernel, (long long)(static_bytes + form->dynamic_shared_bytes), (long long)static_bytes,
+                       (long long)form->dynamic_shared_bytes, kernel->device, (long long)limit);
+    if (wanted > limit - static_bytes)
+        wanted = limit - static_bytes;
+    kernel->max_dynamic_shared = wanted;
+    if (static_bytes + wanted <= device->shared_per_block)
+        return TJ_OK;
+    result =
+        kernel->driver->api.func_set_attribute(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)wanted);
+    if (result != CUDA_SUCCESS)
+        return tj_driver_fail(kernel->driver, result, err,
+                              "cannot raise %s to %lld bytes of dynamic shared memory (device "
+                              "%d allows %lld per block, %lld are static)",
+                              form->kernel, (long long)wanted, kernel->device, (long long)limit, (long long)static_bytes);
+    return TJ_OK;
+}
+
+static tj_status fit_threads(const tj_kernel *kernel, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    int threads = form->block_x * form->block_y;
+
+    if (threads <= kernel->facts.max_threads_per_block)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                   "%s needs blocks of %d threads, and device %d can run %d of it with %d registers each: use a smaller "
+                   "tile_width",
+                   form->kernel, threads, kernel->device, kernel->facts.max_threads_per_block, kernel->facts.registers);
+}
+
+static tj_status check_form(const tj_launch_form *form, tj_error *err)
+{
+    if (form->arg_count < 0 || form->arg_count > TJ_LAUNCH_MAX_ARGS || form->block_x < 1 || form->block_y < 1 ||
+        form->block_rows < 1 || form->block_cols < 1 || (form->tile_width_is_any && form->tile_width < 1))
+        return tj_fail(err, TJ_ERR_INTERNAL,
+                       "the launch form of %s has a block of %d x %d threads, %d x %d elements, and %d "
+                       "parameters",
+                       form->kernel, form->block_x, form->block_y, form->block_rows, form->block_cols, form->arg_count);
+    return TJ_OK;
+}
+
+/* ---- unloading ---------------------------------------------------------------------------------------------------- */
+
+/* Is the kernel's CUDA context still there? A destroyed one took its modules along, and its handle may be in use anew. */
+static bool context_lives(const tj_kernel *kernel)
+{
+    unsigned long long id = 0;
+
+    if (!kernel->driver->api.ctx_get_id)
+        return true;
+    return kernel->driver->api.ctx_get_id(kernel->handle, &id) == CUDA_SUCCESS && id == kernel->context_id;
+}
+
+static void unload(tj_kernel *kernel)
+{
+    const tj_driver_api *api = &kernel->driver->api;
+    int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUcontext popped = NULL;
+    bool is_relaxed;
+
+    if (tj_driver_check_alive(kernel->driver, NULL) != TJ_OK || (!kernel->library && !kernel->module))
+        return;
+    /* As for loads: it would break a capture that another thread runs in the global mode. */
+    is_relaxed = api->thread_exchange_capture_mode && api->thread_exchange_capture_mode(&mode) == CUDA_SUCCESS;
+    if (kernel->library)
+        (void)api->library_unload(kernel->library);
+    if (kernel->module && context_lives(kernel) && api->ctx_push(kernel->handle) == CUDA_SUCCESS) {
+        (void)api->module_unload(kernel->module);
+        (void)api->ctx_pop(&popped);
+    }
+    if (is_relaxed)
+        (void)api->thread_exchange_capture_mode(&mode);
+}
+
+/* ---- public ------------------------------------------------------------------------------------------------------- */
+
+static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *code, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    struct target target;
+    tj_device_facts device;
+    const void *bytes = NULL;
+    bool is_ptx = false;
+    tj_status status = check_form(form, err);
+
+    if (status == TJ_OK)
+        status = tj_scope_device(scope, &kernel->device, err);
+    if (status == TJ_OK)
+        status = tj_scope_handle(scope, &kernel->handle, err);
+    if (status == TJ_OK)
+        status = tj_device_get(kernel->context, kernel->device, &device, err);
+    if (status != TJ_OK)
+        return status;
+    if (!parse_target(code->target, &target))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the image's target is \"%s\": it must be like sm_90 or compute_90",
+                       code->target);
+    bytes = choose_code(code, &target, 10 * device.cc_major + device.cc_minor, &is_ptx);
+    if (!bytes)
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "%s was compiled for %s, and device %d (%s) is sm_%d%d: compile it for that target", form->kernel,
+                       code->target, kernel->device, device.name, device.cc_major, device.cc_minor);
+    kernel->max_grid[0] = device.max_grid_x ? device.max_grid_x : INT32_MAX;
+    kernel->max_grid[1] = device.max_grid_y ? device.max_grid_y : UINT16_MAX;
+    kernel->max_grid[2] = device.max_grid_z ? device.max_grid_z : UINT16_MAX;
+    status = load_beside_captures(kernel, code, bytes, is_ptx, err);
+    if (status == TJ_OK)
+        status = read_facts(kernel, err);
+    if (status == TJ_OK)
+        status = check_parameters(kernel, err);
+    if (status == TJ_OK)
+        status = fit_threads(kernel, err);
+    if (status == TJ_OK)
+        status = fit_shared(kernel, &device, err);
+    return status;
+}
+
+tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
+                              tj_kernel **out, tj_error *err)
+{
+    tj_kernel *kernel = NULL;
+    tj_scope scope;
+    tj_status status;
+
+    *out = NULL;
+    status = tj_context_check_process(context, err);
+    if (status == TJ_OK)
+        status = tj_scope_enter(context, &scope, err);
+    if (status != TJ_OK)
+        return status;
+    kernel = calloc(1, sizeof *kernel);
+    if (!kernel) {
+        status = tj_fail_memory(err, "a kernel");
+        goto done;
+    }
+    kernel->driver = scope.driver;
+    kernel->context = context;
+    kernel->context_id = scope.context_id;
+    kernel->form = *form;
+    kernel->problem = *problem;
+    kernel->element_bytes[TJ_MATRIX_M] = kernel->element_bytes[TJ_MATRIX_N] = tj_dtype_bytes((tj_dtype)problem->dtype);
+    kernel->element_bytes[TJ_MATRIX_P] = kernel->element_bytes[TJ_MATRIX_C] = tj_dtype_bytes((tj_dtype)problem->p_dtype);
+    status = load(kernel, &scope, code, err);
+    if (status == TJ_OK) {
+        tj_launch_make_ready(kernel);
+        atomic_fetch_add_explicit(&context->stats.loads, 1, memory_order_relaxed);
+        *out = kernel;
+    } else {
+        unload(kernel);
+        free(kernel);
+    }
+
+done:
+    tj_scope_leave(&scope);
+    return status;
+}
+
+tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_image *image, tj_kernel **kernel, tj_error *err)
+{
+    tj_code code = {
+        .target = tj_image_target(image),
+        .compiler = tj_image_compiler(image),
+        .ptx = tj_image_ptx(image, NULL),
+        .cubin = tj_image_cubin(image, NULL),
+    };
+
+    return tj_kernel_load_code(context, tj_source_launch(source), tj_source_problem(source), &code, kernel, err);
+}
+
+tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err)
+{
+    (void)err; /* everything was asked at the load */
+    *facts = kernel->facts;
+    return TJ_OK;
+}
+
+void tj_kernel_free(tj_kernel *kernel)
+{
+    if (!kernel)
+        return;
+    unload(kernel);
+    free(kernel);
+}
+
+uint64_t tj_kernel_context_id(const tj_kernel *kernel)
+{
+    return kernel->context_id;
+}
+
+int tj_kernel_device(const tj_kernel *kernel)
+{
+    return kernel->device;
+}

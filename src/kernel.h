@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel: an image loaded into one CUDA context, and its launch. What the other files of this layer need beyond
+ * <tilejit/kernel.h>.
+ *
+ *     kernel.c    load, facts, unload
+ *     launch.c    operands -> extents, grid, arguments -> cuLaunchKernel
+ *     pointers.c  what the driver knows of each operand
+ */
+#ifndef TJ_SRC_KERNEL_H
+#define TJ_SRC_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tilejit/kernel.h>
+
+#include "cuda_abi.h"
+#include "driver.h"
+
+/** What a loader needs of an image. All borrowed, for the length of the call. */
+typedef struct tj_code {
+    const char *target;   /* "sm_90", "sm_90a", "compute_90" */
+    const char *compiler; /* "13.0 V13.0.88" */
+    const char *ptx;      /* NUL-terminated; NULL: none */
+    const void *cubin;    /* NULL: none */
+} tj_code;
+
+/** tj_kernel_load from its parts; problem must be canonical. Enters and leaves a scope itself. */
+tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
+                              tj_kernel **kernel, tj_error *err);
+
+/**
+ * tj_kernel_launch for a caller that is inside a scope with scope.context_id == tj_kernel_context_id(kernel): no driver
+ * call but cuLaunchKernel. Kernels whose extents are all fixed have grid and constant arguments ready.
+ */
+tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *operands, CUstream stream, tj_error *err);
+
+/**
+ * Ask the driver what each pointer is: host addresses, freed ones, memory of a device that the kernel's cannot reach,
+ * buffers shorter than the problem needs, P in place of M or N. Inside a scope as for tj_kernel_launch_ready. One driver
+ * call per operand.
+ * Errors: TJ_ERR_INVALID_ARGUMENT, and those of a launch that come before the driver.
+ */
+tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *operands, tj_error *err);
+
+/** Of the CUDA context that it was loaded in, as tj_scope.context_id. */
+uint64_t tj_kernel_context_id(const tj_kernel *kernel);
+
+/** Ordinal of the device it was loaded on. */
+int tj_kernel_device(const tj_kernel *kernel);
+
+/* ---- between the three files -------------------------------------------------------------------------------------- */
+
+enum tj_matrix { TJ_MATRIX_M, TJ_MATRIX_N, TJ_MATRIX_P, TJ_MATRIX_C, TJ_MATRICES };
+
+/** A stored matrix. A line is a row of a row-major matrix, a column of a column-major one. All in elements. */
+typedef struct tj_stored_shape {
+    int64_t lines, width; /* number of lines; elements of a line */
+    int64_t ld, stride;
+    int64_t span; /* first to last element, batch included; 0 if there is none */
+} tj_stored_shape;
+
+typedef struct tj_geometry {
+    unsigned int grid[3], block[2], shared_bytes; /* shared_bytes: dynamic ones */
+} tj_geometry;
+
+/** One launch, with every number known. */
+typedef struct tj_launch_shape {
+    int64_t j, k, l, batch;
+    tj_stored_shape matrix[TJ_MATRICES]; /* C only if the problem has_beta */
+    tj_geometry geometry;
+} tj_launch_shape;
+
+/** The value of a parameter that is neither a pointer nor alpha nor beta. */
+typedef union tj_constant {
+    int32_t i32;
+    int64_t i64;
+} tj_constant;
+
+struct tj_kernel {
+    const tj_driver *driver;
+    tj_context *context;
+    uint64_t context_id;
+    CUcontext handle; /* of the CUDA context */
+    int device;
+    CUlibrary library; /* one of library and module is set */
+    CUmodule module;
+    CUfunction function;
+    tj_launch_form form;
+    tj_problem problem;
+    tj_kernel_facts facts;
+    int64_t max_grid[3];
+    int64_t max_dynamic_shared; /* bytes that a launch may ask for */
+    size_t element_bytes[TJ_MATRICES];
+
+    /* Ready: everything but pointers and scalars is known since the load. */
+    bool is_ready;
+    bool c_may_be_p; /* C and P are stored alike, so c = NULL can mean p */
+    tj_geometry geometry;
+    tj_constant constant[TJ_LAUNCH_MAX_ARGS];
+};
+
+/** Operands -> numbers; checks extents, promises, leading dimensions, strides, grid; looks at no pointer. Pure. */
+tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *operands, tj_launch_shape *shape, tj_error *err);
+
+/** Of caller's structs of other versions: the fields known here; refuses those it does not know. */
+tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj_error *err);
+
+/** Pointers: not NULL where elements are read or written, aligned to an element. */
+tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *operands, const tj_launch_shape *shape, tj_error *err);
+
+/** Set is_ready and what goes with it, if the problem leaves nothing open. For kernel.c. */
+void tj_launch_make_ready(tj_kernel *kernel);
+
+#endif

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nvrtc_compile: text in, PTX and CUBIN out, through an opened NVRTC.
+ *
+ * NVRTC needs more stack than a thread of the host program may have, so every compile runs on a thread made for it. A
+ * new thread costs microseconds, a compile milliseconds: no pool.
+ *
+ * Knows options and results. Does not know kernels, keys or stores.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "compiler_log.h"
+#include "error.h"
+#include "nvrtc_table.h"
+
+#define VERBOSE "-Xptxas=-v" /* registers, spills, shared memory: in the log */
+
+enum { STACK_BYTES = 16 * 1024 * 1024, MAX_OPTIONS = 16, OPTIONS_BYTES = 512 };
+
+/* ---- one compile ------------------------------------------------------------------------------------------------- */
+
+typedef struct compile_job {
+    const tj_nvrtc *nvrtc;
+    const char *text, *name;
+    const char *const *option;
+    int option_count;
+    bool wants_cubin;
+    tj_compiled *compiled;
+    int result;              /* of NVRTC */
+    const char *failed_call; /* NULL: none */
+    bool is_out_of_memory;   /* ours */
+} compile_job;
+
+/* Run one call of NVRTC unless an earlier one failed. */
+static bool succeeded(compile_job *job, int result, const char *call)
+{
+    if (job->failed_call || job->is_out_of_memory)
+        return false;
+    job->result = result;
+    if (result != NVRTC_DONE)
+        job->failed_call = call;
+    return result == NVRTC_DONE;
+}
+
+static void *allocate(compile_job *job, size_t size)
+{
+    char *bytes = malloc(size + 1);
+
+    if (bytes)
+        bytes[size] = '\0';
+    else
+        job->is_out_of_memory = true;
+    return bytes;
+}
+
+/* Of a failed compile as well, so its own failure is not the job's: then the log is empty. */
+static void read_log(compile_job *job, tj_nvrtc_program *program)
+{
+    size_t size = 0;
+
+    if (job->nvrtc->call.log_bytes(program, &size) != NVRTC_DONE)
+        size = 0;
+    job->compiled->log = allocate(job, size);
+    if (!job->compiled->log)
+        return;
+    if (size > 0 && job->nvrtc->call.log(program, job->compiled->log) != NVRTC_DONE)
+        size = 0;
+    job->compiled->log[size] = '\0';
+    tj_log_make_printable(job->compiled->log);
+}
+
+static void read_ptx(compile_job *job, tj_nvrtc_program *program)
+{
+    size_t size = 0;
+
+    if (!succeeded(job, job->nvrtc->call.ptx_bytes(program, &size), "nvrtcGetPTXSize"))
+        return;
+    job->compiled->ptx = allocate(job, size);
+    if (job->compiled->ptx && succeeded(job, job->nvrtc->call.ptx(program, job->compiled->ptx), "nvrtcGetPTX"))
+        job->compiled->ptx_bytes = strnlen(job->compiled->ptx, size);
+}
+
+static void read_cubin(compile_job *job, tj_nvrtc_program *program)
+{
+    size_t size = 0;
+
+    if (!job->wants_cubin || !succeeded(job, job->nvrtc->call.cubin_bytes(program, &size), "nvrtcGetCUBINSize"))
+        return;
+    job->compiled->cubin = allocate(job, size);
+    if (job->compiled->cubin && succeeded(job, job->nvrtc->call.cubin(program, job->compiled->cubin), "nvrtcGetCUBIN"))
+        job->compiled->cubin_bytes = size;
+}
+
+static void *run(void *payload)
+{
+    compile_job *job = payload;
+    const tj_nvrtc *nvrtc = job->nvrtc;
+    tj_nvrtc_program *program = NULL;
+
+    if (!succeeded(job, nvrtc->call.create_program(&program, job->text, job->name, 0, NULL, NULL), "nvrtcCreateProgram"))
+        return NULL;
+    succeeded(job, nvrtc->call.compile_program(program, job->option_count, job->option), "nvrtcCompileProgram");
+    read_log(job, program);
+    read_ptx(job, program);
+    read_cubin(job, program);
+    nvrtc->call.destroy_program(&program);
+    return NULL;
+}
+
+static tj_status run_on_own_thread(compile_job *job, tj_error *err)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    int error;
+
+    pthread_attr_init(&attributes);
+    error = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    if (error == 0) {
+        /* The host program's signals are for its own threads. */
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        error = pthread_create(&thread, &attributes, run, job);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    pthread_attr_destroy(&attributes);
+    if (error != 0)
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY,
+                       "cannot start the compiler's thread with its 16 MiB stack: %s; see the limits on memory and threads "
+                       "(ulimit -v, ulimit -u)",
+                       strerror(error));
+    pthread_join(thread, NULL);
+    return TJ_OK;
+}
+
+static tj_status report(const compile_job *job, const char *target, tj_error *err)
+{
+    const tj_nvrtc *nvrtc = job->nvrtc;
+    const char *log = job->compiled->log ? job->compiled->log : "";
+    char first[320];
+
+    if (job->is_out_of_memory || (job->failed_call && job->result == NVRTC_OUT_OF_MEMORY))
+        return tj_fail_memory(err, "the compiler");
+    tj_log_first_error(log, first, sizeof first);
+    if (!first[0] && job->failed_call)
+        snprintf(first, sizeof first, "%s: %s", job->failed_call, nvrtc->call.error_string(job->result));
+    if (!job->failed_call) {
+        if (job->compiled->ptx_bytes > 0 && (!job->wants_cubin || job->compiled->cubin_bytes > 0))
+            return TJ_OK;
+        return tj_fail(err, TJ_ERR_INTERNAL, "NVRTC %d.%d reported success but gave no %s for %s", nvrtc->major, nvrtc->minor,
+                       job->compiled->ptx_bytes > 0 ? "CUBIN" : "PTX", target);
+    }
+    switch (job->result) {
+    case NVRTC_BUILTINS:
+        return tj_fail(err, TJ_ERR_NO_COMPILER,
+                       "NVRTC %.150s cannot open libnvrtc-builtins.so.%d.%d: it belongs in the same folder; install NVRTC "
+                       "completely (\"pip install nvidia-cuda-nvrtc\"), or set TILEJIT_NVRTC to another",
+                       nvrtc->path, nvrtc->major, nvrtc->minor);
+    case NVRTC_INVALID_OPTION:
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "NVRTC %d.%d does not compile for %s: %s", nvrtc->major, nvrtc->minor,
+                       target, first);
+    default:
+        return tj_fail(err, TJ_ERR_COMPILE, "%s", first);
+    }
+}
+
+void tj_compiled_drop(tj_compiled *compiled)
+{
+    free(compiled->ptx);
+    free(compiled->cubin);
+    free(compiled->log);
+    *compiled = (tj_compiled){0};
+}
+
+/* The options are one per line. Between tj_nvrtc_enter and _leave. */
+static tj_status compile(const tj_nvrtc *nvrtc, const char *text, const char *name, const char *target, const char *options,
+                         tj_compiled *compiled, tj_error *err)
+{
+    char lines[OPTIONS_BYTES], *rest = lines;
+    const char *option[MAX_OPTIONS];
+    compile_job job = {.nvrtc = nvrtc, .text = text, .name = name, .option = option, .compiled = compiled};
+    tj_status status;
+
+    snprintf(lines, sizeof lines, "%s", options);
+    for (char *line; job.option_count < MAX_OPTIONS && (line = strsep(&rest, "\n")) != NULL;)
+        if (*line)
+            option[job.option_count++] = line;
+    job.wants_cubin = strncmp(target, "sm_", 3) == 0;
+    *compiled = (tj_compiled){0};
+    status = run_on_own_thread(&job, err);
+    if (status == TJ_OK)
+        status = report(&job, target, err);
+    compiled->resources = tj_log_resources(compiled->log ? compiled->log : "");
+    /* What a failed compile leaves is no product; its log is. */
+    if (status != TJ_OK) {
+        char *log = status == TJ_ERR_COMPILE ? compiled->log : NULL;
+        if (log)
+            compiled->log = NULL;
+        tj_compiled_drop(compiled);
+        compiled->log = log;
+    }
+    return status;
+}
+
+/* ---- probe ------------------------------------------------------------------------------------------------------- */
+
+/* "release 13.0, V13.0.88" in the PTX's head -> "13.0 V13.0.88" */
+static bool read_build(const tj_nvrtc *nvrtc, const char *ptx, char identity[64])
+{
+    const char *release = strstr(ptx, "release "), *end = release ? strchr(release, '\n') : NULL;
+    const char *build = release ? strstr(release, ", V") : NULL;
+    size_t length;
+
+    if (!build || (end && build > end))
+        return false;
+    build += 2;
+    length = strcspn(build, " \t\r\n,;");
+    if (length < 2 || length > 40)
+        return false;
+    snprintf(identity, 64, "%d.%d %.*s", nvrtc->major, nvrtc->minor, (int)length, build);
+    return true;
+}
+
+static void name_by_file(const tj_nvrtc *nvrtc, char identity[64])
+{
+    struct stat file = {0};
+
+    (void)stat(nvrtc->path, &file); /* all zeros still tells versions apart */
+    snprintf(identity, 64, "%d.%d file %lld %lld", nvrtc->major, nvrtc->minor, (long long)file.st_size,
+             (long long)file.st_mtime);
+}
+
+/*
+ * Compile nothing, with every option that only newer versions know. A version that does not know one says so at once,
+ * before compiling; the one that compiles also tells its build.
+ */
+static tj_status probe_locked(const tj_nvrtc *nvrtc, tj_error *err)
+{
+    static const struct {
+        bool minimal, no_cache;
+        const char *options;
+    } tries[] = {
+        {true, true, "--minimal\n--no-cache\n"}, /* 12.9 on */
+        {true, false, "--minimal\n"},            /* 12.0 on */
+        {false, false, ""},
+    };
+    tj_nvrtc_probe *probe = nvrtc->probe;
+    tj_status status = TJ_ERR_INVALID_ARGUMENT;
+    char target[32], options[OPTIONS_BYTES];
+    tj_compiled compiled = {0};
+    tj_error why;
+    size_t i;
+
+    snprintf(target, sizeof target, "compute_%s", nvrtc->target[0] + strlen("sm_"));
+    for (i = 0; i < sizeof tries / sizeof tries[0]; i++) {
+        snprintf(options, sizeof options, "--gpu-architecture=%s\n-std=c++17\n%s", target, tries[i].options);
+        status = compile(nvrtc, "", "probe.cu", target, options, &compiled, &why);
+        if (status != TJ_ERR_INVALID_ARGUMENT)
+            break;
+    }
+    if (status == TJ_OK) {
+        probe->has_minimal = tries[i].minimal;
+        probe->has_no_cache = tries[i].no_cache;
+        if (!read_build(nvrtc, compiled.ptx, probe->identity))
+            name_by_file(nvrtc, probe->identity);
+        atomic_store_explicit(&probe->is_done, true, memory_order_release);
+    } else if (status == TJ_ERR_COMPILE || status == TJ_ERR_INVALID_ARGUMENT) {
+        status = tj_fail(err, TJ_ERR_NO_COMPILER, "NVRTC %d.%d at %.150s does not compile an empty program: %.200s",
+                         nvrtc->major, nvrtc->minor, nvrtc->path, why.message);
+    } else if (err) {
+        *err = why;
+    }
+    tj_compiled_drop(&compiled);
+    return status;
+}
+
+/* Once for each library; a failure is not remembered. Between tj_nvrtc_enter and _leave. */
+static tj_status probe_once(const tj_nvrtc *nvrtc, tj_error *err)
+{
+    tj_nvrtc_probe *probe = nvrtc->probe;
+    tj_status status = TJ_OK;
+
+    if (atomic_load_explicit(&probe->is_done, memory_order_acquire))
+        return TJ_OK;
+    pthread_mutex_lock(&probe->lock);
+    if (!atomic_load_explicit(&probe->is_done, memory_order_relaxed))
+        status = probe_locked(nvrtc, err);
+    pthread_mutex_unlock(&probe->lock);
+    return status;
+}
+
+tj_status tj_nvrtc_identity(const tj_nvrtc *nvrtc, const char **identity, tj_error *err)
+{
+    tj_status status = tj_nvrtc_enter(err);
+
+    *identity = nvrtc->probe->identity;
+    if (status != TJ_OK)
+        return status;
+    status = probe_once(nvrtc, err);
+    tj_nvrtc_leave();
+    return status;
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+static bool is_listed(const tj_nvrtc *nvrtc, const char *number, size_t digits)
+{
+    for (size_t i = 0; nvrtc->target[i]; i++) {
+        const char *listed = nvrtc->target[i] + strlen("sm_");
+        if (strlen(listed) == digits && strncmp(listed, number, digits) == 0)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Code for one chip alone (a) exists from 90 on, for one family (f) from 100 on. NVRTC lists neither; what it does not
+ * know after all, it refuses by name.
+ */
+static bool is_target(const tj_nvrtc *nvrtc, const char *target)
+{
+    bool is_real = strncmp(target, "sm_", 3) == 0;
+    const char *number = target + (is_real ? strlen("sm_") : strlen("compute_"));
+    size_t digits;
+
+    if (!is_real && strncmp(target, "compute_", strlen("compute_")) != 0)
+        return false;
+    digits = strspn(number, "0123456789");
+    if (digits < 2 || digits > 4 || !is_listed(nvrtc, number, digits))
+        return false;
+    if (is_real && strcmp(number + digits, "a") == 0)
+        return atoi(number) >= 90;
+    if (is_real && strcmp(number + digits, "f") == 0)
+        return atoi(number) >= 100;
+    return number[digits] == '\0';
+}
+
+static tj_status fail_target(const tj_nvrtc *nvrtc, const char *target, tj_error *err)
+{
+    char list[200] = "";
+
+    for (size_t i = 0, length = 0; nvrtc->target[i] && length < sizeof list; i++)
+        length += (size_t)snprintf(list + length, sizeof list - length, " %s", nvrtc->target[i]);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "\"%.40s\" is no target of NVRTC %d.%d: use one of%s (PTX alone: compute_NN in place of sm_NN)", target,
+                   nvrtc->major, nvrtc->minor, list);
+}
+
+/* Between tj_nvrtc_enter and _leave. */
+static tj_status make_options(const tj_nvrtc *nvrtc, const char *target, char out[OPTIONS_BYTES], tj_error *err)
+{
+    tj_status status;
+
+    out[0] = '\0';
+    if (!is_target(nvrtc, target))
+        return fail_target(nvrtc, target, err);
+    status = probe_once(nvrtc, err);
+    if (status != TJ_OK)
+        return status;
+    /* --no-cache: what NVRTC takes from a cache of its own comes without a log, so without registers and spills. */
+    snprintf(out, OPTIONS_BYTES, "--gpu-architecture=%s\n-std=c++17\n--no-source-include\n%s%s%s", target,
+             nvrtc->probe->has_minimal ? "--minimal\n" : "", nvrtc->probe->has_no_cache ? "--no-cache\n" : "",
+             strncmp(target, "sm_", 3) == 0 ? VERBOSE "\n" : "");
+    return TJ_OK;
+}
+
+tj_status tj_nvrtc_options(const tj_nvrtc *nvrtc, const char *target, char out[OPTIONS_BYTES], tj_error *err)
+{
+    tj_status status = tj_nvrtc_enter(err);
+
+    out[0] = '\0';
+    if (status != TJ_OK)
+        return status;
+    status = make_options(nvrtc, target, out, err);
+    tj_nvrtc_leave();
+    return status;
+}
+
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
+
+/* NVRTC takes NUL for the end, and 0xFF too, in silence: what follows would be missing from the kernel. */
+static tj_status check_text(const char *text, size_t text_bytes, tj_error *err)
+{
+    int64_t line = 1;
+
+    for (size_t i = 0; i < text_bytes; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte == 0 || byte > 0x7f)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the source has a byte 0x%02x in line %lld: it must be ASCII text",
+                           byte, (long long)line);
+        line += byte == '\n';
+    }
+    return TJ_OK;
+}
+
+/*
+ * With -v, ptxas (of 13.0) fails on too much shared memory without a word on why. Asked again without it, it says. Keep the
+ * second answer only if it is the better one.
+ */
+static void ask_for_reason(const tj_nvrtc *nvrtc, const char *text, const char *name, const char *target, char *options,
+                           tj_compiled *compiled, tj_error *err)
+{
+    char *verbose = strstr(options, VERBOSE);
+    tj_compiled again;
+    tj_error why;
+
+    if (!verbose || tj_log_reports_error(compiled->log))
+        return;
+    *verbose = '\0'; /* it is the last one */
+    if (compile(nvrtc, text, name, target, options, &again, &why) == TJ_ERR_COMPILE && tj_log_reports_error(again.log)) {
+        tj_compiled_drop(compiled);
+        *compiled = again;
+        again = (tj_compiled){0};
+        if (err)
+            *err = why;
+    }
+    tj_compiled_drop(&again);
+}
+
+tj_status tj_nvrtc_compile(const tj_nvrtc *nvrtc, const char *text, size_t text_bytes, const char *name, const char *target,
+                           tj_compiled *compiled, tj_error *err)
+{
+    char options[OPTIONS_BYTES], *terminated = NULL;
+    tj_status status = check_text(text, text_bytes, err);
+
+    *compiled = (tj_compiled){0};
+    if (status != TJ_OK)
+        return status;
+    status = tj_nvrtc_enter(err);
+    if (status != TJ_OK)
+        return status;
+    status = make_options(nvrtc, target, options, err);
+    if (status != TJ_OK)
+        goto done;
+    terminated = strndup(text, text_bytes);
+    if (!terminated) {
+        status = tj_fail_memory(err, "the source");
+        goto done;
+    }
+    status = compile(nvrtc, terminated, name, target, options, compiled, err);
+    if (status == TJ_ERR_COMPILE)
+        ask_for_reason(nvrtc, terminated, name, target, options, compiled, err);
+
+done:
+    free(terminated);
+    tj_nvrtc_leave();
+    return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nvrtc_search: where libnvrtc may be. Looks into folders; opens no library.
+ */
+#ifndef TJ_SRC_NVRTC_SEARCH_H
+#define TJ_SRC_NVRTC_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <tilejit/status.h>
+
+/** One thing to try, or one place that has nothing to try. */
+typedef struct tj_nvrtc_place {
+    char *where;         /* for people: "CUDA_HOME=/opt/cuda" */
+    char *library;       /* for dlopen: an absolute path or a soname; NULL: nothing there */
+    const char *note;    /* why there is nothing there; static text */
+    int major;           /* as the library's name has it; 0: not known */
+    bool only_if_loaded; /* look only among the libraries that the process has loaded */
+} tj_nvrtc_place;
+
+typedef struct tj_nvrtc_places {
+    tj_nvrtc_place *place;
+    size_t count, capacity;
+    bool is_out_of_memory;
+} tj_nvrtc_places;
+
+/**
+ * List every place, in the order in which they are tried:
+ *
+ *     the given path (and then nothing else)
+ *     libraries that the process has loaded            libnvrtc.so.13, .12, .11.2
+ *     the loader's path, by the same names             LD_LIBRARY_PATH, ld.so.cache
+ *     $CUDA_HOME, $CUDA_PATH                           lib64, lib, targets/x86_64-linux/lib
+ *     $VIRTUAL_ENV, $CONDA_PREFIX                      lib; lib/python3x/site-packages/nvidia/{cu13/lib,cuda_nvrtc/lib}
+ *     $XDG_DATA_HOME/tilejit (~/.local/share/tilejit)  python (scripts/demo.sh's environment), nvrtc (any of these layouts)
+ *     /usr/local/cuda, /usr/local/cuda-*               newest first
+ *     /usr/lib/x86_64-linux-gnu
+ *
+ * Within one folder the newest version comes first. The .alt. variants are never taken. A set-uid program reads no
+ * variable. path NULL: search. Errors: TJ_ERR_OUT_OF_MEMORY.
+ */
+tj_status tj_nvrtc_places_list(const char *path, tj_nvrtc_places *places, tj_error *err);
+void tj_nvrtc_places_drop(tj_nvrtc_places *places);
+
+#endif

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan: the one file that knows the whole line: problem -> config -> source -> image -> kernel -> launch.
+ *
+ * A hit takes no lock: the table is an array of pointers to finished plans, each published once, last, with release
+ * order. When the array is half full a larger one replaces it; the old arrays stay until the table is freed, because a
+ * reader may still be in one (together they are smaller than the last). Plans are never removed, so a pointer to one
+ * stays good as long as the context.
+ *
+ * A miss is built outside the lock by the first thread that asks; the others wait for it.
+ */
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "hash.h"
+#include "scope.h"
+
+/* ---- table -------------------------------------------------------------------------------------------------------- */
+
+typedef struct plan_array {
+    struct plan_array *older; /* kept for readers that entered before it was replaced */
+    size_t capacity;          /* a power of two */
+    _Atomic(tj_plan *) slot[];
+} plan_array;
+
+/* A plan being built. Lives on the builder's stack. */
+typedef struct plan_build {
+    struct plan_build *next;
+    const tj_plan_key *key;
+    unsigned waiting;
+    bool is_done;
+    tj_status status;
+    tj_error error;
+    const tj_plan *plan;
+} plan_build;
+
+struct tj_plan_table {
+    _Atomic(plan_array *) array;
+    size_t count;        /* under lock */
+    plan_build *builds;  /* under lock */
+    pthread_mutex_t lock;
+    pthread_cond_t done; /* a build finished, or its last waiter left */
+};
+
+enum { FIRST_CAPACITY = 64 };
+
+static plan_array *array_create(size_t capacity, plan_array *older)
+{
+    plan_array *array = calloc(1, sizeof *array + capacity * sizeof array->slot[0]);
+
+    if (array) {
+        array->older = older;
+        array->capacity = capacity;
+    }
+    return array;
+}
+
+struct tj_plan_table *tj_plan_table_create(void)
+{
+    struct tj_plan_table *table = calloc(1, sizeof *table);
+    plan_array *array = array_create(FIRST_CAPACITY, NULL);
+
+    if (!table || !array) {
+        free(table);
+        free(array);
+        return NULL;
+    }
+    atomic_init(&table->array, array);
+    pthread_mutex_init(&table->lock, NULL);
+    pthread_cond_init(&table->done, NULL);
+    return table;
+}
+
+static void plan_free(tj_plan *plan)
+{
+    if (!plan)
+        return;
+    tj_kernel_free(plan->kernel);
+    tj_image_free(plan->image);
+    tj_source_free(plan->source);
+    free(plan);
+}
+
+void tj_plan_table_free(struct tj_plan_table *table)
+{
+    plan_array *array;
+
+    if (!table)
+        return;
+    array = atomic_load(&table->array);
+    for (size_t i = 0; i < array->capacity; i++)
+        plan_free(atomic_load(&array->slot[i]));
+    while (array) {
+        plan_array *older = array->older;
+        free(array);
+        array = older;
+    }
+    pthread_cond_destroy(&table->done);
+    pthread_mutex_destroy(&table->lock);
+    free(table);
+}
+
+static const tj_plan *table_find(const struct tj_plan_table *table, const tj_plan_key *key, uint64_t hash)
+{
+    const plan_array *array = atomic_load_explicit(&table->array, memory_order_acquire);
+
+    for (size_t i = hash & (array->capacity - 1);; i = (i + 1) & (array->capacity - 1)) {
+        const tj_plan *plan = atomic_load_explicit(&array->slot[i], memory_order_acquire);
+        if (!plan)
+            return NULL;
+        if (plan->hash == hash && memcmp(&plan->key, key, sizeof *key) == 0)
+            return plan;
+    }
+}
+
+static void array_insert(plan_array *array, tj_plan *plan)
+{
+    size_t i = plan->hash & (array->capacity - 1);
+
+    while (atomic_load_explicit(&array->slot[i], memory_order_relaxed))
+        i = (i + 1) & (array->capacity - 1);
+    atomic_store_explicit(&array->slot[i], plan, memory_order_release);
+}
+
+/* Under the lock. */
+static tj_status table_insert(struct tj_plan_table *table, tj_plan *plan, tj_error *err)
+{
+    plan_array *array = atomic_load_explicit(&table->array, memory_order_relaxed);
+
+    if (2 * (table->count + 1) > array->capacity) {
+        plan_array *larger = array_create(2 * array->capacity, array);
+        if (!larger)
+            return tj_fail_memory(err, "the table of plans");
+        for (size_t i = 0; i < array->capacity; i++) {
+            tj_plan *moved = atomic_load_explicit(&array->slot[i], memory_order_relaxed);
+            if (moved)
+                array_insert(larger, moved);
+        }
+        atomic_store_explicit(&table->array, larger, memory_order_release);
+        array = larger;
+    }
+    array_insert(array, plan);
+    table->count++;
+    return TJ_OK;
+}
+
+/* ---- building ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * Load the image; a stored one that the driver refuses was damaged in a way no checksum sees (an older library's bug, a
+ * driver change): it is thrown away and compiled once more.
+ */
+static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj_error *err)
+{
+    tj_status status = tj_kernel_load(context, plan->source, plan->image, &plan->kernel, err);
+    tj_error refused;
+
+    if (status == TJ_OK || tj_image_origin(plan->image) != TJ_FROM_STORE ||
+        (status != TJ_ERR_DRIVER && status != TJ_ERR_UNSUPPORTED && status != TJ_ERR_INTERNAL))
+        return status;
+    if (tj_kernel_load(context, plan->source, plan->image, &plan->kernel, &refused) == TJ_OK)
+        return TJ_OK; /* a passing fault, not the image's */
+    tj_image_reject(context, plan->image, refused.message);
+    tj_image_free(plan->image);
+    plan->image = NULL;
+    status = tj_image_obtain(context, plan->source, target, &plan->image, err);
+    return status == TJ_OK ? tj_kernel_load(context, plan->source, plan->image, &plan->kernel, err) : status;
+}
+
+static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, uint64_t hash,
+                       const tj_problem *problem, const tj_config *config, tj_plan **out, tj_error *err)
+{
+    tj_device_facts device;
+    int ordinal = 0;
+    char target[16];
+    tj_plan *plan = calloc(1, sizeof *plan);
+    tj_status status;
+
+    *out = NULL;
+    if (!plan)
+        return tj_fail_memory(err, "a plan");
+    plan->key = *key;
+    plan->hash = hash;
+    status = tj_generate(problem, config, &plan->source, err);
+    if (status == TJ_OK)
+        status = tj_scope_device(scope, &ordinal, err);
+    if (status == TJ_OK)
+        status = tj_device_get(context, ordinal, &device, err);
+    if (status == TJ_OK)
+        status = tj_target_for(context, device.cc_major, device.cc_minor, target, err);
+    if (status == TJ_OK)
+        status = tj_image_obtain(context, plan->source, target, &plan->image, err);
+    if (status == TJ_OK)
+        status = load(context, target, plan, err);
+    if (status != TJ_OK) {
+        plan_free(plan);
+        return status;
+    }
+    *out = plan;
+    return TJ_OK;
+}
+
+static plan_build *find_build(struct tj_plan_table *table, const tj_plan_key *key)
+{
+    plan_build *found = table->builds;
+
+    while (found && memcmp(found->key, key, sizeof *key) != 0)
+        found = found->next;
+    return found;
+}
+
+static tj_status report(const plan_build *finished, const tj_plan **plan, tj_error *err)
+{
+    *plan = finished->plan;
+    if (finished->status != TJ_OK && err)
+        *err = finished->error;
+    return finished->status;
+}
+
+/* Build the plan, or wait for the thread that is building it. The lock is not held while building. */
+static tj_status build_once(tj_context *context, const tj_scope *scope, const tj_plan_key *key, uint64_t hash,
+                            const tj_problem *problem, const tj_config *config, const tj_plan **plan, tj_error *err)
+{
+    struct tj_plan_table *table = context->plans;
+    plan_build mine = {0}, *other;
+    tj_plan *built = NULL;
+    tj_status status;
+
+    pthread_mutex_lock(&table->lock);
+    *plan = table_find(table, key, hash);
+    if (*plan) {
+        pthread_mutex_unlock(&table->lock);
+        return TJ_OK;
+    }
+    other = find_build(table, key);
+    if (other) {
+        other->waiting++;
+        while (!other->is_done)
+            pthread_cond_wait(&table->done, &table->lock);
+        status = report(other, plan, err);
+        other->waiting--;
+        pthread_cond_broadcast(&table->done);
+        pthread_mutex_unlock(&table->lock);
+        return status;
+    }
+    mine.key = key;
+    mine.next = table->builds;
+    table->builds = &mine;
+    pthread_mutex_unlock(&table->lock);
+
+    mine.status = build(context, scope, key, hash, problem, config, &built, &mine.error);
+
+    pthread_mutex_lock(&table->lock);
+    if (mine.status == TJ_OK)
+        mine.status = table_insert(table, built, &mine.error);
+    if (mine.status == TJ_OK) {
+        mine.plan = built;
+        atomic_fetch_add_explicit(&context->stats.plans, 1, memory_order_relaxed);
+    }
+    for (plan_build **link = &table->builds; *link; link = &(*link)->next)
+        if (*link == &mine) {
+            *link = mine.next;
+            break;
+        }
+    mine.is_done = true;
+    pthread_cond_broadcast(&table->done);
+    /* The waiters read this stack frame: stay until the last has left. */
+    while (mine.waiting > 0)
+        pthread_cond_wait(&table->done, &table->lock);
+    status = report(&mine, plan, err);
+    pthread_mutex_unlock(&table->lock);
+    if (status != TJ_OK)
+        plan_free(built);
+    return status;
+}
+
+/* ---- keys --------------------------------------------------------------------------------------------------------- */
+
+static void forget_extent(tj_dim *dim)
+{
+    if (dim->mode == TJ_DIM_ANY)
+        dim->extent = 0;
+}
+
+static void key_problem(tj_plan_key *key, uint64_t context_id, const tj_problem *problem)
+{
+    memset(key, 0, sizeof *key);
+    key->context_id = context_id;
+    key->problem = *problem;
+    forget_extent(&key->problem.j);
+    forget_extent(&key->problem.k);
+    forget_extent(&key->problem.l);
+}
+
+static void key_config(tj_plan_key *key, const tj_config *config)
+{
+    if (!config)
+        return;
+    memcpy(key->config, config->value, sizeof config->value);
+    key->config[TJ_CONFIG_MAX_PARAMS + 0] = config->check_j;
+    key->config[TJ_CONFIG_MAX_PARAMS + 1] = config->check_k;
+    key->config[TJ_CONFIG_MAX_PARAMS + 2] = config->check_l;
+    key->family = config->family;
+}
+
+/* Structs of another size come from a program built for another version; there has been only one. */
+static tj_status check_structs(const tj_problem *problem, const tj_operands *operands, tj_error *err)
+{
+    if (problem->struct_size != sizeof *problem)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "problem.struct_size is %lld, not %d: start from TJ_PROBLEM_INIT",
+                       (long long)problem->struct_size, (int)sizeof *problem);
+    if (operands && operands->struct_size != sizeof *operands)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "operands.struct_size is %lld, not %d: start from TJ_OPERANDS_INIT",
+                       (long long)operands->struct_size, (int)sizeof *operands);
+    return TJ_OK;
+}
+
+/* ---- public ------------------------------------------------------------------------------------------------------- */
+
+tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_plan **plan,
+                          tj_error *err)
+{
+    tj_plan_key key;
+    tj_scope scope;
+    uint64_t hash;
+    tj_status status;
+
+    *plan = NULL;
+    status = check_structs(problem, NULL, err);
+    if (status == TJ_OK)
+        status = tj_scope_enter(context, &scope, err);
+    if (status != TJ_OK)
+        return status;
+    key_problem(&key, scope.context_id, problem);
+    key_config(&key, config);
+    hash = tj_hash_bytes64(&key, sizeof key);
+    *plan = table_find(context->plans, &key, hash);
+    if (*plan)
+        atomic_fetch_add_explicit(&context->stats.memory_hits, 1, memory_order_relaxed);
+    else
+        status = build_once(context, &scope, &key, hash, problem, config, plan, err);
+    tj_scope_leave(&scope);
+    return status;
+}
+
+tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
+{
+    return tj_kernel_launch(plan->kernel, operands, stream, err);
+}
+
+size_t tj_plan_workspace_bytes(const tj_plan *plan)
+{
+    (void)plan;
+    return 0; /* no family of this version splits k */
+}
+
+const tj_source *tj_plan_source(const tj_plan *plan)
+{
+    return plan->source;
+}
+
+const tj_image *tj_plan_image(const tj_plan *plan)
+{
+    return plan->image;
+}
+
+const tj_kernel *tj_plan_kernel(const tj_plan *plan)
+{
+    return plan->kernel;
+}
+
+/* Move a number that the problem fixes into the launch. */
+static void move_to_launch(int64_t *in_problem, int64_t *in_operands)
+{
+    if (*in_problem == TJ_ANY)
+        return;
+    *in_operands = *in_problem;
+    *in_problem = TJ_ANY;
+}
+
+/* With TJ_SPECIALIZE_TYPES: the same product, with everything that varies between shapes moved into the launch. */
+static void generalize(tj_problem *problem, tj_operands *operands)
+{
+    const tj_problem given = tj_problem_canonical(problem);
+    tj_dim *const dim[] = {&problem->j, &problem->k, &problem->l};
+    int64_t *const extent[] = {&operands->j, &operands->k, &operands->l};
+
+    *problem = given;
+    for (int i = 0; i < 3; i++) {
+        if (dim[i]->mode == TJ_DIM_FIXED)
+            *extent[i] = dim[i]->extent;
+        *dim[i] = (tj_dim){0, TJ_DIM_ANY, 0};
+    }
+    move_to_launch(&problem->ld_m, &operands->ld_m);
+    move_to_launch(&problem->ld_n, &operands->ld_n);
+    move_to_launch(&problem->ld_p, &operands->ld_p);
+    move_to_launch(&problem->ld_c, &operands->ld_c);
+    if (given.batch == 1)
+        return;
+    move_to_launch(&problem->batch, &operands->batch);
+    move_to_launch(&problem->stride_m, &operands->stride_m);
+    move_to_launch(&problem->stride_n, &operands->stride_n);
+    move_to_launch(&problem->stride_p, &operands->stride_p);
+    move_to_launch(&problem->stride_c, &operands->stride_c);
+}
+
+/*
+ * Text for unknown extents counts the row blocks of P on grid.y, which takes 65 535 of them; a P that may be taller gets
+ * the text that counts them on grid.x.
+ */
+static const tj_config *config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
+{
+    const int64_t rows = problem->p_layout == TJ_ROW_MAJOR ? operands->j : operands->l;
+    const tj_family *family;
+
+    *storage = (tj_config)TJ_CONFIG_INIT;
+    if (tj_config_resolve(problem, storage, NULL) != TJ_OK)
+        return NULL; /* the generator will say why */
+    if (rows <= (int64_t)65535 * tj_config_get(storage, "tile_width"))
+        return NULL;
+    family = storage->family;
+    *storage = (tj_config)TJ_CONFIG_INIT;
+    storage->family = family;
+    return tj_config_set(storage, "rows", "x", NULL) == TJ_OK ? storage : NULL;
+}
+
+/* Not ready: make the plan, unless the stream is being captured, where compiling and loading would break the capture. */
+static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj_plan_key *key, uint64_t hash,
+                            const tj_config *config, const tj_operands *operands, struct CUstream_st *stream,
+                            const tj_plan **plan, tj_error *err)
+{
+    bool is_capturing = false;
+    tj_status status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
+
+    if (status == TJ_OK && is_capturing)
+        status = tj_fail(err, TJ_ERR_CAPTURE,
+                         "the stream is being captured and this problem (j %lld, k %lld, l %lld) has no plan yet: call "
+                         "tj_plan_prepare for it before the capture begins",
+                         (long long)key->problem.j.extent, (long long)key->problem.k.extent,
+                         (long long)key->problem.l.extent);
+    if (status == TJ_OK)
+        status = build_once(context, scope, key, hash, &key->problem, config, plan, err);
+    /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
+    if (status == TJ_OK && !context->check_pointers)
+        status = tj_kernel_check_pointers((*plan)->kernel, operands, err);
+    return status;
+}
+
+static tj_status matmul(tj_context *context, const tj_problem *problem, const tj_config *config,
+                        const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
+{
+    const tj_plan *plan;
+    tj_plan_key key;
+    tj_scope scope;
+    uint64_t hash;
+    tj_status status = tj_scope_enter(context, &scope, err);
+
+    if (status != TJ_OK)
+        return status;
+    key_problem(&key, scope.context_id, problem);
+    key_config(&key, config);
+    hash = tj_hash_bytes64(&key, sizeof key);
+    plan = table_find(context->plans, &key, hash);
+    if (plan)
+        atomic_fetch_add_explicit(&context->stats.memory_hits, 1, memory_order_relaxed);
+    else
+        status = make_ready(context, &scope, &key, hash, config, operands, stream, &plan, err);
+    if (status == TJ_OK && context->check_pointers)
+        status = tj_kernel_check_pointers(plan->kernel, operands, err);
+    if (status == TJ_OK)
+        status = tj_kernel_launch_ready(plan->kernel, operands, stream, err);
+    tj_scope_leave(&scope);
+    return status;
+}
+
+/* A plan serves every extent of a TJ_DIM_ANY dimension, so the problem's own must travel with the launch. */
+static bool needs_extents(const tj_problem *problem, const tj_operands *operands)
+{
+    return (problem->j.mode == TJ_DIM_ANY && operands->j == 0) || (problem->k.mode == TJ_DIM_ANY && operands->k == 0) ||
+           (problem->l.mode == TJ_DIM_ANY && operands->l == 0);
+}
+
+static void fill_extents(const tj_problem *problem, tj_operands *operands)
+{
+    if (operands->j == 0)
+        operands->j = problem->j.extent;
+    if (operands->k == 0)
+        operands->k = problem->k.extent;
+    if (operands->l == 0)
+        operands->l = problem->l.extent;
+}
+
+tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands,
+                    struct CUstream_st *stream, tj_error *err)
+{
+    tj_problem general;
+    tj_operands moved;
+    tj_config storage;
+    tj_status status = check_structs(problem, operands, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (context->specialize == TJ_SPECIALIZE_SHAPES) {
+        if (!needs_extents(problem, operands))
+            return matmul(context, problem, NULL, operands, stream, err);
+        moved = *operands;
+        fill_extents(problem, &moved);
+        return matmul(context, problem, NULL, &moved, stream, err);
+    }
+
+    status = tj_problem_check(problem, err);
+    if (status != TJ_OK)
+        return status;
+    general = *problem;
+    moved = *operands;
+    fill_extents(problem, &moved);
+    generalize(&general, &moved);
+    return matmul(context, &general, config_for_tall(&general, &moved, &storage), &moved, stream, err);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store_api: the public look into a context's store.
+ */
+#include <tilejit/store.h>
+
+#include <string.h>
+
+#include "context.h"
+#include "image.h"
+
+tj_status tj_store_list(tj_context *context, int verify, tj_store_visit visit, void *payload, tj_error *err)
+{
+    return tj_disk_store_list(context->store, verify != 0, visit, payload, err);
+}
+
+tj_status tj_store_clear(tj_context *context, int only_damaged, int64_t *removed, tj_error *err)
+{
+    return tj_disk_store_clear(context->store, only_damaged != 0, removed, err);
+}
+
+const char *tj_store_path(const tj_context *context)
+{
+    return tj_disk_store_path(context->store);
+}
+
+const char *tj_store_trouble(tj_context *context)
+{
+    return tj_disk_store_trouble(context->store);
+}
+
+int64_t tj_store_max_bytes(const tj_context *context)
+{
+    return tj_disk_store_max_bytes(context->store);
+}
+
+tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key_hex, int *hit,
+                           tj_store_explain_visit visit, void *payload, tj_error *err)
+{
+    tj_image_key_text text;
+    tj_key key;
+    tj_status status = tj_image_make_key(context, source, target, &text, &key, err);
+
+    if (status != TJ_OK)
+        return status;
+    memcpy(key_hex, key.hex, sizeof key.hex);
+    return tj_disk_store_explain(context->store, &key, hit, visit, payload, err);
+}
