@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli: what the files of the command share: words (the parsed command line), commands, answers, exit codes.
+ *
+ * The command is built on the public headers alone, like any other program. It never calls setlocale(), so numbers are
+ * read and written the C way in every locale.
+ */
+#ifndef TJ_CLI_CLI_H
+#define TJ_CLI_CLI_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <tilejit/tilejit.h>
+
+/** What the process exits with. */
+typedef enum cli_exit {
+    CLI_DONE = 0,        /* done */
+    CLI_FAILED = 1,      /* the request failed */
+    CLI_WORDS = 2,       /* the words were wrong: nothing was read, compiled or run */
+    CLI_CHECK_FAILED = 3 /* the product was computed and did not pass its check */
+} cli_exit;
+
+/* ---- words -------------------------------------------------------------------------------------------------------- */
+
+enum { CLI_MAX_OPERANDS = 3 };
+
+typedef struct cli_real {
+    bool is_given;
+    double value;
+} cli_real;
+
+/** The command line, parsed. Text is borrowed from argv. Options not given are NULL, 0 or their stated default. */
+typedef struct cli_words {
+    const struct cli_command *command;
+    const char *operand[CLI_MAX_OPERANDS];
+    size_t operand_count;
+    int32_t is_help, is_json;
+    const char *output;
+    /* the problem */
+    const char *dtype, *p_dtype, *any, *multiple_of;
+    int32_t m_layout, n_layout, p_layout;
+    int32_t transpose_m, transpose_n;
+    int64_t ld_m, ld_n, ld_p, ld_c;
+    int64_t batch, stride_m, stride_n, stride_p, stride_c;
+    cli_real alpha, beta;
+    /* the config */
+    const char *config, *family, *tile_width, *shared, *rows, *boundary;
+    /* the machine */
+    const char *arch, *cache_dir, *nvrtc, *driver, *dump_dir;
+    int32_t no_cache, log_level;
+    int64_t device; /* plus one; 0: default */
+    /* one command's own */
+    const char *c;
+    int32_t emit; /* 1: ptx, 2: cubin */
+    int64_t seed, warmup, repeat;
+    cli_real check_budget;
+    int32_t no_check, keep, compile_only, only_damaged;
+    int32_t order; /* 1: C, 2: F */
+} cli_words;
+
+/** How an option's value is read, and the type of its field. */
+typedef enum cli_kind {
+    CLI_FLAG,   /* int32_t: set to low */
+    CLI_TEXT,   /* const char *: may be empty if low is 1 */
+    CLI_INT,    /* int64_t: from low to high; added to it is 'plus' */
+    CLI_STRIDE, /* int64_t: as CLI_INT, or "broadcast" */
+    CLI_REAL,   /* cli_real */
+    CLI_CHOICE  /* int32_t: low + index in choice */
+} cli_kind;
+
+typedef struct cli_option {
+    char letter;          /* 0: none */
+    const char *name;     /* NULL ends a group */
+    const char *argument; /* what --help calls the value; NULL for flags */
+    cli_kind kind;
+    size_t offset; /* of the field in cli_words */
+    int64_t low, high, plus;
+    const char *const *choice;
+    const char *summary; /* one sentence, for --help and the man page */
+} cli_option;
+
+/**
+ * One command. answer is an object to be filled; it is what --json prints. Anything but CLI_DONE has *err filled.
+ * Without --json the command prints its results to stdout itself.
+ */
+typedef cli_exit (*cli_run)(const cli_words *words, json_t *answer, tj_error *err);
+
+typedef struct cli_command {
+    const char *name;     /* "cache list" */
+    const char *operands; /* "<jxkxl>"; "" for none */
+    size_t operand_min, operand_max;
+    const char *summary; /* one line */
+    const char *text;    /* paragraphs, separated by empty lines */
+    const char *example; /* one per line */
+    const cli_option *const *groups; /* NULL-terminated */
+    cli_run run;
+    bool is_hidden;
+} cli_command;
+
+/** All commands; a NULL name ends the table. */
+extern const cli_command cli_commands[];
+
+/** Read the words after the command's name. The last of a repeated option wins. */
+tj_status cli_parse(const cli_command *command, int count, char *const *word, cli_words *words, tj_error *err);
+
+/** The nearest of the offered words, or NULL if none is near. next(i, payload) answers word i, NULL past the end. */
+const char *cli_nearest(const char *word, const char *(*next)(size_t index, const void *payload), const void *payload);
+
+/** The option groups, in option.c. */
+extern const cli_option cli_problem_options[], cli_layout_options[], cli_config_options[], cli_scalar_options[],
+    cli_machine_options[], cli_common_options[], cli_output_options[], cli_check_options[], cli_timing_options[],
+    cli_matmul_options[], cli_run_options[], cli_compile_options[], cli_clear_options[];
+
+/* ---- help --------------------------------------------------------------------------------------------------------- */
+
+void cli_print_overview(FILE *out);
+void cli_print_help(FILE *out, const cli_command *command);
+
+/** The man page, in troff, from the same tables. */
+void cli_print_man(FILE *out);
+
+/* ---- numbers and messages ----------------------------------------------------------------------------------------- */
+
+/** Fill *err with a line of printable ASCII and return status. */
+__attribute__((format(printf, 3, 4))) tj_status cli_fail(tj_error *err, tj_status status, const char *format, ...);
+
+/** Whole decimal numbers, nothing else: no sign but '-', no blank, no 1e9, no 0x10. what names it in messages. */
+tj_status cli_parse_int(const char *what, const char *text, int64_t low, int64_t high, int64_t *value, tj_error *err);
+
+/** A decimal number, "nan", "inf" or "-inf", the same in every locale. */
+tj_status cli_parse_real(const char *what, const char *text, double *value, tj_error *err);
+
+/** "512x300x700". */
+tj_status cli_parse_shape(const char *text, int64_t extent[3], tj_error *err);
+
+/** "12.3 KiB", "4 min": for people; at least 32 bytes. */
+void cli_format_bytes(char *out, int64_t bytes);
+void cli_format_age(char *out, int64_t seconds);
+
+/* ---- answers ------------------------------------------------------------------------------------------------------ */
+
+/* Each sets one member; text that is not UTF-8 gets '?', numbers that JSON lacks become null. */
+void cli_set_text(json_t *object, const char *name, const char *text);
+void cli_set_int(json_t *object, const char *name, int64_t value);
+void cli_set_real(json_t *object, const char *name, double value);
+void cli_set_bool(json_t *object, const char *name, bool value);
+
+/** The problem as members of an object. Owned: the caller. */
+json_t *cli_problem_json(const tj_problem *problem);
+
+/**
+ * Write a file whole or not at all: a temporary one beside it is renamed into place. "-" is stdout; a device or a pipe is
+ * written as it is.
+ */
+tj_status cli_write_file(const char *path, const void *bytes, size_t size, tj_error *err);
+
+/* ---- requests ----------------------------------------------------------------------------------------------------- */
+
+/** What the words ask to compute. */
+typedef struct cli_request {
+    tj_problem problem; /* as generated: some dimensions may be arguments */
+    tj_problem known;   /* the same with every extent a number */
+    tj_config config;
+    bool has_config; /* the words say something about the config */
+    double alpha, beta;
+} cli_request;
+
+/** For commands with a shape: everything that the words can get wrong is found here. */
+tj_status cli_read_request(const cli_words *words, const char *shape, cli_request *request, tj_error *err);
+
+/** The parts: a type option, the config, what --any and --multiple-of say. */
+tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err);
+tj_status cli_read_config(const cli_words *words, cli_request *request, tj_error *err);
+tj_status cli_read_any(const cli_words *words, cli_request *request, tj_error *err);
+
+/** A context as the words want it. */
+tj_status cli_context_create(const cli_words *words, tj_context **context, tj_error *err);
+
+/** The device that such a context uses when none is current: --device, $TILEJIT_DEVICE, 0. */
+int cli_device_ordinal(const cli_words *words);
+
+/** --arch; else the target of the device; else, with no driver, sm_90. */
+tj_status cli_target(tj_context *context, const cli_words *words, char target[16], tj_error *err);
+
+/* ---- work --------------------------------------------------------------------------------------------------------- */
+
+/** "compiled", "store", "memory". */
+const char *cli_origin(tj_origin origin);
+
+/** Describe a source and an image (NULL: none) in answer. */
+void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *image);
+
+/** The same for people: the kernel, what it was made for, registers and spills. */
+void cli_print_kernel(FILE *out, const tj_source *source, const tj_image *image);
+
+/** One product on the device. */
+typedef struct cli_product {
+    const cli_request *request;
+    tj_host_operands host; /* as request->known lays them out */
+    void *p;               /* receives P */
+    int warmup, repeat;    /* repeat 0: not timed */
+    bool with_check;
+    double check_flop;
+} cli_product;
+
+/**
+ * Prepare, copy, launch, read back, time, check; fills answer and, without --json, prints it. With no driver the kernel is
+ * generated, compiled and stored all the same, and the failure says so.
+ * CLI_CHECK_FAILED: P is there, and wrong.
+ */
+cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_product *product, json_t *answer,
+                      tj_error *err);
+
+/** Generate, compile and store without running; fills answer and, without --json, prints it. */
+cli_exit cli_compile_only(const cli_words *words, tj_context *context, const cli_request *request, json_t *answer,
+                          tj_error *err);
+
+/* ---- commands ----------------------------------------------------------------------------------------------------- */
+
+cli_exit cmd_matmul(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_generate(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_compile(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_run(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_families(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_devices(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_doctor(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_cache_list(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_cache_stats(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_cache_verify(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_cache_clear(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_cache_path(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_cache_explain(const cli_words *words, json_t *answer, tj_error *err);
+
+#endif

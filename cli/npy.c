@@ -1,0 +1,671 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * npy: a .npy file is a magic word, a version, the length of a header, the header, the elements:
+ *
+ *     \x93NUMPY  1 0  118 0  {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n  elements
+ *
+ * The header is a Python dictionary. What stands in it is matched, never evaluated: three keys, a string, a truth value, a
+ * tuple of numbers, in any order and with any blanks.
+ *
+ * Needs nothing of the library but the names and sizes of its types.
+ */
+#include "npy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MAGIC_BYTES = 6,
+    LONGEST_PREFIX = 12,      /* magic, version, the length in 4 bytes */
+    MOST_HEADER_BYTES = 1 << 20,
+    MOST_TYPE_BYTES = 32,     /* of a type's name that we look at */
+    ALIGNMENT = 64,           /* of the first element in the file */
+    DIGITS_TO_GROW = 21       /* NumPy leaves room for the first axis to grow in place */
+};
+
+static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+
+/* Record a failure as one line of printable ASCII: a file's name, and what stands in it, may be anything. */
+static __attribute__((format(printf, 3, 4))) tj_status fail(tj_error *err, tj_status status, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!err)
+        return status;
+    err->status = status;
+    va_start(arguments, format);
+    vsnprintf(err->message, sizeof err->message, format, arguments);
+    va_end(arguments);
+    for (char *c = err->message; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    return status;
+}
+
+/* ---- header ------------------------------------------------------------------------------------------------------- */
+
+/* What a header says. */
+typedef struct header {
+    char type[MOST_TYPE_BYTES]; /* as it stands there; "[...]" for a list */
+    int rank;                   /* of any size; shape holds the first three */
+    int64_t shape[3];
+    bool is_fortran_order;
+} header;
+
+typedef struct cursor {
+    const char *at, *end;
+} cursor;
+
+static void skip_blanks(cursor *c)
+{
+    while (c->at < c->end && (*c->at == ' ' || (*c->at >= '\t' && *c->at <= '\r')))
+        c->at++;
+}
+
+/* Take one character, after blanks. */
+static bool take(cursor *c, char wanted)
+{
+    skip_blanks(c);
+    if (c->at == c->end || *c->at != wanted)
+        return false;
+    c->at++;
+    return true;
+}
+
+/* Take a word that no letter or digit may follow. */
+static bool take_word(cursor *c, const char *word)
+{
+    const size_t length = strlen(word);
+
+    skip_blanks(c);
+    if ((size_t)(c->end - c->at) < length || memcmp(c->at, word, length) != 0)
+        return false;
+    if ((size_t)(c->end - c->at) > length && ((c->at[length] >= 'a' && c->at[length] <= 'z') || c->at[length] == '_'))
+        return false;
+    c->at += length;
+    return true;
+}
+
+/* Take a quoted string without escapes; what does not fit is cut. */
+static bool take_string(cursor *c, char out[MOST_TYPE_BYTES])
+{
+    size_t length = 0;
+    char quote;
+
+    skip_blanks(c);
+    if (c->at == c->end || (*c->at != '\'' && *c->at != '"'))
+        return false;
+    quote = *c->at++;
+    for (; c->at < c->end && *c->at != quote; c->at++) {
+        if (*c->at == '\\' || *c->at == '\0' || *c->at == '\n')
+            return false;
+        if (length + 1 < MOST_TYPE_BYTES)
+            out[length++] = *c->at;
+    }
+    out[length] = '\0';
+    return take(c, quote);
+}
+
+static bool take_number(cursor *c, int64_t *value)
+{
+    skip_blanks(c);
+    if (c->at == c->end || *c->at < '0' || *c->at > '9')
+        return false;
+    for (*value = 0; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++)
+        if (__builtin_mul_overflow(*value, 10, value) || __builtin_add_overflow(*value, *c->at - '0', value))
+            return false;
+    if (c->at < c->end && *c->at == 'L') /* Python 2 wrote 3L */
+        c->at++;
+    return true;
+}
+
+/* A tuple: (), (3,), (3, 4), (3, 4,). Not (3): that is a number. */
+static bool take_shape(cursor *c, header *h)
+{
+    bool has_comma = true;
+
+    h->rank = 0;
+    if (!take(c, '('))
+        return false;
+    while (!take(c, ')')) {
+        int64_t extent;
+
+        if (!has_comma || !take_number(c, &extent))
+            return false;
+        if (h->rank < 3)
+            h->shape[h->rank] = extent;
+        h->rank++;
+        has_comma = take(c, ',');
+    }
+    return h->rank != 1 || has_comma;
+}
+
+/* A structured type is a list of tuples: skipped, not read, since no such type can be used. Quotes may hold brackets. */
+static bool skip_list(cursor *c)
+{
+    int depth = 0;
+    char ignored[MOST_TYPE_BYTES];
+
+    do {
+        skip_blanks(c);
+        if (c->at == c->end)
+            return false;
+        if (*c->at == '\'' || *c->at == '"') {
+            if (!take_string(c, ignored))
+                return false;
+            continue;
+        }
+        depth += *c->at == '[' || *c->at == '(';
+        depth -= *c->at == ']' || *c->at == ')';
+        c->at++;
+    } while (depth > 0);
+    return true;
+}
+
+static bool take_type(cursor *c, header *h)
+{
+    skip_blanks(c);
+    if (c->at < c->end && *c->at == '[') {
+        strcpy(h->type, "[...]");
+        return skip_list(c);
+    }
+    return take_string(c, h->type);
+}
+
+static bool take_truth(cursor *c, bool *value)
+{
+    *value = take_word(c, "True");
+    return *value || take_word(c, "False");
+}
+
+/* The dictionary, each of the three keys once, nothing behind it. NULL, or what is wrong. */
+static const char *read_dictionary(cursor *c, header *h)
+{
+    bool has_type = false, has_order = false, has_shape = false, has_comma = true;
+
+    if (!take(c, '{'))
+        return "its header is no dictionary";
+    while (!take(c, '}')) {
+        char key[MOST_TYPE_BYTES];
+
+        if (!has_comma || !take_string(c, key) || !take(c, ':'))
+            return "its header is damaged";
+        if (strcmp(key, "descr") == 0 && !has_type) {
+            if (!(has_type = take_type(c, h)))
+                return "its header has a damaged 'descr'";
+        } else if (strcmp(key, "fortran_order") == 0 && !has_order) {
+            if (!(has_order = take_truth(c, &h->is_fortran_order)))
+                return "its header has a 'fortran_order' that is neither True nor False";
+        } else if (strcmp(key, "shape") == 0 && !has_shape) {
+            if (!(has_shape = take_shape(c, h)))
+                return "its header has a 'shape' that is no tuple of numbers";
+        } else {
+            return "its header has a key that is repeated or unknown";
+        }
+        has_comma = take(c, ',');
+    }
+    skip_blanks(c);
+    if (c->at != c->end)
+        return "its header goes on behind the dictionary";
+    if (!has_type || !has_order || !has_shape)
+        return "its header lacks 'descr', 'fortran_order' or 'shape'";
+    return NULL;
+}
+
+/* ---- what a header means ------------------------------------------------------------------------------------------ */
+
+/* NumPy's name of a type code, for messages. */
+static const char *type_name(const char *code)
+{
+    static const struct {
+        const char *code, *name;
+    } names[] = {{"i1", "int8"},         {"i2", "int16"},        {"i4", "int32"},   {"i8", "int64"},     {"u1", "uint8"},
+                 {"u2", "uint16"},       {"u4", "uint32"},       {"u8", "uint64"},  {"b1", "bool"},      {"c8", "complex64"},
+                 {"c16", "complex128"},  {"c32", "complex256"},  {"f16", "longdouble"}, {"f12", "longdouble"}, {"f1", "8-bit float"},
+                 {"V1", "raw bytes or an 8-bit float"}};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(code, names[i].code) == 0)
+            return names[i].name;
+    switch (code[0]) {
+    case 'O':
+        return "Python objects";
+    case 'S':
+    case 'U':
+        return "text";
+    case 'M':
+    case 'm':
+        return "times";
+    case 'V':
+        return "raw bytes";
+    case '[':
+        return "structured";
+    default:
+        return "not a type of ours";
+    }
+}
+
+static tj_status read_type(const char *name, const header *h, tj_npy *array, bool *is_swapped, tj_error *err)
+{
+    static const struct {
+        const char *code;
+        tj_dtype dtype;
+    } types[] = {{"f4", TJ_F32}, {"f8", TJ_F64}, {"f2", TJ_F16}, {"V2", TJ_BF16}, {"bfloat16", TJ_BF16}};
+    const bool has_order = h->type[0] != '\0' && strchr("<>=|", h->type[0]);
+    const char *code = h->type + has_order;
+    const bool is_big_endian_host = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+    *is_swapped = (h->type[0] == '<' && is_big_endian_host) || (h->type[0] == '>' && !is_big_endian_host);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(code, types[i].code) == 0) {
+            array->dtype = types[i].dtype;
+            return TJ_OK;
+        }
+    return fail(err, TJ_ERR_UNSUPPORTED,
+                "%s: element type '%s' (%s) is not supported: use f16, f32, f64 or bf16; convert with M.astype('float32')", name,
+                h->type, type_name(code));
+}
+
+/* Everything but the elements. */
+static tj_status interpret(const char *name, const header *h, tj_npy *array, bool *is_swapped, tj_error *err)
+{
+    const tj_status status = read_type(name, h, array, is_swapped, err);
+    int64_t bytes;
+
+    if (status != TJ_OK)
+        return status;
+    if (h->rank != 2 && h->rank != 3)
+        return fail(err, TJ_ERR_UNSUPPORTED,
+                    "%s: the array has %d dimension%s: a matrix has 2 and a batch of matrices 3; change it with M.reshape(rows, columns)",
+                    name, h->rank, h->rank == 1 ? "" : "s");
+    if (h->rank == 3 && h->is_fortran_order)
+        return fail(err, TJ_ERR_UNSUPPORTED,
+                    "%s: a batch (3 dimensions) in Fortran order is not supported: save numpy.ascontiguousarray(M)", name);
+    array->rank = h->rank;
+    array->is_fortran_order = h->is_fortran_order;
+    bytes = (int64_t)tj_dtype_bytes(array->dtype);
+    for (int i = 0; i < h->rank; i++) {
+        array->shape[i] = h->shape[i];
+        /* A zero anywhere empties the array, but must not hide extents that no address could reach. */
+        if (__builtin_mul_overflow(bytes, h->shape[i] > 0 ? h->shape[i] : 1, &bytes))
+            return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: shape (%lld, %lld%s is too large: its size in bytes does not fit 63 bits",
+                        name, (long long)h->shape[0], (long long)h->shape[1], h->rank == 3 ? ", ...)" : ")");
+    }
+    for (int i = 0; i < h->rank; i++)
+        if (h->shape[i] == 0)
+            bytes = 0;
+    array->bytes = (size_t)bytes;
+    return TJ_OK;
+}
+
+/* The first bytes of a file: how long are prefix and header? */
+static tj_status read_prefix(const char *name, const unsigned char *bytes, size_t size, size_t *prefix, size_t *length,
+                             tj_error *err)
+{
+    if (size < MAGIC_BYTES || memcmp(bytes, magic, MAGIC_BYTES) != 0)
+        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: is not a .npy file: it %s; write one with numpy.save", name,
+                    size == 0 ? "is empty" : "does not begin with \\x93NUMPY");
+    if (size < MAGIC_BYTES + 4)
+        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
+    if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
+        return fail(err, TJ_ERR_UNSUPPORTED, "%s: .npy format %d.%d is not supported: 1.0, 2.0 and 3.0 are", name, bytes[6], bytes[7]);
+    *prefix = bytes[6] == 1 ? 10 : 12;
+    if (size < *prefix)
+        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
+    *length = (size_t)bytes[8] | (size_t)bytes[9] << 8;
+    if (bytes[6] > 1)
+        *length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
+    if (*length > MOST_HEADER_BYTES)
+        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: claims a header of %lld bytes: more than %d are not read", name,
+                    (long long)*length, MOST_HEADER_BYTES);
+    return TJ_OK;
+}
+
+static tj_status read_header(const char *name, const char *text, size_t length, tj_npy *array, bool *is_swapped, tj_error *err)
+{
+    cursor c = {text, text + length};
+    header h = {.rank = 0};
+    const char *trouble = read_dictionary(&c, &h);
+
+    if (trouble)
+        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: %s; write the file again with numpy.save", name, trouble);
+    return interpret(name, &h, array, is_swapped, err);
+}
+
+static tj_status wrong_size(const char *name, const tj_npy *array, size_t offset, long long size, tj_error *err)
+{
+    const long long wanted = (long long)(offset + array->bytes);
+
+    return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: holds %lld bytes where its shape and type need %lld: it is %s", name, size, wanted,
+                size < wanted ? "cut off" : "too long");
+}
+
+static tj_status allocate(const char *name, tj_npy *array, tj_error *err)
+{
+    array->data = malloc(array->bytes > 0 ? array->bytes : 1);
+    return array->data ? TJ_OK
+                       : fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its %llu bytes", name, (unsigned long long)array->bytes);
+}
+
+static void swap_bytes(tj_npy *array)
+{
+    const size_t width = tj_dtype_bytes(array->dtype);
+    unsigned char *data = array->data;
+
+    for (size_t i = 0; i < array->bytes; i += width)
+        for (size_t low = i, high = i + width - 1; low < high; low++, high--) {
+            const unsigned char byte = data[low];
+
+            data[low] = data[high];
+            data[high] = byte;
+        }
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------- */
+
+/* Read until wanted bytes are there or the file ends; -1 with errno on failure. */
+static ssize_t read_up_to(int fd, void *out, size_t wanted)
+{
+    size_t got = 0;
+
+    while (got < wanted) {
+        const size_t left = wanted - got, chunk = left < 1u << 30 ? left : 1u << 30;
+        const ssize_t count = read(fd, (char *)out + got, chunk);
+
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return -1;
+        if (count == 0)
+            break;
+        got += (size_t)count;
+    }
+    return (ssize_t)got;
+}
+
+static bool write_all(int fd, const void *bytes, size_t size)
+{
+    const char *from = bytes;
+
+    while (size > 0) {
+        const ssize_t count = write(fd, from, size < 1u << 30 ? size : 1u << 30);
+
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return false;
+        from += count;
+        size -= (size_t)count;
+    }
+    return true;
+}
+
+static tj_status cannot_read(const char *name, tj_error *err)
+{
+    return fail(err, TJ_ERR_IO, "%s: cannot be read: %s", name, strerror(errno));
+}
+
+/*
+ * Open for reading, without waiting for a writer that may never come: a named pipe with none is empty. From a pipe that has
+ * one, and from /dev/fd/3, reading waits as usual.
+ */
+static tj_status open_input(const char *path, int *fd, struct stat *facts, tj_error *err)
+{
+    int flags;
+
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0)
+        return fail(err, errno == ENOENT ? TJ_ERR_NOT_FOUND : TJ_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    if (fstat(*fd, facts) != 0 || (flags = fcntl(*fd, F_GETFL)) < 0 || fcntl(*fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
+        return cannot_read(path, err);
+    if (S_ISDIR(facts->st_mode))
+        return fail(err, TJ_ERR_IO, "%s: is a folder, not a .npy file", path);
+    return TJ_OK;
+}
+
+/* From an open file that is at its beginning. size: of a regular file, so that a wrong one is known before memory is asked for; else -1. */
+static tj_status read_array(const char *name, int fd, int64_t size, tj_npy *array, tj_error *err)
+{
+    unsigned char first[LONGEST_PREFIX] = {0};
+    size_t prefix, length;
+    char *text = NULL, extra;
+    bool is_swapped;
+    ssize_t got = read_up_to(fd, first, 10);
+    tj_status status;
+
+    if (got < 0)
+        return cannot_read(name, err);
+    if (got == 10 && first[6] > 1) {
+        const ssize_t more = read_up_to(fd, first + 10, 2);
+
+        if (more < 0)
+            return cannot_read(name, err);
+        got += more;
+    }
+    status = read_prefix(name, first, (size_t)got, &prefix, &length, err);
+    if (status != TJ_OK)
+        return status;
+
+    text = malloc(length + 1);
+    if (!text)
+        return fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its header", name);
+    got = read_up_to(fd, text, length);
+    if (got < 0) {
+        status = cannot_read(name, err);
+        goto done;
+    }
+    if ((size_t)got < length) {
+        status = fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)prefix + got);
+        goto done;
+    }
+    status = read_header(name, text, length, array, &is_swapped, err);
+    if (status != TJ_OK)
+        goto done;
+    if (size >= 0 && (uint64_t)size != prefix + length + array->bytes) {
+        status = wrong_size(name, array, prefix + length, size, err);
+        goto done;
+    }
+    status = allocate(name, array, err);
+    if (status != TJ_OK)
+        goto done;
+    got = read_up_to(fd, array->data, array->bytes);
+    if (got < 0) {
+        status = cannot_read(name, err);
+        goto done;
+    }
+    if ((size_t)got < array->bytes) {
+        status = wrong_size(name, array, prefix + length, (long long)(prefix + length) + got, err);
+        goto done;
+    }
+    got = read_up_to(fd, &extra, 1);
+    if (got != 0) {
+        status = got < 0 ? cannot_read(name, err)
+                         : fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: goes on behind the %lld bytes that its shape and type need: it is too long",
+                                name, (long long)(prefix + length + array->bytes));
+        goto done;
+    }
+    if (is_swapped)
+        swap_bytes(array);
+
+done:
+    free(text);
+    return status;
+}
+
+/* The header that numpy.save writes. Returns prefix and header together, a multiple of ALIGNMENT. */
+static size_t make_header(const tj_npy *array, char out[512])
+{
+    static const char *const types[] = {[TJ_F32] = "<f4", [TJ_F64] = "<f8", [TJ_F16] = "<f2", [TJ_BF16] = "<V2"};
+    char extent[24];
+    size_t length = 10, total;
+
+    length += (size_t)snprintf(out + length, 512 - length, "{'descr': '%s', 'fortran_order': %s, 'shape': (", types[array->dtype],
+                               array->is_fortran_order ? "True" : "False");
+    for (int i = 0; i < array->rank; i++)
+        length += (size_t)snprintf(out + length, 512 - length, i > 0 ? ", %lld" : "%lld", (long long)array->shape[i]);
+    length += (size_t)snprintf(out + length, 512 - length, "), }");
+    /* The axis that grows when elements are appended. */
+    total = length + DIGITS_TO_GROW -
+            (size_t)snprintf(extent, sizeof extent, "%lld", (long long)array->shape[array->is_fortran_order ? array->rank - 1 : 0]);
+    total += ALIGNMENT - (total + 1) % ALIGNMENT + 1;
+    memset(out + length, ' ', total - length);
+    out[total - 1] = '\n';
+    memcpy(out, magic, MAGIC_BYTES);
+    out[6] = 1;
+    out[7] = 0;
+    out[8] = (char)((total - 10) & 0xff);
+    out[9] = (char)((total - 10) >> 8);
+    return total;
+}
+
+static tj_status check_array(const char *path, const tj_npy *array, tj_error *err)
+{
+    int64_t bytes = (int64_t)tj_dtype_bytes(array->dtype);
+
+    if (bytes == 0 || (array->rank != 2 && array->rank != 3) || (array->rank == 3 && array->is_fortran_order))
+        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: an array of type %d and rank %d cannot be written: use rank 2, or 3 in C order",
+                    path, (int)array->dtype, array->rank);
+    for (int i = 0; i < array->rank; i++)
+        if (array->shape[i] < 0 || __builtin_mul_overflow(bytes, array->shape[i], &bytes))
+            return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: extent %lld of the array to write is not valid", path,
+                        (long long)array->shape[i]);
+    if ((uint64_t)bytes != array->bytes || (bytes > 0 && !array->data))
+        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: the array to write has %llu bytes where its shape needs %lld", path,
+                    (unsigned long long)array->bytes, (long long)bytes);
+    return TJ_OK;
+}
+
+/* A new file beside the one to be written, with the permissions that any new file gets. */
+static int create_beside(const char *path, char temporary[PATH_MAX])
+{
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        int fd;
+
+        if (snprintf(temporary, PATH_MAX, "%s.%ld-%d.part", path, (long)getpid(), attempt) >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+static tj_status write_stream(const char *name, int fd, const void *head, size_t head_bytes, const tj_npy *array, tj_error *err)
+{
+    if (write_all(fd, head, head_bytes) && write_all(fd, array->data, array->bytes))
+        return TJ_OK;
+    return fail(err, TJ_ERR_IO, "%s: cannot be written: %s", name, strerror(errno));
+}
+
+/* ---- public ------------------------------------------------------------------------------------------------------- */
+
+tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size, tj_npy *array, tj_error *err)
+{
+    size_t prefix, length;
+    bool is_swapped;
+    tj_status status;
+
+    memset(array, 0, sizeof *array);
+    status = read_prefix(name, bytes, size, &prefix, &length, err);
+    if (status != TJ_OK)
+        return status;
+    if (size - prefix < length)
+        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
+    status = read_header(name, (const char *)bytes + prefix, length, array, &is_swapped, err);
+    if (status == TJ_OK && size - prefix - length != array->bytes)
+        status = wrong_size(name, array, prefix + length, (long long)size, err);
+    if (status == TJ_OK)
+        status = allocate(name, array, err);
+    if (status != TJ_OK) {
+        tj_npy_drop(array);
+        return status;
+    }
+    if (array->bytes > 0)
+        memcpy(array->data, bytes + prefix + length, array->bytes);
+    if (is_swapped)
+        swap_bytes(array);
+    return TJ_OK;
+}
+
+tj_status tj_npy_read(const char *path, tj_npy *array, tj_error *err)
+{
+    const bool is_stdin = strcmp(path, "-") == 0;
+    struct stat facts;
+    int fd = STDIN_FILENO;
+    tj_status status = TJ_OK;
+
+    memset(array, 0, sizeof *array);
+    if (!is_stdin)
+        status = open_input(path, &fd, &facts, err);
+    if (status == TJ_OK)
+        status = read_array(is_stdin ? "standard input" : path, fd,
+                            !is_stdin && S_ISREG(facts.st_mode) ? (int64_t)facts.st_size : -1, array, err);
+    if (!is_stdin && fd >= 0)
+        close(fd);
+    if (status != TJ_OK)
+        tj_npy_drop(array);
+    return status;
+}
+
+tj_status tj_npy_write(const char *path, const tj_npy *array, tj_error *err)
+{
+    char head[512], temporary[PATH_MAX] = "", target[PATH_MAX];
+    size_t head_bytes;
+    struct stat facts;
+    int fd;
+    tj_status status = check_array(path, array, err);
+
+    if (status != TJ_OK)
+        return status;
+    head_bytes = make_header(array, head);
+    if (strcmp(path, "-") == 0)
+        return write_stream("standard output", STDOUT_FILENO, head, head_bytes, array, err);
+
+    /* A device or a pipe cannot be replaced: written as it is. */
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
+        fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        if (fd < 0)
+            return fail(err, TJ_ERR_IO, "%s: cannot be opened for writing: %s", path, strerror(errno));
+        status = write_stream(path, fd, head, head_bytes, array, err);
+        if (close(fd) != 0 && status == TJ_OK)
+            status = fail(err, TJ_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
+        return status;
+    }
+
+    /* Through a link, so that the link stays one. */
+    if (!realpath(path, target)) {
+        if (strlen(path) >= sizeof target)
+            return fail(err, TJ_ERR_IO, "%.200s...: cannot be created: %s", path, strerror(ENAMETOOLONG));
+        strcpy(target, path);
+    }
+    fd = create_beside(target, temporary);
+    if (fd < 0)
+        return fail(err, TJ_ERR_IO, "%s: cannot be created: %s", path, strerror(errno));
+    status = write_stream(path, fd, head, head_bytes, array, err);
+    if (status == TJ_OK && fsync(fd) != 0)
+        status = fail(err, TJ_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
+    /* Network file systems may report a failed write only here. */
+    if (close(fd) != 0 && status == TJ_OK)
+        status = fail(err, TJ_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
+    if (status == TJ_OK && rename(temporary, target) != 0)
+        status = fail(err, TJ_ERR_IO, "%s: cannot be put in place: %s", path, strerror(errno));
+    if (status != TJ_OK)
+        unlink(temporary);
+    return status;
+}
+
+void tj_npy_drop(tj_npy *array)
+{
+    free(array->data);
+    memset(array, 0, sizeof *array);
+}

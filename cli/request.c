@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * request: words -> problem, config and context. All that can be wrong with the words alone is found here, before a file
+ * or a library is opened.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const char DEFAULT_TARGET[] = "sm_90";
+
+/* One item of a comma-separated list, cut out of *list; false at its end. */
+static bool next_item(const char **list, char item[64])
+{
+    size_t length = strcspn(*list, ",");
+
+    if (!**list)
+        return false;
+    (void)snprintf(item, 64, "%.*s", (int)(length < 63 ? length : 63), *list);
+    *list += length;
+    *list += **list == ',';
+    return true;
+}
+
+static tj_dim *find_dim(tj_problem *problem, const char *name)
+{
+    if (strcmp(name, "j") == 0)
+        return &problem->j;
+    if (strcmp(name, "k") == 0)
+        return &problem->k;
+    if (strcmp(name, "l") == 0)
+        return &problem->l;
+    return NULL;
+}
+
+tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err)
+{
+    tj_dtype type = TJ_DTYPE_DEFAULT;
+    tj_status status;
+
+    if (!text)
+        return TJ_OK;
+    status = tj_dtype_parse(text, &type, err);
+    if (status == TJ_OK)
+        *dtype = (int32_t)type;
+    return status;
+}
+
+static void make_ld_any(tj_problem *problem)
+{
+    problem->ld_m = TJ_ANY;
+    problem->ld_n = TJ_ANY;
+    problem->ld_p = TJ_ANY;
+    if (problem->has_beta)
+        problem->ld_c = TJ_ANY;
+}
+
+/* A broadcast stride says something about the storage that no argument can say; it stays. */
+static void make_stride_any(tj_problem *problem)
+{
+    int64_t *strides[] = {&problem->stride_m, &problem->stride_n, &problem->stride_p, &problem->stride_c};
+
+    for (size_t i = 0; i < (problem->has_beta ? 4u : 3u); i++)
+        if (*strides[i] != TJ_BROADCAST)
+            *strides[i] = TJ_ANY;
+}
+
+static tj_status make_any(tj_problem *problem, const char *item, tj_error *err)
+{
+    tj_dim *dim = find_dim(problem, item);
+    bool is_all = strcmp(item, "all") == 0;
+
+    if (dim) {
+        dim->mode = TJ_DIM_ANY;
+    } else if (is_all || strcmp(item, "ld") == 0 || strcmp(item, "stride") == 0 || strcmp(item, "batch") == 0) {
+        if (is_all)
+            problem->j.mode = problem->k.mode = problem->l.mode = TJ_DIM_ANY;
+        if (is_all || strcmp(item, "ld") == 0)
+            make_ld_any(problem);
+        if (is_all || strcmp(item, "stride") == 0)
+            make_stride_any(problem);
+        if (is_all || strcmp(item, "batch") == 0)
+            problem->batch = TJ_ANY;
+    } else {
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--any has \"%s\": use j, k, l, ld, batch, stride or all", item);
+    }
+    return TJ_OK;
+}
+
+static tj_status read_promises(const char *list, tj_problem *problem, tj_error *err)
+{
+    char item[64];
+
+    while (list && next_item(&list, item)) {
+        char *equals = strchr(item, '=');
+        char what[96];
+        int64_t value = 0;
+        tj_dim *dim = NULL;
+        tj_status status;
+
+        if (equals) {
+            *equals = '\0';
+            dim = find_dim(problem, item);
+        }
+        if (!dim)
+            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--multiple-of has \"%s\": write j=16,k=8 and so on", item);
+        (void)snprintf(what, sizeof what, "--multiple-of %s", item);
+        status = cli_parse_int(what, equals + 1, 1, INT32_MAX, &value, err);
+        if (status != TJ_OK)
+            return status;
+        if (dim->mode != TJ_DIM_ANY)
+            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s promises something of a fixed extent: add %s to --any", what,
+                            item);
+        if (dim->extent % value != 0)
+            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s=%d is a promise that %s = %lld breaks", what, (int)value, item,
+                            (long long)dim->extent);
+        dim->multiple_of = (int32_t)value;
+    }
+    return TJ_OK;
+}
+
+tj_status cli_read_any(const cli_words *words, cli_request *request, tj_error *err)
+{
+    const char *list = words->any;
+    tj_status status = TJ_OK;
+    char item[64];
+
+    while (status == TJ_OK && list && next_item(&list, item))
+        status = make_any(&request->problem, item, err);
+    return status == TJ_OK ? read_promises(words->multiple_of, &request->problem, err) : status;
+}
+
+tj_status cli_read_config(const cli_words *words, cli_request *request, tj_error *err)
+{
+    tj_config *config = &request->config;
+    const struct {
+        const char *name, *value;
+    } parameters[] = {{"tile_width", words->tile_width}, {"shared", words->shared}, {"rows", words->rows},
+                      {"boundary", words->boundary}};
+    tj_status status = TJ_OK;
+
+    *config = (tj_config)TJ_CONFIG_INIT;
+    request->has_config = words->config || words->family || words->tile_width || words->shared || words->rows ||
+                          words->boundary;
+    if (words->config && words->family)
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config names a family already: leave --family out");
+    if (words->config)
+        status = tj_config_parse(words->config, config, err);
+    else if (request->has_config)
+        status = tj_config_parse(words->family ? words->family : "tiled", config, err);
+    for (size_t i = 0; i < sizeof parameters / sizeof parameters[0] && status == TJ_OK; i++)
+        if (parameters[i].value)
+            status = tj_config_set(config, parameters[i].name, parameters[i].value, err);
+    return status;
+}
+
+static void read_layout(const cli_words *words, tj_problem *problem)
+{
+    problem->transpose_m = words->transpose_m;
+    problem->transpose_n = words->transpose_n;
+    problem->m_layout = words->m_layout;
+    problem->n_layout = words->n_layout;
+    problem->p_layout = words->p_layout;
+    problem->ld_m = words->ld_m;
+    problem->ld_n = words->ld_n;
+    problem->ld_p = words->ld_p;
+    problem->ld_c = words->ld_c;
+    problem->batch = words->batch;
+    problem->stride_m = words->stride_m;
+    problem->stride_n = words->stride_n;
+    problem->stride_p = words->stride_p;
+    problem->stride_c = words->stride_c;
+}
+
+tj_status cli_read_request(const cli_words *words, const char *shape, cli_request *request, tj_error *err)
+{
+    int64_t extent[3] = {0, 0, 0};
+    tj_config settled;
+    tj_status status;
+
+    memset(request, 0, sizeof *request);
+    status = cli_parse_shape(shape, extent, err);
+    if (status != TJ_OK)
+        return status;
+    request->known = (tj_problem)TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_F32);
+    read_layout(words, &request->known);
+    request->known.has_alpha = words->alpha.is_given;
+    request->known.has_beta = words->beta.is_given;
+    request->alpha = words->alpha.is_given ? words->alpha.value : 1.0;
+    request->beta = words->beta.is_given ? words->beta.value : 0.0;
+    if ((words->ld_c || words->stride_c) && !words->beta.is_given)
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
+    status = cli_read_dtype(words->dtype, &request->known.dtype, err);
+    if (status == TJ_OK)
+        status = cli_read_dtype(words->p_dtype, &request->known.p_dtype, err);
+    if (status == TJ_OK)
+        status = tj_problem_check(&request->known, err);
+    request->problem = request->known;
+    if (status == TJ_OK)
+        status = cli_read_any(words, request, err);
+    if (status == TJ_OK)
+        status = tj_problem_check(&request->problem, err);
+    if (status == TJ_OK)
+        status = cli_read_config(words, request, err);
+    settled = request->config;
+    if (status == TJ_OK)
+        status = tj_config_resolve(&request->problem, &settled, err);
+    return status;
+}
+
+tj_status cli_context_create(const cli_words *words, tj_context **context, tj_error *err)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+
+    options.nvrtc = words->nvrtc;
+    options.driver = words->driver;
+    options.cache_dir = words->no_cache ? "" : words->cache_dir;
+    options.dump_dir = words->dump_dir;
+    options.device = (int32_t)words->device;
+    options.log_level = words->log_level;
+    return tj_context_create(&options, context, err);
+}
+
+int cli_device_ordinal(const cli_words *words)
+{
+    const char *text = secure_getenv("TILEJIT_DEVICE");
+
+    if (words->device > 0)
+        return (int)words->device - 1;
+    return text && *text ? (int)strtol(text, NULL, 10) : 0; /* tj_context_create has refused anything but a number */
+}
+
+tj_status cli_target(tj_context *context, const cli_words *words, char target[16], tj_error *err)
+{
+    tj_device_facts facts;
+    tj_status status;
+
+    if (words->arch) {
+        if (strlen(words->arch) > 15)
+            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--arch is \"%.40s\": write sm_90, sm_80 or the like", words->arch);
+        memcpy(target, words->arch, strlen(words->arch) + 1);
+        return TJ_OK;
+    }
+    status = tj_device_get(context, cli_device_ordinal(words), &facts, err);
+    if (status == TJ_OK)
+        return tj_target_for(context, facts.cc_major, facts.cc_minor, target, err);
+    if (status != TJ_ERR_NO_DRIVER)
+        return status;
+    memcpy(target, DEFAULT_TARGET, sizeof DEFAULT_TARGET);
+    return TJ_OK;
+}

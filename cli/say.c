@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * say: messages, numbers, members of answers: text in and out.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+tj_status cli_fail(tj_error *err, tj_status status, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(err->message, sizeof err->message, format, values);
+    va_end(values);
+    for (char *c = err->message; *c; c++)
+        if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
+            *c = '?';
+    err->status = status;
+    return status;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------ */
+
+tj_status cli_parse_int(const char *what, const char *text, int64_t low, int64_t high, int64_t *value, tj_error *err)
+{
+    const char *digit = text + (*text == '-');
+    int64_t number = 0;
+    bool is_large = false;
+
+    if (!*text)
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is empty: write a whole number", what);
+    if (!*digit || strspn(digit, "0123456789") != strlen(digit))
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%s\": write a whole number in decimal digits", what, text);
+    for (; *digit; digit++)
+        is_large = is_large || __builtin_mul_overflow(number, 10, &number) ||
+                   __builtin_add_overflow(number, *digit - '0', &number);
+    if (*text == '-')
+        number = -number;
+    if (is_large || number < low || number > high)
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %s: it must be from %" PRId64 " to %" PRId64, what, text, low,
+                        high);
+    *value = number;
+    return TJ_OK;
+}
+
+tj_status cli_parse_real(const char *what, const char *text, double *value, tj_error *err)
+{
+    static const char *const words[] = {"nan", "inf", "-inf", "+inf"};
+    bool is_word = false, is_number = strspn(text, "0123456789.eE+-") == strlen(text);
+    char *end = NULL;
+    locale_t plain;
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        is_word = is_word || strcmp(text, words[i]) == 0;
+    if (!*text || (!is_word && !is_number))
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%s\": write a decimal number such as 0.5 or 1e-3, nan or inf",
+                        what, text);
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (!plain)
+        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for reading %s", what);
+    *value = strtod_l(text, &end, plain);
+    freelocale(plain);
+    if (*end)
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%s\": write a decimal number such as 0.5 or 1e-3, nan or inf",
+                        what, text);
+    if (is_number && !isfinite(*value))
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %s: too large for a double", what, text);
+    return TJ_OK;
+}
+
+tj_status cli_parse_shape(const char *text, int64_t extent[3], tj_error *err)
+{
+    static const char names[3] = {'j', 'k', 'l'};
+    const char *start = text;
+    size_t crosses = 0;
+
+    for (const char *c = text; *c; c++)
+        crosses += *c == 'x';
+    if (crosses != 2)
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "shape \"%.80s\": write jxkxl, such as 512x300x700 for M 512 x 300 and N 300 x 700",
+                        text);
+    for (int i = 0; i < 3; i++) {
+        char number[64], what[128];
+        size_t length = strcspn(start, "x");
+        tj_status status;
+
+        (void)snprintf(what, sizeof what, "shape \"%.80s\": %c", text, names[i]);
+        if (length >= sizeof number)
+            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s has %zu digits: the largest extent is 2147483647", what, length);
+        memcpy(number, start, length);
+        number[length] = '\0';
+        status = cli_parse_int(what, number, i == 1 ? 0 : 1, INT32_MAX, &extent[i], err);
+        if (status != TJ_OK)
+            return status;
+        start += length + 1;
+    }
+    return TJ_OK;
+}
+
+void cli_format_bytes(char *out, int64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+
+    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        value /= 1024;
+    (void)snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+void cli_format_age(char *out, int64_t seconds)
+{
+    if (seconds < 120)
+        (void)snprintf(out, 32, "%d s", (int)(seconds < 0 ? 0 : seconds));
+    else if (seconds < 120 * 60)
+        (void)snprintf(out, 32, "%d min", (int)(seconds / 60));
+    else if (seconds < 48 * 3600)
+        (void)snprintf(out, 32, "%d h", (int)(seconds / 3600));
+    else
+        (void)snprintf(out, 32, "%" PRId64 " days", seconds / 86400);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------------ */
+
+/* A member that cannot be made for want of memory is left out: the exit code does not depend on it. */
+static void set(json_t *object, const char *name, json_t *value)
+{
+    (void)json_object_set_new(object, name, value);
+}
+
+void cli_set_text(json_t *object, const char *name, const char *text)
+{
+    json_t *value = json_string(text);
+    char *copy = value ? NULL : strdup(text);
+
+    for (char *c = copy; c && *c; c++)
+        if ((unsigned char)*c > 0x7e)
+            *c = '?';
+    set(object, name, value ? value : json_string(copy ? copy : "?"));
+    free(copy);
+}
+
+void cli_set_int(json_t *object, const char *name, int64_t value)
+{
+    set(object, name, json_integer(value));
+}
+
+void cli_set_real(json_t *object, const char *name, double value)
+{
+    set(object, name, isfinite(value) ? json_real(value) : json_null());
+}
+
+void cli_set_bool(json_t *object, const char *name, bool value)
+{
+    set(object, name, json_boolean(value));
+}
+
+static void set_dim(json_t *object, const char *name, const tj_dim *dim)
+{
+    if (dim->mode == TJ_DIM_ANY)
+        cli_set_text(object, name, "any");
+    else
+        cli_set_int(object, name, dim->extent);
+    if (dim->mode == TJ_DIM_ANY && dim->multiple_of > 1) {
+        char member[32];
+
+        (void)snprintf(member, sizeof member, "%s_multiple_of", name);
+        cli_set_int(object, member, dim->multiple_of);
+    }
+}
+
+json_t *cli_problem_json(const tj_problem *problem)
+{
+    tj_problem known = tj_problem_canonical(problem);
+    json_t *object = json_object();
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"ld_m", known.ld_m},         {"ld_n", known.ld_n},         {"ld_p", known.ld_p},
+                   {"stride_m", known.stride_m}, {"stride_n", known.stride_n}, {"stride_p", known.stride_p},
+                   {"batch", known.batch}};
+
+    set_dim(object, "j", &known.j);
+    set_dim(object, "k", &known.k);
+    set_dim(object, "l", &known.l);
+    cli_set_text(object, "dtype", tj_dtype_name((tj_dtype)known.dtype));
+    cli_set_text(object, "p_dtype", tj_dtype_name((tj_dtype)known.p_dtype));
+    cli_set_text(object, "m_layout", known.m_layout == TJ_COL_MAJOR ? "col" : "row");
+    cli_set_text(object, "n_layout", known.n_layout == TJ_COL_MAJOR ? "col" : "row");
+    cli_set_text(object, "p_layout", known.p_layout == TJ_COL_MAJOR ? "col" : "row");
+    cli_set_bool(object, "has_alpha", known.has_alpha);
+    cli_set_bool(object, "has_beta", known.has_beta);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (numbers[i].value == TJ_ANY)
+            cli_set_text(object, numbers[i].name, "any");
+        else if (numbers[i].value == TJ_BROADCAST)
+            cli_set_text(object, numbers[i].name, "broadcast");
+        else
+            cli_set_int(object, numbers[i].name, numbers[i].value);
+    }
+    return object;
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------- */
+
+static tj_status io_failure(tj_error *err, const char *verb, const char *path)
+{
+    return cli_fail(err, TJ_ERR_IO, "cannot %s %s: %s", verb, path, strerror(errno));
+}
+
+static bool write_all(int file, const void *bytes, size_t size)
+{
+    const char *next = bytes;
+
+    while (size > 0) {
+        ssize_t wrote = write(file, next, size < (1u << 30) ? size : (1u << 30));
+
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        next += wrote;
+        size -= (size_t)wrote;
+    }
+    return true;
+}
+
+/* Devices and pipes cannot be replaced by renaming. */
+static tj_status write_in_place(const char *path, const void *bytes, size_t size, tj_error *err)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    bool is_written;
+
+    if (file < 0)
+        return io_failure(err, "open", path);
+    is_written = write_all(file, bytes, size);
+    if (close(file) != 0 || !is_written)
+        return io_failure(err, "write", path);
+    return TJ_OK;
+}
+
+static tj_status replace_file(const char *path, const void *bytes, size_t size, tj_error *err)
+{
+    char temporary[PATH_MAX];
+    bool is_written;
+    int file;
+
+    if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof temporary)
+        return cli_fail(err, TJ_ERR_IO, "cannot write a file whose path has %zu bytes", strlen(path));
+    file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0)
+        return io_failure(err, "create", path);
+    is_written = write_all(file, bytes, size);
+    if (close(file) != 0 || !is_written) {
+        (void)io_failure(err, "write", path);
+        (void)unlink(temporary);
+        return err->status;
+    }
+    if (rename(temporary, path) != 0) {
+        (void)io_failure(err, "replace", path);
+        (void)unlink(temporary);
+        return err->status;
+    }
+    return TJ_OK;
+}
+
+tj_status cli_write_file(const char *path, const void *bytes, size_t size, tj_error *err)
+{
+    struct stat facts;
+    char *real;
+    tj_status status;
+
+    if (strcmp(path, "-") == 0) {
+        if (fwrite(bytes, 1, size, stdout) != size)
+            return io_failure(err, "write", "stdout");
+        return TJ_OK;
+    }
+    if (stat(path, &facts) != 0)
+        return errno == ENOENT ? replace_file(path, bytes, size, err) : io_failure(err, "write", path);
+    if (S_ISDIR(facts.st_mode))
+        return cli_fail(err, TJ_ERR_IO, "cannot write %s: it is a folder", path);
+    if (!S_ISREG(facts.st_mode))
+        return write_in_place(path, bytes, size, err);
+    /* A link stays a link: what it points to is replaced. */
+    real = realpath(path, NULL);
+    status = replace_file(real ? real : path, bytes, size, err);
+    free(real);
+    return status;
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * work: compile a request, or compute it on the device, and tell about it. What matmul, run and compile share.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const double DEFAULT_CHECK_FLOP = 2e10;
+
+const char *cli_origin(tj_origin origin)
+{
+    return origin == TJ_FROM_COMPILER ? "compiled" : origin == TJ_FROM_STORE ? "store" : "memory";
+}
+
+void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *image)
+{
+    char config[TJ_CONFIG_TEXT_BYTES];
+
+    tj_config_print(tj_source_config(source), config);
+    cli_set_text(answer, "kernel", tj_source_launch(source)->kernel);
+    cli_set_text(answer, "config", config);
+    cli_set_text(answer, "checks", tj_source_checks_text(source));
+    (void)json_object_set_new(answer, "problem", cli_problem_json(tj_source_problem(source)));
+    if (image) {
+        tj_resources used = tj_image_resources(image);
+        json_t *resources = json_object();
+        size_t ptx = 0, cubin = 0;
+
+        (void)tj_image_ptx(image, &ptx);
+        if (tj_image_cubin(image, &cubin) == NULL)
+            cubin = 0;
+        cli_set_text(answer, "target", tj_image_target(image));
+        cli_set_text(answer, "origin", cli_origin(tj_image_origin(image)));
+        cli_set_text(answer, "key", tj_image_key(image));
+        cli_set_text(answer, "compiler", tj_image_compiler(image));
+        cli_set_int(answer, "ptx_bytes", (int64_t)ptx);
+        cli_set_int(answer, "cubin_bytes", (int64_t)cubin);
+        cli_set_int(resources, "registers", used.registers);
+        cli_set_int(resources, "shared_bytes", used.shared_bytes);
+        cli_set_int(resources, "dynamic_shared_bytes", tj_source_launch(source)->dynamic_shared_bytes);
+        cli_set_int(resources, "stack_bytes", used.stack_bytes);
+        cli_set_int(resources, "spill_stores", used.spill_stores);
+        cli_set_int(resources, "spill_loads", used.spill_loads);
+        cli_set_int(resources, "constant_bytes", used.constant_bytes);
+        (void)json_object_set_new(answer, "resources", resources);
+    }
+}
+
+void cli_print_kernel(FILE *out, const tj_source *source, const tj_image *image)
+{
+    const tj_launch_form *launch = tj_source_launch(source);
+    tj_resources used = tj_image_resources(image);
+    char config[TJ_CONFIG_TEXT_BYTES];
+    size_t ptx = 0, cubin = 0;
+
+    (void)tj_image_ptx(image, &ptx);
+    if (tj_image_cubin(image, &cubin) == NULL)
+        cubin = 0;
+    tj_config_print(tj_source_config(source), config);
+    fprintf(out, "kernel     %s\nconfig     %s\nchecks     %s\n", launch->kernel, config, tj_source_checks_text(source));
+    fprintf(out, "target     %s, by NVRTC %s\n", tj_image_target(image), tj_image_compiler(image));
+    fprintf(out, "origin     %s, key %s\n", cli_origin(tj_image_origin(image)), tj_image_key(image));
+    fprintf(out, "image      %zu bytes of PTX, %zu bytes of CUBIN\n", ptx, cubin);
+    if (used.registers >= 0)
+        fprintf(out,
+                "resources  %d registers per thread, %d bytes of shared memory per block, %" PRId64
+                " more at launch, %d bytes of stack, spills %d/%d bytes\n",
+                (int)used.registers, (int)used.shared_bytes, launch->dynamic_shared_bytes, (int)used.stack_bytes,
+                (int)used.spill_stores, (int)used.spill_loads);
+    else
+        fputs("resources  not known before the driver has compiled the PTX\n", out);
+}
+
+/* ---- without a device --------------------------------------------------------------------------------------------- */
+
+static tj_status make_image(const cli_words *words, tj_context *context, const cli_request *request, tj_source **source,
+                            tj_image **image, tj_error *err)
+{
+    const tj_config *config = request->has_config ? &request->config : NULL;
+    char target[16];
+    tj_status status = cli_target(context, words, target, err);
+
+    if (status == TJ_OK)
+        status = tj_generate(&request->problem, config, source, err);
+    if (status == TJ_OK)
+        status = tj_image_obtain(context, *source, target, image, err);
+    return status;
+}
+
+cli_exit cli_compile_only(const cli_words *words, tj_context *context, const cli_request *request, json_t *answer,
+                          tj_error *err)
+{
+    tj_source *source = NULL;
+    tj_image *image = NULL;
+    tj_status status = make_image(words, context, request, &source, &image, err);
+
+    if (status == TJ_OK) {
+        cli_answer_kernel(answer, source, image);
+        cli_set_bool(answer, "was_run", false);
+        if (!words->is_json)
+            cli_print_kernel(stdout, source, image);
+    }
+    tj_image_free(image);
+    tj_source_free(source);
+    return status == TJ_OK ? CLI_DONE : CLI_FAILED;
+}
+
+/* No driver: do all that can be done without one, and say that it ends there. */
+static tj_status compile_instead(const cli_words *words, tj_context *context, const cli_request *request, json_t *answer,
+                                 tj_error *err)
+{
+    const char *path = tj_store_path(context);
+    bool is_stored = *path && !tj_store_trouble(context);
+    tj_error why = *err;
+
+    if (cli_compile_only(words, context, request, answer, err) != CLI_DONE)
+        return err->status;
+    return cli_fail(err, TJ_ERR_NO_DRIVER, "the kernel was generated, compiled%s%s, but there was nothing here to run it on: %s",
+                    is_stored ? " and stored in " : "", is_stored ? path : "", why.message);
+}
+
+/* ---- with one ----------------------------------------------------------------------------------------------------- */
+
+typedef struct buffers {
+    tj_buffer *m, *n, *p, *c;
+} buffers;
+
+static size_t span_bytes(const tj_problem *problem, char which)
+{
+    tj_problem known = tj_problem_canonical(problem);
+    int32_t dtype = which == 'P' || which == 'C' ? known.p_dtype : known.dtype;
+
+    return (size_t)tj_problem_span(problem, which) * tj_dtype_bytes((tj_dtype)dtype);
+}
+
+static tj_status copy_in(tj_context *context, const void *host, size_t bytes, tj_buffer **buffer, tj_error *err)
+{
+    tj_status status = tj_buffer_create(context, bytes, buffer, err);
+
+    return status == TJ_OK ? tj_buffer_write(*buffer, 0, host, bytes, err) : status;
+}
+
+/* P starts as all ones bits, which is NaN in every type: an element that no thread writes cannot pass for a result. */
+static tj_status place_operands(tj_context *context, const cli_product *product, buffers *on_device, tj_error *err)
+{
+    const tj_problem *known = &product->request->known;
+    tj_status status = copy_in(context, product->host.m, span_bytes(known, 'M'), &on_device->m, err);
+
+    if (status == TJ_OK)
+        status = copy_in(context, product->host.n, span_bytes(known, 'N'), &on_device->n, err);
+    if (status == TJ_OK && known->has_beta && product->host.c)
+        status = copy_in(context, product->host.c, span_bytes(known, 'C'), &on_device->c, err);
+    if (status == TJ_OK)
+        status = tj_buffer_create(context, span_bytes(known, 'P'), &on_device->p, err);
+    if (status == TJ_OK)
+        status = tj_buffer_fill(on_device->p, 0xff, err);
+    return status;
+}
+
+static tj_operands operands_of(const cli_product *product, const buffers *on_device)
+{
+    tj_problem known = tj_problem_canonical(&product->request->known);
+    tj_operands operands = TJ_OPERANDS_INIT;
+
+    operands.m = tj_buffer_address(on_device->m);
+    operands.n = tj_buffer_address(on_device->n);
+    operands.p = tj_buffer_address(on_device->p);
+    operands.c = on_device->c ? tj_buffer_address(on_device->c) : NULL;
+    operands.alpha = product->request->alpha;
+    operands.beta = product->request->beta;
+    operands.j = known.j.extent;
+    operands.k = known.k.extent;
+    operands.l = known.l.extent;
+    operands.ld_m = known.ld_m;
+    operands.ld_n = known.ld_n;
+    operands.ld_p = known.ld_p;
+    operands.ld_c = known.ld_c;
+    operands.batch = known.batch;
+    operands.stride_m = known.stride_m;
+    operands.stride_n = known.stride_n;
+    operands.stride_p = known.stride_p;
+    operands.stride_c = known.stride_c;
+    return operands;
+}
+
+static int compare_durations(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Median and minimum of the timed launches. */
+static tj_status measure(tj_context *context, const tj_plan *plan, const tj_operands *operands,
+                         const cli_product *product, double *median, double *least, tj_error *err)
+{
+    double *duration = calloc((size_t)product->repeat, sizeof *duration);
+    tj_status status;
+
+    if (!duration)
+        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %d durations", product->repeat);
+    status = tj_time_launches(context, plan, operands, NULL, product->warmup, product->repeat, duration, err);
+    if (status == TJ_OK) {
+        size_t count = (size_t)product->repeat;
+
+        qsort(duration, count, sizeof *duration, compare_durations);
+        *least = duration[0];
+        *median = (duration[(count - 1) / 2] + duration[count / 2]) / 2;
+    }
+    free(duration);
+    return status;
+}
+
+static void tell_time(const cli_words *words, const cli_product *product, double median, double least, json_t *answer)
+{
+    tj_problem known = tj_problem_canonical(&product->request->known);
+    double flop = 2.0 * (double)known.j.extent * (double)known.k.extent * (double)known.l.extent * (double)known.batch;
+    double gflops = median > 0 ? flop / median / 1e3 : 0;
+    json_t *time = json_object();
+
+    cli_set_real(time, "median_us", median);
+    cli_set_real(time, "min_us", least);
+    cli_set_int(time, "repeat", product->repeat);
+    cli_set_int(time, "warmup", product->warmup);
+    (void)json_object_set_new(answer, "time", time);
+    cli_set_real(answer, "gflops", gflops);
+    if (!words->is_json)
+        printf("time       %.2f us median, %.2f us least of %d launches, %.1f GFLOP/s\n", median, least, product->repeat,
+               gflops);
+}
+
+/* An answer member and a line about the comparison. */
+static void tell_check(const cli_words *words, const tj_check_report *report, json_t *answer)
+{
+    json_t *check = json_object();
+
+    cli_set_bool(check, "passed", report->passed);
+    cli_set_int(check, "elements", report->elements);
+    cli_set_int(check, "elements_total", report->elements_total);
+    cli_set_real(check, "max_error", report->max_error);
+    cli_set_real(check, "max_ratio", report->max_ratio);
+    cli_set_real(check, "max_relative", report->max_relative);
+    cli_set_real(check, "norm", report->norm);
+    cli_set_text(check, "reason", report->reason);
+    (void)json_object_set_new(answer, "check", check);
+    if (words->is_json)
+        return;
+    if (report->passed)
+        printf("check      passed: %" PRId64 " of %" PRId64 " elements against float64, largest error %.3g, %.3g of its bound\n",
+               report->elements, report->elements_total, report->max_error, report->max_ratio);
+    else
+        printf("check      NOT PASSED: %s\n", report->reason);
+}
+
+static cli_exit check_product(const cli_words *words, const cli_product *product, json_t *answer, tj_error *err)
+{
+    double flop = words->check_budget.is_given ? words->check_budget.value : DEFAULT_CHECK_FLOP;
+    tj_check_report report;
+
+    if (tj_reference_check(&product->request->known, &product->host, product->p, flop, 0, &report, err) != TJ_OK)
+        return CLI_FAILED;
+    tell_check(words, &report, answer);
+    if (report.passed)
+        return CLI_DONE;
+    (void)cli_fail(err, TJ_ERR_CHECK_FAILED, "the product was computed and did not pass its check: %s", report.reason);
+    return CLI_CHECK_FAILED;
+}
+
+/* Which device ran it. The plan's image names the target, the driver the device. */
+static void tell_device(const cli_words *words, tj_context *context, const tj_plan *plan, json_t *answer)
+{
+    int ordinal = cli_device_ordinal(words);
+    const tj_image *image = tj_plan_image(plan);
+    tj_device_facts facts;
+    tj_error ignored;
+
+    if (tj_device_get(context, ordinal, &facts, &ignored) != TJ_OK)
+        (void)snprintf(facts.name, sizeof facts.name, "device %d", ordinal);
+    cli_set_text(answer, "device", facts.name);
+    cli_set_int(answer, "device_ordinal", ordinal);
+    if (!words->is_json)
+        printf("device     %d: %s, as %s; image from %s\n", ordinal, facts.name, tj_image_target(image),
+               tj_image_origin(image) == TJ_FROM_COMPILER ? "the compiler" : cli_origin(tj_image_origin(image)));
+}
+
+cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_product *product, json_t *answer,
+                      tj_error *err)
+{
+    const cli_request *request = product->request;
+    buffers on_device = {NULL, NULL, NULL, NULL};
+    const tj_plan *plan = NULL;
+    tj_operands operands;
+    double median = 0, least = 0;
+    cli_exit code = CLI_FAILED;
+    tj_status status;
+
+    status = tj_plan_prepare(context, &request->problem, request->has_config ? &request->config : NULL, &plan, err);
+    if (status == TJ_ERR_NO_DRIVER) {
+        (void)compile_instead(words, context, request, answer, err);
+        return CLI_FAILED;
+    }
+    if (status != TJ_OK)
+        return CLI_FAILED;
+    status = place_operands(context, product, &on_device, err);
+    if (status != TJ_OK)
+        goto done;
+    operands = operands_of(product, &on_device);
+    status = tj_plan_launch(plan, &operands, NULL, err);
+    if (status == TJ_OK)
+        status = tj_synchronize(context, NULL, err);
+    if (status == TJ_OK)
+        status = tj_buffer_read(on_device.p, 0, product->p, span_bytes(&request->known, 'P'), err);
+    if (status == TJ_OK && product->repeat > 0)
+        status = measure(context, plan, &operands, product, &median, &least, err);
+    if (status != TJ_OK)
+        goto done;
+    cli_answer_kernel(answer, tj_plan_source(plan), tj_plan_image(plan));
+    cli_set_bool(answer, "was_run", true);
+    if (!words->is_json) {
+        char config[TJ_CONFIG_TEXT_BYTES];
+
+        tj_config_print(tj_source_config(tj_plan_source(plan)), config);
+        printf("kernel     %s\nconfig     %s\n", tj_source_launch(tj_plan_source(plan))->kernel, config);
+    }
+    tell_device(words, context, plan, answer);
+    if (product->repeat > 0)
+        tell_time(words, product, median, least, answer);
+    code = product->with_check ? check_product(words, product, answer, err) : CLI_DONE;
+done:
+    tj_buffer_free(on_device.m);
+    tj_buffer_free(on_device.n);
+    tj_buffer_free(on_device.p);
+    tj_buffer_free(on_device.c);
+    return code;
+}
