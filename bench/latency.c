@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * latency: what does a product cost before it runs?
+ *
+ *     cold      a shape never seen: generate, compile, store, load, first launch, wait
+ *     disk      a shape in the store, new process, driver started: read, load, first launch, wait
+ *     ready     a call for a plan in memory, beside a bare cuLaunchKernel of the same kernel in the same rounds
+ *
+ * Prints a table. The product is tiny, so that the GPU never keeps the host waiting.
+ */
+#include <tilejit/tilejit.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { COLD_SHAPES = 12, DISK_RUNS = 9, ROUNDS = 101, CALLS = 400 };
+
+static double now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void print_row(const char *name, double *values, int count, const char *unit)
+{
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    printf("%-44s %10.3f %10.3f %10.3f  %s (n = %d)\n", name, values[0], values[count / 2], values[count - 1], unit, count);
+}
+
+static void must(tj_status status, const tj_error *err)
+{
+    if (status == TJ_OK)
+        return;
+    fprintf(stderr, "latency: %s\n", err->message);
+    exit(status == TJ_ERR_NO_DRIVER ? 77 : 1);
+}
+
+static tj_context *open_context(const char *store)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context;
+    tj_error err;
+
+    options.cache_dir = store;
+    must(tj_context_create(&options, &context, &err), &err);
+    return context;
+}
+
+typedef struct tiny {
+    tj_buffer *m, *n, *p;
+    tj_operands x;
+} tiny;
+
+/* Buffers large enough for every shape used here; making them starts the driver and the primary context. */
+static void make_operands(tj_context *context, tiny *t)
+{
+    static float ones[64 * 1024];
+    tj_error err;
+
+    for (size_t i = 0; i < sizeof ones / sizeof ones[0]; i++)
+        ones[i] = 1.0f;
+    must(tj_buffer_create(context, sizeof ones, &t->m, &err), &err);
+    must(tj_buffer_create(context, sizeof ones, &t->n, &err), &err);
+    must(tj_buffer_create(context, sizeof ones, &t->p, &err), &err);
+    must(tj_buffer_write(t->m, 0, ones, sizeof ones, &err), &err);
+    must(tj_buffer_write(t->n, 0, ones, sizeof ones, &err), &err);
+    t->x = (tj_operands)TJ_OPERANDS_INIT;
+    t->x.m = tj_buffer_address(t->m);
+    t->x.n = tj_buffer_address(t->n);
+    t->x.p = tj_buffer_address(t->p);
+}
+
+static void drop_operands(tiny *t)
+{
+    tj_buffer_free(t->m);
+    tj_buffer_free(t->n);
+    tj_buffer_free(t->p);
+}
+
+/* From the request to the completed first launch, in microseconds. */
+static double first_launch(tj_context *context, const tiny *t, int64_t extent)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(extent, extent, extent, TJ_F32);
+    const double start = now_us();
+    tj_error err;
+
+    must(tj_matmul(context, &problem, &t->x, NULL, &err), &err);
+    must(tj_synchronize(context, NULL, &err), &err);
+    return now_us() - start;
+}
+
+static void measure_cold(const char *store)
+{
+    tj_context *context = open_context(store);
+    double first, later[COLD_SHAPES];
+    tiny t;
+
+    make_operands(context, &t);
+    first = first_launch(context, &t, 65);
+    for (int i = 0; i < COLD_SHAPES; i++)
+        later[i] = first_launch(context, &t, 67 + 2 * i);
+    for (int i = 0; i < COLD_SHAPES; i++)
+        later[i] /= 1e3;
+    first /= 1e3;
+    print_row("cold, first of the process (NVRTC opened)", &first, 1, "ms");
+    print_row("cold, later shapes", later, COLD_SHAPES, "ms");
+    drop_operands(&t);
+    tj_context_free(context);
+}
+
+/* In a process of its own: prints two numbers, driver start and request to completed launch. */
+static int child(const char *store)
+{
+    tj_context *context = open_context(store);
+    const double start = now_us();
+    double started, launched;
+    tj_context_stats stats;
+    tiny t;
+
+    make_operands(context, &t);
+    started = now_us() - start;
+    launched = first_launch(context, &t, 65);
+    tj_context_get_stats(context, &stats);
+    printf("%f %f %llu\n", started, launched, (unsigned long long)stats.compiles);
+    drop_operands(&t);
+    tj_context_free(context);
+    return 0;
+}
+
+static void measure_disk(const char *self, const char *store)
+{
+    double started[DISK_RUNS], launched[DISK_RUNS];
+    char command[600];
+
+    snprintf(command, sizeof command, "'%s' --child '%s'", self, store);
+    for (int i = 0; i < DISK_RUNS; i++) {
+        FILE *pipe = popen(command, "r");
+        unsigned long long compiles = 1;
+        if (!pipe || fscanf(pipe, "%lf %lf %llu", &started[i], &launched[i], &compiles) != 3 || pclose(pipe) != 0 || compiles != 0) {
+            fprintf(stderr, "latency: the child failed, or compiled %llu times\n", compiles);
+            exit(1);
+        }
+        started[i] /= 1e3;
+        launched[i] /= 1e3;
+    }
+    print_row("new process: driver start, buffers", started, DISK_RUNS, "ms");
+    print_row("new process: from disk to completed launch", launched, DISK_RUNS, "ms");
+}
+
+/* A bare cuLaunchKernel of the very same kernel: found in the PTX by its name, loaded by the driver itself. */
+typedef int (*launch_fn)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+
+typedef struct bare {
+    launch_fn launch;
+    void *function;
+} bare;
+
+/* ISO C has no conversion from an object pointer to a function pointer; POSIX promises that this works. */
+static void look_up(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+static bare load_bare(const tj_plan *plan)
+{
+    void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *module = NULL, *context = NULL;
+    int (*load)(void **, const void *), (*find)(void **, void *, const char *), (*retain)(void **, int), (*set)(void *);
+    bare b = {NULL, NULL};
+
+    look_up(cuda, "cuModuleLoadData", &load);
+    look_up(cuda, "cuModuleGetFunction", &find);
+    look_up(cuda, "cuDevicePrimaryCtxRetain", &retain);
+    look_up(cuda, "cuCtxSetCurrent", &set);
+    look_up(cuda, "cuLaunchKernel", &b.launch);
+    /* The primary context made current, as in a program that uses the CUDA runtime. */
+    if (retain(&context, 0) != 0 || set(context) != 0 || load(&module, tj_image_cubin(tj_plan_image(plan), NULL)) != 0 ||
+        find(&b.function, module, tj_source_launch(tj_plan_source(plan))->kernel) != 0) {
+        fprintf(stderr, "latency: the bare kernel does not load\n");
+        exit(1);
+    }
+    return b;
+}
+
+static void measure_ready(void)
+{
+    static double bare_ns[ROUNDS], matmul_ns[ROUNDS], plan_ns[ROUNDS], over_matmul[ROUNDS], over_plan[ROUNDS];
+    tj_context *context = open_context("");
+    tj_problem problem = TJ_PROBLEM_INIT(32, 32, 32, TJ_F32);
+    const tj_plan *plan;
+    tj_error err;
+    tiny t;
+    bare b;
+
+    make_operands(context, &t);
+    must(tj_plan_prepare(context, &problem, NULL, &plan, &err), &err);
+    b = load_bare(plan);
+    must(tj_matmul(context, &problem, &t.x, NULL, &err), &err);
+    must(tj_plan_prepare(context, &problem, NULL, &plan, &err), &err);
+    for (int r = -5; r < ROUNDS; r++) {
+        double start, ns[3];
+        for (int kind = 0; kind < 3; kind++) {
+            /* Each way goes first in a third of the rounds. */
+            const int way = (kind + r + 6) % 3;
+            must(tj_synchronize(context, NULL, &err), &err);
+            start = now_us();
+            for (int i = 0; i < CALLS; i++) {
+                tj_status status = TJ_OK;
+                if (way == 0) {
+                    void *m = (void *)t.x.m, *n = (void *)t.x.n, *p = t.x.p;
+                    void *arguments[] = {&m, &n, &p};
+                    if (b.launch(b.function, 2, 2, 1, 16, 16, 1, 0, NULL, arguments, NULL) != 0)
+                        status = TJ_ERR_DRIVER;
+                } else if (way == 1) {
+                    status = tj_matmul(context, &problem, &t.x, NULL, &err);
+                } else {
+                    status = tj_plan_launch(plan, &t.x, NULL, &err);
+                }
+                must(status, &err);
+            }
+            ns[way] = (now_us() - start) * 1e3 / CALLS;
+        }
+        if (r < 0)
+            continue;
+        bare_ns[r] = ns[0];
+        matmul_ns[r] = ns[1];
+        plan_ns[r] = ns[2];
+        over_matmul[r] = ns[1] - ns[0];
+        over_plan[r] = ns[2] - ns[0];
+    }
+    print_row("ready: bare cuLaunchKernel", bare_ns, ROUNDS, "ns");
+    print_row("ready: tj_matmul", matmul_ns, ROUNDS, "ns");
+    print_row("ready: tj_plan_launch", plan_ns, ROUNDS, "ns");
+    print_row("ready: tj_matmul above bare, paired", over_matmul, ROUNDS, "ns");
+    print_row("ready: tj_plan_launch above bare, paired", over_plan, ROUNDS, "ns");
+    drop_operands(&t);
+    tj_context_free(context);
+}
+
+int main(int argc, char **argv)
+{
+    char store[] = "/tmp/tilejit-latency-XXXXXX", command[100], self[512];
+    ssize_t length;
+
+    if (argc == 3 && strcmp(argv[1], "--child") == 0)
+        return child(argv[2]);
+    length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0 || !mkdtemp(store))
+        return perror("latency"), 1;
+    self[length] = '\0';
+    printf("%-44s %10s %10s %10s\n", "", "least", "median", "most");
+    measure_cold(store);
+    measure_disk(self, store);
+    measure_ready();
+    snprintf(command, sizeof command, "rm -rf %s", store);
+    return system(command) == 0 ? 0 : 1;
+}

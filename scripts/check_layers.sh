@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The rules between files that include folders cannot enforce: the stages in src/ do not see each other, the command sees public headers
+# only, and every public header compiles alone, as C and as C++.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+status=0
+complain() { echo "check_layers: $*" >&2; status=1; }
+
+# forbid FILES PATTERN   no file may include a header that matches.
+forbid() {
+    local hits
+    hits=$(grep -nE "^#include [\"<]($2)" $1 || true)
+    [ -z "$hits" ] || complain "forbidden include:"$'\n'"$hits"
+}
+forbid "$(ls src/disk_store.[ch] src/store_entry.[ch])" 'nvrtc|driver|kernel|scope|plan|context\.h|image'
+forbid "$(ls src/nvrtc*.[ch])" 'disk_store|driver|kernel|scope|plan|context\.h|store_'
+forbid "$(ls src/driver.[ch] src/cuda_abi.h)" 'disk_store|nvrtc|plan|image'
+forbid "$(ls cli/*.[ch])" 'error\.h|text\.h|fs\.h|hash\.h|log\.h|checked\.h|driver|context\.h|disk_store'
+forbid "$(ls base/*.[ch] generator/*.[ch] generator/families/*.[ch] reference/*.[ch] src/*.[ch] cli/*.[ch])" 'cuda\.h|nvrtc\.h>|cuda_runtime'
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+for header in include/tilejit/*.h; do
+    echo "#include <tilejit/$(basename "$header")>
+int main(void) { return 0; }" >"$folder/one.c"
+    cc -std=c17 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only "$folder/one.c" || complain "$header does not compile alone as C17"
+    c++ -x c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only "$folder/one.c" || complain "$header does not compile alone as C++17"
+done
+[ $status -eq 0 ] && echo "check_layers: no complaint"
+exit $status

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Install what the tests need, build, and run them all. GPU tests say that they were skipped where there is no GPU.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+
+need_build_tools
+need_packages '/usr/include/criterion/criterion.h:libcriterion-dev' g++:g++
+say "building"
+cmake --preset dev >/dev/null
+cmake --build --preset dev
+private_python numpy:numpy
+need_nvrtc "$PWD/build/dev/tilejit"
+
+say "testing"
+ctest --preset dev "$@"

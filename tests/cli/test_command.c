@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command as a user runs it: words in; stdout, stderr, exit code and files out.
+ *
+ * The driver is a fake that copies memory and computes nothing, so a product that it "ran" must fail its check. It does
+ * not know the kernel's parameters and is told not to speak of them.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "npy.h"
+
+enum { OUTPUT_BYTES = 1 << 18 };
+
+static char folder[] = "/tmp/tilejit-command-XXXXXX";
+static char out[OUTPUT_BYTES], errors[OUTPUT_BYTES];
+
+static size_t read_text(const char *name, char *text)
+{
+    char path[PATH_MAX];
+    FILE *file;
+    size_t size = 0;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    file = fopen(path, "rb");
+    if (file) {
+        size = fread(text, 1, OUTPUT_BYTES - 1, file);
+        fclose(file);
+    }
+    text[size] = '\0';
+    return size;
+}
+
+/*
+ * Run a shell line in the test's folder, where $T is the command, with an environment of its own; answers the exit code,
+ * or minus the signal. stdout and stderr are in out and errors.
+ */
+__attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
+{
+    char line[4096], command[8192];
+    va_list values;
+    int status;
+
+    va_start(values, format);
+    vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    snprintf(command, sizeof command,
+             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_DRIVER TILEJIT_DEVICE TILEJIT_DUMP && export TILEJIT_CACHE_DIR=%s/store T='%s' "
+             "FAKE_CUDA_HIDE=cuFuncGetParamInfo ASAN_OPTIONS=exitcode=99:abort_on_error=0 UBSAN_OPTIONS=exitcode=99 && { %s\n} >out 2>err",
+             folder, folder, TILEJIT_BIN, line);
+    status = system(command);
+    read_text("out", out);
+    read_text("err", errors);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void make_folder(void)
+{
+    cr_assert(mkdtemp(folder) != NULL, "%s", strerror(errno));
+}
+
+static void remove_folder(void)
+{
+    char command[PATH_MAX + 16];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_expect(system(command) == 0);
+}
+
+static bool exists(const char *name)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* Tests that need a compiler say so and are skipped where there is none; generating must work everywhere. */
+static bool has_compiler(void)
+{
+    return shell("$T compile 16x16x16 --no-cache") == 0;
+}
+
+#define NEEDS_COMPILER()                                                                                               \
+    do {                                                                                                               \
+        if (!has_compiler())                                                                                           \
+            cr_skip_test("no NVRTC here: %s", errors);                                                                 \
+    } while (0)
+
+TestSuite(command, .init = make_folder, .fini = remove_folder);
+
+/* ---- words -------------------------------------------------------------------------------------------------------- */
+
+Test(command, names_what_is_wrong_with_the_words)
+{
+    static const struct {
+        const char *words, *said;
+    } rows[] = {
+        {"", "no command"},
+        {"generat", "did you mean generate?"},
+        {"cache", "cache what?"},
+        {"cache lst", "did you mean cache list?"},
+        {"xyzzyplugh", "there is no command \"xyzzyplugh\""},
+        {"--json", "comes before any command"},
+        {"run", "run needs <jxkxl>"},
+        {"run 5x3", "write jxkxl"},
+        {"run 5x3x2x1", "write jxkxl"},
+        {"run ''", "write jxkxl"},
+        {"run xx", "j is empty"},
+        {"run 5xx2", "k is empty"},
+        {"run 0x1x1", "j is 0"},
+        {"run 1x1x0", "l is 0"},
+        {"run -5x3x2", "j is -5"},
+        {"run 5x-1x2", "k is -1"},
+        {"run 1e9x2x3", "j is \"1e9\""},
+        {"run 5x3x+2", "l is \"+2\""},
+        {"run ' 5x3x2'", "j is \" 5\""},
+        {"run 5.0x3x2", "j is \"5.0\""},
+        {"run 0x10x5", "j is 0"},
+        {"run 2147483648x1x1", "j is 2147483648: it must be from 1 to 2147483647"},
+        {"run 1x4294967296x1", "k is 4294967296"},
+        {"run 1x1x9223372036854775808", "l is 9223372036854775808"},
+        {"run 12345678901234567890x1x1", "j is 12345678901234567890"},
+        {"run 1111111111111111111111111111111111111111111111111111111111111111111111111x1x1", "73 digits"},
+        {"run 2147483647x2147483647x2147483647", "does not fit 63 bits"},
+        {"run 5x3x2 5x3x2", "one word too many"},
+        {"families now", "takes no operand"},
+        {"run 5x3x2 --tile-widht 8", "did you mean --tile-width?"},
+        {"run 5x3x2 --til 8", "has no option --til"},
+        {"run 5x3x2 -x", "has no option -x"},
+        {"run 5x3x2 --tile-width", "--tile-width needs a value"},
+        {"run 5x3x2 --tile-width --json", "--tile-width needs a value"},
+        {"run 5x3x2 --tile-width=", "--tile-width is empty"},
+        {"run 5x3x2 --json=1", "--json takes no value"},
+        {"run 5x3x2 --tile-width 0", "from 4 to 32"},
+        {"run 5x3x2 --tile-width -1", "from 4 to 32"},
+        {"run 5x3x2 --tile-width 1", "from 4 to 32"},
+        {"run 5x3x2 --tile-width 3.5", "from 4 to 32"},
+        {"run 5x3x2 --tile-width 33", "from 4 to 32"},
+        {"run 5x3x2 --tile-width 16abc", "from 4 to 32"},
+        {"run 5x3x2 --tile-width 0x10", "from 4 to 32"},
+        {"run 5x3x2 --tile-width 2147483648", "from 4 to 32"},
+        {"run 5x3x2 --boundary none", "boundary check of j"},
+        {"run 5x3x2 --boundary jq", "boundary"},
+        {"run 5x3x2 --shared heap", "shared"},
+        {"run 5x3x2 --rows z", "rows"},
+        {"run 5x3x2 --family tyled", "tyled"},
+        {"run 5x3x2 --config tiled:tile_width", "tile_width"},
+        {"run 5x3x2 --config tiled --family naive", "--config names a family"},
+        {"run 5x3x2 --dtype f8", "f8"},
+        {"run 5x3x2 --dtype F32", "F32"},
+        {"run 5x3x2 --dtype f64 --p-dtype f32", "f64"},
+        {"run 5x3x2 --layout-m diagonal", "use one of row, col"},
+        {"run 5x3x2 --ld-m 2", "2"},
+        {"run 5x3x2 --ld-m 0", "--ld-m is 0"},
+        {"run 5x3x2 --ld-m -4", "--ld-m is -4"},
+        {"run 5x3x2 --ld-c 8", "add --beta"},
+        {"run 5x3x2 --batch 0", "--batch is 0"},
+        {"run 5x3x2 --batch 2147483648", "--batch is 2147483648"},
+        {"run 5x3x2 --batch 4 --stride-p 5", "5"},
+        {"run 5x3x2 --alpha 0x10", "--alpha is \"0x10\""},
+        {"run 5x3x2 --alpha 1,5", "--alpha is \"1,5\""},
+        {"run 5x3x2 --alpha 1e999", "too large"},
+        {"run 5x3x2 --alpha ''", "--alpha is \"\""},
+        {"run 5x3x2 --alpha e", "--alpha is \"e\""},
+        {"run 5x3x2 --any q", "--any has \"q\""},
+        {"run 5x3x2 --multiple-of j=5", "add j to --any"},
+        {"run 5x3x2 --any j --multiple-of j=4", "breaks"},
+        {"run 5x3x2 --any j --multiple-of j", "write j=16"},
+        {"run 5x3x2 --repeat 0", "--repeat is 0"},
+        {"run 5x3x2 --seed -1", "--seed is -1"},
+        {"run 5x3x2 --device -1", "--device is -1"},
+        {"run 5x3x2 --log loud", "--log is \"loud\""},
+        {"compile 5x3x2 -o kernel.bin", "add --emit"},
+        {"compile 5x3x2 --emit sass", "use one of ptx, cubin"},
+        {"compile 5x3x2 --emit ptx --json", "stdout takes the JSON"},
+        {"matmul M.npy", "needs <M.npy> <N.npy>"},
+        {"matmul M.npy N.npy", "add -o P.npy"},
+        {"matmul M.npy N.npy -o -", "stdout takes the report"},
+        {"matmul - - -o P.npy", "stdin"},
+        {"matmul M.npy N.npy -o P.npy --beta 2", "add --c"},
+        {"matmul M.npy N.npy -o P.npy --order K", "use one of C, F"},
+        {"help nonsense", "no command \"nonsense\""},
+    };
+    static const char *const locales[] = {"C", "de_DE.UTF-8", "tr_TR.UTF-8"};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (size_t l = 0; l < sizeof locales / sizeof locales[0]; l++) {
+            int code = shell("LC_ALL=%s $T %s", locales[l], rows[i].words);
+
+            cr_expect(eq(int, code, 2), "%s: %s", rows[i].words, errors);
+            cr_expect(strstr(errors, rows[i].said) != NULL, "%s: %s", rows[i].words, errors);
+            cr_expect(strncmp(errors, "tilejit: ", 9) == 0, "%s: %s", rows[i].words, errors);
+            cr_expect(strstr(errors, "\ntry: tilejit help") != NULL && strlen(errors) < 700, "%s: %s", rows[i].words, errors);
+            cr_expect(strstr(rows[i].words, "--json") || !*out, "%s: %s", rows[i].words, out);
+        }
+    }
+    cr_expect(not(exists("store")), "wrong words leave nothing behind");
+    cr_expect(not(exists("P.npy")), "wrong words leave nothing behind");
+}
+
+Test(command, reports_a_failure_as_json_too)
+{
+    static const char *const rows[] = {"run 0x1x1 --json", "run --json", "compile 5x3x2 --arch sm_12 --no-cache --json",
+                                       "devices --driver /nonexistent/libcuda.so --json"};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        json_error_t where;
+        json_t *answer, *error;
+        int code = shell("$T %s", rows[i]);
+
+        cr_expect(code == 1 || code == 2, "%s", rows[i]);
+        answer = json_loads(out, 0, &where);
+        cr_assert(answer != NULL, "%s: %s: %s", rows[i], where.text, out);
+        error = json_object_get(answer, "error");
+        cr_expect(json_string_value(json_object_get(error, "status")) != NULL, "%s: %s", rows[i], out);
+        cr_expect(json_string_value(json_object_get(error, "message")) != NULL, "%s: %s", rows[i], out);
+        cr_expect(strncmp(errors, "tilejit: ", 9) == 0, "%s", errors);
+        json_decref(answer);
+    }
+}
+
+Test(command, takes_the_last_of_a_repeated_option)
+{
+    cr_assert(eq(int, shell("$T generate 64x64x64 --tile-width 8 --tile-width 32"), 0), "%s", errors);
+    cr_expect(strstr(out, "TILE_WIDTH = 32;") != NULL, "%s", out);
+}
+
+Test(command, treats_words_after_two_dashes_as_operands)
+{
+    cr_expect(eq(int, shell("$T generate --tile-width=8 -- 64x64x64"), 0), "%s", errors);
+    cr_expect(eq(int, shell("$T generate -- --json"), 2));
+    cr_expect(strstr(errors, "shape \"--json\"") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("$T matmul -- -M.npy -N.npy -o"), 2));
+}
+
+Test(command, answers_help_for_every_command)
+{
+    static const char *const commands[] = {"matmul", "run", "generate", "compile", "families", "devices", "doctor", "cache list",
+                                           "cache stats", "cache verify", "cache clear", "cache path", "cache explain"};
+
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        static char asked[OUTPUT_BYTES];
+
+        cr_expect(eq(int, shell("COLUMNS=garbage TERM=$(printf '\\033[31m') $T help %s", commands[i]), 0), "%s", errors);
+        cr_expect(strstr(out, "options:") != NULL, "%s: %s", commands[i], out);
+        strcpy(asked, out);
+        cr_expect(eq(int, shell("$T %s --help", commands[i]), 0), "%s", errors);
+        cr_expect(eq(str, out, asked), "%s", commands[i]);
+    }
+    cr_expect(eq(int, shell("$T help"), 0));
+    cr_expect(eq(int, shell("$T --version"), 0));
+    cr_expect(strncmp(out, "tilejit ", 8) == 0, "%s", out);
+}
+
+Test(command, man_page_has_every_option_and_troff_accepts_it)
+{
+    cr_assert(eq(int, shell("$T man > tilejit.1 && $T help matmul | grep -o -- '^  --[a-z-]*' | sed 's/-/\\\\\\\\-/g' | while read o; "
+                            "do grep -qF -- \"$o\" tilejit.1 || echo \"$o\"; done"), 0), "%s", errors);
+    cr_expect(eq(str, out, ""), "options missing from the man page: %s", out);
+    cr_expect(eq(int, shell("command -v groff >/dev/null || exit 0; groff -man -Tascii -ww -z tilejit.1"), 0), "%s", errors);
+    cr_expect(eq(str, errors, ""), "%s", errors);
+}
+
+/* ---- output ------------------------------------------------------------------------------------------------------- */
+
+Test(command, says_when_stdout_cannot_be_written)
+{
+    static const char *const commands[] = {"generate 64x64x64", "families", "help", "families --json", "man", "version"};
+
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        cr_expect(eq(int, shell("$T %s >/dev/full", commands[i]), 1), "%s", commands[i]);
+        cr_expect(strstr(errors, "cannot write") != NULL, "%s: %s", commands[i], errors);
+        cr_expect(eq(int, shell("$T %s >&-", commands[i]), 1), "%s", commands[i]);
+        cr_expect(strstr(errors, "cannot write") != NULL, "%s: %s", commands[i], errors);
+    }
+    cr_expect(eq(int, shell("$T generate 64x64x64 -o kernel.cu >&- 2>&- <&-"), 0), "nothing to say, nothing lost");
+    cr_expect(exists("kernel.cu"));
+}
+
+Test(command, dies_quietly_of_a_closed_pipe)
+{
+    cr_expect(eq(int, shell("{ sleep 0.2; $T man; echo $? >code; } | true; cat code"), 0));
+    cr_expect(strstr(out, "141") != NULL, "%s", out);
+    cr_expect(eq(str, errors, ""), "%s", errors);
+}
+
+Test(command, replaces_a_file_whole_or_not_at_all)
+{
+    cr_expect(eq(int, shell("echo old >k.cu && $T generate 64x64x64 -o k.cu && grep -c TILE_WIDTH k.cu >/dev/null"), 0), "%s", errors);
+    cr_expect(eq(int, shell("ln -s k.cu link.cu && $T generate 32x32x32 -o link.cu && test -L link.cu && grep -q 32x32x32 k.cu"), 0), "%s", errors);
+    cr_expect(eq(int, shell("$T generate 64x64x64 -o missing/k.cu"), 1));
+    cr_expect(strstr(errors, "missing/k.cu: No such file") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("mkdir dir; $T generate 64x64x64 -o dir"), 1));
+    cr_expect(strstr(errors, "it is a folder") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("$T generate 64x64x64 -o /dev/full"), 1));
+    cr_expect(eq(int, shell("$T generate 64x64x64 -o - | grep -c 'extern \"C\"'"), 0));
+    cr_expect(eq(int, shell("ls -A | grep tmp"), 1), "left behind: %s", out);
+}
+
+/* ---- generate, families ------------------------------------------------------------------------------------------- */
+
+Test(command, generates_the_same_text_in_every_locale)
+{
+    static char text[OUTPUT_BYTES];
+
+    cr_assert(eq(int, shell("LC_ALL=C $T generate 1234567x300x700 --alpha 0.5 --beta -1e-3"), 0), "%s", errors);
+    strcpy(text, out);
+    cr_expect(eq(int, shell("LC_ALL=de_DE.UTF-8 $T generate 1234567x300x700 --alpha 0.5 --beta -1e-3"), 0));
+    cr_expect(eq(str, out, text));
+    cr_expect(eq(int, shell("LC_ALL=tr_TR.UTF-8 $T generate 1234567x300x700 --alpha 0.5 --beta -1e-3"), 0));
+    cr_expect(eq(str, out, text));
+}
+
+Test(command, lists_families_that_it_can_generate)
+{
+    json_t *answer, *families, *family;
+    size_t index;
+
+    cr_assert(eq(int, shell("$T families --json"), 0), "%s", errors);
+    answer = json_loads(out, 0, NULL);
+    families = json_object_get(answer, "families");
+    cr_assert(gt(sz, json_array_size(families), 1));
+    json_array_foreach(families, index, family)
+    {
+        const char *name = json_string_value(json_object_get(family, "name"));
+
+        cr_expect(eq(int, shell("$T generate 37x19x53 --family %s", name), 0), "%s: %s", name, errors);
+        cr_expect(strstr(out, "__global__") != NULL, "%s", name);
+    }
+    json_decref(answer);
+    cr_expect(eq(int, shell("$T families"), 0));
+    cr_expect(strstr(out, "tile_width") != NULL, "%s", out);
+}
+
+/* ---- compile, cache ----------------------------------------------------------------------------------------------- */
+
+static json_t *answer_of(const char *words)
+{
+    json_error_t where;
+    json_t *answer;
+
+    shell("$T %s --json", words);
+    answer = json_loads(out, 0, &where);
+    cr_assert(answer != NULL, "%s: %s: %s", words, where.text, out);
+    return answer;
+}
+
+Test(command, keeps_what_it_compiled_and_explains_hits_and_misses)
+{
+    json_t *answer, *entry;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T compile 33x300x700 --arch sm_90 -o k.ptx"), 0), "%s", errors);
+    cr_expect(strstr(out, "origin     compiled") != NULL, "%s", out);
+    cr_expect(eq(int, shell("grep -q '^.target sm_90' k.ptx"), 0));
+    cr_assert(eq(int, shell("$T compile 33x300x700 --arch sm_90 -o k.cubin"), 0), "%s", errors);
+    cr_expect(strstr(out, "origin     store") != NULL, "%s", out);
+    cr_expect(eq(int, shell("head -c 4 k.cubin | grep -q ELF"), 0));
+    cr_expect(eq(int, shell("$T compile 33x300x700 --arch sm_90 --emit ptx | cmp - k.ptx"), 0), "%s", errors);
+
+    answer = answer_of("cache list");
+    cr_assert(eq(sz, json_array_size(json_object_get(answer, "entries")), 1), "%s", out);
+    entry = json_array_get(json_object_get(answer, "entries"), 0);
+    cr_expect(eq(int, (int)json_integer_value(json_object_get(entry, "hits")), 2));
+    cr_expect(eq(str, (char *)json_string_value(json_object_get(entry, "target")), "sm_90"));
+    json_decref(answer);
+
+    cr_expect(eq(int, shell("$T cache explain 33x300x700 --arch sm_90"), 0), "%s", errors);
+    cr_expect(strstr(out, "this request would hit") != NULL, "%s", out);
+    cr_expect(eq(int, shell("$T cache explain 34x300x700 --arch sm_90"), 0), "%s", errors);
+    cr_expect(strstr(out, "source    different") != NULL && strstr(out, "would miss") != NULL, "%s", out);
+    cr_expect(strstr(out, "found   // j33") != NULL, "the first differing line: %s", out);
+    cr_expect(eq(int, shell("$T cache explain 33x300x700 --arch sm_80"), 0), "%s", errors);
+    cr_expect(strstr(out, "target    different") != NULL, "%s", out);
+
+    answer = answer_of("cache stats");
+    cr_expect(eq(int, (int)json_integer_value(json_object_get(answer, "entries")), 1));
+    cr_expect(gt(int, (int)json_integer_value(json_object_get(answer, "bytes")), 1000));
+    json_decref(answer);
+    cr_expect(eq(int, shell("test \"$($T cache path)\" = \"$TILEJIT_CACHE_DIR\""), 0));
+}
+
+Test(command, names_a_damaged_entry_and_recovers_from_it)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T compile 33x300x700 --arch sm_90 && $T compile 34x300x700 --arch sm_90 && $T cache verify"), 0), "%s", errors);
+    cr_expect(strstr(out, "2 entries, all sound") != NULL, "%s", out);
+    cr_assert(eq(int, shell("f=$(grep -l 33x300x700 $(find store -name kernel.cu)); d=$(dirname $f); chmod u+w $d/*; "
+                            "printf x | dd of=$d/kernel.cubin bs=1 seek=100 conv=notrunc; echo $d > damaged"), 0), "%s", errors);
+    cr_expect(eq(int, shell("$T cache verify"), 1));
+    cr_expect(strstr(out, "damaged") != NULL && strstr(errors, "1 of 2 entries is damaged") != NULL, "%s%s", out, errors);
+    cr_expect(eq(int, shell("$T cache verify | grep -q \"$(cat damaged)\""), 0), "the entry is named: %s", out);
+    cr_expect(eq(int, shell("$T cache clear --damaged"), 0), "%s", errors);
+    cr_expect(strstr(out, "1 entry removed") != NULL, "%s", out);
+    cr_expect(eq(int, shell("$T cache verify"), 0), "%s", errors);
+    cr_expect(eq(int, shell("echo mine > store/mine.txt; $T cache clear && test -e store/mine.txt"), 0), "foreign files stay: %s", errors);
+    cr_expect(eq(int, shell("$T cache list"), 0));
+    cr_expect(eq(str, out, ""), "%s", out);
+}
+
+Test(command, works_whatever_the_cache_folder_is)
+{
+    static const char *const folders[] = {"/dev/null",  "/proc/self/mem", ":memory:",          "'file:x?mode=memory'",
+                                          "no/such",    "out",            "dangling-link",     "read-only",
+                                          "with/../dots", "''",           "/proc/no/such"    };
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("ln -s /proc/no/x dangling-link; mkdir read-only; chmod 500 read-only; mkdir with"), 0));
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        cr_expect(eq(int, shell("$T compile 33x300x700 --cache-dir %s", folders[i]), 0), "%s: %s", folders[i], errors);
+        cr_expect(ne(int, shell("$T cache stats --cache-dir %s", folders[i]), 99), "%s: %s", folders[i], errors);
+        cr_expect(ne(int, shell("$T doctor --cache-dir %s", folders[i]), 99), "%s: %s", folders[i], errors);
+    }
+}
+
+Test(command, names_a_target_that_does_not_exist)
+{
+    static const char *const targets[] = {"sm_12", "banana", "''", "sm_", "sm_9000", "compute_1"};
+
+    NEEDS_COMPILER();
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        int code = shell("$T compile 5x3x2 --arch %s", targets[i]);
+
+        cr_expect(code == 1 || code == 2, "%s: %d", targets[i], code);
+        cr_expect(gt(sz, strlen(errors), 10), "%s", targets[i]);
+    }
+    cr_expect(eq(int, shell("$T compile 5x3x2 --arch compute_90 -o k.ptx"), 0), "%s", errors);
+    cr_expect(eq(int, shell("$T compile 5x3x2 --arch compute_90 -o k.cubin"), 1));
+    cr_expect(strstr(errors, "PTX alone") != NULL, "%s", errors);
+}
+
+/* ---- machine ------------------------------------------------------------------------------------------------------ */
+
+Test(command, says_that_there_is_nothing_to_run_on)
+{
+    NEEDS_COMPILER();
+    cr_expect(eq(int, shell("$T run 33x30x70 --driver /nonexistent/libcuda.so"), 1));
+    cr_expect(strstr(errors, "nothing here to run it on") != NULL && strstr(errors, "stored in") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("$T run 33x30x70 --driver /nonexistent/libcuda.so --compile-only"), 0), "%s", errors);
+    cr_expect(strstr(out, "origin     store") != NULL, "%s", out);
+    cr_expect(eq(int, shell("$T devices --driver /nonexistent/libcuda.so"), 1));
+    cr_expect(strstr(errors, "/nonexistent/libcuda.so") != NULL, "%s", errors);
+}
+
+Test(command, names_the_missing_compiler_and_the_remedy)
+{
+    cr_expect(eq(int, shell("$T compile 33x30x70 --nvrtc /nonexistent/libnvrtc.so"), 1));
+    cr_expect(strstr(errors, "/nonexistent/libnvrtc.so") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("$T doctor --nvrtc /nonexistent/libnvrtc.so --driver /nonexistent/libcuda.so"), 1));
+    cr_expect(strstr(out, "missing  nvrtc") != NULL && strstr(out, "missing  driver") != NULL, "%s", out);
+    cr_expect(strstr(out, "remedy: ") != NULL, "%s", out);
+    cr_expect(eq(int, shell("$T generate 33x30x70"), 0), "generating needs neither: %s", errors);
+}
+
+Test(command, doctor_is_content_with_a_whole_machine)
+{
+    json_t *answer;
+
+    NEEDS_COMPILER();
+    cr_expect(eq(int, shell("$T doctor --driver " FAKE_CUDA_PATH), 0), "%s%s", out, errors);
+    cr_expect(strstr(out, "Fake Device 0") != NULL && strstr(out, "compiles for sm_90") != NULL, "%s", out);
+    answer = answer_of("doctor --driver " FAKE_CUDA_PATH);
+    cr_expect(eq(int, (int)json_integer_value(json_object_get(answer, "missing")), 0), "%s", out);
+    json_decref(answer);
+    cr_expect(not(exists("store")), "the doctor changes nothing");
+    cr_expect(eq(int, shell("$T devices --driver " FAKE_CUDA_PATH), 0), "%s", errors);
+    cr_expect(strstr(out, "0: Fake Device 0, compute capability 9.0") != NULL, "%s", out);
+    cr_expect(eq(int, shell("$T run 5x3x2 --device 7 --driver " FAKE_CUDA_PATH), 1));
+    cr_expect(strstr(errors, "no CUDA device 7") != NULL, "%s", errors);
+}
+
+Test(command, does_not_believe_a_device_that_computes_nothing)
+{
+    NEEDS_COMPILER();
+    cr_expect(eq(int, shell("$T run 33x30x70 --driver " FAKE_CUDA_PATH), 3), "%s%s", out, errors);
+    cr_expect(strstr(out, "NOT PASSED") != NULL && strstr(errors, "did not pass its check") != NULL, "%s%s", out, errors);
+    cr_expect(eq(int, shell("$T run 33x30x70 --no-check --driver " FAKE_CUDA_PATH), 0), "%s", errors);
+    cr_expect(strstr(out, "median") != NULL, "%s", out);
+}
+
+/* ---- matmul ------------------------------------------------------------------------------------------------------- */
+
+static void write_matrix(const char *name, tj_dtype dtype, int rank, int64_t a, int64_t b, int64_t c, int is_fortran_order)
+{
+    tj_npy array = {dtype, rank, {a, b, c}, is_fortran_order, NULL, 0};
+    int64_t count = a * b * (rank == 3 ? c : 1);
+    char path[PATH_MAX];
+    tj_error err;
+
+    array.bytes = (size_t)count * tj_dtype_bytes(dtype);
+    array.data = calloc(array.bytes + 1, 1);
+    for (int64_t i = 0; i < count; i++) {
+        float value = (float)(i % 7) - 3.0f;
+        float *to = NULL;
+
+        if (dtype == TJ_F32) {
+            to = (float *)array.data + i;
+            *to = value;
+        }
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    cr_assert(eq(int, tj_npy_write(path, &array, &err), TJ_OK), "%s", err.message);
+    free(array.data);
+}
+
+Test(command, matmul_names_arrays_that_do_not_fit)
+{
+    static const struct {
+        const char *words, *said[2];
+    } rows[] = {
+        {"M.npy M.npy", {"5 x 3", "3 columns do not meet 5 rows"}},
+        {"M.npy N.npy --transpose-m", {"5 x 3, transposed", "5 columns do not meet 3 rows"}},
+        {"batch4.npy batch5.npy", {"4 x 5 x 3", "batches of 4 and 5"}},
+        {"M.npy wide.npy", {"M.npy holds f32 and wide.npy holds f64", "add --dtype"}},
+        {"M.npy N.npy --c M.npy", {"M.npy is 5 x 3", "P is 5 x 2"}},
+        {"missing.npy N.npy", {"missing.npy", ""}},
+        {"M.npy folder", {"folder", ""}},
+        {"text.npy N.npy", {"text.npy", ""}},
+        {"M.npy N.npy --boundary none", {"boundary check of j", ""}},
+        {"empty.npy N.npy", {"j is 0", ""}},
+        {"none.npy N.npy", {"nothing to multiply", "0 x 5 x 3"}},
+        {"F.npy N.npy --c CF.npy --order C", {"CF.npy is in F order", "leave --order out"}},
+        {"batch4.npy N.npy --order F", {"leave --order F out", ""}},
+    };
+
+    write_matrix("M.npy", TJ_F32, 2, 5, 3, 0, 0);
+    write_matrix("N.npy", TJ_F32, 2, 3, 2, 0, 0);
+    write_matrix("F.npy", TJ_F32, 2, 5, 3, 0, 1);
+    write_matrix("CF.npy", TJ_F32, 2, 5, 2, 0, 1);
+    write_matrix("wide.npy", TJ_F64, 2, 3, 2, 0, 0);
+    write_matrix("batch4.npy", TJ_F32, 3, 4, 5, 3, 0);
+    write_matrix("batch5.npy", TJ_F32, 3, 5, 3, 2, 0);
+    write_matrix("empty.npy", TJ_F32, 2, 0, 3, 0, 0);
+    write_matrix("none.npy", TJ_F32, 3, 0, 5, 3, 0);
+    cr_assert(eq(int, shell("mkdir folder; echo hello > text.npy"), 0));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int code = shell("$T matmul %s -o P.npy", rows[i].words);
+
+        cr_expect(eq(int, code, 1), "%s: %s", rows[i].words, errors);
+        for (size_t s = 0; s < 2; s++)
+            cr_expect(strstr(errors, rows[i].said[s]) != NULL, "%s: %s", rows[i].words, errors);
+        cr_expect(not(exists("P.npy")), "%s", rows[i].words);
+    }
+}
+
+Test(command, matmul_writes_p_only_if_it_passed)
+{
+    NEEDS_COMPILER();
+    write_matrix("M.npy", TJ_F32, 2, 5, 3, 0, 0);
+    write_matrix("N.npy", TJ_F32, 2, 3, 2, 0, 1);
+    cr_expect(eq(int, shell("$T matmul M.npy N.npy -o P.npy --driver " FAKE_CUDA_PATH), 3), "%s%s", out, errors);
+    cr_expect(not(exists("P.npy")));
+    cr_expect(eq(int, shell("$T matmul M.npy N.npy -o P.npy --keep --driver " FAKE_CUDA_PATH), 3), "%s", errors);
+    cr_expect(exists("P.npy"), "asked for");
+    cr_expect(eq(int, shell("$T matmul M.npy N.npy -o missing/P.npy --no-check --driver " FAKE_CUDA_PATH), 1), "%s", errors);
+    cr_expect(strstr(errors, "missing/P.npy") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("$T matmul M.npy N.npy -o P.npy --compile-only --driver /nonexistent/libcuda.so"), 0), "%s", errors);
+}
+
+Test(command, matmul_takes_every_order_type_and_rank_the_files_have)
+{
+    static const struct {
+        const char *words;
+        tj_dtype dtype;
+        int rank;
+        int64_t shape[3];
+        int is_fortran_order;
+    } rows[] = {
+        {"M.npy N.npy", TJ_F32, 2, {5, 2, 0}, 0},
+        {"F.npy N.npy --order F", TJ_F32, 2, {5, 2, 0}, 1},
+        {"N.npy M.npy --transpose-m --transpose-n", TJ_F32, 2, {2, 5, 0}, 0},
+        {"batch4.npy N.npy", TJ_F32, 3, {4, 5, 2}, 0},
+        {"M.npy wide.npy --dtype f64", TJ_F64, 2, {5, 2, 0}, 0},
+        {"M.npy N.npy --dtype f16 --p-dtype f32", TJ_F32, 2, {5, 2, 0}, 0},
+        {"M.npy N.npy --dtype bf16", TJ_BF16, 2, {5, 2, 0}, 0},
+        {"M.npy N.npy --c CF.npy", TJ_F32, 2, {5, 2, 0}, 1},
+        {"M.npy N.npy --any all --alpha 0.5", TJ_F32, 2, {5, 2, 0}, 0},
+    };
+
+    NEEDS_COMPILER();
+    write_matrix("M.npy", TJ_F32, 2, 5, 3, 0, 0);
+    write_matrix("N.npy", TJ_F32, 2, 3, 2, 0, 0);
+    write_matrix("F.npy", TJ_F32, 2, 5, 3, 0, 1);
+    write_matrix("CF.npy", TJ_F32, 2, 5, 2, 0, 1);
+    write_matrix("wide.npy", TJ_F64, 2, 3, 2, 0, 0);
+    write_matrix("batch4.npy", TJ_F32, 3, 4, 5, 3, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_npy p;
+        tj_error err;
+        char path[PATH_MAX];
+
+        cr_assert(eq(int, shell("rm -f P.npy; $T matmul %s -o P.npy --no-check --driver " FAKE_CUDA_PATH, rows[i].words), 0), "%s: %s",
+                  rows[i].words, errors);
+        snprintf(path, sizeof path, "%s/P.npy", folder);
+        cr_assert(eq(int, tj_npy_read(path, &p, &err), TJ_OK), "%s: %s", rows[i].words, err.message);
+        cr_expect(eq(int, p.dtype, rows[i].dtype), "%s", rows[i].words);
+        cr_expect(eq(int, p.rank, rows[i].rank), "%s", rows[i].words);
+        cr_expect(eq(int, p.is_fortran_order, rows[i].is_fortran_order), "%s", rows[i].words);
+        for (int d = 0; d < rows[i].rank; d++)
+            cr_expect(eq(i64, p.shape[d], rows[i].shape[d]), "%s", rows[i].words);
+        tj_npy_drop(&p);
+    }
+}

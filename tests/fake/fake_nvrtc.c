@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fake_nvrtc: a library with NVRTC's names that compiles nothing, at any speed and with any trouble.
+ *
+ * The environment chooses, so that a test can before it opens the library:
+ *
+ *     FAKE_NVRTC_VERSION=12.4            what nvrtcVersion says; default 13.0
+ *     FAKE_NVRTC_UNKNOWN=--no-cache      options that it refuses, separated by spaces
+ *     FAKE_NVRTC_SLEEP_MS=200            time that a compile of anything but the empty text takes
+ *     FAKE_NVRTC_NEEDS_BUILTINS=1        fail as NVRTC does unless libnvrtc-builtins.so.<version> is loaded
+ *     FAKE_NVRTC_NO_BUILD=1              PTX without the line that names the build
+ *     FAKE_NVRTC_EMPTY_PTX=1             succeed, with PTX of no length
+ *     FAKE_NVRTC_NO_ENTRY=1              succeed, with PTX that lacks the kernel
+ *     FAKE_NVRTC_RESULT=11               what every compile of anything but the empty text answers
+ *
+ * Text that contains "#error" does not compile. The exported counters are for the tests.
+ */
+#include <ctype.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { DONE = 0, OUT_OF_MEMORY = 1, INVALID_INPUT = 3, INVALID_OPTION = 5, COMPILATION = 6, BUILTINS = 7 };
+
+typedef struct program {
+    char *text, ptx[1024], log[1024], cubin[256];
+    size_t cubin_bytes;
+} program;
+
+static atomic_int compiles, programs;
+static atomic_size_t stack_bytes;
+
+static bool is_set(const char *name)
+{
+    return getenv(name) != NULL;
+}
+
+EXPORT int fake_nvrtc_compiles(void)
+{
+    return compiles; /* of anything but the empty text */
+}
+
+EXPORT int fake_nvrtc_programs(void)
+{
+    return programs; /* created and not destroyed */
+}
+
+EXPORT size_t fake_nvrtc_stack_bytes(void)
+{
+    return stack_bytes; /* of the thread of the last compile */
+}
+
+EXPORT int nvrtcVersion(int *major, int *minor)
+{
+    const char *version = getenv("FAKE_NVRTC_VERSION");
+
+    *major = 13;
+    *minor = 0;
+    return !version || sscanf(version, "%d.%d", major, minor) == 2 ? DONE : INVALID_INPUT;
+}
+
+EXPORT const char *nvrtcGetErrorString(int result)
+{
+    return result == 11 ? "NVRTC_ERROR_INTERNAL_ERROR" : "NVRTC_ERROR unknown";
+}
+
+EXPORT int nvrtcGetNumSupportedArchs(int *count)
+{
+    *count = 5;
+    return DONE;
+}
+
+EXPORT int nvrtcGetSupportedArchs(int *target)
+{
+    static const int targets[] = {90, 75, 120, 80, 100}; /* in no order: nobody promised one */
+
+    memcpy(target, targets, sizeof targets);
+    return DONE;
+}
+
+EXPORT int nvrtcCreateProgram(program **out, const char *text, const char *name, int header_count, const char *const *header,
+                              const char *const *header_name)
+{
+    (void)name, (void)header, (void)header_name;
+    if (!text || header_count < 0 || !(*out = calloc(1, sizeof **out)))
+        return INVALID_INPUT;
+    (*out)->text = strdup(text);
+    programs++;
+    return (*out)->text ? DONE : OUT_OF_MEMORY;
+}
+
+EXPORT int nvrtcDestroyProgram(program **out)
+{
+    free((*out)->text);
+    free(*out);
+    *out = NULL;
+    programs--;
+    return DONE;
+}
+
+/* The identifier before the first parameter list after __global__, launch bounds left out. */
+static void find_kernel(const char *text, char name[128])
+{
+    const char *at = strstr(text, "__global__"), *open, *first;
+
+    strcpy(name, "k");
+    at = at ? at + strlen("__global__") : text;
+    while ((open = strchr(at, '(')) != NULL) {
+        const char *end = open;
+        while (end > at && isspace((unsigned char)end[-1]))
+            end--;
+        for (first = end; first > at && (isalnum((unsigned char)first[-1]) || first[-1] == '_'); first--)
+            ;
+        if (strncmp(first, "__launch_bounds__", 17) != 0) {
+            snprintf(name, 128, "%.*s", (int)(end - first), first);
+            return;
+        }
+        at = strchr(open, ')');
+        if (!at)
+            return;
+    }
+}
+
+static int find_loaded(struct dl_phdr_info *info, size_t size, void *payload)
+{
+    (void)size;
+    return info->dlpi_name && strstr(info->dlpi_name, payload) != NULL;
+}
+
+static void note_stack(void)
+{
+    pthread_attr_t attributes;
+    size_t size = 0;
+    void *base;
+
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return;
+    pthread_attr_getstack(&attributes, &base, &size);
+    pthread_attr_destroy(&attributes);
+    stack_bytes = size;
+}
+
+EXPORT int nvrtcCompileProgram(program *program, int option_count, const char *const *option)
+{
+    const char *unknown = getenv("FAKE_NVRTC_UNKNOWN"), *sleep_ms = getenv("FAKE_NVRTC_SLEEP_MS");
+    const char *result = getenv("FAKE_NVRTC_RESULT"), *target = "compute_75";
+    bool is_probe = program->text[0] == '\0';
+    char kernel[128], builtins[64];
+    unsigned long hash = 5381;
+    int major, minor;
+
+    for (int i = 0; i < option_count; i++) {
+        if (unknown && strstr(unknown, option[i])) {
+            snprintf(program->log, sizeof program->log, "nvrtc: error: unrecognized option %s found\n", option[i]);
+            return INVALID_OPTION;
+        }
+        if (strncmp(option[i], "--gpu-architecture=", 19) == 0)
+            target = option[i] + 19;
+    }
+    nvrtcVersion(&major, &minor);
+    note_stack();
+    compiles += !is_probe;
+    if (sleep_ms && !is_probe) {
+        long ms = atol(sleep_ms);
+        struct timespec rest = {ms / 1000, ms % 1000 * 1000000};
+        nanosleep(&rest, NULL);
+    }
+    snprintf(builtins, sizeof builtins, "libnvrtc-builtins.so.%d.%d", major, minor);
+    if (is_set("FAKE_NVRTC_NEEDS_BUILTINS") && !dl_iterate_phdr(find_loaded, builtins)) {
+        snprintf(program->log, sizeof program->log, "nvrtc: error: failed to open %s.\n", builtins);
+        return BUILTINS;
+    }
+    if (strstr(program->text, "#error")) {
+        strcpy(program->log, "kernel.cu(1): warning #177-D: variable \"error\" was declared but never referenced\n"
+                             "kernel.cu(3): error: #error directive: \033[31mas asked\n  #error as asked\n   ^\n\n"
+                             "1 error detected in the compilation of \"kernel.cu\".\n");
+        return COMPILATION;
+    }
+    if (result && !is_probe)
+        return atoi(result);
+    if (is_set("FAKE_NVRTC_EMPTY_PTX") && !is_probe)
+        return DONE;
+    find_kernel(program->text, kernel);
+    for (const char *at = program->text; *at; at++)
+        hash = hash * 33 + (unsigned char)*at;
+    snprintf(program->ptx, sizeof program->ptx,
+             "//\n// Generated by a fake of text %lx\n%s//\n.version 8.0\n.target %s\n.address_size 64\n"
+             ".visible .entry %s(\n)\n{\n\tret;\n}\n",
+             hash, is_set("FAKE_NVRTC_NO_BUILD") ? "" : "// Cuda compilation tools, release 13.0, V13.0.1\n", target,
+             is_set("FAKE_NVRTC_NO_ENTRY") ? "another" : kernel);
+    if (strncmp(target, "sm_", 3) == 0) {
+        program->cubin_bytes = (size_t)snprintf(program->cubin, sizeof program->cubin, "\177ELF fake %lx", hash);
+        snprintf(program->log, sizeof program->log,
+                 "ptxas info    : Compiling entry function '%s' for '%s'\nptxas info    : Function properties for %s\n"
+                 "    8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads\n"
+                 "ptxas info    : Used 32 registers, used 1 barriers, 512 bytes smem, 400 bytes cmem[0]\n",
+                 kernel, target, kernel);
+    }
+    return DONE;
+}
+
+EXPORT int nvrtcGetPTXSize(program *program, size_t *bytes)
+{
+    *bytes = strlen(program->ptx) + 1;
+    return DONE;
+}
+
+EXPORT int nvrtcGetPTX(program *program, char *ptx)
+{
+    strcpy(ptx, program->ptx);
+    return DONE;
+}
+
+EXPORT int nvrtcGetCUBINSize(program *program, size_t *bytes)
+{
+    *bytes = program->cubin_bytes;
+    return DONE;
+}
+
+EXPORT int nvrtcGetCUBIN(program *program, char *cubin)
+{
+    memcpy(cubin, program->cubin, program->cubin_bytes);
+    return DONE;
+}
+
+EXPORT int nvrtcGetProgramLogSize(program *program, size_t *bytes)
+{
+    *bytes = strlen(program->log) + 1;
+    return DONE;
+}
+
+EXPORT int nvrtcGetProgramLog(program *program, char *log)
+{
+    strcpy(log, program->log);
+    return DONE;
+}

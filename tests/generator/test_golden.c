@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Golden files: a request in, the text out, byte for byte, in every locale. TJ_UPDATE_GOLDEN=1 rewrites them; the diff is the
+ * review.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tilejit/source.h>
+
+typedef struct golden {
+    const char *file, *config;
+    tj_problem problem;
+} golden;
+
+#define FIXED(extent) {(extent), TJ_DIM_FIXED, 0}
+#define ANY(promise) {0, TJ_DIM_ANY, (promise)}
+#define PROBLEM(j_, k_, l_, ...) {.struct_size = sizeof(tj_problem), .j = j_, .k = k_, .l = l_, __VA_ARGS__}
+
+static const golden rows[] = {
+    {"naive/square", "naive", PROBLEM(FIXED(1024), FIXED(1024), FIXED(1024), .dtype = TJ_F32)},
+    {"naive/primes", "naive:tile_width=8", PROBLEM(FIXED(97), FIXED(89), FIXED(101), .dtype = TJ_F32)},
+    {"naive/column_major", "naive", PROBLEM(FIXED(64), FIXED(32), FIXED(48), .dtype = TJ_F64, .m_layout = 1, .n_layout = 1)},
+    {"tiled/square", "tiled", PROBLEM(FIXED(1024), FIXED(1024), FIXED(1024), .dtype = TJ_F32)},
+    {"tiled/rectangular", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .dtype = TJ_F32)},
+    {"tiled/primes", "tiled:tile_width=7", PROBLEM(FIXED(97), FIXED(89), FIXED(101), .dtype = TJ_F32)},
+    {"tiled/dynamic", "tiled:shared=dynamic", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .dtype = TJ_F32)},
+    {"tiled/m_column_major", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .dtype = TJ_F32, .m_layout = 1)},
+    {"tiled/n_column_major", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .dtype = TJ_F32, .n_layout = 1)},
+    {"tiled/p_column_major", "tiled", PROBLEM(FIXED(512), FIXED(300), FIXED(700), .dtype = TJ_F32, .p_layout = 1)},
+    {"tiled/f16", "tiled", PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F16)},
+    {"tiled/bf16_into_f32", "tiled", PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_BF16, .p_dtype = TJ_F32)},
+    {"tiled/f64", "tiled:tile_width=32", PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F64)},
+    {"tiled/any", "tiled", PROBLEM(ANY(0), ANY(0), ANY(0), .dtype = TJ_F32, .ld_m = TJ_ANY)},
+    {"tiled/any_promised", "tiled", PROBLEM(ANY(16), ANY(32), ANY(64), .dtype = TJ_F32)},
+    {"tiled/alpha_beta", "tiled", PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F32, .has_alpha = 1, .has_beta = 1, .ld_c = 80)},
+    {"tiled/batch", "tiled", PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F32, .batch = 8, .stride_n = TJ_BROADCAST)},
+    {"tiled/tall", "tiled", PROBLEM(FIXED(2000000), FIXED(64), FIXED(16), .dtype = TJ_F32)},
+};
+
+static char *read_whole(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = file ? calloc(1, 1 << 16) : NULL;
+
+    if (text && fread(text, 1, (1 << 16) - 1, file) == 0)
+        text[0] = '\0';
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static void compare(const char *locale)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_config config = TJ_CONFIG_INIT;
+        tj_source *source = NULL;
+        tj_error err = {0};
+        char path[512], *want;
+
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK), "%s: %s", rows[i].file, err.message);
+        cr_assert(eq(int, tj_generate(&rows[i].problem, &config, &source, &err), TJ_OK), "%s: %s", rows[i].file, err.message);
+        snprintf(path, sizeof path, "%s/tests/golden/%s.cu", TJ_SOURCE_DIR, rows[i].file);
+        if (getenv("TJ_UPDATE_GOLDEN")) {
+            FILE *file = fopen(path, "wb");
+            cr_assert(ne(ptr, file, NULL), "%s", path);
+            fputs(tj_source_text(source), file);
+            fclose(file);
+        }
+        want = read_whole(path);
+        cr_assert(ne(ptr, want, NULL), "no golden file %s", path);
+        cr_expect(eq(str, (char *)tj_source_text(source), want), "%s in locale %s", rows[i].file, locale);
+        for (const char *c = tj_source_text(source); *c; c++)
+            cr_assert(ge(chr, *c, *c == 10 ? 10 : 32), "%s: not ASCII, or a tab", rows[i].file);
+        cr_expect(eq(ptr, strstr(tj_source_text(source), "//@"), NULL), "%s: a directive is left", rows[i].file);
+        free(want);
+        tj_source_free(source);
+    }
+}
+
+Test(golden, files_match_byte_for_byte)
+{
+    compare("C");
+}
+
+Test(golden, no_locale_changes_a_byte)
+{
+    static const char *const locales[] = {"de_DE.UTF-8", "tr_TR.UTF-8", "C.UTF-8"};
+
+    for (size_t i = 0; i < 3; i++)
+        if (setlocale(LC_ALL, locales[i]))
+            compare(locales[i]);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The template engine: each directive, and each way to get one wrong.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "template.h"
+
+static tj_status fill(const char *template, char **out, tj_error *err)
+{
+    tj_template_params params = {0};
+    tj_text text = TJ_TEXT_INIT(4096);
+    tj_status status, taken;
+
+    tj_template_set_flag(&params, "yes", true);
+    tj_template_set_flag(&params, "no", false);
+    tj_template_set_int(&params, "width", 16);
+    tj_template_set(&params, "kernel", "tiled_f32");
+    status = tj_template_fill_text("test.cu", template, strlen(template), &params, &text, err);
+    taken = tj_text_take(&text, out, err);
+    return status != TJ_OK ? status : taken;
+}
+
+Test(template, fills_each_directive)
+{
+    static const struct {
+        const char *template, *want;
+    } rows[] = {
+        {"plain\n", "plain\n"},
+        {"no newline", "no newline\n"},
+        {"constexpr int T = 99;  //@ width\n", "constexpr int T = 16;\n"},
+        {"const int x = 4;    // why  //@ width\n", "const int x = 16;    // why\n"},
+        {"void name(int a,  //@ kernel for name\n", "void tiled_f32(int a,\n"},
+        {"//@ if yes\na\n//@ end\n", "a\n"},
+        {"//@ if no\na\n//@ end\nb\n", "b\n"},
+        {"//@ if no\na\n//@ else\nb\n//@ end\n", "b\n"},
+        {"//@ if no\na\n//@ elif yes\nb\n//@ elif yes\nc\n//@ else\nd\n//@ end\n", "b\n"},
+        {"//@ if yes\na\n//@ elif yes\nb\n//@ else\nc\n//@ end\n", "a\n"},
+        {"  //@ if not no\na\n  //@ end\n", "a\n"},
+        {"//@ if yes and no\na\n//@ end\n//@ if yes or no\nb\n//@ end\n", "b\n"},
+        {"//@ if no and no or yes\na\n//@ end\n", "a\n"},
+        {"//@ if yes and not no and width\na\n//@ end\n", "a\n"},
+        {"//@ if yes\n//@ if no\na\n//@ else\nb\n//@ end\nc\n//@ end\n", "b\nc\n"},
+        {"//@ if no\n//@ if yes\na\n//@ else\nb\n//@ end\n//@ end\nc\n", "c\n"},
+        {"//@ if no\nint x = 1;  //@ unknown\n//@ end\n", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_error err = {0};
+        char *out = NULL;
+        cr_expect(eq(int, fill(rows[i].template, &out, &err), TJ_OK), "row %zu: %s", i, err.message);
+        if (out)
+            cr_expect(eq(str, out, (char *)rows[i].want), "row %zu", i);
+        free(out);
+    }
+}
+
+Test(template, names_file_line_and_fault)
+{
+    static const struct {
+        const char *template, *place, *fault;
+    } rows[] = {
+        {"a\n//@ if yes\nb\n", "test.cu:2", "no //@ end"},
+        {"//@ end\n", "test.cu:1", "no //@ if"},
+        {"//@ else\n", "test.cu:1", "no //@ if"},
+        {"//@ if yes\n//@ else\n//@ else\n//@ end\n", "test.cu:3", "already"},
+        {"//@ if maybe\n//@ end\n", "test.cu:1", "no parameter"},
+        {"//@ if yes yes\n//@ end\n", "test.cu:1", "expected"},
+        {"//@ repeat 3\n", "test.cu:1", "unknown directive"},
+        {"//@ include \"parts/none.cuh\"\n", "test.cu:1", "no such part"},
+        {"//@ include parts/half.cuh\n", "test.cu:1", "quotes"},
+        {"int x = 1;  //@ unknown\n", "test.cu:1", "no such parameter"},
+        {"int x;  //@ width\n", "test.cu:1", "= value;"},
+        {"f(  //@ kernel for g\n", "test.cu:1", "not on this line"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_error err = {0};
+        char *out = NULL;
+        cr_expect(ne(int, fill(rows[i].template, &out, &err), TJ_OK), "row %zu", i);
+        cr_expect(ne(ptr, strstr(err.message, rows[i].place), NULL), "row %zu: %s", i, err.message);
+        cr_expect(ne(ptr, strstr(err.message, rows[i].fault), NULL), "row %zu: %s", i, err.message);
+        free(out);
+    }
+}

@@ -1,0 +1,70 @@
+// j1024 k1024 l1024 f32
+//
+//     P (1024 x 1024) = M (1024 x 1024) . N (1024 x 1024)
+//
+// One block computes one TILE_WIDTH x TILE_WIDTH tile of P, one thread one element of it. The k dimension is walked in phases: in each,
+// the block loads one tile of M and one tile of N into shared memory, where every element serves TILE_WIDTH threads.
+//
+//                                l
+//                         +----+----+----+
+//                         |    | N  |    |
+//                       k |    | || |    |   phase by phase, downwards
+//                         |    | \/ |    |
+//               k         +----+----+----+
+//        +----+----+----+ +----+----+----+
+//        |    |    |    | |    |    |    |
+//        +----+----+----+ +----+----+----+
+//      j |   M  ===>    | |    |tile| P  |
+//        +----+----+----+ +----+----+----+
+//         phase by phase
+
+using input_t = float;
+using output_t = float;
+using sum_t = float;
+using index_t = int;
+
+constexpr index_t j = 1024;
+constexpr index_t k = 1024;
+constexpr index_t l = 1024;
+constexpr index_t ld_m = k;
+constexpr index_t ld_n = l;
+constexpr index_t ld_p = l;
+constexpr int TILE_WIDTH = 16;
+
+// Launch: blocks of (TILE_WIDTH, TILE_WIDTH) threads, a grid of (ceil(l / TILE_WIDTH), ceil(j / TILE_WIDTH)) blocks.
+extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
+tiled_f32_1024x1024x1024(
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    output_t *P)
+{
+    __shared__ sum_t Mds[TILE_WIDTH][TILE_WIDTH];
+    __shared__ sum_t Nds[TILE_WIDTH][TILE_WIDTH];
+
+    const int tx = threadIdx.x;
+    const int ty = threadIdx.y;
+
+    // This block's tile of P begins here.
+    const index_t block_row = blockIdx.y * TILE_WIDTH;
+    const index_t block_col = blockIdx.x * TILE_WIDTH;
+
+    // The element of P that this thread computes.
+    const index_t Row = block_row + ty;
+    const index_t Col = block_col + tx;
+
+    sum_t Pvalue = 0;
+    for (index_t phase = 0; phase * TILE_WIDTH < k; ++phase) {
+        // One element of M and one of N per thread.
+        const index_t k_tx = phase * TILE_WIDTH + tx;
+        const index_t k_ty = phase * TILE_WIDTH + ty;
+        Mds[ty][tx] = M[Row * ld_m + k_tx];
+        Nds[ty][tx] = N[k_ty * ld_n + Col];
+        __syncthreads();  // both tiles are complete before anyone reads them
+
+        for (int i = 0; i < TILE_WIDTH; ++i)
+            Pvalue += Mds[ty][i] * Nds[i][tx];
+        __syncthreads();  // everyone has read before the next phase overwrites them
+    }
+
+    P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
+}

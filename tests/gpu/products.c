@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * products [CASES [SEED]]: random requests over everything the families offer, run on the GPU and compared with the float64
+ * reference. P starts as NaN, so an element that is not written fails; guards around and padding inside every matrix must not
+ * change; every fourth case has whole numbers and must be exact.
+ */
+#include "gpu_test.h"
+
+#include <math.h>
+#include <stdint.h>
+
+enum { GUARD_BYTES = 4096 };
+
+static uint64_t state;
+
+static uint64_t next(void)
+{
+    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static int64_t pick(const int64_t *values, size_t count)
+{
+    return values[next() % count];
+}
+
+#define PICK(...) pick((const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+
+/* One matrix on both sides, with guards before and after. */
+typedef struct matrix {
+    tj_dtype dtype;
+    size_t elements, bytes;
+    unsigned char *host, *before; /* guard, elements, guard; before: as it went to the device */
+    tj_buffer *device;
+} matrix;
+
+static void *elements_of(const matrix *m)
+{
+    return m->host + GUARD_BYTES;
+}
+
+static void *address_of(const matrix *m)
+{
+    return (char *)tj_buffer_address(m->device) + GUARD_BYTES;
+}
+
+static int make_matrix(tj_context *context, matrix *m, tj_dtype dtype, int64_t span, int is_whole)
+{
+    tj_error err;
+
+    m->dtype = dtype;
+    m->elements = (size_t)span;
+    m->bytes = m->elements * tj_dtype_bytes(dtype) + 2 * GUARD_BYTES;
+    m->host = malloc(m->bytes);
+    m->before = malloc(m->bytes);
+    memset(m->host, 0xff, m->bytes); /* NaN in every type */
+    if (is_whole >= 0) {
+        double *values = malloc((m->elements + 1) * sizeof *values);
+        tj_fill_random(TJ_F64, values, m->elements, next());
+        for (size_t i = 0; is_whole && i < m->elements; i++)
+            values[i] = rint(values[i] * 3);
+        tj_convert(dtype, elements_of(m), TJ_F64, values, m->elements);
+        free(values);
+    }
+    memcpy(m->before, m->host, m->bytes);
+    return tj_buffer_create(context, m->bytes, &m->device, &err) == TJ_OK &&
+           tj_buffer_write(m->device, 0, m->host, m->bytes, &err) == TJ_OK;
+}
+
+/* After the launch. read_back also replaces host. */
+static int read_back(matrix *m)
+{
+    tj_error err;
+
+    return tj_buffer_read(m->device, 0, m->host, m->bytes, &err) == TJ_OK;
+}
+
+static void drop_matrix(matrix *m)
+{
+    tj_buffer_free(m->device);
+    free(m->host);
+    free(m->before);
+}
+
+/* Has any byte of P changed that is no element of P? */
+static int padding_is_intact(const matrix *m, const tj_problem *c)
+{
+    const size_t size = tj_dtype_bytes(m->dtype);
+    const int64_t lines = c->p_layout == TJ_ROW_MAJOR ? c->j.extent : c->l.extent;
+    const int64_t width = c->p_layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent;
+    unsigned char *mask = calloc(1, m->bytes);
+    int is_intact = 1;
+
+    for (int64_t b = 0; b < c->batch; b++)
+        for (int64_t line = 0; line < lines; line++)
+            memset(mask + GUARD_BYTES + (size_t)(b * c->stride_p + line * c->ld_p) * size, 1, (size_t)width * size);
+    for (size_t i = 0; i < m->bytes; i++)
+        if (!mask[i] && m->host[i] != m->before[i])
+            is_intact = 0;
+    free(mask);
+    return is_intact;
+}
+
+static int64_t random_extent(int64_t tile)
+{
+    switch (next() % 6) {
+    case 0: return PICK(1, 2, 3);
+    case 1: return tile * PICK(1, 2, 3, 4);
+    case 2: return tile * PICK(1, 2, 3) + 1;
+    case 3: return tile * PICK(1, 2, 3) - 1;
+    case 4: return PICK(5, 7, 13, 31, 61, 97, 127, 131);
+    default: return 1 + (int64_t)(next() % 150);
+    }
+}
+
+static void fix_or_pass(tj_dim *dim, int64_t tile)
+{
+    if (next() % 3 == 0) {
+        dim->mode = TJ_DIM_ANY;
+        if (dim->extent % tile == 0 && next() % 2)
+            dim->multiple_of = (int32_t)tile;
+    }
+}
+
+static void make_request(tj_problem *problem, char config[128])
+{
+    const int64_t tile = PICK(4, 7, 8, 12, 16, 17, 24, 31, 32);
+    const int is_naive = next() % 4 == 0, m_rows = next() % 2, n_rows = next() % 2, p_rows = next() % 2;
+    tj_problem p = TJ_PROBLEM_INIT(random_extent(tile), random_extent(tile), random_extent(tile), TJ_F32);
+
+    if (next() % 40 == 0)
+        p.k.extent = 0;
+    if (next() % 40 == 0)
+        p.k.extent = 3000;
+    p.dtype = (int32_t)PICK(TJ_F32, TJ_F32, TJ_F64, TJ_F16, TJ_BF16);
+    if (p.dtype != TJ_F64 && next() % 3 == 0)
+        p.p_dtype = (int32_t)PICK(TJ_F32, TJ_F16, TJ_BF16);
+    p.transpose_m = next() % 4 == 0;
+    p.transpose_n = next() % 4 == 0;
+    p.m_layout = m_rows != p.transpose_m ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
+    p.n_layout = n_rows != p.transpose_n ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
+    p.p_layout = p_rows ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
+    p.has_alpha = next() % 3 == 0;
+    p.has_beta = next() % 3 == 0;
+    if (next() % 3 == 0)
+        p.ld_m = (m_rows ? p.k.extent : p.j.extent) + PICK(1, 3, 8);
+    if (next() % 3 == 0)
+        p.ld_n = (n_rows ? p.l.extent : p.k.extent) + PICK(1, 3, 8);
+    if (next() % 3 == 0)
+        p.ld_p = (p_rows ? p.l.extent : p.j.extent) + PICK(1, 3, 8);
+    if (p.has_beta && next() % 3 == 0)
+        p.ld_c = (p_rows ? p.l.extent : p.j.extent) + PICK(1, 3, 8);
+    if (next() % 4 == 0) {
+        p.batch = PICK(2, 3, 7);
+        if (next() % 4 == 0)
+            p.stride_m = TJ_BROADCAST;
+        if (next() % 4 == 0)
+            p.stride_n = TJ_BROADCAST;
+    }
+    *problem = p;
+    if (is_naive)
+        snprintf(config, 128, "naive:tile_width=%d,rows=%s,boundary=%s", (int)tile, next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");
+    else
+        snprintf(config, 128, "tiled:tile_width=%d,shared=%s,rows=%s,boundary=%s", (int)tile, next() % 3 ? "static" : "dynamic",
+                 next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");
+    fix_or_pass(&problem->j, tile);
+    fix_or_pass(&problem->k, tile);
+    fix_or_pass(&problem->l, tile);
+}
+
+/* Everything fixed: what the reference needs. */
+static tj_problem known_problem(const tj_problem *problem)
+{
+    tj_problem known = *problem;
+
+    known.j.mode = known.k.mode = known.l.mode = TJ_DIM_FIXED;
+    known.j.multiple_of = known.k.multiple_of = known.l.multiple_of = 0;
+    return known;
+}
+
+static int run_case(tj_context *context, const tj_problem *problem, const char *config_text, int is_whole, const char *label)
+{
+    const tj_problem known = known_problem(problem), canonical = tj_problem_canonical(&known);
+    const tj_dtype p_dtype = (tj_dtype)canonical.p_dtype;
+    const int reads_c = problem->has_beta && next() % 3 != 0, in_place = problem->has_beta && canonical.ld_c == canonical.ld_p && next() % 2;
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_config config = TJ_CONFIG_INIT;
+    matrix m = {0}, n = {0}, p = {0}, c = {0};
+    tj_host_operands host = {0};
+    tj_check_report report = {0};
+    tj_error err = {TJ_OK, ""};
+    const tj_plan *plan;
+    int is_good;
+
+    if (!expect(make_matrix(context, &m, (tj_dtype)canonical.dtype, tj_problem_span(&known, 'M'), is_whole) &&
+                    make_matrix(context, &n, (tj_dtype)canonical.dtype, tj_problem_span(&known, 'N'), is_whole) &&
+                    make_matrix(context, &p, p_dtype, tj_problem_span(&known, 'P'), reads_c && in_place ? is_whole : -1) &&
+                    make_matrix(context, &c, p_dtype, tj_problem_span(&known, 'C'), reads_c ? is_whole : -1),
+                "%s: device memory", label))
+        return 0;
+    x.m = address_of(&m);
+    x.n = address_of(&n);
+    x.p = address_of(&p);
+    x.c = in_place ? NULL : address_of(&c);
+    x.alpha = problem->has_alpha ? (double)PICK(1, 0, -2, 3) : 1.0;
+    x.beta = reads_c ? (double)PICK(1, -1, 2) : 0.0; /* 0: C holds NaN and must not be read */
+    x.j = problem->j.extent;
+    x.k = problem->k.extent;
+    x.l = problem->l.extent;
+    host = (tj_host_operands){(char *)m.before + GUARD_BYTES, (char *)n.before + GUARD_BYTES,
+                              (char *)(in_place ? p.before : c.before) + GUARD_BYTES, x.alpha, x.beta};
+
+    is_good = expect(tj_config_parse(config_text, &config, &err) == TJ_OK && tj_plan_prepare(context, problem, &config, &plan, &err) == TJ_OK &&
+                         tj_plan_launch(plan, &x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
+                     "%s: %s", label, err.message) &&
+              expect(read_back(&m) && read_back(&n) && read_back(&p) && read_back(&c), "%s: copying back", label) &&
+              expect(tj_reference_check(&known, &host, elements_of(&p), 0, 0, &report, &err) == TJ_OK, "%s: %s", label, err.message);
+    if (is_good) {
+        /* A product of whole numbers may well be zero everywhere: then the norm says nothing, and exactness below does. */
+        expect(report.passed || (is_whole && report.norm == 0 && report.max_error == 0), "%s: %s; ratio %g at [%lld][%lld][%lld]: %g, not %g",
+               label, report.reason, report.max_ratio, (long long)report.worst_batch, (long long)report.worst_row,
+               (long long)report.worst_col, report.worst_value, report.worst_reference);
+        if (is_whole && (p_dtype == TJ_F32 || p_dtype == TJ_F64))
+            expect(report.max_error == 0, "%s: whole numbers came out wrong by %g", label, report.max_error);
+        expect(memcmp(m.host, m.before, m.bytes) == 0, "%s: M or its guards changed", label);
+        expect(memcmp(n.host, n.before, n.bytes) == 0, "%s: N or its guards changed", label);
+        expect(memcmp(c.host, c.before, c.bytes) == 0, "%s: C or its guards changed", label);
+        expect(padding_is_intact(&p, &canonical), "%s: the padding or the guards of P changed", label);
+    }
+    drop_matrix(&m);
+    drop_matrix(&n);
+    drop_matrix(&p);
+    drop_matrix(&c);
+    return is_good;
+}
+
+/* Shapes that only their size makes hard. */
+static void run_large(tj_context *context)
+{
+    static const struct {
+        int64_t j, k, l, batch;
+        const char *config;
+    } rows[] = {
+        {65536 * 4 + 3, 3, 2, 1, "tiled:tile_width=4"}, {2, 3, 65536 * 4 + 3, 1, "tiled:tile_width=4"},
+        {65536 * 4 + 3, 3, 2, 1, "naive:tile_width=4"}, {3, 2, 3, 65536, "tiled:tile_width=4"}, {3, 2, 3, 70001, "naive:tile_width=4"},
+        {7, 300000, 13, 1, "tiled"}, {1, 1000003, 1, 1, "tiled:tile_width=32"}, {2048, 2048, 2048, 1, "tiled:tile_width=32"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, TJ_F32);
+        char label[160];
+        problem.batch = rows[i].batch;
+        snprintf(label, sizeof label, "%lldx%lldx%lld batch %lld %s", (long long)rows[i].j, (long long)rows[i].k, (long long)rows[i].l,
+                 (long long)rows[i].batch, rows[i].config);
+        run_case(context, &problem, rows[i].config, 0, label);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const int cases = argc > 1 ? atoi(argv[1]) : 2000;
+    const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    tj_context *context = open_gpu("products", "");
+
+    for (int i = 0; i < cases && gpu_failed < 20; i++) {
+        tj_problem problem;
+        char config[128], label[400];
+        state = seed * 1000003 + (uint64_t)i;
+        make_request(&problem, config);
+        snprintf(label, sizeof label, "case %d of seed %llu (%lldx%lldx%lld dtype %d p %d layouts %d%d%d any %d%d%d batch %lld alpha %d beta %d, %s)",
+                 i, (unsigned long long)seed, (long long)problem.j.extent, (long long)problem.k.extent, (long long)problem.l.extent,
+                 problem.dtype, problem.p_dtype, problem.m_layout, problem.n_layout, problem.p_layout, problem.j.mode, problem.k.mode,
+                 problem.l.mode, (long long)problem.batch, problem.has_alpha, problem.has_beta, config);
+        run_case(context, &problem, config, i % 4 == 0, label);
+    }
+    run_large(context);
+    tj_context_free(context);
+    return finish("products");
+}

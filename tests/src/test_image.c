@@ -1,0 +1,775 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Images: compiled, found in memory, found in the store, refused, dumped. NVRTC is the one that only pretends, which counts
+ * its compiles, except where a test says otherwise.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "image.h"
+
+#define expect_in(text, part) cr_expect(strstr((text), (part)) != NULL, "no \"%s\" in: %s", (part), (text))
+
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
+
+typedef struct listener {
+    pthread_mutex_t lock;
+    int warnings, infos;
+    char last_warning[512];
+} listener;
+
+static void listen_to(tj_log_level level, const char *line, void *payload)
+{
+    listener *heard = payload;
+
+    pthread_mutex_lock(&heard->lock);
+    heard->infos += level == TJ_LOG_INFO;
+    if (level == TJ_LOG_WARNING) {
+        heard->warnings++;
+        snprintf(heard->last_warning, sizeof heard->last_warning, "%s", line);
+    }
+    pthread_mutex_unlock(&heard->lock);
+}
+
+static tj_context *make_context(const char *nvrtc, const char *cache_dir, const char *dump_dir, listener *heard)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context = NULL;
+    tj_error err = {0};
+
+    options.nvrtc = nvrtc;
+    options.driver = "/no/such/libcuda.so.1";
+    options.cache_dir = cache_dir;
+    options.dump_dir = dump_dir;
+    if (heard) {
+        options.log_level = TJ_LOG_DEBUG;
+        options.log = listen_to;
+        options.log_payload = heard;
+    }
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    return context;
+}
+
+static tj_source *make_source(int64_t k)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(32, k, 48, TJ_F32);
+    tj_source *source = NULL;
+    tj_error err = {0};
+
+    cr_assert(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_OK), "%s", err.message);
+    return source;
+}
+
+static int fake_compiles(void)
+{
+    void *handle = dlopen(FAKE_NVRTC_PATH, RTLD_NOW), *address = dlsym(handle, "fake_nvrtc_compiles");
+    int (*count)(void);
+
+    memcpy(&count, &address, sizeof count);
+    return count();
+}
+
+static tj_context_stats stats_of(tj_context *context)
+{
+    tj_context_stats stats;
+
+    tj_context_get_stats(context, &stats);
+    return stats;
+}
+
+static void make_folder(char root[64])
+{
+    strcpy(root, "/tmp/tilejit-image-XXXXXX");
+    cr_assert(mkdtemp(root) != NULL);
+}
+
+static void remove_folder(const char *folder)
+{
+    char command[PATH_MAX];
+
+    snprintf(command, sizeof command, "chmod -R u+w '%s' && rm -rf '%s'", folder, folder);
+    cr_assert(system(command) == 0);
+}
+
+static void obtain(tj_context *context, const tj_source *source, const char *target, tj_origin origin)
+{
+    tj_image *image = NULL;
+    tj_error err = {0};
+
+    cr_assert(eq(int, tj_image_obtain(context, source, target, &image, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, (int)tj_image_origin(image), (int)origin));
+    tj_image_free(image);
+}
+
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
+
+Test(image_compile, gives_all_facts_of_one_compile)
+{
+    tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+    tj_source *source = make_source(100);
+    tj_image *image = NULL;
+    tj_error err = {0};
+    size_t ptx_bytes = 0, cubin_bytes = 0;
+
+    cr_assert(eq(int, tj_compile(context, source, "sm_90", &image, &err), TJ_OK), "%s", err.message);
+    expect_in(tj_image_ptx(image, &ptx_bytes), tj_source_launch(source)->kernel);
+    cr_expect(eq(sz, ptx_bytes, strlen(tj_image_ptx(image, NULL))));
+    cr_expect(memcmp(tj_image_cubin(image, &cubin_bytes), "\177ELF", 4) == 0 && cubin_bytes > 4);
+    expect_in(tj_image_log(image), "ptxas info");
+    cr_expect(eq(str, (char *)tj_image_target(image), "sm_90"));
+    cr_expect(eq(str, (char *)tj_image_compiler(image), "13.0 V13.0.1"));
+    cr_expect(eq(sz, strlen(tj_image_key(image)), 32));
+    cr_expect(eq(sz, strspn(tj_image_key(image), "0123456789abcdef"), 32));
+    cr_expect(eq(int, (int)tj_image_origin(image), TJ_FROM_COMPILER));
+    tj_resources found = tj_image_resources(image), expected = {32, 512, 8, 4, 12, 400};
+    cr_expect(memcmp(&found, &expected, sizeof found) == 0);
+    tj_image_free(image);
+
+    cr_assert(eq(int, tj_compile(context, source, "compute_90", &image, &err), TJ_OK), "%s", err.message);
+    cr_expect(tj_image_cubin(image, &cubin_bytes) == NULL && cubin_bytes == 0);
+    cr_expect(eq(int, tj_image_resources(image).registers, -1));
+    tj_image_free(image);
+    tj_image_free(NULL);
+
+    /* It looks at nothing that there is, and leaves nothing behind. */
+    cr_expect(eq(u64, stats_of(context).compiles, 2));
+    obtain(context, source, "sm_90", TJ_FROM_COMPILER);
+    tj_source_free(source);
+    tj_context_free(context);
+}
+
+Test(image_compile, outlives_the_context_that_made_it)
+{
+    tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+    tj_source *source = make_source(100);
+    tj_image *first = NULL, *second = NULL;
+
+    cr_assert(eq(int, tj_image_obtain(context, source, "sm_90", &first, NULL), TJ_OK));
+    cr_assert(eq(int, tj_image_obtain(context, source, "sm_90", &second, NULL), TJ_OK));
+    tj_source_free(source);
+    tj_context_free(context);
+    tj_image_free(first);
+    expect_in(tj_image_ptx(second, NULL), ".entry");
+    cr_expect(eq(str, (char *)tj_image_target(second), "sm_90"));
+    tj_image_free(second);
+}
+
+Test(image_compile, names_a_missing_nvrtc)
+{
+    tj_context *context = make_context("/no/such/libnvrtc.so.13", "", NULL, NULL);
+    tj_source *source = make_source(100);
+    tj_image *image = (tj_image *)context;
+    const char *const *targets;
+    char target[16];
+    tj_error err = {0};
+
+    cr_expect(eq(int, tj_compile(context, source, "sm_90", &image, &err), TJ_ERR_NO_COMPILER));
+    cr_expect(image == NULL);
+    expect_in(err.message, "/no/such/libnvrtc.so.13");
+    cr_expect(eq(int, tj_image_obtain(context, source, "sm_90", &image, &err), TJ_ERR_NO_COMPILER));
+    cr_expect(image == NULL);
+    cr_expect(eq(int, tj_target_for(context, 9, 0, target, &err), TJ_ERR_NO_COMPILER));
+    cr_expect(eq(int, tj_targets(context, &targets, &err), TJ_ERR_NO_COMPILER));
+    tj_source_free(source);
+    tj_context_free(context);
+}
+
+Test(image_compile, refuses_an_unknown_target_before_compiling)
+{
+    tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+    tj_source *source = make_source(100);
+    tj_image *image;
+    tj_error err = {0};
+
+    cr_expect(eq(int, tj_image_obtain(context, source, "sm_70", &image, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(image == NULL);
+    expect_in(err.message, "\"sm_70\"");
+    expect_in(err.message, "sm_75");
+    cr_expect(eq(u64, stats_of(context).compiles, 0));
+    tj_source_free(source);
+    tj_context_free(context);
+}
+
+Test(image_compile, gives_the_log_of_a_failed_compile_and_tries_again_next_time)
+{
+    tj_context *context;
+    tj_source *source = make_source(100);
+    tj_image *image = NULL;
+    tj_error err = {0};
+    char store[64];
+
+    make_folder(store);
+    context = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
+    setenv("FAKE_NVRTC_RESULT", "6", 1);
+    for (int i = 1; i <= 2; i++) {
+        cr_expect(eq(int, tj_image_obtain(context, source, "sm_90", &image, &err), TJ_ERR_COMPILE));
+        cr_assert(image != NULL);
+        cr_expect(tj_image_log(image) != NULL);
+        cr_expect(eq(str, (char *)tj_image_ptx(image, NULL), ""));
+        cr_expect(tj_image_cubin(image, NULL) == NULL);
+        tj_image_free(image);
+        cr_expect(eq(u64, stats_of(context).failures, (uint64_t)i));
+    }
+    unsetenv("FAKE_NVRTC_RESULT");
+    obtain(context, source, "sm_90", TJ_FROM_COMPILER);
+    obtain(context, source, "sm_90", TJ_FROM_MEMORY);
+    tj_source_free(source);
+    tj_context_free(context);
+    remove_folder(store);
+}
+
+Test(image_compile, takes_ptx_without_the_kernel_for_a_failure_and_stores_nothing)
+{
+    tj_source *source = make_source(100);
+    tj_context *context;
+    tj_image *image;
+    tj_error err = {0};
+    char store[64];
+
+    make_folder(store);
+    context = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
+    setenv("FAKE_NVRTC_NO_ENTRY", "1", 1);
+    cr_expect(eq(int, tj_image_obtain(context, source, "sm_90", &image, &err), TJ_ERR_INTERNAL));
+    cr_expect(image == NULL);
+    expect_in(err.message, tj_source_launch(source)->kernel);
+    unsetenv("FAKE_NVRTC_NO_ENTRY");
+    obtain(context, source, "sm_90", TJ_FROM_COMPILER);
+    tj_source_free(source);
+    tj_context_free(context);
+    remove_folder(store);
+}
+
+/* ---- memory and store -------------------------------------------------------------------------------------------- */
+
+Test(image_obtain, compiles_once_then_finds_it_in_memory_then_in_the_store)
+{
+    tj_source *source = make_source(100), *other = make_source(101);
+    listener heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    tj_context *first, *second;
+    tj_context_stats stats;
+    char store[64];
+
+    make_folder(store);
+    first = make_context(FAKE_NVRTC_PATH, store, NULL, &heard);
+    obtain(first, source, "sm_90", TJ_FROM_COMPILER);
+    obtain(first, source, "sm_90", TJ_FROM_MEMORY);
+    obtain(first, source, "sm_80", TJ_FROM_COMPILER);
+    obtain(first, source, "compute_80", TJ_FROM_COMPILER);
+    obtain(first, other, "sm_90", TJ_FROM_COMPILER);
+    stats = stats_of(first);
+    cr_expect(eq(u64, stats.compiles, 4));
+    cr_expect(eq(u64, stats.memory_hits, 1));
+    cr_expect(eq(u64, stats.store_hits, 0));
+    cr_expect(eq(int, heard.infos, 4));
+
+    second = make_context(FAKE_NVRTC_PATH, store, NULL, &heard);
+    obtain(second, source, "sm_90", TJ_FROM_STORE);
+    obtain(second, source, "sm_90", TJ_FROM_MEMORY);
+    obtain(second, source, "compute_80", TJ_FROM_STORE);
+    stats = stats_of(second);
+    cr_expect(eq(u64, stats.compiles, 0));
+    cr_expect(eq(u64, stats.memory_hits, 1));
+    cr_expect(eq(u64, stats.store_hits, 2));
+    cr_expect(eq(int, fake_compiles(), 4));
+    cr_expect(eq(int, heard.warnings, 0), "%s", heard.last_warning);
+    tj_context_free(first);
+    tj_context_free(second);
+    tj_source_free(source);
+    tj_source_free(other);
+    remove_folder(store);
+}
+
+Test(image_obtain, brings_every_fact_back_from_the_store)
+{
+    tj_source *source = make_source(100);
+    tj_context *first, *second;
+    tj_image *made = NULL, *read = NULL;
+    tj_resources a, b;
+    size_t a_bytes, b_bytes;
+    char store[64];
+
+    make_folder(store);
+    first = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
+    second = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
+    cr_assert(eq(int, tj_image_obtain(first, source, "sm_90", &made, NULL), TJ_OK));
+    cr_assert(eq(int, tj_image_obtain(second, source, "sm_90", &read, NULL), TJ_OK));
+    cr_expect(eq(int, (int)tj_image_origin(read), TJ_FROM_STORE));
+    cr_expect(eq(str, (char *)tj_image_ptx(read, &a_bytes), (char *)tj_image_ptx(made, &b_bytes)));
+    cr_expect(eq(sz, a_bytes, b_bytes));
+    const void *a_cubin = tj_image_cubin(read, &a_bytes), *b_cubin = tj_image_cubin(made, &b_bytes);
+    cr_expect(a_bytes == b_bytes && memcmp(a_cubin, b_cubin, a_bytes) == 0);
+    cr_expect(eq(str, (char *)tj_image_log(read), (char *)tj_image_log(made)));
+    cr_expect(eq(str, (char *)tj_image_key(read), (char *)tj_image_key(made)));
+    cr_expect(eq(str, (char *)tj_image_compiler(read), (char *)tj_image_compiler(made)));
+    a = tj_image_resources(read);
+    b = tj_image_resources(made);
+    cr_expect(memcmp(&a, &b, sizeof a) == 0);
+    tj_image_free(made);
+    tj_image_free(read);
+    tj_context_free(first);
+    tj_context_free(second);
+    tj_source_free(source);
+    remove_folder(store);
+}
+
+Test(image_obtain, works_whatever_the_store_is)
+{
+    static const char *const rows[] = {"", "/proc/no/such", "/dev/null", "/dev/null/below"};
+    tj_source *source = make_source(100);
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_context *context = make_context(FAKE_NVRTC_PATH, rows[i], NULL, NULL);
+        obtain(context, source, "sm_90", TJ_FROM_COMPILER);
+        obtain(context, source, "sm_90", TJ_FROM_MEMORY);
+        tj_context_free(context);
+    }
+    tj_source_free(source);
+}
+
+Test(image_obtain, compiles_again_when_it_does_not_understand_the_stored_entry)
+{
+    static const char PTX[] = ".visible .entry another()\n{ ret; }\n";
+    static const char *const rows[] = {
+        "{}",
+        "{\"kernel\": 7}",
+        "{\"kernel\": \"another\"}",
+        "{\"kernel\": \"%s\"}",
+        "{\"kernel\": \"%s\", \"registers\": 1, \"shared_bytes\": 2, \"stack_bytes\": 3, \"spill_stores\": -2, "
+        "\"spill_loads\": 4, \"constant_bytes\": 5}",
+        "{\"kernel\": \"%s\", \"registers\": 1, \"shared_bytes\": 2, \"stack_bytes\": 3, \"spill_stores\": 9999999999, "
+        "\"spill_loads\": 4, \"constant_bytes\": 5}",
+        "{\"kernel\": \"%s\", \"registers\": 1, \"shared_bytes\": 2, \"stack_bytes\": 3, \"spill_stores\": 0, "
+        "\"spill_loads\": 4, \"constant_bytes\": 5}",
+    };
+    tj_source *source = make_source(100);
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        listener heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
+        tj_blob file[] = {{"kernel.ptx", PTX, strlen(PTX)}, {"kernel.cubin", "cubin", 5}};
+        tj_image_key_text text;
+        tj_context *context;
+        char store[64], json[512];
+        json_t *facts;
+        tj_key key;
+        const char *at = strstr(rows[i], "%s");
+
+        make_folder(store);
+        context = make_context(FAKE_NVRTC_PATH, store, NULL, &heard);
+        if (at)
+            snprintf(json, sizeof json, "%.*s%s%s", (int)(at - rows[i]), rows[i], tj_source_launch(source)->kernel, at + 2);
+        else
+            snprintf(json, sizeof json, "%s", rows[i]);
+        facts = json_loads(json, 0, NULL);
+        cr_assert(facts != NULL, "row %zu", i);
+        cr_assert(eq(int, tj_image_make_key(context, source, "sm_90", &text, &key, NULL), TJ_OK));
+        tj_disk_store_publish(context->store, &key, file, 2, facts);
+        json_decref(facts);
+
+        obtain(context, source, "sm_90", TJ_FROM_COMPILER);
+        cr_expect(eq(int, heard.warnings, 1), "row %zu: %s", i, heard.last_warning);
+        tj_context_free(context);
+        /* What was compiled has taken its place. */
+        context = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
+        obtain(context, source, "sm_90", TJ_FROM_STORE);
+        tj_context_free(context);
+        remove_folder(store);
+    }
+    tj_source_free(source);
+}
+
+Test(image_reject, removes_it_from_memory_and_store_once)
+{
+    tj_source *source = make_source(100);
+    tj_image *refused = NULL, *same = NULL;
+    tj_context *context, *other;
+    char store[64];
+
+    make_folder(store);
+    context = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
+    cr_assert(eq(int, tj_image_obtain(context, source, "sm_90", &refused, NULL), TJ_OK));
+    cr_assert(eq(int, tj_image_obtain(context, source, "sm_90", &same, NULL), TJ_OK));
+    tj_image_reject(context, refused, "the driver refused it");
+    obtain(context, source, "sm_90", TJ_FROM_COMPILER);
+    /* A second thread that was refused the old image must not take the new one away. */
+    tj_image_reject(context, same, "the driver refused it");
+    obtain(context, source, "sm_90", TJ_FROM_MEMORY);
+    other = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
+    obtain(other, source, "sm_90", TJ_FROM_STORE);
+    expect_in(tj_image_ptx(refused, NULL), ".entry"); /* still whole for those who hold it */
+    tj_image_free(refused);
+    tj_image_free(same);
+    tj_context_free(context);
+    tj_context_free(other);
+    tj_source_free(source);
+    remove_folder(store);
+}
+
+/* ---- key --------------------------------------------------------------------------------------------------------- */
+
+Test(image_key, holds_what_the_compiler_reads_in_order)
+{
+    static const char *const names[] = {"schema", "backend", "source", "options", "target", "compiler"};
+    tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL), *elsewhere;
+    tj_source *source = make_source(100), *other = make_source(101);
+    tj_image_key_text text[4];
+    tj_key key[4];
+
+    cr_assert(eq(int, tj_image_make_key(context, source, "sm_90", &text[0], &key[0], NULL), TJ_OK));
+    cr_assert(eq(sz, key[0].count, sizeof names / sizeof names[0]));
+    for (size_t i = 0; i < key[0].count; i++)
+        cr_expect(eq(str, (char *)key[0].field[i].name, (char *)names[i]));
+    cr_expect(eq(str, (char *)key[0].field[2].value, (char *)tj_source_text(source)));
+
+    elsewhere = make_context(FAKE_NVRTC_PATH, "/tmp/another", NULL, NULL);
+    cr_assert(eq(int, tj_image_make_key(elsewhere, source, "sm_90", &text[1], &key[1], NULL), TJ_OK));
+    cr_expect(eq(str, key[1].hex, key[0].hex));
+    cr_assert(eq(int, tj_image_make_key(context, source, "sm_90a", &text[2], &key[2], NULL), TJ_OK));
+    cr_expect(ne(str, key[2].hex, key[0].hex));
+    cr_assert(eq(int, tj_image_make_key(context, other, "sm_90", &text[3], &key[3], NULL), TJ_OK));
+    cr_expect(ne(str, key[3].hex, key[0].hex));
+    tj_context_free(context);
+    tj_context_free(elsewhere);
+    tj_source_free(source);
+    tj_source_free(other);
+}
+
+/* ---- threads and processes --------------------------------------------------------------------------------------- */
+
+enum { THREADS = 16, KEYS = 4 };
+
+typedef struct worker {
+    tj_context *context;
+    tj_source *source;
+    pthread_barrier_t *start;
+    tj_status status;
+    bool has_log;
+    char message[TJ_ERROR_MESSAGE_BYTES];
+} worker;
+
+static void *work(void *payload)
+{
+    worker *mine = payload;
+    tj_image *image = NULL;
+    tj_error err = {0};
+
+    pthread_barrier_wait(mine->start);
+    mine->status = tj_image_obtain(mine->context, mine->source, "sm_90", &image, &err);
+    mine->has_log = image && tj_image_log(image);
+    memcpy(mine->message, err.message, sizeof mine->message);
+    tj_image_free(image);
+    return NULL;
+}
+
+static void run_workers(tj_context *context, tj_source *const *source, size_t sources, worker done[THREADS])
+{
+    pthread_t thread[THREADS];
+    pthread_barrier_t start;
+
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (size_t i = 0; i < THREADS; i++) {
+        done[i] = (worker){.context = context, .source = source[i % sources], .start = &start};
+        cr_assert(pthread_create(&thread[i], NULL, work, &done[i]) == 0);
+    }
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    pthread_barrier_destroy(&start);
+}
+
+Test(image_obtain, compiles_each_key_once_for_sixteen_threads)
+{
+    tj_source *source[KEYS];
+    worker done[THREADS];
+    tj_context *context;
+    char store[64];
+
+    make_folder(store);
+    for (int i = 0; i < KEYS; i++)
+        source[i] = make_source(100 + i);
+    setenv("FAKE_NVRTC_SLEEP_MS", "50", 1);
+    context = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
+    run_workers(context, source, KEYS, done);
+    for (size_t i = 0; i < THREADS; i++)
+        cr_expect(eq(int, done[i].status, TJ_OK), "thread %zu: %s", i, done[i].message);
+    cr_expect(eq(int, fake_compiles(), KEYS));
+    cr_expect(eq(u64, stats_of(context).compiles, KEYS));
+    cr_expect(eq(u64, stats_of(context).memory_hits, THREADS - KEYS));
+    for (int i = 0; i < KEYS; i++)
+        tj_source_free(source[i]);
+    tj_context_free(context);
+    remove_folder(store);
+}
+
+Test(image_obtain, tells_every_waiting_thread_of_the_one_failure)
+{
+    tj_source *source = make_source(100);
+    worker done[THREADS];
+    tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+
+    setenv("FAKE_NVRTC_SLEEP_MS", "300", 1);
+    setenv("FAKE_NVRTC_RESULT", "6", 1);
+    run_workers(context, &source, 1, done);
+    for (size_t i = 0; i < THREADS; i++) {
+        cr_expect(eq(int, done[i].status, TJ_ERR_COMPILE), "thread %zu: %s", i, done[i].message);
+        cr_expect(eq(str, done[i].message, done[0].message));
+        cr_expect(done[i].has_log, "thread %zu", i);
+    }
+    cr_expect(eq(u64, stats_of(context).failures, stats_of(context).compiles));
+    cr_expect(lt(u64, stats_of(context).compiles, THREADS)); /* one, unless a thread came late */
+    cr_expect(eq(u64, stats_of(context).memory_hits, 0));
+    tj_source_free(source);
+    tj_context_free(context);
+}
+
+Test(image_obtain, serves_two_contexts_of_one_process_apart)
+{
+    tj_source *source = make_source(100);
+    tj_context *first = make_context(FAKE_NVRTC_PATH, "", NULL, NULL), *second = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+
+    obtain(first, source, "sm_90", TJ_FROM_COMPILER);
+    obtain(second, source, "sm_90", TJ_FROM_COMPILER);
+    obtain(second, source, "sm_90", TJ_FROM_MEMORY);
+    tj_context_free(first);
+    obtain(second, source, "sm_90", TJ_FROM_MEMORY);
+    cr_expect(eq(u64, stats_of(second).compiles, 1));
+    cr_expect(eq(u64, stats_of(second).memory_hits, 2));
+    tj_context_free(second);
+    tj_source_free(source);
+}
+
+static int count_sound(const tj_store_entry *entry, void *payload)
+{
+    *(int *)payload += entry->damage == NULL;
+    return 0;
+}
+
+Test(image_obtain, works_in_several_processes_at_once_and_leaves_one_entry)
+{
+    enum { PROCESSES = 4 };
+    tj_source *source = make_source(100);
+    pid_t child[PROCESSES];
+    tj_context *context;
+    char store[64];
+    int entries = 0, compiled = 0;
+
+    make_folder(store);
+    setenv("FAKE_NVRTC_SLEEP_MS", "100", 1);
+    for (int i = 0; i < PROCESSES; i++) {
+        child[i] = fork();
+        if (child[i] == 0) {
+            tj_context *mine = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
+            tj_image *image = NULL;
+            if (tj_image_obtain(mine, source, "sm_90", &image, NULL) != TJ_OK)
+                _exit(100);
+            _exit(tj_image_origin(image) == TJ_FROM_COMPILER ? 1 : 0);
+        }
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int how = 0;
+        cr_assert(eq(int, waitpid(child[i], &how, 0), child[i]));
+        bool is_well = WIFEXITED(how) && WEXITSTATUS(how) <= 1;
+        cr_expect(is_well, "process %d: 0x%x", i, (unsigned)how);
+        compiled += WEXITSTATUS(how) == 1;
+    }
+    /* One, unless waiting for the store's lock took longer than it may. */
+    cr_expect(compiled >= 1 && compiled < PROCESSES, "%d compiled", compiled);
+    context = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
+    cr_expect(eq(int, tj_store_list(context, 1, count_sound, &entries, NULL), TJ_OK));
+    cr_expect(eq(int, entries, 1));
+    obtain(context, source, "sm_90", TJ_FROM_STORE);
+    tj_context_free(context);
+    tj_source_free(source);
+    remove_folder(store);
+}
+
+Test(image_obtain, answers_in_a_forked_child)
+{
+    tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+    tj_source *source = make_source(100);
+    int how = 0;
+
+    obtain(context, source, "sm_90", TJ_FROM_COMPILER);
+    pid_t child = fork();
+    if (child == 0) {
+        tj_image *image;
+        alarm(20);
+        _exit(tj_image_obtain(context, source, "sm_90", &image, NULL) == TJ_ERR_FORKED &&
+                      tj_compile(context, source, "sm_90", &image, NULL) == TJ_ERR_FORKED
+                  ? 0
+                  : 1);
+    }
+    cr_assert(eq(int, waitpid(child, &how, 0), child));
+    bool is_well = WIFEXITED(how) && WEXITSTATUS(how) == 0;
+    cr_expect(is_well, "0x%x", (unsigned)how);
+    tj_source_free(source);
+    tj_context_free(context);
+}
+
+/* ---- dump -------------------------------------------------------------------------------------------------------- */
+
+static bool is_file(const char *folder, const tj_source *source, const tj_image *image, const char *suffix)
+{
+    char path[PATH_MAX];
+    struct stat file;
+
+    snprintf(path, sizeof path, "%s/%s-%.8s.%s", folder, tj_source_launch(source)->kernel, tj_image_key(image), suffix);
+    return stat(path, &file) == 0;
+}
+
+static int count_files(const char *folder)
+{
+    DIR *stream = opendir(folder);
+    int count = 0;
+
+    cr_assert(stream != NULL);
+    for (struct dirent *entry; (entry = readdir(stream)) != NULL;)
+        count += entry->d_name[0] != '.';
+    closedir(stream);
+    return count;
+}
+
+Test(image_dump, writes_what_was_built)
+{
+    tj_source *source = make_source(100), *failing = make_source(101);
+    tj_image *image = NULL;
+    tj_context *context;
+    char root[64], folder[128];
+
+    make_folder(root);
+    snprintf(folder, sizeof folder, "%s/dump", root);
+    context = make_context(FAKE_NVRTC_PATH, "", folder, NULL);
+    cr_assert(eq(int, tj_image_obtain(context, source, "sm_90", &image, NULL), TJ_OK));
+    cr_expect(is_file(folder, source, image, "cu"));
+    cr_expect(is_file(folder, source, image, "ptx"));
+    cr_expect(is_file(folder, source, image, "cubin"));
+    cr_expect(is_file(folder, source, image, "log"));
+    cr_expect(eq(int, count_files(folder), 4));
+    tj_image_free(image);
+
+    setenv("FAKE_NVRTC_RESULT", "6", 1);
+    cr_assert(eq(int, tj_image_obtain(context, failing, "sm_90", &image, NULL), TJ_ERR_COMPILE));
+    cr_expect(is_file(folder, failing, image, "cu"));
+    cr_expect(is_file(folder, failing, image, "log"));
+    cr_expect(eq(int, count_files(folder), 6));
+    tj_image_free(image);
+    tj_context_free(context);
+    tj_source_free(source);
+    tj_source_free(failing);
+    remove_folder(root);
+}
+
+Test(image_dump, warns_once_where_it_cannot_write)
+{
+    static const char *const rows[] = {"/proc/no/such", "/dev/null", "/proc/self"};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        listener heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
+        tj_context *context = make_context(FAKE_NVRTC_PATH, "", rows[i], &heard);
+        for (int k = 100; k < 103; k++) {
+            tj_source *source = make_source(k);
+            obtain(context, source, "sm_90", TJ_FROM_COMPILER);
+            tj_source_free(source);
+        }
+        cr_expect(eq(int, heard.warnings, 1), "row %s", rows[i]);
+        expect_in(heard.last_warning, rows[i]);
+        tj_context_free(context);
+    }
+}
+
+/* ---- targets ----------------------------------------------------------------------------------------------------- */
+
+Test(target_for, is_the_device_or_the_newest_below)
+{
+    static const struct {
+        int major, minor;
+        tj_status status;
+        const char *target;
+    } rows[] = {
+        {7, 5, TJ_OK, "sm_75"},
+        {9, 0, TJ_OK, "sm_90"},
+        {12, 0, TJ_OK, "sm_120"},
+        {8, 6, TJ_OK, "compute_80"},
+        {9, 9, TJ_OK, "compute_90"},
+        {10, 3, TJ_OK, "compute_100"},
+        {12, 1, TJ_OK, "compute_120"},
+        {99, 9, TJ_OK, "compute_120"},
+        {7, 0, TJ_ERR_UNSUPPORTED, ""},
+        {3, 5, TJ_ERR_UNSUPPORTED, ""},
+        {0, 0, TJ_ERR_INVALID_ARGUMENT, ""},
+        {-9, 0, TJ_ERR_INVALID_ARGUMENT, ""},
+        {9, 10, TJ_ERR_INVALID_ARGUMENT, ""},
+        {INT_MAX, INT_MAX, TJ_ERR_INVALID_ARGUMENT, ""},
+    };
+    tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char target[16];
+        tj_error err = {0};
+        cr_expect(eq(int, tj_target_for(context, rows[i].major, rows[i].minor, target, &err), rows[i].status), "row %zu", i);
+        cr_expect(eq(str, target, (char *)rows[i].target), "row %zu", i);
+        if (rows[i].status == TJ_ERR_UNSUPPORTED) {
+            expect_in(err.message, "sm_75");
+            expect_in(err.message, "NVRTC 13.0");
+            expect_in(err.message, rows[i].major == 7 ? "7.0" : "3.5");
+        }
+    }
+    tj_context_free(context);
+}
+
+Test(targets, are_those_of_nvrtc)
+{
+    tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+    const char *const *targets = NULL;
+
+    cr_assert(eq(int, tj_targets(context, &targets, NULL), TJ_OK));
+    cr_expect(eq(str, (char *)targets[0], "sm_75"));
+    cr_expect(eq(str, (char *)targets[4], "sm_120"));
+    cr_expect(targets[5] == NULL);
+    tj_context_free(context);
+}
+
+/* ---- the real compiler ------------------------------------------------------------------------------------------- */
+
+Test(real_nvrtc, compiles_and_stores_a_generated_kernel)
+{
+    tj_source *source = make_source(1000);
+    tj_image *image = NULL;
+    tj_context *context, *again;
+    const char *const *targets;
+    tj_error err = {0};
+    char store[64];
+    size_t bytes;
+
+    make_folder(store);
+    context = make_context(NULL, store, NULL, NULL);
+    if (tj_targets(context, &targets, &err) != TJ_OK) {
+        cr_assert(getenv("TILEJIT_REQUIRE_NVRTC") == NULL, "NVRTC is required: %s", err.message);
+        printf("SKIPPED, no NVRTC here: %s\n", err.message);
+        tj_context_free(context);
+        tj_source_free(source);
+        remove_folder(store);
+        cr_skip_test("no NVRTC");
+    }
+    cr_assert(eq(int, tj_image_obtain(context, source, "sm_90", &image, &err), TJ_OK), "%s", err.message);
+    expect_in(tj_image_ptx(image, NULL), tj_source_launch(source)->kernel);
+    cr_expect(tj_image_cubin(image, &bytes) != NULL && bytes > 500);
+    cr_expect(tj_image_resources(image).registers > 0);
+    cr_expect(eq(int, tj_image_resources(image).shared_bytes, (int)tj_source_launch(source)->static_shared_bytes));
+    tj_image_free(image);
+    again = make_context(NULL, store, NULL, NULL);
+    obtain(again, source, "sm_90", TJ_FROM_STORE);
+    tj_context_free(context);
+    tj_context_free(again);
+    tj_source_free(source);
+    remove_folder(store);
+}

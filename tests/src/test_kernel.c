@@ -1,0 +1,1263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tilejit/tilejit.h>
+
+#include "context.h"
+#include "fake/fake_cuda.h"
+#include "kernel.h"
+#include "scope.h"
+
+static fake_cuda fake;
+static tj_error err;
+static tj_context *context;
+static const tj_code sm_90 = {"sm_90", "13.0 V13.0.88", "PTX", "CUBIN"};
+
+static void make_context_with(const char *driver)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+
+    fake = fake_open(driver);
+    options.driver = driver;
+    options.cache_dir = "";
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+}
+
+static void make_context(void)
+{
+    make_context_with(FAKE_CUDA_PATH);
+}
+
+static void make_context_of_old_driver(void)
+{
+    char path[PATH_MAX];
+
+    make_context_with(fake_sibling(FAKE_CUDA_PATH, "libfake_cuda_old.so", path));
+}
+
+static void free_context(void)
+{
+    tj_context_free(context);
+}
+
+TestSuite(kernel, .init = make_context, .fini = free_context);
+TestSuite(launch, .init = make_context, .fini = free_context);
+TestSuite(pointers, .init = make_context, .fini = free_context);
+TestSuite(scope, .init = make_context, .fini = free_context);
+TestSuite(old_driver, .init = make_context_of_old_driver, .fini = free_context);
+
+static bool says(const char *words)
+{
+    return strstr(err.message, words) != NULL;
+}
+
+static size_t arg_bytes(int32_t arg, bool is_f64)
+{
+    if (arg == TJ_ARG_J || arg == TJ_ARG_K || arg == TJ_ARG_L || arg == TJ_ARG_BATCH)
+        return 4;
+    if (arg == TJ_ARG_ALPHA || arg == TJ_ARG_BETA)
+        return is_f64 ? 8 : 4;
+    return 8;
+}
+
+/* The launch form that a tiled kernel of TILE_WIDTH 16 has for a problem, parameters in the generator's order. */
+static tj_launch_form form_of(const tj_problem *problem)
+{
+    tj_launch_form form = {
+        .kernel = "tiled", .block_x = 16, .block_y = 16, .block_rows = 16, .block_cols = 16, .tile_width = 16, .checks = 7};
+    const struct {
+        bool is_present;
+        tj_arg arg;
+    } args[] = {
+        {problem->j.mode == TJ_DIM_ANY, TJ_ARG_J},
+        {problem->k.mode == TJ_DIM_ANY, TJ_ARG_K},
+        {problem->l.mode == TJ_DIM_ANY, TJ_ARG_L},
+        {problem->ld_m == TJ_ANY, TJ_ARG_LD_M},
+        {problem->ld_n == TJ_ANY, TJ_ARG_LD_N},
+        {problem->ld_p == TJ_ANY, TJ_ARG_LD_P},
+        {problem->ld_c == TJ_ANY, TJ_ARG_LD_C},
+        {problem->stride_m == TJ_ANY, TJ_ARG_STRIDE_M},
+        {problem->stride_n == TJ_ANY, TJ_ARG_STRIDE_N},
+        {problem->stride_p == TJ_ANY, TJ_ARG_STRIDE_P},
+        {problem->stride_c == TJ_ANY, TJ_ARG_STRIDE_C},
+        {problem->batch == TJ_ANY, TJ_ARG_BATCH},
+        {problem->has_alpha, TJ_ARG_ALPHA},
+        {problem->has_beta, TJ_ARG_BETA},
+        {true, TJ_ARG_M},
+        {true, TJ_ARG_N},
+        {problem->has_beta, TJ_ARG_C},
+        {true, TJ_ARG_P},
+    };
+
+    form.is_swapped = problem->p_layout == TJ_COL_MAJOR;
+    for (size_t i = 0; i < sizeof args / sizeof args[0]; i++)
+        if (args[i].is_present)
+            form.arg[form.arg_count++] = args[i].arg;
+    return form;
+}
+
+static void tell_parameters(const tj_launch_form *form, const tj_problem *problem)
+{
+    size_t bytes[TJ_LAUNCH_MAX_ARGS];
+
+    for (int i = 0; i < form->arg_count; i++)
+        bytes[i] = arg_bytes(form->arg[i], problem->dtype == TJ_F64);
+    fake.fake_set_parameters(form->arg_count, bytes);
+}
+
+static tj_kernel *load_form(const tj_launch_form *form, const tj_problem *problem)
+{
+    tj_kernel *kernel = NULL;
+
+    tell_parameters(form, problem);
+    cr_assert(eq(int, tj_kernel_load_code(context, form, problem, &sm_90, &kernel, &err), TJ_OK), "%s", err.message);
+    return kernel;
+}
+
+static tj_problem canonical(tj_problem problem)
+{
+    cr_assert(eq(int, tj_problem_check(&problem, &err), TJ_OK), "%s", err.message);
+    return tj_problem_canonical(&problem);
+}
+
+static tj_kernel *load(tj_problem problem)
+{
+    tj_problem c = canonical(problem);
+    tj_launch_form form = form_of(&c);
+
+    return load_form(&form, &c);
+}
+
+static tj_operands some_operands(void)
+{
+    tj_operands x = TJ_OPERANDS_INIT;
+
+    x.m = (const void *)(uintptr_t)0x10000;
+    x.n = (const void *)(uintptr_t)0x20000;
+    x.p = (void *)(uintptr_t)0x30000;
+    return x;
+}
+
+static tj_problem all_any(tj_dtype dtype)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(0, 0, 0, dtype);
+
+    problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
+    problem.has_alpha = problem.has_beta = 1;
+    problem.ld_m = problem.ld_n = problem.ld_p = problem.ld_c = TJ_ANY;
+    problem.batch = TJ_ANY;
+    problem.stride_m = problem.stride_n = problem.stride_p = problem.stride_c = TJ_ANY;
+    return problem;
+}
+
+static fake_launch last_launch(void)
+{
+    fake_launch launch = {0};
+
+    cr_assert(fake.fake_get_launch(fake.fake_launches() - 1, &launch));
+    return launch;
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------ */
+
+Test(kernel, loads_completely_and_unloads)
+{
+    tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_kernel_facts facts;
+    tj_context_stats stats;
+
+    cr_expect(eq(int, fake.fake_live_images(), 1));
+    cr_expect(eq(int, fake.fake_last_image_byte(), 'C'));
+    cr_expect(eq(ulong, fake.fake_calls("cuLibraryLoadData"), 1));
+    cr_expect(eq(ulong, fake.fake_calls("cuModuleLoadDataEx"), 0));
+    cr_expect(eq(ulong, fake.fake_calls("cuFuncLoad"), 1));
+    cr_expect(eq(int, fake.fake_context_depth(), 0), "the caller's context stack is as it was");
+    cr_expect(eq(int, tj_kernel_get_facts(kernel, &facts, &err), TJ_OK));
+    cr_expect(eq(int, facts.registers, 32));
+    cr_expect(eq(int, facts.binary_version, 90));
+    tj_context_get_stats(context, &stats);
+    cr_expect(eq(u64, stats.loads, 1));
+    tj_kernel_free(kernel);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+    tj_kernel_free(NULL);
+}
+
+Test(kernel, takes_the_cubin_of_the_device_or_ptx_that_it_can_run)
+{
+    static const struct {
+        const char *target;
+        bool has_cubin;
+        int major, minor;
+        int loaded; /* 'C', 'P', 0: refused */
+    } rows[] = {
+        {"sm_90", true, 9, 0, 'C'},       {"sm_90a", true, 9, 0, 'C'},      {"sm_80", true, 9, 0, 'P'},
+        {"sm_80", true, 8, 6, 'P'},       {"sm_90a", true, 10, 0, 0},       {"sm_90", true, 8, 0, 0},
+        {"compute_80", false, 9, 0, 'P'}, {"compute_90", false, 9, 0, 'P'}, {"compute_90", false, 8, 9, 0},
+        {"sm_100", true, 10, 0, 'C'},     {"sm_100", true, 12, 0, 'P'},     {"sm_100f", true, 10, 3, 'P'},
+        {"sm_100f", true, 12, 0, 0},      {"sm_121", true, 12, 1, 'C'},     {"sm_120a", true, 12, 1, 0},
+        {"sm_75", true, 7, 5, 'C'},       {"sm_75", true, 12, 1, 'P'},
+    };
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_launch_form form = form_of(&problem);
+
+    tell_parameters(&form, &problem);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_code code = {rows[i].target, "13.0", "PTX", rows[i].has_cubin ? "CUBIN" : NULL};
+        tj_kernel *kernel = NULL;
+        tj_status status;
+
+        fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, rows[i].major);
+        fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, rows[i].minor);
+        status = tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err);
+        if (rows[i].loaded) {
+            cr_expect(eq(int, status, TJ_OK), "row %zu: %s", i, err.message);
+            cr_expect(eq(int, fake.fake_last_image_byte(), rows[i].loaded), "row %zu (%s)", i, rows[i].target);
+        } else {
+            cr_expect(eq(int, status, TJ_ERR_UNSUPPORTED), "row %zu", i);
+            cr_expect(says(rows[i].target) && says("sm_") && kernel == NULL, "row %zu: %s", i, err.message);
+        }
+        tj_kernel_free(kernel);
+    }
+}
+
+Test(kernel, refuses_a_target_that_is_none)
+{
+    static const char *const targets[] = {"", "sm_", "sm_9", "compute_", "sm_90x", "sm_90aa", "sm_12345", "gfx90a", "90"};
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_launch_form form = form_of(&problem);
+
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        tj_code code = {targets[i], "13.0", "PTX", "CUBIN"};
+        tj_kernel *kernel = NULL;
+        cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err), TJ_ERR_INVALID_ARGUMENT),
+                  "\"%s\"", targets[i]);
+    }
+}
+
+Test(kernel, that_the_driver_refuses_is_named_with_versions_and_log)
+{
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_launch_form form = form_of(&problem);
+    tj_code ptx_only = {"compute_90", "13.0 V13.0.88", "PTX", NULL};
+    tj_kernel *kernel = NULL;
+
+    fake.fake_set_jit_log("ptxas application ptx input, line 9; fatal: Unsupported .version 9.9\nmore");
+    fake.fake_fail("cuLibraryLoadData", 1, 222);
+    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &ptx_only, &kernel, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(says("compute_90") && says("NVRTC 13.0 V13.0.88") && says("CUDA 13.0") && says("Unsupported .version 9.9") &&
+                  says("(222)") && !says("more"),
+              "%s", err.message);
+    fake.fake_set_missing_kernel(true);
+    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
+    cr_expect(says("no kernel tiled"), "%s", err.message);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+}
+
+Test(kernel, with_other_parameters_than_its_form_is_an_internal_error)
+{
+    static const size_t rows[][4] = {{8, 8, 4}, {8, 8}, {8, 8, 8, 8}, {4, 8, 8}};
+    static const int counts[] = {3, 2, 4, 3};
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_launch_form form = form_of(&problem);
+
+    for (size_t i = 0; i < 4; i++) {
+        tj_kernel *kernel = NULL;
+        fake.fake_set_parameters(counts[i], rows[i]);
+        cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL), "%zu", i);
+        cr_expect(says("parameter"), "%s", err.message);
+    }
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+}
+
+Test(kernel, asks_for_more_than_48_KiB_of_shared_memory_and_no_more_than_there_is)
+{
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_launch_form form = form_of(&problem);
+    tj_kernel *kernel = NULL;
+
+    tell_parameters(&form, &problem);
+    form.dynamic_shared_bytes = 49152;
+    kernel = load_form(&form, &problem);
+    cr_expect(eq(ulong, fake.fake_calls("cuFuncSetAttribute"), 0));
+    tj_kernel_free(kernel);
+
+    fake.fake_set_function_attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 1024);
+    kernel = load_form(&form, &problem);
+    cr_expect(eq(int, fake.fake_function_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 49152));
+    tj_kernel_free(kernel);
+
+    form.dynamic_shared_bytes = 232448 - 1024;
+    kernel = load_form(&form, &problem);
+    cr_expect(eq(int, fake.fake_function_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 231424));
+    tj_kernel_free(kernel);
+
+    form.dynamic_shared_bytes++;
+    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(says("232449") && says("232448") && says("1024 static"), "%s", err.message);
+}
+
+Test(kernel, with_more_threads_than_its_registers_allow_is_refused)
+{
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_launch_form form = form_of(&problem);
+    tj_kernel *kernel = NULL;
+
+    tell_parameters(&form, &problem);
+    form.block_x = form.block_y = 32;
+    fake.fake_set_function_attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 768);
+    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(says("1024") && says("768"), "%s", err.message);
+}
+
+Test(kernel, loads_and_unloads_while_another_thread_captures)
+{
+    tj_kernel *kernel;
+
+    fake.fake_set_global_capture(true);
+    kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    cr_expect(eq(ulong, fake.fake_calls("cuThreadExchangeStreamCaptureMode"), 2), "and the mode is put back");
+    tj_kernel_free(kernel);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+    cr_expect(eq(ulong, fake.fake_calls("cuThreadExchangeStreamCaptureMode"), 4));
+}
+
+Test(old_driver, loads_modules)
+{
+    tj_operands x = some_operands();
+    tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+
+    cr_expect(eq(ulong, fake.fake_calls("cuModuleLoadDataEx"), 1));
+    cr_expect(eq(int, fake.fake_live_images(), 1));
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_launches(), 1));
+    tj_kernel_free(kernel);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+    cr_expect(eq(int, fake.fake_context_depth(), 0));
+}
+
+/* Every driver function that a load or a launch calls, failing at its first, second and third call. */
+static void fail_each_call(void)
+{
+    static const char *const names[] = {
+        "cuCtxGetId",           "cuCtxGetCurrent",
+        "cuDeviceGet",          "cuDevicePrimaryCtxRetain",
+        "cuCtxPushCurrent",     "cuCtxGetDevice",
+        "cuDeviceGetCount",     "cuDeviceGetName",
+        "cuDeviceTotalMem",     "cuDeviceGetUuid",
+        "cuDeviceGetAttribute", "cuLibraryLoadData",
+        "cuLibraryGetKernel",   "cuKernelGetFunction",
+        "cuModuleLoadDataEx",   "cuModuleGetFunction",
+        "cuFuncLoad",           "cuFuncGetAttribute",
+        "cuFuncGetParamInfo",   "cuFuncSetAttribute",
+        "cuLaunchKernel",       "cuThreadExchangeStreamCaptureMode",
+    };
+    static const struct {
+        CUresult result;
+        tj_status status;
+    } results[] = {{999, TJ_ERR_DRIVER}, {2, TJ_ERR_DEVICE_MEMORY}, {900, TJ_ERR_CAPTURE}};
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_launch_form form = form_of(&problem);
+    tj_operands x = some_operands();
+    int failures = 0;
+
+    form.dynamic_shared_bytes = 65536;
+    tell_parameters(&form, &problem);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        for (int nth = 1; nth <= 3; nth++)
+            for (size_t r = 0; r < sizeof results / sizeof results[0]; r++) {
+                unsigned long launches = fake.fake_launches();
+                tj_kernel *kernel = NULL;
+                tj_context *own = context;
+                tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+                tj_status status;
+
+                /* A fresh context, so that the primary context is retained anew. */
+                options.driver = tj_driver_path(atomic_load(&own->driver));
+                options.cache_dir = "";
+                cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK));
+                fake.fake_fail(names[i], nth, results[r].result);
+                status = tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err);
+                if (status == TJ_OK)
+                    status = tj_kernel_launch(kernel, &x, NULL, &err);
+                else
+                    cr_expect(kernel == NULL);
+                if (status != TJ_OK) {
+                    failures++;
+                    cr_expect(eq(int, status, results[r].status), "%s call %d: %s", names[i], nth, err.message);
+                    cr_expect(eq(int, err.status, results[r].status), "%s call %d", names[i], nth);
+                    cr_expect(err.message[0] != '\0' && strstr(err.message, ": CUDA_ERROR_") != NULL, "%s", err.message);
+                    cr_expect(eq(ulong, fake.fake_launches(), launches), "%s call %d: nothing ran", names[i], nth);
+                }
+                fake.fake_fail(NULL, 0, 0);
+                /* The same handles work afterwards. */
+                if (!kernel)
+                    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_OK),
+                              "%s call %d: %s", names[i], nth, err.message);
+                cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s call %d: %s", names[i], nth,
+                          err.message);
+                tj_kernel_free(kernel);
+                tj_context_free(context);
+                context = own;
+                cr_expect(eq(int, fake.fake_live_images(), 0), "%s call %d", names[i], nth);
+                cr_expect(eq(int, fake.fake_context_depth(), 0), "%s call %d", names[i], nth);
+                cr_expect(eq(int, fake.fake_live_primaries(), 0), "%s call %d", names[i], nth);
+            }
+    cr_expect(failures >= 60, "only %d of the failures were seen", failures);
+}
+
+static void open_driver(void)
+{
+    int count;
+
+    cr_assert(eq(int, tj_device_count(context, &count, &err), TJ_OK), "%s", err.message);
+}
+
+Test(kernel, survives_each_driver_call_failing_in_turn)
+{
+    open_driver();
+    fail_each_call();
+}
+
+Test(old_driver, may_fail_each_call_in_turn)
+{
+    open_driver();
+    fail_each_call();
+}
+
+Test(kernel, reports_a_lost_device_for_ever_and_leaves_it_alone)
+{
+    tj_operands x = some_operands();
+    tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32)), *other = NULL;
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_launch_form form = form_of(&problem);
+    tj_device_facts facts;
+    unsigned long calls;
+
+    fake.fake_fail("cuLaunchKernel", 1, 700);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DEVICE_LOST));
+    cr_expect(says("cannot launch tiled") && says("ILLEGAL_ADDRESS (700)"), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_calls_after_death(), 1), "one: the pop that balances the push");
+    calls = fake.fake_all_calls();
+    for (int i = 0; i < 3; i++) {
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DEVICE_LOST));
+        cr_expect(says("cannot launch tiled") && says("restart"), "%s", err.message);
+        cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &other, &err), TJ_ERR_DEVICE_LOST));
+        cr_expect(eq(int, tj_device_get(context, 0, &facts, &err), TJ_ERR_DEVICE_LOST));
+    }
+    tj_kernel_free(kernel);
+    cr_expect(eq(ulong, fake.fake_all_calls(), calls), "a lost device is not called again");
+}
+
+Test(kernel, is_freed_without_a_call_in_a_forked_child)
+{
+    tj_operands x = some_operands();
+    tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        unsigned long calls = fake.fake_all_calls();
+        bool is_right = tj_kernel_launch(kernel, &x, NULL, &err) == TJ_ERR_FORKED;
+        tj_kernel_free(kernel);
+        tj_context_free(context);
+        _exit(is_right && fake.fake_all_calls() == calls ? 0 : 1);
+    }
+    cr_assert(eq(int, waitpid(child, &status, 0), child));
+    cr_expect(eq(int, status, 0));
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
+/* ---- contexts ----------------------------------------------------------------------------------------------------- */
+
+Test(scope, uses_the_current_context_and_else_the_primary_one_retained_once)
+{
+    CUcontext mine = fake.fake_context_create(0);
+    tj_scope scope, inner;
+    uint64_t id;
+    int device = -1;
+
+    cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
+    cr_expect(scope.is_pushed == false);
+    cr_expect(eq(int, tj_scope_device(&scope, &device, &err), TJ_OK));
+    cr_expect(eq(int, device, 0));
+    tj_scope_leave(&scope);
+    cr_expect(eq(int, fake.fake_live_primaries(), 0));
+
+    fake.fake_context_set(NULL);
+    for (int i = 0; i < 3; i++) {
+        cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
+        cr_expect(scope.is_pushed);
+        id = scope.context_id;
+        cr_assert(eq(int, tj_scope_enter(context, &inner, &err), TJ_OK), "nested");
+        cr_expect(inner.is_pushed == false && inner.context_id == id);
+        tj_scope_leave(&inner);
+        tj_scope_leave(&scope);
+        cr_expect(eq(int, fake.fake_context_depth(), 0));
+    }
+    cr_expect(eq(int, fake.fake_live_primaries(), 1));
+    (void)mine;
+}
+
+Test(scope, costs_one_driver_call_where_a_context_is_current)
+{
+    unsigned long calls;
+    tj_scope scope;
+
+    fake.fake_context_create(0);
+    cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
+    tj_scope_leave(&scope);
+    calls = fake.fake_all_calls();
+    cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK));
+    tj_scope_leave(&scope);
+    cr_expect(eq(ulong, fake.fake_all_calls(), calls + 1));
+}
+
+Test(scope, makes_a_new_primary_context_after_a_reset)
+{
+    tj_operands x = some_operands();
+    tj_kernel *before = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32)), *after;
+
+    fake.fake_device_reset(0);
+    cr_expect(eq(int, tj_kernel_launch(before, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("another CUDA context") && says("destroyed"), "%s", err.message);
+    after = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    cr_expect(tj_kernel_context_id(before) != tj_kernel_context_id(after));
+    cr_expect(eq(int, tj_kernel_launch(after, &x, NULL, &err), TJ_OK), "%s", err.message);
+    tj_kernel_free(before);
+    tj_kernel_free(after);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+}
+
+Test(scope, names_a_device_that_does_not_exist)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *far = NULL;
+    tj_scope scope;
+
+    options.driver = FAKE_CUDA_PATH;
+    options.cache_dir = "";
+    options.device = 6;
+    cr_assert(eq(int, tj_context_create(&options, &far, &err), TJ_OK));
+    cr_expect(eq(int, tj_scope_enter(far, &scope, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("no CUDA device 5") && says("has 1"), "%s", err.message);
+    tj_context_free(far);
+}
+
+Test(scope, reports_a_destroyed_current_context)
+{
+    CUcontext mine = fake.fake_context_create(0);
+    tj_scope scope;
+
+    fake.fake_context_destroy(mine);
+    fake.fake_context_set(mine);
+    cr_expect(eq(int, tj_scope_enter(context, &scope, &err), TJ_ERR_DRIVER));
+    cr_expect(says("CONTEXT_IS_DESTROYED"), "%s", err.message);
+    fake.fake_context_set(NULL);
+    cr_expect(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
+    tj_scope_leave(&scope);
+}
+
+Test(kernel, belongs_to_its_context_and_device)
+{
+    tj_operands x = some_operands();
+    tj_kernel *first, *second;
+    CUcontext a, b;
+
+    fake.fake_set_devices(2);
+    a = fake.fake_context_create(0);
+    first = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    b = fake.fake_context_create(1);
+    second = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    cr_expect(eq(int, tj_kernel_device(first), 0));
+    cr_expect(eq(int, tj_kernel_device(second), 1));
+    cr_expect(eq(int, tj_kernel_launch(second, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, last_launch().device, 1));
+    cr_expect(eq(int, tj_kernel_launch(first, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("another CUDA context"), "%s", err.message);
+    fake.fake_context_set(a);
+    cr_expect(eq(int, tj_kernel_launch(first, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, last_launch().device, 0));
+    fake.fake_context_destroy(b);
+    tj_kernel_free(second);
+    tj_kernel_free(first);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+}
+
+Test(old_driver, loads_and_unloads_modules_while_another_thread_captures)
+{
+    tj_kernel *kernel;
+
+    fake.fake_set_global_capture(true);
+    kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_kernel_free(kernel);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+}
+
+Test(old_driver, takes_modules_along_with_a_destroyed_context)
+{
+    CUcontext mine = fake.fake_context_create(0);
+    tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+
+    fake.fake_context_destroy(mine);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+    tj_kernel_free(kernel);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+    cr_expect(eq(int, fake.fake_context_depth(), 0));
+}
+
+/* ---- launching ---------------------------------------------------------------------------------------------------- */
+
+/* Compare the launched bytes with values written out by hand, in the order of the form. */
+static void expect_arguments(const tj_launch_form *form, bool is_f64, const tj_operands *x, const fake_launch *launch)
+{
+    size_t at = 0;
+
+    for (int i = 0; i < form->arg_count; i++) {
+        int64_t wide = 0;
+        int32_t narrow = 0;
+        float single = 0;
+        const void *want = &wide;
+        size_t bytes = arg_bytes(form->arg[i], is_f64);
+
+        switch (form->arg[i]) {
+        case TJ_ARG_M:
+            want = &x->m;
+            break;
+        case TJ_ARG_N:
+            want = &x->n;
+            break;
+        case TJ_ARG_P:
+            want = &x->p;
+            break;
+        case TJ_ARG_C:
+            want = &x->c;
+            break;
+        case TJ_ARG_J:
+            narrow = (int32_t)x->j, want = &narrow;
+            break;
+        case TJ_ARG_K:
+            narrow = (int32_t)x->k, want = &narrow;
+            break;
+        case TJ_ARG_L:
+            narrow = (int32_t)x->l, want = &narrow;
+            break;
+        case TJ_ARG_BATCH:
+            narrow = (int32_t)x->batch, want = &narrow;
+            break;
+        case TJ_ARG_LD_M:
+            wide = x->ld_m;
+            break;
+        case TJ_ARG_LD_N:
+            wide = x->ld_n;
+            break;
+        case TJ_ARG_LD_P:
+            wide = x->ld_p;
+            break;
+        case TJ_ARG_LD_C:
+            wide = x->ld_c;
+            break;
+        case TJ_ARG_STRIDE_M:
+            wide = x->stride_m;
+            break;
+        case TJ_ARG_STRIDE_N:
+            wide = x->stride_n;
+            break;
+        case TJ_ARG_STRIDE_P:
+            wide = x->stride_p;
+            break;
+        case TJ_ARG_STRIDE_C:
+            wide = x->stride_c == TJ_BROADCAST ? 0 : x->stride_c;
+            break;
+        case TJ_ARG_ALPHA:
+            single = (float)x->alpha, want = is_f64 ? (const void *)&x->alpha : &single;
+            break;
+        case TJ_ARG_BETA:
+            single = (float)x->beta, want = is_f64 ? (const void *)&x->beta : &single;
+            break;
+        }
+        at = (at + bytes - 1) / bytes * bytes;
+        cr_expect(memcmp(launch->args + at, want, bytes) == 0, "argument %d (kind %d)", i, form->arg[i]);
+        at += bytes;
+    }
+    cr_expect(eq(sz, launch->arg_bytes, at));
+}
+
+Test(launch, passes_arguments_of_every_kind)
+{
+    static const tj_dtype dtypes[] = {TJ_F32, TJ_F64, TJ_F16, TJ_BF16};
+
+    for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++) {
+        tj_problem problem = canonical(all_any(dtypes[d]));
+        tj_launch_form form = form_of(&problem);
+        tj_kernel *kernel = load_form(&form, &problem);
+        tj_operands x = some_operands();
+        fake_launch launch;
+
+        cr_assert(eq(int, form.arg_count, 18));
+        x.c = (const void *)(uintptr_t)0x40000;
+        x.alpha = -1.25;
+        x.beta = 0.1;
+        x.j = 33, x.k = 70000, x.l = 17;
+        x.ld_m = 70001, x.ld_n = 18, x.ld_p = 19, x.ld_c = INT64_C(5000000000);
+        x.batch = 3;
+        x.stride_m = INT64_C(4000000000), x.stride_n = 1260000, x.stride_p = 33 * 19, x.stride_c = TJ_BROADCAST;
+        cr_assert(eq(int, tj_kernel_launch(kernel, &x, (CUstream)(uintptr_t)48, &err), TJ_OK), "%s", err.message);
+        launch = last_launch();
+        expect_arguments(&form, dtypes[d] == TJ_F64, &x, &launch);
+        cr_expect(launch.stream == (CUstream)(uintptr_t)48);
+        cr_expect(launch.grid[0] == 2 && launch.grid[1] == 3 && launch.grid[2] == 3);
+        cr_expect(launch.block[0] == 16 && launch.block[1] == 16 && launch.block[2] == 1);
+        tj_kernel_free(kernel);
+    }
+}
+
+Test(launch, fills_tight_numbers_in)
+{
+    tj_problem problem = canonical(all_any(TJ_F32));
+    tj_launch_form form = form_of(&problem);
+    tj_kernel *kernel = load_form(&form, &problem);
+    tj_operands x = some_operands(), want;
+    fake_launch launch;
+
+    x.j = 5, x.k = 6, x.l = 7;
+    x.batch = 2;
+    x.beta = 1.0;
+    want = x;
+    want.c = x.p; /* NULL: P itself, stored as P is */
+    want.ld_m = 6, want.ld_n = 7, want.ld_p = want.ld_c = 7;
+    want.stride_m = 30, want.stride_n = 42, want.stride_p = want.stride_c = 35;
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    launch = last_launch();
+    expect_arguments(&form, false, &want, &launch);
+
+    x.ld_p = want.ld_p = want.ld_c = 9;
+    want.stride_p = want.stride_c = 45;
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    launch = last_launch();
+    expect_arguments(&form, false, &want, &launch);
+    tj_kernel_free(kernel);
+}
+
+Test(launch, of_a_fixed_problem_needs_only_pointers)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(100, 50, 70, TJ_F32);
+    unsigned long calls;
+    tj_launch_form form;
+    tj_kernel *kernel;
+    tj_operands x = some_operands();
+    fake_launch launch;
+
+    problem.has_alpha = problem.has_beta = 1;
+    problem = canonical(problem);
+    form = form_of(&problem);
+    fake.fake_context_create(0);
+    kernel = load_form(&form, &problem);
+    cr_expect(kernel->is_ready && kernel->c_may_be_p);
+    x.alpha = 2.0;
+    x.j = -5, x.ld_m = 1, x.batch = 99; /* ignored: the problem fixes them */
+    calls = fake.fake_all_calls();
+    cr_assert(eq(int, tj_kernel_launch_ready(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_all_calls(), calls + 1), "cuLaunchKernel and nothing else");
+    launch = last_launch();
+    x.c = x.p;
+    expect_arguments(&form, false, &x, &launch);
+    cr_expect(launch.grid[0] == 5 && launch.grid[1] == 7 && launch.grid[2] == 1);
+    tj_kernel_free(kernel);
+}
+
+Test(launch, computes_the_grid_of_each_form)
+{
+    static const struct {
+        int j, l, batch, col_major, rows_on_x, block_rows, block_cols;
+        unsigned int grid[3];
+    } rows[] = {
+        {100, 70, 1, 0, 0, 16, 16, {5, 7, 1}}, {100, 70, 1, 0, 1, 16, 16, {7, 5, 1}}, {100, 70, 1, 1, 0, 16, 16, {7, 5, 1}},
+        {100, 70, 1, 1, 1, 16, 16, {5, 7, 1}}, {1, 1, 1, 0, 0, 16, 16, {1, 1, 1}},    {64, 64, 7, 0, 0, 16, 16, {4, 4, 7}},
+        {100, 70, 1, 0, 0, 32, 8, {9, 4, 1}},  {100, 70, 1, 1, 0, 32, 8, {13, 3, 1}},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, 8, rows[i].l, TJ_F32);
+        tj_operands x = some_operands();
+        tj_launch_form form;
+        tj_kernel *kernel;
+        fake_launch launch;
+
+        problem.batch = rows[i].batch;
+        problem.p_layout = rows[i].col_major;
+        problem = canonical(problem);
+        form = form_of(&problem);
+        form.rows_on_x = rows[i].rows_on_x;
+        form.block_rows = rows[i].block_rows;
+        form.block_cols = rows[i].block_cols;
+        kernel = load_form(&form, &problem);
+        cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "row %zu: %s", i, err.message);
+        launch = last_launch();
+        cr_expect(memcmp(launch.grid, rows[i].grid, sizeof launch.grid) == 0, "row %zu: (%u, %u, %u)", i, launch.grid[0],
+                  launch.grid[1], launch.grid[2]);
+        tj_kernel_free(kernel);
+    }
+}
+
+Test(launch, of_a_large_batch_takes_several)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(4, 5, 6, TJ_F32);
+    tj_operands x = some_operands();
+    unsigned long products = 0;
+    tj_kernel *kernel;
+    tj_launch_form form;
+
+    problem.batch = 2 * 65535 + 1;
+    problem.stride_n = TJ_BROADCAST;
+    problem.has_beta = 1;
+    problem = canonical(problem);
+    form = form_of(&problem);
+    kernel = load_form(&form, &problem);
+    x.beta = 1.0;
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(ulong, fake.fake_launches(), 3));
+    for (unsigned long i = 0; i < 3; i++) {
+        tj_operands part = x;
+        fake_launch launch;
+
+        cr_assert(fake.fake_get_launch(i, &launch));
+        part.m = (const char *)x.m + products * 20 * 4;
+        part.p = (char *)x.p + products * 24 * 4;
+        part.c = part.p;
+        expect_arguments(&form, false, &part, &launch);
+        products += launch.grid[2];
+    }
+    cr_expect(eq(ulong, products, 131071));
+    fake.fake_fail("cuLaunchKernel", 2, 701);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DRIVER));
+    tj_kernel_free(kernel);
+}
+
+Test(launch, refuses_more_blocks_than_a_grid_holds)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(0, 8, 0, TJ_F32);
+    tj_operands x = some_operands();
+    tj_launch_form form;
+    tj_kernel *kernel;
+
+    problem.j.mode = problem.l.mode = TJ_DIM_ANY;
+    problem = canonical(problem);
+    form = form_of(&problem);
+    form.block_x = form.block_y = form.block_rows = form.block_cols = 4;
+    for (int rows_on_x = 0; rows_on_x <= 1; rows_on_x++) {
+        int64_t *on_y = rows_on_x ? &x.l : &x.j, *on_x = rows_on_x ? &x.j : &x.l;
+
+        form.rows_on_x = rows_on_x;
+        kernel = load_form(&form, &problem);
+        *on_x = 4 * 65536, *on_y = 4 * 65535;
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+        *on_y += 1;
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says("65536 blocks along grid.y") && says(rows_on_x ? "rows=y" : "rows=x"), "%s", err.message);
+        tj_kernel_free(kernel);
+    }
+}
+
+Test(launch, names_the_operand_that_is_wrong)
+{
+    static const struct {
+        const char *what;
+        size_t offset;
+        int64_t value;
+        const char *words;
+    } rows[] = {
+        {"j unknown", offsetof(tj_operands, j), 0, "j is 0"},
+        {"j negative", offsetof(tj_operands, j), -1, "j is -1"},
+        {"j 2^31", offsetof(tj_operands, j), INT64_C(1) << 31, "j is 2147483648"},
+        {"j 2^32", offsetof(tj_operands, j), (INT64_C(1) << 32) + 32, "j is 4294967328"},
+        {"j 2^63 - 1", offsetof(tj_operands, j), INT64_MAX, "j is 9223372036854775807"},
+        {"j promise", offsetof(tj_operands, j), 33, "multiples of 32"},
+        {"k negative", offsetof(tj_operands, k), -1, "k is -1"},
+        {"k 2^31", offsetof(tj_operands, k), INT64_C(1) << 31, "k is 2147483648"},
+        {"l unknown", offsetof(tj_operands, l), 0, "l is 0"},
+        {"l 2^32", offsetof(tj_operands, l), INT64_C(1) << 32, "l is 4294967296"},
+        {"batch negative", offsetof(tj_operands, batch), -1, "batch is -1"},
+        {"batch 2^31", offsetof(tj_operands, batch), INT64_C(1) << 31, "batch is 2147483648"},
+        {"ld_m short", offsetof(tj_operands, ld_m), 47, "ld_m is 47"},
+        {"ld_m negative", offsetof(tj_operands, ld_m), -48, "ld_m is -48"},
+        {"ld_n short", offsetof(tj_operands, ld_n), 39, "ld_n is 39"},
+        {"ld_p short", offsetof(tj_operands, ld_p), 1, "ld_p is 1"},
+        {"ld_c short", offsetof(tj_operands, ld_c), 39, "ld_c is 39"},
+        {"ld_m huge", offsetof(tj_operands, ld_m), INT64_MAX / 8, "M spans more bytes"},
+        {"stride_m negative", offsetof(tj_operands, stride_m), -3, "stride_m is -3"},
+        {"stride_m huge", offsetof(tj_operands, stride_m), INT64_MAX, "M spans more bytes"},
+        {"stride_p broadcast", offsetof(tj_operands, stride_p), TJ_BROADCAST, "stride_p is -2"},
+        {"stride_p overlap", offsetof(tj_operands, stride_p), 64 * 40 - 1, "overlap"},
+        {"m NULL", offsetof(tj_operands, m), 0, "m is NULL"},
+        {"n NULL", offsetof(tj_operands, n), 0, "n is NULL"},
+        {"p NULL", offsetof(tj_operands, p), 0, "p is NULL"},
+        {"m misaligned by 1", offsetof(tj_operands, m), 0x10001, "m is 0x10001"},
+        {"n misaligned by 2", offsetof(tj_operands, n), 0x10002, "elements of 4 bytes"},
+        {"p misaligned by 3", offsetof(tj_operands, p), 0x10003, "p is 0x10003"},
+        {"c misaligned by 2", offsetof(tj_operands, c), 0x10002, "c is 0x10002"},
+    };
+    tj_problem problem = all_any(TJ_F32);
+    tj_kernel *kernel;
+    unsigned long launches;
+    tj_operands good = some_operands();
+
+    problem.j.multiple_of = 32;
+    kernel = load(problem);
+    good.c = (const void *)(uintptr_t)0x40000;
+    good.beta = 1.0;
+    good.j = 64, good.k = 48, good.l = 40, good.batch = 2;
+    cr_assert(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "%s", err.message);
+    launches = fake.fake_launches();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_operands x = good;
+
+        memcpy((char *)&x + rows[i].offset, &rows[i].value, sizeof rows[i].value);
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].what);
+        cr_expect(says(rows[i].words), "%s: %s", rows[i].what, err.message);
+    }
+    cr_expect(eq(ulong, fake.fake_launches(), launches), "nothing was launched");
+    cr_expect(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
+Test(launch, of_ready_kernels_checks_pointers_too)
+{
+    static const struct {
+        tj_dtype dtype;
+        int bytes;
+    } types[] = {{TJ_F32, 4}, {TJ_F64, 8}, {TJ_F16, 2}, {TJ_BF16, 2}};
+
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, types[t].dtype));
+
+        cr_expect(kernel->is_ready);
+        for (int by = 0; by <= 8; by++) {
+            bool is_aligned = by % types[t].bytes == 0;
+            tj_operands x = some_operands(), y = some_operands(), z = some_operands();
+            x.m = (const char *)x.m + by;
+            y.n = (const char *)y.n + by;
+            z.p = (char *)z.p + by;
+            cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), is_aligned ? TJ_OK : TJ_ERR_INVALID_ARGUMENT));
+            cr_expect(eq(int, tj_kernel_launch(kernel, &y, NULL, &err), is_aligned ? TJ_OK : TJ_ERR_INVALID_ARGUMENT));
+            cr_expect(eq(int, tj_kernel_launch(kernel, &z, NULL, &err), is_aligned ? TJ_OK : TJ_ERR_INVALID_ARGUMENT));
+        }
+        for (int which = 0; which < 3; which++) {
+            tj_operands x = some_operands();
+            *(which == 0 ? (const void **)&x.m : which == 1 ? (const void **)&x.n : (const void **)&x.p) = NULL;
+            cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT), "NULL %d", which);
+            cr_expect(says("is NULL"), "%s", err.message);
+        }
+        tj_kernel_free(kernel);
+    }
+}
+
+Test(launch, with_k_0_reads_neither_M_nor_N)
+{
+    tj_problem fixed = TJ_PROBLEM_INIT(64, 0, 32, TJ_F32), any = TJ_PROBLEM_INIT(64, 0, 32, TJ_F32);
+    tj_operands x = some_operands();
+    tj_kernel *kernel;
+
+    any.k.mode = TJ_DIM_ANY;
+    x.m = x.n = NULL;
+    for (int i = 0; i < 2; i++) {
+        kernel = load(i == 0 ? fixed : any);
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+        tj_kernel_free(kernel);
+    }
+    cr_expect(eq(ulong, fake.fake_launches(), 2));
+}
+
+Test(launch, ignores_C_where_beta_is_0)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(64, 48, 32, TJ_F32);
+    tj_operands x = some_operands();
+    tj_kernel *kernel;
+
+    problem.has_beta = 1;
+    kernel = load(problem);
+    x.c = (const void *)(uintptr_t)3;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    x.beta = 1.0;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    tj_kernel_free(kernel);
+}
+
+Test(launch, takes_P_for_C_only_if_they_are_stored_alike)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(64, 48, 32, TJ_F32);
+    tj_operands x = some_operands();
+    tj_kernel *kernel;
+
+    problem.has_beta = 1;
+    problem.ld_p = 40;
+    kernel = load(problem);
+    cr_expect(kernel->is_ready && !kernel->c_may_be_p);
+    x.beta = 1.0;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("ld_c 32") && says("P: 40"), "%s", err.message);
+    x.c = (const void *)(uintptr_t)0x40000;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
+/* ---- tile width at launch ----------------------------------------------------------------------------------------- */
+
+static tj_launch_form dynamic_form(const tj_problem *problem)
+{
+    tj_launch_form form = form_of(problem);
+
+    form.tile_width_is_any = 1;
+    form.dynamic_shared_bytes = 2 * 16 * 16 * 4;
+    return form;
+}
+
+Test(launch, takes_the_tile_width_of_a_dynamic_kernel)
+{
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(100, 50, 70, TJ_F32));
+    tj_launch_form form = dynamic_form(&problem);
+    tj_kernel *kernel = load_form(&form, &problem);
+
+    for (int width = 4; width <= 32; width++) {
+        unsigned int w = (unsigned int)width;
+        tj_operands x = some_operands();
+        fake_launch launch;
+
+        x.tile_width = width;
+        cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%d: %s", width, err.message);
+        launch = last_launch();
+        cr_expect(launch.block[0] == w && launch.block[1] == w, "%d", width);
+        cr_expect(launch.grid[0] == (70 + w - 1) / w && launch.grid[1] == (100 + w - 1) / w, "%d", width);
+        cr_expect(eq(uint, launch.shared_bytes, 8 * w * w), "%d", width);
+    }
+    tj_kernel_free(kernel);
+}
+
+Test(launch, refuses_tile_widths_that_do_not_work)
+{
+    static const int widths[] = {-1, 1, 3, 33, 64, 1 << 30, INT32_MAX, INT32_MIN};
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(96, 48, 64, TJ_F32));
+    tj_launch_form form = dynamic_form(&problem);
+    tj_operands x = some_operands();
+    tj_kernel *kernel = load_form(&form, &problem);
+
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        x.tile_width = widths[i];
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT), "%d", widths[i]);
+        cr_expect(says("4 to 32"), "%s", err.message);
+    }
+    tj_kernel_free(kernel);
+
+    /* Without boundary checks, the width must divide what it steps over. */
+    form.checks = 0;
+    kernel = load_form(&form, &problem);
+    x.tile_width = 8;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    x.tile_width = 32;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("k is 48") && says("boundary_k"), "%s", err.message);
+    x.tile_width = 12;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("l is 64"), "%s", err.message);
+    tj_kernel_free(kernel);
+
+    fake.fake_set_function_attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 768);
+    kernel = load_form(&form, &problem);
+    x.tile_width = 28;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("784 threads") && says("768"), "%s", err.message);
+    tj_kernel_free(kernel);
+
+    form.tile_width_is_any = 0;
+    kernel = load_form(&form, &problem);
+    x.tile_width = 8;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("shared=dynamic"), "%s", err.message);
+    x.tile_width = 16;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "its own: %s", err.message);
+    tj_kernel_free(kernel);
+}
+
+Test(launch, of_a_large_tile_is_held_to_the_shared_memory_there_is)
+{
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(96, 48, 64, TJ_F64));
+    tj_launch_form form = dynamic_form(&problem);
+    tj_operands x = some_operands();
+    tj_kernel *kernel;
+
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 8192);
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 12288);
+    form.dynamic_shared_bytes = 2 * 16 * 16 * 8;
+    kernel = load_form(&form, &problem);
+    cr_expect(eq(int, fake.fake_function_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 12288));
+    x.tile_width = 27;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    x.tile_width = 28;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("12544") && says("12288"), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
+Test(launch, refuses_an_extent_without_a_check_that_is_not_whole_tiles)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(0, 8, 0, TJ_F32);
+    tj_operands x = some_operands();
+    tj_launch_form form;
+    tj_kernel *kernel;
+
+    problem.j.mode = problem.l.mode = TJ_DIM_ANY;
+    problem = canonical(problem);
+    form = form_of(&problem);
+    form.checks = 0;
+    kernel = load_form(&form, &problem);
+    x.j = 32, x.l = 48;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    x.l = 49;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("l is 49") && says("boundary_l"), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
+/* ---- the struct, and the driver's word ---------------------------------------------------------------------------- */
+
+Test(launch, accepts_operands_of_other_versions)
+{
+    struct {
+        tj_operands known;
+        uint64_t unknown;
+    } newer = {some_operands(), 0};
+    tj_operands x = some_operands();
+    tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+
+    x.struct_size = offsetof(tj_operands, workspace);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "older: %s", err.message);
+    newer.known.struct_size = sizeof newer;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &newer.known, NULL, &err), TJ_OK), "newer: %s", err.message);
+    newer.unknown = 1;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &newer.known, NULL, &err), TJ_ERR_UNSUPPORTED));
+    x.struct_size = 0;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("TJ_OPERANDS_INIT"), "%s", err.message);
+    x = some_operands();
+    x.reserved = 1;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    tj_kernel_free(kernel);
+}
+
+Test(launch, that_the_driver_refuses_is_told_with_its_numbers)
+{
+    tj_operands x = some_operands();
+    tj_kernel *kernel = load((tj_problem)TJ_PROBLEM_INIT(100, 48, 70, TJ_F32));
+
+    fake.fake_fail("cuLaunchKernel", 1, 701);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DRIVER));
+    cr_expect(says("grid (5, 7, 1)") && says("block (16, 16)") && says("(701)"), "%s", err.message);
+    fake.fake_fail("cuLaunchKernel", 1, 900);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_CAPTURE));
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, NULL), TJ_OK));
+    tj_kernel_free(kernel);
+}
+
+/* ---- pointers ----------------------------------------------------------------------------------------------------- */
+
+Test(pointers, are_asked_of_the_driver)
+{
+    enum { J = 10, K = 20, L = 30 };
+    tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
+    uint64_t m, n, p, c, freed, far, managed, pinned;
+    float host[J * K];
+    tj_kernel *kernel;
+    tj_operands good = TJ_OPERANDS_INIT;
+
+    fake.fake_set_devices(2);
+    fake.fake_context_create(0);
+    problem.has_beta = 1;
+    problem.ld_m = 24;
+    kernel = load(problem);
+    m = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, (9 * 24 + 20) * 4); /* the last line needs no padding */
+    n = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, K * L * 4);
+    p = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, J * L * 4);
+    c = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, J * L * 4);
+    freed = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 4096);
+    fake.fake_free(freed);
+    far = fake.fake_alloc(1, CU_MEMORYTYPE_DEVICE, 4096);
+    managed = fake.fake_alloc_managed(4096);
+    pinned = fake.fake_alloc(0, CU_MEMORYTYPE_HOST, 4096);
+    good.m = (const void *)m, good.n = (const void *)n, good.p = (void *)p, good.c = (const void *)c;
+    good.beta = 1.0;
+
+    const struct {
+        const char *what;
+        size_t offset;
+        uint64_t value;
+        const char *words; /* NULL: accepted */
+    } rows[] = {
+        {"all good", offsetof(tj_operands, m), m, NULL},
+        {"host M", offsetof(tj_operands, m), (uint64_t)(uintptr_t)host, "M at 0x"},
+        {"host N", offsetof(tj_operands, n), (uint64_t)(uintptr_t)host, "copy it to the device"},
+        {"freed P", offsetof(tj_operands, p), freed, "was freed"},
+        {"freed C", offsetof(tj_operands, c), freed, "C at 0x"},
+        {"other device", offsetof(tj_operands, n), far, "memory of device 1"},
+        {"managed", offsetof(tj_operands, n), managed, NULL},
+        {"pinned host", offsetof(tj_operands, n), pinned, NULL},
+        {"M one element short", offsetof(tj_operands, m), m + 4, "M needs 944 bytes"},
+        {"N one element short", offsetof(tj_operands, n), n + 4, "has 2396 left"},
+        {"P one element short", offsetof(tj_operands, p), p + 4, "P needs 1200 bytes"},
+        {"P is M", offsetof(tj_operands, p), m, "address of M"},
+        {"P is C", offsetof(tj_operands, c), p, NULL},
+        {"C NULL", offsetof(tj_operands, c), 0, NULL},
+        {"N NULL", offsetof(tj_operands, n), 0, "n is NULL"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_operands x = good;
+        tj_status status;
+
+        memcpy((char *)&x + rows[i].offset, &rows[i].value, sizeof rows[i].value);
+        status = tj_kernel_check_pointers(kernel, &x, &err);
+        cr_expect(eq(int, status, rows[i].words ? TJ_ERR_INVALID_ARGUMENT : TJ_OK), "%s: %s", rows[i].what, err.message);
+        cr_expect(rows[i].words == NULL || says(rows[i].words), "%s: %s", rows[i].what, err.message);
+    }
+
+    good.n = (const void *)far;
+    fake.fake_set_peer_access(true);
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &good, &err), TJ_OK), "a reachable peer: %s", err.message);
+    good.n = host;
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 1);
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &good, &err), TJ_OK), "a device that reads host memory: %s",
+              err.message);
+    good.n = (const void *)n;
+    good.c = (const void *)freed;
+    good.beta = 0.0;
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &good, &err), TJ_OK), "an unread C: %s", err.message);
+    fake.fake_fail("cuPointerGetAttributes", 2, 1);
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &good, &err), TJ_ERR_DRIVER));
+    cr_expect(says("what N at"), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
+Test(pointers, of_a_batch_need_room_for_all_of_it)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(8, 8, 8, TJ_F64);
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_kernel *kernel;
+
+    problem.batch = 5;
+    problem.stride_n = TJ_BROADCAST;
+    fake.fake_context_create(0);
+    kernel = load(problem);
+    x.m = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8);
+    x.n = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 64 * 8);
+    x.p = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8 - 1);
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("P needs 2560 bytes") && says("2559"), "%s", err.message);
+    x.p = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8);
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_OK), "%s", err.message);
+    tj_kernel_free(kernel);
+}
