@@ -11,8 +11,8 @@
 const char *tj_status_name(tj_status status)
 {
     switch (status) {
-#define TJ_STATUS_NAME(name, number, sentence)                                                                         \
-    case TJ_##name:                                                                                                    \
+#define TJ_STATUS_NAME(name, number, sentence) \
+    case TJ_##name:                            \
         return "TJ_" #name;
         TJ_STATUS_LIST(TJ_STATUS_NAME)
 #undef TJ_STATUS_NAME
@@ -23,8 +23,8 @@ const char *tj_status_name(tj_status status)
 const char *tj_status_text(tj_status status)
 {
     switch (status) {
-#define TJ_STATUS_TEXT(name, number, sentence)                                                                         \
-    case TJ_##name:                                                                                                    \
+#define TJ_STATUS_TEXT(name, number, sentence) \
+    case TJ_##name:                            \
         return sentence;
         TJ_STATUS_LIST(TJ_STATUS_TEXT)
 #undef TJ_STATUS_TEXT

@@ -150,7 +150,8 @@ static void measure_disk(const char *self, const char *store)
     for (int i = 0; i < DISK_RUNS; i++) {
         FILE *pipe = popen(command, "r");
         unsigned long long compiles = 1;
-        if (!pipe || fscanf(pipe, "%lf %lf %llu", &started[i], &launched[i], &compiles) != 3 || pclose(pipe) != 0 || compiles != 0) {
+        if (!pipe || fscanf(pipe, "%lf %lf %llu", &started[i], &launched[i], &compiles) != 3 || pclose(pipe) != 0 ||
+            compiles != 0) {
             fprintf(stderr, "latency: the child failed, or compiled %llu times\n", compiles);
             exit(1);
         }
@@ -162,7 +163,8 @@ static void measure_disk(const char *self, const char *store)
 }
 
 /* A bare cuLaunchKernel of the very same kernel: found in the PTX by its name, loaded by the driver itself. */
-typedef int (*launch_fn)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+typedef int (*launch_fn)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **,
+                         void **);
 
 typedef struct bare {
     launch_fn launch;

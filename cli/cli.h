@@ -93,9 +93,9 @@ typedef struct cli_command {
     const char *name;     /* "cache list" */
     const char *operands; /* "<jxkxl>"; "" for none */
     size_t operand_min, operand_max;
-    const char *summary; /* one line */
-    const char *text;    /* paragraphs, separated by empty lines */
-    const char *example; /* one per line */
+    const char *summary;             /* one line */
+    const char *text;                /* paragraphs, separated by empty lines */
+    const char *example;             /* one per line */
     const cli_option *const *groups; /* NULL-terminated */
     cli_run run;
     bool is_hidden;
@@ -177,6 +177,9 @@ tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err);
 tj_status cli_read_config(const cli_words *words, cli_request *request, tj_error *err);
 tj_status cli_read_any(const cli_words *words, cli_request *request, tj_error *err);
 
+/** --arch is for what is not run: a device decides for itself what is compiled for it. */
+tj_status cli_check_arch(const cli_words *words, tj_error *err);
+
 /** A context as the words want it. */
 tj_status cli_context_create(const cli_words *words, tj_context **context, tj_error *err);
 
@@ -212,8 +215,7 @@ typedef struct cli_product {
  * generated, compiled and stored all the same, and the failure says so.
  * CLI_CHECK_FAILED: P is there, and wrong.
  */
-cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_product *product, json_t *answer,
-                      tj_error *err);
+cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_product *product, json_t *answer, tj_error *err);
 
 /** Generate, compile and store without running; fills answer and, without --json, prints it. */
 cli_exit cli_compile_only(const cli_words *words, tj_context *context, const cli_request *request, json_t *answer,

@@ -230,8 +230,7 @@ static void print_difference(const char *wanted, const char *found)
 {
     int line = 1;
 
-    while (*wanted && *found && line_length(wanted) == line_length(found) &&
-           memcmp(wanted, found, line_length(wanted)) == 0) {
+    while (*wanted && *found && line_length(wanted) == line_length(found) && memcmp(wanted, found, line_length(wanted)) == 0) {
         wanted += line_length(wanted);
         wanted += *wanted == '\n';
         found += line_length(found);

@@ -54,11 +54,15 @@ static tj_status check_words(const cli_words *words, cli_request *request, tj_er
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "where should P go? add -o P.npy");
     if (words->output && strcmp(words->output, "-") == 0)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the report: give -o a file");
-    if ((strcmp(words->operand[0], "-") == 0) + (strcmp(words->operand[1], "-") == 0) + (words->c && strcmp(words->c, "-") == 0) > 1)
+    if ((strcmp(words->operand[0], "-") == 0) + (strcmp(words->operand[1], "-") == 0) +
+            (words->c && strcmp(words->c, "-") == 0) >
+        1)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdin can be one of the matrices only");
     if (words->beta.is_given && !words->c)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--beta multiplies a matrix that is not there: add --c C.npy");
-    status = cli_read_dtype(words->dtype, &ignored, err);
+    status = cli_check_arch(words, err);
+    if (status == TJ_OK)
+        status = cli_read_dtype(words->dtype, &ignored, err);
     if (status == TJ_OK)
         status = cli_read_dtype(words->p_dtype, &ignored, err);
     if (status == TJ_OK)
@@ -119,13 +123,13 @@ static tj_status check_shapes(const cli_words *words, const matrices *all, tj_er
     format_shape(n, &all->n);
     if (inner_m != inner_n)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                        "%.100s is %s%s and %.100s is %s%s: %" PRId64 " columns do not meet %" PRId64 " rows", words->operand[0], m,
-                        words->transpose_m ? ", transposed," : "", words->operand[1], n,
+                        "%.100s is %s%s and %.100s is %s%s: %" PRId64 " columns do not meet %" PRId64 " rows",
+                        words->operand[0], m, words->transpose_m ? ", transposed," : "", words->operand[1], n,
                         words->transpose_n ? ", transposed," : "", inner_m, inner_n);
     if (all->m.rank == 3 && all->n.rank == 3 && batch(&all->m) != batch(&all->n))
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                        "%.100s is %s and %.100s is %s: batches of %" PRId64 " and %" PRId64 " do not meet", words->operand[0], m,
-                        words->operand[1], n, batch(&all->m), batch(&all->n));
+                        "%.100s is %s and %.100s is %s: batches of %" PRId64 " and %" PRId64 " do not meet", words->operand[0],
+                        m, words->operand[1], n, batch(&all->m), batch(&all->n));
     if (batch(&all->m) == 0 || batch(&all->n) == 0)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s and %.100s is %s: there is nothing to multiply",
                         words->operand[0], m, words->operand[1], n);
@@ -144,8 +148,8 @@ static tj_status check_c(const cli_words *words, const matrices *all, const tj_p
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s, but P is %" PRId64 " x %" PRId64 "%s", words->c, c,
                         known->j.extent, known->l.extent, wanted > 1 ? " for each product of the batch" : "");
     if (words->order && (words->order == 2) != (all->c.is_fortran_order != 0))
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is in %s order and --order asks for %s: leave --order out", words->c,
-                        all->c.is_fortran_order ? "F" : "C", words->order == 2 ? "F" : "C");
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is in %s order and --order asks for %s: leave --order out",
+                        words->c, all->c.is_fortran_order ? "F" : "C", words->order == 2 ? "F" : "C");
     return TJ_OK;
 }
 

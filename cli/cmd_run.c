@@ -22,13 +22,15 @@ static int64_t matrix_bytes(const tj_problem *problem, char which)
 /* malloc promises memory that is not there; the process would be killed while it fills it. */
 static tj_status check_host_memory(const tj_problem *problem, tj_error *err)
 {
-    double wanted = (double)matrix_bytes(problem, 'M') + (double)matrix_bytes(problem, 'N') + (double)matrix_bytes(problem, 'P') +
-                    (problem->has_beta ? (double)matrix_bytes(problem, 'C') : 0.0);
+    double wanted = (double)matrix_bytes(problem, 'M') + (double)matrix_bytes(problem, 'N') +
+                    (double)matrix_bytes(problem, 'P') + (problem->has_beta ? (double)matrix_bytes(problem, 'C') : 0.0);
     double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGE_SIZE);
 
     if (wanted > present)
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "the matrices need %.0f MiB of host memory, and this machine has %.0f: "
-                                                   "use a smaller shape or batch", wanted / 0x1p20, present / 0x1p20);
+        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY,
+                        "the matrices need %.0f MiB of host memory, and this machine has %.0f: "
+                        "use a smaller shape or batch",
+                        wanted / 0x1p20, present / 0x1p20);
     return TJ_OK;
 }
 
@@ -55,7 +57,7 @@ cli_exit cmd_run(const cli_words *words, json_t *answer, tj_error *err)
     cli_exit code = CLI_FAILED;
     tj_status status;
 
-    if (cli_read_request(words, words->operand[0], &request, err) != TJ_OK)
+    if (cli_check_arch(words, err) != TJ_OK || cli_read_request(words, words->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
     cli_set_int(answer, "seed", words->seed);
     status = cli_context_create(words, &context, err);

@@ -20,12 +20,14 @@ static const struct {
 static const struct {
     const char *name, *text;
 } variables[] = {
-    {"TILEJIT_CACHE_DIR", "Folder of the store. Default: $XDG_CACHE_HOME/tilejit, then $HOME/.cache/tilejit. The option --cache-dir wins."},
+    {"TILEJIT_CACHE_DIR",
+     "Folder of the store. Default: $XDG_CACHE_HOME/tilejit, then $HOME/.cache/tilejit. The option --cache-dir wins."},
     {"TILEJIT_NVRTC", "Path of libnvrtc. The option --nvrtc wins."},
     {"TILEJIT_DRIVER", "Path of libcuda. The option --driver wins."},
     {"TILEJIT_DEVICE", "CUDA device to use, counted from 0. The option --device wins."},
     {"TILEJIT_LOG", "error, warning, info or debug: lines on stderr. The options --log and --verbose win."},
-    {"TILEJIT_DUMP", "Folder into which every built kernel's text, PTX, CUBIN and log are written. The option --dump-dir wins."},
+    {"TILEJIT_DUMP",
+     "Folder into which every built kernel's text, PTX, CUBIN and log are written. The option --dump-dir wins."},
 };
 
 static const struct {
@@ -215,8 +217,9 @@ static void man_options(FILE *out)
 
 void cli_print_man(FILE *out)
 {
-    fprintf(out, ".\\\" Made by \"tilejit man\" from the tables of the command; do not edit.\n"
-                 ".TH TILEJIT 1 \"\" \"TileJIT %s\" \"User Commands\"\n",
+    fprintf(out,
+            ".\\\" Made by \"tilejit man\" from the tables of the command; do not edit.\n"
+            ".TH TILEJIT 1 \"\" \"TileJIT %s\" \"User Commands\"\n",
             tj_version());
     fputs(".SH NAME\ntilejit \\- matrix products by CUDA kernels written for exactly the shape\n"
           ".SH SYNOPSIS\n.B tilejit\n\\fIcommand\\fR [\\fIoptions\\fR] [\\fIoperands\\fR]\n"

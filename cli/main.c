@@ -13,19 +13,29 @@
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
 
-static const cli_option *const matmul_groups[] = {cli_output_options, cli_matmul_options, cli_problem_options, cli_scalar_options,
-                                                  cli_config_options, cli_check_options, cli_timing_options, cli_machine_options,
-                                                  cli_common_options, NULL};
-static const cli_option *const run_groups[] = {cli_run_options, cli_problem_options, cli_layout_options, cli_scalar_options,
-                                               cli_config_options, cli_check_options, cli_timing_options, cli_machine_options,
-                                               cli_common_options, NULL};
-static const cli_option *const generate_groups[] = {cli_output_options, cli_problem_options, cli_layout_options, cli_scalar_options,
-                                                    cli_config_options, cli_common_options, NULL};
-static const cli_option *const compile_groups[] = {cli_output_options, cli_compile_options, cli_problem_options, cli_layout_options,
-                                                   cli_scalar_options, cli_config_options, cli_machine_options, cli_common_options,
+static const cli_option *const matmul_groups[] = {
+    cli_output_options, cli_matmul_options, cli_problem_options, cli_scalar_options, cli_config_options,
+    cli_check_options,  cli_timing_options, cli_machine_options, cli_common_options, NULL};
+static const cli_option *const run_groups[] = {
+    cli_run_options,   cli_problem_options, cli_layout_options,  cli_scalar_options, cli_config_options,
+    cli_check_options, cli_timing_options,  cli_machine_options, cli_common_options, NULL};
+static const cli_option *const generate_groups[] = {cli_output_options,
+                                                    cli_problem_options,
+                                                    cli_layout_options,
+                                                    cli_scalar_options,
+                                                    cli_config_options,
+                                                    cli_common_options,
+                                                    NULL};
+static const cli_option *const compile_groups[] = {cli_output_options,  cli_compile_options, cli_problem_options,
+                                                   cli_layout_options,  cli_scalar_options,  cli_config_options,
+                                                   cli_machine_options, cli_common_options,  NULL};
+static const cli_option *const explain_groups[] = {cli_problem_options,
+                                                   cli_layout_options,
+                                                   cli_scalar_options,
+                                                   cli_config_options,
+                                                   cli_machine_options,
+                                                   cli_common_options,
                                                    NULL};
-static const cli_option *const explain_groups[] = {cli_problem_options, cli_layout_options, cli_scalar_options, cli_config_options,
-                                                   cli_machine_options, cli_common_options, NULL};
 static const cli_option *const machine_groups[] = {cli_machine_options, cli_common_options, NULL};
 static const cli_option *const clear_groups[] = {cli_clear_options, cli_machine_options, cli_common_options, NULL};
 static const cli_option *const common_groups[] = {cli_common_options, NULL};
@@ -36,7 +46,8 @@ static cli_exit cmd_man(const cli_words *words, json_t *answer, tj_error *err);
 
 const cli_command cli_commands[] = {
     {"matmul", "<M.npy> <N.npy>", 2, 2, "multiply two matrices in NumPy files",
-     "Writes P = M . N to the file of -o. M and N are arrays of rank 2, or of rank 3: then the first axis counts products. Their "
+     "Writes P = M . N to the file of -o. M and N are arrays of rank 2, or of rank 3: then the first axis counts products. "
+     "Their "
      "order, C or F, is taken as it is; nothing is transposed in memory.\n\n"
      "P is compared with the product in float64 before it is written, and is not written if it differs by more than rounding "
      "can explain.",
@@ -45,7 +56,8 @@ const cli_command cli_commands[] = {
      "tilejit matmul M.npy N.npy -o P.npy --config tiled:tile_width=32",
      matmul_groups, cmd_matmul, false},
     {"run", "<jxkxl>", 1, 1, "multiply random matrices, verify and time the product",
-     "Fills M, N and C with numbers in [-1, 1] from a seed, computes P on the device, compares it with the product in float64, and "
+     "Fills M, N and C with numbers in [-1, 1] from a seed, computes P on the device, compares it with the product in float64, "
+     "and "
      "times the launches by CUDA events.",
      "tilejit run 512x300x700\n"
      "tilejit run 1024x1024x1024 --dtype f16 --p-dtype f32 --repeat 50",
@@ -56,36 +68,41 @@ const cli_command cli_commands[] = {
      "tilejit generate 512x300x700 --any k --tile-width 8 -o kernel.cu",
      generate_groups, cmd_generate, false},
     {"compile", "<jxkxl>", 1, 1, "compile a request to PTX or CUBIN, and report its resources",
-     "The kernel is kept in the store as for a run. With -o the image is written too; its kind follows from the file's name. Needs "
+     "The kernel is kept in the store as for a run. With -o the image is written too; its kind follows from the file's name. "
+     "Needs "
      "NVRTC and no GPU. The report goes to stdout, to stderr if stdout takes the image.",
      "tilejit compile 512x300x700\n"
      "tilejit compile 512x300x700 --arch sm_80 -o kernel.cubin",
      compile_groups, cmd_compile, false},
     {"families", "", 0, 0, "list the ways to compute a product, with their parameters",
-     "Every family with its parameters, their ranges and defaults, and the constraints that hold between them.", "", common_groups,
-     cmd_families, false},
-    {"devices", "", 0, 0, "list the CUDA devices", "What the driver says of each device.", "", machine_groups, cmd_devices, false},
+     "Every family with its parameters, their ranges and defaults, and the constraints that hold between them.", "",
+     common_groups, cmd_families, false},
+    {"devices", "", 0, 0, "list the CUDA devices", "What the driver says of each device.", "", machine_groups, cmd_devices,
+     false},
     {"doctor", "", 0, 0, "say what was found on this machine, and what is missing",
-     "Looks at NVRTC, its builtins, the driver, the devices, whether they fit together, and the store. Exits with 1 if anything "
+     "Looks at NVRTC, its builtins, the driver, the devices, whether they fit together, and the store. Exits with 1 if "
+     "anything "
      "is missing.",
      "", machine_groups, cmd_doctor, false},
     {"cache list", "", 0, 0, "list the stored kernels", "Most recently used first.", "", machine_groups, cmd_cache_list, false},
-    {"cache stats", "", 0, 0, "sum the store up", "Where it is, how many kernels it holds, their size, how often they were read.", "",
-     machine_groups, cmd_cache_stats, false},
+    {"cache stats", "", 0, 0, "sum the store up",
+     "Where it is, how many kernels it holds, their size, how often they were read.", "", machine_groups, cmd_cache_stats,
+     false},
     {"cache verify", "", 0, 0, "read every stored file and compare its checksum",
-     "Names each damaged entry and exits with 1 if there is one. Damage never harms: such an entry is a miss, and is replaced.", "",
-     machine_groups, cmd_cache_verify, false},
-    {"cache clear", "", 0, 0, "remove the stored kernels", "Files that are not the store's own stay.", "tilejit cache clear --damaged",
-     clear_groups, cmd_cache_clear, false},
+     "Names each damaged entry and exits with 1 if there is one. Damage never harms: such an entry is a miss, and is replaced.",
+     "", machine_groups, cmd_cache_verify, false},
+    {"cache clear", "", 0, 0, "remove the stored kernels", "Files that are not the store's own stay.",
+     "tilejit cache clear --damaged", clear_groups, cmd_cache_clear, false},
     {"cache path", "", 0, 0, "print the store's folder", "It may not exist yet.", "", machine_groups, cmd_cache_path, false},
     {"cache explain", "<jxkxl>", 1, 1, "say field by field why a request would hit or miss",
-     "Compares the request's key with the stored entry that shares most of it.", "tilejit cache explain 512x300x700", explain_groups,
-     cmd_cache_explain, false},
+     "Compares the request's key with the stored entry that shares most of it.", "tilejit cache explain 512x300x700",
+     explain_groups, cmd_cache_explain, false},
     {"help", "[command]", 0, 2, "say what a command does", "Without a command: the list of commands.", "tilejit help run",
      common_groups, cmd_help, true},
-    {"version", "", 0, 0, "print the version", "The version of the library that is loaded.", "", common_groups, cmd_version, true},
-    {"man", "", 0, 0, "print the man page", "In troff, from the same tables as --help.", "tilejit man > tilejit.1", common_groups, cmd_man,
+    {"version", "", 0, 0, "print the version", "The version of the library that is loaded.", "", common_groups, cmd_version,
      true},
+    {"man", "", 0, 0, "print the man page", "In troff, from the same tables as --help.", "tilejit man > tilejit.1",
+     common_groups, cmd_man, true},
     {NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, NULL, false},
 };
 
@@ -172,7 +189,8 @@ static tj_status unknown_command(const char *first, const char *second, tj_error
     else
         (void)snprintf(both, sizeof both, "%s", first);
     if (both[0] == '-')
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%s\" comes before any command: write tilejit <command> [options]", both);
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%s\" comes before any command: write tilejit <command> [options]",
+                        both);
     near = cli_nearest(both, command_name_at, NULL);
     if (near)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "there is no command \"%s\": did you mean %s?", both, near);
@@ -261,7 +279,8 @@ static bool asks_for_json(int count, char *const *word)
     return false;
 }
 
-static cli_exit dispatch(int count, char *const *word, json_t *answer, const cli_command **command, bool *is_help, tj_error *err)
+static cli_exit dispatch(int count, char *const *word, json_t *answer, const cli_command **command, bool *is_help,
+                         tj_error *err)
 {
     cli_words words;
     int used = 0;

@@ -24,11 +24,11 @@
 
 enum {
     MAGIC_BYTES = 6,
-    LONGEST_PREFIX = 12,      /* magic, version, the length in 4 bytes */
+    LONGEST_PREFIX = 12, /* magic, version, the length in 4 bytes */
     MOST_HEADER_BYTES = 1 << 20,
-    MOST_TYPE_BYTES = 32,     /* of a type's name that we look at */
-    ALIGNMENT = 64,           /* of the first element in the file */
-    DIGITS_TO_GROW = 21       /* NumPy leaves room for the first axis to grow in place */
+    MOST_TYPE_BYTES = 32, /* of a type's name that we look at */
+    ALIGNMENT = 64,       /* of the first element in the file */
+    DIGITS_TO_GROW = 21   /* NumPy leaves room for the first axis to grow in place */
 };
 
 static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
@@ -227,10 +227,10 @@ static const char *type_name(const char *code)
 {
     static const struct {
         const char *code, *name;
-    } names[] = {{"i1", "int8"},         {"i2", "int16"},        {"i4", "int32"},   {"i8", "int64"},     {"u1", "uint8"},
-                 {"u2", "uint16"},       {"u4", "uint32"},       {"u8", "uint64"},  {"b1", "bool"},      {"c8", "complex64"},
-                 {"c16", "complex128"},  {"c32", "complex256"},  {"f16", "longdouble"}, {"f12", "longdouble"}, {"f1", "8-bit float"},
-                 {"V1", "raw bytes or an 8-bit float"}};
+    } names[] = {{"i1", "int8"},        {"i2", "int16"},       {"i4", "int32"},       {"i8", "int64"},
+                 {"u1", "uint8"},       {"u2", "uint16"},      {"u4", "uint32"},      {"u8", "uint64"},
+                 {"b1", "bool"},        {"c8", "complex64"},   {"c16", "complex128"}, {"c32", "complex256"},
+                 {"f16", "longdouble"}, {"f12", "longdouble"}, {"f1", "8-bit float"}, {"V1", "raw bytes or an 8-bit float"}};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(code, names[i].code) == 0)
@@ -270,8 +270,8 @@ static tj_status read_type(const char *name, const header *h, tj_npy *array, boo
             return TJ_OK;
         }
     return fail(err, TJ_ERR_UNSUPPORTED,
-                "%s: element type '%s' (%s) is not supported: use f16, f32, f64 or bf16; convert with M.astype('float32')", name,
-                h->type, type_name(code));
+                "%s: element type '%s' (%s) is not supported: use f16, f32, f64 or bf16; convert with M.astype('float32')",
+                name, h->type, type_name(code));
 }
 
 /* Everything but the elements. */
@@ -284,7 +284,8 @@ static tj_status interpret(const char *name, const header *h, tj_npy *array, boo
         return status;
     if (h->rank != 2 && h->rank != 3)
         return fail(err, TJ_ERR_UNSUPPORTED,
-                    "%s: the array has %d dimension%s: a matrix has 2 and a batch of matrices 3; change it with M.reshape(rows, columns)",
+                    "%s: the array has %d dimension%s: a matrix has 2 and a batch of matrices 3; change it with "
+                    "M.reshape(rows, columns)",
                     name, h->rank, h->rank == 1 ? "" : "s");
     if (h->rank == 3 && h->is_fortran_order)
         return fail(err, TJ_ERR_UNSUPPORTED,
@@ -296,8 +297,9 @@ static tj_status interpret(const char *name, const header *h, tj_npy *array, boo
         array->shape[i] = h->shape[i];
         /* A zero anywhere empties the array, but must not hide extents that no address could reach. */
         if (__builtin_mul_overflow(bytes, h->shape[i] > 0 ? h->shape[i] : 1, &bytes))
-            return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: shape (%lld, %lld%s is too large: its size in bytes does not fit 63 bits",
-                        name, (long long)h->shape[0], (long long)h->shape[1], h->rank == 3 ? ", ...)" : ")");
+            return fail(err, TJ_ERR_INVALID_ARGUMENT,
+                        "%s: shape (%lld, %lld%s is too large: its size in bytes does not fit 63 bits", name,
+                        (long long)h->shape[0], (long long)h->shape[1], h->rank == 3 ? ", ...)" : ")");
     }
     for (int i = 0; i < h->rank; i++)
         if (h->shape[i] == 0)
@@ -316,7 +318,8 @@ static tj_status read_prefix(const char *name, const unsigned char *bytes, size_
     if (size < MAGIC_BYTES + 4)
         return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
     if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
-        return fail(err, TJ_ERR_UNSUPPORTED, "%s: .npy format %d.%d is not supported: 1.0, 2.0 and 3.0 are", name, bytes[6], bytes[7]);
+        return fail(err, TJ_ERR_UNSUPPORTED, "%s: .npy format %d.%d is not supported: 1.0, 2.0 and 3.0 are", name, bytes[6],
+                    bytes[7]);
     *prefix = bytes[6] == 1 ? 10 : 12;
     if (size < *prefix)
         return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
@@ -344,15 +347,16 @@ static tj_status wrong_size(const char *name, const tj_npy *array, size_t offset
 {
     const long long wanted = (long long)(offset + array->bytes);
 
-    return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: holds %lld bytes where its shape and type need %lld: it is %s", name, size, wanted,
-                size < wanted ? "cut off" : "too long");
+    return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: holds %lld bytes where its shape and type need %lld: it is %s", name, size,
+                wanted, size < wanted ? "cut off" : "too long");
 }
 
 static tj_status allocate(const char *name, tj_npy *array, tj_error *err)
 {
     array->data = malloc(array->bytes > 0 ? array->bytes : 1);
-    return array->data ? TJ_OK
-                       : fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its %llu bytes", name, (unsigned long long)array->bytes);
+    return array->data
+               ? TJ_OK
+               : fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its %llu bytes", name, (unsigned long long)array->bytes);
 }
 
 static void swap_bytes(tj_npy *array)
@@ -463,7 +467,8 @@ static tj_status read_array(const char *name, int fd, int64_t size, tj_npy *arra
         goto done;
     }
     if ((size_t)got < length) {
-        status = fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)prefix + got);
+        status =
+            fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)prefix + got);
         goto done;
     }
     status = read_header(name, text, length, array, &is_swapped, err);
@@ -488,8 +493,9 @@ static tj_status read_array(const char *name, int fd, int64_t size, tj_npy *arra
     got = read_up_to(fd, &extra, 1);
     if (got != 0) {
         status = got < 0 ? cannot_read(name, err)
-                         : fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: goes on behind the %lld bytes that its shape and type need: it is too long",
-                                name, (long long)(prefix + length + array->bytes));
+                         : fail(err, TJ_ERR_INVALID_ARGUMENT,
+                                "%s: goes on behind the %lld bytes that its shape and type need: it is too long", name,
+                                (long long)(prefix + length + array->bytes));
         goto done;
     }
     if (is_swapped)
@@ -507,14 +513,15 @@ static size_t make_header(const tj_npy *array, char out[512])
     char extent[24];
     size_t length = 10, total;
 
-    length += (size_t)snprintf(out + length, 512 - length, "{'descr': '%s', 'fortran_order': %s, 'shape': (", types[array->dtype],
-                               array->is_fortran_order ? "True" : "False");
+    length += (size_t)snprintf(out + length, 512 - length, "{'descr': '%s', 'fortran_order': %s, 'shape': (",
+                               types[array->dtype], array->is_fortran_order ? "True" : "False");
     for (int i = 0; i < array->rank; i++)
         length += (size_t)snprintf(out + length, 512 - length, i > 0 ? ", %lld" : "%lld", (long long)array->shape[i]);
     length += (size_t)snprintf(out + length, 512 - length, "), }");
     /* The axis that grows when elements are appended. */
-    total = length + DIGITS_TO_GROW -
-            (size_t)snprintf(extent, sizeof extent, "%lld", (long long)array->shape[array->is_fortran_order ? array->rank - 1 : 0]);
+    total =
+        length + DIGITS_TO_GROW -
+        (size_t)snprintf(extent, sizeof extent, "%lld", (long long)array->shape[array->is_fortran_order ? array->rank - 1 : 0]);
     total += ALIGNMENT - (total + 1) % ALIGNMENT + 1;
     memset(out + length, ' ', total - length);
     out[total - 1] = '\n';
@@ -531,8 +538,9 @@ static tj_status check_array(const char *path, const tj_npy *array, tj_error *er
     int64_t bytes = (int64_t)tj_dtype_bytes(array->dtype);
 
     if (bytes == 0 || (array->rank != 2 && array->rank != 3) || (array->rank == 3 && array->is_fortran_order))
-        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: an array of type %d and rank %d cannot be written: use rank 2, or 3 in C order",
-                    path, (int)array->dtype, array->rank);
+        return fail(err, TJ_ERR_INVALID_ARGUMENT,
+                    "%s: an array of type %d and rank %d cannot be written: use rank 2, or 3 in C order", path,
+                    (int)array->dtype, array->rank);
     for (int i = 0; i < array->rank; i++)
         if (array->shape[i] < 0 || __builtin_mul_overflow(bytes, array->shape[i], &bytes))
             return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: extent %lld of the array to write is not valid", path,

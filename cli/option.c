@@ -12,11 +12,26 @@
 
 #define MAX_LD (INT64_C(1) << 48)
 #define AT(field) offsetof(cli_words, field)
-#define FLAG(name, field, value, summary) {0, name, NULL, CLI_FLAG, AT(field), value, 0, 0, NULL, summary}
-#define TEXT(name, argument, field, summary) {0, name, argument, CLI_TEXT, AT(field), 0, 0, 0, NULL, summary}
-#define INT(name, argument, field, low, high, summary) {0, name, argument, CLI_INT, AT(field), low, high, 0, NULL, summary}
-#define REAL(name, argument, field, summary) {0, name, argument, CLI_REAL, AT(field), 0, 0, 0, NULL, summary}
-#define END {0, NULL, NULL, CLI_FLAG, 0, 0, 0, 0, NULL, NULL}
+#define FLAG(name, field, value, summary)                              \
+    {                                                                  \
+        0, name, NULL, CLI_FLAG, AT(field), value, 0, 0, NULL, summary \
+    }
+#define TEXT(name, argument, field, summary)                           \
+    {                                                                  \
+        0, name, argument, CLI_TEXT, AT(field), 0, 0, 0, NULL, summary \
+    }
+#define INT(name, argument, field, low, high, summary)                     \
+    {                                                                      \
+        0, name, argument, CLI_INT, AT(field), low, high, 0, NULL, summary \
+    }
+#define REAL(name, argument, field, summary)                           \
+    {                                                                  \
+        0, name, argument, CLI_REAL, AT(field), 0, 0, 0, NULL, summary \
+    }
+#define END                                             \
+    {                                                   \
+        0, NULL, NULL, CLI_FLAG, 0, 0, 0, 0, NULL, NULL \
+    }
 
 static const char *const layouts[] = {"row", "col", NULL};
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
@@ -35,8 +50,14 @@ const cli_option cli_problem_options[] = {
     END,
 };
 
-#define LAYOUT(name, field, summary) {0, name, "order", CLI_CHOICE, AT(field), 0, 0, 0, layouts, summary}
-#define STRIDE(name, field, summary) {0, name, "elements", CLI_STRIDE, AT(field), 1, MAX_LD, 0, NULL, summary}
+#define LAYOUT(name, field, summary)                                       \
+    {                                                                      \
+        0, name, "order", CLI_CHOICE, AT(field), 0, 0, 0, layouts, summary \
+    }
+#define STRIDE(name, field, summary)                                            \
+    {                                                                           \
+        0, name, "elements", CLI_STRIDE, AT(field), 1, MAX_LD, 0, NULL, summary \
+    }
 
 const cli_option cli_layout_options[] = {
     LAYOUT("layout-m", m_layout, "How M lies in memory: row (default) or col."),
@@ -62,8 +83,9 @@ const cli_option cli_scalar_options[] = {
 
 const cli_option cli_config_options[] = {
     TEXT("config", "text", config, "How to compute it, in one line: tiled:tile_width=16,shared=static,boundary=jl."),
-    TEXT("family", "name", family, "The family alone; see tilejit families. Options below change single parameters of it, of tiled "
-                                   "if none is named."),
+    TEXT("family", "name", family,
+         "The family alone; see tilejit families. Options below change single parameters of it, of tiled "
+         "if none is named."),
     TEXT("tile-width", "w", tile_width, "TILE_WIDTH: 4 to 32."),
     TEXT("shared", "kind", shared, "Shared memory: static or dynamic."),
     TEXT("rows", "axis", rows, "Which block index counts rows of P: y (the textbook's) or x."),
@@ -73,27 +95,32 @@ const cli_option cli_config_options[] = {
 };
 
 const cli_option cli_machine_options[] = {
-    TEXT("arch", "target", arch, "Compile for sm_90, sm_80 ...; compute_90 gives PTX alone. Default: the device, or sm_90 without one."),
-    {0, "device", "n", CLI_INT, AT(device), 0, 1023, 1, NULL, "CUDA device to use, counted from 0; default: $TILEJIT_DEVICE, then 0."},
+    TEXT("arch", "target", arch,
+         "Compile for sm_90, sm_80 ...; compute_90 gives PTX alone. Default: the device, or sm_90 without one."),
+    {0, "device", "n", CLI_INT, AT(device), 0, 1023, 1, NULL,
+     "CUDA device to use, counted from 0; default: $TILEJIT_DEVICE, then 0."},
     {0, "cache-dir", "folder", CLI_TEXT, AT(cache_dir), 1, 0, 0, NULL,
      "Where kernels are kept; default: $TILEJIT_CACHE_DIR, then the user's cache folder."},
     FLAG("no-cache", no_cache, 1, "Leave the disk alone: kernels live in memory only."),
     TEXT("nvrtc", "path", nvrtc, "The libnvrtc to use; default: $TILEJIT_NVRTC, then a search."),
     TEXT("driver", "path", driver, "The libcuda to use; default: $TILEJIT_DRIVER, then libcuda.so.1."),
-    TEXT("dump-dir", "folder", dump_dir, "Write every built kernel's text, PTX, CUBIN and log here too; default: $TILEJIT_DUMP."),
+    TEXT("dump-dir", "folder", dump_dir,
+         "Write every built kernel's text, PTX, CUBIN and log here too; default: $TILEJIT_DUMP."),
     END,
 };
 
 const cli_option cli_common_options[] = {
     FLAG("json", is_json, 1, "Print one JSON object on stdout, also for a failure."),
-    {0, "log", "level", CLI_CHOICE, AT(log_level), TJ_LOG_ERROR, 0, 0, levels, "Tell on stderr what is going on: error, warning, info, debug."},
+    {0, "log", "level", CLI_CHOICE, AT(log_level), TJ_LOG_ERROR, 0, 0, levels,
+     "Tell on stderr what is going on: error, warning, info, debug."},
     FLAG("verbose", log_level, TJ_LOG_INFO, "The same as --log info."),
     {'h', "help", NULL, CLI_FLAG, AT(is_help), 1, 0, 0, NULL, "Say what the command does, and stop."},
     END,
 };
 
 const cli_option cli_output_options[] = {
-    {'o', "output", "file", CLI_TEXT, AT(output), 0, 0, 0, NULL, "Write here; - is stdout. A file is replaced whole or not at all."},
+    {'o', "output", "file", CLI_TEXT, AT(output), 0, 0, 0, NULL,
+     "Write here; - is stdout. A file is replaced whole or not at all."},
     END,
 };
 
@@ -113,7 +140,8 @@ const cli_option cli_timing_options[] = {
 
 const cli_option cli_matmul_options[] = {
     TEXT("c", "C.npy", c, "The matrix that beta multiplies; without --beta, beta is 1."),
-    {0, "order", "order", CLI_CHOICE, AT(order), 1, 0, 0, orders, "How P is written: C (row by row, the default unless C.npy is F) or F."},
+    {0, "order", "order", CLI_CHOICE, AT(order), 1, 0, 0, orders,
+     "How P is written: C (row by row, the default unless C.npy is F) or F."},
     FLAG("keep", keep, 1, "Write P even if it did not pass its check."),
     FLAG("compile-only", compile_only, 1, "Generate, compile and store the kernel; run nothing, write no P."),
     FLAG("no-run", compile_only, 1, "The same."),
@@ -128,7 +156,8 @@ const cli_option cli_run_options[] = {
 };
 
 const cli_option cli_compile_options[] = {
-    {0, "emit", "kind", CLI_CHOICE, AT(emit), 1, 0, 0, images, "Which image to write: ptx or cubin; default: what the file's name ends in."},
+    {0, "emit", "kind", CLI_CHOICE, AT(emit), 1, 0, 0, images,
+     "Which image to write: ptx or cubin; default: what the file's name ends in."},
     END,
 };
 
@@ -278,9 +307,9 @@ static tj_status read_option(const cli_command *command, int count, char *const 
         option = find_letter(command, text[1]);
         value = text[2] ? text + 2 : NULL;
     }
-    if (!option || (text[1] != '-' && !option->argument && value))
+    if (!option || (text[1] != '-' && option->kind == CLI_FLAG && value))
         return unknown_option(command, text, err);
-    if (!option->argument) {
+    if (option->kind == CLI_FLAG) {
         if (value)
             return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s takes no value, but there is \"%s\"", option->name, value);
     } else if (!value) {

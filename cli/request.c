@@ -136,13 +136,13 @@ tj_status cli_read_config(const cli_words *words, cli_request *request, tj_error
     tj_config *config = &request->config;
     const struct {
         const char *name, *value;
-    } parameters[] = {{"tile_width", words->tile_width}, {"shared", words->shared}, {"rows", words->rows},
-                      {"boundary", words->boundary}};
+    } parameters[] = {
+        {"tile_width", words->tile_width}, {"shared", words->shared}, {"rows", words->rows}, {"boundary", words->boundary}};
     tj_status status = TJ_OK;
 
     *config = (tj_config)TJ_CONFIG_INIT;
-    request->has_config = words->config || words->family || words->tile_width || words->shared || words->rows ||
-                          words->boundary;
+    request->has_config =
+        words->config || words->family || words->tile_width || words->shared || words->rows || words->boundary;
     if (words->config && words->family)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config names a family already: leave --family out");
     if (words->config)
@@ -207,6 +207,15 @@ tj_status cli_read_request(const cli_words *words, const char *shape, cli_reques
     if (status == TJ_OK)
         status = tj_config_resolve(&request->problem, &settled, err);
     return status;
+}
+
+tj_status cli_check_arch(const cli_words *words, tj_error *err)
+{
+    if (!words->arch || words->compile_only)
+        return TJ_OK;
+    return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                    "%s compiles for the device that it runs on: --arch goes with --compile-only, or with tilejit compile",
+                    words->command->name);
 }
 
 tj_status cli_context_create(const cli_words *words, tj_context **context, tj_error *err)

@@ -44,8 +44,8 @@ tj_status cli_parse_int(const char *what, const char *text, int64_t low, int64_t
     if (!*digit || strspn(digit, "0123456789") != strlen(digit))
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%s\": write a whole number in decimal digits", what, text);
     for (; *digit; digit++)
-        is_large = is_large || __builtin_mul_overflow(number, 10, &number) ||
-                   __builtin_add_overflow(number, *digit - '0', &number);
+        is_large =
+            is_large || __builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, *digit - '0', &number);
     if (*text == '-')
         number = -number;
     if (is_large || number < low || number > high)
@@ -89,8 +89,8 @@ tj_status cli_parse_shape(const char *text, int64_t extent[3], tj_error *err)
     for (const char *c = text; *c; c++)
         crosses += *c == 'x';
     if (crosses != 2)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "shape \"%.80s\": write jxkxl, such as 512x300x700 for M 512 x 300 and N 300 x 700",
-                        text);
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                        "shape \"%.80s\": write jxkxl, such as 512x300x700 for M 512 x 300 and N 300 x 700", text);
     for (int i = 0; i < 3; i++) {
         char number[64], what[128];
         size_t length = strcspn(start, "x");

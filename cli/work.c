@@ -119,7 +119,8 @@ static tj_status compile_instead(const cli_words *words, tj_context *context, co
 
     if (cli_compile_only(words, context, request, answer, err) != CLI_DONE)
         return err->status;
-    return cli_fail(err, TJ_ERR_NO_DRIVER, "the kernel was generated, compiled%s%s, but there was nothing here to run it on: %s",
+    return cli_fail(err, TJ_ERR_NO_DRIVER,
+                    "the kernel was generated, compiled%s%s, but there was nothing here to run it on: %s",
                     is_stored ? " and stored in " : "", is_stored ? path : "", why.message);
 }
 
@@ -195,8 +196,8 @@ static int compare_durations(const void *left, const void *right)
 }
 
 /* Median and minimum of the timed launches. */
-static tj_status measure(tj_context *context, const tj_plan *plan, const tj_operands *operands,
-                         const cli_product *product, double *median, double *least, tj_error *err)
+static tj_status measure(tj_context *context, const tj_plan *plan, const tj_operands *operands, const cli_product *product,
+                         double *median, double *least, tj_error *err)
 {
     double *duration = calloc((size_t)product->repeat, sizeof *duration);
     tj_status status;
@@ -250,7 +251,8 @@ static void tell_check(const cli_words *words, const tj_check_report *report, js
     if (words->is_json)
         return;
     if (report->passed)
-        printf("check      passed: %" PRId64 " of %" PRId64 " elements against float64, largest error %.3g, %.3g of its bound\n",
+        printf("check      passed: %" PRId64 " of %" PRId64
+               " elements against float64, largest error %.3g, %.3g of its bound\n",
                report->elements, report->elements_total, report->max_error, report->max_ratio);
     else
         printf("check      NOT PASSED: %s\n", report->reason);
@@ -287,8 +289,7 @@ static void tell_device(const cli_words *words, tj_context *context, const tj_pl
                tj_image_origin(image) == TJ_FROM_COMPILER ? "the compiler" : cli_origin(tj_image_origin(image)));
 }
 
-cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_product *product, json_t *answer,
-                      tj_error *err)
+cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_product *product, json_t *answer, tj_error *err)
 {
     const cli_request *request = product->request;
     buffers on_device = {NULL, NULL, NULL, NULL};

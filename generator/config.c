@@ -149,9 +149,9 @@ tj_status tj_config_set(tj_config *config, const char *name, const char *value, 
         return set_boundary(config, value, err);
     for (int i = 0; i < 3; i++)
         if (strcmp(name, dimension[i]) == 0)
-            return find_check_word(value, check[i]) ? TJ_OK
-                                                    : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                                                              "%s is \"%.40s\": use auto, all or none", name, value);
+            return find_check_word(value, check[i])
+                       ? TJ_OK
+                       : tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%.40s\": use auto, all or none", name, value);
     if (!config->family)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.40s cannot be set before a family is chosen", name);
     index = tj_family_param_index(config->family, name);

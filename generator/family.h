@@ -22,8 +22,7 @@ struct tj_family {
     tj_status (*resolve)(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err);
 
     /** The template, its parameters beyond those every family has, and the launch geometry. */
-    const char *(*describe)(const tj_problem *text, const tj_config *config, tj_template_params *params,
-                            tj_launch_form *form);
+    const char *(*describe)(const tj_problem *text, const tj_config *config, tj_template_params *params, tj_launch_form *form);
 };
 
 extern const tj_family tj_family_naive;

@@ -42,8 +42,10 @@ static bool fits_int(const tj_problem *text, int32_t tile)
         const tj_dim *width, *count;
         int64_t ld;
     } matrix[] = {
-        {text->m_layout == TJ_ROW_MAJOR ? &text->k : &text->j, text->m_layout == TJ_ROW_MAJOR ? &text->j : &text->k, text->ld_m},
-        {text->n_layout == TJ_ROW_MAJOR ? &text->l : &text->k, text->n_layout == TJ_ROW_MAJOR ? &text->k : &text->l, text->ld_n},
+        {text->m_layout == TJ_ROW_MAJOR ? &text->k : &text->j, text->m_layout == TJ_ROW_MAJOR ? &text->j : &text->k,
+         text->ld_m},
+        {text->n_layout == TJ_ROW_MAJOR ? &text->l : &text->k, text->n_layout == TJ_ROW_MAJOR ? &text->k : &text->l,
+         text->ld_n},
         {&text->l, &text->j, text->ld_p},
         {&text->l, &text->j, text->ld_c},
     };
@@ -102,12 +104,13 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
                               stride_p = {"stride_p", "fixed_stride_p", "any_stride_p", "derived_stride_p"},
                               stride_c = {"stride_c", "fixed_stride_c", "any_stride_c", "derived_stride_c"};
     const bool is_batched = text->batch != 1, has_c = text->has_beta;
+    const int32_t widest = 32; /* TILE_WIDTH; one text may be launched with any, and two texts for one shape would be a pity */
     const bool m_rows = text->m_layout == TJ_ROW_MAJOR, n_rows = text->n_layout == TJ_ROW_MAJOR;
 
     tj_template_set(params, "input_t", cuda_type(text->dtype));
     tj_template_set(params, "output_t", cuda_type(text->p_dtype));
     tj_template_set(params, "sum_t", text->dtype == TJ_F64 ? "double" : "float");
-    tj_template_set(params, "index_t", fits_int(text, tj_config_get(config, "tile_width")) ? "int" : "long long");
+    tj_template_set(params, "index_t", fits_int(text, widest) ? "int" : "long long");
     tj_template_set_flag(params, "uses_half", text->dtype == TJ_F16 || text->p_dtype == TJ_F16);
     tj_template_set_flag(params, "uses_bfloat16", text->dtype == TJ_BF16 || text->p_dtype == TJ_BF16);
     set_dim(params, "j", "fixed_j", "any_j", &text->j);
@@ -136,7 +139,7 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
 static void add_arg(tj_launch_form *form, bool is_present, tj_arg arg)
 {
     if (is_present)
-        form->arg[form->arg_count++] = arg;
+        form->arg[form->arg_count++] = (int32_t)arg;
 }
 
 /* In the order of templates/parts/parameters.cuh. The text's M is the caller's N when the two have changed places. */
@@ -193,7 +196,8 @@ static void name_kernel(const tj_problem *problem, const tj_family *family, char
 
 /* ---- the words around the kernel ---------------------------------------------------------------------------------- */
 
-static void append_extents(tj_text *out, const char *matrix, const tj_dim *rows, const char *r, const tj_dim *cols, const char *c)
+static void append_extents(tj_text *out, const char *matrix, const tj_dim *rows, const char *r, const tj_dim *cols,
+                           const char *c)
 {
     const tj_dim *const dim[] = {rows, cols};
     const char *const name[] = {r, c};
@@ -226,8 +230,10 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     append_extents(out, "N", &text->k, "k", &text->l, "l");
     tj_text_append(out, text->has_beta ? " + beta * C\n//\n" : "\n//\n");
     if (is_swapped)
-        tj_text_append(out, "// The caller's P is column-major. In memory that is its transpose, row-major, so this text computes the product of\n"
-                            "// the transposes: its M is the caller's N, its N the caller's M, and j and l have changed places.\n//\n");
+        tj_text_append(
+            out, "// The caller's P is column-major. In memory that is its transpose, row-major, so this text computes the "
+                 "product of\n"
+                 "// the transposes: its M is the caller's N, its N the caller's M, and j and l have changed places.\n//\n");
 }
 
 static void append_check(tj_text *out, char letter, const tj_dim *dim, int32_t check, int32_t tile_width)
@@ -288,8 +294,8 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     source->problem = tj_problem_canonical(problem);
     source->config = resolved;
     text = tj_problem_as_text(problem, &is_swapped);
-    source->launch.checks = (resolved.check_j == TJ_CHECK_ON) | (resolved.check_k == TJ_CHECK_ON) << 1 |
-                            (resolved.check_l == TJ_CHECK_ON) << 2;
+    source->launch.checks =
+        (resolved.check_j == TJ_CHECK_ON) | (resolved.check_k == TJ_CHECK_ON) << 1 | (resolved.check_l == TJ_CHECK_ON) << 2;
     name_kernel(&source->problem, resolved.family, source->launch.kernel);
     list_args(&text, is_swapped, &source->launch);
 

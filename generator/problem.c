@@ -96,8 +96,9 @@ static tj_status check_matrix(const matrix *m, int64_t batch, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "ld_%c is %lld: it must be at least the %lld elements of one line of %c",
                        m->name + ('a' - 'A'), (long long)m->ld, (long long)least, m->name);
     if (m->stride < TJ_BROADCAST)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_%c is %lld: use a count of elements, TJ_TIGHT, TJ_ANY or TJ_BROADCAST",
-                       m->name + ('a' - 'A'), (long long)m->stride);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "stride_%c is %lld: use a count of elements, TJ_TIGHT, TJ_ANY or TJ_BROADCAST", m->name + ('a' - 'A'),
+                       (long long)m->stride);
     if (m->is_written && m->stride == TJ_BROADCAST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_p is TJ_BROADCAST: every product of a batch needs a P of its own");
     if (m->width < 0 || m->count < 0 || m->ld == TJ_ANY)
@@ -107,7 +108,8 @@ static tj_status check_matrix(const matrix *m, int64_t batch, tj_error *err)
     if (!tj_mul(m->ld ? m->ld : least, m->count, &span))
         goto too_large;
     if (m->is_written && batch > 1 && m->stride > 0 && m->count > 0 && m->stride < span - (m->ld ? m->ld - m->width : 0))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_p is %lld: products of the batch would overlap, each P spans %lld elements",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "stride_p is %lld: products of the batch would overlap, each P spans %lld elements",
                        (long long)m->stride, (long long)(span - (m->ld ? m->ld - m->width : 0)));
     step = m->stride == TJ_BROADCAST || m->stride == TJ_ANY || batch < 2 ? 0 : m->stride == TJ_TIGHT ? span : m->stride;
     if (!tj_mul(step, batch, &total) || !tj_add(total, span, &total) || !tj_mul(total, (int64_t)m->element_bytes, &bytes))

@@ -132,8 +132,8 @@ static bool is_live(const fill *f)
     return f->depth == 0 || f->open[f->depth - 1].is_live;
 }
 
-static tj_status fill_file(const char *name, const char *bytes, size_t size, const tj_template_params *params,
-                           tj_text *out, int includes, tj_error *err);
+static tj_status fill_file(const char *name, const char *bytes, size_t size, const tj_template_params *params, tj_text *out,
+                           int includes, tj_error *err);
 
 static tj_status include(const fill *f, const char *text)
 {
@@ -258,8 +258,8 @@ static tj_status take_line(fill *f)
     return TJ_OK;
 }
 
-static tj_status fill_file(const char *name, const char *bytes, size_t size, const tj_template_params *params,
-                           tj_text *out, int includes, tj_error *err)
+static tj_status fill_file(const char *name, const char *bytes, size_t size, const tj_template_params *params, tj_text *out,
+                           int includes, tj_error *err)
 {
     fill f = {.name = name, .params = params, .out = out, .err = err, .includes = includes};
     const char *end = bytes + size;

@@ -61,8 +61,11 @@ static tj_status require_known(const tj_problem *p, tj_error *err)
                    {"stride_n", p->stride_n}, {"stride_p", p->stride_p}, {"stride_c", p->stride_c}};
 
     if (p->j.mode != TJ_DIM_FIXED || p->k.mode != TJ_DIM_FIXED || p->l.mode != TJ_DIM_FIXED)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is TJ_DIM_ANY: the reference needs every extent, with mode TJ_DIM_FIXED",
-                       p->j.mode != TJ_DIM_FIXED ? 'j' : p->k.mode != TJ_DIM_FIXED ? 'k' : 'l');
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%c is TJ_DIM_ANY: the reference needs every extent, with mode TJ_DIM_FIXED",
+                       p->j.mode != TJ_DIM_FIXED   ? 'j'
+                       : p->k.mode != TJ_DIM_FIXED ? 'k'
+                                                   : 'l');
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].value == TJ_ANY)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is TJ_ANY: the reference needs a number", numbers[i].name);
@@ -88,7 +91,8 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     if (status != TJ_OK)
         return status;
     if (threads < 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "threads is %d: use a positive number, or 0 for one per processor", threads);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "threads is %d: use a positive number, or 0 for one per processor",
+                       threads);
     c = tj_problem_canonical(problem);
     request->problem = c;
     request->threads = threads == 0 ? default_threads() : threads < most_threads ? threads : most_threads;
@@ -103,7 +107,10 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     request->p_limits = tj_number_limits_of((tj_dtype)c.p_dtype);
     if (!p || (c.k.extent > 0 && (!operands->m || !operands->n)) || (request->reads_c && !operands->c))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the matrix in host memory",
-                       !p ? "P" : c.k.extent > 0 && !operands->m ? "M" : c.k.extent > 0 && !operands->n ? "N" : "C");
+                       !p                               ? "P"
+                       : c.k.extent > 0 && !operands->m ? "M"
+                       : c.k.extent > 0 && !operands->n ? "N"
+                                                        : "C");
     request->m = view_of(operands->m, c.dtype, c.m_layout, c.ld_m, c.stride_m);
     request->n = view_of(operands->n, c.dtype, c.n_layout, c.ld_n, c.stride_n);
     request->c = view_of(operands->c, c.p_dtype, c.p_layout, c.ld_c, c.stride_c);
@@ -174,8 +181,7 @@ static long double bound_of(const resolved *request, const element *e)
     const long double underflow = n * request->sum_limits->smallest_subnormal * (1.0L + fabsl((long double)request->alpha));
     const long double sum_error = gamma * e->magnitude + underflow;
 
-    return sum_error + request->p_limits->unit_roundoff * (fabsl(e->value) + sum_error) +
-           request->p_limits->smallest_subnormal;
+    return sum_error + request->p_limits->unit_roundoff * (fabsl(e->value) + sum_error) + request->p_limits->smallest_subnormal;
 }
 
 /* Error over bound: up to 1 passes, INFINITY is a P of the wrong class. */
@@ -183,7 +189,7 @@ static double judge(const resolved *request, const element *e, double p)
 {
     const long double bound = bound_of(request, e), size = fabsl(e->value), error = fabsl((long double)p - e->value);
     const long double overflow = request->p_limits->overflow;
-    const bool same_infinity = isinf(p) && signbit(p) == signbit(e->value);
+    const bool same_infinity = isinf(p) && !signbit(p) == !signbit(e->value);
     /* A margin for the rounding errors of the magnitudes themselves. */
     const bool may_overflow = !(e->partial * (1.0L + 0x1p-20L) < request->sum_limits->largest) ||
                               !(e->magnitude * (1.0L + 0x1p-20L) < request->sum_limits->largest);
@@ -244,8 +250,8 @@ static void note_shape(const resolved *request, findings *f, const element *e, d
 {
     const tj_number_limits *sum = request->sum_limits, *out = request->p_limits;
     const long double size = fabsl(e->value);
-    const long double underflow = ((long double)request->problem.k.extent + 2.0L) * sum->smallest_subnormal *
-                                  (1.0L + fabsl((long double)request->alpha));
+    const long double underflow =
+        ((long double)request->problem.k.extent + 2.0L) * sum->smallest_subnormal * (1.0L + fabsl((long double)request->alpha));
 
     if (!f->has_value) {
         f->has_value = f->is_constant = f->is_plain = true;
@@ -272,7 +278,8 @@ static void check_tile(const tj_tile *tile, int worker, void *payload)
         for (int c = 0; c < tile->col_count; c++) {
             const int64_t row = tile->rows[r], col = tile->first_col + c;
             const element e = element_at(request, tile, r, c);
-            const double p = tj_read_number(request->p.dtype, request->p.base, tj_view_index(&request->p, tile->batch, row, col));
+            const double p =
+                tj_read_number(request->p.dtype, request->p.base, tj_view_index(&request->p, tile->batch, row, col));
             const double ratio = judge(request, &e, p);
 
             report->elements++;
@@ -319,7 +326,8 @@ static void merge(findings *into, const findings *from)
     into->least = from->least < into->least ? from->least : into->least;
     into->greatest = from->greatest > into->greatest ? from->greatest : into->greatest;
     into->largest_size = from->largest_size > into->largest_size ? from->largest_size : into->largest_size;
-    into->largest_magnitude = from->largest_magnitude > into->largest_magnitude ? from->largest_magnitude : into->largest_magnitude;
+    into->largest_magnitude =
+        from->largest_magnitude > into->largest_magnitude ? from->largest_magnitude : into->largest_magnitude;
     into->must_not_be_zero |= from->must_not_be_zero;
     a->elements += b->elements;
     a->max_error = b->max_error > a->max_error ? b->max_error : a->max_error;
@@ -344,23 +352,23 @@ static const char *class_of(double value)
 static void conclude(const resolved *request, const findings *f, tj_check_report *report)
 {
     const tj_number_limits *sum = request->sum_limits, *out = request->p_limits;
-    const long double noise = 8.0L * sum->unit_roundoff * f->largest_magnitude + 4.0L * out->unit_roundoff * f->largest_size +
-                              4.0L * out->smallest_subnormal +
-                              ((long double)request->problem.k.extent + 2.0L) * sum->smallest_subnormal *
-                                  (1.0L + fabsl((long double)request->alpha));
+    const long double noise =
+        8.0L * sum->unit_roundoff * f->largest_magnitude + 4.0L * out->unit_roundoff * f->largest_size +
+        4.0L * out->smallest_subnormal +
+        ((long double)request->problem.k.extent + 2.0L) * sum->smallest_subnormal * (1.0L + fabsl((long double)request->alpha));
     const char *p_class = class_of(report->worst_value), *reference_class = class_of(report->worst_reference);
 
     report->norm = (double)sqrtl(f->squares);
     if (f->failures > 0 && strcmp(p_class, reference_class) != 0)
         snprintf(report->reason, sizeof report->reason,
                  "%lld of %lld elements are wrong; row %lld, column %lld of product %lld is %s where the product is %s",
-                 (long long)f->failures, (long long)report->elements, (long long)report->worst_row, (long long)report->worst_col,
-                 (long long)report->worst_batch, p_class, reference_class);
+                 (long long)f->failures, (long long)report->elements, (long long)report->worst_row,
+                 (long long)report->worst_col, (long long)report->worst_batch, p_class, reference_class);
     else if (f->failures > 0)
         snprintf(report->reason, sizeof report->reason,
                  "%lld of %lld elements are outside their error bound, the worst at row %lld, column %lld of product %lld",
-                 (long long)f->failures, (long long)report->elements, (long long)report->worst_row, (long long)report->worst_col,
-                 (long long)report->worst_batch);
+                 (long long)f->failures, (long long)report->elements, (long long)report->worst_row,
+                 (long long)report->worst_col, (long long)report->worst_batch);
     else if (f->is_plain && f->is_constant && f->value == 0.0 && f->must_not_be_zero)
         snprintf(report->reason, sizeof report->reason, "P is zero everywhere and the product is not");
     else if (f->is_plain && f->is_constant && f->greatest - f->least > noise)
@@ -394,7 +402,8 @@ tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *
     if (status != TJ_OK)
         return status;
     if (!(max_flop >= 0.0))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "max_flop is negative or NaN: use a positive number, or 0 for the default");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "max_flop is negative or NaN: use a positive number, or 0 for the default");
     if (max_flop == 0.0)
         max_flop = default_max_flop;
     check.findings = calloc((size_t)request.threads, sizeof *check.findings);
@@ -427,7 +436,8 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
     (void)worker;
     for (int r = 0; r < tile->row_count; r++)
         for (int c = 0; c < tile->col_count; c++)
-            tj_write_number(request->p.dtype, output->p, tj_view_index(&request->p, tile->batch, tile->rows[r], tile->first_col + c),
+            tj_write_number(request->p.dtype, output->p,
+                            tj_view_index(&request->p, tile->batch, tile->rows[r], tile->first_col + c),
                             element_at(request, tile, r, c).value);
 }
 

@@ -129,8 +129,8 @@ static void multiply_any(workspace *w, int row_count, int col_count, int step, b
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) static void multiply_avx2(workspace *w, int row_count, int col_count, int step,
-                                                              bool is_f64, bool with_magnitude)
+__attribute__((target("avx2,fma"))) static void multiply_avx2(workspace *w, int row_count, int col_count, int step, bool is_f64,
+                                                              bool with_magnitude)
 {
     multiply(w, row_count, col_count, step, is_f64, with_magnitude);
 }

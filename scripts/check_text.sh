@@ -8,7 +8,7 @@ status=0
 complain() { echo "check_text: $*" >&2; status=1; }
 
 files=$(git ls-files --cached --others --exclude-standard | grep -v -e '^LICENSE$' -e '^scripts/check_text.sh$')
-bad=$(grep -nIE -e 'TODO|FIXME|XXX' -e '/(work|root)/' -e 'pypi\.org|deb\.debian\.org|archive\.ubuntu' $files || true)
+bad=$(grep -nIE -e '\bTODO\b|\bFIXME\b' -e '/(work|root)/' -e 'pypi\.org|deb\.debian\.org|archive\.ubuntu' $files || true)
 [ -z "$bad" ] || complain "not to be in the repository:"$'\n'"$bad"
 
 for file in $(printf '%s\n' $files | grep -E '\.(c|h|sh|cmake)$|CMakeLists.txt$'); do

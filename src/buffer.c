@@ -30,8 +30,8 @@ static tj_status check_calls(const tj_driver *driver, tj_error *err)
     const tj_driver_api *api = &driver->api;
 
     if (api->mem_alloc && api->mem_free && api->mem_get_info && api->memcpy_to_device && api->memcpy_to_host &&
-        api->memset_bytes && api->stream_synchronize && api->event_create && api->event_record &&
-        api->event_synchronize && api->event_elapsed && api->event_destroy)
+        api->memset_bytes && api->stream_synchronize && api->event_create && api->event_record && api->event_synchronize &&
+        api->event_elapsed && api->event_destroy)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_UNSUPPORTED, "the driver %s lacks the memory or event calls of CUDA 4.0",
                    tj_driver_path(driver));
@@ -91,9 +91,8 @@ static void destroy_events(const tj_driver *driver, CUevent *event, int count)
 }
 
 /* Queue everything, then wait once: the device never waits for the host between two timed launches. */
-static tj_status queue_and_measure(const tj_driver *driver, const tj_plan *plan, const tj_operands *operands,
-                                   CUstream stream, int warmup, int repeat, CUevent *event, double *microseconds,
-                                   tj_error *err)
+static tj_status queue_and_measure(const tj_driver *driver, const tj_plan *plan, const tj_operands *operands, CUstream stream,
+                                   int warmup, int repeat, CUevent *event, double *microseconds, tj_error *err)
 {
     CUresult result = CUDA_SUCCESS;
     tj_status status = TJ_OK;
@@ -147,9 +146,8 @@ tj_status tj_buffer_create(tj_context *context, size_t bytes, tj_buffer **out, t
     result = scope.driver->api.mem_alloc(&buffer->address, bytes ? bytes : 1);
     if (result != CUDA_SUCCESS) {
         (void)scope.driver->api.mem_get_info(&free_bytes, &total_bytes);
-        status = tj_driver_fail(scope.driver, result, err,
-                                "cannot allocate %zu bytes on the device, which has %zu of %zu free", bytes, free_bytes,
-                                total_bytes);
+        status = tj_driver_fail(scope.driver, result, err, "cannot allocate %zu bytes on the device, which has %zu of %zu free",
+                                bytes, free_bytes, total_bytes);
         goto done;
     }
     buffer->context = context;
@@ -273,17 +271,16 @@ tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *tota
     return status;
 }
 
-tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands,
-                           struct CUstream_st *stream, int warmup, int repeat, double *microseconds, tj_error *err)
+tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
+                           int warmup, int repeat, double *microseconds, tj_error *err)
 {
     CUevent *event = NULL;
     tj_scope scope;
     tj_status status;
 
     if (warmup < 0 || repeat < 1 || repeat > MAX_REPEAT)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "cannot time %d launches after %d: repeat is 1 to %d, warmup 0 or more", repeat, warmup,
-                       MAX_REPEAT);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "cannot time %d launches after %d: repeat is 1 to %d, warmup 0 or more",
+                       repeat, warmup, MAX_REPEAT);
     status = enter(context, &scope, err);
     if (status != TJ_OK)
         return status;

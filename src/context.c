@@ -68,8 +68,7 @@ static tj_status resolve_log(tj_log *log, const tj_context_options *options, tj_
         for (level = TJ_LOG_DEBUG; level >= 0 && strcmp(word, words[level]) != 0; level--)
             ;
         if (level < 0)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "TILEJIT_LOG is \"%s\": use off, error, warning, info or debug", word);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "TILEJIT_LOG is \"%s\": use off, error, warning, info or debug", word);
     }
     log->level = (tj_log_level)level;
     log->write = options->log ? options->log : level > TJ_LOG_OFF ? tj_log_to_stderr : NULL;
@@ -83,7 +82,8 @@ static tj_status resolve_device(int *device, const tj_context_options *options, 
     int64_t value = 0;
 
     if (options->device < 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "option device is %d: it is the device's number plus one", options->device);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "option device is %d: it is the device's number plus one",
+                       options->device);
     if (options->device > 0)
         value = options->device - 1;
     else if (word && (!tj_parse_int(word, &value) || value < 0 || value > INT_MAX))
@@ -163,9 +163,9 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     if (!copy_text(&context->nvrtc_path, option_or_environment(options.nvrtc, "TILEJIT_NVRTC")) ||
         !copy_text(&context->driver_path, option_or_environment(options.driver, "TILEJIT_DRIVER")) ||
         !copy_text(&context->dump_dir, option_or_environment(options.dump_dir, "TILEJIT_DUMP")) ||
-        !(context->store = tj_disk_store_create(root, options.read_only_roots,
-                                                options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES,
-                                                &context->log)) ||
+        !(context->store =
+              tj_disk_store_create(root, options.read_only_roots,
+                                   options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->log)) ||
         !(context->images = tj_image_table_create()) || !(context->plans = tj_plan_table_create())) {
         status = tj_fail_memory(err, "a context");
         goto fail;

@@ -29,10 +29,10 @@ struct tj_context {
     tj_disk_store *store;
     struct tj_image_table *images;
     struct tj_plan_table *plans;
-    pthread_mutex_t libraries;                 /* held while a library is opened, never on a hit */
-    _Atomic(const tj_nvrtc *) nvrtc;           /* NULL until first needed */
+    pthread_mutex_t libraries;       /* held while a library is opened, never on a hit */
+    _Atomic(const tj_nvrtc *) nvrtc; /* NULL until first needed */
     _Atomic(const tj_driver *) driver;
-    _Atomic(CUcontext) primary;                /* of device, retained by scope.c; NULL until needed */
+    _Atomic(CUcontext) primary; /* of device, retained by scope.c; NULL until needed */
     struct {
         _Atomic uint64_t memory_hits, store_hits, compiles, failures, loads, plans;
     } stats;

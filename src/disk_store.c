@@ -20,9 +20,9 @@
 
 enum {
     MAX_ROOTS = 16,
-    STALE_SECONDS = 3600,    /* a temporary folder this old belongs to nobody who lives */
-    RETRY_AFTER = 64,        /* publishes skipped after the disk refused one: space may come back */
-    EXPLAIN_MAX = 4096,      /* manifests read to find the nearest entry */
+    STALE_SECONDS = 3600, /* a temporary folder this old belongs to nobody who lives */
+    RETRY_AFTER = 64,     /* publishes skipped after the disk refused one: space may come back */
+    EXPLAIN_MAX = 4096,   /* manifests read to find the nearest entry */
     TROUBLE_BYTES = 512
 };
 
@@ -31,9 +31,9 @@ struct tj_disk_store {
     size_t root_count;
     int64_t max_bytes;
     tj_log log;
-    pthread_mutex_t lock;  /* of what follows; not held across file work but for eviction */
-    int64_t total_bytes;   /* of the own root, approximate; -1: not counted yet */
-    unsigned refusals;     /* publishes left to skip */
+    pthread_mutex_t lock; /* of what follows; not held across file work but for eviction */
+    int64_t total_bytes;  /* of the own root, approximate; -1: not counted yet */
+    unsigned refusals;    /* publishes left to skip */
     char trouble[TROUBLE_BYTES];
     atomic_flag has_warned;
 };
@@ -134,8 +134,7 @@ static int make_root(tj_disk_store *store, const char **why)
     return root;
 }
 
-tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_only_roots, int64_t max_bytes,
-                                    const tj_log *log)
+tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_only_roots, int64_t max_bytes, const tj_log *log)
 {
     tj_disk_store *store = calloc(1, sizeof *store);
 
@@ -325,8 +324,7 @@ static tj_status scan_root(const tj_disk_store *store, size_t index, scan *all, 
     v1 = tj_fs_open_folder(root, "v1");
     close(root);
     if (v1 < 0)
-        return errno == ENOENT ? TJ_OK
-                               : tj_fail(err, TJ_ERR_IO, "cannot list %s/v1: %s", store->root[index], strerror(errno));
+        return errno == ENOENT ? TJ_OK : tj_fail(err, TJ_ERR_IO, "cannot list %s/v1: %s", store->root[index], strerror(errno));
     folder = fdopendir(v1);
     if (!folder) {
         close(v1);
@@ -445,8 +443,7 @@ static bool publish(int root, const tj_key *key, const tj_blob *file, size_t cou
     return is_published;
 }
 
-void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count,
-                           const json_t *facts)
+void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count, const json_t *facts)
 {
     const char *why = NULL;
     int64_t bytes = 0;
@@ -550,8 +547,8 @@ static const char *fact(const json_t *manifest, const char *name)
 /* -1: the entry went away meanwhile. */
 static int show(const tj_disk_store *store, const scanned *one, bool verify, tj_store_visit visit, void *payload)
 {
-    tj_store_entry shown = {.key = one->hex, .bytes = one->bytes, .hits = one->hits, .used_s = one->used_s,
-                            .is_read_only = one->root > 0};
+    tj_store_entry shown = {
+        .key = one->hex, .bytes = one->bytes, .hits = one->hits, .used_s = one->used_s, .is_read_only = one->root > 0};
     const char *damage = NULL;
     tj_stored stored;
     json_t *manifest;
@@ -691,8 +688,8 @@ static size_t shared_fields(const json_t *manifest, const tj_key *key)
     return shared;
 }
 
-tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hit, tj_store_explain_visit visit,
-                                void *payload, tj_error *err)
+tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hit, tj_store_explain_visit visit, void *payload,
+                                tj_error *err)
 {
     scan all = {0};
     json_t *nearest = NULL;

@@ -66,8 +66,7 @@ typedef struct tj_stored {
  * Look after root (NULL or "": no disk, all fetches miss) and the read-only roots (NULL-terminated, may be NULL).
  * Creates nothing yet. Text is copied. NULL only when out of memory.
  */
-tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_only_roots, int64_t max_bytes,
-                                    const tj_log *log);
+tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_only_roots, int64_t max_bytes, const tj_log *log);
 void tj_disk_store_free(tj_disk_store *store);
 
 /** true: *stored is filled, release it with tj_stored_drop. false: a miss, for whatever reason. */
@@ -75,8 +74,7 @@ bool tj_disk_store_fetch(tj_disk_store *store, const tj_key *key, tj_stored *sto
 void tj_stored_drop(tj_stored *stored);
 
 /** Publish an entry. facts is borrowed. Trouble is logged once and forgotten: the caller has the bytes anyway. */
-void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count,
-                           const json_t *facts);
+void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count, const json_t *facts);
 
 /** The entry was fetched but turned out to be unusable (the driver refused it): remove it, with one warning. */
 void tj_disk_store_reject(tj_disk_store *store, const tj_key *key, const char *reason);
@@ -97,7 +95,7 @@ const char *tj_disk_store_trouble(tj_disk_store *store);
 int64_t tj_disk_store_max_bytes(const tj_disk_store *store);
 
 /** Compare key with the stored entry that shares most fields (all: a hit). Visits every field. */
-tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hit, tj_store_explain_visit visit,
-                                void *payload, tj_error *err);
+tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hit, tj_store_explain_visit visit, void *payload,
+                                tj_error *err);
 
 #endif

@@ -20,8 +20,9 @@
 enum { FINDING_BYTES = 1024, TARGET_BYTES = 16 };
 
 static const char NVRTC_REMEDY[] = "pip install nvidia-cuda-nvrtc, or set TILEJIT_NVRTC to the path of a libnvrtc.so";
-static const char DRIVER_REMEDY[] = "install the NVIDIA driver (libcuda.so.1 comes with it), or set TILEJIT_DRIVER to the path of "
-                                    "a driver; until then kernels can be generated, compiled and stored, not run";
+static const char DRIVER_REMEDY[] =
+    "install the NVIDIA driver (libcuda.so.1 comes with it), or set TILEJIT_DRIVER to the path of "
+    "a driver; until then kernels can be generated, compiled and stored, not run";
 
 typedef struct doctor {
     tj_context *context;
@@ -150,7 +151,8 @@ static void look_at_match(const doctor *who, const tj_nvrtc *nvrtc, const tj_dri
     if (compiler <= runs)
         found(who, "match", TJ_FINDING_OK, "", "the driver runs what NVRTC %d makes", compiler);
     else
-        found(who, "match", TJ_FINDING_MISSING, "update the driver, or set TILEJIT_NVRTC to an NVRTC of the driver's major version",
+        found(who, "match", TJ_FINDING_MISSING,
+              "update the driver, or set TILEJIT_NVRTC to an NVRTC of the driver's major version",
               "NVRTC %d makes code that a driver for CUDA %d does not load", compiler, runs);
 }
 
@@ -188,8 +190,9 @@ static void look_at_store(const doctor *who)
     const char *trouble = tj_store_trouble(who->context);
 
     if (trouble)
-        found(who, "store", TJ_FINDING_NOTE, "set TILEJIT_CACHE_DIR to a folder of yours; until then kernels live in memory only",
-              "%s: %s", *path ? path : "no folder", trouble);
+        found(who, "store", TJ_FINDING_NOTE,
+              "set TILEJIT_CACHE_DIR to a folder of yours; until then kernels live in memory only", "%s: %s",
+              *path ? path : "no folder", trouble);
     else if (!*path)
         found(who, "store", TJ_FINDING_NOTE, "", "the disk is switched off: kernels live in memory only");
     else

@@ -377,7 +377,7 @@ tj_status tj_driver_open(const char *path, const tj_log *log, const tj_driver **
         ;
     if (!entry) {
         status = open_library(path, &entry, err);
-        if (status == TJ_OK) {
+        if (entry) {
             entry->next = atomic_load(&drivers);
             atomic_store(&drivers, entry);
             tj_log_line(log, TJ_LOG_INFO, "driver: %s, CUDA %d.%d", entry->driver.path, entry->driver.version / 1000,
@@ -387,7 +387,7 @@ tj_status tj_driver_open(const char *path, const tj_log *log, const tj_driver **
         status = tj_driver_report_death(&entry->driver, err);
     }
     pthread_mutex_unlock(&opening);
-    if (status == TJ_OK)
+    if (entry && status == TJ_OK)
         *driver = &entry->driver;
     return status;
 }

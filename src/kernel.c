@@ -216,15 +216,16 @@ static tj_status fit_shared(tj_kernel *kernel, const tj_device_facts *device, tj
     int64_t static_bytes = kernel->facts.static_shared_bytes;
     int64_t limit =
         device->shared_per_block_optin > device->shared_per_block ? device->shared_per_block_optin : device->shared_per_block;
+    int64_t needed = static_bytes + form->dynamic_shared_bytes;
     int64_t wanted = widest_dynamic_shared(form);
     CUresult result;
 
-    if (static_bytes + form->dynamic_shared_bytes > limit)
+    if (needed > limit)
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "%s needs %lld bytes of shared memory per block (%lld static, %lld dynamic), and device %d has %lld: "
                        "use a smaller tile_width",
-                       form->kernel, (long long)(static_bytes + form->dynamic_shared_bytes), (long long)static_bytes,
-                       (long long)form->dynamic_shared_bytes, kernel->device, (long long)limit);
+                       form->kernel, (long long)needed, (long long)static_bytes, (long long)form->dynamic_shared_bytes,
+                       kernel->device, (long long)limit);
     if (wanted > limit - static_bytes)
         wanted = limit - static_bytes;
     kernel->max_dynamic_shared = wanted;
@@ -266,16 +267,6 @@ static tj_status check_form(const tj_launch_form *form, tj_error *err)
 
 /* ---- unloading ---------------------------------------------------------------------------------------------------- */
 
-/* Is the kernel's CUDA context still there? A destroyed one took its modules along, and its handle may be in use anew. */
-static bool context_lives(const tj_kernel *kernel)
-{
-    unsigned long long id = 0;
-
-    if (!kernel->driver->api.ctx_get_id)
-        return true;
-    return kernel->driver->api.ctx_get_id(kernel->handle, &id) == CUDA_SUCCESS && id == kernel->context_id;
-}
-
 static void unload(tj_kernel *kernel)
 {
     const tj_driver_api *api = &kernel->driver->api;
@@ -289,7 +280,8 @@ static void unload(tj_kernel *kernel)
     is_relaxed = api->thread_exchange_capture_mode && api->thread_exchange_capture_mode(&mode) == CUDA_SUCCESS;
     if (kernel->library)
         (void)api->library_unload(kernel->library);
-    if (kernel->module && context_lives(kernel) && api->ctx_push(kernel->handle) == CUDA_SUCCESS) {
+    /* A destroyed context took its modules along, and cannot be pushed. */
+    if (kernel->module && api->ctx_push(kernel->handle) == CUDA_SUCCESS) {
         (void)api->module_unload(kernel->module);
         (void)api->ctx_pop(&popped);
     }

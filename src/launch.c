@@ -74,13 +74,17 @@ static int64_t tight_stride(const tj_stored_shape *stored)
     return tj_mul(stored->lines, stored->ld, &stride) ? stride : -1;
 }
 
+static int64_t span_of_one(const tj_stored_shape *stored)
+{
+    return (stored->lines - 1) * stored->ld + stored->width;
+}
+
 /* Products must not overlap in P: each behind the other, or interleaved within its lines. */
 static bool products_are_apart(const tj_stored_shape *p, int64_t batch)
 {
-    int64_t one = (p->lines - 1) * p->ld + p->width;
     int64_t side_by_side;
 
-    if (p->stride >= one)
+    if (p->stride >= span_of_one(p))
         return true;
     return p->stride >= p->width && tj_mul(p->stride, batch - 1, &side_by_side) &&
            tj_add(side_by_side, p->width, &side_by_side) && side_by_side <= p->ld;
@@ -143,7 +147,7 @@ static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, 
     if (which == TJ_MATRIX_P && shape->batch > 1 && !products_are_apart(stored, shape->batch))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "stride_p is %lld, and a product spans %lld elements: products of the batch would overlap",
-                       (long long)stored->stride, (long long)((stored->lines - 1) * stored->ld + stored->width));
+                       (long long)stored->stride, (long long)span_of_one(stored));
     return TJ_OK;
 }
 
@@ -301,6 +305,7 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
 
 tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj_error *err)
 {
+    memset(operands, 0, sizeof *operands);
     if (given->struct_size < sizeof given->struct_size)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "operands not initialised: start from TJ_OPERANDS_INIT");
     for (size_t i = sizeof *operands; i < given->struct_size; i++)
@@ -309,7 +314,6 @@ tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj
                            "operands of %lld bytes set a field that this library (%d bytes) does not know: use the library "
                            "the program was built for",
                            (long long)given->struct_size, (int)sizeof *operands);
-    memset(operands, 0, sizeof *operands);
     memcpy(operands, given, given->struct_size < sizeof *operands ? given->struct_size : sizeof *operands);
     if (operands->reserved != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the reserved field of the operands is %d: it must be 0",

@@ -40,8 +40,8 @@ typedef struct plan_build {
 
 struct tj_plan_table {
     _Atomic(plan_array *) array;
-    size_t count;        /* under lock */
-    plan_build *builds;  /* under lock */
+    size_t count;       /* under lock */
+    plan_build *builds; /* under lock */
     pthread_mutex_t lock;
     pthread_cond_t done; /* a build finished, or its last waiter left */
 };
@@ -104,22 +104,28 @@ void tj_plan_table_free(struct tj_plan_table *table)
     free(table);
 }
 
-static const tj_plan *table_find(const struct tj_plan_table *table, const tj_plan_key *key, uint64_t hash)
+static bool key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
+{
+    return a->hash == b->hash && a->context_id == b->context_id && memcmp(a->problem, b->problem, sizeof *a->problem) == 0 &&
+           (a->config && b->config ? memcmp(a->config, b->config, sizeof *a->config) == 0 : a->config == b->config);
+}
+
+static const tj_plan *table_find(const struct tj_plan_table *table, const tj_plan_key *key)
 {
     const plan_array *array = atomic_load_explicit(&table->array, memory_order_acquire);
 
-    for (size_t i = hash & (array->capacity - 1);; i = (i + 1) & (array->capacity - 1)) {
+    for (size_t i = key->hash & (array->capacity - 1);; i = (i + 1) & (array->capacity - 1)) {
         const tj_plan *plan = atomic_load_explicit(&array->slot[i], memory_order_acquire);
         if (!plan)
             return NULL;
-        if (plan->hash == hash && memcmp(&plan->key, key, sizeof *key) == 0)
+        if (key_is_equal(&plan->key, key))
             return plan;
     }
 }
 
 static void array_insert(plan_array *array, tj_plan *plan)
 {
-    size_t i = plan->hash & (array->capacity - 1);
+    size_t i = plan->key.hash & (array->capacity - 1);
 
     while (atomic_load_explicit(&array->slot[i], memory_order_relaxed))
         i = (i + 1) & (array->capacity - 1);
@@ -171,8 +177,7 @@ static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj
     return status == TJ_OK ? tj_kernel_load(context, plan->source, plan->image, &plan->kernel, err) : status;
 }
 
-static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, uint64_t hash,
-                       const tj_problem *problem, const tj_config *config, tj_plan **out, tj_error *err)
+static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
 {
     tj_device_facts device;
     int ordinal = 0;
@@ -184,8 +189,13 @@ static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan
     if (!plan)
         return tj_fail_memory(err, "a plan");
     plan->key = *key;
-    plan->hash = hash;
-    status = tj_generate(problem, config, &plan->source, err);
+    plan->problem = *key->problem;
+    plan->key.problem = &plan->problem;
+    if (key->config) {
+        plan->config = *key->config;
+        plan->key.config = &plan->config;
+    }
+    status = tj_generate(key->problem, key->config, &plan->source, err);
     if (status == TJ_OK)
         status = tj_scope_device(scope, &ordinal, err);
     if (status == TJ_OK)
@@ -208,7 +218,7 @@ static plan_build *find_build(struct tj_plan_table *table, const tj_plan_key *ke
 {
     plan_build *found = table->builds;
 
-    while (found && memcmp(found->key, key, sizeof *key) != 0)
+    while (found && !key_is_equal(found->key, key))
         found = found->next;
     return found;
 }
@@ -222,8 +232,8 @@ static tj_status report(const plan_build *finished, const tj_plan **plan, tj_err
 }
 
 /* Build the plan, or wait for the thread that is building it. The lock is not held while building. */
-static tj_status build_once(tj_context *context, const tj_scope *scope, const tj_plan_key *key, uint64_t hash,
-                            const tj_problem *problem, const tj_config *config, const tj_plan **plan, tj_error *err)
+static tj_status build_once(tj_context *context, const tj_scope *scope, const tj_plan_key *key, const tj_plan **plan,
+                            tj_error *err)
 {
     struct tj_plan_table *table = context->plans;
     plan_build mine = {0}, *other;
@@ -231,7 +241,7 @@ static tj_status build_once(tj_context *context, const tj_scope *scope, const tj
     tj_status status;
 
     pthread_mutex_lock(&table->lock);
-    *plan = table_find(table, key, hash);
+    *plan = table_find(table, key);
     if (*plan) {
         pthread_mutex_unlock(&table->lock);
         return TJ_OK;
@@ -252,7 +262,7 @@ static tj_status build_once(tj_context *context, const tj_scope *scope, const tj
     table->builds = &mine;
     pthread_mutex_unlock(&table->lock);
 
-    mine.status = build(context, scope, key, hash, problem, config, &built, &mine.error);
+    mine.status = build(context, scope, key, &built, &mine.error);
 
     pthread_mutex_lock(&table->lock);
     if (mine.status == TJ_OK)
@@ -280,31 +290,33 @@ static tj_status build_once(tj_context *context, const tj_scope *scope, const tj
 
 /* ---- keys --------------------------------------------------------------------------------------------------------- */
 
+static bool has_any(const tj_problem *problem)
+{
+    return problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY || problem->l.mode == TJ_DIM_ANY;
+}
+
 static void forget_extent(tj_dim *dim)
 {
     if (dim->mode == TJ_DIM_ANY)
         dim->extent = 0;
 }
 
-static void key_problem(tj_plan_key *key, uint64_t context_id, const tj_problem *problem)
+/* The key borrows problem and config, or storage where an extent must be forgotten first. */
+static tj_plan_key make_key(uint64_t context_id, const tj_problem *problem, const tj_config *config, tj_problem *storage)
 {
-    memset(key, 0, sizeof *key);
-    key->context_id = context_id;
-    key->problem = *problem;
-    forget_extent(&key->problem.j);
-    forget_extent(&key->problem.k);
-    forget_extent(&key->problem.l);
-}
+    tj_plan_key key = {context_id, problem, config, 0};
 
-static void key_config(tj_plan_key *key, const tj_config *config)
-{
-    if (!config)
-        return;
-    memcpy(key->config, config->value, sizeof config->value);
-    key->config[TJ_CONFIG_MAX_PARAMS + 0] = config->check_j;
-    key->config[TJ_CONFIG_MAX_PARAMS + 1] = config->check_k;
-    key->config[TJ_CONFIG_MAX_PARAMS + 2] = config->check_l;
-    key->family = config->family;
+    if (has_any(problem)) {
+        *storage = *problem;
+        forget_extent(&storage->j);
+        forget_extent(&storage->k);
+        forget_extent(&storage->l);
+        key.problem = storage;
+    }
+    key.hash = tj_hash_bytes64(key.problem, sizeof *key.problem) + context_id * UINT64_C(0x9e3779b97f4a7c15);
+    if (config)
+        key.hash ^= tj_hash_bytes64(config, sizeof *config);
+    return key;
 }
 
 /* Structs of another size come from a program built for another version; there has been only one. */
@@ -324,9 +336,9 @@ static tj_status check_structs(const tj_problem *problem, const tj_operands *ope
 tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_plan **plan,
                           tj_error *err)
 {
+    tj_problem storage;
     tj_plan_key key;
     tj_scope scope;
-    uint64_t hash;
     tj_status status;
 
     *plan = NULL;
@@ -335,14 +347,10 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
         status = tj_scope_enter(context, &scope, err);
     if (status != TJ_OK)
         return status;
-    key_problem(&key, scope.context_id, problem);
-    key_config(&key, config);
-    hash = tj_hash_bytes64(&key, sizeof key);
-    *plan = table_find(context->plans, &key, hash);
-    if (*plan)
-        atomic_fetch_add_explicit(&context->stats.memory_hits, 1, memory_order_relaxed);
-    else
-        status = build_once(context, &scope, &key, hash, problem, config, plan, err);
+    key = make_key(scope.context_id, problem, config, &storage);
+    *plan = table_find(context->plans, &key);
+    if (!*plan)
+        status = build_once(context, &scope, &key, plan, err);
     tj_scope_leave(&scope);
     return status;
 }
@@ -429,46 +437,43 @@ static const tj_config *config_for_tall(const tj_problem *problem, const tj_oper
 }
 
 /* Not ready: make the plan, unless the stream is being captured, where compiling and loading would break the capture. */
-static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj_plan_key *key, uint64_t hash,
-                            const tj_config *config, const tj_operands *operands, struct CUstream_st *stream,
-                            const tj_plan **plan, tj_error *err)
+static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj_plan_key *key, const tj_operands *operands,
+                            struct CUstream_st *stream, const tj_plan **plan, tj_error *err)
 {
     bool is_capturing = false;
     tj_status status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
 
     if (status == TJ_OK && is_capturing)
-        status = tj_fail(err, TJ_ERR_CAPTURE,
-                         "the stream is being captured and this problem (j %lld, k %lld, l %lld) has no plan yet: call "
-                         "tj_plan_prepare for it before the capture begins",
-                         (long long)key->problem.j.extent, (long long)key->problem.k.extent,
-                         (long long)key->problem.l.extent);
+        status =
+            tj_fail(err, TJ_ERR_CAPTURE,
+                    "the stream is being captured and this problem (j %lld, k %lld, l %lld) has no plan yet: call "
+                    "tj_plan_prepare for it before the capture begins",
+                    (long long)key->problem->j.extent, (long long)key->problem->k.extent, (long long)key->problem->l.extent);
     if (status == TJ_OK)
-        status = build_once(context, scope, key, hash, &key->problem, config, plan, err);
+        status = build_once(context, scope, key, plan, err);
     /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
     if (status == TJ_OK && !context->check_pointers)
         status = tj_kernel_check_pointers((*plan)->kernel, operands, err);
     return status;
 }
 
-static tj_status matmul(tj_context *context, const tj_problem *problem, const tj_config *config,
-                        const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
+/* The hot path: one driver call for the context, one hash, one look-up, one launch. It does not even count itself: a counter that
+ * all threads write would cost them more than the look-up. */
+static tj_status matmul(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_operands *operands,
+                        struct CUstream_st *stream, tj_error *err)
 {
     const tj_plan *plan;
+    tj_problem storage;
     tj_plan_key key;
     tj_scope scope;
-    uint64_t hash;
     tj_status status = tj_scope_enter(context, &scope, err);
 
     if (status != TJ_OK)
         return status;
-    key_problem(&key, scope.context_id, problem);
-    key_config(&key, config);
-    hash = tj_hash_bytes64(&key, sizeof key);
-    plan = table_find(context->plans, &key, hash);
-    if (plan)
-        atomic_fetch_add_explicit(&context->stats.memory_hits, 1, memory_order_relaxed);
-    else
-        status = make_ready(context, &scope, &key, hash, config, operands, stream, &plan, err);
+    key = make_key(scope.context_id, problem, config, &storage);
+    plan = table_find(context->plans, &key);
+    if (!plan)
+        status = make_ready(context, &scope, &key, operands, stream, &plan, err);
     if (status == TJ_OK && context->check_pointers)
         status = tj_kernel_check_pointers(plan->kernel, operands, err);
     if (status == TJ_OK)
@@ -494,8 +499,8 @@ static void fill_extents(const tj_problem *problem, tj_operands *operands)
         operands->l = problem->l.extent;
 }
 
-tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands,
-                    struct CUstream_st *stream, tj_error *err)
+tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands, struct CUstream_st *stream,
+                    tj_error *err)
 {
     tj_problem general;
     tj_operands moved;

@@ -82,7 +82,8 @@ static json_t *make_manifest(const tj_key *key, const tj_blob *file, size_t coun
 
     for (size_t i = 0; files && i < count; i++) {
         checksum_of(file[i].bytes, file[i].size, hex);
-        if (json_object_set_new(files, file[i].name, json_pack("{sIss}", "bytes", (json_int_t)file[i].size, "xxh3", hex)) != 0) {
+        if (json_object_set_new(files, file[i].name, json_pack("{sIss}", "bytes", (json_int_t)file[i].size, "xxh3", hex)) !=
+            0) {
             json_decref(files);
             files = NULL;
         }
@@ -90,8 +91,7 @@ static json_t *make_manifest(const tj_key *key, const tj_blob *file, size_t coun
     if (files)
         manifest = json_pack("{si so so sO sI}", "schema", TJ_STORE_SCHEMA, "key", key_as_json(key), "files", files, "facts",
                              facts, "created", (json_int_t)time(NULL));
-    if (!manifest || !manifest_checksum(manifest, hex) ||
-        json_object_set_new(manifest, "checksum", json_string(hex)) != 0) {
+    if (!manifest || !manifest_checksum(manifest, hex) || json_object_set_new(manifest, "checksum", json_string(hex)) != 0) {
         json_decref(manifest);
         return NULL;
     }
@@ -130,8 +130,7 @@ const char *tj_entry_key_field(const json_t *manifest, const char *name)
     const json_t *array = json_object_get(manifest, "key"), *field;
     size_t i;
 
-    json_array_foreach(array, i, field)
-    {
+    json_array_foreach (array, i, field) {
         const char *found = json_string_value(json_array_get(field, 0));
         if (found && strcmp(found, name) == 0)
             return json_string_value(json_array_get(field, 1));
@@ -179,8 +178,7 @@ static const char *read_files(int folder, const json_t *manifest, tj_stored *sto
 
     if (json_object_size(files) > TJ_STORE_MAX_FILES)
         return "manifest.json lists too many files";
-    json_object_foreach(files, name, about)
-    {
+    json_object_foreach (files, name, about) {
         const char *checksum = json_string_value(json_object_get(about, "xxh3"));
         const json_int_t bytes = json_integer_value(json_object_get(about, "bytes"));
         char hex[TJ_HASH_HEX_BYTES], *content;

@@ -17,8 +17,7 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     return tj_textbook_resolve(text, is_swapped, false, config, err);
 }
 
-static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill,
-                            tj_launch_form *form)
+static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     (void)text;
     tj_textbook_describe(config, fill, form);

@@ -25,14 +25,16 @@ static tj_status settle_check(char name, const tj_dim *dim, int32_t tile_width, 
     if (*check != TJ_CHECK_OFF || !is_needed)
         return TJ_OK;
     if (dim->mode == TJ_DIM_ANY)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "the boundary check of %c is switched off, but %c is known only at launch: promise that it is a multiple "
-                       "of TILE_WIDTH %d, or leave the check on",
-                       name, name, tile_width);
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "the boundary check of %c is switched off, but %c = %lld is not a multiple of TILE_WIDTH %d: use boundary=auto, "
-                   "or a TILE_WIDTH that divides it",
-                   name, name, (long long)dim->extent, tile_width);
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the boundary check of %c is switched off, but %c is known only at launch: promise that it is a multiple "
+            "of TILE_WIDTH %d, or leave the check on",
+            name, name, tile_width);
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "the boundary check of %c is switched off, but %c = %lld is not a multiple of TILE_WIDTH %d: use boundary=auto, "
+        "or a TILE_WIDTH that divides it",
+        name, name, (long long)dim->extent, tile_width);
 }
 
 static int64_t fixed_blocks(const tj_dim *dim, int32_t tile_width)
@@ -51,9 +53,8 @@ tj_status tj_textbook_resolve(const tj_problem *text, bool is_swapped, bool chec
     if (*rows == 0)
         *rows = row_blocks > GRID_Y_LIMIT ? TJ_ROWS_ON_X : TJ_ROWS_ON_Y;
     if ((*rows == TJ_ROWS_ON_Y ? row_blocks : col_blocks) > GRID_Y_LIMIT)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "P takes %lld x %lld blocks of TILE_WIDTH %d, and grid.y holds 65535: %s", (long long)row_blocks,
-                       (long long)col_blocks, tile_width,
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P takes %lld x %lld blocks of TILE_WIDTH %d, and grid.y holds 65535: %s",
+                       (long long)row_blocks, (long long)col_blocks, tile_width,
                        row_blocks > GRID_Y_LIMIT && col_blocks > GRID_Y_LIMIT ? "raise TILE_WIDTH or split the product"
                        : *rows == TJ_ROWS_ON_Y                                ? "use rows=x"
                                                                               : "use rows=y");

@@ -10,10 +10,15 @@
 extern const char *const tj_textbook_row_choices[];
 
 /* Two parameters of every such form. A macro, because an initialiser cannot name another constant. */
-#define TJ_TEXTBOOK_TILE_WIDTH {"tile_width", "edge of the square block of threads, and of its tile of P", 4, 32, 16, NULL}
-#define TJ_TEXTBOOK_ROWS                                                                                               \
-    {"rows", "grid axis that counts the rows of blocks: y, or x where P has more than 65 535 of them", 1, 2, 0,        \
-     tj_textbook_row_choices}
+#define TJ_TEXTBOOK_TILE_WIDTH                                                                     \
+    {                                                                                              \
+        "tile_width", "edge of the square block of threads, and of its tile of P", 4, 32, 16, NULL \
+    }
+#define TJ_TEXTBOOK_ROWS                                                                                           \
+    {                                                                                                              \
+        "rows", "grid axis that counts the rows of blocks: y, or x where P has more than 65 535 of them", 1, 2, 0, \
+            tj_textbook_row_choices                                                                                \
+    }
 
 enum { TJ_ROWS_ON_Y = 1, TJ_ROWS_ON_X = 2 };
 

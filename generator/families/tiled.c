@@ -27,8 +27,7 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     return tj_textbook_resolve(text, is_swapped, true, config, err);
 }
 
-static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill,
-                            tj_launch_form *form)
+static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     /* Tiles hold the type of the sum: 16-bit elements are converted once per load, not once per use. */
     const int64_t element_bytes = text->dtype == TJ_F64 ? 8 : 4;

@@ -42,16 +42,14 @@ TJ_API size_t tj_buffer_bytes(const tj_buffer *buffer);
  * Copy bytes from host memory to offset. On return the bytes are on the device, for every stream.
  * NULL: only err, and host if bytes is 0. Errors: TJ_ERR_INVALID_ARGUMENT (outside the buffer), and as tj_synchronize.
  */
-TJ_API TJ_MUST_CHECK tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, size_t bytes,
-                                               tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, size_t bytes, tj_error *err);
 
 /**
  * Copy bytes from offset to host memory. Waits for the legacy default stream; a product launched on another stream must
  * be waited for first (tj_synchronize).
  * NULL and Errors: as tj_buffer_write.
  */
-TJ_API TJ_MUST_CHECK tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, size_t bytes,
-                                              tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, size_t bytes, tj_error *err);
 
 /** Set every byte. On return it is done, for every stream. NULL: only err may be NULL. Errors: as tj_synchronize. */
 TJ_API TJ_MUST_CHECK tj_status tj_buffer_fill(tj_buffer *buffer, int byte, tj_error *err);
@@ -67,8 +65,7 @@ TJ_API void tj_buffer_free(tj_buffer *buffer);
 TJ_API TJ_MUST_CHECK tj_status tj_synchronize(tj_context *context, struct CUstream_st *stream, tj_error *err);
 
 /** Free and total bytes of the device, as the driver counts them. NULL: only err may be NULL. Errors: as tj_synchronize. */
-TJ_API TJ_MUST_CHECK tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *total_bytes,
-                                                tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *total_bytes, tj_error *err);
 
 /**
  * Launch a plan warmup times, then repeat times with an event before and after each, all queued without a pause, and
@@ -81,8 +78,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_device_memory(tj_context *context, size_t *fre
  *          tj_synchronize.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands,
-                                                struct CUstream_st *stream, int warmup, int repeat,
-                                                double *microseconds, tj_error *err);
+                                                struct CUstream_st *stream, int warmup, int repeat, double *microseconds,
+                                                tj_error *err);
 
 #ifdef __cplusplus
 }

@@ -35,21 +35,21 @@ typedef enum tj_specialize {
 /** Start from TJ_CONTEXT_OPTIONS_INIT; zero in any field means its default. All text is copied. */
 typedef struct tj_context_options {
     size_t struct_size;
-    const char *nvrtc;               /**< path of libnvrtc; default: $TILEJIT_NVRTC, then the search in docs/environment.md */
-    const char *driver;              /**< path of libcuda; default: $TILEJIT_DRIVER, then libcuda.so.1 */
-    const char *cache_dir;           /**< root of the store; default: $TILEJIT_CACHE_DIR, $XDG_CACHE_HOME/tilejit,
+    const char *nvrtc;     /**< path of libnvrtc; default: $TILEJIT_NVRTC, then the search in docs/environment.md */
+    const char *driver;    /**< path of libcuda; default: $TILEJIT_DRIVER, then libcuda.so.1 */
+    const char *cache_dir; /**< root of the store; default: $TILEJIT_CACHE_DIR, $XDG_CACHE_HOME/tilejit,
                                           $HOME/.cache/tilejit. "" switches the disk off */
     const char *const *read_only_roots; /**< further stores, searched after the own one, never written; NULL-terminated */
-    int64_t store_max_bytes;         /**< least recently used entries go beyond this; default 1 GiB */
-    int32_t device;                  /**< device to use when the calling thread has no current CUDA context, plus one;
+    int64_t store_max_bytes;            /**< least recently used entries go beyond this; default 1 GiB */
+    int32_t device;                     /**< device to use when the calling thread has no current CUDA context, plus one;
                                           default: $TILEJIT_DEVICE, then 0 */
-    int32_t specialize;              /**< tj_specialize */
-    int32_t check_pointers;          /**< 1: every launch asks the driver what each pointer is (about 100 ns each);
+    int32_t specialize;                 /**< tj_specialize */
+    int32_t check_pointers;             /**< 1: every launch asks the driver what each pointer is (about 100 ns each);
                                           default: only the first launch of a plan does */
-    int32_t log_level;               /**< tj_log_level; default: $TILEJIT_LOG (error, warning, info, debug), then off */
-    tj_log_fn log;                   /**< default: none; with $TILEJIT_LOG set, lines go to stderr */
+    int32_t log_level;                  /**< tj_log_level; default: $TILEJIT_LOG (error, warning, info, debug), then off */
+    tj_log_fn log;                      /**< default: none; with $TILEJIT_LOG set, lines go to stderr */
     void *log_payload;
-    const char *dump_dir;            /**< every built kernel's text, PTX, CUBIN and log are written here too; $TILEJIT_DUMP */
+    const char *dump_dir; /**< every built kernel's text, PTX, CUBIN and log are written here too; $TILEJIT_DUMP */
 } tj_context_options;
 
 /* clang-format off */
@@ -75,12 +75,12 @@ TJ_API void tj_context_free(tj_context *context);
 
 /** Since the context was made. Threads: any; each number is exact, the set is not one instant's. */
 typedef struct tj_context_stats {
-    uint64_t memory_hits;  /**< requests served by a ready plan or image */
-    uint64_t store_hits;   /**< images read from a store */
-    uint64_t compiles;     /**< NVRTC runs */
-    uint64_t failures;     /**< NVRTC runs that failed */
-    uint64_t loads;        /**< images loaded into a device */
-    uint64_t plans;        /**< plans held now */
+    uint64_t memory_hits; /**< requests served by a ready plan or image */
+    uint64_t store_hits;  /**< images read from a store */
+    uint64_t compiles;    /**< NVRTC runs */
+    uint64_t failures;    /**< NVRTC runs that failed */
+    uint64_t loads;       /**< images loaded into a device */
+    uint64_t plans;       /**< plans held now */
 } tj_context_stats;
 
 /** NULL: neither may be NULL. Threads: any. */

@@ -19,7 +19,7 @@ struct tj_context;
 /** What the driver says of a device. Sizes in bytes, clocks in kHz. A fact the driver does not know is 0. */
 typedef struct tj_device_facts {
     char name[128];
-    char uuid[40];             /**< lower-case hex with dashes */
+    char uuid[40]; /**< lower-case hex with dashes */
     int32_t ordinal;
     int32_t cc_major, cc_minor; /**< compute capability: 9, 0 */
     int32_t sm_count;
@@ -29,7 +29,7 @@ typedef struct tj_device_facts {
     int64_t shared_per_block, shared_per_block_optin, shared_per_sm, reserved_shared_per_block;
     int64_t l2_bytes, memory_bytes;
     int32_t clock_khz, memory_clock_khz, memory_bus_bits;
-    int32_t driver_version;    /**< 1000 * major + 10 * minor of CUDA: 13000 */
+    int32_t driver_version; /**< 1000 * major + 10 * minor of CUDA: 13000 */
 } tj_device_facts;
 
 /**
@@ -43,8 +43,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_device_count(struct tj_context *context, int *
  * NULL: context and facts must not be NULL. Threads: any.
  * Errors: TJ_ERR_NO_DRIVER; TJ_ERR_INVALID_ARGUMENT: no such ordinal (the message says how many there are).
  */
-TJ_API TJ_MUST_CHECK tj_status tj_device_get(struct tj_context *context, int ordinal, tj_device_facts *facts,
-                                             tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_device_get(struct tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err);
 
 #ifdef __cplusplus
 }

@@ -20,11 +20,11 @@ typedef enum tj_origin { TJ_FROM_MEMORY = 1, TJ_FROM_STORE = 2, TJ_FROM_COMPILER
 
 /** What ptxas said. -1: not known (PTX only). */
 typedef struct tj_resources {
-    int32_t registers;      /**< per thread */
-    int32_t shared_bytes;   /**< static, per block */
-    int32_t stack_bytes;    /**< local memory frame, per thread */
+    int32_t registers;                 /**< per thread */
+    int32_t shared_bytes;              /**< static, per block */
+    int32_t stack_bytes;               /**< local memory frame, per thread */
     int32_t spill_stores, spill_loads; /**< bytes, per thread */
-    int32_t constant_bytes; /**< bank 0, parameters included */
+    int32_t constant_bytes;            /**< bank 0, parameters included */
 } tj_resources;
 
 /**
@@ -42,8 +42,8 @@ typedef struct tj_resources {
  *          TJ_ERR_FORKED, TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL, but for TJ_ERR_COMPILE: then it is an image
  *          that holds the log only.
  */
-TJ_API TJ_MUST_CHECK tj_status tj_compile(tj_context *context, const tj_source *source, const char *target,
-                                          tj_image **image, tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image,
+                                          tj_error *err);
 
 /**
  * The same through memory and the stores: compiled at most once per process for a key, at most once per store if it
@@ -82,8 +82,7 @@ TJ_API tj_resources tj_image_resources(const tj_image *image);
  * target takes 16 bytes. NULL: only err may be NULL. Errors: TJ_ERR_NO_COMPILER, TJ_ERR_UNSUPPORTED (a device older than
  * all that this NVRTC serves; the message names both).
  */
-TJ_API TJ_MUST_CHECK tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *target,
-                                             tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *target, tj_error *err);
 
 /**
  * The targets NVRTC knows ("sm_75", ...), as one NULL-terminated array. Owned: borrowed from context.

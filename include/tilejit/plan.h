@@ -30,8 +30,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_pro
  * Launch a plan: as tj_kernel_launch. One plan serves every extent of a TJ_DIM_ANY dimension, so operands must hold those
  * extents: the ones in the problem it was prepared from are not kept.
  */
-TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands,
-                                              struct CUstream_st *stream, tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
+                                              tj_error *err);
 
 /** Device memory that a launch needs in operands->workspace, in bytes. NULL: plan must not be NULL. */
 TJ_API size_t tj_plan_workspace_bytes(const tj_plan *plan);

@@ -63,9 +63,10 @@ typedef struct tj_problem {
     int32_t has_alpha;   /**< 1: alpha is an argument; 0: alpha = 1 and absent from the text */
     int32_t has_beta;    /**< 1: beta and C are arguments (a beta of 0 never reads C); 0: absent from the text */
     int32_t reserved;    /**< must be 0 */
-    int64_t ld_m, ld_n, ld_p, ld_c;             /**< elements between rows (columns) of the stored matrix; TJ_TIGHT, TJ_ANY */
-    int64_t batch;                              /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
-    int64_t stride_m, stride_n, stride_p, stride_c; /**< elements between matrices of the batch; TJ_TIGHT, TJ_ANY, TJ_BROADCAST */
+    int64_t ld_m, ld_n, ld_p, ld_c; /**< elements between rows (columns) of the stored matrix; TJ_TIGHT, TJ_ANY */
+    int64_t batch;                  /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
+    int64_t stride_m, stride_n, stride_p,
+        stride_c; /**< elements between matrices of the batch; TJ_TIGHT, TJ_ANY, TJ_BROADCAST */
 } tj_problem;
 
 /* clang-format off */

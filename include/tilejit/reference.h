@@ -31,7 +31,7 @@ typedef struct tj_check_report {
     double norm;            /**< Frobenius norm of the checked part of the reference */
     int64_t worst_batch, worst_row, worst_col; /**< where max_ratio is */
     double worst_value, worst_reference;
-    char reason[160];       /**< "" if passed; else a sentence */
+    char reason[160]; /**< "" if passed; else a sentence */
 } tj_check_report;
 
 /**
@@ -49,9 +49,8 @@ typedef struct tj_check_report {
  * Threads: any; uses up to threads threads of its own (0: one per processor).
  * Errors:  TJ_ERR_INVALID_ARGUMENT, TJ_ERR_OUT_OF_MEMORY. A product that fails the check is no error: see passed.
  */
-TJ_API TJ_MUST_CHECK tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands,
-                                                  const void *p, double max_flop, int threads, tj_check_report *report,
-                                                  tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p,
+                                                  double max_flop, int threads, tj_check_report *report, tj_error *err);
 
 /**
  * The product itself, rounded once to P's type, written to p (padding between rows is left alone). What a machine with

@@ -16,12 +16,24 @@ typedef struct tj_source tj_source;
 
 /** What a kernel parameter receives. */
 typedef enum tj_arg {
-    TJ_ARG_M = 1, TJ_ARG_N, TJ_ARG_P, TJ_ARG_C,                             /* pointers */
-    TJ_ARG_J, TJ_ARG_K, TJ_ARG_L,                                           /* int: extents */
-    TJ_ARG_LD_M, TJ_ARG_LD_N, TJ_ARG_LD_P, TJ_ARG_LD_C,                     /* long long: leading dimensions */
-    TJ_ARG_STRIDE_M, TJ_ARG_STRIDE_N, TJ_ARG_STRIDE_P, TJ_ARG_STRIDE_C,     /* long long: batch strides */
-    TJ_ARG_BATCH,                                                           /* int: products */
-    TJ_ARG_ALPHA, TJ_ARG_BETA                                               /* float, or double for f64 */
+    TJ_ARG_M = 1,
+    TJ_ARG_N,
+    TJ_ARG_P,
+    TJ_ARG_C, /* pointers */
+    TJ_ARG_J,
+    TJ_ARG_K,
+    TJ_ARG_L, /* int: extents */
+    TJ_ARG_LD_M,
+    TJ_ARG_LD_N,
+    TJ_ARG_LD_P,
+    TJ_ARG_LD_C, /* long long: leading dimensions */
+    TJ_ARG_STRIDE_M,
+    TJ_ARG_STRIDE_N,
+    TJ_ARG_STRIDE_P,
+    TJ_ARG_STRIDE_C, /* long long: batch strides */
+    TJ_ARG_BATCH,    /* int: products */
+    TJ_ARG_ALPHA,
+    TJ_ARG_BETA /* float, or double for f64 */
 } tj_arg;
 
 enum { TJ_LAUNCH_MAX_ARGS = 24, TJ_KERNEL_NAME_BYTES = 64 };
@@ -36,19 +48,19 @@ enum { TJ_LAUNCH_MAX_ARGS = 24, TJ_KERNEL_NAME_BYTES = 64 };
  * grid.z takes several launches, the pointers advanced by the strides.
  */
 typedef struct tj_launch_form {
-    char kernel[TJ_KERNEL_NAME_BYTES];  /**< the extern "C" name */
-    int32_t arg[TJ_LAUNCH_MAX_ARGS];    /**< tj_arg of each kernel parameter, in order */
+    char kernel[TJ_KERNEL_NAME_BYTES]; /**< the extern "C" name */
+    int32_t arg[TJ_LAUNCH_MAX_ARGS];   /**< tj_arg of each kernel parameter, in order */
     int32_t arg_count;
-    int32_t block_x, block_y;           /**< threads */
-    int32_t block_rows, block_cols;     /**< elements of P that one block computes */
-    int32_t rows_on_x;                  /**< 1: blockIdx.x counts rows of blocks */
-    int32_t is_swapped;                 /**< 1: P is column-major and the text computes its transpose, N^T . M^T */
-    int32_t checks;                     /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
-    int32_t tile_width;                 /**< of the config; 0 if the family has none */
-    int32_t tile_width_is_any;          /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched, and
+    int32_t block_x, block_y;       /**< threads */
+    int32_t block_rows, block_cols; /**< elements of P that one block computes */
+    int32_t rows_on_x;              /**< 1: blockIdx.x counts rows of blocks */
+    int32_t is_swapped;             /**< 1: P is column-major and the text computes its transpose, N^T . M^T */
+    int32_t checks;                 /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
+    int32_t tile_width;             /**< of the config; 0 if the family has none */
+    int32_t tile_width_is_any;      /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched, and
                                              dynamic_shared_bytes grows with its square */
-    int64_t static_shared_bytes;        /**< declared in the text */
-    int64_t dynamic_shared_bytes;       /**< to be given at launch */
+    int64_t static_shared_bytes;    /**< declared in the text */
+    int64_t dynamic_shared_bytes;   /**< to be given at launch */
 } tj_launch_form;
 
 /**

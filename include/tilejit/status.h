@@ -15,22 +15,22 @@ extern "C" {
 #endif
 
 /* One list makes the enum, the names and the sentences, so that they cannot disagree.  X(name, number, sentence) */
-#define TJ_STATUS_LIST(X)                                                                                              \
-    X(OK, 0, "done")                                                                                                   \
-    X(ERR_INVALID_ARGUMENT, 1, "a value of the request is not valid")                                                  \
-    X(ERR_UNSUPPORTED, 2, "the request is valid but this build, family or device cannot serve it")                     \
-    X(ERR_NOT_FOUND, 3, "no such family, entry or file")                                                               \
-    X(ERR_OUT_OF_MEMORY, 4, "host memory ran out")                                                                     \
-    X(ERR_IO, 5, "a file could not be read or written")                                                                \
-    X(ERR_NO_COMPILER, 6, "NVRTC could not be loaded")                                                                 \
-    X(ERR_COMPILE, 7, "the compiler refused the generated source")                                                     \
-    X(ERR_NO_DRIVER, 8, "the CUDA driver could not be loaded or has no device")                                        \
-    X(ERR_DRIVER, 9, "a driver call failed; the context still works")                                                  \
-    X(ERR_DEVICE_LOST, 10, "the device reported an error that it does not recover from; restart the process")          \
-    X(ERR_DEVICE_MEMORY, 11, "device memory ran out")                                                                  \
-    X(ERR_CAPTURE, 12, "the stream is being captured and the plan is not ready: call tj_plan_prepare first")           \
-    X(ERR_FORKED, 13, "the process was forked after the context was made")                                             \
-    X(ERR_CHECK_FAILED, 14, "a computed product did not pass its check")                                               \
+#define TJ_STATUS_LIST(X)                                                                                     \
+    X(OK, 0, "done")                                                                                          \
+    X(ERR_INVALID_ARGUMENT, 1, "a value of the request is not valid")                                         \
+    X(ERR_UNSUPPORTED, 2, "the request is valid but this build, family or device cannot serve it")            \
+    X(ERR_NOT_FOUND, 3, "no such family, entry or file")                                                      \
+    X(ERR_OUT_OF_MEMORY, 4, "host memory ran out")                                                            \
+    X(ERR_IO, 5, "a file could not be read or written")                                                       \
+    X(ERR_NO_COMPILER, 6, "NVRTC could not be loaded")                                                        \
+    X(ERR_COMPILE, 7, "the compiler refused the generated source")                                            \
+    X(ERR_NO_DRIVER, 8, "the CUDA driver could not be loaded or has no device")                               \
+    X(ERR_DRIVER, 9, "a driver call failed; the context still works")                                         \
+    X(ERR_DEVICE_LOST, 10, "the device reported an error that it does not recover from; restart the process") \
+    X(ERR_DEVICE_MEMORY, 11, "device memory ran out")                                                         \
+    X(ERR_CAPTURE, 12, "the stream is being captured and the plan is not ready: call tj_plan_prepare first")  \
+    X(ERR_FORKED, 13, "the process was forked after the context was made")                                    \
+    X(ERR_CHECK_FAILED, 14, "a computed product did not pass its check")                                      \
     X(ERR_INTERNAL, 15, "a bug in TileJIT")
 
 typedef enum tj_status {

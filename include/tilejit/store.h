@@ -16,18 +16,18 @@ extern "C" {
 
 /** One stored image. Text is valid during the visit only. */
 typedef struct tj_store_entry {
-    const char *key;      /**< 32 hex digits */
-    const char *path;     /**< its folder */
-    const char *kernel;   /**< name of the kernel, "?" if the manifest cannot be read */
-    const char *problem;  /**< the request in one line: "j512 k300 l700 f32 ..." */
-    const char *config;   /**< one-line form */
-    const char *target;   /**< "sm_90" */
-    const char *compiler; /**< NVRTC version and build */
-    int64_t bytes;        /**< of all its files */
-    int64_t hits;         /**< times it was read for a request */
+    const char *key;           /**< 32 hex digits */
+    const char *path;          /**< its folder */
+    const char *kernel;        /**< name of the kernel, "?" if the manifest cannot be read */
+    const char *problem;       /**< the request in one line: "j512 k300 l700 f32 ..." */
+    const char *config;        /**< one-line form */
+    const char *target;        /**< "sm_90" */
+    const char *compiler;      /**< NVRTC version and build */
+    int64_t bytes;             /**< of all its files */
+    int64_t hits;              /**< times it was read for a request */
     int64_t created_s, used_s; /**< seconds since 1970 */
-    int is_read_only;     /**< from a read-only root */
-    const char *damage;   /**< NULL: sound (as far as looked at); else what is wrong */
+    int is_read_only;          /**< from a read-only root */
+    const char *damage;        /**< NULL: sound (as far as looked at); else what is wrong */
 } tj_store_entry;
 
 /** Return 0 to go on, anything else to stop. */
@@ -60,7 +60,7 @@ TJ_API int64_t tj_store_max_bytes(const tj_context *context);
 
 /** One field of the key: what the request has, and what the nearest entry has (NULL: there is no entry). */
 typedef struct tj_store_field {
-    const char *name;   /**< "source", "options", "target", "compiler", "backend", "schema" */
+    const char *name; /**< "source", "options", "target", "compiler", "backend", "schema" */
     const char *wanted;
     const char *found;
     int is_equal;
@@ -74,9 +74,8 @@ typedef void (*tj_store_explain_visit)(const tj_store_field *field, void *payloa
  * key receives 33 bytes; hit 1 or 0. NULL: only err may be NULL.
  * Errors: TJ_ERR_NO_COMPILER, TJ_ERR_IO.
  */
-TJ_API TJ_MUST_CHECK tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target,
-                                                char *key, int *hit, tj_store_explain_visit visit, void *payload,
-                                                tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key,
+                                                int *hit, tj_store_explain_visit visit, void *payload, tj_error *err);
 
 #ifdef __cplusplus
 }

@@ -71,11 +71,25 @@ Test(text, parses_whole_numbers_and_nothing_else)
         bool is_number;
         int64_t value;
     } rows[] = {
-        {"0", true, 0}, {"16", true, 16}, {"-1", true, -1}, {"007", true, 7},
-        {"9223372036854775807", true, INT64_MAX}, {"-9223372036854775808", true, INT64_MIN},
-        {"9223372036854775808", false, 0}, {"-9223372036854775809", false, 0}, {"99999999999999999999", false, 0},
-        {"", false, 0}, {"-", false, 0}, {"+1", false, 0}, {" 1", false, 0}, {"1 ", false, 0}, {"3.5", false, 0},
-        {"0x10", false, 0}, {"1e9", false, 0}, {"16abc", false, 0}, {"--1", false, 0},
+        {"0", true, 0},
+        {"16", true, 16},
+        {"-1", true, -1},
+        {"007", true, 7},
+        {"9223372036854775807", true, INT64_MAX},
+        {"-9223372036854775808", true, INT64_MIN},
+        {"9223372036854775808", false, 0},
+        {"-9223372036854775809", false, 0},
+        {"99999999999999999999", false, 0},
+        {"", false, 0},
+        {"-", false, 0},
+        {"+1", false, 0},
+        {" 1", false, 0},
+        {"1 ", false, 0},
+        {"3.5", false, 0},
+        {"0x10", false, 0},
+        {"1e9", false, 0},
+        {"16abc", false, 0},
+        {"--1", false, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int64_t value = 12345;

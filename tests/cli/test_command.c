@@ -59,8 +59,10 @@ __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
     snprintf(command, sizeof command,
-             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_DRIVER TILEJIT_DEVICE TILEJIT_DUMP && export TILEJIT_CACHE_DIR=%s/store T='%s' "
-             "FAKE_CUDA_HIDE=cuFuncGetParamInfo ASAN_OPTIONS=exitcode=99:abort_on_error=0 UBSAN_OPTIONS=exitcode=99 && { %s\n} >out 2>err",
+             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_DRIVER TILEJIT_DEVICE TILEJIT_DUMP && export "
+             "TILEJIT_CACHE_DIR=%s/store T='%s' "
+             "FAKE_CUDA_HIDE=cuFuncGetParamInfo ASAN_OPTIONS=exitcode=99:abort_on_error=0 UBSAN_OPTIONS=exitcode=99 && { %s\n} "
+             ">out 2>err",
              folder, folder, TILEJIT_BIN, line);
     status = system(command);
     read_text("out", out);
@@ -95,10 +97,10 @@ static bool has_compiler(void)
     return shell("$T compile 16x16x16 --no-cache") == 0;
 }
 
-#define NEEDS_COMPILER()                                                                                               \
-    do {                                                                                                               \
-        if (!has_compiler())                                                                                           \
-            cr_skip_test("no NVRTC here: %s", errors);                                                                 \
+#define NEEDS_COMPILER()                               \
+    do {                                               \
+        if (!has_compiler())                           \
+            cr_skip_test("no NVRTC here: %s", errors); \
     } while (0)
 
 TestSuite(command, .init = make_folder, .fini = remove_folder);
@@ -194,6 +196,8 @@ Test(command, names_what_is_wrong_with_the_words)
         {"matmul - - -o P.npy", "stdin"},
         {"matmul M.npy N.npy -o P.npy --beta 2", "add --c"},
         {"matmul M.npy N.npy -o P.npy --order K", "use one of C, F"},
+        {"run 5x3x2 --arch sm_80", "--arch goes with --compile-only"},
+        {"matmul M.npy N.npy -o P.npy --arch sm_80", "--arch goes with --compile-only"},
         {"help nonsense", "no command \"nonsense\""},
     };
     static const char *const locales[] = {"C", "de_DE.UTF-8", "tr_TR.UTF-8"};
@@ -250,8 +254,9 @@ Test(command, treats_words_after_two_dashes_as_operands)
 
 Test(command, answers_help_for_every_command)
 {
-    static const char *const commands[] = {"matmul", "run", "generate", "compile", "families", "devices", "doctor", "cache list",
-                                           "cache stats", "cache verify", "cache clear", "cache path", "cache explain"};
+    static const char *const commands[] = {"matmul",      "run",        "generate",     "compile",     "families",
+                                           "devices",     "doctor",     "cache list",   "cache stats", "cache verify",
+                                           "cache clear", "cache path", "cache explain"};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         static char asked[OUTPUT_BYTES];
@@ -269,8 +274,12 @@ Test(command, answers_help_for_every_command)
 
 Test(command, man_page_has_every_option_and_troff_accepts_it)
 {
-    cr_assert(eq(int, shell("$T man > tilejit.1 && $T help matmul | grep -o -- '^  --[a-z-]*' | sed 's/-/\\\\\\\\-/g' | while read o; "
-                            "do grep -qF -- \"$o\" tilejit.1 || echo \"$o\"; done"), 0), "%s", errors);
+    cr_assert(
+        eq(int,
+           shell("$T man > tilejit.1 && $T help matmul | grep -o -- '^  --[a-z-]*' | sed 's/-/\\\\\\\\-/g' | while read o; "
+                 "do grep -qF -- \"$o\" tilejit.1 || echo \"$o\"; done"),
+           0),
+        "%s", errors);
     cr_expect(eq(str, out, ""), "options missing from the man page: %s", out);
     cr_expect(eq(int, shell("command -v groff >/dev/null || exit 0; groff -man -Tascii -ww -z tilejit.1"), 0), "%s", errors);
     cr_expect(eq(str, errors, ""), "%s", errors);
@@ -301,8 +310,11 @@ Test(command, dies_quietly_of_a_closed_pipe)
 
 Test(command, replaces_a_file_whole_or_not_at_all)
 {
-    cr_expect(eq(int, shell("echo old >k.cu && $T generate 64x64x64 -o k.cu && grep -c TILE_WIDTH k.cu >/dev/null"), 0), "%s", errors);
-    cr_expect(eq(int, shell("ln -s k.cu link.cu && $T generate 32x32x32 -o link.cu && test -L link.cu && grep -q 32x32x32 k.cu"), 0), "%s", errors);
+    cr_expect(eq(int, shell("echo old >k.cu && $T generate 64x64x64 -o k.cu && grep -c TILE_WIDTH k.cu >/dev/null"), 0), "%s",
+              errors);
+    cr_expect(
+        eq(int, shell("ln -s k.cu link.cu && $T generate 32x32x32 -o link.cu && test -L link.cu && grep -q 32x32x32 k.cu"), 0),
+        "%s", errors);
     cr_expect(eq(int, shell("$T generate 64x64x64 -o missing/k.cu"), 1));
     cr_expect(strstr(errors, "missing/k.cu: No such file") != NULL, "%s", errors);
     cr_expect(eq(int, shell("mkdir dir; $T generate 64x64x64 -o dir"), 1));
@@ -335,8 +347,7 @@ Test(command, lists_families_that_it_can_generate)
     answer = json_loads(out, 0, NULL);
     families = json_object_get(answer, "families");
     cr_assert(gt(sz, json_array_size(families), 1));
-    json_array_foreach(families, index, family)
-    {
+    json_array_foreach (families, index, family) {
         const char *name = json_string_value(json_object_get(family, "name"));
 
         cr_expect(eq(int, shell("$T generate 37x19x53 --family %s", name), 0), "%s: %s", name, errors);
@@ -398,26 +409,31 @@ Test(command, keeps_what_it_compiled_and_explains_hits_and_misses)
 Test(command, names_a_damaged_entry_and_recovers_from_it)
 {
     NEEDS_COMPILER();
-    cr_assert(eq(int, shell("$T compile 33x300x700 --arch sm_90 && $T compile 34x300x700 --arch sm_90 && $T cache verify"), 0), "%s", errors);
+    cr_assert(eq(int, shell("$T compile 33x300x700 --arch sm_90 && $T compile 34x300x700 --arch sm_90 && $T cache verify"), 0),
+              "%s", errors);
     cr_expect(strstr(out, "2 entries, all sound") != NULL, "%s", out);
-    cr_assert(eq(int, shell("f=$(grep -l 33x300x700 $(find store -name kernel.cu)); d=$(dirname $f); chmod u+w $d/*; "
-                            "printf x | dd of=$d/kernel.cubin bs=1 seek=100 conv=notrunc; echo $d > damaged"), 0), "%s", errors);
+    cr_assert(eq(int,
+                 shell("f=$(grep -l 33x300x700 $(find store -name kernel.cu)); d=$(dirname $f); chmod u+w $d/*; "
+                       "printf x | dd of=$d/kernel.cubin bs=1 seek=100 conv=notrunc; echo $d > damaged"),
+                 0),
+              "%s", errors);
     cr_expect(eq(int, shell("$T cache verify"), 1));
     cr_expect(strstr(out, "damaged") != NULL && strstr(errors, "1 of 2 entries is damaged") != NULL, "%s%s", out, errors);
     cr_expect(eq(int, shell("$T cache verify | grep -q \"$(cat damaged)\""), 0), "the entry is named: %s", out);
     cr_expect(eq(int, shell("$T cache clear --damaged"), 0), "%s", errors);
     cr_expect(strstr(out, "1 entry removed") != NULL, "%s", out);
     cr_expect(eq(int, shell("$T cache verify"), 0), "%s", errors);
-    cr_expect(eq(int, shell("echo mine > store/mine.txt; $T cache clear && test -e store/mine.txt"), 0), "foreign files stay: %s", errors);
+    cr_expect(eq(int, shell("echo mine > store/mine.txt; $T cache clear && test -e store/mine.txt"), 0),
+              "foreign files stay: %s", errors);
     cr_expect(eq(int, shell("$T cache list"), 0));
     cr_expect(eq(str, out, ""), "%s", out);
 }
 
 Test(command, works_whatever_the_cache_folder_is)
 {
-    static const char *const folders[] = {"/dev/null",  "/proc/self/mem", ":memory:",          "'file:x?mode=memory'",
-                                          "no/such",    "out",            "dangling-link",     "read-only",
-                                          "with/../dots", "''",           "/proc/no/such"    };
+    static const char *const folders[] = {"/dev/null",    "/proc/self/mem", ":memory:",  "'file:x?mode=memory'", "no/such",
+                                          "out",          "dangling-link",  "read-only", "with/../dots",         "''",
+                                          "/proc/no/such"};
 
     NEEDS_COMPILER();
     cr_assert(eq(int, shell("ln -s /proc/no/x dangling-link; mkdir read-only; chmod 500 read-only; mkdir with"), 0));
@@ -569,7 +585,8 @@ Test(command, matmul_writes_p_only_if_it_passed)
     cr_expect(exists("P.npy"), "asked for");
     cr_expect(eq(int, shell("$T matmul M.npy N.npy -o missing/P.npy --no-check --driver " FAKE_CUDA_PATH), 1), "%s", errors);
     cr_expect(strstr(errors, "missing/P.npy") != NULL, "%s", errors);
-    cr_expect(eq(int, shell("$T matmul M.npy N.npy -o P.npy --compile-only --driver /nonexistent/libcuda.so"), 0), "%s", errors);
+    cr_expect(eq(int, shell("$T matmul M.npy N.npy -o P.npy --compile-only --driver /nonexistent/libcuda.so"), 0), "%s",
+              errors);
 }
 
 Test(command, matmul_takes_every_order_type_and_rank_the_files_have)
@@ -604,8 +621,8 @@ Test(command, matmul_takes_every_order_type_and_rank_the_files_have)
         tj_error err;
         char path[PATH_MAX];
 
-        cr_assert(eq(int, shell("rm -f P.npy; $T matmul %s -o P.npy --no-check --driver " FAKE_CUDA_PATH, rows[i].words), 0), "%s: %s",
-                  rows[i].words, errors);
+        cr_assert(eq(int, shell("rm -f P.npy; $T matmul %s -o P.npy --no-check --driver " FAKE_CUDA_PATH, rows[i].words), 0),
+                  "%s: %s", rows[i].words, errors);
         snprintf(path, sizeof path, "%s/P.npy", folder);
         cr_assert(eq(int, tj_npy_read(path, &p, &err), TJ_OK), "%s: %s", rows[i].words, err.message);
         cr_expect(eq(int, p.dtype, rows[i].dtype), "%s", rows[i].words);

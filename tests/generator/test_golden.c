@@ -18,9 +18,18 @@ typedef struct golden {
     tj_problem problem;
 } golden;
 
-#define FIXED(extent) {(extent), TJ_DIM_FIXED, 0}
-#define ANY(promise) {0, TJ_DIM_ANY, (promise)}
-#define PROBLEM(j_, k_, l_, ...) {.struct_size = sizeof(tj_problem), .j = j_, .k = k_, .l = l_, __VA_ARGS__}
+#define FIXED(extent)             \
+    {                             \
+        (extent), TJ_DIM_FIXED, 0 \
+    }
+#define ANY(promise)             \
+    {                            \
+        0, TJ_DIM_ANY, (promise) \
+    }
+#define PROBLEM(j_, k_, l_, ...)                                                  \
+    {                                                                             \
+        .struct_size = sizeof(tj_problem), .j = j_, .k = k_, .l = l_, __VA_ARGS__ \
+    }
 
 static const golden rows[] = {
     {"naive/square", "naive", PROBLEM(FIXED(1024), FIXED(1024), FIXED(1024), .dtype = TJ_F32)},
@@ -38,7 +47,8 @@ static const golden rows[] = {
     {"tiled/f64", "tiled:tile_width=32", PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F64)},
     {"tiled/any", "tiled", PROBLEM(ANY(0), ANY(0), ANY(0), .dtype = TJ_F32, .ld_m = TJ_ANY)},
     {"tiled/any_promised", "tiled", PROBLEM(ANY(16), ANY(32), ANY(64), .dtype = TJ_F32)},
-    {"tiled/alpha_beta", "tiled", PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F32, .has_alpha = 1, .has_beta = 1, .ld_c = 80)},
+    {"tiled/alpha_beta", "tiled",
+     PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F32, .has_alpha = 1, .has_beta = 1, .ld_c = 80)},
     {"tiled/batch", "tiled", PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F32, .batch = 8, .stride_n = TJ_BROADCAST)},
     {"tiled/tall", "tiled", PROBLEM(FIXED(2000000), FIXED(64), FIXED(16), .dtype = TJ_F32)},
 };

@@ -25,9 +25,14 @@ Test(problem, refuses_extents_that_are_none)
         int64_t j, k, l;
         const char *words;
     } rows[] = {
-        {0, 1, 1, "j is 0"}, {-1, 1, 1, "j is -1"}, {1, -1, 1, "k is -1"}, {1, 1, 0, "l is 0"},
-        {INT64_C(1) << 31, 1, 1, "j is 2147483648"}, {1, INT64_C(1) << 32, 1, "k is 4294967296"},
-        {1, 1, INT64_MAX, "l is 9223372036854775807"}, {1, 1, INT64_MIN, "l is -9223372036854775808"},
+        {0, 1, 1, "j is 0"},
+        {-1, 1, 1, "j is -1"},
+        {1, -1, 1, "k is -1"},
+        {1, 1, 0, "l is 0"},
+        {INT64_C(1) << 31, 1, 1, "j is 2147483648"},
+        {1, INT64_C(1) << 32, 1, "k is 4294967296"},
+        {1, 1, INT64_MAX, "l is 9223372036854775807"},
+        {1, 1, INT64_MIN, "l is -9223372036854775808"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const tj_problem problem = problem_of(rows[i].j, rows[i].k, rows[i].l);
@@ -39,8 +44,8 @@ Test(problem, refuses_extents_that_are_none)
 
 Test(problem, accepts_the_corners)
 {
-    static const int64_t rows[][3] = {{1, 1, 1}, {1, 0, 1}, {INT32_MAX, 1, 1}, {1, INT32_MAX, 1}, {1, 1, INT32_MAX},
-                                      {65536, 65536, 65536}};
+    static const int64_t rows[][3] = {{1, 1, 1},         {1, 0, 1},         {INT32_MAX, 1, 1},
+                                      {1, INT32_MAX, 1}, {1, 1, INT32_MAX}, {65536, 65536, 65536}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const tj_problem problem = problem_of(rows[i][0], rows[i][1], rows[i][2]);
         tj_error err = {0};
@@ -90,7 +95,8 @@ Test(problem, spells_a_transpose_as_a_layout)
 
 Test(config, refuses_widths_that_are_none)
 {
-    static const char *const rows[] = {"0", "-1", "3", "3.5", "33", "2147483648", "4294967312", "16abc", "", "0x10", " 16", "1e1"};
+    static const char *const rows[] = {"0",          "-1",    "3", "3.5",  "33",  "2147483648",
+                                       "4294967312", "16abc", "",  "0x10", " 16", "1e1"};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_config config = TJ_CONFIG_INIT, before;
         tj_error err = {0};
@@ -106,8 +112,15 @@ Test(config, refuses_widths_that_are_none)
 Test(config, prints_a_line_that_parses_back)
 {
     static const char *const rows[] = {
-        "tiled", "naive", "tiled:tile_width=7", "tiled:shared=dynamic,tile_width=32,rows=x", "tiled:boundary=all", "tiled:boundary=none",
-        "naive:tile_width=4,boundary=jl", "tiled:boundary=k", "tiled:boundary_j=all,boundary_k=auto,boundary_l=none",
+        "tiled",
+        "naive",
+        "tiled:tile_width=7",
+        "tiled:shared=dynamic,tile_width=32,rows=x",
+        "tiled:boundary=all",
+        "tiled:boundary=none",
+        "naive:tile_width=4,boundary=jl",
+        "tiled:boundary=k",
+        "tiled:boundary_j=all,boundary_k=auto,boundary_l=none",
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_config config = TJ_CONFIG_INIT, again = TJ_CONFIG_INIT;
@@ -127,10 +140,14 @@ Test(config, names_the_word_it_cannot_read)
         const char *text, *words;
         tj_status status;
     } rows[] = {
-        {"fast", "\"fast\"", TJ_ERR_NOT_FOUND}, {"", "\"\"", TJ_ERR_NOT_FOUND},
-        {"tiled:tile_width", "tile_width", TJ_ERR_INVALID_ARGUMENT}, {"tiled:speed=9", "speed", TJ_ERR_INVALID_ARGUMENT},
-        {"tiled:shared=both", "static or dynamic", TJ_ERR_INVALID_ARGUMENT}, {"tiled:boundary=jj", "jj", TJ_ERR_INVALID_ARGUMENT},
-        {"tiled:boundary=x", "\"x\"", TJ_ERR_INVALID_ARGUMENT}, {"naive:shared=static", "naive", TJ_ERR_INVALID_ARGUMENT},
+        {"fast", "\"fast\"", TJ_ERR_NOT_FOUND},
+        {"", "\"\"", TJ_ERR_NOT_FOUND},
+        {"tiled:tile_width", "tile_width", TJ_ERR_INVALID_ARGUMENT},
+        {"tiled:speed=9", "speed", TJ_ERR_INVALID_ARGUMENT},
+        {"tiled:shared=both", "static or dynamic", TJ_ERR_INVALID_ARGUMENT},
+        {"tiled:boundary=jj", "jj", TJ_ERR_INVALID_ARGUMENT},
+        {"tiled:boundary=x", "\"x\"", TJ_ERR_INVALID_ARGUMENT},
+        {"naive:shared=static", "naive", TJ_ERR_INVALID_ARGUMENT},
         {"tiled:,", "name=value", TJ_ERR_INVALID_ARGUMENT},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -148,10 +165,17 @@ Test(checks, keeps_exactly_what_the_shape_needs)
         const char *config;
         int checks; /* j 1, k 2, l 4 */
     } rows[] = {
-        {64, 64, 64, "tiled:tile_width=16", 0}, {65, 64, 64, "tiled:tile_width=16", 1}, {64, 63, 64, "tiled:tile_width=16", 2},
-        {64, 64, 1, "tiled:tile_width=16", 4}, {97, 89, 101, "tiled:tile_width=16", 7}, {21, 14, 7, "tiled:tile_width=7", 0},
-        {64, 0, 64, "tiled:tile_width=16", 0}, {64, 63, 64, "naive:tile_width=16", 0}, {65, 64, 65, "naive:tile_width=16", 5},
-        {64, 64, 64, "tiled:tile_width=16,boundary=all", 7}, {64, 64, 64, "tiled:tile_width=16,boundary=none", 0},
+        {64, 64, 64, "tiled:tile_width=16", 0},
+        {65, 64, 64, "tiled:tile_width=16", 1},
+        {64, 63, 64, "tiled:tile_width=16", 2},
+        {64, 64, 1, "tiled:tile_width=16", 4},
+        {97, 89, 101, "tiled:tile_width=16", 7},
+        {21, 14, 7, "tiled:tile_width=7", 0},
+        {64, 0, 64, "tiled:tile_width=16", 0},
+        {64, 63, 64, "naive:tile_width=16", 0},
+        {65, 64, 65, "naive:tile_width=16", 5},
+        {64, 64, 64, "tiled:tile_width=16,boundary=all", 7},
+        {64, 64, 64, "tiled:tile_width=16,boundary=none", 0},
         {64, 65, 64, "tiled:tile_width=16,boundary=k", 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -162,7 +186,8 @@ Test(checks, keeps_exactly_what_the_shape_needs)
         cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK));
         cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "row %zu: %s", i, err.message);
         cr_expect(eq(int, tj_source_launch(source)->checks, rows[i].checks), "row %zu", i);
-        cr_expect(eq(int, strstr(tj_source_text(source), "Row < j") || strstr(tj_source_text(source), "Row >= j"), rows[i].checks & 1),
+        cr_expect(eq(int, strstr(tj_source_text(source), "Row < j") || strstr(tj_source_text(source), "Row >= j"),
+                     rows[i].checks & 1),
                   "row %zu: the text tests j exactly if its check is in", i);
         tj_source_free(source);
     }
@@ -232,7 +257,7 @@ Test(geometry, gives_every_width_the_block_and_memory_it_needs)
         config.family = tj_family_find("tiled");
         cr_assert(eq(int, tj_config_set(&config, "tile_width", digits, &err), TJ_OK), "%s", err.message);
         cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s", err.message);
-        cr_expect(eq(int, tj_source_launch(source)->block_x * tj_source_launch(source)->block_y, width * width));
+        cr_expect(eq(int, tj_source_launch(source)->block_x *tj_source_launch(source)->block_y, width *width));
         cr_expect(eq(i64, tj_source_launch(source)->static_shared_bytes, 2 * width * width * 4));
         tj_source_free(source);
     }

@@ -16,6 +16,8 @@ except ImportError:
     BF16 = None
 
 UNIT = {"f16": 2.0**-11, "f32": 2.0**-24, "f64": 2.0**-53, "bf16": 2.0**-8}
+LEAST = {"f16": 2.0**-24, "f32": 2.0**-149, "f64": 2.0**-1074, "bf16": 2.0**-133}  # smallest subnormal
+TINY = {"f16": 2.0**-24, "f32": 2.0**-149, "f64": 2.0**-1074, "bf16": 2.0**-133}  # smallest subnormals: products may underflow
 SHAPES = [(128, 128, 128), (512, 300, 700), (97, 89, 101), (1, 1, 1), (1, 1000, 1), (1, 5, 700), (700, 3, 1), (257, 1, 63)]
 
 
@@ -24,7 +26,7 @@ def judge(M, N, P, kind):
     product = M.astype(np.longdouble) @ N.astype(np.longdouble)
     size = np.abs(M).astype(np.float64) @ np.abs(N).astype(np.float64)
     unit = 2.0**-53 if kind == "f64" else 2.0**-24
-    bound = (k + 2) * unit / (1 - (k + 2) * unit) * size + UNIT[kind] * np.abs(product) + 2.0**-133
+    bound = (k + 2) * unit / (1 - (k + 2) * unit) * size + UNIT[kind] * np.abs(product) + np.longdouble(LEAST[kind])
     ratio = np.abs(P.astype(np.longdouble) - product) / bound
     return float(ratio.max()), bool(np.all(ratio <= 1) and np.linalg.norm(product.astype(np.float64)) > 0)
 

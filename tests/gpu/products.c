@@ -106,12 +106,18 @@ static int padding_is_intact(const matrix *m, const tj_problem *c)
 static int64_t random_extent(int64_t tile)
 {
     switch (next() % 6) {
-    case 0: return PICK(1, 2, 3);
-    case 1: return tile * PICK(1, 2, 3, 4);
-    case 2: return tile * PICK(1, 2, 3) + 1;
-    case 3: return tile * PICK(1, 2, 3) - 1;
-    case 4: return PICK(5, 7, 13, 31, 61, 97, 127, 131);
-    default: return 1 + (int64_t)(next() % 150);
+    case 0:
+        return PICK(1, 2, 3);
+    case 1:
+        return tile * PICK(1, 2, 3, 4);
+    case 2:
+        return tile * PICK(1, 2, 3) + 1;
+    case 3:
+        return tile * PICK(1, 2, 3) - 1;
+    case 4:
+        return PICK(5, 7, 13, 31, 61, 97, 127, 131);
+    default:
+        return 1 + (int64_t)(next() % 150);
     }
 }
 
@@ -161,7 +167,8 @@ static void make_request(tj_problem *problem, char config[128])
     }
     *problem = p;
     if (is_naive)
-        snprintf(config, 128, "naive:tile_width=%d,rows=%s,boundary=%s", (int)tile, next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");
+        snprintf(config, 128, "naive:tile_width=%d,rows=%s,boundary=%s", (int)tile, next() % 4 ? "y" : "x",
+                 next() % 4 ? "auto" : "all");
     else
         snprintf(config, 128, "tiled:tile_width=%d,shared=%s,rows=%s,boundary=%s", (int)tile, next() % 3 ? "static" : "dynamic",
                  next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");
@@ -184,7 +191,8 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
 {
     const tj_problem known = known_problem(problem), canonical = tj_problem_canonical(&known);
     const tj_dtype p_dtype = (tj_dtype)canonical.p_dtype;
-    const int reads_c = problem->has_beta && next() % 3 != 0, in_place = problem->has_beta && canonical.ld_c == canonical.ld_p && next() % 2;
+    const int reads_c = problem->has_beta && next() % 3 != 0,
+              in_place = problem->has_beta && canonical.ld_c == canonical.ld_p && next() % 2;
     tj_operands x = TJ_OPERANDS_INIT;
     tj_config config = TJ_CONFIG_INIT;
     matrix m = {0}, n = {0}, p = {0}, c = {0};
@@ -212,16 +220,19 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
     host = (tj_host_operands){(char *)m.before + GUARD_BYTES, (char *)n.before + GUARD_BYTES,
                               (char *)(in_place ? p.before : c.before) + GUARD_BYTES, x.alpha, x.beta};
 
-    is_good = expect(tj_config_parse(config_text, &config, &err) == TJ_OK && tj_plan_prepare(context, problem, &config, &plan, &err) == TJ_OK &&
-                         tj_plan_launch(plan, &x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
-                     "%s: %s", label, err.message) &&
-              expect(read_back(&m) && read_back(&n) && read_back(&p) && read_back(&c), "%s: copying back", label) &&
-              expect(tj_reference_check(&known, &host, elements_of(&p), 0, 0, &report, &err) == TJ_OK, "%s: %s", label, err.message);
+    is_good =
+        expect(tj_config_parse(config_text, &config, &err) == TJ_OK &&
+                   tj_plan_prepare(context, problem, &config, &plan, &err) == TJ_OK &&
+                   tj_plan_launch(plan, &x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
+               "%s: %s", label, err.message) &&
+        expect(read_back(&m) && read_back(&n) && read_back(&p) && read_back(&c), "%s: copying back", label) &&
+        expect(tj_reference_check(&known, &host, elements_of(&p), 0, 0, &report, &err) == TJ_OK, "%s: %s", label, err.message);
     if (is_good) {
         /* A product of whole numbers may well be zero everywhere: then the norm says nothing, and exactness below does. */
-        expect(report.passed || (is_whole && report.norm == 0 && report.max_error == 0), "%s: %s; ratio %g at [%lld][%lld][%lld]: %g, not %g",
-               label, report.reason, report.max_ratio, (long long)report.worst_batch, (long long)report.worst_row,
-               (long long)report.worst_col, report.worst_value, report.worst_reference);
+        expect(report.passed || (is_whole && report.norm == 0 && report.max_error == 0),
+               "%s: %s; ratio %g at [%lld][%lld][%lld]: %g, not %g", label, report.reason, report.max_ratio,
+               (long long)report.worst_batch, (long long)report.worst_row, (long long)report.worst_col, report.worst_value,
+               report.worst_reference);
         if (is_whole && (p_dtype == TJ_F32 || p_dtype == TJ_F64))
             expect(report.max_error == 0, "%s: whole numbers came out wrong by %g", label, report.max_error);
         expect(memcmp(m.host, m.before, m.bytes) == 0, "%s: M or its guards changed", label);
@@ -244,15 +255,16 @@ static void run_large(tj_context *context)
         const char *config;
     } rows[] = {
         {65536 * 4 + 3, 3, 2, 1, "tiled:tile_width=4"}, {2, 3, 65536 * 4 + 3, 1, "tiled:tile_width=4"},
-        {65536 * 4 + 3, 3, 2, 1, "naive:tile_width=4"}, {3, 2, 3, 65536, "tiled:tile_width=4"}, {3, 2, 3, 70001, "naive:tile_width=4"},
-        {7, 300000, 13, 1, "tiled"}, {1, 1000003, 1, 1, "tiled:tile_width=32"}, {2048, 2048, 2048, 1, "tiled:tile_width=32"},
+        {65536 * 4 + 3, 3, 2, 1, "naive:tile_width=4"}, {3, 2, 3, 65536, "tiled:tile_width=4"},
+        {3, 2, 3, 70001, "naive:tile_width=4"},         {7, 300000, 13, 1, "tiled"},
+        {1, 1000003, 1, 1, "tiled:tile_width=32"},      {2048, 2048, 2048, 1, "tiled:tile_width=32"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, TJ_F32);
         char label[160];
         problem.batch = rows[i].batch;
-        snprintf(label, sizeof label, "%lldx%lldx%lld batch %lld %s", (long long)rows[i].j, (long long)rows[i].k, (long long)rows[i].l,
-                 (long long)rows[i].batch, rows[i].config);
+        snprintf(label, sizeof label, "%lldx%lldx%lld batch %lld %s", (long long)rows[i].j, (long long)rows[i].k,
+                 (long long)rows[i].l, (long long)rows[i].batch, rows[i].config);
         run_case(context, &problem, rows[i].config, 0, label);
     }
 }
@@ -268,10 +280,12 @@ int main(int argc, char **argv)
         char config[128], label[400];
         state = seed * 1000003 + (uint64_t)i;
         make_request(&problem, config);
-        snprintf(label, sizeof label, "case %d of seed %llu (%lldx%lldx%lld dtype %d p %d layouts %d%d%d any %d%d%d batch %lld alpha %d beta %d, %s)",
-                 i, (unsigned long long)seed, (long long)problem.j.extent, (long long)problem.k.extent, (long long)problem.l.extent,
-                 problem.dtype, problem.p_dtype, problem.m_layout, problem.n_layout, problem.p_layout, problem.j.mode, problem.k.mode,
-                 problem.l.mode, (long long)problem.batch, problem.has_alpha, problem.has_beta, config);
+        snprintf(
+            label, sizeof label,
+            "case %d of seed %llu (%lldx%lldx%lld dtype %d p %d layouts %d%d%d any %d%d%d batch %lld alpha %d beta %d, %s)", i,
+            (unsigned long long)seed, (long long)problem.j.extent, (long long)problem.k.extent, (long long)problem.l.extent,
+            problem.dtype, problem.p_dtype, problem.m_layout, problem.n_layout, problem.p_layout, problem.j.mode,
+            problem.k.mode, problem.l.mode, (long long)problem.batch, problem.has_alpha, problem.has_beta, config);
         run_case(context, &problem, config, i % 4 == 0, label);
     }
     run_large(context);

@@ -43,7 +43,10 @@ Test(buffer, gives_back_what_was_written)
     cr_expect(eq(int, tj_buffer_fill(buffer, 0xff, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_buffer_write(buffer, 2, text, 5, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_buffer_read(buffer, 0, back, sizeof back, &err), TJ_OK), "%s", err.message);
-    cr_expect(memcmp(back, "\xff\xff" "a til\xff", 8) == 0);
+    cr_expect(memcmp(back,
+                     "\xff\xff"
+                     "a til\xff",
+                     8) == 0);
     tj_buffer_free(buffer);
     tj_buffer_free(NULL);
     cr_expect(eq(int, (int)fake.fake_calls("cuMemFree"), 1));
@@ -59,8 +62,10 @@ Test(buffer, refuses_to_copy_outside_itself)
 
     cr_assert(eq(int, tj_buffer_create(context, 10, &buffer, &err), TJ_OK), "%s", err.message);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        cr_expect(eq(int, tj_buffer_write(buffer, rows[i].offset, host, rows[i].bytes, &err), TJ_ERR_INVALID_ARGUMENT), "row %zu", i);
-        cr_expect(eq(int, tj_buffer_read(buffer, rows[i].offset, host, rows[i].bytes, &err), TJ_ERR_INVALID_ARGUMENT), "row %zu", i);
+        cr_expect(eq(int, tj_buffer_write(buffer, rows[i].offset, host, rows[i].bytes, &err), TJ_ERR_INVALID_ARGUMENT),
+                  "row %zu", i);
+        cr_expect(eq(int, tj_buffer_read(buffer, rows[i].offset, host, rows[i].bytes, &err), TJ_ERR_INVALID_ARGUMENT),
+                  "row %zu", i);
     }
     cr_expect(eq(int, tj_buffer_write(buffer, 10, NULL, 0, &err), TJ_OK));
     tj_buffer_free(buffer);
@@ -96,8 +101,8 @@ Test(buffer, stays_in_its_own_context_whatever_is_current)
 /* Every driver call fails in turn; every failure is reported, nothing is left pushed or allocated. */
 Test(buffer, reports_each_driver_call_that_fails)
 {
-    static const char *const calls[] = {"cuMemAlloc", "cuMemcpyHtoD", "cuMemcpyDtoH", "cuMemsetD8", "cuStreamSynchronize",
-                                        "cuMemGetInfo"};
+    static const char *const calls[] = {"cuMemAlloc", "cuMemcpyHtoD",        "cuMemcpyDtoH",
+                                        "cuMemsetD8", "cuStreamSynchronize", "cuMemGetInfo"};
     size_t free_bytes, total_bytes;
     char host[16] = "";
 

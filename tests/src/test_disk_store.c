@@ -90,8 +90,9 @@ static int get(tj_disk_store *store, const tj_key *key, const char *content)
         const tj_blob *file = &stored.file[i];
         const bool is_right = strcmp(file->name, "kernel.ptx") == 0
                                   ? file->size == strlen(content) && memcmp(file->bytes, content, file->size) == 0
-                              : strcmp(file->name, "kernel.cubin") == 0 ? file->size == 3 && memcmp(file->bytes, "\0\1\2", 3) == 0
-                                                                        : file->size == 0;
+                              : strcmp(file->name, "kernel.cubin") == 0
+                                  ? file->size == 3 && memcmp(file->bytes, "\0\1\2", 3) == 0
+                                  : file->size == 0;
         if (!is_right || ((const char *)file->bytes)[file->size] != '\0')
             answer = -1;
     }
@@ -242,7 +243,7 @@ Test(disk_store, names_damage_and_clears_only_that)
     put(store, &good, "ptx");
     put(store, &bad, "ptx");
     entry_path(&bad, "kernel.ptx", path);
-    rewrite(path, "XXX", 3);
+    rewrite(path, "bad", 3);
     cr_assert(eq(int, tj_disk_store_list(store, true, count_entry, counts, NULL), TJ_OK));
     cr_assert(eq(int, counts[0], 2));
     cr_assert(eq(int, counts[1], 1));
@@ -317,13 +318,29 @@ Test(disk_store, goes_on_without_a_disk)
 
         snprintf(path, sizeof path, "%s/%d", root, kind);
         switch (kind) {
-        case 0: rewrite(path, "x", 1); break;
-        case 1: cr_assert(eq(int, symlink(root, path), 0)); break;
-        case 2: cr_assert(eq(int, mkfifo(path, 0600), 0)); break;
-        case 3: cr_assert(eq(int, mkdir(path, 0700), 0)); chmod(path, 0777); break;
-        case 4: strcpy(path, "/dev/null"); break;
-        case 5: memset(path, 'x', 5000); path[0] = '/'; path[5000] = '\0'; break;
-        default: break;
+        case 0:
+            rewrite(path, "x", 1);
+            break;
+        case 1:
+            cr_assert(eq(int, symlink(root, path), 0));
+            break;
+        case 2:
+            cr_assert(eq(int, mkfifo(path, 0600), 0));
+            break;
+        case 3:
+            cr_assert(eq(int, mkdir(path, 0700), 0));
+            chmod(path, 0777);
+            break;
+        case 4:
+            strcpy(path, "/dev/null");
+            break;
+        case 5:
+            memset(path, 'x', 5000);
+            path[0] = '/';
+            path[5000] = '\0';
+            break;
+        default:
+            break;
         }
         warnings = 0;
         store = tj_disk_store_create(kind == 6 ? NULL : path, NULL, 1 << 20, &test_log);

@@ -44,7 +44,8 @@ static int look(tj_disk_store *store, int number)
     fill(content, number);
     if (!tj_disk_store_fetch(store, &key, &stored))
         return 0;
-    answer = stored.count == 1 && stored.file[0].size == CONTENT && memcmp(stored.file[0].bytes, content, CONTENT) == 0 ? 1 : -1;
+    answer =
+        stored.count == 1 && stored.file[0].size == CONTENT && memcmp(stored.file[0].bytes, content, CONTENT) == 0 ? 1 : -1;
     tj_stored_drop(&stored);
     return answer;
 }
@@ -130,7 +131,7 @@ int main(int argc, char **argv)
     snprintf(command, sizeof command, "rm -rf %s", root);
     if (system(command) != 0)
         wrong++;
-    printf("store_kill: %d kills, %d entries, %d damaged, %d wrong reads, %d of %d keys work afterwards\n", kills, counts[0], counts[1],
-           wrong, right, KEYS);
+    printf("store_kill: %d kills, %d entries, %d damaged, %d wrong reads, %d of %d keys work afterwards\n", kills, counts[0],
+           counts[1], wrong, right, KEYS);
     return counts[1] == 0 && wrong == 0 && right == KEYS ? 0 : 1;
 }
