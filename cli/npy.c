@@ -345,7 +345,7 @@ static tj_status read_header(const char *name, const char *text, size_t length, 
 
 static tj_status wrong_size(const char *name, const tj_npy *array, size_t offset, long long size, tj_error *err)
 {
-    const long long wanted = (long long)(offset + array->bytes);
+    const long long wanted = (long long)offset + (long long)array->bytes;
 
     return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: holds %lld bytes where its shape and type need %lld: it is %s", name, size,
                 wanted, size < wanted ? "cut off" : "too long");
@@ -435,7 +435,10 @@ static tj_status open_input(const char *path, int *fd, struct stat *facts, tj_er
     return TJ_OK;
 }
 
-/* From an open file that is at its beginning. size: of a regular file, so that a wrong one is known before memory is asked for; else -1. */
+/*
+ * From an open file that is at its beginning. size: of a regular file, so that a wrong one is known before memory is asked for;
+ * else -1.
+ */
 static tj_status read_array(const char *name, int fd, int64_t size, tj_npy *array, tj_error *err)
 {
     unsigned char first[LONGEST_PREFIX] = {0};
@@ -495,7 +498,7 @@ static tj_status read_array(const char *name, int fd, int64_t size, tj_npy *arra
         status = got < 0 ? cannot_read(name, err)
                          : fail(err, TJ_ERR_INVALID_ARGUMENT,
                                 "%s: goes on behind the %lld bytes that its shape and type need: it is too long", name,
-                                (long long)(prefix + length + array->bytes));
+                                (long long)prefix + (long long)length + (long long)array->bytes);
         goto done;
     }
     if (is_swapped)

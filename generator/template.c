@@ -153,11 +153,12 @@ static tj_status include(const fill *f, const char *text)
 
 static tj_status open_block(fill *f, const char *condition)
 {
-    block *b = &f->open[f->depth];
     tj_status status;
+    block *b;
 
     if (f->depth == MAX_DEPTH)
         return complain(f, "blocks nested too deeply");
+    b = &f->open[f->depth];
     *b = (block){f->line_number, false, false, is_live(f), false};
     status = evaluate(f, condition, &b->is_live);
     b->was_live = b->is_live;
@@ -168,12 +169,13 @@ static tj_status open_block(fill *f, const char *condition)
 
 static tj_status next_branch(fill *f, const char *condition)
 {
-    block *b = &f->open[f->depth - 1];
     bool holds = true;
     tj_status status = TJ_OK;
+    block *b;
 
     if (f->depth == 0)
         return complain(f, "no //@ if is open");
+    b = &f->open[f->depth - 1];
     if (b->has_else)
         return complain(f, "the block already has its //@ else");
     if (condition)

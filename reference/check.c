@@ -2,8 +2,8 @@
 /*
  * check: is this P the product of these operands? And the product itself, for whoever has no GPU.
  *
- * An element passes if it is within the bound that every order of summation keeps (Higham, section 3.1 and 3.5; any order, so that it
- * serves every kernel). That bound grows with k, and for very large k it would let nonsense through: two further rules, which a
+ * An element passes if it is within the bound that every order of summation keeps (Higham, section 3.1 and 3.5; any order,
+ * so that it serves every kernel). That bound grows with k, and for very large k it would let nonsense through: two further rules, which a
  * right product keeps for any k, refuse a P that is one number everywhere where the product is not.
  *
  * NaN and infinity: where M, N, C, alpha or beta hold one, P must be of the same class as the reference. Where they do not, but
@@ -171,8 +171,8 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
 
 /*
  * How far a right P may be from the value. k + 2 roundings: k in the sum, two for alpha and beta; each may also lose half a
- * subnormal number. Where n * u is no longer small, n * u itself bounds the error of a sum (Jeannerod, Rump, 2013), up to second
- * order.
+ * subnormal number. Where n * u is no longer small, n * u itself bounds the error of a sum (Jeannerod, Rump, 2013), up to
+ * second order.
  */
 static long double bound_of(const resolved *request, const element *e)
 {

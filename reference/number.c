@@ -93,7 +93,7 @@ static uint16_t narrow_from_double(double value, narrow_format format)
     if (rest > half || (rest == half && (quotient & 1)))
         quotient++;
 
-    /* A carry out of the fraction runs into the exponent, which is what rounding up to the next binade (or to infinity) means. */
+    /* A carry out of the fraction runs into the exponent: that is rounding up to the next binade, or to infinity. */
     if (exponent >= 1 - format.bias)
         quotient += (uint64_t)(exponent + format.bias - 1) << bits;
     return (uint16_t)(sign | quotient);

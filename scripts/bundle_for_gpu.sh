@@ -12,9 +12,9 @@ cmake --build --preset release
 bundle=build/gpu-bundle
 rm -rf "$bundle"
 mkdir -p "$bundle"
-cp build/release/tilejit build/release/bench_* build/release/tests/gpu_* build/release/tests/stress_* "$bundle"
+cp build/release/tilejit build/release/bench_* build/release/examples_* build/release/tests/gpu_* build/release/tests/stress_* "$bundle"
 cp -L build/release/libtilejit.so.0 "$bundle"
-ldd "$bundle/tilejit" | awk '/libjansson/ { print $3 }' | xargs -I{} cp -L {} "$bundle"
+ldd "$bundle/tilejit" | awk '/libjansson|libxxhash/ { print $3 }' | xargs -I{} cp -L {} "$bundle"
 cp tests/gpu/*.py "$bundle"
 cat >"$bundle/run.sh" <<'RUN'
 #!/usr/bin/env bash

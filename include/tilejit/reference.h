@@ -22,7 +22,7 @@ typedef struct tj_host_operands {
 
 /** What a check found. */
 typedef struct tj_check_report {
-    int passed;             /**< 1: every checked element within its bound, finite where the reference is, norm > 0 */
+    int passed;             /**< 1: every checked element within its bound, of the reference's class; see below */
     int64_t elements;       /**< checked */
     int64_t elements_total; /**< of P, batch included */
     double max_error;       /**< largest |P - reference| */
@@ -39,8 +39,13 @@ typedef struct tj_check_report {
  *
  * Pass criterion, per element:  |P - R| <= gamma(k + 2) * (|alpha| * |M| . |N| + |beta| * |C|) + u_p * |R| + the smallest
  * subnormal of P's type, with gamma(n) = n * u / (1 - n * u), u the unit roundoff of the accumulation (2^-24, f64: 2^-53) and
- * u_p that of P's type: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1 and 3.5. A reference
- * that is all zero passes only an all-zero P, and only if the operands force it (a zero factor, k = 0).
+ * u_p that of P's type: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1 and 3.5. (Two terms of no
+ * other effect are added: half a subnormal number for every rounding, and u_p of the first term.) Where the operands force a zero
+ * (a zero factor, k = 0), only a zero passes. NaN and infinity must be where the reference has them, with its sign; without any in
+ * the operands, an element that may overflow on the way to its sum, but need not, may also be infinite or NaN.
+ *
+ * The bound grows with k, for f32 past the elements themselves at k of about 10^5. Whatever k is, a P that is zero everywhere, or
+ * the same number everywhere, does not pass where the product is not.
  *
  * max_flop bounds the work: beyond it whole rows of P are sampled, evenly spread, first and last included, and
  * report->elements says how many elements that was. 0 means 2e11.
@@ -60,10 +65,13 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_check(const tj_problem *problem, con
 TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p,
                                                     int threads, tj_error *err);
 
-/** Elements that a stored matrix spans, first to last, batch included: what a buffer must hold. which: 'M', 'N', 'P', 'C'. */
+/** Elements that a stored matrix spans, first to last, batch included: what a buffer must hold. which: 'M', 'N', 'P', 'C'
+ * (0 without has_beta). An extent that is an argument counts as the one to launch with. -1: a leading dimension, a stride or the
+ * batch it depends on is TJ_ANY, or which is no matrix. The problem must have passed tj_problem_check. NULL: not problem. */
 TJ_API int64_t tj_problem_span(const tj_problem *problem, char which);
 
-/** Convert count elements between types, rounding to nearest even, as the GPU does. NULL: neither may be NULL unless count is 0. */
+/** Convert count elements between types, rounding once to nearest even, as the GPU does; the same type is copied bit for bit.
+ * NULL: neither may be NULL unless count is 0. */
 TJ_API void tj_convert(tj_dtype to, void *destination, tj_dtype from, const void *source, size_t count);
 
 /** Fill with reproducible values in [-1, 1], uniform, from a seed (splitmix64). */

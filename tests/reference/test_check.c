@@ -71,7 +71,7 @@ static tj_check_report check(const sample *s)
     return report;
 }
 
-static const int dtypes[][2] = {{TJ_F32, TJ_F32}, {TJ_F64, TJ_F64},   {TJ_F16, TJ_F16}, {TJ_F16, TJ_F32},
+static const int dtypes[][2] = {{TJ_F32, TJ_F32}, {TJ_F64, TJ_F64},   {TJ_F16, TJ_F16},  {TJ_F16, TJ_F32},
                                 {TJ_F32, TJ_F16}, {TJ_BF16, TJ_BF16}, {TJ_BF16, TJ_F32}, {TJ_F32, TJ_BF16}};
 
 Test(check, passes_a_right_product_of_every_type_and_depth)
@@ -196,10 +196,18 @@ static void break_poison(sample *s)
 static const struct {
     const char *name;
     void (*damage)(sample *s);
-} damages[] = {{"all zero", break_zero},          {"constant", break_mean},     {"two rows swapped", break_rows},
-               {"columns swapped", break_columns}, {"transposed", break_transpose}, {"last k missing", break_last_k},
-               {"first k missing", break_first_k}, {"negated", break_sign},      {"doubled", break_double},
-               {"last row missing", break_last_row}, {"one NaN", break_nan},     {"one infinity", break_infinity},
+} damages[] = {{"all zero", break_zero},
+               {"constant", break_mean},
+               {"two rows swapped", break_rows},
+               {"columns swapped", break_columns},
+               {"transposed", break_transpose},
+               {"last k missing", break_last_k},
+               {"first k missing", break_first_k},
+               {"negated", break_sign},
+               {"doubled", break_double},
+               {"last row missing", break_last_row},
+               {"one NaN", break_nan},
+               {"one infinity", break_infinity},
                {"never written", break_poison}};
 
 Test(check, refuses_every_kind_of_damage)
@@ -282,6 +290,16 @@ Test(check, refuses_zero_and_constant_products_where_the_bound_has_grown_past_th
     multiply(&s, s.p, 0, s.k);
     cr_expect(eq(int, check(&s).passed, 1));
     break_mean(&s);
+    cr_expect(eq(int, check(&s).passed, 0));
+    drop_sample(&s);
+}
+
+Test(check, refuses_a_single_zero_where_the_bound_has_grown_past_it)
+{
+    sample s = make_sample(1, 1000000, 1, TJ_F32, TJ_F32);
+
+    cr_expect(eq(int, check(&s).passed, 1));
+    break_zero(&s);
     cr_expect(eq(int, check(&s).passed, 0));
     drop_sample(&s);
 }
@@ -499,7 +517,8 @@ Test(check, names_what_it_cannot_work_with)
     const float x[4] = {1, 1, 1, 1};
     const tj_problem plain = TJ_PROBLEM_INIT(2, 2, 2, TJ_F32);
     tj_problem any_dim = plain, any_ld = plain, any_batch = plain, beta = plain, empty = plain;
-    const tj_host_operands all = {x, x, x, 1, 1}, no_m = {NULL, x, x, 1, 1}, no_n = {x, NULL, x, 1, 1}, no_c = {x, x, NULL, 1, 1};
+    const tj_host_operands all = {x, x, x, 1, 1}, no_m = {NULL, x, x, 1, 1}, no_n = {x, NULL, x, 1, 1},
+                           no_c = {x, x, NULL, 1, 1};
     tj_check_report report;
 
     any_dim.k.mode = TJ_DIM_ANY;
@@ -515,18 +534,20 @@ Test(check, names_what_it_cannot_work_with)
         int threads;
         const char *word;
     } rows[] = {
-        {&any_dim, &all, x, 0, 1, "k is TJ_DIM_ANY"}, {&any_ld, &all, x, 0, 1, "ld_n is TJ_ANY"},
+        {&any_dim, &all, x, 0, 1, "k is TJ_DIM_ANY"},   {&any_ld, &all, x, 0, 1, "ld_n is TJ_ANY"},
         {&any_batch, &all, x, 0, 1, "batch is TJ_ANY"}, {&empty, &all, x, 0, 1, "j is 0"},
-        {&plain, &no_m, x, 0, 1, "M is NULL"},        {&plain, &no_n, x, 0, 1, "N is NULL"},
-        {&beta, &no_c, x, 0, 1, "C is NULL"},         {&plain, &all, NULL, 0, 1, "P is NULL"},
-        {&plain, &all, x, -1, 1, "max_flop"},         {&plain, &all, x, NAN, 1, "max_flop"},
+        {&plain, &no_m, x, 0, 1, "M is NULL"},          {&plain, &no_n, x, 0, 1, "N is NULL"},
+        {&beta, &no_c, x, 0, 1, "C is NULL"},           {&plain, &all, NULL, 0, 1, "P is NULL"},
+        {&plain, &all, x, -1, 1, "max_flop"},           {&plain, &all, x, NAN, 1, "max_flop"},
         {&plain, &all, x, 0, -1, "threads is -1"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};
 
-        cr_expect(eq(int, tj_reference_check(rows[i].problem, rows[i].operands, rows[i].p, rows[i].max_flop, rows[i].threads, &report, &err),
+        cr_expect(eq(int,
+                     tj_reference_check(rows[i].problem, rows[i].operands, rows[i].p, rows[i].max_flop, rows[i].threads,
+                                        &report, &err),
                      TJ_ERR_INVALID_ARGUMENT),
                   "%s", rows[i].word);
         cr_expect(not(eq(ptr, strstr(err.message, rows[i].word), NULL)), "%s: %s", rows[i].word, err.message);

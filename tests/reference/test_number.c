@@ -61,7 +61,8 @@ Test(number, narrowing_gives_every_pattern_back)
             const double value = tj_read_number(formats[i].dtype, &narrow, 0);
             const unsigned quiet = isnan(value) ? 1u << (formats[i].fraction_bits - 1) : 0;
 
-            cr_assert(eq(uint, narrowed(&formats[i], (long double)value), pattern | quiet), "%s %04x", formats[i].name, pattern);
+            cr_assert(eq(uint, narrowed(&formats[i], (long double)value), pattern | quiet), "%s %04x", formats[i].name,
+                      pattern);
         }
 }
 
@@ -131,8 +132,8 @@ Test(convert, goes_between_all_types)
 
                 tj_write_number((tj_dtype)from, &once, 0, (long double)values[i]);
                 tj_write_number((tj_dtype)to, &want, 0, (long double)tj_read_number((tj_dtype)from, &once, 0));
-                cr_expect(eq(dbl, tj_read_number((tj_dtype)to, target, i), tj_read_number((tj_dtype)to, &want, 0)), "%d to %d, value %d",
-                          from, to, i);
+                cr_expect(eq(dbl, tj_read_number((tj_dtype)to, target, i), tj_read_number((tj_dtype)to, &want, 0)),
+                          "%d to %d, value %d", from, to, i);
             }
         }
 }

@@ -92,16 +92,19 @@ static int check_problem(const tj_problem *p, double alpha, double beta, uint64_
                 long double sum = 0;
 
                 for (int64_t i = 0; i < k; i++)
-                    sum += (long double)tj_read_number(in, m.data, offset_of(p->stride_m, m_tight, b) +
-                                                                       place(p->m_layout, p->transpose_m, p->ld_m, j, k, r, i)) *
-                           (long double)tj_read_number(in, n.data, offset_of(p->stride_n, n_tight, b) +
-                                                                       place(p->n_layout, p->transpose_n, p->ld_n, k, l, i, col));
+                    sum += (long double)tj_read_number(in, m.data,
+                                                       offset_of(p->stride_m, m_tight, b) +
+                                                           place(p->m_layout, p->transpose_m, p->ld_m, j, k, r, i)) *
+                           (long double)tj_read_number(in, n.data,
+                                                       offset_of(p->stride_n, n_tight, b) +
+                                                           place(p->n_layout, p->transpose_n, p->ld_n, k, l, i, col));
                 sum *= p->has_alpha ? (long double)alpha : 1.0L;
                 if (p->has_beta && beta != 0.0)
-                    sum += (long double)beta * (long double)tj_read_number(out, c.data,
-                                                                           offset_of(p->stride_c, c_tight, b) +
-                                                                               place(p->p_layout, 0, p->ld_c, j, l, r, col));
-                tj_write_number(out, want.data, offset_of(p->stride_p, p_tight, b) + place(p->p_layout, 0, p->ld_p, j, l, r, col), sum);
+                    sum += (long double)beta *
+                           (long double)tj_read_number(
+                               out, c.data, offset_of(p->stride_c, c_tight, b) + place(p->p_layout, 0, p->ld_c, j, l, r, col));
+                tj_write_number(out, want.data,
+                                offset_of(p->stride_p, p_tight, b) + place(p->p_layout, 0, p->ld_p, j, l, r, col), sum);
             }
 
     if (tj_reference_product(p, &operands, got.data, 2, &err) != TJ_OK) {
@@ -114,8 +117,8 @@ static int check_problem(const tj_problem *p, double alpha, double beta, uint64_
         wrong += isnan(e) ? !isnan(a) : a != e;
     }
     /* And the check agrees with the loops. */
-    if (tj_reference_check(p, &operands, want.data, 0, 2, &report, &err) != TJ_OK || !report.passed || report.max_error != 0.0 ||
-        report.elements != j * l * batch || report.elements_total != j * l * batch)
+    if (tj_reference_check(p, &operands, want.data, 0, 2, &report, &err) != TJ_OK || !report.passed ||
+        report.max_error != 0.0 || report.elements != j * l * batch || report.elements_total != j * l * batch)
         wrong++;
     free(m.data);
     free(n.data);
@@ -125,7 +128,7 @@ static int check_problem(const tj_problem *p, double alpha, double beta, uint64_
     return wrong;
 }
 
-static const int dtypes[][2] = {{TJ_F32, TJ_F32}, {TJ_F64, TJ_F64},   {TJ_F16, TJ_F16}, {TJ_F16, TJ_F32},
+static const int dtypes[][2] = {{TJ_F32, TJ_F32}, {TJ_F64, TJ_F64},   {TJ_F16, TJ_F16},  {TJ_F16, TJ_F32},
                                 {TJ_F32, TJ_F16}, {TJ_BF16, TJ_BF16}, {TJ_BF16, TJ_F32}, {TJ_F32, TJ_BF16}};
 
 Test(product, is_right_for_every_layout_type_padding_and_scalar)
@@ -186,7 +189,8 @@ Test(product, is_right_for_every_batch_stride)
 
 Test(product, is_right_across_the_edges_of_its_tiles)
 {
-    static const int64_t shapes[][3] = {{63, 127, 127}, {64, 128, 128}, {65, 129, 129}, {130, 257, 131}, {1, 300, 260}, {200, 3, 1}};
+    static const int64_t shapes[][3] = {{63, 127, 127},  {64, 128, 128}, {65, 129, 129},
+                                        {130, 257, 131}, {1, 300, 260},  {200, 3, 1}};
 
     for (size_t s = 0; s < 6; s++)
         for (size_t d = 0; d < 8; d++)

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * 03_batch_and_streams: eight products in one launch, with one N for all of them, then a plan that serves every number of
+ * rows, on two streams of the program's own.
+ *
+ * The streams come from the driver here, so that the example builds without a toolkit; a cudaStream_t is the same thing.
+ * Exit code: 0 done, 77 nothing to run it on, 1 anything else.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <tilejit/tilejit.h>
+
+enum { BATCH = 8, J = 64, K = 96, L = 80 };
+
+/* Two streams in the device's primary context, which is made current. Without a driver: 0. */
+static int open_streams(struct CUstream_st *streams[2])
+{
+    void *libcuda = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*init)(unsigned), (*retain)(void **, int), (*set_current)(void *), (*create)(struct CUstream_st **, unsigned);
+    void *primary = NULL;
+
+    if (!libcuda)
+        return 0;
+    *(void **)&init = dlsym(libcuda, "cuInit");
+    *(void **)&retain = dlsym(libcuda, "cuDevicePrimaryCtxRetain");
+    *(void **)&set_current = dlsym(libcuda, "cuCtxSetCurrent");
+    *(void **)&create = dlsym(libcuda, "cuStreamCreate");
+    return init && retain && set_current && create && init(0) == 0 && retain(&primary, 0) == 0 && set_current(primary) == 0 &&
+           create(&streams[0], 0) == 0 && create(&streams[1], 0) == 0;
+}
+
+/* P back to the host, and compared with the float64 product. */
+static tj_status check(const char *what, const tj_problem *problem, const float *M, const float *N, const tj_buffer *device_p,
+                       tj_error *err)
+{
+    tj_host_operands host = {M, N, NULL, 1.0, 0.0};
+    size_t bytes = sizeof(float) * (size_t)tj_problem_span(problem, 'P');
+    float *P = malloc(bytes);
+    tj_check_report report;
+    tj_status status = TJ_ERR_OUT_OF_MEMORY;
+
+    if (P && (status = tj_buffer_read(device_p, 0, P, bytes, err)) == TJ_OK &&
+        (status = tj_reference_check(problem, &host, P, 0, 0, &report, err)) == TJ_OK) {
+        printf("%s: %s\n", what, report.passed ? "right" : report.reason);
+        status = report.passed ? TJ_OK : TJ_ERR_CHECK_FAILED;
+    }
+    free(P);
+    return status;
+}
+
+int main(void)
+{
+    float *M = malloc(sizeof(float) * BATCH * J * K), *N = malloc(sizeof(float) * K * L);
+    tj_buffer *device_m = NULL, *device_n = NULL, *device_p[2] = {NULL, NULL};
+    struct CUstream_st *streams[2] = {NULL, NULL};
+    tj_operands operands = TJ_OPERANDS_INIT;
+    tj_context *context = NULL;
+    const tj_plan *plan = NULL;
+    tj_error err = {TJ_OK, ""};
+    int exit_code = 1;
+
+    if (!M || !N || tj_context_create(NULL, &context, &err) != TJ_OK)
+        goto done;
+    if (!open_streams(streams)) {
+        fprintf(stderr, "03_batch_and_streams: no CUDA driver or no device: nothing to run it on\n");
+        exit_code = 77;
+        goto done;
+    }
+    tj_fill_random(TJ_F32, M, (size_t)BATCH * J * K, 1);
+    tj_fill_random(TJ_F32, N, (size_t)K * L, 2);
+    if (tj_buffer_create(context, sizeof(float) * BATCH * J * K, &device_m, &err) != TJ_OK ||
+        tj_buffer_create(context, sizeof(float) * K * L, &device_n, &err) != TJ_OK ||
+        tj_buffer_create(context, sizeof(float) * BATCH * J * L, &device_p[0], &err) != TJ_OK ||
+        tj_buffer_create(context, sizeof(float) * BATCH * J * L, &device_p[1], &err) != TJ_OK ||
+        tj_buffer_write(device_m, 0, M, sizeof(float) * BATCH * J * K, &err) != TJ_OK ||
+        tj_buffer_write(device_n, 0, N, sizeof(float) * K * L, &err) != TJ_OK)
+        goto done;
+    operands.m = tj_buffer_address(device_m);
+    operands.n = tj_buffer_address(device_n);
+
+    /* Eight products, one launch. */
+    tj_problem batch = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
+    batch.batch = BATCH;
+    batch.stride_n = TJ_BROADCAST;
+    operands.p = tj_buffer_address(device_p[0]);
+    if (tj_matmul(context, &batch, &operands, streams[0], &err) != TJ_OK ||
+        tj_synchronize(context, streams[0], &err) != TJ_OK ||
+        check("8 products in one launch", &batch, M, N, device_p[0], &err) != TJ_OK)
+        goto done;
+
+    /* One plan for any number of rows that is a multiple of 16; the same kernel twice, on two streams. */
+    tj_problem any = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
+    any.j.mode = TJ_DIM_ANY;
+    any.j.multiple_of = 16;
+    if (tj_plan_prepare(context, &any, NULL, &plan, &err) != TJ_OK)
+        goto done;
+    for (int i = 0; i < 2; i++) {
+        operands.j = i == 0 ? 16 : 48;
+        operands.p = tj_buffer_address(device_p[i]);
+        if (tj_plan_launch(plan, &operands, streams[i], &err) != TJ_OK)
+            goto done;
+    }
+    tj_problem few = TJ_PROBLEM_INIT(16, K, L, TJ_F32), more = TJ_PROBLEM_INIT(48, K, L, TJ_F32);
+    if (tj_synchronize(context, streams[0], &err) != TJ_OK || tj_synchronize(context, streams[1], &err) != TJ_OK ||
+        check("16 rows on the first stream", &few, M, N, device_p[0], &err) != TJ_OK ||
+        check("48 rows on the second", &more, M, N, device_p[1], &err) != TJ_OK)
+        goto done;
+    exit_code = 0;
+
+done:
+    if (err.status != TJ_OK) {
+        fprintf(stderr, "03_batch_and_streams: %s\n", err.message);
+        exit_code = err.status == TJ_ERR_NO_DRIVER || err.status == TJ_ERR_NO_COMPILER ? 77 : 1;
+    }
+    tj_buffer_free(device_p[1]);
+    tj_buffer_free(device_p[0]);
+    tj_buffer_free(device_n);
+    tj_buffer_free(device_m);
+    tj_context_free(context);
+    free(N);
+    free(M);
+    return exit_code;
+}
