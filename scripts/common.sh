@@ -53,12 +53,12 @@ private_python() {
 
 # need_nvrtc TILEJIT-COMMAND   makes sure that NVRTC can be found; fetches the wheel of it otherwise.
 need_nvrtc() {
-    "$1" compile 1x1x1 --arch sm_90 --no-cache -o /dev/null >/dev/null 2>&1 && return 0
+    "$1" compile 1x1x1 --arch sm_90 --no-cache --emit cubin -o /dev/null >/dev/null 2>&1 && return 0
     say "NVRTC is not on this machine: fetching its wheel"
     python3 -c 'import ensurepip, venv' 2>/dev/null || need_packages /nonexistent:python3-venv
     [ -x "$tilejit_home/python/bin/python" ] || python3 -m venv "$tilejit_home/python"
     "$tilejit_home/python/bin/python" -m pip install --quiet --disable-pip-version-check nvidia-cuda-nvrtc
     TILEJIT_NVRTC=$(compgen -G "$tilejit_home/python/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.*" | grep -v alt | tail -n 1)
     export TILEJIT_NVRTC
-    "$1" compile 1x1x1 --arch sm_90 --no-cache -o /dev/null >/dev/null
+    "$1" compile 1x1x1 --arch sm_90 --no-cache --emit cubin -o /dev/null >/dev/null
 }

@@ -41,6 +41,6 @@ else
 fi
 
 say "the kernel is in the store"
-"$tilejit" cache list
+"$tilejit" cache list | sed -n 1,6p
 echo
 echo "The command is $tilejit; try:  $tilejit generate 512x300x700"

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "nvrtc_card.h"
 #include "scope.h"
 #include "text.h"
 
@@ -190,6 +191,7 @@ void tj_context_free(tj_context *context)
     tj_image_table_free(context->images);
     tj_disk_store_free(context->store);
     tj_scope_release(context);
+    tj_nvrtc_forget(atomic_load(&context->nvrtc));
     pthread_mutex_destroy(&context->libraries);
     free(context->nvrtc_path);
     free(context->driver_path);
@@ -225,27 +227,64 @@ tj_status tj_context_driver(tj_context *context, const tj_driver **driver, tj_er
     return status;
 }
 
-tj_status tj_context_nvrtc(tj_context *context, const tj_nvrtc **nvrtc, tj_error *err)
+/* Which NVRTC fits depends on the driver, if there is one; compiling needs none. */
+static int driver_version_if_any(tj_context *context)
 {
     const tj_driver *driver = NULL;
+
+    return tj_context_driver(context, &driver, NULL) == TJ_OK ? tj_driver_version(driver) : 0;
+}
+
+static const tj_nvrtc *recall_nvrtc(tj_context *context, int driver_version)
+{
+    const tj_nvrtc *nvrtc = NULL;
+    char name[64], *card;
+
+    tj_nvrtc_card_name(context->nvrtc_path, driver_version, name);
+    card = tj_disk_store_read_note(context->store, name);
+    if (card)
+        nvrtc = tj_nvrtc_recall(card);
+    free(card);
+    if (nvrtc)
+        atomic_store_explicit(&context->has_card, true, memory_order_relaxed);
+    return nvrtc;
+}
+
+tj_status tj_context_nvrtc(tj_context *context, const tj_nvrtc **nvrtc, tj_error *err)
+{
     tj_status status = tj_context_check_process(context, err);
-    int driver_version = 0;
+    int driver_version;
 
     *nvrtc = atomic_load_explicit(&context->nvrtc, memory_order_acquire);
     if (status != TJ_OK || *nvrtc)
         return status;
-    /* Which NVRTC fits depends on the driver, if there is one; compiling needs none. */
-    if (tj_context_driver(context, &driver, NULL) == TJ_OK)
-        driver_version = tj_driver_version(driver);
+    driver_version = driver_version_if_any(context);
     pthread_mutex_lock(&context->libraries);
     *nvrtc = atomic_load_explicit(&context->nvrtc, memory_order_relaxed);
     if (!*nvrtc) {
-        status = tj_nvrtc_open(context->nvrtc_path, driver_version, &context->log, nvrtc, err);
+        *nvrtc = recall_nvrtc(context, driver_version);
+        if (!*nvrtc)
+            status = tj_nvrtc_open(context->nvrtc_path, driver_version, &context->log, nvrtc, err);
         if (status == TJ_OK)
             atomic_store_explicit(&context->nvrtc, *nvrtc, memory_order_release);
     }
     pthread_mutex_unlock(&context->libraries);
     return status;
+}
+
+void tj_context_remember_nvrtc(tj_context *context)
+{
+    const tj_nvrtc *nvrtc = atomic_load_explicit(&context->nvrtc, memory_order_acquire);
+    char name[64], *card;
+
+    if (!nvrtc || atomic_exchange_explicit(&context->has_card, true, memory_order_relaxed))
+        return;
+    card = tj_nvrtc_card_write(nvrtc);
+    if (!card)
+        return;
+    tj_nvrtc_card_name(context->nvrtc_path, driver_version_if_any(context), name);
+    tj_disk_store_write_note(context->store, name, card);
+    free(card);
 }
 
 void tj_context_get_stats(tj_context *context, tj_context_stats *stats)

@@ -32,6 +32,7 @@ struct tj_context {
     pthread_mutex_t libraries;       /* held while a library is opened, never on a hit */
     _Atomic(const tj_nvrtc *) nvrtc; /* NULL until first needed */
     _Atomic(const tj_driver *) driver;
+    atomic_bool has_card;       /* of that NVRTC, in the store */
     _Atomic(CUcontext) primary; /* of device, retained by scope.c; NULL until needed */
     struct {
         _Atomic uint64_t memory_hits, store_hits, compiles, failures, loads, plans;
@@ -41,6 +42,9 @@ struct tj_context {
 /** The library, opened on first use. A failure is not remembered: installing it and calling again works. */
 tj_status tj_context_nvrtc(tj_context *context, const tj_nvrtc **nvrtc, tj_error *err);
 tj_status tj_context_driver(tj_context *context, const tj_driver **driver, tj_error *err);
+
+/** Write down what is known of the NVRTC that just compiled, so that the next process need not open it for a stored kernel. */
+void tj_context_remember_nvrtc(tj_context *context);
 
 /** TJ_ERR_FORKED if this is not the process that made the context. */
 tj_status tj_context_check_process(const tj_context *context, tj_error *err);

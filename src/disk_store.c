@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -23,7 +24,8 @@ enum {
     STALE_SECONDS = 3600, /* a temporary folder this old belongs to nobody who lives */
     RETRY_AFTER = 64,     /* publishes skipped after the disk refused one: space may come back */
     EXPLAIN_MAX = 4096,   /* manifests read to find the nearest entry */
-    TROUBLE_BYTES = 512
+    TROUBLE_BYTES = 512,
+    MAX_NOTE_BYTES = 64 * 1024
 };
 
 struct tj_disk_store {
@@ -481,6 +483,42 @@ void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blo
     }
     if (root >= 0)
         close(root);
+}
+
+/* ---- notes -------------------------------------------------------------------------------------------------------- */
+
+char *tj_disk_store_read_note(tj_disk_store *store, const char *name)
+{
+    char path[128], *text = NULL;
+    const char *why;
+    size_t size;
+    int root = store->root[0] ? open_root(store, 0, &why) : -1;
+
+    if (root < 0)
+        return NULL;
+    if (snprintf(path, sizeof path, "v1/%s", name) >= (int)sizeof path || !tj_fs_read(root, path, MAX_NOTE_BYTES, &text, &size))
+        text = NULL;
+    close(root);
+    return text;
+}
+
+void tj_disk_store_write_note(tj_disk_store *store, const char *name, const char *text)
+{
+    char unique[64], temporary[80] = "v1/tmp/", path[128];
+    const char *why;
+    int root = store->root[0] ? make_root(store, &why) : -1;
+
+    if (root < 0)
+        return;
+    tj_fs_unique_name(unique);
+    strcat(temporary, unique);
+    if (snprintf(path, sizeof path, "v1/%s", name) < (int)sizeof path && tj_fs_write_new(root, temporary, text, strlen(text)) &&
+        renameat(root, temporary, root, path) == 0) {
+        close(root);
+        return;
+    }
+    tj_fs_remove_tree(root, temporary);
+    close(root);
 }
 
 /* ---- lock --------------------------------------------------------------------------------------------------------- */

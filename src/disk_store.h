@@ -87,6 +87,13 @@ void tj_disk_store_reject(tj_disk_store *store, const tj_key *key, const char *r
 int tj_disk_store_lock(tj_disk_store *store, const tj_key *key, int wait_ms);
 void tj_disk_store_unlock(int lock);
 
+/**
+ * Small texts beside the entries, such as what is known of a compiler: disposable like them, in the own root only. read: malloc'ed, NULL if
+ * there is none or the root is not to be trusted. write: replaces in one step; trouble is forgotten.
+ */
+char *tj_disk_store_read_note(tj_disk_store *store, const char *name);
+void tj_disk_store_write_note(tj_disk_store *store, const char *name, const char *text);
+
 /* What the public calls of <tilejit/store.h> are made of. */
 tj_status tj_disk_store_list(tj_disk_store *store, bool verify, tj_store_visit visit, void *payload, tj_error *err);
 tj_status tj_disk_store_clear(tj_disk_store *store, bool only_damaged, int64_t *removed, tj_error *err);

@@ -344,16 +344,20 @@ tj_status tj_image_produce(tj_context *context, const tj_source *source, const t
 
     *origin = TJ_FROM_STORE;
     *body = fetch(context, source, key);
-    if (*body)
+    if (*body) {
+        tj_context_remember_nvrtc(context);
         return TJ_OK;
+    }
     /* Another process may be compiling this very key: then its result comes sooner than ours. */
     lock = tj_disk_store_lock(context->store, key, STORE_LOCK_WAIT_MS);
     *body = fetch(context, source, key);
     if (!*body) {
         *origin = TJ_FROM_COMPILER;
         status = compile(context, source, key, target, body, err);
-        if (status == TJ_OK)
+        if (status == TJ_OK) {
             publish(context, source, *body);
+            tj_context_remember_nvrtc(context);
+        }
     }
     tj_disk_store_unlock(lock);
     return status;

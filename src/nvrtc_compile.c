@@ -422,6 +422,26 @@ static void ask_for_reason(const tj_nvrtc *nvrtc, const char *text, const char *
     tj_compiled_drop(&again);
 }
 
+/* A library known by its card is opened now; what it then says of itself must be what the card said. */
+static tj_status open_known(const tj_nvrtc **nvrtc, tj_error *err)
+{
+    const tj_nvrtc *opened;
+    const char *identity;
+    tj_status status;
+
+    if ((*nvrtc)->handle)
+        return TJ_OK;
+    status = tj_nvrtc_open((*nvrtc)->path, 0, NULL, &opened, err);
+    if (status == TJ_OK)
+        status = tj_nvrtc_identity(opened, &identity, err);
+    if (status == TJ_OK && strcmp(identity, (*nvrtc)->probe->identity) != 0)
+        status = tj_fail(err, TJ_ERR_NO_COMPILER, "NVRTC at %.150s is %s and was %s a moment ago: start the program again",
+                         (*nvrtc)->path, identity, (*nvrtc)->probe->identity);
+    if (status == TJ_OK)
+        *nvrtc = opened;
+    return status;
+}
+
 tj_status tj_nvrtc_compile(const tj_nvrtc *nvrtc, const char *text, size_t text_bytes, const char *name, const char *target,
                            tj_compiled *compiled, tj_error *err)
 {
@@ -429,6 +449,8 @@ tj_status tj_nvrtc_compile(const tj_nvrtc *nvrtc, const char *text, size_t text_
     tj_status status = check_text(text, text_bytes, err);
 
     *compiled = (tj_compiled){0};
+    if (status == TJ_OK)
+        status = open_known(&nvrtc, err);
     if (status != TJ_OK)
         return status;
     status = tj_nvrtc_enter(err);

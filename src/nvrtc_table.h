@@ -50,7 +50,7 @@ struct tj_nvrtc {
         TJ_NVRTC_FUNCTIONS(TJ_NVRTC_MEMBER)
 #undef TJ_NVRTC_MEMBER
     } call;
-    void *handle;
+    void *handle; /* NULL: known by its card (nvrtc_card.h), not opened */
     char *path, *builtins_path;
     int major, minor;
     const char **target; /* "sm_75", ... NULL */

@@ -28,9 +28,9 @@ int main(int argc, char **argv)
         lost[0] = 1;
         lost = NULL;
     } else if (strcmp(fault, "overrun") == 0) {
-        char *volatile bytes = malloc((size_t)size);
+        volatile char *bytes = malloc((size_t)size);
         bytes[size] = 1;
-        free(bytes);
+        free((void *)bytes);
     } else if (strcmp(fault, "overflow") == 0) {
         volatile int largest = INT_MAX;
         largest = largest + size;
