@@ -25,7 +25,7 @@ need_packages() {
 
 need_build_tools() {
     need_packages cc:gcc cmake:cmake ninja:ninja-build pkg-config:pkg-config \
-        '/usr/include/*/jansson_config.h:libjansson-dev' /usr/include/xxhash.h:libxxhash-dev python3:python3
+        /usr/include/jansson.h:libjansson-dev /usr/include/xxhash.h:libxxhash-dev python3:python3
 }
 
 # Where a private copy of NVRTC and NumPy goes when the machine has none. The library looks here too.
