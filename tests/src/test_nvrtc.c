@@ -510,9 +510,12 @@ Test(nvrtc_options, ask_only_for_what_the_version_knows)
     static const struct {
         const char *unknown, *target, *options;
     } rows[] = {
-        {"", "sm_90", "--gpu-architecture=sm_90\n-std=c++17\n--no-source-include\n--minimal\n--no-cache\n-Xptxas=-v\n"},
-        {"--no-cache", "sm_90a", "--gpu-architecture=sm_90a\n-std=c++17\n--no-source-include\n--minimal\n-Xptxas=-v\n"},
-        {"--no-cache --minimal", "compute_75", "--gpu-architecture=compute_75\n-std=c++17\n--no-source-include\n"},
+        {"", "sm_90",
+         "--gpu-architecture=sm_90\n-std=c++17\n--no-source-include\n--diag-suppress=177\n--minimal\n--no-cache\n-Xptxas=-v\n"},
+        {"--no-cache", "sm_90a",
+         "--gpu-architecture=sm_90a\n-std=c++17\n--no-source-include\n--diag-suppress=177\n--minimal\n-Xptxas=-v\n"},
+        {"--no-cache --minimal", "compute_75",
+         "--gpu-architecture=compute_75\n-std=c++17\n--no-source-include\n--diag-suppress=177\n"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

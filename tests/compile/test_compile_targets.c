@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every family, type, layout and kind of boundary through the real NVRTC, for every target from sm_75 that it knows: ptxas checks the
+ * code without a GPU. Skipped, and said, where there is no NVRTC.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tilejit/tilejit.h>
+
+static tj_context *context;
+
+static void open_context(void)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_error err;
+
+    options.cache_dir = "";
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+}
+
+static void close_context(void)
+{
+    tj_context_free(context);
+}
+
+TestSuite(compile, .init = open_context, .fini = close_context);
+
+static const char *const *targets_or_skip(void)
+{
+    const char *const *targets;
+    tj_error err;
+
+    if (tj_targets(context, &targets, &err) != TJ_OK) {
+        fprintf(stderr, "compile: NOTHING WAS TESTED: %s\n", err.message);
+        cr_assert(eq(ptr, getenv("TILEJIT_REQUIRE_NVRTC"), NULL), "NVRTC is required");
+        cr_skip_test("no NVRTC");
+    }
+    return targets;
+}
+
+/* Compile one request; what is wrong is in the message. */
+static void compile(const tj_problem *problem, const char *config_text, const char *target, const char *label)
+{
+    tj_config config = TJ_CONFIG_INIT;
+    tj_source *source = NULL;
+    tj_image *image = NULL;
+    tj_error err = {TJ_OK, ""};
+    tj_resources used;
+    size_t ptx, cubin;
+
+    cr_assert(eq(int, tj_config_parse(config_text, &config, &err), TJ_OK), "%s: %s", label, err.message);
+    cr_assert(eq(int, tj_generate(problem, &config, &source, &err), TJ_OK), "%s: %s", label, err.message);
+    cr_assert(eq(int, tj_compile(context, source, target, &image, &err), TJ_OK), "%s for %s: %s\n%s", label, target,
+              err.message, tj_source_text(source));
+    used = tj_image_resources(image);
+    cr_expect(ne(ptr, (void *)tj_image_ptx(image, &ptx), NULL));
+    cr_expect(ne(ptr, (void *)tj_image_cubin(image, &cubin), NULL));
+    cr_expect(gt(sz, ptx, 500), "%s for %s", label, target);
+    cr_expect(gt(sz, cubin, 500), "%s for %s", label, target);
+    cr_expect(eq(int, used.spill_stores, 0), "%s for %s spills", label, target);
+    cr_expect(eq(i64, (int64_t)used.shared_bytes >= tj_source_launch(source)->static_shared_bytes, 1),
+              "%s for %s: %d bytes of shared memory", label, target, used.shared_bytes);
+    cr_expect(eq(ptr, strstr(tj_image_log(image), "warning"), NULL), "%s for %s: %s", label, target, tj_image_log(image));
+    tj_image_free(image);
+    tj_source_free(source);
+}
+
+/* One request per target for each family and type, each with another mixture of the rest. */
+Test(compile, every_family_and_type_for_every_target)
+{
+    static const char *const configs[] = {"naive", "tiled", "tiled:shared=dynamic", "tiled:tile_width=32,rows=x"};
+    const char *const *targets = targets_or_skip();
+    unsigned count = 0;
+
+    for (size_t t = 0; targets[t]; t++)
+        for (size_t c = 0; c < 4; c++)
+            for (int dtype = TJ_F32; dtype <= TJ_BF16; dtype++, count++) {
+                tj_problem problem = TJ_PROBLEM_INIT(97, 64, 101, TJ_F32);
+                char label[200];
+                problem.dtype = dtype;
+                problem.m_layout = count % 2;
+                problem.n_layout = count / 2 % 2;
+                problem.p_layout = count / 4 % 2;
+                problem.has_alpha = problem.has_beta = count % 3 == 0;
+                problem.batch = count % 5 == 0 ? 3 : 1;
+                if (count % 7 == 0)
+                    problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
+                if (dtype >= TJ_F16 && count % 2)
+                    problem.p_dtype = TJ_F32;
+                snprintf(label, sizeof label, "%s, %s, variant %u", configs[c], tj_dtype_name((tj_dtype)dtype), count);
+                compile(&problem, configs[c], targets[t], label);
+            }
+    cr_assert(ge(uint, count, 16 * 6), "only %u kernels", count);
+}
+
+/* On one target: each layout with each set of checks, for both kinds of shared memory. */
+Test(compile, every_layout_with_every_set_of_checks)
+{
+    static const char *const configs[] = {"naive", "tiled", "tiled:shared=dynamic"};
+
+    targets_or_skip();
+    for (int layouts = 0; layouts < 8; layouts++)
+        for (int checks = 0; checks < 8; checks += layouts % 2 ? 1 : 3) {
+            tj_problem problem = TJ_PROBLEM_INIT(checks & 1 ? 97 : 64, checks & 2 ? 89 : 64, checks & 4 ? 101 : 64, TJ_F32);
+            char label[100];
+            problem.m_layout = layouts & 1;
+            problem.n_layout = layouts >> 1 & 1;
+            problem.p_layout = layouts >> 2;
+            snprintf(label, sizeof label, "layouts %d checks %d", layouts, checks);
+            compile(&problem, configs[(layouts + checks) % 3], "sm_90", label);
+        }
+}
+
+/* Everything passed at launch, with every leading dimension and stride, and each width. */
+Test(compile, every_width_and_everything_passed)
+{
+    targets_or_skip();
+    for (int width = 4; width <= 32; width++) {
+        tj_problem problem = TJ_PROBLEM_INIT(0, 0, 0, TJ_F32);
+        char config[64];
+        problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
+        problem.has_alpha = problem.has_beta = 1;
+        problem.batch = TJ_ANY;
+        problem.ld_m = problem.ld_n = problem.ld_p = problem.ld_c = TJ_ANY;
+        problem.stride_m = problem.stride_n = problem.stride_p = problem.stride_c = TJ_ANY;
+        snprintf(config, sizeof config, "tiled:tile_width=%d", width);
+        compile(&problem, config, "sm_80", config);
+    }
+}
