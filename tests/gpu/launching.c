@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launching: streams, captures, contexts, threads, wrong pointers, and a lost device, on the real driver.
+ *
+ * Speaks to the driver itself (through the library's own table) for what a host program would do: make streams, contexts and graphs.
+ */
+#include "gpu_test.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { J = 70, K = 50, L = 90, THREADS = 16, LAUNCHES = 50 };
+
+/* The driver calls of a host program. */
+static struct driver {
+    int (*ctx_create)(void **, unsigned, int), (*ctx_destroy)(void *), (*ctx_push)(void *), (*ctx_pop)(void **);
+    int (*stream_create)(void **, unsigned), (*stream_destroy)(void *), (*stream_sync)(void *);
+    int (*capture_begin)(void *, int), (*capture_end)(void *, void **);
+    int (*graph_instantiate)(void **, void *, unsigned long long), (*graph_launch)(void *, void *);
+    int (*graph_exec_destroy)(void *), (*graph_destroy)(void *);
+    int (*primary_retain)(void **, int), (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
+} cu;
+
+static int look_up(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static int load_driver(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+    return library && look_up(library, "cuCtxCreate_v2", &cu.ctx_create) &&
+           look_up(library, "cuCtxDestroy_v2", &cu.ctx_destroy) && look_up(library, "cuCtxPushCurrent_v2", &cu.ctx_push) &&
+           look_up(library, "cuCtxPopCurrent_v2", &cu.ctx_pop) && look_up(library, "cuStreamCreate", &cu.stream_create) &&
+           look_up(library, "cuStreamDestroy_v2", &cu.stream_destroy) &&
+           look_up(library, "cuStreamSynchronize", &cu.stream_sync) &&
+           look_up(library, "cuStreamBeginCapture_v2", &cu.capture_begin) &&
+           look_up(library, "cuStreamEndCapture", &cu.capture_end) &&
+           look_up(library, "cuGraphInstantiateWithFlags", &cu.graph_instantiate) &&
+           look_up(library, "cuGraphLaunch", &cu.graph_launch) &&
+           look_up(library, "cuGraphExecDestroy", &cu.graph_exec_destroy) &&
+           look_up(library, "cuGraphDestroy", &cu.graph_destroy) &&
+           look_up(library, "cuDevicePrimaryCtxRetain", &cu.primary_retain) &&
+           look_up(library, "cuMemAlloc_v2", &cu.mem_alloc) && look_up(library, "cuMemFree_v2", &cu.mem_free);
+}
+
+/* One product with everything it needs, in whatever CUDA context is current when it is made. */
+typedef struct product {
+    tj_problem problem;
+    float *m, *n, *p;
+    tj_buffer *dm, *dn, *dp;
+    tj_operands x;
+} product;
+
+static int make_product(tj_context *context, product *q, int64_t j, int64_t k, int64_t l, uint64_t seed)
+{
+    const size_t m = (size_t)(j * k) * 4, n = (size_t)(k * l) * 4, p = (size_t)(j * l) * 4;
+    tj_error err;
+
+    memset(q, 0, sizeof *q);
+    q->problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, TJ_F32);
+    q->m = malloc(m);
+    q->n = malloc(n);
+    q->p = malloc(p);
+    tj_fill_random(TJ_F32, q->m, m / 4, seed);
+    tj_fill_random(TJ_F32, q->n, n / 4, seed + 1);
+    q->x = (tj_operands)TJ_OPERANDS_INIT;
+    if (tj_buffer_create(context, m, &q->dm, &err) != TJ_OK || tj_buffer_create(context, n, &q->dn, &err) != TJ_OK ||
+        tj_buffer_create(context, p, &q->dp, &err) != TJ_OK || tj_buffer_write(q->dm, 0, q->m, m, &err) != TJ_OK ||
+        tj_buffer_write(q->dn, 0, q->n, n, &err) != TJ_OK || tj_buffer_fill(q->dp, 0xff, &err) != TJ_OK)
+        return expect(0, "buffers: %s", err.message);
+    q->x.m = tj_buffer_address(q->dm);
+    q->x.n = tj_buffer_address(q->dn);
+    q->x.p = tj_buffer_address(q->dp);
+    return 1;
+}
+
+static void clear_product(product *q)
+{
+    tj_error err;
+
+    expect(tj_buffer_fill(q->dp, 0xff, &err) == TJ_OK, "clearing P: %s", err.message);
+}
+
+static int is_right(product *q)
+{
+    const tj_host_operands host = {.m = q->m, .n = q->n, .alpha = 1};
+    tj_check_report report;
+    tj_error err;
+
+    return tj_buffer_read(q->dp, 0, q->p, (size_t)(q->problem.j.extent * q->problem.l.extent) * 4, &err) == TJ_OK &&
+           tj_reference_check(&q->problem, &host, q->p, 0, 2, &report, &err) == TJ_OK && report.passed;
+}
+
+static void drop_product(product *q)
+{
+    tj_buffer_free(q->dm);
+    tj_buffer_free(q->dn);
+    tj_buffer_free(q->dp);
+    free(q->m);
+    free(q->n);
+    free(q->p);
+}
+
+/* ---- streams and captures ----------------------------------------------------------------------------------------- */
+
+static void test_streams(tj_context *context)
+{
+    void *stream[2];
+    product q[2];
+    tj_error err;
+
+    for (int i = 0; i < 2; i++) {
+        make_product(context, &q[i], J, K + i, L, 10);
+        expect(cu.stream_create(&stream[i], 1) == 0, "a stream");
+    }
+    for (int i = 0; i < 2; i++)
+        expect(tj_matmul(context, &q[i].problem, &q[i].x, stream[i], &err) == TJ_OK, "stream %d: %s", i, err.message);
+    for (int i = 0; i < 2; i++) {
+        expect(tj_synchronize(context, stream[i], &err) == TJ_OK, "stream %d: %s", i, err.message);
+        expect(is_right(&q[i]), "the product on stream %d", i);
+        cu.stream_destroy(stream[i]);
+        drop_product(&q[i]);
+    }
+}
+
+static void test_capture(tj_context *context)
+{
+    void *stream, *graph = NULL, *executable = NULL;
+    const tj_plan *plan;
+    product ready, unknown;
+    tj_error err;
+
+    make_product(context, &ready, J, K, L, 20);
+    make_product(context, &unknown, J + 1, K + 1, L + 1, 21);
+    expect(cu.stream_create(&stream, 1) == 0, "a stream");
+    expect(tj_plan_prepare(context, &ready.problem, NULL, &plan, &err) == TJ_OK, "prepare: %s", err.message);
+
+    expect(cu.capture_begin(stream, 0) == 0, "capture begins, in the global mode");
+    expect(tj_matmul(context, &unknown.problem, &unknown.x, stream, &err) == TJ_ERR_CAPTURE,
+           "a plan that is not ready is refused");
+    expect(strstr(err.message, "tj_plan_prepare") != NULL, "the remedy is named: %s", err.message);
+    expect(tj_matmul(context, &ready.problem, &ready.x, stream, &err) == TJ_OK, "a ready plan is captured: %s", err.message);
+    expect(cu.capture_end(stream, &graph) == 0 && graph, "the capture stayed valid");
+
+    expect(cu.graph_instantiate(&executable, graph, 0) == 0, "instantiate");
+    for (int i = 0; i < 3; i++) {
+        clear_product(&ready);
+        expect(cu.graph_launch(executable, stream) == 0 && cu.stream_sync(stream) == 0, "replay %d", i);
+        expect(is_right(&ready), "the replayed product");
+    }
+    expect(tj_matmul(context, &unknown.problem, &unknown.x, stream, &err) == TJ_OK && cu.stream_sync(stream) == 0,
+           "afterwards it works: %s", err.message);
+    expect(is_right(&unknown), "the product that was refused");
+    cu.graph_exec_destroy(executable);
+    cu.graph_destroy(graph);
+    cu.stream_destroy(stream);
+    drop_product(&ready);
+    drop_product(&unknown);
+}
+
+static void *prepare_elsewhere(void *argument)
+{
+    static const tj_problem problem = TJ_PROBLEM_INIT(J + 7, K + 7, L + 7, TJ_F32);
+    const tj_plan *plan;
+    tj_error err;
+
+    expect(tj_plan_prepare(argument, &problem, NULL, &plan, &err) == TJ_OK, "prepare beside a capture: %s", err.message);
+    return NULL;
+}
+
+/* Compiling and loading on one thread must not break a capture on another. */
+static void test_capture_beside_load(tj_context *context)
+{
+    void *stream, *graph = NULL;
+    pthread_t thread;
+
+    expect(cu.stream_create(&stream, 1) == 0 && cu.capture_begin(stream, 0) == 0, "a capture in the global mode");
+    pthread_create(&thread, NULL, prepare_elsewhere, context);
+    pthread_join(thread, NULL);
+    expect(cu.capture_end(stream, &graph) == 0 && graph, "the capture stayed valid beside a load");
+    cu.graph_destroy(graph);
+    cu.stream_destroy(stream);
+}
+
+/* ---- contexts ----------------------------------------------------------------------------------------------------- */
+
+static void test_contexts(tj_context *context)
+{
+    tj_error err;
+
+    for (int i = 0; i < 4; i++) {
+        void *own = NULL, *popped;
+        product inside, outside;
+        expect(cu.ctx_create(&own, 0, 0) == 0, "a CUDA context of our own"); /* its address may be that of the last one */
+        make_product(context, &inside, J, K, L, 30);
+        expect(tj_matmul(context, &inside.problem, &inside.x, NULL, &err) == TJ_OK &&
+                   tj_synchronize(context, NULL, &err) == TJ_OK,
+               "in a context of our own: %s", err.message);
+        expect(is_right(&inside), "the product in a context of our own");
+        cu.ctx_pop(&popped);
+        make_product(context, &outside, J, K, L, 31);
+        expect(tj_matmul(context, &outside.problem, &outside.x, NULL, &err) == TJ_OK &&
+                   tj_synchronize(context, NULL, &err) == TJ_OK,
+               "in the primary context: %s", err.message);
+        expect(is_right(&outside), "the product in the primary context");
+        drop_product(&outside);
+        cu.ctx_push(own);
+        drop_product(&inside);
+        cu.ctx_pop(&popped);
+        expect(cu.ctx_destroy(own) == 0, "destroying it");
+    }
+}
+
+/* ---- wrong pointers ----------------------------------------------------------------------------------------------- */
+
+static void test_pointers(tj_context *context)
+{
+    uint64_t freed = 0, small = 0;
+    product q;
+    tj_operands x;
+    tj_error err;
+    void *primary;
+
+    make_product(context, &q, J + 2, K + 2, L + 2, 40);
+    x = q.x, x.p = NULL;
+    expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "P is NULL: %s", err.message);
+    x = q.x, x.m = (const char *)x.m + 2;
+    expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "M is misaligned: %s", err.message);
+
+    /* Asked of the driver on the first launch of a plan: give each a plan of its own. */
+    q.problem.has_alpha = 1;
+    x = q.x, x.m = q.m;
+    expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "M is a host address: %s", err.message);
+    expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the primary context");
+    expect(cu.mem_alloc(&freed, 1 << 20) == 0 && cu.mem_free(freed) == 0 && cu.mem_alloc(&small, 256) == 0, "memory");
+    q.problem.has_alpha = 0, q.problem.has_beta = 1;
+    x = q.x, x.n = (const void *)(uintptr_t)freed;
+    expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "N was freed: %s", err.message);
+    q.problem.has_alpha = 1;
+    x = q.x, x.p = (void *)(uintptr_t)small;
+    expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "P is too short: %s", err.message);
+    cu.mem_free(small);
+    cu.ctx_pop(&primary);
+
+    q.problem.has_alpha = q.problem.has_beta = 0;
+    expect(tj_matmul(context, &q.problem, &q.x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
+           "after all that: %s", err.message);
+    expect(is_right(&q), "the product after all that");
+    drop_product(&q);
+}
+
+/* ---- threads ------------------------------------------------------------------------------------------------------ */
+
+static void *launch_many(void *argument)
+{
+    tj_context *context = argument;
+    static atomic_int number;
+    const int mine = atomic_fetch_add(&number, 1);
+    int failures = 0;
+    product q;
+    tj_error err;
+
+    if (!make_product(context, &q, 20 + mine % 4, 33, 47, 50))
+        return NULL;
+    for (int i = 0; i < LAUNCHES; i++)
+        failures += tj_matmul(context, &q.problem, &q.x, NULL, &err) != TJ_OK;
+    failures += tj_synchronize(context, NULL, &err) != TJ_OK;
+    if (failures > 0 || !is_right(&q))
+        return "wrong";
+    drop_product(&q);
+    return NULL;
+}
+
+static void test_threads(tj_context *context)
+{
+    pthread_t thread[THREADS];
+    void *answer;
+    int wrong = 0;
+
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, launch_many, context);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], &answer);
+        wrong += answer != NULL;
+    }
+    expect(wrong == 0, "%d of %d threads got a wrong product", wrong, THREADS);
+}
+
+/* ---- dynamic shared memory ---------------------------------------------------------------------------------------- */
+
+static void test_widths(tj_context *context)
+{
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_plan *plan;
+    product q;
+    tj_error err;
+
+    make_product(context, &q, 96, 48, 144, 60);
+    expect(tj_config_parse("tiled:shared=dynamic,tile_width=16,boundary=all", &config, &err) == TJ_OK &&
+               tj_plan_prepare(context, &q.problem, &config, &plan, &err) == TJ_OK,
+           "prepare: %s", err.message);
+    for (int width = 4; width <= 32; width++) {
+        clear_product(&q);
+        q.x.tile_width = width;
+        expect(tj_plan_launch(plan, &q.x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK, "width %d: %s",
+               width, err.message);
+        expect(is_right(&q), "the product with TILE_WIDTH %d from one compiled kernel", width);
+    }
+    expect(tj_config_parse("tiled:shared=dynamic,tile_width=16", &config, &err) == TJ_OK &&
+               tj_plan_prepare(context, &q.problem, &config, &plan, &err) == TJ_OK,
+           "prepare: %s", err.message);
+    q.x.tile_width = 7; /* divides none of them, and the text has no checks */
+    expect(tj_plan_launch(plan, &q.x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "a width that needs a check is refused: %s",
+           err.message);
+    drop_product(&q);
+}
+
+/* One kernel for all shapes. */
+static void test_types(void)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context;
+    tj_context_stats stats;
+    tj_error err;
+
+    options.cache_dir = "";
+    options.specialize = TJ_SPECIALIZE_TYPES;
+    if (!expect(tj_context_create(&options, &context, &err) == TJ_OK, "a context: %s", err.message))
+        return;
+    for (int i = 0; i < 20; i++) {
+        product q;
+        make_product(context, &q, 10 + 7 * i, 5 + 3 * i, 90 - 2 * i, 70);
+        expect(tj_matmul(context, &q.problem, &q.x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
+               "shape %d: %s", i, err.message);
+        expect(is_right(&q), "shape %d with the kernel for all shapes", i);
+        drop_product(&q);
+    }
+    tj_context_get_stats(context, &stats);
+    expect(stats.compiles == 1 && stats.plans == 1, "%d compiles and %d plans for 20 shapes", (int)stats.compiles,
+           (int)stats.plans);
+    tj_context_free(context);
+}
+
+/* ---- a lost device ------------------------------------------------------------------------------------------------ */
+
+/* In a process of its own: an illegal address is for ever. */
+static int lose_device(void)
+{
+    tj_context *context = open_gpu("launching", "");
+    tj_status first, second, third;
+    product q;
+    tj_error err, again;
+
+    make_product(context, &q, J, K, L, 80);
+    if (tj_matmul(context, &q.problem, &q.x, NULL, &err) != TJ_OK || tj_synchronize(context, NULL, &err) != TJ_OK)
+        return 1;
+    q.x.p = (void *)(uintptr_t)0x10; /* aligned, and nobody's: pointers are asked about on a plan's first launch only */
+    first = tj_matmul(context, &q.problem, &q.x, NULL, &err);
+    if (first == TJ_OK)
+        first = tj_synchronize(context, NULL, &err);
+    q.x.p = tj_buffer_address(q.dp);
+    second = tj_matmul(context, &q.problem, &q.x, NULL, &again);
+    third = tj_synchronize(context, NULL, &again);
+    printf("lost: %s | %s\n", err.message, again.message);
+    tj_context_free(context);
+    return first == TJ_ERR_DEVICE_LOST && second == TJ_ERR_DEVICE_LOST && third == TJ_ERR_DEVICE_LOST ? 0 : 1;
+}
+
+static void test_lost_device(const char *self)
+{
+    pid_t child = fork();
+    int status = -1;
+
+    if (child == 0) {
+        execl(self, self, "--lose-device", (char *)NULL);
+        _exit(127);
+    }
+    waitpid(child, &status, 0);
+    expect(status == 0, "a lost device is reported for ever (child: %d)", status);
+}
+
+int main(int argc, char **argv)
+{
+    char self[512];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    tj_context *context;
+
+    if (argc > 1 && strcmp(argv[1], "--lose-device") == 0)
+        return lose_device();
+    context = open_gpu("launching", "");
+    if (!expect(length > 0 && load_driver(), "the driver's functions"))
+        return finish("launching");
+    self[length] = '\0';
+    test_lost_device(self);
+    {
+        /* A host program with the primary context current, as with the CUDA runtime. */
+        void *primary;
+        expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the primary context");
+        test_streams(context);
+        test_capture(context);
+        test_capture_beside_load(context);
+        cu.ctx_pop(&primary);
+    }
+    test_contexts(context);
+    test_pointers(context);
+    test_threads(context);
+    test_widths(context);
+    test_types();
+    tj_context_free(context);
+    return finish("launching");
+}
