@@ -442,7 +442,7 @@ static tj_status open_input(const char *path, int *fd, struct stat *facts, tj_er
 static tj_status read_array(const char *name, int fd, int64_t size, tj_npy *array, tj_error *err)
 {
     unsigned char first[LONGEST_PREFIX] = {0};
-    size_t prefix, length;
+    size_t prefix = 0, length = 0;
     char *text = NULL, extra;
     bool is_swapped;
     ssize_t got = read_up_to(fd, first, 10);

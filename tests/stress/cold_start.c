@@ -147,23 +147,45 @@ static int run_round(int round)
     return faults;
 }
 
-/* One process after another, killed somewhere between its start and its end. */
+static int64_t now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* In a child: the whole pipeline, from nothing. */
+static pid_t start_pipeline(void)
+{
+    const pid_t child = fork();
+    uint64_t hash;
+    tj_error err;
+
+    if (child == 0)
+        _exit(obtain(open_context(), &hash, &err) != TJ_OK);
+    return child;
+}
+
+/* One process after another, killed somewhere between its start and a little after its end. */
 static int run_kills(int kills)
 {
     unsigned seed = 7;
     int counts[2], killed = 0;
     uint64_t hash;
     tj_error err;
+    int64_t whole_us;
+
+    extent = 2000;
+    whole_us = now_us();
+    waitpid(start_pipeline(), NULL, 0);
+    whole_us = now_us() - whole_us;
 
     for (int i = 0; i < kills; i++) {
         pid_t child;
         extent = 1000 + i % 40;
-        child = fork();
-        if (child == 0) {
-            tj_context *mine = open_context();
-            _exit(obtain(mine, &hash, &err) != TJ_OK);
-        }
-        usleep((useconds_t)(rand_r(&seed) % 90000));
+        child = start_pipeline();
+        usleep((useconds_t)(whole_us * (rand_r(&seed) % 1000) / 900));
         killed += kill(child, SIGKILL) == 0;
         waitpid(child, NULL, 0);
     }
