@@ -46,6 +46,25 @@ int tj_fs_open_folder(int at, const char *name)
     return open_file(at, name, O_RDONLY | O_DIRECTORY, 0);
 }
 
+int tj_fs_open_lock(int at, const char *name)
+{
+    int fd = open_file(at, name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600);
+
+    if (fd >= 0)
+        fchmod(fd, 0600); /* the umask may have taken bits away */
+    else if (errno == EEXIST)
+        fd = open_file(at, name, O_RDWR | O_NONBLOCK, 0);
+    return fd;
+}
+
+bool tj_fs_names(int at, const char *name, int fd)
+{
+    struct stat named, opened;
+
+    return fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+           named.st_ino == opened.st_ino;
+}
+
 int tj_fs_make_folder(int at, const char *name)
 {
     if (mkdirat(at, name, 0700) != 0)
@@ -91,6 +110,8 @@ bool tj_fs_read(int at, const char *name, size_t max_bytes, char **bytes, size_t
     }
     if (!S_ISREG(facts.st_mode) || facts.st_size < 0 || (uintmax_t)facts.st_size > max_bytes)
         goto fail;
+    if ((facts.st_uid != geteuid() && facts.st_uid != 0) || (facts.st_mode & (S_IWGRP | S_IWOTH)))
+        goto fail;
     wanted = (size_t)facts.st_size;
     buffer = malloc(wanted + 1);
     if (!buffer) {
@@ -135,26 +156,37 @@ static bool write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-bool tj_fs_write_new(int at, const char *name, const void *bytes, size_t size)
+/* A file-size limit is one more full disk, and no reason to end the process. */
+static bool write_within_limits(int fd, const char *bytes, size_t size)
 {
     static const struct timespec no_wait = {0, 0};
     sigset_t file_size, before;
+    bool is_written;
+    int cause;
+
+    sigemptyset(&file_size);
+    sigaddset(&file_size, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &file_size, &before);
+    errno = 0;
+    is_written = write_all(fd, bytes, size);
+    cause = errno;
+    if (cause == EFBIG && !sigismember(&before, SIGXFSZ))
+        sigtimedwait(&file_size, NULL, &no_wait);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = cause;
+    return is_written;
+}
+
+bool tj_fs_write_new(int at, const char *name, const void *bytes, size_t size)
+{
     bool is_written;
     int fd, cause;
 
     fd = open_file(at, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
         return false;
-    /* A file-size limit is one more full disk, and no reason to end the process. */
-    sigemptyset(&file_size);
-    sigaddset(&file_size, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &file_size, &before);
-    errno = 0;
-    is_written = fchmod(fd, 0600) == 0 && write_all(fd, bytes, size) && fsync(fd) == 0;
+    is_written = fchmod(fd, 0600) == 0 && write_within_limits(fd, bytes, size) && fsync(fd) == 0;
     cause = errno;
-    if (cause == EFBIG && !sigismember(&before, SIGXFSZ))
-        sigtimedwait(&file_size, NULL, &no_wait);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (close(fd) != 0 && is_written) { /* network file systems may report a failed write only here */
         cause = errno;
         is_written = false;
@@ -171,7 +203,7 @@ void tj_fs_append_byte(int at, const char *name)
     if (fd < 0)
         return;
     /* Past a megabyte only the time still matters. */
-    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_size >= 1 << 20 || !write_all(fd, ".", 1)))
+    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_size >= 1 << 20 || !write_within_limits(fd, ".", 1)))
         futimens(fd, NULL);
     close(fd);
 }

@@ -13,19 +13,28 @@
 /** Open a folder below at (AT_FDCWD allowed). */
 int tj_fs_open_folder(int at, const char *name);
 
+/** Open a file to flock: made with mode 0600, whatever the umask, if it is missing. */
+int tj_fs_open_lock(int at, const char *name);
+
+/** Does name, below at, still name the open folder or file? Another process may have put something else there. */
+bool tj_fs_names(int at, const char *name, int fd);
+
 /** Make a folder of mode 0700 whatever the umask, unless it exists. */
 int tj_fs_make_folder(int at, const char *name);
 
 /** Make a folder and the missing ones above it. */
 int tj_fs_make_path(const char *path);
 
-/** Read a whole regular file of at most max_bytes; *bytes is malloc'ed with a NUL behind its end. */
+/**
+ * Read a whole regular file of at most max_bytes; *bytes is malloc'ed with a NUL behind its end. A file that others own (root
+ * apart) or can write is refused.
+ */
 bool tj_fs_read(int at, const char *name, size_t max_bytes, char **bytes, size_t *size);
 
 /** Create a new file of mode 0600, write, fsync. SIGXFSZ does not reach the process. */
 bool tj_fs_write_new(int at, const char *name, const void *bytes, size_t size);
 
-/** Append one byte to a file and so set its modification time. Nothing is created. */
+/** Append one byte to a file and so set its modification time. Nothing is created; SIGXFSZ does not reach the process. */
 void tj_fs_append_byte(int at, const char *name);
 
 /** Remove a folder and what is in it, two levels at most: what an entry is, and no more. */

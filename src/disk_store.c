@@ -48,14 +48,18 @@ static void warn_once(tj_disk_store *store, const char *format, const char *what
         tj_log_line(&store->log, TJ_LOG_WARNING, format, what, why);
 }
 
+/* Also without slashes at the end, which would have a link followed. */
 static char *absolute(const char *path)
 {
     char here[PATH_MAX], *joined;
+    size_t length;
 
     if (path[0] == '/')
-        return strdup(path);
-    if (!getcwd(here, sizeof here) || asprintf(&joined, "%s/%s", here, path) < 0)
-        return NULL;
+        joined = strdup(path);
+    else if (!getcwd(here, sizeof here) || asprintf(&joined, "%s/%s", here, path) < 0)
+        joined = NULL;
+    for (length = joined ? strlen(joined) : 0; length > 1 && joined[length - 1] == '/'; length--)
+        joined[length - 1] = '\0';
     return joined;
 }
 
@@ -83,7 +87,7 @@ static const char *root_trouble(int root, bool is_own)
     if (fstat(root, &facts) != 0)
         return strerror(errno);
     if (facts.st_uid != geteuid() && (is_own || facts.st_uid != 0))
-        return "it belongs to another user";
+        return "it belongs to another user: set TILEJIT_CACHE_DIR to a folder of your own";
     if (facts.st_mode & (S_IWGRP | S_IWOTH))
         return "others can write to it: chmod go-w";
     return NULL;
@@ -96,6 +100,27 @@ static const char *open_trouble(int cause)
     if (cause == ENOTDIR)
         return "it is not a folder, or a link";
     return strerror(cause);
+}
+
+/* Why a folder that does not exist cannot be made: asked of the nearest folder above it that does. */
+static const char *parent_trouble(const char *path)
+{
+    char part[PATH_MAX];
+    size_t length = strlen(path);
+
+    if (length >= sizeof part)
+        return strerror(ENAMETOOLONG);
+    memcpy(part, path, length + 1);
+    do {
+        while (length > 1 && part[length - 1] != '/')
+            length--;
+        while (length > 1 && part[length - 1] == '/')
+            length--;
+        part[length] = '\0';
+        if (faccessat(AT_FDCWD, part, W_OK | X_OK, AT_EACCESS) == 0)
+            return NULL;
+    } while (errno == ENOENT && length > 1);
+    return strerror(errno);
 }
 
 /* An open, trusted root, or -1 with *why (NULL: it does not exist). */
@@ -183,7 +208,7 @@ void tj_disk_store_free(tj_disk_store *store)
 static void remove_entry(int root, const char *parent, const char *name)
 {
     char unique[64], temporary[80] = "v1/tmp/";
-    int folder = openat(root, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    const int folder = tj_fs_open_folder(root, parent);
 
     if (folder < 0)
         return;
@@ -201,7 +226,7 @@ static bool fetch_from(tj_disk_store *store, size_t index, const tj_key *key, tj
 {
     char parent[8], name[32];
     const char *why, *damage;
-    int root, folder, entry = -1;
+    int root, folder, entry;
 
     if (!store->root[index])
         return false;
@@ -213,24 +238,22 @@ static bool fetch_from(tj_disk_store *store, size_t index, const tj_key *key, tj
     }
     entry_names(key->hex, parent, name);
     folder = tj_fs_open_folder(root, parent);
-    if (folder >= 0) {
-        entry = tj_fs_open_folder(folder, name);
-        close(folder);
-    }
-    if (entry < 0) {
-        close(root);
-        return false;
-    }
-    damage = tj_entry_read(entry, key, stored);
-    if (damage) {
+    entry = folder >= 0 ? tj_fs_open_folder(folder, name) : -1;
+    damage = entry >= 0 ? tj_entry_read(entry, key, stored) : NULL;
+    if (entry >= 0 && !damage && index == 0)
+        tj_fs_append_byte(entry, "used");
+    /* An entry that another process removed under our hands is no damage, and what is there now may be sound. */
+    if (damage && damage != tj_entry_unknown && tj_fs_names(folder, name, entry)) {
         warn_once(store, "a stored kernel (%s) is not used and will be compiled again: %s", key->hex, damage);
         if (index == 0)
             remove_entry(root, parent, name);
-    } else if (index == 0) {
-        tj_fs_append_byte(entry, "used");
     }
-    close(entry);
+    if (folder >= 0)
+        close(folder);
     close(root);
+    if (entry < 0)
+        return false;
+    close(entry);
     return !damage;
 }
 
@@ -263,6 +286,7 @@ typedef struct scanned {
     char hex[TJ_HASH_HEX_BYTES];
     size_t root;
     int64_t bytes, hits, used_s;
+    long used_ns; /* of that second: many kernels may be used within one */
 } scanned;
 
 typedef struct scan {
@@ -304,7 +328,8 @@ static void scan_entry(int parent, const char *name, scanned *out)
         out->bytes += facts.st_size;
         if (strcmp(file->d_name, "used") == 0) {
             out->hits = facts.st_size;
-            out->used_s = facts.st_mtime;
+            out->used_s = facts.st_mtim.tv_sec;
+            out->used_ns = facts.st_mtim.tv_nsec;
         }
     }
     closedir(folder);
@@ -364,6 +389,8 @@ static int by_use(const void *a, const void *b)
 
     if (x->used_s != y->used_s)
         return x->used_s < y->used_s ? 1 : -1;
+    if (x->used_ns != y->used_ns)
+        return x->used_ns < y->used_ns ? 1 : -1;
     return strcmp(x->hex, y->hex);
 }
 
@@ -455,6 +482,8 @@ void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blo
         return;
     for (size_t i = 0; i < count; i++)
         bytes += (int64_t)file[i].size;
+    for (size_t i = 0; i < key->count; i++) /* the manifest repeats the key */
+        bytes += (int64_t)strlen(key->field[i].value);
     if (bytes > store->max_bytes) {
         warn_once(store, "kernel %s is not stored: %s", key->hex, "it is larger than the store's limit");
         return;
@@ -535,7 +564,7 @@ int tj_disk_store_lock(tj_disk_store *store, const tj_key *key, int wait_ms)
     /* 256 files for all keys, made once and never unlinked: an unlinked lock file would let two in. */
     memcpy(name + 9, key->hex, 2);
     tj_fs_make_folder(root, "v1/locks");
-    fd = openat(root, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    fd = tj_fs_open_lock(root, name);
     close(root);
     while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK || wait_ms <= 0) {
@@ -582,6 +611,17 @@ static const char *fact(const json_t *manifest, const char *name)
     return text ? text : "?";
 }
 
+/* Does the name of an entry still stand for the open folder? */
+static bool is_in_place(const tj_disk_store *store, const scanned *one, int entry)
+{
+    const int now = open_entry(store, one);
+    const bool is_same = now >= 0 && tj_fs_names(now, ".", entry);
+
+    if (now >= 0)
+        close(now);
+    return is_same;
+}
+
 /* -1: the entry went away meanwhile. */
 static int show(const tj_disk_store *store, const scanned *one, bool verify, tj_store_visit visit, void *payload)
 {
@@ -600,6 +640,11 @@ static int show(const tj_disk_store *store, const scanned *one, bool verify, tj_
         damage = tj_entry_read(folder, NULL, &stored);
         if (!damage)
             tj_stored_drop(&stored);
+    }
+    if (damage && damage != tj_entry_unknown && !is_in_place(store, one, folder)) {
+        json_decref(manifest);
+        close(folder);
+        return -1;
     }
     close(folder);
     if (asprintf(&path, "%s/v1/%.2s/%s", store->root[one->root], one->hex, one->hex + 2) < 0)
@@ -655,12 +700,13 @@ tj_status tj_disk_store_clear(tj_disk_store *store, bool only_damaged, int64_t *
         if (only_damaged) {
             const int entry = open_entry(store, &all.entry[i]);
             tj_stored stored;
-            const bool is_sound = entry < 0 || !tj_entry_read(entry, NULL, &stored);
-            if (entry >= 0 && is_sound)
+            const char *damage = entry >= 0 ? tj_entry_read(entry, NULL, &stored) : tj_entry_unknown;
+            const bool stays = !damage || damage == tj_entry_unknown || !is_in_place(store, &all.entry[i], entry);
+            if (!damage)
                 tj_stored_drop(&stored);
             if (entry >= 0)
                 close(entry);
-            if (is_sound)
+            if (stays)
                 continue;
         }
         entry_names(all.entry[i].hex, parent, name);
@@ -698,6 +744,8 @@ const char *tj_disk_store_trouble(tj_disk_store *store)
         if (faccessat(root, ".", W_OK | X_OK, AT_EACCESS) != 0)
             why = strerror(errno);
         close(root);
+    } else if (!why) {
+        why = parent_trouble(store->root[0]);
     }
     if (!why)
         return NULL;
@@ -705,7 +753,8 @@ const char *tj_disk_store_trouble(tj_disk_store *store)
     strcat(reason, ": ");
     strncat(reason, why, 150);
     pthread_mutex_lock(&store->lock);
-    memcpy(store->trouble, reason, sizeof reason);
+    if (strcmp(store->trouble, reason) != 0) /* whoever has the text already may go on reading it */
+        memcpy(store->trouble, reason, sizeof reason);
     pthread_mutex_unlock(&store->lock);
     return store->trouble;
 }
@@ -726,13 +775,36 @@ static size_t shared_fields(const json_t *manifest, const tj_key *key)
     return shared;
 }
 
+/* Would a fetch hit? Whatever else is stored, and without counting as a use. */
+static bool is_stored(const tj_disk_store *store, const tj_key *key)
+{
+    bool is_hit = false;
+
+    for (size_t i = 0; i < store->root_count && !is_hit; i++) {
+        scanned one = {.root = i};
+        tj_stored stored;
+        int entry;
+
+        memcpy(one.hex, key->hex, sizeof one.hex);
+        entry = store->root[i] ? open_entry(store, &one) : -1;
+        if (entry < 0)
+            continue;
+        is_hit = !tj_entry_read(entry, key, &stored);
+        if (is_hit)
+            tj_stored_drop(&stored);
+        close(entry);
+    }
+    return is_hit;
+}
+
 tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hit, tj_store_explain_visit visit, void *payload,
                                 tj_error *err)
 {
     scan all = {0};
     json_t *nearest = NULL;
     size_t most = 0;
-    tj_status status = scan_all(store, &all, err);
+    const bool is_hit = is_stored(store, key);
+    tj_status status = is_hit ? TJ_OK : scan_all(store, &all, err);
 
     for (size_t i = 0; status == TJ_OK && i < all.count && i < EXPLAIN_MAX; i++) {
         const int entry = open_entry(store, &all.entry[i]);
@@ -752,10 +824,13 @@ tj_status tj_disk_store_explain(tj_disk_store *store, const tj_key *key, int *hi
     free(all.entry);
     if (status != TJ_OK)
         return status;
-    *hit = nearest && most == key->count;
+    *hit = is_hit;
     for (size_t i = 0; i < key->count; i++) {
         tj_store_field field = {.name = key->field[i].name, .wanted = key->field[i].value};
-        field.found = nearest ? tj_entry_key_field(nearest, field.name) : NULL;
+        if (is_hit)
+            field.found = field.wanted;
+        else if (nearest)
+            field.found = tj_entry_key_field(nearest, field.name);
         field.is_equal = field.found && strcmp(field.found, field.wanted) == 0;
         visit(&field, payload);
     }

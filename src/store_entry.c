@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_entry.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include "fs.h"
 
 enum { MAX_FILE_BYTES = 256 << 20, MAX_MANIFEST_BYTES = 16 << 20 };
+
+const char tj_entry_unknown[] = "it cannot be read now, for want of memory or descriptors";
 
 /* ---- keys --------------------------------------------------------------------------------------------------------- */
 
@@ -44,6 +47,21 @@ void tj_key_seal(tj_key *key)
 static void checksum_of(const void *bytes, size_t size, char hex[TJ_HASH_HEX_BYTES])
 {
     tj_hash_hex(tj_hash_bytes(bytes, size), hex);
+}
+
+/* After a failed read: is it the entry's fault (then the sentence), or ours? */
+static const char *blame(const char *sentence)
+{
+    switch (errno) {
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case EINTR:
+    case ESTALE:
+        return tj_entry_unknown;
+    default:
+        return sentence;
+    }
 }
 
 /* Over the canonical dump of everything else in the manifest. */
@@ -105,9 +123,10 @@ json_t *tj_entry_manifest(int folder, const char **damage)
     json_t *manifest;
     size_t size;
 
-    *damage = "manifest.json cannot be read";
-    if (!tj_fs_read(folder, "manifest.json", MAX_MANIFEST_BYTES, &text, &size))
+    if (!tj_fs_read(folder, "manifest.json", MAX_MANIFEST_BYTES, &text, &size)) {
+        *damage = blame("manifest.json cannot be read");
         return NULL;
+    }
     manifest = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
     free(text);
     *damage = "manifest.json is damaged";
@@ -162,6 +181,8 @@ bool tj_entry_write(int folder, const tj_key *key, const tj_blob *file, size_t c
     char *dump = manifest ? json_dumps(manifest, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
     bool is_written = dump != NULL;
 
+    if (!dump)
+        errno = ENOMEM;
     for (size_t i = 0; is_written && i < count; i++)
         is_written = tj_fs_write_new(folder, file[i].name, file[i].bytes, file[i].size);
     is_written = is_written && tj_fs_write_new(folder, "used", "", 0) &&
@@ -184,14 +205,16 @@ static const char *read_files(int folder, const json_t *manifest, tj_stored *sto
         char hex[TJ_HASH_HEX_BYTES], *content;
         size_t size;
 
-        if (strchr(name, '/') || !checksum || !tj_fs_read(folder, name, MAX_FILE_BYTES, &content, &size))
-            return "a file of the entry is missing or cannot be read";
+        if (strchr(name, '/') || !checksum)
+            return "manifest.json is damaged";
+        if (!tj_fs_read(folder, name, MAX_FILE_BYTES, &content, &size))
+            return blame("a file of the entry is missing or cannot be read");
         stored->file[stored->count++] = (tj_blob){strdup(name), content, size};
         checksum_of(content, size, hex);
         if ((json_int_t)size != bytes || strcmp(hex, checksum) != 0)
             return "a file of the entry has changed since it was written";
         if (!stored->file[stored->count - 1].name)
-            return "out of memory";
+            return tj_entry_unknown;
     }
     return NULL;
 }

@@ -9,6 +9,9 @@
 
 enum { TJ_STORE_SCHEMA = 1 };
 
+/** What a read answers when this process lacks memory or descriptors: it says nothing about the entry, which must stay. */
+extern const char tj_entry_unknown[];
+
 /** Write all files of an entry and its manifest into the open, empty folder, and fsync them. errno says why not. */
 bool tj_entry_write(int folder, const tj_key *key, const tj_blob *file, size_t count, const json_t *facts);
 

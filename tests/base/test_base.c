@@ -7,11 +7,16 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "checked.h"
 #include "error.h"
 #include "fs.h"
 #include "hash.h"
@@ -168,4 +173,121 @@ Test(fs, makes_private_folders_under_any_umask)
         cr_expect(eq(int, (int)(facts.st_mode & 0777), 0700), "umask %o", (unsigned)masks[i]);
         tj_fs_remove_tree(AT_FDCWD, folder);
     }
+}
+
+/* In a child: a signal would end it. */
+static int write_where_no_file_may_grow(const char *folder)
+{
+    const struct rlimit none = {0, 0};
+    const int at = tj_fs_open_folder(AT_FDCWD, folder);
+    sigset_t pending;
+
+    if (setrlimit(RLIMIT_FSIZE, &none) != 0)
+        return 100;
+    tj_fs_append_byte(at, "used");
+    if (tj_fs_write_new(at, "new", "x", 1))
+        return 1;
+    return sigpending(&pending) != 0 || sigismember(&pending, SIGXFSZ);
+}
+
+Test(fs, takes_a_file_size_limit_for_a_failure_and_not_for_a_signal)
+{
+    char folder[] = "/tmp/tilejit-test-XXXXXX";
+    int at, status = -1;
+    pid_t child;
+
+    cr_assert(ne(ptr, mkdtemp(folder), NULL));
+    at = tj_fs_open_folder(AT_FDCWD, folder);
+    cr_assert(tj_fs_write_new(at, "used", "", 0));
+    child = fork();
+    if (child == 0)
+        _exit(write_where_no_file_may_grow(folder));
+    cr_assert(eq(int, waitpid(child, &status, 0), child));
+    cr_assert(eq(int, status, 0));
+    close(at);
+    tj_fs_remove_tree(AT_FDCWD, folder);
+}
+
+Test(fs, knows_whether_a_name_still_means_the_same_file)
+{
+    char folder[] = "/tmp/tilejit-test-XXXXXX";
+    int at, lock, again;
+
+    cr_assert(ne(ptr, mkdtemp(folder), NULL));
+    at = tj_fs_open_folder(AT_FDCWD, folder);
+    lock = tj_fs_open_lock(at, "lock");
+    again = tj_fs_open_lock(at, "lock");
+    cr_assert(gt(int, lock, 2));
+    cr_expect(tj_fs_names(at, "lock", lock));
+    cr_expect(tj_fs_names(at, "lock", again), "opened twice, one file");
+    cr_assert(eq(int, renameat(at, "lock", at, "other"), 0));
+    cr_expect(not(tj_fs_names(at, "lock", lock)), "no such name");
+    cr_assert(tj_fs_write_new(at, "lock", "", 0));
+    cr_expect(not(tj_fs_names(at, "lock", lock)), "another file of that name");
+    close(again);
+    close(lock);
+    close(at);
+    tj_fs_remove_tree(AT_FDCWD, folder);
+}
+
+Test(fs, refuses_what_others_can_write)
+{
+    char folder[] = "/tmp/tilejit-test-XXXXXX", *bytes;
+    size_t size;
+    int at;
+
+    cr_assert(ne(ptr, mkdtemp(folder), NULL));
+    at = tj_fs_open_folder(AT_FDCWD, folder);
+    cr_assert(tj_fs_write_new(at, "file", "hello", 5));
+    cr_assert(eq(int, fchmodat(at, "file", 0620, 0), 0));
+    cr_expect(not(tj_fs_read(at, "file", 100, &bytes, &size)), "the group");
+    cr_assert(eq(int, fchmodat(at, "file", 0602, 0), 0));
+    cr_expect(not(tj_fs_read(at, "file", 100, &bytes, &size)), "the world");
+    close(at);
+    tj_fs_remove_tree(AT_FDCWD, folder);
+}
+
+Test(fs, gives_names_that_differ)
+{
+    char first[64], second[64];
+
+    for (int i = 0; i < 1000; i++) {
+        tj_fs_unique_name(first);
+        tj_fs_unique_name(second);
+        cr_assert(ne(str, first, second));
+    }
+}
+
+Test(checked, says_what_does_not_fit)
+{
+    int64_t value = 0;
+
+    cr_expect(tj_mul(INT64_C(3037000499), INT64_C(3037000499), &value));
+    cr_expect(eq(i64, value, INT64_C(9223372030926249001)));
+    cr_expect(not(tj_mul(INT64_C(3037000500), INT64_C(3037000500), &value)));
+    cr_expect(tj_add(INT64_MAX - 1, 1, &value));
+    cr_expect(not(tj_add(INT64_MAX, 1, &value)));
+    cr_expect(eq(i64, tj_ceil_div(0, 16), 0));
+    cr_expect(eq(i64, tj_ceil_div(16, 16), 1));
+    cr_expect(eq(i64, tj_ceil_div(17, 16), 2));
+    cr_expect(eq(i64, tj_ceil_div(INT64_MAX, 2), INT64_MAX / 2 + 1));
+}
+
+static void keep_line(tj_log_level level, const char *line, void *payload)
+{
+    (void)level;
+    strcat(strcat(payload, line), "|");
+}
+
+Test(log, passes_on_what_is_asked_for_and_nothing_else)
+{
+    char lines[2000] = "";
+    const tj_log log = {TJ_LOG_WARNING, keep_line, lines}, silent = {TJ_LOG_DEBUG, NULL, NULL};
+
+    tj_log_line(&log, TJ_LOG_ERROR, "an %s", "error");
+    tj_log_line(&log, TJ_LOG_WARNING, "%d warning", 1);
+    tj_log_line(&log, TJ_LOG_INFO, "not asked for");
+    tj_log_line(&silent, TJ_LOG_ERROR, "nobody listens");
+    tj_log_line(NULL, TJ_LOG_ERROR, "nobody at all");
+    cr_assert(eq(str, lines, "an error|1 warning|"));
 }

@@ -6,14 +6,20 @@
 #include <criterion/new/assert.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <utime.h>
 
@@ -22,7 +28,7 @@
 #include "store_entry.h"
 
 static char root[64];
-static int warnings;
+static atomic_int warnings;
 
 static void count_warning(tj_log_level level, const char *line, void *payload)
 {
@@ -486,5 +492,483 @@ Test(disk_store, explains_a_miss_field_by_field)
     cr_assert(eq(int, hit, 0));
     cr_assert(eq(int, e.equal, 2));
     cr_assert(eq(str, e.different, "source"));
+    tj_disk_store_free(store);
+}
+
+/* The number a child ends with: 0 when all is as it should be; a signal shows as 1000 and more. */
+static int in_child(int (*work)(void))
+{
+    int status = -1;
+    const pid_t child = fork();
+
+    if (child == 0)
+        _exit(work());
+    if (waitpid(child, &status, 0) != child)
+        return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+}
+
+static int hit_below_a_file_size_limit(void)
+{
+    const struct rlimit none = {0, 0};
+    const tj_key key = key_of("one");
+    tj_disk_store *store = open_store(1 << 20);
+    int faults;
+
+    if (setrlimit(RLIMIT_FSIZE, &none) != 0)
+        return 100;
+    faults = get(store, &key, "ptx") != 1;
+    faults += get(store, &key, "ptx") != 1;
+    tj_disk_store_free(store);
+    return faults;
+}
+
+Test(disk_store, survives_a_hit_where_no_file_may_grow)
+{
+    const tj_key key = key_of("one");
+    tj_disk_store *store = open_store(1 << 20);
+
+    put(store, &key, "ptx");
+    tj_disk_store_free(store);
+    cr_assert(eq(int, in_child(hit_below_a_file_size_limit), 0));
+}
+
+static int lock_with_closed_streams(void)
+{
+    const tj_key key = key_of("one");
+    tj_disk_store *store = open_store(1 << 20);
+    int lock, faults;
+
+    close(0);
+    close(1);
+    close(2);
+    lock = tj_disk_store_lock(store, &key, 0);
+    faults = lock <= 2;
+    faults += !(fcntl(lock, F_GETFD) & FD_CLOEXEC);
+    put(store, &key, "ptx");
+    faults += get(store, &key, "ptx") != 1;
+    tj_disk_store_unlock(lock);
+    faults += fcntl(0, F_GETFD) != -1 || fcntl(1, F_GETFD) != -1 || fcntl(2, F_GETFD) != -1; /* all given back */
+    tj_disk_store_free(store);
+    return faults;
+}
+
+Test(disk_store, never_takes_a_standard_stream)
+{
+    cr_assert(eq(int, in_child(lock_with_closed_streams), 0));
+}
+
+static int work_below_a_strict_umask(void)
+{
+    const tj_key key = key_of("one");
+    tj_disk_store *store;
+    int lock, faults = 0;
+
+    if (geteuid() == 0 && (chown(root, 65534, 65534) != 0 || setuid(65534) != 0))
+        return 100;
+    umask(0777);
+    for (int round = 0; round < 2; round++) {
+        store = open_store(1 << 20);
+        lock = tj_disk_store_lock(store, &key, 0);
+        faults += lock < 0;
+        tj_disk_store_unlock(lock);
+        put(store, &key, "ptx");
+        faults += get(store, &key, "ptx") != 1;
+        tj_disk_store_free(store);
+    }
+    return faults + (warnings != 0);
+}
+
+Test(disk_store, works_under_a_umask_that_takes_everything)
+{
+    cr_assert(eq(int, in_child(work_below_a_strict_umask), 0));
+}
+
+static int look_at_forbidden_places(void)
+{
+    char path[128];
+    tj_disk_store *store;
+    int faults;
+
+    if (geteuid() == 0 && setuid(65534) != 0)
+        return 100;
+    snprintf(path, sizeof path, "%s/not/there/yet", root);
+    store = tj_disk_store_create(path, NULL, 1 << 20, &test_log);
+    faults = !tj_disk_store_trouble(store) || !strstr(tj_disk_store_trouble(store), path);
+    tj_disk_store_free(store);
+    return faults;
+}
+
+Test(disk_store, says_beforehand_that_a_folder_cannot_be_made)
+{
+    char path[128];
+    tj_disk_store *store;
+
+    snprintf(path, sizeof path, "%s/not/there/yet", root);
+    store = tj_disk_store_create(path, NULL, 1 << 20, &test_log);
+    cr_expect(eq(ptr, (void *)tj_disk_store_trouble(store), NULL));
+    cr_expect(ne(int, access(path, F_OK), 0), "asking makes nothing");
+    tj_disk_store_free(store);
+    cr_assert(eq(int, chmod(root, 0555), 0));
+    cr_expect(eq(int, in_child(look_at_forbidden_places), 0));
+    cr_assert(eq(int, chmod(root, 0700), 0));
+}
+
+Test(disk_store, does_not_follow_a_link_for_a_slash_at_its_end)
+{
+    char real[96], path[96];
+    tj_disk_store *store;
+    const tj_key key = key_of("one");
+
+    snprintf(real, sizeof real, "%s/real", root);
+    snprintf(path, sizeof path, "%s/link", root);
+    cr_assert(eq(int, mkdir(real, 0700), 0));
+    cr_assert(eq(int, symlink(real, path), 0));
+    strcat(path, "/");
+    store = tj_disk_store_create(path, NULL, 1 << 20, &test_log);
+    put(store, &key, "ptx");
+    cr_expect(eq(int, get(store, &key, "ptx"), 0));
+    cr_expect(eq(int, warnings, 1));
+    tj_disk_store_free(store);
+}
+
+Test(disk_store, refuses_the_folder_and_the_files_of_another_user)
+{
+    const tj_key key = key_of("one");
+    tj_disk_store *store = open_store(1 << 20);
+    char path[256];
+
+    if (geteuid() != 0) {
+        tj_disk_store_free(store);
+        cr_skip("only root can give a folder away");
+    }
+    put(store, &key, "ptx");
+    entry_path(&key, "kernel.cubin", path);
+    cr_assert(eq(int, chown(path, 65534, 65534), 0));
+    cr_expect(eq(int, get(store, &key, "ptx"), 0), "a file of another user");
+    put(store, &key, "ptx");
+    cr_assert(eq(int, chmod(path, 0622), 0));
+    cr_expect(eq(int, get(store, &key, "ptx"), 0), "a file that others can write");
+    put(store, &key, "ptx");
+    cr_expect(eq(int, get(store, &key, "ptx"), 1));
+    cr_assert(eq(int, chown(root, 65534, 65534), 0));
+    cr_expect(eq(int, get(store, &key, "ptx"), 0), "a root of another user");
+    tj_disk_store_free(store);
+}
+
+static int fill_a_tiny_disk(void)
+{
+    char content[40000], name[8];
+    tj_disk_store *store;
+    tj_key key;
+    int stored = 0, faults = 0;
+
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", root, "tmpfs", 0, "size=256k,mode=0700") != 0)
+        return 77;
+    memset(content, 'x', sizeof content - 1);
+    content[sizeof content - 1] = '\0';
+    store = open_store(1 << 20);
+    for (int i = 0; i < 12; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        key = key_of(name);
+        put(store, &key, content);
+        stored += get(store, &key, content) == 1;
+        faults += get(store, &key, content) < 0;
+    }
+    faults += stored == 0 || stored > 6 || warnings != 1;
+    faults += tj_disk_store_clear(store, false, NULL, NULL) != TJ_OK;
+    for (int i = 0; i < 70; i++) /* the refused publishes pass, then the space is found again */
+        put(store, &key, content);
+    faults += get(store, &key, content) != 1;
+    tj_disk_store_free(store);
+    return faults;
+}
+
+Test(disk_store, goes_on_with_a_full_disk_and_uses_it_again_when_there_is_space)
+{
+    const int answer = in_child(fill_a_tiny_disk);
+
+    if (answer == 77)
+        cr_skip("a tmpfs cannot be mounted here");
+    cr_assert(eq(int, answer, 0));
+}
+
+typedef struct crowd {
+    tj_disk_store *store;
+    atomic_int wrong, hits;
+    atomic_bool is_over;
+    int number;
+} crowd;
+
+static void *read_on(void *payload)
+{
+    crowd *all = payload;
+    const tj_key key = key_of("one");
+
+    while (!atomic_load(&all->is_over)) {
+        const int answer = get(all->store, &key, "ptx");
+        all->wrong += answer < 0;
+        all->hits += answer == 1;
+    }
+    return NULL;
+}
+
+Test(disk_store, takes_no_removal_by_another_process_for_damage)
+{
+    crowd all = {.store = open_store(1 << 20)};
+    tj_disk_store *other = open_store(1 << 20);
+    const tj_key key = key_of("one");
+    pthread_t readers[4];
+    int counts[2] = {0, 0};
+
+    for (int i = 0; i < 4; i++)
+        cr_assert(eq(int, pthread_create(&readers[i], NULL, read_on, &all), 0));
+    for (int i = 0; i < 300 || (all.hits == 0 && i < 20000); i++) {
+        put(other, &key, "ptx");
+        cr_expect(eq(int, tj_disk_store_list(other, true, count_entry, counts, NULL), TJ_OK));
+        cr_expect(eq(int, tj_disk_store_clear(other, false, NULL, NULL), TJ_OK));
+    }
+    all.is_over = true;
+    for (int i = 0; i < 4; i++)
+        pthread_join(readers[i], NULL);
+    cr_expect(eq(int, all.wrong, 0));
+    cr_expect(gt(int, all.hits, 0));
+    cr_expect(eq(int, counts[1], 0), "entries shown as damaged");
+    cr_expect(eq(int, warnings, 0));
+    tj_disk_store_free(other);
+    tj_disk_store_free(all.store);
+}
+
+static void *read_some(void *payload)
+{
+    crowd *all = payload;
+    const tj_key key = key_of("one");
+
+    for (int i = 0; i < 300; i++)
+        all->wrong += get(all->store, &key, "ptx") < 0;
+    return NULL;
+}
+
+Test(disk_store, keeps_an_entry_that_it_lacks_descriptors_to_read)
+{
+    const tj_key key = key_of("one");
+    struct rlimit before, few;
+    struct stat first, last;
+    pthread_t readers[8];
+    char path[256];
+    crowd all = {.store = tj_disk_store_create(root, NULL, 1 << 20, NULL)};
+    int lowest;
+
+    put(all.store, &key, "ptx");
+    entry_path(&key, ".", path);
+    cr_assert(eq(int, stat(path, &first), 0));
+    cr_assert(eq(int, getrlimit(RLIMIT_NOFILE, &before), 0));
+    lowest = open("/dev/null", O_RDONLY);
+    close(lowest);
+    for (int spare = 0; spare < 9; spare++) {
+        few = before;
+        few.rlim_cur = (rlim_t)(lowest + spare);
+        cr_assert(eq(int, setrlimit(RLIMIT_NOFILE, &few), 0));
+        for (int i = 0; i < 8; i++)
+            cr_assert(eq(int, pthread_create(&readers[i], NULL, read_some, &all), 0));
+        for (int i = 0; i < 8; i++)
+            pthread_join(readers[i], NULL);
+        cr_assert(eq(int, setrlimit(RLIMIT_NOFILE, &before), 0));
+        cr_expect(eq(int, stat(path, &last), 0), "%d descriptors to spare", spare);
+        cr_expect(eq(int, first.st_ino == last.st_ino, 1), "%d descriptors to spare", spare);
+        cr_expect(eq(int, get(all.store, &key, "ptx"), 1), "%d descriptors to spare", spare);
+    }
+    cr_expect(eq(int, all.wrong, 0));
+    tj_disk_store_free(all.store);
+}
+
+static void *put_and_get(void *payload)
+{
+    crowd *all = payload;
+    char name[8], content[2000];
+
+    for (int i = 0; i < 12; i++) {
+        const int number = (all->number * 5 + i) % 16;
+        tj_key key;
+        int answer;
+
+        memset(content, 'a' + number, sizeof content - 1);
+        content[sizeof content - 1] = '\0';
+        snprintf(name, sizeof name, "%d", number);
+        key = key_of(name);
+        answer = get(all->store, &key, content);
+        if (answer == 0)
+            put(all->store, &key, content);
+        all->wrong += answer < 0;
+        all->hits += answer == 1;
+    }
+    return NULL;
+}
+
+Test(disk_store, serves_64_threads_while_it_evicts)
+{
+    tj_disk_store *store = open_store(12 * 2500); /* fewer than the 16 kernels in use */
+    crowd all[64];
+    pthread_t thread[64];
+    int hits = 0, counts[2] = {0, 0};
+
+    for (int i = 0; i < 64; i++) {
+        all[i] = (crowd){.store = store, .number = i};
+        cr_assert(eq(int, pthread_create(&thread[i], NULL, put_and_get, &all[i]), 0));
+    }
+    for (int i = 0; i < 64; i++) {
+        pthread_join(thread[i], NULL);
+        cr_expect(eq(int, all[i].wrong, 0), "thread %d", i);
+        hits += all[i].hits;
+    }
+    cr_expect(gt(int, hits, 0));
+    cr_expect(eq(int, warnings, 0));
+    cr_expect(eq(int, tj_disk_store_list(store, true, count_entry, counts, NULL), TJ_OK));
+    cr_expect(eq(int, counts[1], 0));
+    tj_disk_store_free(store);
+}
+
+Test(disk_store, orders_uses_within_one_second)
+{
+    tj_disk_store *store = open_store(1 << 20);
+    char content[4000], name[8];
+    int64_t entry_bytes = 0;
+
+    memset(content, 'x', sizeof content - 1);
+    content[sizeof content - 1] = '\0';
+    for (int i = 0; i < 8; i++) {
+        tj_key key;
+        snprintf(name, sizeof name, "%d", i);
+        key = key_of(name);
+        put(store, &key, content);
+        nanosleep(&(struct timespec){0, 12000000}, NULL);
+    }
+    tj_disk_store_free(store);
+    for (int i = 0; i < 4; i++) { /* 0 to 3 are now the younger ones */
+        tj_key key;
+        store = open_store(1 << 20);
+        snprintf(name, sizeof name, "%d", i);
+        key = key_of(name);
+        cr_assert(eq(int, get(store, &key, content), 1));
+        tj_disk_store_free(store);
+        nanosleep(&(struct timespec){0, 12000000}, NULL);
+    }
+    entry_bytes = (int64_t)sizeof content + 700;
+    store = open_store(6 * entry_bytes);
+    for (int i = 8; i < 9; i++) {
+        tj_key key;
+        snprintf(name, sizeof name, "%d", i);
+        key = key_of(name);
+        put(store, &key, content);
+        cr_expect(eq(int, get(store, &key, content), 1), "the newest stays");
+    }
+    for (int i = 0; i < 6; i++) {
+        tj_key key;
+        snprintf(name, sizeof name, "%d", i);
+        key = key_of(name);
+        cr_expect(eq(int, get(store, &key, content), i < 4), "kernel %d", i);
+    }
+    tj_disk_store_free(store);
+}
+
+Test(disk_store, sweeps_what_the_dead_left_and_nothing_younger)
+{
+    tj_disk_store *store = open_store(1 << 20);
+    const tj_key key = key_of("one");
+    char path[256], file[300];
+    const char *const names[] = {"old", "young"};
+
+    put(store, &key, "ptx");
+    tj_disk_store_free(store);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/v1/tmp/%s", root, names[i]);
+        cr_assert(eq(int, mkdir(path, 0700), 0));
+        snprintf(file, sizeof file, "%s/kernel.cu", path);
+        rewrite(file, "half", 4);
+        if (i == 0)
+            utime(path, &(struct utimbuf){time(NULL) - 7200, time(NULL) - 7200});
+    }
+    store = open_store(1 << 20);
+    put(store, &key, "ptx");
+    snprintf(path, sizeof path, "%s/v1/tmp/old", root);
+    cr_expect(ne(int, access(path, F_OK), 0));
+    snprintf(path, sizeof path, "%s/v1/tmp/young", root);
+    cr_expect(eq(int, access(path, F_OK), 0));
+    tj_disk_store_free(store);
+}
+
+Test(disk_store, does_not_store_what_is_larger_than_its_limit)
+{
+    tj_disk_store *store = open_store(100);
+    const tj_key key = key_of("one"), small = key_of("two");
+    char content[200];
+
+    memset(content, 'x', sizeof content - 1);
+    content[sizeof content - 1] = '\0';
+    put(store, &key, content);
+    cr_expect(eq(int, get(store, &key, content), 0));
+    cr_expect(eq(int, warnings, 1));
+    put(store, &small, "ptx"); /* with its manifest above the limit as well: it may go, and must do no harm */
+    cr_expect(ge(int, get(store, &small, "ptx"), 0));
+    tj_disk_store_free(store);
+}
+
+Test(disk_store, explains_a_hit_a_near_miss_and_damage)
+{
+    tj_disk_store *store = open_store(1 << 20);
+    tj_key key = key_of("one"), near = {.count = 0};
+    const tj_key far = key_of("far");
+    explained seen = {0};
+    struct stat facts;
+    char path[256];
+    int hit = -1;
+
+    cr_assert(eq(int, tj_disk_store_explain(store, &key, &hit, explain_field, &seen, NULL), TJ_OK));
+    cr_expect(eq(int, hit, 0));
+    cr_expect(eq(int, seen.fields, 3));
+    cr_expect(eq(int, seen.equal, 0), "an empty store");
+
+    put(store, &far, "ptx");
+    put(store, &key, "ptx");
+    seen = (explained){0};
+    cr_assert(eq(int, tj_disk_store_explain(store, &key, &hit, explain_field, &seen, NULL), TJ_OK));
+    cr_expect(eq(int, hit, 1));
+    cr_expect(eq(int, seen.equal, 3));
+    entry_path(&key, "used", path);
+    cr_assert(eq(int, stat(path, &facts), 0));
+    cr_expect(eq(i64, facts.st_size, 0), "looking is no use");
+
+    tj_key_add(&near, "schema", "1");
+    tj_key_add(&near, "source", "one");
+    tj_key_add(&near, "target", "sm_80");
+    tj_key_seal(&near);
+    seen = (explained){0};
+    cr_assert(eq(int, tj_disk_store_explain(store, &near, &hit, explain_field, &seen, NULL), TJ_OK));
+    cr_expect(eq(int, hit, 0));
+    cr_expect(eq(int, seen.equal, 2));
+    cr_expect(eq(str, seen.different, "target"));
+
+    entry_path(&key, "kernel.ptx", path);
+    rewrite(path, "bad", 3);
+    seen = (explained){0};
+    cr_assert(eq(int, tj_disk_store_explain(store, &key, &hit, explain_field, &seen, NULL), TJ_OK));
+    cr_expect(eq(int, hit, 0), "equal in all fields, but a fetch would miss");
+    cr_expect(eq(int, seen.equal, 3));
+    tj_disk_store_free(store);
+}
+
+Test(disk_store, reads_back_a_note_and_replaces_it)
+{
+    tj_disk_store *store = open_store(1 << 20);
+    char *text;
+
+    cr_expect(eq(ptr, tj_disk_store_read_note(store, "card"), NULL));
+    tj_disk_store_write_note(store, "card", "one");
+    tj_disk_store_write_note(store, "card", "two");
+    text = tj_disk_store_read_note(store, "card");
+    cr_assert(ne(ptr, text, NULL));
+    cr_expect(eq(str, text, "two"));
+    free(text);
     tj_disk_store_free(store);
 }
