@@ -211,21 +211,30 @@ tj_status tj_config_parse(const char *text, tj_config *config, tj_error *err)
     return TJ_OK;
 }
 
+static const char *check_word(int32_t check)
+{
+    return check >= TJ_CHECK_AUTO && check <= TJ_CHECK_OFF ? check_words[check] : "?";
+}
+
 static void print_boundary(tj_text *text, const tj_config *config)
 {
     const int32_t check[] = {config->check_j, config->check_k, config->check_l};
+    bool is_settled = true;
+
+    for (int i = 0; i < 3; i++)
+        is_settled = is_settled && (check[i] == TJ_CHECK_ON || check[i] == TJ_CHECK_OFF);
 
     if (check[0] == check[1] && check[1] == check[2]) {
         tj_text_append(text, ",boundary=");
-        tj_text_append(text, check_words[check[0]]);
+        tj_text_append(text, check_word(check[0]));
         return;
     }
-    if (check[0] == TJ_CHECK_AUTO || check[1] == TJ_CHECK_AUTO || check[2] == TJ_CHECK_AUTO) {
+    if (!is_settled) {
         for (int i = 0; i < 3; i++) {
             tj_text_append(text, ",boundary_");
             tj_text_append_bytes(text, &"jkl"[i], 1);
             tj_text_append(text, "=");
-            tj_text_append(text, check_words[check[i]]);
+            tj_text_append(text, check_word(check[i]));
         }
         return;
     }
@@ -251,10 +260,10 @@ void tj_config_print(const tj_config *config, char *out)
         tj_text_append(&text, text.length == strlen(family->name) ? ":" : ",");
         tj_text_append(&text, param->name);
         tj_text_append(&text, "=");
-        if (param->choice)
+        if (param->choice && value >= param->minimum && value <= param->maximum)
             tj_text_append(&text, param->choice[value - 1]);
         else
-            tj_text_append_int(&text, value);
+            tj_text_append_int(&text, value); /* for a choice: no such one, which tj_config_resolve will say */
     }
     print_boundary(&text, config);
     out[0] = '\0';

@@ -13,7 +13,8 @@ struct tj_family {
     const char *name, *summary;
     const tj_param *param;
     size_t param_count;
-    const char *const *constraint; /* sentences, NULL-terminated; a violation prints the one that does not hold */
+    const char *const *constraint; /* sentences, NULL-terminated */
+    bool checks_k;                 /* false: a thread walks all of k by itself, so k never needs a check */
 
     /**
      * Settle the parameters that are still 0 and the checks that are still TJ_CHECK_AUTO, and test the constraints. Numbers are

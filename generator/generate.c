@@ -110,7 +110,8 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
     tj_template_set(params, "input_t", cuda_type(text->dtype));
     tj_template_set(params, "output_t", cuda_type(text->p_dtype));
     tj_template_set(params, "sum_t", text->dtype == TJ_F64 ? "double" : "float");
-    tj_template_set(params, "index_t", fits_int(text, widest) ? "int" : "long long");
+    tj_template_set_flag(params, "widens", text->dtype == TJ_F16 || text->dtype == TJ_BF16);
+    tj_template_set_flag(params, "int_fits", fits_int(text, widest));
     tj_template_set_flag(params, "uses_half", text->dtype == TJ_F16 || text->p_dtype == TJ_F16);
     tj_template_set_flag(params, "uses_bfloat16", text->dtype == TJ_BF16 || text->p_dtype == TJ_BF16);
     set_dim(params, "j", "fixed_j", "any_j", &text->j);
@@ -126,6 +127,11 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
     set_number(params, &stride_n, text->stride_n, is_batched, n_rows ? "ld_n * k" : "ld_n * l");
     set_number(params, &stride_p, text->stride_p, is_batched, "ld_p * j");
     set_number(params, &stride_c, text->stride_c, is_batched && has_c, "ld_c * j");
+    tj_template_set_flag(params, "derives",
+                         text->ld_m == TJ_TIGHT || text->ld_n == TJ_TIGHT || text->ld_p == TJ_TIGHT ||
+                             (has_c && text->ld_c == TJ_TIGHT) ||
+                             (is_batched && (text->stride_m == TJ_TIGHT || text->stride_n == TJ_TIGHT ||
+                                             text->stride_p == TJ_TIGHT || (has_c && text->stride_c == TJ_TIGHT))));
     tj_template_set_flag(params, "batched", is_batched);
     tj_template_set_flag(params, "has_alpha", text->has_alpha);
     tj_template_set_flag(params, "has_beta", has_c);
@@ -260,7 +266,7 @@ static tj_status describe_checks(const tj_problem *problem, const tj_config *con
 
     append_check(&text, 'j', &problem->j, config->check_j, tile_width);
     tj_text_append(&text, "; ");
-    if (config->family == &tj_family_naive)
+    if (!config->family->checks_k)
         tj_text_append(&text, "k: not checked, one thread walks all of it");
     else
         append_check(&text, 'k', &problem->k, config->check_k, tile_width);

@@ -88,6 +88,17 @@ static int64_t extent_or_unknown(const tj_dim *dim)
     return dim->mode == TJ_DIM_FIXED ? dim->extent : -1;
 }
 
+/* Products of a batch share no element: each lies behind the other, or they stand side by side within their lines. */
+static bool are_apart(const matrix *m, int64_t ld, int64_t span, int64_t batch)
+{
+    int64_t side_by_side;
+
+    if (m->count == 0 || m->stride >= span - (ld - m->width))
+        return true;
+    return m->stride >= m->width && tj_mul(m->stride, batch - 1, &side_by_side) &&
+           tj_add(side_by_side, m->width, &side_by_side) && side_by_side <= ld;
+}
+
 static tj_status check_matrix(const matrix *m, int64_t batch, tj_error *err)
 {
     int64_t least = m->width > 1 ? m->width : 1, span, step, total, bytes;
@@ -107,10 +118,10 @@ static tj_status check_matrix(const matrix *m, int64_t batch, tj_error *err)
     /* From the first element to the last, in elements and in bytes. */
     if (!tj_mul(m->ld ? m->ld : least, m->count, &span))
         goto too_large;
-    if (m->is_written && batch > 1 && m->stride > 0 && m->count > 0 && m->stride < span - (m->ld ? m->ld - m->width : 0))
+    if (m->is_written && batch > 1 && m->stride > 0 && !are_apart(m, m->ld ? m->ld : least, span, batch))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "stride_p is %lld: products of the batch would overlap, each P spans %lld elements",
-                       (long long)m->stride, (long long)(span - (m->ld ? m->ld - m->width : 0)));
+                       (long long)m->stride, (long long)(span - ((m->ld ? m->ld : least) - m->width)));
     step = m->stride == TJ_BROADCAST || m->stride == TJ_ANY || batch < 2 ? 0 : m->stride == TJ_TIGHT ? span : m->stride;
     if (!tj_mul(step, batch, &total) || !tj_add(total, span, &total) || !tj_mul(total, (int64_t)m->element_bytes, &bytes))
         goto too_large;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * template: five directives, all inside //@ comments, so that a template is CUDA for editors and compilers alike.
+ * template: a few directives, all inside //@ comments, so that a template is CUDA for editors and compilers alike.
  *
  *     //@ if NAME [and|or [not] NAME ...]      keep or drop whole lines; "and" binds tighter than "or"
  *     //@ elif ... / //@ else / //@ end
- *     //@ include "parts/half.cuh"             the part, filled with the same parameters
+ *     //@| line                                a line that only a filled template has: its branch excludes the one in plain sight
+ *     #include "parts/half.cuh"  //@ include   the part, filled with the same parameters
  *     ... = X;  //@ NAME                       the text between = and ; becomes the parameter's value
  *     ... word( //@ NAME for word              that word becomes the parameter's value
  *
@@ -20,7 +21,9 @@ enum { MAX_DEPTH = 16, MAX_INCLUDES = 4, MAX_LINE = 512 };
 
 /* One open //@ if. */
 typedef struct block {
-    int line;      /* where it was opened */
+    int line;         /* where it was opened, */
+    const char *text; /* and that line, for the message that it was never closed */
+    size_t length;
     bool is_live;  /* lines of the current branch are kept */
     bool was_live; /* some branch was kept already */
     bool outer;    /* the surrounding lines are kept */
@@ -34,6 +37,7 @@ typedef struct fill {
     tj_error *err;
     int line_number;
     char line[MAX_LINE];
+    const char *line_in_file;
     block open[MAX_DEPTH];
     int depth;
     int includes; /* how deep this file is included */
@@ -73,8 +77,10 @@ static const char *find_param(const tj_template_params *params, const char *name
 
 static tj_status complain(const fill *f, const char *what)
 {
-    return tj_fail(f->err, TJ_ERR_INTERNAL, "templates/%s:%d: %s: \"%s\"", f->name, f->line_number, what,
-                   f->line + strspn(f->line, " "));
+    const char *start = f->line + strspn(f->line, " \t");
+
+    return tj_fail(f->err, TJ_ERR_INTERNAL, "templates/%s:%d:%d: %s: \"%.120s\"", f->name, f->line_number,
+                   (int)(start - f->line) + 1, what, start);
 }
 
 static size_t word_length(const char *text)
@@ -135,12 +141,14 @@ static bool is_live(const fill *f)
 static tj_status fill_file(const char *name, const char *bytes, size_t size, const tj_template_params *params, tj_text *out,
                            int includes, tj_error *err);
 
-static tj_status include(const fill *f, const char *text)
+/* #include "parts/half.cuh"  //@ include */
+static tj_status include(const fill *f, const char *marker)
 {
-    const char *end = *text == '"' ? strchr(text + 1, '"') : NULL;
+    const char *text = strchr(f->line, '"');
+    const char *end = text ? strchr(text + 1, '"') : NULL;
 
-    if (!end)
-        return complain(f, "expected a file name in quotes");
+    if (!end || end > marker || strncmp(f->line, "#include ", 9) != 0)
+        return complain(f, "expected #include and a file name in quotes");
     if (f->includes == MAX_INCLUDES)
         return complain(f, "files include each other too deeply");
     for (size_t i = 0; i < tj_template_file_count; i++) {
@@ -159,7 +167,7 @@ static tj_status open_block(fill *f, const char *condition)
     if (f->depth == MAX_DEPTH)
         return complain(f, "blocks nested too deeply");
     b = &f->open[f->depth];
-    *b = (block){f->line_number, false, false, is_live(f), false};
+    *b = (block){.line = f->line_number, .text = f->line_in_file, .length = strlen(f->line), .outer = is_live(f)};
     status = evaluate(f, condition, &b->is_live);
     b->was_live = b->is_live;
     b->is_live = b->is_live && b->outer;
@@ -196,6 +204,8 @@ static tj_status obey(fill *f, const char *text)
         return open_block(f, rest);
     if (is_word(text, "elif"))
         return next_branch(f, rest);
+    if (*rest != '\0' && (is_word(text, "else") || is_word(text, "end")))
+        return complain(f, "nothing may follow this directive");
     if (is_word(text, "else"))
         return next_branch(f, NULL);
     if (is_word(text, "end")) {
@@ -204,8 +214,6 @@ static tj_status obey(fill *f, const char *text)
         f->depth--;
         return TJ_OK;
     }
-    if (is_word(text, "include"))
-        return is_live(f) ? include(f, rest) : TJ_OK;
     return complain(f, "unknown directive");
 }
 
@@ -224,8 +232,11 @@ static void emit(fill *f, const char *from, const char *to, const char *value, c
 static tj_status substitute(fill *f, const char *marker)
 {
     const char *name = skip_blanks(marker + 3), *rest = skip_blanks(name + word_length(name)), *from, *to;
-    const char *value = find_param(f->params, name, word_length(name));
+    const char *value;
 
+    if (is_word(name, "include") && *rest == '\0')
+        return include(f, marker);
+    value = find_param(f->params, name, word_length(name));
     if (!value)
         return complain(f, "no such parameter");
     if (is_word(rest, "for")) {
@@ -245,18 +256,35 @@ static tj_status substitute(fill *f, const char *marker)
     return TJ_OK;
 }
 
+/* An empty line after an empty line is what a dropped block leaves behind. */
+static bool is_second_blank(const fill *f)
+{
+    const tj_text *out = f->out;
+
+    return f->line[0] == '\0' && out->length >= 2 && memcmp(out->data + out->length - 2, "\n\n", 2) == 0;
+}
+
 static tj_status take_line(fill *f)
 {
-    const char *start = skip_blanks(f->line), *marker = strstr(f->line, "//@");
+    char *marker = strstr(f->line, "//@");
 
-    if (marker == start)
+    if (marker && marker == skip_blanks(f->line) && marker[3] != '|')
         return obey(f, skip_blanks(marker + 3));
     if (!is_live(f))
         return TJ_OK;
+    if (marker && marker == skip_blanks(f->line)) {
+        const char *rest = marker + 4 + (marker[4] == ' ');
+        memmove(marker, rest, strlen(rest) + 1);
+        marker = strstr(f->line, "//@");
+        if (marker && marker == skip_blanks(f->line))
+            return complain(f, "a directive cannot be covered by another");
+    }
     if (marker)
         return substitute(f, marker);
-    tj_text_append(f->out, f->line);
-    tj_text_append(f->out, "\n");
+    if (!is_second_blank(f)) {
+        tj_text_append(f->out, f->line);
+        tj_text_append(f->out, "\n");
+    }
     return TJ_OK;
 }
 
@@ -272,6 +300,7 @@ static tj_status fill_file(const char *name, const char *bytes, size_t size, con
         tj_status status;
 
         f.line_number++;
+        f.line_in_file = bytes;
         if (length >= MAX_LINE) {
             f.line[0] = '\0';
             return complain(&f, "line too long");
@@ -284,8 +313,10 @@ static tj_status fill_file(const char *name, const char *bytes, size_t size, con
         bytes += length + (newline != NULL);
     }
     if (f.depth > 0) {
-        f.line_number = f.open[f.depth - 1].line;
-        f.line[0] = '\0';
+        const block *b = &f.open[f.depth - 1];
+        f.line_number = b->line;
+        memcpy(f.line, b->text, b->length);
+        f.line[b->length] = '\0';
         return complain(&f, "this //@ if has no //@ end");
     }
     return TJ_OK;

@@ -17,7 +17,7 @@ typedef struct tj_template_file {
 extern const tj_template_file tj_template_files[];
 extern const size_t tj_template_file_count;
 
-enum { TJ_TEMPLATE_MAX_PARAMS = 64, TJ_TEMPLATE_VALUE_BYTES = 64 };
+enum { TJ_TEMPLATE_MAX_PARAMS = 96, TJ_TEMPLATE_VALUE_BYTES = 64 };
 
 /** What a template is filled with. A condition is a parameter too: "" is false, anything else true. */
 typedef struct tj_template_params {
@@ -34,8 +34,8 @@ void tj_template_set_flag(tj_template_params *params, const char *name, bool val
 
 /**
  * Fill the template of that name and append the result to out. Pure.
- * Errors: TJ_ERR_INTERNAL: no such template, an unknown directive or parameter, an unclosed block; the message gives file, line and
- * the line itself.
+ * Errors: TJ_ERR_INTERNAL: no such template, an unknown directive or parameter, an unclosed block; the message gives file, line,
+ * column and the line itself.
  */
 tj_status tj_template_fill(const char *name, const tj_template_params *params, tj_text *out, tj_error *err);
 

@@ -1,25 +1,25 @@
-// One thread computes one element of P, and reads a row of M and a column of N from global memory to do so: every element of M
-// is read l times, every element of N j times.
+// One thread computes one element of P. It reads a whole row of M and a whole column of N from
+// global memory to do so: every element of M is read l times, every element of N j times.
 
-//@ include "parts/card.cuh"
+#include "parts/card.cuh"  //@ include
 constexpr int TILE_WIDTH = 16;  //@ tile_width
 
-//@ include "parts/launch.cuh"
+#include "parts/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 naive(  //@ kernel for naive
-//@ include "parts/parameters.cuh"
+#include "parts/parameters.cuh"  //@ include
 {
-//@ include "parts/derived.cuh"
-//@ include "parts/block.cuh"
+#include "parts/derived.cuh"  //@ include
+#include "parts/block.cuh"  //@ include
     //@ if check_j and check_l
     if (Row >= j || Col >= l)
-        return;
+        return;  // this thread hangs over the edge of P
     //@ elif check_j
-    if (Row >= j)
-        return;
+    //@| if (Row >= j)
+    //@|     return;  // this thread hangs over the lower edge of P
     //@ elif check_l
-    if (Col >= l)
-        return;
+    //@| if (Col >= l)
+    //@|     return;  // this thread hangs over the right edge of P
     //@ end
 
     sum_t Pvalue = 0;
@@ -27,12 +27,12 @@ naive(  //@ kernel for naive
     //@ if m_row_major and n_row_major
         Pvalue += M[Row * ld_m + i] * N[i * ld_n + Col];
     //@ elif m_row_major and not n_row_major
-        Pvalue += M[Row * ld_m + i] * N[Col * ld_n + i];
+    //@|     Pvalue += M[Row * ld_m + i] * N[Col * ld_n + i];
     //@ elif not m_row_major and n_row_major
-        Pvalue += M[i * ld_m + Row] * N[i * ld_n + Col];
-    //@ elif not m_row_major and not n_row_major
-        Pvalue += M[i * ld_m + Row] * N[Col * ld_n + i];
+    //@|     Pvalue += M[i * ld_m + Row] * N[i * ld_n + Col];
+    //@ else
+    //@|     Pvalue += M[i * ld_m + Row] * N[Col * ld_n + i];
     //@ end
 
-//@ include "parts/value.cuh"
+#include "parts/value.cuh"  //@ include
 }

@@ -14,7 +14,7 @@ static const char *const constraints[] = {
 
 static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
 {
-    return tj_textbook_resolve(text, is_swapped, false, config, err);
+    return tj_textbook_resolve(text, is_swapped, config, err);
 }
 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -30,6 +30,7 @@ const tj_family tj_family_naive = {
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
+    .checks_k = false,
     .resolve = resolve,
     .describe = describe,
 };

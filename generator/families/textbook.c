@@ -42,7 +42,7 @@ static int64_t fixed_blocks(const tj_dim *dim, int32_t tile_width)
     return dim->mode == TJ_DIM_FIXED ? tj_ceil_div(dim->extent, tile_width) : 0;
 }
 
-tj_status tj_textbook_resolve(const tj_problem *text, bool is_swapped, bool checks_k, tj_config *config, tj_error *err)
+tj_status tj_textbook_resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
     int32_t *const rows = &config->value[tj_family_param_index(config->family, "rows")];
@@ -59,11 +59,11 @@ tj_status tj_textbook_resolve(const tj_problem *text, bool is_swapped, bool chec
                        : *rows == TJ_ROWS_ON_Y                                ? "use rows=x"
                                                                               : "use rows=y");
     status = settle_check('j', j, tile_width, &config->check_j, err);
-    if (status == TJ_OK && checks_k)
+    if (status == TJ_OK && config->family->checks_k)
         status = settle_check('k', &text->k, tile_width, &config->check_k, err);
     if (status == TJ_OK)
         status = settle_check('l', l, tile_width, &config->check_l, err);
-    if (!checks_k)
+    if (!config->family->checks_k)
         config->check_k = TJ_CHECK_OFF;
     return status;
 }

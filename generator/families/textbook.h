@@ -22,8 +22,8 @@ extern const char *const tj_textbook_row_choices[];
 
 enum { TJ_ROWS_ON_Y = 1, TJ_ROWS_ON_X = 2 };
 
-/** Settle rows and checks for a square block tile; checks_k false: the family never needs a check of k. */
-tj_status tj_textbook_resolve(const tj_problem *text, bool is_swapped, bool checks_k, tj_config *config, tj_error *err);
+/** Settle rows and checks for a square block tile. */
+tj_status tj_textbook_resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err);
 
 /** Fill in tile, block and axis. */
 void tj_textbook_describe(const tj_config *config, tj_template_params *params, tj_launch_form *form);

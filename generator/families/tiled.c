@@ -24,7 +24,7 @@ static const char *const constraints[] = {
 
 static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
 {
-    return tj_textbook_resolve(text, is_swapped, true, config, err);
+    return tj_textbook_resolve(text, is_swapped, config, err);
 }
 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -40,7 +40,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
         form->dynamic_shared_bytes = 2 * tile * element_bytes;
         return "tiled_dynamic.cu";
     }
-    /* A column-major N is transposed on its way in; the padding keeps that free of bank conflicts. */
+    /* A column-major N is transposed on its way in. Without padding its stores would all meet in one or two banks. */
     form->static_shared_bytes = (2 * tile + (text->n_layout == TJ_COL_MAJOR ? form->tile_width : 0)) * element_bytes;
     return "tiled.cu";
 }
@@ -51,6 +51,7 @@ const tj_family tj_family_tiled = {
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
+    .checks_k = true,
     .resolve = resolve,
     .describe = describe,
 };

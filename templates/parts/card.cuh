@@ -1,13 +1,17 @@
 //@ if uses_half
-//@ include "parts/half.cuh"
+#include "parts/half.cuh"  //@ include
 //@ end
 //@ if uses_bfloat16
-//@ include "parts/bfloat16.cuh"
+#include "parts/bfloat16.cuh"  //@ include
 //@ end
 using input_t = float;  //@ input_t
 using output_t = float;  //@ output_t
 using sum_t = float;  //@ sum_t
-using index_t = int;  //@ index_t
+//@ if int_fits
+using index_t = int;
+//@ else
+//@| using index_t = long long;  // an offset may pass the largest int
+//@ end
 
 //@ if fixed_j
 constexpr index_t j = 512;  //@ j

@@ -6,6 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,85 @@ Test(problem, names_what_is_wrong_with_everything_else)
     }
 }
 
+Test(problem, lets_products_stand_apart_in_either_way)
+{
+    static const struct {
+        int64_t ld_p, stride_p;
+        bool is_apart;
+    } rows[] = {
+        {0, 0, true},     /* tight: one behind the other */
+        {0, 300, true},   /* the same, as a number */
+        {0, 299, false},  /* the last element of one is the first of the next */
+        {120, 30, true},  /* four products side by side in lines of 120 */
+        {119, 30, false}, /* one element short */
+        {120, 29, false}, /* neighbours share a column */
+        {40, 400, true},  /* padded lines, one behind the other */
+        {40, 390, true},  /* the padding of the last line may be shared */
+        {40, 389, false}, {INT64_MAX / 64, 30, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = problem_of(10, 20, 30);
+        tj_error err = {0};
+        problem.batch = 4;
+        problem.ld_p = rows[i].ld_p;
+        problem.stride_p = rows[i].stride_p;
+        cr_expect(eq(int, tj_problem_check(&problem, &err), rows[i].is_apart ? TJ_OK : TJ_ERR_INVALID_ARGUMENT), "row %zu: %s",
+                  i, err.message);
+        cr_expect(rows[i].is_apart || strstr(err.message, "overlap"), "row %zu: %s", i, err.message);
+    }
+}
+
+Test(problem, counts_bytes_without_wrapping)
+{
+    static const struct {
+        int64_t j, k, l, ld_m, batch, stride_m;
+        int dtype;
+        const char *words; /* NULL: it fits */
+    } rows[] = {
+        {INT32_MAX, INT32_MAX, 1, 0, 1, 0, TJ_F16, NULL},                    /* 2^63 - 2^33 bytes */
+        {INT32_MAX, INT32_MAX, 1, 0, 1, 0, TJ_F32, "M is too large"},        /* 2^64 bytes */
+        {INT32_MAX, INT32_MAX, 1, 0, 2, 0, TJ_F16, "M is too large"},        /* twice that */
+        {2, 4, 4, INT64_C(1) << 62, 1, 0, TJ_F16, "M is too large"},         /* ld * rows */
+        {1, 4, 4, 4, INT32_MAX, INT64_C(1) << 32, TJ_F16, "M is too large"}, /* stride * batch */
+        {1, 4, 4, 4, INT32_MAX, INT64_C(1) << 29, TJ_F32, NULL},
+        {INT32_MAX, 1, INT32_MAX, 0, 1, 0, TJ_F32, "P is too large"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = problem_of(rows[i].j, rows[i].k, rows[i].l);
+        tj_error err = {0};
+        problem.dtype = rows[i].dtype;
+        problem.ld_m = rows[i].ld_m;
+        problem.batch = rows[i].batch;
+        problem.stride_m = rows[i].stride_m;
+        cr_expect(eq(int, tj_problem_check(&problem, &err), rows[i].words ? TJ_ERR_INVALID_ARGUMENT : TJ_OK), "row %zu: %s", i,
+                  err.message);
+        cr_expect(rows[i].words == NULL || strstr(err.message, rows[i].words), "row %zu: %s", i, err.message);
+    }
+}
+
+Test(problem, prints_only_what_is_not_the_default)
+{
+    tj_problem plain = problem_of(512, 300, 700), rich = problem_of(512, 300, 700);
+    char line[TJ_PROBLEM_TEXT_BYTES];
+
+    tj_problem_print(&plain, line);
+    cr_expect(eq(str, line, "j512 k300 l700 f32"));
+    plain.ld_m = 300; /* tight, said as a number */
+    tj_problem_print(&plain, line);
+    cr_expect(eq(str, line, "j512 k300 l700 f32"));
+    rich.dtype = TJ_BF16;
+    rich.p_dtype = TJ_F32;
+    rich.transpose_m = 1;
+    rich.p_layout = TJ_COL_MAJOR;
+    rich.l = (tj_dim){0, TJ_DIM_ANY, 64};
+    rich.ld_n = TJ_ANY;
+    rich.has_beta = 1;
+    rich.batch = 3;
+    rich.stride_n = TJ_BROADCAST;
+    tj_problem_print(&rich, line);
+    cr_expect(eq(str, line, "j512 k300 l=any*64 bf16 P:f32 M:col P:col beta ld_n=any batch=3 stride_n=broadcast"));
+}
+
 Test(problem, spells_a_transpose_as_a_layout)
 {
     tj_problem transposed = problem_of(5, 6, 7), column = problem_of(5, 6, 7);
@@ -131,6 +211,53 @@ Test(config, prints_a_line_that_parses_back)
         cr_assert(eq(int, tj_config_parse(line, &again, &err), TJ_OK), "%s: %s", line, err.message);
         tj_config_print(&again, line_again);
         cr_expect(eq(str, line, line_again), "%s", rows[i]);
+    }
+}
+
+Test(config, prints_even_what_no_one_should_have_set)
+{
+    tj_config config = TJ_CONFIG_INIT;
+    char line[TJ_CONFIG_TEXT_BYTES];
+    const tj_problem problem = problem_of(64, 64, 64);
+    tj_error err = {0};
+
+    config.family = tj_family_find("tiled");
+    config.value[1] = 77; /* shared */
+    config.check_j = config.check_k = config.check_l = -5;
+    tj_config_print(&config, line);
+    cr_expect(ne(ptr, strstr(line, "shared=77"), NULL), "%s", line);
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    config.check_j = config.check_k = config.check_l = TJ_CHECK_AUTO;
+    cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(ne(ptr, strstr(err.message, "shared is 77"), NULL), "%s", err.message);
+}
+
+Test(config, settles_every_default_and_then_stays)
+{
+    static const struct {
+        int64_t j, k, l;
+        const char *config, *want;
+    } rows[] = {
+        {64, 63, 64, NULL, "tiled:tile_width=16,shared=static,rows=y,boundary=k"},
+        {97, 89, 101, "tiled", "tiled:tile_width=16,shared=static,rows=y,boundary=all"},
+        {64, 64, 64, "tiled:shared=dynamic", "tiled:tile_width=16,shared=dynamic,rows=y,boundary=none"},
+        {65, 65, 65, "naive", "naive:tile_width=16,rows=y,boundary=jl"},
+        {2000000, 4, 16, "naive", "naive:tile_width=16,rows=x,boundary=none"},
+        {2000000, 4, 16, "naive:tile_width=32", "naive:tile_width=32,rows=y,boundary=l"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem = problem_of(rows[i].j, rows[i].k, rows[i].l);
+        tj_config config = TJ_CONFIG_INIT;
+        char line[TJ_CONFIG_TEXT_BYTES];
+        tj_error err = {0};
+        if (rows[i].config)
+            cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK), "%s", err.message);
+        for (int again = 0; again < 2; again++) {
+            cr_assert(eq(int, tj_config_resolve(&problem, &config, &err), TJ_OK), "row %zu: %s", i, err.message);
+            tj_config_print(&config, line);
+            cr_expect(eq(str, line, (char *)rows[i].want), "row %zu, time %d", i, again);
+        }
+        cr_expect(eq(int, tj_config_parse(line, &config, &err), TJ_OK), "%s: %s", line, err.message);
     }
 }
 
@@ -211,6 +338,59 @@ Test(checks, refuses_to_drop_one_that_is_needed)
             cr_expect(ne(ptr, strstr(err.message, "65"), NULL), "%s", err.message);
         }
     }
+}
+
+Test(checks, belong_to_the_callers_dimensions_when_the_text_is_swapped)
+{
+    tj_problem problem = problem_of(65, 64, 64);
+    tj_source *source;
+    tj_error err = {0};
+
+    problem.p_layout = TJ_COL_MAJOR;
+    cr_assert(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_source_launch(source)->checks, 1), "the caller's j");
+    cr_expect(eq(int, tj_source_launch(source)->is_swapped, 1));
+    cr_expect(ne(ptr, strstr(tj_source_text(source), "Col >= l"), NULL), "which is the text's l");
+    cr_expect(eq(ptr, strstr(tj_source_text(source), "Row >= j"), NULL));
+    cr_expect(eq(int, tj_source_launch(source)->arg[0], TJ_ARG_N), "the text's M is the caller's N");
+    cr_expect(ne(ptr, strstr(tj_source_checks_text(source), "j: checked, 65"), NULL), "%s", tj_source_checks_text(source));
+    tj_source_free(source);
+}
+
+Test(generate, indexes_with_int_exactly_while_every_offset_fits)
+{
+    static const struct {
+        int64_t j, k, l, ld_m;
+        bool fits;
+    } rows[] = {
+        {46000, 46000, 16, 0, true},  /* 2 116 000 000 + the overhang */
+        {46341, 46341, 16, 0, false}, /* just above 2^31 */
+        {46330, 46330, 16, 0, false}, /* below 2^31, but the last tile hangs over */
+        {16, 16, 46341, 0, true},     {16, 16, 16, INT32_MAX / 48 - 1, true}, {16, 16, 16, INT32_MAX / 47, false},
+        {INT32_MAX, 1, 1, 0, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = problem_of(rows[i].j, rows[i].k, rows[i].l);
+        tj_source *source;
+        tj_error err = {0};
+        problem.ld_m = rows[i].ld_m;
+        cr_assert(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_OK), "row %zu: %s", i, err.message);
+        cr_expect(eq(int, strstr(tj_source_text(source), "using index_t = int;") != NULL, rows[i].fits), "row %zu", i);
+        tj_source_free(source);
+    }
+}
+
+Test(generate, never_promises_that_p_is_alone_when_c_may_be_p)
+{
+    tj_problem problem = problem_of(64, 64, 64);
+    tj_source *source;
+    tj_error err = {0};
+
+    problem.has_beta = 1;
+    cr_assert(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_OK), "%s", err.message);
+    cr_expect(ne(ptr, strstr(tj_source_text(source), "const output_t *C,"), NULL));
+    cr_expect(ne(ptr, strstr(tj_source_text(source), "    output_t *P)"), NULL));
+    tj_source_free(source);
 }
 
 Test(checks, follows_a_promise)

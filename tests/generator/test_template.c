@@ -47,6 +47,12 @@ Test(template, fills_each_directive)
         {"//@ if yes\n//@ if no\na\n//@ else\nb\n//@ end\nc\n//@ end\n", "b\nc\n"},
         {"//@ if no\n//@ if yes\na\n//@ else\nb\n//@ end\n//@ end\nc\n", "c\n"},
         {"//@ if no\nint x = 1;  //@ unknown\n//@ end\n", ""},
+        {"//@ if no\na\n//@ else\n//@| b\n//@ end\n", "b\n"},
+        {"//@ if yes\na\n//@ else\n//@| b\n//@ end\n", "a\n"},
+        {"    //@|     int x = 1;  //@ width\n", "        int x = 16;\n"},
+        {"//@|\nb\n", "\nb\n"},
+        {"a\n\n//@ if no\nb\n//@ end\n\nc\n", "a\n\nc\n"},
+        {"//@ if no\n#include \"parts/none.cuh\"  //@ include\n//@ end\n", ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};
@@ -63,15 +69,26 @@ Test(template, names_file_line_and_fault)
     static const struct {
         const char *template, *place, *fault;
     } rows[] = {
-        {"a\n//@ if yes\nb\n", "test.cu:2", "no //@ end"},
+        {"a\n//@ if yes\nb\n", "test.cu:2:1", "no //@ end: \"//@ if yes\""},
+        {"    //@ if yes\n        //@ if no\n    //@ end\n", "test.cu:1:5", "no //@ end"},
         {"//@ end\n", "test.cu:1", "no //@ if"},
         {"//@ else\n", "test.cu:1", "no //@ if"},
         {"//@ if yes\n//@ else\n//@ else\n//@ end\n", "test.cu:3", "already"},
         {"//@ if maybe\n//@ end\n", "test.cu:1", "no parameter"},
         {"//@ if yes yes\n//@ end\n", "test.cu:1", "expected"},
         {"//@ repeat 3\n", "test.cu:1", "unknown directive"},
-        {"//@ include \"parts/none.cuh\"\n", "test.cu:1", "no such part"},
-        {"//@ include parts/half.cuh\n", "test.cu:1", "quotes"},
+        {"#include \"parts/none.cuh\"  //@ include\n", "test.cu:1", "no such part"},
+        {"#include parts/half.cuh  //@ include\n", "test.cu:1", "quotes"},
+        {"int x;  //@ include \"parts/half.cuh\"\n", "test.cu:1", "no such parameter"},
+        {"f(\"x\")  //@ include\n", "test.cu:1", "expected #include"},
+        {"//@ include \"parts/half.cuh\"\n", "test.cu:1", "unknown directive"},
+        {"//@ if yes\n//@ else or else\n//@ end\n", "test.cu:2", "nothing may follow"},
+        {"//@ if yes\n//@ end yes\n", "test.cu:2", "nothing may follow"},
+        {"//@| //@ if yes\n", "test.cu:1", "covered"},
+        {"//@\n", "test.cu:1", "unknown directive"},
+        {"//@ if\n//@ end\n", "test.cu:1", "no parameter"},
+        {"//@ if not\n//@ end\n", "test.cu:1", "no parameter"},
+        {"//@ if yes and\n//@ end\n", "test.cu:1", "no parameter"},
         {"int x = 1;  //@ unknown\n", "test.cu:1", "no such parameter"},
         {"int x;  //@ width\n", "test.cu:1", "= value;"},
         {"f(  //@ kernel for g\n", "test.cu:1", "not on this line"},
@@ -84,4 +101,33 @@ Test(template, names_file_line_and_fault)
         cr_expect(ne(ptr, strstr(err.message, rows[i].fault), NULL), "row %zu: %s", i, err.message);
         free(out);
     }
+}
+
+Test(template, refuses_depth_and_width_beyond_its_bounds)
+{
+    char deep[17 * 12 + 1] = "", wide[600];
+    char *out = NULL;
+    tj_error err = {0};
+
+    for (int i = 0; i < 17; i++)
+        strcat(deep, "//@ if yes\n");
+    cr_expect(eq(int, fill(deep, &out, &err), TJ_ERR_INTERNAL));
+    cr_expect(ne(ptr, strstr(err.message, "test.cu:17"), NULL), "%s", err.message);
+    free(out);
+    memset(wide, 'x', sizeof wide - 1);
+    wide[sizeof wide - 1] = '\0';
+    cr_expect(eq(int, fill(wide, &out, &err), TJ_ERR_INTERNAL));
+    cr_expect(ne(ptr, strstr(err.message, "line too long"), NULL), "%s", err.message);
+    free(out);
+}
+
+Test(template, names_a_template_that_is_not_built_in)
+{
+    tj_template_params params = {0};
+    tj_text text = TJ_TEXT_INIT(4096);
+    tj_error err = {0};
+
+    cr_expect(eq(int, tj_template_fill("none.cu", &params, &text, &err), TJ_ERR_INTERNAL));
+    cr_expect(ne(ptr, strstr(err.message, "none.cu"), NULL), "%s", err.message);
+    tj_text_drop(&text);
 }

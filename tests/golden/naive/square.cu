@@ -2,8 +2,8 @@
 //
 //     P (1024 x 1024) = M (1024 x 1024) . N (1024 x 1024)
 //
-// One thread computes one element of P, and reads a row of M and a column of N from global memory to do so: every element of M
-// is read l times, every element of N j times.
+// One thread computes one element of P. It reads a whole row of M and a whole column of N from
+// global memory to do so: every element of M is read l times, every element of N j times.
 
 using input_t = float;
 using output_t = float;
@@ -18,7 +18,8 @@ constexpr index_t ld_n = l;
 constexpr index_t ld_p = l;
 constexpr int TILE_WIDTH = 16;
 
-// Launch: blocks of (TILE_WIDTH, TILE_WIDTH) threads, a grid of (ceil(l / TILE_WIDTH), ceil(j / TILE_WIDTH)) blocks.
+// Launch: (TILE_WIDTH, TILE_WIDTH) threads in a block,
+//         (ceil(l / TILE_WIDTH), ceil(j / TILE_WIDTH)) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 naive_f32_1024x1024x1024(
     const input_t *__restrict__ M,

@@ -2,8 +2,9 @@
 //
 //     P (64 x 64) = alpha * M (64 x 64) . N (64 x 64) + beta * C
 //
-// One block computes one TILE_WIDTH x TILE_WIDTH tile of P, one thread one element of it. The k dimension is walked in phases: in each,
-// the block loads one tile of M and one tile of N into shared memory, where every element serves TILE_WIDTH threads.
+// One block computes one TILE_WIDTH x TILE_WIDTH tile of P, one thread one element of it. The k
+// dimension is walked in phases: in each, the block loads one tile of M and one tile of N into
+// shared memory, where every element serves TILE_WIDTH threads.
 //
 //                                l
 //                         +----+----+----+
@@ -32,14 +33,15 @@ constexpr index_t ld_p = l;
 constexpr index_t ld_c = 80;
 constexpr int TILE_WIDTH = 16;
 
-// Launch: blocks of (TILE_WIDTH, TILE_WIDTH) threads, a grid of (ceil(l / TILE_WIDTH), ceil(j / TILE_WIDTH)) blocks.
+// Launch: (TILE_WIDTH, TILE_WIDTH) threads in a block,
+//         (ceil(l / TILE_WIDTH), ceil(j / TILE_WIDTH)) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 tiled_f32_64x64x64(
     sum_t alpha,
     sum_t beta,
     const input_t *__restrict__ M,
     const input_t *__restrict__ N,
-    const output_t *C,
+    const output_t *C,  // may be P itself
     output_t *P)
 {
     __shared__ sum_t Mds[TILE_WIDTH][TILE_WIDTH];
@@ -58,16 +60,16 @@ tiled_f32_64x64x64(
 
     sum_t Pvalue = 0;
     for (index_t phase = 0; phase * TILE_WIDTH < k; ++phase) {
-        // One element of M and one of N per thread.
+        // One element of M and one of N for each thread to load.
         const index_t k_tx = phase * TILE_WIDTH + tx;
         const index_t k_ty = phase * TILE_WIDTH + ty;
         Mds[ty][tx] = M[Row * ld_m + k_tx];
         Nds[ty][tx] = N[k_ty * ld_n + Col];
-        __syncthreads();  // both tiles are complete before anyone reads them
+        __syncthreads();  // read after write: both tiles are complete before anyone reads them
 
         for (int i = 0; i < TILE_WIDTH; ++i)
             Pvalue += Mds[ty][i] * Nds[i][tx];
-        __syncthreads();  // everyone has read before the next phase overwrites them
+        __syncthreads();  // write after read: everyone is done with them before the next phase overwrites them
     }
 
     Pvalue *= alpha;

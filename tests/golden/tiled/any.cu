@@ -2,8 +2,9 @@
 //
 //     P (j x l) = M (j x k) . N (k x l)
 //
-// One block computes one TILE_WIDTH x TILE_WIDTH tile of P, one thread one element of it. The k dimension is walked in phases: in each,
-// the block loads one tile of M and one tile of N into shared memory, where every element serves TILE_WIDTH threads.
+// One block computes one TILE_WIDTH x TILE_WIDTH tile of P, one thread one element of it. The k
+// dimension is walked in phases: in each, the block loads one tile of M and one tile of N into
+// shared memory, where every element serves TILE_WIDTH threads.
 //
 //                                l
 //                         +----+----+----+
@@ -21,11 +22,12 @@
 using input_t = float;
 using output_t = float;
 using sum_t = float;
-using index_t = long long;
+using index_t = long long;  // an offset may pass the largest int
 
 constexpr int TILE_WIDTH = 16;
 
-// Launch: blocks of (TILE_WIDTH, TILE_WIDTH) threads, a grid of (ceil(l / TILE_WIDTH), ceil(j / TILE_WIDTH)) blocks.
+// Launch: (TILE_WIDTH, TILE_WIDTH) threads in a block,
+//         (ceil(l / TILE_WIDTH), ceil(j / TILE_WIDTH)) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 tiled_f32_jxkxl(
     int j,
@@ -41,6 +43,7 @@ tiled_f32_jxkxl(
 
     const index_t ld_n = l;
     const index_t ld_p = l;
+
     const int tx = threadIdx.x;
     const int ty = threadIdx.y;
 
@@ -54,16 +57,17 @@ tiled_f32_jxkxl(
 
     sum_t Pvalue = 0;
     for (index_t phase = 0; phase * TILE_WIDTH < k; ++phase) {
-        // One element of M and one of N per thread; zero, which adds nothing, where a tile hangs over the edge.
+        // One element of M and one of N for each thread to load.
+        // Zero, which adds nothing, where a tile hangs over the edge.
         const index_t k_tx = phase * TILE_WIDTH + tx;
         const index_t k_ty = phase * TILE_WIDTH + ty;
         Mds[ty][tx] = Row < j && k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};
-        Nds[ty][tx] = Col < l && k_ty < k ? N[k_ty * ld_n + Col] : sum_t{0};
-        __syncthreads();  // both tiles are complete before anyone reads them
+        Nds[ty][tx] = k_ty < k && Col < l ? N[k_ty * ld_n + Col] : sum_t{0};
+        __syncthreads();  // read after write: both tiles are complete before anyone reads them
 
         for (int i = 0; i < TILE_WIDTH; ++i)
             Pvalue += Mds[ty][i] * Nds[i][tx];
-        __syncthreads();  // everyone has read before the next phase overwrites them
+        __syncthreads();  // write after read: everyone is done with them before the next phase overwrites them
     }
 
     if (Row >= j || Col >= l)

@@ -2,8 +2,9 @@
 //
 //     P (512 x 700) = M (512 x 300) . N (300 x 700)
 //
-// One block computes one TILE_WIDTH x TILE_WIDTH tile of P, one thread one element of it. The k dimension is walked in phases: in each,
-// the block loads one tile of M and one tile of N into shared memory, where every element serves TILE_WIDTH threads.
+// One block computes one TILE_WIDTH x TILE_WIDTH tile of P, one thread one element of it. The k
+// dimension is walked in phases: in each, the block loads one tile of M and one tile of N into
+// shared memory, where every element serves TILE_WIDTH threads.
 //
 //                                l
 //                         +----+----+----+
@@ -30,12 +31,13 @@ constexpr index_t ld_m = k;
 constexpr index_t ld_n = l;
 constexpr index_t ld_p = l;
 
-// Launch: blocks of (TILE_WIDTH, TILE_WIDTH) threads, a grid of (ceil(l / TILE_WIDTH), ceil(j / TILE_WIDTH)) blocks.
-// Shared memory of a launch: 2 * TILE_WIDTH * TILE_WIDTH elements of sum_t. TILE_WIDTH is what the launch makes it, so this one kernel
-// serves every width.
+// Launch: (TILE_WIDTH, TILE_WIDTH) threads in a block,
+//         (ceil(l / TILE_WIDTH), ceil(j / TILE_WIDTH)) blocks in the grid.
+//         2 * TILE_WIDTH * TILE_WIDTH elements of sum_t in dynamic shared memory.
+// TILE_WIDTH is what the launch makes it, 32 at most: this one kernel serves every width.
 extern __shared__ sum_t shared_tiles[];
 
-extern "C" __global__ void
+extern "C" __global__ void __launch_bounds__(32 * 32)
 tiled_f32_512x300x700(
     const input_t *__restrict__ M,
     const input_t *__restrict__ N,
@@ -58,16 +60,17 @@ tiled_f32_512x300x700(
 
     sum_t Pvalue = 0;
     for (index_t phase = 0; phase * TILE_WIDTH < k; ++phase) {
-        // One element of M and one of N per thread; zero, which adds nothing, where a tile hangs over the edge.
+        // One element of M and one of N for each thread to load.
+        // Zero, which adds nothing, where a tile hangs over the edge.
         const index_t k_tx = phase * TILE_WIDTH + tx;
         const index_t k_ty = phase * TILE_WIDTH + ty;
         Mds[ty * TILE_WIDTH + tx] = k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};
-        Nds[ty * TILE_WIDTH + tx] = Col < l && k_ty < k ? N[k_ty * ld_n + Col] : sum_t{0};
-        __syncthreads();  // both tiles are complete before anyone reads them
+        Nds[ty * TILE_WIDTH + tx] = k_ty < k && Col < l ? N[k_ty * ld_n + Col] : sum_t{0};
+        __syncthreads();  // read after write: both tiles are complete before anyone reads them
 
         for (int i = 0; i < TILE_WIDTH; ++i)
             Pvalue += Mds[ty * TILE_WIDTH + i] * Nds[i * TILE_WIDTH + tx];
-        __syncthreads();  // everyone has read before the next phase overwrites them
+        __syncthreads();  // write after read: everyone is done with them before the next phase overwrites them
     }
 
     if (Col >= l)
