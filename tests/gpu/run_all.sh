@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# run_all.sh DIR: everything that needs a GPU, from a build folder or a bundle (scripts/bundle_for_gpu.sh), the quickest to tell of
+# trouble first, within five minutes. Prints summaries and failures; the whole output of each program is in DIR/gpu-logs.
+set -u
+directory=$(cd "${1:?give the build folder or the bundle}" && pwd) || exit 2
+here=$(cd "$(dirname "$0")" && pwd)
+logs=$directory/gpu-logs
+mkdir -p "$logs" || exit 2
+store=$(mktemp -d) || exit 2 # not the user's own: nothing may come from an earlier run, or be left behind
+trap 'rm -rf "$store"' EXIT
+export LD_LIBRARY_PATH=$directory${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} TILEJIT_CACHE_DIR=$store
+export TILEJIT_REQUIRE_GPU=1 TILEJIT_REQUIRE_NVRTC=1
+deadline=$((SECONDS + 300)) passed=0 failed=0
+
+# Programs lie in DIR in a bundle, and in DIR/tests in a build folder.
+find_program() {
+    local candidate
+    for candidate in "$directory/$1" "$directory/tests/$1"; do
+        [ -x "$candidate" ] && [ ! -d "$candidate" ] && echo "$candidate" && return
+    done
+    return 1
+}
+
+# run NAME SECONDS KEPT PROGRAM ARGUMENT...: KEPT is a pattern of the lines to show, beside failures.
+run() {
+    local name=$1 seconds=$2 kept=$3 left=$((deadline - SECONDS)) start=$SECONDS code
+    shift 3
+    [ $seconds -gt $left ] && seconds=$left
+    if [ $seconds -le 0 ]; then
+        code=124
+        echo "no time was left" >"$logs/$name.log"
+    else
+        timeout -k 5 "$seconds" "$@" >"$logs/$name.log" 2>&1
+        code=$?
+    fi
+    if [ $code -eq 0 ]; then
+        grep -E "$kept" "$logs/$name.log"
+        passed=$((passed + 1))
+        echo "ok      $name ($((SECONDS - start)) s)"
+        return
+    fi
+    failed=$((failed + 1))
+    echo "FAILED: $name: exit $code after $((SECONDS - start)) s; from $logs/$name.log:"
+    { grep -E 'FAILED|SKIPPED' "$logs/$name.log" | head -8; tail -2 "$logs/$name.log"; } | cut -c1-300 | awk '!seen[$0]++'
+}
+
+# A program that is not there is a failure: a run that tested less than it says must not look like one that passed.
+run_program() {
+    local name=$1 seconds=$2 kept=$3 program
+    shift 3
+    if program=$(find_program "$name"); then
+        run "$name" "$seconds" "$kept" "$program" "$@"
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $name: not in $directory"
+    fi
+}
+
+run_program tilejit 30 '^OK' doctor
+run_program gpu_launching 60 '^gpu/'
+run_program gpu_products 90 '^gpu/' "${CASES:-2000}" "${SEED:-1}"
+if python3 -c 'import numpy' 2>/dev/null; then
+    run matmul_with_numpy 60 '^gpu/' python3 "$here/matmul_with_numpy.py" "$directory/tilejit"
+else
+    failed=$((failed + 1))
+    echo "FAILED: matmul_with_numpy: no numpy for python3"
+fi
+run_program stress_cold_start 60 '^round|killed|faults' 2 40
+run_program bench_latency 60 '.'
+echo "run_all: $passed passed, $failed failed, in $SECONDS s"
+[ $failed -eq 0 ]
