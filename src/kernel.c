@@ -54,6 +54,23 @@ static const void *choose_code(const tj_code *code, const struct target *target,
     return ptx_fits ? code->ptx : NULL;
 }
 
+/* No driver compiles PTX of a CUDA newer than its own. The compiler begins with its version, "13.0 V13.0.88". */
+static tj_status check_ptx_version(const tj_kernel *kernel, const tj_code *code, tj_error *err)
+{
+    const int driver = tj_driver_version(kernel->driver);
+    char *rest = NULL;
+    const long major = strtol(code->compiler, &rest, 10), minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
+
+    if (1000 * major + 10 * minor <= driver)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                   "the image of %s for %s can only run on device %d as PTX, and the PTX of NVRTC %ld.%ld is newer than the "
+                   "driver, which serves CUDA %d.%d: compile for the device's own target, update the driver, or use the NVRTC "
+                   "of CUDA %d.%d",
+                   kernel->form.kernel, code->target, kernel->device, major, minor, driver / 1000, driver % 1000 / 10,
+                   driver / 1000, driver % 1000 / 10);
+}
+
 /* ---- loading ------------------------------------------------------------------------------------------------------ */
 
 /* What went wrong in the words of the driver's PTX compiler: its first line, or nothing. */
@@ -316,6 +333,8 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "%s was compiled for %s, and device %d (%s) is sm_%d%d: compile it for that target", form->kernel,
                        code->target, kernel->device, device.name, device.cc_major, device.cc_minor);
+    if (is_ptx && (status = check_ptx_version(kernel, code, err)) != TJ_OK)
+        return status;
     kernel->max_grid[0] = device.max_grid_x ? device.max_grid_x : INT32_MAX;
     kernel->max_grid[1] = device.max_grid_y ? device.max_grid_y : UINT16_MAX;
     kernel->max_grid[2] = device.max_grid_z ? device.max_grid_z : UINT16_MAX;

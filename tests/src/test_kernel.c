@@ -227,6 +227,35 @@ Test(kernel, takes_the_cubin_of_the_device_or_ptx_that_it_can_run)
     }
 }
 
+Test(kernel, gives_no_ptx_that_is_newer_than_the_driver_to_it)
+{
+    static const struct {
+        const char *compiler, *target;
+        bool works;
+    } rows[] = {
+        {"13.0 V13.0.88", "sm_80", true}, {"12.9 V12.9.1", "sm_80", true},       {"13.1 V13.1.2", "sm_80", false},
+        {"14.0", "compute_90", false},    {"13.10 V13.10.1", "sm_80", false},    {"13.1 V13.1.2", "sm_90", true},
+        {"14.0", "sm_90a", true},         {"11.2 size 1 time 2", "sm_80", true},
+    };
+    tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(64, 48, 32, TJ_F32));
+    tj_launch_form form = form_of(&problem);
+
+    tell_parameters(&form, &problem);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_code code = {rows[i].target, rows[i].compiler, "PTX", "CUBIN"};
+        const unsigned long loads = fake.fake_calls("cuLibraryLoadData");
+        tj_kernel *kernel = NULL;
+        tj_status status = tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err);
+
+        cr_expect(eq(int, status, rows[i].works ? TJ_OK : TJ_ERR_UNSUPPORTED), "row %zu: %s", i, err.message);
+        cr_expect(eq(ulong, fake.fake_calls("cuLibraryLoadData") - loads, rows[i].works), "row %zu", i);
+        cr_expect(rows[i].works ||
+                      (says(rows[i].target) && says("driver, which serves CUDA 13.0") && says("update the driver")),
+                  "row %zu: %s", i, err.message);
+        tj_kernel_free(kernel);
+    }
+}
+
 Test(kernel, refuses_a_target_that_is_none)
 {
     static const char *const targets[] = {"", "sm_", "sm_9", "compute_", "sm_90x", "sm_90aa", "sm_12345", "gfx90a", "90"};

@@ -1,0 +1,664 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans: the whole line on a driver and a compiler that only pretend, and what the library itself asks of its host meanwhile.
+ *
+ * The library's calls of the functions below are counted, and refused on demand: this program is linked with --wrap for each.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include <tilejit/tilejit.h>
+
+#include "context.h"
+#include "fake/fake_cuda.h"
+#include "kernel.h"
+#include "locales.h"
+
+/* ---- what the library asks of its host ---------------------------------------------------------------------------- */
+
+static atomic_long allocations, locks, formats;
+static atomic_long refuse_at;      /* the n-th allocation from now fails; 0: none does */
+static atomic_bool refuses_onward; /* and every later one */
+static atomic_long refused;
+static atomic_int refused_threads; /* so many pthread_create are refused */
+
+static bool is_refused(void)
+{
+    long left;
+
+    atomic_fetch_add(&allocations, 1);
+    left = atomic_load(&refuse_at);
+    if (left == 0)
+        return false;
+    if (left > 1) {
+        atomic_store(&refuse_at, left - 1);
+        return false;
+    }
+    if (!atomic_load(&refuses_onward))
+        atomic_store(&refuse_at, 0);
+    atomic_fetch_add(&refused, 1);
+    return true;
+}
+
+static void *refusal(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *text);
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *payload);
+int __real_vsnprintf(char *out, size_t size, const char *format, va_list values);
+
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *payload);
+int __wrap_snprintf(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int __wrap_vsnprintf(char *out, size_t size, const char *format, va_list values);
+
+void *__wrap_malloc(size_t size)
+{
+    return is_refused() ? refusal() : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return is_refused() ? refusal() : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return is_refused() ? refusal() : __real_realloc(old, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return is_refused() ? refusal() : __real_strdup(text);
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    atomic_fetch_add(&locks, 1);
+    return __real_pthread_mutex_lock(mutex);
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *payload)
+{
+    if (atomic_load(&refused_threads) == 0)
+        return __real_pthread_create(thread, attributes, run, payload);
+    atomic_fetch_sub(&refused_threads, 1);
+    return EAGAIN;
+}
+
+int __wrap_snprintf(char *out, size_t size, const char *format, ...)
+{
+    va_list values;
+    int length;
+
+    atomic_fetch_add(&formats, 1);
+    va_start(values, format);
+    length = __real_vsnprintf(out, size, format, values);
+    va_end(values);
+    return length;
+}
+
+int __wrap_vsnprintf(char *out, size_t size, const char *format, va_list values)
+{
+    atomic_fetch_add(&formats, 1);
+    return __real_vsnprintf(out, size, format, values);
+}
+
+/* ---- helpers ------------------------------------------------------------------------------------------------------ */
+
+static fake_cuda fake;
+static tj_error err;
+static tj_context *context;
+static char folder[] = "/tmp/tilejit-plan-XXXXXX";
+static bool is_lost; /* the device: then nothing is unloaded */
+
+static tj_context *open_context(const char *cache_dir, tj_specialize specialize)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *made = NULL;
+
+    options.driver = FAKE_CUDA_PATH;
+    options.nvrtc = FAKE_NVRTC_PATH;
+    options.cache_dir = cache_dir;
+    options.specialize = (int32_t)specialize;
+    cr_assert(eq(int, tj_context_create(&options, &made, &err), TJ_OK), "%s", err.message);
+    return made;
+}
+
+static void start(void)
+{
+    fake = fake_open(FAKE_CUDA_PATH);
+    fake.fake_hide("cuFuncGetParamInfo"); /* whose answers would have to change with every problem */
+    context = open_context("", TJ_SPECIALIZE_SHAPES);
+}
+
+static void stop(void)
+{
+    tj_context_free(context);
+    cr_expect(is_lost || fake.fake_live_images() == 0, "%d images are still loaded", fake.fake_live_images());
+}
+
+static void start_with_folder(void)
+{
+    start();
+    cr_assert(mkdtemp(folder) != NULL);
+}
+
+static void stop_with_folder(void)
+{
+    char command[PATH_MAX];
+
+    stop();
+    sprintf(command, "rm -rf '%s'", folder);
+    cr_expect(eq(int, system(command), 0));
+}
+
+TestSuite(plan, .init = start, .fini = stop);
+TestSuite(stored_plan, .init = start_with_folder, .fini = stop_with_folder);
+
+/* Addresses that the driver knows, large enough for every shape here. */
+static tj_operands some_operands(void)
+{
+    tj_operands x = TJ_OPERANDS_INIT;
+
+    x.m = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 28);
+    x.n = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 28);
+    x.p = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 28);
+    return x;
+}
+
+static tj_status matmul_of(tj_context *in, int64_t k, const tj_operands *x)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(33, k, 48, TJ_F32);
+
+    return tj_matmul(in, &problem, x, NULL, &err);
+}
+
+static tj_context_stats stats_of(tj_context *of)
+{
+    tj_context_stats stats;
+
+    tj_context_get_stats(of, &stats);
+    return stats;
+}
+
+static bool says(const char *words)
+{
+    return strstr(err.message, words) != NULL;
+}
+
+static fake_launch last_launch(void)
+{
+    fake_launch launch = {0};
+
+    cr_assert(fake.fake_get_launch(fake.fake_launches() - 1, &launch));
+    return launch;
+}
+
+/* ---- the promise of a ready call ---------------------------------------------------------------------------------- */
+
+Test(plan, that_is_ready_neither_allocates_nor_locks_nor_formats)
+{
+    tj_problem fixed = TJ_PROBLEM_INIT(33, 20, 48, TJ_F32), passed = TJ_PROBLEM_INIT(0, 20, 48, TJ_F32);
+    tj_operands x = some_operands(), y = x;
+    const tj_plan *plan;
+    unsigned long launches;
+
+    passed.j.mode = TJ_DIM_ANY;
+    y.j = 77;
+    allocations = locks = formats = 0;
+    cr_assert(eq(int, tj_matmul(context, &fixed, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_matmul(context, &passed, &y, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, &fixed, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(allocations > 10 && locks > 3 && formats > 3, "the counters count: %ld %ld %ld", (long)allocations, (long)locks,
+              (long)formats);
+    launches = fake.fake_launches();
+    allocations = locks = formats = 0;
+    for (int i = 0; i < 1000; i++) {
+        tj_status status = tj_matmul(context, &fixed, &x, NULL, &err);
+        if (status == TJ_OK)
+            status = tj_matmul(context, &passed, &y, NULL, &err);
+        if (status == TJ_OK)
+            status = tj_plan_launch(plan, &x, NULL, &err);
+        cr_assert(eq(int, status, TJ_OK), "%s", err.message);
+    }
+    cr_expect(eq(long, (long)allocations, 0));
+    cr_expect(eq(long, (long)locks, 0));
+    cr_expect(eq(long, (long)formats, 0));
+    cr_expect(eq(ulong, fake.fake_launches(), launches + 3000));
+}
+
+/* ---- memory runs out ---------------------------------------------------------------------------------------------- */
+
+/* A context, a product that is compiled and one that is stored: with the n-th allocation refused, then without. */
+static tj_status try_all(int64_t k, const tj_operands *x)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *made = NULL;
+    tj_status status;
+
+    options.driver = FAKE_CUDA_PATH;
+    options.nvrtc = FAKE_NVRTC_PATH;
+    options.cache_dir = folder;
+    memset(&err, 0, sizeof err);
+    status = tj_context_create(&options, &made, &err);
+    cr_assert(made != NULL || status != TJ_OK);
+    if (status == TJ_OK)
+        status = matmul_of(made, k, x);
+    if (status != TJ_OK) {
+        cr_expect(says("memory"), "%s", err.message);
+        refuse_at = 0;
+        if (made)
+            cr_expect(eq(int, matmul_of(made, k, x), TJ_OK), "the same context works afterwards: %s", err.message);
+    }
+    refuse_at = 0;
+    tj_context_free(made);
+    return status;
+}
+
+static void refuse_in_turn(bool onward)
+{
+    const tj_operands x = some_operands();
+    int failed = 0, survived = 0;
+
+    json_set_alloc_funcs(__wrap_malloc, free);
+    refuses_onward = onward;
+    for (long n = 1;; n++) {
+        tj_status status;
+
+        cr_assert(lt(long, n, 2000));
+        refused = 0;
+        refuse_at = n;
+        status = try_all(100 + n, &x);
+        cr_expect(status == TJ_OK || status == TJ_ERR_OUT_OF_MEMORY, "allocation %ld: %s: %s", n, tj_status_name(status),
+                  err.message);
+        cr_expect(eq(int, fake.fake_live_images(), 0), "allocation %ld", n);
+        failed += status != TJ_OK;
+        survived += status == TJ_OK && refused > 0;
+        if (refused == 0)
+            break;
+    }
+    cr_expect(gt(int, failed, 20), "%d failed, %d did not need what was refused", failed, survived);
+}
+
+Test(stored_plan, survives_each_allocation_failing_in_turn)
+{
+    refuse_in_turn(false);
+}
+
+Test(stored_plan, survives_all_memory_gone_at_each_point)
+{
+    refuse_in_turn(true);
+}
+
+Test(plan, is_not_made_without_a_thread_for_the_compiler)
+{
+    const tj_operands x = some_operands();
+
+    cr_assert(eq(int, matmul_of(context, 1, &x), TJ_OK), "%s", err.message);
+    refused_threads = 1;
+    cr_expect(eq(int, matmul_of(context, 2, &x), TJ_ERR_OUT_OF_MEMORY));
+    cr_expect(says("ulimit"), "%s", err.message);
+    cr_expect(eq(int, matmul_of(context, 2, &x), TJ_OK), "%s", err.message);
+}
+
+#ifdef __SANITIZE_ADDRESS__
+enum { SMALL_STACK = 512 * 1024 }; /* whose frames are several times larger */
+#else
+enum { SMALL_STACK = 64 * 1024 };
+#endif
+
+static void *multiply(void *payload)
+{
+    const tj_operands x = some_operands();
+    tj_context *stored = open_context(folder, TJ_SPECIALIZE_SHAPES);
+    tj_status *status = payload;
+
+    *status = matmul_of(stored, 5, &x);
+    tj_context_free(stored);
+    return NULL;
+}
+
+Test(stored_plan, is_made_on_a_caller_s_small_stack)
+{
+    tj_status status = TJ_ERR_INTERNAL;
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    cr_assert(eq(int, pthread_attr_init(&attributes), 0));
+    cr_assert(eq(int, pthread_attr_setstacksize(&attributes, SMALL_STACK), 0));
+    cr_assert(eq(int, pthread_create(&thread, &attributes, multiply, &status), 0));
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+    cr_expect(eq(int, status, TJ_OK), "%s", err.message);
+}
+
+/* ---- captures ----------------------------------------------------------------------------------------------------- */
+
+Test(plan, is_not_made_in_a_capture_and_works_there_once_it_is_ready)
+{
+    CUstream stream = (CUstream)(uintptr_t)0x77;
+    tj_problem unknown = TJ_PROBLEM_INIT(33, 2, 48, TJ_F32), ready = TJ_PROBLEM_INIT(33, 1, 48, TJ_F32);
+    const tj_operands x = some_operands();
+    const tj_plan *plan;
+    unsigned long loads;
+
+    cr_assert(eq(int, tj_plan_prepare(context, &ready, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    loads = fake.fake_calls("cuLibraryLoadData");
+    fake.fake_set_capture(stream, 1);
+    cr_expect(eq(int, tj_matmul(context, &unknown, &x, stream, &err), TJ_ERR_CAPTURE));
+    cr_expect(says("tj_plan_prepare") && says("j 33, k 2, l 48"), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_calls("cuLibraryLoadData"), loads));
+    cr_expect(eq(u64, stats_of(context).compiles, 1));
+    cr_expect(eq(int, tj_matmul(context, &ready, &x, stream, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_launches(), 1));
+    cr_expect(eq(ptr, (void *)last_launch().stream, (void *)stream));
+    fake.fake_set_capture(NULL, 0);
+    cr_expect(eq(int, tj_matmul(context, &unknown, &x, stream, &err), TJ_OK), "%s", err.message);
+}
+
+/* ---- images that do not load -------------------------------------------------------------------------------------- */
+
+static void store_one(const tj_operands *x)
+{
+    tj_context *maker = open_context(folder, TJ_SPECIALIZE_SHAPES);
+
+    cr_assert(eq(int, matmul_of(maker, 5, x), TJ_OK), "%s", err.message);
+    tj_context_free(maker);
+}
+
+Test(stored_plan, is_compiled_once_more_where_the_driver_refuses_the_stored_image)
+{
+    const tj_operands x = some_operands();
+    tj_context *reader;
+    tj_context_stats stats;
+
+    store_one(&x);
+    reader = open_context(folder, TJ_SPECIALIZE_SHAPES);
+    fake.fake_fail("cuLibraryLoadData", 1, 200);
+    fake.fake_fail("cuLibraryLoadData", 2, 200);
+    cr_expect(eq(int, matmul_of(reader, 5, &x), TJ_OK), "%s", err.message);
+    stats = stats_of(reader);
+    cr_expect(eq(u64, stats.store_hits, 1));
+    cr_expect(eq(u64, stats.compiles, 1));
+    tj_context_free(reader);
+
+    fake.fake_fail(NULL, 0, 0);
+    reader = open_context(folder, TJ_SPECIALIZE_SHAPES);
+    cr_expect(eq(int, matmul_of(reader, 5, &x), TJ_OK), "%s", err.message);
+    cr_expect(eq(u64, stats_of(reader).compiles, 0), "the new image was stored");
+    tj_context_free(reader);
+}
+
+Test(stored_plan, fails_in_words_where_the_driver_refuses_every_image)
+{
+    const tj_operands x = some_operands();
+    tj_context *reader;
+
+    store_one(&x);
+    reader = open_context(folder, TJ_SPECIALIZE_SHAPES);
+    fake.fake_fail("cuLibraryLoadData", 0, 200);
+    cr_expect(eq(int, matmul_of(reader, 5, &x), TJ_ERR_UNSUPPORTED));
+    cr_expect(says("cannot load tiled_f32_33x5x48") && says("CUDA_ERROR_INVALID_IMAGE (200)"), "%s", err.message);
+    cr_expect(eq(u64, stats_of(reader).compiles, 1), "compiled once more, and no more");
+    cr_expect(eq(u64, stats_of(reader).plans, 0));
+    fake.fake_fail(NULL, 0, 0);
+    cr_expect(eq(int, matmul_of(reader, 5, &x), TJ_OK), "%s", err.message);
+    tj_context_free(reader);
+}
+
+static void set_capability(int major, int minor)
+{
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, major);
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, minor);
+}
+
+/* NVRTC 13.0 knows sm_90 and not sm_86: the latter gets PTX, which the driver must be able to read. */
+Test(plan, is_never_ptx_newer_than_the_driver)
+{
+    static const struct {
+        int driver, major, minor;
+        bool works;
+        int first_byte; /* of what was loaded: \177 of a CUBIN, / of PTX */
+    } rows[] = {
+        {13000, 9, 0, true, '\177'}, {13000, 8, 6, true, '/'}, {13010, 8, 6, true, '/'},
+        {12080, 9, 0, true, '\177'}, {12080, 8, 6, false, 0},  {11000, 8, 6, false, 0},
+    };
+    const tj_operands x = some_operands();
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int status = -1;
+        pid_t child = fork(); /* a driver's version is read when it is opened */
+
+        if (child == 0) {
+            tj_context *fresh = open_context("", TJ_SPECIALIZE_SHAPES);
+            unsigned long loads = fake.fake_calls("cuLibraryLoadData");
+            bool is_right;
+
+            fake.fake_set_driver_version(rows[i].driver);
+            set_capability(rows[i].major, rows[i].minor);
+            if (rows[i].works) {
+                is_right = matmul_of(fresh, 5, &x) == TJ_OK && fake.fake_last_image_byte() == rows[i].first_byte;
+            } else {
+                char version[32];
+                sprintf(version, "CUDA %d.%d", rows[i].driver / 1000, rows[i].driver % 1000 / 10);
+                is_right = matmul_of(fresh, 5, &x) == TJ_ERR_UNSUPPORTED && says("NVRTC 13.0") && says("8.6") &&
+                           says(version) && says("update the driver") && fake.fake_calls("cuLibraryLoadData") == loads;
+            }
+            if (!is_right)
+                fprintf(stderr, "row %zu: first byte %d: %s\n", i, fake.fake_last_image_byte(), err.message);
+            tj_context_free(fresh);
+            fflush(stderr);
+            _exit(is_right ? 0 : 1);
+        }
+        cr_assert(eq(int, waitpid(child, &status, 0), child));
+        cr_expect(eq(int, status, 0), "row %zu", i);
+    }
+}
+
+/* ---- one plan for many, many for one ------------------------------------------------------------------------------ */
+
+Test(plan, serves_every_extent_that_is_passed)
+{
+    const tj_operands x = some_operands();
+
+    for (int64_t j = 16; j <= 160; j += 16) {
+        tj_problem problem = TJ_PROBLEM_INIT(j, 5, 48, TJ_F32);
+        problem.j.mode = TJ_DIM_ANY;
+        cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(uint, last_launch().grid[1], (unsigned)j / 16));
+    }
+    cr_expect(eq(u64, stats_of(context).plans, 1));
+    cr_expect(eq(u64, stats_of(context).compiles, 1));
+}
+
+Test(plan, of_a_type_alone_serves_all_shapes_but_the_tallest)
+{
+    static const struct {
+        int64_t j, k, l, ld_m;
+        unsigned int grid[2];
+        unsigned plans;
+    } rows[] = {
+        {33, 5, 48, 0, {3, 3}, 1},
+        {1, 1, 1, 0, {1, 1}, 1},
+        {100, 0, 17, 9, {2, 7}, 1},
+        {65535 * 16, 1, 1, 0, {1, 65535}, 1},
+        {65535 * 16 + 1, 1, 1, 0, {65536, 1}, 2}, /* rows of blocks on grid.x, which holds more */
+        {34, 5, 48, 6, {3, 3}, 2},
+    };
+    tj_context *typed = open_context("", TJ_SPECIALIZE_TYPES);
+    const tj_operands x = some_operands();
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, TJ_F32);
+        problem.ld_m = rows[i].ld_m;
+        cr_assert(eq(int, tj_matmul(typed, &problem, &x, NULL, &err), TJ_OK), "row %zu: %s", i, err.message);
+        cr_expect(eq(uint, last_launch().grid[0], rows[i].grid[0]), "row %zu", i);
+        cr_expect(eq(uint, last_launch().grid[1], rows[i].grid[1]), "row %zu", i);
+        cr_expect(eq(u64, stats_of(typed).plans, rows[i].plans), "row %zu", i);
+        cr_expect(eq(u64, stats_of(typed).compiles, rows[i].plans), "row %zu", i);
+    }
+    tj_context_free(typed);
+}
+
+Test(plan, belongs_to_its_cuda_context_and_shares_the_compile)
+{
+    const tj_operands x = some_operands();
+    CUcontext first, second;
+
+    fake.fake_set_devices(2);
+    first = fake.fake_context_create(0);
+    cr_assert(eq(int, matmul_of(context, 5, &x), TJ_OK), "%s", err.message);
+    second = fake.fake_context_create(1);
+    fake.fake_set_peer_access(true);
+    cr_assert(eq(int, matmul_of(context, 5, &x), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, last_launch().device, 1));
+    fake.fake_context_set(first);
+    cr_assert(eq(int, matmul_of(context, 5, &x), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, last_launch().device, 0));
+    fake.fake_context_set(second);
+    cr_assert(eq(int, matmul_of(context, 5, &x), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, last_launch().device, 1));
+    cr_expect(eq(u64, stats_of(context).plans, 2));
+    cr_expect(eq(u64, stats_of(context).loads, 2));
+    cr_expect(eq(u64, stats_of(context).compiles, 1));
+}
+
+/* ---- what is wrong ------------------------------------------------------------------------------------------------ */
+
+Test(plan, refuses_structs_that_were_not_initialised)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(33, 5, 48, TJ_F32), bare = {0};
+    tj_operands x = some_operands(), empty = {0};
+    tj_config config = {0};
+    const tj_plan *plan = NULL;
+
+    cr_expect(eq(int, tj_matmul(context, &bare, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("TJ_PROBLEM_INIT"), "%s", err.message);
+    cr_expect(eq(int, tj_matmul(context, &problem, &empty, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("TJ_OPERANDS_INIT"), "%s", err.message);
+    cr_expect(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("TJ_CONFIG_INIT") && plan == NULL, "%s", err.message);
+    problem.reserved = 1;
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("reserved is 1"), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_launches(), 0));
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, NULL), TJ_ERR_INVALID_ARGUMENT), "err may be NULL");
+}
+
+Test(plan, checks_pointers_before_its_first_launch)
+{
+    tj_operands x = some_operands();
+    float host[33 * 5];
+
+    x.m = host;
+    cr_expect(eq(int, matmul_of(context, 5, &x), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("M at 0x") && says("copy it to the device"), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_launches(), 0));
+    x = some_operands();
+    cr_expect(eq(int, matmul_of(context, 5, &x), TJ_OK), "%s", err.message);
+}
+
+Test(plan, that_could_not_be_made_can_be_made_later)
+{
+    const tj_operands x = some_operands();
+
+    setenv("FAKE_NVRTC_RESULT", "11", 1);
+    cr_expect(ne(int, matmul_of(context, 5, &x), TJ_OK));
+    cr_expect(says("NVRTC_ERROR_INTERNAL_ERROR"), "%s", err.message);
+    cr_expect(eq(u64, stats_of(context).failures, 1));
+    unsetenv("FAKE_NVRTC_RESULT");
+    cr_expect(eq(int, matmul_of(context, 5, &x), TJ_OK), "%s", err.message);
+    cr_expect(eq(u64, stats_of(context).plans, 1));
+}
+
+Test(plan, is_out_of_use_in_a_forked_child)
+{
+    const tj_operands x = some_operands();
+    int status = -1;
+    pid_t child;
+
+    cr_assert(eq(int, matmul_of(context, 5, &x), TJ_OK), "%s", err.message);
+    child = fork();
+    if (child == 0) {
+        unsigned long calls = fake.fake_all_calls();
+        bool is_right = matmul_of(context, 5, &x) == TJ_ERR_FORKED && matmul_of(context, 6, &x) == TJ_ERR_FORKED;
+        tj_context_free(context);
+        _exit(is_right && fake.fake_all_calls() == calls ? 0 : 1);
+    }
+    cr_assert(eq(int, waitpid(child, &status, 0), child));
+    cr_expect(eq(int, status, 0));
+    cr_expect(eq(int, matmul_of(context, 5, &x), TJ_OK), "%s", err.message);
+}
+
+Test(stored_plan, of_a_lost_device_is_refused_for_ever_and_nothing_is_compiled)
+{
+    const tj_operands x = some_operands();
+    tj_context *lost = open_context(folder, TJ_SPECIALIZE_SHAPES);
+
+    cr_assert(eq(int, matmul_of(lost, 5, &x), TJ_OK), "%s", err.message);
+    fake.fake_fail("cuLaunchKernel", 1, 700);
+    cr_expect(eq(int, matmul_of(lost, 5, &x), TJ_ERR_DEVICE_LOST));
+    cr_expect(says("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "%s", err.message);
+    for (int64_t k = 5; k < 8; k++) {
+        cr_expect(eq(int, matmul_of(lost, k, &x), TJ_ERR_DEVICE_LOST));
+        cr_expect(says("700"), "%s", err.message);
+    }
+    cr_expect(eq(u64, stats_of(lost).compiles, 1));
+    tj_context_free(lost);
+    cr_expect(eq(ulong, fake.fake_calls_after_death(), 1), "one: the pop that balances the push of the launch");
+    is_lost = true;
+}
+
+/* ---- locales ------------------------------------------------------------------------------------------------------ */
+
+/* A key, a manifest and a message are the same whatever the program's locale makes of numbers and letters. */
+Test(stored_plan, is_found_from_every_locale)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(1234567, 5, 48, TJ_F32), wrong = TJ_PROBLEM_INIT(1234567, -1234567, 48, TJ_F32);
+    const tj_operands x = some_operands();
+    int tried = 0;
+
+    for (size_t i = 0; i < TEST_LOCALES; i++) {
+        tj_context *reader;
+
+        if (!enter_locale(folder, test_locales[i]))
+            continue;
+        reader = open_context(folder, TJ_SPECIALIZE_SHAPES);
+        cr_expect(eq(int, tj_matmul(reader, &problem, &x, NULL, &err), TJ_OK), "%s: %s", test_locales[i], err.message);
+        cr_expect(eq(u64, stats_of(reader).compiles, tried == 0), "%s", test_locales[i]);
+        cr_expect(eq(u64, stats_of(reader).store_hits, tried != 0), "%s", test_locales[i]);
+        cr_expect(eq(int, tj_matmul(reader, &wrong, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says("k is -1234567: it must be from 0 to 2147483647"), "%s: %s", test_locales[i], err.message);
+        tj_context_free(reader);
+        tried++;
+    }
+    setlocale(LC_ALL, "C");
+    cr_expect(ge(int, tried, 1), "the C locale at least");
+}
