@@ -22,6 +22,7 @@
 
 #include <jansson.h>
 
+#include "locales.h"
 #include "npy.h"
 
 enum { OUTPUT_BYTES = 1 << 18 };
@@ -60,10 +61,10 @@ __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
     va_end(values);
     snprintf(command, sizeof command,
              "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_DRIVER TILEJIT_DEVICE TILEJIT_DUMP && export "
-             "TILEJIT_CACHE_DIR=%s/store T='%s' "
+             "TILEJIT_CACHE_DIR=%s/store LOCPATH=%s/locales T='%s' "
              "FAKE_CUDA_HIDE=cuFuncGetParamInfo ASAN_OPTIONS=exitcode=99:abort_on_error=0 UBSAN_OPTIONS=exitcode=99 && { %s\n} "
              ">out 2>err",
-             folder, folder, TILEJIT_BIN, line);
+             folder, folder, folder, TILEJIT_BIN, line);
     status = system(command);
     read_text("out", out);
     read_text("err", errors);
@@ -289,8 +290,24 @@ Test(command, man_page_has_every_option_and_troff_accepts_it)
 
 Test(command, says_when_stdout_cannot_be_written)
 {
-    static const char *const commands[] = {"generate 64x64x64", "families", "help", "families --json", "man", "version"};
+    static const char *const commands[] = {"generate 64x64x64",
+                                           "families",
+                                           "help",
+                                           "families --json",
+                                           "man",
+                                           "version",
+                                           "doctor --driver " FAKE_CUDA_PATH,
+                                           "devices --driver " FAKE_CUDA_PATH,
+                                           "compile 33x30x70 --arch sm_90",
+                                           "run 33x30x70 --no-check --driver " FAKE_CUDA_PATH,
+                                           "cache list",
+                                           "cache stats --json",
+                                           "cache verify",
+                                           "cache path",
+                                           "cache explain 33x30x70 --arch sm_90",
+                                           "cache clear"};
 
+    NEEDS_COMPILER();
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         cr_expect(eq(int, shell("$T %s >/dev/full", commands[i]), 1), "%s", commands[i]);
         cr_expect(strstr(errors, "cannot write") != NULL, "%s: %s", commands[i], errors);
@@ -328,14 +345,38 @@ Test(command, replaces_a_file_whole_or_not_at_all)
 
 Test(command, generates_the_same_text_in_every_locale)
 {
-    static char text[OUTPUT_BYTES];
+    static const char *const words = "1234567x300x700 --alpha 0.5 --beta -1e-3";
+    static char text[OUTPUT_BYTES], key[OUTPUT_BYTES];
 
-    cr_assert(eq(int, shell("LC_ALL=C $T generate 1234567x300x700 --alpha 0.5 --beta -1e-3"), 0), "%s", errors);
+    cr_assert(eq(int, shell("LC_ALL=C $T generate %s", words), 0), "%s", errors);
     strcpy(text, out);
-    cr_expect(eq(int, shell("LC_ALL=de_DE.UTF-8 $T generate 1234567x300x700 --alpha 0.5 --beta -1e-3"), 0));
-    cr_expect(eq(str, out, text));
-    cr_expect(eq(int, shell("LC_ALL=tr_TR.UTF-8 $T generate 1234567x300x700 --alpha 0.5 --beta -1e-3"), 0));
-    cr_expect(eq(str, out, text));
+    for (size_t i = 0; i < TEST_LOCALES; i++) {
+        if (!make_locale(folder, test_locales[i]))
+            continue;
+        cr_expect(i == 0 || shell("test \"$(LC_ALL=%s locale decimal_point)\" = ,", test_locales[i]) == 0, "%s is not in use",
+                  test_locales[i]);
+        cr_expect(eq(int, shell("LC_ALL=%s $T generate %s", test_locales[i], words), 0), "%s", errors);
+        cr_expect(eq(str, out, text), "%s", test_locales[i]);
+    }
+    NEEDS_COMPILER();
+    for (size_t i = 0; i < TEST_LOCALES; i++) {
+        json_t *answer;
+
+        if (!make_locale(folder, test_locales[i]))
+            continue;
+        cr_expect(eq(int, shell("LC_ALL=%s $T run 33x30x70 --no-check --json --driver " FAKE_CUDA_PATH, test_locales[i]), 0),
+                  "%s", errors);
+        answer = json_loads(out, 0, NULL);
+        cr_assert(answer != NULL, "%s: %s", test_locales[i], out);
+        cr_expect(eq(int, json_is_number(json_object_get(json_object_get(answer, "time"), "median_us")), 1), "%s", out);
+        cr_expect(eq(str, (char *)json_string_value(json_object_get(answer, "origin")), i == 0 ? "compiled" : "store"), "%s",
+                  test_locales[i]);
+        snprintf(out, sizeof out, "%s", json_string_value(json_object_get(answer, "key")));
+        if (i == 0)
+            strcpy(key, out);
+        cr_expect(eq(str, out, key), "%s", test_locales[i]);
+        json_decref(answer);
+    }
 }
 
 Test(command, lists_families_that_it_can_generate)
@@ -356,6 +397,91 @@ Test(command, lists_families_that_it_can_generate)
     json_decref(answer);
     cr_expect(eq(int, shell("$T families"), 0));
     cr_expect(strstr(out, "tile_width") != NULL, "%s", out);
+}
+
+/* ---- every command ------------------------------------------------------------------------------------------------ */
+
+static void write_matrix(const char *name, tj_dtype dtype, int rank, int64_t a, int64_t b, int64_t c, int is_fortran_order)
+{
+    tj_npy array = {dtype, rank, {a, b, c}, is_fortran_order, NULL, 0};
+    int64_t count = a * b * (rank == 3 ? c : 1);
+    char path[PATH_MAX];
+    tj_error err;
+
+    array.bytes = (size_t)count * tj_dtype_bytes(dtype);
+    array.data = calloc(array.bytes + 1, 1);
+    for (int64_t i = 0; i < count; i++) {
+        float value = (float)(i % 7) - 3.0f;
+        float *to = NULL;
+
+        if (dtype == TJ_F32) {
+            to = (float *)array.data + i;
+            *to = value;
+        }
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    cr_assert(eq(int, tj_npy_write(path, &array, &err), TJ_OK), "%s", err.message);
+    free(array.data);
+}
+
+/* docs/commands.md promises these members. */
+Test(command, answers_json_for_every_command)
+{
+    static const struct {
+        const char *words;
+        int code;
+        const char *members;
+    } rows[] = {
+        {"generate 33x30x70", 0, "kernel config checks problem launch source"},
+        {"generate 33x30x70 -o k.cu", 0, "kernel config checks problem launch output"},
+        {"families", 0, "families"},
+        {"version", 0, ""},
+        {"doctor --driver " FAKE_CUDA_PATH, 0, "findings missing"},
+        {"doctor --driver /nonexistent/libcuda.so", 1, "findings missing error"},
+        {"devices --driver " FAKE_CUDA_PATH, 0, "devices"},
+        {"devices --driver /nonexistent/libcuda.so", 1, "error"},
+        {"compile 33x30x70 --arch sm_90 -o k.ptx", 0,
+         "kernel config checks problem target origin key compiler ptx_bytes cubin_bytes resources log output"},
+        {"compile 33x30x70 --arch sm_9999", 1, "error"},
+        {"run 33x30x70 --no-check --driver " FAKE_CUDA_PATH, 0,
+         "kernel config target origin key was_run device device_ordinal time gflops seed"},
+        {"run 33x30x70 --driver " FAKE_CUDA_PATH, 3, "kernel was_run check error"},
+        {"run 33x30x70 --driver /nonexistent/libcuda.so", 1, "kernel origin was_run error"},
+        {"run 33x30x70 --compile-only", 0, "kernel origin was_run"},
+        {"run 0x30x70", 2, "error"},
+        {"matmul M.npy N.npy -o P.npy --no-check --driver " FAKE_CUDA_PATH, 0, "kernel origin was_run time output"},
+        {"matmul M.npy N.npy -o P.npy --driver " FAKE_CUDA_PATH, 3, "kernel check error"},
+        {"matmul M.npy M.npy -o P.npy --driver " FAKE_CUDA_PATH, 1, "error"},
+        {"cache list", 0, "entries"},
+        {"cache stats", 0, "path entries read_only_entries bytes max_bytes hits"},
+        {"cache stats --cache-dir /dev/null", 1, "error"},
+        {"cache verify", 0, "entries damaged"},
+        {"cache path", 0, "path"},
+        {"cache explain 33x30x70 --arch sm_90", 0, "key hit fields"},
+        {"cache explain 34x30x70 --arch sm_90", 0, "key hit fields"},
+        {"cache clear", 0, "removed"},
+        {"cache explain 34x30x70 --arch sm_90", 0, "key hit fields"},
+        {"cache", 2, "error"},
+        {"nonsense", 2, "error"},
+    };
+
+    NEEDS_COMPILER();
+    write_matrix("M.npy", TJ_F32, 2, 5, 3, 0, 0);
+    write_matrix("N.npy", TJ_F32, 2, 3, 2, 0, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char members[256], *rest = members, *member;
+        json_error_t where;
+        json_t *answer;
+
+        cr_expect(eq(int, shell("$T %s --json", rows[i].words), rows[i].code), "%s: %s", rows[i].words, errors);
+        answer = json_loads(out, JSON_REJECT_DUPLICATES, &where);
+        cr_assert(eq(int, json_is_object(answer), 1), "%s: %s: %s", rows[i].words, where.text, out);
+        strcpy(members, rows[i].members);
+        while ((member = strsep(&rest, " ")) && *member)
+            cr_expect(json_object_get(answer, member) != NULL, "%s has no %s: %s", rows[i].words, member, out);
+        cr_expect(eq(int, json_object_get(answer, "error") != NULL, rows[i].code != 0), "%s: %s", rows[i].words, out);
+        json_decref(answer);
+    }
 }
 
 /* ---- compile, cache ----------------------------------------------------------------------------------------------- */
@@ -444,6 +570,26 @@ Test(command, works_whatever_the_cache_folder_is)
     }
 }
 
+/* The store is what a set-uid program must not let its caller choose: a CUBIN is code. */
+Test(command, ignores_the_environment_in_a_set_uid_program)
+{
+    cr_assert(eq(int, shell("$T cache path"), 0), "%s", errors);
+    cr_expect(strncmp(out, folder, strlen(folder)) == 0, "the variable counts otherwise: %s", out);
+    if (geteuid() != 0)
+        cr_skip_test("only root can make a program of another user's");
+    if (shell("cp $T suid && chown 65534 suid && chmod 4755 suid && chmod 755 . && ./suid version && "
+              "! awk '$2 ~ /^\\/(tmp)?$/ && $4 ~ /nosuid/ { exit 1 }' /proc/mounts") == 0)
+        cr_skip_test("set-uid is switched off in this file system");
+    if (shell("./suid version") != 0)
+        cr_skip_test("no set-uid program starts here: %s", errors);
+    cr_expect(eq(int, shell("TILEJIT_LOG=loud $T cache path"), 1), "%s", errors);
+    cr_expect(strstr(errors, "TILEJIT_LOG is \"loud\"") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("TILEJIT_LOG=loud ./suid cache path --cache-dir /given"), 0), "%s", errors);
+    cr_expect(eq(str, out, "/given\n"));
+    cr_expect(eq(int, shell("./suid cache path"), 1), "%s", out);
+    cr_expect(strstr(errors, "there is no store") != NULL, "%s", errors);
+}
+
 Test(command, names_a_target_that_does_not_exist)
 {
     static const char *const targets[] = {"sm_12", "banana", "''", "sm_", "sm_9000", "compute_1"};
@@ -510,29 +656,6 @@ Test(command, does_not_believe_a_device_that_computes_nothing)
 }
 
 /* ---- matmul ------------------------------------------------------------------------------------------------------- */
-
-static void write_matrix(const char *name, tj_dtype dtype, int rank, int64_t a, int64_t b, int64_t c, int is_fortran_order)
-{
-    tj_npy array = {dtype, rank, {a, b, c}, is_fortran_order, NULL, 0};
-    int64_t count = a * b * (rank == 3 ? c : 1);
-    char path[PATH_MAX];
-    tj_error err;
-
-    array.bytes = (size_t)count * tj_dtype_bytes(dtype);
-    array.data = calloc(array.bytes + 1, 1);
-    for (int64_t i = 0; i < count; i++) {
-        float value = (float)(i % 7) - 3.0f;
-        float *to = NULL;
-
-        if (dtype == TJ_F32) {
-            to = (float *)array.data + i;
-            *to = value;
-        }
-    }
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    cr_assert(eq(int, tj_npy_write(path, &array, &err), TJ_OK), "%s", err.message);
-    free(array.data);
-}
 
 Test(command, matmul_names_arrays_that_do_not_fit)
 {

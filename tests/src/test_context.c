@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options and environment: which wins, what is refused and in which words, and where the store is when nobody says.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tilejit/tilejit.h>
+
+#include "fake/fake_cuda.h"
+
+static tj_error err;
+
+static void clear_environment(void)
+{
+    static const char *const names[] = {"TILEJIT_CACHE_DIR", "TILEJIT_NVRTC", "TILEJIT_DRIVER", "TILEJIT_DEVICE",
+                                        "TILEJIT_LOG",       "TILEJIT_DUMP",  "XDG_CACHE_HOME"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        unsetenv(names[i]);
+    setenv("HOME", "/nonexistent/home", 1);
+}
+
+TestSuite(context, .init = clear_environment);
+
+static bool says(const char *words)
+{
+    return strstr(err.message, words) != NULL;
+}
+
+static tj_context *open_context(const tj_context_options *options)
+{
+    tj_context *context = NULL;
+
+    cr_assert(eq(int, tj_context_create(options, &context, &err), TJ_OK), "%s", err.message);
+    return context;
+}
+
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+Test(context, names_the_option_that_is_wrong)
+{
+    static const struct {
+        size_t offset;
+        int64_t value;
+        size_t bytes;
+        const char *words;
+    } rows[] = {
+        {offsetof(tj_context_options, struct_size), 0, 8, "TJ_CONTEXT_OPTIONS_INIT"},
+        {offsetof(tj_context_options, struct_size), 7, 8, "TJ_CONTEXT_OPTIONS_INIT"},
+        {offsetof(tj_context_options, store_max_bytes), -1, 8, "store_max_bytes is -1"},
+        {offsetof(tj_context_options, device), -1, 4, "device is -1"},
+        {offsetof(tj_context_options, specialize), 7, 4, "specialize is 7"},
+        {offsetof(tj_context_options, log_level), 5, 4, "log_level is 5"},
+        {offsetof(tj_context_options, log_level), -1, 4, "log_level is -1"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+        tj_context *context = (tj_context *)&options;
+
+        memcpy((char *)&options + rows[i].offset, &rows[i].value, rows[i].bytes); /* little-endian */
+        cr_expect(eq(int, tj_context_create(&options, &context, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
+        cr_expect(says(rows[i].words), "%s: %s", rows[i].words, err.message);
+        cr_expect(eq(ptr, (void *)context, NULL), "%s", rows[i].words);
+        cr_expect(eq(int, tj_context_create(&options, &context, NULL), TJ_ERR_INVALID_ARGUMENT), "err may be NULL");
+    }
+}
+
+Test(context, takes_options_of_older_and_newer_programs)
+{
+    struct {
+        tj_context_options known;
+        int64_t later;
+    } newer = {TJ_CONTEXT_OPTIONS_INIT, 0};
+    tj_context_options older = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context = NULL;
+
+    older.cache_dir = "";
+    older.struct_size = offsetof(tj_context_options, read_only_roots);
+    older.store_max_bytes = -1; /* beyond what the program said there is: not looked at */
+    context = open_context(&older);
+    cr_expect(eq(str, (char *)tj_store_path(context), ""));
+    tj_context_free(context);
+
+    newer.known.cache_dir = "";
+    newer.known.struct_size = sizeof newer;
+    tj_context_free(open_context(&newer.known));
+    newer.later = 1;
+    cr_expect(eq(int, tj_context_create(&newer.known, &context, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(says("a field that this library"), "%s", err.message);
+}
+
+/* ---- environment -------------------------------------------------------------------------------------------------- */
+
+Test(context, names_the_variable_that_is_wrong)
+{
+    static const struct {
+        const char *name, *value, *words;
+    } rows[] = {
+        {"TILEJIT_LOG", "loud", "TILEJIT_LOG is \"loud\""},    {"TILEJIT_LOG", "INFO", "TILEJIT_LOG is \"INFO\""},
+        {"TILEJIT_DEVICE", "gpu0", "TILEJIT_DEVICE is"},       {"TILEJIT_DEVICE", "-1", "TILEJIT_DEVICE is \"-1\""},
+        {"TILEJIT_DEVICE", "1.0", "TILEJIT_DEVICE is"},        {"TILEJIT_DEVICE", "2147483648", "TILEJIT_DEVICE is"},
+        {"TILEJIT_DEVICE", "9223372036854775808", "a device"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_context *context = NULL;
+
+        clear_environment();
+        setenv(rows[i].name, rows[i].value, 1);
+        cr_expect(eq(int, tj_context_create(NULL, &context, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].value);
+        cr_expect(says(rows[i].words), "%s: %s", rows[i].value, err.message);
+        setenv(rows[i].name, "", 1);
+        tj_context_free(open_context(NULL)); /* empty counts as unset */
+    }
+}
+
+Test(context, finds_the_store_s_folder)
+{
+    static const struct {
+        const char *option, *variable, *cache_home, *home, *path;
+    } rows[] = {
+        {"/a", "/b", "/c", "/d", "/a"},
+        {"", "/b", "/c", "/d", ""}, /* switched off */
+        {NULL, "/b", "/c", "/d", "/b"},
+        {NULL, NULL, "/c", "/d", "/c/tilejit"},
+        {NULL, "", "/c", "/d", "/c/tilejit"},
+        {NULL, NULL, NULL, "/d", "/d/.cache/tilejit"},
+        {NULL, NULL, "", "/d", "/d/.cache/tilejit"},
+        {NULL, NULL, "relative", "/d", "/d/.cache/tilejit"},
+        {NULL, NULL, NULL, NULL, ""},
+        {NULL, NULL, NULL, "", ""},
+        {NULL, NULL, NULL, "/", ""},
+        {NULL, NULL, NULL, "relative", ""},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+        tj_context *context;
+
+        clear_environment();
+        unsetenv("HOME");
+        if (rows[i].variable)
+            setenv("TILEJIT_CACHE_DIR", rows[i].variable, 1);
+        if (rows[i].cache_home)
+            setenv("XDG_CACHE_HOME", rows[i].cache_home, 1);
+        if (rows[i].home)
+            setenv("HOME", rows[i].home, 1);
+        options.cache_dir = rows[i].option;
+        context = open_context(&options);
+        cr_expect(eq(str, (char *)tj_store_path(context), (char *)rows[i].path), "row %zu", i);
+        tj_context_free(context);
+    }
+}
+
+static int warnings;
+static char warning[512];
+
+static void keep_warning(tj_log_level level, const char *line, void *payload)
+{
+    (void)payload;
+    if (level != TJ_LOG_WARNING)
+        return;
+    warnings++;
+    snprintf(warning, sizeof warning, "%s", line);
+}
+
+Test(context, warns_once_where_there_is_no_home)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context;
+
+    setenv("HOME", "/", 1);
+    options.log_level = TJ_LOG_WARNING;
+    options.log = keep_warning;
+    context = open_context(&options);
+    cr_expect(eq(int, warnings, 1));
+    cr_expect(strstr(warning, "TILEJIT_CACHE_DIR") != NULL, "%s", warning);
+    tj_context_free(context);
+}
+
+static tj_status count_devices(tj_context *context, int *count)
+{
+    *count = -1;
+    return tj_device_count(context, count, &err);
+}
+
+Test(context, reads_the_environment_once_and_options_win)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context;
+    int count;
+
+    options.cache_dir = "";
+    setenv("TILEJIT_DRIVER", FAKE_CUDA_PATH, 1);
+    context = open_context(&options);
+    setenv("TILEJIT_DRIVER", "/nonexistent/libcuda.so", 1); /* too late: the context has been made */
+    cr_expect(eq(int, count_devices(context, &count), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, count, 1));
+    tj_context_free(context);
+
+    context = open_context(&options);
+    cr_expect(eq(int, count_devices(context, &count), TJ_ERR_NO_DRIVER));
+    cr_expect(says("/nonexistent/libcuda.so"), "%s", err.message);
+    tj_context_free(context);
+
+    options.driver = FAKE_CUDA_PATH;
+    context = open_context(&options);
+    cr_expect(eq(int, count_devices(context, &count), TJ_OK), "%s", err.message);
+    tj_context_free(context);
+}
+
+/* A context costs nothing that a machine without CUDA lacks, and copies all text that it is given. */
+Test(context, opens_nothing_and_keeps_no_pointer_of_the_caller)
+{
+    char driver[300] = "/nonexistent/libcuda.so", nvrtc[300] = "/nonexistent/libnvrtc.so";
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    const char *const *targets;
+    tj_context *context;
+    int count;
+
+    options.driver = driver;
+    options.nvrtc = nvrtc;
+    options.cache_dir = "";
+    context = open_context(&options);
+    memset(driver, 'x', sizeof driver - 1);
+    memset(nvrtc, 'x', sizeof nvrtc - 1);
+    cr_expect(eq(int, count_devices(context, &count), TJ_ERR_NO_DRIVER));
+    cr_expect(says("/nonexistent/libcuda.so"), "%s", err.message);
+    cr_expect(eq(int, tj_targets(context, &targets, &err), TJ_ERR_NO_COMPILER));
+    cr_expect(says("/nonexistent/libnvrtc.so"), "%s", err.message);
+    tj_context_free(context);
+    tj_context_free(NULL);
+}
