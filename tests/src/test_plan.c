@@ -73,6 +73,7 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
+int __wrap_asprintf(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *payload);
 int __wrap_snprintf(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -96,6 +97,20 @@ void *__wrap_realloc(void *old, size_t size)
 char *__wrap_strdup(const char *text)
 {
     return is_refused() ? refusal() : __real_strdup(text);
+}
+
+int __wrap_asprintf(char **out, const char *format, ...)
+{
+    va_list values;
+    int length;
+
+    atomic_fetch_add(&formats, 1);
+    if (is_refused())
+        return -1;
+    va_start(values, format);
+    length = vasprintf(out, format, values);
+    va_end(values);
+    return length;
 }
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
