@@ -95,6 +95,35 @@ static tj_status check_room(char name, const void *pointer, const struct place *
                    name, (long long)needed, (unsigned long long)address, (unsigned long long)room);
 }
 
+/* Elements without a gap: then whatever lies between the first and the last belongs to the matrix. */
+static bool is_dense(const tj_stored_shape *matrix, int64_t batch)
+{
+    return (matrix->ld == matrix->width || matrix->lines == 1) &&
+           (batch == 1 || matrix->stride == 0 || matrix->stride == matrix->lines * matrix->width);
+}
+
+/* Matrices with gaps may lie in each other's, as blocks of one large matrix do; dense ones may not. */
+static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *shape, enum tj_matrix which, const void *pointer,
+                             const void *p, tj_error *err)
+{
+    const tj_stored_shape *matrix = &shape->matrix[which], *out = &shape->matrix[TJ_MATRIX_P];
+    const uintptr_t begin = (uintptr_t)pointer, p_begin = (uintptr_t)p;
+    const uintptr_t end = begin + (uintptr_t)matrix->span * kernel->element_bytes[which];
+    const uintptr_t p_end = p_begin + (uintptr_t)out->span * kernel->element_bytes[TJ_MATRIX_P];
+    const char name = "MNPC"[which];
+
+    if (which == TJ_MATRIX_C && pointer == p)
+        return TJ_OK; /* the one way to be both, which the launch has checked */
+    if (pointer == p)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "P is at the address of %c: a product cannot overwrite what it reads; give P memory of its own", name);
+    if (begin >= p_end || p_begin >= end || !is_dense(matrix, shape->batch) || !is_dense(out, shape->batch))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "P at 0x%llx and %c at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
+                   (unsigned long long)p_begin, name, (unsigned long long)begin);
+}
+
 tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *given, tj_error *err)
 {
     tj_launch_shape shape;
@@ -117,10 +146,10 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
 
         if (!pointer[which] || span == 0)
             continue;
-        if (which < TJ_MATRIX_P && pointer[which] == x.p)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                           "P is at the address of %c: a product cannot overwrite what it reads; give P memory of its own",
-                           name);
+        if (which != TJ_MATRIX_P)
+            status = check_apart(kernel, &shape, (enum tj_matrix)which, pointer[which], x.p, err);
+        if (status != TJ_OK)
+            return status;
         result = ask(kernel, pointer[which], &place);
         if (result != CUDA_SUCCESS)
             return tj_driver_fail(kernel->driver, result, err, "cannot ask what %c at 0x%llx is", name,

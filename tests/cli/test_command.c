@@ -570,6 +570,28 @@ Test(command, works_whatever_the_cache_folder_is)
     }
 }
 
+Test(command, leaves_nothing_behind_when_it_is_stopped_while_compiling)
+{
+    static const char *const signals[] = {"INT", "TERM", "KILL"};
+    static const int codes[] = {130, 143, 137};
+
+    for (size_t i = 0; i < 3; i++) {
+        cr_expect(eq(int,
+                     shell("FAKE_NVRTC_SLEEP_MS=5000 timeout --preserve-status -s %s 0.4 $T compile 33x30x70 --arch sm_90 "
+                           "--nvrtc " FAKE_NVRTC_PATH " -o k.ptx",
+                           signals[i]),
+                     codes[i]),
+                  "%s: %s", signals[i], errors);
+        cr_expect(not(exists("k.ptx")), "%s", signals[i]);
+        cr_expect(eq(int, shell("ls -A | grep -i tmp; test -d store/v1/tmp && find store/v1/tmp -mindepth 1"), 0), "%s",
+                  errors);
+        cr_expect(eq(str, out, ""), "%s left behind: %s", signals[i], out);
+    }
+    cr_expect(eq(int, shell("timeout 2 $T compile 33x30x70 --arch sm_90 --nvrtc " FAKE_NVRTC_PATH " -o k.ptx"), 0),
+              "no lock is left either: %s", errors);
+    cr_expect(strstr(out, "origin     compiled") != NULL, "%s", out);
+}
+
 /* The store is what a set-uid program must not let its caller choose: a CUBIN is code. */
 Test(command, ignores_the_environment_in_a_set_uid_program)
 {
@@ -623,6 +645,14 @@ Test(command, names_the_missing_compiler_and_the_remedy)
 {
     cr_expect(eq(int, shell("$T compile 33x30x70 --nvrtc /nonexistent/libnvrtc.so"), 1));
     cr_expect(strstr(errors, "/nonexistent/libnvrtc.so") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("FAKE_NVRTC_VERSION=10.2 $T compile 33x30x70 --arch sm_75 --nvrtc " FAKE_NVRTC_PATH), 1));
+    cr_expect(strstr(errors, "10.2") != NULL && strstr(errors, "11.2") != NULL && strstr(errors, "pip install") != NULL, "%s",
+              errors);
+    cr_expect(eq(
+        int,
+        shell("FAKE_NVRTC_VERSION=12.3 FAKE_NVRTC_NEEDS_BUILTINS=1 $T compile 33x30x70 --arch sm_90 --nvrtc " FAKE_NVRTC_PATH),
+        1));
+    cr_expect(strstr(errors, "libnvrtc-builtins.so.12.3") != NULL, "%s", errors);
     cr_expect(eq(int, shell("$T doctor --nvrtc /nonexistent/libnvrtc.so --driver /nonexistent/libcuda.so"), 1));
     cr_expect(strstr(out, "missing  nvrtc") != NULL && strstr(out, "missing  driver") != NULL, "%s", out);
     cr_expect(strstr(out, "remedy: ") != NULL, "%s", out);

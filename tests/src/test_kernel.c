@@ -1271,6 +1271,44 @@ Test(pointers, are_asked_of_the_driver)
     tj_kernel_free(kernel);
 }
 
+/* M 10 x 20, N 20 x 30, P and C 10 x 30 in one allocation, at these elements of it. */
+Test(pointers, of_dense_matrices_must_be_apart)
+{
+    static const struct {
+        int64_t ld_m, m, n, p, c;
+        const char *words; /* NULL: accepted */
+    } rows[] = {
+        {20, 0, 200, 800, 1100, NULL},       {20, 0, 200, 799, 1100, "N at 0x"},
+        {20, 301, 1000, 2, 1900, "M at 0x"}, {20, 302, 1000, 2, 1900, NULL},
+        {20, 0, 200, 800, 800, NULL},      /* C is P */
+        {20, 0, 200, 800, 801, "C at 0x"}, /* half of it is */
+        {20, 0, 200, 800, 1099, "C at 0x"},  {20, 800, 200, 800, 1100, "address of M"},
+        {60, 0, 2000, 20, 3000, NULL}, /* P might lie in M's padding: that is for the caller to know */
+    };
+    uint64_t start;
+
+    fake.fake_context_create(0);
+    start = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 20);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(10, 20, 30, TJ_F32);
+        tj_operands x = TJ_OPERANDS_INIT;
+        tj_kernel *kernel;
+
+        problem.has_beta = 1;
+        problem.ld_m = rows[i].ld_m;
+        kernel = load(problem);
+        x.beta = 1.0;
+        x.m = (const void *)(start + 4 * (uint64_t)rows[i].m);
+        x.n = (const void *)(start + 4 * (uint64_t)rows[i].n);
+        x.p = (void *)(start + 4 * (uint64_t)rows[i].p);
+        x.c = (const void *)(start + 4 * (uint64_t)rows[i].c);
+        cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), rows[i].words ? TJ_ERR_INVALID_ARGUMENT : TJ_OK),
+                  "row %zu: %s", i, err.message);
+        cr_expect(rows[i].words == NULL || says(rows[i].words), "row %zu: %s", i, err.message);
+        tj_kernel_free(kernel);
+    }
+}
+
 Test(pointers, of_a_batch_need_room_for_all_of_it)
 {
     tj_problem problem = TJ_PROBLEM_INIT(8, 8, 8, TJ_F64);

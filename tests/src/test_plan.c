@@ -374,6 +374,36 @@ Test(stored_plan, is_made_on_a_caller_s_small_stack)
     cr_expect(eq(int, status, TJ_OK), "%s", err.message);
 }
 
+static void *compile_slowly(void *payload)
+{
+    const tj_operands x = some_operands();
+
+    (void)matmul_of(payload, 6, &x);
+    return NULL;
+}
+
+/* The library has no exit handler that could wait for the compiler, or end under it. */
+Test(plan, may_be_in_the_making_when_the_program_ends)
+{
+    int status = -1;
+    pid_t child;
+
+    child = fork();
+    if (child == 0) {
+        tj_context *own = open_context("", TJ_SPECIALIZE_SHAPES);
+        pthread_t thread;
+
+        setenv("FAKE_NVRTC_SLEEP_MS", "3000", 1);
+        alarm(2); /* which a program that waits for it would meet */
+        if (pthread_create(&thread, NULL, compile_slowly, own) != 0)
+            _exit(1);
+        usleep(100 * 1000);
+        exit(7);
+    }
+    cr_assert(eq(int, waitpid(child, &status, 0), child));
+    cr_expect(eq(int, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), 7));
+}
+
 /* ---- captures ----------------------------------------------------------------------------------------------------- */
 
 Test(plan, is_not_made_in_a_capture_and_works_there_once_it_is_ready)
