@@ -28,7 +28,7 @@ typedef struct tj_operands {
     size_t struct_size;
     const void *m;
     const void *n;
-    void *p;
+    void *p;                        /**< overlaps neither M nor N; may be C itself */
     const void *c;                  /**< read if the problem has_beta and beta is not 0; NULL: P itself */
     double alpha, beta;             /**< used if the problem has_alpha, has_beta; converted to f32 for all but f64 */
     int64_t j, k, l;                /**< TJ_DIM_ANY dimensions; 0: the extent in the problem */
