@@ -78,6 +78,8 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *payload);
 int __wrap_snprintf(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int __wrap_vsnprintf(char *out, size_t size, const char *format, va_list values);
+int __wrap___snprintf_chk(char *out, size_t size, int flag, size_t room, const char *format, ...);
+int __wrap___vsnprintf_chk(char *out, size_t size, int flag, size_t room, const char *format, va_list values);
 
 void *__wrap_malloc(size_t size)
 {
@@ -143,6 +145,25 @@ int __wrap_vsnprintf(char *out, size_t size, const char *format, va_list values)
 {
     atomic_fetch_add(&formats, 1);
     return __real_vsnprintf(out, size, format, values);
+}
+
+/* What the same calls are named where _FORTIFY_SOURCE is on. */
+int __wrap___snprintf_chk(char *out, size_t size, int flag, size_t room, const char *format, ...)
+{
+    va_list values;
+    int length;
+
+    (void)flag, (void)room;
+    va_start(values, format);
+    length = __wrap_vsnprintf(out, size, format, values);
+    va_end(values);
+    return length;
+}
+
+int __wrap___vsnprintf_chk(char *out, size_t size, int flag, size_t room, const char *format, va_list values)
+{
+    (void)flag, (void)room;
+    return __wrap_vsnprintf(out, size, format, values);
 }
 
 /* ---- helpers ------------------------------------------------------------------------------------------------------ */
