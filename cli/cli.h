@@ -50,16 +50,16 @@ typedef struct cli_words {
     /* the config */
     const char *config, *family, *tile_width, *shared, *rows, *boundary;
     /* the machine */
-    const char *arch, *cache_dir, *nvrtc, *driver, *dump_dir;
+    const char *arch, *cache_dir, *nvrtc, *driver, *dump_dir, *device;
     int32_t no_cache, log_level;
-    int64_t device; /* plus one; 0: default */
     /* one command's own */
     const char *c;
     int32_t emit; /* 1: ptx, 2: cubin */
     int64_t seed, warmup, repeat;
     cli_real check_budget;
     int32_t no_check, keep, compile_only, only_damaged;
-    int32_t order; /* 1: C, 2: F */
+    int32_t counts; /* 1: in all, 2: by line */
+    int32_t order;  /* 1: C, 2: F */
 } cli_words;
 
 /** How an option's value is read, and the type of its field. */
@@ -180,8 +180,14 @@ tj_status cli_read_any(const cli_words *words, cli_request *request, tj_error *e
 /** --arch is for what is not run: a device decides for itself what is compiled for it. */
 tj_status cli_check_arch(const cli_words *words, tj_error *err);
 
+/** Is --device something that can be? */
+tj_status cli_check_device(const cli_words *words, tj_error *err);
+
 /** A context as the words want it. */
 tj_status cli_context_create(const cli_words *words, tj_context **context, tj_error *err);
+
+/** The same to run on: with --device auto and no driver named, the emulator if there is no GPU, which stderr is told. */
+tj_status cli_context_create_to_run(const cli_words *words, tj_context **context, tj_error *err);
 
 /** The device that such a context uses when none is current: --device, $TILEJIT_DEVICE, 0. */
 int cli_device_ordinal(const cli_words *words);
@@ -199,6 +205,10 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
 
 /** The same for people: the kernel, what it was made for, registers and spills. */
 void cli_print_kernel(FILE *out, const tj_source *source, const tj_image *image);
+
+/** What --count asks for: have the next launch counted, then tell. Errors: TJ_ERR_UNSUPPORTED: the device is no emulator. */
+tj_status cli_count_begin(const cli_words *words, tj_context *context, tj_error *err);
+tj_status cli_count_end(const cli_words *words, tj_context *context, const char *text, json_t *answer, tj_error *err);
 
 /** One product on the device. */
 typedef struct cli_product {

@@ -134,7 +134,7 @@ cli_exit cmd_devices(const cli_words *words, json_t *answer, tj_error *err)
     tj_context *context = NULL;
     tj_device_facts facts;
     int count = 0;
-    tj_status status = cli_context_create(words, &context, err);
+    tj_status status = cli_context_create_to_run(words, &context, err);
 
     if (status == TJ_OK)
         status = tj_device_count(context, &count, err);

@@ -264,7 +264,8 @@ cli_exit cmd_matmul(const cli_words *words, json_t *answer, tj_error *err)
     if (status == TJ_OK)
         status = make_p(&request, &all, err);
     if (status == TJ_OK)
-        status = cli_context_create(words, &context, err);
+        status =
+            words->compile_only ? cli_context_create(words, &context, err) : cli_context_create_to_run(words, &context, err);
     if (status == TJ_OK && words->compile_only)
         code = cli_compile_only(words, context, &request, answer, err);
     else if (status == TJ_OK)

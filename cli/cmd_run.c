@@ -60,7 +60,7 @@ cli_exit cmd_run(const cli_words *words, json_t *answer, tj_error *err)
     if (cli_check_arch(words, err) != TJ_OK || cli_read_request(words, words->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
     cli_set_int(answer, "seed", words->seed);
-    status = cli_context_create(words, &context, err);
+    status = words->compile_only ? cli_context_create(words, &context, err) : cli_context_create_to_run(words, &context, err);
     if (status == TJ_OK && words->compile_only) {
         code = cli_compile_only(words, context, &request, answer, err);
         goto done;

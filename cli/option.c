@@ -97,8 +97,10 @@ const cli_option cli_config_options[] = {
 const cli_option cli_machine_options[] = {
     TEXT("arch", "target", arch,
          "Compile for sm_90, sm_80 ...; compute_90 gives PTX alone. Default: the device, or sm_90 without one."),
-    {0, "device", "n", CLI_INT, AT(device), 0, 1023, 1, NULL,
-     "CUDA device to use, counted from 0; default: $TILEJIT_DEVICE, then 0."},
+    TEXT(
+        "device", "which", device,
+        "auto (default): a GPU if there is one, else the emulator; a CUDA device, counted from 0; emulator, or emulator:sm_80: "
+        "compute on the CPU."),
     {0, "cache-dir", "folder", CLI_TEXT, AT(cache_dir), 1, 0, 0, NULL,
      "Where kernels are kept; default: $TILEJIT_CACHE_DIR, then the user's cache folder."},
     FLAG("no-cache", no_cache, 1, "Leave the disk alone: kernels live in memory only."),
@@ -150,6 +152,8 @@ const cli_option cli_matmul_options[] = {
 
 const cli_option cli_run_options[] = {
     INT("seed", "number", seed, 0, INT64_MAX - 2, "Of the random matrices; default 1."),
+    FLAG("count", counts, 1, "Count what the kernel does: loads, sectors, bank conflicts, FMAs. On the emulator only."),
+    FLAG("count-lines", counts, 2, "The same, line by line of the CUDA text as well."),
     FLAG("compile-only", compile_only, 1, "Generate, compile and store the kernel; run nothing."),
     FLAG("no-run", compile_only, 1, "The same."),
     END,
@@ -343,5 +347,5 @@ tj_status cli_parse(const cli_command *command, int count, char *const *word, cl
     }
     if (status == TJ_OK && !words->is_help && words->operand_count < command->operand_min)
         status = cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs %s", command->name, command->operands);
-    return status;
+    return status == TJ_OK ? cli_check_device(words, err) : status;
 }

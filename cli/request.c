@@ -218,25 +218,101 @@ tj_status cli_check_arch(const cli_words *words, tj_error *err)
                     words->command->name);
 }
 
-tj_status cli_context_create(const cli_words *words, tj_context **context, tj_error *err)
+/* --device: auto, a number, or the emulator. */
+typedef struct device_choice {
+    bool is_auto;
+    int64_t ordinal;      /* -1: not said */
+    const char *emulator; /* NULL: not asked for */
+} device_choice;
+
+static tj_status read_device(const cli_words *words, device_choice *choice, tj_error *err)
+{
+    const char *text = words->device;
+
+    *choice = (device_choice){.ordinal = -1};
+    if (!text || strcmp(text, "auto") == 0) {
+        choice->is_auto = true;
+        return TJ_OK;
+    }
+    if (strcmp(text, "emulator") == 0 || strncmp(text, "emulator:", 9) == 0) {
+        choice->emulator = text;
+        if (words->driver)
+            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--device %s and --driver %s name two drivers: give one", text,
+                            words->driver);
+        return TJ_OK;
+    }
+    if (cli_parse_int("--device", text, 0, 1023, &choice->ordinal, err) == TJ_OK)
+        return TJ_OK;
+    return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                    "--device is %.60s: use auto, a device number from 0, emulator, or emulator:sm_80 and the like", text);
+}
+
+tj_status cli_check_device(const cli_words *words, tj_error *err)
+{
+    device_choice choice;
+
+    return read_device(words, &choice, err);
+}
+
+static tj_status create(const cli_words *words, const device_choice *choice, const char *driver, tj_context **context,
+                        tj_error *err)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
 
     options.nvrtc = words->nvrtc;
-    options.driver = words->driver;
+    options.driver = driver;
     options.cache_dir = words->no_cache ? "" : words->cache_dir;
     options.dump_dir = words->dump_dir;
-    options.device = (int32_t)words->device;
+    options.device = (int32_t)(choice->ordinal + 1);
     options.log_level = words->log_level;
     return tj_context_create(&options, context, err);
+}
+
+tj_status cli_context_create(const cli_words *words, tj_context **context, tj_error *err)
+{
+    device_choice choice;
+    const tj_status status = read_device(words, &choice, err);
+
+    *context = NULL;
+    return status == TJ_OK ? create(words, &choice, choice.emulator ? choice.emulator : words->driver, context, err) : status;
+}
+
+tj_status cli_context_create_to_run(const cli_words *words, tj_context **context, tj_error *err)
+{
+    const char *named = secure_getenv("TILEJIT_DRIVER");
+    tj_status status = cli_context_create(words, context, err);
+    tj_context *emulated = NULL;
+    device_choice choice;
+    tj_error none, ignored;
+    int count = 0;
+
+    if (status != TJ_OK || read_device(words, &choice, err) != TJ_OK || !choice.is_auto || words->driver || (named && *named))
+        return status;
+    status = tj_device_count(*context, &count, &none);
+    if (status == TJ_OK && count > 0)
+        return TJ_OK;
+    if (status == TJ_OK)
+        (void)cli_fail(&none, TJ_ERR_NO_DRIVER, "the driver offers no device");
+    if (create(words, &choice, "emulator", &emulated, &ignored) != TJ_OK)
+        return TJ_OK; /* whoever needs a device is told that there is none */
+    if (tj_device_count(emulated, &count, &ignored) != TJ_OK || count == 0) {
+        tj_context_free(emulated);
+        return TJ_OK;
+    }
+    tj_context_free(*context);
+    *context = emulated;
+    fprintf(stderr, "tilejit: no GPU here (%.200s): computing on the emulator of an sm_90\n", none.message);
+    return TJ_OK;
 }
 
 int cli_device_ordinal(const cli_words *words)
 {
     const char *text = secure_getenv("TILEJIT_DEVICE");
+    device_choice choice;
+    tj_error ignored;
 
-    if (words->device > 0)
-        return (int)words->device - 1;
+    if (read_device(words, &choice, &ignored) == TJ_OK && choice.ordinal >= 0)
+        return (int)choice.ordinal;
     return text && *text ? (int)strtol(text, NULL, 10) : 0; /* tj_context_create has refused anything but a number */
 }
 

@@ -295,8 +295,10 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
     buffers on_device = {NULL, NULL, NULL, NULL};
     const tj_plan *plan = NULL;
     tj_operands operands;
+    const tj_emulator *emulator = NULL;
     double median = 0, least = 0;
     cli_exit code = CLI_FAILED;
+    bool timed = false;
     tj_status status;
 
     status = tj_plan_prepare(context, &request->problem, request->has_config ? &request->config : NULL, &plan, err);
@@ -310,12 +312,17 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
     if (status != TJ_OK)
         goto done;
     operands = operands_of(product, &on_device);
-    status = tj_plan_launch(plan, &operands, NULL, err);
+    status = tj_emulator_get(context, &emulator, err);
+    if (status == TJ_OK && words->counts)
+        status = cli_count_begin(words, context, err);
+    if (status == TJ_OK)
+        status = tj_plan_launch(plan, &operands, NULL, err);
     if (status == TJ_OK)
         status = tj_synchronize(context, NULL, err);
     if (status == TJ_OK)
         status = tj_buffer_read(on_device.p, 0, product->p, span_bytes(&request->known, 'P'), err);
-    if (status == TJ_OK && product->repeat > 0)
+    timed = product->repeat > 0 && !emulator; /* the emulator's clock is a model, and no measure of anything */
+    if (status == TJ_OK && timed)
         status = measure(context, plan, &operands, product, &median, &least, err);
     if (status != TJ_OK)
         goto done;
@@ -328,7 +335,9 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
         printf("kernel     %s\nconfig     %s\n", tj_source_launch(tj_plan_source(plan))->kernel, config);
     }
     tell_device(words, context, plan, answer);
-    if (product->repeat > 0)
+    if (words->counts && (status = cli_count_end(words, context, tj_source_text(tj_plan_source(plan)), answer, err)) != TJ_OK)
+        goto done;
+    if (timed)
         tell_time(words, product, median, least, answer);
     code = product->with_check ? check_product(words, product, answer, err) : CLI_DONE;
 done:

@@ -20,13 +20,15 @@ forbid "$(ls src/driver.[ch] src/cuda_abi.h)" 'disk_store|nvrtc|plan|image'
 forbid "$(ls cli/*.[ch])" 'error\.h|text\.h|fs\.h|hash\.h|log\.h|checked\.h|driver|context\.h|disk_store'
 forbid "$(ls base/*.[ch] generator/*.[ch] generator/families/*.[ch] reference/*.[ch] src/*.[ch] cli/*.[ch])" 'cuda\.h|nvrtc\.h>|cuda_runtime'
 
+forbid "$(ls emulator/*.[ch] emulator/include/*.h)" 'tilejit|error\.h|text\.h|fs\.h|hash\.h|log\.h|xxhash|jansson|cuda\.h'
+
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for header in include/tilejit/*.h; do
     echo "#include <tilejit/$(basename "$header")>
 int main(void) { return 0; }" >"$folder/one.c"
-    cc -std=c17 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only "$folder/one.c" || complain "$header does not compile alone as C17"
-    c++ -x c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only "$folder/one.c" || complain "$header does not compile alone as C++17"
+    cc -std=c17 -Wall -Wextra -Wpedantic -Werror -Iinclude -Iemulator/include -fsyntax-only "$folder/one.c" || complain "$header does not compile alone as C17"
+    c++ -x c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -Iemulator/include -fsyntax-only "$folder/one.c" || complain "$header does not compile alone as C++17"
 done
 [ $status -eq 0 ] && echo "check_layers: no complaint"
 exit $status

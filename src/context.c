@@ -227,6 +227,13 @@ tj_status tj_context_driver(tj_context *context, const tj_driver **driver, tj_er
     return status;
 }
 
+bool tj_context_is_emulated(const tj_context *context)
+{
+    const tj_driver *driver = atomic_load_explicit(&context->driver, memory_order_acquire);
+
+    return driver ? driver->is_emulator : tj_emulator_is_asked(context->driver_path);
+}
+
 /* Which NVRTC fits depends on the driver, if there is one; compiling needs none. */
 static int driver_version_if_any(tj_context *context)
 {

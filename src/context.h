@@ -43,6 +43,9 @@ struct tj_context {
 tj_status tj_context_nvrtc(tj_context *context, const tj_nvrtc **nvrtc, tj_error *err);
 tj_status tj_context_driver(tj_context *context, const tj_driver **driver, tj_error *err);
 
+/** Do its kernels run on the emulator? Asked after the driver was, if it could be, opened. */
+bool tj_context_is_emulated(const tj_context *context);
+
 /** Write down what is known of the NVRTC that just compiled, so that the next process need not open it for a stored kernel. */
 void tj_context_remember_nvrtc(tj_context *context);
 

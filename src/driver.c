@@ -202,6 +202,20 @@ tj_status tj_driver_report_death(const tj_driver *driver, tj_error *err)
     return tj_fail(err, TJ_ERR_DEVICE_LOST, "%s", message);
 }
 
+/* A GPU says that a kernel failed; the emulator knows where and why. */
+static void explain_finding(const tj_driver *driver, CUresult number, const char *name, const char *what, tj_error *out)
+{
+    const size_t count = driver->emulator.finding_count();
+    cuEmuFinding found;
+
+    if (count == 0 || !driver->emulator.get_finding(count - 1, &found))
+        tj_fail(out, TJ_ERR_DEVICE_LOST, "%s: %s (%d)", what, name, number);
+    else
+        tj_fail(out, TJ_ERR_DEVICE_LOST, "%s: %s (%d): %.300s; block (%u, %u, %u), thread (%u, %u, %u), CUDA line %u", what,
+                name, number, found.text, found.block[0], found.block[1], found.block[2], found.thread[0], found.thread[1],
+                found.thread[2], found.cuda_line);
+}
+
 tj_status tj_driver_fail(const tj_driver *driver, CUresult number, tj_error *err, const char *format, ...)
 {
     const struct result *known = find_result(number);
@@ -216,7 +230,10 @@ tj_status tj_driver_fail(const tj_driver *driver, CUresult number, tj_error *err
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    tj_fail(&own, status, "%s: %s (%d): %s%s%s", what, name, number, text, remedy ? "; " : "", remedy ? remedy : "");
+    if (status == TJ_ERR_DEVICE_LOST && driver && driver->is_emulator)
+        explain_finding(driver, number, name, what, &own);
+    else
+        tj_fail(&own, status, "%s: %s (%d): %s%s%s", what, name, number, text, remedy ? "; " : "", remedy ? remedy : "");
     if (status == TJ_ERR_DEVICE_LOST && driver)
         mark_lost(driver, &own);
     if (err)
@@ -330,13 +347,23 @@ static void drop(struct opened *entry)
     free(entry);
 }
 
-static tj_status open_library(const char *path, struct opened **out, tj_error *err)
+static tj_status open_library(const char *asked, struct opened **out, tj_error *err)
 {
+    const bool wants_emulator = tj_emulator_is_asked(asked);
     struct opened *entry = NULL;
-    tj_status status;
-    /* Never closed, not even when it cannot be used: a driver may have started threads. */
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *path = asked;
+    char found[PATH_MAX];
+    tj_status status = TJ_OK;
+    void *library;
 
+    if (wants_emulator) {
+        status = tj_emulator_find(found, err);
+        path = found;
+    }
+    if (status != TJ_OK)
+        return status;
+    /* Never closed, not even when it cannot be used: a driver may have started threads. */
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return tj_fail(err, TJ_ERR_NO_DRIVER,
                        "cannot load the CUDA driver %s: %s; install the NVIDIA driver, or name a driver library with "
@@ -348,11 +375,14 @@ static tj_status open_library(const char *path, struct opened **out, tj_error *e
     pthread_mutex_init(&entry->story.lock, NULL);
     entry->driver.life = &entry->life;
     entry->driver.story = &entry->story;
-    entry->key = strdup(path);
+    entry->key = strdup(asked);
     entry->driver.path = loaded_path(library, path);
     status = entry->key && entry->driver.path ? TJ_OK : tj_fail_memory(err, "the driver's path");
     if (status == TJ_OK)
         status = fill_table(&entry->driver, library, err);
+    entry->driver.is_emulator = tj_emulator_fill(library, &entry->driver.emulator);
+    if (status == TJ_OK && wants_emulator)
+        status = tj_emulator_choose_devices(library, asked, err);
     if (status == TJ_OK)
         status = start(&entry->driver, err);
     if (status != TJ_OK) {

@@ -16,6 +16,7 @@
 #include <tilejit/device.h>
 
 #include "cuda_abi.h"
+#include "emulator.h"
 
 struct tj_log; /* log.h */
 
@@ -105,7 +106,9 @@ enum { TJ_DRIVER_ALIVE = 0, TJ_DRIVER_LOST, TJ_DRIVER_FORKED };
 /** An opened driver: driver->api.launch_kernel(...) and so on. Lives as long as the process. */
 typedef struct tj_driver {
     tj_driver_api api;
-    int version;                   /* tj_driver_version */
+    int version; /* tj_driver_version */
+    bool is_emulator;
+    tj_emulator emulator;          /* if it is one */
     char *path;                    /* tj_driver_path */
     atomic_int *life;              /* TJ_DRIVER_ALIVE, ... */
     struct tj_driver_story *story; /* driver.c: what happened when it was lost */

@@ -18,7 +18,6 @@
 enum { STORE_LOCK_WAIT_MS = 2000 };
 
 #define SCHEMA "1"
-#define BACKEND "cuda"
 #define PROGRAM_NAME "kernel.cu"
 
 /* ---- body -------------------------------------------------------------------------------------------------------- */
@@ -111,17 +110,21 @@ tj_status tj_image_make_key(tj_context *context, const tj_source *source, const 
 {
     const tj_nvrtc *nvrtc;
     const char *identity;
+    bool is_emulated = false;
     tj_status status = tj_context_nvrtc(context, &nvrtc, err);
 
-    if (status == TJ_OK)
-        status = tj_nvrtc_options(nvrtc, target, text->options, err);
+    if (status == TJ_OK) {
+        is_emulated = tj_context_is_emulated(context);
+        /* Findings and counts name lines of the CUDA text. */
+        status = tj_nvrtc_options(nvrtc, target, is_emulated ? TJ_NVRTC_LINES : 0, text->options, err);
+    }
     if (status == TJ_OK)
         status = tj_nvrtc_identity(nvrtc, &identity, err);
     if (status != TJ_OK)
         return status;
     *key = (tj_key){0};
     tj_key_add(key, "schema", SCHEMA);
-    tj_key_add(key, "backend", BACKEND);
+    tj_key_add(key, "backend", is_emulated ? "emulator" : "cuda");
     tj_key_add(key, "source", tj_source_text(source));
     tj_key_add(key, "options", text->options);
     tj_key_add(key, "target", target);
@@ -168,7 +171,8 @@ static tj_status compile(tj_context *context, const tj_source *source, const tj_
         goto done;
     tj_log_line(&context->log, TJ_LOG_INFO, "compiling %s for %s (first use)", kernel, target);
     atomic_fetch_add_explicit(&context->stats.compiles, 1, memory_order_relaxed);
-    status = tj_nvrtc_compile(nvrtc, text, strlen(text), PROGRAM_NAME, target, &compiled, err);
+    status = tj_nvrtc_compile(nvrtc, text, strlen(text), PROGRAM_NAME, target,
+                              tj_context_is_emulated(context) ? TJ_NVRTC_LINES : 0, &compiled, err);
     if (status == TJ_OK && !has_entry(compiled.ptx, kernel))
         status = tj_fail(err, TJ_ERR_INTERNAL, "NVRTC %s compiled %s for %s, but its PTX has no such entry function",
                          body->compiler, kernel, target);

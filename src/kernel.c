@@ -40,15 +40,15 @@ static bool parse_target(const char *text, struct target *target)
     return digits >= 2 && *text == '\0';
 }
 
-/* A CUBIN for exactly this device, else PTX that it can run. NULL: neither. */
-static const void *choose_code(const tj_code *code, const struct target *target, int device_cc, bool *is_ptx)
+/* A CUBIN for exactly this device, else PTX that it can run, which is all the emulator reads. NULL: neither. */
+static const void *choose_code(const tj_code *code, const struct target *target, int device_cc, bool is_emulator, bool *is_ptx)
 {
     bool ptx_fits = target->suffix == 'a'   ? target->cc == device_cc
                     : target->suffix == 'f' ? target->cc / 10 == device_cc / 10 && target->cc <= device_cc
                                             : target->cc <= device_cc;
 
     *is_ptx = false;
-    if (code->cubin && !target->is_virtual && target->cc == device_cc)
+    if (code->cubin && !target->is_virtual && target->cc == device_cc && !is_emulator)
         return code->cubin;
     *is_ptx = true;
     return ptx_fits ? code->ptx : NULL;
@@ -328,7 +328,7 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     if (!parse_target(code->target, &target))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the image's target is \"%s\": it must be like sm_90 or compute_90",
                        code->target);
-    bytes = choose_code(code, &target, 10 * device.cc_major + device.cc_minor, &is_ptx);
+    bytes = choose_code(code, &target, 10 * device.cc_major + device.cc_minor, kernel->driver->is_emulator, &is_ptx);
     if (!bytes)
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "%s was compiled for %s, and device %d (%s) is sm_%d%d: compile it for that target", form->kernel,

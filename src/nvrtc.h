@@ -67,7 +67,10 @@ typedef struct tj_compiled {
  * out is NUL-terminated and cut never: 512 bytes suffice.
  * Errors: TJ_ERR_INVALID_ARGUMENT: no such target (those there are, are listed), and those of tj_nvrtc_identity.
  */
-tj_status tj_nvrtc_options(const tj_nvrtc *nvrtc, const char *target, char out[512], tj_error *err);
+tj_status tj_nvrtc_options(const tj_nvrtc *nvrtc, const char *target, unsigned wishes, char out[512], tj_error *err);
+
+/* Wishes. */
+enum { TJ_NVRTC_LINES = 1 /* the PTX says which line of the text it came from */ };
 
 /**
  * Compile. name is the program name shown in messages ("kernel.cu"). Refuses text with NUL, 0xFF or any byte that is not
@@ -76,7 +79,7 @@ tj_status tj_nvrtc_options(const tj_nvrtc *nvrtc, const char *target, char out[5
  * Errors: as tj_nvrtc_options, and TJ_ERR_COMPILE, TJ_ERR_OUT_OF_MEMORY, TJ_ERR_INTERNAL.
  */
 tj_status tj_nvrtc_compile(const tj_nvrtc *nvrtc, const char *text, size_t text_bytes, const char *name, const char *target,
-                           tj_compiled *compiled, tj_error *err);
+                           unsigned wishes, tj_compiled *compiled, tj_error *err);
 void tj_compiled_drop(tj_compiled *compiled);
 
 #endif

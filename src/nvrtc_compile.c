@@ -352,7 +352,8 @@ static tj_status fail_target(const tj_nvrtc *nvrtc, const char *target, tj_error
 }
 
 /* Between tj_nvrtc_enter and _leave. */
-static tj_status make_options(const tj_nvrtc *nvrtc, const char *target, char out[OPTIONS_BYTES], tj_error *err)
+static tj_status make_options(const tj_nvrtc *nvrtc, const char *target, unsigned wishes, char out[OPTIONS_BYTES],
+                              tj_error *err)
 {
     tj_status status;
 
@@ -364,20 +365,20 @@ static tj_status make_options(const tj_nvrtc *nvrtc, const char *target, char ou
         return status;
     /* --no-cache: what NVRTC takes from a cache of its own comes without a log, so without registers and spills. */
     /* 177: a dimension that this request's text never mentions is named on top all the same, for readers. */
-    snprintf(out, OPTIONS_BYTES, "--gpu-architecture=%s\n-std=c++17\n--no-source-include\n--diag-suppress=177\n%s%s%s", target,
-             nvrtc->probe->has_minimal ? "--minimal\n" : "", nvrtc->probe->has_no_cache ? "--no-cache\n" : "",
-             strncmp(target, "sm_", 3) == 0 ? VERBOSE "\n" : "");
+    snprintf(out, OPTIONS_BYTES, "--gpu-architecture=%s\n-std=c++17\n--no-source-include\n--diag-suppress=177\n%s%s%s%s",
+             target, wishes & TJ_NVRTC_LINES ? "--generate-line-info\n" : "", nvrtc->probe->has_minimal ? "--minimal\n" : "",
+             nvrtc->probe->has_no_cache ? "--no-cache\n" : "", strncmp(target, "sm_", 3) == 0 ? VERBOSE "\n" : "");
     return TJ_OK;
 }
 
-tj_status tj_nvrtc_options(const tj_nvrtc *nvrtc, const char *target, char out[OPTIONS_BYTES], tj_error *err)
+tj_status tj_nvrtc_options(const tj_nvrtc *nvrtc, const char *target, unsigned wishes, char out[OPTIONS_BYTES], tj_error *err)
 {
     tj_status status = tj_nvrtc_enter(err);
 
     out[0] = '\0';
     if (status != TJ_OK)
         return status;
-    status = make_options(nvrtc, target, out, err);
+    status = make_options(nvrtc, target, wishes, out, err);
     tj_nvrtc_leave();
     return status;
 }
@@ -444,7 +445,7 @@ static tj_status open_known(const tj_nvrtc **nvrtc, tj_error *err)
 }
 
 tj_status tj_nvrtc_compile(const tj_nvrtc *nvrtc, const char *text, size_t text_bytes, const char *name, const char *target,
-                           tj_compiled *compiled, tj_error *err)
+                           unsigned wishes, tj_compiled *compiled, tj_error *err)
 {
     char options[OPTIONS_BYTES], *terminated = NULL;
     tj_status status = check_text(text, text_bytes, err);
@@ -457,7 +458,7 @@ tj_status tj_nvrtc_compile(const tj_nvrtc *nvrtc, const char *text, size_t text_
     status = tj_nvrtc_enter(err);
     if (status != TJ_OK)
         return status;
-    status = make_options(nvrtc, target, options, err);
+    status = make_options(nvrtc, target, wishes, options, err);
     if (status != TJ_OK)
         goto done;
     terminated = strndup(text, text_bytes);

@@ -36,7 +36,8 @@ typedef enum tj_specialize {
 typedef struct tj_context_options {
     size_t struct_size;
     const char *nvrtc;     /**< path of libnvrtc; default: $TILEJIT_NVRTC, then the search in docs/environment.md */
-    const char *driver;    /**< path of libcuda; default: $TILEJIT_DRIVER, then libcuda.so.1 */
+    const char *driver;    /**< path of libcuda, or emulator, emulator:sm_80 (see emulator.h); default: $TILEJIT_DRIVER, then
+                                libcuda.so.1 */
     const char *cache_dir; /**< root of the store; default: $TILEJIT_CACHE_DIR, $XDG_CACHE_HOME/tilejit,
                                           $HOME/.cache/tilejit. "" switches the disk off */
     const char *const *read_only_roots; /**< further stores, searched after the own one, never written; NULL-terminated */

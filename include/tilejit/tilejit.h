@@ -26,6 +26,7 @@
 #include <tilejit/context.h>
 #include <tilejit/device.h>
 #include <tilejit/doctor.h>
+#include <tilejit/emulator.h>
 #include <tilejit/image.h>
 #include <tilejit/kernel.h>
 #include <tilejit/plan.h>

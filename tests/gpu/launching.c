@@ -35,7 +35,8 @@ static int look_up(void *library, const char *name, void *function)
 
 static int load_driver(void)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    const char *emulator = getenv("TILEJIT_EMULATOR"); /* then TILEJIT_DRIVER is "emulator" */
+    void *library = dlopen(emulator ? emulator : "libcuda.so.1", RTLD_NOW);
 
     return library && look_up(library, "cuCtxCreate_v2", &cu.ctx_create) &&
            look_up(library, "cuCtxDestroy_v2", &cu.ctx_destroy) && look_up(library, "cuCtxPushCurrent_v2", &cu.ctx_push) &&

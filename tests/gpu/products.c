@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * products [CASES [SEED]]: random requests over everything the families offer, run on the GPU and compared with the float64
- * reference. P starts as NaN, so an element that is not written fails; guards around and padding inside every matrix must not
- * change; every fourth case has whole numbers and must be exact.
+ * products [CASES [SEED [small [DIGESTS]]]]: random requests over everything the families offer, run on the GPU and compared with
+ * the float64 reference. P starts as NaN, so an element that is not written fails; guards around and padding inside every matrix
+ * must not change; every fourth case has whole numbers and must be exact. DIGESTS: a file to write a digest of each P to, so that two
+ * devices can be compared byte by byte.
+ *
+ * On the emulator (TILEJIT_DRIVER=emulator) all its checks are on and must be silent, and each element of P must be written exactly
+ * once. "small" keeps extents below 100, so that thousands of cases take minutes there.
  */
 #include "gpu_test.h"
 
@@ -12,6 +16,9 @@
 enum { GUARD_BYTES = 4096 };
 
 static uint64_t state;
+static int is_small;
+static FILE *digests;
+static const tj_emulator *emulator; /* NULL: a GPU */
 
 static uint64_t next(void)
 {
@@ -105,6 +112,19 @@ static int padding_is_intact(const matrix *m, const tj_problem *c)
 
 static int64_t random_extent(int64_t tile)
 {
+    if (is_small)
+        switch (next() % 5) {
+        case 0:
+            return PICK(1, 2, 3);
+        case 1:
+            return tile * PICK(1, 2);
+        case 2:
+            return tile * PICK(1, 2) + PICK(1, -1);
+        case 3:
+            return PICK(5, 7, 13, 31, 37, 53);
+        default:
+            return 1 + (int64_t)(next() % 48);
+        }
     switch (next() % 6) {
     case 0:
         return PICK(1, 2, 3);
@@ -139,7 +159,7 @@ static void make_request(tj_problem *problem, char config[128])
     if (next() % 40 == 0)
         p.k.extent = 0;
     if (next() % 40 == 0)
-        p.k.extent = 3000;
+        p.k.extent = is_small ? 300 : 3000;
     p.dtype = (int32_t)PICK(TJ_F32, TJ_F32, TJ_F64, TJ_F16, TJ_BF16);
     if (p.dtype != TJ_F64 && next() % 3 == 0)
         p.p_dtype = (int32_t)PICK(TJ_F32, TJ_F16, TJ_BF16);
@@ -177,6 +197,44 @@ static void make_request(tj_problem *problem, char config[128])
     fix_or_pass(&problem->l, tile);
 }
 
+/* Each element of P exactly once; 0 where there is no emulator, or nothing to write. */
+static int watch_p(const matrix *p, const tj_problem *c)
+{
+    const uint64_t size = tj_dtype_bytes(p->dtype);
+    const int64_t lines = c->p_layout == TJ_ROW_MAJOR ? c->j.extent : c->l.extent;
+    const int64_t width = c->p_layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent;
+    const int is_even = c->batch == 1 || c->stride_p == c->ld_p * lines;
+
+    if (!emulator || !is_even)
+        return 0;
+    return emulator->watch((uint64_t)(uintptr_t)address_of(p), (uint64_t)(lines * c->batch), (uint64_t)width * size,
+                           (uint64_t)c->ld_p * size);
+}
+
+/* What the checks found since the last case. */
+static void expect_no_finding(const char *label)
+{
+    cuEmuFinding found;
+
+    if (!emulator)
+        return;
+    if (emulator->get_finding(0, &found))
+        expect(0, "%s: %s, CUDA line %u", label, found.text, found.cuda_line);
+    else
+        gpu_passed++;
+    emulator->clear();
+}
+
+static void write_digest(const matrix *p, const char *label)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; digests && i < p->bytes; i++)
+        hash = (hash ^ p->host[i]) * UINT64_C(0x100000001b3);
+    if (digests)
+        fprintf(digests, "%016llx %s\n", (unsigned long long)hash, label);
+}
+
 /* Everything fixed: what the reference needs. */
 static tj_problem known_problem(const tj_problem *problem)
 {
@@ -200,7 +258,7 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
     tj_check_report report = {0};
     tj_error err = {TJ_OK, ""};
     const tj_plan *plan;
-    int is_good;
+    int is_good, watch;
 
     if (!expect(make_matrix(context, &m, (tj_dtype)canonical.dtype, tj_problem_span(&known, 'M'), is_whole) &&
                     make_matrix(context, &n, (tj_dtype)canonical.dtype, tj_problem_span(&known, 'N'), is_whole) &&
@@ -220,6 +278,7 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
     host = (tj_host_operands){(char *)m.before + GUARD_BYTES, (char *)n.before + GUARD_BYTES,
                               (char *)(in_place ? p.before : c.before) + GUARD_BYTES, x.alpha, x.beta};
 
+    watch = watch_p(&p, &canonical);
     is_good =
         expect(tj_config_parse(config_text, &config, &err) == TJ_OK &&
                    tj_plan_prepare(context, problem, &config, &plan, &err) == TJ_OK &&
@@ -239,7 +298,11 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
         expect(memcmp(n.host, n.before, n.bytes) == 0, "%s: N or its guards changed", label);
         expect(memcmp(c.host, c.before, c.bytes) == 0, "%s: C or its guards changed", label);
         expect(padding_is_intact(&p, &canonical), "%s: the padding or the guards of P changed", label);
+        write_digest(&p, label);
     }
+    if (watch)
+        (void)emulator->unwatch(watch);
+    expect_no_finding(label);
     drop_matrix(&m);
     drop_matrix(&n);
     drop_matrix(&p);
@@ -274,6 +337,12 @@ int main(int argc, char **argv)
     const int cases = argc > 1 ? atoi(argv[1]) : 2000;
     const uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     tj_context *context = open_gpu("products", "");
+    tj_error err;
+
+    is_small = argc > 3 && strcmp(argv[3], "small") == 0;
+    digests = argc > 4 ? fopen(argv[4], "w") : NULL;
+    if (tj_emulator_get(context, &emulator, &err) != TJ_OK)
+        return 1;
 
     for (int i = 0; i < cases && gpu_failed < 20; i++) {
         tj_problem problem;
@@ -288,7 +357,10 @@ int main(int argc, char **argv)
             problem.k.mode, problem.l.mode, (long long)problem.batch, problem.has_alpha, problem.has_beta, config);
         run_case(context, &problem, config, i % 4 == 0, label);
     }
-    run_large(context);
+    if (!is_small)
+        run_large(context);
+    if (digests && fclose(digests) != 0)
+        return 1;
     tj_context_free(context);
     return finish("products");
 }

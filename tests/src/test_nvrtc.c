@@ -488,7 +488,7 @@ Test(nvrtc_builtins, are_named_when_they_are_missing)
     cr_expect(tj_nvrtc_builtins_path(nvrtc) == NULL);
     expect_in(warning, "libnvrtc-builtins.so.99.1");
     cr_expect(
-        eq(int, tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", &compiled, &err), TJ_ERR_NO_COMPILER));
+        eq(int, tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, &err), TJ_ERR_NO_COMPILER));
     expect_in(err.message, "libnvrtc-builtins.so.99.1");
     expect_in(err.message, path);
     expect_in(err.message, "pip install");
@@ -497,7 +497,7 @@ Test(nvrtc_builtins, are_named_when_they_are_missing)
     /* Installed after all, the same table works. */
     make_toolkit(root, "libnvrtc.so.98", "libnvrtc-builtins.so.99.1");
     cr_assert(eq(int, tj_nvrtc_open(path, 0, &log, &nvrtc, &err), TJ_OK), "%s", err.message);
-    cr_expect(eq(int, tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", &compiled, &err), TJ_OK), "%s",
+    cr_expect(eq(int, tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, &err), TJ_OK), "%s",
               err.message);
     tj_compiled_drop(&compiled);
     remove_folder(root);
@@ -524,7 +524,7 @@ Test(nvrtc_options, ask_only_for_what_the_version_knows)
         pid_t child = fork();
         if (child == 0) {
             setenv("FAKE_NVRTC_UNKNOWN", rows[i].unknown, 1);
-            if (tj_nvrtc_options(open_fake(), rows[i].target, options, NULL) != TJ_OK)
+            if (tj_nvrtc_options(open_fake(), rows[i].target, 0, options, NULL) != TJ_OK)
                 _exit(2);
             _exit(strcmp(options, rows[i].options) == 0 ? 0 : 1);
         }
@@ -571,7 +571,7 @@ Test(nvrtc_options, accept_listed_targets_and_nothing_else)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char options[512];
         tj_error err = {0};
-        cr_expect(eq(int, tj_nvrtc_options(nvrtc, rows[i].target, options, &err), rows[i].want), "row %s: %s", rows[i].target,
+        cr_expect(eq(int, tj_nvrtc_options(nvrtc, rows[i].target, 0, options, &err), rows[i].want), "row %s: %s", rows[i].target,
                   err.message);
         if (rows[i].want != TJ_OK)
             expect_in(err.message, "sm_75 sm_80 sm_90 sm_100 sm_120");
@@ -626,7 +626,7 @@ Test(nvrtc_compile, refuses_bytes_that_nvrtc_takes_for_the_end)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_compiled compiled;
         tj_error err = {0};
-        cr_expect(eq(int, tj_nvrtc_compile(nvrtc, rows[i].text, rows[i].bytes, "kernel.cu", "sm_90", &compiled, &err),
+        cr_expect(eq(int, tj_nvrtc_compile(nvrtc, rows[i].text, rows[i].bytes, "kernel.cu", "sm_90", 0, &compiled, &err),
                      TJ_ERR_INVALID_ARGUMENT),
                   "row %zu", i);
         expect_in(err.message, rows[i].named);
@@ -642,7 +642,7 @@ Test(nvrtc_compile, reports_the_first_error_and_keeps_the_whole_log)
     tj_error err = {0};
 
     cr_assert(
-        eq(int, tj_nvrtc_compile(open_fake(), text, strlen(text), "kernel.cu", "sm_90", &compiled, &err), TJ_ERR_COMPILE));
+        eq(int, tj_nvrtc_compile(open_fake(), text, strlen(text), "kernel.cu", "sm_90", 0, &compiled, &err), TJ_ERR_COMPILE));
     cr_expect(eq(str, err.message, "kernel.cu(3): error: #error directive: ?[31mas asked"));
     expect_in(compiled.log, "1 error detected");
     expect_in(compiled.log, "warning #177-D");
@@ -658,12 +658,12 @@ Test(nvrtc_compile, names_results_that_come_without_a_log)
 
     setenv("FAKE_NVRTC_RESULT", "11", 1);
     cr_expect(
-        eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", &compiled, &err), TJ_ERR_COMPILE));
+        eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, &err), TJ_ERR_COMPILE));
     expect_in(err.message, "NVRTC_ERROR_INTERNAL_ERROR");
     cr_expect(compiled.log != NULL);
     tj_compiled_drop(&compiled);
     setenv("FAKE_NVRTC_RESULT", "1", 1);
-    cr_expect(eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", &compiled, &err),
+    cr_expect(eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, &err),
                  TJ_ERR_OUT_OF_MEMORY));
     tj_compiled_drop(&compiled);
     cr_expect(eq(int, fake_count("fake_nvrtc_programs"), 0));
@@ -676,7 +676,7 @@ Test(nvrtc_compile, takes_success_without_a_product_for_a_failure)
 
     setenv("FAKE_NVRTC_EMPTY_PTX", "1", 1);
     cr_expect(
-        eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", &compiled, &err), TJ_ERR_INTERNAL));
+        eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, &err), TJ_ERR_INTERNAL));
     expect_in(err.message, "no PTX");
     tj_compiled_drop(&compiled);
 }
@@ -688,7 +688,7 @@ Test(nvrtc_compile, runs_on_a_stack_of_16_mib)
     size_t (*stack_bytes)(void);
 
     memcpy(&stack_bytes, &address, sizeof stack_bytes);
-    cr_assert(eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", &compiled, NULL), TJ_OK));
+    cr_assert(eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, NULL), TJ_OK));
     tj_compiled_drop(&compiled);
     cr_expect(stack_bytes() >= 16 * 1024 * 1024 - 65536, "%zu bytes", stack_bytes());
 }
@@ -700,7 +700,7 @@ Test(nvrtc_compile, reads_no_further_than_the_text)
     tj_compiled compiled;
     tj_error err = {0};
 
-    cr_expect(eq(int, tj_nvrtc_compile(open_fake(), text, 34, "kernel.cu", "sm_90", &compiled, &err), TJ_OK), "%s",
+    cr_expect(eq(int, tj_nvrtc_compile(open_fake(), text, 34, "kernel.cu", "sm_90", 0, &compiled, &err), TJ_OK), "%s",
               err.message);
     tj_compiled_drop(&compiled);
 }
@@ -710,7 +710,7 @@ static void *compile_once(void *payload)
     tj_compiled compiled;
 
     (void)payload;
-    if (tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", &compiled, NULL) == TJ_OK)
+    if (tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, NULL) == TJ_OK)
         tj_compiled_drop(&compiled);
     return NULL;
 }
@@ -734,8 +734,8 @@ Test(nvrtc_fork, answers_in_a_child_that_was_forked_during_a_compile)
         char options[512];
         const tj_nvrtc *other;
         alarm(20);
-        _exit(tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", &compiled, &err) == TJ_ERR_FORKED &&
-                      tj_nvrtc_options(nvrtc, "sm_90", options, &err) == TJ_ERR_FORKED &&
+        _exit(tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, &err) == TJ_ERR_FORKED &&
+                      tj_nvrtc_options(nvrtc, "sm_90", 0, options, &err) == TJ_ERR_FORKED &&
                       tj_nvrtc_identity(nvrtc, &identity, &err) == TJ_ERR_FORKED &&
                       tj_nvrtc_open(FAKE_NVRTC_PATH, 0, NULL, &other, &err) == TJ_ERR_FORKED && strstr(err.message, "forked")
                   ? 0
@@ -751,7 +751,7 @@ Test(nvrtc_fork, answers_in_a_child_that_was_forked_during_a_compile)
     if (child == 0) {
         tj_compiled compiled;
         alarm(20);
-        _exit(tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", &compiled, NULL) == TJ_OK ? 0 : 1);
+        _exit(tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, NULL) == TJ_OK ? 0 : 1);
     }
     cr_assert(eq(int, waitpid(child, &how, 0), child));
     cr_expect(ended_well(how), "status 0x%x", (unsigned)how);
@@ -838,7 +838,7 @@ Test(real_nvrtc, compiles_ptx_and_cubin_for_every_target_it_lists)
     for (; target[count]; count++) {
         tj_compiled compiled;
         tj_error err = {0};
-        tj_status status = tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", target[count], &compiled, &err);
+        tj_status status = tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", target[count], 0, &compiled, &err);
         cr_expect(eq(int, status, TJ_OK), "%s: %s", target[count], err.message);
         if (status == TJ_OK) {
             expect_in(compiled.ptx, ".entry k(");
@@ -861,7 +861,7 @@ Test(real_nvrtc, gives_ptx_alone_for_a_virtual_target)
     tj_compiled compiled;
     tj_error err = {0};
 
-    cr_assert(eq(int, tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "compute_90", &compiled, &err), TJ_OK), "%s",
+    cr_assert(eq(int, tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "compute_90", 0, &compiled, &err), TJ_OK), "%s",
               err.message);
     cr_expect(compiled.cubin == NULL && compiled.cubin_bytes == 0);
     cr_expect(eq(int, compiled.resources.registers, -1));
@@ -888,7 +888,7 @@ Test(real_nvrtc, reports_mistakes_of_each_stage)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_compiled compiled;
         tj_error err = {0};
-        cr_expect(eq(int, tj_nvrtc_compile(nvrtc, rows[i].text, strlen(rows[i].text), "kernel.cu", "sm_90", &compiled, &err),
+        cr_expect(eq(int, tj_nvrtc_compile(nvrtc, rows[i].text, strlen(rows[i].text), "kernel.cu", "sm_90", 0, &compiled, &err),
                      TJ_ERR_COMPILE),
                   "row %zu", i);
         expect_in(err.message, rows[i].named);
@@ -943,7 +943,7 @@ Test(real_nvrtc, survives_text_that_is_nested_deeply)
     text[length++] = '1';
     memset(text + length, ')', DEPTH);
     strcpy(text + length + DEPTH, "; }\n");
-    cr_expect(eq(int, tj_nvrtc_compile(nvrtc, text, strlen(text), "kernel.cu", "sm_90", &compiled, &err), TJ_OK), "%s",
+    cr_expect(eq(int, tj_nvrtc_compile(nvrtc, text, strlen(text), "kernel.cu", "sm_90", 0, &compiled, &err), TJ_OK), "%s",
               err.message);
     tj_compiled_drop(&compiled);
     free(text);

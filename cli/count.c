@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * count: what the emulator counted of a launch, in words and in JSON.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* The counters, by name; group breaks the text into lines that belong together. */
+static const struct {
+    const char *name, *words;
+    size_t offset;
+} counters[] = {
+    {"instructions", "instructions of warps", offsetof(cuEmuCounters, instructions)},
+    {"lane_instructions", "of threads", offsetof(cuEmuCounters, lane_instructions)},
+    {"flops", "floating-point operations", offsetof(cuEmuCounters, flops)},
+    {"fma", "fused multiply-adds", offsetof(cuEmuCounters, fma)},
+    {"mma_flops", "operations of MMA", offsetof(cuEmuCounters, mma_flops)},
+    {"global_loads", "elements loaded", offsetof(cuEmuCounters, global_loads)},
+    {"global_stores", "elements stored", offsetof(cuEmuCounters, global_stores)},
+    {"global_load_requests", "load requests", offsetof(cuEmuCounters, global_load_requests)},
+    {"global_store_requests", "store requests", offsetof(cuEmuCounters, global_store_requests)},
+    {"global_load_sectors", "sectors loaded", offsetof(cuEmuCounters, global_load_sectors)},
+    {"global_store_sectors", "sectors stored", offsetof(cuEmuCounters, global_store_sectors)},
+    {"global_load_bytes", "bytes asked for", offsetof(cuEmuCounters, global_load_bytes)},
+    {"global_store_bytes", "bytes stored", offsetof(cuEmuCounters, global_store_bytes)},
+    {"shared_loads", "elements loaded", offsetof(cuEmuCounters, shared_loads)},
+    {"shared_stores", "elements stored", offsetof(cuEmuCounters, shared_stores)},
+    {"shared_load_requests", "load requests", offsetof(cuEmuCounters, shared_load_requests)},
+    {"shared_store_requests", "store requests", offsetof(cuEmuCounters, shared_store_requests)},
+    {"shared_load_wavefronts", "load wavefronts", offsetof(cuEmuCounters, shared_load_wavefronts)},
+    {"shared_store_wavefronts", "store wavefronts", offsetof(cuEmuCounters, shared_store_wavefronts)},
+    {"bank_conflicts", "bank conflicts", offsetof(cuEmuCounters, bank_conflicts)},
+    {"local_requests", "local requests", offsetof(cuEmuCounters, local_requests)},
+    {"atomics", "atomics", offsetof(cuEmuCounters, atomics)},
+    {"barriers", "barriers of warps", offsetof(cuEmuCounters, barriers)},
+    {"block_barriers", "barriers of blocks", offsetof(cuEmuCounters, block_barriers)},
+    {"divergences", "divergent branches", offsetof(cuEmuCounters, divergences)},
+    {"async_bytes", "bytes copied asynchronously", offsetof(cuEmuCounters, async_bytes)},
+};
+
+enum { COUNTERS = sizeof counters / sizeof counters[0], SECTOR_BYTES = 32 };
+
+static uint64_t value_of(const cuEmuCounters *all, size_t index)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)all + counters[index].offset, sizeof value);
+    return value;
+}
+
+static void add(cuEmuCounters *sum, const cuEmuCounters *one)
+{
+    for (size_t i = 0; i < COUNTERS; i++) {
+        const uint64_t value = value_of(sum, i) + value_of(one, i);
+        memcpy((char *)sum + counters[i].offset, &value, sizeof value);
+    }
+}
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+/* FLOP for each byte that was asked of global memory: the textbook's arithmetic intensity. */
+static double intensity(const cuEmuCounters *c)
+{
+    return share((double)(c->flops + c->mma_flops), (double)(c->global_load_bytes + c->global_store_bytes));
+}
+
+/* Useful bytes in the sectors that were moved. */
+static double sector_efficiency(const cuEmuCounters *c)
+{
+    return share((double)(c->global_load_bytes + c->global_store_bytes),
+                 SECTOR_BYTES * (double)(c->global_load_sectors + c->global_store_sectors));
+}
+
+static json_t *as_json(const cuEmuCounters *c)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < COUNTERS; i++)
+        cli_set_int(object, counters[i].name, (int64_t)value_of(c, i));
+    return object;
+}
+
+tj_status cli_count_begin(const cli_words *words, tj_context *context, tj_error *err)
+{
+    const tj_emulator *emulator;
+    const tj_status status = tj_emulator_get(context, &emulator, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (!emulator)
+        return cli_fail(err, TJ_ERR_UNSUPPORTED,
+                        "--count%s needs the emulator, and this device is a GPU: add --device emulator",
+                        words->counts == 2 ? "-lines" : "");
+    (void)emulator->set_option(CUEMU_COUNT, 1);
+    return TJ_OK;
+}
+
+static void print_total(const cuEmuCounters *c)
+{
+    printf("counted    %" PRIu64 " instructions of warps, %.1f of 32 lanes at work, %" PRIu64 " divergent branches\n",
+           c->instructions, share((double)c->lane_instructions, (double)c->instructions), c->divergences);
+    printf("  compute  %" PRIu64 " FLOP, %" PRIu64 " FMA", c->flops + c->mma_flops, c->fma);
+    if (c->mma_flops)
+        printf(", %" PRIu64 " FLOP of it by MMA", c->mma_flops);
+    printf("; %.3g FLOP/B asked of global memory\n", intensity(c));
+    printf("  global   %" PRIu64 " loads in %" PRIu64 " requests and %" PRIu64 " sectors, %" PRIu64 " stores in %" PRIu64
+           " requests and %" PRIu64 " sectors\n",
+           c->global_loads, c->global_load_requests, c->global_load_sectors, c->global_stores, c->global_store_requests,
+           c->global_store_sectors);
+    printf("           %" PRIu64 " bytes asked for, %.0f %% of a sector used%s\n", c->global_load_bytes + c->global_store_bytes,
+           100 * sector_efficiency(c), sector_efficiency(c) > 1 ? " (lanes share what they load)" : "");
+    printf("  shared   %" PRIu64 " loads in %" PRIu64 " wavefronts, %" PRIu64 " stores in %" PRIu64 " wavefronts, %" PRIu64
+           " bank conflicts\n",
+           c->shared_loads, c->shared_load_wavefronts, c->shared_stores, c->shared_store_wavefronts, c->bank_conflicts);
+    printf("  barriers %" PRIu64 " of blocks, %" PRIu64 " arrivals of warps\n", c->block_barriers, c->barriers);
+    if (c->atomics || c->async_bytes || c->local_requests)
+        printf("  others   %" PRIu64 " atomics, %" PRIu64 " bytes copied asynchronously, %" PRIu64
+               " requests to local memory\n",
+               c->atomics, c->async_bytes, c->local_requests);
+}
+
+/* Instructions of one line of the CUDA text, added up. */
+typedef struct text_line {
+    uint32_t number;
+    cuEmuCounters sum;
+} text_line;
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = ((const text_line *)a)->number, y = ((const text_line *)b)->number;
+
+    return (x > y) - (x < y);
+}
+
+static text_line *find_line(text_line *line, size_t *count, uint32_t number)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (line[i].number == number)
+            return &line[i];
+    memset(&line[*count], 0, sizeof line[*count]);
+    line[*count].number = number;
+    return &line[(*count)++];
+}
+
+/* Line number of the CUDA text, from 1, without what it is indented by. */
+static const char *line_text(const char *text, uint32_t number, int *length)
+{
+    for (uint32_t i = 1; i < number && text; i++) {
+        text = strchr(text, '\n');
+        text = text ? text + 1 : NULL;
+    }
+    *length = 0;
+    if (!text || number == 0)
+        return "";
+    text += strspn(text, " ");
+    *length = (int)strcspn(text, "\n");
+    return text;
+}
+
+static tj_status tell_lines(const cli_words *words, const tj_emulator *emulator, size_t instructions, const char *source,
+                            json_t *answer, tj_error *err)
+{
+    text_line *line = malloc((instructions + 1) * sizeof *line);
+    json_t *list = json_array();
+    size_t count = 0;
+
+    if (!line || !list) {
+        free(line);
+        json_decref(list);
+        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %zu lines", instructions);
+    }
+    for (size_t i = 0; i < instructions; i++) {
+        uint32_t ptx_line = 0, cuda_line = 0;
+        cuEmuCounters one;
+        char text[160];
+        json_t *object;
+        if (!emulator->get_line(i, &ptx_line, &cuda_line, text, sizeof text, &one) || one.instructions == 0)
+            continue;
+        add(&find_line(line, &count, cuda_line)->sum, &one);
+        object = as_json(&one);
+        cli_set_int(object, "ptx_line", ptx_line);
+        cli_set_int(object, "cuda_line", cuda_line);
+        cli_set_text(object, "ptx", text);
+        (void)json_array_append_new(list, object);
+    }
+    (void)json_object_set_new(answer, "lines", list);
+    qsort(line, count, sizeof *line, by_number);
+    if (!words->is_json)
+        printf("line instructions         FLOP   gl. loads     sectors   sh. loads  wavefronts   conflicts\n");
+    for (size_t i = 0; i < count && !words->is_json; i++) {
+        const cuEmuCounters *c = &line[i].sum;
+        int length;
+        const char *words_of_line = line_text(source, line[i].number, &length);
+        printf("%4" PRIu32 " %12" PRIu64 " %12" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64
+               "  %.*s\n",
+               line[i].number, c->instructions, c->flops + c->mma_flops, c->global_loads,
+               c->global_load_sectors + c->global_store_sectors, c->shared_loads,
+               c->shared_load_wavefronts + c->shared_store_wavefronts, c->bank_conflicts, length < 80 ? length : 80,
+               words_of_line);
+    }
+    free(line);
+    return TJ_OK;
+}
+
+tj_status cli_count_end(const cli_words *words, tj_context *context, const char *text, json_t *answer, tj_error *err)
+{
+    const tj_emulator *emulator;
+    cuEmuLaunch launch;
+    json_t *object;
+    tj_status status = tj_emulator_get(context, &emulator, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (!emulator->get_launch(&launch))
+        return cli_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
+    (void)emulator->set_option(CUEMU_COUNT, 0);
+    object = as_json(&launch.total);
+    cli_set_real(object, "arithmetic_intensity", intensity(&launch.total));
+    cli_set_real(object, "sector_efficiency", sector_efficiency(&launch.total));
+    (void)json_object_set_new(answer, "counters", object);
+    if (!words->is_json)
+        print_total(&launch.total);
+    return words->counts == 2 ? tell_lines(words, emulator, launch.instructions, text, answer, err) : TJ_OK;
+}

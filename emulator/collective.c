@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collective: what the lanes of a warp do together: shuffles, votes, matches, and the ends and joins of their ways.
+ *
+ * The scheduler (schedule.c) runs a function of F_COLLECTIVE only when all lanes of its member mask stand at it; emu_members says
+ * which those are.
+ */
+#include "check.h"
+#include "lanes.h"
+
+static void do_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    (void)warp, (void)inst, (void)mask;
+}
+
+static void warp_sync(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    (void)inst, (void)mask;
+    warp->step++;
+}
+
+/* ---- shuffles -------------------------------------------------------------------------------------------------------- */
+
+enum { UP = 1, DOWN, BUTTERFLY, INDEX };
+
+/* shfl.sync.mode.b32 d|p, a, b, c, membermask: c holds the width of a segment and the clamp. */
+static void shfl(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+    const uint32_t *a = emu_lanes(warp, &inst->operand[2]), *b = emu_lanes(warp, &inst->operand[3]);
+    const uint32_t *c = emu_lanes(warp, &inst->operand[4]);
+    const uint32_t known = emu_defined(warp, &inst->operand[2]);
+    uint32_t before[EMU_LANES], in_range = 0, defined = 0;
+
+    for (int i = 0; i < EMU_LANES; i++)
+        before[i] = a[i];
+    EMU_EACH_LANE(i, mask)
+    {
+        const uint32_t by = b[i] & 31, clamp = c[i] & 31, segment = c[i] >> 8 & 31;
+        const uint32_t last = ((uint32_t)i & segment) | (clamp & ~segment), first = (uint32_t)i & segment;
+        int from;
+        bool is_inside;
+        switch (inst->choice[0]) {
+        case UP:
+            from = i - (int)by;
+            is_inside = from >= (int)last;
+            break;
+        case DOWN:
+            from = i + (int)by;
+            is_inside = from <= (int)last;
+            break;
+        case BUTTERFLY:
+            from = (int)((uint32_t)i ^ by);
+            is_inside = from <= (int)last;
+            break;
+        default:
+            from = (int)(first | (by & ~segment));
+            is_inside = from <= (int)last;
+            break;
+        }
+        if (!is_inside)
+            from = i;
+        if (!(mask >> from & 1))
+            emu_find(warp, inst, CUEMU_ILLEGAL, i, 0, "lane %d reads from lane %d, which does not take part", i, from);
+        d[i] = before[from];
+        in_range |= (uint32_t)is_inside << i;
+        defined |= (known >> from & 1) << i;
+    }
+    emu_set_predicate(warp, &inst->operand[1], in_range, mask);
+    emu_set_defined(warp, &inst->operand[0], defined, mask);
+    emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);
+    warp->step++;
+}
+
+/* ---- votes ----------------------------------------------------------------------------------------------------------- */
+
+static void vote(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t yes = emu_predicate(warp, &inst->operand[1]) & mask;
+    bool result;
+
+    if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
+        emu_check_defined(warp, inst, &inst->operand[1], mask, "in a vote");
+    switch (inst->choice[0]) {
+    case 1:
+        result = yes == mask;
+        break;
+    case 2:
+        result = yes != 0;
+        break;
+    default:
+        result = yes == mask || yes == 0;
+        break;
+    }
+    emu_set_predicate(warp, &inst->operand[0], result ? UINT32_MAX : 0, mask);
+    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+    warp->step++;
+}
+
+static void ballot(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t yes = emu_predicate(warp, &inst->operand[1]) & mask;
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+
+    if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
+        emu_check_defined(warp, inst, &inst->operand[1], mask, "in a vote");
+    EMU_EACH_LANE(i, mask)
+    d[i] = yes;
+    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+    warp->step++;
+}
+
+static void match(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const emu_operand *a = &inst->operand[2];
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]), result[EMU_LANES] = {0};
+    bool is_same = true;
+
+    EMU_EACH_LANE(i, mask)
+    EMU_EACH_LANE(n, mask)
+    result[i] |= (uint32_t)(emu_unsigned(warp, a, i) == emu_unsigned(warp, a, n)) << n;
+    EMU_EACH_LANE(i, mask)
+    {
+        is_same &= result[i] == mask;
+        d[i] = result[i];
+    }
+    if (inst->choice[0] == 1) /* all */
+        EMU_EACH_LANE(i, mask)
+    d[i] = is_same ? mask : 0;
+    emu_set_predicate(warp, &inst->operand[1], is_same ? UINT32_MAX : 0, mask);
+    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+    emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);
+    warp->step++;
+}
+
+/* redux.sync: one result for all members */
+static void redux(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t *a = emu_lanes(warp, &inst->operand[1]);
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+    uint32_t result = a[__builtin_ctz(mask)];
+
+    EMU_EACH_LANE(i, mask & (mask - 1))
+    {
+        switch (inst->choice[0]) {
+        case 1:
+            result += a[i];
+            break;
+        case 2:
+            result = inst->type[0] == T_S32 ? ((int32_t)a[i] < (int32_t)result ? a[i] : result) : a[i] < result ? a[i] : result;
+            break;
+        case 3:
+            result = inst->type[0] == T_S32 ? ((int32_t)a[i] > (int32_t)result ? a[i] : result) : a[i] > result ? a[i] : result;
+            break;
+        case 4:
+            result &= a[i];
+            break;
+        case 5:
+            result |= a[i];
+            break;
+        default:
+            result ^= a[i];
+            break;
+        }
+    }
+    EMU_EACH_LANE(i, mask)
+    d[i] = result;
+    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+    warp->step++;
+}
+
+static void activemask(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+
+    EMU_EACH_LANE(i, mask)
+    d[i] = mask;
+}
+
+/* elect.sync d|p, membermask: the lowest member */
+static void elect(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+
+    EMU_EACH_LANE(i, mask)
+    d[i] = (uint32_t)__builtin_ctz(mask);
+    emu_set_predicate(warp, &inst->operand[1], mask & (0 - mask), mask);
+    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+    emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);
+    warp->step++;
+}
+
+static void trap(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    emu_find(warp, inst, CUEMU_ASSERT, __builtin_ctz(mask), 0, "trap");
+}
+
+const emu_form emu_warp_forms[] = {
+    {"bra{.uni}", "L", do_nothing, NULL, F_BRANCH, D_USE, 0, 0},
+    {"brx.idx{.uni}", "w L", do_nothing, NULL, F_BRANCH_TABLE, D_USE, 0, 0},
+    {"ret{.uni}", "", do_nothing, NULL, F_RETURN, D_USE, 0, 0},
+    {"exit", "", do_nothing, NULL, F_EXIT, D_USE, 0, 0},
+    {"trap", "", trap, NULL, 0, D_USE, 0, 0},
+    {"brkpt", "", do_nothing, NULL, 0, D_USE, 0, 0},
+    {"nanosleep.u32", "w", do_nothing, NULL, 0, D_USE, 0, 0},
+    {"pmevent{.mask}", "N", do_nothing, NULL, 0, D_USE, 0, 0},
+    /* choice[0]: sync, arrive, red; choice[1]: popc, and, or */
+    {"bar{.cta}{*.sync}", "w w?", do_nothing, NULL, F_BARRIER, D_USE, 0, 0},
+    {"barrier{.cta}{*.sync}{.aligned}", "w w?", do_nothing, NULL, F_BARRIER, D_USE, 0, 0},
+    {"bar{.cta}{*.sync,.arrive}", "w w", do_nothing, NULL, F_BARRIER, D_USE, 0, 0},
+    {"barrier{.cta}{*.sync,.arrive}{.aligned}", "w w", do_nothing, NULL, F_BARRIER, D_USE, 0, 0},
+    {"bar{.cta}{*.-,.-,.red}{*.and,.or}.pred", "=p w p", do_nothing, NULL, F_BARRIER, D_OWN, 0, 0},
+    {"barrier{.cta}{*.-,.-,.red}{*.and,.or}{.aligned}.pred", "=p w p", do_nothing, NULL, F_BARRIER, D_OWN, 0, 0},
+    {"bar{.cta}{*.-,.-,.red}{*.and,.or,.popc}.u32", "=w w p", do_nothing, NULL, F_BARRIER, D_OWN, 0, 0},
+    {"barrier{.cta}{*.-,.-,.red}{*.and,.or,.popc}{.aligned}.u32", "=w w p", do_nothing, NULL, F_BARRIER, D_OWN, 0, 0},
+    {"bar.warp.sync", "w", warp_sync, NULL, F_COLLECTIVE, D_USE, 0, 0},
+    {"shfl.sync{*.up,.down,.bfly,.idx}.b32", "=w|p w w w w", shfl, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"vote.sync{*.all,.any,.uni}.pred", "=p p w", vote, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"vote.sync.ballot.b32", "=w p w", ballot, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"match{*.all,.any}.sync{*.b32,.b64}", "=w|p T w", match, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"redux.sync{*.add,.min,.max,.and,.or,.xor}{*.u32,.s32,.b32}", "=w w w", redux, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"activemask.b32", "=w", activemask, NULL, 0, 0, 0, 0},
+    {"elect.sync", "=w|p w", elect, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {0},
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* count: what a profiler would count of one request of a warp. */
+#ifndef EMU_COUNT_H
+#define EMU_COUNT_H
+
+#include "warp.h"
+
+/** A request of bytes from each lane of mask at address[lane]. elements: of each lane. */
+void emu_count_global(cuEmuCounters *line, const uint64_t *address, uint32_t mask, unsigned bytes, unsigned elements,
+                      bool is_write);
+void emu_count_shared(cuEmuCounters *line, const uint64_t *address, uint32_t mask, unsigned bytes, unsigned elements,
+                      bool is_write);
+
+/** Where the counters of an instruction are kept, or NULL if nothing is counted. */
+static inline cuEmuCounters *emu_line(const emu_warp *warp, const emu_inst *inst)
+{
+    const emu_block *block = warp->block;
+
+    return block->line ? &block->line[inst - block->launch->module->inst] : NULL;
+}
+
+/** Add b to a. */
+void emu_counters_add(cuEmuCounters *a, const cuEmuCounters *b);
+
+#endif

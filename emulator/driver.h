@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver: the objects behind the handles of the CUDA Driver API.
+ *
+ * A handle is a number that is never given out twice and that no pointer can be, so handles that are garbage, of another kind or of
+ * something destroyed are recognised. Everything here is guarded by one lock, which is not held while a kernel runs, memory is
+ * copied or a callback is called. Functions are called with the lock held unless they say otherwise.
+ */
+#ifndef EMU_DRIVER_H
+#define EMU_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cuda_abi.h"
+#include "cuda_emulator.h"
+#include "device.h"
+#include "driver_functions.h"
+#include "ptx.h"
+
+enum { EMU_MAX_DEVICES = 16 };
+
+typedef enum emu_object_kind {
+    O_NONE,
+    O_CONTEXT,
+    O_MODULE,
+    O_FUNCTION,
+    O_LIBRARY,
+    O_KERNEL,
+    O_STREAM,
+    O_EVENT,
+    O_GRAPH,
+    O_NODE,
+    O_EXECUTABLE,
+    O_POOL
+} emu_object_kind;
+
+/** What every object begins with. */
+typedef struct emu_object {
+    emu_object_kind kind;
+    void *handle;
+} emu_object;
+
+typedef struct emu_context {
+    emu_object object;
+    uint64_t id; /* owner of its memory; never repeats */
+    int ordinal;
+    const emu_device *device;
+    unsigned flags;
+    bool is_primary;
+    CUresult sticky; /* what every call returns since a kernel failed */
+    struct emu_stream *legacy;
+    size_t limit[8];
+} emu_context;
+
+/** A module in a context. It outlives its handle while a launch uses it. */
+typedef struct emu_loaded {
+    emu_object object;
+    emu_context *context;
+    emu_module *ptx;
+    struct emu_kernel_function **function; /* one for each of ptx->function, made when asked for */
+    struct emu_library *library;           /* or NULL */
+    unsigned users;
+    bool is_unloaded;
+} emu_loaded;
+
+/** Attributes that a program can set. */
+typedef struct emu_function_settings {
+    int max_dynamic, carveout;
+} emu_function_settings;
+
+typedef struct emu_kernel_function {
+    emu_object object;
+    emu_loaded *module;
+    const emu_function *function;
+    char *name;
+    emu_function_settings settings;
+} emu_kernel_function;
+
+typedef struct emu_kernel {
+    emu_object object;
+    struct emu_library *library;
+    const emu_function *function; /* of the library's own copy */
+    char *name;
+    emu_function_settings settings[EMU_MAX_DEVICES];
+} emu_kernel;
+
+typedef struct emu_library {
+    emu_object object;
+    char *text;
+    emu_module *ptx;
+    emu_kernel **kernel; /* one for each of ptx->function */
+} emu_library;
+
+/** Something a stream does: now, or when a graph is launched. */
+typedef struct emu_work {
+    enum { W_KERNEL, W_COPY, W_FILL, W_HOST } kind;
+    CUfunction function;
+    uint32_t grid[3], block[3], shared_bytes;
+    uint8_t *parameters;
+    size_t parameter_bytes;
+    uint64_t to, from;                          /* device or host addresses */
+    size_t to_pitch, from_pitch, width, height; /* width in bytes */
+    uint32_t value, unit;                       /* of a fill: unit bytes */
+    CUhostFn call;
+    void *data;
+} emu_work;
+
+typedef struct emu_node {
+    emu_object object;
+    struct emu_graph *graph;
+    emu_work work;
+    struct emu_node **after; /* the nodes it depends on */
+    size_t afters;
+    bool has_dependents;
+} emu_node;
+
+typedef struct emu_graph {
+    emu_object object;
+    emu_node **node;
+    size_t nodes;
+} emu_graph;
+
+typedef struct emu_executable {
+    emu_object object;
+    emu_work *work;
+    size_t works;
+    uint64_t flags;
+    unsigned users;
+    bool is_destroyed;
+} emu_executable;
+
+typedef struct emu_capture {
+    uint64_t id, thread;
+    int mode;
+    bool is_invalid;
+    emu_context *context;
+    struct emu_stream *origin;
+    emu_graph *graph;
+    struct emu_capture *next;
+} emu_capture;
+
+/** The nodes that work comes after. */
+typedef struct emu_frontier {
+    emu_node **node;
+    size_t nodes;
+} emu_frontier;
+
+typedef struct emu_stream {
+    emu_object object;
+    emu_context *context;
+    uint64_t id, thread; /* thread: whose default stream it is, or 0 */
+    unsigned flags;
+    int priority;
+    bool is_legacy;
+    emu_capture *capture;
+    emu_frontier frontier;
+    CUgraphNode *told;       /* what cuStreamGetCaptureInfo handed out last */
+    struct emu_stream *next; /* of the threads' default streams */
+} emu_stream;
+
+typedef struct emu_event {
+    emu_object object;
+    emu_context *context;
+    unsigned flags;
+    bool is_recorded;
+    uint64_t time;    /* nanoseconds of the device's clock */
+    uint64_t capture; /* id of the capture it was recorded in, or 0 */
+    emu_frontier frontier;
+} emu_event;
+
+/* ---- driver_core.c: handles, threads, contexts in use ---- */
+
+/** Lock, and the calling thread's context. On an error nothing is locked. A context that has failed answers its error. */
+CUresult emu_enter(emu_context **context);
+
+/** The same, and a failed context is as good as any other. */
+CUresult emu_enter_failed(emu_context **context);
+
+/** Lock, for what needs no context: an error before cuInit. */
+CUresult emu_enter_driver(void);
+
+/** Lock in any state. */
+void emu_lock(void);
+void emu_unlock(void);
+
+/** Unlock, and the result. */
+CUresult emu_leave(CUresult result);
+
+/** Give an object a handle; false: out of memory. */
+bool emu_handle_new(emu_object *object, emu_object_kind kind);
+void *emu_handle_get(emu_object_kind kind, const void *handle);
+void emu_handle_drop(emu_object *object);
+
+/** Number of the next object of any kind at or after *position, which is moved behind it; NULL: no more. */
+emu_object *emu_handle_next(size_t *position, emu_object_kind kind);
+
+/** The calling thread, from 1, never repeated. Needs no lock. */
+uint64_t emu_thread(void);
+
+/** The calling thread's capture mode. */
+int *emu_thread_mode(void);
+
+CUcontext emu_top_context(void);
+bool emu_push_context(CUcontext context);
+CUcontext emu_pop_context(void);
+void emu_replace_context(CUcontext context);
+
+/** A line on stderr unless that is switched off. Needs no lock. */
+__attribute__((format(printf, 1, 2))) void emu_driver_log(const char *format, ...);
+
+/** Devices chosen by cuInit. */
+int emu_device_count(void);
+const emu_device *emu_device_at(int ordinal);
+
+/** Number of something that must never repeat. */
+uint64_t emu_next_id(void);
+
+/** The modelled clock of a device, in nanoseconds. Needs no lock. */
+uint64_t emu_clock(int ordinal);
+void emu_advance_clock(int ordinal, uint64_t nanoseconds);
+
+/** Forget that kernels failed. */
+void emu_forget_failures(void);
+
+/* ---- driver_module.c ---- */
+
+/** Take all modules of a context out of use. Their memory is that of the context. */
+void emu_unload_all(emu_context *context);
+
+/** A launch is done with a module. */
+void emu_module_release(emu_loaded *module);
+
+/** The function of a CUfunction, or of a CUkernel in a context: 0, or why not. */
+CUresult emu_function_get(emu_context *context, CUfunction handle, emu_kernel_function **function);
+
+/** The most threads of a block that a function accepts. */
+int emu_function_threads(const emu_function *function);
+
+/* ---- driver_stream.c ---- */
+
+/** The stream of a handle, those without an object included; 0, or why not. Any context's streams. */
+CUresult emu_stream_get(emu_context *context, CUstream handle, emu_stream **stream);
+
+/**
+ * Check that a call that might wait for a device is allowed beside captures: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if not, and the
+ * captures are invalid.
+ */
+CUresult emu_allow_unsafe(void);
+
+/** The same for a call that is ordered with the legacy stream. */
+CUresult emu_allow_legacy(emu_context *context);
+
+/** Destroy streams, events and captures of a context. */
+void emu_streams_close(emu_context *context);
+
+/**
+ * Do work in a stream of the context, or record it if the stream is being captured. Called locked, returns unlocked. The work is
+ * the caller's and is copied if it is recorded.
+ */
+CUresult emu_submit(emu_context *context, CUstream stream, const emu_work *work);
+
+/* ---- driver_launch.c ---- */
+
+/** Do work now. Not locked. is_trial: only look whether it could be done. */
+CUresult emu_work_do(CUcontext context, const emu_work *work, bool is_trial);
+
+/* ---- driver_memory.c ---- */
+
+/** Copy or fill. Not locked. */
+CUresult emu_move(int ordinal, const emu_device *device, const emu_work *work, bool is_trial);
+
+/** Forget host memory of a context, and free what it allocated. */
+void emu_host_close(uint64_t owner);
+
+/* ---- not_supported.c ---- */
+
+/** A function without an implementation, for cuGetProcAddress. *is_known: the name is one, in some version. */
+void *emu_not_supported_find(const char *name, int version, int *found_version, bool *is_known);
+
+/** Stream 0 as the calling thread's own. */
+static inline CUstream emu_own_stream(CUstream stream)
+{
+    return stream ? stream : CU_STREAM_PER_THREAD;
+}
+
+#endif

@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * float: f32 and f64.
+ *
+ * Rounding to nearest is the host's own; the directed modes set the host's and put it back. Approximations are computed in
+ * double and rounded, so they lie within the documented bounds but need not have a device's bits.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "lanes.h"
+#include "number.h"
+
+/* Modifiers of one instruction, whatever its form calls them. */
+typedef struct modes {
+    emu_round round;
+    bool flushes, saturates;
+} modes;
+
+/* Forms below have their groups in this order: rounding (rn rz rm rp), ftz, sat. */
+static modes modes_of(const emu_inst *inst)
+{
+    static const emu_round rounds[] = {ROUND_NEAREST, ROUND_NEAREST, ROUND_ZERO, ROUND_DOWN, ROUND_UP};
+
+    return (modes){rounds[inst->choice[0]], inst->choice[1] != 0, inst->choice[2] != 0};
+}
+
+static bool is_plain(const emu_inst *inst)
+{
+    return inst->choice[0] <= 1 && !inst->choice[1] && !inst->choice[2];
+}
+
+/* ---- f32: the plain ones --------------------------------------------------------------------------------------------- */
+
+EMU_BINARY(add_f32, float, float, emu_canonical(a[i] + b[i]))
+EMU_BINARY(sub_f32, float, float, emu_canonical(a[i] - b[i]))
+EMU_BINARY(mul_f32, float, float, emu_canonical(a[i] * b[i]))
+EMU_TERNARY(fma_f32, float, float, emu_canonical(fmaf(a[i], b[i], c[i])))
+
+/* ---- f32: with modes ------------------------------------------------------------------------------------------------- */
+
+typedef enum operation { ADD, SUB, MUL, FMA, DIV, RCP, SQRT } operation;
+
+static float operate_f32(operation what, float a, float b, float c, emu_round round)
+{
+    volatile float x = a, y = b, z = c, result = 0;
+
+    if (round != ROUND_NEAREST)
+        fesetround(emu_fenv(round));
+    switch (what) {
+    case ADD:
+        result = x + y;
+        break;
+    case SUB:
+        result = x - y;
+        break;
+    case MUL:
+        result = x * y;
+        break;
+    case FMA:
+        result = fmaf(x, y, z);
+        break;
+    case DIV:
+        result = x / y;
+        break;
+    case RCP:
+        result = 1 / x;
+        break;
+    case SQRT:
+        result = sqrtf(x);
+        break;
+    }
+    if (round != ROUND_NEAREST)
+        fesetround(FE_TONEAREST);
+    return emu_canonical(result);
+}
+
+static float compute_f32(operation what, float a, float b, float c, modes m)
+{
+    float result;
+
+    if (m.flushes) {
+        a = emu_flush(a);
+        b = emu_flush(b);
+        c = emu_flush(c);
+    }
+    result = operate_f32(what, a, b, c, m.round);
+    /* Devices flush what was too small before it was rounded. */
+    if (m.flushes && fabsf(result) == FLT_MIN)
+        result = operate_f32(what, a, b, c, ROUND_ZERO);
+    if (m.flushes)
+        result = emu_flush(result);
+    return m.saturates ? emu_saturate(result) : result;
+}
+
+#define SLOW_F32(name, what, B, C)                                                                    \
+    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                             \
+    {                                                                                                 \
+        const modes m = modes_of(inst);                                                               \
+        float *d = emu_lanes(warp, &inst->operand[0]);                                                \
+        const float *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[B]); \
+        const float *c = emu_lanes(warp, &inst->operand[C]);                                          \
+        EMU_EACH_LANE(i, mask)                                                                        \
+        d[i] = compute_f32(what, a[i], b[i], c[i], m);                                                \
+    }
+
+SLOW_F32(slow_add_f32, ADD, 2, 2)
+SLOW_F32(slow_sub_f32, SUB, 2, 2)
+SLOW_F32(slow_mul_f32, MUL, 2, 2)
+SLOW_F32(slow_fma_f32, FMA, 2, 3)
+SLOW_F32(div_f32, DIV, 2, 2)
+SLOW_F32(rcp_f32, RCP, 1, 1)
+SLOW_F32(sqrt_f32, SQRT, 1, 1)
+
+static emu_exec choose_add_f32(const emu_inst *inst)
+{
+    return is_plain(inst) ? add_f32 : slow_add_f32;
+}
+
+static emu_exec choose_sub_f32(const emu_inst *inst)
+{
+    return is_plain(inst) ? sub_f32 : slow_sub_f32;
+}
+
+static emu_exec choose_mul_f32(const emu_inst *inst)
+{
+    return is_plain(inst) ? mul_f32 : slow_mul_f32;
+}
+
+static emu_exec choose_fma_f32(const emu_inst *inst)
+{
+    return is_plain(inst) ? fma_f32 : slow_fma_f32;
+}
+
+/* ---- f64 ------------------------------------------------------------------------------------------------------------- */
+
+/* A NaN that goes in comes out, quiet; one that is made is 0xfff8000000000000. */
+static double nan_of(double a, double b, double c)
+{
+    const uint64_t quiet = UINT64_C(0x0008000000000000);
+
+    if (a != a)
+        return emu_f64(emu_f64_bits(a) | quiet);
+    if (b != b)
+        return emu_f64(emu_f64_bits(b) | quiet);
+    if (c != c)
+        return emu_f64(emu_f64_bits(c) | quiet);
+    return emu_f64(UINT64_C(0xfff8000000000000));
+}
+
+static double compute_f64(operation what, double a, double b, double c, emu_round round)
+{
+    volatile double x = a, y = b, z = c, result = 0;
+
+    if (round != ROUND_NEAREST)
+        fesetround(emu_fenv(round));
+    switch (what) {
+    case ADD:
+        result = x + y;
+        break;
+    case SUB:
+        result = x - y;
+        break;
+    case MUL:
+        result = x * y;
+        break;
+    case FMA:
+        result = fma(x, y, z);
+        break;
+    case DIV:
+        result = x / y;
+        break;
+    case RCP:
+        result = 1 / x;
+        break;
+    case SQRT:
+        result = sqrt(x);
+        break;
+    }
+    if (round != ROUND_NEAREST)
+        fesetround(FE_TONEAREST);
+    return result == result ? result : nan_of(a, b, c);
+}
+
+#define F64(name, what, B, C)                                                                          \
+    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                              \
+    {                                                                                                  \
+        const emu_round round = modes_of(inst).round;                                                  \
+        double *d = emu_lanes(warp, &inst->operand[0]);                                                \
+        const double *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[B]); \
+        const double *c = emu_lanes(warp, &inst->operand[C]);                                          \
+        EMU_EACH_LANE(i, mask)                                                                         \
+        d[i] = compute_f64(what, a[i], b[i], c[i], round);                                             \
+    }
+
+F64(add_f64, ADD, 2, 1)
+F64(sub_f64, SUB, 2, 1)
+F64(mul_f64, MUL, 2, 1)
+F64(slow_fma_f64, FMA, 2, 3)
+F64(div_f64, DIV, 2, 1)
+F64(rcp_f64, RCP, 1, 1)
+F64(sqrt_f64, SQRT, 1, 1)
+
+static void fma_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    double *d = emu_lanes(warp, &inst->operand[0]);
+    const double *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
+    const double *c = emu_lanes(warp, &inst->operand[3]);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        const double result = fma(a[i], b[i], c[i]);
+        d[i] = result == result ? result : nan_of(a[i], b[i], c[i]);
+    }
+}
+
+static emu_exec choose_fma_f64(const emu_inst *inst)
+{
+    return is_plain(inst) ? fma_f64 : slow_fma_f64;
+}
+
+/* ---- sign, minimum, maximum ------------------------------------------------------------------------------------------ */
+
+static void abs_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    float *d = emu_lanes(warp, &inst->operand[0]);
+    const float *a = emu_lanes(warp, &inst->operand[1]);
+
+    EMU_EACH_LANE(i, mask)
+    d[i] = emu_f32(emu_f32_bits(inst->choice[0] ? emu_flush(a[i]) : a[i]) & 0x7fffffffu);
+}
+
+static void neg_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    float *d = emu_lanes(warp, &inst->operand[0]);
+    const float *a = emu_lanes(warp, &inst->operand[1]);
+
+    EMU_EACH_LANE(i, mask)
+    d[i] = emu_f32(emu_f32_bits(inst->choice[0] ? emu_flush(a[i]) : a[i]) ^ 0x80000000u);
+}
+
+EMU_UNARY(abs_f64, uint64_t, uint64_t, a[i] & (UINT64_MAX >> 1))
+EMU_UNARY(neg_f64, uint64_t, uint64_t, a[i] ^ ~(UINT64_MAX >> 1))
+
+/* The number, if one is NaN; -0 is below +0. */
+static double lesser(double a, double b)
+{
+    if (a != a)
+        return b;
+    if (b != b)
+        return a;
+    return a < b || (a == b && signbit(a)) ? a : b;
+}
+
+static double greater(double a, double b)
+{
+    if (a != a)
+        return b;
+    if (b != b)
+        return a;
+    return a > b || (a == b && !signbit(a)) ? a : b;
+}
+
+/* choice: ftz, NaN, xorsign.abs */
+static void min_max_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool is_max)
+{
+    float *d = emu_lanes(warp, &inst->operand[0]);
+    const float *in_a = emu_lanes(warp, &inst->operand[1]), *in_b = emu_lanes(warp, &inst->operand[2]);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        float a = in_a[i], b = in_b[i], result;
+        uint32_t sign = 0;
+        if (inst->choice[0]) {
+            a = emu_flush(a);
+            b = emu_flush(b);
+        }
+        if (inst->choice[2]) {
+            sign = (emu_f32_bits(a) ^ emu_f32_bits(b)) & 0x80000000u;
+            a = fabsf(a);
+            b = fabsf(b);
+        }
+        result = (float)(is_max ? greater((double)a, (double)b) : lesser((double)a, (double)b));
+        if (result != result || (inst->choice[1] && (a != a || b != b)))
+            d[i] = emu_f32(0x7fffffffu);
+        else
+            d[i] = emu_f32(emu_f32_bits(result) | sign);
+    }
+}
+
+static void min_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    min_max_f32(warp, inst, mask, false);
+}
+
+static void max_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    min_max_f32(warp, inst, mask, true);
+}
+
+EMU_BINARY(min_f64, double, double, a[i] != a[i] && b[i] != b[i] ? nan_of(a[i], b[i], 0) : lesser(a[i], b[i]))
+EMU_BINARY(max_f64, double, double, a[i] != a[i] && b[i] != b[i] ? nan_of(a[i], b[i], 0) : greater(a[i], b[i]))
+EMU_BINARY(copysign_f32, uint32_t, uint32_t, (a[i] & 0x80000000u) | (b[i] & 0x7fffffffu))
+EMU_BINARY(copysign_f64, uint64_t, uint64_t, (a[i] & ~(UINT64_MAX >> 1)) | (b[i] & (UINT64_MAX >> 1)))
+
+/* ---- comparison ------------------------------------------------------------------------------------------------------ */
+
+enum { EQ = 1, NE, LT, LE, GT, GE, EQU, NEU, LTU, LEU, GTU, GEU, NUM, NOT_A_NUMBER };
+
+static bool holds(int how, double a, double b)
+{
+    const bool is_unordered = a != a || b != b;
+
+    switch (how) {
+    case EQ:
+        return a == b;
+    case NE:
+        return !is_unordered && a != b;
+    case LT:
+        return a < b;
+    case LE:
+        return a <= b;
+    case GT:
+        return a > b;
+    case GE:
+        return a >= b;
+    case EQU:
+        return is_unordered || a == b;
+    case NEU:
+        return is_unordered || a != b;
+    case LTU:
+        return is_unordered || a < b;
+    case LEU:
+        return is_unordered || a <= b;
+    case GTU:
+        return is_unordered || a > b;
+    case GEU:
+        return is_unordered || a >= b;
+    case NUM:
+        return !is_unordered;
+    default:
+        return is_unordered;
+    }
+}
+
+static double float_operand(const emu_warp *warp, const emu_operand *operand, int lane, bool flushes)
+{
+    float value;
+
+    if (operand->bytes == 8)
+        return emu_f64(emu_unsigned(warp, operand, lane));
+    value = emu_f32((uint32_t)emu_unsigned(warp, operand, lane));
+    return (double)(flushes ? emu_flush(value) : value);
+}
+
+static uint32_t compare(const emu_warp *warp, const emu_inst *inst, unsigned first)
+{
+    uint32_t bits = 0;
+
+    for (int i = 0; i < EMU_LANES; i++)
+        bits |= (uint32_t)holds(inst->choice[0], float_operand(warp, &inst->operand[first], i, inst->choice[2]),
+                                float_operand(warp, &inst->operand[first + 1], i, inst->choice[2]))
+                << i;
+    return bits;
+}
+
+static uint32_t combine(int how, uint32_t bits, uint32_t with)
+{
+    return how == 1 ? bits & with : how == 2 ? bits | with : bits ^ with;
+}
+
+static void setp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t bits = compare(warp, inst, 2);
+    const uint32_t with = inst->choice[1] ? emu_predicate(warp, &inst->operand[4]) : 0;
+
+    emu_set_predicate(warp, &inst->operand[0], inst->choice[1] ? combine(inst->choice[1], bits, with) : bits, mask);
+    emu_set_predicate(warp, &inst->operand[1], inst->choice[1] ? combine(inst->choice[1], ~bits, with) : ~bits, mask);
+}
+
+static void set(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t yes = inst->type[0] == T_F32 ? 0x3f800000u : UINT32_MAX;
+    uint32_t bits = compare(warp, inst, 1);
+
+    if (inst->choice[1])
+        bits = combine(inst->choice[1], bits, emu_predicate(warp, &inst->operand[3]));
+    EMU_EACH_LANE(i, mask)
+    emu_set_unsigned(warp, &inst->operand[0], i, bits >> i & 1 ? yes : 0);
+}
+
+static void testp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    uint32_t bits = 0;
+
+    for (int i = 0; i < EMU_LANES; i++) {
+        const uint64_t raw = emu_unsigned(warp, &inst->operand[1], i);
+        const int kind = inst->operand[1].bytes == 8 ? fpclassify(emu_f64(raw)) : fpclassify(emu_f32((uint32_t)raw));
+        bool result;
+        switch (inst->choice[0]) {
+        case 1:
+            result = kind != FP_INFINITE && kind != FP_NAN;
+            break;
+        case 2:
+            result = kind == FP_INFINITE;
+            break;
+        case 3:
+            result = kind != FP_NAN;
+            break;
+        case 4:
+            result = kind == FP_NAN;
+            break;
+        case 5:
+            result = kind == FP_NORMAL || kind == FP_ZERO;
+            break;
+        default:
+            result = kind == FP_SUBNORMAL;
+            break;
+        }
+        bits |= (uint32_t)result << i;
+    }
+    emu_set_predicate(warp, &inst->operand[0], bits, mask);
+}
+
+/* ---- approximations -------------------------------------------------------------------------------------------------- */
+
+typedef enum approximation { A_RCP, A_SQRT, A_RSQRT, A_SIN, A_COS, A_LG2, A_EX2, A_TANH } approximation;
+
+static double approximate(approximation what, double x)
+{
+    switch (what) {
+    case A_RCP:
+        return 1 / x;
+    case A_SQRT:
+        return sqrt(x);
+    case A_RSQRT:
+        return 1 / sqrt(x);
+    case A_SIN:
+        return sin(x);
+    case A_COS:
+        return cos(x);
+    case A_LG2:
+        return x < 0 ? (double)NAN : log2(x);
+    case A_EX2:
+        return exp2(x);
+    default:
+        return tanh(x);
+    }
+}
+
+/* choice[0]: ftz */
+#define APPROXIMATE(name, what)                                                      \
+    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)            \
+    {                                                                                \
+        float *d = emu_lanes(warp, &inst->operand[0]);                               \
+        const float *a = emu_lanes(warp, &inst->operand[1]);                         \
+        EMU_EACH_LANE(i, mask)                                                       \
+        {                                                                            \
+            const float x = inst->choice[0] ? emu_flush(a[i]) : a[i];                \
+            const float result = emu_canonical((float)approximate(what, (double)x)); \
+            d[i] = inst->choice[0] ? emu_flush(result) : result;                     \
+        }                                                                            \
+    }
+
+APPROXIMATE(rcp_approx, A_RCP)
+APPROXIMATE(sqrt_approx, A_SQRT)
+APPROXIMATE(rsqrt_approx, A_RSQRT)
+APPROXIMATE(sin_approx, A_SIN)
+APPROXIMATE(cos_approx, A_COS)
+APPROXIMATE(lg2_approx, A_LG2)
+APPROXIMATE(ex2_approx, A_EX2)
+APPROXIMATE(tanh_approx, A_TANH)
+
+/* div.approx: a * (1 / b), which loses quotients of very large divisors; div.full: within 2 ulp everywhere. */
+static void div_approx(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    float *d = emu_lanes(warp, &inst->operand[0]);
+    const float *in_a = emu_lanes(warp, &inst->operand[1]), *in_b = emu_lanes(warp, &inst->operand[2]);
+    const bool flushes = inst->choice[1];
+
+    EMU_EACH_LANE(i, mask)
+    {
+        const float a = flushes ? emu_flush(in_a[i]) : in_a[i], b = flushes ? emu_flush(in_b[i]) : in_b[i];
+        float result = emu_canonical((float)((double)a / (double)b));
+        if (inst->choice[0] == 1 && fabsf(b) > 0x1p126f && !isinf(b) && !isnan(b))
+            result = isinf(a) ? emu_f32(0x7fffffffu) : emu_canonical(a * copysignf(0, b));
+        d[i] = flushes ? emu_flush(result) : result;
+    }
+}
+
+/* f64 approximations have only the upper word of a result: https://docs.nvidia.com/cuda/parallel-thread-execution, rcp.approx.ftz.f64 */
+static double upper_word(double value)
+{
+    return emu_f64(emu_f64_bits(value) & UINT64_C(0xffffffff00000000));
+}
+
+static double flush_f64(double value)
+{
+    const uint64_t bits = emu_f64_bits(value);
+
+    return (bits & UINT64_C(0x7ff0000000000000)) == 0 ? emu_f64(bits & ~(UINT64_MAX >> 1)) : value;
+}
+
+static void rcp_approx_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    double *d = emu_lanes(warp, &inst->operand[0]);
+    const double *a = emu_lanes(warp, &inst->operand[1]);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        const double x = flush_f64(upper_word(a[i]));
+        d[i] = x != x ? emu_f64(UINT64_C(0x7fffffff00000000)) : flush_f64(upper_word(1 / x));
+    }
+}
+
+static void rsqrt_approx_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    double *d = emu_lanes(warp, &inst->operand[0]);
+    const double *a = emu_lanes(warp, &inst->operand[1]);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        const double x = inst->choice[0] ? flush_f64(upper_word(a[i])) : a[i];
+        const double result = 1 / sqrt(x);
+        d[i] = result != result ? emu_f64(UINT64_C(0x7fffffff00000000)) : inst->choice[0] ? upper_word(result) : result;
+    }
+}
+
+#define ROUNDS "{.rn,.rz,.rm,.rp}"
+#define NEEDED_ROUNDS "{*.rn,.rz,.rm,.rp}"
+#define COMPARISONS "{*.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.ftz}"
+
+const emu_form emu_float_forms[] = {
+    {"fma" NEEDED_ROUNDS "{.ftz}{.sat}.f32", "=T T T T", NULL, choose_fma_f32, 0, 0, 2, 1},
+    {"add" ROUNDS "{.ftz}{.sat}.f32", "=T T T", NULL, choose_add_f32, 0, 0, 1, 0},
+    {"sub" ROUNDS "{.ftz}{.sat}.f32", "=T T T", NULL, choose_sub_f32, 0, 0, 1, 0},
+    {"mul" ROUNDS "{.ftz}{.sat}.f32", "=T T T", NULL, choose_mul_f32, 0, 0, 1, 0},
+    {"mad" NEEDED_ROUNDS "{.ftz}{.sat}.f32", "=T T T T", NULL, choose_fma_f32, 0, 0, 2, 1},
+    {"fma" NEEDED_ROUNDS ".f64", "=T T T T", NULL, choose_fma_f64, 0, 0, 2, 1},
+    {"mad" NEEDED_ROUNDS ".f64", "=T T T T", NULL, choose_fma_f64, 0, 0, 2, 1},
+    {"add" ROUNDS ".f64", "=T T T", add_f64, NULL, 0, 0, 1, 0},
+    {"sub" ROUNDS ".f64", "=T T T", sub_f64, NULL, 0, 0, 1, 0},
+    {"mul" ROUNDS ".f64", "=T T T", mul_f64, NULL, 0, 0, 1, 0},
+    {"div" NEEDED_ROUNDS "{.ftz}.f32", "=T T T", div_f32, NULL, 0, 0, 0, 0},
+    {"div{*.approx,.full}{.ftz}.f32", "=T T T", div_approx, NULL, 0, 0, 0, 0},
+    {"div" NEEDED_ROUNDS ".f64", "=T T T", div_f64, NULL, 0, 0, 0, 0},
+    {"rcp" NEEDED_ROUNDS "{.ftz}.f32", "=T T", rcp_f32, NULL, 0, 0, 0, 0},
+    {"rcp" NEEDED_ROUNDS ".f64", "=T T", rcp_f64, NULL, 0, 0, 0, 0},
+    {"sqrt" NEEDED_ROUNDS "{.ftz}.f32", "=T T", sqrt_f32, NULL, 0, 0, 0, 0},
+    {"sqrt" NEEDED_ROUNDS ".f64", "=T T", sqrt_f64, NULL, 0, 0, 0, 0},
+    {"rcp.approx{.ftz}.f32", "=T T", rcp_approx, NULL, 0, 0, 0, 0},
+    {"sqrt.approx{.ftz}.f32", "=T T", sqrt_approx, NULL, 0, 0, 0, 0},
+    {"rsqrt.approx{.ftz}.f32", "=T T", rsqrt_approx, NULL, 0, 0, 0, 0},
+    {"sin.approx{.ftz}.f32", "=T T", sin_approx, NULL, 0, 0, 0, 0},
+    {"cos.approx{.ftz}.f32", "=T T", cos_approx, NULL, 0, 0, 0, 0},
+    {"lg2.approx{.ftz}.f32", "=T T", lg2_approx, NULL, 0, 0, 0, 0},
+    {"ex2.approx{.ftz}.f32", "=T T", ex2_approx, NULL, 0, 0, 0, 0},
+    {"tanh.approx.f32", "=T T", tanh_approx, NULL, 0, 0, 0, 0},
+    {"rcp.approx.ftz.f64", "=T T", rcp_approx_f64, NULL, 0, 0, 0, 0},
+    {"rsqrt.approx{.ftz}.f64", "=T T", rsqrt_approx_f64, NULL, 0, 0, 0, 0},
+    {"abs{.ftz}.f32", "=T T", abs_f32, NULL, 0, 0, 0, 0},
+    {"neg{.ftz}.f32", "=T T", neg_f32, NULL, 0, 0, 0, 0},
+    {"abs.f64", "=T T", abs_f64, NULL, 0, 0, 0, 0},
+    {"neg.f64", "=T T", neg_f64, NULL, 0, 0, 0, 0},
+    {"min{.ftz}{.NaN}{.xorsign.abs}.f32", "=T T T", min_f32, NULL, 0, 0, 0, 0},
+    {"max{.ftz}{.NaN}{.xorsign.abs}.f32", "=T T T", max_f32, NULL, 0, 0, 0, 0},
+    {"min.f64", "=T T T", min_f64, NULL, 0, 0, 0, 0},
+    {"max.f64", "=T T T", max_f64, NULL, 0, 0, 0, 0},
+    {"copysign.f32", "=T T T", copysign_f32, NULL, 0, 0, 0, 0},
+    {"copysign.f64", "=T T T", copysign_f64, NULL, 0, 0, 0, 0},
+    {"setp" COMPARISONS "{*.f32,.f64}", "=p|p T T p?", setp, NULL, 0, 0, 0, 0},
+    {"set" COMPARISONS "{*.u32,.s32,.f32}{*.f32,.f64}", "=T U U p?", set, NULL, 0, 0, 0, 0},
+    {"testp{*.finite,.infinite,.number,.notanumber,.normal,.subnormal}{*.f32,.f64}", "=p T", testp, NULL, 0, 0, 0, 0},
+    {0},
+};

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * form: what instructions there are, written as the PTX manual writes them.
+ *
+ *     {"add{.rn,.rz,.rm,.rp}{.ftz}{.sat}.f32", "=T T T", ...}
+ *
+ * Braces hold alternatives of which one may stand there; with a leading * one must. Which one did, counted from 1 and 0 for none,
+ * is inst->choice[group]. Types are collected from the mnemonic, in order, as T, U, V and W. What matches no form is unknown.
+ *
+ * Operands: = written; T U V W of that type, X twice as wide as T; p predicate; h w d q of 16, 32, 64, 128 bits; @ address; N integer
+ * constant; ~ before a letter: the register may be wider; a digit before it: a vector in braces of so many, v: of inst->vector;
+ * * a vector in braces that fills T; ? behind: may be missing; |p behind an output: a second one that may.
+ */
+#ifndef EMU_FORM_H
+#define EMU_FORM_H
+
+#include "ptx.h"
+
+typedef struct emu_form {
+    const char *form, *operands;
+    emu_exec exec;
+    emu_exec (*choose)(const emu_inst *inst); /* if exec is NULL; may answer NULL: there is no such combination */
+    uint8_t flow, tracking, flops, is_fma;
+} emu_form;
+
+/** Each of these ends in a form without text. */
+extern const emu_form emu_integer_forms[], emu_float_forms[], emu_half_forms[], emu_convert_forms[], emu_memory_forms[],
+    emu_warp_forms[], emu_mma_forms[];
+
+/** mov from %clock and the like, which never stand still: choice[0] is the emu_special_kind. */
+void emu_read_clock(struct emu_warp *warp, const emu_inst *inst, uint32_t mask);
+
+/** The type a modifier names, without its dot; T_NONE: none. */
+emu_type emu_type_of(const char *text, size_t length);
+
+/** Does mnemonic have this form? Fills in choice, type, type_count, space and vector. */
+bool emu_form_matches(const emu_form *form, const char *mnemonic, size_t length, emu_inst *inst);
+
+#endif

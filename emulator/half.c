@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * half: f16, bf16 and pairs of them.
+ *
+ * Every operation is exact in double, or rounded there to odd, and then rounded once to the narrow type.
+ */
+#include <math.h>
+
+#include "lanes.h"
+#include "number.h"
+
+typedef enum operation { ADD, SUB, MUL, FMA, MIN, MAX, NEG, ABS, EX2, TANH } operation;
+
+/* a * b + c, rounded to odd where it is not exact, so that a second rounding is right. */
+static double fma_odd(double a, double b, double c)
+{
+    const double product = a * b, sum = product + c, part = sum - product;
+    const double error = (product - (sum - part)) + (c - part);
+    uint64_t bits = emu_f64_bits(sum);
+
+    if (error != 0 && isfinite(sum) && (bits & 1) == 0)
+        bits += (error > 0) == (sum > 0) ? 1 : UINT64_MAX;
+    return emu_f64(bits);
+}
+
+/* Modifiers, by name: forms have them in different orders. */
+typedef struct modes {
+    bool flushes, saturates, clips, nan, xorsign; /* ftz sat relu NaN xorsign.abs */
+} modes;
+
+static uint32_t flush(uint32_t bits, const emu_format *f)
+{
+    const uint32_t sign = bits & 0x8000u;
+
+    return (bits >> f->fraction & ((1u << f->exponent) - 1)) == 0 ? sign : bits;
+}
+
+static bool is_nan(uint32_t bits, const emu_format *f)
+{
+    return (bits & 0x7fffu) > ((1u << f->exponent) - 1) << f->fraction;
+}
+
+static double smallest_normal(const emu_format *f)
+{
+    return ldexp(1, 2 - (1 << (f->exponent - 1)));
+}
+
+static uint32_t compute(operation what, uint32_t ra, uint32_t rb, uint32_t rc, const emu_format *f, modes m)
+{
+    double a, b, c, result;
+    uint32_t sign = 0, bits;
+
+    if (m.flushes) {
+        ra = flush(ra, f);
+        rb = flush(rb, f);
+        rc = flush(rc, f);
+    }
+    if (m.xorsign) {
+        sign = (ra ^ rb) & 0x8000u;
+        ra &= 0x7fff;
+        rb &= 0x7fff;
+    }
+    a = emu_widen(ra, f);
+    b = emu_widen(rb, f);
+    c = emu_widen(rc, f);
+    switch (what) {
+    case ADD:
+        result = fma_odd(a, 1, b);
+        break;
+    case SUB:
+        result = fma_odd(b, -1, a);
+        break;
+    case MUL:
+        result = a * b;
+        break;
+    case FMA:
+        result = fma_odd(a, b, c);
+        break;
+    case NEG:
+        return is_nan(ra, f) ? 0x7fff : ra ^ 0x8000u;
+    case ABS:
+        return is_nan(ra, f) ? 0x7fff : ra & 0x7fffu;
+    case EX2:
+        result = exp2(a);
+        break;
+    case TANH:
+        result = tanh(a);
+        break;
+    default:
+        if (is_nan(ra, f) && is_nan(rb, f))
+            return 0x7fff;
+        if (m.nan && (is_nan(ra, f) || is_nan(rb, f)))
+            return 0x7fff;
+        if (is_nan(ra, f) || is_nan(rb, f))
+            bits = is_nan(ra, f) ? rb : ra;
+        else if (a == b)
+            bits = (what == MIN) == (ra >> 15 != 0) ? ra : rb;
+        else
+            bits = (what == MIN) == (a < b) ? ra : rb;
+        return bits | sign;
+    }
+    if (m.flushes && fabs(result) < smallest_normal(f)) /* before it is rounded, as devices do */
+        result = copysign(0, result);
+    bits = emu_narrow(result, f, ROUND_NEAREST, false);
+    if (m.saturates)
+        return is_nan(bits, f) || bits >> 15 ? 0 : emu_widen(bits, f) > 1 ? emu_narrow(1, f, ROUND_NEAREST, false) : bits;
+    if (m.clips && bits >> 15 && !is_nan(bits, f))
+        return 0;
+    return bits;
+}
+
+static void run(emu_warp *warp, const emu_inst *inst, uint32_t mask, operation what, modes m)
+{
+    const bool is_pair = inst->type[0] == T_F16X2 || inst->type[0] == T_BF16X2;
+    const emu_format *f = inst->type[0] == T_F16 || inst->type[0] == T_F16X2 ? &emu_half : &emu_bfloat16;
+    const unsigned last = inst->operands - 1u;
+
+    EMU_EACH_LANE(i, mask)
+    {
+        const uint32_t a = (uint32_t)emu_unsigned(warp, &inst->operand[1], i);
+        const uint32_t b = (uint32_t)emu_unsigned(warp, &inst->operand[last < 2 ? last : 2], i);
+        const uint32_t c = (uint32_t)emu_unsigned(warp, &inst->operand[last], i);
+        uint32_t result = compute(what, a & 0xffff, b & 0xffff, c & 0xffff, f, m);
+        if (is_pair)
+            result |= compute(what, a >> 16, b >> 16, c >> 16, f, m) << 16;
+        emu_set_unsigned(warp, &inst->operand[0], i, result);
+    }
+}
+
+static modes arithmetic_modes(const emu_inst *inst)
+{
+    return (modes){.flushes = inst->choice[1], .saturates = inst->choice[2]};
+}
+
+static modes fma_modes(const emu_inst *inst)
+{
+    return (modes){.flushes = inst->choice[1], .saturates = inst->choice[2], .clips = inst->choice[3]};
+}
+
+static modes min_max_modes(const emu_inst *inst)
+{
+    return (modes){.flushes = inst->choice[0], .nan = inst->choice[1], .xorsign = inst->choice[2]};
+}
+
+#define OPERATION(name, what, modes_of_it)                                \
+    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
+    {                                                                     \
+        run(warp, inst, mask, what, modes_of_it);                         \
+    }
+
+OPERATION(add, ADD, arithmetic_modes(inst))
+OPERATION(sub, SUB, arithmetic_modes(inst))
+OPERATION(mul, MUL, arithmetic_modes(inst))
+OPERATION(fma_half, FMA, fma_modes(inst))
+OPERATION(min_half, MIN, min_max_modes(inst))
+OPERATION(max_half, MAX, min_max_modes(inst))
+OPERATION(neg, NEG, ((modes){.flushes = inst->choice[0]}))
+OPERATION(abs_half, ABS, ((modes){.flushes = inst->choice[0]}))
+OPERATION(ex2, EX2, ((modes){.flushes = inst->choice[0]}))
+OPERATION(tanh_half, TANH, ((modes){0}))
+
+enum { EQ = 1, NE, LT, LE, GT, GE, EQU, NEU, LTU, LEU, GTU, GEU, NUM, NOT_A_NUMBER };
+
+static bool holds(int how, double a, double b)
+{
+    const bool is_unordered = a != a || b != b;
+
+    if (how == NUM || how == NOT_A_NUMBER)
+        return is_unordered == (how == NOT_A_NUMBER);
+    if (is_unordered)
+        return how >= EQU;
+    switch (how >= EQU ? how - EQU + EQ : how) {
+    case EQ:
+        return a == b;
+    case NE:
+        return a != b;
+    case LT:
+        return a < b;
+    case LE:
+        return a <= b;
+    case GT:
+        return a > b;
+    default:
+        return a >= b;
+    }
+}
+
+static uint32_t combine(int how, uint32_t bits, uint32_t with)
+{
+    return how == 1 ? bits & with : how == 2 ? bits | with : how == 3 ? bits ^ with : bits;
+}
+
+/* setp.lt.f16 p|q: q is the opposite; of a pair, p is for the low half and q for the high one */
+static void setp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const emu_type type = inst->type[0];
+    const bool is_pair = type == T_F16X2 || type == T_BF16X2;
+    const emu_format *f = type == T_F16 || type == T_F16X2 ? &emu_half : &emu_bfloat16;
+    const uint32_t with = inst->choice[1] ? emu_predicate(warp, &inst->operand[4]) : 0;
+    uint32_t low = 0, high = 0;
+
+    EMU_EACH_LANE(i, mask)
+    {
+        uint32_t a = (uint32_t)emu_unsigned(warp, &inst->operand[2], i), b = (uint32_t)emu_unsigned(warp, &inst->operand[3], i);
+        if (inst->choice[2]) {
+            a = flush(a & 0xffff, f) | (is_pair ? flush(a >> 16, f) << 16 : 0);
+            b = flush(b & 0xffff, f) | (is_pair ? flush(b >> 16, f) << 16 : 0);
+        }
+        low |= (uint32_t)holds(inst->choice[0], emu_widen(a & 0xffff, f), emu_widen(b & 0xffff, f)) << i;
+        if (is_pair)
+            high |= (uint32_t)holds(inst->choice[0], emu_widen(a >> 16, f), emu_widen(b >> 16, f)) << i;
+    }
+    emu_set_predicate(warp, &inst->operand[0], combine(inst->choice[1], low, with), mask);
+    emu_set_predicate(warp, &inst->operand[1], combine(inst->choice[1], is_pair ? high : ~low, with), mask);
+}
+
+/* set: one of two values instead of a predicate: 1.0 for float results, else all ones */
+static void set(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const emu_type to = (emu_type)inst->type[0], type = (emu_type)inst->type[1];
+    const bool is_pair = type == T_F16X2 || type == T_BF16X2;
+    const emu_format *f = type == T_F16 || type == T_F16X2 ? &emu_half : &emu_bfloat16;
+    const uint32_t with = inst->choice[1] ? emu_predicate(warp, &inst->operand[3]) : 0;
+    const uint32_t one = to == T_F32             ? 0x3f800000u
+                         : emu_type_is_float(to) ? emu_narrow(1, f, ROUND_NEAREST, false)
+                         : is_pair               ? 0xffffu
+                                                 : UINT32_MAX;
+
+    EMU_EACH_LANE(i, mask)
+    {
+        const uint32_t a = (uint32_t)emu_unsigned(warp, &inst->operand[1], i),
+                       b = (uint32_t)emu_unsigned(warp, &inst->operand[2], i);
+        uint32_t result = 0;
+        for (unsigned n = 0; n < (is_pair ? 2u : 1u); n++) {
+            uint32_t x = a >> 16 * n & 0xffff, y = b >> 16 * n & 0xffff;
+            if (inst->choice[2]) {
+                x = flush(x, f);
+                y = flush(y, f);
+            }
+            if (combine(inst->choice[1], holds(inst->choice[0], emu_widen(x, f), emu_widen(y, f)), with >> i & 1) & 1)
+                result |= one << 16 * n;
+        }
+        emu_set_unsigned(warp, &inst->operand[0], i, result);
+    }
+}
+
+#define HALVES "{*.f16,.f16x2,.bf16,.bf16x2}"
+
+const emu_form emu_half_forms[] = {
+    {"fma.rn{.rn}{.ftz}{.sat}{.relu}" HALVES, "=T T T T", fma_half, NULL, 0, 0, 2, 1},
+    {"add{.rn}{.ftz}{.sat}" HALVES, "=T T T", add, NULL, 0, 0, 1, 0},
+    {"sub{.rn}{.ftz}{.sat}" HALVES, "=T T T", sub, NULL, 0, 0, 1, 0},
+    {"mul{.rn}{.ftz}{.sat}" HALVES, "=T T T", mul, NULL, 0, 0, 1, 0},
+    {"neg{.ftz}" HALVES, "=T T", neg, NULL, 0, 0, 0, 0},
+    {"abs{.ftz}" HALVES, "=T T", abs_half, NULL, 0, 0, 0, 0},
+    {"min{.ftz}{.NaN}{.xorsign.abs}" HALVES, "=T T T", min_half, NULL, 0, 0, 0, 0},
+    {"max{.ftz}{.NaN}{.xorsign.abs}" HALVES, "=T T T", max_half, NULL, 0, 0, 0, 0},
+    {"ex2.approx{.ftz}" HALVES, "=T T", ex2, NULL, 0, 0, 0, 0},
+    {"tanh.approx" HALVES, "=T T", tanh_half, NULL, 0, 0, 0, 0},
+    {"setp{*.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.ftz}" HALVES, "=p|p T T p?", setp,
+     NULL, 0, 0, 0, 0},
+    {"set{*.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.ftz}"
+     "{*.f16,.bf16,.f32,.u16,.s16,.u32,.s32}{*.f16,.bf16}",
+     "=T U U p?", set, NULL, 0, 0, 0, 0},
+    {"set{*.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.ftz}{*.f16x2,.bf16x2,.u32,.s32}"
+     "{*.f16x2,.bf16x2}",
+     "=T U U p?", set, NULL, 0, 0, 0, 0},
+    {0},
+};

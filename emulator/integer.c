@@ -1,0 +1,908 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* integer: whole numbers, bits, predicates, selection and moves. */
+#include <string.h>
+
+#include "lanes.h"
+
+__extension__ typedef __int128 wide_signed;
+__extension__ typedef unsigned __int128 wide_unsigned;
+
+/* ---- the frequent ones, by type -------------------------------------------------------------------------------------- */
+
+#define ARITHMETIC(bits, U, S, W, SW)                                                \
+    EMU_BINARY(add_##bits, U, U, a[i] + b[i])                                        \
+    EMU_BINARY(sub_##bits, U, U, a[i] - b[i])                                        \
+    EMU_BINARY(mul_lo_##bits, U, U, (W)a[i] * b[i])                                  \
+    EMU_TERNARY(mad_lo_##bits, U, U, (W)a[i] * b[i] + c[i])                          \
+    EMU_BINARY(and_##bits, U, U, a[i] & b[i])                                        \
+    EMU_BINARY(or_##bits, U, U, a[i] | b[i])                                         \
+    EMU_BINARY(xor_##bits, U, U, a[i] ^ b[i])                                        \
+    EMU_UNARY(mov_##bits, U, U, a[i])                                                \
+    EMU_UNARY(not_##bits, U, U, ~a[i])                                               \
+    EMU_UNARY(cnot_##bits, U, U, a[i] == 0)                                          \
+    EMU_UNARY(neg_##bits, U, U, 0 - a[i])                                            \
+    EMU_UNARY(abs_##bits, U, S, a[i] < 0 ? 0 - (U)a[i] : (U)a[i])                    \
+    EMU_BINARY(min_u##bits, U, U, a[i] < b[i] ? a[i] : b[i])                         \
+    EMU_BINARY(max_u##bits, U, U, a[i] > b[i] ? a[i] : b[i])                         \
+    EMU_BINARY(min_s##bits, S, S, a[i] < b[i] ? a[i] : b[i])                         \
+    EMU_BINARY(max_s##bits, S, S, a[i] > b[i] ? a[i] : b[i])                         \
+    static void shl_##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)      \
+    {                                                                                \
+        U *d = emu_lanes(warp, &inst->operand[0]);                                   \
+        const U *a = emu_lanes(warp, &inst->operand[1]);                             \
+        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                      \
+        EMU_LANEWISE(mask, d[i] = (U)(b[i] < bits ? (W)a[i] << (b[i] & 63) : 0));    \
+    }                                                                                \
+    static void shr_u##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)     \
+    {                                                                                \
+        U *d = emu_lanes(warp, &inst->operand[0]);                                   \
+        const U *a = emu_lanes(warp, &inst->operand[1]);                             \
+        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                      \
+        EMU_LANEWISE(mask, d[i] = (U)(b[i] < bits ? (W)a[i] >> (b[i] & 63) : 0));    \
+    }                                                                                \
+    static void shr_s##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)     \
+    {                                                                                \
+        S *d = emu_lanes(warp, &inst->operand[0]);                                   \
+        const S *a = emu_lanes(warp, &inst->operand[1]);                             \
+        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                      \
+        EMU_LANEWISE(mask, d[i] = (S)((SW)a[i] >> (b[i] < bits ? b[i] : bits - 1))); \
+    }
+
+ARITHMETIC(16, uint16_t, int16_t, uint32_t, int32_t)
+ARITHMETIC(32, uint32_t, int32_t, uint64_t, int64_t)
+ARITHMETIC(64, uint64_t, int64_t, uint64_t, int64_t)
+
+EMU_BINARY(mul_wide_u16, uint32_t, uint16_t, (uint32_t)a[i] * b[i])
+EMU_BINARY(mul_wide_s16, int32_t, int16_t, (int32_t)a[i] * b[i])
+EMU_BINARY(mul_wide_u32, uint64_t, uint32_t, (uint64_t)a[i] * b[i])
+EMU_BINARY(mul_wide_s32, int64_t, int32_t, (int64_t)a[i] * b[i])
+EMU_TERNARY(mad_wide_u16, uint32_t, uint16_t, (uint32_t)a[i] * b[i] + c[i])
+EMU_TERNARY(mad_wide_s16, uint32_t, int16_t, (uint32_t)((int32_t)a[i] * b[i]) + c[i])
+EMU_TERNARY(mad_wide_u32, uint64_t, uint32_t, (uint64_t)a[i] * b[i] + c[i])
+EMU_TERNARY(mad_wide_s32, uint64_t, int32_t, (uint64_t)((int64_t)a[i] * b[i]) + c[i])
+EMU_UNARY(mov_8, uint8_t, uint8_t, a[i])
+
+static emu_exec by_width(const emu_inst *inst, emu_exec of_16, emu_exec of_32, emu_exec of_64)
+{
+    switch (emu_type_bytes(inst->type[0])) {
+    case 2:
+        return of_16;
+    case 4:
+        return of_32;
+    case 8:
+        return of_64;
+    default:
+        return NULL;
+    }
+}
+
+#define BY_WIDTH(name)                                          \
+    static emu_exec choose_##name(const emu_inst *inst)         \
+    {                                                           \
+        return by_width(inst, name##_16, name##_32, name##_64); \
+    }
+#define BY_SIGN(name)                                                                                  \
+    static emu_exec choose_##name(const emu_inst *inst)                                                \
+    {                                                                                                  \
+        return emu_type_is_signed(inst->type[0]) ? by_width(inst, name##_s16, name##_s32, name##_s64)  \
+                                                 : by_width(inst, name##_u16, name##_u32, name##_u64); \
+    }
+
+BY_WIDTH(add)
+BY_WIDTH(sub)
+BY_WIDTH(mul_lo)
+BY_WIDTH(mad_lo)
+BY_WIDTH(neg)
+BY_WIDTH(abs)
+BY_WIDTH(cnot)
+BY_WIDTH(shl)
+BY_SIGN(min)
+BY_SIGN(max)
+BY_SIGN(shr)
+
+static emu_exec choose_mul_wide(const emu_inst *inst)
+{
+    return emu_type_is_signed(inst->type[0]) ? by_width(inst, mul_wide_s16, mul_wide_s32, NULL)
+                                             : by_width(inst, mul_wide_u16, mul_wide_u32, NULL);
+}
+
+static emu_exec choose_mad_wide(const emu_inst *inst)
+{
+    return emu_type_is_signed(inst->type[0]) ? by_width(inst, mad_wide_s16, mad_wide_s32, NULL)
+                                             : by_width(inst, mad_wide_u16, mad_wide_u32, NULL);
+}
+
+/* ---- predicates ------------------------------------------------------------------------------------------------------ */
+
+static void and_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    emu_set_predicate(warp, &inst->operand[0], emu_predicate(warp, &inst->operand[1]) & emu_predicate(warp, &inst->operand[2]),
+                      mask);
+}
+
+static void or_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    emu_set_predicate(warp, &inst->operand[0], emu_predicate(warp, &inst->operand[1]) | emu_predicate(warp, &inst->operand[2]),
+                      mask);
+}
+
+static void xor_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    emu_set_predicate(warp, &inst->operand[0], emu_predicate(warp, &inst->operand[1]) ^ emu_predicate(warp, &inst->operand[2]),
+                      mask);
+}
+
+static void not_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    emu_set_predicate(warp, &inst->operand[0], ~emu_predicate(warp, &inst->operand[1]), mask);
+}
+
+static void mov_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    emu_set_predicate(warp, &inst->operand[0], emu_predicate(warp, &inst->operand[1]), mask);
+}
+
+#define BY_WIDTH_OR_PRED(name)                                                                          \
+    static emu_exec choose_##name(const emu_inst *inst)                                                 \
+    {                                                                                                   \
+        return inst->type[0] == T_PRED ? name##_pred : by_width(inst, name##_16, name##_32, name##_64); \
+    }
+
+BY_WIDTH_OR_PRED(and)
+BY_WIDTH_OR_PRED(or)
+BY_WIDTH_OR_PRED(xor)
+BY_WIDTH_OR_PRED(not )
+
+static emu_exec choose_mov(const emu_inst *inst)
+{
+    if (inst->type[0] == T_PRED)
+        return mov_pred;
+    return emu_type_bytes(inst->type[0]) == 1 ? mov_8 : by_width(inst, mov_16, mov_32, mov_64);
+}
+
+void emu_read_clock(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint64_t now = warp->executed * 4 + warp->block->executed;
+
+    EMU_EACH_LANE(i, mask)
+    emu_set_unsigned(warp, &inst->operand[0], i, inst->choice[0] == SR_CLOCK_HI ? now >> 32 : now);
+}
+
+/* mov.b64 %rd, {%r1, %r2} and back; the first element is the lowest. */
+static void pack(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const emu_operand *d = &inst->operand[0];
+    const unsigned parts = inst->operands - 1u, bytes = d->bytes / parts;
+    uint8_t *to = emu_lanes(warp, d);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        uint8_t value[16];
+        for (unsigned n = 0; n < parts; n++)
+            memcpy(value + n * bytes, (uint8_t *)emu_lanes(warp, &inst->operand[1 + n]) + (size_t)i * bytes, bytes);
+        memcpy(to + (size_t)i * d->bytes, value, d->bytes);
+    }
+}
+
+static void unpack(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const emu_operand *a = &inst->operand[inst->operands - 1];
+    const unsigned parts = inst->operands - 1u, bytes = a->bytes / parts;
+    const uint8_t *from = emu_lanes(warp, a);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        uint8_t value[16];
+        memcpy(value, from + (size_t)i * a->bytes, a->bytes);
+        for (unsigned n = 0; n < parts; n++)
+            memcpy((uint8_t *)emu_lanes(warp, &inst->operand[n]) + (size_t)i * bytes, value + n * bytes, bytes);
+    }
+}
+
+/* ---- comparison and selection ---------------------------------------------------------------------------------------- */
+
+enum { EQ = 1, NE, LT, LE, GT, GE, LO, LS, HI, HS };
+
+#define COMPARE(bits, T)                                            \
+    static uint32_t compare_##bits(int how, const T *a, const T *b) \
+    {                                                               \
+        uint32_t result = 0;                                        \
+        switch (how) {                                              \
+        case EQ:                                                    \
+            for (int i = 0; i < 32; i++)                            \
+                result |= (uint32_t)(a[i] == b[i]) << i;            \
+            break;                                                  \
+        case NE:                                                    \
+            for (int i = 0; i < 32; i++)                            \
+                result |= (uint32_t)(a[i] != b[i]) << i;            \
+            break;                                                  \
+        case LT:                                                    \
+            for (int i = 0; i < 32; i++)                            \
+                result |= (uint32_t)(a[i] < b[i]) << i;             \
+            break;                                                  \
+        case LE:                                                    \
+            for (int i = 0; i < 32; i++)                            \
+                result |= (uint32_t)(a[i] <= b[i]) << i;            \
+            break;                                                  \
+        case GT:                                                    \
+            for (int i = 0; i < 32; i++)                            \
+                result |= (uint32_t)(a[i] > b[i]) << i;             \
+            break;                                                  \
+        default:                                                    \
+            for (int i = 0; i < 32; i++)                            \
+                result |= (uint32_t)(a[i] >= b[i]) << i;            \
+            break;                                                  \
+        }                                                           \
+        return result;                                              \
+    }
+
+COMPARE(u16, uint16_t)
+COMPARE(s16, int16_t)
+COMPARE(u32, uint32_t)
+COMPARE(s32, int32_t)
+COMPARE(u64, uint64_t)
+COMPARE(s64, int64_t)
+
+static uint32_t compare(const emu_inst *inst, emu_type type, const void *a, const void *b)
+{
+    static const uint8_t unsigned_as[] = {[LO] = LT, [LS] = LE, [HI] = GT, [HS] = GE};
+    int how = inst->choice[0];
+    bool is_signed = emu_type_is_signed(type);
+
+    if (how >= LO) {
+        how = unsigned_as[how];
+        is_signed = false;
+    }
+    switch (emu_type_bytes(type)) {
+    case 2:
+        return is_signed ? compare_s16(how, a, b) : compare_u16(how, a, b);
+    case 4:
+        return is_signed ? compare_s32(how, a, b) : compare_u32(how, a, b);
+    default:
+        return is_signed ? compare_s64(how, a, b) : compare_u64(how, a, b);
+    }
+}
+
+static uint32_t combine(int how, uint32_t bits, uint32_t with)
+{
+    return how == 1 ? bits & with : how == 2 ? bits | with : bits ^ with;
+}
+
+/* setp.lt.and.s32 p|q, a, b, c: p = (a < b) and c, q = (not a < b) and c */
+static void setp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t bits = compare(inst, inst->type[0], emu_lanes(warp, &inst->operand[2]), emu_lanes(warp, &inst->operand[3]));
+    const uint32_t with = inst->choice[1] ? emu_predicate(warp, &inst->operand[4]) : 0;
+
+    emu_set_predicate(warp, &inst->operand[0], inst->choice[1] ? combine(inst->choice[1], bits, with) : bits, mask);
+    emu_set_predicate(warp, &inst->operand[1], inst->choice[1] ? combine(inst->choice[1], ~bits, with) : ~bits, mask);
+}
+
+/* set.lt.u32.s32: all ones or 1.0 instead of a predicate */
+static void set(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    uint32_t bits = compare(inst, inst->type[1], emu_lanes(warp, &inst->operand[1]), emu_lanes(warp, &inst->operand[2]));
+    const uint32_t yes = inst->type[0] == T_F32 ? 0x3f800000u : UINT32_MAX;
+
+    if (inst->choice[1])
+        bits = combine(inst->choice[1], bits, emu_predicate(warp, &inst->operand[3]));
+    EMU_EACH_LANE(i, mask)
+    emu_set_unsigned(warp, &inst->operand[0], i, bits >> i & 1 ? yes : 0);
+}
+
+#define SELECT(bits, T)                                                                           \
+    static void selp_##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)                  \
+    {                                                                                             \
+        T *d = emu_lanes(warp, &inst->operand[0]);                                                \
+        const T *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]); \
+        const uint32_t p = emu_predicate(warp, &inst->operand[3]);                                \
+        EMU_LANEWISE(mask, d[i] = p >> i & 1 ? a[i] : b[i]);                                      \
+    }
+
+SELECT(16, uint16_t)
+SELECT(32, uint32_t)
+SELECT(64, uint64_t)
+BY_WIDTH(selp)
+
+static void slct(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    EMU_EACH_LANE(i, mask)
+    {
+        const uint32_t c = (uint32_t)emu_unsigned(warp, &inst->operand[3], i);
+        float f;
+        memcpy(&f, &c, 4);
+        if (inst->choice[0] && (c & 0x7f800000u) == 0) /* ftz: subnormals are zero */
+            f = 0;
+        emu_set_unsigned(warp, &inst->operand[0], i,
+                         emu_unsigned(warp, &inst->operand[(inst->type[1] == T_F32 ? f >= 0 : (int32_t)c >= 0) ? 1 : 2], i));
+    }
+}
+
+/* ---- the others: one lane at a time, on 64 bits ---------------------------------------------------------------------- */
+
+/* Operand n of a lane, extended as the first type says. */
+static uint64_t input(const emu_warp *warp, const emu_inst *inst, unsigned n, int lane)
+{
+    if (n >= inst->operands)
+        return 0;
+    return emu_type_is_signed(inst->type[0]) ? (uint64_t)emu_signed(warp, &inst->operand[n], lane)
+                                             : emu_unsigned(warp, &inst->operand[n], lane);
+}
+
+static unsigned width(const emu_inst *inst)
+{
+    return 8 * emu_type_bytes(inst->type[0]);
+}
+
+#define SCALAR(name)                                                                                                  \
+    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                                             \
+    {                                                                                                                 \
+        EMU_EACH_LANE(i, mask)                                                                                        \
+        emu_set_unsigned(warp, &inst->operand[0], i,                                                                  \
+                         name##_of(inst, input(warp, inst, 1, i), input(warp, inst, 2, i), input(warp, inst, 3, i))); \
+    }
+
+static uint64_t mul_hi_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    if (emu_type_is_signed(inst->type[0]))
+        return (uint64_t)((wide_signed)(int64_t)a * (int64_t)b >> width(inst));
+    return (uint64_t)((wide_unsigned)a * b >> width(inst));
+}
+SCALAR(mul_hi)
+
+static uint64_t mad_hi_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t sum = mul_hi_of(inst, a, b, 0) + c;
+
+    if (!inst->choice[0] || inst->type[0] != T_S32) /* .sat is for mad.hi.s32 alone */
+        return sum;
+    return (int64_t)sum > INT32_MAX ? INT32_MAX : (int64_t)sum < INT32_MIN ? (uint64_t)INT32_MIN : sum;
+}
+SCALAR(mad_hi)
+
+static int64_t low_24(const emu_inst *inst, uint64_t a)
+{
+    return emu_type_is_signed(inst->type[0]) ? (int64_t)(a << 40) >> 40 : (int64_t)(a & 0xffffff);
+}
+
+static uint64_t mul24_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    const int64_t product = low_24(inst, a) * low_24(inst, b);
+
+    (void)c;
+    return (uint64_t)(inst->choice[0] == 1 ? product >> 16 : product);
+}
+SCALAR(mul24)
+
+static uint64_t mad24_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    const int64_t product = low_24(inst, a) * low_24(inst, b);
+    const int64_t sum = (inst->choice[0] == 1 ? (int64_t)(int32_t)(product >> 16) : product) + (int64_t)c;
+
+    if (inst->choice[1])
+        return sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? (uint64_t)INT32_MIN : (uint64_t)sum;
+    return (uint64_t)sum;
+}
+SCALAR(mad24)
+
+static uint64_t sad_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    const bool is_less = emu_type_is_signed(inst->type[0]) ? (int64_t)a < (int64_t)b : a < b;
+
+    return c + (is_less ? b - a : a - b);
+}
+SCALAR(sad)
+
+/* By zero: all ones, as devices do; PTX leaves it open. */
+static uint64_t div_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    if (b == 0)
+        return UINT64_MAX;
+    if (emu_type_is_signed(inst->type[0]))
+        return (int64_t)b == -1 ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b);
+    return a / b;
+}
+SCALAR(div)
+
+static uint64_t rem_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    if (b == 0)
+        return a;
+    if (emu_type_is_signed(inst->type[0]))
+        return (int64_t)b == -1 ? 0 : (uint64_t)((int64_t)a % (int64_t)b);
+    return a % b;
+}
+SCALAR(rem)
+
+static uint64_t saturate(const emu_inst *inst, int64_t value)
+{
+    (void)inst;
+    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? (uint64_t)INT32_MIN : (uint64_t)value;
+}
+
+static uint64_t add_sat_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    return saturate(inst, (int64_t)a + (int64_t)b);
+}
+SCALAR(add_sat)
+
+static uint64_t sub_sat_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    return saturate(inst, (int64_t)a - (int64_t)b);
+}
+SCALAR(sub_sat)
+
+static uint64_t popc_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)inst, (void)b, (void)c;
+    return (uint64_t)__builtin_popcountll(a);
+}
+SCALAR(popc)
+
+static uint64_t clz_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)b, (void)c;
+    return a ? (uint64_t)__builtin_clzll(a) - (64 - width(inst)) : width(inst);
+}
+SCALAR(clz)
+
+static uint64_t brev_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t result = 0;
+
+    (void)b, (void)c;
+    for (unsigned i = 0; i < width(inst); i++)
+        result |= (a >> i & 1) << (width(inst) - 1 - i);
+    return result;
+}
+SCALAR(brev)
+
+/* Position of the highest bit that is no sign, or all ones. */
+static uint64_t bfind_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    const unsigned bits = width(inst);
+    uint64_t x = emu_type_is_signed(inst->type[0]) && (int64_t)a < 0 ? ~a : a, position;
+
+    (void)b, (void)c;
+    if (bits == 32)
+        x &= UINT32_MAX;
+    if (x == 0)
+        return UINT32_MAX;
+    position = 63 - (uint64_t)__builtin_clzll(x);
+    return inst->choice[0] ? bits - 1 - position : position; /* .shiftamt */
+}
+SCALAR(bfind)
+
+/* PTX takes positions and lengths modulo 256; of 64-bit fields, devices look at the whole register. */
+static uint64_t field_mask(unsigned bits)
+{
+    return bits == 64 ? UINT32_MAX : 0xff;
+}
+
+static uint64_t bfe_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    const unsigned bits = width(inst), msb = bits - 1;
+    const uint64_t position = b & field_mask(bits), length = c & field_mask(bits), last = position + length - 1;
+    const bool is_signed = emu_type_is_signed(inst->type[0]);
+    uint64_t result = 0, sign;
+
+    if (bits == 32)
+        a &= UINT32_MAX;
+    sign = !is_signed || length == 0 ? 0 : a >> (last < msb ? last : msb) & 1;
+    for (unsigned i = 0; i <= msb; i++)
+        result |= (i < length && position + i <= msb ? a >> (position + i) & 1 : sign) << i;
+    return result;
+}
+SCALAR(bfe)
+
+static void bfi(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const unsigned bits = width(inst);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        const uint64_t a = emu_unsigned(warp, &inst->operand[1], i);
+        uint64_t result = emu_unsigned(warp, &inst->operand[2], i);
+        const uint64_t position = emu_unsigned(warp, &inst->operand[3], i) & field_mask(bits);
+        const uint64_t length = emu_unsigned(warp, &inst->operand[4], i) & field_mask(bits);
+        for (uint64_t n = 0; n < length && position + n < bits; n++)
+            result = (result & ~(UINT64_C(1) << (position + n))) | (a >> n & 1) << (position + n);
+        emu_set_unsigned(warp, &inst->operand[0], i, result);
+    }
+}
+
+/* Position of the offset-th set bit from base on, upwards or downwards. */
+static uint64_t fns_of(const emu_inst *inst, uint64_t word, uint64_t base, uint64_t offset)
+{
+    int left = (int32_t)offset;
+    const int step = left < 0 ? -1 : 1;
+
+    (void)inst;
+    if (left == 0)
+        return word >> (base & 31) & 1 ? base : UINT32_MAX;
+    for (int64_t at = (int64_t)(base & 31); at >= 0 && at < 32; at += step) {
+        if (word >> at & 1)
+            left -= step;
+        if (left == 0)
+            return (uint64_t)at;
+    }
+    return UINT32_MAX;
+}
+SCALAR(fns)
+
+static uint64_t bmsk_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    const bool wraps = inst->choice[0] == 2;
+    const uint64_t position = wraps ? a & 31 : a, length = wraps ? b & 31 : b;
+
+    (void)c;
+    if (position > 31)
+        return 0;
+    return (length > 31 ? UINT32_MAX : (UINT64_C(1) << length) - 1) << position & UINT32_MAX;
+}
+SCALAR(bmsk)
+
+static uint64_t szext_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t n = inst->choice[0] == 2 ? b & 31 : b & UINT32_MAX;
+
+    (void)c;
+    if (n >= 32)
+        return a;
+    if (n == 0)
+        return 0;
+    if (emu_type_is_signed(inst->type[0]))
+        return (uint64_t)((int64_t)(a << (64 - n)) >> (64 - n));
+    return a & ((UINT64_C(1) << n) - 1);
+}
+SCALAR(szext)
+
+/* One byte of the eight in b:a; bit 3 of the selector replicates its sign. */
+static uint64_t pick_byte(uint64_t both, unsigned selector)
+{
+    const uint64_t byte = both >> (selector & 7) * 8 & 0xff;
+
+    return selector & 8 ? (byte & 0x80 ? 0xff : 0) : byte;
+}
+
+static uint64_t prmt_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    static const uint8_t table[7][4][4] = {
+        {{0}},
+        {{0, 1, 2, 3}, {1, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}}, /* f4e */
+        {{0, 7, 6, 5}, {1, 0, 7, 6}, {2, 1, 0, 7}, {3, 2, 1, 0}}, /* b4e */
+        {{0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2}, {3, 3, 3, 3}}, /* rc8 */
+        {{0, 1, 2, 3}, {1, 1, 2, 3}, {2, 2, 2, 3}, {3, 3, 3, 3}}, /* ecl */
+        {{0, 0, 0, 0}, {0, 1, 1, 1}, {0, 1, 2, 2}, {0, 1, 2, 3}}, /* ecr */
+        {{0, 1, 0, 1}, {2, 3, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}}, /* rc16 */
+    };
+    const uint64_t both = (b & UINT32_MAX) << 32 | (a & UINT32_MAX);
+    uint64_t result = 0;
+
+    for (unsigned n = 0; n < 4; n++) {
+        const unsigned selector = inst->choice[0] ? table[inst->choice[0]][c & 3][n] : (unsigned)(c >> 4 * n & 15);
+        result |= pick_byte(both, selector) << 8 * n;
+    }
+    return result;
+}
+SCALAR(prmt)
+
+static void shf(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
+    const uint32_t *c = emu_lanes(warp, &inst->operand[3]);
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        const uint64_t both = (uint64_t)b[i] << 32 | a[i];
+        const unsigned n = inst->choice[1] == 1 ? (c[i] < 32 ? c[i] : 32) : c[i] & 31;
+        d[i] = inst->choice[0] == 1 ? (uint32_t)((both << n) >> 32) : (uint32_t)(both >> n);
+    }
+}
+
+/* lop3: the table's bit number abc is the result for bits a, b, c. */
+static void lop3(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
+    const uint32_t *c = emu_lanes(warp, &inst->operand[3]), *t = emu_lanes(warp, &inst->operand[4]);
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        uint32_t result = 0;
+        for (unsigned row = 0; row < 8; row++)
+            if (t[i] >> row & 1)
+                result |= (row & 4 ? a[i] : ~a[i]) & (row & 2 ? b[i] : ~b[i]) & (row & 1 ? c[i] : ~c[i]);
+        d[i] = result;
+    }
+}
+
+/* ---- carries --------------------------------------------------------------------------------------------------------- */
+
+/* The condition code is the carry of a + ~b + 1, too: set where a subtraction does not borrow. takes: it is used; keeps: set. */
+static void add_carry(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool is_sub, bool takes, bool keeps)
+{
+    const unsigned bits = width(inst);
+    uint32_t carry = warp->carry;
+
+    EMU_EACH_LANE(i, mask)
+    {
+        const uint64_t limit = bits == 64 ? UINT64_MAX : UINT32_MAX;
+        const uint64_t a = emu_unsigned(warp, &inst->operand[1], i), b = emu_unsigned(warp, &inst->operand[2], i);
+        const unsigned in = takes ? (is_sub ? ~carry : carry) >> i & 1 : 0;
+        wide_unsigned wide;
+        bool out;
+        if (is_sub) {
+            wide = (wide_unsigned)a - b - in;
+            out = (wide_unsigned)a >= (wide_unsigned)b + in;
+        } else {
+            wide = (wide_unsigned)a + b + in;
+            out = wide > limit;
+        }
+        emu_set_unsigned(warp, &inst->operand[0], i, (uint64_t)wide);
+        if (keeps)
+            carry = (carry & ~(1u << i)) | (uint32_t)out << i;
+    }
+    warp->carry = carry;
+}
+
+static void add_cc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    add_carry(warp, inst, mask, false, false, true);
+}
+
+static void addc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    add_carry(warp, inst, mask, false, true, inst->choice[0]);
+}
+
+static void sub_cc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    add_carry(warp, inst, mask, true, false, true);
+}
+
+static void subc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    add_carry(warp, inst, mask, true, true, inst->choice[0]);
+}
+
+/* mad{c}.{lo,hi}{.cc}: choice[0] lo or hi, choice[1] cc; takes: the carry is added. */
+static void mad_carry(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool takes)
+{
+    const unsigned bits = width(inst);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        const uint64_t a = input(warp, inst, 1, i), b = input(warp, inst, 2, i);
+        const uint64_t limit = bits == 64 ? UINT64_MAX : UINT32_MAX;
+        uint64_t part = inst->choice[0] == 2 ? mul_hi_of(inst, a, b, 0) : a * b;
+        wide_unsigned sum;
+        part &= limit;
+        sum = (wide_unsigned)part + emu_unsigned(warp, &inst->operand[3], i) + (takes ? warp->carry >> i & 1 : 0);
+        emu_set_unsigned(warp, &inst->operand[0], i, (uint64_t)sum);
+        if (inst->choice[1])
+            warp->carry = (warp->carry & ~(1u << i)) | (uint32_t)(sum > limit) << i;
+    }
+}
+
+static void mad_cc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    mad_carry(warp, inst, mask, false);
+}
+
+static void madc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    mad_carry(warp, inst, mask, true);
+}
+
+/* ---- dot products of bytes ------------------------------------------------------------------------------------------- */
+
+static int32_t part_of(uint32_t word, unsigned bits, unsigned n, bool is_signed)
+{
+    const uint32_t part = word >> n * bits;
+
+    if (bits == 8)
+        return is_signed ? (int8_t)part : (int32_t)(part & 0xff);
+    return is_signed ? (int16_t)part : (int32_t)(part & 0xffff);
+}
+
+static void dp4a(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
+    const uint32_t *c = emu_lanes(warp, &inst->operand[3]);
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        uint32_t sum = c[i];
+        for (unsigned n = 0; n < 4; n++)
+            sum += (uint32_t)(part_of(a[i], 8, n, emu_type_is_signed(inst->type[0])) *
+                              part_of(b[i], 8, n, emu_type_is_signed(inst->type[1])));
+        d[i] = sum;
+    }
+}
+
+static void dp2a(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
+    const uint32_t *c = emu_lanes(warp, &inst->operand[3]);
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+
+    EMU_EACH_LANE(i, mask)
+    {
+        uint32_t sum = c[i];
+        for (unsigned n = 0; n < 2; n++)
+            sum += (uint32_t)part_of(a[i], 16, n, emu_type_is_signed(inst->type[0])) *
+                   (uint32_t)part_of(b[i], 8, n + (inst->choice[0] == 2 ? 2 : 0), emu_type_is_signed(inst->type[1]));
+        d[i] = sum;
+    }
+}
+
+/* ---- pairs of 16 bits ------------------------------------------------------------------------------------------------ */
+
+static uint64_t each_half(const emu_inst *inst, uint64_t a, uint64_t b, int how)
+{
+    uint64_t result = 0;
+
+    for (unsigned n = 0; n < 2; n++) {
+        int32_t x = part_of((uint32_t)a, 16, n, emu_type_is_signed(inst->type[0]));
+        const int32_t y = part_of((uint32_t)b, 16, n, emu_type_is_signed(inst->type[0]));
+        x = how == 0 ? x + y : how < 0 ? (x < y ? x : y) : x > y ? x : y;
+        if (how != 0 && inst->choice[0] && x < 0) /* relu */
+            x = 0;
+        result |= (uint64_t)((uint32_t)x & 0xffff) << 16 * n;
+    }
+    return result;
+}
+
+static uint64_t add_pair_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    return each_half(inst, a, b, 0);
+}
+SCALAR(add_pair)
+
+static uint64_t min_pair_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    return each_half(inst, a, b, -1);
+}
+SCALAR(min_pair)
+
+static uint64_t max_pair_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    return each_half(inst, a, b, 1);
+}
+SCALAR(max_pair)
+
+static uint64_t min_relu_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    const int64_t least = (int64_t)a < (int64_t)b ? (int64_t)a : (int64_t)b;
+
+    (void)inst, (void)c;
+    return least < 0 ? 0 : (uint64_t)least;
+}
+SCALAR(min_relu)
+
+static uint64_t max_relu_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+{
+    const int64_t most = (int64_t)a > (int64_t)b ? (int64_t)a : (int64_t)b;
+
+    (void)inst, (void)c;
+    return most < 0 ? 0 : (uint64_t)most;
+}
+SCALAR(max_relu)
+
+/* lop3.and.b32 d|p, a, b, c, table, q: p = (d != 0) and q */
+static void lop3_predicate(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t *a = emu_lanes(warp, &inst->operand[2]), *b = emu_lanes(warp, &inst->operand[3]);
+    const uint32_t *c = emu_lanes(warp, &inst->operand[4]), *t = emu_lanes(warp, &inst->operand[5]);
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]), bits = 0;
+
+    EMU_EACH_LANE(i, mask)
+    {
+        uint32_t result = 0;
+        for (unsigned row = 0; row < 8; row++)
+            if (t[i] >> row & 1)
+                result |= (row & 4 ? a[i] : ~a[i]) & (row & 2 ? b[i] : ~b[i]) & (row & 1 ? c[i] : ~c[i]);
+        d[i] = result;
+        bits |= (uint32_t)(result != 0) << i;
+    }
+    emu_set_predicate(warp, &inst->operand[1], combine(inst->choice[0], bits, emu_predicate(warp, &inst->operand[6])), mask);
+}
+
+/* vshr.d.a.u32{.sat}.mode{.add}: a scalar video shift of whole words. choice: d, a, b, sat, mode, add. */
+static void vshr(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    EMU_EACH_LANE(i, mask)
+    {
+        const uint64_t n = emu_unsigned(warp, &inst->operand[2], i);
+        const unsigned by = inst->choice[4] == 1 ? (n < 32 ? (unsigned)n : 32) : (unsigned)n & 31;
+        const bool is_signed = emu_type_is_signed(inst->type[1]);
+        const uint32_t a = (uint32_t)emu_unsigned(warp, &inst->operand[1], i);
+        const uint32_t c = inst->operands > 3 ? (uint32_t)emu_unsigned(warp, &inst->operand[3], i) : 0;
+        const int64_t shifted = (is_signed ? (int64_t)(int32_t)a : (int64_t)a) >> by;
+        const int64_t low = emu_type_is_signed(inst->type[0]) ? INT32_MIN : 0;
+        const int64_t high = emu_type_is_signed(inst->type[0]) ? INT32_MAX : UINT32_MAX;
+        const int64_t result = !inst->choice[3] ? shifted : shifted < low ? low : shifted > high ? high : shifted;
+        emu_set_unsigned(warp, &inst->operand[0], i, (uint64_t)result + c);
+    }
+}
+
+#define INTS "{*.u16,.s16,.u32,.s32,.u64,.s64}"
+#define WORDS "{*.u32,.s32,.u64,.s64}"
+#define BITS "{*.b16,.b32,.b64}"
+#define COMPARISONS "{*.eq,.ne,.lt,.le,.gt,.ge,.lo,.ls,.hi,.hs}{.and,.or,.xor}"
+
+const emu_form emu_integer_forms[] = {
+    {"add" INTS, "=T T T", NULL, choose_add, 0, 0, 0, 0},
+    {"mov{*.b8,.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64,.pred}", "=T T", NULL, choose_mov, 0, 0, 0, 0},
+    {"mov{*.b16,.b32,.b64,.b128}", "=T *T", pack, NULL, 0, 0, 0, 0},
+    {"mov{*.b16,.b32,.b64,.b128}", "=*T T", unpack, NULL, 0, 0, 0, 0},
+    {"mul.lo" INTS, "=T T T", NULL, choose_mul_lo, 0, 0, 0, 0},
+    {"mad.lo" INTS, "=T T T T", NULL, choose_mad_lo, 0, 0, 0, 0},
+    {"mul.wide{*.u16,.s16,.u32,.s32}", "=X T T", NULL, choose_mul_wide, 0, 0, 0, 0},
+    {"mad.wide{*.u16,.s16,.u32,.s32}", "=X T T X", NULL, choose_mad_wide, 0, 0, 0, 0},
+    {"setp" COMPARISONS "{*.u16,.s16,.u32,.s32,.u64,.s64,.b16,.b32,.b64}", "=p|p T T p?", setp, NULL, 0, 0, 0, 0},
+    {"and{*.b16,.b32,.b64,.pred}", "=T T T", NULL, choose_and, 0, 0, 0, 0},
+    {"or{*.b16,.b32,.b64,.pred}", "=T T T", NULL, choose_or, 0, 0, 0, 0},
+    {"xor{*.b16,.b32,.b64,.pred}", "=T T T", NULL, choose_xor, 0, 0, 0, 0},
+    {"not{*.b16,.b32,.b64,.pred}", "=T T", NULL, choose_not, 0, 0, 0, 0},
+    {"cnot" BITS, "=T T", NULL, choose_cnot, 0, 0, 0, 0},
+    {"shl" BITS, "=T T w", NULL, choose_shl, 0, 0, 0, 0},
+    {"shr{*.b16,.b32,.b64,.u16,.s16,.u32,.s32,.u64,.s64}", "=T T w", NULL, choose_shr, 0, 0, 0, 0},
+    {"selp{*.b16,.b32,.b64,.u16,.s16,.u32,.s32,.u64,.s64,.f32,.f64}", "=T T T p", NULL, choose_selp, 0, D_SELECT, 0, 0},
+    {"sub" INTS, "=T T T", NULL, choose_sub, 0, 0, 0, 0},
+    {"add.sat.s32", "=T T T", add_sat, NULL, 0, 0, 0, 0},
+    {"sub.sat.s32", "=T T T", sub_sat, NULL, 0, 0, 0, 0},
+    {"mul.hi" INTS, "=T T T", mul_hi, NULL, 0, 0, 0, 0},
+    {"mad.hi{.sat}" INTS, "=T T T T", mad_hi, NULL, 0, 0, 0, 0},
+    {"mul24{*.hi,.lo}{*.u32,.s32}", "=T T T", mul24, NULL, 0, 0, 0, 0},
+    {"mad24{*.hi,.lo}{.sat}{*.u32,.s32}", "=T T T T", mad24, NULL, 0, 0, 0, 0},
+    {"sad" INTS, "=T T T T", sad, NULL, 0, 0, 0, 0},
+    {"div" INTS, "=T T T", div, NULL, 0, 0, 0, 0},
+    {"rem" INTS, "=T T T", rem, NULL, 0, 0, 0, 0},
+    {"abs{*.s16,.s32,.s64}", "=T T", NULL, choose_abs, 0, 0, 0, 0},
+    {"neg{*.s16,.s32,.s64}", "=T T", NULL, choose_neg, 0, 0, 0, 0},
+    {"min" INTS, "=T T T", NULL, choose_min, 0, 0, 0, 0},
+    {"max" INTS, "=T T T", NULL, choose_max, 0, 0, 0, 0},
+    {"popc{*.b32,.b64}", "=w T", popc, NULL, 0, 0, 0, 0},
+    {"clz{*.b32,.b64}", "=w T", clz, NULL, 0, 0, 0, 0},
+    {"brev{*.b32,.b64}", "=T T", brev, NULL, 0, 0, 0, 0},
+    {"bfind{.shiftamt}" WORDS, "=w T", bfind, NULL, 0, 0, 0, 0},
+    {"bfe" WORDS, "=T T w w", bfe, NULL, 0, 0, 0, 0},
+    {"bfi{*.b32,.b64}", "=T T T w w", bfi, NULL, 0, 0, 0, 0},
+    {"fns.b32", "=w w w w", fns, NULL, 0, 0, 0, 0},
+    {"bmsk{*.clamp,.wrap}.b32", "=w w w", bmsk, NULL, 0, 0, 0, 0},
+    {"szext{*.clamp,.wrap}{*.u32,.s32}", "=T T w", szext, NULL, 0, 0, 0, 0},
+    {"prmt.b32{.f4e,.b4e,.rc8,.ecl,.ecr,.rc16}", "=w w w w", prmt, NULL, 0, 0, 0, 0},
+    {"shf{*.l,.r}{*.clamp,.wrap}.b32", "=w w w w", shf, NULL, 0, 0, 0, 0},
+    {"lop3.b32", "=w w w w N", lop3, NULL, 0, 0, 0, 0},
+    {"lop3{*.and,.or}.b32", "=w|p w w w N p", lop3_predicate, NULL, 0, 0, 0, 0},
+    {"add{*.u16x2,.s16x2}", "=w w w", add_pair, NULL, 0, 0, 0, 0},
+    {"min{.relu}{*.u16x2,.s16x2}", "=w w w", min_pair, NULL, 0, 0, 0, 0},
+    {"max{.relu}{*.u16x2,.s16x2}", "=w w w", max_pair, NULL, 0, 0, 0, 0},
+    {"min.relu.s32", "=w w w", min_relu, NULL, 0, 0, 0, 0},
+    {"max.relu.s32", "=w w w", max_relu, NULL, 0, 0, 0, 0},
+    {"add.cc" WORDS, "=T T T", add_cc, NULL, 0, 0, 0, 0},
+    {"addc{.cc}" WORDS, "=T T T", addc, NULL, 0, 0, 0, 0},
+    {"sub.cc" WORDS, "=T T T", sub_cc, NULL, 0, 0, 0, 0},
+    {"subc{.cc}" WORDS, "=T T T", subc, NULL, 0, 0, 0, 0},
+    {"mad{*.lo,.hi}{*.cc}" WORDS, "=T T T T", mad_cc, NULL, 0, 0, 0, 0},
+    {"madc{*.lo,.hi}{.cc}" WORDS, "=T T T T", madc, NULL, 0, 0, 0, 0},
+    {"set" COMPARISONS "{*.u32,.s32,.f32}{*.u16,.s16,.u32,.s32,.u64,.s64,.b16,.b32,.b64}", "=T U U p?", set, NULL, 0, 0, 0, 0},
+    {"slct{.ftz}{*.b16,.b32,.b64,.u16,.s16,.u32,.s32,.u64,.s64,.f32,.f64}{*.s32,.f32}", "=T T T U", slct, NULL, 0, 0, 0, 0},
+    {"dp4a{*.u32,.s32}{*.u32,.s32}", "=w w w w", dp4a, NULL, 0, 0, 0, 0},
+    {"dp2a{*.lo,.hi}{*.u32,.s32}{*.u32,.s32}", "=w w w w", dp2a, NULL, 0, 0, 0, 0},
+    {"vshr{*.u32,.s32}{*.u32,.s32}{*.u32}{.sat}{*.clamp,.wrap}", "=w w w", vshr, NULL, 0, 0, 0, 0},
+    {"vshr{*.u32,.s32}{*.u32,.s32}{*.u32}{.sat}{*.clamp,.wrap}{*.add}", "=w w w w", vshr, NULL, 0, 0, 0, 0},
+    {0},
+};

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "count.h"
+
+/* ---- options --------------------------------------------------------------------------------------------------------- */
+
+static _Atomic(uint64_t) options[CUEMU_OPTIONS];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static uint64_t checks_of(const char *words)
+{
+    static const struct {
+        const char *word;
+        uint64_t bits;
+    } known[] = {{"none", 0},
+                 {"all", CUEMU_CHECK_ALL},
+                 {"uninitialised", CUEMU_CHECK_UNINITIALISED},
+                 {"races", CUEMU_CHECK_RACES},
+                 {"async", CUEMU_CHECK_ASYNC},
+                 {"barriers", CUEMU_CHECK_BARRIERS}};
+    uint64_t bits = 0;
+
+    while (*words) {
+        const size_t length = strcspn(words, ", ");
+        bool is_known = length == 0;
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+            if (strlen(known[i].word) == length && memcmp(known[i].word, words, length) == 0) {
+                bits |= known[i].bits;
+                is_known = true;
+            }
+        if (!is_known) {
+            fprintf(
+                stderr,
+                "cuda emulator: CUDA_EMULATOR_CHECKS: \"%.*s\" is none of all, none, uninitialised, races, async, barriers; "
+                "checking all\n",
+                (int)length, words);
+            return CUEMU_CHECK_ALL;
+        }
+        words += length + (words[length] != '\0');
+    }
+    return bits;
+}
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    char *end;
+    unsigned long long value;
+
+    if (!text || !*text)
+        return otherwise;
+    value = strtoull(text, &end, 10);
+    if (*end || *text < '0' || *text > '9') {
+        fprintf(stderr, "cuda emulator: %s: \"%s\" is no whole number; using %llu\n", name, text,
+                (unsigned long long)otherwise);
+        return otherwise;
+    }
+    return value;
+}
+
+static void read_environment(void)
+{
+    const char *checks = getenv("CUDA_EMULATOR_CHECKS");
+
+    options[CUEMU_CHECKS] = checks ? checks_of(checks) : CUEMU_CHECK_ALL;
+    options[CUEMU_COUNT] = number_of("CUDA_EMULATOR_COUNT", 0);
+    options[CUEMU_THREADS] = number_of("CUDA_EMULATOR_THREADS", 0);
+    options[CUEMU_SEED] = number_of("CUDA_EMULATOR_SEED", 0);
+    options[CUEMU_BUDGET] = number_of("CUDA_EMULATOR_BUDGET", UINT64_C(10000000000));
+    options[CUEMU_LOG] = number_of("CUDA_EMULATOR_LOG", 1);
+}
+
+uint64_t emu_option(cuEmuOption option)
+{
+    pthread_once(&once, read_environment);
+    return options[option];
+}
+
+void emu_set_option(cuEmuOption option, uint64_t value)
+{
+    pthread_once(&once, read_environment);
+    options[option] = value;
+}
+
+/* ---- what was counted last ------------------------------------------------------------------------------------------- */
+
+static struct {
+    cuEmuLaunch launch;
+    const emu_module *module;
+    cuEmuCounters *line;
+    uint32_t first, insts;
+} counted;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(uint64_t) launches;
+
+static void keep_counters(const emu_launch *launch)
+{
+    pthread_mutex_lock(&lock);
+    free(counted.line);
+    counted.line = launch->line;
+    counted.module = launch->module;
+    counted.insts = launch->module->insts;
+    memset(&counted.launch, 0, sizeof counted.launch);
+    counted.launch.number = launch->number;
+    snprintf(counted.launch.kernel, sizeof counted.launch.kernel, "%.*s", (int)launch->function->name_length,
+             launch->function->name);
+    memcpy(counted.launch.grid, launch->grid, sizeof launch->grid);
+    memcpy(counted.launch.block, launch->block, sizeof launch->block);
+    counted.launch.shared_bytes = launch->function->static_shared + launch->dynamic_shared;
+    counted.launch.instructions = launch->module->insts;
+    for (uint32_t i = 0; i < launch->module->insts; i++)
+        emu_counters_add(&counted.launch.total, &launch->line[i]);
+    pthread_mutex_unlock(&lock);
+}
+
+int emu_counted_launch(cuEmuLaunch *launch)
+{
+    int is_there;
+
+    pthread_mutex_lock(&lock);
+    is_there = counted.launch.number != 0;
+    if (is_there)
+        *launch = counted.launch;
+    pthread_mutex_unlock(&lock);
+    return is_there;
+}
+
+int emu_counted_line(size_t index, uint32_t *ptx_line, uint32_t *cuda_line, char *text, size_t text_bytes,
+                     cuEmuCounters *counters)
+{
+    int is_there;
+
+    pthread_mutex_lock(&lock);
+    is_there = counted.line && index < counted.insts;
+    if (is_there) {
+        const emu_inst *inst = counted.module ? &counted.module->inst[index] : NULL;
+        *ptx_line = inst ? inst->line : 0;
+        *cuda_line = inst ? inst->cuda_line : 0;
+        if (text_bytes)
+            snprintf(text, text_bytes, "%.*s", inst ? (int)inst->text_length : 0, inst ? inst->text : "");
+        *counters = counted.line[index];
+    }
+    pthread_mutex_unlock(&lock);
+    return is_there;
+}
+
+void emu_forget_launches(const emu_module *module)
+{
+    pthread_mutex_lock(&lock);
+    if (counted.module == module)
+        counted.module = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- addresses of variables ------------------------------------------------------------------------------------------ */
+
+void emu_apply_fixups(emu_module *module)
+{
+    for (size_t i = 0; i < module->fixups; i++) {
+        const emu_fixup *f = &module->fixup[i];
+        const emu_symbol *s = &module->symbol[f->symbol];
+        const uint64_t address = s->address + (uint64_t)f->displacement;
+        for (size_t lane = 0; lane < 32; lane++)
+            memcpy(module->constants + f->offset + lane * f->bytes, &address, f->bytes);
+    }
+}
+
+/* ---- launching ------------------------------------------------------------------------------------------------------- */
+
+static bool set_ranges(emu_launch *launch)
+{
+    const emu_module *m = launch->module;
+    emu_shared_range *range = calloc(m->symbols + 1, sizeof *range);
+
+    if (!range)
+        return false;
+    launch->range = range;
+    for (size_t i = 0; i < m->symbols; i++)
+        if (m->symbol[i].space == S_SHARED && !m->symbol[i].is_extern)
+            range[launch->ranges++] = (emu_shared_range){(uint32_t)m->symbol[i].address,
+                                                         (uint32_t)(m->symbol[i].address + m->symbol[i].bytes), &m->symbol[i]};
+    if (launch->dynamic_shared)
+        range[launch->ranges++] = (emu_shared_range){m->shared_bytes, m->shared_bytes + launch->dynamic_shared, NULL};
+    launch->shared_bytes = m->shared_bytes + launch->dynamic_shared + EMU_RED_ZONE;
+    return true;
+}
+
+static uint32_t choose_workers(const emu_launch *launch)
+{
+    const uint64_t asked = emu_option(CUEMU_THREADS);
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t workers = asked ? asked : processors > 0 ? (uint64_t)processors : 1;
+
+    /* Races are followed in the order of blocks, and so are sums of floats that are added by atomics. */
+    if (launch->checks & CUEMU_CHECK_RACES || launch->function->orders_floats)
+        return 1;
+    workers = workers > launch->blocks ? launch->blocks : workers;
+    return (uint32_t)(workers > 256 ? 256 : workers);
+}
+
+cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, const emu_function *function,
+                            const uint32_t grid[3], const uint32_t block[3], uint32_t dynamic_shared, const uint8_t *parameters,
+                            uint64_t owner)
+{
+    const size_t before = emu_finding_count();
+    emu_launch launch = {
+        .module = module,
+        .function = function,
+        .device = device,
+        .threads = block[0] * block[1] * block[2],
+        .blocks = (uint64_t)grid[0] * grid[1] * grid[2],
+        .parameters = parameters,
+        .dynamic_shared = dynamic_shared,
+        .checks = (uint32_t)emu_option(CUEMU_CHECKS),
+        .counts = emu_option(CUEMU_COUNT) != 0,
+        .seed = emu_option(CUEMU_SEED),
+        .budget = emu_option(CUEMU_BUDGET),
+        .number = ++launches,
+        .owner = owner,
+    };
+    cuEmuFinding last;
+
+    memcpy(launch.grid, grid, sizeof launch.grid);
+    memcpy(launch.block, block, sizeof launch.block);
+    launch.warps = (launch.threads + 31) / 32;
+    if (!set_ranges(&launch) || (launch.counts && !(launch.line = calloc(module->insts, sizeof *launch.line)))) {
+        free(launch.range);
+        return CUEMU_ILLEGAL;
+    }
+    if (launch.checks & CUEMU_CHECK_RACES && launch.blocks <= 1 << 24)
+        launch.fences = calloc(launch.blocks, sizeof *launch.fences); /* without: no fence orders anything */
+    launch.workers = choose_workers(&launch);
+    emu_memory_hold();
+    emu_run(&launch);
+    emu_memory_release();
+    free(launch.range);
+    free(launch.fences);
+    if (launch.counts)
+        keep_counters(&launch);
+    if (launch.failed)
+        return (cuEmuKind)launch.failed;
+    return emu_finding_count() > before && emu_finding_get(before, &last) ? last.kind : CUEMU_NONE;
+}

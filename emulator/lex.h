@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lex: the words of PTX, as slices of its text. Knows no grammar.
+ *
+ * An opcode and its modifiers are one word (ld.global.nc.f32), as are special registers (%tid.x) and directives (.reg).
+ */
+#ifndef EMU_LEX_H
+#define EMU_LEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum emu_word {
+    W_END,
+    W_NAME,      /* add.s32  %r1  $L__BB0_2  foo  _ */
+    W_DIRECTIVE, /* .reg */
+    W_INTEGER,
+    W_FLOAT,  /* 1.5, and 0f / 0d with the bits in hexadecimal */
+    W_STRING, /* without its quotes */
+    W_MARK    /* one character */
+} emu_word;
+
+typedef struct emu_token {
+    emu_word kind;
+    const char *text;
+    size_t length;
+    uint32_t line;
+    uint64_t value;          /* W_INTEGER; W_FLOAT: its bits as double, or as float if is_single */
+    bool is_single, is_bits; /* 0f...; 0f... or 0d... */
+} emu_token;
+
+typedef struct emu_lexer {
+    const char *at, *end;
+    uint32_t line;
+} emu_lexer;
+
+/** The next word. false: a character that no word begins with, or a number or string without an end; token shows where. */
+bool emu_lex(emu_lexer *lexer, emu_token *token);
+
+/** Is the token this text? */
+bool emu_token_is(const emu_token *token, const char *text);
+
+#endif

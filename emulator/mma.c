@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mma: mma.sync, D = A . B + C of one warp.
+ *
+ * Sums of f16, bf16 and tf32 products follow the model that Xie et al. measured (MMA-Sim, arXiv 2511.10909): all products of a step
+ * and C are cut to a number of bits below the largest exponent among them, added exactly, and cut to f32. The number of bits and the
+ * length of a step depend on the architecture. f64 is a chain of fused multiply-adds, s8 is exact.
+ */
+#include <math.h>
+
+#include "check.h"
+#include "count.h"
+#include "lanes.h"
+#include "number.h"
+
+/* A shape in this file's terms. Lanes are counted as PTX does: group = lane / 4 is a row, lane % 4 a place in it. */
+typedef struct shape {
+    int m, n, k;
+} shape;
+
+/* choice[0] of the forms below. */
+static shape shape_of(const emu_inst *inst)
+{
+    static const shape shapes[] = {{0, 0, 0}, {16, 8, 16}, {16, 8, 8}, {16, 8, 4}, {8, 8, 4}, {16, 8, 32}, {8, 8, 16}};
+
+    return shapes[inst->choice[0]];
+}
+
+/* Bits of one element of A: row r, column c; elements of `bits` bits, as many in a register as fit (f64: one). */
+static uint64_t element_a(const emu_warp *warp, const emu_operand *a, shape s, int bits, int r, int c)
+{
+    const int in_register = bits == 64 ? 1 : 32 / bits, rows = s.m / 8;
+    const int place = c / in_register, lane = r % 8 * 4 + place % 4, number = r / 8 + place / 4 * rows;
+    const uint64_t word = emu_unsigned(warp, &a[number], lane);
+
+    return bits == 64 ? word : word >> c % in_register * bits & (bits == 32 ? UINT32_MAX : (UINT64_C(1) << bits) - 1);
+}
+
+static uint64_t element_b(const emu_warp *warp, const emu_operand *b, int bits, int r, int c)
+{
+    const int in_register = bits == 64 ? 1 : 32 / bits;
+    const int place = r / in_register, lane = c * 4 + place % 4, number = place / 4;
+    const uint64_t word = emu_unsigned(warp, &b[number], lane);
+
+    return bits == 64 ? word : word >> r % in_register * bits & (bits == 32 ? UINT32_MAX : (UINT64_C(1) << bits) - 1);
+}
+
+/* C and D have two neighbours of a row in a lane; f16 packs them into one register. */
+static uint64_t element_c(const emu_warp *warp, const emu_operand *c, bool is_half, int row, int column)
+{
+    const int lane = row % 8 * 4 + column / 2;
+
+    if (is_half)
+        return emu_unsigned(warp, &c[row / 8], lane) >> 16 * (column % 2) & 0xffff;
+    return emu_unsigned(warp, &c[row / 8 * 2 + column % 2], lane);
+}
+
+static void set_element_d(emu_warp *warp, const emu_operand *d, bool is_half, int row, int column, uint64_t value)
+{
+    const int lane = row % 8 * 4 + column / 2;
+
+    if (is_half) {
+        const uint64_t before = emu_unsigned(warp, &d[row / 8], lane);
+        const int shift = 16 * (column % 2);
+        emu_set_unsigned(warp, &d[row / 8], lane, (before & ~(UINT64_C(0xffff) << shift)) | value << shift);
+    } else {
+        emu_set_unsigned(warp, &d[row / 8 * 2 + column % 2], lane, value);
+    }
+}
+
+/* ---- one sum --------------------------------------------------------------------------------------------------------- */
+
+/* sign * significand * 2^exponent, exact; big: not finite. */
+typedef struct term {
+    int64_t significand;
+    int exponent; /* of the leading place, before normalisation */
+    int fraction; /* bits of significand below the point */
+    double big;
+} term;
+
+typedef struct model {
+    int bits; /* kept below the largest exponent */
+    int step; /* products added at once */
+} model;
+
+static model model_of(int capability, emu_type type, int k)
+{
+    const bool is_tf32 = type == T_TF32;
+
+    if (capability >= 90)
+        return (model){25, k};
+    if (capability >= 80)
+        return (model){24, is_tf32 ? 4 : 8};
+    return (model){24, 8};
+}
+
+static term read_term(uint32_t bits, int exponent_bits, int fraction_bits)
+{
+    const int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
+    const int exponent = (int)(bits >> fraction_bits) & top;
+    const int64_t fraction = bits & ((1u << fraction_bits) - 1);
+    const bool is_negative = bits >> (exponent_bits + fraction_bits) & 1;
+    term t = {.fraction = fraction_bits};
+
+    if (exponent == top) {
+        t.big = fraction ? (double)NAN : is_negative ? -(double)INFINITY : (double)INFINITY;
+        t.significand = 1;
+        return t;
+    }
+    t.significand = exponent ? fraction | INT64_C(1) << fraction_bits : fraction;
+    t.exponent = (exponent ? exponent : 1) - bias;
+    if (is_negative)
+        t.significand = -t.significand;
+    return t;
+}
+
+static term read_element(uint64_t bits, emu_type type)
+{
+    switch (type) {
+    case T_F16:
+        return read_term((uint32_t)bits, 5, 10);
+    case T_BF16:
+        return read_term((uint32_t)bits, 8, 7);
+    default:
+        return read_term((uint32_t)bits >> 13, 8, 10); /* tf32: the lower 13 bits are not looked at */
+    }
+}
+
+static double value_of(term t)
+{
+    return t.big != 0 ? t.big : ldexp((double)t.significand, t.exponent - t.fraction);
+}
+
+static term multiply(term a, term b)
+{
+    term t = {
+        .significand = a.significand * b.significand, .exponent = a.exponent + b.exponent, .fraction = a.fraction + b.fraction};
+
+    if (a.big != 0 || b.big != 0)
+        t.big = value_of(a) * value_of(b);
+    return t;
+}
+
+/* count terms, the last of them C, into f32 bits. */
+static uint32_t add_terms(const term *t, int count, int bits)
+{
+    double big = 0, size;
+    int64_t sum = 0;
+    int highest = INT32_MIN, drop;
+
+    for (int i = 0; i < count; i++) {
+        if (t[i].big != 0)
+            big += t[i].big;
+        else if (t[i].significand && t[i].exponent > highest)
+            highest = t[i].exponent;
+    }
+    if (big != 0)
+        return big != big ? 0x7fffffffu : emu_f32_bits((float)big);
+    if (highest == INT32_MIN)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        const int shift = t[i].exponent - t[i].fraction - (highest - bits);
+        const int64_t magnitude = t[i].significand < 0 ? -t[i].significand : t[i].significand;
+        const int64_t cut = shift >= 0 ? magnitude << shift : shift > -63 ? magnitude >> -shift : 0;
+        sum += t[i].significand < 0 ? -cut : cut;
+    }
+    if (sum == 0)
+        return 0;
+    /* Toward zero: keep 24 bits, fewer below the normal range. */
+    size = ldexp((double)(sum < 0 ? -sum : sum), highest - bits); /* at most 2^40: exact */
+    drop = ilogb(size) < -126 ? -149 : ilogb(size) - 23;
+    size = ldexp(floor(ldexp(size, -drop)), drop);
+    return emu_f32_bits((float)(sum < 0 ? -size : size));
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct parts {
+    const emu_operand *d, *a, *b, *c;
+    int d_count, a_count, b_count, c_count;
+} parts;
+
+static parts parts_of(const emu_inst *inst, shape s, int bits, bool half_d, bool half_c)
+{
+    parts p = {.d = inst->operand};
+    const int in_register = bits == 64 ? 1 : 32 / bits;
+
+    p.d_count = s.m / 8 * (half_d ? 1 : 2);
+    p.a_count = s.m / 8 * s.k / in_register / 4;
+    p.b_count = s.k / in_register / 4;
+    p.c_count = s.m / 8 * (half_c ? 1 : 2);
+    p.a = p.d + p.d_count;
+    p.b = p.a + p.a_count;
+    p.c = p.b + p.b_count;
+    return p;
+}
+
+/* Inputs must be defined; the results are. False: the operands are not those of the shape. */
+static bool begin(emu_warp *warp, const emu_inst *inst, const parts *p, shape s)
+{
+    cuEmuCounters *line = emu_line(warp, inst);
+
+    if (p->d_count + p->a_count + p->b_count + p->c_count != inst->operands || p->d_count != inst->outputs) {
+        emu_find(warp, inst, CUEMU_ILLEGAL, 0, 0, "%u operands; this shape and these types have %d", inst->operands,
+                 p->d_count + p->a_count + p->b_count + p->c_count);
+        return false;
+    }
+    if (warp->alive != UINT32_MAX) {
+        emu_find(warp, inst, CUEMU_ILLEGAL, 0, 0, "only a whole warp can execute it");
+        return false;
+    }
+    if (line)
+        line->mma_flops += (uint64_t)(2 * s.m * s.n * s.k);
+    if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
+        for (unsigned i = inst->outputs; i < inst->operands; i++)
+            emu_check_defined(warp, inst, &inst->operand[i], UINT32_MAX, "in a matrix product");
+    for (unsigned i = 0; i < inst->outputs; i++)
+        emu_set_defined(warp, &inst->operand[i], UINT32_MAX, UINT32_MAX);
+    return true;
+}
+
+/* d.a.b.c types: f32 or f16 accumulators of f16, bf16, tf32 */
+static void mma_float(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const shape s = shape_of(inst);
+    const emu_type type = (emu_type)inst->type[1];
+    const bool half_d = inst->type[0] == T_F16, half_c = inst->type[3] == T_F16;
+    const int bits = type == T_TF32 ? 32 : 16;
+    const parts p = parts_of(inst, s, bits, half_d, half_c);
+    const model how = model_of(warp->block->launch->device->capability, type, s.k);
+    uint32_t result[16][8];
+
+    (void)mask;
+    if (!begin(warp, inst, &p, s))
+        return;
+    for (int r = 0; r < s.m; r++)
+        for (int c = 0; c < s.n; c++) {
+            const uint64_t start = element_c(warp, p.c, half_c, r, c);
+            term sum = half_c ? read_term((uint32_t)start, 5, 10) : read_term((uint32_t)start, 8, 23);
+            uint32_t total = 0;
+            for (int k = 0; k < s.k; k += how.step) {
+                term t[33];
+                const int n = s.k - k < how.step ? s.k - k : how.step;
+                for (int i = 0; i < n; i++)
+                    t[i] = multiply(read_element(element_a(warp, p.a, s, bits, r, k + i), type),
+                                    read_element(element_b(warp, p.b, bits, k + i, c), type));
+                t[n] = sum;
+                total = add_terms(t, n + 1, how.bits);
+                sum = read_term(total, 8, 23);
+            }
+            result[r][c] = half_d ? emu_narrow((double)emu_f32(total), &emu_half, ROUND_NEAREST, false) : total;
+        }
+    for (int r = 0; r < s.m; r++)
+        for (int c = 0; c < s.n; c++)
+            set_element_d(warp, p.d, half_d, r, c, result[r][c]);
+}
+
+static void mma_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const shape s = shape_of(inst);
+    const parts p = parts_of(inst, s, 64, false, false);
+    double result[16][8];
+
+    (void)mask;
+    if (!begin(warp, inst, &p, s))
+        return;
+    for (int r = 0; r < s.m; r++)
+        for (int c = 0; c < s.n; c++) {
+            double sum = emu_f64(element_c(warp, p.c, false, r, c));
+            for (int k = 0; k < s.k; k++)
+                sum = fma(emu_f64(element_a(warp, p.a, s, 64, r, k)), emu_f64(element_b(warp, p.b, 64, k, c)), sum);
+            result[r][c] = sum;
+        }
+    for (int r = 0; r < s.m; r++)
+        for (int c = 0; c < s.n; c++)
+            set_element_d(warp, p.d, false, r, c, emu_f64_bits(result[r][c]));
+}
+
+static int64_t whole(uint64_t byte, emu_type type)
+{
+    return type == T_S8 ? (int8_t)byte : (int64_t)(byte & 0xff);
+}
+
+/* choice[1]: satfinite */
+static void mma_s8(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const shape s = shape_of(inst);
+    const parts p = parts_of(inst, s, 8, false, false);
+    int64_t result[16][8];
+
+    (void)mask;
+    if (!begin(warp, inst, &p, s))
+        return;
+    for (int r = 0; r < s.m; r++)
+        for (int c = 0; c < s.n; c++) {
+            int64_t sum = (int32_t)element_c(warp, p.c, false, r, c);
+            for (int k = 0; k < s.k; k++)
+                sum += whole(element_a(warp, p.a, s, 8, r, k), inst->type[1]) *
+                       whole(element_b(warp, p.b, 8, k, c), inst->type[2]);
+            if (inst->choice[1])
+                sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+            result[r][c] = sum;
+        }
+    for (int r = 0; r < s.m; r++)
+        for (int c = 0; c < s.n; c++)
+            set_element_d(warp, p.d, false, r, c, (uint64_t)(uint32_t)result[r][c]);
+}
+
+/* movmatrix.sync.aligned.m8n8.trans.b16: the transpose of an 8 x 8 matrix held by the warp */
+static void movmatrix(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t *a = emu_lanes(warp, &inst->operand[1]);
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]), result[EMU_LANES];
+
+    (void)mask;
+    for (int i = 0; i < EMU_LANES; i++) {
+        uint32_t half[2];
+        for (int n = 0; n < 2; n++) {
+            const int row = 2 * (i % 4) + n, column = i / 4;
+            half[n] = a[row * 4 + column / 2] >> 16 * (column % 2) & 0xffff;
+        }
+        result[i] = half[0] | half[1] << 16;
+    }
+    for (int i = 0; i < EMU_LANES; i++)
+        d[i] = result[i];
+    emu_set_defined(warp, &inst->operand[0], emu_defined(warp, &inst->operand[1]) == UINT32_MAX ? UINT32_MAX : 0, UINT32_MAX);
+}
+
+#define ROWCOL ".row.col"
+
+const emu_form emu_mma_forms[] = {
+    {"mma.sync.aligned{*.m16n8k16}" ROWCOL "{*.f32.f16.f16.f32,.f32.bf16.bf16.f32}", "=4w 4w 2w 4w", mma_float, NULL,
+     F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.m16n8k16}" ROWCOL ".f16.f16.f16.f16", "=2w 4w 2w 2w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.m16n8k16}" ROWCOL ".f32.f16.f16.f16", "=4w 4w 2w 2w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.m16n8k16}" ROWCOL ".f16.f16.f16.f32", "=2w 4w 2w 4w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.-,.m16n8k8}" ROWCOL "{*.f32.f16.f16.f32,.f32.bf16.bf16.f32}", "=4w 2w 1w 4w", mma_float, NULL,
+     F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.-,.m16n8k8}" ROWCOL ".f16.f16.f16.f16", "=2w 2w 1w 2w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.-,.m16n8k8}" ROWCOL ".f32.tf32.tf32.f32", "=4w 4w 2w 4w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.-,.-,.m16n8k4}" ROWCOL ".f32.tf32.tf32.f32", "=4w 2w 1w 4w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0,
+     0},
+    {"mma.sync.aligned{*.-,.-,.-,.m8n8k4}" ROWCOL ".f64.f64.f64.f64", "=2d 1d 1d 2d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.-,.-,.m16n8k4}" ROWCOL ".f64.f64.f64.f64", "=4d 2d 1d 4d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.-,.m16n8k8}" ROWCOL ".f64.f64.f64.f64", "=4d 4d 2d 4d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.m16n8k16}" ROWCOL ".f64.f64.f64.f64", "=4d 8d 4d 4d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.-,.-,.-,.-,.m16n8k32}" ROWCOL "{.satfinite}.s32{*.s8,.u8}{*.s8,.u8}.s32", "=4w 4w 2w 4w", mma_s8, NULL,
+     F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.m16n8k16}" ROWCOL "{.satfinite}.s32{*.s8,.u8}{*.s8,.u8}.s32", "=4w 2w 1w 4w", mma_s8, NULL,
+     F_COLLECTIVE, D_OWN, 0, 0},
+    {"mma.sync.aligned{*.-,.-,.-,.-,.-,.m8n8k16}" ROWCOL "{.satfinite}.s32{*.s8,.u8}{*.s8,.u8}.s32", "=2w 1w 1w 2w", mma_s8,
+     NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"movmatrix.sync.aligned.m8n8.trans.b16", "=w w", movmatrix, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {0},
+};

@@ -1,0 +1,963 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parse: modules, declarations and the statements of a function. */
+#include "parse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void emu_fault(emu_parser *p, const emu_token *at, const char *format, ...)
+{
+    const char *start, *stop, *end = p->module->text + p->module->text_bytes;
+    va_list arguments;
+    int n;
+
+    if (p->has_failed)
+        return;
+    p->has_failed = true;
+    at = at ? at : &p->token;
+    n = snprintf(p->message, p->message_bytes, "line %u: ", at->line);
+    va_start(arguments, format);
+    if (n >= 0 && (size_t)n < p->message_bytes)
+        n += vsnprintf(p->message + n, p->message_bytes - (size_t)n, format, arguments);
+    va_end(arguments);
+    for (start = at->text; start > p->module->text && start[-1] != '\n'; start--)
+        ;
+    for (; start < end && (*start == ' ' || *start == '\t'); start++)
+        ;
+    for (stop = start; stop < end && *stop != '\n' && stop - start < 160; stop++)
+        ;
+    if (n >= 0 && (size_t)n < p->message_bytes)
+        snprintf(p->message + n, p->message_bytes - (size_t)n, ": \"%.*s\"", (int)(stop - start), start);
+    p->token.kind = W_END;
+    p->token.length = 0;
+}
+
+void emu_next(emu_parser *p)
+{
+    if (!p->has_failed && !emu_lex(&p->lexer, &p->token))
+        emu_fault(p, NULL, "this is no PTX");
+}
+
+static bool is(const emu_parser *p, const char *text)
+{
+    return p->token.kind != W_END && emu_token_is(&p->token, text);
+}
+
+bool emu_accept(emu_parser *p, const char *text)
+{
+    if (!is(p, text))
+        return false;
+    emu_next(p);
+    return true;
+}
+
+void emu_expect(emu_parser *p, const char *text)
+{
+    if (!emu_accept(p, text))
+        emu_fault(p, NULL, "expected %s", text);
+}
+
+void *emu_take(emu_parser *p, size_t bytes)
+{
+    void *memory = emu_arena_get(p->arena, bytes ? bytes : 1);
+
+    if (!memory)
+        emu_fault(p, NULL, "out of memory");
+    return memory;
+}
+
+static uint64_t expect_integer(emu_parser *p)
+{
+    const bool is_negative = emu_accept(p, "-");
+    const uint64_t value = p->token.value;
+
+    if (p->token.kind != W_INTEGER)
+        emu_fault(p, NULL, "expected a whole number");
+    else
+        emu_next(p);
+    return is_negative ? 0 - value : value;
+}
+
+static emu_token expect_name(emu_parser *p)
+{
+    const emu_token name = p->token;
+
+    if (name.kind != W_NAME)
+        emu_fault(p, NULL, "expected a name");
+    else
+        emu_next(p);
+    return name;
+}
+
+static bool same(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    return a_length == b_length && memcmp(a, b, a_length) == 0;
+}
+
+/* ---- registers, constants, places ------------------------------------------------------------------------------------ */
+
+uint32_t emu_new_register(emu_parser *p, emu_type type, uint32_t count, uint32_t *offset)
+{
+    const uint32_t lane = type == T_PRED ? 0 : emu_type_bytes(type);
+    const uint32_t bytes = type == T_PRED ? 4 : lane * 32;
+    const uint32_t align = bytes < 64 ? bytes : 64;
+    emu_function *f = p->function;
+    const uint32_t first = f->registers;
+
+    f->register_bytes = (f->register_bytes + align - 1) / align * align;
+    *offset = f->register_bytes;
+    if (count > EMU_MAX_REGISTERS || f->registers + count > EMU_MAX_REGISTERS) {
+        emu_fault(p, NULL, "more than %d registers", EMU_MAX_REGISTERS);
+        return 0;
+    }
+    f->registers += count;
+    f->register_bytes += count * bytes;
+    return first;
+}
+
+static uint32_t register_stride(uint8_t type)
+{
+    return type == T_PRED ? 4 : emu_type_bytes(type) * 32;
+}
+
+bool emu_find_register(emu_parser *p, const emu_token *name, emu_operand *operand, emu_type *type)
+{
+    size_t stem = name->length;
+    uint32_t number = 0, power = 1;
+
+    while (stem > 0 && name->text[stem - 1] >= '0' && name->text[stem - 1] <= '9' && name->length - stem < 7) {
+        number += power * (uint32_t)(name->text[--stem] - '0');
+        power *= 10;
+    }
+    for (const reg_decl *d = p->regs; d; d = d->next) {
+        const bool is_single = d->count == 0 && same(d->name, d->name_length, name->text, name->length);
+        const bool is_numbered = d->count > 0 && stem < name->length && same(d->name, d->name_length, name->text, stem) &&
+                                 number < d->count && (number == 0 || name->text[stem] != '0');
+        if (!is_single && !is_numbered)
+            continue;
+        if (is_single)
+            number = 0;
+        *operand = (emu_operand){.offset = d->offset + number * register_stride(d->type),
+                                 .reg = (uint16_t)(d->first + number),
+                                 .bytes = (uint8_t)(d->type == T_PRED ? 0 : emu_type_bytes(d->type))};
+        *type = d->type;
+        return true;
+    }
+    return false;
+}
+
+place_decl *emu_find_place(emu_parser *p, const char *name, size_t length)
+{
+    for (place_decl *d = p->places; d; d = d->next)
+        if (same(d->name, d->name_length, name, length))
+            return d;
+    return NULL;
+}
+
+int emu_find_symbol(emu_parser *p, const char *name, size_t length)
+{
+    for (size_t i = p->module->symbols; i-- > 0;)
+        if (same(p->module->symbol[i].name, p->module->symbol[i].name_length, name, length))
+            return (int)i;
+    return -1;
+}
+
+const emu_param *emu_find_param(emu_parser *p, const char *name, size_t length)
+{
+    const emu_function *f = p->function;
+
+    for (size_t i = 0; i < f->params; i++)
+        if (same(f->param[i].name, f->param[i].name_length, name, length))
+            return &f->param[i];
+    for (size_t i = 0; i < f->results; i++)
+        if (same(f->result[i].name, f->result[i].name_length, name, length))
+            return &f->result[i];
+    return NULL;
+}
+
+/* Constants grow as a whole, so they are named by offset. */
+static uint32_t take_constant(emu_parser *p, unsigned bytes)
+{
+    emu_module *m = p->module;
+    const uint32_t size = bytes ? bytes * 32 : 4, align = size < 64 ? size : 64;
+    const uint32_t offset = (m->constant_bytes + align - 1) / align * align;
+
+    if (offset + size > p->constant_capacity) {
+        const size_t capacity = p->constant_capacity * 2 + 8192;
+        uint8_t *larger = emu_take(p, capacity);
+        if (!larger)
+            return 0;
+        if (m->constant_bytes)
+            memcpy(larger, m->constants, m->constant_bytes);
+        m->constants = larger;
+        p->constant_capacity = capacity;
+    }
+    m->constant_bytes = offset + size;
+    return offset;
+}
+
+emu_operand emu_constant(emu_parser *p, uint64_t bits, unsigned bytes)
+{
+    emu_operand operand = {.bank = 1, .bytes = (uint8_t)bytes};
+
+    if (bytes < 8 && bytes > 0)
+        bits &= (UINT64_C(1) << bytes * 8) - 1;
+    for (size_t i = 0; i < p->slots; i++)
+        if (p->slot[i].bits == bits && p->slot[i].bytes == bytes) {
+            operand.offset = p->slot[i].offset;
+            return operand;
+        }
+    operand.offset = take_constant(p, bytes);
+    p->slot = emu_arena_grow(p->arena, p->slot, p->slots, &p->slot_capacity, sizeof *p->slot);
+    if (!p->slot || p->has_failed) {
+        emu_fault(p, NULL, "out of memory");
+        return operand;
+    }
+    p->slot[p->slots++] = (struct constant_slot){bits, operand.offset, (uint8_t)bytes};
+    if (bytes == 0)
+        memset(p->module->constants + operand.offset, bits ? 0xff : 0, 4);
+    for (int lane = 0; lane < 32 && bytes; lane++) {
+        memset(p->module->constants + operand.offset + (size_t)lane * bytes, 0, bytes);
+        memcpy(p->module->constants + operand.offset + (size_t)lane * bytes, &bits, bytes < 8 ? bytes : 8);
+    }
+    return operand;
+}
+
+emu_operand emu_own_constant(emu_parser *p, unsigned bytes)
+{
+    return (emu_operand){.offset = take_constant(p, bytes), .bank = 1, .bytes = (uint8_t)bytes};
+}
+
+/* ---- declarations ---------------------------------------------------------------------------------------------------- */
+
+static emu_type type_of_token(const emu_token *token)
+{
+    return token->kind == W_DIRECTIVE ? emu_type_of(token->text + 1, token->length - 1) : T_NONE;
+}
+
+/* Elements in [..][..], at least 1; *is_open: the first is empty. */
+static uint64_t parse_dimensions(emu_parser *p, bool *is_open)
+{
+    uint64_t elements = 1;
+
+    *is_open = false;
+    while (emu_accept(p, "[")) {
+        if (is(p, "]")) {
+            *is_open = true;
+        } else {
+            const uint64_t n = expect_integer(p);
+            if (n > UINT32_MAX || elements * n > UINT32_MAX)
+                emu_fault(p, NULL, "an array of more than 4 GiB elements");
+            elements *= n;
+        }
+        emu_expect(p, "]");
+    }
+    return elements;
+}
+
+/* .align 16 .b8 name[64]: what .param, .local, .shared, .global and .const have in common. Vector types count as arrays. */
+typedef struct variable {
+    emu_token name;
+    emu_type type;
+    uint32_t align;
+    uint64_t bytes, element_bytes;
+    bool is_open;
+} variable;
+
+static variable parse_variable(emu_parser *p)
+{
+    variable v = {0};
+    uint64_t vector = 1;
+
+    while (p->token.kind == W_DIRECTIVE) {
+        if (emu_accept(p, ".align")) {
+            const uint64_t align = expect_integer(p);
+            if (align == 0 || align > 4096 || (align & (align - 1)))
+                emu_fault(p, NULL, "alignment %llu is no power of two up to 4096", (unsigned long long)align);
+            v.align = (uint32_t)align;
+        } else if (emu_accept(p, ".ptr")) { /* .ptr .global .align 1: a promise about what the parameter points at */
+            while (is(p, ".global") || is(p, ".shared") || is(p, ".const") || is(p, ".local"))
+                emu_next(p);
+            if (emu_accept(p, ".align"))
+                expect_integer(p);
+        } else if (is(p, ".v2") || is(p, ".v4")) {
+            vector = is(p, ".v2") ? 2 : 4;
+            emu_next(p);
+        } else if (type_of_token(&p->token) != T_NONE) {
+            v.type = type_of_token(&p->token);
+            emu_next(p);
+        } else if (is(p, ".attribute")) {
+            emu_fault(p, NULL, "attributes of variables are not known to the emulator");
+        } else {
+            emu_fault(p, NULL, "unknown attribute of a variable");
+        }
+    }
+    v.name = expect_name(p);
+    v.element_bytes = emu_type_bytes(v.type);
+    if (!p->has_failed && (v.type == T_NONE || v.element_bytes == 0))
+        emu_fault(p, &v.name, "a variable needs a type");
+    v.bytes = v.element_bytes * vector * parse_dimensions(p, &v.is_open);
+    if (v.is_open)
+        v.bytes = 0;
+    if (v.align == 0)
+        v.align = (uint32_t)(v.element_bytes * vector);
+    return v;
+}
+
+static void put_element(emu_parser *p, emu_symbol *s, const variable *v, uint64_t *at)
+{
+    const bool is_generic = emu_accept(p, "generic");
+    uint64_t bits;
+
+    if (*at + v->element_bytes > s->bytes) {
+        emu_fault(p, NULL, "more values than the array has elements");
+        return;
+    }
+    if (is_generic)
+        emu_expect(p, "(");
+    if (p->token.kind == W_NAME) {
+        const emu_token name = expect_name(p);
+        const int symbol = emu_find_symbol(p, name.text, name.length);
+        int64_t displacement = 0;
+        if (symbol < 0 || v->element_bytes != 8) {
+            emu_fault(p, &name, "no variable of this name to take the address of");
+            return;
+        }
+        if (emu_accept(p, "+"))
+            displacement = (int64_t)expect_integer(p);
+        s->address_in =
+            emu_arena_grow(p->arena, s->address_in, s->address_count, &(size_t){s->address_count}, sizeof *s->address_in);
+        if (!s->address_in) {
+            emu_fault(p, NULL, "out of memory");
+            return;
+        }
+        s->address_in[s->address_count++] = (struct emu_initial_address){*at, symbol, displacement};
+    } else if (p->token.kind == W_FLOAT) {
+        bits = p->token.value;
+        if (v->element_bytes == 4 && !p->token.is_single) {
+            double wide;
+            float narrow;
+            uint32_t half;
+            memcpy(&wide, &bits, 8);
+            narrow = (float)wide;
+            memcpy(&half, &narrow, 4);
+            bits = half;
+        }
+        memcpy(s->initial + *at, &bits, v->element_bytes);
+        emu_next(p);
+    } else {
+        bits = expect_integer(p);
+        memcpy(s->initial + *at, &bits, v->element_bytes < 8 ? v->element_bytes : 8);
+    }
+    if (is_generic)
+        emu_expect(p, ")");
+    *at += v->element_bytes;
+}
+
+static void parse_initial(emu_parser *p, emu_symbol *s, const variable *v)
+{
+    uint64_t at = 0;
+    int depth = 0;
+
+    s->initial = emu_take(p, s->bytes);
+    do {
+        if (emu_accept(p, "{"))
+            depth++;
+        else if (emu_accept(p, "}"))
+            depth--;
+        else if (!emu_accept(p, ",") && s->initial)
+            put_element(p, s, v, &at);
+    } while (depth > 0 && !p->has_failed && p->token.kind != W_END);
+}
+
+static void declare_symbol(emu_parser *p, emu_space space, bool is_extern)
+{
+    emu_module *m = p->module;
+
+    do {
+        const variable v = parse_variable(p);
+        emu_symbol *s;
+        m->symbol = emu_arena_grow(p->arena, m->symbol, m->symbols, &p->symbol_capacity, sizeof *m->symbol);
+        if (!m->symbol || p->has_failed) {
+            emu_fault(p, NULL, "out of memory");
+            return;
+        }
+        s = &m->symbol[m->symbols++];
+        *s = (emu_symbol){.name = v.name.text,
+                          .name_length = v.name.length,
+                          .space = space,
+                          .bytes = v.bytes,
+                          .align = v.align,
+                          .is_extern = is_extern && space == S_SHARED};
+        if (is_extern && space != S_SHARED)
+            emu_fault(p, &v.name, "a variable defined in another module: the emulator loads one module at a time");
+        else if (v.is_open && !is_extern)
+            emu_fault(p, &v.name, "an array without a length");
+        if (emu_accept(p, "="))
+            parse_initial(p, s, &v);
+        if (s->space == S_SHARED && !s->is_extern && s->bytes > EMU_RED_ZONE * 4096u)
+            emu_fault(p, &v.name, "a shared array of %llu bytes", (unsigned long long)s->bytes);
+    } while (emu_accept(p, ","));
+    emu_expect(p, ";");
+}
+
+static void declare_registers(emu_parser *p)
+{
+    emu_type type;
+    uint32_t vector = 1;
+
+    if (emu_accept(p, ".v2"))
+        vector = 2;
+    type = type_of_token(&p->token);
+    if (vector > 1 || type == T_NONE || (emu_type_bytes(type) == 0 && type != T_PRED)) {
+        emu_fault(p, NULL, "expected the type of a register");
+        return;
+    }
+    emu_next(p);
+    do {
+        const emu_token name = expect_name(p);
+        reg_decl *d = emu_take(p, sizeof *d);
+        uint64_t count = 0;
+        if (emu_accept(p, "<")) {
+            count = expect_integer(p);
+            emu_expect(p, ">");
+            if (count == 0 || count > EMU_MAX_REGISTERS)
+                emu_fault(p, &name, "%llu registers of one name", (unsigned long long)count);
+        }
+        if (!d || p->has_failed)
+            return;
+        *d = (reg_decl){.name = name.text,
+                        .name_length = name.length,
+                        .count = (uint32_t)count,
+                        .type = (uint8_t)type,
+                        .scope = p->scope,
+                        .next = p->regs};
+        d->first = emu_new_register(p, type, count ? (uint32_t)count : 1, &d->offset);
+        p->regs = d;
+    } while (emu_accept(p, ","));
+    emu_expect(p, ";");
+}
+
+static void declare_place(emu_parser *p, emu_space space)
+{
+    uint32_t *used = space == S_LOCAL ? &p->function->local_bytes : &p->function->frame_bytes;
+
+    do {
+        const variable v = parse_variable(p);
+        place_decl *d = emu_take(p, sizeof *d);
+        if (!d || p->has_failed)
+            return;
+        *used = (*used + v.align - 1) / v.align * v.align;
+        *d = (place_decl){.name = v.name.text,
+                          .name_length = v.name.length,
+                          .space = space,
+                          .offset = *used,
+                          .bytes = (uint32_t)v.bytes,
+                          .scope = p->scope,
+                          .next = p->places};
+        if (v.bytes > 512 * 1024 || *used + v.bytes > 512 * 1024) {
+            emu_fault(p, &v.name, "more than 512 KiB of local memory for each thread");
+            return;
+        }
+        *used += (uint32_t)v.bytes;
+        p->places = d;
+    } while (emu_accept(p, ","));
+    emu_expect(p, ";");
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------------- */
+
+static void parse_params(emu_parser *p, emu_param **params, size_t *count, uint32_t *bytes)
+{
+    size_t capacity = 0;
+
+    *params = NULL;
+    *count = 0;
+    *bytes = 0;
+    if (!emu_accept(p, "("))
+        return;
+    while (!p->has_failed && !is(p, ")")) {
+        variable v;
+        if (emu_accept(p, ".reg"))
+            emu_fault(p, NULL, "parameters in registers are not known to the emulator");
+        emu_expect(p, ".param");
+        v = parse_variable(p);
+        *params = emu_arena_grow(p->arena, *params, *count, &capacity, sizeof **params);
+        if (!*params || p->has_failed) {
+            emu_fault(p, NULL, "out of memory");
+            return;
+        }
+        *bytes = (*bytes + v.align - 1) / v.align * v.align;
+        (*params)[*count] = (emu_param){v.name.text, v.name.length, (uint32_t)v.bytes, v.align, *bytes};
+        (*count)++;
+        if (v.bytes > 32764 || *bytes + v.bytes > 32764)
+            emu_fault(p, &v.name, "more than 32764 bytes of parameters");
+        *bytes += (uint32_t)v.bytes;
+        if (!is(p, ")"))
+            emu_expect(p, ",");
+    }
+    emu_expect(p, ")");
+}
+
+static void parse_three(emu_parser *p, uint32_t *three)
+{
+    for (int i = 0; i < 3; i++)
+        three[i] = 1;
+    for (int i = 0; i < 3 && !p->has_failed; i++) {
+        three[i] = (uint32_t)expect_integer(p);
+        if (!emu_accept(p, ","))
+            break;
+    }
+}
+
+/* Skip a body in braces; the text is read again once all names are known. */
+static void skip_braces(emu_parser *p)
+{
+    int depth = 0;
+
+    do {
+        depth += is(p, "{");
+        depth -= is(p, "}");
+        emu_next(p);
+    } while (depth > 0 && p->token.kind != W_END);
+    if (depth > 0)
+        emu_fault(p, NULL, "a { is never closed");
+}
+
+static void parse_function(emu_parser *p, bool is_entry)
+{
+    emu_module *m = p->module;
+    emu_function f = {.is_entry = is_entry};
+    emu_token name;
+    uint32_t bytes;
+
+    if (!is_entry && is(p, "("))
+        parse_params(p, &f.result, &f.results, &bytes);
+    name = expect_name(p);
+    f.name = name.text;
+    f.name_length = name.length;
+    parse_params(p, &f.param, &f.params, &f.param_bytes);
+    while (p->token.kind == W_DIRECTIVE) {
+        if (emu_accept(p, ".maxntid"))
+            parse_three(p, f.maxntid);
+        else if (emu_accept(p, ".reqntid"))
+            parse_three(p, f.reqntid);
+        else if (emu_accept(p, ".minnctapersm") || emu_accept(p, ".maxnreg") || emu_accept(p, ".maxnctapersm"))
+            expect_integer(p);
+        else if (emu_accept(p, ".pragma")) {
+            emu_next(p);
+            emu_expect(p, ";");
+        } else if (!emu_accept(p, ".noreturn"))
+            emu_fault(p, NULL, "unknown attribute of a function");
+    }
+    /* A later definition completes an earlier declaration. */
+    for (size_t i = 0; i < m->functions; i++)
+        if (same(m->function[i].name, m->function[i].name_length, f.name, f.name_length)) {
+            if (is(p, "{") && m->function[i].body)
+                emu_fault(p, &name, "a second function of this name");
+            if (is(p, "{")) {
+                f.body = p->token.text;
+                f.first_inst = p->token.line; /* until it is decoded */
+                m->function[i] = f;
+                skip_braces(p);
+            } else {
+                emu_expect(p, ";");
+            }
+            return;
+        }
+    if (is(p, "{")) {
+        f.body = p->token.text;
+        f.first_inst = p->token.line;
+        skip_braces(p);
+    } else {
+        emu_expect(p, ";");
+    }
+    m->function = emu_arena_grow(p->arena, m->function, m->functions, &p->function_capacity, sizeof *m->function);
+    if (!m->function) {
+        emu_fault(p, &name, "out of memory");
+        return;
+    }
+    m->function[m->functions++] = f;
+}
+
+/* ---- statements ------------------------------------------------------------------------------------------------------ */
+
+static void close_scope(emu_parser *p)
+{
+    while (p->regs && p->regs->scope == p->scope)
+        p->regs = p->regs->next;
+    while (p->places && p->places->scope == p->scope)
+        p->places = p->places->next;
+    p->scope--;
+}
+
+/* .loc 1 20 5, function_name $L__info_string0, inlined_at 1 33 7 */
+static void parse_location(emu_parser *p)
+{
+    p->file = (uint32_t)expect_integer(p);
+    p->cuda_line = (uint32_t)expect_integer(p);
+    expect_integer(p);
+    while (emu_accept(p, ",")) {
+        if (emu_accept(p, "function_name")) {
+            expect_name(p);
+            if (emu_accept(p, "+"))
+                expect_integer(p);
+        } else {
+            emu_expect(p, "inlined_at");
+            for (int i = 0; i < 3; i++)
+                expect_integer(p);
+        }
+    }
+}
+
+static void parse_label(emu_parser *p, const emu_token *name)
+{
+    for (size_t i = 0; i < p->labels; i++)
+        if (same(p->label[i].name, p->label[i].name_length, name->text, name->length))
+            emu_fault(p, name, "a second label of this name");
+    p->label = emu_arena_grow(p->arena, p->label, p->labels, &p->label_capacity, sizeof *p->label);
+    if (!p->label) {
+        emu_fault(p, name, "out of memory");
+        return;
+    }
+    p->label[p->labels++] =
+        (label){.name = name->text, .name_length = name->length, .inst = p->module->insts, .line = name->line};
+    if (emu_accept(p, ".branchtargets")) {
+        label *table = &p->label[p->labels - 1];
+        size_t capacity = 0;
+        struct {
+            const char *text;
+            size_t length;
+        } *names = NULL;
+        table->is_table = true;
+        do {
+            const emu_token target = expect_name(p);
+            names = emu_arena_grow(p->arena, names, table->table_length, &capacity, sizeof *names);
+            if (!names || p->has_failed) {
+                emu_fault(p, name, "out of memory");
+                return;
+            }
+            names[table->table_length].text = target.text;
+            names[table->table_length++].length = target.length;
+        } while (emu_accept(p, ","));
+        emu_expect(p, ";");
+        table->table = emu_take(p, table->table_length * sizeof(uint32_t));
+        for (uint32_t i = 0; table->table && i < table->table_length; i++) {
+            p->use = emu_arena_grow(p->arena, p->use, p->uses, &p->use_capacity, sizeof *p->use);
+            if (!p->use) {
+                emu_fault(p, name, "out of memory");
+                return;
+            }
+            p->use[p->uses++] = (label_use){
+                .name = names[i].text, .name_length = names[i].length, .line = name->line, .place = &table->table[i]};
+        }
+    } else if (emu_accept(p, ".callprototype")) {
+        emu_fault(p, name, "calls through pointers are not known to the emulator");
+    }
+}
+
+static void parse_instruction(emu_parser *p)
+{
+    emu_operand guard = {0};
+    emu_type type = T_NONE;
+    bool is_guarded = false, is_negated = false;
+
+    if (emu_accept(p, "@")) {
+        emu_token name;
+        is_guarded = true;
+        is_negated = emu_accept(p, "!");
+        name = expect_name(p);
+        if (!p->has_failed && (!emu_find_register(p, &name, &guard, &type) || type != T_PRED))
+            emu_fault(p, &name, "a guard must be a predicate register");
+    }
+    if (p->token.kind != W_NAME)
+        emu_fault(p, NULL, "expected an instruction");
+    else
+        emu_decode(p, is_guarded, is_negated, &guard);
+}
+
+static void parse_statement(emu_parser *p)
+{
+    if (emu_accept(p, "{")) {
+        if (++p->scope > 64)
+            emu_fault(p, NULL, "more than 64 scopes inside each other");
+    } else if (is(p, "}")) {
+        close_scope(p);
+        if (p->scope > 0)
+            emu_next(p);
+    } else if (emu_accept(p, ";")) {
+        return;
+    } else if (emu_accept(p, ".reg")) {
+        declare_registers(p);
+    } else if (emu_accept(p, ".local")) {
+        declare_place(p, S_LOCAL);
+    } else if (emu_accept(p, ".param")) {
+        declare_place(p, S_FRAME);
+    } else if (emu_accept(p, ".shared")) {
+        declare_symbol(p, S_SHARED, false);
+    } else if (emu_accept(p, ".global")) {
+        declare_symbol(p, S_GLOBAL, false);
+    } else if (emu_accept(p, ".const")) {
+        declare_symbol(p, S_CONST, false);
+    } else if (emu_accept(p, ".loc")) {
+        parse_location(p);
+    } else if (emu_accept(p, ".pragma")) {
+        emu_next(p);
+        emu_expect(p, ";");
+    } else if (p->token.kind == W_DIRECTIVE) {
+        emu_fault(p, NULL, "unknown directive");
+    } else {
+        /* A label is a name with a colon behind it. */
+        const emu_lexer before = p->lexer;
+        const emu_token name = p->token;
+        if (name.kind == W_NAME) {
+            emu_next(p);
+            if (is(p, ":")) {
+                emu_next(p);
+                parse_label(p, &name);
+                return;
+            }
+            if (p->has_failed)
+                return;
+            p->lexer = before;
+            p->token = name;
+        }
+        parse_instruction(p);
+    }
+}
+
+static void resolve_labels(emu_parser *p)
+{
+    for (size_t i = 0; i < p->uses; i++) {
+        const label_use *use = &p->use[i];
+        const label *found = NULL;
+        for (size_t n = 0; n < p->labels && !found; n++)
+            if (same(p->label[n].name, p->label[n].name_length, use->name, use->name_length))
+                found = &p->label[n];
+        if (!found || found->is_table != use->wants_table) {
+            const emu_token at = {.text = use->name, .line = use->line};
+            emu_fault(p, &at, "no label %.*s", (int)use->name_length, use->name);
+            return;
+        }
+        if (use->wants_table) {
+            p->module->inst[use->inst].table = found->table;
+            p->module->inst[use->inst].table_length = found->table_length;
+        } else if (use->place) {
+            *use->place = found->inst;
+        } else {
+            p->module->inst[use->inst].target = found->inst;
+        }
+    }
+}
+
+/* What a call leads to must be known first, so that an entry's file can hold it: functions first, then entries. */
+static void parse_body(emu_parser *p, emu_function *f)
+{
+    emu_module *m = p->module;
+
+    p->function = f;
+    p->regs = NULL;
+    p->places = NULL;
+    p->labels = p->uses = 0;
+    p->scope = 0;
+    p->cuda_line = 0;
+    p->lexer.at = f->body;
+    p->lexer.line = f->first_inst;
+    f->first_inst = m->insts;
+    f->register_bytes = p->register_base;
+    f->registers = p->register_first;
+    f->local_bytes = p->local_base;
+    f->frame_bytes = p->frame_base;
+    if (!f->is_entry) /* formal parameters lie in the lanes' frames */
+        for (int k = 0; k < 2; k++) {
+            emu_param *list = k ? f->result : f->param;
+            for (size_t i = 0; i < (k ? f->results : f->params); i++) {
+                f->frame_bytes = (f->frame_bytes + list[i].align - 1) / list[i].align * list[i].align;
+                list[i].offset = f->frame_bytes;
+                f->frame_bytes += list[i].bytes;
+            }
+        }
+    emu_next(p);
+    emu_expect(p, "{");
+    p->scope = 1;
+    while (!p->has_failed && p->scope > 0) {
+        if (p->token.kind == W_END)
+            emu_fault(p, NULL, "a { is never closed");
+        else
+            parse_statement(p);
+    }
+    f->insts = m->insts - f->first_inst;
+    /* Every function ends, also if its text forgets to. */
+    if (!p->has_failed) {
+        const emu_token end = {
+            .kind = W_NAME, .text = f->is_entry ? "exit" : "ret", .length = f->is_entry ? 4 : 3, .line = p->token.line};
+        p->token = end;
+        p->lexer = (emu_lexer){";", NULL, end.line};
+        p->lexer.end = p->lexer.at + 1;
+        emu_decode(p, false, false, &(emu_operand){0});
+        f->insts = m->insts - f->first_inst;
+    }
+    resolve_labels(p);
+    if (!p->has_failed && !emu_order_blocks(m, f, p->arena))
+        emu_fault(p, NULL, "out of memory");
+    for (uint32_t i = 0; i < f->insts && !p->has_failed; i++)
+        f->orders_floats |= m->inst[f->first_inst + i].orders_floats;
+}
+
+/* Shared arrays: each behind a red zone, on the banks that it would have without. */
+static void place_shared(emu_parser *p)
+{
+    emu_module *m = p->module;
+    uint64_t tight = 0, zones = 0;
+
+    for (size_t i = 0; i < m->symbols; i++) {
+        emu_symbol *s = &m->symbol[i];
+        if (s->space != S_SHARED || s->is_extern)
+            continue;
+        tight = (tight + s->align - 1) / s->align * s->align;
+        zones += EMU_RED_ZONE;
+        s->address = tight + zones;
+        tight += s->bytes;
+    }
+    tight = (tight + 15) / 16 * 16;
+    if (tight > 1 << 20) {
+        emu_fault(p, NULL, "%llu bytes of shared arrays", (unsigned long long)tight);
+        return;
+    }
+    for (size_t i = 0; i < m->functions; i++)
+        m->function[i].static_shared = (uint32_t)tight;
+    m->shared_bytes = (uint32_t)(tight + zones + EMU_RED_ZONE);
+    for (size_t i = 0; i < m->symbols; i++)
+        if (m->symbol[i].space == S_SHARED && m->symbol[i].is_extern)
+            m->symbol[i].address = m->shared_bytes;
+}
+
+static void parse_target(emu_parser *p)
+{
+    do {
+        const emu_token name = expect_name(p);
+        if (name.length > 3 && memcmp(name.text, "sm_", 3) == 0)
+            p->module->target = (int)strtol(name.text + 3, NULL, 10);
+        else if (!emu_token_is(&name, "debug") && !emu_token_is(&name, "texmode_independent") &&
+                 !emu_token_is(&name, "texmode_unified"))
+            emu_fault(p, &name, "unknown target");
+    } while (emu_accept(p, ","));
+}
+
+static void parse_top(emu_parser *p)
+{
+    bool is_extern = false;
+
+    while (is(p, ".visible") || is(p, ".extern") || is(p, ".weak") || is(p, ".common")) {
+        is_extern |= is(p, ".extern");
+        emu_next(p);
+    }
+    if (emu_accept(p, ".entry"))
+        parse_function(p, true);
+    else if (emu_accept(p, ".func"))
+        parse_function(p, false);
+    else if (emu_accept(p, ".global"))
+        declare_symbol(p, S_GLOBAL, is_extern);
+    else if (emu_accept(p, ".const"))
+        declare_symbol(p, S_CONST, is_extern);
+    else if (emu_accept(p, ".shared"))
+        declare_symbol(p, S_SHARED, is_extern);
+    else if (emu_accept(p, ".version")) {
+        double version = 0;
+        if (p->token.kind != W_FLOAT || p->token.is_bits)
+            emu_fault(p, NULL, "expected a version such as 8.0");
+        memcpy(&version, &p->token.value, sizeof version);
+        p->module->ptx_version = version > 0 && version < 1000 ? (int)(version * 10 + 0.5) : 0;
+        emu_next(p);
+    } else if (emu_accept(p, ".target"))
+        parse_target(p);
+    else if (emu_accept(p, ".address_size")) {
+        if (expect_integer(p) != 64)
+            emu_fault(p, NULL, "only addresses of 64 bits are known");
+    } else if (emu_accept(p, ".file")) {
+        expect_integer(p);
+        emu_next(p);
+        while (emu_accept(p, ","))
+            expect_integer(p);
+    } else if (emu_accept(p, ".section")) {
+        emu_next(p);
+        skip_braces(p);
+    } else if (emu_accept(p, ".pragma")) {
+        emu_next(p);
+        emu_expect(p, ";");
+    } else if (!emu_accept(p, ";"))
+        emu_fault(p, NULL, "unknown directive");
+}
+
+static void parse_module(emu_parser *p)
+{
+    emu_module *m = p->module;
+
+    emu_next(p);
+    if (!is(p, ".version"))
+        emu_fault(p, NULL, "PTX begins with .version; a CUBIN has nothing that the emulator could run");
+    while (!p->has_failed && p->token.kind != W_END)
+        parse_top(p);
+    if (!p->has_failed && (!m->ptx_version || !m->target))
+        emu_fault(p, NULL, "no .version or no .target");
+    p->register_base = 32 * 16; /* what goes nowhere is written there */
+    p->register_first = 1;
+    for (int entries = 0; entries < 2; entries++)
+        for (size_t i = 0; i < m->functions && !p->has_failed; i++) {
+            emu_function *f = &m->function[i];
+            if (!f->body || f->is_entry != (entries == 1))
+                continue;
+            parse_body(p, f);
+            f = &m->function[i];
+            if (!f->is_entry) {
+                p->register_base = f->register_bytes;
+                p->register_first = f->registers;
+                p->local_base = (f->local_bytes + 15) / 16 * 16;
+                p->frame_base = (f->frame_bytes + 15) / 16 * 16;
+            }
+        }
+    if (!p->has_failed)
+        place_shared(p);
+}
+
+emu_module *emu_ptx_load(const char *text, size_t bytes, char *message, size_t message_bytes)
+{
+    emu_arena *arena = emu_arena_new();
+    emu_module *module = arena ? emu_arena_get(arena, sizeof *module) : NULL;
+    emu_parser p = {.module = module, .arena = arena, .message = message, .message_bytes = message_bytes};
+
+    if (module)
+        module->text = bytes < SIZE_MAX / 4 ? emu_arena_get(arena, bytes + 1) : NULL;
+    if (!module || !module->text) {
+        snprintf(message, message_bytes, "out of memory");
+        emu_arena_free(arena);
+        return NULL;
+    }
+    memcpy(module->text, text, bytes);
+    module->text_bytes = bytes;
+    module->arena = arena;
+    p.lexer = (emu_lexer){module->text, module->text + bytes, 1};
+    parse_module(&p);
+    if (p.has_failed) {
+        emu_arena_free(arena);
+        return NULL;
+    }
+    return module;
+}
+
+void emu_ptx_free(emu_module *module)
+{
+    if (module)
+        emu_arena_free(module->arena);
+}
+
+const emu_function *emu_ptx_function(const emu_module *module, const char *name)
+{
+    for (size_t i = 0; i < module->functions; i++)
+        if (module->function[i].is_entry && module->function[i].body &&
+            same(module->function[i].name, module->function[i].name_length, name, strlen(name)))
+            return &module->function[i];
+    return NULL;
+}

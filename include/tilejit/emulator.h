@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * emulator.h: the bundled emulator, where a context runs on it.
+ *
+ * A context whose option driver is "emulator" or "emulator:sm_80" (a list: "emulator:sm_80,sm_90") computes on the CPU, by executing
+ * the PTX of its kernels. Nothing else changes: the same calls, the same store under a key of its own. The library never takes the
+ * emulator by itself. What it can do beyond a GPU is in <cuda_emulator.h>; this header hands it out.
+ *
+ * Where it is found: $TILEJIT_EMULATOR, then libcuda_emulator.so beside the library, then in tilejit/ beside it.
+ */
+#ifndef TILEJIT_EMULATOR_H
+#define TILEJIT_EMULATOR_H
+
+#include <cuda_emulator.h>
+
+#include <tilejit/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The functions of <cuda_emulator.h>, see there. */
+typedef struct tj_emulator {
+    int (*get_finding)(size_t index, cuEmuFinding *finding);
+    size_t (*finding_count)(void);
+    void (*clear)(void);
+    int (*set_option)(cuEmuOption option, uint64_t value);
+    uint64_t (*get_option)(cuEmuOption option);
+    int (*get_launch)(cuEmuLaunch *launch);
+    int (*get_line)(size_t index, uint32_t *ptx_line, uint32_t *cuda_line, char *text, size_t text_bytes,
+                    cuEmuCounters *counters);
+    int (*watch)(uint64_t address, uint64_t rows, uint64_t row_bytes, uint64_t pitch_bytes);
+    int (*unwatch)(int watch);
+} tj_emulator;
+
+/**
+ * The emulator that context runs on, or NULL in *emulator if its driver is a real one. Opens the driver on first use.
+ * Owned: by the library, for ever. NULL: neither may be NULL. Threads: any; options and counters belong to the process.
+ * Errors: TJ_ERR_NO_DRIVER.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_emulator_get(tj_context *context, const tj_emulator **emulator, tj_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "emulator.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "context.h"
+#include "error.h"
+
+static const char WORD[] = "emulator";
+
+bool tj_emulator_is_asked(const char *driver_path)
+{
+    const size_t length = sizeof WORD - 1;
+
+    return driver_path && strncmp(driver_path, WORD, length) == 0 &&
+           (driver_path[length] == '\0' || driver_path[length] == ':');
+}
+
+tj_status tj_emulator_find(char path[PATH_MAX], tj_error *err)
+{
+    static const char *const places[] = {"libcuda_emulator.so", "tilejit/libcuda_emulator.so", "../libcuda_emulator.so"};
+    const char *given = secure_getenv("TILEJIT_EMULATOR");
+    const char *slash;
+    Dl_info here;
+
+    if (given && *given) {
+        snprintf(path, PATH_MAX, "%s", given);
+        return TJ_OK; /* wrong or not, it is what is meant: dlopen will say */
+    }
+    if (dladdr((const void *)WORD, &here) == 0 || !here.dli_fname || !(slash = strrchr(here.dli_fname, '/')))
+        return tj_fail(err, TJ_ERR_NO_DRIVER,
+                       "cannot tell where TileJIT lies, to find the emulator beside it: set TILEJIT_EMULATOR");
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (snprintf(path, PATH_MAX, "%.*s/%s", (int)(slash - here.dli_fname), here.dli_fname, places[i]) < PATH_MAX &&
+            access(path, R_OK) == 0)
+            return TJ_OK;
+    }
+    return tj_fail(err, TJ_ERR_NO_DRIVER,
+                   "no libcuda_emulator.so in %.*s or its tilejit folder: set TILEJIT_EMULATOR to its path",
+                   (int)(slash - here.dli_fname), here.dli_fname);
+}
+
+static bool find_symbol(void *library, const char *symbol, void *function)
+{
+    void *address = dlsym(library, symbol);
+
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
+
+bool tj_emulator_fill(void *library, tj_emulator *table)
+{
+    return find_symbol(library, "cuEmuGetFinding", &table->get_finding) &&
+           find_symbol(library, "cuEmuFindingCount", &table->finding_count) &&
+           find_symbol(library, "cuEmuClear", &table->clear) && find_symbol(library, "cuEmuSetOption", &table->set_option) &&
+           find_symbol(library, "cuEmuGetOption", &table->get_option) &&
+           find_symbol(library, "cuEmuGetLaunch", &table->get_launch) &&
+           find_symbol(library, "cuEmuGetLine", &table->get_line) && find_symbol(library, "cuEmuWatch", &table->watch) &&
+           find_symbol(library, "cuEmuUnwatch", &table->unwatch);
+}
+
+tj_status tj_emulator_choose_devices(void *library, const char *driver_path, tj_error *err)
+{
+    const char *colon = strchr(driver_path, ':');
+    int (*choose)(const char *list);
+
+    if (!colon)
+        return TJ_OK;
+    if (!find_symbol(library, "cuEmuSetDevices", &choose))
+        return tj_fail(err, TJ_ERR_NO_DRIVER, "the library that TILEJIT_EMULATOR names is not TileJIT's emulator");
+    if (choose(colon + 1))
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "\"%.60s\" names a device that the emulator does not know, or other devices than it runs as already in this process: "
+        "use emulator:sm_90, sm_75, sm_80, sm_86, sm_89, sm_100, sm_103, sm_110, sm_120 or sm_121",
+        driver_path);
+}
+
+tj_status tj_emulator_get(tj_context *context, const tj_emulator **emulator, tj_error *err)
+{
+    const tj_driver *driver = NULL;
+    const tj_status status = tj_context_driver(context, &driver, err);
+
+    *emulator = status == TJ_OK && driver->is_emulator ? &driver->emulator : NULL;
+    return status;
+}
