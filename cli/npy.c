@@ -582,7 +582,7 @@ static tj_status write_stream(const char *name, int fd, const void *head, size_t
 
 tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size, tj_npy *array, tj_error *err)
 {
-    size_t prefix, length;
+    size_t prefix, length = 0;
     bool is_swapped;
     tj_status status;
 

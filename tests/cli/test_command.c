@@ -60,7 +60,7 @@ __attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
     snprintf(command, sizeof command,
-             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_DRIVER TILEJIT_DEVICE TILEJIT_DUMP && export "
+             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_EMULATOR TILEJIT_DRIVER TILEJIT_DEVICE TILEJIT_DUMP && export "
              "TILEJIT_CACHE_DIR=%s/store LOCPATH=%s/locales T='%s' "
              "FAKE_CUDA_HIDE=cuFuncGetParamInfo ASAN_OPTIONS=exitcode=99:abort_on_error=0 UBSAN_OPTIONS=exitcode=99 && { %s\n} "
              ">out 2>err",
@@ -107,6 +107,68 @@ static bool has_compiler(void)
 TestSuite(command, .init = make_folder, .fini = remove_folder);
 
 /* ---- words -------------------------------------------------------------------------------------------------------- */
+
+Test(command, takes_the_emulator_where_there_is_no_gpu_and_says_so)
+{
+    json_t *answer;
+    const char *name;
+
+    NEEDS_COMPILER();
+    if (shell("$T devices --device 0") == 0)
+        cr_skip_test("there is a GPU here");
+    cr_assert(eq(int, shell("$T run 33x30x70"), 0), "%s", errors);
+    cr_expect(strstr(errors, "no GPU here") && strstr(errors, "emulator"), "%s", errors);
+    cr_expect(strstr(out, "CUDA emulator sm_90") && strstr(out, "check      passed"), "%s", out);
+    cr_expect(strstr(out, "time ") == NULL, "emulated time is no measure: %s", out);
+    cr_assert(eq(int, shell("$T run 33x30x70 --device auto --json"), 0), "%s", errors);
+    answer = json_loads(out, 0, NULL);
+    name = json_string_value(json_object_get(answer, "device"));
+    cr_expect(name && strstr(name, "emulator"), "%s", out);
+    json_decref(answer);
+    cr_expect(eq(int, shell("$T run 33x30x70 --device 0"), 1), "a device that was named is not replaced");
+    cr_expect(eq(int, shell("TILEJIT_DRIVER=/nonexistent/libcuda.so $T run 33x30x70"), 1), "nor is a driver");
+    cr_expect(eq(int, shell("$T run 33x30x70 --device emulator --driver /x"), 2));
+    cr_expect(eq(int, shell("TILEJIT_EMULATOR=/nonexistent.so $T run 33x30x70 --device emulator"), 1));
+    cr_expect(strstr(errors, "/nonexistent.so") != NULL, "%s", errors);
+}
+
+Test(command, counts_in_json_too)
+{
+    json_t *answer, *counters;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T run 64x32x48 --device emulator --count-lines --json"), 0), "%s", errors);
+    answer = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
+    counters = json_object_get(answer, "counters");
+    cr_expect(eq(i64, json_integer_value(json_object_get(counters, "global_loads")), 12288), "%s", out);
+    cr_expect(eq(i64, json_integer_value(json_object_get(counters, "block_barriers")), 4 * 3 * 2 * 2), "%s", out);
+    cr_expect(eq(dbl, json_real_value(json_object_get(counters, "arithmetic_intensity")),
+                 2.0 * 64 * 32 * 48 / (4.0 * (12288 + 64 * 48))));
+    cr_expect(gt(sz, json_array_size(json_object_get(answer, "lines")), 20));
+    json_decref(answer);
+}
+
+Test(command, counts_on_the_emulator_what_the_textbook_says)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T run 64x32x48 --device emulator --count-lines --config tiled:tile_width=16"), 0), "%s", errors);
+    cr_expect(strstr(out, "12288 loads in") != NULL, "2 j k l / T: %s", out);
+    cr_expect(strstr(out, "0 bank conflicts") != NULL, "%s", out);
+    cr_expect(strstr(out, "Pvalue += Mds[ty][i] * Nds[i][tx];") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T run 64x32x48 --device emulator --count --config naive"), 0), "%s", errors);
+    cr_expect(strstr(out, "196608 loads in") != NULL, "2 j k l: %s", out);
+}
+
+Test(command, keeps_images_of_the_emulator_apart)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T run 33x30x70 --device emulator"), 0), "%s", errors);
+    cr_expect(strstr(out, "image from the compiler") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T run 33x30x70 --device emulator"), 0), "%s", errors);
+    cr_expect(strstr(out, "image from store") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T compile 33x30x70 --arch compute_90"), 0), "%s", errors);
+    cr_expect(strstr(out, "compiled") != NULL, "the same target for a GPU is another image: %s", out);
+}
 
 Test(command, names_what_is_wrong_with_the_words)
 {
@@ -449,6 +511,10 @@ Test(command, answers_json_for_every_command)
          "kernel config target origin key was_run device device_ordinal time gflops seed"},
         {"run 33x30x70 --driver " FAKE_CUDA_PATH, 3, "kernel was_run check error"},
         {"run 33x30x70 --driver /nonexistent/libcuda.so", 1, "kernel origin was_run error"},
+        {"run 33x30x70 --count --driver " FAKE_CUDA_PATH, 1, "error"},
+        {"devices --device emulator:sm_80,sm_90", 0, "devices"},
+        {"run 33x30x70 --device emulator:sm_99", 1, "error"},
+        {"run 33x30x70 --device -1", 2, "error"},
         {"run 33x30x70 --compile-only", 0, "kernel origin was_run"},
         {"run 0x30x70", 2, "error"},
         {"matmul M.npy N.npy -o P.npy --no-check --driver " FAKE_CUDA_PATH, 0, "kernel origin was_run time output"},
