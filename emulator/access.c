@@ -148,8 +148,7 @@ static bool resolve(emu_warp *warp, const emu_inst *inst, uint32_t mask, const e
     r->bytes = bytes;
     if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
         emu_check_defined(warp, inst, operand, mask, "as an address");
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint64_t address = address_of(warp, operand, i);
         r->address[i] = address;
         r->space[i] = space;
@@ -158,17 +157,16 @@ static bool resolve(emu_warp *warp, const emu_inst *inst, uint32_t mask, const e
         all |= address;
     }
     if (all & (align - 1)) {
-        EMU_EACH_LANE(i, mask)
-        if (r->address[i] & (align - 1)) {
-            emu_find(warp, inst, CUEMU_MISALIGNED, i, r->address[i], "%u bytes at 0x%llx, which is no multiple of %u", bytes,
-                     (unsigned long long)r->address[i], align);
-            return false;
-        }
+        EMU_EACH_LANE (i, mask)
+            if (r->address[i] & (align - 1)) {
+                emu_find(warp, inst, CUEMU_MISALIGNED, i, r->address[i], "%u bytes at 0x%llx, which is no multiple of %u",
+                         bytes, (unsigned long long)r->address[i], align);
+                return false;
+            }
     }
     /* All lanes in one array or allocation: the usual case. */
     if (space == S_SHARED && high - low < UINT32_MAX && find_range(warp->block->launch, low, high - low + bytes)) {
-        EMU_EACH_LANE(i, mask)
-        {
+        EMU_EACH_LANE (i, mask) {
             r->at[i] = warp->block->shared + r->address[i];
             r->allocation[i] = NULL;
         }
@@ -177,8 +175,7 @@ static bool resolve(emu_warp *warp, const emu_inst *inst, uint32_t mask, const e
     if (space == S_GLOBAL || (space == S_GENERIC && high < EMU_SHARED_WINDOW)) {
         emu_allocation *one = find_allocation(warp->block, low, high - low + bytes);
         if (one) {
-            EMU_EACH_LANE(i, mask)
-            {
+            EMU_EACH_LANE (i, mask) {
                 r->at[i] = one->host + (r->address[i] - one->base);
                 r->allocation[i] = one;
                 r->space[i] = S_GLOBAL;
@@ -186,9 +183,9 @@ static bool resolve(emu_warp *warp, const emu_inst *inst, uint32_t mask, const e
             return true;
         }
     }
-    EMU_EACH_LANE(i, mask)
-    if (!resolve_lane(warp, inst, r, i))
-        return false;
+    EMU_EACH_LANE (i, mask)
+        if (!resolve_lane(warp, inst, r, i))
+            return false;
     return true;
 }
 
@@ -197,8 +194,8 @@ static uint32_t lanes_in(const request *r, emu_space space)
 {
     uint32_t lanes = 0;
 
-    EMU_EACH_LANE(i, r->mask)
-    lanes |= (uint32_t)(r->space[i] == space) << i;
+    EMU_EACH_LANE (i, r->mask)
+        lanes |= (uint32_t)(r->space[i] == space) << i;
     return lanes;
 }
 
@@ -278,14 +275,13 @@ static void load_element(emu_warp *warp, const emu_inst *inst, const request *r,
     uint8_t *to = emu_lanes(warp, d);
 
     if (d->bytes == 4 && bytes == 4) {
-        EMU_EACH_LANE(i, mask)
-        memcpy(to + (size_t)i * 4, r->at[i] + (size_t)n * 4, 4);
+        EMU_EACH_LANE (i, mask)
+            memcpy(to + (size_t)i * 4, r->at[i] + (size_t)n * 4, 4);
     } else if (d->bytes == bytes) {
-        EMU_EACH_LANE(i, mask)
-        memcpy(to + (size_t)i * bytes, r->at[i] + (size_t)n * bytes, bytes);
+        EMU_EACH_LANE (i, mask)
+            memcpy(to + (size_t)i * bytes, r->at[i] + (size_t)n * bytes, bytes);
     } else {
-        EMU_EACH_LANE(i, mask)
-        {
+        EMU_EACH_LANE (i, mask) {
             uint64_t value = 0;
             memcpy(&value, r->at[i] + (size_t)n * bytes, bytes);
             if (is_signed && value >> (8 * bytes - 1) & 1)
@@ -305,16 +301,15 @@ static void load(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         return;
     count(warp, inst, &r, inst->vector, false);
     if (checks & (CUEMU_CHECK_RACES | CUEMU_CHECK_ASYNC))
-        EMU_EACH_LANE(i, mask)
-    check_access(warp, inst, &r, i, NULL, false, is_ordered(inst));
+        EMU_EACH_LANE (i, mask)
+            check_access(warp, inst, &r, i, NULL, false, is_ordered(inst));
     for (unsigned n = 0; n < inst->vector; n++)
         load_element(warp, inst, &r, n, mask);
     if (!(checks & CUEMU_CHECK_UNINITIALISED))
         return;
     for (unsigned n = 0; n < inst->vector; n++) {
         uint32_t defined = mask;
-        EMU_EACH_LANE(i, mask)
-        {
+        EMU_EACH_LANE (i, mask) {
             const uint8_t *known = defined_bytes(warp, &r, i);
             for (unsigned b = n * size; known && b < (n + 1) * size; b++)
                 if (!known[b])
@@ -338,8 +333,7 @@ static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         return;
     }
     count(warp, inst, &r, inst->vector, true);
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         uint8_t value[64];
         for (unsigned n = 0; n < inst->vector; n++) {
             const emu_operand *from = &inst->operand[1 + n];
@@ -357,8 +351,7 @@ static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         const uint32_t global = lanes_in(&r, S_GLOBAL);
         if (~known & global)
             emu_check_defined(warp, inst, &inst->operand[1 + n], global, "in a store to global memory");
-        EMU_EACH_LANE(i, mask)
-        {
+        EMU_EACH_LANE (i, mask) {
             uint8_t *defined = defined_bytes(warp, &r, i);
             if (defined)
                 memset(defined + n * size, known >> i & 1, size);
@@ -445,8 +438,7 @@ static void atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool ans
         for (unsigned n = first + 1; n < inst->operands; n++)
             emu_check_defined(warp, inst, &inst->operand[n], mask, "in an atomic");
     pthread_mutex_lock(&atomics);
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint64_t b = emu_unsigned(warp, &inst->operand[first + 1], i);
         const uint64_t c = first + 2u < inst->operands ? emu_unsigned(warp, &inst->operand[first + 2], i) : 0;
         uint8_t *defined = checks & CUEMU_CHECK_UNINITIALISED ? defined_bytes(warp, &r, i) : NULL;
@@ -484,7 +476,8 @@ static void mark_flight(emu_warp *warp, const emu_copy *copy, int delta)
     emu_shared_byte *byte = warp->block->byte;
 
     for (unsigned b = 0; byte && b < copy->bytes; b++)
-        byte[copy->target + b].in_flight = (uint8_t)(byte[copy->target + b].in_flight + delta);
+        if (delta > 0 || byte[copy->target + b].in_flight) /* a finding has set it to 0 */
+            byte[copy->target + b].in_flight = (uint8_t)(byte[copy->target + b].in_flight + delta);
 }
 
 /* cp.async.cg.shared.global [to], [from], size{, from_size}: nothing is seen in shared memory before the wait. */
@@ -506,8 +499,7 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     if (inst->operands > 3 && !has_source_size) { /* ignore-src predicate */
         reads &= ~emu_predicate(warp, &inst->operand[3]);
     } else if (has_source_size) {
-        EMU_EACH_LANE(i, mask)
-        {
+        EMU_EACH_LANE (i, mask) {
             const uint64_t part = emu_unsigned(warp, &inst->operand[3], i);
             if (part == 0)
                 reads &= ~(1u << i);
@@ -522,8 +514,7 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     if (!resolve(warp, &to, mask, &inst->operand[0], bytes, &target))
         return;
     /* The source may lie anywhere if nothing of it is read; of a lane that reads a part, the part must exist. */
-    EMU_EACH_LANE(i, has_source_size ? reads : 0)
-    {
+    EMU_EACH_LANE (i, has_source_size ? reads : 0) {
         const unsigned part = (unsigned)emu_unsigned(warp, &inst->operand[3], i);
         const uint64_t address = address_of(warp, &inst->operand[1], i);
         if (part == bytes)
@@ -544,8 +535,7 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         if (reads)
             emu_count_global(line, source.address, reads, bytes, bytes / 4, false);
     }
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const bool is_read = reads >> i & 1;
         emu_copy *copy;
         if (warp->copies == warp->copy_capacity) {
@@ -615,8 +605,8 @@ void emu_complete_copies(emu_warp *warp, uint32_t mask, uint32_t keep, bool all)
 static void commit_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     (void)inst;
-    EMU_EACH_LANE(i, mask)
-    warp->group[i]++;
+    EMU_EACH_LANE (i, mask)
+        warp->group[i]++;
 }
 
 static void wait_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -667,8 +657,8 @@ static void ldmatrix(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     if (!resolve_rows(warp, inst, &inst->operand[matrices], matrices, &r, false))
         return;
     if (warp->block->byte)
-        EMU_EACH_LANE(i, r.mask)
-    check_access(warp, inst, &r, i, NULL, false, false);
+        EMU_EACH_LANE (i, r.mask)
+            check_access(warp, inst, &r, i, NULL, false, false);
     for (unsigned m = 0; m < matrices; m++) {
         uint32_t *d = emu_lanes(warp, &inst->operand[m]), defined = UINT32_MAX;
         for (unsigned i = 0; i < EMU_LANES; i++) {
@@ -700,8 +690,8 @@ static void stmatrix(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     if (!resolve_rows(warp, inst, &inst->operand[0], matrices, &r, true))
         return;
     if (warp->block->byte)
-        EMU_EACH_LANE(i, r.mask)
-    check_access(warp, inst, &r, i, NULL, true, false);
+        EMU_EACH_LANE (i, r.mask)
+            check_access(warp, inst, &r, i, NULL, true, false);
     for (unsigned m = 0; m < matrices; m++) {
         const uint32_t *a = emu_lanes(warp, &inst->operand[1 + m]);
         const uint32_t known = emu_defined(warp, &inst->operand[1 + m]);
@@ -743,7 +733,7 @@ const emu_form emu_memory_forms[] = {
     {"ldu{.global}{.global}" VALUES, "=~vT @", load, NULL, 0, D_OWN, 0, 0},
     {"st" ORDERS SPACES CACHES VALUES, "@ ~vT", store, NULL, 0, D_OWN, 0, 0},
     {"atom" SCOPES "{*.and,.or,.xor,.add,.min,.max,.inc,.dec,.exch}{.noftz}{*.b32,.b64,.u32,.u64,.s32,.s64,.f16,.f16x2,.bf16,."
-                   "bf16x2,.f32,.f64}",
+     "bf16x2,.f32,.f64}",
      "=T @ T", atom, NULL, 0, D_OWN, 0, 0},
     {"atom" SCOPES "{*.and,.or,.xor,.add,.min,.max,.inc,.dec,.exch,.cas}{*.b16,.b32,.b64}", "=T @ T T", atom, NULL, 0, D_OWN, 0,
      0},

@@ -34,8 +34,7 @@ static void shfl(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
     for (int i = 0; i < EMU_LANES; i++)
         before[i] = a[i];
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint32_t by = b[i] & 31, clamp = c[i] & 31, segment = c[i] >> 8 & 31;
         const uint32_t last = ((uint32_t)i & segment) | (clamp & ~segment), first = (uint32_t)i & segment;
         int from;
@@ -104,8 +103,8 @@ static void ballot(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
     if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
         emu_check_defined(warp, inst, &inst->operand[1], mask, "in a vote");
-    EMU_EACH_LANE(i, mask)
-    d[i] = yes;
+    EMU_EACH_LANE (i, mask)
+        d[i] = yes;
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
     warp->step++;
 }
@@ -116,17 +115,16 @@ static void match(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     uint32_t *d = emu_lanes(warp, &inst->operand[0]), result[EMU_LANES] = {0};
     bool is_same = true;
 
-    EMU_EACH_LANE(i, mask)
-    EMU_EACH_LANE(n, mask)
-    result[i] |= (uint32_t)(emu_unsigned(warp, a, i) == emu_unsigned(warp, a, n)) << n;
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask)
+        EMU_EACH_LANE (n, mask)
+            result[i] |= (uint32_t)(emu_unsigned(warp, a, i) == emu_unsigned(warp, a, n)) << n;
+    EMU_EACH_LANE (i, mask) {
         is_same &= result[i] == mask;
         d[i] = result[i];
     }
     if (inst->choice[0] == 1) /* all */
-        EMU_EACH_LANE(i, mask)
-    d[i] = is_same ? mask : 0;
+        EMU_EACH_LANE (i, mask)
+            d[i] = is_same ? mask : 0;
     emu_set_predicate(warp, &inst->operand[1], is_same ? UINT32_MAX : 0, mask);
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
     emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);
@@ -140,8 +138,7 @@ static void redux(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
     uint32_t result = a[__builtin_ctz(mask)];
 
-    EMU_EACH_LANE(i, mask & (mask - 1))
-    {
+    EMU_EACH_LANE (i, mask & (mask - 1)) {
         switch (inst->choice[0]) {
         case 1:
             result += a[i];
@@ -163,8 +160,8 @@ static void redux(emu_warp *warp, const emu_inst *inst, uint32_t mask)
             break;
         }
     }
-    EMU_EACH_LANE(i, mask)
-    d[i] = result;
+    EMU_EACH_LANE (i, mask)
+        d[i] = result;
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
     warp->step++;
 }
@@ -173,8 +170,8 @@ static void activemask(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
 
-    EMU_EACH_LANE(i, mask)
-    d[i] = mask;
+    EMU_EACH_LANE (i, mask)
+        d[i] = mask;
 }
 
 /* elect.sync d|p, membermask: the lowest member */
@@ -182,8 +179,8 @@ static void elect(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
 
-    EMU_EACH_LANE(i, mask)
-    d[i] = (uint32_t)__builtin_ctz(mask);
+    EMU_EACH_LANE (i, mask)
+        d[i] = (uint32_t)__builtin_ctz(mask);
     emu_set_predicate(warp, &inst->operand[1], mask & (0 - mask), mask);
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
     emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * control: the functions of cuda_emulator.h. Findings, counters and options are kept elsewhere; watches are begun and ended here.
+ * control: the functions of cuda_emulator.h. Findings, counters and options are kept elsewhere; watches are begun and ended
+ * here.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -253,9 +253,9 @@ static void cvt(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const modes m = modes_of(inst);
 
-    EMU_EACH_LANE(i, mask)
-    set_converted(warp, inst, i, inst->type[0],
-                  convert(emu_unsigned(warp, &inst->operand[1], i), inst->type[1], inst->type[0], m));
+    EMU_EACH_LANE (i, mask)
+        set_converted(warp, inst, i, inst->type[0],
+                      convert(emu_unsigned(warp, &inst->operand[1], i), inst->type[1], inst->type[0], m));
 }
 
 /* PTX wants a rounding where one may be needed, and no modifier that could not matter. */
@@ -315,9 +315,9 @@ static void cvt_narrow(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     static const emu_round rounds[] = {ROUND_NEAREST, ROUND_NEAREST, ROUND_ZERO, ROUND_AWAY};
     const modes m = {.round = rounds[inst->choice[0]], .clips = inst->choice[1], .is_finite = inst->choice[2]};
 
-    EMU_EACH_LANE(i, mask)
-    set_converted(warp, inst, i, inst->type[0],
-                  convert(emu_unsigned(warp, &inst->operand[1], i), inst->type[1], inst->type[0], m));
+    EMU_EACH_LANE (i, mask)
+        set_converted(warp, inst, i, inst->type[0],
+                      convert(emu_unsigned(warp, &inst->operand[1], i), inst->type[1], inst->type[0], m));
 }
 
 /* Two f32 to a pair: the first is the upper half. */
@@ -325,11 +325,11 @@ static void cvt_pair(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     static const emu_round rounds[] = {ROUND_NEAREST, ROUND_NEAREST, ROUND_ZERO};
     const bool is_byte = emu_type_bytes(inst->type[0]) == 2;
-    const modes m = {
-        .round = rounds[inst->choice[0]], .clips = inst->choice[1] || (is_byte && inst->choice[3]), .is_finite = inst->choice[2] || is_byte};
+    const modes m = {.round = rounds[inst->choice[0]],
+                     .clips = inst->choice[1] || (is_byte && inst->choice[3]),
+                     .is_finite = inst->choice[2] || is_byte};
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint64_t high = convert(emu_unsigned(warp, &inst->operand[1], i), inst->type[1], inst->type[0], m);
         const uint64_t low = convert(emu_unsigned(warp, &inst->operand[2], i), inst->type[1], inst->type[0], m);
         emu_set_unsigned(warp, &inst->operand[0], i, high << (is_byte ? 8 : 16) | low);
@@ -343,8 +343,7 @@ static void cvt_bytes(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const emu_format *from = format_of(inst->type[1]), *to = format_of(inst->type[0]);
     const unsigned in = widens ? 8 : 16, out = widens ? 16 : 8;
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint32_t a = (uint32_t)emu_unsigned(warp, &inst->operand[1], i);
         uint32_t result = 0;
         for (unsigned n = 0; n < 2; n++) {
@@ -368,8 +367,7 @@ static void cvt_pack(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const bool is_signed = kinds[inst->choice[0]].is_signed;
     const int64_t top = (INT64_C(1) << (bits - is_signed)) - 1, low = is_signed ? -top - 1 : 0;
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const int64_t a = emu_signed(warp, &inst->operand[1], i), b = emu_signed(warp, &inst->operand[2], i);
         const uint64_t c = inst->operands > 3 ? emu_unsigned(warp, &inst->operand[3], i) : 0;
         const uint64_t one = (uint64_t)(a > top ? top : a < low ? low : a) & ((UINT64_C(1) << bits) - 1);
@@ -389,16 +387,15 @@ static void cvta(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const uint64_t window = inst->choice[0] ? 0 - window_of(inst->space) : window_of(inst->space);
 
-    EMU_EACH_LANE(i, mask)
-    emu_set_unsigned(warp, &inst->operand[0], i, emu_unsigned(warp, &inst->operand[1], i) + window);
+    EMU_EACH_LANE (i, mask)
+        emu_set_unsigned(warp, &inst->operand[0], i, emu_unsigned(warp, &inst->operand[1], i) + window);
 }
 
 static void isspacep(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     uint32_t bits = 0;
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint64_t address = emu_unsigned(warp, &inst->operand[1], i);
         const bool in_shared = address - EMU_SHARED_WINDOW < EMU_WINDOW_BYTES,
                    in_local = address - EMU_LOCAL_WINDOW < EMU_WINDOW_BYTES;

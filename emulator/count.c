@@ -22,8 +22,8 @@ void emu_count_global(cuEmuCounters *line, const uint64_t *address, uint32_t mas
     uint64_t sector[EMU_LANES];
     unsigned n = 0, sectors;
 
-    EMU_EACH_LANE(i, mask)
-    sector[n++] = address[i] >> 5;
+    EMU_EACH_LANE (i, mask)
+        sector[n++] = address[i] >> 5;
     sectors = distinct(sector, n);
     if (is_write) {
         line->global_store_requests++;

@@ -305,8 +305,8 @@ static bool bind_predicate(binding *b, const raw *r, bool is_output)
 
     if (r->kind == RAW_SINK && is_output)
         return add(b, (emu_operand){.is_sink = true});
-    if (r->kind == RAW_INTEGER && !is_output && r->bits <= 1)
-        return add(b, emu_constant(b->p, r->bits, 0));
+    if (r->kind == RAW_INTEGER && !is_output) /* 1 and -1 are both seen for true */
+        return add(b, emu_constant(b->p, r->bits != 0, 0));
     if (r->kind != RAW_REGISTER || r->type != T_PRED || (is_output && r->is_negated))
         return refuse(b, "should be a predicate", &r->token);
     operand.is_negated = r->is_negated;
@@ -524,6 +524,7 @@ static void decode_call(emu_parser *p, emu_inst *inst)
 {
     emu_call *call = emu_take(p, sizeof *call);
     emu_token name;
+    size_t known;
 
     if (!call)
         return;
@@ -546,10 +547,9 @@ static void decode_call(emu_parser *p, emu_inst *inst)
         emu_fault(p, NULL, "expected the name of a function");
         return;
     }
-    for (size_t i = 0; i < p->module->functions; i++) {
-        const emu_function *f = &p->module->function[i];
-        if (f->is_entry || f->name_length != name.length || memcmp(f->name, name.text, name.length) != 0)
-            continue;
+    known = (size_t)(uintptr_t)emu_names_find(p->names, N_FUNCTION, name.text, name.length);
+    if (known && !p->module->function[known - 1].is_entry) {
+        const emu_function *f = &p->module->function[known - 1];
         if (!f->body && emu_token_is(&name, "vprintf"))
             call->kind = CALL_PRINTF;
         else if (!f->body && emu_token_is(&name, "__assertfail"))
@@ -583,6 +583,10 @@ static void decode_call(emu_parser *p, emu_inst *inst)
             emu_accept(p, ",");
         }
     }
+    /* vprintf(format, arguments), __assertfail(message, file, line, ...) */
+    if (call->kind != CALL_FUNCTION && (call->inputs < (call->kind == CALL_PRINTF ? 2 : 3) || call->input_bytes[0] != 8 ||
+                                        call->input_bytes[1] != 8 || (call->kind == CALL_ASSERT && call->input_bytes[2] != 4)))
+        emu_fault(p, &name, "a call with other parameters than this function has");
     if (call->kind == CALL_FUNCTION) {
         if (call->inputs != call->callee->params || call->outputs != call->callee->results) {
             emu_fault(p, &name, "a call with other parameters than the function has");

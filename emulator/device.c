@@ -8,8 +8,8 @@
  * those of the named product. reserved_shared is what the system keeps of each block's shared memory.
  */
 static const emu_device devices[] = {
-    /* capability, like, processors, threads, blocks, registers, shared/processor, opt-in, reserved, L2, bus, clock, memory clock,
-       memory */
+    /* capability, like, processors, threads, blocks, registers, shared memory of a processor, opt-in, reserved, L2, bus bits,
+       clock, memory clock, memory */
     {75, "T4", 40, 1024, 16, 65536, 65536, 65536, 0, 4 << 20, 256, 1590000, 5001000, UINT64_C(15828320256)},
     {80, "A100 80GB", 108, 2048, 32, 65536, 167936, 166912, 1024, 40 << 20, 5120, 1410000, 1593000, UINT64_C(84974239744)},
     {86, "A10", 72, 1536, 16, 65536, 102400, 101376, 1024, 6 << 20, 384, 1695000, 6251000, UINT64_C(23609475072)},

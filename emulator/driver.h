@@ -2,9 +2,9 @@
 /*
  * driver: the objects behind the handles of the CUDA Driver API.
  *
- * A handle is a number that is never given out twice and that no pointer can be, so handles that are garbage, of another kind or of
- * something destroyed are recognised. Everything here is guarded by one lock, which is not held while a kernel runs, memory is
- * copied or a callback is called. Functions are called with the lock held unless they say otherwise.
+ * A handle is a number that is never given out twice and that no pointer can be, so handles that are garbage, of another kind
+ * or of something destroyed are recognised. Everything here is guarded by one lock, which is not held while a kernel runs,
+ * memory is copied or a callback is called. Functions are called with the lock held unless they say otherwise.
  */
 #ifndef EMU_DRIVER_H
 #define EMU_DRIVER_H
@@ -244,8 +244,8 @@ int emu_function_threads(const emu_function *function);
 CUresult emu_stream_get(emu_context *context, CUstream handle, emu_stream **stream);
 
 /**
- * Check that a call that might wait for a device is allowed beside captures: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if not, and the
- * captures are invalid.
+ * Check that a call that might wait for a device is allowed beside captures: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if not,
+ * and the captures are invalid.
  */
 CUresult emu_allow_unsafe(void);
 
@@ -256,8 +256,8 @@ CUresult emu_allow_legacy(emu_context *context);
 void emu_streams_close(emu_context *context);
 
 /**
- * Do work in a stream of the context, or record it if the stream is being captured. Called locked, returns unlocked. The work is
- * the caller's and is copied if it is recorded.
+ * Do work in a stream of the context, or record it if the stream is being captured. Called locked, returns unlocked. The
+ * work is the caller's and is copied if it is recorded.
  */
 CUresult emu_submit(emu_context *context, CUstream stream, const emu_work *work);
 

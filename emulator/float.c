@@ -100,8 +100,8 @@ static float compute_f32(operation what, float a, float b, float c, modes m)
         float *d = emu_lanes(warp, &inst->operand[0]);                                                \
         const float *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[B]); \
         const float *c = emu_lanes(warp, &inst->operand[C]);                                          \
-        EMU_EACH_LANE(i, mask)                                                                        \
-        d[i] = compute_f32(what, a[i], b[i], c[i], m);                                                \
+        EMU_EACH_LANE (i, mask)                                                                       \
+            d[i] = compute_f32(what, a[i], b[i], c[i], m);                                            \
     }
 
 SLOW_F32(slow_add_f32, ADD, 2, 2)
@@ -189,8 +189,8 @@ static double compute_f64(operation what, double a, double b, double c, emu_roun
         double *d = emu_lanes(warp, &inst->operand[0]);                                                \
         const double *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[B]); \
         const double *c = emu_lanes(warp, &inst->operand[C]);                                          \
-        EMU_EACH_LANE(i, mask)                                                                         \
-        d[i] = compute_f64(what, a[i], b[i], c[i], round);                                             \
+        EMU_EACH_LANE (i, mask)                                                                        \
+            d[i] = compute_f64(what, a[i], b[i], c[i], round);                                         \
     }
 
 F64(add_f64, ADD, 2, 1)
@@ -207,8 +207,7 @@ static void fma_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const double *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
     const double *c = emu_lanes(warp, &inst->operand[3]);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const double result = fma(a[i], b[i], c[i]);
         d[i] = result == result ? result : nan_of(a[i], b[i], c[i]);
     }
@@ -226,8 +225,8 @@ static void abs_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     float *d = emu_lanes(warp, &inst->operand[0]);
     const float *a = emu_lanes(warp, &inst->operand[1]);
 
-    EMU_EACH_LANE(i, mask)
-    d[i] = emu_f32(emu_f32_bits(inst->choice[0] ? emu_flush(a[i]) : a[i]) & 0x7fffffffu);
+    EMU_EACH_LANE (i, mask)
+        d[i] = emu_canonical(emu_f32(emu_f32_bits(inst->choice[0] ? emu_flush(a[i]) : a[i]) & 0x7fffffffu));
 }
 
 static void neg_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -235,8 +234,8 @@ static void neg_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     float *d = emu_lanes(warp, &inst->operand[0]);
     const float *a = emu_lanes(warp, &inst->operand[1]);
 
-    EMU_EACH_LANE(i, mask)
-    d[i] = emu_f32(emu_f32_bits(inst->choice[0] ? emu_flush(a[i]) : a[i]) ^ 0x80000000u);
+    EMU_EACH_LANE (i, mask)
+        d[i] = emu_canonical(emu_f32(emu_f32_bits(inst->choice[0] ? emu_flush(a[i]) : a[i]) ^ 0x80000000u));
 }
 
 EMU_UNARY(abs_f64, uint64_t, uint64_t, a[i] & (UINT64_MAX >> 1))
@@ -267,8 +266,7 @@ static void min_max_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask, boo
     float *d = emu_lanes(warp, &inst->operand[0]);
     const float *in_a = emu_lanes(warp, &inst->operand[1]), *in_b = emu_lanes(warp, &inst->operand[2]);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         float a = in_a[i], b = in_b[i], result;
         uint32_t sign = 0;
         if (inst->choice[0]) {
@@ -385,8 +383,8 @@ static void set(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
     if (inst->choice[1])
         bits = combine(inst->choice[1], bits, emu_predicate(warp, &inst->operand[3]));
-    EMU_EACH_LANE(i, mask)
-    emu_set_unsigned(warp, &inst->operand[0], i, bits >> i & 1 ? yes : 0);
+    EMU_EACH_LANE (i, mask)
+        emu_set_unsigned(warp, &inst->operand[0], i, bits >> i & 1 ? yes : 0);
 }
 
 static void testp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -454,8 +452,7 @@ static double approximate(approximation what, double x)
     {                                                                                \
         float *d = emu_lanes(warp, &inst->operand[0]);                               \
         const float *a = emu_lanes(warp, &inst->operand[1]);                         \
-        EMU_EACH_LANE(i, mask)                                                       \
-        {                                                                            \
+        EMU_EACH_LANE (i, mask) {                                                    \
             const float x = inst->choice[0] ? emu_flush(a[i]) : a[i];                \
             const float result = emu_canonical((float)approximate(what, (double)x)); \
             d[i] = inst->choice[0] ? emu_flush(result) : result;                     \
@@ -478,8 +475,7 @@ static void div_approx(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const float *in_a = emu_lanes(warp, &inst->operand[1]), *in_b = emu_lanes(warp, &inst->operand[2]);
     const bool flushes = inst->choice[1];
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const float a = flushes ? emu_flush(in_a[i]) : in_a[i], b = flushes ? emu_flush(in_b[i]) : in_b[i];
         float result = emu_canonical((float)((double)a / (double)b));
         if (inst->choice[0] == 1 && fabsf(b) > 0x1p126f && !isinf(b) && !isnan(b))
@@ -506,8 +502,7 @@ static void rcp_approx_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     double *d = emu_lanes(warp, &inst->operand[0]);
     const double *a = emu_lanes(warp, &inst->operand[1]);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const double x = flush_f64(upper_word(a[i]));
         d[i] = x != x ? emu_f64(UINT64_C(0x7fffffff00000000)) : flush_f64(upper_word(1 / x));
     }
@@ -518,8 +513,7 @@ static void rsqrt_approx_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask
     double *d = emu_lanes(warp, &inst->operand[0]);
     const double *a = emu_lanes(warp, &inst->operand[1]);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const double x = inst->choice[0] ? flush_f64(upper_word(a[i])) : a[i];
         const double result = 1 / sqrt(x);
         d[i] = result != result ? emu_f64(UINT64_C(0x7fffffff00000000)) : inst->choice[0] ? upper_word(result) : result;

@@ -2,12 +2,31 @@
 /*
  * flow: basic blocks, and the order in which parted lanes should run them.
  *
- * Blocks are numbered in reverse postorder: what comes before a join has a lower number than the join, so lanes with the lowest
- * number run first and the others find them there (thread frontiers: Diamos et al., MICRO 2011). Results never depend on it.
+ * Blocks are numbered in a reverse postorder that keeps a loop together: what comes before a join has a lower number than the join, and
+ * what is inside a loop a lower one than what is behind it. Lanes with the lowest number run first, and the others find them there
+ * (thread frontiers: Diamos et al., MICRO 2011; loops: Havlak, TOPLAS 1997). Results never depend on it.
  */
 #include <string.h>
 
 #include "parse.h"
+
+enum { MAX_STEPS = 64 };
+
+static const uint32_t NONE = UINT32_MAX;
+
+/* A function's blocks, named by their first instruction; arrays are indexed by it too, or by number in preorder. */
+typedef struct graph {
+    emu_inst *inst;
+    uint32_t count, first;
+    uint32_t *last;                         /* instruction of a block */
+    uint32_t *next, *stack;                 /* of a walk: the successor to visit; blocks that are open */
+    uint32_t *number, *newest;              /* in preorder, and that of the newest descendant; NONE: not reached */
+    uint32_t *block;                        /* by number */
+    uint32_t *edge, *edge_from, *edge_next; /* edges into a block, as lists */
+    uint32_t *leader, *header; /* by number: the block that stands for it and those inside its loop; the loop around it */
+    uint32_t blocks, edges;
+    uint8_t *is_header; /* by number */
+} graph;
 
 static bool ends_block(const emu_inst *inst)
 {
@@ -49,35 +68,145 @@ static uint32_t successor(const emu_inst *inst, uint32_t at, uint32_t n, uint32_
     return count;
 }
 
-bool emu_order_blocks(emu_module *module, const emu_function *function, emu_arena *arena)
+/* Blocks in preorder, their ends, and the edges between them. */
+static void walk(graph *g)
 {
-    emu_inst *inst = module->inst + function->first_inst;
-    const uint32_t count = function->insts, first = function->first_inst;
-    uint32_t *stack = emu_arena_get(arena, (count + 1) * sizeof *stack);
-    uint32_t *next = emu_arena_get(arena, (count + 1) * sizeof *next); /* successor to visit; by block start */
-    uint8_t *is_seen = emu_arena_get(arena, count + 1);
-    uint32_t depth = 0, number = count;
+    uint32_t depth = 0;
 
-    if (!stack || !next || !is_seen)
-        return false;
-    mark_starts(inst, count, first);
-    stack[depth++] = 0;
+    g->stack[depth++] = 0;
+    g->number[0] = 0;
+    g->block[g->blocks++] = 0;
+    while (depth > 0) {
+        const uint32_t start = g->stack[depth - 1];
+        uint32_t to;
+        if (g->next[start] == 0)
+            for (g->last[start] = start; g->last[start] + 1 < g->count && !g->inst[g->last[start] + 1].is_block_start;)
+                g->last[start]++;
+        to = successor(g->inst, g->last[start], g->next[start]++, g->count, g->first);
+        if (to >= g->count) {
+            g->newest[g->number[start]] = g->blocks - 1;
+            depth--;
+            continue;
+        }
+        g->edge_from[g->edges] = g->number[start];
+        g->edge_next[g->edges] = g->edge[to];
+        g->edge[to] = g->edges++;
+        if (g->number[to] == NONE) {
+            g->number[to] = g->blocks;
+            g->block[g->blocks++] = to;
+            g->stack[depth++] = to;
+        }
+    }
+}
+
+static uint32_t leader_of(graph *g, uint32_t n)
+{
+    while (g->leader[n] != n)
+        n = g->leader[n] = g->leader[g->leader[n]];
+    return n;
+}
+
+static bool is_ancestor(const graph *g, uint32_t a, uint32_t n)
+{
+    return a <= n && n <= g->newest[a];
+}
+
+/* The loop around each block: from the innermost outwards, each loop's blocks are joined into its header. */
+static void find_loops(graph *g)
+{
+    for (uint32_t w = g->blocks; w-- > 0;) {
+        uint32_t waiting = 0;
+        for (uint32_t e = g->edge[g->block[w]]; e != NONE; e = g->edge_next[e]) {
+            const uint32_t from = g->edge_from[e];
+            if (!is_ancestor(g, w, from))
+                continue;
+            g->is_header[w] = true;
+            if (leader_of(g, from) != w) {
+                g->stack[waiting++] = leader_of(g, from);
+                g->header[leader_of(g, from)] = w;
+                g->leader[leader_of(g, from)] = w;
+            }
+        }
+        while (waiting > 0) {
+            const uint32_t x = g->stack[--waiting];
+            for (uint32_t e = g->edge[g->block[x]]; e != NONE; e = g->edge_next[e]) {
+                const uint32_t from = leader_of(g, g->edge_from[e]);
+                if (from == w || !is_ancestor(g, w, from)) /* a second way into the loop is left alone */
+                    continue;
+                g->header[from] = w;
+                g->leader[from] = w;
+                g->stack[waiting++] = from;
+            }
+        }
+    }
+}
+
+/* Does the way from one block to another stay in the innermost loop around the first? */
+static bool stays(const graph *g, uint32_t from, uint32_t to)
+{
+    const uint32_t n = g->number[from], loop = g->is_header[n] ? n : g->header[n];
+    uint32_t at = g->number[to];
+
+    for (int steps = 0; loop != NONE && at != loop; at = g->header[at])
+        if (at == NONE || at < loop || ++steps > MAX_STEPS)
+            return at != NONE && at > loop;
+    return true;
+}
+
+/* Number the blocks; ways that leave a loop are walked first, so that they get the higher numbers. */
+static void number_blocks(graph *g)
+{
+    uint32_t depth = 0, number = g->count;
+    uint8_t *const pass = g->is_header + g->count + 1; /* by block */
+    uint8_t *const is_seen = pass + g->count + 1;
+
+    memset(g->next, 0, (g->count + 1) * sizeof *g->next);
+    g->stack[depth++] = 0;
     is_seen[0] = 1;
     while (depth > 0) {
-        const uint32_t start = stack[depth - 1];
-        uint32_t end = start, to;
-        while (end + 1 < count && !inst[end + 1].is_block_start)
-            end++;
-        to = successor(inst, end, next[start]++, count, first);
-        if (to < count && !is_seen[to]) {
-            is_seen[to] = 1;
-            stack[depth++] = to;
-        } else if (to >= count) {
+        const uint32_t start = g->stack[depth - 1];
+        const uint32_t to = successor(g->inst, g->last[start], g->next[start]++, g->count, g->first);
+        if (to < g->count) {
+            if (!is_seen[to] && stays(g, start, to) == (pass[start] == 1)) {
+                is_seen[to] = 1;
+                g->stack[depth++] = to;
+            }
+        } else if (pass[start]++ == 0) {
+            g->next[start] = 0;
+        } else {
             number--;
-            for (uint32_t i = start; i <= end; i++)
-                inst[i].priority = first + number;
+            for (uint32_t i = start; i <= g->last[start]; i++)
+                g->inst[i].priority = g->first + number;
             depth--;
         }
     }
+}
+
+bool emu_order_blocks(emu_module *module, const emu_function *function, emu_arena *arena)
+{
+    const uint32_t count = function->insts;
+    graph g = {.inst = module->inst + function->first_inst, .count = count, .first = function->first_inst};
+    uint32_t **const arrays[] = {&g.last, &g.next, &g.stack, &g.number, &g.newest, &g.block, &g.edge, &g.leader, &g.header};
+    size_t edges = 2;
+
+    mark_starts(g.inst, count, g.first);
+    for (uint32_t i = 0; i < count; i++)
+        edges += (size_t)g.inst[i].is_block_start + (g.inst[i].flow == F_BRANCH ? 1u : 0u) +
+                 (g.inst[i].flow == F_BRANCH_TABLE ? g.inst[i].table_length : 0u);
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
+        if (!(*arrays[i] = emu_arena_get(arena, (count + 1) * sizeof **arrays[i])))
+            return false;
+    g.edge_from = emu_arena_get(arena, edges * sizeof *g.edge_from);
+    g.edge_next = emu_arena_get(arena, edges * sizeof *g.edge_next);
+    g.is_header = emu_arena_get(arena, 3 * ((size_t)count + 1));
+    if (!g.edge_from || !g.edge_next || !g.is_header)
+        return false;
+    for (uint32_t i = 0; i <= count; i++) {
+        g.number[i] = g.edge[i] = g.header[i] = NONE;
+        g.leader[i] = i;
+    }
+    walk(&g);
+    find_loops(&g);
+    number_blocks(&g);
     return true;
 }

@@ -115,8 +115,7 @@ static void run(emu_warp *warp, const emu_inst *inst, uint32_t mask, operation w
     const emu_format *f = inst->type[0] == T_F16 || inst->type[0] == T_F16X2 ? &emu_half : &emu_bfloat16;
     const unsigned last = inst->operands - 1u;
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint32_t a = (uint32_t)emu_unsigned(warp, &inst->operand[1], i);
         const uint32_t b = (uint32_t)emu_unsigned(warp, &inst->operand[last < 2 ? last : 2], i);
         const uint32_t c = (uint32_t)emu_unsigned(warp, &inst->operand[last], i);
@@ -199,8 +198,7 @@ static void setp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const uint32_t with = inst->choice[1] ? emu_predicate(warp, &inst->operand[4]) : 0;
     uint32_t low = 0, high = 0;
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         uint32_t a = (uint32_t)emu_unsigned(warp, &inst->operand[2], i), b = (uint32_t)emu_unsigned(warp, &inst->operand[3], i);
         if (inst->choice[2]) {
             a = flush(a & 0xffff, f) | (is_pair ? flush(a >> 16, f) << 16 : 0);
@@ -226,8 +224,7 @@ static void set(emu_warp *warp, const emu_inst *inst, uint32_t mask)
                          : is_pair               ? 0xffffu
                                                  : UINT32_MAX;
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint32_t a = (uint32_t)emu_unsigned(warp, &inst->operand[1], i),
                        b = (uint32_t)emu_unsigned(warp, &inst->operand[2], i);
         uint32_t result = 0;

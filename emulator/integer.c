@@ -164,8 +164,8 @@ void emu_read_clock(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const uint64_t now = warp->executed * 4 + warp->block->executed;
 
-    EMU_EACH_LANE(i, mask)
-    emu_set_unsigned(warp, &inst->operand[0], i, inst->choice[0] == SR_CLOCK_HI ? now >> 32 : now);
+    EMU_EACH_LANE (i, mask)
+        emu_set_unsigned(warp, &inst->operand[0], i, inst->choice[0] == SR_CLOCK_HI ? now >> 32 : now);
 }
 
 /* mov.b64 %rd, {%r1, %r2} and back; the first element is the lowest. */
@@ -175,8 +175,7 @@ static void pack(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const unsigned parts = inst->operands - 1u, bytes = d->bytes / parts;
     uint8_t *to = emu_lanes(warp, d);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         uint8_t value[16];
         for (unsigned n = 0; n < parts; n++)
             memcpy(value + n * bytes, (uint8_t *)emu_lanes(warp, &inst->operand[1 + n]) + (size_t)i * bytes, bytes);
@@ -190,8 +189,7 @@ static void unpack(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const unsigned parts = inst->operands - 1u, bytes = a->bytes / parts;
     const uint8_t *from = emu_lanes(warp, a);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         uint8_t value[16];
         memcpy(value, from + (size_t)i * a->bytes, a->bytes);
         for (unsigned n = 0; n < parts; n++)
@@ -286,8 +284,8 @@ static void set(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
     if (inst->choice[1])
         bits = combine(inst->choice[1], bits, emu_predicate(warp, &inst->operand[3]));
-    EMU_EACH_LANE(i, mask)
-    emu_set_unsigned(warp, &inst->operand[0], i, bits >> i & 1 ? yes : 0);
+    EMU_EACH_LANE (i, mask)
+        emu_set_unsigned(warp, &inst->operand[0], i, bits >> i & 1 ? yes : 0);
 }
 
 #define SELECT(bits, T)                                                                           \
@@ -306,8 +304,7 @@ BY_WIDTH(selp)
 
 static void slct(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint32_t c = (uint32_t)emu_unsigned(warp, &inst->operand[3], i);
         float f;
         memcpy(&f, &c, 4);
@@ -334,12 +331,12 @@ static unsigned width(const emu_inst *inst)
     return 8 * emu_type_bytes(inst->type[0]);
 }
 
-#define SCALAR(name)                                                                                                  \
-    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                                             \
-    {                                                                                                                 \
-        EMU_EACH_LANE(i, mask)                                                                                        \
-        emu_set_unsigned(warp, &inst->operand[0], i,                                                                  \
-                         name##_of(inst, input(warp, inst, 1, i), input(warp, inst, 2, i), input(warp, inst, 3, i))); \
+#define SCALAR(name)                                                                                                      \
+    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                                                 \
+    {                                                                                                                     \
+        EMU_EACH_LANE (i, mask)                                                                                           \
+            emu_set_unsigned(warp, &inst->operand[0], i,                                                                  \
+                             name##_of(inst, input(warp, inst, 1, i), input(warp, inst, 2, i), input(warp, inst, 3, i))); \
     }
 
 static uint64_t mul_hi_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
@@ -504,8 +501,7 @@ static void bfi(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const unsigned bits = width(inst);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint64_t a = emu_unsigned(warp, &inst->operand[1], i);
         uint64_t result = emu_unsigned(warp, &inst->operand[2], i);
         const uint64_t position = emu_unsigned(warp, &inst->operand[3], i) & field_mask(bits);
@@ -598,8 +594,7 @@ static void shf(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const uint32_t *c = emu_lanes(warp, &inst->operand[3]);
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint64_t both = (uint64_t)b[i] << 32 | a[i];
         const unsigned n = inst->choice[1] == 1 ? (c[i] < 32 ? c[i] : 32) : c[i] & 31;
         d[i] = inst->choice[0] == 1 ? (uint32_t)((both << n) >> 32) : (uint32_t)(both >> n);
@@ -613,8 +608,7 @@ static void lop3(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const uint32_t *c = emu_lanes(warp, &inst->operand[3]), *t = emu_lanes(warp, &inst->operand[4]);
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         uint32_t result = 0;
         for (unsigned row = 0; row < 8; row++)
             if (t[i] >> row & 1)
@@ -631,8 +625,7 @@ static void add_carry(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool 
     const unsigned bits = width(inst);
     uint32_t carry = warp->carry;
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint64_t limit = bits == 64 ? UINT64_MAX : UINT32_MAX;
         const uint64_t a = emu_unsigned(warp, &inst->operand[1], i), b = emu_unsigned(warp, &inst->operand[2], i);
         const unsigned in = takes ? (is_sub ? ~carry : carry) >> i & 1 : 0;
@@ -677,8 +670,7 @@ static void mad_carry(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool 
 {
     const unsigned bits = width(inst);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint64_t a = input(warp, inst, 1, i), b = input(warp, inst, 2, i);
         const uint64_t limit = bits == 64 ? UINT64_MAX : UINT32_MAX;
         uint64_t part = inst->choice[0] == 2 ? mul_hi_of(inst, a, b, 0) : a * b;
@@ -718,8 +710,7 @@ static void dp4a(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const uint32_t *c = emu_lanes(warp, &inst->operand[3]);
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         uint32_t sum = c[i];
         for (unsigned n = 0; n < 4; n++)
             sum += (uint32_t)(part_of(a[i], 8, n, emu_type_is_signed(inst->type[0])) *
@@ -734,8 +725,7 @@ static void dp2a(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const uint32_t *c = emu_lanes(warp, &inst->operand[3]);
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         uint32_t sum = c[i];
         for (unsigned n = 0; n < 2; n++)
             sum += (uint32_t)part_of(a[i], 16, n, emu_type_is_signed(inst->type[0])) *
@@ -807,8 +797,7 @@ static void lop3_predicate(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const uint32_t *c = emu_lanes(warp, &inst->operand[4]), *t = emu_lanes(warp, &inst->operand[5]);
     uint32_t *d = emu_lanes(warp, &inst->operand[0]), bits = 0;
 
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         uint32_t result = 0;
         for (unsigned row = 0; row < 8; row++)
             if (t[i] >> row & 1)
@@ -822,8 +811,7 @@ static void lop3_predicate(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 /* vshr.d.a.u32{.sat}.mode{.add}: a scalar video shift of whole words. choice: d, a, b, sat, mode, add. */
 static void vshr(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    EMU_EACH_LANE(i, mask)
-    {
+    EMU_EACH_LANE (i, mask) {
         const uint64_t n = emu_unsigned(warp, &inst->operand[2], i);
         const unsigned by = inst->choice[4] == 1 ? (n < 32 ? (unsigned)n : 32) : (unsigned)n & 31;
         const bool is_signed = emu_type_is_signed(inst->type[1]);

@@ -3,8 +3,8 @@
  * mma: mma.sync, D = A . B + C of one warp.
  *
  * Sums of f16, bf16 and tf32 products follow the model that Xie et al. measured (MMA-Sim, arXiv 2511.10909): all products of a step
- * and C are cut to a number of bits below the largest exponent among them, added exactly, and cut to f32. The number of bits and the
- * length of a step depend on the architecture. f64 is a chain of fused multiply-adds, s8 is exact.
+ * and C are cut to a number of bits below the largest exponent among them, added exactly, and cut to f32, or rounded to the nearest
+ * f16. The number of bits and the length of a step depend on the architecture. f64 is a chain of fused multiply-adds, s8 is exact.
  */
 #include <math.h>
 
@@ -70,17 +70,17 @@ static void set_element_d(emu_warp *warp, const emu_operand *d, bool is_half, in
 
 /* ---- one sum --------------------------------------------------------------------------------------------------------- */
 
-/* sign * significand * 2^exponent, exact; big: not finite. */
+/* significand * 2^(exponent - bits of fraction), exact; big: not finite, or 0. */
 typedef struct term {
     int64_t significand;
-    int exponent; /* of the leading place, before normalisation */
-    int fraction; /* bits of significand below the point */
+    int exponent;
     double big;
 } term;
 
 typedef struct model {
-    int bits; /* kept below the largest exponent */
-    int step; /* products added at once */
+    int bits;   /* kept below the largest exponent, */
+    int lowest; /* which is at least this */
+    int step;   /* products added at once */
 } model;
 
 static model model_of(int capability, emu_type type, int k)
@@ -88,11 +88,13 @@ static model model_of(int capability, emu_type type, int k)
     const bool is_tf32 = type == T_TF32;
 
     if (capability >= 90)
-        return (model){25, k};
+        return (model){25, -133, k};
     if (capability >= 80)
-        return (model){24, is_tf32 ? 4 : 8};
-    return (model){24, 8};
+        return (model){24, -133, is_tf32 ? 4 : 8};
+    return (model){24, -133, 8};
 }
+
+enum { NO_EXPONENT = -10000 }; /* of zero: below that of any other product */
 
 static term read_term(uint32_t bits, int exponent_bits, int fraction_bits)
 {
@@ -100,15 +102,13 @@ static term read_term(uint32_t bits, int exponent_bits, int fraction_bits)
     const int exponent = (int)(bits >> fraction_bits) & top;
     const int64_t fraction = bits & ((1u << fraction_bits) - 1);
     const bool is_negative = bits >> (exponent_bits + fraction_bits) & 1;
-    term t = {.fraction = fraction_bits};
+    term t = {.exponent = (exponent ? exponent : 1) - bias};
 
-    if (exponent == top) {
+    if (exponent == top)
         t.big = fraction ? (double)NAN : is_negative ? -(double)INFINITY : (double)INFINITY;
-        t.significand = 1;
-        return t;
-    }
     t.significand = exponent ? fraction | INT64_C(1) << fraction_bits : fraction;
-    t.exponent = (exponent ? exponent : 1) - bias;
+    if (t.significand == 0)
+        t.exponent = NO_EXPONENT;
     if (is_negative)
         t.significand = -t.significand;
     return t;
@@ -126,51 +126,64 @@ static term read_element(uint64_t bits, emu_type type)
     }
 }
 
-static double value_of(term t)
+/* A term as a double where only its sign, and whether it is zero, NaN or infinite, matter. */
+static double kind_of(term t)
 {
-    return t.big != 0 ? t.big : ldexp((double)t.significand, t.exponent - t.fraction);
+    return t.big != 0 ? t.big : (double)t.significand;
 }
 
-static term multiply(term a, term b)
+/* A sum in which something is not finite: NaN or an infinity. */
+static double add_big(const term *a, const term *b, int count, term c)
 {
-    term t = {
-        .significand = a.significand * b.significand, .exponent = a.exponent + b.exponent, .fraction = a.fraction + b.fraction};
+    double sum = c.big;
 
-    if (a.big != 0 || b.big != 0)
-        t.big = value_of(a) * value_of(b);
-    return t;
+    for (int i = 0; i < count; i++)
+        if (a[i].big != 0 || b[i].big != 0)
+            sum += kind_of(a[i]) * kind_of(b[i]);
+    return sum;
 }
 
-/* count terms, the last of them C, into f32 bits. */
-static uint32_t add_terms(const term *t, int count, int bits)
+/* The sum of count products and c, whose significands lack product_shift and c_shift of bits places: at most 41 bits. */
+static double add_terms(const term *a, const term *b, int count, term c, model m, int product_shift, int c_shift)
 {
-    double big = 0, size;
+    const int64_t product_scale = INT64_C(1) << product_shift, c_scale = INT64_C(1) << c_shift;
     int64_t sum = 0;
-    int highest = INT32_MIN, drop;
+    int highest = c.exponent > m.lowest ? c.exponent : m.lowest;
 
     for (int i = 0; i < count; i++) {
-        if (t[i].big != 0)
-            big += t[i].big;
-        else if (t[i].significand && t[i].exponent > highest)
-            highest = t[i].exponent;
+        const int exponent = a[i].exponent + b[i].exponent;
+        highest = exponent > highest ? exponent : highest;
     }
-    if (big != 0)
-        return big != big ? 0x7fffffffu : emu_f32_bits((float)big);
-    if (highest == INT32_MIN)
-        return 0;
-    for (int i = 0; i < count; i++) {
-        const int shift = t[i].exponent - t[i].fraction - (highest - bits);
-        const int64_t magnitude = t[i].significand < 0 ? -t[i].significand : t[i].significand;
-        const int64_t cut = shift >= 0 ? magnitude << shift : shift > -63 ? magnitude >> -shift : 0;
-        sum += t[i].significand < 0 ? -cut : cut;
+    for (int i = 0; i <= count; i++) {
+        const int64_t whole = i < count ? a[i].significand * b[i].significand * product_scale : c.significand * c_scale;
+        const int drop = highest - (i < count ? a[i].exponent + b[i].exponent : c.exponent);
+        if (drop < 63) /* toward zero */
+            sum += (whole + (whole >> 63 & ((INT64_C(1) << drop) - 1))) >> drop;
     }
-    if (sum == 0)
-        return 0;
-    /* Toward zero: keep 24 bits, fewer below the normal range. */
-    size = ldexp((double)(sum < 0 ? -sum : sum), highest - bits); /* at most 2^40: exact */
+    return ldexp((double)sum, highest - m.bits);
+}
+
+/* Cut to f32, toward zero; what becomes zero has no sign. */
+static uint32_t cut_f32(double sum)
+{
+    double size = fabs(sum);
+    int drop;
+
+    if (sum != sum)
+        return 0x7fffffffu;
+    if (sum == 0 || isinf(sum))
+        return emu_f32_bits((float)sum);
     drop = ilogb(size) < -126 ? -149 : ilogb(size) - 23;
     size = ldexp(floor(ldexp(size, -drop)), drop);
-    return emu_f32_bits((float)(sum < 0 ? -size : size));
+    return emu_f32_bits((float)(sum < 0 && size > 0 ? -size : size));
+}
+
+/* To the nearest f16; what rounds to zero has no sign. */
+static uint32_t round_f16(double sum)
+{
+    const uint32_t bits = emu_narrow(sum, &emu_half, ROUND_NEAREST, false);
+
+    return bits == 0x8000 ? 0 : bits;
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------------------------------- */
@@ -219,40 +232,86 @@ static bool begin(emu_warp *warp, const emu_inst *inst, const parts *p, shape s)
     return true;
 }
 
+/* A by rows and B by columns. */
+typedef struct factors {
+    uint64_t a[16][32], b[8][32];
+} factors;
+
+static void fetch(const emu_warp *warp, const parts *p, shape s, int bits, factors *f)
+{
+    for (int k = 0; k < s.k; k++) {
+        for (int r = 0; r < s.m; r++)
+            f->a[r][k] = element_a(warp, p->a, s, bits, r, k);
+        for (int c = 0; c < s.n; c++)
+            f->b[c][k] = element_b(warp, p->b, bits, k, c);
+    }
+}
+
+/* count elements; true: one is not finite. */
+static bool read_elements(const uint64_t *from, int count, emu_type type, term *to)
+{
+    bool is_big = false;
+
+    for (int i = 0; i < count; i++) {
+        to[i] = read_element(from[i], type);
+        is_big |= to[i].big != 0;
+    }
+    return is_big;
+}
+
 /* d.a.b.c types: f32 or f16 accumulators of f16, bf16, tf32 */
 static void mma_float(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const shape s = shape_of(inst);
     const emu_type type = (emu_type)inst->type[1];
-    const bool half_d = inst->type[0] == T_F16, half_c = inst->type[3] == T_F16;
+    const bool is_half = inst->type[0] == T_F16; /* C and D */
     const int bits = type == T_TF32 ? 32 : 16;
-    const parts p = parts_of(inst, s, bits, half_d, half_c);
-    const model how = model_of(warp->block->launch->device->capability, type, s.k);
+    const parts p = parts_of(inst, s, bits, is_half, is_half);
+    const model m = model_of(warp->block->launch->device->capability, type, s.k);
+    const int product_shift = m.bits - (type == T_BF16 ? 14 : 20);
+    bool is_big_column[8];
+    term a[16], b[8][16];
     uint32_t result[16][8];
+    factors f;
 
     (void)mask;
     if (!begin(warp, inst, &p, s))
         return;
-    for (int r = 0; r < s.m; r++)
+    fetch(warp, &p, s, bits, &f);
+    for (int c = 0; c < s.n; c++)
+        is_big_column[c] = read_elements(f.b[c], s.k, type, b[c]);
+    for (int r = 0; r < s.m; r++) {
+        const bool is_big_row = read_elements(f.a[r], s.k, type, a);
         for (int c = 0; c < s.n; c++) {
-            const uint64_t start = element_c(warp, p.c, half_c, r, c);
-            term sum = half_c ? read_term((uint32_t)start, 5, 10) : read_term((uint32_t)start, 8, 23);
-            uint32_t total = 0;
-            for (int k = 0; k < s.k; k += how.step) {
-                term t[33];
-                const int n = s.k - k < how.step ? s.k - k : how.step;
-                for (int i = 0; i < n; i++)
-                    t[i] = multiply(read_element(element_a(warp, p.a, s, bits, r, k + i), type),
-                                    read_element(element_b(warp, p.b, bits, k + i, c), type));
-                t[n] = sum;
-                total = add_terms(t, n + 1, how.bits);
-                sum = read_term(total, 8, 23);
+            const uint32_t start = (uint32_t)element_c(warp, p.c, is_half, r, c);
+            term sum = is_half ? read_term(start, 5, 10) : read_term(start, 8, 23);
+            int fraction = is_half ? 10 : 23;
+            double total = 0;
+            for (int k = 0; k < s.k; k += m.step) {
+                const int n = s.k - k < m.step ? s.k - k : m.step;
+                total = is_big_row || is_big_column[c] || sum.big != 0 ? add_big(a + k, b[c] + k, n, sum) : 0;
+                if (total == 0)
+                    total = add_terms(a + k, b[c] + k, n, sum, m, product_shift, m.bits - fraction);
+                sum = read_term(cut_f32(total), 8, 23);
+                fraction = 23;
             }
-            result[r][c] = half_d ? emu_narrow((double)emu_f32(total), &emu_half, ROUND_NEAREST, false) : total;
+            result[r][c] = is_half ? round_f16(total) : cut_f32(total);
         }
+    }
     for (int r = 0; r < s.m; r++)
         for (int c = 0; c < s.n; c++)
-            set_element_d(warp, p.d, half_d, r, c, result[r][c]);
+            set_element_d(warp, p.d, is_half, r, c, result[r][c]);
+}
+
+/* Of several NaN that of b goes on, then the sum's; it is made quiet, and one that is made is 0xfff8000000000000. */
+static double multiply_add(double a, double b, double sum)
+{
+    const double result = fma(a, b, sum);
+    const double origin = b != b ? b : sum != sum ? sum : a;
+
+    if (result == result)
+        return result;
+    return emu_f64(origin != origin ? emu_f64_bits(origin) | UINT64_C(0x0008000000000000) : UINT64_C(0xfff8000000000000));
 }
 
 static void mma_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -260,15 +319,17 @@ static void mma_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const shape s = shape_of(inst);
     const parts p = parts_of(inst, s, 64, false, false);
     double result[16][8];
+    factors f;
 
     (void)mask;
     if (!begin(warp, inst, &p, s))
         return;
+    fetch(warp, &p, s, 64, &f);
     for (int r = 0; r < s.m; r++)
         for (int c = 0; c < s.n; c++) {
             double sum = emu_f64(element_c(warp, p.c, false, r, c));
             for (int k = 0; k < s.k; k++)
-                sum = fma(emu_f64(element_a(warp, p.a, s, 64, r, k)), emu_f64(element_b(warp, p.b, 64, k, c)), sum);
+                sum = multiply_add(emu_f64(f.a[r][k]), emu_f64(f.b[c][k]), sum);
             result[r][c] = sum;
         }
     for (int r = 0; r < s.m; r++)
@@ -287,16 +348,17 @@ static void mma_s8(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const shape s = shape_of(inst);
     const parts p = parts_of(inst, s, 8, false, false);
     int64_t result[16][8];
+    factors f;
 
     (void)mask;
     if (!begin(warp, inst, &p, s))
         return;
+    fetch(warp, &p, s, 8, &f);
     for (int r = 0; r < s.m; r++)
         for (int c = 0; c < s.n; c++) {
             int64_t sum = (int32_t)element_c(warp, p.c, false, r, c);
             for (int k = 0; k < s.k; k++)
-                sum += whole(element_a(warp, p.a, s, 8, r, k), inst->type[1]) *
-                       whole(element_b(warp, p.b, 8, k, c), inst->type[2]);
+                sum += whole(f.a[r][k], inst->type[1]) * whole(f.b[c][k], inst->type[2]);
             if (inst->choice[1])
                 sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
             result[r][c] = sum;
@@ -332,8 +394,6 @@ const emu_form emu_mma_forms[] = {
     {"mma.sync.aligned{*.m16n8k16}" ROWCOL "{*.f32.f16.f16.f32,.f32.bf16.bf16.f32}", "=4w 4w 2w 4w", mma_float, NULL,
      F_COLLECTIVE, D_OWN, 0, 0},
     {"mma.sync.aligned{*.m16n8k16}" ROWCOL ".f16.f16.f16.f16", "=2w 4w 2w 2w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.m16n8k16}" ROWCOL ".f32.f16.f16.f16", "=4w 4w 2w 2w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.m16n8k16}" ROWCOL ".f16.f16.f16.f32", "=2w 4w 2w 4w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {"mma.sync.aligned{*.-,.m16n8k8}" ROWCOL "{*.f32.f16.f16.f32,.f32.bf16.bf16.f32}", "=4w 2w 1w 4w", mma_float, NULL,
      F_COLLECTIVE, D_OWN, 0, 0},
     {"mma.sync.aligned{*.-,.m16n8k8}" ROWCOL ".f16.f16.f16.f16", "=2w 2w 1w 2w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},

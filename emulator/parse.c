@@ -22,6 +22,11 @@ void emu_fault(emu_parser *p, const emu_token *at, const char *format, ...)
     if (n >= 0 && (size_t)n < p->message_bytes)
         n += vsnprintf(p->message + n, p->message_bytes - (size_t)n, format, arguments);
     va_end(arguments);
+    if (at->text < p->module->text || at->text > end) { /* a word that we added */
+        p->token.kind = W_END;
+        p->token.length = 0;
+        return;
+    }
     for (start = at->text; start > p->module->text && start[-1] != '\n'; start--)
         ;
     for (; start < end && (*start == ' ' || *start == '\t'); start++)
@@ -124,6 +129,7 @@ static uint32_t register_stride(uint8_t type)
 
 bool emu_find_register(emu_parser *p, const emu_token *name, emu_operand *operand, emu_type *type)
 {
+    const reg_decl *single, *d;
     size_t stem = name->length;
     uint32_t number = 0, power = 1;
 
@@ -131,50 +137,43 @@ bool emu_find_register(emu_parser *p, const emu_token *name, emu_operand *operan
         number += power * (uint32_t)(name->text[--stem] - '0');
         power *= 10;
     }
-    for (const reg_decl *d = p->regs; d; d = d->next) {
-        const bool is_single = d->count == 0 && same(d->name, d->name_length, name->text, name->length);
-        const bool is_numbered = d->count > 0 && stem < name->length && same(d->name, d->name_length, name->text, stem) &&
-                                 number < d->count && (number == 0 || name->text[stem] != '0');
-        if (!is_single && !is_numbered)
-            continue;
-        if (is_single)
-            number = 0;
-        *operand = (emu_operand){.offset = d->offset + number * register_stride(d->type),
-                                 .reg = (uint16_t)(d->first + number),
-                                 .bytes = (uint8_t)(d->type == T_PRED ? 0 : emu_type_bytes(d->type))};
-        *type = d->type;
-        return true;
+    single = emu_names_find(p->names, N_REGISTER, name->text, name->length);
+    d = stem < name->length ? emu_names_find(p->names, N_REGISTERS, name->text, stem) : NULL;
+    if (d && (number >= d->count || (number > 0 && name->text[stem] == '0')))
+        d = NULL;
+    if (!d || (single && single->scope > d->scope)) {
+        d = single;
+        number = 0;
     }
-    return false;
+    if (!d)
+        return false;
+    *operand = (emu_operand){.offset = d->offset + number * register_stride(d->type),
+                             .reg = (uint16_t)(d->first + number),
+                             .bytes = (uint8_t)(d->type == T_PRED ? 0 : emu_type_bytes(d->type))};
+    *type = d->type;
+    return true;
 }
 
 place_decl *emu_find_place(emu_parser *p, const char *name, size_t length)
 {
-    for (place_decl *d = p->places; d; d = d->next)
-        if (same(d->name, d->name_length, name, length))
-            return d;
-    return NULL;
+    return emu_names_find(p->names, N_PLACE, name, length);
 }
 
 int emu_find_symbol(emu_parser *p, const char *name, size_t length)
 {
-    for (size_t i = p->module->symbols; i-- > 0;)
-        if (same(p->module->symbol[i].name, p->module->symbol[i].name_length, name, length))
-            return (int)i;
-    return -1;
+    return (int)(uintptr_t)emu_names_find(p->names, N_SYMBOL, name, length) - 1;
 }
 
 const emu_param *emu_find_param(emu_parser *p, const char *name, size_t length)
 {
-    const emu_function *f = p->function;
+    return emu_names_find(p->names, N_PARAM, name, length);
+}
 
-    for (size_t i = 0; i < f->params; i++)
-        if (same(f->param[i].name, f->param[i].name_length, name, length))
-            return &f->param[i];
-    for (size_t i = 0; i < f->results; i++)
-        if (same(f->result[i].name, f->result[i].name_length, name, length))
-            return &f->result[i];
-    return NULL;
+/* What has a number is named by it, from 1. */
+static void add_name(emu_parser *p, emu_name_kind kind, const char *name, size_t length, void *what)
+{
+    if (!emu_names_add(p->names, kind, name, length, what))
+        emu_fault(p, NULL, "out of memory");
 }
 
 /* Constants grow as a whole, so they are named by offset. */
@@ -200,22 +199,23 @@ static uint32_t take_constant(emu_parser *p, unsigned bytes)
 
 emu_operand emu_constant(emu_parser *p, uint64_t bits, unsigned bytes)
 {
-    emu_operand operand = {.bank = 1, .bytes = (uint8_t)bytes};
+    emu_operand operand = {.bank = 1, .bytes = (uint8_t)bytes}, *known;
+    char key[9], *kept;
 
     if (bytes < 8 && bytes > 0)
         bits &= (UINT64_C(1) << bytes * 8) - 1;
-    for (size_t i = 0; i < p->slots; i++)
-        if (p->slot[i].bits == bits && p->slot[i].bytes == bytes) {
-            operand.offset = p->slot[i].offset;
-            return operand;
-        }
+    memcpy(key, &bits, 8);
+    key[8] = (char)bytes;
+    known = emu_names_find(p->names, N_CONSTANT, key, sizeof key);
+    if (known)
+        return *known;
     operand.offset = take_constant(p, bytes);
-    p->slot = emu_arena_grow(p->arena, p->slot, p->slots, &p->slot_capacity, sizeof *p->slot);
-    if (!p->slot || p->has_failed) {
-        emu_fault(p, NULL, "out of memory");
+    known = emu_take(p, sizeof *known);
+    kept = emu_take(p, sizeof key);
+    if (!known || !kept || p->has_failed)
         return operand;
-    }
-    p->slot[p->slots++] = (struct constant_slot){bits, operand.offset, (uint8_t)bytes};
+    *known = operand;
+    add_name(p, N_CONSTANT, memcpy(kept, key, sizeof key), sizeof key, known);
     if (bytes == 0)
         memset(p->module->constants + operand.offset, bits ? 0xff : 0, 4);
     for (int lane = 0; lane < 32 && bytes; lane++) {
@@ -237,12 +237,14 @@ static emu_type type_of_token(const emu_token *token)
     return token->kind == W_DIRECTIVE ? emu_type_of(token->text + 1, token->length - 1) : T_NONE;
 }
 
-/* Elements in [..][..], at least 1; *is_open: the first is empty. */
-static uint64_t parse_dimensions(emu_parser *p, bool *is_open)
+/* Elements in [..][..], at least 1; *row: those of all dimensions but the first; *is_open: the first is empty. */
+static uint64_t parse_dimensions(emu_parser *p, uint64_t *row, bool *is_open)
 {
     uint64_t elements = 1;
+    bool is_first = true;
 
     *is_open = false;
+    *row = 1;
     while (emu_accept(p, "[")) {
         if (is(p, "]")) {
             *is_open = true;
@@ -251,8 +253,11 @@ static uint64_t parse_dimensions(emu_parser *p, bool *is_open)
             if (n > UINT32_MAX || elements * n > UINT32_MAX)
                 emu_fault(p, NULL, "an array of more than 4 GiB elements");
             elements *= n;
+            if (!is_first)
+                *row *= n;
         }
         emu_expect(p, "]");
+        is_first = false;
     }
     return elements;
 }
@@ -263,6 +268,7 @@ typedef struct variable {
     emu_type type;
     uint32_t align;
     uint64_t bytes, element_bytes;
+    uint64_t row_bytes; /* of all dimensions but the first */
     bool is_open;
 } variable;
 
@@ -298,7 +304,8 @@ static variable parse_variable(emu_parser *p)
     v.element_bytes = emu_type_bytes(v.type);
     if (!p->has_failed && (v.type == T_NONE || v.element_bytes == 0))
         emu_fault(p, &v.name, "a variable needs a type");
-    v.bytes = v.element_bytes * vector * parse_dimensions(p, &v.is_open);
+    v.bytes = v.element_bytes * vector * parse_dimensions(p, &v.row_bytes, &v.is_open);
+    v.row_bytes *= v.element_bytes * vector;
     if (v.is_open)
         v.bytes = 0;
     if (v.align == 0)
@@ -306,7 +313,7 @@ static variable parse_variable(emu_parser *p)
     return v;
 }
 
-static void put_element(emu_parser *p, emu_symbol *s, const variable *v, uint64_t *at)
+static void put_element(emu_parser *p, emu_symbol *s, const variable *v, uint64_t *at, size_t *capacity)
 {
     const bool is_generic = emu_accept(p, "generic");
     uint64_t bits;
@@ -317,7 +324,7 @@ static void put_element(emu_parser *p, emu_symbol *s, const variable *v, uint64_
     }
     if (is_generic)
         emu_expect(p, "(");
-    if (p->token.kind == W_NAME) {
+    if (is_generic || p->token.kind == W_NAME) {
         const emu_token name = expect_name(p);
         const int symbol = emu_find_symbol(p, name.text, name.length);
         int64_t displacement = 0;
@@ -325,10 +332,11 @@ static void put_element(emu_parser *p, emu_symbol *s, const variable *v, uint64_
             emu_fault(p, &name, "no variable of this name to take the address of");
             return;
         }
+        if (is_generic)
+            emu_expect(p, ")");
         if (emu_accept(p, "+"))
             displacement = (int64_t)expect_integer(p);
-        s->address_in =
-            emu_arena_grow(p->arena, s->address_in, s->address_count, &(size_t){s->address_count}, sizeof *s->address_in);
+        s->address_in = emu_arena_grow(p->arena, s->address_in, s->address_count, capacity, sizeof *s->address_in);
         if (!s->address_in) {
             emu_fault(p, NULL, "out of memory");
             return;
@@ -351,24 +359,57 @@ static void put_element(emu_parser *p, emu_symbol *s, const variable *v, uint64_
         bits = expect_integer(p);
         memcpy(s->initial + *at, &bits, v->element_bytes < 8 ? v->element_bytes : 8);
     }
-    if (is_generic)
-        emu_expect(p, ")");
     *at += v->element_bytes;
+}
+
+/* Values of an array whose first dimension is left open: as many rows as there are values, or braces, in the outer braces. */
+static uint64_t count_rows(emu_parser *p)
+{
+    const emu_lexer before = p->lexer;
+    const emu_token token = p->token;
+    uint64_t rows = 0;
+    int depth = 0;
+
+    do {
+        if (is(p, "{"))
+            depth++;
+        else if (is(p, "}"))
+            depth--;
+        if (depth == 1 && (is(p, "{") || is(p, ",")))
+            rows++;
+        emu_next(p);
+    } while (depth > 0 && !p->has_failed && p->token.kind != W_END);
+    if (!p->has_failed) {
+        p->lexer = before;
+        p->token = token;
+    }
+    return rows;
 }
 
 static void parse_initial(emu_parser *p, emu_symbol *s, const variable *v)
 {
     uint64_t at = 0;
+    size_t capacity = 0;
     int depth = 0;
 
+    if (v->is_open)
+        s->bytes = count_rows(p) * v->row_bytes;
+    if (s->bytes > EMU_MAX_INITIAL - p->initial_bytes) {
+        emu_fault(p, NULL, "more than %d MiB of variables with values", EMU_MAX_INITIAL >> 20);
+        return;
+    }
+    p->initial_bytes += s->bytes;
     s->initial = emu_take(p, s->bytes);
     do {
-        if (emu_accept(p, "{"))
-            depth++;
-        else if (emu_accept(p, "}"))
-            depth--;
-        else if (!emu_accept(p, ",") && s->initial)
-            put_element(p, s, v, &at);
+        if (emu_accept(p, "{")) {
+            if (++depth > 2)
+                emu_fault(p, NULL, "values in more than two braces inside each other are not known to the emulator");
+        } else if (emu_accept(p, "}")) {
+            if (--depth == 1 && at % v->row_bytes) /* what is missing of a row is zero */
+                at += v->row_bytes - at % v->row_bytes;
+        } else if (!emu_accept(p, ",") && s->initial) {
+            put_element(p, s, v, &at, &capacity);
+        }
     } while (depth > 0 && !p->has_failed && p->token.kind != W_END);
 }
 
@@ -385,6 +426,7 @@ static void declare_symbol(emu_parser *p, emu_space space, bool is_extern)
             return;
         }
         s = &m->symbol[m->symbols++];
+        add_name(p, N_SYMBOL, v.name.text, v.name.length, (void *)(uintptr_t)m->symbols);
         *s = (emu_symbol){.name = v.name.text,
                           .name_length = v.name.length,
                           .space = space,
@@ -393,7 +435,7 @@ static void declare_symbol(emu_parser *p, emu_space space, bool is_extern)
                           .is_extern = is_extern && space == S_SHARED};
         if (is_extern && space != S_SHARED)
             emu_fault(p, &v.name, "a variable defined in another module: the emulator loads one module at a time");
-        else if (v.is_open && !is_extern)
+        else if (v.is_open && !is_extern && !is(p, "="))
             emu_fault(p, &v.name, "an array without a length");
         if (emu_accept(p, "="))
             parse_initial(p, s, &v);
@@ -436,6 +478,7 @@ static void declare_registers(emu_parser *p)
                         .next = p->regs};
         d->first = emu_new_register(p, type, count ? (uint32_t)count : 1, &d->offset);
         p->regs = d;
+        add_name(p, d->count ? N_REGISTERS : N_REGISTER, d->name, d->name_length, d);
     } while (emu_accept(p, ","));
     emu_expect(p, ";");
 }
@@ -463,6 +506,7 @@ static void declare_place(emu_parser *p, emu_space space)
         }
         *used += (uint32_t)v.bytes;
         p->places = d;
+        add_name(p, N_PLACE, d->name, d->name_length, d);
     } while (emu_accept(p, ","));
     emu_expect(p, ";");
 }
@@ -532,6 +576,7 @@ static void parse_function(emu_parser *p, bool is_entry)
     emu_function f = {.is_entry = is_entry};
     emu_token name;
     uint32_t bytes;
+    size_t known;
 
     if (!is_entry && is(p, "("))
         parse_params(p, &f.result, &f.results, &bytes);
@@ -553,20 +598,20 @@ static void parse_function(emu_parser *p, bool is_entry)
             emu_fault(p, NULL, "unknown attribute of a function");
     }
     /* A later definition completes an earlier declaration. */
-    for (size_t i = 0; i < m->functions; i++)
-        if (same(m->function[i].name, m->function[i].name_length, f.name, f.name_length)) {
-            if (is(p, "{") && m->function[i].body)
-                emu_fault(p, &name, "a second function of this name");
-            if (is(p, "{")) {
-                f.body = p->token.text;
-                f.first_inst = p->token.line; /* until it is decoded */
-                m->function[i] = f;
-                skip_braces(p);
-            } else {
-                emu_expect(p, ";");
-            }
-            return;
+    known = (size_t)(uintptr_t)emu_names_find(p->names, N_FUNCTION, f.name, f.name_length);
+    if (known) {
+        if (is(p, "{") && m->function[known - 1].body)
+            emu_fault(p, &name, "a second function of this name");
+        if (is(p, "{")) {
+            f.body = p->token.text;
+            f.first_inst = p->token.line; /* until it is decoded */
+            m->function[known - 1] = f;
+            skip_braces(p);
+        } else {
+            emu_expect(p, ";");
         }
+        return;
+    }
     if (is(p, "{")) {
         f.body = p->token.text;
         f.first_inst = p->token.line;
@@ -580,16 +625,17 @@ static void parse_function(emu_parser *p, bool is_entry)
         return;
     }
     m->function[m->functions++] = f;
+    add_name(p, N_FUNCTION, f.name, f.name_length, (void *)(uintptr_t)m->functions);
 }
 
 /* ---- statements ------------------------------------------------------------------------------------------------------ */
 
 static void close_scope(emu_parser *p)
 {
-    while (p->regs && p->regs->scope == p->scope)
-        p->regs = p->regs->next;
-    while (p->places && p->places->scope == p->scope)
-        p->places = p->places->next;
+    for (const reg_decl *d = p->regs; d && d->scope == p->scope; d = p->regs = d->next)
+        emu_names_drop(p->names, d->count ? N_REGISTERS : N_REGISTER, d->name, d->name_length);
+    for (const place_decl *d = p->places; d && d->scope == p->scope; d = p->places = d->next)
+        emu_names_drop(p->names, N_PLACE, d->name, d->name_length);
     p->scope--;
 }
 
@@ -614,9 +660,8 @@ static void parse_location(emu_parser *p)
 
 static void parse_label(emu_parser *p, const emu_token *name)
 {
-    for (size_t i = 0; i < p->labels; i++)
-        if (same(p->label[i].name, p->label[i].name_length, name->text, name->length))
-            emu_fault(p, name, "a second label of this name");
+    if (emu_names_find(p->names, N_LABEL, name->text, name->length))
+        emu_fault(p, name, "a second label of this name");
     p->label = emu_arena_grow(p->arena, p->label, p->labels, &p->label_capacity, sizeof *p->label);
     if (!p->label) {
         emu_fault(p, name, "out of memory");
@@ -624,6 +669,7 @@ static void parse_label(emu_parser *p, const emu_token *name)
     }
     p->label[p->labels++] =
         (label){.name = name->text, .name_length = name->length, .inst = p->module->insts, .line = name->line};
+    add_name(p, N_LABEL, name->text, name->length, (void *)(uintptr_t)p->labels);
     if (emu_accept(p, ".branchtargets")) {
         label *table = &p->label[p->labels - 1];
         size_t capacity = 0;
@@ -732,16 +778,20 @@ static void resolve_labels(emu_parser *p)
 {
     for (size_t i = 0; i < p->uses; i++) {
         const label_use *use = &p->use[i];
-        const label *found = NULL;
-        for (size_t n = 0; n < p->labels && !found; n++)
-            if (same(p->label[n].name, p->label[n].name_length, use->name, use->name_length))
-                found = &p->label[n];
+        const size_t number = (size_t)(uintptr_t)emu_names_find(p->names, N_LABEL, use->name, use->name_length);
+        const label *found = number ? &p->label[number - 1] : NULL;
         if (!found || found->is_table != use->wants_table) {
             const emu_token at = {.text = use->name, .line = use->line};
             emu_fault(p, &at, "no label %.*s", (int)use->name_length, use->name);
             return;
         }
         if (use->wants_table) {
+            p->branch_targets += found->table_length;
+            if (p->branch_targets > EMU_MAX_TARGETS) {
+                const emu_token at = {.text = use->name, .line = use->line};
+                emu_fault(p, &at, "more than %d targets of branches through tables", EMU_MAX_TARGETS);
+                return;
+            }
             p->module->inst[use->inst].table = found->table;
             p->module->inst[use->inst].table_length = found->table_length;
         } else if (use->place) {
@@ -749,6 +799,19 @@ static void resolve_labels(emu_parser *p)
         } else {
             p->module->inst[use->inst].target = found->inst;
         }
+    }
+}
+
+/* Make a function's parameters known, or forget them; of two of one name the first counts. */
+static void name_params(emu_parser *p, const emu_function *f, bool is_known)
+{
+    for (int k = 0; k < 2; k++) {
+        emu_param *list = k ? f->param : f->result;
+        for (size_t i = k ? f->params : f->results; i-- > 0;)
+            if (is_known)
+                add_name(p, N_PARAM, list[i].name, list[i].name_length, &list[i]);
+            else
+                emu_names_drop(p->names, N_PARAM, list[i].name, list[i].name_length);
     }
 }
 
@@ -763,8 +826,7 @@ static void parse_body(emu_parser *p, emu_function *f)
     p->labels = p->uses = 0;
     p->scope = 0;
     p->cuda_line = 0;
-    p->lexer.at = f->body;
-    p->lexer.line = f->first_inst;
+    p->lexer = (emu_lexer){f->body, m->text + m->text_bytes, f->first_inst};
     f->first_inst = m->insts;
     f->register_bytes = p->register_base;
     f->registers = p->register_first;
@@ -777,8 +839,13 @@ static void parse_body(emu_parser *p, emu_function *f)
                 f->frame_bytes = (f->frame_bytes + list[i].align - 1) / list[i].align * list[i].align;
                 list[i].offset = f->frame_bytes;
                 f->frame_bytes += list[i].bytes;
+                if (f->frame_bytes > 512 * 1024) {
+                    emu_fault(p, NULL, "more than 512 KiB of parameters between functions");
+                    return;
+                }
             }
         }
+    name_params(p, f, true);
     emu_next(p);
     emu_expect(p, "{");
     p->scope = 1;
@@ -800,6 +867,9 @@ static void parse_body(emu_parser *p, emu_function *f)
         f->insts = m->insts - f->first_inst;
     }
     resolve_labels(p);
+    for (size_t i = 0; i < p->labels; i++)
+        emu_names_drop(p->names, N_LABEL, p->label[i].name, p->label[i].name_length);
+    name_params(p, f, false);
     if (!p->has_failed && !emu_order_blocks(m, f, p->arena))
         emu_fault(p, NULL, "out of memory");
     for (uint32_t i = 0; i < f->insts && !p->has_failed; i++)
@@ -930,7 +1000,8 @@ emu_module *emu_ptx_load(const char *text, size_t bytes, char *message, size_t m
 
     if (module)
         module->text = bytes < SIZE_MAX / 4 ? emu_arena_get(arena, bytes + 1) : NULL;
-    if (!module || !module->text) {
+    p.names = arena ? emu_names_new(arena) : NULL;
+    if (!module || !module->text || !p.names) {
         snprintf(message, message_bytes, "out of memory");
         emu_arena_free(arena);
         return NULL;

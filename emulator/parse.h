@@ -10,9 +10,13 @@
 #include "arena.h"
 #include "form.h"
 #include "lex.h"
+#include "names.h"
 #include "ptx.h"
 
 enum { EMU_MAX_VECTOR = 16, EMU_MAX_OPERANDS = 40, EMU_MAX_RAW = 12, EMU_MAX_REGISTERS = 60000, EMU_MAX_INSTS = 1 << 22 };
+
+/* Of one text, so that a short one cannot cost much: bytes of variables with values, and ways out of branches through tables. */
+enum { EMU_MAX_INITIAL = 64 << 20, EMU_MAX_TARGETS = 1 << 20 };
 
 /* .reg .b32 %r<778>; or one register. Innermost scope first. */
 typedef struct reg_decl {
@@ -75,12 +79,8 @@ typedef struct emu_parser {
     int scope;
     uint32_t file, cuda_line;
     bool reached_end; /* the previous instruction never goes on behind */
-    struct constant_slot {
-        uint64_t bits;
-        uint32_t offset;
-        uint8_t bytes;
-    } * slot;
-    size_t slots, slot_capacity;
+    emu_names *names;
+    uint64_t initial_bytes, branch_targets;
 } emu_parser;
 
 /** Report a fault at a token, or at the current one; NULL. */

@@ -115,8 +115,8 @@ static void copy_frames(emu_warp *warp, uint32_t mask, uint32_t from, uint32_t t
 {
     const size_t frame = warp->block->launch->function->frame_bytes;
 
-    EMU_EACH_LANE(i, mask)
-    memcpy(warp->frame + (size_t)i * frame + to, warp->frame + (size_t)i * frame + from, bytes);
+    EMU_EACH_LANE (i, mask)
+        memcpy(warp->frame + (size_t)i * frame + to, warp->frame + (size_t)i * frame + from, bytes);
 }
 
 /* Text of the program at a generic address, for messages. */
@@ -205,8 +205,8 @@ static void call_builtin(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         return;
     }
     pthread_mutex_lock(&output);
-    EMU_EACH_LANE(i, mask)
-    print(warp, call, i);
+    EMU_EACH_LANE (i, mask)
+        print(warp, call, i);
     pthread_mutex_unlock(&output);
 }
 
@@ -301,8 +301,8 @@ static bool try_collective(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         const int lane = __builtin_ctz(left);
         const uint32_t wanted = members(warp, inst, lane);
         group = 0;
-        EMU_EACH_LANE(i, left)
-        group |= (uint32_t)(members(warp, inst, i) == wanted) << i;
+        EMU_EACH_LANE (i, left)
+            group |= (uint32_t)(members(warp, inst, i) == wanted) << i;
         if (group & ~wanted) {
             emu_find(warp, inst, CUEMU_ILLEGAL, __builtin_ctz(group & ~wanted), 0,
                      "the lane is not in its own member mask 0x%08x", wanted);
@@ -329,8 +329,8 @@ static void branch_by_table(emu_warp *warp, const emu_split *s, const emu_inst *
     for (uint32_t left = mask, group; left; left &= ~group) {
         const uint32_t to = which[__builtin_ctz(left)];
         group = 0;
-        EMU_EACH_LANE(i, left)
-        group |= (uint32_t)(which[i] == to) << i;
+        EMU_EACH_LANE (i, left)
+            group |= (uint32_t)(which[i] == to) << i;
         if (to < inst->table_length)
             add_split(warp, s, inst->table[to], group);
         else
@@ -568,7 +568,8 @@ static void release(emu_block *block, uint32_t id)
             sum += emu_popcount(yes);
         }
     }
-    if (exited && block->launch->checks & CUEMU_CHECK_BARRIERS && first)
+    /* A barrier that counts its threads does not wait for those of the whole block. */
+    if (exited && block->launch->checks & CUEMU_CHECK_BARRIERS && first && first->barrier_threads == 0)
         emu_find(first, &insts[first->split[0].pc], CUEMU_EXITED_BARRIER, __builtin_ctz(first->split[0].mask), 0,
                  "threads of the block have returned and never reach this barrier");
     if (first && block->line)
@@ -583,8 +584,8 @@ static void release(emu_block *block, uint32_t id)
             if (inst->operand[0].bytes == 0)
                 emu_set_predicate(warp, &inst->operand[0], result ? UINT32_MAX : 0, warp->alive);
             else
-                EMU_EACH_LANE(i, warp->alive)
-            emu_set_unsigned(warp, &inst->operand[0], i, inst->choice[2] == 3 ? result : result ? UINT32_MAX : 0);
+                EMU_EACH_LANE (i, warp->alive)
+                    emu_set_unsigned(warp, &inst->operand[0], i, inst->choice[2] == 3 ? result : result ? UINT32_MAX : 0);
             emu_set_defined(warp, &inst->operand[0], UINT32_MAX, warp->alive);
         }
         for (uint32_t i = 0; i < warp->splits; i++) {

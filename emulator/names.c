@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "names.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { FIRST_BUCKETS = 256 };
+
+typedef struct name {
+    const char *text;
+    size_t length;
+    uint64_t hash;
+    void *what;
+    struct name *next;
+    uint8_t kind;
+} name;
+
+struct emu_names {
+    emu_arena *arena;
+    name **bucket, *unused;
+    size_t buckets, count;
+};
+
+/* FNV-1a */
+static uint64_t hash_of(emu_name_kind kind, const char *text, size_t length)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)kind;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
+    return hash ^ hash >> 29;
+}
+
+emu_names *emu_names_new(emu_arena *arena)
+{
+    emu_names *names = emu_arena_get(arena, sizeof *names);
+
+    if (!names)
+        return NULL;
+    names->arena = arena;
+    names->bucket = emu_arena_get(arena, FIRST_BUCKETS * sizeof *names->bucket);
+    names->buckets = FIRST_BUCKETS;
+    return names->bucket ? names : NULL;
+}
+
+/* Twice the buckets; in each, later names stay before earlier ones. */
+static bool grow(emu_names *names)
+{
+    const size_t buckets = names->buckets * 2;
+    name **bucket = emu_arena_get(names->arena, buckets * sizeof *bucket);
+
+    if (!bucket)
+        return false;
+    for (size_t i = 0; i < names->buckets; i++) {
+        name *reversed = NULL;
+        for (name *n = names->bucket[i], *next; n; n = next) {
+            next = n->next;
+            n->next = reversed;
+            reversed = n;
+        }
+        for (name *n = reversed, *next; n; n = next) {
+            next = n->next;
+            n->next = bucket[n->hash % buckets];
+            bucket[n->hash % buckets] = n;
+        }
+    }
+    names->bucket = bucket;
+    names->buckets = buckets;
+    return true;
+}
+
+/* The link to the latest of that name. */
+static name **link_to(const emu_names *names, emu_name_kind kind, const char *text, size_t length)
+{
+    const uint64_t hash = hash_of(kind, text, length);
+    name **link = &names->bucket[hash % names->buckets];
+
+    while (*link && ((*link)->hash != hash || (*link)->kind != kind || (*link)->length != length ||
+                     memcmp((*link)->text, text, length) != 0))
+        link = &(*link)->next;
+    return link;
+}
+
+bool emu_names_add(emu_names *names, emu_name_kind kind, const char *text, size_t length, void *what)
+{
+    name *n = names->unused;
+
+    if (names->count >= names->buckets && !grow(names))
+        return false;
+    if (n)
+        names->unused = n->next;
+    else if (!(n = emu_arena_get(names->arena, sizeof *n)))
+        return false;
+    *n = (name){.text = text, .length = length, .hash = hash_of(kind, text, length), .what = what, .kind = (uint8_t)kind};
+    n->next = names->bucket[n->hash % names->buckets];
+    names->bucket[n->hash % names->buckets] = n;
+    names->count++;
+    return true;
+}
+
+void *emu_names_find(const emu_names *names, emu_name_kind kind, const char *text, size_t length)
+{
+    const name *n = *link_to(names, kind, text, length);
+
+    return n ? n->what : NULL;
+}
+
+void emu_names_drop(emu_names *names, emu_name_kind kind, const char *text, size_t length)
+{
+    name **link = link_to(names, kind, text, length), *n = *link;
+
+    if (!n)
+        return;
+    *link = n->next;
+    n->next = names->unused;
+    names->unused = n;
+    names->count--;
+}

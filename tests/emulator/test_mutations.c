@@ -1,0 +1,927 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Proof that the checkers check: our kernels with one piece of their text broken, or launched wrongly, and small kernels of
+ * kinds that our families lack so far. Each must be caught by the right checker, at the right line; unbroken ones must be
+ * silent.
+ */
+#include "emulator_test.h"
+
+enum { BUDGET = 3000000 }; /* warp instructions: some thirty times what the largest kernel here needs */
+
+/* ---- our kernels ------------------------------------------------------------------------------------------------------ */
+
+#define FIXED(extent)             \
+    {                             \
+        (extent), TJ_DIM_FIXED, 0 \
+    }
+#define ANY(extent)             \
+    {                           \
+        (extent), TJ_DIM_ANY, 0 \
+    }
+#define PROBLEM(J, K, L, type) .struct_size = sizeof(tj_problem), .j = FIXED(J), .k = FIXED(K), .l = FIXED(L), .dtype = (type)
+
+/* No dimension is square or alike, so that a transposed index cannot pass. */
+static const struct base {
+    const char *name;
+    product what;
+} bases[] = {
+    {"naive", {{PROBLEM(13, 11, 21, TJ_F32)}, "naive", 1, 0, 0}},
+    {"naive padded", {{PROBLEM(13, 11, 21, TJ_F32), .ld_n = 32, .ld_p = 32}, "naive", 1, 0, 0}},
+    {"naive divisible", {{PROBLEM(16, 24, 32, TJ_F32)}, "naive:tile_width=8", 1, 0, 0}},
+    {"tiled", {{PROBLEM(20, 35, 41, TJ_F32)}, "tiled:tile_width=16", 1, 0, 0}},
+    {"tiled divisible", {{PROBLEM(32, 48, 16, TJ_F32)}, "tiled:tile_width=16", 1, 0, 0}},
+    {"tiled 32", {{PROBLEM(33, 70, 40, TJ_F32)}, "tiled:tile_width=32", 1, 0, 0}},
+    {"tiled any",
+     {{.struct_size = sizeof(tj_problem), .j = ANY(19), .k = ANY(21), .l = ANY(18), .dtype = TJ_F32, .ld_m = TJ_ANY},
+      "tiled:tile_width=8",
+      1,
+      0,
+      0}},
+    {"dynamic", {{PROBLEM(20, 35, 41, TJ_F32)}, "tiled:tile_width=16,shared=dynamic", 1, 0, 0}},
+    {"beta", {{PROBLEM(20, 35, 41, TJ_F32), .has_alpha = 1, .has_beta = 1, .ld_c = 48}, "tiled:tile_width=16", 1.5, 0.75, 0}},
+    {"beta of 0",
+     {{PROBLEM(20, 35, 41, TJ_F32), .has_alpha = 1, .has_beta = 1, .ld_c = 48}, "tiled:tile_width=16", 1.5, 0, C_IS_UNWRITTEN}},
+    {"beta of 0, no C",
+     {{PROBLEM(20, 35, 41, TJ_F32), .has_alpha = 1, .has_beta = 1}, "tiled:tile_width=16", 1.5, 0, C_IS_NULL}},
+    {"batch", {{PROBLEM(20, 35, 41, TJ_F32), .batch = 3}, "tiled:tile_width=16", 1, 0, 0}},
+    {"batch of equals",
+     {{PROBLEM(20, 35, 41, TJ_F32), .batch = 3, .stride_m = TJ_BROADCAST, .stride_n = TJ_BROADCAST},
+      "tiled:tile_width=16",
+      1,
+      0,
+      0}},
+    {"M column-major", {{PROBLEM(20, 35, 41, TJ_F32), .m_layout = TJ_COL_MAJOR}, "tiled:tile_width=16", 1, 0, 0}},
+    {"N column-major", {{PROBLEM(20, 35, 41, TJ_F32), .n_layout = TJ_COL_MAJOR}, "tiled:tile_width=16", 1, 0, 0}},
+    {"P column-major", {{PROBLEM(20, 35, 41, TJ_F32), .p_layout = TJ_COL_MAJOR}, "tiled:tile_width=16", 1, 0, 0}},
+    {"f16", {{PROBLEM(20, 35, 41, TJ_F16)}, "tiled:tile_width=16", 1, 0, 0}},
+    {"f64", {{PROBLEM(20, 35, 41, TJ_F64)}, "tiled:tile_width=16", 1, 0, 0}},
+};
+
+static const struct base *base_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++)
+        if (strcmp(bases[i].name, name) == 0)
+            return &bases[i];
+    cr_fatal("no base %s", name);
+    return NULL;
+}
+
+#define FIRST_BARRIER "        __syncthreads();  // read after write"
+#define SECOND_BARRIER "        __syncthreads();  // write after read"
+#define STORE "    P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);"
+#define INNER "Pvalue += Mds[ty][i] * Nds[i][tx];"
+
+/*
+ * One thing broken. kind: of the first finding; CUEMU_NONE: only the result is wrong. at: what the line of the finding holds.
+ * after: a kind that may be found before, as it is another side of the same: lanes that skip a barrier race first and then wait
+ * elsewhere.
+ */
+static const struct mutation {
+    const char *base, *what, *piece, *instead;
+    cuEmuKind kind;
+    const char *at[3];
+    slip slip;
+    cuEmuKind after;
+} mutations[] = {
+    /* barriers */
+    {"tiled",
+     "first barrier missing",
+     FIRST_BARRIER,
+     "        //",
+     CUEMU_RACE_SHARED,
+     {INNER, "Mds[ty][tx] =", "Nds[ty][tx] ="},
+     0,
+     0},
+    {"tiled",
+     "second barrier missing",
+     SECOND_BARRIER,
+     "        //",
+     CUEMU_RACE_SHARED,
+     {INNER, "Mds[ty][tx] =", "Nds[ty][tx] ="},
+     0,
+     0},
+    {"dynamic", "first barrier missing", FIRST_BARRIER, "        //", CUEMU_RACE_SHARED, {0}, 0, 0},
+    {"dynamic", "second barrier missing", SECOND_BARRIER, "        //", CUEMU_RACE_SHARED, {0}, 0, 0},
+    {"tiled 32", "first barrier missing", FIRST_BARRIER, "        //", CUEMU_RACE_SHARED, {0}, 0, 0},
+    {"tiled 32", "second barrier missing", SECOND_BARRIER, "        //", CUEMU_RACE_SHARED, {0}, 0, 0},
+    {"N column-major", "second barrier missing", SECOND_BARRIER, "        //", CUEMU_RACE_SHARED, {0}, 0, 0},
+    {"f16", "first barrier missing", FIRST_BARRIER, "        //", CUEMU_RACE_SHARED, {0}, 0, 0},
+    {"batch", "second barrier missing", SECOND_BARRIER, "        //", CUEMU_RACE_SHARED, {0}, 0, 0},
+    {"tiled", "a barrier of the warp only", FIRST_BARRIER, "        __syncwarp();  //", CUEMU_RACE_SHARED, {0}, 0, 0},
+    {"tiled",
+     "barrier inside the boundary check",
+     FIRST_BARRIER,
+     "        if (Row < j && Col < l) __syncthreads();  //",
+     CUEMU_DIVERGENT,
+     {"if (Row < j && Col < l) __syncthreads", "__syncthreads();  // write"},
+     0,
+     CUEMU_RACE_SHARED},
+    {"tiled",
+     "second barrier inside the boundary check",
+     SECOND_BARRIER,
+     "        if (Row < j && Col < l) __syncthreads();  //",
+     CUEMU_DIVERGENT,
+     {"if (Row < j && Col < l) __syncthreads", "__syncthreads();  // read"},
+     0,
+     CUEMU_RACE_SHARED},
+    {"tiled",
+     "half of the warps skip a barrier",
+     FIRST_BARRIER,
+     "        if (ty < 8) __syncthreads();  //",
+     CUEMU_RACE_SHARED,
+     {0},
+     0,
+     0},
+    {"tiled",
+     "return before the barrier",
+     "    sum_t Pvalue = 0;",
+     "    if (Row >= j || Col >= l) return;\n    sum_t Pvalue = 0;",
+     CUEMU_EXITED_BARRIER,
+     {"__syncthreads"},
+     0,
+     0},
+    {"dynamic",
+     "return before the barrier",
+     "    sum_t Pvalue = 0;",
+     "    if (Row >= j || Col >= l) return;\n    sum_t Pvalue = 0;",
+     CUEMU_EXITED_BARRIER,
+     {"__syncthreads"},
+     0,
+     0},
+    /* boundary checks */
+    {"naive", "j check off by one", "Row >= j", "Row > j", CUEMU_OUT_OF_BOUNDS, {"Pvalue += M"}, 0, 0},
+    {"naive", "l check off by one", "Col >= l", "Col > l", CUEMU_OUT_OF_BOUNDS, {"Pvalue += M"}, 0, 0},
+    {"naive", "k loop too long", "i < k", "i <= k", CUEMU_OUT_OF_BOUNDS, {"Pvalue += M"}, 0, 0},
+    {"naive", "no check", "if (Row >= j || Col >= l)", "if (false)", CUEMU_OUT_OF_BOUNDS, {"Pvalue += M"}, 0, 0},
+    {"naive padded", "l check off by one", "Col >= l", "Col > l", CUEMU_OUT_OF_BOUNDS, {"Pvalue += M"}, 0, 0},
+    {"naive padded",
+     "a zero stored behind each row",
+     STORE,
+     "    if (Col + 1 == l && Row + 1 < j) P[Row * ld_p + l] = 0;\n" STORE,
+     CUEMU_PADDING_WRITTEN,
+     {0},
+     0,
+     0},
+    {"naive", "j check one too early", "Row >= j", "Row >= j - 1", CUEMU_NEVER_WRITTEN, {0}, 0, 0},
+    {"tiled", "store's j check off by one", "if (Row >= j ||", "if (Row > j ||", CUEMU_OUT_OF_BOUNDS, {STORE}, 0, 0},
+    {"tiled", "store's l check one too early", "|| Col >= l)", "|| Col >= l - 1)", CUEMU_NEVER_WRITTEN, {0}, 0, 0},
+    {"tiled", "k tail of M unmasked", "Row < j && k_tx < k", "Row < j", CUEMU_OUT_OF_BOUNDS, {"Mds[ty][tx] ="}, 0, 0},
+    {"tiled", "k tail of N unmasked", "k_ty < k && Col < l", "Col < l", CUEMU_OUT_OF_BOUNDS, {"Nds[ty][tx] ="}, 0, 0},
+    {"tiled", "rows of M unmasked", "Row < j && k_tx < k", "k_tx < k", CUEMU_OUT_OF_BOUNDS, {"Mds[ty][tx] ="}, 0, 0},
+    {"tiled", "columns of N unmasked", "k_ty < k && Col < l", "k_ty < k", CUEMU_OUT_OF_BOUNDS, {"Nds[ty][tx] ="}, 0, 0},
+    {"tiled", "mask of M's k off by one", "k_tx < k", "k_tx <= k", CUEMU_OUT_OF_BOUNDS, {"Mds[ty][tx] ="}, 0, 0},
+    {"dynamic",
+     "k tail of M unmasked",
+     "Row < j && k_tx < k",
+     "Row < j",
+     CUEMU_OUT_OF_BOUNDS,
+     {"Mds[ty * TILE_WIDTH + tx] ="},
+     0,
+     0},
+    {"tiled any", "k tail of N unmasked", "k_ty < k && Col < l", "Col < l", CUEMU_OUT_OF_BOUNDS, {"Nds[ty][tx] ="}, 0, 0},
+    {"N column-major",
+     "columns of N unmasked",
+     "k_tx < k && n_col < l",
+     "k_tx < k",
+     CUEMU_OUT_OF_BOUNDS,
+     {"Nds[tx][ty] ="},
+     0,
+     0},
+    {"M column-major", "rows of M unmasked", "m_row < j && k_ty < k", "k_ty < k", CUEMU_OUT_OF_BOUNDS, {"Mds[ty][tx] ="}, 0, 0},
+    {"P column-major", "store's check off by one", "if (Row >= j ||", "if (Row > j ||", CUEMU_OUT_OF_BOUNDS, {STORE}, 0, 0},
+    {"f16", "k tail of M unmasked", "Row < j && k_tx < k", "Row < j", CUEMU_OUT_OF_BOUNDS, {0}, 0, 0},
+    {"f64", "rows of M unmasked", "Row < j && k_tx < k", "k_tx < k", CUEMU_OUT_OF_BOUNDS, {"Mds[ty][tx] ="}, 0, 0},
+    /* phases and tiles */
+    {"tiled divisible",
+     "one phase too many",
+     "phase * TILE_WIDTH < k",
+     "phase * TILE_WIDTH <= k",
+     CUEMU_OUT_OF_BOUNDS,
+     {"Mds[ty][tx] =", "Nds[ty][tx] ="},
+     0,
+     0},
+    {"tiled divisible",
+     "index of the phase wrong",
+     "k_tx = phase * TILE_WIDTH + tx",
+     "k_tx = (phase + 1) * TILE_WIDTH + tx",
+     CUEMU_OUT_OF_BOUNDS,
+     {"Mds[ty][tx] ="},
+     0,
+     0},
+    {"tiled", "inner loop too long", "i < TILE_WIDTH", "i <= TILE_WIDTH", CUEMU_OUT_OF_BOUNDS, {INNER}, 0, 0},
+    {"tiled",
+     "read beyond Mds, into Nds",
+     "Mds[ty][i] *",
+     "Mds[ty][i + 1] *",
+     CUEMU_OUT_OF_BOUNDS,
+     {"Pvalue += Mds[ty][i + 1]"},
+     0,
+     0},
+    {"tiled",
+     "written beyond Mds, into Nds",
+     "Mds[ty][tx] =",
+     "Mds[ty + 1][tx] =",
+     CUEMU_OUT_OF_BOUNDS,
+     {"Mds[ty + 1][tx] ="},
+     0,
+     0},
+    {"dynamic",
+     "written beyond Mds, into Nds",
+     "Mds[ty * TILE_WIDTH + tx] =",
+     "Mds[ty * TILE_WIDTH + tx + 1] =",
+     CUEMU_RACE_SHARED,
+     {"Mds[ty * TILE_WIDTH + tx + 1] =", "Nds[ty * TILE_WIDTH + tx] ="},
+     0,
+     0},
+    {"dynamic",
+     "Nds begins inside Mds",
+     "shared_tiles + TILE_WIDTH * TILE_WIDTH",
+     "shared_tiles + TILE_WIDTH * (TILE_WIDTH - 1)",
+     CUEMU_RACE_SHARED,
+     {"Mds[ty * TILE_WIDTH + tx] =", "Nds[ty * TILE_WIDTH + tx] ="},
+     0,
+     0},
+    {"dynamic",
+     "Nds begins too late",
+     "shared_tiles + TILE_WIDTH * TILE_WIDTH",
+     "shared_tiles + TILE_WIDTH * TILE_WIDTH + 1",
+     CUEMU_OUT_OF_BOUNDS,
+     {"Nds[ty * TILE_WIDTH + tx] ="},
+     0,
+     0},
+    {"N column-major",
+     "padding of Nds the wrong way",
+     "[TILE_WIDTH + 1]",
+     "[TILE_WIDTH - 1]",
+     CUEMU_OUT_OF_BOUNDS,
+     {"Nds[tx][ty] ="},
+     0,
+     0},
+    {"tiled", "a column of Mds not filled", "Mds[ty][tx] =", "if (tx != 5) Mds[ty][tx] =", CUEMU_UNINITIALISED, {STORE}, 0, 0},
+    {"tiled divisible", "tile of N not filled", "Nds[ty][tx] =", "if (ty) Nds[ty][tx] =", CUEMU_UNINITIALISED, {STORE}, 0, 0},
+    {"tiled",
+     "accumulator not set",
+     "sum_t Pvalue = 0;",
+     "sum_t Pvalue; asm volatile(\"\" : \"=f\"(Pvalue));",
+     CUEMU_UNINITIALISED,
+     {STORE},
+     0,
+     0},
+    {"naive", "endless loop", "++i", "i += M == nullptr", CUEMU_ENDLESS, {0}, 0, 0},
+    {"tiled", "endless phases", "++phase", "phase += M == nullptr", CUEMU_ENDLESS, {0}, 0, 0},
+    /* indices */
+    {"naive", "indices of N transposed", "N[i * ld_n + Col]", "N[Col * ld_n + i]", CUEMU_OUT_OF_BOUNDS, {"Pvalue += M"}, 0, 0},
+    {"tiled",
+     "indices of P transposed",
+     "P[Row * ld_p + Col]",
+     "P[Col * ld_p + Row]",
+     CUEMU_OUT_OF_BOUNDS,
+     {"P[Col * ld_p"},
+     0,
+     0},
+    {"tiled", "leading dimension of M wrong", "ld_m = k;", "ld_m = k + 1;", CUEMU_OUT_OF_BOUNDS, {"Mds[ty][tx] ="}, 0, 0},
+    {"tiled", "leading dimension of P wrong", "ld_p = l;", "ld_p = l - 1;", CUEMU_RACE_GLOBAL, {STORE}, 0, 0},
+    {"f16", "element type wrong", "using input_t = half;", "using input_t = float;", CUEMU_OUT_OF_BOUNDS, {0}, 0, 0},
+    {"naive divisible",
+     "vectors of four elements, misaligned",
+     "M[Row * ld_m + i]",
+     "[](float4 v) { return v.x + 0 * (v.y + v.z + v.w); }(*(const float4 *)&M[Row * ld_m + i])",
+     CUEMU_MISALIGNED,
+     {"Pvalue += ["},
+     0,
+     0},
+    {"naive divisible",
+     "store of two elements, misaligned",
+     STORE,
+     "    if (Col % 2) *(float2 *)&P[Row * ld_p + Col] = {Pvalue, Pvalue};",
+     CUEMU_MISALIGNED,
+     {"if (Col % 2)"},
+     0,
+     0},
+    /* alpha, beta, batch, P */
+    {"beta of 0", "beta = 0 reads C", "if (beta != 0)", "if (true)", CUEMU_UNINITIALISED, {STORE}, 0, 0},
+    {"beta of 0, no C", "beta = 0 reads C", "if (beta != 0)", "if (true)", CUEMU_OUT_OF_BOUNDS, {"Pvalue += beta"}, 0, 0},
+    {"beta",
+     "C read beyond its end",
+     "C[Row * ld_c + Col]",
+     "C[(Row + 1) * ld_c + Col]",
+     CUEMU_OUT_OF_BOUNDS,
+     {"Pvalue += beta"},
+     0,
+     0},
+    {"batch",
+     "product of the batch off by one",
+     "M += blockIdx.z * stride_m",
+     "M += (blockIdx.z + 1) * stride_m",
+     CUEMU_OUT_OF_BOUNDS,
+     {"Mds[ty][tx] ="},
+     0,
+     0},
+    {"batch", "all products into one P", "P += blockIdx.z * stride_p", "P += 0", CUEMU_RACE_GLOBAL, {STORE}, 0, 0},
+    {"batch of equals",
+     "all products into one P",
+     "P += blockIdx.z * stride_p",
+     "P += 0",
+     CUEMU_WRITTEN_TWICE,
+     {0},
+     0,
+     CUEMU_NEVER_WRITTEN},
+    {"tiled divisible",
+     "P written in every phase",
+     SECOND_BARRIER,
+     STORE "\n        __syncthreads();  //",
+     CUEMU_WRITTEN_TWICE,
+     {0},
+     0,
+     0},
+    {"naive",
+     "an element written by its neighbour too",
+     STORE,
+     "    P[Row * ld_p + Col / 2 * 2] = Pvalue;",
+     CUEMU_RACE_GLOBAL,
+     {"P[Row * ld_p + Col / 2"},
+     0,
+     0},
+    {"naive", "only every other element written", STORE, "    if (Col % 2)\n" STORE, CUEMU_NEVER_WRITTEN, {0}, 0, 0},
+    /* the host program's part */
+    {"tiled", "an address of host memory", NULL, NULL, CUEMU_OUT_OF_BOUNDS, {"Mds[ty][tx] ="}, M_IS_HOST, 0},
+    {"tiled", "freed memory", NULL, NULL, CUEMU_OUT_OF_BOUNDS, {"Mds[ty][tx] ="}, M_IS_FREED, 0},
+    {"naive", "a null pointer", NULL, NULL, CUEMU_OUT_OF_BOUNDS, {"Pvalue += M"}, M_IS_NULL, 0},
+    {"naive", "M one element short", NULL, NULL, CUEMU_OUT_OF_BOUNDS, {"Pvalue += M"}, M_IS_SHORT, 0},
+    {"tiled", "N never copied to the device", NULL, NULL, CUEMU_UNINITIALISED, {STORE}, N_IS_UNWRITTEN, 0},
+    {"beta", "C never copied to the device", NULL, NULL, CUEMU_UNINITIALISED, {STORE}, C_IS_UNWRITTEN, 0},
+    {"tiled divisible", "P in place of M", NULL, NULL, CUEMU_RACE_GLOBAL, {"Mds[ty][tx] =", STORE}, P_IS_M, 0},
+    {"naive", "P at an odd address", NULL, NULL, CUEMU_MISALIGNED, {STORE}, P_IS_ODD, 0},
+    {"tiled", "a block of half the threads", NULL, NULL, CUEMU_UNINITIALISED, {STORE}, BLOCK_IS_HALF, 0},
+    {"tiled", "a grid one row of blocks short", NULL, NULL, CUEMU_NEVER_WRITTEN, {0}, GRID_IS_SHORT, 0},
+    {"tiled divisible", "a grid one row of blocks long", NULL, NULL, CUEMU_OUT_OF_BOUNDS, {"Mds[ty][tx] ="}, GRID_IS_LONG, 0},
+    {"dynamic",
+     "too little dynamic shared memory",
+     NULL,
+     NULL,
+     CUEMU_OUT_OF_BOUNDS,
+     {"Nds[ty * TILE_WIDTH + tx] ="},
+     SHARED_IS_SHORT,
+     0},
+    /* only the answer is wrong */
+    {"naive", "k loop one short", "i < k", "i < k - 1", CUEMU_NONE, {0}, 0, 0},
+    {"tiled", "one phase too few", "phase * TILE_WIDTH < k", "(phase + 1) * TILE_WIDTH < k", CUEMU_NONE, {0}, 0, 0},
+    {"tiled", "phases do not advance in M", "k_tx = phase * TILE_WIDTH + tx", "k_tx = tx", CUEMU_NONE, {0}, 0, 0},
+    {"tiled", "Nds read transposed", "Nds[i][tx]", "Nds[tx][i]", CUEMU_NONE, {0}, 0, 0},
+    {"M column-major", "Mds read transposed", "Mds[i][ty]", "Mds[ty][i]", CUEMU_NONE, {0}, 0, 0},
+    {"tiled", "a difference in place of a sum", "Pvalue +=", "Pvalue -=", CUEMU_NONE, {0}, 0, 0},
+    {"beta", "alpha forgotten", "Pvalue *= alpha;", "", CUEMU_NONE, {0}, 0, 0},
+    {"beta", "C read transposed", "C[Row * ld_c + Col]", "C[Row * ld_c + Col / 2]", CUEMU_NONE, {0}, 0, 0},
+    {"batch", "N not advanced", "N += blockIdx.z * stride_n", "N += 0", CUEMU_NONE, {0}, 0, 0},
+    {"f16",
+     "sum kept in half precision",
+     INNER,
+     "Pvalue = half(Pvalue + half(Mds[ty][i] * Nds[i][tx]));",
+     CUEMU_NONE,
+     {0},
+     0,
+     0},
+};
+
+/* Replace the first occurrence. */
+static char *mutate(const char *text, const char *piece, const char *instead)
+{
+    const char *at = strstr(text, piece);
+    char *mutated = malloc(strlen(text) + strlen(instead) + 1);
+
+    cr_assert(mutated && at);
+    sprintf(mutated, "%.*s%s%s", (int)(at - text), text, instead, at + strlen(piece));
+    return mutated;
+}
+
+/*
+ * A finding must lead a reader to the place: kernel, PTX line with its instruction, CUDA line, a block and thread of the
+ * launch.
+ */
+static bool leads_there(const cuEmuFinding *f, const char *kernel, const char *cuda, const char *ptx, const char *const at[3],
+                        char *why, size_t why_bytes)
+{
+    char ptx_line[512], cuda_line[512], mnemonic[64] = "";
+
+    if (strcmp(f->kernel, kernel) != 0) {
+        snprintf(why, why_bytes, "kernel is \"%s\"", f->kernel);
+        return false;
+    }
+    if (f->kind >= CUEMU_WRITTEN_TWICE) /* these are of memory */
+        return true;
+    copy_line(ptx, f->ptx_line, ptx_line, sizeof ptx_line);
+    copy_line(cuda, f->cuda_line, cuda_line, sizeof cuda_line);
+    sscanf(f->text, "\"%63[a-z0-9_.:]", mnemonic);
+    if (!mnemonic[0] || !strstr(ptx_line, mnemonic)) {
+        snprintf(why, why_bytes, "PTX line %u is \"%s\", finding is of \"%s\"", f->ptx_line, ptx_line, mnemonic);
+        return false;
+    }
+    if (f->thread[0] >= 32 * 32 || f->thread[2] || f->count == 0) {
+        snprintf(why, why_bytes, "thread (%u, %u, %u), count %llu", f->thread[0], f->thread[1], f->thread[2],
+                 (unsigned long long)f->count);
+        return false;
+    }
+    for (int i = 0; i < 3 && at[i]; i++)
+        if (strstr(cuda_line, at[i] + strspn(at[i], " ")))
+            return true;
+    snprintf(why, why_bytes, "CUDA line %u is \"%s\"", f->cuda_line, cuda_line);
+    return !at[0] && f->cuda_line > 0;
+}
+
+/* The finding that a mutation asks for: the first, or the first behind those of the kind that may be found before. */
+static const cuEmuFinding *wanted_finding(const findings *f, cuEmuKind kind, cuEmuKind after)
+{
+    for (size_t i = 0; i < f->count && i < FINDINGS; i++)
+        if (f->first[i].kind == kind || f->first[i].kind != after)
+            return &f->first[i];
+    return &f->first[0];
+}
+
+static void open_all(void)
+{
+    open_emulator("sm_80");
+    cr_assert(cu.set_option(CUEMU_BUDGET, BUDGET));
+}
+
+TestSuite(mutations, .init = open_all, .timeout = 280);
+
+Test(mutations, unbroken_kernels_are_right_and_silent)
+{
+    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+
+    for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
+        tj_source *source = generate(&bases[i].what);
+        char *ptx = compile_text(nvrtc, tj_source_text(source), "sm_80", bases[i].name);
+        const outcome o = run_product(ptx, source, &bases[i].what);
+        cr_expect(eq(sz, o.found.count, 0), "%s: %s: %s", bases[i].name, kind_names[o.found.first[0].kind],
+                  o.found.first[0].text);
+        cr_expect(eq(int, o.result, 0), "%s", bases[i].name);
+        cr_expect(o.is_right, "%s: %s", bases[i].name, o.reason);
+        free(ptx);
+        tj_source_free(source);
+    }
+}
+
+/* The order in which warps and lanes run is nobody's to rely on: 16 of them, and 1 to 4 host threads, give the same bytes. */
+Test(mutations, unbroken_kernels_give_the_same_bytes_in_every_schedule)
+{
+    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+
+    for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
+        tj_source *source = generate(&bases[i].what);
+        char *ptx = compile_text(nvrtc, tj_source_text(source), "sm_80", bases[i].name);
+        uint64_t digest = 0;
+        for (uint64_t seed = 0; seed < 16; seed++) {
+            outcome o;
+            cu.set_option(CUEMU_SEED, seed);
+            cu.set_option(CUEMU_THREADS, 1 + seed % 4);
+            cu.set_option(CUEMU_CHECKS, seed % 2 ? CUEMU_CHECK_ALL : 0);
+            o = run_product(ptx, source, &bases[i].what);
+            digest = seed ? digest : o.digest;
+            cr_expect(eq(sz, o.found.count, 0), "%s, seed %d: %s", bases[i].name, (int)seed, o.found.first[0].text);
+            cr_expect(eq(u64, o.digest, digest), "%s, seed %d", bases[i].name, (int)seed);
+        }
+        free(ptx);
+        tj_source_free(source);
+    }
+}
+
+Test(mutations, each_broken_kernel_of_ours_is_caught_by_the_right_checker)
+{
+    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+    unsigned caught = 0, wrong_answers = 0, missed = 0, by_kind[CUEMU_KINDS] = {0};
+
+    for (size_t i = 0; i < sizeof mutations / sizeof mutations[0]; i++) {
+        const struct mutation *m = &mutations[i];
+        product what = base_named(m->base)->what;
+        tj_source *source = generate(&what);
+        const char *kernel = tj_source_launch(source)->kernel;
+        char *text, *ptx, label[160], why[1200] = "";
+        const cuEmuFinding *first;
+        outcome o;
+        bool is_caught;
+        snprintf(label, sizeof label, "%s, %s", m->base, m->what);
+        if (m->slip)
+            what.slip = m->slip;
+        cr_assert(eq(int, m->piece && !strstr(tj_source_text(source), m->piece), 0), "%s: no \"%s\" in\n%s", label, m->piece,
+                  tj_source_text(source));
+        text = m->piece ? mutate(tj_source_text(source), m->piece, m->instead) : strdup(tj_source_text(source));
+        ptx = compile_text(nvrtc, text, "sm_80", label);
+        o = run_product(ptx, source, &what);
+        first = wanted_finding(&o.found, m->kind, m->after);
+        if (m->kind == CUEMU_NONE) {
+            is_caught = o.found.count == 0 && !o.is_right;
+            wrong_answers += is_caught;
+            cr_expect(is_caught, "%s: right: %d, findings: %zu: %s", label, o.is_right, o.found.count, first->text);
+        } else {
+            is_caught = o.found.count > 0 && first->kind == m->kind &&
+                        leads_there(first, first->kind >= CUEMU_WRITTEN_TWICE ? first->kernel : kernel, text, ptx, m->at, why,
+                                    sizeof why);
+            caught += is_caught;
+            by_kind[m->kind] += is_caught;
+            cr_expect(is_caught, "%s: wanted %s, got %s: %s; %s", label, kind_names[m->kind],
+                      o.found.count ? kind_names[first->kind] : "nothing", o.found.count ? first->text : "", why);
+            cr_expect(o.result != 0 || m->kind >= CUEMU_WRITTEN_TWICE, "%s: the program hears nothing of it", label);
+        }
+        missed += !is_caught;
+        free(ptx);
+        free(text);
+        tj_source_free(source);
+    }
+    printf("emulator/mutations: of our kernels %u caught by the right checker, %u by their wrong answer only, %u missed\n",
+           caught, wrong_answers, missed);
+    for (int kind = 1; kind < CUEMU_KINDS; kind++)
+        if (by_kind[kind])
+            printf("    %-20s %3u\n", kind_names[kind], by_kind[kind]);
+    cr_expect(ge(uint, caught, 60));
+    cr_expect(eq(uint, missed, 0));
+}
+
+/* ---- kinds of kernels to come ------------------------------------------------------------------------------------------ */
+
+/*
+ * Each is one kernel text(const T *in, T *out) of one or two blocks; in holds small numbers. A mutation replaces a piece of it.
+ * Lines that a finding should point at are marked by what they hold.
+ */
+static const char pipeline[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                               "{\n"
+                               "    __shared__ float stage[3][256];\n"
+                               "    const int t = threadIdx.x;\n"
+                               "    float sum = 0;\n"
+                               "    auto copy = [&](int n) {\n"
+                               "        const unsigned to = (unsigned)__cvta_generic_to_shared(&stage[n % 3][4 * t]);\n"
+                               "        const float *from = in + 256 * n + 4 * t;\n"
+                               "        const int bytes = 16;\n"
+                               "        if (n < 6)\n"
+                               "            asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\" :: \"r\"(to), "
+                               "\"l\"(from), \"r\"(bytes) : \"memory\");\n"
+                               "        asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n"
+                               "    };\n"
+                               "    copy(0);\n"
+                               "    copy(1);\n"
+                               "    for (int n = 0; n < 6; ++n) {\n"
+                               "        asm volatile(\"cp.async.wait_group 1;\" ::: \"memory\");\n"
+                               "        __syncthreads();\n"
+                               "        sum += stage[n % 3][(4 * t + 7) % 256];\n"
+                               "        copy(n + 2);\n"
+                               "    }\n"
+                               "    out[blockIdx.x * 64 + t] = sum;\n"
+                               "}\n";
+
+static const char tail[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                           "{\n"
+                           "    __shared__ __align__(16) float tile[256];\n"
+                           "    const int t = threadIdx.x, left = 2045 - 4 * (448 + t);\n"
+                           "    const unsigned to = (unsigned)__cvta_generic_to_shared(&tile[4 * t]);\n"
+                           "    const int bytes = left >= 4 ? 16 : left > 0 ? 4 * left : 0;\n"
+                           "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], 16, %2;\" :: \"r\"(to), \"l\"(in + 4 * "
+                           "(448 + t)), \"r\"(bytes) : \"memory\");\n"
+                           "    asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n"
+                           "    __syncthreads();\n"
+                           "    out[blockIdx.x * 64 + t] = tile[255 - t];\n"
+                           "}\n";
+
+static const char exchange[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                               "{\n"
+                               "    __shared__ float cell[64];\n"
+                               "    const int t = threadIdx.x;\n"
+                               "    cell[t] = in[t];\n"
+                               "    __syncwarp();\n"
+                               "    const float other = cell[t ^ 1];\n"
+                               "    __syncwarp();\n"
+                               "    cell[t ^ 2] = other;\n"
+                               "    __syncwarp();\n"
+                               "    out[blockIdx.x * 64 + t] = cell[t];\n"
+                               "}\n";
+
+static const char shuffle[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                              "{\n"
+                              "    const int t = threadIdx.x, lane = t % 32;\n"
+                              "    float value = in[t];\n"
+                              "    if (lane < 16) {\n"
+                              "        for (int by = 8; by > 0; by /= 2)\n"
+                              "            value += __shfl_xor_sync(0x0000ffffu, value, by);\n"
+                              "    }\n"
+                              "    __syncthreads();\n"
+                              "    out[blockIdx.x * 64 + t] = value;\n"
+                              "}\n";
+
+static const char tensor[] =
+    "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+    "{\n"
+    "    __shared__ __align__(16) unsigned short a[16][24], b[8][24];\n"
+    "    const int lane = threadIdx.x % 32;\n"
+    "    if (threadIdx.x < 32) {\n"
+    "        for (int i = lane; i < 16 * 16; i += 32)\n"
+    "            a[i / 16][i % 16] = 0x3c00;\n"
+    "        for (int i = lane; i < 8 * 16; i += 32)\n"
+    "            b[i / 16][i % 16] = 0x4000;\n"
+    "        __syncwarp();\n"
+    "        unsigned r[4], s[2];\n"
+    "        float d[4] = {};\n"
+    "        const unsigned at = (unsigned)__cvta_generic_to_shared(&a[lane % 16][lane / 16 * 8]);\n"
+    "        const unsigned bt = (unsigned)__cvta_generic_to_shared(&b[lane % 8][lane / 8 % 2 * 8]);\n"
+    "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"
+    "                     : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3]) : \"r\"(at));\n"
+    "        asm volatile(\"ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];\" : \"=r\"(s[0]), \"=r\"(s[1]) : "
+    "\"r\"(bt));\n"
+    "        asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+    "\"\n"
+    "                     \"{%0, %1, %2, %3};\" : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3])\n"
+    "                     : \"r\"(r[0]), \"r\"(r[1]), \"r\"(r[2]), \"r\"(r[3]), \"r\"(s[0]), \"r\"(s[1]));\n"
+    "        out[blockIdx.x * 64 + lane] = d[0];\n"
+    "        out[blockIdx.x * 64 + lane + 32] = d[3];\n"
+    "    }\n"
+    "}\n";
+
+static const char sums[] = "__device__ float total;\n"
+                           "__device__ unsigned ticket;\n"
+                           "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                           "{\n"
+                           "    __shared__ unsigned bin[8], last;\n"
+                           "    __shared__ float sum;\n"
+                           "    const int t = threadIdx.x;\n"
+                           "    if (t < 8) bin[t] = 0;\n"
+                           "    if (t == 0) sum = 0;\n"
+                           "    __syncthreads();\n"
+                           "    atomicAdd(&bin[t % 8], 1u);\n"
+                           "    atomicAdd(&sum, 1.0f);\n"
+                           "    atomicAdd(&total, 1.0f);\n"
+                           "    __syncthreads();\n"
+                           "    if (t == 0) {\n"
+                           "        out[128 + blockIdx.x] = sum;\n"
+                           "        __threadfence();\n"
+                           "        last = atomicAdd(&ticket, 1u) == 1;\n"
+                           "    }\n"
+                           "    __syncthreads();\n"
+                           "    float both = 0;\n"
+                           "    if (last) both = out[128] + out[129];\n"
+                           "    out[blockIdx.x * 64 + t] = (float)bin[t % 8] + both;\n"
+                           "}\n";
+
+static const char parties[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                              "{\n"
+                              "    __shared__ float box[32];\n"
+                              "    const int t = threadIdx.x;\n"
+                              "    float value = 0;\n"
+                              "    for (int n = 0; n < 3; ++n)\n"
+                              "        if (t < 32) {\n"
+                              "            box[t] = in[32 * n + t];\n"
+                              "            asm volatile(\"bar.arrive 1, 64;\" ::: \"memory\");\n"
+                              "            asm volatile(\"bar.sync 2, 64;\" ::: \"memory\");\n"
+                              "        } else {\n"
+                              "            asm volatile(\"bar.sync 1, 64;\" ::: \"memory\");\n"
+                              "            value += box[t - 32];\n"
+                              "            asm volatile(\"bar.arrive 2, 64;\" ::: \"memory\");\n"
+                              "        }\n"
+                              "    out[blockIdx.x * 64 + t] = value;\n"
+                              "}\n";
+
+static const char choices[] = "__device__ int depth(int n) { return n; }\n"
+                              "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                              "{\n"
+                              "    const int t = threadIdx.x;\n"
+                              "    float local[8];\n"
+                              "    for (int i = 0; i < 8; ++i)\n"
+                              "        local[i] = in[t + i];\n"
+                              "    float sum = 0;\n"
+                              "    for (int i = 0; i < (int)in[0] + 4; ++i)\n"
+                              "        sum += local[(i * (int)in[1]) & 7];\n"
+                              "    if (sum > 1e30f)\n"
+                              "        __trap();\n"
+                              "    out[blockIdx.x * 64 + t] = sum;\n"
+                              "}\n";
+
+static const struct small {
+    const char *name, *text;
+} smalls[] = {
+    {"cp.async pipeline", pipeline}, {"cp.async tail", tail}, {"exchange in a warp", exchange},   {"shuffle", shuffle},
+    {"tensor cores", tensor},        {"atomics", sums},       {"producer and consumer", parties}, {"choices", choices}};
+
+static const struct small_mutation {
+    const char *text, *what, *piece, *instead;
+    cuEmuKind kind;
+    const char *at[3];
+    cuEmuKind after;
+} small_mutations[] = {
+    {pipeline, "wait_group missing", "cp.async.wait_group 1;", "", CUEMU_ASYNC_IN_FLIGHT, {"sum += stage"}, 0},
+    {pipeline,
+     "wait_group off by one",
+     "cp.async.wait_group 1;",
+     "cp.async.wait_group 2;",
+     CUEMU_ASYNC_IN_FLIGHT,
+     {"sum += stage"},
+     0},
+    {pipeline, "commit_group missing", "cp.async.commit_group;", "", CUEMU_ASYNC_IN_FLIGHT, {"sum += stage"}, 0},
+    {pipeline, "one stage too few", "stage[n % 3][4 * t]", "stage[n % 2][4 * t]", CUEMU_RACE_SHARED, {"cp.async"}, 0},
+    {pipeline,
+     "barrier after the wait missing",
+     "        __syncthreads();\n",
+     "\n",
+     CUEMU_RACE_SHARED,
+     {"sum += stage", "cp.async"},
+     0},
+    {pipeline,
+     "barrier before the wait",
+     "asm volatile(\"cp.async.wait_group 1;\" ::: \"memory\");\n        __syncthreads();",
+     "__syncthreads();\n        asm volatile(\"cp.async.wait_group 1;\" ::: \"memory\");",
+     CUEMU_RACE_SHARED,
+     {"sum += stage"},
+     0},
+    {pipeline,
+     "copied before all have read",
+     "int n = 0; n < 6; ++n) {\n",
+     "int n = 0; n < 6; ++n) {\n        if (n) copy(n + 1);\n",
+     CUEMU_ASYNC_IN_FLIGHT,
+     {0},
+     0},
+    {pipeline,
+     "target beyond the array",
+     "&stage[n % 3][4 * t]",
+     "&stage[n % 3 + 1][4 * t]",
+     CUEMU_OUT_OF_BOUNDS,
+     {"cp.async.cg"},
+     0},
+    {pipeline, "source beyond the matrix", "in + 256 * n", "in + 2048 * n", CUEMU_OUT_OF_BOUNDS, {"cp.async.cg"}, 0},
+    {pipeline, "target misaligned", "&stage[n % 3][4 * t]", "&stage[n % 3][4 * t + 1]", CUEMU_MISALIGNED, {"cp.async.cg"}, 0},
+    {pipeline, "source misaligned", "in + 256 * n + 4 * t", "in + 256 * n + 4 * t + 2", CUEMU_MISALIGNED, {"cp.async.cg"}, 0},
+    {tail, "tail of the source not clipped", "left > 0 ? 4 * left : 0", "16", CUEMU_OUT_OF_BOUNDS, {"cp.async.ca"}, 0},
+    {tail, "wait missing", "cp.async.wait_all;", "", CUEMU_ASYNC_IN_FLIGHT, {"out["}, 0},
+    {tail, "barrier missing", "__syncthreads();", "", CUEMU_RACE_SHARED, {"out[", "cp.async.ca"}, CUEMU_UNINITIALISED},
+    {exchange, "first __syncwarp missing", "    __syncwarp();\n    const", "    const", CUEMU_RACE_SHARED, {"other ="}, 0},
+    {exchange, "second __syncwarp missing", "    __syncwarp();\n    cell", "    cell", CUEMU_RACE_SHARED, {"cell[t ^ 2]"}, 0},
+    {exchange, "third __syncwarp missing", "    __syncwarp();\n    out", "    out", CUEMU_RACE_SHARED, {"out["}, 0},
+    {exchange, "exchange across warps", "cell[t ^ 1]", "cell[t ^ 32]", CUEMU_RACE_SHARED, {"cell["}, CUEMU_UNINITIALISED},
+    {shuffle,
+     "mask names lanes that are elsewhere",
+     "0x0000ffffu",
+     "0xffffffffu",
+     CUEMU_DIVERGENT,
+     {"__shfl_xor_sync", "__syncthreads"},
+     0},
+    {shuffle, "mask lacks lanes that are here", "0x0000ffffu", "0x000000ffu", CUEMU_ILLEGAL, {"__shfl_xor_sync"}, 0},
+    {shuffle, "partner outside the mask", "by = 8", "by = 16", CUEMU_ILLEGAL, {"__shfl_xor_sync"}, 0},
+    {tensor, "rows of ldmatrix misaligned", "a[16][24]", "a[16][20]", CUEMU_MISALIGNED, {"ldmatrix", "(r[0])"}, 0},
+    {tensor,
+     "rows of ldmatrix out of bounds",
+     "lane / 16 * 8",
+     "lane / 16 * 16 + lane % 16 * 8",
+     CUEMU_OUT_OF_BOUNDS,
+     {"ldmatrix", "(r[0])"},
+     0},
+    {tensor,
+     "tile of the MMA not filled",
+     "b[i / 16][i % 16] = 0x4000;",
+     "if (i % 16 != 3) b[i / 16][i % 16] = 0x4000;",
+     CUEMU_UNINITIALISED,
+     {"mma.sync", "(r[0])"},
+     0},
+    {tensor, "__syncwarp missing", "        __syncwarp();\n", "", CUEMU_RACE_SHARED, {"ldmatrix", "(r[0])"}, 0},
+    {tensor, "MMA by half a warp", "if (threadIdx.x < 32)", "if (threadIdx.x < 16)", CUEMU_ILLEGAL, {"ldmatrix", "(r[0])"}, 0},
+    {sums,
+     "bins without atomics",
+     "atomicAdd(&bin[t % 8], 1u);",
+     "bin[t % 8] += 1u;",
+     CUEMU_RACE_SHARED,
+     {"bin[t % 8] += 1u"},
+     0},
+    {sums,
+     "total of the blocks without atomics",
+     "atomicAdd(&total, 1.0f);",
+     "if (t == 0) total += 1.0f;",
+     CUEMU_RACE_GLOBAL,
+     {"total +="},
+     0},
+    {sums, "fence missing", "        __threadfence();\n", "", CUEMU_RACE_GLOBAL, {"both = out"}, 0},
+    {sums, "bins not cleared", "if (t < 8) bin[t] = 0;", "", CUEMU_UNINITIALISED, {0}, 0},
+    {sums,
+     "flag read without a barrier",
+     "    }\n    __syncthreads();\n    float both",
+     "    }\n    float both",
+     CUEMU_RACE_SHARED,
+     {"if (last)", "last ="},
+     0},
+    {parties, "consumer does not wait", "bar.sync 1, 64;", "bar.arrive 1, 64;", CUEMU_RACE_SHARED, {"box["}, 0},
+    {parties, "producer waits for nobody", "bar.arrive 2, 64;", "", CUEMU_DEADLOCK, {"bar.sync"}, 0},
+    {parties, "too many threads awaited", "bar.sync 2, 64;", "bar.sync 2, 96;", CUEMU_ILLEGAL, {"bar.sync 2, 96"}, 0},
+    {choices,
+     "a local array half filled",
+     "i < 8; ++i)\n        local",
+     "i < 2; ++i)\n        local",
+     CUEMU_UNINITIALISED,
+     {0},
+     0},
+    {choices,
+     "what was never written decides a branch",
+     "in[0] + 4",
+     "out[t] + 4",
+     CUEMU_UNINITIALISED,
+     {"for (int i = 0; i < (int)out"},
+     0},
+    {choices, "trap", "sum > 1e30f", "sum < 1e30f", CUEMU_ASSERT, {"__trap"}, 0},
+};
+
+/* in: 2045 elements; out: 130, unwritten. */
+static findings run_small(const char *ptx, int *result)
+{
+    static float content[2045];
+    uint64_t in, out;
+    void *module, *function = NULL, *parameters[] = {&in, &out};
+    char log[1024];
+    findings f;
+
+    for (int i = 0; i < 2045; i++)
+        content[i] = (float)(i % 7);
+    in = device_memory(sizeof content, content);
+    out = device_memory(130 * sizeof(float), NULL);
+    module = load_ptx(ptx, log, sizeof log);
+    cr_assert(ne(ptr, module, NULL), "%s", log);
+    cr_assert(eq(int, cu.function(&function, module, "kernel"), 0));
+    *result = launch_and_wait(function, 2, 64, 0, parameters);
+    f = take_findings();
+    cr_assert(eq(int, cu.unload(module), 0));
+    cr_assert(eq(int, cu.free(in), 0));
+    cr_assert(eq(int, cu.free(out), 0));
+    return f;
+}
+
+/* NVRTC writes PTX in two dialects, the newer from sm_100 on. */
+static void open_newest(void)
+{
+    open_emulator("sm_120");
+}
+
+TestSuite(dialects, .init = open_newest, .timeout = 280);
+
+Test(dialects, every_target_is_right_and_silent)
+{
+    static const char *const targets[] = {"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"};
+    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+
+    for (size_t t = 0; t < sizeof targets / sizeof targets[0]; t++) {
+        for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
+            tj_source *source = generate(&bases[i].what);
+            char *ptx = compile_text(nvrtc, tj_source_text(source), targets[t], bases[i].name);
+            const outcome o = run_product(ptx, source, &bases[i].what);
+            cr_expect(eq(sz, o.found.count, 0), "%s for %s: %s", bases[i].name, targets[t], o.found.first[0].text);
+            cr_expect(o.is_right, "%s for %s: %s", bases[i].name, targets[t], o.reason);
+            free(ptx);
+            tj_source_free(source);
+        }
+        for (size_t i = 0; t > 0 && i < sizeof smalls / sizeof smalls[0]; i++) { /* they need sm_80 */
+            char *ptx = compile_text(nvrtc, smalls[i].text, targets[t], smalls[i].name);
+            int result;
+            const findings f = run_small(ptx, &result);
+            cr_expect(eq(sz, f.count, 0), "%s for %s: %s", smalls[i].name, targets[t], f.first[0].text);
+            cr_expect(eq(int, result, 0), "%s for %s", smalls[i].name, targets[t]);
+            free(ptx);
+        }
+    }
+}
+
+Test(mutations, small_kernels_are_silent)
+{
+    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+
+    for (size_t i = 0; i < sizeof smalls / sizeof smalls[0]; i++)
+        for (int seed = 0; seed < 8; seed++) {
+            char *ptx = compile_text(nvrtc, smalls[i].text, "sm_80", smalls[i].name);
+            int result;
+            findings f;
+            cu.set_option(CUEMU_SEED, (uint64_t)seed);
+            f = run_small(ptx, &result);
+            cr_expect(eq(sz, f.count, 0), "%s, seed %d: %s: %s", smalls[i].name, seed, kind_names[f.first[0].kind],
+                      f.first[0].text);
+            cr_expect(eq(int, result, 0), "%s", smalls[i].name);
+            free(ptx);
+        }
+}
+
+Test(mutations, each_broken_small_kernel_is_caught_by_the_right_checker)
+{
+    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/mutations");
+    const unsigned count = sizeof small_mutations / sizeof small_mutations[0];
+    unsigned caught = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct small_mutation *m = &small_mutations[i];
+        char *text, *ptx, why[1200] = "";
+        const cuEmuFinding *first;
+        bool is_caught;
+        int result;
+        findings f;
+        cr_assert(ne(ptr, strstr(m->text, m->piece), NULL), "%s: no \"%s\"", m->what, m->piece);
+        text = mutate(m->text, m->piece, m->instead);
+        ptx = compile_text(nvrtc, text, "sm_80", m->what);
+        f = run_small(ptx, &result);
+        first = wanted_finding(&f, m->kind, m->after);
+        is_caught = f.count > 0 && first->kind == m->kind && leads_there(first, "kernel", text, ptx, m->at, why, sizeof why);
+        caught += is_caught;
+        cr_expect(is_caught, "%s: wanted %s, got %s: %s; %s", m->what, kind_names[m->kind],
+                  f.count ? kind_names[first->kind] : "nothing", f.count ? first->text : "", why);
+        cr_expect(ne(int, result, 0), "%s: the program hears nothing of it", m->what);
+        free(ptx);
+        free(text);
+    }
+    printf("emulator/mutations: of small kernels %u of %u caught by the right checker\n", caught, count);
+}

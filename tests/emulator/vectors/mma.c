@@ -1,0 +1,829 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mma: run the instructions of a whole warp (mma.sync, ldmatrix, stmatrix, movmatrix, cp.async) through a libcuda and compare with
+ * what a GPU gave.
+ *
+ *     mma record LIBCUDA GOLDEN     run all, write digests and samples of the outputs
+ *     mma check  LIBCUDA GOLDEN     run all, compare; exit 1 if an operation differs
+ *     mma show   LIBCUDA PATTERN    run what matches, print all inputs and outputs, for diff
+ *     mma print  PATTERN            print the PTX of what matches
+ *     mma list                      print the names
+ *
+ * A lane loads some words, the warp executes the operation, the lane stores its results; a block is one warp with one set of
+ * matrices. Inputs come from a seed, so the golden file has none. A product is computed twice, the second time with the negated
+ * first result as C, so that nearly all cancels.
+ *
+ * It knows nothing of how lanes hold a matrix or how a device adds: what is right is what the recording device did, bit by bit.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LANES = 32,
+    SETS = 512,  /* of matrices, each a block */
+    WORDS = 32,  /* of a lane, at most, inputs and outputs each */
+    CHUNKS = 32, /* a short digest each, to say where outputs differ */
+    SAMPLES = 4, /* lanes whose outputs are kept */
+    LOG_BYTES = 4096
+};
+
+static const uint64_t input_seed = UINT64_C(0x74696c656a69746d);
+
+__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
+{
+    va_list arguments;
+
+    fputs("emulator/mma: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(2);
+}
+
+/* ---- the operations ---- */
+
+enum fill { F16_PAIR, BF16_PAIR, TF32, F32, F64, BYTES, WHOLE, RAW };
+
+struct operation {
+    char name[64];
+    unsigned sm;
+    const char *version;      /* of PTX */
+    unsigned inputs, outputs; /* words of a lane */
+    enum fill fill[WORDS];
+    char *body;
+};
+
+static struct operation operation[160];
+static size_t operations;
+
+static struct operation *new_operation(const char *name, unsigned sm, const char *version)
+{
+    struct operation *op = &operation[operations];
+
+    if (operations++ == sizeof operation / sizeof *operation)
+        fail("more operations than there is room for");
+    snprintf(op->name, sizeof op->name, "%s", name);
+    op->sm = sm;
+    op->version = version;
+    return op;
+}
+
+static void add_inputs(struct operation *op, unsigned count, enum fill fill)
+{
+    for (unsigned i = 0; i < count; i++)
+        op->fill[op->inputs++] = fill;
+}
+
+/* "{%i3, %i4}" */
+static void write_list(FILE *out, const char *prefix, unsigned first, unsigned count)
+{
+    fputc('{', out);
+    for (unsigned i = 0; i < count; i++)
+        fprintf(out, "%s%%%s%u", i ? ", " : "", prefix, first + i);
+    fputc('}', out);
+}
+
+static FILE *open_body(struct operation *op, size_t *length)
+{
+    FILE *out = open_memstream(&op->body, length);
+
+    if (!out)
+        fail("out of memory");
+    return out;
+}
+
+struct product {
+    const char *shape, *types; /* d.a.b.c */
+    unsigned sm;
+    unsigned a, b, c, d; /* registers */
+    enum fill of_ab, of_c;
+    bool has_twice; /* C and D have one type, and floating point */
+    const char *negate;
+};
+
+static void add_product(const struct product *p, const char *modifier)
+{
+    const bool is_wide = p->of_ab == F64;
+    const unsigned words = is_wide ? 2 : 1, inputs = p->a + p->b + p->c;
+    const char *reg = is_wide ? "f" : "i";
+    struct operation *op;
+    char name[64];
+    size_t length;
+    FILE *out;
+
+    snprintf(name, sizeof name, "mma.%s%s.%s", p->shape, modifier, p->types);
+    op = new_operation(name, p->sm, "8.0");
+    add_inputs(op, (p->a + p->b) * words, p->of_ab);
+    add_inputs(op, p->c * words, p->of_c);
+    op->outputs = p->d * words * (p->has_twice ? 2 : 1);
+    out = open_body(op, &length);
+    if (is_wide) {
+        fprintf(out, "    .reg .b64 %%f<%u>, %%r<%u>;\n", inputs, p->d * 2);
+        for (unsigned i = 0; i < inputs; i++)
+            fprintf(out, "    mov.b64 %%f%u, {%%i%u, %%i%u};\n", i, 2 * i, 2 * i + 1);
+    }
+    for (unsigned time = 0; time < (p->has_twice ? 2 : 1); time++) {
+        if (time)
+            for (unsigned i = 0; i < p->c; i++)
+                fprintf(out, "    %s %%%s%u, %%%s%u, %s;\n", is_wide ? "xor.b64" : "xor.b32", reg, p->a + p->b + i,
+                        is_wide ? "r" : "o", i, p->negate);
+        fprintf(out, "    mma.sync.aligned.%s.row.col%s.%s ", p->shape, modifier, p->types);
+        write_list(out, is_wide ? "r" : "o", time * p->d, p->d);
+        fputs(", ", out);
+        write_list(out, reg, 0, p->a);
+        fputs(", ", out);
+        write_list(out, reg, p->a, p->b);
+        fputs(", ", out);
+        write_list(out, reg, p->a + p->b, p->c);
+        fputs(";\n", out);
+    }
+    for (unsigned i = 0; is_wide && i < op->outputs / 2; i++)
+        fprintf(out, "    mov.b64 {%%o%u, %%o%u}, %%r%u;\n", 2 * i, 2 * i + 1, i);
+    fclose(out);
+}
+
+static void add_products(void)
+{
+    static const char single[] = "0x80000000", half[] = "0x80008000", wide[] = "0x8000000000000000";
+    static const struct product products[] = {
+        {"m16n8k16", "f32.f16.f16.f32", 80, 4, 2, 4, 4, F16_PAIR, F32, true, single},
+        {"m16n8k16", "f32.bf16.bf16.f32", 80, 4, 2, 4, 4, BF16_PAIR, F32, true, single},
+        {"m16n8k16", "f16.f16.f16.f16", 80, 4, 2, 2, 2, F16_PAIR, F16_PAIR, true, half},
+        {"m16n8k8", "f32.f16.f16.f32", 75, 2, 1, 4, 4, F16_PAIR, F32, true, single},
+        {"m16n8k8", "f32.bf16.bf16.f32", 80, 2, 1, 4, 4, BF16_PAIR, F32, true, single},
+        {"m16n8k8", "f16.f16.f16.f16", 75, 2, 1, 2, 2, F16_PAIR, F16_PAIR, true, half},
+        {"m16n8k8", "f32.tf32.tf32.f32", 80, 4, 2, 4, 4, TF32, F32, true, single},
+        {"m16n8k4", "f32.tf32.tf32.f32", 80, 2, 1, 4, 4, TF32, F32, true, single},
+        {"m8n8k4", "f64.f64.f64.f64", 80, 1, 1, 2, 2, F64, F64, true, wide},
+        {"m16n8k4", "f64.f64.f64.f64", 90, 2, 1, 4, 4, F64, F64, true, wide},
+        {"m16n8k8", "f64.f64.f64.f64", 90, 4, 2, 4, 4, F64, F64, true, wide},
+        {"m16n8k16", "f64.f64.f64.f64", 90, 8, 4, 4, 4, F64, F64, false, wide},
+    };
+    static const struct {
+        const char *shape;
+        unsigned sm, a, b, c;
+    } whole[] = {{"m8n8k16", 75, 1, 1, 2}, {"m16n8k16", 80, 2, 1, 4}, {"m16n8k32", 80, 4, 2, 4}};
+    static const char *const types[] = {"s32.s8.s8.s32", "s32.s8.u8.s32", "s32.u8.s8.s32", "s32.u8.u8.s32"};
+
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        add_product(&products[i], "");
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        for (size_t t = 0; t < 4; t++)
+            for (int saturates = 0; saturates < 2; saturates++) {
+                const struct product p = {whole[i].shape, types[t], whole[i].sm, whole[i].a, whole[i].b, whole[i].c,
+                                          whole[i].c,     BYTES,    WHOLE,       false,      NULL};
+                add_product(&p, saturates ? ".satfinite" : "");
+            }
+}
+
+/* A lane's slot of the shared array is %slot, 64 bytes; rows of matrices are 16 bytes from %tile on. */
+static void add_matrix_moves(void)
+{
+    struct operation *op;
+    size_t length;
+    char name[64];
+    FILE *out;
+
+    op = new_operation("movmatrix.trans", 75, "7.8");
+    add_inputs(op, 1, RAW);
+    op->outputs = 1;
+    out = open_body(op, &length);
+    fputs("    movmatrix.sync.aligned.m8n8.trans.b16 %o0, %i0;\n", out);
+    fclose(out);
+    for (unsigned count = 1; count <= 4; count *= 2)
+        for (int is_transposed = 0; is_transposed < 2; is_transposed++) {
+            const char *trans = is_transposed ? ".trans" : "";
+            snprintf(name, sizeof name, "ldmatrix.x%u%s", count, trans);
+            op = new_operation(name, 75, "7.0");
+            add_inputs(op, 5, RAW);
+            op->outputs = count;
+            out = open_body(op, &length);
+            /* the fifth word picks a row */
+            fputs("    shl.b32 %word, %lane, 4;\n    add.u32 %word, %word, %tile;\n"
+                  "    st.shared.v4.b32 [%word], {%i0, %i1, %i2, %i3};\n    bar.warp.sync 0xffffffff;\n"
+                  "    and.b32 %word, %i4, 31;\n    shl.b32 %word, %word, 4;\n    add.u32 %word, %word, %tile;\n",
+                  out);
+            fprintf(out, "    ldmatrix.sync.aligned.m8n8.x%u%s.shared.b16 ", count, trans);
+            write_list(out, "o", 0, count);
+            fputs(", [%word];\n", out);
+            fclose(out);
+            snprintf(name, sizeof name, "stmatrix.x%u%s", count, trans);
+            op = new_operation(name, 90, "7.8");
+            add_inputs(op, 5, RAW);
+            op->outputs = 4;
+            out = open_body(op, &length);
+            fputs("    shl.b32 %word, %lane, 4;\n    add.u32 %word, %word, %tile;\n"
+                  "    st.shared.v4.b32 [%word], {%i4, %i4, %i4, %i4};\n    bar.warp.sync 0xffffffff;\n"
+                  "    mad.lo.u32 %word, %lane, 13, 7;\n    and.b32 %word, %word, 31;\n    shl.b32 %word, %word, 4;\n"
+                  "    add.u32 %word, %word, %tile;\n",
+                  out);
+            fprintf(out, "    stmatrix.sync.aligned.m8n8.x%u%s.shared.b16 [%%word], ", count, trans);
+            write_list(out, "i", 0, count);
+            fputs(";\n    bar.warp.sync 0xffffffff;\n    shl.b32 %word, %lane, 4;\n    add.u32 %word, %word, %tile;\n"
+                  "    ld.shared.v4.b32 {%o0, %o1, %o2, %o3}, [%word];\n",
+                  out);
+            fclose(out);
+        }
+}
+
+/* Each lane copies from its own inputs to its own slot, which was filled with other words before. */
+static void add_copies(void)
+{
+    static const struct {
+        const char *name, *version, *statements;
+    } copies[] = {
+        {"cp.async.ca.4", "7.0", "cp.async.ca.shared.global [%slot+4], [%from+8], 4; cp.async.wait_all;"},
+        {"cp.async.ca.8", "7.0", "cp.async.ca.shared.global [%slot+8], [%from+16], 8; cp.async.wait_all;"},
+        {"cp.async.ca.16", "7.0", "cp.async.ca.shared.global [%slot+16], [%from], 16; cp.async.wait_all;"},
+        {"cp.async.cg.16", "7.0", "cp.async.cg.shared.global [%slot], [%from+16], 16; cp.async.wait_all;"},
+        {"cp.async.cg.16.prefetch", "7.4", "cp.async.cg.shared.global.L2::128B [%slot], [%from+16], 16; cp.async.wait_all;"},
+        {"cp.async.ca.4.size", "7.0",
+         "rem.u32 %word, %i7, 5; cp.async.ca.shared.global [%slot+4], [%from+8], 4, %word; cp.async.wait_all;"},
+        {"cp.async.ca.8.size", "7.0",
+         "rem.u32 %word, %i7, 9; cp.async.ca.shared.global [%slot+8], [%from], 8, %word; cp.async.wait_all;"},
+        {"cp.async.ca.16.size", "7.0",
+         "rem.u32 %word, %i7, 17; cp.async.ca.shared.global [%slot], [%from], 16, %word; cp.async.wait_all;"},
+        {"cp.async.cg.16.size", "7.0",
+         "rem.u32 %word, %i7, 17; cp.async.cg.shared.global [%slot+16], [%from], 16, %word; cp.async.wait_all;"},
+        {"cp.async.cg.16.size.nothing", "7.0",
+         "mov.u32 %word, 0; cp.async.cg.shared.global [%slot+16], [%from], 16, %word; cp.async.wait_all;"},
+        {"cp.async.ca.4.ignore", "8.3",
+         "setp.lt.s32 %p, %i7, 0; cp.async.ca.shared.global [%slot+4], [%from+8], 4, %p; cp.async.wait_all;"},
+        {"cp.async.ca.16.ignore", "8.3",
+         "setp.lt.s32 %p, %i7, 0; cp.async.ca.shared.global [%slot], [%from], 16, %p; cp.async.wait_all;"},
+        {"cp.async.cg.16.ignore", "8.3",
+         "setp.lt.s32 %p, %i7, 0; cp.async.cg.shared.global [%slot], [%from], 16, %p; cp.async.wait_all;"},
+        {"cp.async.guarded", "7.0",
+         "setp.lt.s32 %p, %i7, 0; @%p cp.async.cg.shared.global [%slot], [%from], 16; cp.async.wait_all;"},
+        {"cp.async.group", "7.0",
+         "cp.async.cg.shared.global [%slot], [%from+16], 16; cp.async.commit_group; cp.async.wait_group 0;"},
+        {"cp.async.group.overwritten", "7.0",
+         "cp.async.cg.shared.global [%slot], [%from+16], 16; cp.async.commit_group; cp.async.wait_group 0;"
+         " cp.async.ca.shared.global [%slot+8], [%from], 8; cp.async.commit_group; cp.async.wait_group 0;"},
+        {"cp.async.group.empty", "7.0",
+         "cp.async.ca.shared.global [%slot], [%from+16], 16; cp.async.commit_group; cp.async.commit_group;"
+         " cp.async.commit_group; cp.async.wait_group 2;"},
+        {"cp.async.groups", "7.0",
+         "cp.async.ca.shared.global [%slot], [%from+16], 16; cp.async.commit_group;"
+         " cp.async.ca.shared.global [%slot+16], [%from], 16; cp.async.commit_group; cp.async.wait_group 1;"
+         " ld.shared.b32 %word, [%slot+4]; cp.async.wait_group 0; ld.shared.b32 %i7, [%slot+20]; add.u32 %word, %word, %i7;"
+         " st.shared.b32 [%slot+24], %word;"},
+        {"cp.async.several", "7.0",
+         "cp.async.ca.shared.global [%slot], [%from+28], 4; cp.async.ca.shared.global [%slot+4], [%from+24], 4;"
+         " cp.async.ca.shared.global [%slot+8], [%from+16], 8; cp.async.commit_group;"
+         " cp.async.cg.shared.global [%slot+16], [%from], 16; cp.async.wait_all;"},
+    };
+
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        struct operation *op = new_operation(copies[i].name, 80, copies[i].version);
+        size_t length;
+        FILE *out;
+
+        add_inputs(op, 8, RAW);
+        op->outputs = 8;
+        out = open_body(op, &length);
+        fprintf(
+            out,
+            "    st.shared.v4.b32 [%%slot], {%%i3, %%i2, %%i1, %%i0};\n    st.shared.v4.b32 [%%slot+16], {%%i7, %%i6, %%i5, "
+            "%%i4};\n    %s\n    ld.shared.v4.b32 {%%o0, %%o1, %%o2, %%o3}, [%%slot];\n"
+            "    ld.shared.v4.b32 {%%o4, %%o5, %%o6, %%o7}, [%%slot+16];\n",
+            copies[i].statements);
+        fclose(out);
+    }
+}
+
+static void write_kernel(FILE *out, const struct operation *op)
+{
+    fprintf(out, ".version %s\n.target sm_%u\n.address_size 64\n\n", op->version, op->sm);
+    fputs(".visible .entry operate(.param .u64 inputs, .param .u64 outputs)\n{\n", out);
+    fputs("    .shared .align 128 .b8 memory[2048];\n    .reg .b32 %lane, %block, %index, %word, %tile, %slot;\n"
+          "    .reg .b64 %from, %to;\n    .reg .pred %p;\n",
+          out);
+    fprintf(out, "    .reg .b32 %%i<%u>, %%o<%u>;\n", op->inputs, op->outputs);
+    fputs("    mov.u32 %lane, %tid.x;\n    mov.u32 %block, %ctaid.x;\n    mad.lo.u32 %index, %block, 32, %lane;\n"
+          "    mov.u32 %tile, memory;\n    mad.lo.u32 %slot, %lane, 64, %tile;\n"
+          "    ld.param.u64 %from, [inputs];\n    cvta.to.global.u64 %from, %from;\n"
+          "    ld.param.u64 %to, [outputs];\n    cvta.to.global.u64 %to, %to;\n",
+          out);
+    fprintf(out, "    mad.wide.u32 %%from, %%index, %u, %%from;\n", op->inputs * 4);
+    fprintf(out, "    mad.wide.u32 %%to, %%index, %u, %%to;\n", op->outputs * 4);
+    for (unsigned i = 0; i < op->inputs; i++)
+        fprintf(out, "    ld.global.b32 %%i%u, [%%from+%u];\n", i, i * 4);
+    fputs(op->body, out);
+    for (unsigned i = 0; i < op->outputs; i++)
+        fprintf(out, "    st.global.b32 [%%to+%u], %%o%u;\n", i * 4, i);
+    fputs("    ret;\n}\n", out);
+}
+
+/* ---- inputs ---- */
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+struct format {
+    unsigned exponent, fraction;
+};
+
+/* A number of a format, or nearly: exponents out of range become those at its ends. */
+static uint64_t compose(struct format f, uint64_t is_negative, int exponent, uint64_t fraction)
+{
+    const int bias = (1 << (f.exponent - 1)) - 1, top = 2 * bias;
+    const int biased = exponent + bias < 0 ? 0 : exponent + bias > top ? top : exponent + bias;
+
+    return (is_negative & 1) << (f.exponent + f.fraction) | (uint64_t)biased << f.fraction |
+           (fraction & ((UINT64_C(1) << f.fraction) - 1));
+}
+
+/* How the numbers of a set of matrices are spread. */
+enum spread {
+    MODERATE,   /* 2^-2 to 2^2 */
+    ONE,        /* 1 to 2, either sign */
+    EVERYTHING, /* all bits random: infinities and NaN with them */
+    RANGE,      /* all finite exponents */
+    POWERS,     /* +-2^-2 to 2^2, exactly: sums are often zero */
+    BIG_SMALL,  /* a few large powers of two among small numbers */
+    SUBNORMAL,  /* and zeros, and some others to multiply with */
+    ZEROS,      /* of either sign, few other numbers */
+    INFINITE,   /* some infinities */
+    NOT_NUMBER, /* few NaN and infinities */
+    LARGEST,    /* near overflow */
+    TINY,       /* products near underflow */
+    BIG_C,      /* C far above the products, */
+    SMALL_C,    /* or below */
+    STEPS,      /* powers of two with the lowest bit set, far apart: what is cut off? */
+    SPARSE,     /* mostly zeros */
+    VANISHING,  /* products at and below the smallest subnormal number of C */
+    SPREADS
+};
+
+static uint64_t random_float(struct format f, enum spread spread, bool is_c, uint64_t *state)
+{
+    const uint64_t r = next_random(state), fraction = next_random(state), sign = r >> 63;
+    const int range = 1 << f.exponent, bias = range / 2 - 1;
+    const int wide = (int)(r >> 8 & 0xffff), few = (int)(r >> 24 & 0xff), kind = (int)(r & 0xff);
+    const uint64_t infinity = ((UINT64_C(1) << f.exponent) - 1) << f.fraction;
+
+    switch (spread) {
+    case ONE:
+        return compose(f, sign, 0, fraction);
+    case EVERYTHING:
+        return fraction & ((UINT64_C(2) << (f.exponent + f.fraction)) - 1);
+    case RANGE:
+        return compose(f, sign, wide % range - bias, fraction);
+    case POWERS:
+        return compose(f, sign, few % 5 - 2, 0);
+    case BIG_SMALL:
+        return kind < 64 ? compose(f, sign, bias / 2 - 3 + few % 3, 0) : compose(f, sign, few % 8 - 6, fraction);
+    case SUBNORMAL:
+        return kind < 100 ? compose(f, sign, -bias, fraction) : compose(f, sign, few % bias, kind < 180 ? fraction : 0);
+    case ZEROS:
+        return kind < 220 ? compose(f, sign, -bias, 0) : compose(f, sign, few % 3, 0);
+    case INFINITE:
+        return kind < 16 ? infinity | sign << (f.exponent + f.fraction) : compose(f, sign, few % 9 - 4, fraction);
+    case NOT_NUMBER:
+        if (kind < 4)
+            return infinity | sign << (f.exponent + f.fraction) | (fraction & ((UINT64_C(1) << f.fraction) - 1));
+        return kind < 10 ? infinity : compose(f, sign, few % 9 - 4, fraction);
+    case LARGEST:
+        return compose(f, sign, is_c ? bias - few % 3 : bias / 2 - few % 3 + 1, fraction);
+    case TINY:
+        return compose(f, sign, is_c ? few % 24 - bias - 2 : few % 12 - bias / 2 - 9, fraction);
+    case BIG_C:
+        return compose(f, sign, is_c ? 10 + few % 20 : few % 4 - 2, fraction);
+    case SMALL_C:
+        return compose(f, sign, is_c ? -30 + few % 30 : few % 4 - 2, fraction);
+    case STEPS:
+        return compose(f, sign, is_c ? few % 40 - 30 : few % 28 - 14, kind & 1);
+    case VANISHING:
+        if (is_c)
+            return compose(f, sign, -bias, kind < 60 ? kind & 1 : 0);
+        return compose(f, sign, -(f.exponent == 5 ? 12 : f.exponent == 8 ? 75 : 537) + few % 5 - 2, fraction);
+    case SPARSE:
+        return kind < 200 ? 0 : compose(f, sign, few % 31 - 15, kind & 3 ? fraction : 0);
+    default:
+        return compose(f, sign, few % 5 - 2, fraction);
+    }
+}
+
+static uint32_t random_bytes(enum spread spread, uint64_t *state)
+{
+    static const uint8_t ends[] = {0x80, 0x7f, 0xff, 0x00, 0x01, 0x81, 0x80, 0x7f};
+    const uint64_t r = next_random(state);
+    uint32_t word = 0;
+
+    if (spread % 4 == 0)
+        return (uint32_t)r;
+    if (spread % 4 == 1) /* all alike: the largest sums */
+        return spread & 4 ? 0x80808080 : spread & 8 ? 0xffffffff : 0x7f7f7f7f;
+    for (unsigned i = 0; i < 4; i++)
+        word |= (uint32_t)ends[r >> 8 * i & 7] << 8 * i;
+    return word;
+}
+
+static uint32_t random_whole(enum spread spread, uint64_t *state)
+{
+    const uint32_t r = (uint32_t)next_random(state);
+
+    switch (spread % 4) {
+    case 0:
+        return r;
+    case 1:
+        return r & 1 ? 0x7fffffffu - (r >> 12) : 0x80000000u + (r >> 12);
+    case 2:
+        return (r & 1 ? 0x7fffffffu : 0x80000000u) ^ (r >> 14 & 0xffff);
+    default:
+        return r >> 20;
+    }
+}
+
+static void fill_lane(const struct operation *op, unsigned set, uint32_t *word, uint64_t *state)
+{
+    static const struct format f16 = {5, 10}, bf16 = {8, 7}, f32 = {8, 23}, f64 = {11, 52};
+    const enum spread spread = (enum spread)(set % SPREADS);
+
+    for (unsigned i = 0; i < op->inputs; i++) {
+        /* C has another type than A and B, or is the last part */
+        const bool is_c = op->fill[i] != op->fill[0] || i >= op->inputs * 2 / 3;
+        uint64_t bits;
+        switch (op->fill[i]) {
+        case F16_PAIR:
+        case BF16_PAIR:
+            bits = random_float(op->fill[i] == F16_PAIR ? f16 : bf16, spread, is_c, state);
+            word[i] = (uint32_t)(bits | random_float(op->fill[i] == F16_PAIR ? f16 : bf16, spread, is_c, state) << 16);
+            break;
+        case TF32: /* bits below the format's are looked at by nobody, or so it is to be seen */
+            word[i] = (uint32_t)random_float(f32, spread, is_c, state) & (set & 16 ? 0xffffffff : 0xffffe000);
+            break;
+        case F32:
+            word[i] = (uint32_t)random_float(f32, spread, is_c, state);
+            break;
+        case F64:
+            bits = random_float(f64, spread, is_c, state);
+            word[i] = (uint32_t)bits;
+            word[++i] = (uint32_t)(bits >> 32);
+            break;
+        case BYTES:
+            word[i] = random_bytes(spread, state);
+            break;
+        case WHOLE:
+            word[i] = random_whole(spread, state);
+            break;
+        case RAW:
+            word[i] = (uint32_t)next_random(state);
+            break;
+        }
+    }
+}
+
+/* The same for every run and every machine. */
+static void make_inputs(const struct operation *op, uint32_t input[SETS][LANES][WORDS])
+{
+    uint64_t state = input_seed;
+
+    for (const char *c = op->name; *c; c++)
+        state = (state ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+    for (unsigned set = 0; set < SETS; set++)
+        for (unsigned lane = 0; lane < LANES; lane++)
+            fill_lane(op, set, input[set][lane], &state);
+}
+
+/* ---- the driver ---- */
+
+struct driver {
+    int (*init)(unsigned);
+    int (*device_get)(int *, int);
+    int (*device_attribute)(int *, int, int);
+    int (*context_retain)(void **, int);
+    int (*context_set)(void *);
+    int (*context_synchronize)(void);
+    int (*module_load)(void **, const void *, unsigned, int *, void **);
+    int (*module_unload)(void *);
+    int (*module_function)(void **, void *, const char *);
+    int (*allocate)(uint64_t *, size_t);
+    int (*to_device)(uint64_t, const void *, size_t);
+    int (*to_host)(void *, uint64_t, size_t);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+    int (*error_name)(int, const char **);
+    unsigned sm;
+    uint64_t inputs, outputs; /* device memory */
+};
+
+static uint32_t input[SETS][LANES][WORDS], output[SETS][LANES][WORDS], packed[SETS * LANES * WORDS];
+
+static void must(const struct driver *driver, int error, const char *what)
+{
+    const char *name = NULL;
+
+    if (error)
+        fail("%s: %s (%d)", what, driver->error_name(error, &name) == 0 && name ? name : "an error without a name", error);
+}
+
+static struct driver open_driver(const char *path)
+{
+    enum { MAJOR = 75, MINOR = 76 }; /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_... */
+    struct driver driver = {0};
+    const struct {
+        const char *name;
+        void **function;
+    } names[] = {
+        {"cuInit", (void **)&driver.init},
+        {"cuDeviceGet", (void **)&driver.device_get},
+        {"cuDeviceGetAttribute", (void **)&driver.device_attribute},
+        {"cuDevicePrimaryCtxRetain", (void **)&driver.context_retain},
+        {"cuCtxSetCurrent", (void **)&driver.context_set},
+        {"cuCtxSynchronize", (void **)&driver.context_synchronize},
+        {"cuModuleLoadDataEx", (void **)&driver.module_load},
+        {"cuModuleUnload", (void **)&driver.module_unload},
+        {"cuModuleGetFunction", (void **)&driver.module_function},
+        {"cuMemAlloc_v2", (void **)&driver.allocate},
+        {"cuMemcpyHtoD_v2", (void **)&driver.to_device},
+        {"cuMemcpyDtoH_v2", (void **)&driver.to_host},
+        {"cuLaunchKernel", (void **)&driver.launch},
+        {"cuGetErrorName", (void **)&driver.error_name},
+    };
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *context = NULL;
+    int device = 0, major = 0, minor = 0;
+
+    if (!library)
+        fail("cannot load '%s': %s", path, dlerror());
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        *names[i].function = dlsym(library, names[i].name);
+        if (!*names[i].function)
+            fail("'%s' has no %s", path, names[i].name);
+    }
+    must(&driver, driver.init(0), "cuInit");
+    must(&driver, driver.device_get(&device, 0), "cuDeviceGet");
+    must(&driver, driver.device_attribute(&major, MAJOR, device), "cuDeviceGetAttribute");
+    must(&driver, driver.device_attribute(&minor, MINOR, device), "cuDeviceGetAttribute");
+    driver.sm = (unsigned)(major * 10 + minor);
+    must(&driver, driver.context_retain(&context, device), "cuDevicePrimaryCtxRetain");
+    must(&driver, driver.context_set(context), "cuCtxSetCurrent");
+    must(&driver, driver.allocate(&driver.inputs, sizeof packed), "cuMemAlloc");
+    must(&driver, driver.allocate(&driver.outputs, sizeof packed), "cuMemAlloc");
+    return driver;
+}
+
+/* Run one operation. An error ends the program, except that of a PTX compiler. */
+static bool run(const struct driver *driver, const struct operation *op)
+{
+    enum { ERROR_LOG = 5, ERROR_LOG_BYTES = 6 }; /* CU_JIT_ERROR_LOG_BUFFER and its size */
+    char log[LOG_BYTES] = "", *ptx = NULL;
+    int options[] = {ERROR_LOG, ERROR_LOG_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)sizeof log};
+    void *module = NULL, *function = NULL;
+    uint64_t inputs = driver->inputs, outputs = driver->outputs;
+    void *arguments[] = {&inputs, &outputs};
+    size_t length = 0;
+    FILE *text = open_memstream(&ptx, &length);
+
+    if (!text)
+        fail("out of memory");
+    write_kernel(text, op);
+    if (fclose(text) != 0)
+        fail("out of memory");
+    make_inputs(op, input);
+    if (driver->module_load(&module, ptx, 2, options, values) != 0) {
+        log[sizeof log - 1] = '\0';
+        printf("FAIL %s: %s\n", op->name, log);
+        free(ptx);
+        return false;
+    }
+    free(ptx);
+    must(driver, driver->module_function(&function, module, "operate"), "cuModuleGetFunction");
+    for (size_t i = 0; i < (size_t)SETS * LANES; i++)
+        memcpy(packed + i * op->inputs, input[i / LANES][i % LANES], op->inputs * sizeof *packed);
+    must(driver, driver->to_device(driver->inputs, packed, sizeof packed), "cuMemcpyHtoD");
+    memset(packed, 0xa5, sizeof packed);
+    must(driver, driver->to_device(driver->outputs, packed, sizeof packed), "cuMemcpyHtoD");
+    must(driver, driver->launch(function, SETS, 1, 1, LANES, 1, 1, 0, NULL, arguments, NULL), "cuLaunchKernel");
+    must(driver, driver->context_synchronize(), op->name);
+    must(driver, driver->to_host(packed, driver->outputs, sizeof packed), "cuMemcpyDtoH");
+    for (size_t i = 0; i < (size_t)SETS * LANES; i++)
+        memcpy(output[i / LANES][i % LANES], packed + i * op->outputs, op->outputs * sizeof *packed);
+    must(driver, driver->module_unload(module), "cuModuleUnload");
+    return true;
+}
+
+/* ---- digests and comparison ---- */
+
+static uint64_t digest(const struct operation *op, unsigned first, unsigned end)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (unsigned set = first; set < end; set++)
+        for (unsigned lane = 0; lane < LANES; lane++)
+            for (unsigned i = 0; i < op->outputs; i++)
+                for (unsigned byte = 0; byte < 4; byte++)
+                    hash = (hash ^ (output[set][lane][i] >> 8 * byte & 0xff)) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static void print_words(FILE *out, const uint32_t *word, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        fprintf(out, "%s%08" PRIx32, i ? ":" : "", word[i]);
+}
+
+/* One line: name, digest of all, digests of equal stretches of sets, samples. */
+static void write_record(FILE *out, const struct operation *op)
+{
+    fprintf(out, "%s %016" PRIx64 " ", op->name, digest(op, 0, SETS));
+    for (unsigned chunk = 0; chunk < CHUNKS; chunk++) {
+        uint64_t hash = digest(op, chunk * (SETS / CHUNKS), (chunk + 1) * (SETS / CHUNKS));
+        hash ^= hash >> 32;
+        fprintf(out, "%04x", (unsigned)((hash ^ hash >> 16) & 0xffff));
+    }
+    for (unsigned sample = 0; sample < SAMPLES; sample++) {
+        fputc(sample ? ',' : ' ', out);
+        print_words(out, output[sample * 5][sample * 7], op->outputs);
+    }
+    fputc('\n', out);
+}
+
+static char *record_of(const struct operation *op)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    if (!out)
+        fail("out of memory");
+    write_record(out, op);
+    if (fclose(out) != 0)
+        fail("out of memory");
+    return text;
+}
+
+/* The line of a name, or NULL. */
+static char *find_record(char *const *lines, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(lines[i], name, strlen(name)) == 0 && lines[i][strlen(name)] == ' ')
+            return lines[i];
+    return NULL;
+}
+
+/* Which sets differ, or that only a sample does. */
+static void print_difference(const struct operation *op, const char *got, const char *want)
+{
+    const size_t start = strlen(op->name) + 18;
+
+    printf("FAIL %s: other outputs in sets", op->name);
+    for (unsigned chunk = 0; chunk < CHUNKS; chunk++)
+        if (strlen(want) < start + 4 * CHUNKS || strncmp(got + start + 4 * chunk, want + start + 4 * chunk, 4) != 0)
+            printf(" %u..%u", chunk * (SETS / CHUNKS), (chunk + 1) * (SETS / CHUNKS) - 1);
+    printf("; compare the output of 'show'\n");
+}
+
+/* ---- commands ---- */
+
+static int record(const struct driver *driver, const char *path)
+{
+    char *text = NULL;
+    size_t length = 0, failed = 0;
+    FILE *memory = open_memstream(&text, &length), *file;
+
+    if (!memory)
+        fail("out of memory");
+    fprintf(memory,
+            "# What a device of sm_%u gave for the operations of mma.c, written by 'mma record'.\n"
+            "# Name, digest of the outputs of %d sets of matrices, digests of %d equal stretches, outputs of some lanes.\n",
+            driver->sm, SETS, CHUNKS);
+    for (size_t i = 0; i < operations; i++)
+        if (operation[i].sm <= driver->sm && run(driver, &operation[i]))
+            write_record(memory, &operation[i]);
+        else
+            failed++;
+    if (fclose(memory) != 0)
+        fail("out of memory");
+    file = failed ? NULL : fopen(path, "w");
+    if (!failed && (!file || fwrite(text, 1, length, file) != length || fclose(file) != 0))
+        fail("cannot write '%s': %s", path, strerror(errno));
+    free(text);
+    printf("emulator/mma: %zu operations, %zu failed%s\n", operations, failed, failed ? "; nothing written" : "");
+    return failed ? 1 : 0;
+}
+
+static int check(const struct driver *driver, const char *path)
+{
+    char *lines[sizeof operation / sizeof *operation], *text = NULL;
+    size_t count = 0, room = 0, failed = 0, skipped = 0;
+    FILE *file = fopen(path, "r");
+
+    if (!file)
+        fail("cannot open '%s': %s", path, strerror(errno));
+    while (getline(&text, &room, file) > 0)
+        if (*text != '#' && count < sizeof lines / sizeof *lines) {
+            lines[count] = strdup(text);
+            if (!lines[count++])
+                fail("out of memory");
+        }
+    free(text);
+    fclose(file);
+    for (size_t i = 0; i < operations; i++) {
+        const struct operation *op = &operation[i];
+        const char *want = find_record(lines, count, op->name);
+
+        if (op->sm > driver->sm) {
+            skipped++;
+        } else if (!want) {
+            printf("FAIL %s: no record; record again\n", op->name);
+            failed++;
+        } else if (!run(driver, op)) {
+            failed++;
+        } else {
+            char *got = record_of(op);
+            if (strcmp(got, want) != 0) {
+                print_difference(op, got, want);
+                failed++;
+            }
+            free(got);
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        free(lines[i]);
+    if (skipped)
+        printf("emulator/mma: %zu more need a later device than sm_%u\n", skipped, driver->sm);
+    printf("emulator/mma: %zu operations, %zu failed\n", operations - skipped, failed);
+    return failed ? 1 : 0;
+}
+
+static int show(const struct driver *driver, const char *pattern)
+{
+    size_t shown = 0, failed = 0;
+
+    for (size_t n = 0; n < operations; n++) {
+        const struct operation *op = &operation[n];
+
+        if (op->sm > driver->sm || fnmatch(pattern, op->name, 0) != 0)
+            continue;
+        shown++;
+        if (!run(driver, op)) {
+            failed++;
+            continue;
+        }
+        for (unsigned set = 0; set < SETS; set++)
+            for (unsigned lane = 0; lane < LANES; lane++) {
+                printf("%s %u %u ", op->name, set, lane);
+                print_words(stdout, input[set][lane], op->inputs);
+                printf(" -> ");
+                print_words(stdout, output[set][lane], op->outputs);
+                putchar('\n');
+            }
+    }
+    if (shown == 0)
+        fail("no operation for sm_%u matches '%s'", driver->sm, pattern);
+    return failed ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *command = argc > 1 ? argv[1] : "";
+    int status = 0;
+
+    add_products();
+    add_matrix_moves();
+    add_copies();
+    if (argc == 4 && (strcmp(command, "record") == 0 || strcmp(command, "check") == 0 || strcmp(command, "show") == 0)) {
+        const struct driver driver = open_driver(argv[2]);
+        status = *command == 'r'   ? record(&driver, argv[3])
+                 : *command == 'c' ? check(&driver, argv[3])
+                                   : show(&driver, argv[3]);
+    } else if (argc == 3 && strcmp(command, "print") == 0) {
+        for (size_t i = 0; i < operations; i++)
+            if (fnmatch(argv[2], operation[i].name, 0) == 0)
+                write_kernel(stdout, &operation[i]);
+    } else if (argc == 2 && strcmp(command, "list") == 0) {
+        for (size_t i = 0; i < operations; i++)
+            puts(operation[i].name);
+    } else {
+        fputs("usage: mma record|check LIBCUDA GOLDEN\n       mma show LIBCUDA PATTERN\n       mma print PATTERN\n       mma "
+              "list\n",
+              stderr);
+        status = 2;
+    }
+    for (size_t i = 0; i < operations; i++)
+        free(operation[i].body);
+    if (fflush(stdout) != 0)
+        fail("cannot write the output: %s", strerror(errno));
+    return status;
+}
