@@ -594,6 +594,16 @@ static const char exchange[] = "extern \"C\" __global__ void kernel(const float 
                                "    out[blockIdx.x * 64 + t] = cell[t];\n"
                                "}\n";
 
+static const char through_global[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                                     "{\n"
+                                     "    const int t = blockIdx.x * 64 + threadIdx.x;\n"
+                                     "    out[t] = in[t];\n"
+                                     "    __syncwarp();\n"
+                                     "    const float other = out[t ^ 1];\n"
+                                     "    __syncwarp();\n"
+                                     "    out[t ^ 2] = other;\n"
+                                     "}\n";
+
 static const char shuffle[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
                               "{\n"
                               "    const int t = threadIdx.x, lane = t % 32;\n"
@@ -694,9 +704,15 @@ static const char choices[] = "__device__ int depth(int n) { return n; }\n"
 
 static const struct small {
     const char *name, *text;
-} smalls[] = {
-    {"cp.async pipeline", pipeline}, {"cp.async tail", tail}, {"exchange in a warp", exchange},   {"shuffle", shuffle},
-    {"tensor cores", tensor},        {"atomics", sums},       {"producer and consumer", parties}, {"choices", choices}};
+} smalls[] = {{"cp.async pipeline", pipeline},
+              {"cp.async tail", tail},
+              {"exchange in a warp", exchange},
+              {"exchange in global memory", through_global},
+              {"shuffle", shuffle},
+              {"tensor cores", tensor},
+              {"atomics", sums},
+              {"producer and consumer", parties},
+              {"choices", choices}};
 
 static const struct small_mutation {
     const char *text, *what, *piece, *instead;
@@ -748,10 +764,38 @@ static const struct small_mutation {
     {tail, "tail of the source not clipped", "left > 0 ? 4 * left : 0", "16", CUEMU_OUT_OF_BOUNDS, {"cp.async.ca"}, 0},
     {tail, "wait missing", "cp.async.wait_all;", "", CUEMU_ASYNC_IN_FLIGHT, {"out["}, 0},
     {tail, "barrier missing", "__syncthreads();", "", CUEMU_RACE_SHARED, {"out[", "cp.async.ca"}, CUEMU_UNINITIALISED},
+    {exchange,
+     "a shuffle in place of __syncwarp",
+     "__syncwarp();\n    const",
+     "if (__shfl_sync(0xffffffffu, t, 3) > 99) return;\n    const",
+     CUEMU_RACE_SHARED,
+     {"other ="},
+     0},
+    {exchange,
+     "only half of the warp synchronises",
+     "__syncwarp();\n    const",
+     "if (t % 32 < 16) __syncwarp(0xffffu);\n    const",
+     CUEMU_RACE_SHARED,
+     {"other ="},
+     0},
     {exchange, "first __syncwarp missing", "    __syncwarp();\n    const", "    const", CUEMU_RACE_SHARED, {"other ="}, 0},
     {exchange, "second __syncwarp missing", "    __syncwarp();\n    cell", "    cell", CUEMU_RACE_SHARED, {"cell[t ^ 2]"}, 0},
     {exchange, "third __syncwarp missing", "    __syncwarp();\n    out", "    out", CUEMU_RACE_SHARED, {"out["}, 0},
     {exchange, "exchange across warps", "cell[t ^ 1]", "cell[t ^ 32]", CUEMU_RACE_SHARED, {"cell["}, CUEMU_UNINITIALISED},
+    {through_global,
+     "first __syncwarp missing",
+     "    __syncwarp();\n    const",
+     "    const",
+     CUEMU_RACE_GLOBAL,
+     {"other ="},
+     0},
+    {through_global,
+     "second __syncwarp missing",
+     "    __syncwarp();\n    out",
+     "    out",
+     CUEMU_RACE_GLOBAL,
+     {"out[t ^ 2]"},
+     0},
     {shuffle,
      "mask names lanes that are elsewhere",
      "0x0000ffffu",

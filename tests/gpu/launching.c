@@ -371,6 +371,7 @@ static int lose_device(void)
     q.x.p = tj_buffer_address(q.dp);
     second = tj_matmul(context, &q.problem, &q.x, NULL, &again);
     third = tj_synchronize(context, NULL, &again);
+    drop_product(&q);
     printf("lost: %s | %s\n", err.message, again.message);
     tj_context_free(context);
     return first == TJ_ERR_DEVICE_LOST && second == TJ_ERR_DEVICE_LOST && third == TJ_ERR_DEVICE_LOST ? 0 : 1;
