@@ -149,7 +149,8 @@ const char *tj_entry_key_field(const json_t *manifest, const char *name)
     const json_t *array = json_object_get(manifest, "key"), *field;
     size_t i;
 
-    json_array_foreach (array, i, field) {
+    json_array_foreach(array, i, field)
+    {
         const char *found = json_string_value(json_array_get(field, 0));
         if (found && strcmp(found, name) == 0)
             return json_string_value(json_array_get(field, 1));
@@ -199,7 +200,8 @@ static const char *read_files(int folder, const json_t *manifest, tj_stored *sto
 
     if (json_object_size(files) > TJ_STORE_MAX_FILES)
         return "manifest.json lists too many files";
-    json_object_foreach (files, name, about) {
+    json_object_foreach(files, name, about)
+    {
         const char *checksum = json_string_value(json_object_get(about, "xxh3"));
         const json_int_t bytes = json_integer_value(json_object_get(about, "bytes"));
         char hex[TJ_HASH_HEX_BYTES], *content;

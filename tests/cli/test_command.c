@@ -452,7 +452,8 @@ Test(command, lists_families_that_it_can_generate)
     answer = json_loads(out, 0, NULL);
     families = json_object_get(answer, "families");
     cr_assert(gt(sz, json_array_size(families), 1));
-    json_array_foreach (families, index, family) {
+    json_array_foreach(families, index, family)
+    {
         const char *name = json_string_value(json_object_get(family, "name"));
 
         cr_expect(eq(int, shell("$T generate 37x19x53 --family %s", name), 0), "%s: %s", name, errors);

@@ -571,8 +571,8 @@ Test(nvrtc_options, accept_listed_targets_and_nothing_else)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char options[512];
         tj_error err = {0};
-        cr_expect(eq(int, tj_nvrtc_options(nvrtc, rows[i].target, 0, options, &err), rows[i].want), "row %s: %s", rows[i].target,
-                  err.message);
+        cr_expect(eq(int, tj_nvrtc_options(nvrtc, rows[i].target, 0, options, &err), rows[i].want), "row %s: %s",
+                  rows[i].target, err.message);
         if (rows[i].want != TJ_OK)
             expect_in(err.message, "sm_75 sm_80 sm_90 sm_100 sm_120");
     }
@@ -657,8 +657,8 @@ Test(nvrtc_compile, names_results_that_come_without_a_log)
     tj_error err = {0};
 
     setenv("FAKE_NVRTC_RESULT", "11", 1);
-    cr_expect(
-        eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, &err), TJ_ERR_COMPILE));
+    cr_expect(eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, &err),
+                 TJ_ERR_COMPILE));
     expect_in(err.message, "NVRTC_ERROR_INTERNAL_ERROR");
     cr_expect(compiled.log != NULL);
     tj_compiled_drop(&compiled);
@@ -675,8 +675,8 @@ Test(nvrtc_compile, takes_success_without_a_product_for_a_failure)
     tj_error err = {0};
 
     setenv("FAKE_NVRTC_EMPTY_PTX", "1", 1);
-    cr_expect(
-        eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, &err), TJ_ERR_INTERNAL));
+    cr_expect(eq(int, tj_nvrtc_compile(open_fake(), KERNEL, strlen(KERNEL), "kernel.cu", "sm_90", 0, &compiled, &err),
+                 TJ_ERR_INTERNAL));
     expect_in(err.message, "no PTX");
     tj_compiled_drop(&compiled);
 }
@@ -861,8 +861,8 @@ Test(real_nvrtc, gives_ptx_alone_for_a_virtual_target)
     tj_compiled compiled;
     tj_error err = {0};
 
-    cr_assert(eq(int, tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "compute_90", 0, &compiled, &err), TJ_OK), "%s",
-              err.message);
+    cr_assert(eq(int, tj_nvrtc_compile(nvrtc, KERNEL, strlen(KERNEL), "kernel.cu", "compute_90", 0, &compiled, &err), TJ_OK),
+              "%s", err.message);
     cr_expect(compiled.cubin == NULL && compiled.cubin_bytes == 0);
     cr_expect(eq(int, compiled.resources.registers, -1));
     expect_in(compiled.ptx, ".target sm_90");
