@@ -209,13 +209,14 @@ static uint16_t join_readers(uint16_t readers, uint16_t thread)
     return EMU_MANY;
 }
 
-/* Are all of readers ordered before an access by thread, through a synchronisation of their common warp? */
-static bool warp_orders(uint16_t readers, uint16_t then, uint16_t thread, uint16_t now)
+/* Are all of others ordered before an access by this lane? If both synchronised with lanes of their warp since then. */
+static bool warp_orders(const emu_warp *warp, uint16_t others, uint32_t then, uint16_t thread)
 {
-    const bool is_one_warp =
-        readers != EMU_MANY && (readers >= EMU_MANY_OF_WARP ? readers : many_of(readers)) == many_of(thread);
+    const bool is_one = others < EMU_MANY_OF_WARP;
 
-    return is_one_warp && then != now;
+    if (others == EMU_MANY || (is_one ? many_of(others) : others) != many_of(thread))
+        return false;
+    return warp->synced[(thread - 1) % 32] > then && (!is_one || warp->synced[(others - 1) % 32] > then);
 }
 
 static void report_shared(emu_warp *warp, const emu_inst *inst, int lane, uint32_t offset, uint16_t other, const char *what)
@@ -237,7 +238,8 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, uint32_t o
 {
     emu_block *block = warp->block;
     const uint32_t checks = block->launch->checks;
-    const uint16_t thread = (uint16_t)(warp->number * 32 + (uint32_t)lane + 1), step = (uint16_t)warp->step;
+    const uint16_t thread = (uint16_t)(warp->number * 32 + (uint32_t)lane + 1);
+    const uint32_t step = warp->step;
 
     for (unsigned b = 0; b < bytes; b++) {
         emu_shared_byte *byte = &block->byte[offset + b];
@@ -249,7 +251,7 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, uint32_t o
             byte->in_flight = 0;
         }
         if (checks & CUEMU_CHECK_RACES && was_written && byte->writer != thread && !(is_atomic && byte->is_atomic) &&
-            !warp_orders(byte->writer, byte->write_step, thread, step)) {
+            !warp_orders(warp, byte->writer, byte->write_step, thread)) {
             const bool is_same_value = is_write && value && block->shared[offset + b] == value[b];
             if (!is_same_value) {
                 report_shared(warp, inst, lane, offset + b, byte->writer, is_write ? "ww" : "r");
@@ -257,7 +259,7 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, uint32_t o
             }
         }
         if (checks & CUEMU_CHECK_RACES && is_write && was_read && byte->reader != thread && !is_atomic &&
-            !warp_orders(byte->reader, byte->read_step, thread, step)) {
+            !warp_orders(warp, byte->reader, byte->read_step, thread)) {
             report_shared(warp, inst, lane, offset + b, byte->reader, "w");
             byte->reader = 0;
         }
@@ -307,13 +309,15 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
         const bool read_itself = byte->reader == thread && byte->read_block == number;
         const bool is_same_value = is_write && value && allocation->host[start + b] == value[b];
         if (was_written && !wrote_itself && !(is_atomic && byte->is_atomic) && !is_same_value &&
-            !is_ordered(block, byte->write_block, byte->write_epoch, byte->write_fences)) {
+            !is_ordered(block, byte->write_block, byte->write_epoch, byte->write_fences) &&
+            !(byte->write_block == number && warp_orders(warp, byte->writer, byte->write_step, thread))) {
             emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
                      "%s 0x%llx, which thread %u of block %u wrote in this launch", is_write ? "writes" : "reads",
                      (unsigned long long)(address + b), byte->writer - 1, byte->write_block);
             byte->writer = 0;
         } else if (is_write && was_read && !read_itself && !is_atomic &&
-                   (byte->read_block != number || byte->read_epoch == block->epoch)) {
+                   (byte->read_block != number ||
+                    (byte->read_epoch == block->epoch && !warp_orders(warp, byte->reader, byte->read_step, thread)))) {
             emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
                      "writes 0x%llx, which thread %u of block %u read in this launch", (unsigned long long)(address + b),
                      byte->reader - 1, byte->read_block);
@@ -324,12 +328,14 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
             byte->write_launch = launch;
             byte->write_block = number;
             byte->write_epoch = block->epoch;
+            byte->write_step = warp->step;
             byte->write_fences = block->launch->fences ? block->launch->fences[number] : 0;
             byte->is_atomic = is_atomic;
         } else if (!was_read || read_itself || byte->read_block == number) {
             byte->reader = thread;
             byte->read_launch = launch;
             byte->read_block = number;
+            byte->read_step = warp->step;
             byte->read_epoch = block->epoch;
         }
     }

@@ -13,10 +13,13 @@ static void do_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     (void)warp, (void)inst, (void)mask;
 }
 
+/* The only one that orders memory: shuffles and votes wait for each other but say nothing of what was stored before. */
 static void warp_sync(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    (void)inst, (void)mask;
+    (void)inst;
     warp->step++;
+    EMU_EACH_LANE (i, mask)
+        warp->synced[i] = warp->step;
 }
 
 /* ---- shuffles -------------------------------------------------------------------------------------------------------- */
@@ -68,7 +71,6 @@ static void shfl(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     emu_set_predicate(warp, &inst->operand[1], in_range, mask);
     emu_set_defined(warp, &inst->operand[0], defined, mask);
     emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);
-    warp->step++;
 }
 
 /* ---- votes ----------------------------------------------------------------------------------------------------------- */
@@ -93,7 +95,6 @@ static void vote(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
     emu_set_predicate(warp, &inst->operand[0], result ? UINT32_MAX : 0, mask);
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
-    warp->step++;
 }
 
 static void ballot(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -106,7 +107,6 @@ static void ballot(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     EMU_EACH_LANE (i, mask)
         d[i] = yes;
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
-    warp->step++;
 }
 
 static void match(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -128,7 +128,6 @@ static void match(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     emu_set_predicate(warp, &inst->operand[1], is_same ? UINT32_MAX : 0, mask);
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
     emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);
-    warp->step++;
 }
 
 /* redux.sync: one result for all members */
@@ -163,7 +162,6 @@ static void redux(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     EMU_EACH_LANE (i, mask)
         d[i] = result;
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
-    warp->step++;
 }
 
 static void activemask(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -184,7 +182,6 @@ static void elect(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     emu_set_predicate(warp, &inst->operand[1], mask & (0 - mask), mask);
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
     emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);
-    warp->step++;
 }
 
 static void trap(emu_warp *warp, const emu_inst *inst, uint32_t mask)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names: what the names of a text stand for. A name that is added hides an earlier one of its kind until it is dropped; the cost of
- * each does not grow with how many there are.
+ * names: what the names of a text stand for. A name that is added hides an earlier one of its kind until it is dropped; the
+ * cost of each does not grow with how many there are.
  */
 #ifndef EMU_NAMES_H
 #define EMU_NAMES_H

@@ -15,7 +15,7 @@
 
 enum { EMU_MAX_VECTOR = 16, EMU_MAX_OPERANDS = 40, EMU_MAX_RAW = 12, EMU_MAX_REGISTERS = 60000, EMU_MAX_INSTS = 1 << 22 };
 
-/* Of one text, so that a short one cannot cost much: bytes of variables with values, and ways out of branches through tables. */
+/* Of one text, so that a short one cannot cost much: bytes of variables with values, ways out of branches through tables. */
 enum { EMU_MAX_INITIAL = 64 << 20, EMU_MAX_TARGETS = 1 << 20 };
 
 /* .reg .b32 %r<778>; or one register. Innermost scope first. */

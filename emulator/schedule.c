@@ -531,7 +531,7 @@ static barrier barrier_of(const emu_warp *warp, const emu_inst *inst)
     return b;
 }
 
-/* Warps that wait and belong to barrier id; *threads: how many threads they stand for, those that arrived without waiting included. */
+/* Warps that wait at barrier id; *live: warps that have not returned. */
 static uint32_t count_waiting(const emu_block *block, uint32_t id, uint32_t *live)
 {
     const emu_inst *insts = block->launch->module->inst;
@@ -744,6 +744,7 @@ static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number
     warp->splits = 1;
     warp->split[0] = (emu_split){.pc = launch->function->first_inst, .mask = warp->alive, .state = R_RUN};
     warp->step = 0;
+    memset(warp->synced, 0, sizeof warp->synced);
     warp->copies = 0;
     warp->carry = 0;
     warp->executed = 0;

@@ -23,7 +23,7 @@ enum { EMU_LANES = 32, EMU_MAX_DEPTH = 32, EMU_BARRIERS = 16 };
 typedef struct emu_shared_byte {
     uint16_t writer, reader;          /* reader: EMU_MANY_OF_WARP + a warp's number, or EMU_MANY */
     uint32_t write_epoch, read_epoch; /* barriers passed by the block */
-    uint16_t write_step, read_step;   /* warp synchronisations passed by that warp */
+    uint32_t write_step, read_step;   /* warp synchronisations passed by that warp */
     uint8_t is_atomic, in_flight;
 } emu_shared_byte;
 
@@ -31,6 +31,7 @@ typedef struct emu_shared_byte {
 typedef struct emu_global_byte {
     uint32_t write_launch, write_block, write_epoch, write_fences;
     uint32_t read_launch, read_block, read_epoch;
+    uint32_t write_step, read_step; /* warp synchronisations, within a block */
     uint16_t writer, reader;
     uint8_t is_atomic;
 } emu_global_byte;
@@ -110,6 +111,7 @@ typedef struct emu_warp {
     uint8_t *local, *local_defined; /* local_bytes for each lane */
     uint8_t *frame;                 /* frame_bytes for each lane */
     uint32_t step;                  /* warp synchronisations passed */
+    uint32_t synced[EMU_LANES];     /* the last that each lane took part in */
     emu_copy *copy;
     uint32_t copies, copy_capacity;
     uint32_t group[EMU_LANES]; /* committed groups of each lane */
