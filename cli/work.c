@@ -335,7 +335,7 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
         printf("kernel     %s\nconfig     %s\n", tj_source_launch(tj_plan_source(plan))->kernel, config);
     }
     tell_device(words, context, plan, answer);
-    if (words->counts && (status = cli_count_end(words, context, tj_source_text(tj_plan_source(plan)), answer, err)) != TJ_OK)
+    if (words->counts && cli_count_end(words, context, tj_source_text(tj_plan_source(plan)), answer, err) != TJ_OK)
         goto done;
     if (timed)
         tell_time(words, product, median, least, answer);
