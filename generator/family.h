@@ -9,12 +9,22 @@
 
 #include "template.h"
 
+/** The tile of P that a block computes, and the length of a phase, each with the name that the text gives it. */
+typedef struct tj_tile {
+    int32_t rows, k, cols;
+    const char *rows_name, *k_name, *cols_name;
+} tj_tile;
+
 struct tj_family {
     const char *name, *summary;
     const tj_param *param;
     size_t param_count;
     const char *const *constraint; /* sentences, NULL-terminated */
     bool checks_k;                 /* false: a thread walks all of k by itself, so k never needs a check */
+    int32_t widest;                /* the longest edge that a tile may have; it decides whether indexes fit an int */
+
+    /** The tile of a config whose parameters are settled, in the text's dimensions. */
+    tj_tile (*tile)(const tj_config *config);
 
     /**
      * Settle the parameters that are still 0 and the checks that are still TJ_CHECK_AUTO, and test the constraints. Numbers are
@@ -28,6 +38,7 @@ struct tj_family {
 
 extern const tj_family tj_family_naive;
 extern const tj_family tj_family_tiled;
+extern const tj_family tj_family_simt;
 
 /** Where a parameter of that name stands in the family's form; -1 if it has none. */
 int tj_family_param_index(const tj_family *family, const char *name);

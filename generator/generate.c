@@ -104,14 +104,13 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
                               stride_p = {"stride_p", "fixed_stride_p", "any_stride_p", "derived_stride_p"},
                               stride_c = {"stride_c", "fixed_stride_c", "any_stride_c", "derived_stride_c"};
     const bool is_batched = text->batch != 1, has_c = text->has_beta;
-    const int32_t widest = 32; /* TILE_WIDTH; one text may be launched with any, and two texts for one shape would be a pity */
     const bool m_rows = text->m_layout == TJ_ROW_MAJOR, n_rows = text->n_layout == TJ_ROW_MAJOR;
 
     tj_template_set(params, "input_t", cuda_type(text->dtype));
     tj_template_set(params, "output_t", cuda_type(text->p_dtype));
     tj_template_set(params, "sum_t", text->dtype == TJ_F64 ? "double" : "float");
     tj_template_set_flag(params, "widens", text->dtype == TJ_F16 || text->dtype == TJ_BF16);
-    tj_template_set_flag(params, "int_fits", fits_int(text, widest));
+    tj_template_set_flag(params, "int_fits", fits_int(text, config->family->widest));
     tj_template_set_flag(params, "uses_half", text->dtype == TJ_F16 || text->p_dtype == TJ_F16);
     tj_template_set_flag(params, "uses_bfloat16", text->dtype == TJ_BF16 || text->p_dtype == TJ_BF16);
     set_dim(params, "j", "fixed_j", "any_j", &text->j);
@@ -242,15 +241,17 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
                  "// the transposes: its M is the caller's N, its N the caller's M, and j and l have changed places.\n//\n");
 }
 
-static void append_check(tj_text *out, char letter, const tj_dim *dim, int32_t check, int32_t tile_width)
+static void append_check(tj_text *out, char letter, const tj_dim *dim, int32_t check, int32_t tile, const char *tile_name)
 {
     tj_text_append_bytes(out, &letter, 1);
     tj_text_append(out, check == TJ_CHECK_ON ? ": checked, " : ": not checked, ");
     if (dim->mode == TJ_DIM_FIXED) {
         tj_text_append_int(out, dim->extent);
-        tj_text_append(out, dim->extent % tile_width == 0 ? " is" : " is not");
-        tj_text_append(out, " a multiple of TILE_WIDTH ");
-        tj_text_append_int(out, tile_width);
+        tj_text_append(out, dim->extent % tile == 0 ? " is" : " is not");
+        tj_text_append(out, " a multiple of ");
+        tj_text_append(out, tile_name);
+        tj_text_append(out, " ");
+        tj_text_append_int(out, tile);
     } else if (dim->multiple_of > 1) {
         tj_text_append(out, "known only at launch, promised to be a multiple of ");
         tj_text_append_int(out, dim->multiple_of);
@@ -259,19 +260,22 @@ static void append_check(tj_text *out, char letter, const tj_dim *dim, int32_t c
     }
 }
 
-static tj_status describe_checks(const tj_problem *problem, const tj_config *config, char **out, tj_error *err)
+/* In the caller's dimensions. */
+static tj_status describe_checks(const tj_problem *problem, const tj_config *config, bool is_swapped, char **out, tj_error *err)
 {
     tj_text text = TJ_TEXT_INIT(MAX_CHECKS_TEXT);
-    const int32_t tile_width = tj_config_get(config, "tile_width");
+    tj_tile tile = config->family->tile(config);
 
-    append_check(&text, 'j', &problem->j, config->check_j, tile_width);
+    if (is_swapped)
+        tile = (tj_tile){tile.cols, tile.k, tile.rows, tile.cols_name, tile.k_name, tile.rows_name};
+    append_check(&text, 'j', &problem->j, config->check_j, tile.rows, tile.rows_name);
     tj_text_append(&text, "; ");
     if (!config->family->checks_k)
         tj_text_append(&text, "k: not checked, one thread walks all of it");
     else
-        append_check(&text, 'k', &problem->k, config->check_k, tile_width);
+        append_check(&text, 'k', &problem->k, config->check_k, tile.k, tile.k_name);
     tj_text_append(&text, "; ");
-    append_check(&text, 'l', &problem->l, config->check_l, tile_width);
+    append_check(&text, 'l', &problem->l, config->check_l, tile.cols, tile.cols_name);
     return tj_text_take(&text, out, err);
 }
 
@@ -316,7 +320,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     if (status == TJ_OK)
         status = tj_text_take(&body, &source->text, err);
     if (status == TJ_OK)
-        status = describe_checks(&source->problem, &resolved, &source->checks_text, err);
+        status = describe_checks(&source->problem, &resolved, is_swapped, &source->checks_text, err);
     tj_text_drop(&body);
     if (status != TJ_OK) {
         tj_source_free(source);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "family.h"
 #include "hash.h"
 #include "scope.h"
 
@@ -428,7 +429,7 @@ static const tj_config *config_for_tall(const tj_problem *problem, const tj_oper
     *storage = (tj_config)TJ_CONFIG_INIT;
     if (tj_config_resolve(problem, storage, NULL) != TJ_OK)
         return NULL; /* the generator will say why */
-    if (rows <= (int64_t)65535 * tj_config_get(storage, "tile_width"))
+    if (rows <= (int64_t)65535 * storage->family->tile(storage).rows)
         return NULL;
     family = storage->family;
     *storage = (tj_config)TJ_CONFIG_INIT;

@@ -4,18 +4,13 @@
  */
 #include "textbook.h"
 
-static const tj_param params[] = {TJ_TEXTBOOK_TILE_WIDTH, TJ_TEXTBOOK_ROWS};
+static const tj_param params[] = {TJ_TEXTBOOK_TILE_WIDTH, TJ_TILE_ROWS};
 
 static const char *const constraints[] = {
     "TILE_WIDTH * TILE_WIDTH <= 1024 threads",
     "each grid axis holds the blocks it counts: 65 535 on y, 2 147 483 647 on x",
     NULL,
 };
-
-static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
-{
-    return tj_textbook_resolve(text, is_swapped, config, err);
-}
 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
@@ -31,6 +26,8 @@ const tj_family tj_family_naive = {
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
     .checks_k = false,
-    .resolve = resolve,
+    .widest = 32,
+    .tile = tj_textbook_tile,
+    .resolve = tj_tile_resolve,
     .describe = describe,
 };

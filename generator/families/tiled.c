@@ -12,7 +12,7 @@ static const tj_param params[] = {
     TJ_TEXTBOOK_TILE_WIDTH,
     {"shared", "static: tiles declared in the text; dynamic: one array sized at launch, any width", 1, 2, SHARED_STATIC,
      shared_choices},
-    TJ_TEXTBOOK_ROWS,
+    TJ_TILE_ROWS,
 };
 
 static const char *const constraints[] = {
@@ -21,11 +21,6 @@ static const char *const constraints[] = {
     "each grid axis holds the blocks it counts: 65 535 on y, 2 147 483 647 on x",
     NULL,
 };
-
-static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
-{
-    return tj_textbook_resolve(text, is_swapped, config, err);
-}
 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
@@ -52,6 +47,8 @@ const tj_family tj_family_tiled = {
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
     .checks_k = true,
-    .resolve = resolve,
+    .widest = 32,
+    .tile = tj_textbook_tile,
+    .resolve = tj_tile_resolve,
     .describe = describe,
 };

@@ -51,6 +51,11 @@ static const golden rows[] = {
     {"tiled/alpha_beta", "tiled",
      PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F32, .has_alpha = 1, .has_beta = 1, .ld_c = 80)},
     {"tiled/batch", "tiled", PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F32, .batch = 8, .stride_n = TJ_BROADCAST)},
+    {"simt/square", "simt", PROBLEM(FIXED(1024), FIXED(1024), FIXED(1024), .dtype = TJ_F32)},
+    {"simt/primes", "simt:bm=32,bn=64,bk=16,tm=8,tn=4", PROBLEM(FIXED(97), FIXED(89), FIXED(101), .dtype = TJ_F32)},
+    {"simt/columns_beta", "simt:bm=64,bn=64,tm=4,tn=8",
+     PROBLEM(ANY(0), FIXED(64), ANY(64), .dtype = TJ_F64, .m_layout = 1, .n_layout = 1, .has_alpha = 1, .has_beta = 1,
+             .batch = 3)},
     {"tiled/tall", "tiled", PROBLEM(FIXED(2000000), FIXED(64), FIXED(16), .dtype = TJ_F32)},
 };
 

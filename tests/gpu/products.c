@@ -189,6 +189,12 @@ static void make_request(tj_problem *problem, char config[128])
     if (is_naive)
         snprintf(config, 128, "naive:tile_width=%d,rows=%s,boundary=%s", (int)tile, next() % 4 ? "y" : "x",
                  next() % 4 ? "auto" : "all");
+    else if (next() % 3 == 0)
+        snprintf(config, 128, "simt:%s,rows=%s,boundary=%s",
+                 (const char *const[]){"bm=16,bn=32,bk=8,tm=4,tn=4", "bm=32,bn=32,bk=16,tm=8,tn=4",
+                                       "bm=32,bn=64,bk=8,tm=8,tn=8", "bm=64,bn=64,bk=4,tm=4,tn=8",
+                                       "bm=64,bn=64,bk=16,tm=4,tn=4,blocks=2"}[next() % 5],
+                 next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");
     else
         snprintf(config, 128, "tiled:tile_width=%d,shared=%s,rows=%s,boundary=%s", (int)tile, next() % 3 ? "static" : "dynamic",
                  next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");

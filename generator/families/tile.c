@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tile.h"
+
+#include "checked.h"
+#include "error.h"
+
+static const int64_t GRID_Y_LIMIT = 65535; /* blocks; grid.x takes 2^31 - 1 */
+
+const char *const tj_row_choices[] = {"y", "x", NULL};
+
+/* Does the last block hang over the edge of this dimension? */
+static bool needs_check(const tj_dim *dim, int32_t tile_width)
+{
+    if (dim->mode == TJ_DIM_FIXED)
+        return dim->extent % tile_width != 0;
+    return dim->multiple_of == 0 || dim->multiple_of % tile_width != 0;
+}
+
+static tj_status settle_check(char name, const tj_dim *dim, int32_t tile, const char *tile_name, int32_t *check, tj_error *err)
+{
+    const bool is_needed = needs_check(dim, tile);
+
+    if (*check == TJ_CHECK_AUTO)
+        *check = is_needed ? TJ_CHECK_ON : TJ_CHECK_OFF;
+    if (*check != TJ_CHECK_OFF || !is_needed)
+        return TJ_OK;
+    if (dim->mode == TJ_DIM_ANY)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the boundary check of %c is switched off, but %c is known only at launch: promise that it is a multiple "
+            "of %s %d, or leave the check on",
+            name, name, tile_name, tile);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "the boundary check of %c is switched off, but %c = %lld is not a multiple of %s %d: use boundary=auto, "
+                   "or a %s that divides it",
+                   name, name, (long long)dim->extent, tile_name, tile, tile_name);
+}
+
+static int64_t fixed_blocks(const tj_dim *dim, int32_t tile_width)
+{
+    return dim->mode == TJ_DIM_FIXED ? tj_ceil_div(dim->extent, tile_width) : 0;
+}
+
+tj_status tj_tile_resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
+{
+    const tj_tile tile = config->family->tile(config);
+    int32_t *const rows = &config->value[tj_family_param_index(config->family, "rows")];
+    const int64_t row_blocks = fixed_blocks(&text->j, tile.rows), col_blocks = fixed_blocks(&text->l, tile.cols);
+    int32_t *const check_rows = is_swapped ? &config->check_l : &config->check_j;
+    int32_t *const check_cols = is_swapped ? &config->check_j : &config->check_l;
+    tj_status status;
+
+    if (*rows == 0)
+        *rows = row_blocks > GRID_Y_LIMIT ? TJ_ROWS_ON_X : TJ_ROWS_ON_Y;
+    if ((*rows == TJ_ROWS_ON_Y ? row_blocks : col_blocks) > GRID_Y_LIMIT)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "P takes %lld x %lld blocks of %s %d, and grid.y holds 65535: %s %s or split the product",
+                       (long long)row_blocks, (long long)col_blocks, tile.rows_name, tile.rows,
+                       row_blocks > GRID_Y_LIMIT && col_blocks > GRID_Y_LIMIT ? "raise"
+                       : *rows == TJ_ROWS_ON_Y                                ? "use rows=x, raise"
+                                                                              : "use rows=y, raise",
+                       tile.rows_name);
+    status = settle_check(is_swapped ? 'l' : 'j', &text->j, tile.rows, tile.rows_name, check_rows, err);
+    if (status == TJ_OK && config->family->checks_k)
+        status = settle_check('k', &text->k, tile.k, tile.k_name, &config->check_k, err);
+    if (status == TJ_OK)
+        status = settle_check(is_swapped ? 'j' : 'l', &text->l, tile.cols, tile.cols_name, check_cols, err);
+    if (!config->family->checks_k)
+        config->check_k = TJ_CHECK_OFF;
+    return status;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tile: what all families of block tiles share: which dimensions need a boundary check, and which grid axis counts rows.
+ */
+#ifndef TJ_GENERATOR_TILE_H
+#define TJ_GENERATOR_TILE_H
+
+#include "../family.h"
+
+extern const char *const tj_row_choices[];
+
+/* A parameter of every such form. A macro, because an initialiser cannot name another constant. */
+#define TJ_TILE_ROWS                                                                                               \
+    {                                                                                                              \
+        "rows", "grid axis that counts the rows of blocks: y, or x where P has more than 65 535 of them", 1, 2, 0, \
+            tj_row_choices                                                                                         \
+    }
+
+enum { TJ_ROWS_ON_Y = 1, TJ_ROWS_ON_X = 2 };
+
+/** Settle rows and checks for the family's tile. */
+tj_status tj_tile_resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err);
+
+#endif
