@@ -152,6 +152,19 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* ptxas would refuse as well, in words about PTX. */
+static tj_status check_target(const tj_source *source, const char *target, tj_error *err)
+{
+    const tj_launch_form *form = tj_source_launch(source);
+
+    if (atoi(strchr(target, '_') + 1) >= form->least_target)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                   "%s copies asynchronously, which needs sm_%d or newer, and it is compiled for %s: use another config "
+                   "(copy=registers)",
+                   form->kernel, form->least_target, target);
+}
+
 /* On TJ_ERR_COMPILE *out holds the log, on any other failure it is NULL. */
 static tj_status compile(tj_context *context, const tj_source *source, const tj_key *key, const char *target,
                          tj_image_body **out, tj_error *err)
@@ -166,7 +179,9 @@ static tj_status compile(tj_context *context, const tj_source *source, const tj_
     *out = NULL;
     if (!body)
         return tj_fail_memory(err, "an image");
-    status = tj_context_nvrtc(context, &nvrtc, err);
+    status = check_target(source, target, err);
+    if (status == TJ_OK)
+        status = tj_context_nvrtc(context, &nvrtc, err);
     if (status != TJ_OK)
         goto done;
     tj_log_line(&context->log, TJ_LOG_INFO, "compiling %s for %s (first use)", kernel, target);

@@ -1,181 +1,236 @@
 // One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in
-// registers. The k dimension is walked in phases of BK, one phase ahead: while the tiles of one phase
-// are multiplied, those of the next are on their way from global memory into registers, and then go to
-// the other half of shared memory. One barrier a phase is enough for that.
+// registers. The k dimension is walked in phases of BK. Shared memory holds the tiles of STAGES phases:
+// while one is multiplied, the others are on their way from global memory, past the registers.
 //
-// A warp's lanes stand 4 x 8. The elements of a thread come in quads: 4 neighbouring rows by 4
-// neighbouring columns, so that a quad's share of a tile is one 16-byte load from shared memory,
-// the same address for all lanes of a row or a column.
+// Within a phase, the threads read one step of k ahead as well: while the products of a step are summed,
+// the elements of the next step come from shared memory into the other half of m and n.
+//@ if sliced
+//
+// SLICES groups of threads share the block's tile of P. Each takes its part of the steps of every phase, and in
+// the end the first adds up what the others have.
+//@ end
 
 #include "parts/card.cuh"  //@ include
-constexpr int BM = 128;  //@ bm
-constexpr int BN = 128;  //@ bn
-constexpr int BK = 8;  //@ bk
-constexpr int TM = 8;  //@ tm
-constexpr int TN = 8;  //@ tn
-constexpr int WARP_ROWS = 4 * TM;
-constexpr int WARP_COLS = 8 * TN;
-constexpr int THREADS = 32 * (BM / WARP_ROWS) * (BN / WARP_COLS);
-constexpr int BLOCKS = 1;  //@ blocks
-constexpr int PADDING = 4;  // of a row of a tile: neighbours along k are stored into other banks
-
-// Launch: THREADS threads in a block,
-//@ if rows_on_y
-//         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
+#include "parts/simt_card.cuh"  //@ include
+constexpr int STAGES = 3;  //@ stages
+//@ if sliced
+constexpr int STEPS = BK / SLICES;  // of a phase, for one thread
 //@ else
-//@| //         (ceil(j / BM), ceil(l / BN)) blocks in the grid.
+//@| constexpr int STEPS = BK;  // of a phase
 //@ end
-//@ if batched
-//         blockIdx.z counts the products of the batch.
+
+#include "parts/async.cuh"  //@ include
+// What one phase needs. Both tiles are stored k by k: a row holds the elements of one step.
+struct __align__(16) phase_t {
+    //@ if m_row_major
+    sum_t M[BK][BM + VEC];  // VEC more: elements that are neighbours along k are stored into other banks
+    //@ else
+    //@| sum_t M[BK][BM];
+    //@ end
+    //@ if n_row_major
+    sum_t N[BK][BN];
+    //@ else
+    //@| sum_t N[BK][BN + VEC];  // VEC more: elements that are neighbours along k are stored into other banks
+    //@ end
+};
+
+//@ if vector_p
+struct __align__(VEC * sizeof(output_t)) output_vector_t {
+    output_t element[VEC];
+};
+
 //@ end
+#include "parts/simt_launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(  //@ kernel for simt
 #include "parts/parameters.cuh"  //@ include
 {
-    // Both tiles are stored k by k: a row holds what one step of the inner loop needs.
-    __shared__ __align__(16) sum_t Mds[2][BK][BM + PADDING];
-    __shared__ __align__(16) sum_t Nds[2][BK][BN + PADDING];
+    extern __shared__ phase_t tiles[];
 
 #include "parts/derived.cuh"  //@ include
-    // This block's tile of P begins here.
-    //@ if rows_on_y
-    const index_t block_row = static_cast<index_t>(blockIdx.y) * BM;
-    const index_t block_col = static_cast<index_t>(blockIdx.x) * BN;
-    //@ else
-    //@| const index_t block_row = static_cast<index_t>(blockIdx.x) * BM;  // on x, which counts further than y
-    //@| const index_t block_col = static_cast<index_t>(blockIdx.y) * BN;
+#include "parts/simt_block.cuh"  //@ include
+    //@ if sliced
+    const int slice = thread / TILE_THREADS;
     //@ end
 
-    // The first quad of this thread in the tile; the next ones are 16 rows or 32 columns further.
-    const int thread = threadIdx.x;
-    const int warp = thread / 32;
-    const int lane = thread % 32;
-    const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * 4;
-    const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * 4;
+    // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
+    //@ if m_row_major
+    constexpr int M_WIDTH = 1;  // element by element: neighbours along k go to different rows of the tile
+    constexpr int M_RUN = 8;    // 8 threads copy neighbours along k: their elements lie in one sector or two
+    constexpr int M_ROWS = THREADS / M_RUN < BM ? THREADS / M_RUN : BM;
+    constexpr int M_STEPS = THREADS / M_ROWS;
+    const int m_row = thread / M_RUN % M_ROWS;
+    const int m_kk = thread / (M_RUN * M_ROWS) * M_RUN + thread % M_RUN;
+    const input_t *m_from = &M[(block_row + m_row) * ld_m + m_kk];
+    //@ else
+    //@| constexpr int M_WIDTH = 4;  //@ m_vector
+    //@| constexpr int M_ROWS = THREADS * M_WIDTH < BM ? THREADS * M_WIDTH : BM;
+    //@| constexpr int M_STEPS = THREADS * M_WIDTH / M_ROWS;
+    //@| const int m_kk = thread / (M_ROWS / M_WIDTH);
+    //@| const int m_row = thread % (M_ROWS / M_WIDTH) * M_WIDTH;
+    //@| const input_t *m_from = &M[m_kk * ld_m + block_row + m_row];
+    //@ end
+    //@ if n_row_major
+    constexpr int N_WIDTH = 4;  //@ n_vector
+    constexpr int N_COLS = THREADS * N_WIDTH < BN ? THREADS * N_WIDTH : BN;
+    constexpr int N_STEPS = THREADS * N_WIDTH / N_COLS;
+    const int n_kk = thread / (N_COLS / N_WIDTH);
+    const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
+    const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
+    //@ else
+    //@| constexpr int N_WIDTH = 1;  // element by element: neighbours along k go to different rows of the tile
+    //@| constexpr int N_RUN = 8;    // 8 threads copy neighbours along k: their elements lie in one sector or two
+    //@| constexpr int N_COLS = THREADS / N_RUN < BN ? THREADS / N_RUN : BN;
+    //@| constexpr int N_STEPS = THREADS / N_COLS;
+    //@| const int n_col = thread / N_RUN % N_COLS;
+    //@| const int n_kk = thread / (N_RUN * N_COLS) * N_RUN + thread % N_RUN;
+    //@| const input_t *n_from = &N[(block_col + n_col) * ld_n + n_kk];
+    //@ end
+    //@ if check_j
+    const index_t rows_left = j - block_row - m_row;
+    //@ end
+    //@ if check_l
+    const index_t cols_left = l - block_col - n_col;
+    //@ end
+    //@ if check_k
+    index_t steps_left = k;
+    //@ end
 
-    sum_t Pvalue[TM][TN] = {};
-    sum_t m_next[BM * BK / THREADS];  // this thread's share of the next tiles
-    sum_t n_next[BK * BN / THREADS];
-
-    for (index_t phase = -1; phase * BK < k; ++phase) {
-        const bool is_last = (phase + 1) * BK >= k;
-
-        // From global memory: the tiles of the next phase.
-        if (!is_last) {
+    const auto start_copies = [&](phase_t &into) {
 #pragma unroll
-            for (int i = 0; i < BM * BK / THREADS; ++i) {
-                const int e = thread + i * THREADS;  // neighbouring threads load neighbouring elements
+        for (int kk = 0; kk < BK; kk += M_STEPS) {
+#pragma unroll
+            for (int row = 0; row < BM; row += M_ROWS) {
                 //@ if m_row_major
-                const index_t row = block_row + e / BK;
-                const index_t kk = (phase + 1) * BK + e % BK;
-                const index_t at = row * ld_m + kk;
+                const input_t *from = &m_from[row * ld_m + kk];
                 //@ else
-                //@| const index_t row = block_row + e % BM;
-                //@| const index_t kk = (phase + 1) * BK + e / BM;
-                //@| const index_t at = kk * ld_m + row;
+                //@| const input_t *from = &m_from[kk * ld_m + row];
                 //@ end
+                sum_t *to = &into.M[m_kk + kk][m_row + row];
                 //@ if check_j and check_k
-                m_next[i] = row < j && kk < k ? M[at] : sum_t{0};
+                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && m_kk + kk < steps_left);
                 //@ elif check_j
-                //@| m_next[i] = row < j ? M[at] : sum_t{0};
+                //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left);
                 //@ elif check_k
-                //@| m_next[i] = kk < k ? M[at] : sum_t{0};
+                //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, m_kk + kk < steps_left);
                 //@ else
-                //@| m_next[i] = M[at];
+                //@| copy_async<M_WIDTH * sizeof(input_t)>(to, from);
                 //@ end
             }
+        }
 #pragma unroll
-            for (int i = 0; i < BK * BN / THREADS; ++i) {
-                const int e = thread + i * THREADS;
+        for (int kk = 0; kk < BK; kk += N_STEPS) {
+#pragma unroll
+            for (int col = 0; col < BN; col += N_COLS) {
                 //@ if n_row_major
-                const index_t kk = (phase + 1) * BK + e / BN;
-                const index_t col = block_col + e % BN;
-                const index_t at = kk * ld_n + col;
+                const input_t *from = &n_from[kk * ld_n + col];
                 //@ else
-                //@| const index_t kk = (phase + 1) * BK + e % BK;
-                //@| const index_t col = block_col + e / BK;
-                //@| const index_t at = col * ld_n + kk;
+                //@| const input_t *from = &n_from[col * ld_n + kk];
                 //@ end
+                sum_t *to = &into.N[n_kk + kk][n_col + col];
                 //@ if check_l and check_k
-                n_next[i] = kk < k && col < l ? N[at] : sum_t{0};
+                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && n_kk + kk < steps_left);
                 //@ elif check_l
-                //@| n_next[i] = col < l ? N[at] : sum_t{0};
+                //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left);
                 //@ elif check_k
-                //@| n_next[i] = kk < k ? N[at] : sum_t{0};
+                //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, n_kk + kk < steps_left);
                 //@ else
-                //@| n_next[i] = N[at];
+                //@| copy_async<N_WIDTH * sizeof(input_t)>(to, from);
                 //@ end
             }
         }
+        //@ if m_row_major
+        m_from += BK;
+        //@ else
+        //@| m_from += BK * ld_m;
+        //@ end
+        //@ if n_row_major
+        n_from += BK * ld_n;
+        //@ else
+        //@| n_from += BK;
+        //@ end
+        //@ if check_k
+        steps_left -= BK;
+        //@ end
+    };
 
-        // Multiply the tiles of this phase; before the first there are none.
-        if (phase >= 0) {
-            const int stage = phase & 1;
-#pragma unroll
-            for (int i = 0; i < BK; ++i) {
-                sum_t m[TM], n[TN];
-#pragma unroll
-                for (int r = 0; r < TM; ++r)
-                    m[r] = Mds[stage][i][thread_row + r / 4 * 16 + r % 4];
-#pragma unroll
-                for (int c = 0; c < TN; ++c)
-                    n[c] = Nds[stage][i][thread_col + c / 4 * 32 + c % 4];
-#pragma unroll
-                for (int r = 0; r < TM; ++r)
-#pragma unroll
-                    for (int c = 0; c < TN; ++c)
-                        Pvalue[r][c] += m[r] * n[c];
-            }
-        }
-
-        // Into the other half of shared memory, which nobody has read since the last barrier.
-        if (!is_last) {
-            const int stage = (phase + 1) & 1;
-#pragma unroll
-            for (int i = 0; i < BM * BK / THREADS; ++i) {
-                const int e = thread + i * THREADS;
-                //@ if m_row_major
-                Mds[stage][e % BK][e / BK] = m_next[i];
-                //@ else
-                //@| Mds[stage][e / BM][e % BM] = m_next[i];
-                //@ end
-            }
-#pragma unroll
-            for (int i = 0; i < BK * BN / THREADS; ++i) {
-                const int e = thread + i * THREADS;
-                //@ if n_row_major
-                Nds[stage][e / BN][e % BN] = n_next[i];
-                //@ else
-                //@| Nds[stage][e % BK][e / BK] = n_next[i];
-                //@ end
-            }
-            __syncthreads();  // the next tiles are complete, and everyone is done with these
-        }
-    }
-
-#pragma unroll
-    for (int r = 0; r < TM; ++r) {
-        const index_t Row = block_row + thread_row + r / 4 * 16 + r % 4;
-        //@ if check_j
-        if (Row >= j)
-            break;  // rows of a thread only grow
+    // One step's elements for this thread's rows and columns.
+    sum_t m[2][TM], n[2][TN];
+    const auto load = [&](const phase_t &from, int step) {
+        //@ if sliced
+        const int kk = slice * STEPS + step;
+        //@ else
+        //@| const int kk = step;
         //@ end
 #pragma unroll
-        for (int c = 0; c < TN; ++c) {
-            const index_t Col = block_col + thread_col + c / 4 * 32 + c % 4;
-            sum_t value = Pvalue[r][c];
-            //@ if check_l
-            if (Col >= l)
-                break;
-            //@ end
-            //@ if has_alpha
-            value *= alpha;
-            //@ end
-            //@ if has_beta
-            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
-                value += beta * C[Row * ld_c + Col];
-            //@ end
-            P[Row * ld_p + Col] = static_cast<output_t>(value);
-        }
+        for (int r = 0; r < TM; ++r)
+            m[step % 2][r] = from.M[kk][thread_row + r / VEC * (4 * VEC) + r % VEC];
+#pragma unroll
+        for (int c = 0; c < TN; ++c)
+            n[step % 2][c] = from.N[kk][thread_col + c / VEC * (8 * VEC) + c % VEC];
+    };
+
+    const index_t phases = (k + BK - 1) / BK;
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; ++s) {
+        if (s < phases)
+            start_copies(tiles[s]);
+        commit_copies();
     }
+    wait_for_copies<STAGES - 2>();
+    __syncthreads();
+
+    sum_t Pvalue[TM][TN] = {};
+    int current = 0;        // the stage that is multiplied
+    int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
+    if (phases > 0)
+        load(tiles[0], 0);
+    for (index_t phase = 0; phase < phases; ++phase) {
+        const int next = current + 1 < STAGES ? current + 1 : 0;
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step) {
+            if (step + 1 < STEPS) {
+                load(tiles[current], step + 1);
+            } else if (phase + 1 < phases) {
+                wait_for_copies<STAGES - 2>();
+                __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
+                load(tiles[next], 0);
+            }
+            if (step == 0) {
+                if (phase + STAGES - 1 < phases)
+                    start_copies(tiles[free]);
+                commit_copies();
+            }
+#pragma unroll
+            for (int r = 0; r < TM; ++r)
+#pragma unroll
+                for (int i = 0; i < TN; ++i) {
+                    const int c = r % 2 == 0 ? i : TN - 1 - i;  // to and fro: an operand in two neighbouring sums is read once
+                    Pvalue[r][c] += m[step % 2][r] * n[step % 2][c];
+                }
+        }
+        free = current;
+        current = next;
+    }
+
+    //@ if sliced
+    // The sums of the other slices, one after the other: always in the same order.
+    sum_t *const partial = reinterpret_cast<sum_t *>(tiles) + thread % TILE_THREADS;
+    for (int s = 1; s < SLICES; ++s) {
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < TM * TN; ++i)
+            if (slice == s)
+                partial[i * TILE_THREADS] = Pvalue[i / TN][i % TN];
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < TM * TN; ++i)
+            if (slice == 0)
+                Pvalue[i / TN][i % TN] += partial[i * TILE_THREADS];
+    }
+    if (slice > 0)
+        return;
+
+    //@ end
+#include "parts/simt_store.cuh"  //@ include
 }

@@ -2,45 +2,67 @@
 /*
  * simt: a thread computes TM x TN elements in registers, so that one load from shared memory serves several multiply-adds.
  *
- * The lanes of a warp stand 4 x 8; each holds quads of 4 x 4 elements, which are read as 16 bytes that all lanes of a row or a column
- * share. A warp so covers 4 TM x 8 TN elements, and warps cover the block tile.
+ * The lanes of a warp stand 4 x 8 and read 16 bytes at a time, which all lanes of a row or a column share. A warp so covers
+ * 4 TM x 8 TN elements, and warps cover the block tile. Several slices of threads may share it, each with its part of every phase.
+ *
+ * Two texts: one copies tiles past the registers (cp.async, sm_80 and newer), the other through them, which serves older devices
+ * and 16-bit elements, converted on the way.
  */
 #include "error.h"
 #include "tile.h"
 
-enum { LANE_ROWS = 4, LANE_COLS = 8, QUAD = 4, PADDING = 4, MAX_STATIC_SHARED = 48 * 1024 };
+enum { LANE_ROWS = 4, LANE_COLS = 8, QUAD = 4, RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
+enum { COPY_ASYNC = 1, COPY_REGISTERS = 2 };
+
+static const char *const copy_choices[] = {"async", "registers", NULL};
 
 static const tj_param params[] = {
-    {"bm", "rows of the block tile of P", 16, 256, 128, NULL},
+    {"bm", "rows of the block tile of P", 16, 256, 64, NULL},
     {"bn", "columns of the block tile of P", 32, 256, 128, NULL},
-    {"bk", "length of a phase along k", 4, 32, 8, NULL},
+    {"bk", "length of a phase along k", 4, 64, 16, NULL},
     {"tm", "rows of the thread tile", 4, 16, 8, NULL},
     {"tn", "columns of the thread tile", 4, 16, 8, NULL},
-    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 4, 1, NULL},
+    {"slices", "groups of threads that share a block tile, each with its part of every phase", 1, 8, 1, NULL},
+    {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL},
+    {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices},
+    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 1, NULL},
+    {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL},
+    {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL},
     TJ_TILE_ROWS,
 };
 
 static const char *const constraints[] = {
     "TM and TN are multiples of 4",
     "BM is a multiple of the warp tile's 4 * TM rows, BN of its 8 * TN columns",
-    "32 to 1024 threads: one warp for each warp tile",
-    "BM * BK and BK * BN are multiples of the number of threads: all load alike",
-    "both stages of both tiles fit 48 KiB: 2 * BK * (BM + BN + 8) elements",
+    "32 to 1024 threads: one warp for each warp tile of each slice",
     "a thread tile of at most 128 elements of 4 bytes, or 64 of 8: it stays in registers",
+    "copy=async: f32 or f64; BK is a multiple of 8, and of 2 * SLICES",
+    "copy=registers: 2 stages and 1 slice, both stages of both tiles in 48 KiB",
+    "all threads copy alike: their number divides each tile, in whole rows or in parts of one",
+    "the stages, and one block tile of sums where there are slices, fit the 227 KiB of shared memory that a block may have",
+    "vector is 1, 2 or 4",
+    "group needs rows=y",
     "each grid axis holds the blocks it counts: 65 535 on y, 2 147 483 647 on x",
     NULL,
 };
 
 typedef struct shape {
-    int32_t bm, bn, bk, tm, tn, threads;
+    int32_t bm, bn, bk, tm, tn, slices, stages, copy, tile_threads, threads;
 } shape;
 
 static shape shape_of(const tj_config *config)
 {
-    shape s = {tj_config_get(config, "bm"), tj_config_get(config, "bn"), tj_config_get(config, "bk"),
-               tj_config_get(config, "tm"), tj_config_get(config, "tn"), 0};
+    shape s = {.bm = tj_config_get(config, "bm"),
+               .bn = tj_config_get(config, "bn"),
+               .bk = tj_config_get(config, "bk"),
+               .tm = tj_config_get(config, "tm"),
+               .tn = tj_config_get(config, "tn"),
+               .slices = tj_config_get(config, "slices"),
+               .stages = tj_config_get(config, "stages"),
+               .copy = tj_config_get(config, "copy")};
 
-    s.threads = s.bm / (LANE_ROWS * s.tm) * (s.bn / (LANE_COLS * s.tn)) * LANE_ROWS * LANE_COLS;
+    s.tile_threads = s.bm / (LANE_ROWS * s.tm) * (s.bn / (LANE_COLS * s.tn)) * LANE_ROWS * LANE_COLS;
+    s.threads = s.slices * s.tile_threads;
     return s;
 }
 
@@ -51,63 +73,224 @@ static tj_tile tile(const tj_config *config)
     return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
 }
 
-static int64_t shared_bytes(const shape *s, int32_t dtype)
+static int32_t sum_bytes(const tj_problem *text)
 {
-    return 2 * (int64_t)s->bk * (s->bm + s->bn + 2 * PADDING) * (dtype == TJ_F64 ? 8 : 4);
+    return text->dtype == TJ_F64 ? 8 : 4;
+}
+
+/* Elements of a 16-byte access to shared memory. */
+static int32_t vec(const tj_problem *text)
+{
+    return 16 / sum_bytes(text);
+}
+
+static int64_t shared_bytes(const tj_problem *text, const shape *s)
+{
+    const int64_t bytes = sum_bytes(text);
+    const int m_padding = text->m_layout == TJ_ROW_MAJOR ? vec(text) : 0;
+    const int n_padding = text->n_layout == TJ_COL_MAJOR ? vec(text) : 0;
+    const int64_t phase = s->bk * (s->bm + m_padding + s->bn + n_padding) * bytes;
+    const int64_t sums = s->slices > 1 ? s->bm * s->bn * bytes : 0;
+
+    if (s->copy == COPY_REGISTERS)
+        return 2 * (int64_t)s->bk * (s->bm + s->bn + 2 * 4) * bytes;
+    return s->stages * phase > sums ? s->stages * phase : sums;
+}
+
+/* ---- how wide an access may be ------------------------------------------------------------------------------------ */
+
+static bool extent_divides(const tj_dim *dim, int32_t width)
+{
+    return dim->mode == TJ_DIM_FIXED ? dim->extent % width == 0 : dim->multiple_of > 0 && dim->multiple_of % width == 0;
+}
+
+/* ld or stride; across is what a tight one is made of. */
+static bool number_divides(int64_t number, const tj_dim *across, int32_t width)
+{
+    if (number == TJ_TIGHT)
+        return extent_divides(across, width);
+    return number == TJ_BROADCAST || (number > 0 && number % width == 0);
+}
+
+/* The most elements, up to limit, that begin every row at a multiple of themselves and end it at one. */
+static int32_t widest(const tj_problem *text, const tj_dim *across, int64_t ld, int64_t stride, int32_t limit)
+{
+    int32_t width = limit;
+
+    while (width > 1 && !(extent_divides(across, width) && number_divides(ld, across, width) &&
+                          (text->batch == 1 || number_divides(stride, across, width))))
+        width /= 2;
+    return width;
+}
+
+static int32_t access_limit(const tj_problem *text, const tj_config *config)
+{
+    const int32_t asked = tj_config_get(config, "vector");
+
+    return asked < vec(text) ? asked : vec(text);
+}
+
+static int32_t m_width(const tj_problem *text, const tj_config *config)
+{
+    return text->m_layout == TJ_ROW_MAJOR ? 1 : widest(text, &text->j, text->ld_m, text->stride_m, access_limit(text, config));
+}
+
+static int32_t n_width(const tj_problem *text, const tj_config *config)
+{
+    return text->n_layout == TJ_COL_MAJOR ? 1 : widest(text, &text->l, text->ld_n, text->stride_n, access_limit(text, config));
+}
+
+static bool has_vector_p(const tj_problem *text, const tj_config *config)
+{
+    const int32_t width = vec(text);
+
+    return tj_config_get(config, "vector") >= width && widest(text, &text->l, text->ld_p, text->stride_p, width) == width &&
+           (!text->has_beta || widest(text, &text->l, text->ld_c, text->stride_c, width) == width);
+}
+
+/* ---- constraints -------------------------------------------------------------------------------------------------- */
+
+/* Do the threads share a tile of `across` elements by bk steps alike, `run` neighbours together? */
+static bool copies_evenly(int32_t threads, int32_t run, int32_t width, int32_t across, int32_t bk)
+{
+    const int32_t line = run == 1 ? threads * width : threads / run; /* elements across, in one go */
+    const int32_t taken = line < across ? line : across;
+    const int32_t steps = taken > 0 ? threads * width / taken : 0;
+
+    return taken > 0 && across % taken == 0 && threads * width % taken == 0 && steps % run == 0 && bk % steps == 0;
+}
+
+static tj_status check_async(const tj_problem *text, const tj_config *config, const shape *s, tj_error *err)
+{
+    const bool m_runs = text->m_layout == TJ_ROW_MAJOR, n_runs = text->n_layout == TJ_COL_MAJOR;
+
+    if (text->dtype != TJ_F32 && text->dtype != TJ_F64)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
+                       tj_dtype_name((tj_dtype)text->dtype));
+    if (s->bk % RUN != 0 || s->bk % (2 * s->slices) != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with copy=async and slices=%d it must be a multiple of %d",
+                       s->bk, s->slices, RUN > 2 * s->slices ? RUN : 2 * s->slices);
+    if (!copies_evenly(s->threads, m_runs ? RUN : 1, m_width(text, config), s->bm, s->bk))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d threads cannot share the copies of a tile of %d x %d alike: change bk",
+                       s->threads, s->bm, s->bk);
+    if (!copies_evenly(s->threads, n_runs ? RUN : 1, n_width(text, config), s->bn, s->bk))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d threads cannot share the copies of a tile of %d x %d alike: change bk",
+                       s->threads, s->bk, s->bn);
+    return TJ_OK;
+}
+
+static tj_status check_registers(const shape *s, tj_error *err)
+{
+    if (s->stages != 2 || s->slices != 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "copy=registers has 2 stages and 1 slice, not %d and %d: use copy=async for more", s->stages, s->slices);
+    if (s->bm * s->bk % s->threads != 0 || s->bk * s->bn % s->threads != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "bk is %d: %d threads cannot share loads of %d x %d and %d x %d alike: use a larger bk", s->bk,
+                       s->threads, s->bm, s->bk, s->bk, s->bn);
+    return TJ_OK;
+}
+
+static tj_status check_thread_tile(const tj_problem *text, const shape *s, tj_error *err)
+{
+    const int warp_rows = LANE_ROWS * s->tm, warp_cols = LANE_COLS * s->tn, most = text->dtype == TJ_F64 ? 64 : 128;
+
+    if (s->tm % QUAD != 0 || s->tn % QUAD != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm is %d and tn is %d: both must be multiples of 4", s->tm, s->tn);
+    if (s->tm * s->tn > most)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "a thread tile of %d x %d does not fit the registers: %d elements are the most", s->tm, s->tn, most);
+    if (s->bm % warp_rows != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bm is %d: with tm %d it must be a multiple of %d", s->bm, s->tm,
+                       warp_rows);
+    if (s->bn % warp_cols != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bn is %d: with tn %d it must be a multiple of %d", s->bn, s->tn,
+                       warp_cols);
+    if (s->threads > 1024)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "a block of %d x %d with thread tiles of %d x %d and %d slices has %d threads: 1024 is the most", s->bm,
+                       s->bn, s->tm, s->tn, s->slices, s->threads);
+    return TJ_OK;
+}
+
+static tj_status check_shared(const tj_problem *text, const shape *s, tj_error *err)
+{
+    const int64_t bytes = shared_bytes(text, s), most = s->copy == COPY_REGISTERS ? MAX_STATIC_SHARED : MAX_SHARED;
+
+    if (bytes <= most)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "%d stages of tiles of %d x %d and %d x %d need %lld bytes of shared memory: %lld are the most", s->stages,
+                   s->bm, s->bk, s->bk, s->bn, (long long)bytes, (long long)most);
 }
 
 static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
 {
-    const shape s = shape_of(config);
-    const int warp_rows = LANE_ROWS * s.tm, warp_cols = LANE_COLS * s.tn;
+    int32_t *const copy = &config->value[tj_family_param_index(config->family, "copy")];
+    int32_t *const stages = &config->value[tj_family_param_index(config->family, "stages")];
+    const int32_t vector = tj_config_get(config, "vector");
+    tj_status status;
+    shape s;
 
-    if (s.tm % QUAD != 0 || s.tn % QUAD != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm is %d and tn is %d: both must be multiples of 4", s.tm, s.tn);
-    if (s.bm % warp_rows != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bm is %d: with tm %d it must be a multiple of %d", s.bm, s.tm, warp_rows);
-    if (s.bn % warp_cols != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bn is %d: with tn %d it must be a multiple of %d", s.bn, s.tn, warp_cols);
-    if (s.threads > 1024)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "a block of %d x %d with thread tiles of %d x %d has %d threads: 1024 is the most", s.bm, s.bn, s.tm,
-                       s.tn, s.threads);
-    if (s.bm * s.bk % s.threads != 0 || s.bk * s.bn % s.threads != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "bk is %d: %d threads cannot share loads of %d x %d and %d x %d alike: use a larger bk", s.bk, s.threads,
-                       s.bm, s.bk, s.bk, s.bn);
-    if (shared_bytes(&s, text->dtype) > MAX_STATIC_SHARED)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "tiles of %d x %d and %d x %d need %lld bytes of shared memory: 48 KiB is the most", s.bm, s.bk, s.bk,
-                       s.bn, (long long)shared_bytes(&s, text->dtype));
-    if (s.tm * s.tn > (text->dtype == TJ_F64 ? 64 : 128))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "a thread tile of %d x %d does not fit the registers: %d elements are the most", s.tm, s.tn,
-                       text->dtype == TJ_F64 ? 64 : 128);
-    return tj_tile_resolve(text, is_swapped, config, err);
+    if (*copy == 0)
+        *copy = text->dtype == TJ_F32 || text->dtype == TJ_F64 ? COPY_ASYNC : COPY_REGISTERS;
+    if (*stages == 0)
+        *stages = *copy == COPY_ASYNC ? 3 : 2;
+    s = shape_of(config);
+    if (vector == 3)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is 3: it must be 1, 2 or 4");
+    status = check_thread_tile(text, &s, err);
+    if (status == TJ_OK)
+        status = s.copy == COPY_ASYNC ? check_async(text, config, &s, err) : check_registers(&s, err);
+    if (status == TJ_OK)
+        status = check_shared(text, &s, err);
+    if (status == TJ_OK)
+        status = tj_tile_resolve(text, is_swapped, config, err);
+    if (status == TJ_OK && tj_config_get(config, "group") > 1 && tj_config_get(config, "rows") == TJ_ROWS_ON_X)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "group is %d, and rows=x has no groups: use group=1",
+                       tj_config_get(config, "group"));
+    return status;
 }
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const shape s = shape_of(config);
+    const int32_t group = tj_config_get(config, "group");
 
     tj_template_set_int(fill, "bm", s.bm);
     tj_template_set_int(fill, "bn", s.bn);
     tj_template_set_int(fill, "bk", s.bk);
     tj_template_set_int(fill, "tm", s.tm);
     tj_template_set_int(fill, "tn", s.tn);
+    tj_template_set_int(fill, "slices", s.slices);
+    tj_template_set_flag(fill, "sliced", s.slices > 1);
+    tj_template_set_int(fill, "stages", s.stages);
     tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
+    tj_template_set_int(fill, "group", group);
+    tj_template_set_flag(fill, "grouped", group > 1);
+    tj_template_set_int(fill, "m_vector", m_width(text, config));
+    tj_template_set_int(fill, "n_vector", n_width(text, config));
+    tj_template_set_flag(fill, "vector_p", has_vector_p(text, config));
     form->block_x = s.threads;
     form->block_y = 1;
     form->block_rows = s.bm;
     form->block_cols = s.bn;
     form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
-    form->static_shared_bytes = shared_bytes(&s, text->dtype);
+    if (s.copy == COPY_REGISTERS) {
+        form->static_shared_bytes = shared_bytes(text, &s);
+        return "simt_registers.cu";
+    }
+    form->dynamic_shared_bytes = shared_bytes(text, &s);
+    form->least_target = 80;
     return "simt.cu";
 }
 
 const tj_family tj_family_simt = {
     .name = "simt",
-    .summary = "a thread computes a tile of P in registers; tiles of M and N pass through shared memory, one phase ahead",
+    .summary = "a thread computes a tile of P in registers; tiles of M and N pass through shared memory, phases ahead",
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

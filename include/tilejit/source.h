@@ -59,6 +59,7 @@ typedef struct tj_launch_form {
     int32_t tile_width;             /**< of the config; 0 if the family has none */
     int32_t tile_width_is_any;      /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched, and
                                              dynamic_shared_bytes grows with its square */
+    int32_t least_target;           /**< 80: the text needs sm_80 or newer; 0: any target will do */
     int64_t static_shared_bytes;    /**< declared in the text */
     int64_t dynamic_shared_bytes;   /**< to be given at launch */
 } tj_launch_form;

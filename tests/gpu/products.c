@@ -150,6 +150,25 @@ static void fix_or_pass(tj_dim *dim, int64_t tile)
     }
 }
 
+/* A config of simt that suits the problem; which do, depends on type and layouts. */
+static void pick_simt(const tj_problem *problem, char config[128])
+{
+    static const char *const tiles[] = {"bm=16,bn=32,bk=16,tm=4,tn=4",  "bm=32,bn=32,bk=16,tm=8,tn=4",
+                                        "bm=32,bn=64,bk=8,tm=8,tn=8",   "bm=64,bn=32,bk=32,tm=4,tn=4",
+                                        "bm=64,bn=64,bk=16,tm=4,tn=8",  "bm=96,bn=64,bk=16,tm=12,tn=4",
+                                        "bm=64,bn=128,bk=16,tm=8,tn=8", "bm=16,bn=128,bk=8,tm=4,tn=16"};
+    static const char *const ways[] = {
+        "rows=y",         "rows=x",           "group=3",           "vector=1", "vector=2,blocks=2", "copy=registers",
+        "copy=registers", "stages=2,group=2", "stages=5,vector=2", "slices=2", "slices=4,stages=2"};
+    tj_config parsed;
+
+    do {
+        snprintf(config, 128, "simt:%s,%s,boundary=%s", tiles[next() % (sizeof tiles / sizeof tiles[0])],
+                 ways[next() % (sizeof ways / sizeof ways[0])], next() % 4 ? "auto" : "all");
+        parsed = (tj_config)TJ_CONFIG_INIT;
+    } while (tj_config_parse(config, &parsed, NULL) != TJ_OK || tj_config_resolve(problem, &parsed, NULL) != TJ_OK);
+}
+
 static void make_request(tj_problem *problem, char config[128])
 {
     const int64_t tile = PICK(4, 7, 8, 12, 16, 17, 24, 31, 32);
@@ -190,11 +209,7 @@ static void make_request(tj_problem *problem, char config[128])
         snprintf(config, 128, "naive:tile_width=%d,rows=%s,boundary=%s", (int)tile, next() % 4 ? "y" : "x",
                  next() % 4 ? "auto" : "all");
     else if (next() % 3 == 0)
-        snprintf(config, 128, "simt:%s,rows=%s,boundary=%s",
-                 (const char *const[]){"bm=16,bn=32,bk=8,tm=4,tn=4", "bm=32,bn=32,bk=16,tm=8,tn=4",
-                                       "bm=32,bn=64,bk=8,tm=8,tn=8", "bm=64,bn=64,bk=4,tm=4,tn=8",
-                                       "bm=64,bn=64,bk=16,tm=4,tn=4,blocks=2"}[next() % 5],
-                 next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");
+        pick_simt(problem, config);
     else
         snprintf(config, 128, "tiled:tile_width=%d,shared=%s,rows=%s,boundary=%s", (int)tile, next() % 3 ? "static" : "dynamic",
                  next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");

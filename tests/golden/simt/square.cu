@@ -3,13 +3,11 @@
 //     P (1024 x 1024) = M (1024 x 1024) . N (1024 x 1024)
 //
 // One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in
-// registers. The k dimension is walked in phases of BK, one phase ahead: while the tiles of one phase
-// are multiplied, those of the next are on their way from global memory into registers, and then go to
-// the other half of shared memory. One barrier a phase is enough for that.
+// registers. The k dimension is walked in phases of BK. Shared memory holds the tiles of STAGES phases:
+// while one is multiplied, the others are on their way from global memory, past the registers.
 //
-// A warp's lanes stand 4 x 8. The elements of a thread come in quads: 4 neighbouring rows by 4
-// neighbouring columns, so that a quad's share of a tile is one 16-byte load from shared memory,
-// the same address for all lanes of a row or a column.
+// Within a phase, the threads read one step of k ahead as well: while the products of a step are summed,
+// the elements of the next step come from shared memory into the other half of m and n.
 
 using input_t = float;
 using output_t = float;
@@ -22,18 +20,67 @@ constexpr index_t l = 1024;
 constexpr index_t ld_m = k;
 constexpr index_t ld_n = l;
 constexpr index_t ld_p = l;
-constexpr int BM = 128;
+constexpr int BM = 64;
 constexpr int BN = 128;
-constexpr int BK = 8;
+constexpr int BK = 16;
 constexpr int TM = 8;
 constexpr int TN = 8;
+constexpr int VEC = 16 / sizeof(sum_t);  // elements of one 16-byte access to shared memory
 constexpr int WARP_ROWS = 4 * TM;
 constexpr int WARP_COLS = 8 * TN;
-constexpr int THREADS = 32 * (BM / WARP_ROWS) * (BN / WARP_COLS);
+constexpr int TILE_THREADS = 32 * (BM / WARP_ROWS) * (BN / WARP_COLS);
+constexpr int THREADS = TILE_THREADS;
 constexpr int BLOCKS = 1;
-constexpr int PADDING = 4;  // of a row of a tile: neighbours along k are stored into other banks
+constexpr int STAGES = 3;
+constexpr int STEPS = BK;  // of a phase
 
-// Launch: THREADS threads in a block,
+// Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
+// and goes on; it waits for a group before it reads what the group brought.
+template <int BYTES>
+__device__ __forceinline__ void copy_async(void *to, const void *from)
+{
+    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES));
+}
+
+// What is not wanted becomes zero, and is not read.
+template <int BYTES>
+__device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool is_wanted)
+{
+    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
+    const int bytes = is_wanted ? BYTES : 0;
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes));
+}
+
+__device__ __forceinline__ void commit_copies()
+{
+    asm volatile("cp.async.commit_group;");
+}
+
+// Until at most this many groups, the latest ones, are still under way.
+template <int GROUPS>
+__device__ __forceinline__ void wait_for_copies()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS));
+}
+
+// What one phase needs. Both tiles are stored k by k: a row holds the elements of one step.
+struct __align__(16) phase_t {
+    sum_t M[BK][BM + VEC];  // VEC more: elements that are neighbours along k are stored into other banks
+    sum_t N[BK][BN];
+};
+
+struct __align__(VEC * sizeof(output_t)) output_vector_t {
+    output_t element[VEC];
+};
+
+// Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
 //         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt_f32_1024x1024x1024(
@@ -41,93 +88,125 @@ simt_f32_1024x1024x1024(
     const input_t *__restrict__ N,
     output_t *P)
 {
-    // Both tiles are stored k by k: a row holds what one step of the inner loop needs.
-    __shared__ __align__(16) sum_t Mds[2][BK][BM + PADDING];
-    __shared__ __align__(16) sum_t Nds[2][BK][BN + PADDING];
+    extern __shared__ phase_t tiles[];
 
     // This block's tile of P begins here.
     const index_t block_row = static_cast<index_t>(blockIdx.y) * BM;
     const index_t block_col = static_cast<index_t>(blockIdx.x) * BN;
 
-    // The first quad of this thread in the tile; the next ones are 16 rows or 32 columns further.
+    // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,
+    // the next are 4 * VEC rows or 8 * VEC columns further.
     const int thread = threadIdx.x;
-    const int warp = thread / 32;
     const int lane = thread % 32;
-    const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * 4;
-    const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * 4;
+    const int warp = thread / 32;
+    const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * VEC;
+    const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * VEC;
+
+    // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
+    constexpr int M_WIDTH = 1;  // element by element: neighbours along k go to different rows of the tile
+    constexpr int M_RUN = 8;    // 8 threads copy neighbours along k: their elements lie in one sector or two
+    constexpr int M_ROWS = THREADS / M_RUN < BM ? THREADS / M_RUN : BM;
+    constexpr int M_STEPS = THREADS / M_ROWS;
+    const int m_row = thread / M_RUN % M_ROWS;
+    const int m_kk = thread / (M_RUN * M_ROWS) * M_RUN + thread % M_RUN;
+    const input_t *m_from = &M[(block_row + m_row) * ld_m + m_kk];
+    constexpr int N_WIDTH = 4;
+    constexpr int N_COLS = THREADS * N_WIDTH < BN ? THREADS * N_WIDTH : BN;
+    constexpr int N_STEPS = THREADS * N_WIDTH / N_COLS;
+    const int n_kk = thread / (N_COLS / N_WIDTH);
+    const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
+    const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
+
+    const auto start_copies = [&](phase_t &into) {
+#pragma unroll
+        for (int kk = 0; kk < BK; kk += M_STEPS) {
+#pragma unroll
+            for (int row = 0; row < BM; row += M_ROWS) {
+                const input_t *from = &m_from[row * ld_m + kk];
+                sum_t *to = &into.M[m_kk + kk][m_row + row];
+                copy_async<M_WIDTH * sizeof(input_t)>(to, from);
+            }
+        }
+#pragma unroll
+        for (int kk = 0; kk < BK; kk += N_STEPS) {
+#pragma unroll
+            for (int col = 0; col < BN; col += N_COLS) {
+                const input_t *from = &n_from[kk * ld_n + col];
+                sum_t *to = &into.N[n_kk + kk][n_col + col];
+                copy_async<N_WIDTH * sizeof(input_t)>(to, from);
+            }
+        }
+        m_from += BK;
+        n_from += BK * ld_n;
+    };
+
+    // One step's elements for this thread's rows and columns.
+    sum_t m[2][TM], n[2][TN];
+    const auto load = [&](const phase_t &from, int step) {
+        const int kk = step;
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+            m[step % 2][r] = from.M[kk][thread_row + r / VEC * (4 * VEC) + r % VEC];
+#pragma unroll
+        for (int c = 0; c < TN; ++c)
+            n[step % 2][c] = from.N[kk][thread_col + c / VEC * (8 * VEC) + c % VEC];
+    };
+
+    const index_t phases = (k + BK - 1) / BK;
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; ++s) {
+        if (s < phases)
+            start_copies(tiles[s]);
+        commit_copies();
+    }
+    wait_for_copies<STAGES - 2>();
+    __syncthreads();
 
     sum_t Pvalue[TM][TN] = {};
-    sum_t m_next[BM * BK / THREADS];  // this thread's share of the next tiles
-    sum_t n_next[BK * BN / THREADS];
-
-    for (index_t phase = -1; phase * BK < k; ++phase) {
-        const bool is_last = (phase + 1) * BK >= k;
-
-        // From global memory: the tiles of the next phase.
-        if (!is_last) {
+    int current = 0;        // the stage that is multiplied
+    int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
+    if (phases > 0)
+        load(tiles[0], 0);
+    for (index_t phase = 0; phase < phases; ++phase) {
+        const int next = current + 1 < STAGES ? current + 1 : 0;
 #pragma unroll
-            for (int i = 0; i < BM * BK / THREADS; ++i) {
-                const int e = thread + i * THREADS;  // neighbouring threads load neighbouring elements
-                const index_t row = block_row + e / BK;
-                const index_t kk = (phase + 1) * BK + e % BK;
-                const index_t at = row * ld_m + kk;
-                m_next[i] = M[at];
+        for (int step = 0; step < STEPS; ++step) {
+            if (step + 1 < STEPS) {
+                load(tiles[current], step + 1);
+            } else if (phase + 1 < phases) {
+                wait_for_copies<STAGES - 2>();
+                __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
+                load(tiles[next], 0);
+            }
+            if (step == 0) {
+                if (phase + STAGES - 1 < phases)
+                    start_copies(tiles[free]);
+                commit_copies();
             }
 #pragma unroll
-            for (int i = 0; i < BK * BN / THREADS; ++i) {
-                const int e = thread + i * THREADS;
-                const index_t kk = (phase + 1) * BK + e / BN;
-                const index_t col = block_col + e % BN;
-                const index_t at = kk * ld_n + col;
-                n_next[i] = N[at];
-            }
+            for (int r = 0; r < TM; ++r)
+#pragma unroll
+                for (int i = 0; i < TN; ++i) {
+                    const int c = r % 2 == 0 ? i : TN - 1 - i;  // to and fro: an operand in two neighbouring sums is read once
+                    Pvalue[r][c] += m[step % 2][r] * n[step % 2][c];
+                }
         }
-
-        // Multiply the tiles of this phase; before the first there are none.
-        if (phase >= 0) {
-            const int stage = phase & 1;
-#pragma unroll
-            for (int i = 0; i < BK; ++i) {
-                sum_t m[TM], n[TN];
-#pragma unroll
-                for (int r = 0; r < TM; ++r)
-                    m[r] = Mds[stage][i][thread_row + r / 4 * 16 + r % 4];
-#pragma unroll
-                for (int c = 0; c < TN; ++c)
-                    n[c] = Nds[stage][i][thread_col + c / 4 * 32 + c % 4];
-#pragma unroll
-                for (int r = 0; r < TM; ++r)
-#pragma unroll
-                    for (int c = 0; c < TN; ++c)
-                        Pvalue[r][c] += m[r] * n[c];
-            }
-        }
-
-        // Into the other half of shared memory, which nobody has read since the last barrier.
-        if (!is_last) {
-            const int stage = (phase + 1) & 1;
-#pragma unroll
-            for (int i = 0; i < BM * BK / THREADS; ++i) {
-                const int e = thread + i * THREADS;
-                Mds[stage][e % BK][e / BK] = m_next[i];
-            }
-#pragma unroll
-            for (int i = 0; i < BK * BN / THREADS; ++i) {
-                const int e = thread + i * THREADS;
-                Nds[stage][e / BN][e % BN] = n_next[i];
-            }
-            __syncthreads();  // the next tiles are complete, and everyone is done with these
-        }
+        free = current;
+        current = next;
     }
 
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
-        const index_t Row = block_row + thread_row + r / 4 * 16 + r % 4;
+        const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
 #pragma unroll
-        for (int c = 0; c < TN; ++c) {
-            const index_t Col = block_col + thread_col + c / 4 * 32 + c % 4;
-            sum_t value = Pvalue[r][c];
-            P[Row * ld_p + Col] = static_cast<output_t>(value);
+        for (int c = 0; c < TN; c += VEC) {
+            const index_t Col = block_col + thread_col + c / VEC * (8 * VEC);
+            output_vector_t value;
+#pragma unroll
+            for (int i = 0; i < VEC; ++i) {
+                value.element[i] = static_cast<output_t>(Pvalue[r][c + i]);
+            }
+            reinterpret_cast<output_vector_t &>(P[Row * ld_p + Col]) = value;
         }
     }
 }

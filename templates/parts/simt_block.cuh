@@ -1,0 +1,29 @@
+    // This block's tile of P begins here.
+    //@ if grouped
+    //@| // Blocks that run at the same time should find their rows of M and columns of N in the L2: GROUP rows of blocks
+    //@| // are walked together, column by column.
+    //@| constexpr int GROUP = 8;  //@ group
+    //@| const int id = blockIdx.y * gridDim.x + blockIdx.x;
+    //@| const int first = id / (GROUP * gridDim.x) * GROUP;
+    //@| const int height = min(GROUP, gridDim.y - first);
+    //@| const index_t block_row = static_cast<index_t>(first + id % (GROUP * gridDim.x) % height) * BM;
+    //@| const index_t block_col = static_cast<index_t>(id % (GROUP * gridDim.x) / height) * BN;
+    //@ elif rows_on_y
+    const index_t block_row = static_cast<index_t>(blockIdx.y) * BM;
+    const index_t block_col = static_cast<index_t>(blockIdx.x) * BN;
+    //@ else
+    //@| const index_t block_row = static_cast<index_t>(blockIdx.x) * BM;  // on x, which counts further than y
+    //@| const index_t block_col = static_cast<index_t>(blockIdx.y) * BN;
+    //@ end
+
+    // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,
+    // the next are 4 * VEC rows or 8 * VEC columns further.
+    const int thread = threadIdx.x;
+    const int lane = thread % 32;
+    //@ if sliced
+    const int warp = thread % TILE_THREADS / 32;
+    //@ else
+    //@| const int warp = thread / 32;
+    //@ end
+    const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * VEC;
+    const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * VEC;
