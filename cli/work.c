@@ -127,7 +127,7 @@ static tj_status compile_instead(const cli_words *words, tj_context *context, co
 /* ---- with one ----------------------------------------------------------------------------------------------------- */
 
 typedef struct buffers {
-    tj_buffer *m, *n, *p, *c;
+    tj_buffer *m, *n, *p, *c, *workspace;
 } buffers;
 
 static size_t span_bytes(const tj_problem *problem, char which)
@@ -146,7 +146,8 @@ static tj_status copy_in(tj_context *context, const void *host, size_t bytes, tj
 }
 
 /* P starts as all ones bits, which is NaN in every type: an element that no thread writes cannot pass for a result. */
-static tj_status place_operands(tj_context *context, const cli_product *product, buffers *on_device, tj_error *err)
+static tj_status place_operands(tj_context *context, const cli_product *product, size_t workspace_bytes, buffers *on_device,
+                                tj_error *err)
 {
     const tj_problem *known = &product->request->known;
     tj_status status = copy_in(context, product->host.m, span_bytes(known, 'M'), &on_device->m, err);
@@ -159,10 +160,12 @@ static tj_status place_operands(tj_context *context, const cli_product *product,
         status = tj_buffer_create(context, span_bytes(known, 'P'), &on_device->p, err);
     if (status == TJ_OK)
         status = tj_buffer_fill(on_device->p, 0xff, err);
+    if (status == TJ_OK && workspace_bytes > 0)
+        status = tj_buffer_create(context, workspace_bytes, &on_device->workspace, err);
     return status;
 }
 
-static tj_operands operands_of(const cli_product *product, const buffers *on_device)
+static tj_operands operands_of(const cli_product *product, size_t workspace_bytes, const buffers *on_device)
 {
     tj_problem known = tj_problem_canonical(&product->request->known);
     tj_operands operands = TJ_OPERANDS_INIT;
@@ -185,6 +188,8 @@ static tj_operands operands_of(const cli_product *product, const buffers *on_dev
     operands.stride_n = known.stride_n;
     operands.stride_p = known.stride_p;
     operands.stride_c = known.stride_c;
+    operands.workspace = on_device->workspace ? tj_buffer_address(on_device->workspace) : NULL;
+    operands.workspace_bytes = workspace_bytes;
     return operands;
 }
 
@@ -292,7 +297,7 @@ static void tell_device(const cli_words *words, tj_context *context, const tj_pl
 cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_product *product, json_t *answer, tj_error *err)
 {
     const cli_request *request = product->request;
-    buffers on_device = {NULL, NULL, NULL, NULL};
+    buffers on_device = {NULL, NULL, NULL, NULL, NULL};
     const tj_plan *plan = NULL;
     tj_operands operands;
     const tj_emulator *emulator = NULL;
@@ -308,10 +313,10 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
     }
     if (status != TJ_OK)
         return CLI_FAILED;
-    status = place_operands(context, product, &on_device, err);
+    status = place_operands(context, product, tj_plan_workspace_bytes(plan), &on_device, err);
     if (status != TJ_OK)
         goto done;
-    operands = operands_of(product, &on_device);
+    operands = operands_of(product, tj_plan_workspace_bytes(plan), &on_device);
     status = tj_emulator_get(context, &emulator, err);
     if (status == TJ_OK && words->counts)
         status = cli_count_begin(words, context, err);
@@ -345,5 +350,6 @@ done:
     tj_buffer_free(on_device.n);
     tj_buffer_free(on_device.p);
     tj_buffer_free(on_device.c);
+    tj_buffer_free(on_device.workspace);
     return code;
 }

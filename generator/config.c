@@ -13,7 +13,7 @@
 #include "text.h"
 
 /* Adding a family is one line here. The first is what the library chooses for itself. */
-static const tj_family *const families[] = {&tj_family_tiled, &tj_family_naive, &tj_family_simt};
+static const tj_family *const families[] = {&tj_family_tiled, &tj_family_naive, &tj_family_simt, &tj_family_skinny};
 
 static const char *const check_words[] = {[TJ_CHECK_AUTO] = "auto", [TJ_CHECK_ON] = "all", [TJ_CHECK_OFF] = "none"};
 
@@ -61,6 +61,17 @@ const char *tj_family_constraint(const tj_family *family, size_t index)
         if (i == index)
             return family->constraint[i];
     return NULL;
+}
+
+tj_problem tj_family_text(const tj_config *config, const tj_problem *problem, bool *is_swapped)
+{
+    const tj_family *family = config->family;
+    const tj_problem canonical = tj_problem_canonical(problem);
+
+    if (!family->is_swapped)
+        return tj_problem_as_text(&canonical, is_swapped);
+    *is_swapped = family->is_swapped(&canonical, config);
+    return *is_swapped ? tj_problem_transpose(&canonical) : canonical;
 }
 
 int tj_family_param_index(const tj_family *family, const char *name)
@@ -318,7 +329,7 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
     for (size_t i = 0; i < resolved.family->param_count; i++)
         if (resolved.value[i] == 0)
             resolved.value[i] = resolved.family->param[i].standard;
-    text = tj_problem_as_text(problem, &is_swapped);
+    text = tj_family_text(&resolved, problem, &is_swapped);
     status = resolved.family->resolve(&text, is_swapped, &resolved, err);
     if (status == TJ_OK)
         *config = resolved;

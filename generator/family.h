@@ -23,12 +23,18 @@ struct tj_family {
     bool checks_k;                 /* false: a thread walks all of k by itself, so k never needs a check */
     int32_t widest;                /* the longest edge that a tile may have; it decides whether indexes fit an int */
 
+    /**
+     * Does the text compute P^T = N^T . M^T (tj_problem_transpose)? NULL: exactly where P is column-major, so that the text's P
+     * is row-major. A family with a rule of its own has texts for both layouts of P.
+     */
+    bool (*is_swapped)(const tj_problem *problem, const tj_config *config);
+
     /** The tile of a config whose parameters are settled, in the text's dimensions. */
     tj_tile (*tile)(const tj_config *config);
 
     /**
      * Settle the parameters that are still 0 and the checks that are still TJ_CHECK_AUTO, and test the constraints. Numbers are
-     * in range already. problem is canonical, with P row-major (tj_problem_as_text); config speaks of the caller's dimensions.
+     * in range already. problem is canonical and as the text sees it (tj_family_text); config speaks of the caller's dimensions.
      */
     tj_status (*resolve)(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err);
 
@@ -39,6 +45,10 @@ struct tj_family {
 extern const tj_family tj_family_naive;
 extern const tj_family tj_family_tiled;
 extern const tj_family tj_family_simt;
+extern const tj_family tj_family_skinny;
+
+/** The canonical problem as a text of the config's family sees it. */
+tj_problem tj_family_text(const tj_config *config, const tj_problem *problem, bool *is_swapped);
 
 /** Where a parameter of that name stands in the family's form; -1 if it has none. */
 int tj_family_param_index(const tj_family *family, const char *name);

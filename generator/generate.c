@@ -38,6 +38,7 @@ static const char *cuda_type(int32_t dtype)
  */
 static bool fits_int(const tj_problem *text, int32_t tile)
 {
+    const bool p_rows = text->p_layout == TJ_ROW_MAJOR;
     const struct {
         const tj_dim *width, *count;
         int64_t ld;
@@ -46,8 +47,8 @@ static bool fits_int(const tj_problem *text, int32_t tile)
          text->ld_m},
         {text->n_layout == TJ_ROW_MAJOR ? &text->l : &text->k, text->n_layout == TJ_ROW_MAJOR ? &text->k : &text->l,
          text->ld_n},
-        {&text->l, &text->j, text->ld_p},
-        {&text->l, &text->j, text->ld_c},
+        {p_rows ? &text->l : &text->j, p_rows ? &text->j : &text->l, text->ld_p},
+        {p_rows ? &text->l : &text->j, p_rows ? &text->j : &text->l, text->ld_c},
     };
 
     for (size_t i = 0; i < sizeof matrix / sizeof matrix[0]; i++) {
@@ -104,7 +105,8 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
                               stride_p = {"stride_p", "fixed_stride_p", "any_stride_p", "derived_stride_p"},
                               stride_c = {"stride_c", "fixed_stride_c", "any_stride_c", "derived_stride_c"};
     const bool is_batched = text->batch != 1, has_c = text->has_beta;
-    const bool m_rows = text->m_layout == TJ_ROW_MAJOR, n_rows = text->n_layout == TJ_ROW_MAJOR;
+    const bool m_rows = text->m_layout == TJ_ROW_MAJOR, n_rows = text->n_layout == TJ_ROW_MAJOR,
+               p_rows = text->p_layout == TJ_ROW_MAJOR;
 
     tj_template_set(params, "input_t", cuda_type(text->dtype));
     tj_template_set(params, "output_t", cuda_type(text->p_dtype));
@@ -118,14 +120,15 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
     set_dim(params, "l", "fixed_l", "any_l", &text->l);
     tj_template_set_flag(params, "m_row_major", m_rows);
     tj_template_set_flag(params, "n_row_major", n_rows);
+    tj_template_set_flag(params, "p_row_major", p_rows);
     set_ld(params, &ld_m, text->ld_m, true, m_rows ? "k" : "j", m_rows ? &text->k : &text->j);
     set_ld(params, &ld_n, text->ld_n, true, n_rows ? "l" : "k", n_rows ? &text->l : &text->k);
-    set_ld(params, &ld_p, text->ld_p, true, "l", &text->l);
-    set_ld(params, &ld_c, text->ld_c, has_c, "l", &text->l);
+    set_ld(params, &ld_p, text->ld_p, true, p_rows ? "l" : "j", p_rows ? &text->l : &text->j);
+    set_ld(params, &ld_c, text->ld_c, has_c, p_rows ? "l" : "j", p_rows ? &text->l : &text->j);
     set_number(params, &stride_m, text->stride_m, is_batched, m_rows ? "ld_m * j" : "ld_m * k");
     set_number(params, &stride_n, text->stride_n, is_batched, n_rows ? "ld_n * k" : "ld_n * l");
-    set_number(params, &stride_p, text->stride_p, is_batched, "ld_p * j");
-    set_number(params, &stride_c, text->stride_c, is_batched && has_c, "ld_c * j");
+    set_number(params, &stride_p, text->stride_p, is_batched, p_rows ? "ld_p * j" : "ld_p * l");
+    set_number(params, &stride_c, text->stride_c, is_batched && has_c, p_rows ? "ld_c * j" : "ld_c * l");
     tj_template_set_flag(params, "derives",
                          text->ld_m == TJ_TIGHT || text->ld_n == TJ_TIGHT || text->ld_p == TJ_TIGHT ||
                              (has_c && text->ld_c == TJ_TIGHT) ||
@@ -141,35 +144,58 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
 
 /* ---- launch ------------------------------------------------------------------------------------------------------- */
 
-static void add_arg(tj_launch_form *form, bool is_present, tj_arg arg)
+/* The parameters of a kernel, as they are listed. */
+typedef struct arg_list {
+    int32_t *arg, *count;
+} arg_list;
+
+static void add_arg(const arg_list *list, bool is_present, tj_arg arg)
 {
     if (is_present)
-        form->arg[form->arg_count++] = (int32_t)arg;
+        list->arg[(*list->count)++] = (int32_t)arg;
 }
 
 /* In the order of templates/parts/parameters.cuh. The text's M is the caller's N when the two have changed places. */
 static void list_args(const tj_problem *text, bool is_swapped, tj_launch_form *form)
 {
+    const arg_list list = {form->arg, &form->arg_count};
+    const bool is_batched = text->batch != 1, writes_p = form->splits <= 1, has_c = text->has_beta && writes_p;
+
+    add_arg(&list, text->j.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_L : TJ_ARG_J);
+    add_arg(&list, text->k.mode == TJ_DIM_ANY, TJ_ARG_K);
+    add_arg(&list, text->l.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_J : TJ_ARG_L);
+    add_arg(&list, text->ld_m == TJ_ANY, is_swapped ? TJ_ARG_LD_N : TJ_ARG_LD_M);
+    add_arg(&list, text->ld_n == TJ_ANY, is_swapped ? TJ_ARG_LD_M : TJ_ARG_LD_N);
+    add_arg(&list, writes_p && text->ld_p == TJ_ANY, TJ_ARG_LD_P);
+    add_arg(&list, has_c && text->ld_c == TJ_ANY, TJ_ARG_LD_C);
+    add_arg(&list, is_batched && text->stride_m == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_N : TJ_ARG_STRIDE_M);
+    add_arg(&list, is_batched && text->stride_n == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_M : TJ_ARG_STRIDE_N);
+    add_arg(&list, writes_p && is_batched && text->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
+    add_arg(&list, is_batched && has_c && text->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
+    add_arg(&list, writes_p && text->has_alpha, TJ_ARG_ALPHA);
+    add_arg(&list, has_c, TJ_ARG_BETA);
+    add_arg(&list, true, is_swapped ? TJ_ARG_N : TJ_ARG_M);
+    add_arg(&list, true, is_swapped ? TJ_ARG_M : TJ_ARG_N);
+    add_arg(&list, !writes_p, TJ_ARG_WORKSPACE);
+    add_arg(&list, has_c, TJ_ARG_C);
+    add_arg(&list, writes_p, TJ_ARG_P);
+}
+
+/* In the order of templates/parts/reduce.cuh. */
+static void list_reduce_args(const tj_problem *text, tj_reduce_form *reduce)
+{
+    const arg_list list = {reduce->arg, &reduce->arg_count};
     const bool is_batched = text->batch != 1, has_c = text->has_beta;
 
-    form->is_swapped = is_swapped;
-    add_arg(form, text->j.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_L : TJ_ARG_J);
-    add_arg(form, text->k.mode == TJ_DIM_ANY, TJ_ARG_K);
-    add_arg(form, text->l.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_J : TJ_ARG_L);
-    add_arg(form, text->ld_m == TJ_ANY, is_swapped ? TJ_ARG_LD_N : TJ_ARG_LD_M);
-    add_arg(form, text->ld_n == TJ_ANY, is_swapped ? TJ_ARG_LD_M : TJ_ARG_LD_N);
-    add_arg(form, text->ld_p == TJ_ANY, TJ_ARG_LD_P);
-    add_arg(form, has_c && text->ld_c == TJ_ANY, TJ_ARG_LD_C);
-    add_arg(form, is_batched && text->stride_m == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_N : TJ_ARG_STRIDE_M);
-    add_arg(form, is_batched && text->stride_n == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_M : TJ_ARG_STRIDE_N);
-    add_arg(form, is_batched && text->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
-    add_arg(form, is_batched && has_c && text->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
-    add_arg(form, text->has_alpha, TJ_ARG_ALPHA);
-    add_arg(form, has_c, TJ_ARG_BETA);
-    add_arg(form, true, is_swapped ? TJ_ARG_N : TJ_ARG_M);
-    add_arg(form, true, is_swapped ? TJ_ARG_M : TJ_ARG_N);
-    add_arg(form, has_c, TJ_ARG_C);
-    add_arg(form, true, TJ_ARG_P);
+    add_arg(&list, text->ld_p == TJ_ANY, TJ_ARG_LD_P);
+    add_arg(&list, has_c && text->ld_c == TJ_ANY, TJ_ARG_LD_C);
+    add_arg(&list, is_batched && text->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
+    add_arg(&list, is_batched && has_c && text->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
+    add_arg(&list, text->has_alpha, TJ_ARG_ALPHA);
+    add_arg(&list, has_c, TJ_ARG_BETA);
+    add_arg(&list, true, TJ_ARG_WORKSPACE);
+    add_arg(&list, has_c, TJ_ARG_C);
+    add_arg(&list, true, TJ_ARG_P);
 }
 
 static size_t name_dim(char *out, const tj_dim *dim, char letter)
@@ -181,12 +207,12 @@ static size_t name_dim(char *out, const tj_dim *dim, char letter)
 }
 
 /* tiled_f32_512x300x700; a dimension that is passed keeps its letter. */
-static void name_kernel(const tj_problem *problem, const tj_family *family, char out[TJ_KERNEL_NAME_BYTES])
+static void name_kernel(const tj_problem *problem, const char *what, char out[TJ_KERNEL_NAME_BYTES])
 {
     const char *type = tj_dtype_name((tj_dtype)problem->dtype);
-    size_t length = strlen(family->name);
+    size_t length = strlen(what);
 
-    memcpy(out, family->name, length);
+    memcpy(out, what, length);
     out[length++] = '_';
     memcpy(out + length, type, strlen(type));
     length += strlen(type);
@@ -234,7 +260,11 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     tj_text_append(out, " . ");
     append_extents(out, "N", &text->k, "k", &text->l, "l");
     tj_text_append(out, text->has_beta ? " + beta * C\n//\n" : "\n//\n");
-    if (is_swapped)
+    if (is_swapped && problem->p_layout == TJ_ROW_MAJOR)
+        tj_text_append(out, "// This text computes the transpose, P^T = N^T . M^T, so that j is the shorter side: its M is the "
+                            "caller's N, its\n"
+                            "// N the caller's M, and j and l have changed places.\n//\n");
+    else if (is_swapped)
         tj_text_append(
             out, "// The caller's P is column-major. In memory that is its transpose, row-major, so this text computes the "
                  "product of\n"
@@ -303,15 +333,22 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
 
     source->problem = tj_problem_canonical(problem);
     source->config = resolved;
-    text = tj_problem_as_text(problem, &is_swapped);
+    text = tj_family_text(&resolved, problem, &is_swapped);
     source->launch.checks =
         (resolved.check_j == TJ_CHECK_ON) | (resolved.check_k == TJ_CHECK_ON) << 1 | (resolved.check_l == TJ_CHECK_ON) << 2;
-    name_kernel(&source->problem, resolved.family, source->launch.kernel);
-    list_args(&text, is_swapped, &source->launch);
+    source->launch.is_swapped = is_swapped;
+    name_kernel(&source->problem, resolved.family->name, source->launch.kernel);
 
     fill_common(&text, &resolved, is_swapped, &params);
     tj_template_set(&params, "kernel", source->launch.kernel);
     template_name = resolved.family->describe(&text, &resolved, &params, &source->launch);
+    list_args(&text, is_swapped, &source->launch);
+    if (source->launch.splits > 1) {
+        name_kernel(&source->problem, "reduce", source->launch.reduce.kernel);
+        list_reduce_args(&text, &source->launch.reduce);
+    }
+    tj_template_set_flag(&params, "splits_k", source->launch.splits > 1);
+    tj_template_set(&params, "reduce_kernel", source->launch.reduce.kernel);
     tj_template_set_flag(&params, "rows_on_x", source->launch.rows_on_x);
     tj_template_set_flag(&params, "rows_on_y", !source->launch.rows_on_x);
 

@@ -227,24 +227,32 @@ tj_problem tj_problem_canonical(const tj_problem *problem)
     return c;
 }
 
-tj_problem tj_problem_as_text(const tj_problem *problem, bool *is_swapped)
+static int32_t other_layout(int32_t layout)
+{
+    return layout == TJ_ROW_MAJOR ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+}
+
+tj_problem tj_problem_transpose(const tj_problem *problem)
 {
     const tj_problem c = tj_problem_canonical(problem);
     tj_problem t = c;
 
-    *is_swapped = c.p_layout == TJ_COL_MAJOR;
-    if (!*is_swapped)
-        return t;
     t.j = c.l;
     t.l = c.j;
-    t.p_layout = TJ_ROW_MAJOR;
-    t.m_layout = c.n_layout == TJ_ROW_MAJOR ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
-    t.n_layout = c.m_layout == TJ_ROW_MAJOR ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+    t.p_layout = other_layout(c.p_layout);
+    t.m_layout = other_layout(c.n_layout);
+    t.n_layout = other_layout(c.m_layout);
     t.ld_m = c.ld_n;
     t.ld_n = c.ld_m;
     t.stride_m = c.stride_n;
     t.stride_n = c.stride_m;
     return t;
+}
+
+tj_problem tj_problem_as_text(const tj_problem *problem, bool *is_swapped)
+{
+    *is_swapped = problem->p_layout == TJ_COL_MAJOR;
+    return *is_swapped ? tj_problem_transpose(problem) : tj_problem_canonical(problem);
 }
 
 /* ---- one line ----------------------------------------------------------------------------------------------------- */

@@ -113,16 +113,13 @@ static const char *entry_properties(const char *entry, const char *end)
     return NULL;
 }
 
-tj_resources tj_log_resources(const char *log)
+/* What the log says of the entry function that begins there. */
+static tj_resources entry_resources(const char *entry, const char *end)
 {
     tj_resources found = {-1, -1, -1, -1, -1, -1};
-    const char *end = log + strlen(log);
-    const char *entry = find(log, end, "Compiling entry function '");
-    const char *used, *frame;
+    const char *used = find(entry, end, ": Used ");
+    const char *frame;
 
-    if (!entry)
-        return found;
-    used = find(entry, end, ": Used ");
     if (used) {
         const char *used_end = line_end(used);
         found.registers = number_before(used, used_end, " registers");
@@ -142,4 +139,28 @@ tj_resources tj_log_resources(const char *log)
         found.spill_loads = number_before(frame, frame_end, " bytes spill loads");
     }
     return found;
+}
+
+static int32_t larger(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+tj_resources tj_log_resources(const char *log)
+{
+    static const char words[] = "Compiling entry function '";
+    tj_resources most = {-1, -1, -1, -1, -1, -1};
+    const char *end = log + strlen(log);
+
+    for (const char *entry = find(log, end, words); entry; entry = find(entry + sizeof words, end, words)) {
+        const tj_resources one = entry_resources(entry, end);
+
+        most.registers = larger(most.registers, one.registers);
+        most.shared_bytes = larger(most.shared_bytes, one.shared_bytes);
+        most.stack_bytes = larger(most.stack_bytes, one.stack_bytes);
+        most.spill_stores = larger(most.spill_stores, one.spill_stores);
+        most.spill_loads = larger(most.spill_loads, one.spill_loads);
+        most.constant_bytes = larger(most.constant_bytes, one.constant_bytes);
+    }
+    return most;
 }

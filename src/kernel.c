@@ -106,6 +106,7 @@ static tj_status load_code(tj_kernel *kernel, const tj_code *code, const void *b
     int option[2] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *value[2] = {log, (void *)(uintptr_t)(sizeof log - 1)};
     unsigned int options = is_ptx ? 2 : 0;
+    const bool has_reduce = kernel->form.reduce.kernel[0] != '\0';
     CUkernel handle = NULL;
     CUresult result;
 
@@ -115,13 +116,21 @@ static tj_status load_code(tj_kernel *kernel, const tj_code *code, const void *b
             result = api->library_get_kernel(&handle, kernel->library, kernel->form.kernel);
         if (result == CUDA_SUCCESS)
             result = api->kernel_get_function(&kernel->function, handle);
+        if (result == CUDA_SUCCESS && has_reduce)
+            result = api->library_get_kernel(&handle, kernel->library, kernel->form.reduce.kernel);
+        if (result == CUDA_SUCCESS && has_reduce)
+            result = api->kernel_get_function(&kernel->reduce_function, handle);
     } else {
         result = api->module_load(&kernel->module, bytes, options, option, value);
         if (result == CUDA_SUCCESS)
             result = api->module_get_function(&kernel->function, kernel->module, kernel->form.kernel);
+        if (result == CUDA_SUCCESS && has_reduce)
+            result = api->module_get_function(&kernel->reduce_function, kernel->module, kernel->form.reduce.kernel);
     }
     if (result == CUDA_SUCCESS && api->func_load)
         result = api->func_load(kernel->function);
+    if (result == CUDA_SUCCESS && api->func_load && has_reduce)
+        result = api->func_load(kernel->reduce_function);
     return result == CUDA_SUCCESS ? TJ_OK : load_failed(kernel, result, code, first_line(log), err);
 }
 
@@ -188,33 +197,31 @@ static size_t parameter_bytes(const tj_kernel *kernel, int32_t arg)
 }
 
 /* The compiled kernel's parameters must be those that the launch form says, or a launch would read past its arguments. */
-static tj_status check_parameters(const tj_kernel *kernel, tj_error *err)
+static tj_status check_parameters(const tj_kernel *kernel, CUfunction function, const char *name, const int32_t *arg,
+                                  int32_t arg_count, tj_error *err)
 {
-    const tj_launch_form *form = &kernel->form;
     size_t offset = 0, bytes = 0, expected_offset = 0, expected_bytes = 0;
     int index;
 
     if (!kernel->driver->api.func_get_param_info)
         return TJ_OK;
     for (index = 0;; index++) {
-        CUresult result = kernel->driver->api.func_get_param_info(kernel->function, (size_t)index, &offset, &bytes);
+        CUresult result = kernel->driver->api.func_get_param_info(function, (size_t)index, &offset, &bytes);
         if (result == CUDA_ERROR_INVALID_VALUE)
             break; /* one past the last */
         if (result != CUDA_SUCCESS)
-            return tj_driver_fail(kernel->driver, result, err, "cannot ask %s for parameter %d", form->kernel, index);
-        if (index == form->arg_count)
-            return tj_fail(err, TJ_ERR_INTERNAL, "%s has more than the %d parameters of its launch form", form->kernel,
-                           form->arg_count);
-        expected_bytes = parameter_bytes(kernel, form->arg[index]);
+            return tj_driver_fail(kernel->driver, result, err, "cannot ask %s for parameter %d", name, index);
+        if (index == arg_count)
+            return tj_fail(err, TJ_ERR_INTERNAL, "%s has more than the %d parameters of its launch form", name, arg_count);
+        expected_bytes = parameter_bytes(kernel, arg[index]);
         expected_offset = (expected_offset + expected_bytes - 1) / expected_bytes * expected_bytes;
         if (bytes != expected_bytes || offset != expected_offset)
             return tj_fail(err, TJ_ERR_INTERNAL, "parameter %d of %s has %d bytes at offset %d; its launch form says %d at %d",
-                           index, form->kernel, (int)bytes, (int)offset, (int)expected_bytes, (int)expected_offset);
+                           index, name, (int)bytes, (int)offset, (int)expected_bytes, (int)expected_offset);
         expected_offset += expected_bytes;
     }
-    if (index != form->arg_count)
-        return tj_fail(err, TJ_ERR_INTERNAL, "%s has %d parameters; its launch form says %d", form->kernel, index,
-                       form->arg_count);
+    if (index != arg_count)
+        return tj_fail(err, TJ_ERR_INTERNAL, "%s has %d parameters; its launch form says %d", name, index, arg_count);
     return TJ_OK;
 }
 
@@ -271,14 +278,35 @@ static tj_status fit_threads(const tj_kernel *kernel, tj_error *err)
                    form->kernel, threads, kernel->device, kernel->facts.max_threads_per_block, kernel->facts.registers);
 }
 
+/* 0, or a power of two. */
+static bool is_alignment(int32_t bytes)
+{
+    return bytes >= 0 && (bytes & (bytes - 1)) == 0;
+}
+
+static bool has_good_reduce(const tj_launch_form *form)
+{
+    const tj_reduce_form *reduce = &form->reduce;
+
+    if (form->splits <= 1)
+        return reduce->kernel[0] == '\0' && reduce->workspace_bytes == 0;
+    return reduce->kernel[0] != '\0' && reduce->arg_count >= 0 && reduce->arg_count <= TJ_LAUNCH_MAX_ARGS &&
+           reduce->threads >= 1 && reduce->block_elements >= 1 && reduce->workspace_bytes > 0;
+}
+
 static tj_status check_form(const tj_launch_form *form, tj_error *err)
 {
     if (form->arg_count < 0 || form->arg_count > TJ_LAUNCH_MAX_ARGS || form->block_x < 1 || form->block_y < 1 ||
-        form->block_rows < 1 || form->block_cols < 1 || (form->tile_width_is_any && form->tile_width < 1))
+        form->block_rows < 1 || form->block_cols < 1 || form->splits > UINT16_MAX || !is_alignment(form->align_m) ||
+        !is_alignment(form->align_n) || !is_alignment(form->align_p) || !is_alignment(form->align_c) ||
+        (form->tile_width_is_any && form->tile_width < 1))
         return tj_fail(err, TJ_ERR_INTERNAL,
                        "the launch form of %s has a block of %d x %d threads, %d x %d elements, and %d "
                        "parameters",
                        form->kernel, form->block_x, form->block_y, form->block_rows, form->block_cols, form->arg_count);
+    if (!has_good_reduce(form))
+        return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of %s has %d splits, and no kernel to sum them that fits",
+                       form->kernel, form->splits);
     return TJ_OK;
 }
 
@@ -342,12 +370,26 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     if (status == TJ_OK)
         status = read_facts(kernel, err);
     if (status == TJ_OK)
-        status = check_parameters(kernel, err);
+        status = check_parameters(kernel, kernel->function, form->kernel, form->arg, form->arg_count, err);
+    if (status == TJ_OK && kernel->reduce_function)
+        status = check_parameters(kernel, kernel->reduce_function, form->reduce.kernel, form->reduce.arg,
+                                  form->reduce.arg_count, err);
     if (status == TJ_OK)
         status = fit_threads(kernel, err);
     if (status == TJ_OK)
         status = fit_shared(kernel, &device, err);
     return status;
+}
+
+static void set_alignment(tj_kernel *kernel)
+{
+    const tj_launch_form *form = &kernel->form;
+    const int32_t asked[TJ_MATRICES] = {form->align_m, form->align_n, form->align_p, form->align_c};
+
+    for (int which = 0; which < TJ_MATRICES; which++) {
+        const size_t element = kernel->element_bytes[which];
+        kernel->alignment[which] = (size_t)asked[which] > element ? (size_t)asked[which] : element;
+    }
 }
 
 tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
@@ -375,6 +417,7 @@ tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, c
     kernel->problem = *problem;
     kernel->element_bytes[TJ_MATRIX_M] = kernel->element_bytes[TJ_MATRIX_N] = tj_dtype_bytes((tj_dtype)problem->dtype);
     kernel->element_bytes[TJ_MATRIX_P] = kernel->element_bytes[TJ_MATRIX_C] = tj_dtype_bytes((tj_dtype)problem->p_dtype);
+    set_alignment(kernel);
     status = load(kernel, &scope, code, err);
     if (status == TJ_OK) {
         tj_launch_make_ready(kernel);

@@ -44,6 +44,9 @@ tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *ope
  */
 tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *operands, tj_error *err);
 
+/** Does a launch get what only some texts need: a workspace, and pointers aligned to more than an element? */
+bool tj_kernel_suits(const tj_kernel *kernel, const tj_operands *operands);
+
 /** Of the CUDA context that it was loaded in, as tj_scope.context_id. */
 uint64_t tj_kernel_context_id(const tj_kernel *kernel);
 
@@ -68,8 +71,9 @@ typedef struct tj_geometry {
 /** One launch, with every number known. */
 typedef struct tj_launch_shape {
     int64_t j, k, l, batch;
+    int64_t products;                    /* of one launch: the batch, or what grid.z holds of it */
     tj_stored_shape matrix[TJ_MATRICES]; /* C only if the problem has_beta */
-    tj_geometry geometry;
+    tj_geometry geometry, reduce;        /* reduce: of the second kernel of a split k */
 } tj_launch_shape;
 
 /** The value of a parameter that is neither a pointer nor alpha nor beta. */
@@ -77,6 +81,12 @@ typedef union tj_constant {
     int32_t i32;
     int64_t i64;
 } tj_constant;
+
+/** All that a launch passes on besides pointers and scalars. reduce_*: with a split k only. */
+typedef struct tj_launch_numbers {
+    tj_geometry geometry, reduce_geometry;
+    tj_constant constant[TJ_LAUNCH_MAX_ARGS], reduce_constant[TJ_LAUNCH_MAX_ARGS];
+} tj_launch_numbers;
 
 struct tj_kernel {
     const tj_driver *driver;
@@ -86,19 +96,19 @@ struct tj_kernel {
     int device;
     CUlibrary library; /* one of library and module is set */
     CUmodule module;
-    CUfunction function;
+    CUfunction function, reduce_function; /* reduce_function: NULL unless the form splits k */
     tj_launch_form form;
     tj_problem problem;
     tj_kernel_facts facts;
     int64_t max_grid[3];
     int64_t max_dynamic_shared; /* bytes that a launch may ask for */
     size_t element_bytes[TJ_MATRICES];
+    size_t alignment[TJ_MATRICES]; /* of the pointers, in bytes: an element, or as many as the text reads at once */
 
     /* Ready: everything but pointers and scalars is known since the load. */
     bool is_ready;
     bool c_may_be_p; /* C and P are stored alike, so c = NULL can mean p */
-    tj_geometry geometry;
-    tj_constant constant[TJ_LAUNCH_MAX_ARGS];
+    tj_launch_numbers ready;
 };
 
 /** Operands -> numbers; checks extents, promises, leading dimensions, strides, grid; looks at no pointer. Pure. */
@@ -107,7 +117,7 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *operands
 /** Of caller's structs of other versions: the fields known here; refuses those it does not know. */
 tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj_error *err);
 
-/** Pointers: not NULL where elements are read or written, aligned to an element. */
+/** Pointers: not NULL where elements are read or written, aligned as the text needs them; the workspace is large enough. */
 tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *operands, const tj_launch_shape *shape, tj_error *err);
 
 /** Set is_ready and what goes with it, if the problem leaves nothing open. For kernel.c. */

@@ -16,7 +16,7 @@
 #include "error.h"
 #include "scope.h"
 
-enum { MIN_TILE_WIDTH = 4, MAX_TILE_WIDTH = 32, CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
+enum { MIN_TILE_WIDTH = 4, MAX_TILE_WIDTH = 32, CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4, WORKSPACE_ALIGNMENT = 16 };
 
 static const char *const lower_name[TJ_MATRICES] = {"m", "n", "p", "c"};
 static const char upper_name[TJ_MATRICES] = {'M', 'N', 'P', 'C'};
@@ -234,6 +234,29 @@ static tj_status check_grid(const tj_kernel *kernel, const int64_t *blocks, tj_e
     return TJ_OK;
 }
 
+/* One after the other: blocks for all k of all products, and blocks that turn their partial sums into P. */
+static tj_status resolve_splits(const tj_kernel *kernel, tj_launch_shape *shape, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    const int64_t splits = form->splits > 1 ? form->splits : 1;
+    const int64_t most = kernel->max_grid[2] / splits;
+    int64_t elements, blocks;
+
+    /* A larger batch takes several launches, one behind the other in the stream, so that they share the workspace. */
+    shape->products = shape->batch < most ? shape->batch : most;
+    shape->geometry.grid[2] = (unsigned int)(shape->products * splits);
+    if (splits == 1)
+        return TJ_OK;
+    if (!tj_mul(shape->j, shape->l, &elements) ||
+        (blocks = tj_ceil_div(elements, form->reduce.block_elements)) > kernel->max_grid[0])
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "P has %lld x %lld elements, more than one launch can sum the splits of: use splits=1",
+                       (long long)shape->j, (long long)shape->l);
+    shape->reduce =
+        (tj_geometry){{(unsigned int)blocks, 1, (unsigned int)shape->products}, {(unsigned int)form->reduce.threads, 1}, 0};
+    return TJ_OK;
+}
+
 static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, tj_launch_shape *shape, tj_error *err)
 {
     const tj_launch_form *form = &kernel->form;
@@ -265,10 +288,10 @@ static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, t
     blocks[0] = tj_ceil_div(form->rows_on_x ? rows : cols, form->rows_on_x ? tile_rows : tile_cols);
     blocks[1] = tj_ceil_div(form->rows_on_x ? cols : rows, form->rows_on_x ? tile_cols : tile_rows);
     status = check_grid(kernel, blocks, err);
+    if (status == TJ_OK)
+        status = resolve_splits(kernel, shape, err);
     geometry->grid[0] = (unsigned int)blocks[0];
     geometry->grid[1] = (unsigned int)blocks[1];
-    /* A larger batch takes several launches. */
-    geometry->grid[2] = (unsigned int)(shape->batch < kernel->max_grid[2] ? shape->batch : kernel->max_grid[2]);
     geometry->block[0] = (unsigned int)block_x;
     geometry->block[1] = (unsigned int)block_y;
     geometry->shared_bytes = (unsigned int)shared;
@@ -321,6 +344,24 @@ tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj
     return TJ_OK;
 }
 
+static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, tj_error *err)
+{
+    const int64_t needed = kernel->form.reduce.workspace_bytes;
+
+    if (needed == 0)
+        return TJ_OK;
+    if (!x->workspace || x->workspace_bytes < (size_t)needed)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%s splits k into %d parts and needs %lld bytes of workspace for their sums, and the operands hold %lld: "
+            "give what tj_plan_workspace_bytes says, or generate with splits=1",
+            kernel->form.kernel, kernel->form.splits, (long long)needed, x->workspace ? (long long)x->workspace_bytes : 0LL);
+    if ((uintptr_t)x->workspace % WORKSPACE_ALIGNMENT != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the workspace is 0x%llx: it must be aligned to %d bytes",
+                       (unsigned long long)(uintptr_t)x->workspace, WORKSPACE_ALIGNMENT);
+    return TJ_OK;
+}
+
 tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
     const void *const pointer[TJ_MATRICES] = {x->m, x->n, x->p, x->c};
@@ -337,18 +378,34 @@ tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const
         if ((uintptr_t)pointer[which] % (uintptr_t)bytes != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of %d bytes",
                            lower_name[which], (unsigned long long)(uintptr_t)pointer[which], bytes);
+        if ((uintptr_t)pointer[which] % kernel->alignment[which] != 0)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%s is 0x%llx, and %s takes %d bytes of it at once: align it to that, or generate with vector=1",
+                           lower_name[which], (unsigned long long)(uintptr_t)pointer[which], kernel->form.kernel,
+                           (int)kernel->alignment[which]);
     }
-    return TJ_OK;
+    return check_workspace(kernel, x, err);
+}
+
+bool tj_kernel_suits(const tj_kernel *kernel, const tj_operands *x)
+{
+    const void *const pointer[TJ_MATRICES] = {x->m, x->n, x->p, x->c};
+    const int64_t workspace = kernel->form.reduce.workspace_bytes;
+
+    for (int which = 0; which < TJ_MATRICES; which++)
+        if (((uintptr_t)pointer[which] & (kernel->alignment[which] - 1)) != 0)
+            return false;
+    return workspace == 0 || (x->workspace && x->workspace_bytes >= (size_t)workspace);
 }
 
 /* ---- the call ----------------------------------------------------------------------------------------------------- */
 
-static void fill_constants(const tj_launch_form *form, const tj_launch_shape *shape, tj_constant *constant)
+static void fill_constants(const int32_t *arg, int32_t count, const tj_launch_shape *shape, tj_constant *constant)
 {
     const tj_stored_shape *matrix = shape->matrix;
 
-    for (int i = 0; i < form->arg_count; i++)
-        switch (form->arg[i]) {
+    for (int i = 0; i < count; i++)
+        switch (arg[i]) {
         case TJ_ARG_J:
             constant[i].i32 = (int32_t)shape->j;
             break;
@@ -365,13 +422,13 @@ static void fill_constants(const tj_launch_form *form, const tj_launch_shape *sh
         case TJ_ARG_LD_N:
         case TJ_ARG_LD_P:
         case TJ_ARG_LD_C:
-            constant[i].i64 = matrix[form->arg[i] - TJ_ARG_LD_M].ld;
+            constant[i].i64 = matrix[arg[i] - TJ_ARG_LD_M].ld;
             break;
         case TJ_ARG_STRIDE_M:
         case TJ_ARG_STRIDE_N:
         case TJ_ARG_STRIDE_P:
         case TJ_ARG_STRIDE_C:
-            constant[i].i64 = matrix[form->arg[i] - TJ_ARG_STRIDE_M].stride;
+            constant[i].i64 = matrix[arg[i] - TJ_ARG_STRIDE_M].stride;
             break;
         default: /* pointers and scalars come with each launch */
             constant[i].i64 = 0;
@@ -379,18 +436,36 @@ static void fill_constants(const tj_launch_form *form, const tj_launch_shape *sh
         }
 }
 
-static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_geometry *geometry, const tj_constant *constant,
-                       CUstream stream, tj_error *err)
+static void fill_numbers(const tj_launch_form *form, const tj_launch_shape *shape, tj_launch_numbers *numbers)
 {
-    const tj_launch_form *form = &kernel->form;
+    numbers->geometry = shape->geometry;
+    numbers->reduce_geometry = shape->reduce;
+    fill_constants(form->arg, form->arg_count, shape, numbers->constant);
+    fill_constants(form->reduce.arg, form->reduce.arg_count, shape, numbers->reduce_constant);
+}
+
+/* One of the kernels of a text. */
+typedef struct entry {
+    CUfunction function;
+    const char *name;
+    const int32_t *arg;
+    int32_t arg_count;
+    const tj_geometry *geometry;
+    const tj_constant *constant;
+} entry;
+
+static inline tj_status queue_one(const tj_kernel *kernel, const entry *one, const tj_operands *x, CUstream stream,
+                                  tj_error *err)
+{
     bool is_f64 = kernel->problem.dtype == TJ_F64;
+    const tj_geometry *geometry = one->geometry;
     const void *c = x->c ? x->c : x->p;
     float alpha = (float)x->alpha, beta = (float)x->beta;
     const void *parameter[TJ_LAUNCH_MAX_ARGS];
     CUresult result;
 
-    for (int i = 0; i < form->arg_count; i++)
-        switch (form->arg[i]) {
+    for (int i = 0; i < one->arg_count; i++)
+        switch (one->arg[i]) {
         case TJ_ARG_M:
             parameter[i] = &x->m;
             break;
@@ -403,6 +478,9 @@ static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_g
         case TJ_ARG_C:
             parameter[i] = &c;
             break;
+        case TJ_ARG_WORKSPACE:
+            parameter[i] = &x->workspace;
+            break;
         case TJ_ARG_ALPHA:
             parameter[i] = is_f64 ? (const void *)&x->alpha : (const void *)&alpha;
             break;
@@ -410,18 +488,32 @@ static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_g
             parameter[i] = is_f64 ? (const void *)&x->beta : (const void *)&beta;
             break;
         default:
-            parameter[i] = &constant[i];
+            parameter[i] = &one->constant[i];
             break;
         }
-    result = kernel->driver->api.launch_kernel(kernel->function, geometry->grid[0], geometry->grid[1], geometry->grid[2],
+    result = kernel->driver->api.launch_kernel(one->function, geometry->grid[0], geometry->grid[1], geometry->grid[2],
                                                geometry->block[0], geometry->block[1], 1, geometry->shared_bytes, stream,
                                                (void **)parameter, NULL);
     if (__builtin_expect(result == CUDA_SUCCESS, 1))
         return TJ_OK;
     return tj_driver_fail(kernel->driver, result, err,
                           "cannot launch %s with grid (%u, %u, %u), block (%u, %u), %u bytes of dynamic shared memory",
-                          form->kernel, geometry->grid[0], geometry->grid[1], geometry->grid[2], geometry->block[0],
+                          one->name, geometry->grid[0], geometry->grid[1], geometry->grid[2], geometry->block[0],
                           geometry->block[1], geometry->shared_bytes);
+}
+
+static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_launch_numbers *numbers, CUstream stream,
+                       tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    const entry product = {kernel->function, form->kernel, form->arg, form->arg_count, &numbers->geometry, numbers->constant};
+    const entry reduce = {kernel->reduce_function, form->reduce.kernel,       form->reduce.arg,
+                          form->reduce.arg_count,  &numbers->reduce_geometry, numbers->reduce_constant};
+    tj_status status = queue_one(kernel, &product, x, stream, err);
+
+    if (__builtin_expect(!kernel->reduce_function, 1) || status != TJ_OK)
+        return status;
+    return queue_one(kernel, &reduce, x, stream, err);
 }
 
 /* By number: M and N may be NULL where k is 0. */
@@ -431,24 +523,29 @@ static void *advance(const tj_kernel *kernel, const tj_launch_shape *shape, int 
     return (void *)((uintptr_t)pointer + elements * kernel->element_bytes[which]);
 }
 
-/* As many launches as the batch takes: grid.z holds 65 535 products. */
-static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, const tj_launch_shape *shape,
-                             const tj_constant *constant, CUstream stream, tj_error *err)
+/* As many launches as the batch takes: grid.z holds 65 535 products, or fewer with splits. */
+static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, const tj_launch_shape *shape, CUstream stream,
+                             tj_error *err)
 {
-    tj_geometry geometry = shape->geometry;
+    const unsigned int splits = kernel->form.splits > 1 ? (unsigned int)kernel->form.splits : 1;
+    tj_launch_numbers numbers;
     tj_operands x = *first;
-    tj_status status = queue(kernel, &x, &geometry, constant, stream, err);
+    tj_status status;
 
-    for (int64_t done = geometry.grid[2]; status == TJ_OK && done < shape->batch; done += geometry.grid[2]) {
+    fill_numbers(&kernel->form, shape, &numbers);
+    status = queue(kernel, &x, &numbers, stream, err);
+    for (int64_t done = shape->products; status == TJ_OK && done < shape->batch; done += shape->products) {
         int64_t left = shape->batch - done;
-        if (left < geometry.grid[2])
-            geometry.grid[2] = (unsigned int)left;
+        if (left < shape->products) {
+            numbers.geometry.grid[2] = (unsigned int)left * splits;
+            numbers.reduce_geometry.grid[2] = (unsigned int)left;
+        }
         x.m = advance(kernel, shape, TJ_MATRIX_M, first->m, done);
         x.n = advance(kernel, shape, TJ_MATRIX_N, first->n, done);
         x.p = advance(kernel, shape, TJ_MATRIX_P, first->p, done);
         if (first->c)
             x.c = advance(kernel, shape, TJ_MATRIX_C, first->c, done);
-        status = queue(kernel, &x, &geometry, constant, stream, err);
+        status = queue(kernel, &x, &numbers, stream, err);
     }
     return status;
 }
@@ -456,19 +553,21 @@ static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, 
 /* Are the pointers of a ready kernel good as they stand? If not, the long way says what is wrong with them. */
 static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands *x)
 {
-    uintptr_t input_mask = kernel->element_bytes[TJ_MATRIX_M] - 1;
-    uintptr_t output_mask = kernel->element_bytes[TJ_MATRIX_P] - 1;
+    uintptr_t m_mask = kernel->alignment[TJ_MATRIX_M] - 1, n_mask = kernel->alignment[TJ_MATRIX_N] - 1;
+    uintptr_t p_mask = kernel->alignment[TJ_MATRIX_P] - 1, c_mask = kernel->alignment[TJ_MATRIX_C] - 1;
 
     if (!x->m || !x->n || !x->p)
         return false;
     if (kernel->problem.has_beta && !x->c && !kernel->c_may_be_p)
         return false;
-    return ((((uintptr_t)x->m | (uintptr_t)x->n) & input_mask) | (((uintptr_t)x->p | (uintptr_t)x->c) & output_mask)) == 0;
+    if (kernel->reduce_function && check_workspace(kernel, x, NULL) != TJ_OK)
+        return false;
+    return (((uintptr_t)x->m & m_mask) | ((uintptr_t)x->n & n_mask) | ((uintptr_t)x->p & p_mask) |
+            ((uintptr_t)x->c & c_mask)) == 0;
 }
 
 static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands *given, CUstream stream, tj_error *err)
 {
-    tj_constant constant[TJ_LAUNCH_MAX_ARGS];
     tj_launch_shape shape;
     tj_operands x;
     tj_status status = tj_operands_accept(given, &x, err);
@@ -479,8 +578,7 @@ static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands 
         status = tj_operands_check(kernel, &x, &shape, err);
     if (status != TJ_OK)
         return status;
-    fill_constants(&kernel->form, &shape, constant);
-    return queue_batch(kernel, &x, &shape, constant, stream, err);
+    return queue_batch(kernel, &x, &shape, stream, err);
 }
 
 static bool is_open(const tj_problem *problem)
@@ -503,12 +601,11 @@ void tj_launch_make_ready(tj_kernel *kernel)
     x.c = somewhere;
     /* A problem that cannot be launched as it stands is left to the long way, which says why. */
     if (is_open(&kernel->problem) || tj_launch_resolve(kernel, &x, &shape, NULL) != TJ_OK ||
-        shape.matrix[TJ_MATRIX_M].span == 0 || shape.matrix[TJ_MATRIX_N].span == 0 || shape.batch != shape.geometry.grid[2])
+        shape.matrix[TJ_MATRIX_M].span == 0 || shape.matrix[TJ_MATRIX_N].span == 0 || shape.batch != shape.products)
         return;
     x.c = NULL;
     x.beta = 1.0;
-    kernel->geometry = shape.geometry;
-    fill_constants(&kernel->form, &shape, kernel->constant);
+    fill_numbers(&kernel->form, &shape, &kernel->ready);
     kernel->c_may_be_p = tj_launch_resolve(kernel, &x, &shape, NULL) == TJ_OK;
     kernel->is_ready = true;
 }
@@ -517,7 +614,7 @@ tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *x, 
 {
     if (__builtin_expect(kernel->is_ready && x->struct_size == sizeof *x && (x->reserved | x->tile_width) == 0, 1) &&
         __builtin_expect(pointers_are_plain(kernel, x), 1))
-        return queue(kernel, x, &kernel->geometry, kernel->constant, stream, err);
+        return queue(kernel, x, &kernel->ready, stream, err);
     return launch_the_long_way(kernel, x, stream, err);
 }
 

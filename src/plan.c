@@ -363,8 +363,7 @@ tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struc
 
 size_t tj_plan_workspace_bytes(const tj_plan *plan)
 {
-    (void)plan;
-    return 0; /* no family of this version splits k */
+    return (size_t)tj_source_launch(plan->source)->reduce.workspace_bytes;
 }
 
 const tj_source *tj_plan_source(const tj_plan *plan)

@@ -55,31 +55,32 @@ static bool reaches_peer(const tj_kernel *kernel, const void *pointer, int ordin
            can != 0;
 }
 
-static tj_status check_reach(const tj_kernel *kernel, char name, const void *pointer, const struct place *place, tj_error *err)
+static tj_status check_reach(const tj_kernel *kernel, const char *name, const void *pointer, const struct place *place,
+                             tj_error *err)
 {
     unsigned long long address = (unsigned long long)(uintptr_t)pointer;
 
     if (place->memory_type == 0) {
         if (reaches_host_memory(kernel))
             return TJ_OK;
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c at 0x%llx is a host address or was freed: copy it to the device first",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s at 0x%llx is a host address or was freed: copy it to the device first",
                        name, address);
     }
     if (place->memory_type == CU_MEMORYTYPE_HOST) {
         if (place->device_address == (CUdeviceptr)address)
             return TJ_OK;
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%c at 0x%llx is registered host memory that the device sees at 0x%llx: pass that address", name,
+                       "%s at 0x%llx is registered host memory that the device sees at 0x%llx: pass that address", name,
                        address, (unsigned long long)place->device_address);
     }
     if (place->is_managed || place->ordinal == kernel->device || reaches_peer(kernel, pointer, place->ordinal))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "%c at 0x%llx is memory of device %d, which device %d may not access: enable peer access, or copy it", name,
+                   "%s at 0x%llx is memory of device %d, which device %d may not access: enable peer access, or copy it", name,
                    address, place->ordinal, kernel->device);
 }
 
-static tj_status check_room(char name, const void *pointer, const struct place *place, int64_t needed, tj_error *err)
+static tj_status check_room(const char *name, const void *pointer, const struct place *place, int64_t needed, tj_error *err)
 {
     CUdeviceptr address = (CUdeviceptr)(uintptr_t)pointer;
     uint64_t room;
@@ -90,9 +91,23 @@ static tj_status check_room(char name, const void *pointer, const struct place *
     if ((uint64_t)needed <= room)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "%c needs %lld bytes from 0x%llx on, and its allocation has %llu left there: allocate more, or check the "
+                   "%s needs %lld bytes from 0x%llx on, and its allocation has %llu left there: allocate more, or check the "
                    "extents and the leading dimension",
                    name, (long long)needed, (unsigned long long)address, (unsigned long long)room);
+}
+
+/* All that can be said of one address. */
+static tj_status check_place(const tj_kernel *kernel, const char *name, const void *pointer, int64_t bytes, tj_error *err)
+{
+    struct place place;
+    const CUresult result = ask(kernel, pointer, &place);
+    tj_status status;
+
+    if (result != CUDA_SUCCESS)
+        return tj_driver_fail(kernel->driver, result, err, "cannot ask what %s at 0x%llx is", name,
+                              (unsigned long long)(uintptr_t)pointer);
+    status = check_reach(kernel, name, pointer, &place, err);
+    return status == TJ_OK ? check_room(name, pointer, &place, bytes, err) : status;
 }
 
 /* Elements without a gap: then whatever lies between the first and the last belongs to the matrix. */
@@ -139,26 +154,19 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
 
     const void *const pointer[TJ_MATRICES] = {x.m, x.n, x.p, kernel->problem.has_beta && x.beta != 0.0 ? x.c : NULL};
     for (int which = 0; which < TJ_MATRICES; which++) {
-        char name = "MNPC"[which];
+        static const char *const name[TJ_MATRICES] = {"M", "N", "P", "C"};
         int64_t span = shape.matrix[which].span;
-        struct place place;
-        CUresult result;
 
         if (!pointer[which] || span == 0)
             continue;
         if (which != TJ_MATRIX_P)
             status = check_apart(kernel, &shape, (enum tj_matrix)which, pointer[which], x.p, err);
-        if (status != TJ_OK)
-            return status;
-        result = ask(kernel, pointer[which], &place);
-        if (result != CUDA_SUCCESS)
-            return tj_driver_fail(kernel->driver, result, err, "cannot ask what %c at 0x%llx is", name,
-                                  (unsigned long long)(uintptr_t)pointer[which]);
-        status = check_reach(kernel, name, pointer[which], &place, err);
         if (status == TJ_OK)
-            status = check_room(name, pointer[which], &place, span * (int64_t)kernel->element_bytes[which], err);
+            status = check_place(kernel, name[which], pointer[which], span * (int64_t)kernel->element_bytes[which], err);
         if (status != TJ_OK)
             return status;
     }
-    return TJ_OK;
+    if (kernel->form.reduce.workspace_bytes == 0)
+        return TJ_OK;
+    return check_place(kernel, "the workspace", x.workspace, kernel->form.reduce.workspace_bytes, err);
 }

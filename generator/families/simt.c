@@ -255,6 +255,19 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
+/* Bytes that the pointers must be aligned to. */
+static void describe_alignment(const tj_problem *text, const tj_config *config, tj_launch_form *form)
+{
+    const bool is_async = tj_config_get(config, "copy") == COPY_ASYNC;
+    const int32_t in = is_async ? (int32_t)tj_dtype_bytes((tj_dtype)text->dtype) : 0;
+    const int32_t out = has_vector_p(text, config) ? vec(text) * (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype) : 0;
+
+    *(form->is_swapped ? &form->align_n : &form->align_m) = in * m_width(text, config);
+    *(form->is_swapped ? &form->align_m : &form->align_n) = in * n_width(text, config);
+    form->align_p = out;
+    form->align_c = text->has_beta ? out : 0;
+}
+
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const shape s = shape_of(config);
@@ -279,6 +292,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     form->block_rows = s.bm;
     form->block_cols = s.bn;
     form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
+    describe_alignment(text, config, form);
     if (s.copy == COPY_REGISTERS) {
         form->static_shared_bytes = shared_bytes(text, &s);
         return "simt_registers.cu";

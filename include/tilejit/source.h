@@ -33,10 +33,24 @@ typedef enum tj_arg {
     TJ_ARG_STRIDE_C, /* long long: batch strides */
     TJ_ARG_BATCH,    /* int: products */
     TJ_ARG_ALPHA,
-    TJ_ARG_BETA /* float, or double for f64 */
+    TJ_ARG_BETA,     /* float, or double for f64 */
+    TJ_ARG_WORKSPACE /* pointer: the partial sums of a split k */
 } tj_arg;
 
 enum { TJ_LAUNCH_MAX_ARGS = 24, TJ_KERNEL_NAME_BYTES = 64 };
+
+/**
+ * The second kernel of a text that splits k: it adds the partial sums up, in the order of the splits, and writes P.
+ * All zero: there is none. Its grid is (ceil(elements of P / block_elements), 1, products).
+ */
+typedef struct tj_reduce_form {
+    char kernel[TJ_KERNEL_NAME_BYTES]; /**< the extern "C" name, in the same text */
+    int32_t arg[TJ_LAUNCH_MAX_ARGS];   /**< as of the launch form */
+    int32_t arg_count;
+    int32_t threads, block_elements; /**< of a block: threads, and elements of P that they sum */
+    int32_t reserved;
+    int64_t workspace_bytes; /**< of device memory, aligned to 16, for the partial sums of one launch */
+} tj_reduce_form;
 
 /**
  * How a generated kernel is launched. Plain data; every count is of elements, threads, blocks or bytes as named.
@@ -44,8 +58,9 @@ enum { TJ_LAUNCH_MAX_ARGS = 24, TJ_KERNEL_NAME_BYTES = 64 };
  * The grid of a launch is
  *     row_blocks = ceil(rows of P / block_rows),  col_blocks = ceil(columns of P / block_cols)
  *     grid = (col_blocks, row_blocks, batch)          or, with rows_on_x, (row_blocks, col_blocks, batch)
- * where rows and columns are those of the text: of P itself, or of its transpose with is_swapped. A batch larger than
- * grid.z takes several launches, the pointers advanced by the strides.
+ * where rows and columns are those of the text: of P itself, or of its transpose with is_swapped. With splits, grid.z is
+ * batch * splits, and splits of one product are neighbours. A batch larger than grid.z takes several launches, the
+ * pointers advanced by the strides.
  */
 typedef struct tj_launch_form {
     char kernel[TJ_KERNEL_NAME_BYTES]; /**< the extern "C" name */
@@ -54,7 +69,7 @@ typedef struct tj_launch_form {
     int32_t block_x, block_y;       /**< threads */
     int32_t block_rows, block_cols; /**< elements of P that one block computes */
     int32_t rows_on_x;              /**< 1: blockIdx.x counts rows of blocks */
-    int32_t is_swapped;             /**< 1: P is column-major and the text computes its transpose, N^T . M^T */
+    int32_t is_swapped;             /**< 1: the text computes the transpose of P, N^T . M^T */
     int32_t checks;                 /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
     int32_t tile_width;             /**< of the config; 0 if the family has none */
     int32_t tile_width_is_any;      /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched, and
@@ -62,13 +77,19 @@ typedef struct tj_launch_form {
     int32_t least_target;           /**< 80: the text needs sm_80 or newer; 0: any target will do */
     int64_t static_shared_bytes;    /**< declared in the text */
     int64_t dynamic_shared_bytes;   /**< to be given at launch */
+    /** Bytes that the caller's matrices must be aligned to, because several elements are read or written at once; 0: an element */
+    int32_t align_m, align_n, align_p, align_c;
+    int32_t splits; /**< blocks that share the k of a tile of P; 0 and 1: one block walks all of it */
+    int32_t reserved;
+    tj_reduce_form reduce; /**< with splits: what turns their partial sums into P */
 } tj_launch_form;
 
 /**
  * Turn a problem and a config into CUDA text.
  *
  * Pure: reads no file, calls no CUDA, uses no global. The same request gives the same bytes on every machine and in
- * every locale. The text is ASCII, needs no header, and holds one extern "C" kernel. The config is resolved first
+ * every locale. The text is ASCII, needs no header, and holds one extern "C" kernel, or
+ * two where it splits k. The config is resolved first
  * (tj_config_resolve); NULL means the library's choice.
  *
  * Owned:   *source belongs to the caller; release it with tj_source_free().

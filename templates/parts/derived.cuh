@@ -25,7 +25,12 @@
     //@ if derives
 
     //@ end
-    //@ if batched
+    //@ if batched and splits_k
+    //@| // The product of the batch that this block works on.
+    //@| M += blockIdx.z / SPLITS * stride_m;
+    //@| N += blockIdx.z / SPLITS * stride_n;
+
+    //@ elif batched
     // The product of the batch that this block works on.
     M += blockIdx.z * stride_m;
     N += blockIdx.z * stride_n;

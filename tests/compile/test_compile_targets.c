@@ -82,14 +82,15 @@ Test(compile, every_family_and_type_for_every_target)
                                           "tiled:shared=dynamic",
                                           "tiled:tile_width=32,rows=x",
                                           "simt:bm=64,bn=64,bk=16,tm=8,tn=4,copy=registers",
-                                          "simt:bm=64,bn=64,bk=16,tm=8,tn=4,slices=2"};
+                                          "simt:bm=64,bn=64,bk=16,tm=8,tn=4,slices=2",
+                                          "skinny"};
     const char *const *targets = targets_or_skip();
     unsigned count = 0;
 
     for (size_t t = 0; targets[t]; t++)
         for (size_t c = 0; c < sizeof configs / sizeof configs[0]; c++)
             for (int dtype = TJ_F32; dtype <= TJ_BF16; dtype++, count++) {
-                tj_problem problem = TJ_PROBLEM_INIT(97, 64, 101, TJ_F32);
+                tj_problem problem = TJ_PROBLEM_INIT(61, 64, 101, TJ_F32);
                 char label[200];
                 if (c == 5 && (strcmp(targets[t], "sm_75") == 0 || dtype >= TJ_F16))
                     continue; /* needs asynchronous copies, which bring elements as they are */
@@ -145,6 +146,30 @@ Test(compile, every_layout_with_every_set_of_checks)
         }
 }
 
+/* skinny: each layout and type, streaming either operand, with and without splits and vectors. */
+Test(compile, skinny_in_every_form)
+{
+    static const char *const configs[] = {"skinny:stream=n,splits=1", "skinny:stream=m,splits=5",
+                                          "skinny:stream=m,splits=1,vector=1",
+                                          "skinny:stream=n,splits=3,tm=3,tn=4,lanes=4,slices=16,vector=1,k_thread=2"};
+
+    targets_or_skip();
+    for (int variant = 0; variant < 64; variant++) {
+        tj_problem problem = TJ_PROBLEM_INIT(variant & 32 ? 16 : 13, variant & 32 ? 512 : 301, 24, TJ_F32);
+        char label[200];
+        problem.dtype = TJ_F32 + variant % 4;
+        problem.m_layout = variant >> 2 & 1;
+        problem.n_layout = variant >> 3 & 1;
+        problem.p_layout = variant >> 4 & 1;
+        problem.has_alpha = problem.has_beta = variant % 3 == 0;
+        problem.batch = variant % 5 == 0 ? 3 : 1;
+        if (variant % 7 == 0)
+            problem.k.mode = TJ_DIM_ANY;
+        snprintf(label, sizeof label, "%s, variant %d", configs[variant / 3 % 4], variant);
+        compile(&problem, configs[variant / 3 % 4], variant % 2 ? "sm_90" : "sm_75", label);
+    }
+}
+
 /* Everything passed at launch, with every leading dimension and stride, and each width. */
 Test(compile, every_width_and_everything_passed)
 {
@@ -165,11 +190,12 @@ Test(compile, every_width_and_everything_passed)
 /* k = 0 leaves loops without a turn, and matrices without an element: still no warning. */
 Test(compile, a_k_of_zero)
 {
-    static const char *const configs[] = {"naive", "tiled", "tiled:shared=dynamic", "simt:bm=32,bn=64,bk=16,tm=8,tn=4"};
+    static const char *const configs[] = {"naive", "tiled", "tiled:shared=dynamic", "simt:bm=32,bn=64,bk=16,tm=8,tn=4",
+                                          "skinny:splits=2"};
 
     targets_or_skip();
     for (int layouts = 0; layouts < 4; layouts++)
-        for (int c = 0; c < 4; c++) {
+        for (int c = 0; c < 5; c++) {
             tj_problem problem = TJ_PROBLEM_INIT(33, 0, 7, TJ_F32);
             problem.m_layout = layouts & 1;
             problem.n_layout = layouts >> 1;
@@ -184,7 +210,7 @@ Test(compile, templates_as_they_stand)
 {
     static const char *const options[] = {"--gpu-architecture=sm_80", "-std=c++17", "--no-source-include"};
     const char *header[64], *header_name[64];
-    char text[64][16384];
+    static char text[64][32768];
     int headers = 0, compiled = 0;
     const tj_nvrtc *nvrtc;
     tj_error err;

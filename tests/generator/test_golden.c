@@ -56,6 +56,10 @@ static const golden rows[] = {
     {"simt/columns_beta", "simt:bm=64,bn=64,tm=4,tn=8",
      PROBLEM(ANY(0), FIXED(64), ANY(64), .dtype = TJ_F64, .m_layout = 1, .n_layout = 1, .has_alpha = 1, .has_beta = 1,
              .batch = 3)},
+    {"skinny/decode", "skinny:splits=1", PROBLEM(FIXED(16), FIXED(4096), FIXED(4096), .dtype = TJ_F32)},
+    {"skinny/columns_split", "skinny:splits=8",
+     PROBLEM(FIXED(512), FIXED(5000), FIXED(7), .dtype = TJ_F32, .has_alpha = 1, .has_beta = 1)},
+    {"skinny/odd", "skinny", PROBLEM(FIXED(3), ANY(0), FIXED(101), .dtype = TJ_BF16, .p_dtype = TJ_F32, .batch = 5)},
     {"tiled/tall", "tiled", PROBLEM(FIXED(2000000), FIXED(64), FIXED(16), .dtype = TJ_F32)},
 };
 

@@ -150,6 +150,34 @@ static void fix_or_pass(tj_dim *dim, int64_t tile)
     }
 }
 
+/* One extent is 64 at most; the rest of the shape is split, streamed and loaded in all ways that it lets. */
+static void make_skinny(tj_problem *problem, char config[128])
+{
+    static const char *const geometry[] = {"tm=1,tn=4,lanes=8,slices=8,vector=1,k_thread=4",
+                                           "tm=5,tn=4,lanes=4,slices=8,vector=1,k_thread=2",
+                                           "tm=3,tn=2,lanes=16,slices=4,vector=1,k_thread=8",
+                                           "tm=16,tn=4,lanes=8,slices=4,vector=1,k_thread=1,blocks=2",
+                                           "tm=8,tn=1,lanes=1,slices=64,vector=1,k_thread=4",
+                                           "tm=4,tn=4",
+                                           "tm=7,lanes=2",
+                                           ""};
+    const int streams_m = next() % 2, splits = (int)PICK(0, 1, 1, 2, 3, 8);
+    int64_t *const few = streams_m ? &problem->l.extent : &problem->j.extent;
+
+    if (next() % 2) /* sizes that vectors divide */
+        problem->j.extent *= 4, problem->l.extent *= 4, problem->k.extent *= 4;
+    problem->ld_m = problem->ld_n = problem->ld_p = problem->ld_c = TJ_TIGHT;
+    *few = 1 + *few % 64;
+    if (problem->batch > 1 && next() % 2 && splits <= 1)
+        problem->stride_p = problem->stride_c = 2 * problem->j.extent * problem->l.extent;
+    snprintf(config, 128, "skinny:stream=%s,boundary=%s", streams_m ? "m" : "n", next() % 4 ? "auto" : "all");
+    if (splits > 0)
+        snprintf(config + strlen(config), 128 - strlen(config), ",splits=%d", splits);
+    snprintf(config + strlen(config), 128 - strlen(config), ",%s", geometry[next() % 8]);
+    if (config[strlen(config) - 1] == ',')
+        config[strlen(config) - 1] = '\0';
+}
+
 /* A config of simt that suits the problem; which do, depends on type and layouts. */
 static void pick_simt(const tj_problem *problem, char config[128])
 {
@@ -205,7 +233,9 @@ static void make_request(tj_problem *problem, char config[128])
             p.stride_n = TJ_BROADCAST;
     }
     *problem = p;
-    if (is_naive)
+    if (next() % 3 == 0)
+        make_skinny(problem, config);
+    else if (is_naive)
         snprintf(config, 128, "naive:tile_width=%d,rows=%s,boundary=%s", (int)tile, next() % 4 ? "y" : "x",
                  next() % 4 ? "auto" : "all");
     else if (next() % 3 == 0)
@@ -213,8 +243,10 @@ static void make_request(tj_problem *problem, char config[128])
     else
         snprintf(config, 128, "tiled:tile_width=%d,shared=%s,rows=%s,boundary=%s", (int)tile, next() % 3 ? "static" : "dynamic",
                  next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");
-    fix_or_pass(&problem->j, tile);
     fix_or_pass(&problem->k, tile);
+    if (strstr(config, "splits") && !strstr(config, "splits=1"))
+        return; /* their workspace must be known */
+    fix_or_pass(&problem->j, tile);
     fix_or_pass(&problem->l, tile);
 }
 
@@ -266,6 +298,24 @@ static tj_problem known_problem(const tj_problem *problem)
     return known;
 }
 
+/* Exactly as much as the plan asks for, all NaN: a sum that is read before it is written fails. */
+static tj_status give_workspace(tj_context *context, const tj_plan *plan, tj_operands *x, tj_buffer **workspace, tj_error *err)
+{
+    const size_t bytes = tj_plan_workspace_bytes(plan);
+    tj_status status = TJ_OK;
+
+    if (bytes == 0)
+        return TJ_OK;
+    status = tj_buffer_create(context, bytes, workspace, err);
+    if (status == TJ_OK)
+        status = tj_buffer_fill(*workspace, 0xff, err);
+    if (status == TJ_OK) {
+        x->workspace = tj_buffer_address(*workspace);
+        x->workspace_bytes = bytes;
+    }
+    return status;
+}
+
 static int run_case(tj_context *context, const tj_problem *problem, const char *config_text, int is_whole, const char *label)
 {
     const tj_problem known = known_problem(problem), canonical = tj_problem_canonical(&known);
@@ -275,6 +325,7 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
     tj_operands x = TJ_OPERANDS_INIT;
     tj_config config = TJ_CONFIG_INIT;
     matrix m = {0}, n = {0}, p = {0}, c = {0};
+    tj_buffer *workspace = NULL;
     tj_host_operands host = {0};
     tj_check_report report = {0};
     tj_error err = {TJ_OK, ""};
@@ -303,6 +354,7 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
     is_good =
         expect(tj_config_parse(config_text, &config, &err) == TJ_OK &&
                    tj_plan_prepare(context, problem, &config, &plan, &err) == TJ_OK &&
+                   give_workspace(context, plan, &x, &workspace, &err) == TJ_OK &&
                    tj_plan_launch(plan, &x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
                "%s: %s", label, err.message) &&
         expect(read_back(&m) && read_back(&n) && read_back(&p) && read_back(&c), "%s: copying back", label) &&
@@ -328,6 +380,7 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
     drop_matrix(&n);
     drop_matrix(&p);
     drop_matrix(&c);
+    tj_buffer_free(workspace);
     return is_good;
 }
 

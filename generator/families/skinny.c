@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * skinny: P has few rows (or few columns), so its time is that of reading the other operand once.
+ *
+ * The text always has few rows: where P has few columns it computes the transpose. Its N is the matrix that is streamed.
+ */
+#include "checked.h"
+#include "error.h"
+#include "split.h"
+#include "tile.h"
+
+enum {
+    STREAM_N = 1,
+    STREAM_M = 2,
+    LOAD_BYTES = 16,  /* the widest load */
+    LINE_BYTES = 128, /* what the threads side by side should read of a line of N */
+    MOST_ROWS = 64,   /* beyond, N is read too often from the L2, and a block tile serves better */
+    MAX_THREADS = 1024,
+    PADDING = 4,
+    MAX_STATIC_SHARED = 48 * 1024,
+    SUM_BYTES = 32 * 1024, /* of shared memory for the slices' sums, where the tiles of M take less */
+    FULL_GPU = 264         /* blocks that keep a large GPU busy, two on each of 132 SMs */
+};
+
+static const char *const stream_choices[] = {"n", "m", NULL};
+
+static const tj_param params[] = {
+    {"stream", "the operand that is streamed: n where P has few rows, m where it has few columns", 1, 2, 0, stream_choices},
+    {"tm", "rows of P that a thread computes (columns with stream=m)", 1, 32, 0, NULL},
+    {"tn", "columns of P that a thread computes (rows with stream=m)", 1, 16, 0, NULL},
+    {"lanes", "threads side by side along the columns: a power of 2", 1, 256, 0, NULL},
+    {"slices", "threads that share the k of a column: a power of 2", 1, 1024, 0, NULL},
+    {"vector", "elements in one load, which must be aligned to it: 1, 2, 4 or 8", 1, 8, 0, NULL},
+    {"k_thread", "elements along k that a thread loads in a phase: a power of 2", 1, 16, 0, NULL},
+    TJ_SPLITS(0),
+    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 1, NULL},
+    TJ_TILE_ROWS,
+};
+
+static const char *const constraints[] = {
+    "P has at most 64 rows, or at most 64 columns; or the one that stands for few is known only at launch",
+    "LANES, SLICES, VECTOR and K_THREAD are powers of 2, and 32 <= LANES * SLICES <= 1024 threads",
+    "VECTOR elements have at most 16 bytes; the streamed matrix's lines, leading dimension and stride are multiples of VECTOR",
+    "VECTOR divides TN where the streamed matrix's lines lie along P, and K_THREAD where they lie along k",
+    "TM * TN <= 128 sums of 4 bytes, or 64 of 8: they stay in registers",
+    "the two tiles of M fit 48 KiB: 2 * TM * (SLICES * K_THREAD + 4) elements",
+    TJ_SPLITS_CONSTRAINT,
+    NULL,
+};
+
+static bool is_power_of_2(int32_t value)
+{
+    return (value & (value - 1)) == 0;
+}
+
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The smallest power of 2 that is no smaller, and at most the limit. */
+static int32_t power_of_2_for(int64_t value, int32_t limit)
+{
+    int32_t power = 1;
+
+    while (power < value && power < limit)
+        power *= 2;
+    return power;
+}
+
+/* The widest vector up to a limit that divides a parameter; 0 is not settled yet and takes any. */
+static int32_t widest_that_divides(int32_t value, int32_t limit)
+{
+    while (value % limit != 0)
+        limit /= 2;
+    return limit;
+}
+
+static bool is_swapped(const tj_problem *problem, const tj_config *config)
+{
+    const int32_t stream = tj_config_get(config, "stream");
+
+    if (stream != 0)
+        return stream == STREAM_M;
+    if (problem->j.mode == TJ_DIM_FIXED && problem->l.mode == TJ_DIM_FIXED)
+        return problem->l.extent < problem->j.extent;
+    /* One that is known only at launch counts as long, unless the other is too long to be the short one. */
+    if (problem->j.mode == TJ_DIM_FIXED)
+        return problem->j.extent > MOST_ROWS;
+    return problem->l.mode == TJ_DIM_FIXED && problem->l.extent <= MOST_ROWS;
+}
+
+static int32_t sum_bytes(const tj_problem *text)
+{
+    return text->dtype == TJ_F64 ? 8 : 4;
+}
+
+/* ---- alignment ---------------------------------------------------------------------------------------------------- */
+
+/* Is every value this number can take a multiple? Broadcast strides are 0. */
+static bool number_is_multiple(int64_t value, int64_t width_multiple, int32_t of)
+{
+    if (value == TJ_ANY)
+        return false;
+    if (value == TJ_TIGHT) /* derived from a width that is an argument */
+        return width_multiple % of == 0;
+    return value == TJ_BROADCAST || value % of == 0;
+}
+
+/* How many elements of N one aligned load may take: its lines, their distance and the products' are multiples. */
+static int32_t widest_vector(const tj_problem *text)
+{
+    const bool along_l = text->n_layout == TJ_ROW_MAJOR;
+    const tj_dim *width = along_l ? &text->l : &text->k;
+    const int64_t multiple = width->mode == TJ_DIM_FIXED ? width->extent : width->multiple_of > 1 ? width->multiple_of : 1;
+    int32_t vector = LOAD_BYTES / (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
+
+    while (vector > 1 && (multiple % vector != 0 || !number_is_multiple(text->ld_n, multiple, vector) ||
+                          (text->batch != 1 && !number_is_multiple(text->stride_n, multiple, vector))))
+        vector /= 2;
+    return vector;
+}
+
+/* ---- geometry ----------------------------------------------------------------------------------------------------- */
+
+typedef struct shape {
+    int32_t tm, tn, lanes, slices, vector, k_thread, splits;
+} shape;
+
+static shape shape_of(const tj_config *config)
+{
+    return (shape){tj_config_get(config, "tm"),     tj_config_get(config, "tn"),     tj_config_get(config, "lanes"),
+                   tj_config_get(config, "slices"), tj_config_get(config, "vector"), tj_config_get(config, "k_thread"),
+                   tj_config_get(config, "splits")};
+}
+
+static tj_tile tile(const tj_config *config)
+{
+    const shape s = shape_of(config);
+
+    return (tj_tile){s.tm, s.slices * s.k_thread, s.lanes * s.tn, "TM", "PHASE", "BLOCK_COLS"};
+}
+
+/* Rows of the tile whose slices' sums lie in shared memory at once: a divisor of TM. */
+static int32_t rows_at_once(const shape *s, int32_t bytes)
+{
+    const int64_t row = (int64_t)s->slices * (s->lanes * s->tn + 1) * bytes;
+    int32_t rows = s->tm;
+
+    while (rows > 1 && (s->tm % rows != 0 || rows * row > SUM_BYTES))
+        rows--;
+    return rows;
+}
+
+static int64_t shared_bytes(const shape *s, int32_t bytes, bool n_row_major)
+{
+    const int64_t tiles = 2 * (int64_t)s->tm * (s->slices * s->k_thread + PADDING) * bytes;
+    const int64_t outputs = (int64_t)rows_at_once(s, bytes) * s->lanes * s->tn;
+    const int64_t sums = s->slices * (outputs + !n_row_major) * bytes;
+
+    return tj_ceil_div(tiles > sums ? tiles : sums, LOAD_BYTES) * LOAD_BYTES;
+}
+
+/* ---- what is settled by the problem ------------------------------------------------------------------------------- */
+
+static void settle(int32_t *value, int32_t choice)
+{
+    if (*value == 0)
+        *value = choice;
+}
+
+static int64_t extent_or(const tj_dim *dim, int64_t unknown)
+{
+    return dim->mode == TJ_DIM_FIXED ? dim->extent : unknown;
+}
+
+/* Equal parts of j, none larger than the most that registers hold. */
+static int32_t default_tm(const tj_problem *text, int32_t most)
+{
+    const int64_t j = extent_or(&text->j, 16);
+
+    return (int32_t)tj_ceil_div(j, tj_ceil_div(j, most));
+}
+
+/* Enough blocks for every SM, while each keeps a few phases. */
+static int32_t default_splits(const tj_problem *text, const shape *s)
+{
+    const int64_t blocks = tj_ceil_div(extent_or(&text->j, s->tm), s->tm) *
+                           tj_ceil_div(extent_or(&text->l, 1), (int64_t)s->lanes * s->tn) * text->batch;
+    const int64_t phases = tj_ceil_div(extent_or(&text->k, 4096), (int64_t)s->slices * s->k_thread);
+
+    if (!tj_split_is_possible(text) || blocks * 3 > FULL_GPU || phases < 4)
+        return 1;
+    return (int32_t)(FULL_GPU / blocks < phases / 2 ? FULL_GPU / blocks : phases / 2);
+}
+
+static void settle_all(const tj_problem *text, tj_config *config)
+{
+    int32_t *const value = config->value;
+    const tj_family *family = config->family;
+    int32_t *const tm = &value[tj_family_param_index(family, "tm")], *const tn = &value[tj_family_param_index(family, "tn")];
+    int32_t *const lanes = &value[tj_family_param_index(family, "lanes")];
+    int32_t *const slices = &value[tj_family_param_index(family, "slices")];
+    int32_t *const vector = &value[tj_family_param_index(family, "vector")];
+    int32_t *const k_thread = &value[tj_family_param_index(family, "k_thread")];
+    const bool along_l = text->n_layout == TJ_ROW_MAJOR;
+    /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
+    const int32_t most_sums = text->dtype == TJ_F64 ? 32 : text->dtype == TJ_F32 && along_l ? 128 : 64;
+    const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
+    shape s;
+
+    settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(text)));
+    if (along_l) {
+        settle(tn, *vector > 4 ? *vector : extent_or(&text->l, 64) < 32 ? *vector : least(4, most_sums / 16));
+        settle(tm, default_tm(text, least(32, most_sums / *tn)));
+        settle(k_thread, *tm <= 4 ? 8 : 4);
+        settle(lanes, power_of_2_for(tj_ceil_div(extent_or(&text->l, 1024), *tn), LINE_BYTES / (*vector * size)));
+        settle(slices, power_of_2_for(256 / *lanes, MAX_THREADS));
+    } else {
+        settle(tn, (int32_t)(extent_or(&text->l, 64) < 4 ? extent_or(&text->l, 64) : 4));
+        settle(tm, default_tm(text, least(32, most_sums / *tn)));
+        settle(k_thread, *vector > 4 ? *vector : 4);
+        settle(lanes, power_of_2_for(tj_ceil_div(extent_or(&text->l, 1024), *tn), 4));
+        settle(slices, power_of_2_for(256 / *lanes, MAX_THREADS));
+    }
+    s = shape_of(config);
+    while (s.slices > 1 && s.slices * s.lanes > 32 && shared_bytes(&s, sum_bytes(text), along_l) > MAX_STATIC_SHARED)
+        s.slices /= 2;
+    *slices = s.slices;
+    settle(&value[tj_family_param_index(family, "splits")], default_splits(text, &s));
+}
+
+/* ---- the form ----------------------------------------------------------------------------------------------------- */
+
+static tj_status check_problem(const tj_problem *text, bool is_swapped, tj_error *err)
+{
+    if (text->j.mode == TJ_DIM_FIXED && text->j.extent > MOST_ROWS)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%c is %lld, and family skinny is for %d at most: another family, or stream=%c if %c is short",
+                       is_swapped ? 'l' : 'j', (long long)text->j.extent, MOST_ROWS, is_swapped ? 'n' : 'm',
+                       is_swapped ? 'j' : 'l');
+    return TJ_OK;
+}
+
+static tj_status check_shape(const tj_problem *text, const shape *s, tj_error *err)
+{
+    const bool along_l = text->n_layout == TJ_ROW_MAJOR;
+    const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype), most_sums = text->dtype == TJ_F64 ? 64 : 128;
+    const int64_t bytes = shared_bytes(s, sum_bytes(text), along_l);
+
+    if (!is_power_of_2(s->lanes) || !is_power_of_2(s->slices) || !is_power_of_2(s->vector) || !is_power_of_2(s->k_thread))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "lanes is %d, slices %d, vector %d, k_thread %d: all must be powers of 2",
+                       s->lanes, s->slices, s->vector, s->k_thread);
+    if (s->lanes * s->slices < 32 || s->lanes * s->slices > MAX_THREADS)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "lanes %d x slices %d makes %d threads: use 32 to 1024", s->lanes,
+                       s->slices, s->lanes * s->slices);
+    if (s->vector > LOAD_BYTES / size)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d, and one load takes %d elements of %s: use that at most",
+                       s->vector, LOAD_BYTES / size, tj_dtype_name((tj_dtype)text->dtype));
+    if (s->vector > widest_vector(text))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "vector is %d, and the lines of the streamed matrix are aligned to %d elements only: use vector=%d",
+                       s->vector, widest_vector(text), widest_vector(text));
+    if ((along_l ? s->tn : s->k_thread) % s->vector != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: it must be a multiple of vector %d",
+                       along_l ? "tn" : "k_thread", along_l ? s->tn : s->k_thread, s->vector);
+    if (s->tm * s->tn > most_sums)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d are the most of %s", s->tm,
+                       s->tn, s->tm * s->tn, most_sums, text->dtype == TJ_F64 ? "f64" : "f32");
+    if (bytes > MAX_STATIC_SHARED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tm %d, slices %d and k_thread %d need %lld bytes of shared memory: 48 KiB is the most", s->tm,
+                       s->slices, s->k_thread, (long long)bytes);
+    return tj_split_check(text, s->splits, err);
+}
+
+static tj_status resolve(const tj_problem *text, bool is_text_swapped, tj_config *config, tj_error *err)
+{
+    int32_t *const rows = &config->value[tj_family_param_index(config->family, "rows")];
+    tj_status status = check_problem(text, is_text_swapped, err);
+    shape s;
+
+    if (status != TJ_OK)
+        return status;
+    config->value[tj_family_param_index(config->family, "stream")] = is_text_swapped ? STREAM_M : STREAM_N;
+    settle_all(text, config);
+    s = shape_of(config);
+    status = check_shape(text, &s, err);
+    if (status != TJ_OK)
+        return status;
+    /* Blocks that read the same columns of N follow each other, so that the second finds them in the L2. */
+    if (*rows == 0 && text->l.mode == TJ_DIM_FIXED && tj_ceil_div(text->l.extent, (int64_t)s.lanes * s.tn) <= UINT16_MAX)
+        *rows = TJ_ROWS_ON_X;
+    return tj_tile_resolve(text, is_text_swapped, config, err);
+}
+
+/* A slice's elements of k are neighbours, if the threads beside it fill a line of N without it. */
+static int32_t run_of(const tj_problem *text, const shape *s)
+{
+    if (text->n_layout == TJ_COL_MAJOR)
+        return s->vector;
+    return s->lanes * s->vector * (int32_t)tj_dtype_bytes((tj_dtype)text->dtype) < 64 ? 1 : s->k_thread;
+}
+
+static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+{
+    const shape s = shape_of(config);
+    const int32_t bytes = sum_bytes(text), align = s.vector * (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
+
+    tj_template_set_int(fill, "tm", s.tm);
+    tj_template_set_int(fill, "tn", s.tn);
+    tj_template_set_int(fill, "lanes", s.lanes);
+    tj_template_set_int(fill, "slices", s.slices);
+    tj_template_set_int(fill, "vector", s.vector);
+    tj_template_set_int(fill, "run", run_of(text, &s));
+    tj_template_set_int(fill, "k_thread", s.k_thread);
+    tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
+    tj_template_set_int(fill, "rows_at_once", rows_at_once(&s, bytes));
+    tj_template_set_flag(fill, "ragged_m", s.tm * s.k_thread % s.lanes != 0);
+    tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || text->k.mode == TJ_DIM_ANY || text->k.extent == 0);
+    tj_split_describe(text, s.splits, fill, form);
+    form->block_x = s.lanes * s.slices;
+    form->block_y = 1;
+    form->block_rows = s.tm;
+    form->block_cols = s.lanes * s.tn;
+    form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
+    form->static_shared_bytes = shared_bytes(&s, bytes, text->n_layout == TJ_ROW_MAJOR);
+    *(form->is_swapped ? &form->align_m : &form->align_n) = align;
+    return "skinny.cu";
+}
+
+const tj_family tj_family_skinny = {
+    .name = "skinny",
+    .summary = "P has few rows or columns: the other operand is streamed once, its k shared out over the whole GPU",
+    .param = params,
+    .param_count = sizeof params / sizeof params[0],
+    .constraint = constraints,
+    .checks_k = true,
+    .widest = 8192,
+    .is_swapped = is_swapped,
+    .tile = tile,
+    .resolve = resolve,
+    .describe = describe,
+};

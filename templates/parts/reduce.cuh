@@ -1,0 +1,74 @@
+// The second kernel: it adds up the SPLITS partial sums of each element of P, always in the same order.
+// A block serves REDUCE_ELEMENTS neighbouring elements; REDUCE_GROUPS threads share the splits of each.
+constexpr int REDUCE_GROUPS = 8;  //@ reduce_groups
+constexpr int REDUCE_THREADS = 256;
+constexpr int REDUCE_ELEMENTS = REDUCE_THREADS / REDUCE_GROUPS;
+
+// Launch: REDUCE_THREADS threads in a block,
+//         (ceil(j * l / REDUCE_ELEMENTS), 1) blocks in the grid.
+//@ if batched
+//         blockIdx.z counts the products of the batch.
+//@ end
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
+reduce(  //@ reduce_kernel for reduce
+    //@ if any_ld_p
+    //@| long long ld_p,
+    //@ end
+    //@ if any_ld_c
+    //@| long long ld_c,
+    //@ end
+    //@ if any_stride_p
+    //@| long long stride_p,
+    //@ end
+    //@ if any_stride_c
+    //@| long long stride_c,
+    //@ end
+    //@ if has_alpha
+    sum_t alpha,
+    //@ end
+    //@ if has_beta
+    sum_t beta,
+    //@ end
+    const sum_t *__restrict__ W,
+    //@ if has_beta
+    const output_t *C,  // may be P itself
+    //@ end
+    output_t *P)
+{
+    __shared__ sum_t partial[REDUCE_GROUPS][REDUCE_ELEMENTS];
+    const int group = threadIdx.x / REDUCE_ELEMENTS;
+    const int place = threadIdx.x % REDUCE_ELEMENTS;
+    const index_t element = static_cast<index_t>(blockIdx.x) * REDUCE_ELEMENTS + place;
+    const long long matrix = static_cast<long long>(j) * l;  // from one split to the next
+
+    //@ if batched
+    W += blockIdx.z * matrix * SPLITS;
+    //@ if has_beta
+    C += blockIdx.z * stride_c;
+    //@ end
+    P += blockIdx.z * stride_p;
+    //@ end
+    sum_t Pvalue = 0;
+    if (element < j * l) {
+#pragma unroll 8
+        for (int split = group; split < SPLITS; split += REDUCE_GROUPS)
+            Pvalue += W[split * matrix + element];
+    }
+    partial[group][place] = Pvalue;
+    __syncthreads();
+    if (group > 0 || element >= j * l)
+        return;
+#pragma unroll
+    for (int other = 1; other < REDUCE_GROUPS; ++other)
+        Pvalue += partial[other][place];
+
+    // W lies as P does.
+    //@ if p_row_major
+    const index_t Row = element / l;
+    const index_t Col = element % l;
+    //@ else
+    //@| const index_t Row = element % j;
+    //@| const index_t Col = element / j;
+    //@ end
+#include "parts/value.cuh"  //@ include
+}

@@ -1,0 +1,281 @@
+// P has few rows, so an element of N serves few multiply-adds, and the time is that of reading N once.
+// Every element of N goes from global memory straight into the registers of the one thread that needs
+// it; enough loads are under way at any time to keep the memory busy. Only the few rows of M, which
+// all columns need, pass through shared memory.
+//
+//                     BLOCK_COLS columns
+//                 lane 0  lane 1  ...        A block has LANES * SLICES threads. A thread computes
+//               +-------+-------+----+       TM rows by TN columns of P, over its slice of k. The
+//       slice 0 |       |       |    |       slices stand side by side within a phase of PHASE
+//               +-------+-------+----+       elements, so that neighbouring threads load
+//       slice 1 |       |       |    |       neighbouring elements.
+//               +-------+-------+----+
+//         ...   |       |  N    |    |  k    In the end the slices' sums are added up, as a tree, in
+//               +-------+-------+----+       shared memory.
+
+#include "parts/card.cuh"  //@ include
+constexpr int TM = 16;  //@ tm
+constexpr int TN = 4;  //@ tn
+constexpr int LANES = 8;  //@ lanes
+constexpr int SLICES = 32;  //@ slices
+constexpr int VECTOR = 4;  //@ vector
+constexpr int RUN = 4;  //@ run
+constexpr int K_THREAD = 4;  //@ k_thread
+constexpr int SPLITS = 8;  //@ splits
+constexpr int BLOCKS = 1;  //@ blocks
+constexpr int THREADS = LANES * SLICES;
+constexpr int BLOCK_COLS = LANES * TN;
+constexpr int PHASE = SLICES * K_THREAD;
+constexpr int M_SHARE = (TM * PHASE + THREADS - 1) / THREADS;  // of a phase's tile of M, for each thread to load
+constexpr int PADDING = 4;  // of a row of that tile, which keeps the runs aligned
+constexpr int ROWS_AT_ONCE = 4;  //@ rows_at_once
+constexpr int OUTPUTS = ROWS_AT_ONCE * BLOCK_COLS;
+
+#include "parts/vector.cuh"  //@ include
+
+// The tiles of M, this phase's and the next one's; when they are done with, the slices' sums.
+union shared_t {
+    sum_t Mds[2][TM][PHASE + PADDING];
+    //@ if n_row_major
+    sum_t partial[SLICES][OUTPUTS];
+    //@ else
+    //@| sum_t partial[SLICES][OUTPUTS + 1];  // + 1: neighbouring threads are neighbouring slices, and store into other banks
+    //@ end
+};
+
+// Launch: THREADS threads in a block,
+//@ if rows_on_y
+//         (ceil(l / BLOCK_COLS), ceil(j / TM)) blocks in the grid.
+//@ else
+//@| //         (ceil(j / TM), ceil(l / BLOCK_COLS)) blocks in the grid.
+//@ end
+//@ if batched and splits_k
+//         blockIdx.z counts the splits of k, of one product of the batch after the other.
+//@ elif splits_k
+//         blockIdx.z counts the splits of k.
+//@ elif batched
+//         blockIdx.z counts the products of the batch.
+//@ end
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+skinny(  //@ kernel for skinny
+#include "parts/parameters.cuh"  //@ include
+{
+    __shared__ __align__(16) shared_t shared;
+
+#include "parts/derived.cuh"  //@ include
+    // This block's part of P begins here.
+    //@ if rows_on_y
+    const index_t block_row = static_cast<index_t>(blockIdx.y) * TM;
+    const index_t block_col = static_cast<index_t>(blockIdx.x) * BLOCK_COLS;
+    //@ else
+    //@| const index_t block_row = static_cast<index_t>(blockIdx.x) * TM;
+    //@| const index_t block_col = static_cast<index_t>(blockIdx.y) * BLOCK_COLS;
+    //@ end
+    //@ if splits_k
+    //@| const index_t split_k = (k + SPLITS * PHASE - 1) / (SPLITS * PHASE) * PHASE;  // whole phases
+    //@| const index_t k_begin = blockIdx.z % SPLITS * split_k;
+    //@| const index_t k_end = k_begin + split_k < k ? k_begin + split_k : k;
+    //@ else
+    const index_t k_begin = 0;
+    const index_t k_end = k;
+    //@ end
+
+    const int thread = threadIdx.x;
+    //@ if n_row_major
+    const int lane = thread % LANES;  // neighbouring threads stand along the columns, which lie side by side in N
+    const int slice = thread / LANES;
+    //@ else
+    //@| const int lane = thread / SLICES;
+    //@| const int slice = thread % SLICES;  // neighbouring threads stand along k, which N's columns lie along
+    //@ end
+
+    // Element i of this thread's share of a phase: its slice holds runs of RUN, SLICES * RUN apart.
+    const auto k_of = [&](int i) { return i / RUN * (SLICES * RUN) + slice * RUN + i % RUN; };
+    // Column c of this thread, of the BLOCK_COLS.
+    //@ if n_row_major
+    const auto col_of = [&](int c) { return c / VECTOR * (LANES * VECTOR) + lane * VECTOR + c % VECTOR; };
+    //@ else
+    //@| const auto col_of = [&](int c) { return c * LANES + lane; };
+    //@ end
+
+    input_t m_next[M_SHARE];
+    input_t n_next[K_THREAD][TN];
+    const auto load = [&](index_t phase) {
+        // This thread's share of N: nobody else needs it.
+#pragma unroll
+        for (int v = 0; v < K_THREAD * TN / VECTOR; ++v) {
+            //@ if n_row_major
+            const int i = v / (TN / VECTOR);
+            const int c = v % (TN / VECTOR) * VECTOR;
+            //@ else
+            //@| const int i = v % (K_THREAD / VECTOR) * VECTOR;
+            //@| const int c = v / (K_THREAD / VECTOR);
+            //@ end
+            const index_t kk = phase + k_of(i);
+            const index_t col = block_col + col_of(c);
+            //@ if n_row_major
+            const index_t at = kk * ld_n + col;
+            //@ else
+            //@| const index_t at = col * ld_n + kk;
+            //@ end
+            //@ if check_k and check_l
+            vector_t n = {};  // zero, which adds nothing, beyond the edge
+            if (kk < k_end && col < l)
+                n = *reinterpret_cast<const vector_t *>(&N[at]);
+            //@ elif check_k
+            //@| vector_t n = {};  // zero, which adds nothing, beyond the edge
+            //@| if (kk < k_end)
+            //@|     n = *reinterpret_cast<const vector_t *>(&N[at]);
+            //@ elif check_l
+            //@| vector_t n = {};  // zero, which adds nothing, beyond the edge
+            //@| if (col < l)
+            //@|     n = *reinterpret_cast<const vector_t *>(&N[at]);
+            //@ else
+            //@| const vector_t n = *reinterpret_cast<const vector_t *>(&N[at]);
+            //@ end
+#pragma unroll
+            for (int e = 0; e < VECTOR; ++e)
+            //@ if n_row_major
+                n_next[i][c + e] = n.element[e];
+            //@ else
+            //@|     n_next[i + e][c] = n.element[e];
+            //@ end
+        }
+        // Its share of M, for everyone.
+#pragma unroll
+        for (int i = 0; i < M_SHARE; ++i) {
+            const int e = thread + i * THREADS;
+            //@ if m_row_major
+            const index_t row = block_row + e / PHASE;
+            const index_t kk = phase + e % PHASE;
+            const index_t at = row * ld_m + kk;
+            //@ else
+            //@| const index_t row = block_row + e % TM;
+            //@| const index_t kk = phase + e / TM;
+            //@| const index_t at = kk * ld_m + row;
+            //@ end
+            //@ if ragged_m
+            //@| if (e >= TM * PHASE)
+            //@|     continue;
+            //@ end
+            //@ if check_j and check_k
+            m_next[i] = row < j && kk < k_end ? M[at] : input_t{};
+            //@ elif check_j
+            //@| m_next[i] = row < j ? M[at] : input_t{};
+            //@ elif check_k
+            //@| m_next[i] = kk < k_end ? M[at] : input_t{};
+            //@ else
+            //@| m_next[i] = M[at];
+            //@ end
+        }
+    };
+
+    sum_t sum[TM][TN] = {};
+    int stage = 0;
+    //@ if may_be_empty
+    //@| if (k_begin < k_end)
+    //@|     load(k_begin);
+    //@ else
+    load(k_begin);
+    //@ end
+    for (index_t phase = k_begin; phase < k_end; phase += PHASE) {
+        // What was loaded is this phase's now. The other half of shared memory is still being read.
+        stage = 1 - stage;
+#pragma unroll
+        for (int i = 0; i < M_SHARE; ++i) {
+            const int e = thread + i * THREADS;
+            //@ if ragged_m
+            //@| if (e >= TM * PHASE)
+            //@|     continue;
+            //@ end
+            //@ if m_row_major
+            shared.Mds[stage][e / PHASE][e % PHASE] = m_next[i];
+            //@ else
+            //@| shared.Mds[stage][e % TM][e / TM] = m_next[i];
+            //@ end
+        }
+        sum_t n[K_THREAD][TN];
+#pragma unroll
+        for (int i = 0; i < K_THREAD; ++i)
+#pragma unroll
+            for (int c = 0; c < TN; ++c)
+                n[i][c] = n_next[i][c];
+        __syncthreads();  // the tile of M is complete, and everyone is done with the last but one
+
+        if (phase + PHASE < k_end)
+            load(phase + PHASE);
+#pragma unroll
+        for (int r = 0; r < TM; ++r) {
+            sum_t m[K_THREAD];
+#pragma unroll
+            for (int i = 0; i < K_THREAD; ++i)
+                m[i] = shared.Mds[stage][r][k_of(i)];
+#pragma unroll
+            for (int i = 0; i < K_THREAD; ++i)
+#pragma unroll
+                for (int c = 0; c < TN; ++c)
+                    sum[r][c] += m[i] * n[i][c];
+        }
+    }
+
+    // The slices' sums become one, ROWS_AT_ONCE rows at a time.
+    //@ if splits_k
+    //@| W += static_cast<long long>(blockIdx.z) * j * l;
+    //@ end
+#pragma unroll
+    for (int top = 0; top < TM; top += ROWS_AT_ONCE) {
+        __syncthreads();  // everyone is done with what lies there
+#pragma unroll
+        for (int r = 0; r < ROWS_AT_ONCE; ++r)
+#pragma unroll
+            for (int c = 0; c < TN; ++c)
+                shared.partial[slice][r * BLOCK_COLS + col_of(c)] = sum[top + r][c];
+        __syncthreads();
+        for (int half = SLICES / 2; half > 0; half /= 2) {
+            for (int e = thread; e < half * OUTPUTS; e += THREADS)
+                shared.partial[e / OUTPUTS][e % OUTPUTS] += shared.partial[half + e / OUTPUTS][e % OUTPUTS];
+            __syncthreads();
+        }
+        for (int e = thread; e < OUTPUTS; e += THREADS) {
+            const index_t Row = block_row + top + e / BLOCK_COLS;
+            const index_t Col = block_col + e % BLOCK_COLS;
+            sum_t Pvalue = shared.partial[0][e];
+            //@ if check_j and check_l
+            if (Row >= j || Col >= l)
+                continue;
+            //@ elif check_j
+            //@| if (Row >= j)
+            //@|     continue;
+            //@ elif check_l
+            //@| if (Col >= l)
+            //@|     continue;
+            //@ end
+            //@ if splits_k and p_row_major
+            //@| W[Row * l + Col] = Pvalue;
+            //@ elif splits_k
+            //@| W[Col * j + Row] = Pvalue;
+            //@ else
+            //@ if has_alpha
+            Pvalue *= alpha;
+            //@ end
+            //@ if has_beta
+            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+            //@ if p_row_major
+                Pvalue += beta * C[Row * ld_c + Col];
+            //@ else
+            //@|     Pvalue += beta * C[Col * ld_c + Row];
+            //@ end
+            //@ end
+            //@ if p_row_major
+            P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
+            //@ else
+            //@| P[Col * ld_p + Row] = static_cast<output_t>(Pvalue);
+            //@ end
+            //@ end
+        }
+    }
+}
+//@ if splits_k
+
+#include "parts/reduce.cuh"  //@ include
+//@ end
