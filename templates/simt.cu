@@ -34,7 +34,12 @@ struct __align__(16) phase_t {
     //@ end
 };
 
-//@ if vector_p
+//@ if vector_p and splits_k
+//@| struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
+//@|     sum_t element[VEC];
+//@| };
+
+//@ elif vector_p
 struct __align__(VEC * sizeof(output_t)) output_vector_t {
     output_t element[VEC];
 };
@@ -93,7 +98,7 @@ simt(  //@ kernel for simt
     const index_t cols_left = l - block_col - n_col;
     //@ end
     //@ if check_k
-    index_t steps_left = k;
+    index_t steps_left = k_steps;
     //@ end
 
     const auto start_copies = [&](phase_t &into) {
@@ -170,7 +175,7 @@ simt(  //@ kernel for simt
             n[step % 2][c] = from.N[kk][thread_col + c / VEC * (8 * VEC) + c % VEC];
     };
 
-    const index_t phases = (k + BK - 1) / BK;
+    const index_t phases = (k_steps + BK - 1) / BK;
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
         if (s < phases)
@@ -232,5 +237,13 @@ simt(  //@ kernel for simt
         return;
 
     //@ end
+    //@ if splits_k
+//@| #include "parts/simt_partial.cuh"  //@ include
+    //@ else
 #include "parts/simt_store.cuh"  //@ include
+    //@ end
 }
+//@ if splits_k
+
+#include "parts/reduce.cuh"  //@ include
+//@ end

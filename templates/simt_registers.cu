@@ -7,7 +7,12 @@
 #include "parts/simt_card.cuh"  //@ include
 constexpr int PADDING = 4;  // of a row of a tile: neighbours along k are stored into other banks
 
-//@ if vector_p
+//@ if vector_p and splits_k
+//@| struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
+//@|     sum_t element[VEC];
+//@| };
+
+//@ elif vector_p
 struct __align__(VEC * sizeof(output_t)) output_vector_t {
     output_t element[VEC];
 };
@@ -29,8 +34,8 @@ simt(  //@ kernel for simt
     sum_t m_next[BM * BK / THREADS];  // this thread's share of the next tiles
     sum_t n_next[BK * BN / THREADS];
 
-    for (index_t phase = -1; phase * BK < k; ++phase) {
-        const bool is_last = (phase + 1) * BK >= k;
+    for (index_t phase = -1; phase * BK < k_steps; ++phase) {
+        const bool is_last = (phase + 1) * BK >= k_steps;
 
         // From global memory: the tiles of the next phase.
         if (!is_last) {
@@ -47,11 +52,11 @@ simt(  //@ kernel for simt
                 //@| const index_t at = kk * ld_m + row;
                 //@ end
                 //@ if check_j and check_k
-                m_next[i] = row < j && kk < k ? M[at] : sum_t{0};
+                m_next[i] = row < j && kk < k_steps ? M[at] : sum_t{0};
                 //@ elif check_j
                 //@| m_next[i] = row < j ? M[at] : sum_t{0};
                 //@ elif check_k
-                //@| m_next[i] = kk < k ? M[at] : sum_t{0};
+                //@| m_next[i] = kk < k_steps ? M[at] : sum_t{0};
                 //@ else
                 //@| m_next[i] = M[at];
                 //@ end
@@ -69,11 +74,11 @@ simt(  //@ kernel for simt
                 //@| const index_t at = col * ld_n + kk;
                 //@ end
                 //@ if check_l and check_k
-                n_next[i] = kk < k && col < l ? N[at] : sum_t{0};
+                n_next[i] = kk < k_steps && col < l ? N[at] : sum_t{0};
                 //@ elif check_l
                 //@| n_next[i] = col < l ? N[at] : sum_t{0};
                 //@ elif check_k
-                //@| n_next[i] = kk < k ? N[at] : sum_t{0};
+                //@| n_next[i] = kk < k_steps ? N[at] : sum_t{0};
                 //@ else
                 //@| n_next[i] = N[at];
                 //@ end
@@ -125,5 +130,13 @@ simt(  //@ kernel for simt
         }
     }
 
+    //@ if splits_k
+//@| #include "parts/simt_partial.cuh"  //@ include
+    //@ else
 #include "parts/simt_store.cuh"  //@ include
+    //@ end
 }
+//@ if splits_k
+
+#include "parts/reduce.cuh"  //@ include
+//@ end

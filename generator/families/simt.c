@@ -9,6 +9,7 @@
  * and 16-bit elements, converted on the way.
  */
 #include "error.h"
+#include "split.h"
 #include "tile.h"
 
 enum { LANE_ROWS = 4, LANE_COLS = 8, QUAD = 4, RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
@@ -23,6 +24,7 @@ static const tj_param params[] = {
     {"tm", "rows of the thread tile", 4, 16, 8, NULL},
     {"tn", "columns of the thread tile", 4, 16, 8, NULL},
     {"slices", "groups of threads that share a block tile, each with its part of every phase", 1, 8, 1, NULL},
+    TJ_SPLITS(1),
     {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL},
     {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices},
     {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 1, NULL},
@@ -42,6 +44,7 @@ static const char *const constraints[] = {
     "the stages, and one block tile of sums where there are slices, fit the 227 KiB of shared memory that a block may have",
     "vector is 1, 2 or 4",
     "group needs rows=y",
+    TJ_SPLITS_CONSTRAINT,
     "each grid axis holds the blocks it counts: 65 535 on y, 2 147 483 647 on x",
     NULL,
 };
@@ -144,7 +147,11 @@ static bool has_vector_p(const tj_problem *text, const tj_config *config)
 {
     const int32_t width = vec(text);
 
-    return tj_config_get(config, "vector") >= width && widest(text, &text->l, text->ld_p, text->stride_p, width) == width &&
+    if (tj_config_get(config, "vector") < width)
+        return false;
+    if (tj_config_get(config, "splits") > 1)
+        return extent_divides(&text->l, width); /* the workspace is tight */
+    return widest(text, &text->l, text->ld_p, text->stride_p, width) == width &&
            (!text->has_beta || widest(text, &text->l, text->ld_c, text->stride_c, width) == width);
 }
 
@@ -246,6 +253,8 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     if (status == TJ_OK)
         status = check_shared(text, &s, err);
     if (status == TJ_OK)
+        status = tj_split_check(text, tj_config_get(config, "splits"), err);
+    if (status == TJ_OK)
         status = tj_tile_resolve(text, is_swapped, config, err);
     if (status == TJ_OK && tj_config_get(config, "group") > 1 && tj_config_get(config, "rows") == TJ_ROWS_ON_X)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "group is %d, and rows=x has no groups: use group=1",
@@ -260,7 +269,8 @@ static void describe_alignment(const tj_problem *text, const tj_config *config, 
 {
     const bool is_async = tj_config_get(config, "copy") == COPY_ASYNC;
     const int32_t in = is_async ? (int32_t)tj_dtype_bytes((tj_dtype)text->dtype) : 0;
-    const int32_t out = has_vector_p(text, config) ? vec(text) * (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype) : 0;
+    const bool writes_vectors = has_vector_p(text, config) && tj_config_get(config, "splits") == 1;
+    const int32_t out = writes_vectors ? vec(text) * (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype) : 0;
 
     *(form->is_swapped ? &form->align_n : &form->align_m) = in * m_width(text, config);
     *(form->is_swapped ? &form->align_m : &form->align_n) = in * n_width(text, config);
@@ -287,6 +297,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "m_vector", m_width(text, config));
     tj_template_set_int(fill, "n_vector", n_width(text, config));
     tj_template_set_flag(fill, "vector_p", has_vector_p(text, config));
+    tj_split_describe(text, tj_config_get(config, "splits"), fill, form);
     form->block_x = s.threads;
     form->block_y = 1;
     form->block_rows = s.bm;

@@ -16,6 +16,25 @@
     //@| const index_t block_col = static_cast<index_t>(blockIdx.y) * BN;
     //@ end
 
+    //@ if splits_k
+    //@| // This block's part of k, in whole phases; the last may be short, or empty.
+    //@| const index_t split = (k + SPLITS * BK - 1) / (SPLITS * BK) * BK;
+    //@| const index_t k_begin = blockIdx.z % SPLITS * split;
+    //@| const index_t k_steps = min(split, k - k_begin);
+    //@ if m_row_major
+    //@| M += k_begin;
+    //@ else
+    //@| M += k_begin * ld_m;
+    //@ end
+    //@ if n_row_major
+    //@| N += k_begin * ld_n;
+    //@ else
+    //@| N += k_begin;
+    //@ end
+    //@ else
+    const index_t k_steps = k;
+    //@ end
+
     // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,
     // the next are 4 * VEC rows or 8 * VEC columns further.
     const int thread = threadIdx.x;

@@ -14,3 +14,6 @@ constexpr int THREADS = SLICES * TILE_THREADS;
 //@| constexpr int THREADS = TILE_THREADS;
 //@ end
 constexpr int BLOCKS = 1;  //@ blocks
+//@ if splits_k
+constexpr int SPLITS = 4;  //@ splits
+//@ end

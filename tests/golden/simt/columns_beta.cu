@@ -110,6 +110,8 @@ simt_f64_jx64xl(
     const index_t block_row = static_cast<index_t>(blockIdx.y) * BM;
     const index_t block_col = static_cast<index_t>(blockIdx.x) * BN;
 
+    const index_t k_steps = k;
+
     // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,
     // the next are 4 * VEC rows or 8 * VEC columns further.
     const int thread = threadIdx.x;
@@ -169,7 +171,7 @@ simt_f64_jx64xl(
             n[step % 2][c] = from.N[kk][thread_col + c / VEC * (8 * VEC) + c % VEC];
     };
 
-    const index_t phases = (k + BK - 1) / BK;
+    const index_t phases = (k_steps + BK - 1) / BK;
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
         if (s < phases)

@@ -1,0 +1,35 @@
+    // What this block's part of k brings: the second kernel adds it to what the other parts bring.
+    W += static_cast<long long>(blockIdx.z) * j * l;
+#pragma unroll
+    for (int r = 0; r < TM; ++r) {
+        const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
+        //@ if check_j
+        if (Row >= j)
+            break;  // rows of a thread only grow
+        //@ end
+        //@ if vector_p
+#pragma unroll
+        for (int c = 0; c < TN; c += VEC) {
+            const index_t Col = block_col + thread_col + c / VEC * (8 * VEC);
+            //@ if check_l
+            if (Col >= l)  // l is a multiple of VEC: all of them, or none
+                break;
+            //@ end
+            sum_vector_t value;
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+                value.element[i] = Pvalue[r][c + i];
+            reinterpret_cast<sum_vector_t &>(W[Row * l + Col]) = value;
+        }
+        //@ else
+        //@| #pragma unroll
+        //@| for (int c = 0; c < TN; ++c) {
+        //@|     const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
+        //@ if check_l
+        //@|     if (Col >= l)
+        //@|         break;
+        //@ end
+        //@|     W[Row * l + Col] = Pvalue[r][c];
+        //@| }
+        //@ end
+    }
