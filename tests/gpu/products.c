@@ -185,10 +185,21 @@ static void pick_simt(const tj_problem *problem, char config[128])
                                         "bm=32,bn=64,bk=8,tm=8,tn=8",   "bm=64,bn=32,bk=32,tm=4,tn=4",
                                         "bm=64,bn=64,bk=16,tm=4,tn=8",  "bm=96,bn=64,bk=16,tm=12,tn=4",
                                         "bm=64,bn=128,bk=16,tm=8,tn=8", "bm=16,bn=128,bk=8,tm=4,tn=16"};
-    static const char *const ways[] = {
-        "rows=y",         "rows=x",           "group=3",           "vector=1", "vector=2,blocks=2", "copy=registers",
-        "copy=registers", "stages=2,group=2", "stages=5,vector=2", "slices=2", "slices=4,stages=2", "splits=2",
-        "splits=3,slices=2", "splits=5,copy=registers", "splits=8,vector=1"};
+    static const char *const ways[] = {"rows=y",
+                                       "rows=x",
+                                       "group=3",
+                                       "vector=1",
+                                       "vector=2,blocks=2",
+                                       "copy=registers",
+                                       "copy=registers",
+                                       "stages=2,group=2",
+                                       "stages=5,vector=2",
+                                       "slices=2",
+                                       "slices=4,stages=2",
+                                       "splits=2",
+                                       "splits=3,slices=2",
+                                       "splits=5,copy=registers",
+                                       "splits=8,vector=1"};
     tj_config parsed;
 
     do {
