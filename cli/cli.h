@@ -60,6 +60,8 @@ typedef struct cli_words {
     int32_t no_check, keep, compile_only, only_damaged;
     int32_t counts; /* 1: in all, 2: by line */
     int32_t order;  /* 1: C, 2: F */
+    const char *compare;
+    int32_t measures, plots;
 } cli_words;
 
 /** How an option's value is read, and the type of its field. */
@@ -113,7 +115,8 @@ const char *cli_nearest(const char *word, const char *(*next)(size_t index, cons
 /** The option groups, in option.c. */
 extern const cli_option cli_problem_options[], cli_layout_options[], cli_config_options[], cli_scalar_options[],
     cli_machine_options[], cli_common_options[], cli_output_options[], cli_check_options[], cli_timing_options[],
-    cli_matmul_options[], cli_run_options[], cli_compile_options[], cli_clear_options[];
+    cli_matmul_options[], cli_run_options[], cli_compile_options[], cli_clear_options[], cli_analysis_options[],
+    cli_explain_options[], cli_devices_options[];
 
 /* ---- help --------------------------------------------------------------------------------------------------------- */
 
@@ -195,6 +198,12 @@ int cli_device_ordinal(const cli_words *words);
 /** --arch; else the target of the device; else, with no driver, sm_90. */
 tj_status cli_target(tj_context *context, const cli_words *words, char target[16], tj_error *err);
 
+/**
+ * The tile width that the words leave open, as a run on that device would choose it: on the device of context, or with --arch, or
+ * without a driver, on the product that target stands for. A target that stands for none changes nothing.
+ */
+tj_status cli_adapt(tj_context *context, const cli_words *words, const char *target, cli_request *request, tj_error *err);
+
 /* ---- work --------------------------------------------------------------------------------------------------------- */
 
 /** "compiled", "store", "memory". */
@@ -209,6 +218,9 @@ void cli_print_kernel(FILE *out, const tj_source *source, const tj_image *image)
 /** What --count asks for: have the next launch counted, then tell. Errors: TJ_ERR_UNSUPPORTED: the device is no emulator. */
 tj_status cli_count_begin(const cli_words *words, tj_context *context, tj_error *err);
 tj_status cli_count_end(const cli_words *words, tj_context *context, const char *text, json_t *answer, tj_error *err);
+
+/** Every counter by its name. Owned: the caller. */
+json_t *cli_counters_json(const cuEmuCounters *counters);
 
 /** One product on the device. */
 typedef struct cli_product {
@@ -231,12 +243,98 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
 cli_exit cli_compile_only(const cli_words *words, tj_context *context, const cli_request *request, json_t *answer,
                           tj_error *err);
 
+/** Operands of request->known, without a workspace; c may be NULL. */
+tj_operands cli_operands(const cli_request *request, const tj_buffer *m, const tj_buffer *n, const tj_buffer *c,
+                         const tj_buffer *p);
+
+/* ---- analysis ----------------------------------------------------------------------------------------------------- */
+
+/** The device that is looked at, and what there is to look with. */
+typedef struct cli_machine {
+    tj_context *context;
+    tj_device_facts facts;
+    const char *origin; /* of the facts, in words */
+    bool has_device;    /* it is there: a GPU or the emulator */
+    bool is_emulator;
+    double bytes_per_s; /* measured; 0: not known */
+    char target[16];
+} cli_machine;
+
+/** One config of a request. */
+typedef struct cli_case {
+    tj_config config; /* resolved */
+    char text[TJ_CONFIG_TEXT_BYTES];
+    tj_source *source;
+    tj_analysis analysis;
+    int registers; /* as the compiler says; 0: estimated */
+    int hit;       /* 1, 0: would the store have it; -1: not known, why says why */
+    char key[33], why[TJ_ERROR_MESSAGE_BYTES];
+    bool is_chosen; /* the tile width is the model's choice */
+    bool is_counted, is_measured;
+    cuEmuCounters counted;
+    double median_us, least_us;
+} cli_case;
+
+enum { CLI_MAX_CASES = 8 };
+
+/** What explain and report look at: a request on a machine, in one or several configs. */
+typedef struct cli_look {
+    cli_request request;
+    cli_machine machine;
+    cli_case cases[CLI_MAX_CASES];
+    size_t count;
+} cli_look;
+
+/**
+ * Read the words, find the device, analyse each config; count and measure what the words ask for. compare: the configs beside
+ * one another where --compare is not given; NULL: the request's alone. Release with cli_look_close, also after a failure.
+ */
+cli_exit cli_look_open(const cli_words *words, const char *const *compare, cli_look *look, tj_error *err);
+void cli_look_close(cli_look *look);
+
+/** Run every config on the GPU for its time, or execute it on the emulator for its counters. */
+tj_status cli_look_measure(const cli_words *words, cli_look *look, tj_error *err);
+tj_status cli_look_count(const cli_words *words, cli_look *look, tj_error *err);
+
+/** part / whole; 0 if there is no whole. */
+double cli_ratio(double part, double whole);
+
+/** A config in a few words: "tiled 16", "simt 64x128x16". */
+enum { CLI_NAME_BYTES = 64 };
+void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES]);
+
+/** FLOP/s of a config that was measured. */
+double cli_measured_rate(const cli_case *one);
+
+/** The configs side by side, and the roofline in letters, to stdout. */
+void cli_print_compared(const cli_look *look);
+void cli_print_plot(const cli_look *look);
+
+/** Everything about one config as a JSON object. Owned: the caller. */
+json_t *cli_case_json(const cli_case *one);
+
+/** The device's peaks and where its facts come from, as members of an object. */
+void cli_answer_machine(json_t *answer, const cli_look *look);
+
+/** "6.22 TFLOP/s", "1.56 TB/s", "33.3 us": three digits and a unit; at least 32 bytes. */
+void cli_format_rate(char *out, double per_s, const char *unit);
+void cli_format_time(char *out, double us);
+/** "1 234 567": at least 32 bytes. */
+void cli_format_count(char *out, int64_t count);
+
+/** A bandwidth measured by tilejit devices --measure, from the store's folder; 0 if there is none. */
+double cli_read_bandwidth(tj_context *context, const tj_device_facts *facts);
+/** Measure it, on the context's device, and keep it in the store's folder if there is one. */
+tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *facts, double *bytes_per_s, tj_error *err);
+
 /* ---- commands ----------------------------------------------------------------------------------------------------- */
 
 cli_exit cmd_matmul(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_generate(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_compile(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_run(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_explain(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_families(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_devices(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_doctor(const cli_words *words, json_t *answer, tj_error *err);

@@ -284,7 +284,9 @@ cli_exit cmd_cache_explain(const cli_words *words, json_t *answer, tj_error *err
     if (status == TJ_OK)
         status = cli_target(context, words, target, err);
     if (status == TJ_OK)
-        status = tj_generate(&request.problem, request.has_config ? &request.config : NULL, &source, err);
+        status = cli_adapt(context, words, target, &request, err);
+    if (status == TJ_OK)
+        status = tj_generate(&request.problem, &request.config, &source, err);
     if (status == TJ_OK)
         status = tj_store_explain(context, source, target, key, &hit, tell_field, &to, err);
     (void)json_object_set_new(answer, "fields", to.list);

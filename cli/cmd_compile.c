@@ -66,7 +66,9 @@ cli_exit cmd_compile(const cli_words *words, json_t *answer, tj_error *err)
     if (status == TJ_OK)
         status = cli_target(context, words, target, err);
     if (status == TJ_OK)
-        status = tj_generate(&request.problem, request.has_config ? &request.config : NULL, &source, err);
+        status = cli_adapt(context, words, target, &request, err);
+    if (status == TJ_OK)
+        status = tj_generate(&request.problem, &request.config, &source, err);
     if (status == TJ_OK)
         status = tj_image_obtain(context, source, target, &image, err);
     if (image && *tj_image_log(image))

@@ -114,9 +114,11 @@ static json_t *device_json(const tj_device_facts *facts)
     return object;
 }
 
-static void print_device(const tj_device_facts *facts)
+static void print_device(const tj_device_facts *facts, double bytes_per_s)
 {
-    char memory[32], l2[32], shared[32];
+    char memory[32], l2[32], shared[32], arithmetic[32], bandwidth[32];
+    tj_error ignored;
+    tj_peaks peaks;
 
     cli_format_bytes(memory, facts->memory_bytes);
     cli_format_bytes(l2, facts->l2_bytes);
@@ -126,6 +128,22 @@ static void print_device(const tj_device_facts *facts)
     printf("   %d multiprocessors at %d MHz, %s of memory, %s of L2, %s of shared memory per block, driver for CUDA %d.%d\n",
            (int)facts->sm_count, (int)facts->clock_khz / 1000, memory, l2, shared, (int)facts->driver_version / 1000,
            (int)facts->driver_version % 1000 / 10);
+    if (tj_find_peaks(facts, TJ_F32, bytes_per_s, &peaks, &ignored) != TJ_OK)
+        return;
+    cli_format_rate(arithmetic, peaks.flop_per_s, "FLOP/s");
+    cli_format_rate(bandwidth, peaks.bytes_per_s, "B/s");
+    printf("   at most %s in f32, %s to memory (%s)\n", arithmetic, bandwidth,
+           peaks.is_measured ? "measured" : "by its clock and bus");
+}
+
+/* The measured bandwidth: now, of the device in use, or as remembered. */
+static tj_status find_bandwidth(const cli_words *words, tj_context *context, const tj_device_facts *facts, double *bytes_per_s,
+                                tj_error *err)
+{
+    if (words->measures && facts->ordinal == cli_device_ordinal(words))
+        return cli_measure_bandwidth(context, facts, bytes_per_s, err);
+    *bytes_per_s = cli_read_bandwidth(context, facts);
+    return TJ_OK;
 }
 
 cli_exit cmd_devices(const cli_words *words, json_t *answer, tj_error *err)
@@ -133,6 +151,8 @@ cli_exit cmd_devices(const cli_words *words, json_t *answer, tj_error *err)
     json_t *list = json_array();
     tj_context *context = NULL;
     tj_device_facts facts;
+    double bytes_per_s = 0;
+    json_t *object;
     int count = 0;
     tj_status status = cli_context_create_to_run(words, &context, err);
 
@@ -140,11 +160,16 @@ cli_exit cmd_devices(const cli_words *words, json_t *answer, tj_error *err)
         status = tj_device_count(context, &count, err);
     for (int i = 0; i < count && status == TJ_OK; i++) {
         status = tj_device_get(context, i, &facts, err);
+        if (status == TJ_OK)
+            status = find_bandwidth(words, context, &facts, &bytes_per_s, err);
         if (status != TJ_OK)
             break;
-        (void)json_array_append_new(list, device_json(&facts));
+        object = device_json(&facts);
+        if (bytes_per_s > 0)
+            cli_set_real(object, "measured_bytes_per_s", bytes_per_s);
+        (void)json_array_append_new(list, object);
         if (!words->is_json)
-            print_device(&facts);
+            print_device(&facts, bytes_per_s);
     }
     (void)json_object_set_new(answer, "devices", list);
     tj_context_free(context);

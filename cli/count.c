@@ -77,7 +77,7 @@ static double sector_efficiency(const cuEmuCounters *c)
                  SECTOR_BYTES * (double)(c->global_load_sectors + c->global_store_sectors));
 }
 
-static json_t *as_json(const cuEmuCounters *c)
+json_t *cli_counters_json(const cuEmuCounters *c)
 {
     json_t *object = json_object();
 
@@ -183,7 +183,7 @@ static tj_status tell_lines(const cli_words *words, const tj_emulator *emulator,
         if (!emulator->get_line(i, &ptx_line, &cuda_line, text, sizeof text, &one) || one.instructions == 0)
             continue;
         add(&find_line(line, &count, cuda_line)->sum, &one);
-        object = as_json(&one);
+        object = cli_counters_json(&one);
         cli_set_int(object, "ptx_line", ptx_line);
         cli_set_int(object, "cuda_line", cuda_line);
         cli_set_text(object, "ptx", text);
@@ -220,7 +220,7 @@ tj_status cli_count_end(const cli_words *words, tj_context *context, const char 
     if (!emulator->get_launch(&launch))
         return cli_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
     (void)emulator->set_option(CUEMU_COUNT, 0);
-    object = as_json(&launch.total);
+    object = cli_counters_json(&launch.total);
     cli_set_real(object, "arithmetic_intensity", intensity(&launch.total));
     cli_set_real(object, "sector_efficiency", sector_efficiency(&launch.total));
     (void)json_object_set_new(answer, "counters", object);

@@ -194,6 +194,9 @@ static void man_options(FILE *out)
         {"matmul", cli_matmul_options},
         {"run", cli_run_options},
         {"compile", cli_compile_options},
+        {"explain and report", cli_analysis_options},
+        {"explain", cli_explain_options},
+        {"devices", cli_devices_options},
         {"cache clear", cli_clear_options},
     };
 

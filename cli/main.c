@@ -29,6 +29,13 @@ static const cli_option *const generate_groups[] = {cli_output_options,
 static const cli_option *const compile_groups[] = {cli_output_options,  cli_compile_options, cli_problem_options,
                                                    cli_layout_options,  cli_scalar_options,  cli_config_options,
                                                    cli_machine_options, cli_common_options,  NULL};
+static const cli_option *const look_groups[] = {
+    cli_analysis_options, cli_explain_options, cli_problem_options, cli_layout_options, cli_scalar_options,
+    cli_config_options,   cli_timing_options,  cli_machine_options, cli_common_options, NULL};
+static const cli_option *const report_groups[] = {
+    cli_output_options, cli_analysis_options, cli_problem_options, cli_layout_options, cli_scalar_options,
+    cli_config_options, cli_timing_options,   cli_machine_options, cli_common_options, NULL};
+static const cli_option *const devices_groups[] = {cli_devices_options, cli_machine_options, cli_common_options, NULL};
 static const cli_option *const explain_groups[] = {cli_problem_options,
                                                    cli_layout_options,
                                                    cli_scalar_options,
@@ -74,11 +81,31 @@ const cli_command cli_commands[] = {
      "tilejit compile 512x300x700\n"
      "tilejit compile 512x300x700 --arch sm_80 -o kernel.cubin",
      compile_groups, cmd_compile, false},
+    {"explain", "<jxkxl> [config]", 1, 2, "say what a kernel will move, what limits it, and how long it should take",
+     "FLOP and bytes by memory space, exactly; blocks, occupancy and what limits it; the roofline; a predicted time, term by "
+     "term; "
+     "which boundary checks are in, and why; whether the store has the kernel. docs/analysis.md says where each number comes "
+     "from.\n\n"
+     "Needs neither a GPU nor a driver: --arch sm_80, or --device emulator:sm_80, looks at a device that is not there. Where "
+     "NVRTC "
+     "is found the registers are the compiler's, else an estimate.",
+     "tilejit explain 512x300x700\n"
+     "tilejit explain 1024x1024x1024 --arch sm_80 --compare tile_width=8,16,32\n"
+     "tilejit explain 96x96x96 tiled:tile_width=16 --device emulator --count\n"
+     "tilejit explain 2048x2048x2048 --compare family=naive,tiled --measure --plot",
+     look_groups, cmd_explain, false},
+    {"report", "<jxkxl> [config]", 1, 2, "draw the same as a web page",
+     "One HTML file without anything from elsewhere: the roofline with each config's point, occupancy, the time's terms, the "
+     "tile and "
+     "its traffic. Without --compare: naive and tiled at three widths.",
+     "tilejit report 512x300x700 -o report.html\n"
+     "tilejit report 1024x1024x1024 --compare tile_width=8,16,32 --measure -o report.html",
+     report_groups, cmd_report, false},
     {"families", "", 0, 0, "list the ways to compute a product, with their parameters",
      "Every family with its parameters, their ranges and defaults, and the constraints that hold between them.", "",
      common_groups, cmd_families, false},
-    {"devices", "", 0, 0, "list the CUDA devices", "What the driver says of each device.", "", machine_groups, cmd_devices,
-     false},
+    {"devices", "", 0, 0, "list the CUDA devices", "What the driver says of each device.", "tilejit devices --measure",
+     devices_groups, cmd_devices, false},
     {"doctor", "", 0, 0, "say what was found on this machine, and what is missing",
      "Looks at NVRTC, its builtins, the driver, the devices, whether they fit together, and the store. Exits with 1 if "
      "anything "

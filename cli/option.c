@@ -170,6 +170,25 @@ const cli_option cli_clear_options[] = {
     END,
 };
 
+const cli_option cli_analysis_options[] = {
+    TEXT("compare", "name=list", compare,
+         "Put configs beside one another: a parameter and its values, such as tile_width=8,16,32, or family=naive,tiled."),
+    FLAG("measure", measures, 1, "Run each config on the GPU and give its time beside the predicted one."),
+    FLAG("count", counts, 1, "Execute each config on the emulator and give its counters beside the predicted ones."),
+    END,
+};
+
+const cli_option cli_explain_options[] = {
+    FLAG("plot", plots, 1, "Draw the roofline in letters."),
+    END,
+};
+
+const cli_option cli_devices_options[] = {
+    FLAG("measure", measures, 1,
+         "Measure the memory bandwidth of the device in use, and remember it for explain and report in the store's folder."),
+    END,
+};
+
 /* ---- parser ------------------------------------------------------------------------------------------------------- */
 
 /* Option number index over all groups of a command. */

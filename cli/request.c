@@ -335,3 +335,21 @@ tj_status cli_target(tj_context *context, const cli_words *words, char target[16
     memcpy(target, DEFAULT_TARGET, sizeof DEFAULT_TARGET);
     return TJ_OK;
 }
+
+tj_status cli_adapt(tj_context *context, const cli_words *words, const char *target, cli_request *request, tj_error *err)
+{
+    char product[16] = "";
+    tj_device_facts facts;
+    tj_error ignored;
+    size_t digits;
+
+    if (words->arch || tj_device_get(context, cli_device_ordinal(words), &facts, &ignored) != TJ_OK) {
+        const char *number = strchr(target, '_'); /* sm_90a and compute_90 are an sm_90 here */
+
+        digits = number ? strspn(number + 1, "0123456789") : 0;
+        (void)snprintf(product, sizeof product, "sm_%.*s", (int)digits, number ? number + 1 : "");
+        if (tj_device_named(product, &facts, &ignored) != TJ_OK)
+            return TJ_OK;
+    }
+    return tj_config_adapt(&facts, &request->problem, &request->config, err);
+}

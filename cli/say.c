@@ -132,6 +132,39 @@ void cli_format_age(char *out, int64_t seconds)
         (void)snprintf(out, 32, "%" PRId64 " days", seconds / 86400);
 }
 
+void cli_format_rate(char *out, double per_s, const char *unit)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
+    size_t i = 0;
+
+    for (; per_s >= 999.5 && i + 1 < sizeof prefixes / sizeof prefixes[0]; i++)
+        per_s /= 1000;
+    (void)snprintf(out, 32, per_s < 9.995 ? "%.2f %s%s" : per_s < 99.95 ? "%.1f %s%s" : "%.0f %s%s", per_s, prefixes[i], unit);
+}
+
+void cli_format_time(char *out, double us)
+{
+    static const char *const units[] = {"us", "ms", "s"};
+    size_t i = 0;
+
+    for (; us >= 999.5 && i < 2; i++)
+        us /= 1000;
+    (void)snprintf(out, 32, us < 9.995 ? "%.2f %s" : us < 99.95 ? "%.1f %s" : "%.0f %s", us, units[i]);
+}
+
+void cli_format_count(char *out, int64_t count)
+{
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%" PRId64, count), at = 0;
+
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-')
+            out[at++] = ' ';
+        out[at++] = digits[i];
+    }
+    out[at] = '\0';
+}
+
 /* ---- answers ------------------------------------------------------------------------------------------------------ */
 
 /* A member that cannot be made for want of memory is left out: the exit code does not depend on it. */
@@ -298,4 +331,27 @@ tj_status cli_write_file(const char *path, const void *bytes, size_t size, tj_er
     status = replace_file(real ? real : path, bytes, size, err);
     free(real);
     return status;
+}
+
+double cli_ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+double cli_measured_rate(const cli_case *one)
+{
+    return cli_ratio((double)one->analysis.counts.flop, one->median_us) * 1e6;
+}
+
+void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES])
+{
+    const tj_counts *c = &one->analysis.counts;
+    const int width = tj_config_get(&one->config, "tile_width");
+    const char *family = tj_family_name(one->config.family);
+
+    if (width)
+        (void)snprintf(out, CLI_NAME_BYTES, "%s %d%s", family, width,
+                       tj_config_get(&one->config, "shared") == 2 ? " dynamic" : "");
+    else
+        (void)snprintf(out, CLI_NAME_BYTES, "%s %dx%dx%d", family, (int)c->block_rows, (int)c->block_cols, (int)c->phase.depth);
 }

@@ -80,12 +80,14 @@ void cli_print_kernel(FILE *out, const tj_source *source, const tj_image *image)
 static tj_status make_image(const cli_words *words, tj_context *context, const cli_request *request, tj_source **source,
                             tj_image **image, tj_error *err)
 {
-    const tj_config *config = request->has_config ? &request->config : NULL;
+    cli_request adapted = *request;
     char target[16];
     tj_status status = cli_target(context, words, target, err);
 
     if (status == TJ_OK)
-        status = tj_generate(&request->problem, config, source, err);
+        status = cli_adapt(context, words, target, &adapted, err);
+    if (status == TJ_OK)
+        status = tj_generate(&adapted.problem, &adapted.config, source, err);
     if (status == TJ_OK)
         status = tj_image_obtain(context, *source, target, image, err);
     return status;
@@ -165,17 +167,18 @@ static tj_status place_operands(tj_context *context, const cli_product *product,
     return status;
 }
 
-static tj_operands operands_of(const cli_product *product, size_t workspace_bytes, const buffers *on_device)
+tj_operands cli_operands(const cli_request *request, const tj_buffer *m, const tj_buffer *n, const tj_buffer *c,
+                         const tj_buffer *p)
 {
-    tj_problem known = tj_problem_canonical(&product->request->known);
+    tj_problem known = tj_problem_canonical(&request->known);
     tj_operands operands = TJ_OPERANDS_INIT;
 
-    operands.m = tj_buffer_address(on_device->m);
-    operands.n = tj_buffer_address(on_device->n);
-    operands.p = tj_buffer_address(on_device->p);
-    operands.c = on_device->c ? tj_buffer_address(on_device->c) : NULL;
-    operands.alpha = product->request->alpha;
-    operands.beta = product->request->beta;
+    operands.m = tj_buffer_address(m);
+    operands.n = tj_buffer_address(n);
+    operands.p = tj_buffer_address(p);
+    operands.c = c ? tj_buffer_address(c) : NULL;
+    operands.alpha = request->alpha;
+    operands.beta = request->beta;
     operands.j = known.j.extent;
     operands.k = known.k.extent;
     operands.l = known.l.extent;
@@ -188,8 +191,6 @@ static tj_operands operands_of(const cli_product *product, size_t workspace_byte
     operands.stride_n = known.stride_n;
     operands.stride_p = known.stride_p;
     operands.stride_c = known.stride_c;
-    operands.workspace = on_device->workspace ? tj_buffer_address(on_device->workspace) : NULL;
-    operands.workspace_bytes = workspace_bytes;
     return operands;
 }
 
@@ -316,7 +317,9 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
     status = place_operands(context, product, tj_plan_workspace_bytes(plan), &on_device, err);
     if (status != TJ_OK)
         goto done;
-    operands = operands_of(product, tj_plan_workspace_bytes(plan), &on_device);
+    operands = cli_operands(product->request, on_device.m, on_device.n, on_device.c, on_device.p);
+    operands.workspace = on_device.workspace ? tj_buffer_address(on_device.workspace) : NULL;
+    operands.workspace_bytes = tj_plan_workspace_bytes(plan);
     status = tj_emulator_get(context, &emulator, err);
     if (status == TJ_OK && words->counts)
         status = cli_count_begin(words, context, err);

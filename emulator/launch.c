@@ -245,6 +245,8 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
     free(launch.fences);
     if (launch.counts)
         keep_counters(&launch);
+    if (emu_option(CUEMU_COUNT) == 2) /* this one alone was meant */
+        emu_set_option(CUEMU_COUNT, 0);
     if (launch.failed)
         return (cuEmuKind)launch.failed;
     return emu_finding_count() > before && emu_finding_get(before, &last) ? last.kind : CUEMU_NONE;

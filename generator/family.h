@@ -5,6 +5,7 @@
 #ifndef TJ_GENERATOR_FAMILY_H
 #define TJ_GENERATOR_FAMILY_H
 
+#include <tilejit/analysis.h>
 #include <tilejit/source.h>
 
 #include "template.h"
@@ -40,6 +41,13 @@ struct tj_family {
 
     /** The template, its parameters beyond those every family has, and the launch geometry. */
     const char *(*describe)(const tj_problem *text, const tj_config *config, tj_template_params *params, tj_launch_form *form);
+
+    /**
+     * What a launch moves and computes (docs/analysis.md). Every extent, leading dimension and stride of text is a number. The
+     * caller has filled in blocks, threads, bytes of elements and of shared memory and flop, and derives global_bytes and the
+     * intensities; the rest is the family's. May be NULL: then nothing can be said of the family's speed.
+     */
+    void (*count)(const tj_problem *text, const tj_config *config, tj_counts *counts);
 };
 
 extern const tj_family tj_family_naive;
@@ -49,6 +57,12 @@ extern const tj_family tj_family_skinny;
 
 /** The canonical problem as a text of the config's family sees it. */
 tj_problem tj_family_text(const tj_config *config, const tj_problem *problem, bool *is_swapped);
+
+/**
+ * The launch form of a resolved config, as tj_generate would fill it in, but for the kernel's name and arguments. text and
+ * is_swapped: tj_family_text.
+ */
+void tj_family_launch(const tj_problem *text, bool is_swapped, const tj_config *config, tj_launch_form *form);
 
 /** Where a parameter of that name stands in the family's form; -1 if it has none. */
 int tj_family_param_index(const tj_family *family, const char *name);

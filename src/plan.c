@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tilejit/analysis.h>
+
 #include "error.h"
 #include "family.h"
 #include "hash.h"
@@ -180,6 +182,7 @@ static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj
 
 static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
 {
+    tj_config config = TJ_CONFIG_INIT;
     tj_device_facts device;
     int ordinal = 0;
     char target[16];
@@ -195,12 +198,15 @@ static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan
     if (key->config) {
         plan->config = *key->config;
         plan->key.config = &plan->config;
+        config = plan->config;
     }
-    status = tj_generate(key->problem, key->config, &plan->source, err);
-    if (status == TJ_OK)
-        status = tj_scope_device(scope, &ordinal, err);
+    status = tj_scope_device(scope, &ordinal, err);
     if (status == TJ_OK)
         status = tj_device_get(context, ordinal, &device, err);
+    if (status == TJ_OK)
+        status = tj_config_adapt(&device, key->problem, &config, err);
+    if (status == TJ_OK)
+        status = tj_generate(key->problem, &config, &plan->source, err);
     if (status == TJ_OK)
         status = tj_target_for(context, device.cc_major, device.cc_minor, target, err);
     if (status == TJ_OK)

@@ -78,7 +78,7 @@ void cuEmuClear(void);
 
 typedef enum cuEmuOption {
     CUEMU_CHECKS,  /* bits, below */
-    CUEMU_COUNT,   /* 1: count */
+    CUEMU_COUNT,   /* 1: count; 2: count the next launch and no later one, so that the first of several can be told of */
     CUEMU_THREADS, /* 0: one for each processor */
     CUEMU_SEED,
     CUEMU_BUDGET,
@@ -137,7 +137,7 @@ typedef struct cuEmuLaunch {
     cuEmuCounters total;
 } cuEmuLaunch;
 
-/** The last launch made while CUEMU_COUNT was 1; 0 if there is none. */
+/** The last launch that was counted; 0 if there is none. */
 int cuEmuGetLaunch(cuEmuLaunch *launch);
 
 /** Instruction number index of that launch: its PTX line, CUDA line (0: unknown) and counters. 0 past the last. */

@@ -19,6 +19,46 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     return "naive.cu";
 }
 
+/* At every step of k, each thread whose element exists loads one element of M and one of N. */
+static void count_loads(const tj_problem *text, int32_t tile_width, bool is_m, int64_t element_bytes, tj_traffic *traffic)
+{
+    const int64_t ld = is_m ? text->ld_m : text->ld_n, stride = is_m ? text->stride_m : text->stride_n;
+    /* From one row of M (column of N) to the next, and from one step of k to the next. */
+    const bool rows_of_k = (is_m ? text->m_layout : text->n_layout) == (is_m ? TJ_ROW_MAJOR : TJ_COL_MAJOR);
+    const int64_t across = (rows_of_k ? ld : 1) * element_bytes, along = (rows_of_k ? 1 : ld) * element_bytes;
+    const tj_access access = {
+        .threads_x = tile_width,
+        .threads_y = tile_width,
+        .step_x = is_m ? 0 : across,
+        .step_y = is_m ? across : 0,
+        .element_bytes = (int32_t)element_bytes,
+        .axis = {tj_tile_axis(text->l.extent, tile_width, is_m ? 0 : tile_width * across),
+                 tj_tile_axis(text->j.extent, tile_width, is_m ? tile_width * across : 0),
+                 {text->k.extent, along, 0, 0},
+                 {text->batch, (stride > 0 ? stride : 0) * element_bytes, 0, 0}},
+        .repeat = 1,
+    };
+
+    tj_traffic_add(traffic, &access);
+}
+
+static void count(const tj_problem *text, const tj_config *config, tj_counts *counts)
+{
+    const int32_t tile_width = tj_config_get(config, "tile_width");
+    const int64_t threads = (int64_t)tile_width * tile_width;
+    const int64_t loads_in_flight = 6; /* steps of k: a loop unrolled by the compiler asks for that much before it waits */
+
+    counts->phase = (tj_phase_counts){.depth = 1, .loads = 2 * threads, .flop = 2 * threads};
+    counts->fma = text->j.extent * text->k.extent * text->l.extent * text->batch;
+    counts->chain = text->k.extent;
+    counts->waits = (text->k.extent + loads_in_flight - 1) / loads_in_flight;
+    if (text->k.extent > 0) {
+        count_loads(text, tile_width, true, counts->element_bytes, &counts->load_m);
+        count_loads(text, tile_width, false, counts->element_bytes, &counts->load_n);
+    }
+    tj_textbook_count(text, tile_width, counts);
+}
+
 const tj_family tj_family_naive = {
     .name = "naive",
     .summary = "one thread computes one element of P and reads all it needs from global memory",
@@ -30,4 +70,5 @@ const tj_family tj_family_naive = {
     .tile = tj_textbook_tile,
     .resolve = tj_tile_resolve,
     .describe = describe,
+    .count = count,
 };

@@ -8,12 +8,13 @@
  * Two texts: one copies tiles past the registers (cp.async, sm_80 and newer), the other through them, which serves older devices
  * and 16-bit elements, converted on the way.
  */
+#include "simt.h"
+
 #include "error.h"
 #include "split.h"
 #include "tile.h"
 
-enum { LANE_ROWS = 4, LANE_COLS = 8, QUAD = 4, RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
-enum { COPY_ASYNC = 1, COPY_REGISTERS = 2 };
+enum { QUAD = 4, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
 static const char *const copy_choices[] = {"async", "registers", NULL};
 
@@ -49,53 +50,50 @@ static const char *const constraints[] = {
     NULL,
 };
 
-typedef struct shape {
-    int32_t bm, bn, bk, tm, tn, slices, stages, copy, tile_threads, threads;
-} shape;
-
-static shape shape_of(const tj_config *config)
+tj_simt_shape tj_simt_shape_of(const tj_config *config)
 {
-    shape s = {.bm = tj_config_get(config, "bm"),
-               .bn = tj_config_get(config, "bn"),
-               .bk = tj_config_get(config, "bk"),
-               .tm = tj_config_get(config, "tm"),
-               .tn = tj_config_get(config, "tn"),
-               .slices = tj_config_get(config, "slices"),
-               .stages = tj_config_get(config, "stages"),
-               .copy = tj_config_get(config, "copy")};
+    tj_simt_shape s = {.bm = tj_config_get(config, "bm"),
+                       .bn = tj_config_get(config, "bn"),
+                       .bk = tj_config_get(config, "bk"),
+                       .tm = tj_config_get(config, "tm"),
+                       .tn = tj_config_get(config, "tn"),
+                       .slices = tj_config_get(config, "slices"),
+                       .stages = tj_config_get(config, "stages"),
+                       .copy = tj_config_get(config, "copy")};
 
-    s.tile_threads = s.bm / (LANE_ROWS * s.tm) * (s.bn / (LANE_COLS * s.tn)) * LANE_ROWS * LANE_COLS;
+    s.tile_threads =
+        s.bm / (TJ_SIMT_LANE_ROWS * s.tm) * (s.bn / (TJ_SIMT_LANE_COLS * s.tn)) * TJ_SIMT_LANE_ROWS * TJ_SIMT_LANE_COLS;
     s.threads = s.slices * s.tile_threads;
     return s;
 }
 
 static tj_tile tile(const tj_config *config)
 {
-    const shape s = shape_of(config);
+    const tj_simt_shape s = tj_simt_shape_of(config);
 
     return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
 }
 
-static int32_t sum_bytes(const tj_problem *text)
+int32_t tj_simt_sum_bytes(const tj_problem *text)
 {
     return text->dtype == TJ_F64 ? 8 : 4;
 }
 
 /* Elements of a 16-byte access to shared memory. */
-static int32_t vec(const tj_problem *text)
+int32_t tj_simt_vec(const tj_problem *text)
 {
-    return 16 / sum_bytes(text);
+    return 16 / tj_simt_sum_bytes(text);
 }
 
-static int64_t shared_bytes(const tj_problem *text, const shape *s)
+static int64_t shared_bytes(const tj_problem *text, const tj_simt_shape *s)
 {
-    const int64_t bytes = sum_bytes(text);
-    const int m_padding = text->m_layout == TJ_ROW_MAJOR ? vec(text) : 0;
-    const int n_padding = text->n_layout == TJ_COL_MAJOR ? vec(text) : 0;
+    const int64_t bytes = tj_simt_sum_bytes(text);
+    const int m_padding = text->m_layout == TJ_ROW_MAJOR ? tj_simt_vec(text) : 0;
+    const int n_padding = text->n_layout == TJ_COL_MAJOR ? tj_simt_vec(text) : 0;
     const int64_t phase = s->bk * (s->bm + m_padding + s->bn + n_padding) * bytes;
     const int64_t sums = s->slices > 1 ? s->bm * s->bn * bytes : 0;
 
-    if (s->copy == COPY_REGISTERS)
+    if (s->copy == TJ_SIMT_REGISTERS)
         return 2 * (int64_t)s->bk * (s->bm + s->bn + 2 * 4) * bytes;
     return s->stages * phase > sums ? s->stages * phase : sums;
 }
@@ -130,22 +128,22 @@ static int32_t access_limit(const tj_problem *text, const tj_config *config)
 {
     const int32_t asked = tj_config_get(config, "vector");
 
-    return asked < vec(text) ? asked : vec(text);
+    return asked < tj_simt_vec(text) ? asked : tj_simt_vec(text);
 }
 
-static int32_t m_width(const tj_problem *text, const tj_config *config)
+int32_t tj_simt_m_width(const tj_problem *text, const tj_config *config)
 {
     return text->m_layout == TJ_ROW_MAJOR ? 1 : widest(text, &text->j, text->ld_m, text->stride_m, access_limit(text, config));
 }
 
-static int32_t n_width(const tj_problem *text, const tj_config *config)
+int32_t tj_simt_n_width(const tj_problem *text, const tj_config *config)
 {
     return text->n_layout == TJ_COL_MAJOR ? 1 : widest(text, &text->l, text->ld_n, text->stride_n, access_limit(text, config));
 }
 
-static bool has_vector_p(const tj_problem *text, const tj_config *config)
+bool tj_simt_has_vector_p(const tj_problem *text, const tj_config *config)
 {
-    const int32_t width = vec(text);
+    const int32_t width = tj_simt_vec(text);
 
     if (tj_config_get(config, "vector") < width)
         return false;
@@ -167,7 +165,7 @@ static bool copies_evenly(int32_t threads, int32_t run, int32_t width, int32_t a
     return taken > 0 && across % taken == 0 && threads * width % taken == 0 && steps % run == 0 && bk % steps == 0;
 }
 
-static tj_status check_async(const tj_problem *text, const tj_config *config, const shape *s, tj_error *err)
+static tj_status check_async(const tj_problem *text, const tj_config *config, const tj_simt_shape *s, tj_error *err)
 {
     const bool m_runs = text->m_layout == TJ_ROW_MAJOR, n_runs = text->n_layout == TJ_COL_MAJOR;
 
@@ -175,19 +173,19 @@ static tj_status check_async(const tj_problem *text, const tj_config *config, co
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
                        tj_dtype_name((tj_dtype)text->dtype));
-    if (s->bk % RUN != 0 || s->bk % (2 * s->slices) != 0)
+    if (s->bk % TJ_SIMT_RUN != 0 || s->bk % (2 * s->slices) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with copy=async and slices=%d it must be a multiple of %d",
-                       s->bk, s->slices, RUN > 2 * s->slices ? RUN : 2 * s->slices);
-    if (!copies_evenly(s->threads, m_runs ? RUN : 1, m_width(text, config), s->bm, s->bk))
+                       s->bk, s->slices, TJ_SIMT_RUN > 2 * s->slices ? TJ_SIMT_RUN : 2 * s->slices);
+    if (!copies_evenly(s->threads, m_runs ? TJ_SIMT_RUN : 1, tj_simt_m_width(text, config), s->bm, s->bk))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d threads cannot share the copies of a tile of %d x %d alike: change bk",
                        s->threads, s->bm, s->bk);
-    if (!copies_evenly(s->threads, n_runs ? RUN : 1, n_width(text, config), s->bn, s->bk))
+    if (!copies_evenly(s->threads, n_runs ? TJ_SIMT_RUN : 1, tj_simt_n_width(text, config), s->bn, s->bk))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d threads cannot share the copies of a tile of %d x %d alike: change bk",
                        s->threads, s->bk, s->bn);
     return TJ_OK;
 }
 
-static tj_status check_registers(const shape *s, tj_error *err)
+static tj_status check_registers(const tj_simt_shape *s, tj_error *err)
 {
     if (s->stages != 2 || s->slices != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -199,9 +197,10 @@ static tj_status check_registers(const shape *s, tj_error *err)
     return TJ_OK;
 }
 
-static tj_status check_thread_tile(const tj_problem *text, const shape *s, tj_error *err)
+static tj_status check_thread_tile(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
 {
-    const int warp_rows = LANE_ROWS * s->tm, warp_cols = LANE_COLS * s->tn, most = text->dtype == TJ_F64 ? 64 : 128;
+    const int warp_rows = TJ_SIMT_LANE_ROWS * s->tm, warp_cols = TJ_SIMT_LANE_COLS * s->tn,
+              most = text->dtype == TJ_F64 ? 64 : 128;
 
     if (s->tm % QUAD != 0 || s->tn % QUAD != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm is %d and tn is %d: both must be multiples of 4", s->tm, s->tn);
@@ -221,9 +220,9 @@ static tj_status check_thread_tile(const tj_problem *text, const shape *s, tj_er
     return TJ_OK;
 }
 
-static tj_status check_shared(const tj_problem *text, const shape *s, tj_error *err)
+static tj_status check_shared(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
 {
-    const int64_t bytes = shared_bytes(text, s), most = s->copy == COPY_REGISTERS ? MAX_STATIC_SHARED : MAX_SHARED;
+    const int64_t bytes = shared_bytes(text, s), most = s->copy == TJ_SIMT_REGISTERS ? MAX_STATIC_SHARED : MAX_SHARED;
 
     if (bytes <= most)
         return TJ_OK;
@@ -238,18 +237,18 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     int32_t *const stages = &config->value[tj_family_param_index(config->family, "stages")];
     const int32_t vector = tj_config_get(config, "vector");
     tj_status status;
-    shape s;
+    tj_simt_shape s;
 
     if (*copy == 0)
-        *copy = text->dtype == TJ_F32 || text->dtype == TJ_F64 ? COPY_ASYNC : COPY_REGISTERS;
+        *copy = text->dtype == TJ_F32 || text->dtype == TJ_F64 ? TJ_SIMT_ASYNC : TJ_SIMT_REGISTERS;
     if (*stages == 0)
-        *stages = *copy == COPY_ASYNC ? 3 : 2;
-    s = shape_of(config);
+        *stages = *copy == TJ_SIMT_ASYNC ? 3 : 2;
+    s = tj_simt_shape_of(config);
     if (vector == 3)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is 3: it must be 1, 2 or 4");
     status = check_thread_tile(text, &s, err);
     if (status == TJ_OK)
-        status = s.copy == COPY_ASYNC ? check_async(text, config, &s, err) : check_registers(&s, err);
+        status = s.copy == TJ_SIMT_ASYNC ? check_async(text, config, &s, err) : check_registers(&s, err);
     if (status == TJ_OK)
         status = check_shared(text, &s, err);
     if (status == TJ_OK)
@@ -267,20 +266,20 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
 /* Bytes that the pointers must be aligned to. */
 static void describe_alignment(const tj_problem *text, const tj_config *config, tj_launch_form *form)
 {
-    const bool is_async = tj_config_get(config, "copy") == COPY_ASYNC;
+    const bool is_async = tj_config_get(config, "copy") == TJ_SIMT_ASYNC;
     const int32_t in = is_async ? (int32_t)tj_dtype_bytes((tj_dtype)text->dtype) : 0;
-    const bool writes_vectors = has_vector_p(text, config) && tj_config_get(config, "splits") == 1;
-    const int32_t out = writes_vectors ? vec(text) * (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype) : 0;
+    const bool writes_vectors = tj_simt_has_vector_p(text, config) && tj_config_get(config, "splits") == 1;
+    const int32_t out = writes_vectors ? tj_simt_vec(text) * (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype) : 0;
 
-    *(form->is_swapped ? &form->align_n : &form->align_m) = in * m_width(text, config);
-    *(form->is_swapped ? &form->align_m : &form->align_n) = in * n_width(text, config);
+    *(form->is_swapped ? &form->align_n : &form->align_m) = in * tj_simt_m_width(text, config);
+    *(form->is_swapped ? &form->align_m : &form->align_n) = in * tj_simt_n_width(text, config);
     form->align_p = out;
     form->align_c = text->has_beta ? out : 0;
 }
 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
-    const shape s = shape_of(config);
+    const tj_simt_shape s = tj_simt_shape_of(config);
     const int32_t group = tj_config_get(config, "group");
 
     tj_template_set_int(fill, "bm", s.bm);
@@ -294,9 +293,9 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
     tj_template_set_int(fill, "group", group);
     tj_template_set_flag(fill, "grouped", group > 1);
-    tj_template_set_int(fill, "m_vector", m_width(text, config));
-    tj_template_set_int(fill, "n_vector", n_width(text, config));
-    tj_template_set_flag(fill, "vector_p", has_vector_p(text, config));
+    tj_template_set_int(fill, "m_vector", tj_simt_m_width(text, config));
+    tj_template_set_int(fill, "n_vector", tj_simt_n_width(text, config));
+    tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(text, config));
     tj_split_describe(text, tj_config_get(config, "splits"), fill, form);
     form->block_x = s.threads;
     form->block_y = 1;
@@ -304,7 +303,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     form->block_cols = s.bn;
     form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
     describe_alignment(text, config, form);
-    if (s.copy == COPY_REGISTERS) {
+    if (s.copy == TJ_SIMT_REGISTERS) {
         form->static_shared_bytes = shared_bytes(text, &s);
         return "simt_registers.cu";
     }
@@ -324,4 +323,5 @@ const tj_family tj_family_simt = {
     .tile = tile,
     .resolve = resolve,
     .describe = describe,
+    .count = tj_simt_count,
 };

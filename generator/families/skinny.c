@@ -4,6 +4,8 @@
  *
  * The text always has few rows: where P has few columns it computes the transpose. Its N is the matrix that is streamed.
  */
+#include "skinny.h"
+
 #include "checked.h"
 #include "error.h"
 #include "split.h"
@@ -16,7 +18,6 @@ enum {
     LINE_BYTES = 128, /* what the threads side by side should read of a line of N */
     MOST_ROWS = 64,   /* beyond, N is read too often from the L2, and a block tile serves better */
     MAX_THREADS = 1024,
-    PADDING = 4,
     MAX_STATIC_SHARED = 48 * 1024,
     SUM_BYTES = 32 * 1024, /* of shared memory for the slices' sums, where the tiles of M take less */
     FULL_GPU = 264         /* blocks that keep a large GPU busy, two on each of 132 SMs */
@@ -123,26 +124,23 @@ static int32_t widest_vector(const tj_problem *text)
 
 /* ---- geometry ----------------------------------------------------------------------------------------------------- */
 
-typedef struct shape {
-    int32_t tm, tn, lanes, slices, vector, k_thread, splits;
-} shape;
-
-static shape shape_of(const tj_config *config)
+tj_skinny_shape tj_skinny_shape_of(const tj_config *config)
 {
-    return (shape){tj_config_get(config, "tm"),     tj_config_get(config, "tn"),     tj_config_get(config, "lanes"),
-                   tj_config_get(config, "slices"), tj_config_get(config, "vector"), tj_config_get(config, "k_thread"),
-                   tj_config_get(config, "splits")};
+    return (tj_skinny_shape){tj_config_get(config, "tm"),     tj_config_get(config, "tn"),
+                             tj_config_get(config, "lanes"),  tj_config_get(config, "slices"),
+                             tj_config_get(config, "vector"), tj_config_get(config, "k_thread"),
+                             tj_config_get(config, "splits")};
 }
 
 static tj_tile tile(const tj_config *config)
 {
-    const shape s = shape_of(config);
+    const tj_skinny_shape s = tj_skinny_shape_of(config);
 
     return (tj_tile){s.tm, s.slices * s.k_thread, s.lanes * s.tn, "TM", "PHASE", "BLOCK_COLS"};
 }
 
 /* Rows of the tile whose slices' sums lie in shared memory at once: a divisor of TM. */
-static int32_t rows_at_once(const shape *s, int32_t bytes)
+int32_t tj_skinny_rows_at_once(const tj_skinny_shape *s, int32_t bytes)
 {
     const int64_t row = (int64_t)s->slices * (s->lanes * s->tn + 1) * bytes;
     int32_t rows = s->tm;
@@ -152,10 +150,10 @@ static int32_t rows_at_once(const shape *s, int32_t bytes)
     return rows;
 }
 
-static int64_t shared_bytes(const shape *s, int32_t bytes, bool n_row_major)
+static int64_t shared_bytes(const tj_skinny_shape *s, int32_t bytes, bool n_row_major)
 {
-    const int64_t tiles = 2 * (int64_t)s->tm * (s->slices * s->k_thread + PADDING) * bytes;
-    const int64_t outputs = (int64_t)rows_at_once(s, bytes) * s->lanes * s->tn;
+    const int64_t tiles = 2 * (int64_t)s->tm * (s->slices * s->k_thread + TJ_SKINNY_PADDING) * bytes;
+    const int64_t outputs = (int64_t)tj_skinny_rows_at_once(s, bytes) * s->lanes * s->tn;
     const int64_t sums = s->slices * (outputs + !n_row_major) * bytes;
 
     return tj_ceil_div(tiles > sums ? tiles : sums, LOAD_BYTES) * LOAD_BYTES;
@@ -183,7 +181,7 @@ static int32_t default_tm(const tj_problem *text, int32_t most)
 }
 
 /* Enough blocks for every SM, while each keeps a few phases. */
-static int32_t default_splits(const tj_problem *text, const shape *s)
+static int32_t default_splits(const tj_problem *text, const tj_skinny_shape *s)
 {
     const int64_t blocks = tj_ceil_div(extent_or(&text->j, s->tm), s->tm) *
                            tj_ceil_div(extent_or(&text->l, 1), (int64_t)s->lanes * s->tn) * text->batch;
@@ -207,7 +205,7 @@ static void settle_all(const tj_problem *text, tj_config *config)
     /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
     const int32_t most_sums = text->dtype == TJ_F64 ? 32 : text->dtype == TJ_F32 && along_l ? 128 : 64;
     const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
-    shape s;
+    tj_skinny_shape s;
 
     settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(text)));
     if (along_l) {
@@ -223,7 +221,7 @@ static void settle_all(const tj_problem *text, tj_config *config)
         settle(lanes, power_of_2_for(tj_ceil_div(extent_or(&text->l, 1024), *tn), 4));
         settle(slices, power_of_2_for(256 / *lanes, MAX_THREADS));
     }
-    s = shape_of(config);
+    s = tj_skinny_shape_of(config);
     while (s.slices > 1 && s.slices * s.lanes > 32 && shared_bytes(&s, sum_bytes(text), along_l) > MAX_STATIC_SHARED)
         s.slices /= 2;
     *slices = s.slices;
@@ -242,7 +240,7 @@ static tj_status check_problem(const tj_problem *text, bool is_swapped, tj_error
     return TJ_OK;
 }
 
-static tj_status check_shape(const tj_problem *text, const shape *s, tj_error *err)
+static tj_status check_shape(const tj_problem *text, const tj_skinny_shape *s, tj_error *err)
 {
     const bool along_l = text->n_layout == TJ_ROW_MAJOR;
     const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype), most_sums = text->dtype == TJ_F64 ? 64 : 128;
@@ -278,13 +276,13 @@ static tj_status resolve(const tj_problem *text, bool is_text_swapped, tj_config
 {
     int32_t *const rows = &config->value[tj_family_param_index(config->family, "rows")];
     tj_status status = check_problem(text, is_text_swapped, err);
-    shape s;
+    tj_skinny_shape s;
 
     if (status != TJ_OK)
         return status;
     config->value[tj_family_param_index(config->family, "stream")] = is_text_swapped ? STREAM_M : STREAM_N;
     settle_all(text, config);
-    s = shape_of(config);
+    s = tj_skinny_shape_of(config);
     status = check_shape(text, &s, err);
     if (status != TJ_OK)
         return status;
@@ -295,7 +293,7 @@ static tj_status resolve(const tj_problem *text, bool is_text_swapped, tj_config
 }
 
 /* A slice's elements of k are neighbours, if the threads beside it fill a line of N without it. */
-static int32_t run_of(const tj_problem *text, const shape *s)
+int32_t tj_skinny_run(const tj_problem *text, const tj_skinny_shape *s)
 {
     if (text->n_layout == TJ_COL_MAJOR)
         return s->vector;
@@ -304,7 +302,7 @@ static int32_t run_of(const tj_problem *text, const shape *s)
 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
-    const shape s = shape_of(config);
+    const tj_skinny_shape s = tj_skinny_shape_of(config);
     const int32_t bytes = sum_bytes(text), align = s.vector * (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
 
     tj_template_set_int(fill, "tm", s.tm);
@@ -312,10 +310,10 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "lanes", s.lanes);
     tj_template_set_int(fill, "slices", s.slices);
     tj_template_set_int(fill, "vector", s.vector);
-    tj_template_set_int(fill, "run", run_of(text, &s));
+    tj_template_set_int(fill, "run", tj_skinny_run(text, &s));
     tj_template_set_int(fill, "k_thread", s.k_thread);
     tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
-    tj_template_set_int(fill, "rows_at_once", rows_at_once(&s, bytes));
+    tj_template_set_int(fill, "rows_at_once", tj_skinny_rows_at_once(&s, bytes));
     tj_template_set_flag(fill, "ragged_m", s.tm * s.k_thread % s.lanes != 0);
     tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || text->k.mode == TJ_DIM_ANY || text->k.extent == 0);
     tj_split_describe(text, s.splits, fill, form);
@@ -341,4 +339,5 @@ const tj_family tj_family_skinny = {
     .tile = tile,
     .resolve = resolve,
     .describe = describe,
+    .count = tj_skinny_count,
 };

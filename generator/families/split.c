@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "split.h"
 
+#include "../traffic.h"
 #include "checked.h"
 #include "error.h"
 
@@ -61,4 +62,67 @@ void tj_split_describe(const tj_problem *text, int32_t splits, tj_template_param
     form->reduce.threads = REDUCE_THREADS;
     form->reduce.block_elements = REDUCE_THREADS / groups;
     form->reduce.workspace_bytes = workspace_bytes(text, splits);
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------- */
+
+tj_split_phases tj_split_share(int64_t phases, int32_t splits)
+{
+    const int64_t most = tj_ceil_div(phases, splits);
+
+    return (tj_split_phases){most, most > 0 ? tj_ceil_div(phases, most) : 0};
+}
+
+/* A thread for each element of P in turn, line after line, as they lie in the workspace. Sectors of a padded P are those of one
+ * that is not. */
+static tj_access in_order(const tj_problem *text, int32_t block_elements, int64_t bytes, int64_t stride)
+{
+    return (tj_access){
+        .threads_x = block_elements,
+        .threads_y = 1,
+        .step_x = bytes,
+        .element_bytes = (int32_t)bytes,
+        .axis = {tj_tile_axis(text->j.extent * text->l.extent, block_elements, block_elements * bytes),
+                 {1, 0, 1, 1},
+                 {text->batch, (stride > 0 ? stride : 0) * bytes, 0, 0}},
+        .repeat = 1,
+    };
+}
+
+void tj_split_count(const tj_problem *text, int32_t splits, tj_counts *counts)
+{
+    const int32_t groups = groups_of(splits), elements = REDUCE_THREADS / groups;
+    const int64_t matrix = text->j.extent * text->l.extent, bytes = counts->sum_bytes;
+    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
+    tj_access access;
+
+    if (splits <= 1)
+        return;
+    counts->reduce.blocks = tj_ceil_div(matrix, elements) * text->batch;
+    counts->reduce.threads_per_block = REDUCE_THREADS;
+    counts->reduce.barriers = counts->reduce.blocks;
+    counts->reduce.sums = matrix * text->batch * (splits + groups - 1);
+    /* Group g adds up the splits g, g + groups and so on. */
+    access = in_order(text, elements, bytes, matrix * splits);
+    access.threads_y = groups;
+    access.step_y = matrix * bytes;
+    access.axis[1] = tj_tile_axis(splits, groups, groups * matrix * bytes);
+    tj_traffic_add(&counts->load_w, &access);
+    access = in_order(text, REDUCE_THREADS, bytes, 0);
+    access.is_shared = true;
+    access.axis[0] = (tj_axis){counts->reduce.blocks, 0, REDUCE_THREADS, REDUCE_THREADS};
+    access.axis[2] = (tj_axis){0};
+    if (groups > 1) /* the compiler drops stores that nobody reads */
+        tj_traffic_add(&counts->reduce.shared_store, &access);
+    access = in_order(text, elements, bytes, 0);
+    access.is_shared = true;
+    access.repeat = groups - 1;
+    tj_traffic_add(&counts->reduce.shared_load, &access);
+    access = in_order(text, elements, p_bytes, text->stride_p);
+    tj_traffic_add(&counts->store_p, &access);
+    if (text->has_beta) {
+        access = in_order(text, elements, p_bytes, text->stride_c);
+        tj_traffic_add(&counts->load_c, &access);
+        counts->reduce.fma = matrix * text->batch;
+    }
 }

@@ -2,7 +2,7 @@
 /*
  * split: k shared out over several blocks. Each writes its sums into a workspace; a second kernel (templates/parts/reduce.cuh) adds
  * them up in the order of the splits, so that a result is the same every time. A family that includes the part and counts
- * splits on blockIdx.z needs no more than these three.
+ * splits on blockIdx.z needs no more than these.
  */
 #ifndef TJ_GENERATOR_SPLIT_H
 #define TJ_GENERATOR_SPLIT_H
@@ -28,5 +28,15 @@ tj_status tj_split_check(const tj_problem *text, int32_t splits, tj_error *err);
 
 /** The template's parameters and the form of the second kernel. */
 void tj_split_describe(const tj_problem *text, int32_t splits, tj_template_params *fill, tj_launch_form *form);
+
+/** How many whole phases of a tile's `phases` one split has at most, and how many splits have any. */
+typedef struct tj_split_phases {
+    int64_t most, splits;
+} tj_split_phases;
+
+tj_split_phases tj_split_share(int64_t phases, int32_t splits);
+
+/** Count the second kernel, which reads the workspace and C and writes P, if there is more than one split. */
+void tj_split_count(const tj_problem *text, int32_t splits, tj_counts *counts);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "textbook.h"
 
+#include "checked.h"
+
 tj_tile tj_textbook_tile(const tj_config *config)
 {
     const int32_t width = tj_config_get(config, "tile_width");
@@ -17,4 +19,40 @@ void tj_textbook_describe(const tj_config *config, tj_template_params *params, t
     form->block_x = form->block_y = tile_width;
     form->block_rows = form->block_cols = tile_width;
     form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------- */
+
+/* One element of P or C for each thread whose element exists. */
+static void count_output(const tj_problem *text, int32_t tile_width, int64_t ld, int64_t stride, tj_traffic *traffic)
+{
+    const int64_t bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
+    const tj_access access = {
+        .threads_x = tile_width,
+        .threads_y = tile_width,
+        .step_x = bytes,
+        .step_y = ld * bytes,
+        .element_bytes = (int32_t)bytes,
+        .axis = {tj_tile_axis(text->l.extent, tile_width, tile_width * bytes),
+                 tj_tile_axis(text->j.extent, tile_width, tile_width * ld * bytes),
+                 {text->batch, (stride > 0 ? stride : 0) * bytes, 0, 0}},
+        .repeat = 1,
+    };
+
+    tj_traffic_add(traffic, &access);
+}
+
+void tj_textbook_count(const tj_problem *text, int32_t tile_width, tj_counts *counts)
+{
+    count_output(text, tile_width, text->ld_p, text->stride_p, &counts->store_p);
+    if (text->has_beta) {
+        count_output(text, tile_width, text->ld_c, text->stride_c, &counts->load_c);
+        counts->fma += text->j.extent * text->l.extent * text->batch;
+        counts->waits++;
+    }
+    counts->registers = 32;
+    counts->chain_fma = 1;
+    counts->l2_bytes = counts->element_bytes * text->batch * text->k.extent *
+                           (text->j.extent * counts->col_blocks + text->l.extent * counts->row_blocks) +
+                       counts->store_p.bytes + counts->load_c.bytes;
 }

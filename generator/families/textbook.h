@@ -5,6 +5,7 @@
 #ifndef TJ_GENERATOR_TEXTBOOK_H
 #define TJ_GENERATOR_TEXTBOOK_H
 
+#include "../traffic.h"
 #include "tile.h"
 
 /* A parameter of every such form. A macro, because an initialiser cannot name another constant. */
@@ -18,5 +19,8 @@ tj_tile tj_textbook_tile(const tj_config *config);
 
 /** Fill in tile, block and axis. */
 void tj_textbook_describe(const tj_config *config, tj_template_params *params, tj_launch_form *form);
+
+/** Count the stores of P, the loads of C, and what every such kernel has. */
+void tj_textbook_count(const tj_problem *text, int32_t tile_width, tj_counts *counts);
 
 #endif

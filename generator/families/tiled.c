@@ -40,6 +40,83 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     return "tiled.cu";
 }
 
+/* ---- counts ------------------------------------------------------------------------------------------------------- */
+
+/* Thread (tx, ty) loads element (row + ty, col + tx) of the matrix as it is stored, whatever its layout. */
+static void count_loads(int64_t rows, int64_t cols, int64_t ld, int64_t batch, int64_t stride, int64_t repeat,
+                        int32_t tile_width, int64_t element_bytes, tj_traffic *traffic)
+{
+    const tj_access access = {
+        .threads_x = tile_width,
+        .threads_y = tile_width,
+        .step_x = element_bytes,
+        .step_y = ld * element_bytes,
+        .element_bytes = (int32_t)element_bytes,
+        .axis = {tj_tile_axis(cols, tile_width, tile_width * element_bytes),
+                 tj_tile_axis(rows, tile_width, tile_width * ld * element_bytes),
+                 {batch, (stride > 0 ? stride : 0) * element_bytes, 0, 0}},
+        .repeat = repeat,
+    };
+
+    tj_traffic_add(traffic, &access);
+}
+
+/* Every thread of the block at its place of a tile, so often; along: the step of a loop of TILE_WIDTH turns, 0 for none. */
+static void count_shared(int32_t tile_width, int64_t bytes, int64_t step_x, int64_t step_y, int64_t along, int64_t repeat,
+                         int32_t merges, tj_traffic *traffic)
+{
+    const tj_access access = {
+        .threads_x = tile_width,
+        .threads_y = tile_width,
+        .step_x = step_x * bytes,
+        .step_y = step_y * bytes,
+        .element_bytes = (int32_t)bytes,
+        .is_shared = true,
+        .axis = {{1, 0, tile_width, tile_width}, {1, 0, tile_width, tile_width}, {along ? tile_width : 1, along * bytes, 0, 0}},
+        .repeat = repeat,
+        .merges = merges,
+    };
+
+    tj_traffic_add(traffic, &access);
+}
+
+static void count(const tj_problem *text, const tj_config *config, tj_counts *counts)
+{
+    const int32_t tile_width = tj_config_get(config, "tile_width");
+    const bool is_static = tj_config_get(config, "shared") == SHARED_STATIC;
+    const bool m_rows = text->m_layout == TJ_ROW_MAJOR, n_rows = text->n_layout == TJ_ROW_MAJOR;
+    const int64_t width = tile_width, threads = width * width;
+    const int64_t j = text->j.extent, k = text->k.extent, l = text->l.extent;
+    const int64_t phases = (k + width - 1) / width, block_phases = counts->blocks * phases;
+    const int64_t pitch = is_static && !n_rows ? width + 1 : width; /* of Nds */
+    /* Four neighbours of a row of Mds (two of f64) are one wide load, which takes half as many passes. */
+    const int32_t merges = is_static && m_rows && tile_width % 4 == 0 ? 2 : 0;
+
+    counts->phase = (tj_phase_counts){.depth = width,
+                                      .loads = 2 * threads,
+                                      .flop = 2 * threads * width,
+                                      .shared_stores = 2 * threads,
+                                      .shared_loads = 2 * threads * width};
+    counts->phases = phases;
+    counts->barriers = 2 * block_phases;
+    counts->fma = block_phases * threads * width;
+    counts->chain = phases * width;
+    counts->waits = phases;
+    if (phases > 0) {
+        count_loads(m_rows ? j : k, m_rows ? k : j, text->ld_m, text->batch, text->stride_m, counts->col_blocks, tile_width,
+                    counts->element_bytes, &counts->load_m);
+        count_loads(n_rows ? k : l, n_rows ? l : k, text->ld_n, text->batch, text->stride_n, counts->row_blocks, tile_width,
+                    counts->element_bytes, &counts->load_n);
+        count_shared(tile_width, counts->sum_bytes, 1, width, 0, block_phases, 0, &counts->shared_store);
+        count_shared(tile_width, counts->sum_bytes, n_rows ? 1 : pitch, n_rows ? pitch : 1, 0, block_phases, 0,
+                     &counts->shared_store);
+        count_shared(tile_width, counts->sum_bytes, 0, m_rows ? width : 1, m_rows ? 1 : width, block_phases, merges,
+                     &counts->shared_load);
+        count_shared(tile_width, counts->sum_bytes, 1, 0, pitch, block_phases, 0, &counts->shared_load);
+    }
+    tj_textbook_count(text, tile_width, counts);
+}
+
 const tj_family tj_family_tiled = {
     .name = "tiled",
     .summary = "a block of threads loads tiles of M and N into shared memory and uses each element TILE_WIDTH times",
@@ -51,4 +128,5 @@ const tj_family tj_family_tiled = {
     .tile = tj_textbook_tile,
     .resolve = tj_tile_resolve,
     .describe = describe,
+    .count = count,
 };

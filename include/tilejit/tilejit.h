@@ -10,6 +10,7 @@
  *                 tj_plan_prepare, tj_plan_launch                                 plan.h
  *     expert      families, parameters, constraints as data                       config.h
  *     beside it   the store, the reference, the doctor                            store.h, reference.h, doctor.h
+ *                 counts, occupancy, roofline, predicted time                     analysis.h
  *                 device memory and timing, for programs without a CUDA runtime    buffer.h
  *
  * Rules that hold for every function:
@@ -21,6 +22,7 @@
 #ifndef TILEJIT_TILEJIT_H
 #define TILEJIT_TILEJIT_H
 
+#include <tilejit/analysis.h>
 #include <tilejit/buffer.h>
 #include <tilejit/config.h>
 #include <tilejit/context.h>

@@ -548,6 +548,13 @@ Test(emulator, lines_of_a_loaded_module_have_their_text)
     cr_assert(eq(int, cu.get_launch(&launch), 1));
     cr_expect(eq(u64, launch.total.divergences, 2));
     cr_expect(eq(u64, launch.total.global_stores, 64));
+    cu.set_option(CUEMU_COUNT, 2); /* the next launch alone */
+    cr_assert(eq(int, launch_and_wait(function, 1, 32, 0, parameters), 0));
+    cr_assert(eq(int, launch_and_wait(function, 1, 64, 0, parameters), 0));
+    cr_assert(eq(int, cu.get_launch(&launch), 1));
+    cr_expect(eq(u64, launch.total.global_stores, 32));
+    cu.set_option(CUEMU_COUNT, 1);
+    cr_assert(eq(int, launch_and_wait(function, 1, 64, 0, parameters), 0));
     for (size_t i = 0; cu.get_line(i, &ptx_line, &cuda_line, statement, sizeof statement, &line); i++)
         if (ptx_line == line_of(text, "@%p1 bra EVEN")) {
             found++;

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * count: what a config does for a problem, element by element. The family's form knows how; this file knows the frame.
+ */
+#include <tilejit/analysis.h>
+
+#include <string.h>
+
+#include "checked.h"
+#include "error.h"
+#include "family.h"
+#include "problem_text.h"
+
+/* Numbers in place of all that is known only at launch. */
+static tj_problem with_numbers(const tj_problem *problem)
+{
+    tj_problem known = *problem;
+    tj_dim *const dim[] = {&known.j, &known.k, &known.l};
+    int64_t *const tight[] = {&known.ld_m,     &known.ld_n,     &known.ld_p,     &known.ld_c,
+                              &known.stride_m, &known.stride_n, &known.stride_p, &known.stride_c};
+
+    for (size_t i = 0; i < sizeof dim / sizeof dim[0]; i++) {
+        dim[i]->mode = TJ_DIM_FIXED;
+        dim[i]->multiple_of = 0;
+    }
+    for (size_t i = 0; i < sizeof tight / sizeof tight[0]; i++)
+        if (*tight[i] == TJ_ANY)
+            *tight[i] = TJ_TIGHT;
+    if (known.batch == TJ_ANY)
+        known.batch = 1;
+    return known;
+}
+
+/* Every count, and every step on the way to one, is below this product: nothing overflows after it was looked at. */
+static tj_status check_size(const tj_problem *text, const tj_launch_form *form, tj_error *err)
+{
+    const int64_t pad = form->block_rows > form->block_cols ? form->block_rows : form->block_cols;
+    int64_t most = 64 * (form->splits > 1 ? form->splits : 1);
+
+    if (tj_mul(most, text->j.extent + pad, &most) && tj_mul(most, text->k.extent + pad, &most) &&
+        tj_mul(most, text->l.extent + pad, &most) && tj_mul(most, text->batch, &most))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                   "a product of j %lld, k %lld, l %lld and batch %lld is too large to count in 63 bits",
+                   (long long)text->j.extent, (long long)text->k.extent, (long long)text->l.extent, (long long)text->batch);
+}
+
+/* A matrix that all products of a batch share moves once. */
+static int64_t matrices(const tj_problem *text, int64_t stride)
+{
+    return stride == TJ_BROADCAST ? 1 : text->batch;
+}
+
+static void fill_frame(const tj_problem *text, const tj_launch_form *form, tj_counts *counts)
+{
+    const int64_t j = text->j.extent, k = text->k.extent, l = text->l.extent;
+    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
+
+    memset(counts, 0, sizeof *counts);
+    counts->element_bytes = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
+    counts->sum_bytes = text->dtype == TJ_F64 ? 8 : 4;
+    counts->block_rows = form->block_rows;
+    counts->block_cols = form->block_cols;
+    counts->row_blocks = tj_ceil_div(j, form->block_rows);
+    counts->col_blocks = tj_ceil_div(l, form->block_cols);
+    counts->splits = form->splits > 1 ? form->splits : 1;
+    counts->blocks = counts->row_blocks * counts->col_blocks * text->batch * counts->splits;
+    counts->threads_per_block = form->block_x * form->block_y;
+    counts->shared_bytes = form->static_shared_bytes + form->dynamic_shared_bytes;
+    counts->flop = (2 * k + (text->has_alpha ? 1 : 0) + (text->has_beta ? 2 : 0)) * j * l * text->batch;
+    counts->least_bytes =
+        counts->element_bytes * (j * k * matrices(text, text->stride_m) + k * l * matrices(text, text->stride_n)) +
+        p_bytes * j * l * (text->batch + (text->has_beta ? matrices(text, text->stride_c) : 0));
+}
+
+static double ratio(int64_t part, int64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts *counts, tj_error *err)
+{
+    tj_config resolved = *config;
+    tj_launch_form form;
+    tj_problem known, text;
+    bool is_swapped;
+    tj_status status = tj_config_resolve(problem, &resolved, err);
+
+    memset(counts, 0, sizeof *counts);
+    if (status != TJ_OK)
+        return status;
+    if (!resolved.family->count)
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "family %s states no counts", resolved.family->name);
+    known = with_numbers(problem);
+    text = tj_family_text(&resolved, &known, &is_swapped);
+    tj_family_launch(&text, is_swapped, &resolved, &form);
+    status = check_size(&text, &form, err);
+    if (status != TJ_OK)
+        return status;
+    fill_frame(&text, &form, counts);
+    resolved.family->count(&text, &resolved, counts);
+    if (is_swapped) { /* the text's M is the caller's N */
+        const tj_traffic m = counts->load_n;
+        counts->load_n = counts->load_m;
+        counts->load_m = m;
+    }
+    counts->global_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->load_c.bytes + counts->store_p.bytes +
+                           counts->store_w.bytes + counts->load_w.bytes;
+    counts->intensity = ratio(counts->flop, counts->global_bytes);
+    counts->phase.intensity = ratio(counts->phase.flop, counts->phase.loads * counts->element_bytes);
+    return TJ_OK;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * predict: from counts to a time.
+ *
+ * A multiprocessor works its blocks off through pipes that each take so many cycles per block: multiply-adds, issuing
+ * instructions, shared memory and L1 (one and the same pipe), starting a block. Beside them stands what one block waits for, one
+ * thing after the other, which more resident blocks hide. The device as a whole is bounded by its L2 and its memory.
+ * docs/analysis.md has the formulas and where the constants come from.
+ */
+#include <tilejit/analysis.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Cycles, fitted by eye to times of an H200 (tests/analysis/times_h200.txt, and simt's in test_model.c), and rounded. */
+static const double START_CYCLES = 157;        /* a multiprocessor takes a new block this often at most */
+static const double BLOCK_CYCLES = 700;        /* from a block's start to its first load, and from its last store to its end */
+static const double WAIT_CYCLES = 215;         /* global memory, from the L2 */
+static const double MEMORY_WAIT_CYCLES = 600;  /* from memory itself, where the matrices do not fit the L2 */
+static const double STEP_CYCLES = 4;           /* a multiply-add that waits for the one before */
+static const double BARRIER_CYCLES = 17;       /* and its part of the way through shared memory */
+static const double PHASE_WAIT_CYCLES = 50;    /* until a phase that was copied ahead is seen by all */
+static const double SHARED_WAIT_CYCLES = 33;   /* from a load of shared memory to its use */
+static const double ISSUE_EFFICIENCY = 0.9;    /* of a scheduler with many warps */
+static const double NEXT_KERNEL_CYCLES = 2000; /* from a kernel's end to the next one's start in a stream */
+static const double LONE_WARP = 0.25;          /* of a turn that a scheduler with one warp loses */
+static const double PHASE_INSTRUCTIONS = 30;   /* of a warp: addresses, copies' groups, the loop */
+static const double SPILL_REQUESTS = 1.2;      /* for each spilled register in each step */
+static const double PIPE_EFFICIENCY = 0.88;    /* of the one pipe for shared memory and L1 */
+static const double L2_BYTES_PER_CYCLE = 32;   /* for each multiprocessor */
+static const double SCHEDULERS = 4;
+static const double LAUNCH_US = 2.6;
+static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
+
+static double soft_maximum(double a, double b)
+{
+    const double high = fmax(a, b), low = fmin(a, b);
+
+    return high > 0 ? high * pow(1 + pow(low / high, SHARPNESS), 1 / SHARPNESS) : 0;
+}
+
+/* What one block takes, in cycles: of each pipe, of all of them together if it is alone, and of latency, which others hide. */
+typedef struct block_cycles {
+    double arithmetic, issue, shared, l1, latency, alone;
+} block_cycles;
+
+static double sum(const tj_traffic *const *traffic, size_t count, bool is_merged)
+{
+    double total = 0;
+
+    for (size_t i = 0; i < count; i++)
+        total += (double)(is_merged ? traffic[i]->merged : traffic[i]->requests);
+    return total;
+}
+
+/* What a block waits for where nothing else is there to do. */
+static double latency_of(const tj_device_facts *facts, const tj_counts *c, double step_issue)
+{
+    const double wait = c->least_bytes > facts->l2_bytes ? MEMORY_WAIT_CYCLES : WAIT_CYCLES;
+    const double chain = (double)c->chain, phases = (double)c->phases;
+    double cycles = BLOCK_CYCLES + (double)c->waits * wait + (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
+
+    if (c->ahead == 0)
+        return cycles + chain * STEP_CYCLES;
+    /* Loads of phases to come, and of the next step, are on their way while this step is multiplied. */
+    cycles += chain * fmax(0, SHARED_WAIT_CYCLES - step_issue) + phases * PHASE_WAIT_CYCLES;
+    return cycles + phases * fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(SHARED_WAIT_CYCLES, step_issue));
+}
+
+/* One warp alone cannot issue at every cycle; several take turns. */
+static double issue_efficiency(double warps)
+{
+    const double turns = warps / SCHEDULERS;
+
+    return ISSUE_EFFICIENCY * turns / (turns + LONE_WARP);
+}
+
+static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks, double resident)
+{
+    const tj_traffic *const global[] = {&c->load_m, &c->load_n, c->splits > 1 ? &c->store_w : &c->store_p, &c->load_c};
+    const size_t globals = c->splits > 1 ? 3 : 4; /* C is the second kernel's then */
+    const tj_traffic *const shared[] = {&c->shared_load, &c->shared_store};
+    const double blocks = (double)c->blocks, warps = ceil(c->threads_per_block / 32.0), chain = (double)c->chain;
+    const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
+    const double instructions = (double)(c->fma + c->sums) / 32 / blocks +
+                                (sum(global, globals, false) + sum(shared, 2, false)) / blocks + spilled +
+                                PHASE_INSTRUCTIONS * warps * (double)c->phases;
+    /* A step's multiply-adds of the warps on the busiest of the four schedulers. */
+    const double step_issue = c->chain_fma * ceil(warps / SCHEDULERS) * 32 * SCHEDULERS / peaks->units_per_sm;
+    const double efficiency = issue_efficiency(warps * resident);
+    block_cycles one = {
+        .arithmetic = (double)c->fma / blocks / peaks->units_per_sm / efficiency,
+        .issue = instructions / SCHEDULERS / efficiency,
+        .shared = (sum(shared, 2, true) + (double)c->async_wavefronts) / blocks / PIPE_EFFICIENCY,
+        .l1 = (sum(global, globals, true) / blocks + spilled) / PIPE_EFFICIENCY,
+        .latency = latency_of(facts, c, step_issue),
+    };
+
+    one.alone = fmax(fmax(one.arithmetic, one.issue), fmax(one.shared + one.l1, chain * step_issue / issue_efficiency(warps)));
+    return one;
+}
+
+/* Cycles of a multiprocessor that has so many blocks at once. */
+static double cycles_of(const block_cycles *one, double resident)
+{
+    const double pipe = fmax(fmax(one->arithmetic, one->issue), fmax(one->shared + one->l1, START_CYCLES));
+
+    return one->alone + soft_maximum((resident - 1) * pipe, one->latency);
+}
+
+/* The second kernel of split k: it begins when the first has ended, and reads what that has left in the L2. */
+static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c)
+{
+    const double blocks = (double)c->reduce.blocks;
+    const double moved = (double)(c->load_w.bytes + c->load_c.bytes + c->store_p.bytes);
+
+    if (c->splits <= 1)
+        return 0;
+    return NEXT_KERNEL_CYCLES + BLOCK_CYCLES + WAIT_CYCLES + ceil(blocks / facts->sm_count) * START_CYCLES +
+           moved / (L2_BYTES_PER_CYCLE * facts->sm_count);
+}
+
+static const char *longest(const tj_prediction *p)
+{
+    const struct {
+        const char *name;
+        double us;
+    } term[] = {
+        {"arithmetic", p->arithmetic_us},   {"issuing instructions", p->issue_us},
+        {"shared memory", p->shared_us},    {"L1", p->l1_us},
+        {"starting blocks", p->start_us},   {"L2", p->l2_us},
+        {"memory", p->memory_us},           {"latency", p->latency_us},
+        {"adding splits up", p->reduce_us},
+    };
+    size_t most = 0;
+
+    for (size_t i = 1; i < sizeof term / sizeof term[0]; i++)
+        if (term[i].us > term[most].us)
+            most = i;
+    return term[most].name;
+}
+
+tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, const tj_occupancy *occupancy,
+                         const tj_peaks *peaks)
+{
+    const double per_us = peaks->clock_hz / 1e6, resident = occupancy->blocks_per_sm;
+    tj_prediction p;
+    block_cycles one;
+    double full_waves, last, busy, device;
+
+    memset(&p, 0, sizeof p);
+    p.bound = "?";
+    if (counts->blocks < 1 || resident < 1 || per_us <= 0 || peaks->bytes_per_s <= 0 || facts->sm_count < 1)
+        return p;
+    /* Full waves run into one another; what is left spreads over the multiprocessors, and the fullest decides. */
+    full_waves = floor((double)counts->blocks / (double)occupancy->blocks_per_wave);
+    last = ceil(((double)counts->blocks - full_waves * (double)occupancy->blocks_per_wave) / facts->sm_count);
+    one = of_block(facts, counts, peaks, full_waves > 0 ? resident : last);
+    busy = full_waves * cycles_of(&one, resident) + (last > 0 ? cycles_of(&one, last) : 0);
+    {
+        const double turns = full_waves * resident + last, waves = full_waves + (last > 0);
+
+        p.arithmetic_us = turns * one.arithmetic / per_us;
+        p.issue_us = turns * one.issue / per_us;
+        p.shared_us = turns * one.shared / per_us;
+        p.l1_us = turns * one.l1 / per_us;
+        p.start_us = turns * START_CYCLES / per_us;
+        p.latency_us = waves * one.latency / per_us;
+    }
+    p.l2_us = (double)counts->l2_bytes / (L2_BYTES_PER_CYCLE * facts->sm_count) / per_us;
+    p.memory_us = (double)counts->least_bytes / peaks->bytes_per_s * 1e6;
+    p.launch_us = LAUNCH_US;
+    device = soft_maximum(p.l2_us, p.memory_us);
+    p.reduce_us = reduce_cycles(facts, counts) / per_us;
+    p.us = LAUNCH_US + soft_maximum(busy / per_us, device) + p.reduce_us;
+    p.flop_per_s = (double)counts->flop / p.us * 1e6;
+    p.bound = longest(&p);
+    return p;
+}

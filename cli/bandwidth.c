@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bandwidth: what a device's memory gives a kernel of this library, measured once and remembered by the device's uuid in the store's
+ * folder. Not the store's business: the file may be removed at any time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const char FILE_NAME[] = "bandwidth.json";
+
+enum { WARMUP = 3, REPEAT = 9, PATH_BYTES = 4200 };
+
+static bool find_file(tj_context *context, char path[PATH_BYTES])
+{
+    const char *folder = tj_store_path(context);
+
+    return *folder && !tj_store_trouble(context) && snprintf(path, PATH_BYTES, "%s/%s", folder, FILE_NAME) < PATH_BYTES;
+}
+
+double cli_read_bandwidth(tj_context *context, const tj_device_facts *facts)
+{
+    char path[PATH_BYTES];
+    double bytes_per_s = 0;
+    json_t *all;
+
+    if (!facts->uuid[0] || !find_file(context, path) || !(all = json_load_file(path, 0, NULL)))
+        return 0;
+    bytes_per_s = json_number_value(json_object_get(json_object_get(all, facts->uuid), "bytes_per_s"));
+    json_decref(all);
+    return bytes_per_s > 1e9 && bytes_per_s < 1e15 ? bytes_per_s : 0; /* a file that someone edited is no measurement */
+}
+
+/* What cannot be remembered is measured again: no failure. */
+static void remember(tj_context *context, const tj_device_facts *facts, double bytes_per_s)
+{
+    char path[PATH_BYTES];
+    json_t *all, *one;
+    tj_error ignored;
+    char *text;
+
+    if (!facts->uuid[0] || !find_file(context, path))
+        return;
+    all = json_load_file(path, 0, NULL);
+    if (!json_is_object(all)) {
+        json_decref(all);
+        all = json_object();
+    }
+    one = json_object();
+    cli_set_text(one, "name", facts->name);
+    cli_set_real(one, "bytes_per_s", bytes_per_s);
+    (void)json_object_set_new(all, facts->uuid, one);
+    text = json_dumps(all, JSON_INDENT(2) | JSON_SORT_KEYS);
+    if (text)
+        (void)cli_write_file(path, text, strlen(text), &ignored);
+    free(text);
+    json_decref(all);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* P = beta * C with k = 0 reads one matrix and writes another: STREAM's "scale". */
+static tj_status time_scale(tj_context *context, int64_t extent, const char *text, tj_operands *x, double *bytes_per_s,
+                            tj_error *err)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(extent, 0, extent, TJ_F64);
+    const double moved = 16.0 * (double)extent * (double)extent;
+    double us[REPEAT];
+    const tj_plan *plan;
+    tj_config config;
+    tj_status status;
+
+    problem.has_beta = 1;
+    status = tj_config_parse(text, &config, err);
+    if (status == TJ_OK)
+        status = tj_plan_prepare(context, &problem, &config, &plan, err);
+    if (status == TJ_OK)
+        status = tj_time_launches(context, plan, x, NULL, WARMUP, REPEAT, us, err);
+    if (status != TJ_OK)
+        return status;
+    qsort(us, REPEAT, sizeof us[0], by_value);
+    *bytes_per_s = moved / us[REPEAT / 2] * 1e6;
+    return TJ_OK;
+}
+
+tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *facts, double *bytes_per_s, tj_error *err)
+{
+    static const char *const configs[] = {"naive:tile_width=16", "naive:tile_width=32"};
+    tj_buffer *from = NULL, *to = NULL;
+    tj_operands x = TJ_OPERANDS_INIT;
+    const tj_emulator *emulator;
+    size_t free_bytes, total_bytes;
+    int64_t extent = 16384; /* 2 GiB each */
+    tj_status status = tj_emulator_get(context, &emulator, err);
+
+    *bytes_per_s = 0;
+    if (status == TJ_OK && emulator)
+        return cli_fail(err, TJ_ERR_UNSUPPORTED, "the emulator has no bandwidth to measure: --measure needs a GPU");
+    if (status == TJ_OK)
+        status = tj_device_memory(context, &free_bytes, &total_bytes, err);
+    while (status == TJ_OK && extent > 2048 && (size_t)(16 * extent * extent) > free_bytes / 2)
+        extent /= 2;
+    if (status == TJ_OK)
+        status = tj_buffer_create(context, (size_t)(8 * extent * extent), &from, err);
+    if (status == TJ_OK)
+        status = tj_buffer_create(context, (size_t)(8 * extent * extent), &to, err);
+    if (status == TJ_OK)
+        status = tj_buffer_fill(from, 0, err);
+    if (status == TJ_OK) {
+        x.c = tj_buffer_address(from);
+        x.p = tj_buffer_address(to);
+        x.beta = 1;
+    }
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0] && status == TJ_OK; i++) {
+        double one = 0;
+
+        status = time_scale(context, extent, configs[i], &x, &one, err);
+        *bytes_per_s = one > *bytes_per_s ? one : *bytes_per_s;
+    }
+    tj_buffer_free(from);
+    tj_buffer_free(to);
+    if (status == TJ_OK)
+        remember(context, facts, *bytes_per_s);
+    return status;
+}

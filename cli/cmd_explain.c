@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tilejit explain: what a kernel will move, what limits it, how long it should take; in words and numbers, on one screen.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const char *grouped(int64_t count)
+{
+    static char ring[8][32]; /* as many as one printf uses */
+    static int at;
+    char *out = ring[at++ % 8];
+
+    cli_format_count(out, count);
+    return out;
+}
+
+/* ---- one config ----------------------------------------------------------------------------------------------------- */
+
+static void print_work(const cli_case *one, const tj_problem *known)
+{
+    const tj_counts *c = &one->analysis.counts;
+    const int64_t m = known->j.extent * known->k.extent, n = known->k.extent * known->l.extent;
+    const int64_t batch = known->batch > 1 ? known->batch : 1;
+    char all[32], least[32], shared[32];
+
+    cli_format_bytes(all, c->global_bytes);
+    cli_format_bytes(least, c->least_bytes);
+    printf("work       %s FLOP; with zero fill %s multiply-adds are executed\n", grouped(c->flop), grouped(c->fma));
+    printf("global     M %s loads (each element %.4g times), N %s (%.4g times)", grouped(c->load_m.elements),
+           cli_ratio((double)c->load_m.elements, (double)(m * batch)), grouped(c->load_n.elements),
+           cli_ratio((double)c->load_n.elements, (double)(n * batch)));
+    if (c->load_c.elements)
+        printf(", C %s", grouped(c->load_c.elements));
+    printf(", P %s stores\n", grouped(c->store_p.elements));
+    if (c->splits > 1)
+        printf("           %d splits of k: %s partial sums stored and loaded again by a second kernel\n", (int)c->splits,
+               grouped(c->store_w.elements));
+    printf("           %s in all, %.3g times the least (%s); %s requests, %s sectors of 32 bytes\n", all,
+           cli_ratio((double)c->global_bytes, (double)c->least_bytes), least,
+           grouped(c->load_m.requests + c->load_n.requests + c->load_c.requests + c->store_p.requests),
+           grouped(c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->store_p.sectors));
+    if (c->shared_bytes) {
+        cli_format_bytes(shared, c->shared_bytes);
+        printf("shared     %s per block; %s loads, %s stores; %.3g wavefronts a request (least: %.3g)\n", shared,
+               grouped(c->shared_load.elements), grouped(c->shared_store.elements),
+               cli_ratio((double)(c->shared_load.wavefronts + c->shared_store.wavefronts),
+                         (double)(c->shared_load.requests + c->shared_store.requests)),
+               fmax(1, cli_ratio((double)(c->shared_load.bytes + c->shared_store.bytes),
+                                 128.0 * (double)(c->shared_load.requests + c->shared_store.requests))));
+    }
+    if (c->async_bytes) {
+        cli_format_bytes(shared, c->async_bytes);
+        printf("           %s of the loads are asynchronous copies to shared memory, %d phases ahead\n", shared, (int)c->ahead);
+    }
+    if (c->spilled)
+        printf("           %d registers a thread do not fit its launch bounds and would be spilled (an estimate)\n",
+               (int)c->spilled);
+    if (c->phases)
+        printf("phases     %s per block, %.3g barriers each; in a whole one %s loads for %s operations: %" PRId64 " per load\n",
+               grouped(c->phases), cli_ratio((double)c->barriers, (double)c->blocks * (double)c->phases),
+               grouped(c->phase.loads), grouped(c->phase.flop), c->phase.flop / c->phase.loads);
+}
+
+static void print_roofline(const cli_case *one)
+{
+    const tj_analysis *a = &one->analysis;
+    char attainable[32], peak[32], bandwidth[32];
+
+    cli_format_rate(attainable, a->roof.attainable, "FLOP/s");
+    cli_format_rate(peak, a->peaks.flop_per_s, "FLOP/s");
+    cli_format_rate(bandwidth, a->peaks.bytes_per_s, "B/s");
+    printf("intensity  %.3g FLOP/B with edges and P; the textbook's figure for a whole %s is %.3g\n", a->roof.intensity,
+           a->counts.phases ? "phase" : "step", a->counts.phase.intensity);
+    printf("roofline   %s (%s) and %s: ridge at %.3g FLOP/B, so %s-bound\n", bandwidth,
+           a->peaks.is_measured ? "measured" : "by clock and bus", peak, a->peaks.ridge,
+           a->roof.is_memory_bound ? "memory" : "compute");
+    printf("           attainable %s, %.3g %% of the peak, if no cache helped\n", attainable, 100 * a->roof.of_peak);
+}
+
+static void print_occupancy(const cli_case *one)
+{
+    const tj_occupancy *o = &one->analysis.occupancy;
+    const tj_counts *c = &one->analysis.counts;
+
+    printf("blocks     %s of %d threads, %d registers each%s\n", grouped(c->blocks), (int)c->threads_per_block,
+           (int)one->analysis.needs.registers, one->registers ? "" : " (an estimate: no compiler was asked)");
+    if (o->blocks_per_sm == 0) {
+        printf("occupancy  not one block fits: %s; needed: %s\n", tj_limit_name((tj_limit)o->limit), o->lift);
+        return;
+    }
+    printf("occupancy  %d blocks on a multiprocessor, %.3g %% of its warps; the limit is %s\n", (int)o->blocks_per_sm,
+           100 * o->fraction, tj_limit_name((tj_limit)o->limit));
+    printf("           more by: %s\n", o->lift);
+    printf("waves      %s; the last has %s of %s blocks, and %.3g %% of all places stay empty\n", grouped(o->waves),
+           grouped(o->last_wave_blocks), grouped(o->blocks_per_wave), 100 * o->tail);
+}
+
+static void print_prediction(const cli_case *one)
+{
+    const tj_prediction *p = &one->analysis.predicted;
+    const struct {
+        const char *name;
+        double us;
+    } term[] = {{"arithmetic", p->arithmetic_us}, {"issuing instructions", p->issue_us},
+                {"shared memory", p->shared_us},  {"L1", p->l1_us},
+                {"starting blocks", p->start_us}, {"L2", p->l2_us},
+                {"memory", p->memory_us},         {"latency", p->latency_us},
+                {"launch", p->launch_us}};
+    char time[32], rate[32];
+
+    cli_format_time(time, p->us);
+    cli_format_rate(rate, p->flop_per_s, "FLOP/s");
+    printf("predicted  %s, %s; bound by %s\n          ", time, rate, p->bound);
+    for (size_t i = 0; i < sizeof term / sizeof term[0]; i++) {
+        cli_format_time(time, term[i].us);
+        printf("%s %s %s", i ? "," : "", term[i].name, time);
+    }
+    printf("\n");
+    if (one->is_measured) {
+        cli_format_time(time, one->median_us);
+        cli_format_rate(rate, cli_ratio((double)one->analysis.counts.flop, one->median_us) * 1e6, "FLOP/s");
+        printf("measured   %s, %s: predicted / measured is %.2f\n", time, rate, cli_ratio(p->us, one->median_us));
+    }
+}
+
+/* Predicted and counted, and whether they are the same. */
+static void print_counted(const cli_case *one)
+{
+    const tj_counts *c = &one->analysis.counts;
+    const cuEmuCounters *e = &one->counted;
+    /* An asynchronous copy knows no type: the emulator counts it in words of 4 bytes. */
+    const int64_t loads = c->async_bytes ? c->async_bytes / 4 : c->load_m.elements + c->load_n.elements;
+    const struct {
+        const char *name;
+        int64_t predicted;
+        uint64_t counted;
+    } row[] = {
+        {c->async_bytes ? "global loads, words" : "global loads", loads + c->load_c.elements + c->load_w.elements,
+         e->global_loads},
+        {"global stores", c->store_p.elements + c->store_w.elements, e->global_stores},
+        {"sectors loaded", c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_w.sectors,
+         e->global_load_sectors},
+        {"shared loads", c->shared_load.elements + c->reduce.shared_load.elements, e->shared_loads},
+        {"shared stores", c->shared_store.elements + c->reduce.shared_store.elements, e->shared_stores},
+        {"multiply-adds", c->fma + c->reduce.fma, e->fma},
+        {"barriers of blocks", c->barriers + c->reduce.barriers, e->block_barriers},
+    };
+
+    printf("counted    %-20s %16s %16s\n", "", "predicted", "emulator");
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+        printf("           %-20s %16s %16s  %s\n", row[i].name, grouped(row[i].predicted), grouped((int64_t)row[i].counted),
+               row[i].predicted == (int64_t)row[i].counted ? "equal" : "DIFFERENT");
+}
+
+static void print_case(const cli_look *look, const cli_case *one)
+{
+    tj_tile_limits limits;
+    tj_error ignored;
+
+    printf("config     %s\n", one->text);
+    if (one->is_chosen)
+        printf("           tile_width is the model's choice for this device and shape");
+    if (one->is_chosen && tj_widest_tile(&look->machine.facts, one->analysis.counts.sum_bytes, one->analysis.needs.registers,
+                                         &limits, &ignored) == TJ_OK)
+        printf("; the widest here: %d (threads %d, registers %d, shared memory alone %d)", (int)limits.widest,
+               (int)limits.by_threads, (int)limits.by_registers, (int)limits.by_shared);
+    printf("%schecks     %s\n", one->is_chosen ? "\n" : "", tj_source_checks_text(one->source));
+    print_work(one, &look->request.known);
+    print_roofline(one);
+    print_occupancy(one);
+    print_prediction(one);
+    if (one->is_counted)
+        print_counted(one);
+    if (one->hit >= 0)
+        printf("store      %s, key %s\n", one->hit ? "a hit" : "a miss: it would be compiled", one->key);
+    else
+        printf("store      not known: %s\n", one->why);
+}
+
+/* ---- command -------------------------------------------------------------------------------------------------------- */
+
+cli_exit cmd_explain(const cli_words *words, json_t *answer, tj_error *err)
+{
+    cli_look look;
+    const cli_exit code = cli_look_open(words, NULL, &look, err);
+
+    if (code == CLI_DONE) {
+        const tj_problem *known = &look.request.known;
+        json_t *list = json_array();
+
+        cli_answer_machine(answer, &look);
+        for (size_t i = 0; i < look.count; i++)
+            (void)json_array_append_new(list, cli_case_json(&look.cases[i]));
+        (void)json_object_set_new(answer, "configs", list);
+        if (!words->is_json) {
+            printf("problem    P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64
+                   "), %s",
+                   known->j.extent, known->l.extent, known->j.extent, known->k.extent, known->k.extent, known->l.extent,
+                   tj_dtype_name((tj_dtype)known->dtype));
+            if (known->batch > 1)
+                printf(", %" PRId64 " of them", known->batch);
+            printf("\ndevice     %s, compute capability %d.%d: %s\n", look.machine.facts.name, (int)look.machine.facts.cc_major,
+                   (int)look.machine.facts.cc_minor, look.machine.origin);
+            if (look.count == 1)
+                print_case(&look, &look.cases[0]);
+            else
+                cli_print_compared(&look);
+            if (words->plots)
+                cli_print_plot(&look);
+        }
+    }
+    cli_look_close(&look);
+    return code;
+}

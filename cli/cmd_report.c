@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tilejit report: the analysis of a request as one HTML file with its pictures in it. Nothing is fetched from anywhere, no
+ * script runs; colours follow the reader's light or dark, and paper.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page.h"
+
+/* What is compared if the words say nothing. */
+static const char *const standard[] = {"naive:tile_width=16", "tiled:tile_width=8", "tiled:tile_width=16",
+                                       "tiled:tile_width=32", NULL};
+
+/* Colours of configs: a palette that colour-blind readers can tell apart; shapes and letters say the same. */
+static const char STYLE[] =
+    ":root{--ink:#1b1f24;--soft:#57606a;--line:#d0d7de;--paper:#ffffff;--tint:#f3f5f7;"
+    "--c0:#0072b2;--c1:#b35900;--c2:#00795a;--c3:#a0467f;--c4:#6b6b00;--c5:#8a2f2f;--c6:#3d4ea8;--c7:#555555}\n"
+    "@media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--soft:#9da7b1;--line:#3d444d;--paper:#0d1117;--tint:#161b22;"
+    "--c0:#56b4e9;--c1:#f0a050;--c2:#3fc79a;--c3:#e08fc4;--c4:#d6d65c;--c5:#f08080;--c6:#9aa7ff;--c7:#bbbbbb}}\n"
+    "@media print{:root{--ink:#000;--soft:#333;--line:#999;--paper:#fff;--tint:#fff;"
+    "--c0:#0072b2;--c1:#b35900;--c2:#00795a;--c3:#a0467f;--c4:#6b6b00;--c5:#8a2f2f;--c6:#3d4ea8;--c7:#555}"
+    "figure,table{break-inside:avoid}h2{break-after:avoid}}\n"
+    "html{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}\n"
+    "body{max-width:62rem;margin:0 auto;padding:1.5rem}\n"
+    "h1{font-size:1.6rem;line-height:1.25;margin:0 0 .5rem}h2{font-size:1.2rem;margin:2.2rem 0 .5rem}\n"
+    "figure{margin:1rem 0}figcaption{color:var(--soft);font-size:.92rem;max-width:50rem}\n"
+    "svg{width:100%;min-width:42rem;height:auto;display:block;background:var(--paper)}\n"
+    "svg text{fill:var(--ink);font:13px system-ui,sans-serif}svg .soft{fill:var(--soft)}\n"
+    ".axis{stroke:var(--ink);stroke-width:1.2;fill:none}.grid{stroke:var(--line);stroke-width:1;fill:none}\n"
+    ".roof{stroke:var(--ink);stroke-width:2.4;fill:none}.tint{fill:var(--tint);stroke:var(--line)}\n"
+    ".scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem}\n"
+    "th,td{padding:.25rem .7rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}\n"
+    "th:first-child{text-align:left;font-weight:600}thead th{border-bottom:2px solid var(--ink)}\n"
+    "code{font:.92em ui-monospace,monospace;background:var(--tint);padding:0 .2em;overflow-wrap:anywhere}\n"
+    "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.5rem 0}dt{color:var(--soft)}dd{margin:0}\n"
+    "@media print{svg{min-width:0}.scroll{overflow:visible}table{font-size:.75rem}th,td{padding:.15rem "
+    ".35rem;white-space:normal}}\n"
+    ".k0{--c:var(--c0)}.k1{--c:var(--c1)}.k2{--c:var(--c2)}.k3{--c:var(--c3)}"
+    ".k4{--c:var(--c4)}.k5{--c:var(--c5)}.k6{--c:var(--c6)}.k7{--c:var(--c7)}\n"
+    ".fill{fill:var(--c)}.edge{stroke:var(--c);fill:var(--paper);stroke-width:2.4}.wash{fill:var(--c);fill-opacity:.28;stroke:"
+    "var(--c)}"
+    ".pale{fill:var(--c);fill-opacity:.13;stroke:var(--c);stroke-opacity:.5}.key{color:var(--c);font-weight:700}"
+    "svg .mark{fill:var(--c);font-weight:700}\n";
+
+static size_t fastest(const cli_look *look)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < look->count; i++)
+        if (look->cases[i].analysis.predicted.us < look->cases[best].analysis.predicted.us)
+            best = i;
+    return best;
+}
+
+static void put_head(FILE *out, const cli_look *look)
+{
+    const tj_problem *p = &look->request.known;
+    const cli_case *best = &look->cases[fastest(look)];
+    char time[32], rate[32], peak[32], bandwidth[32];
+
+    fprintf(out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" "
+            "content=\"light dark\">\n"
+            "<title>%" PRId64 " x %" PRId64 " x %" PRId64
+            " %s - TileJIT report</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
+            p->j.extent, p->k.extent, p->l.extent, tj_dtype_name((tj_dtype)p->dtype), STYLE);
+    fprintf(out, "<h1>P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64 "), %s",
+            p->j.extent, p->l.extent, p->j.extent, p->k.extent, p->k.extent, p->l.extent, tj_dtype_name((tj_dtype)p->dtype));
+    if (p->batch > 1)
+        fprintf(out, ", %" PRId64 " of them", p->batch);
+    cli_format_rate(peak, best->analysis.peaks.flop_per_s, "FLOP/s");
+    cli_format_rate(bandwidth, best->analysis.peaks.bytes_per_s, "B/s");
+    fputs("</h1>\n<dl>\n<dt>device</dt><dd>", out);
+    cli_page_text(out, look->machine.facts.name);
+    fprintf(out, ", compute capability %d.%d (%s)</dd>\n<dt>roofs</dt><dd>%s and %s to memory, %s</dd>\n",
+            (int)look->machine.facts.cc_major, (int)look->machine.facts.cc_minor, look->machine.origin, peak, bandwidth,
+            best->analysis.peaks.is_measured ? "measured" : "by its clock and bus");
+    fputs("<dt>work</dt><dd>", out);
+    cli_format_count(rate, best->analysis.counts.flop);
+    cli_format_bytes(time, best->analysis.counts.least_bytes);
+    fprintf(out, "%s FLOP; the matrices hold %s</dd>\n</dl>\n", rate, time);
+    cli_format_time(time, best->analysis.predicted.us);
+    cli_format_rate(rate, best->analysis.predicted.flop_per_s, "FLOP/s");
+    fputs("<p>Fastest by the model: <code>", out);
+    cli_page_text(out, best->text);
+    fprintf(out, "</code>, %s, which is %s; what bounds it is %s. Its checks: ", time, rate, best->analysis.predicted.bound);
+    cli_page_text(out, tj_source_checks_text(best->source));
+    fputs(".</p>\n", out);
+}
+
+static void put_page(FILE *out, const cli_look *look)
+{
+    put_head(out, look);
+    cli_page_table(out, look);
+    cli_page_roofline(out, look);
+    cli_page_occupancy(out, look);
+    cli_page_time(out, look);
+    cli_page_tile(out, look, fastest(look));
+    fputs("<h2>Configs</h2>\n<ul>\n", out);
+    for (size_t i = 0; i < look->count; i++) {
+        fprintf(out, "<li class=\"k%zu\"><span class=\"key\">%c</span> <code>", i, (char)('A' + i));
+        cli_page_text(out, look->cases[i].text);
+        fputs("</code></li>\n", out);
+    }
+    fprintf(out, "</ul>\n</main>\n<footer><p>Made by TileJIT %s: <code>tilejit report</code>.</p></footer>\n</body>\n</html>\n",
+            tj_version());
+}
+
+cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err)
+{
+    const char *path = words->output ? words->output : "-";
+    cli_look look;
+    char *page = NULL;
+    size_t size = 0;
+    FILE *out;
+    cli_exit code;
+
+    if (words->is_json && strcmp(path, "-") == 0) {
+        (void)cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the JSON object: add -o and a file for the page");
+        return CLI_WORDS;
+    }
+    code = cli_look_open(words, standard, &look, err);
+    if (code != CLI_DONE)
+        goto done;
+    code = CLI_FAILED;
+    out = open_memstream(&page, &size);
+    if (!out) {
+        (void)cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the page");
+        goto done;
+    }
+    put_page(out, &look);
+    if (fclose(out) != 0 || !page) {
+        (void)cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the page");
+        goto done;
+    }
+    if (cli_write_file(path, page, size, err) != TJ_OK)
+        goto done;
+    cli_answer_machine(answer, &look);
+    cli_set_text(answer, "output", path);
+    cli_set_int(answer, "bytes", (int64_t)size);
+    if (!words->is_json && words->output)
+        printf("report     %s: %zu bytes, %zu configs\n", path, size, look.count);
+    code = CLI_DONE;
+done:
+    free(page);
+    cli_look_close(&look);
+    return code;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * look_json: the analysis of a request as JSON.
+ */
+#include "cli.h"
+
+static void set_traffic(json_t *object, const char *name, const tj_traffic *traffic)
+{
+    json_t *one = json_object();
+
+    cli_set_int(one, "elements", traffic->elements);
+    cli_set_int(one, "bytes", traffic->bytes);
+    cli_set_int(one, "requests", traffic->requests);
+    cli_set_int(one, "wavefronts", traffic->wavefronts);
+    cli_set_int(one, "sectors", traffic->sectors);
+    (void)json_object_set_new(object, name, one);
+}
+
+static json_t *counts_json(const tj_counts *c)
+{
+    json_t *object = json_object(), *phase = json_object();
+
+    cli_set_int(object, "flop", c->flop);
+    cli_set_int(object, "fma", c->fma);
+    cli_set_int(object, "blocks", c->blocks);
+    cli_set_int(object, "threads_per_block", c->threads_per_block);
+    cli_set_int(object, "splits", c->splits);
+    cli_set_int(object, "phases", c->phases);
+    cli_set_int(object, "barriers", c->barriers);
+    cli_set_int(object, "sums", c->sums);
+    cli_set_int(object, "async_bytes", c->async_bytes);
+    cli_set_int(object, "shared_bytes_per_block", c->shared_bytes);
+    cli_set_int(object, "global_bytes", c->global_bytes);
+    cli_set_int(object, "least_bytes", c->least_bytes);
+    cli_set_real(object, "intensity", c->intensity);
+    set_traffic(object, "load_m", &c->load_m);
+    set_traffic(object, "load_n", &c->load_n);
+    set_traffic(object, "load_c", &c->load_c);
+    set_traffic(object, "store_p", &c->store_p);
+    set_traffic(object, "store_w", &c->store_w);
+    set_traffic(object, "load_w", &c->load_w);
+    set_traffic(object, "shared_load", &c->shared_load);
+    set_traffic(object, "shared_store", &c->shared_store);
+    cli_set_int(phase, "depth", c->phase.depth);
+    cli_set_int(phase, "loads", c->phase.loads);
+    cli_set_int(phase, "flop", c->phase.flop);
+    cli_set_int(phase, "shared_loads", c->phase.shared_loads);
+    cli_set_int(phase, "shared_stores", c->phase.shared_stores);
+    cli_set_real(phase, "intensity", c->phase.intensity);
+    (void)json_object_set_new(object, "phase", phase);
+    return object;
+}
+
+static json_t *occupancy_json(const cli_case *one)
+{
+    const tj_occupancy *o = &one->analysis.occupancy;
+    json_t *object = json_object();
+
+    cli_set_int(object, "blocks_per_sm", o->blocks_per_sm);
+    cli_set_int(object, "by_threads", o->by_threads);
+    cli_set_int(object, "by_blocks", o->by_blocks);
+    cli_set_int(object, "by_registers", o->by_registers);
+    cli_set_int(object, "by_shared", o->by_shared);
+    cli_set_text(object, "limit", tj_limit_name((tj_limit)o->limit));
+    cli_set_text(object, "lift", o->lift);
+    cli_set_real(object, "fraction", o->fraction);
+    cli_set_int(object, "warps_per_sm", o->warps_per_sm);
+    cli_set_int(object, "waves", o->waves);
+    cli_set_int(object, "last_wave_blocks", o->last_wave_blocks);
+    cli_set_real(object, "tail", o->tail);
+    cli_set_int(object, "registers_per_thread", one->analysis.needs.registers);
+    cli_set_bool(object, "registers_are_estimated", one->registers == 0);
+    return object;
+}
+
+static json_t *predicted_json(const tj_prediction *p)
+{
+    json_t *object = json_object();
+
+    cli_set_real(object, "us", p->us);
+    cli_set_real(object, "flop_per_s", p->flop_per_s);
+    cli_set_text(object, "bound", p->bound);
+    cli_set_real(object, "launch_us", p->launch_us);
+    cli_set_real(object, "arithmetic_us", p->arithmetic_us);
+    cli_set_real(object, "issue_us", p->issue_us);
+    cli_set_real(object, "shared_us", p->shared_us);
+    cli_set_real(object, "l1_us", p->l1_us);
+    cli_set_real(object, "start_us", p->start_us);
+    cli_set_real(object, "l2_us", p->l2_us);
+    cli_set_real(object, "memory_us", p->memory_us);
+    cli_set_real(object, "latency_us", p->latency_us);
+    cli_set_real(object, "reduce_us", p->reduce_us);
+    return object;
+}
+
+json_t *cli_case_json(const cli_case *one)
+{
+    json_t *object = json_object(), *roof = json_object();
+
+    cli_set_text(object, "config", one->text);
+    cli_set_text(object, "kernel", tj_source_launch(one->source)->kernel);
+    cli_set_text(object, "checks", tj_source_checks_text(one->source));
+    (void)json_object_set_new(object, "counts", counts_json(&one->analysis.counts));
+    (void)json_object_set_new(object, "occupancy", occupancy_json(one));
+    cli_set_real(roof, "intensity", one->analysis.roof.intensity);
+    cli_set_real(roof, "attainable_flop_per_s", one->analysis.roof.attainable);
+    cli_set_real(roof, "of_peak", one->analysis.roof.of_peak);
+    cli_set_text(roof, "bound", one->analysis.roof.is_memory_bound ? "memory" : "compute");
+    (void)json_object_set_new(object, "roof", roof);
+    (void)json_object_set_new(object, "predicted", predicted_json(&one->analysis.predicted));
+    if (one->hit >= 0)
+        cli_set_bool(object, "hit", one->hit == 1);
+    else
+        (void)json_object_set_new(object, "hit", json_null());
+    if (one->key[0])
+        cli_set_text(object, "key", one->key);
+    if (one->is_measured) {
+        json_t *measured = json_object();
+
+        cli_set_real(measured, "median_us", one->median_us);
+        cli_set_real(measured, "min_us", one->least_us);
+        (void)json_object_set_new(object, "measured", measured);
+    }
+    if (one->is_counted)
+        (void)json_object_set_new(object, "counted", cli_counters_json(&one->counted));
+    return object;
+}
+
+void cli_answer_machine(json_t *answer, const cli_look *look)
+{
+    const tj_peaks *peaks = &look->cases[0].analysis.peaks;
+
+    cli_set_text(answer, "device", look->machine.facts.name);
+    cli_set_text(answer, "device_facts", look->machine.origin);
+    cli_set_text(answer, "target", look->machine.target);
+    cli_set_real(answer, "peak_flop_per_s", peaks->flop_per_s);
+    cli_set_real(answer, "bytes_per_s", peaks->bytes_per_s);
+    cli_set_bool(answer, "bandwidth_is_measured", peaks->is_measured);
+    cli_set_real(answer, "ridge", peaks->ridge);
+    (void)json_object_set_new(answer, "problem", cli_problem_json(&look->request.problem));
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page: what every part of the report needs.
+ */
+#include "page.h"
+
+/* Text from outside: a device's name. */
+void cli_page_text(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        default:
+            fputc((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e ? '?' : *text, out);
+        }
+    }
+}
+
+void cli_page_name(FILE *out, const cli_case *one)
+{
+    char name[CLI_NAME_BYTES];
+
+    cli_name_case(one, name);
+    cli_page_text(out, name);
+}
+
+void cli_page_open_figure(FILE *out, const char *id, int width, int height, const char *title)
+{
+    fprintf(out,
+            "<figure>\n<div class=\"scroll\" tabindex=\"0\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\" "
+            "aria-describedby=\"%s-desc\">\n"
+            "<title>%s</title>\n",
+            width, height, title, id, title);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page: the parts of the report that tilejit report writes, each one figure or table of HTML.
+ */
+#ifndef TJ_CLI_PAGE_H
+#define TJ_CLI_PAGE_H
+
+#include "cli.h"
+
+/** Text from outside, such as a device's name, as HTML. */
+void cli_page_text(FILE *out, const char *text);
+
+/** The config's name in a few words, as cli_name_case gives it. */
+void cli_page_name(FILE *out, const cli_case *one);
+
+/** A figure and its SVG, with a title for those who do not see it; the caller adds <desc id="{id}-desc"> and closes both. */
+void cli_page_open_figure(FILE *out, const char *id, int width, int height, const char *title);
+
+void cli_page_roofline(FILE *out, const cli_look *look);
+void cli_page_occupancy(FILE *out, const cli_look *look);
+void cli_page_time(FILE *out, const cli_look *look);
+void cli_page_tile(FILE *out, const cli_look *look, size_t index);
+void cli_page_table(FILE *out, const cli_look *look);
+
+#endif

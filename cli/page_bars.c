@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page_bars: occupancy by resource, and predicted time term by term, as bars.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "page.h"
+
+/* ---- occupancy ------------------------------------------------------------------------------------------------------ */
+
+enum { BAR_WIDTH = 860, BAR_LEFT = 190, BAR_SPAN = 560, BAR_LINE = 22 };
+
+void cli_page_occupancy(FILE *out, const cli_look *look)
+{
+    const int group = 4 * BAR_LINE + 34, height = (int)look->count * group + 10;
+
+    fputs("<h2>Occupancy</h2>\n", out);
+    cli_page_open_figure(out, "occupancy", BAR_WIDTH, height,
+                         "Occupancy: blocks that each resource of a multiprocessor lets in");
+    fputs("<desc id=\"occupancy-desc\">", out);
+    for (size_t i = 0; i < look->count; i++) {
+        const tj_occupancy *o = &look->cases[i].analysis.occupancy;
+
+        fprintf(out, "%c, ", (char)('A' + i));
+        cli_page_name(out, &look->cases[i]);
+        fprintf(out, ": %d blocks, %.3g percent of the warps, limited by %s. ", (int)o->blocks_per_sm, 100 * o->fraction,
+                tj_limit_name((tj_limit)o->limit));
+    }
+    fputs("</desc>\n", out);
+    for (size_t i = 0; i < look->count; i++) {
+        const cli_case *one = &look->cases[i];
+        const tj_occupancy *o = &one->analysis.occupancy;
+        const int32_t let_in[] = {o->by_threads, o->by_blocks, o->by_registers, o->by_shared};
+        const double warps = ceil(one->analysis.needs.threads / 32.0);
+        const int top = (int)i * group + 24;
+
+        fprintf(out, "<g class=\"k%zu\"><text x=\"4\" y=\"%d\"><tspan class=\"mark\">%c</tspan> ", i, top - 6, (char)('A' + i));
+        cli_page_name(out, one);
+        fprintf(out, ": %d blocks of %d threads, %.3g %% of the warps</text>\n", (int)o->blocks_per_sm,
+                (int)one->analysis.needs.threads, 100 * o->fraction);
+        for (int r = 0; r < 4; r++) {
+            const bool is_limit = o->limit == r + 1;
+            /* By the share of all warps that so many blocks would be; more than fit run off the scale. */
+            const double share = fmin(1.12, let_in[r] * warps / o->max_warps_per_sm);
+            const int y = top + r * BAR_LINE;
+
+            fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\"%s>%s</text>", BAR_LEFT - 10, y + 14,
+                    is_limit ? " font-weight=\"700\"" : " class=\"soft\"", tj_limit_name((tj_limit)(r + 1)));
+            fprintf(out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", is_limit ? "fill" : "pale",
+                    BAR_LEFT, y + 2, fmax(1, share * BAR_SPAN), BAR_LINE - 6);
+            if (let_in[r] == INT32_MAX)
+                fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">no limit</text>\n", BAR_LEFT + share * BAR_SPAN + 6,
+                        y + 14);
+            else
+                fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">%d</text>\n", BAR_LEFT + share * BAR_SPAN + 6, y + 14,
+                        (int)let_in[r]);
+        }
+        fprintf(out, "</g>\n");
+    }
+    fprintf(out, "<path class=\"axis\" stroke-dasharray=\"5 4\" d=\"M%d 8 V%d\"/>\n</svg></div>\n", BAR_LEFT + BAR_SPAN,
+            height - 8);
+    fputs("<figcaption>Blocks that each resource alone lets in, drawn as the share of the multiprocessor's warps that they "
+          "would be; the "
+          "dashed line is all of them. The full bar is the limit.</figcaption>\n</figure>\n<ul>\n",
+          out);
+    for (size_t i = 0; i < look->count; i++) {
+        fprintf(out, "<li class=\"k%zu\"><span class=\"key\">%c</span> more by: ", i, (char)('A' + i));
+        cli_page_text(out, look->cases[i].analysis.occupancy.lift);
+        fputs("</li>\n", out);
+    }
+    fputs("</ul>\n", out);
+}
+
+/* ---- time ----------------------------------------------------------------------------------------------------------- */
+
+void cli_page_time(FILE *out, const cli_look *look)
+{
+    static const char *const names[] = {
+        "arithmetic", "issuing instructions", "shared memory", "L1", "starting blocks", "L2", "memory",
+        "latency",    "adding splits up",     "launch"};
+    enum { TERMS = sizeof names / sizeof names[0] };
+    const int group = TERMS * BAR_LINE + 36, height = (int)look->count * group + 10;
+    double longest = 0;
+
+    for (size_t i = 0; i < look->count; i++) {
+        longest = fmax(longest, look->cases[i].analysis.predicted.us);
+        longest = fmax(longest, look->cases[i].analysis.predicted.latency_us);
+    }
+    fputs("<h2>Predicted time, term by term</h2>\n", out);
+    cli_page_open_figure(out, "time", BAR_WIDTH, height, "Predicted time: how long each pipe would take alone");
+    fputs("<desc id=\"time-desc\">", out);
+    for (size_t i = 0; i < look->count; i++) {
+        fprintf(out, "%c, ", (char)('A' + i));
+        cli_page_name(out, &look->cases[i]);
+        fprintf(out, ": %.3g microseconds in all, most by %s. ", look->cases[i].analysis.predicted.us,
+                look->cases[i].analysis.predicted.bound);
+    }
+    fputs("</desc>\n", out);
+    for (size_t i = 0; i < look->count; i++) {
+        const cli_case *one = &look->cases[i];
+        const tj_prediction *p = &one->analysis.predicted;
+        const double us[TERMS] = {p->arithmetic_us, p->issue_us,  p->shared_us,  p->l1_us,     p->start_us,
+                                  p->l2_us,         p->memory_us, p->latency_us, p->reduce_us, p->launch_us};
+        const int top = (int)i * group + 24;
+        char time[32];
+
+        cli_format_time(time, p->us);
+        fprintf(out, "<g class=\"k%zu\"><text x=\"4\" y=\"%d\"><tspan class=\"mark\">%c</tspan> ", i, top - 6, (char)('A' + i));
+        cli_page_name(out, one);
+        fprintf(out, ": %s in all", time);
+        if (one->is_measured) {
+            cli_format_time(time, one->median_us);
+            fprintf(out, "; measured %s", time);
+        }
+        fputs("</text>\n", out);
+        for (int t = 0; t < TERMS; t++) {
+            const bool is_bound = strcmp(names[t], p->bound) == 0;
+            const double length = cli_ratio(us[t], longest) * BAR_SPAN;
+            const int y = top + t * BAR_LINE;
+
+            cli_format_time(time, us[t]);
+            fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\"%s>%s</text>", BAR_LEFT - 10, y + 14,
+                    is_bound ? " font-weight=\"700\"" : " class=\"soft\"", names[t]);
+            fprintf(out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", is_bound ? "fill" : "pale",
+                    BAR_LEFT, y + 2, fmax(0.5, length), BAR_LINE - 6);
+            fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">%s</text>\n", BAR_LEFT + length + 6, y + 14, time);
+        }
+        fputs("</g>\n", out);
+    }
+    fputs("</svg></div>\n<figcaption>What overlaps does not add up: the time is the launch and a soft maximum of the rest. The "
+          "full "
+          "bar is what the "
+          "model says is longest.</figcaption>\n</figure>\n",
+          out);
+}

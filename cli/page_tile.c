@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page_tile: M, N and P as the textbook draws them, with one block's tile and what it reads.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "page.h"
+
+enum { TILE_WIDTH_PX = 860, TILE_GAP = 46, TILE_MARGIN = 60 };
+
+static void put_box(FILE *out, const char *class, double x, double y, double width, double height)
+{
+    fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", class, x, y, fmax(width, 1),
+            fmax(height, 1));
+}
+
+/* M left, N above, P where they meet; one block's tile, and the tiles that it walks along. */
+void cli_page_tile(FILE *out, const cli_look *look, size_t index)
+{
+    const cli_case *one = &look->cases[index];
+    const tj_counts *c = &one->analysis.counts;
+    const tj_problem *p = &look->request.known;
+    const double j = (double)p->j.extent, k = fmax(1, (double)p->k.extent), l = (double)p->l.extent;
+    /* Very different extents are drawn less different: a strip of one pixel explains nothing. */
+    const double longest = fmax(j, fmax(k, l)), power = 0.7, scale = 300;
+    const double J = fmax(40, scale * pow(j / longest, power)), K = fmax(40, scale * pow(k / longest, power)),
+                 L = fmax(40, scale * pow(l / longest, power));
+    const double rows = fmin(J, fmax(6, J * c->block_rows / j)), cols = fmin(L, fmax(6, L * c->block_cols / l));
+    const double depth = fmin(K, fmax(c->phases ? 6 : 2, K * (double)c->phase.depth / k));
+    const double left = TILE_MARGIN, top = 30, px = left + K + TILE_GAP, py = top + K + TILE_GAP;
+    const double tile_y = fmin(J - rows, floor(J / rows / 2) * rows), tile_x = fmin(L - cols, floor(L / cols / 2) * cols);
+    const double at = c->phases > 1 ? floor(K / depth / 2) * depth : 0;
+    const double bottom = py + J + 30;
+    char loads[32], stores[32];
+
+    fputs("<h2>The tile and its traffic</h2>\n", out);
+    cli_page_open_figure(out, "tile", TILE_WIDTH_PX, (int)bottom,
+                         "M on the left, N above, P where they meet: one block's tile of P and what it reads");
+    cli_format_count(loads, c->load_m.elements + c->load_n.elements);
+    cli_format_count(stores, c->store_p.elements);
+    fputs("<desc id=\"tile-desc\">", out);
+    cli_page_name(out, one);
+    fprintf(out,
+            ": a block computes %d by %d elements of P. It reads the rows of M beside its tile and the columns of N above it, "
+            "%" PRId64 " element%s of k at a time. %s loads in all, %s stores.</desc>\n",
+            (int)c->block_rows, (int)c->block_cols, c->phase.depth, c->phase.depth == 1 ? "" : "s", loads, stores);
+    fprintf(out, "<g class=\"k%zu\">\n", index);
+    put_box(out, "tint", left, py, K, J);
+    put_box(out, "tint", px, top, L, K);
+    put_box(out, "tint", px, py, L, J);
+    put_box(out, "pale", left, py + tile_y, K, rows);
+    put_box(out, "pale", px + tile_x, top, cols, K);
+    put_box(out, "wash", left + fmin(at, K - depth), py + tile_y, depth, rows);
+    put_box(out, "wash", px + tile_x, top + fmin(at, K - depth), cols, depth);
+    put_box(out, "fill", px + tile_x, py + tile_y, cols, rows);
+    fputs("</g>\n", out);
+    fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1f h%.1f m-7 -4 l7 4 l-7 4\"/>\n", left + K * 0.1, py + fmax(0, tile_y - 9),
+            K * 0.8);
+    fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1f v%.1f m-4 -7 l4 7 l4 -7\"/>\n", px + fmax(0, tile_x - 9), top + K * 0.1,
+            K * 0.8);
+    fprintf(out,
+            "<text x=\"%.1f\" y=\"%.1f\">M</text><text x=\"%.1f\" y=\"%.1f\">N</text><text x=\"%.1f\" y=\"%.1f\">P</text>\n",
+            left + 5, py + 16, px + 5, top + 16, px + 5, py + 16);
+    fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">j %" PRId64 "</text>", left - 6, py + J / 2,
+            p->j.extent);
+    fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">k %" PRId64 "</text>", left + K / 2,
+            py + J + 17, p->k.extent);
+    fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">l %" PRId64 "</text>", px + L / 2,
+            py + J + 17, p->l.extent);
+    fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">k %" PRId64 "</text>\n", px - 6, top + K / 2,
+            p->k.extent);
+    {
+        const double x = px + L + 24;
+        const double reads_m = cli_ratio((double)c->load_m.elements,
+                                         (double)p->j.extent * (double)p->k.extent * (double)(p->batch > 1 ? p->batch : 1));
+        const double reads_n = cli_ratio((double)c->load_n.elements,
+                                         (double)p->k.extent * (double)p->l.extent * (double)(p->batch > 1 ? p->batch : 1));
+        double y = top + 14;
+
+        if (x < TILE_WIDTH_PX - 190) {
+            fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"k%zu mark\">%c</tspan> ", x, y, index,
+                    (char)('A' + index));
+            cli_page_name(out, one);
+            fputs("</text>\n", out);
+            fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">each element of M: read %.4g times</text>\n", x, y += 22, reads_m);
+            fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">each element of N: read %.4g times</text>\n", x, y += 20, reads_n);
+            if (c->phases)
+                fprintf(out,
+                        "<text x=\"%.1f\" y=\"%.1f\">phases: %" PRId64 "</text>\n<text x=\"%.1f\" y=\"%.1f\">a phase: %" PRId64
+                        " loads,</text>\n"
+                        "<text x=\"%.1f\" y=\"%.1f\">%" PRId64 " operations</text>\n",
+                        x, y + 20, c->phases, x, y + 40, c->phase.loads, x, y + 60, c->phase.flop);
+        }
+    }
+    fputs("</svg></div>\n<figcaption>Full: the tile of P that one block computes. Pale: what it reads of M and N. Darker: one ",
+          out);
+    fputs(c->phases ? "phase of it, which lies in shared memory. " : "step of it; nothing is kept for the next thread. ", out);
+    fputs("Extents are drawn less different than they are.</figcaption>\n</figure>\n", out);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * simt: what the form of the family (simt.c) and its counts (simt_count.c) both know.
+ */
+#ifndef TJ_GENERATOR_SIMT_H
+#define TJ_GENERATOR_SIMT_H
+
+#include "../family.h"
+
+enum { TJ_SIMT_LANE_ROWS = 4, TJ_SIMT_LANE_COLS = 8 }; /* how the lanes of a warp stand */
+enum { TJ_SIMT_RUN = 8 };                              /* threads that copy neighbours along k, element by element */
+enum { TJ_SIMT_ASYNC = 1, TJ_SIMT_REGISTERS = 2 };     /* values of parameter copy */
+
+/** The parameters by name. tile_threads: of one slice; threads: of the block. */
+typedef struct tj_simt_shape {
+    int32_t bm, bn, bk, tm, tn, slices, stages, copy, tile_threads, threads;
+} tj_simt_shape;
+
+tj_simt_shape tj_simt_shape_of(const tj_config *config);
+
+/** Of an element in shared memory and in registers. */
+int32_t tj_simt_sum_bytes(const tj_problem *text);
+
+/** Elements of one 16-byte access to shared memory: VEC. */
+int32_t tj_simt_vec(const tj_problem *text);
+
+/** Elements of one asynchronous copy from M, and from N. */
+int32_t tj_simt_m_width(const tj_problem *text, const tj_config *config);
+int32_t tj_simt_n_width(const tj_problem *text, const tj_config *config);
+
+/** Are P and C written and read VEC elements at a time? */
+bool tj_simt_has_vector_p(const tj_problem *text, const tj_config *config);
+
+/** The family's count (tj_family). */
+void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *counts);
+
+#endif

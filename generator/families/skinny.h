@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * skinny: what the form of the family (skinny.c) and its counts (skinny_count.c) both know.
+ */
+#ifndef TJ_GENERATOR_SKINNY_H
+#define TJ_GENERATOR_SKINNY_H
+
+#include "../family.h"
+
+enum { TJ_SKINNY_PADDING = 4 }; /* elements, of a row of the tile of M */
+
+/** The parameters by name. */
+typedef struct tj_skinny_shape {
+    int32_t tm, tn, lanes, slices, vector, k_thread, splits;
+} tj_skinny_shape;
+
+tj_skinny_shape tj_skinny_shape_of(const tj_config *config);
+
+/** Rows of the tile whose slices' sums lie in shared memory at once; bytes: of a sum. */
+int32_t tj_skinny_rows_at_once(const tj_skinny_shape *s, int32_t bytes);
+
+/** Elements along k that are neighbours in a slice. */
+int32_t tj_skinny_run(const tj_problem *text, const tj_skinny_shape *s);
+
+/** The family's count (tj_family). */
+void tj_skinny_count(const tj_problem *text, const tj_config *config, tj_counts *counts);
+
+#endif

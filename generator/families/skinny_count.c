@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * skinny_count: what a launch of family skinny moves and computes. Every loop of the template is one access here; the names are
+ * its own.
+ */
+#include "../traffic.h"
+#include "checked.h"
+#include "skinny.h"
+#include "split.h"
+
+/* What the loops know. */
+typedef struct scene {
+    const tj_problem *text;
+    tj_skinny_shape s;
+    int32_t run, rows_at_once, block_cols, phase, outputs, bytes; /* bytes: of a sum */
+    int64_t block_phases;                                         /* phases of all blocks together */
+    bool n_rows;
+} scene;
+
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t positive(int64_t stride)
+{
+    return stride > 0 ? stride : 0;
+}
+
+/* load: a thread's share of N. A slice holds runs of RUN elements, SLICES * RUN apart. */
+static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_traffic *traffic)
+{
+    const tj_problem *t = c->text;
+    const int32_t vector = c->s.vector, lanes = c->s.lanes, slices = c->s.slices;
+    const int64_t line = t->ld_n * element_bytes, along = vector * element_bytes;
+    tj_access access = {.element_bytes = (int32_t)element_bytes, .width = vector, .repeat = repeat};
+
+    access.axis[2] = (tj_axis){t->batch, positive(t->stride_n) * element_bytes, 0, 0};
+    if (!c->n_rows) { /* lanes are columns; RUN is VECTOR */
+        access.threads_x = slices;
+        access.threads_y = lanes;
+        access.step_x = along;
+        access.step_y = line;
+        access.axis[0] = tj_tile_axis(t->k.extent / vector, slices, slices * along);
+        access.axis[1] = tj_tile_axis(t->l.extent, lanes, lanes * line);
+        tj_traffic_add(traffic, &access);
+        return;
+    }
+    access.threads_x = lanes;
+    access.threads_y = slices;
+    access.step_x = along;
+    access.step_y = c->run * line;
+    access.axis[0] = tj_tile_axis(t->l.extent / vector, lanes, lanes * along);
+    for (int32_t e = 0; e < c->run && e < t->k.extent; e++) {
+        access.base = e * line;
+        access.axis[1] = tj_tile_axis(tj_ceil_div(t->k.extent - e, c->run), slices, slices * c->run * line);
+        tj_traffic_add(traffic, &access);
+    }
+}
+
+/* load: the tile of M, element by element. */
+static void count_m(const scene *c, int64_t element_bytes, int64_t repeat, tj_traffic *traffic)
+{
+    const tj_problem *t = c->text;
+    const bool m_rows = t->m_layout == TJ_ROW_MAJOR;
+    const int32_t x = m_rows ? c->phase : c->s.tm, y = m_rows ? c->s.tm : c->phase;
+    const int64_t line = t->ld_m * element_bytes;
+    const tj_access access = {
+        .threads_x = x,
+        .threads_y = y,
+        .step_x = element_bytes,
+        .step_y = line,
+        .element_bytes = (int32_t)element_bytes,
+        .axis = {tj_tile_axis(m_rows ? t->k.extent : t->j.extent, x, x * element_bytes),
+                 tj_tile_axis(m_rows ? t->j.extent : t->k.extent, y, y * line),
+                 {t->batch, positive(t->stride_m) * element_bytes, 0, 0}},
+        .repeat = repeat,
+    };
+
+    tj_traffic_add(traffic, &access);
+}
+
+static void count_shared(const scene *c, int32_t x, int32_t y, int64_t step_x, int64_t step_y, int32_t width, int64_t repeat,
+                         tj_traffic *traffic)
+{
+    const tj_access access = {
+        .threads_x = x,
+        .threads_y = y,
+        .step_x = step_x * c->bytes,
+        .step_y = step_y * c->bytes,
+        .element_bytes = c->bytes,
+        .width = width,
+        .is_shared = true,
+        .axis = {{1, 0, x, x}, {1, 0, y, y}},
+        .repeat = repeat,
+        .merges = width > 1 ? 2 : 0, /* lanes that read the same take half the passes that their bytes would */
+    };
+
+    tj_traffic_add(traffic, &access);
+}
+
+/* The tile of M: written element by element, read by slices, a run at a time. */
+static void count_tile(const scene *c, tj_counts *counts)
+{
+    const int32_t pitch = c->phase + TJ_SKINNY_PADDING, wide = least(c->run, 16 / c->bytes);
+    const int64_t reads = c->block_phases * c->s.tm * (c->s.k_thread / wide);
+
+    if (c->text->m_layout == TJ_ROW_MAJOR)
+        count_shared(c, c->phase, c->s.tm, 1, pitch, 1, c->block_phases, &counts->shared_store);
+    else
+        count_shared(c, c->s.tm, c->phase, pitch, 1, 1, c->block_phases, &counts->shared_store);
+    if (c->n_rows)
+        count_shared(c, c->s.lanes, c->s.slices, 0, c->run, wide, reads, &counts->shared_load);
+    else
+        count_shared(c, c->s.slices, c->s.lanes, c->run, 0, wide, reads, &counts->shared_load);
+}
+
+/* The slices' sums become one, ROWS_AT_ONCE rows at a time, as a tree. */
+static void count_tree(const scene *c, tj_counts *counts)
+{
+    const int64_t tops = counts->blocks * (c->s.tm / c->rows_at_once), pitch = c->outputs + !c->n_rows;
+    const int32_t wide = c->n_rows ? least(c->s.vector, 16 / c->bytes) : 1;
+    const int64_t stores = tops * c->rows_at_once * (c->s.tn / wide);
+
+    if (c->n_rows)
+        /* A thread's VECTOR neighbours; where they take several stores, the next lane's begin VECTOR further. */
+        count_shared(c, c->s.lanes, c->s.slices, c->s.vector, pitch, wide, stores, &counts->shared_store);
+    else
+        count_shared(c, c->s.slices, c->s.lanes, pitch, 1, 1, stores, &counts->shared_store);
+    for (int32_t half = c->s.slices / 2; half > 0; half /= 2) {
+        count_shared(c, c->outputs, half, 1, pitch, 1, 2 * tops, &counts->shared_load);
+        count_shared(c, c->outputs, half, 1, pitch, 1, tops, &counts->shared_store);
+        counts->sums += tops * half * c->outputs;
+        counts->barriers += tops;
+    }
+    counts->barriers += 2 * tops;
+}
+
+/* A thread for each output reads its sum, if its element of P exists. */
+static void count_sums(const scene *c, int64_t matrices, tj_traffic *traffic)
+{
+    const tj_access access = {
+        .threads_x = c->block_cols,
+        .threads_y = c->rows_at_once,
+        .step_x = c->bytes,
+        .step_y = c->block_cols * c->bytes,
+        .element_bytes = c->bytes,
+        .is_shared = true,
+        .axis = {tj_tile_axis(c->text->l.extent, c->block_cols, 0), tj_tile_axis(c->text->j.extent, c->rows_at_once, 0)},
+        .repeat = matrices,
+    };
+
+    tj_traffic_add(traffic, &access);
+}
+
+/* P, C or the workspace: a thread for each output. */
+static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stride, int64_t matrices, tj_traffic *traffic)
+{
+    const bool p_rows = c->text->p_layout == TJ_ROW_MAJOR;
+    const int64_t step_x = p_rows ? bytes : ld * bytes, step_y = p_rows ? ld * bytes : bytes;
+    const tj_access access = {
+        .threads_x = c->block_cols,
+        .threads_y = c->rows_at_once,
+        .step_x = step_x,
+        .step_y = step_y,
+        .element_bytes = (int32_t)bytes,
+        .axis = {tj_tile_axis(c->text->l.extent, c->block_cols, c->block_cols * step_x),
+                 tj_tile_axis(c->text->j.extent, c->rows_at_once, c->rows_at_once * step_y),
+                 {matrices, positive(stride) * bytes, 0, 0}},
+        .repeat = 1,
+    };
+
+    tj_traffic_add(traffic, &access);
+}
+
+void tj_skinny_count(const tj_problem *text, const tj_config *config, tj_counts *counts)
+{
+    const tj_skinny_shape s = tj_skinny_shape_of(config);
+    const int32_t threads = s.lanes * s.slices, splits = (int32_t)counts->splits;
+    const bool p_rows = text->p_layout == TJ_ROW_MAJOR;
+    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
+    scene c = {.text = text, .s = s, .run = tj_skinny_run(text, &s), .bytes = counts->sum_bytes};
+    int64_t phases;
+
+    c.n_rows = text->n_layout == TJ_ROW_MAJOR;
+    c.rows_at_once = tj_skinny_rows_at_once(&s, c.bytes);
+    c.block_cols = s.lanes * s.tn;
+    c.outputs = c.rows_at_once * c.block_cols;
+    c.phase = s.slices * s.k_thread;
+    phases = tj_ceil_div(text->k.extent, c.phase);
+    c.block_phases = counts->blocks / splits * phases;
+    counts->phase = (tj_phase_counts){.depth = c.phase,
+                                      .loads = (int64_t)(s.tm + c.block_cols) * c.phase,
+                                      .flop = (int64_t)2 * s.tm * c.block_cols * c.phase,
+                                      .shared_stores = (int64_t)s.tm * c.phase,
+                                      .shared_loads = (int64_t)threads * s.tm * s.k_thread};
+    counts->phases = tj_split_share(phases, splits).most;
+    counts->barriers = c.block_phases;
+    counts->fma = c.block_phases * threads * s.k_thread * s.tm * s.tn;
+    counts->chain = counts->phases * s.k_thread;
+    counts->chain_fma = s.tm * s.tn;
+    counts->waits = 1;
+    counts->ahead = 1;
+    /* Fitted to nothing yet: sums, two phases of N, a row's elements of M, addresses. */
+    counts->registers = c.bytes / 4 * (s.tm * s.tn + 2 * s.k_thread * s.tn + s.k_thread) + 40;
+    counts->registers = least(counts->registers, least(65536 / (tj_config_get(config, "blocks") * threads) / 8 * 8, 255));
+    if (phases > 0) {
+        count_m(&c, counts->element_bytes, counts->col_blocks, &counts->load_m);
+        count_n(&c, counts->element_bytes, counts->row_blocks, &counts->load_n);
+        count_tile(&c, counts);
+    }
+    count_tree(&c, counts);
+    count_sums(&c, text->batch * splits, &counts->shared_load);
+    if (splits > 1) {
+        count_output(&c, c.bytes, p_rows ? text->l.extent : text->j.extent, text->j.extent * text->l.extent,
+                     text->batch * splits, &counts->store_w);
+        tj_split_count(text, splits, counts);
+    } else {
+        count_output(&c, p_bytes, text->ld_p, text->stride_p, text->batch, &counts->store_p);
+        if (text->has_beta) {
+            count_output(&c, p_bytes, text->ld_c, text->stride_c, text->batch, &counts->load_c);
+            counts->fma += text->j.extent * text->l.extent * text->batch;
+            counts->waits++;
+        }
+    }
+    counts->l2_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->store_p.bytes + counts->load_c.bytes +
+                       counts->store_w.bytes + counts->load_w.bytes;
+}

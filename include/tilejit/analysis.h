@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * analysis.h: what a product will move, what limits it, and how long it should take, without running it.
+ *
+ * Everything here is arithmetic on a problem, a config and the facts of a device: no file, no driver, no compiler, no
+ * global. The same numbers stand behind `tilejit explain`, behind the default tile width, and behind the tuner.
+ *
+ *     tj_count        problem + config            -> FLOP, elements, bytes and requests of each memory space: exact
+ *     tj_occupy       device + resources          -> blocks per multiprocessor, what limits them, waves and tail
+ *     tj_find_peaks   device + type               -> peak arithmetic, bandwidth, the ridge between them
+ *     tj_roofline     counts + peaks              -> which side of the ridge, and what is attainable there
+ *     tj_predict      all of it                   -> a time, term by term
+ *     tj_widest_tile, tj_config_adapt             -> a tile width for a device
+ *
+ * Words: a *request* is one memory instruction of one warp. A *sector* is 32 bytes of global memory, the least that is
+ * moved. A *wavefront* is one pass through the 32 banks of shared memory, or through one 128-byte line of the L1. A *wave*
+ * is as many blocks as a device holds at once. docs/analysis.md derives every formula.
+ */
+#ifndef TILEJIT_ANALYSIS_H
+#define TILEJIT_ANALYSIS_H
+
+#include <tilejit/config.h>
+#include <tilejit/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- counts ------------------------------------------------------------------------------------------------------- */
+
+/** What one kind of access moves. */
+typedef struct tj_traffic {
+    int64_t elements;   /**< by threads: what the textbook counts */
+    int64_t bytes;      /**< of those elements */
+    int64_t requests;   /**< instructions of warps with at least one thread at work */
+    int64_t wavefronts; /**< passes that the requests take: see the top of this page */
+    int64_t sectors;    /**< different 32-byte sectors in each request, added up; 0 for shared memory */
+    int64_t merged;     /**< wavefronts once ptxas has merged neighbouring requests: an estimate, for predictions */
+} tj_traffic;
+
+/** One block in one phase, both of them whole: no edge is clipped. The textbook's "512 loads for 8 192 operations". */
+typedef struct tj_phase_counts {
+    int64_t depth;         /**< steps of k that one phase takes; 1 for a family without phases: one turn of its loop */
+    int64_t loads;         /**< elements from global memory */
+    int64_t flop;          /**< multiplications and additions */
+    int64_t shared_stores; /**< elements */
+    int64_t shared_loads;  /**< elements */
+    double intensity;      /**< flop / (loads * element_bytes): the textbook's FLOP/B, 0.25 for naive in f32 */
+} tj_phase_counts;
+
+/** What the second kernel does where k is split over blocks: all zero where it is not. Its loads and stores are load_w, load_c
+ * and store_p of the whole. */
+typedef struct tj_reduce_counts {
+    int64_t blocks, barriers;
+    int64_t sums; /**< additions */
+    int64_t fma;  /**< those of beta */
+    tj_traffic shared_load, shared_store;
+    int32_t threads_per_block;
+    int32_t reserved;
+} tj_reduce_counts;
+
+/**
+ * What one product (of all its batch) does. Exact, edges clipped: zeros that fill a tile up cost no load. Requests and
+ * wavefronts are those of the text as written; the compiler may merge neighbouring ones into wider instructions.
+ */
+typedef struct tj_counts {
+    int64_t flop;       /**< the product's own: 2 j k l, and what alpha and beta add */
+    int64_t fma;        /**< fused multiply-adds that threads execute, those on zero fill and of beta included */
+    int64_t blocks;     /**< of the launch or launches */
+    int64_t row_blocks; /**< along the rows of P as the text has them (its columns, if P is column-major) */
+    int64_t col_blocks;
+    int32_t threads_per_block;
+    int32_t block_rows, block_cols; /**< of P, that one block computes */
+    int32_t element_bytes;          /**< of M and N */
+    int32_t sum_bytes;              /**< of the type that is summed in, and of what lies in shared memory */
+    int64_t phases;                 /**< per block at most: ceil(k / depth), its split's; 0 for a family without any */
+    int64_t barriers;               /**< passed by whole blocks, all blocks together */
+    int64_t shared_bytes;           /**< per block, static and dynamic together */
+    int64_t splits;                 /**< blocks that share the k of a tile of P; 1: one has all of it */
+    tj_traffic load_m, load_n, load_c, store_p; /**< global memory */
+    tj_traffic store_w, load_w;                 /**< the workspace of split k, in global memory */
+    tj_traffic shared_load, shared_store;       /**< shared memory */
+    int64_t global_bytes;                       /**< those of global memory together */
+    int64_t l2_bytes;    /**< asked of the L2 if the L1 serves all that a block reads again: an estimate */
+    int64_t least_bytes; /**< if every matrix moved once: what no kernel can undercut */
+    int64_t sums;        /**< additions beside the multiply-adds, where several threads or blocks share a sum */
+    int64_t
+        async_bytes; /**< of the loads, those that asynchronous copies bring to shared memory; no thread stores them there */
+    int64_t async_wavefronts; /**< that these copies take of shared memory: an estimate */
+    int64_t waits;            /**< times that a block waits for global memory, one after the other: an estimate */
+    int64_t chain;            /**< multiply-adds of one thread that wait for one another */
+    int32_t chain_fma;        /**< independent multiply-adds at each link of that chain: the thread tile; at least 1 */
+    int32_t ahead;            /**< phases whose loads are on their way while one is multiplied; 0: all wait (waits) */
+    int32_t registers;        /**< per thread, before the compiler has been asked: an estimate */
+    int32_t spilled;          /**< registers per thread that launch bounds leave no room for: an estimate */
+    double intensity;         /**< flop / global_bytes */
+    tj_reduce_counts reduce;
+    tj_phase_counts phase;
+} tj_counts;
+
+/**
+ * Count what a config does for a problem. The config is resolved first (tj_config_resolve). Extents of TJ_DIM_ANY
+ * dimensions count as those to launch with; leading dimensions and strides of TJ_ANY as tight, a batch of TJ_ANY as one.
+ *
+ * With beta the count is that of a beta which is not 0.
+ *
+ * NULL:    only err may be NULL.
+ * Threads: any; pure.
+ * Errors:  as tj_config_resolve; TJ_ERR_UNSUPPORTED: the family states no counts, or they do not fit 63 bits.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts *counts, tj_error *err);
+
+/* ---- occupancy ---------------------------------------------------------------------------------------------------- */
+
+/** What one block asks of a multiprocessor. */
+typedef struct tj_block_needs {
+    int32_t threads;
+    int32_t
+        registers; /**< per thread, as the compiler says (tj_image_resources, tj_kernel_get_facts); 0: not known, no limit */
+    int64_t shared_bytes; /**< static and dynamic together */
+} tj_block_needs;
+
+typedef enum tj_limit {
+    TJ_LIMIT_THREADS = 1, /**< warps, to be exact: threads are counted by 32 */
+    TJ_LIMIT_BLOCKS,
+    TJ_LIMIT_REGISTERS,
+    TJ_LIMIT_SHARED
+} tj_limit;
+
+enum { TJ_LIFT_BYTES = 160 };
+
+/** How many blocks fit, and why not more. */
+typedef struct tj_occupancy {
+    int32_t blocks_per_sm;                                  /**< 0: not even one fits */
+    int32_t by_threads, by_blocks, by_registers, by_shared; /**< blocks that each resource alone lets in */
+    int32_t limit;                                          /**< tj_limit: the scarcest; of several equal ones the first */
+    int32_t warps_per_sm, max_warps_per_sm;
+    double fraction;          /**< warps_per_sm / max_warps_per_sm */
+    int64_t registers_taken;  /**< per block, with the granularity of their allocation; 0 if not known */
+    int64_t shared_taken;     /**< per block, with granularity and what the system keeps */
+    int64_t blocks_per_wave;  /**< blocks_per_sm * multiprocessors */
+    int64_t waves;            /**< of the launch, the last one counted whole */
+    int64_t last_wave_blocks; /**< blocks of the last wave */
+    double tail;              /**< share of the block slots of all waves that stay empty: 0 is best */
+    char lift[TJ_LIFT_BYTES]; /**< one sentence: what would let one more block in */
+} tj_occupancy;
+
+/**
+ * Blocks per multiprocessor, as cuOccupancyMaxActiveBlocksPerMultiprocessor answers, from the device's facts and the
+ * allocation rules of its compute capability (7.5 to 12.x; a newer one is treated as 12.x). blocks is the launch's, for
+ * waves and tail; 0 leaves them 0.
+ *
+ * NULL:    only err may be NULL.
+ * Threads: any; pure.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: no threads, negative numbers, facts without multiprocessors or limits;
+ *          TJ_ERR_UNSUPPORTED: a compute capability below 7.5. A block that does not fit is no error: blocks_per_sm is 0.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_occupy(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks,
+                                         tj_occupancy *occupancy, tj_error *err);
+
+/** "threads", "blocks", "registers", "shared memory"; "?" for a number that is none. Owned: static text. */
+TJ_API const char *tj_limit_name(tj_limit limit);
+
+/* ---- roofline ----------------------------------------------------------------------------------------------------- */
+
+/** The two roofs of a device. */
+typedef struct tj_peaks {
+    int32_t units_per_sm; /**< multiply-add units for the type of the sum */
+    int32_t is_measured;  /**< 1: bandwidth was measured, 0: it is memory clock times bus width */
+    double clock_hz;
+    double flop_per_s;  /**< 2 * units * multiprocessors * clock */
+    double bytes_per_s; /**< of global memory */
+    double ridge;       /**< flop_per_s / bytes_per_s: FLOP/B above which arithmetic is the roof */
+} tj_peaks;
+
+/**
+ * The peaks of a device for sums in that type: TJ_F32 and TJ_F64, and TJ_F16 for packed half arithmetic, which no family
+ * of this version uses (they sum 16-bit elements in f32). Units per multiprocessor are published by compute capability;
+ * tensor cores are not in it. measured_bytes_per_s above 0 takes the place of the bandwidth that the attributes give.
+ *
+ * NULL:    only err may be NULL.
+ * Threads: any; pure.
+ * Errors:  TJ_ERR_UNSUPPORTED: a compute capability below 7.5, or TJ_BF16; TJ_ERR_INVALID_ARGUMENT: facts without clocks, and
+ *          no measured bandwidth in their place.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_find_peaks(const tj_device_facts *facts, tj_dtype sum, double measured_bytes_per_s,
+                                             tj_peaks *peaks, tj_error *err);
+
+/** One point under the roofs. */
+typedef struct tj_roof {
+    double intensity;        /**< FLOP/B */
+    double attainable;       /**< min(peak, bandwidth * intensity), FLOP/s */
+    double of_peak;          /**< attainable / peak */
+    int32_t is_memory_bound; /**< 1: left of the ridge */
+    int32_t reserved;
+} tj_roof;
+
+/** Where a program of that intensity stands. NULL: peaks must not be NULL. Threads: any; pure. */
+TJ_API tj_roof tj_roofline(const tj_peaks *peaks, double intensity);
+
+/* ---- predicted time ----------------------------------------------------------------------------------------------- */
+
+/** What the model says of one launch. Times in microseconds; the terms are those of docs/analysis.md. */
+typedef struct tj_prediction {
+    double us;        /**< the whole: launch + the longest of what follows */
+    double launch_us; /**< an empty kernel */
+    double arithmetic_us, issue_us, shared_us, l1_us,
+        start_us;            /**< a multiprocessor's pipes, each alone, the tail included; start: of blocks */
+    double l2_us, memory_us; /**< the device's, each alone */
+    double reduce_us;        /**< the second kernel of split k, after all of the others */
+    double latency_us;       /**< the chain of dependent steps of one block, times the waves */
+    const char *
+        bound; /**< which is the longest: "arithmetic", "issuing instructions", "shared memory", "L1", "starting blocks", "L2", "memory", "latency", "adding splits up" */
+    double flop_per_s; /**< flop / us */
+} tj_prediction;
+
+/**
+ * Predict the time of a launch from its counts, occupancy and device. peaks are those of the counts' type of sum.
+ *
+ * The model is made to rank configs and to name what limits one. Beside 288 kernels measured on an H200 its error is given in
+ * docs/analysis.md; on other devices it is untried.
+ *
+ * NULL:    none may be NULL.
+ * Threads: any; pure.
+ */
+TJ_API tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, const tj_occupancy *occupancy,
+                                const tj_peaks *peaks);
+
+/** Everything above for one problem and config on one device. */
+typedef struct tj_analysis {
+    tj_config config; /**< resolved */
+    tj_counts counts;
+    tj_block_needs needs;
+    tj_occupancy occupancy;
+    tj_peaks peaks;
+    tj_roof roof;
+    tj_prediction predicted;
+} tj_analysis;
+
+/**
+ * Count, occupy, find peaks, predict. registers: per thread, 0 if not known yet (the estimate of the family's form takes its
+ * place); measured_bytes_per_s: as tj_find_peaks.
+ *
+ * NULL:    config may be NULL (the library's choice for this device, tj_config_adapt), err too.
+ * Threads: any; pure.
+ * Errors:  those of tj_count, tj_occupy and tj_find_peaks.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_analyze(const tj_device_facts *facts, const tj_problem *problem, const tj_config *config,
+                                          int32_t registers, double measured_bytes_per_s, tj_analysis *analysis, tj_error *err);
+
+/* ---- a tile for a device ------------------------------------------------------------------------------------------ */
+
+/** How wide a square tile a device takes, by each of its limits alone, and by all. */
+typedef struct tj_tile_limits {
+    int32_t by_shared;    /**< 2 T^2 elements fit a block's shared memory: the lecture's square root, alone far too wide */
+    int32_t by_threads;   /**< T^2 threads fit a block */
+    int32_t by_registers; /**< T^2 threads find their registers */
+    int32_t widest;       /**< by all three */
+} tj_tile_limits;
+
+/**
+ * The widest TILE_WIDTH of a device for tiles of elements of element_bytes, with registers per thread.
+ * NULL: only err may be NULL. Threads: any; pure. Errors: TJ_ERR_INVALID_ARGUMENT: not 1 to 16 bytes, not 0 to 255 registers,
+ * facts without limits.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_widest_tile(const tj_device_facts *facts, int32_t element_bytes, int32_t registers,
+                                              tj_tile_limits *limits, tj_error *err);
+
+/**
+ * Choose the tile width that the config leaves open: of 8, 16 and 32, as far as the device takes them, the one whose
+ * predicted time is least, the wider of two within 2 %. A config without a family gets the library's safe choice first. A
+ * config that names its width, a family without widths, and a problem with an extent or batch that is known only at launch
+ * are left as they are: there the form's default, 16, holds.
+ *
+ * NULL:    only err may be NULL.
+ * Threads: any; pure.
+ * Errors:  those of tj_config_resolve. A device that cannot be analysed is no error: config is left as it is.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
+                                               tj_error *err);
+
+/**
+ * Facts of a product by the name of its target ("sm_80": an A100 80GB, "sm_90": an H200, and so on: the devices that the
+ * emulator stands for), for looking at a device that is not there.
+ *
+ * NULL:    only err may be NULL.
+ * Threads: any; pure.
+ * Errors:  TJ_ERR_NOT_FOUND: no such name; the message lists those there are.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_device_named(const char *target, tj_device_facts *facts, tj_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

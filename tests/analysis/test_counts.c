@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counts beside the emulator's counters, which come from executing the PTX: two ways to one number that share no code.
+ */
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tilejit/tilejit.h>
+
+/* One kernel: a shape, what differs from the plain problem, a config. */
+typedef struct row {
+    const char *config;
+    int64_t j, k, l;
+    tj_problem with; /* types, layouts, paddings, batch: taken if not 0 */
+} row;
+
+#define PLAIN \
+    {         \
+        0     \
+    }
+#define WITH(...)   \
+    {               \
+        __VA_ARGS__ \
+    }
+
+static const row rows[] = {
+    /* every width of tiled that is special: least, most, default, powers, multiples of 4, odd, prime */
+    {"tiled:tile_width=4", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=5", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=6", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=7", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=8", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=9", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=10", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=11", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=12", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=13", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=15", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=16", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=17", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=20", 41, 18, 29, PLAIN},
+    {"tiled:tile_width=24", 41, 18, 29, PLAIN},
+    {"tiled:tile_width=31", 41, 18, 33, PLAIN},
+    {"tiled:tile_width=32", 41, 18, 33, PLAIN},
+    /* and of naive */
+    {"naive:tile_width=4", 33, 18, 29, PLAIN},
+    {"naive:tile_width=5", 33, 18, 29, PLAIN},
+    {"naive:tile_width=7", 33, 18, 29, PLAIN},
+    {"naive:tile_width=8", 33, 18, 29, PLAIN},
+    {"naive:tile_width=12", 33, 18, 29, PLAIN},
+    {"naive:tile_width=16", 33, 18, 29, PLAIN},
+    {"naive:tile_width=19", 33, 18, 29, PLAIN},
+    {"naive:tile_width=32", 41, 18, 33, PLAIN},
+    /* divisible: no check is in the text */
+    {"tiled:tile_width=8", 32, 16, 24, PLAIN},
+    {"tiled:tile_width=16", 48, 32, 64, PLAIN},
+    {"tiled:tile_width=32", 64, 64, 32, PLAIN},
+    {"naive:tile_width=16", 48, 32, 64, PLAIN},
+    {"tiled:tile_width=16,boundary=all", 48, 32, 64, PLAIN},
+    {"naive:tile_width=16,boundary=all", 48, 32, 64, PLAIN},
+    /* one dimension at the edge at a time */
+    {"tiled:tile_width=16", 47, 32, 64, PLAIN},
+    {"tiled:tile_width=16", 48, 31, 64, PLAIN},
+    {"tiled:tile_width=16", 48, 32, 63, PLAIN},
+    /* rectangular; k shorter than a tile; single rows and columns */
+    {"tiled:tile_width=16", 5, 100, 7, PLAIN},
+    {"tiled:tile_width=16", 100, 3, 70, PLAIN},
+    {"tiled:tile_width=16", 1, 65, 90, PLAIN},
+    {"tiled:tile_width=16", 90, 65, 1, PLAIN},
+    {"tiled:tile_width=8", 1, 1, 1, PLAIN},
+    {"naive:tile_width=16", 1, 1, 1, PLAIN},
+    {"naive:tile_width=8", 5, 100, 7, PLAIN},
+    {"naive:tile_width=16", 100, 3, 70, PLAIN},
+    /* nothing to add up */
+    {"tiled:tile_width=16", 33, 0, 29, PLAIN},
+    {"naive:tile_width=16", 33, 0, 29, PLAIN},
+    {"tiled:tile_width=16", 33, 0, 29, WITH(.has_beta = 1)},
+    /* dynamic shared memory */
+    {"tiled:tile_width=16,shared=dynamic", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=8,shared=dynamic", 32, 16, 24, PLAIN},
+    {"tiled:tile_width=13,shared=dynamic", 33, 18, 29, PLAIN},
+    {"tiled:tile_width=32,shared=dynamic", 41, 18, 33, WITH(.n_layout = TJ_COL_MAJOR)},
+    /* layouts, transposes */
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.m_layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.n_layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.p_layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=32", 41, 18, 33, WITH(.n_layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=8", 33, 18, 29, WITH(.m_layout = TJ_COL_MAJOR, .n_layout = TJ_COL_MAJOR, .p_layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=10", 33, 18, 29, WITH(.transpose_m = 1, .p_layout = TJ_COL_MAJOR)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.m_layout = TJ_COL_MAJOR)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.n_layout = TJ_COL_MAJOR)},
+    {"naive:tile_width=8", 33, 18, 29, WITH(.p_layout = TJ_COL_MAJOR, .transpose_n = 1)},
+    /* types */
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.dtype = TJ_F64)},
+    {"tiled:tile_width=32", 41, 18, 33, WITH(.dtype = TJ_F64)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.dtype = TJ_F16)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.dtype = TJ_BF16, .p_dtype = TJ_F32)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.dtype = TJ_F64)},
+    {"naive:tile_width=8", 33, 18, 29, WITH(.dtype = TJ_F16)},
+    /* padding, batch, alpha and beta */
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.ld_m = 23, .ld_n = 37, .ld_p = 31)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.ld_m = 23, .ld_n = 37, .ld_p = 31)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.batch = 3)},
+    {"tiled:tile_width=8", 33, 18, 29, WITH(.batch = 4, .stride_n = TJ_BROADCAST)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.batch = 3)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.has_alpha = 1, .has_beta = 1)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.has_alpha = 1, .has_beta = 1, .batch = 2)},
+    /* rows on x */
+    {"tiled:tile_width=16,rows=x", 33, 18, 29, PLAIN},
+    {"naive:tile_width=8,rows=x", 33, 18, 29, PLAIN},
+    /* simt: a tile that divides, and one that hangs over every edge */
+    {"simt", 128, 32, 256, PLAIN},
+    {"simt", 100, 70, 150, PLAIN},
+    {"simt:boundary=all", 128, 32, 256, PLAIN},
+    {"simt", 1, 1, 1, PLAIN},
+    {"simt", 7, 200, 5, PLAIN},
+    {"simt", 33, 0, 29, WITH(.has_beta = 1)},
+    /* tiles of blocks, phases and threads */
+    {"simt:bm=16,bn=32,bk=8,tm=4,tn=4", 37, 43, 50, PLAIN},
+    {"simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4", 37, 100, 50, PLAIN},
+    {"simt:bm=32,bn=64,bk=16,tm=8,tn=4,slices=2", 65, 35, 100, PLAIN},
+    {"simt:bm=32,bn=64,bk=16,tm=4,tn=8,slices=4", 65, 35, 100, PLAIN},
+    {"simt:bm=32,bn=64,bk=64,tm=4,tn=4,slices=8", 33, 70, 64, PLAIN},
+    {"simt:bm=64,bn=32,bk=16,tm=4,tn=4", 65, 35, 36, PLAIN},
+    {"simt:bm=128,bn=128,bk=8", 129, 19, 132, PLAIN},
+    {"simt:bm=128,bn=256,bk=16,tm=16,tn=8", 130, 33, 260, PLAIN},
+    {"simt:bm=64,bn=128,bk=16,tm=8,tn=16", 65, 17, 130, PLAIN},
+    {"simt:bm=256,bn=64,bk=16", 257, 17, 70, PLAIN},
+    /* stages, more of them than phases */
+    {"simt:stages=2", 100, 70, 150, PLAIN},
+    {"simt:stages=6", 100, 40, 150, PLAIN},
+    {"simt:blocks=4,group=8", 200, 20, 300, PLAIN},
+    /* vectors: what the caller asks for, what rows allow */
+    {"simt:vector=1", 64, 32, 128, PLAIN},
+    {"simt:vector=2", 64, 32, 128, PLAIN},
+    {"simt:vector=2", 65, 33, 130, PLAIN},
+    {"simt", 64, 32, 126, PLAIN},
+    {"simt", 64, 32, 125, PLAIN},
+    {"simt", 66, 33, 125, WITH(.m_layout = TJ_COL_MAJOR)},
+    /* layouts, paddings */
+    {"simt", 68, 33, 132, WITH(.m_layout = TJ_COL_MAJOR)},
+    {"simt", 68, 33, 132, WITH(.n_layout = TJ_COL_MAJOR)},
+    {"simt", 68, 33, 132, WITH(.p_layout = TJ_COL_MAJOR)},
+    {"simt", 67, 33, 131, WITH(.m_layout = TJ_COL_MAJOR, .n_layout = TJ_COL_MAJOR, .p_layout = TJ_COL_MAJOR)},
+    {"simt:bm=32,bn=64,bk=16,slices=2,tm=4,tn=4", 67, 33, 131, WITH(.transpose_m = 1, .transpose_n = 1)},
+    {"simt", 68, 33, 132, WITH(.ld_m = 37, .ld_n = 136, .ld_p = 140)},
+    {"simt", 68, 33, 132, WITH(.ld_m = 37, .ld_n = 135, .ld_p = 133)},
+    {"simt:rows=x", 68, 33, 132, PLAIN},
+    /* alpha, beta, batch */
+    {"simt", 68, 33, 132, WITH(.has_alpha = 1, .has_beta = 1)},
+    {"simt", 67, 33, 131, WITH(.has_alpha = 1, .has_beta = 1)},
+    {"simt", 68, 33, 132, WITH(.batch = 3, .has_beta = 1)},
+    {"simt", 67, 33, 131, WITH(.batch = 3, .stride_n = TJ_BROADCAST)},
+    {"simt:slices=2,bk=16", 67, 33, 131, WITH(.batch = 2, .has_alpha = 1, .has_beta = 1)},
+    /* types */
+    {"simt:bm=32,bn=64,tm=4,tn=4", 68, 33, 132, WITH(.dtype = TJ_F64)},
+    {"simt:bm=32,bn=64,tm=4,tn=4,slices=2", 67, 33, 131, WITH(.dtype = TJ_F64, .m_layout = TJ_COL_MAJOR)},
+    {"simt:bm=64,bn=64,tm=8,tn=8", 66, 33, 130, WITH(.dtype = TJ_F64, .n_layout = TJ_COL_MAJOR, .has_beta = 1)},
+    {"simt:bm=64,bn=64,tm=4,tn=8", 68, 33, 132, WITH(.dtype = TJ_F16)},
+    {"simt:bm=64,bn=64,tm=4,tn=8", 67, 33, 131, WITH(.dtype = TJ_F16, .has_beta = 1)},
+    {"simt:bm=64,bn=64,tm=4,tn=8", 67, 33, 131, WITH(.dtype = TJ_BF16, .p_dtype = TJ_F32, .batch = 2)},
+    /* k split over blocks */
+    {"simt:splits=2", 100, 70, 150, PLAIN},
+    {"simt:splits=5,bm=32,bn=64", 67, 200, 131, PLAIN},
+    {"simt:splits=40,bm=32,bn=64", 67, 300, 132, WITH(.has_alpha = 1, .has_beta = 1, .batch = 2)},
+    {"simt:splits=3,bm=32,bn=64,tm=4,tn=4", 67, 100, 131, WITH(.dtype = TJ_F64)},
+    /* skinny: rows, columns, layouts, vectors, splits */
+    {"skinny:splits=1", 16, 128, 256, PLAIN},
+    {"skinny:splits=1", 5, 100, 70, PLAIN},
+    {"skinny:splits=1", 1, 300, 77, PLAIN},
+    {"skinny:splits=1", 300, 77, 1, PLAIN},
+    {"skinny:splits=1", 70, 100, 6, WITH(.has_alpha = 1, .has_beta = 1)},
+    {"skinny:splits=1", 7, 100, 72, WITH(.m_layout = TJ_COL_MAJOR)},
+    {"skinny:splits=1", 7, 100, 72, WITH(.n_layout = TJ_COL_MAJOR)},
+    {"skinny:splits=1", 7, 101, 73, WITH(.n_layout = TJ_COL_MAJOR, .has_beta = 1)},
+    {"skinny:splits=1", 7, 100, 72, WITH(.p_layout = TJ_COL_MAJOR, .batch = 2)},
+    {"skinny:splits=1", 33, 0, 29, WITH(.has_beta = 1)},
+    {"skinny:splits=1", 6, 70, 66, WITH(.dtype = TJ_F64)},
+    {"skinny:splits=1", 6, 70, 64, WITH(.dtype = TJ_F16)},
+    {"skinny:splits=1", 6, 72, 61, WITH(.dtype = TJ_BF16, .n_layout = TJ_COL_MAJOR, .p_dtype = TJ_F32)},
+    {"skinny:splits=1,lanes=4,slices=16,tn=8", 6, 70, 64, PLAIN},
+    {"skinny:splits=1,lanes=32,slices=8,tn=4,vector=1", 6, 70, 133, PLAIN},
+    {"skinny:splits=4", 7, 1000, 72, PLAIN},
+    {"skinny:splits=7", 7, 1001, 73, WITH(.has_alpha = 1, .has_beta = 1, .p_layout = TJ_COL_MAJOR)},
+    {"skinny:splits=20", 64, 2000, 5, WITH(.batch = 2)},
+    /* copies through registers */
+    {"simt:copy=registers,bk=8", 128, 32, 256, PLAIN},
+    {"simt:copy=registers,bk=8", 100, 70, 150, PLAIN},
+    {"simt:copy=registers,bk=8", 33, 0, 29, PLAIN},
+    {"simt:copy=registers,bm=32,bn=64,bk=12,tm=4,tn=4", 67, 33, 131, PLAIN},
+    {"simt:copy=registers,bm=32,bn=64,bk=4,tm=8,tn=8", 67, 33, 131, WITH(.m_layout = TJ_COL_MAJOR)},
+    {"simt:copy=registers,bm=32,bn=64,bk=16,tm=8,tn=8", 67, 33, 131, WITH(.n_layout = TJ_COL_MAJOR, .batch = 2)},
+    {"simt:copy=registers,bm=32,bn=64,bk=16,tm=4,tn=4", 67, 33, 131, WITH(.dtype = TJ_F64, .p_layout = TJ_COL_MAJOR)},
+};
+
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static tj_problem problem_of(const row *r)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(r->j, r->k, r->l, TJ_F32);
+
+    if (r->with.dtype)
+        problem.dtype = r->with.dtype;
+    problem.p_dtype = r->with.p_dtype;
+    problem.m_layout = r->with.m_layout;
+    problem.n_layout = r->with.n_layout;
+    problem.p_layout = r->with.p_layout;
+    problem.transpose_m = r->with.transpose_m;
+    problem.transpose_n = r->with.transpose_n;
+    problem.has_alpha = r->with.has_alpha;
+    problem.has_beta = r->with.has_beta;
+    problem.ld_m = r->with.ld_m;
+    problem.ld_n = r->with.ld_n;
+    problem.ld_p = r->with.ld_p;
+    problem.batch = r->with.batch;
+    problem.stride_n = r->with.stride_n;
+    return problem;
+}
+
+/* Run it on the emulator, on zeros, and count: mode 1 the last kernel, 2 the first. */
+static void execute(tj_context *context, const row *r, int mode, cuEmuCounters *counted)
+{
+    const tj_problem problem = problem_of(r);
+    const tj_emulator *emulator;
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_config config;
+    const tj_plan *plan;
+    tj_buffer *buffer[4], *workspace;
+    static const char matrix[] = "MNPC";
+    cuEmuLaunch launch;
+    tj_error err;
+
+    cr_assert(tj_config_parse(r->config, &config, &err) == TJ_OK, "%s: %s", r->config, err.message);
+    cr_assert(tj_plan_prepare(context, &problem, &config, &plan, &err) == TJ_OK, "%s: %s", r->config, err.message);
+    for (int i = 0; i < 4; i++) {
+        cr_assert(tj_buffer_create(context, (size_t)tj_problem_span(&problem, matrix[i]) * 8 + 8, &buffer[i], &err) == TJ_OK);
+        cr_assert(tj_buffer_fill(buffer[i], 0, &err) == TJ_OK);
+    }
+    x.m = tj_buffer_address(buffer[0]);
+    x.n = tj_buffer_address(buffer[1]);
+    x.p = tj_buffer_address(buffer[2]);
+    x.c = tj_buffer_address(buffer[3]);
+    x.alpha = 2;
+    x.beta = 3;
+    x.workspace_bytes = tj_plan_workspace_bytes(plan);
+    cr_assert(tj_buffer_create(context, x.workspace_bytes + 16, &workspace, &err) == TJ_OK);
+    x.workspace = tj_buffer_address(workspace);
+    cr_assert(tj_emulator_get(context, &emulator, &err) == TJ_OK && emulator);
+    cr_assert(emulator->set_option(CUEMU_COUNT, (uint64_t)mode));
+    cr_assert(tj_plan_launch(plan, &x, NULL, &err) == TJ_OK, "%s: %s", r->config, err.message);
+    cr_assert(tj_synchronize(context, NULL, &err) == TJ_OK, "%s: %s", r->config, err.message);
+    cr_assert(emulator->get_launch(&launch));
+    *counted = launch.total;
+    tj_buffer_free(workspace);
+    for (int i = 0; i < 4; i++)
+        tj_buffer_free(buffer[i]);
+}
+
+static void expect(const row *r, const char *what, int64_t predicted, uint64_t counted)
+{
+    cr_expect(predicted == (int64_t)counted, "%s %lldx%lldx%lld: %s: predicted %lld, the emulator counted %lld", r->config,
+              (long long)r->j, (long long)r->k, (long long)r->l, what, (long long)predicted, (long long)counted);
+}
+
+static void expect_reduce(const row *r, const tj_problem *problem, const tj_counts *c, const cuEmuCounters *counted)
+{
+    expect(r, "workspace loads", c->load_w.elements + c->load_c.elements, counted->global_loads);
+    expect(r, "workspace load requests", c->load_w.requests + c->load_c.requests, counted->global_load_requests);
+    expect(r, "workspace load sectors", c->load_w.sectors + c->load_c.sectors, counted->global_load_sectors);
+    expect(r, "stores of P", c->store_p.elements, counted->global_stores);
+    expect(r, "store sectors of P", c->store_p.sectors, counted->global_store_sectors);
+    expect(r, "shared loads", c->reduce.shared_load.elements, counted->shared_loads);
+    expect(r, "shared load requests", c->reduce.shared_load.requests, counted->shared_load_requests);
+    expect(r, "shared stores", c->reduce.shared_store.elements, counted->shared_stores);
+    expect(r, "shared store wavefronts", c->reduce.shared_store.wavefronts, counted->shared_store_wavefronts);
+    expect(r, "block barriers", c->reduce.barriers, counted->block_barriers);
+    expect(r, "additions", c->reduce.sums + 2 * c->reduce.fma + (problem->has_alpha ? c->store_p.elements : 0), counted->flops);
+    /* What the first kernel leaves behind, the second one finds. */
+    cr_expect(c->store_w.elements == c->load_w.elements, "%s", r->config);
+}
+
+Test(counts, are_those_of_the_emulator)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context;
+    tj_error err;
+
+    cr_assert(setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1) == 0);
+    options.driver = "emulator";
+    options.cache_dir = "";
+    cr_assert(tj_context_create(&options, &context, &err) == TJ_OK, "%s", err.message);
+    cr_assert(ROWS >= 140);
+    for (size_t i = 0; i < ROWS; i++) {
+        const row *const r = &rows[i];
+        const tj_problem problem = problem_of(r);
+        cuEmuCounters counted, second;
+        tj_config config;
+        int64_t words;
+        tj_counts c;
+
+        execute(context, r, 2, &counted);
+        cr_assert(tj_config_parse(r->config, &config, &err) == TJ_OK);
+        cr_assert(tj_count(&problem, &config, &c, &err) == TJ_OK, "%s: %s", r->config, err.message);
+        /* An asynchronous copy knows no type: the emulator counts it in words of 4 bytes. */
+        words = c.async_bytes > 0 ? c.async_bytes / 4 : c.load_m.elements + c.load_n.elements;
+        if (c.splits > 1) {
+            execute(context, r, 1, &second);
+            expect_reduce(r, &problem, &c, &second);
+            c.load_c = (tj_traffic){0}; /* that was the second kernel's */
+            c.store_p = c.store_w;
+        }
+        /* One load of several 16-bit elements has words of 4 bytes too: there the bytes must do. */
+        if (strncmp(r->config, "skinny", 6) != 0 || c.element_bytes > 2)
+            expect(r, "global loads", words + c.load_c.elements, counted.global_loads);
+        expect(r, "bytes of asynchronous copies", c.async_bytes, counted.async_bytes);
+        expect(r, "global load bytes", c.load_m.bytes + c.load_n.bytes + c.load_c.bytes, counted.global_load_bytes);
+        expect(r, "global load requests", c.load_m.requests + c.load_n.requests + c.load_c.requests,
+               counted.global_load_requests);
+        expect(r, "global load sectors", c.load_m.sectors + c.load_n.sectors + c.load_c.sectors, counted.global_load_sectors);
+        expect(r, "global stores", c.store_p.elements, counted.global_stores);
+        expect(r, "global store bytes", c.store_p.bytes, counted.global_store_bytes);
+        expect(r, "global store requests", c.store_p.requests, counted.global_store_requests);
+        expect(r, "global store sectors", c.store_p.sectors, counted.global_store_sectors);
+        expect(r, "shared loads", c.shared_load.elements, counted.shared_loads);
+        expect(r, "shared stores", c.shared_store.elements, counted.shared_stores);
+        expect(r, "shared store requests", c.shared_store.requests, counted.shared_store_requests);
+        expect(r, "shared store wavefronts", c.shared_store.wavefronts, counted.shared_store_wavefronts);
+        expect(r, "shared load requests", c.shared_load.requests, counted.shared_load_requests);
+        expect(r, "shared load wavefronts", c.shared_load.wavefronts, counted.shared_load_wavefronts);
+        expect(r, "fused multiply-adds", c.fma, counted.fma);
+        expect(r, "block barriers", c.barriers, counted.block_barriers);
+        expect(r, "flop", 2 * c.fma + c.sums + (problem.has_alpha && c.splits == 1 ? c.store_p.elements : 0), counted.flops);
+    }
+    tj_context_free(context);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model beside times of an H200, the tile width that follows from it, and what the analysis refuses.
+ */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tilejit/tilejit.h>
+
+static tj_device_facts named(const char *target)
+{
+    tj_device_facts facts;
+    tj_error err;
+
+    cr_assert(tj_device_named(target, &facts, &err) == TJ_OK, "%s", err.message);
+    return facts;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* bench_model prints the whole comparison; this holds its summary. */
+Test(model, is_near_the_times_of_an_h200)
+{
+    const tj_device_facts facts = named("sm_90");
+    FILE *file = fopen(TJ_SOURCE_DIR "/tests/analysis/times_h200.txt", "r");
+    static double measured[1000], predicted[1000], error[1000];
+    int count = 0, agree = 0, pairs = 0;
+    char line[256];
+
+    cr_assert(file);
+    while (count < 1000 && fgets(line, sizeof line, file)) {
+        long long j, k, l;
+        char type[8], text[64];
+        int registers;
+        tj_problem problem;
+        tj_config config;
+        tj_dtype dtype;
+        tj_analysis a;
+        tj_error err;
+
+        if (line[0] == '#')
+            continue;
+        cr_assert(sscanf(line, "%lld %lld %lld %7s %63s %d %lf", &j, &k, &l, type, text, &registers, &measured[count]) == 7);
+        cr_assert(tj_dtype_parse(type, &dtype, &err) == TJ_OK && tj_config_parse(text, &config, &err) == TJ_OK);
+        problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, (int32_t)dtype);
+        cr_assert(tj_analyze(&facts, &problem, &config, registers, 0, &a, &err) == TJ_OK, "%s", err.message);
+        predicted[count] = a.predicted.us;
+        error[count] = fabs(a.predicted.us / measured[count] - 1);
+        count++;
+    }
+    fclose(file);
+    cr_assert(count >= 240, "%d", count);
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < i; k++) {
+            pairs++;
+            agree += (measured[i] < measured[k]) == (predicted[i] < predicted[k]);
+        }
+    qsort(error, (size_t)count, sizeof error[0], by_value);
+    cr_expect(error[count / 2] < 0.09, "median error %g", error[count / 2]);
+    cr_expect(error[count * 9 / 10] < 0.22, "nine in ten within %g", error[count * 9 / 10]);
+    cr_expect(agree > pairs * 0.95, "%d of %d pairs are in the order of their times", agree, pairs);
+}
+
+/* Microseconds of an H200 for families that reuse registers. A model that ranks thousands of configs must have these in order. */
+static const struct {
+    int64_t extent;
+    const char *config;
+    double measured;
+} register_tiles[] = {
+    {4096, "simt:bm=64,bn=128,bk=16,stages=3,blocks=4", 2760},  {4096, "simt:bm=64,bn=128,bk=8,stages=3,blocks=4", 2875},
+    {4096, "simt:bm=128,bn=128,bk=16,stages=3,blocks=2", 2805}, {4096, "simt:bm=128,bn=256,bk=16,tm=16,tn=8,stages=3", 2863},
+    {1024, "simt:bm=64,bn=128,bk=32,slices=4", 53.5},           {512, "simt:bm=32,bn=64,bk=32,tm=8,tn=4,slices=4", 12.9},
+    {256, "simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4", 5.5},
+};
+
+static double predict(const tj_device_facts *facts, int64_t j, int64_t k, int64_t l, const char *text)
+{
+    const tj_problem problem = TJ_PROBLEM_INIT(j, k, l, TJ_F32);
+    tj_config config;
+    tj_analysis a;
+    tj_error err;
+
+    cr_assert(tj_config_parse(text, &config, &err) == TJ_OK, "%s", err.message);
+    cr_assert(tj_analyze(facts, &problem, &config, 0, 0, &a, &err) == TJ_OK, "%s: %s", text, err.message);
+    return a.predicted.us;
+}
+
+Test(model, is_near_the_times_of_register_tiles)
+{
+    const tj_device_facts facts = named("sm_90");
+
+    for (size_t i = 0; i < sizeof register_tiles / sizeof register_tiles[0]; i++) {
+        const int64_t n = register_tiles[i].extent;
+        const double us = predict(&facts, n, n, n, register_tiles[i].config);
+
+        cr_expect(fabs(us / register_tiles[i].measured - 1) < 0.25, "%lld %s: %g for %g", (long long)n,
+                  register_tiles[i].config, us, register_tiles[i].measured);
+    }
+}
+
+/* Each pair: the first is the faster one, by how much at least. */
+Test(model, prefers_what_suits_the_shape)
+{
+    static const struct {
+        int64_t extent;
+        const char *fast, *slow;
+        double times;
+    } pairs[] = {
+        {4096, "simt:bm=64,bn=128,bk=16,blocks=4", "tiled:tile_width=32", 3},
+        {4096, "simt:bm=64,bn=128,bk=16,blocks=4", "simt:bm=64,bn=128,bk=8,blocks=4", 1.01},
+        {4096, "simt:bm=64,bn=128,bk=16,blocks=4", "simt:bm=64,bn=64,bk=16,tm=4,tn=4", 1.1},
+        {4096, "simt:bm=64,bn=128,bk=16,blocks=4", "simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4", 1.5},
+        /* launch bounds that make ptxas spill */
+        {4096, "simt:bm=64,bn=128,bk=16,blocks=4", "simt:bm=64,bn=128,bk=16,blocks=6", 2},
+        /* half the multiprocessors have nothing to do; one warp a scheduler; too few warps to hide anything */
+        {1024, "simt:bm=64,bn=128,bk=32,slices=4", "simt:bm=128,bn=128,bk=16", 1.5},
+        {1024, "simt:bm=64,bn=128,bk=32,slices=4", "simt:bm=64,bn=128,bk=16,slices=1", 1.02},
+        {512, "simt:bm=32,bn=64,bk=32,tm=8,tn=4,slices=4", "simt:bm=64,bn=128,bk=16", 1.5},
+        {256, "simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4", "simt:bm=16,bn=32,bk=16,tm=4,tn=4,slices=1", 1.2},
+        {256, "simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4", "simt:bm=64,bn=128,bk=16", 2},
+    };
+    const tj_device_facts facts = named("sm_90");
+
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        const int64_t n = pairs[i].extent;
+        const double fast = predict(&facts, n, n, n, pairs[i].fast), slow = predict(&facts, n, n, n, pairs[i].slow);
+
+        cr_expect(slow > pairs[i].times * fast, "%lld: %s takes %g, %s %g", (long long)n, pairs[i].fast, fast, pairs[i].slow,
+                  slow);
+    }
+}
+
+Test(model, prefers_splits_and_skinny_where_p_is_small)
+{
+    const tj_device_facts facts = named("sm_90");
+    const char *const whole = "simt:bm=64,bn=64,bk=16,tm=4,tn=8", *const split = "simt:bm=64,bn=64,bk=16,tm=4,tn=8,splits=16";
+
+    cr_expect(predict(&facts, 128, 32768, 128, split) < 0.5 * predict(&facts, 128, 32768, 128, whole));
+    cr_expect(predict(&facts, 4096, 1024, 4096, split) > predict(&facts, 4096, 1024, 4096, whole));
+    cr_expect(predict(&facts, 16, 8192, 8192, "skinny") < 0.5 * predict(&facts, 16, 8192, 8192, "tiled:tile_width=16"));
+    cr_expect(predict(&facts, 16, 8192, 8192, "skinny") < predict(&facts, 16, 8192, 8192, whole));
+}
+
+Test(model, takes_no_less_time_for_more_work)
+{
+    static const char *const configs[] = {"naive:tile_width=16", "tiled:tile_width=16", "simt:bm=64,bn=128,bk=16",
+                                          "simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4"};
+    const tj_device_facts facts = named("sm_90");
+
+    for (size_t c = 0; c < 4; c++)
+        for (int side = 0; side < 3; side++) {
+            double before = 0;
+
+            for (int64_t n = 32; n <= 8192; n += n < 1024 ? 96 : 1024) {
+                const int64_t j = side == 0 ? n : 1024, k = side == 1 ? n : 1024, l = side == 2 ? n : 1024;
+                const double us = predict(&facts, j, k, l, configs[c]);
+
+                cr_expect(us >= 0.97 * before, "%s %lldx%lldx%lld: %g after %g", configs[c], (long long)j, (long long)k,
+                          (long long)l, us, before);
+                before = us;
+            }
+        }
+}
+
+Test(model, never_predicts_less_than_a_roof_allows)
+{
+    static const char *const configs[] = {"naive:tile_width=16", "tiled:tile_width=8", "tiled:tile_width=32",
+                                          "simt:bm=64,bn=64,bk=16,tm=4,tn=8"};
+    static const int64_t extents[] = {1, 17, 64, 300, 1024, 5000};
+    static const char *const targets[] = {"sm_75", "sm_80", "sm_86", "sm_90", "sm_120"};
+
+    for (size_t t = 0; t < 5; t++) {
+        const tj_device_facts facts = named(targets[t]);
+
+        for (size_t e = 0; e < 216; e++)
+            for (size_t c = 0; c < sizeof configs / sizeof configs[0]; c++) {
+                const tj_problem problem =
+                    TJ_PROBLEM_INIT(extents[e % 6], extents[e / 6 % 6], extents[e / 36], e % 5 == 0 ? TJ_F64 : TJ_F32);
+                tj_analysis a;
+                tj_config config;
+                tj_error err;
+
+                cr_assert(tj_config_parse(configs[c], &config, &err) == TJ_OK);
+                cr_assert(tj_analyze(&facts, &problem, &config, 0, 0, &a, &err) == TJ_OK, "%s", err.message);
+                cr_expect(a.predicted.flop_per_s <= a.peaks.flop_per_s, "%s", configs[c]);
+                cr_expect(a.predicted.us * a.peaks.bytes_per_s >= 1e6 * (double)a.counts.least_bytes, "%s", configs[c]);
+                cr_expect(a.predicted.us > a.predicted.launch_us && isfinite(a.predicted.us) && a.predicted.bound[0] != '?');
+                cr_expect(a.counts.flop <= 2 * a.counts.fma + 1);
+            }
+    }
+}
+
+Test(tile, is_chosen_by_the_model_where_the_config_leaves_it_open)
+{
+    const tj_device_facts facts = named("sm_90");
+    const tj_problem large = TJ_PROBLEM_INIT(2048, 2048, 2048, TJ_F32), small = TJ_PROBLEM_INIT(100, 4000, 100, TJ_F32);
+    tj_config config = TJ_CONFIG_INIT;
+    tj_error err;
+
+    cr_assert(tj_config_adapt(&facts, &large, &config, &err) == TJ_OK);
+    cr_expect(config.family == tj_family_find("tiled") && tj_config_get(&config, "tile_width") == 32);
+    config = (tj_config)TJ_CONFIG_INIT;
+    cr_assert(tj_config_adapt(&facts, &small, &config, &err) == TJ_OK);
+    cr_expect(tj_config_get(&config, "tile_width") < 32, "%d", tj_config_get(&config, "tile_width"));
+    /* A config that names its width keeps it. */
+    cr_assert(tj_config_parse("tiled:tile_width=5", &config, &err) == TJ_OK);
+    cr_assert(tj_config_adapt(&facts, &large, &config, &err) == TJ_OK);
+    cr_expect(tj_config_get(&config, "tile_width") == 5);
+}
+
+Test(tile, stays_16_where_shape_or_device_are_not_known)
+{
+    tj_device_facts facts = named("sm_90");
+    tj_problem problem = TJ_PROBLEM_INIT(2048, 2048, 2048, TJ_F32);
+    tj_config config = TJ_CONFIG_INIT;
+    tj_error err;
+
+    problem.k.mode = TJ_DIM_ANY;
+    cr_assert(tj_config_adapt(&facts, &problem, &config, &err) == TJ_OK);
+    cr_expect(tj_config_get(&config, "tile_width") == 0 && config.family == NULL); /* as it was: the form's default holds */
+    problem.k.mode = TJ_DIM_FIXED;
+    facts.cc_major = 5;
+    cr_assert(tj_config_adapt(&facts, &problem, &config, &err) == TJ_OK);
+    cr_expect(config.family == NULL);
+    problem.j.extent = -1;
+    cr_expect(tj_config_adapt(&facts, &problem, &config, &err) == TJ_ERR_INVALID_ARGUMENT);
+}
+
+Test(tile, is_no_wider_than_the_device_takes)
+{
+    tj_device_facts facts = named("sm_90");
+    const tj_problem problem = TJ_PROBLEM_INIT(2048, 2048, 2048, TJ_F32);
+    tj_config config = TJ_CONFIG_INIT;
+    tj_error err;
+
+    facts.max_threads_per_block = 512;
+    cr_assert(tj_config_adapt(&facts, &problem, &config, &err) == TJ_OK);
+    cr_expect(tj_config_get(&config, "tile_width") <= 22 && tj_config_get(&config, "tile_width") >= 8);
+}
+
+Test(analysis, refuses_what_does_not_fit_63_bits)
+{
+    const tj_problem problem = TJ_PROBLEM_INIT(INT32_MAX, INT32_MAX, INT32_MAX, TJ_F32);
+    tj_problem possible = TJ_PROBLEM_INIT(1 << 20, 1 << 20, 1 << 15, TJ_F32);
+    tj_config config;
+    tj_counts c;
+    tj_error err;
+
+    cr_assert(tj_config_parse("tiled:tile_width=32", &config, &err) == TJ_OK);
+    cr_expect(tj_count(&problem, &config, &c, &err) != TJ_OK);
+    cr_expect(tj_count(&possible, &config, &c, &err) == TJ_OK, "%s", err.message);
+    cr_expect(c.flop == INT64_C(1) << 56 && c.load_m.elements == INT64_C(1) << 50);
+}
+
+Test(analysis, knows_peaks_by_type_and_refuses_others)
+{
+    const tj_device_facts h200 = named("sm_90"), t4 = named("sm_75");
+    tj_device_facts facts = h200;
+    tj_peaks f32, f64, f16;
+    tj_error err;
+
+    cr_assert(tj_find_peaks(&h200, TJ_F32, 0, &f32, &err) == TJ_OK && tj_find_peaks(&h200, TJ_F64, 0, &f64, &err) == TJ_OK);
+    cr_assert(tj_find_peaks(&h200, TJ_F16, 0, &f16, &err) == TJ_OK);
+    cr_expect(f64.flop_per_s * 2 == f32.flop_per_s && f16.flop_per_s == 2 * f32.flop_per_s && !f32.is_measured);
+    cr_expect(f32.bytes_per_s == 2e3 * 3201000 * 6144 / 8);
+    cr_assert(tj_find_peaks(&t4, TJ_F64, 0, &f64, &err) == TJ_OK);
+    cr_expect(f64.units_per_sm == 2);
+    cr_expect(tj_find_peaks(&h200, TJ_BF16, 0, &f16, &err) == TJ_ERR_UNSUPPORTED && strstr(err.message, "bf16"));
+    facts.memory_clock_khz = 0;
+    cr_expect(tj_find_peaks(&facts, TJ_F32, 0, &f32, &err) == TJ_ERR_INVALID_ARGUMENT && strstr(err.message, "measure"));
+    cr_expect(tj_find_peaks(&facts, TJ_F32, 1e12, &f32, &err) == TJ_OK);
+    facts.cc_major = 6;
+    cr_expect(tj_find_peaks(&facts, TJ_F32, 1e12, &f32, &err) == TJ_ERR_UNSUPPORTED);
+}
+
+Test(analysis, counts_what_is_known_at_launch_as_it_will_be_launched)
+{
+    tj_problem fixed = TJ_PROBLEM_INIT(33, 18, 29, TJ_F32), any = fixed;
+    tj_config config;
+    tj_counts a, b;
+    tj_error err;
+
+    any.j.mode = any.k.mode = any.l.mode = TJ_DIM_ANY;
+    any.ld_m = any.ld_n = any.ld_p = TJ_ANY;
+    cr_assert(tj_config_parse("tiled:tile_width=16", &config, &err) == TJ_OK);
+    cr_assert(tj_count(&fixed, &config, &a, &err) == TJ_OK && tj_count(&any, &config, &b, &err) == TJ_OK);
+    cr_expect(memcmp(&a, &b, sizeof a) == 0);
+}

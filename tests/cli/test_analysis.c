@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * explain, report and devices --measure as a user runs them: without a GPU, on the emulator, and with wrong words.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+enum { OUTPUT_BYTES = 1 << 18 };
+
+static char folder[] = "/tmp/tilejit-analysis-XXXXXX";
+static char out[OUTPUT_BYTES], errors[OUTPUT_BYTES], page[OUTPUT_BYTES];
+
+static size_t read_text(const char *name, char *text)
+{
+    char path[PATH_MAX];
+    FILE *file;
+    size_t size = 0;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    file = fopen(path, "rb");
+    if (file) {
+        size = fread(text, 1, OUTPUT_BYTES - 1, file);
+        fclose(file);
+    }
+    text[size] = '\0';
+    return size;
+}
+
+/* Run a shell line where $T is the command and there is no driver but the emulator. Answers the exit code. */
+__attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
+{
+    char line[2048], command[4096];
+    va_list values;
+    int status;
+
+    va_start(values, format);
+    vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    snprintf(command, sizeof command,
+             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_EMULATOR TILEJIT_DEVICE && export TILEJIT_DRIVER=emulator "
+             "TILEJIT_CACHE_DIR=%s/store T='%s' ASAN_OPTIONS=exitcode=99:abort_on_error=0 UBSAN_OPTIONS=exitcode=99 && { %s\n} "
+             ">out 2>err",
+             folder, folder, TILEJIT_BIN, line);
+    status = system(command);
+    read_text("out", out);
+    read_text("err", errors);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void make_folder(void)
+{
+    cr_assert(mkdtemp(folder) != NULL);
+}
+
+static void remove_folder(void)
+{
+    char command[PATH_MAX];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_expect(system(command) == 0);
+}
+
+#define NEEDS_COMPILER()                                  \
+    do {                                                  \
+        if (shell("$T compile 16x16x16 --no-cache") != 0) \
+            cr_skip_test("no NVRTC here: %s", errors);    \
+    } while (0)
+
+static int times(const char *text, const char *word)
+{
+    int count = 0;
+
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+        count++;
+    return count;
+}
+
+static bool has(const char *text, const char *word)
+{
+    return strstr(text, word) != NULL;
+}
+
+TestSuite(analysis, .init = make_folder, .fini = remove_folder);
+
+/* ---- explain ------------------------------------------------------------------------------------------------------ */
+
+Test(analysis, explain_says_it_all_on_one_screen)
+{
+    static const char *const words[] = {
+        "P (512 x 700) = M (512 x 300) . N (300 x 700), f32",
+        "j: not checked, 512 is a multiple of TILE_WIDTH 16",
+        "k: checked, 300 is not a multiple of TILE_WIDTH 16",
+        "l: checked, 700 is not a multiple of TILE_WIDTH 16",
+        "215 040 000 FLOP",
+        "in a whole one 512 loads for 8 192 operations: 16 per load",
+        "the textbook's figure for a whole phase is 4",
+        "ridge at",
+        "memory-bound",
+        "1 408 of 256 threads",
+        "100 % of its warps; the limit is threads",
+        "waves",
+        "predicted",
+        "store      a miss",
+    };
+    int lines;
+
+    cr_assert(eq(int, shell("$T explain 512x300x700 tiled:tile_width=16"), 0), "%s", errors);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        cr_expect(has(out, words[i]), "%s is not in\n%s", words[i], out);
+    lines = times(out, "\n");
+    cr_expect(lines <= 24, "%d lines are more than a screen", lines);
+}
+
+Test(analysis, explain_knows_where_the_store_would_hit)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T compile 64x64x64 --config tiled:tile_width=8 --arch sm_90"), 0), "%s", errors);
+    cr_assert(eq(int, shell("$T explain 64x64x64 tiled:tile_width=8"), 0), "%s", errors);
+    cr_expect(has(out, "store      a hit"), "%s", out);
+    cr_assert(eq(int, shell("$T explain 64x64x65 tiled:tile_width=8"), 0), "%s", errors);
+    cr_expect(has(out, "store      a miss"), "%s", out);
+}
+
+Test(analysis, explain_counts_on_the_emulator)
+{
+    static const char *const configs[] = {"naive:tile_width=8",
+                                          "tiled:tile_width=16",
+                                          "simt:bm=32,bn=64,bk=16,slices=2,tm=4,tn=4",
+                                          "simt:copy=registers,bm=32,bn=64,bk=8",
+                                          "simt:bm=32,bn=64,bk=16,splits=3",
+                                          "skinny:splits=2"};
+
+    NEEDS_COMPILER();
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        cr_assert(eq(int, shell("$T explain 33x147x66 %s --count", configs[i]), 0), "%s", errors);
+        cr_expect(times(out, "  equal\n") == 7 && !has(out, "DIFFERENT"), "%s", out);
+    }
+    cr_assert(eq(int, shell("$T explain 65x47x66 simt --dtype f64 --beta 1 --count"), 0), "%s", errors);
+    cr_expect(times(out, "  equal\n") == 7, "%s", out);
+}
+
+Test(analysis, explain_compares_and_names_the_fastest)
+{
+    cr_assert(eq(int, shell("$T explain 2048x2048x2048 --compare tile_width=8,16,32 --arch sm_90"), 0), "%s", errors);
+    cr_expect(has(out, "H200") && has(out, "8x8x8") && has(out, "16x16x16") && has(out, "32x32x32"), "%s", out);
+    cr_expect(has(out, "fastest by the model: tiled:tile_width=32"), "%s", out);
+    cr_assert(eq(int, shell("$T explain 512x512x512 --compare family=naive,tiled,simt --plot"), 0), "%s", errors);
+    cr_expect(has(out, "fastest by the model: simt:") && has(out, "FLOP/B"), "%s", out);
+    cr_expect(has(out, "a predicted: naive") && has(out, "b predicted: tiled") && has(out, "c predicted: simt"), "%s", out);
+    cr_expect(has(out, "/-----") && times(out, "|") >= 16, "no roof: %s", out);
+}
+
+/* The textbook's table: bandwidth of an A100 times 0.25. */
+Test(analysis, explain_answers_in_json)
+{
+    json_t *answer, *configs, *one;
+
+    cr_assert(eq(int, shell("$T explain 1024x1024x1024 naive:tile_width=16 --arch sm_80 --json"), 0), "%s", errors);
+    answer = json_loads(out, 0, NULL);
+    cr_assert(answer != NULL, "%s", out);
+    configs = json_object_get(answer, "configs");
+    cr_assert(eq(sz, json_array_size(configs), 1));
+    one = json_array_get(configs, 0);
+    cr_expect(json_integer_value(json_object_get(json_object_get(json_object_get(one, "counts"), "load_m"), "elements")) ==
+              1 << 30);
+    cr_expect(json_number_value(json_object_get(json_object_get(json_object_get(one, "counts"), "phase"), "intensity")) ==
+              0.25);
+    cr_expect(strcmp(json_string_value(json_object_get(json_object_get(one, "roof"), "bound")), "memory") == 0);
+    cr_expect(json_number_value(json_object_get(json_object_get(one, "predicted"), "us")) > 1);
+    cr_expect(json_object_get(answer, "bandwidth_is_measured") == json_false());
+    json_decref(answer);
+}
+
+Test(analysis, explain_needs_neither_driver_nor_compiler)
+{
+    cr_assert(eq(int, shell("unset TILEJIT_DRIVER; $T explain 512x300x700 simt --arch sm_80 --nvrtc /nonexistent.so"), 0), "%s",
+              errors);
+    cr_expect(has(out, "an estimate: no compiler was asked") && has(out, "store      not known"), "%s", out);
+}
+
+/* ---- report ------------------------------------------------------------------------------------------------------- */
+
+Test(analysis, report_is_one_page_that_fetches_nothing)
+{
+    size_t size;
+
+    cr_assert(eq(int, shell("$T report 512x300x700 -o page.html"), 0), "%s", errors);
+    cr_expect(has(out, "4 configs"), "%s", out);
+    size = read_text("page.html", page);
+    cr_expect(size > 10000 && size < 40000, "%zu bytes", size);
+    cr_expect(strncmp(page, "<!DOCTYPE html>", 15) == 0 && has(page, "</html>") && has(page, "lang=\"en\""));
+    cr_expect(has(page, "<svg") && !has(page, "<script") && !has(page, "<link") && !has(page, "http:") &&
+              !has(page, "https:") && !has(page, "url(") && !has(page, "@import"));
+    cr_expect(has(page, "prefers-color-scheme:dark") && has(page, "@media print"));
+    cr_expect(has(page, "</table>") && !has(page, "nan") && !has(page, "inf\"") && !has(page, "-inf"));
+}
+
+Test(analysis, report_describes_every_picture_in_words)
+{
+    static const char *const id[] = {"roofline", "occupancy", "time", "tile"};
+
+    cr_assert(eq(int, shell("$T report 512x300x700 --compare family=naive,tiled,simt -o page.html"), 0), "%s", errors);
+    read_text("page.html", page);
+    cr_expect(eq(int, times(page, "<svg "), 4));
+    cr_expect(eq(int, times(page, "role=\"img\""), 4));
+    cr_expect(eq(int, times(page, "aria-label=\""), 4));
+    cr_expect(eq(int, times(page, "<title>"), 5));
+    for (size_t i = 0; i < 4; i++) {
+        char described[64], description[64];
+
+        snprintf(described, sizeof described, "aria-describedby=\"%s-desc\"", id[i]);
+        snprintf(description, sizeof description, "<desc id=\"%s-desc\">", id[i]);
+        cr_expect(eq(int, times(page, described), 1), "%s", id[i]);
+        cr_expect(eq(int, times(page, description), 1), "%s", id[i]);
+    }
+    cr_expect(eq(int, times(page, "<div"), times(page, "</div>")));
+    cr_expect(eq(int, times(page, "<g "), times(page, "</g>")));
+    cr_expect(eq(int, times(page, "<text "), times(page, "</text>")));
+}
+
+Test(analysis, report_draws_shapes_of_every_proportion)
+{
+    static const char *const shapes[] = {"1x1x1", "1x0x1", "1x100000x1", "100000x1x7", "4096x4096x1", "3x5x100000"};
+
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        cr_assert(eq(int, shell("$T report %s -o page.html", shapes[i]), 0), "%s: %s", shapes[i], errors);
+        read_text("page.html", page);
+        cr_expect(has(page, "</html>") && !has(page, "nan") && !has(page, "=\"inf") && !has(page, "=\"-"), "%s", shapes[i]);
+    }
+}
+
+Test(analysis, report_writes_to_stdout_and_whole_files)
+{
+    cr_assert(eq(int, shell("$T report 64x64x64 > page.html"), 0), "%s", errors);
+    read_text("page.html", page);
+    cr_expect(has(page, "</html>"));
+    cr_expect(eq(int, shell("$T report 64x64x64 -o /nonexistent/page.html"), 1));
+    cr_expect(has(errors, "/nonexistent/page.html"), "%s", errors);
+    cr_expect(eq(int, shell("$T report 64x64x64 --json -o page.html"), 0), "%s", errors);
+    cr_expect(has(out, "\"bytes\"") && has(out, "page.html"), "%s", out);
+}
+
+/* ---- wrong words -------------------------------------------------------------------------------------------------- */
+
+Test(analysis, names_what_is_wrong_with_the_words)
+{
+    static const struct {
+        const char *words;
+        int code;
+        const char *said;
+    } rows[] = {
+        {"explain", 2, "explain needs <jxkxl>"},
+        {"explain 5x3", 2, "write jxkxl"},
+        {"explain 5x3x2 tiled:tile_width=99", 2, "99"},
+        {"explain 5x3x2 xyzzy", 2, "xyzzy"},
+        {"explain 5x3x2 simt:bm=17", 2, "17"},
+        {"explain 5x3x2 tiled tiled", 2, "one word too many"},
+        {"explain 5x3x2 tiled --config naive", 2, "names a config already: leave --config out"},
+        {"explain 5x3x2 tiled --family naive", 2, "leave --family out"},
+        {"explain 5x3x2 --compare tile_width", 2, "write name=value,value"},
+        {"explain 5x3x2 --compare =8,16", 2, "write name=value,value"},
+        {"explain 5x3x2 --compare tile_width=", 2, "write name=value,value"},
+        {"explain 5x3x2 --compare tile_width=8,,16", 2, "tile_width"},
+        {"explain 5x3x2 --compare tile_width=8,x", 2, "\"x\""},
+        {"explain 5x3x2 --compare depth=8,16", 2, "depth"},
+        {"explain 5x3x2 --compare family=naive,xyzzy", 2, "xyzzy"},
+        {"explain 5x3x2 --compare tile_width=4,5,6,7,8,9,10,11,12", 2, "at most 8"},
+        {"explain 5x3x2 --arch sm_12345", 1, "sm_12345"},
+        {"explain 5x3x2 --measure", 1, "--measure needs a GPU, and here is the emulator"},
+        {"explain 5x3x2 --arch sm_90 --measure", 1, "--measure needs a GPU, and here is none"},
+        {"explain 5x3x2 --arch sm_90 --count", 1, "--count needs the emulator"},
+        {"explain 4096x4096x4096 --count", 1, "use a shape of at most"},
+        {"report", 2, "report needs <jxkxl>"},
+        {"report 5x3x2 --json", 2, "add -o and a file for the page"},
+        {"report 5x3x2 --plot", 2, "--plot"},
+        {"devices --measure", 1, "the emulator has no bandwidth to measure"},
+        {"devices 5", 2, "takes no operand"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const int code = shell("$T %s", rows[i].words);
+
+        cr_expect(eq(int, code, rows[i].code), "%s: %s", rows[i].words, errors);
+        cr_expect(has(errors, rows[i].said), "%s: %s", rows[i].words, errors);
+        cr_expect(out[0] == '\0' || has(rows[i].words, "devices") || has(rows[i].words, "--json"), "%s: %s", rows[i].words,
+                  out);
+    }
+}
