@@ -18,15 +18,16 @@
 
 /** What the process exits with. */
 typedef enum cli_exit {
-    CLI_DONE = 0,        /* done */
-    CLI_FAILED = 1,      /* the request failed */
-    CLI_WORDS = 2,       /* the words were wrong: nothing was read, compiled or run */
-    CLI_CHECK_FAILED = 3 /* the product was computed and did not pass its check */
+    CLI_DONE = 0,         /* done */
+    CLI_FAILED = 1,       /* the request failed */
+    CLI_WORDS = 2,        /* the words were wrong: nothing was read, compiled or run */
+    CLI_CHECK_FAILED = 3, /* the product was computed and did not pass its check */
+    CLI_INTERRUPTED = 130 /* by Ctrl-C, as shells have it: what was done until then is kept */
 } cli_exit;
 
 /* ---- words -------------------------------------------------------------------------------------------------------- */
 
-enum { CLI_MAX_OPERANDS = 3 };
+enum { CLI_MAX_OPERANDS = 64 };
 
 typedef struct cli_real {
     bool is_given;
@@ -62,6 +63,11 @@ typedef struct cli_words {
     int32_t order;  /* 1: C, 2: F */
     const char *compare;
     int32_t measures, plots;
+    /* tune */
+    const char *budget, *shapes, *devices, *trials, *export_to, *import_from, *merge;
+    int64_t evaluations, threads;
+    int32_t strategy; /* tj_strategy */
+    int32_t resume, is_warm, no_record, is_t4;
 } cli_words;
 
 /** How an option's value is read, and the type of its field. */
@@ -116,7 +122,7 @@ const char *cli_nearest(const char *word, const char *(*next)(size_t index, cons
 extern const cli_option cli_problem_options[], cli_layout_options[], cli_config_options[], cli_scalar_options[],
     cli_machine_options[], cli_common_options[], cli_output_options[], cli_check_options[], cli_timing_options[],
     cli_matmul_options[], cli_run_options[], cli_compile_options[], cli_clear_options[], cli_analysis_options[],
-    cli_explain_options[], cli_devices_options[];
+    cli_explain_options[], cli_devices_options[], cli_tune_options[];
 
 /* ---- help --------------------------------------------------------------------------------------------------------- */
 
@@ -335,6 +341,7 @@ cli_exit cmd_compile(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_run(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_explain(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_tune(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_families(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_devices(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_doctor(const cli_words *words, json_t *answer, tj_error *err);

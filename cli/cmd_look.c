@@ -10,6 +10,36 @@
 /* The default of a parameter that the form leaves open. */
 static const char SETTLED[] = "what the shape needs";
 
+/* What a tuner tries. Words are listed with the choice already. */
+static json_t *tried_json(const tj_param *param)
+{
+    json_t *list = json_array();
+    int32_t value[TJ_PARAM_MAX_TRIED];
+    const size_t count = tj_param_values(param, value);
+
+    for (size_t i = 0; i < count; i++)
+        if (value[i] == 0)
+            (void)json_array_append_new(list, json_string(SETTLED));
+        else if (param->choice)
+            (void)json_array_append_new(list, json_string(param->choice[value[i] - 1]));
+        else
+            (void)json_array_append_new(list, json_integer(value[i]));
+    return list;
+}
+
+static void print_tried(const tj_param *param)
+{
+    int32_t value[TJ_PARAM_MAX_TRIED];
+    const size_t count = tj_param_values(param, value);
+
+    if (param->choice)
+        return;
+    printf("%*stuned over", 18, "");
+    for (size_t i = 0; i < count; i++)
+        printf(" %d", (int)value[i]);
+    printf("\n");
+}
+
 static json_t *param_json(const tj_param *param)
 {
     json_t *object = json_object();
@@ -28,6 +58,7 @@ static json_t *param_json(const tj_param *param)
         cli_set_int(object, "maximum", param->maximum);
         cli_set_int(object, "default", param->standard);
     }
+    (void)json_object_set_new(object, "tried", tried_json(param));
     return object;
 }
 
@@ -42,6 +73,7 @@ static void print_param(const tj_param *param)
         printf("%d to %d (default %d)", (int)param->minimum, (int)param->maximum, (int)param->standard);
     }
     printf(": %s\n", param->summary);
+    print_tried(param);
 }
 
 cli_exit cmd_families(const cli_words *words, json_t *answer, tj_error *err)

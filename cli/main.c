@@ -43,6 +43,9 @@ static const cli_option *const explain_groups[] = {cli_problem_options,
                                                    cli_machine_options,
                                                    cli_common_options,
                                                    NULL};
+static const cli_option *const tune_groups[] = {
+    cli_tune_options,   cli_output_options,  cli_problem_options, cli_layout_options,
+    cli_scalar_options, cli_machine_options, cli_common_options,  NULL};
 static const cli_option *const machine_groups[] = {cli_machine_options, cli_common_options, NULL};
 static const cli_option *const clear_groups[] = {cli_clear_options, cli_machine_options, cli_common_options, NULL};
 static const cli_option *const common_groups[] = {cli_common_options, NULL};
@@ -69,6 +72,17 @@ const cli_command cli_commands[] = {
      "tilejit run 512x300x700\n"
      "tilejit run 1024x1024x1024 --dtype f16 --p-dtype f32 --repeat 50",
      run_groups, cmd_run, false},
+    {"tune", "[jxkxl ...]", 0, CLI_MAX_OPERANDS, "find the fastest config of shapes by measuring, and keep it",
+     "Tries configs of all families on the device, verifies those that take the lead against float64, compares the fastest few "
+     "in "
+     "turns, and keeps the winner as a record: from then on tilejit and the library choose it for that shape on that kind of "
+     "device. The default is always among the finalists, so nothing gets slower.\n\n"
+     "Ctrl-C ends it soon and keeps what was found. With a terminal on stderr, progress is shown there.",
+     "tilejit tune 4096x4096x4096\n"
+     "tilejit tune 16x4096x4096 --budget 60s --evaluations 200\n"
+     "tilejit tune --shapes shapes.csv --devices 0,1 --resume\n"
+     "tilejit tune --export records.json",
+     tune_groups, cmd_tune, false},
     {"generate", "<jxkxl>", 1, 1, "print the CUDA source of a request",
      "The text is what the compiler gets: one kernel, with this request's numbers in it. Needs neither compiler nor GPU.",
      "tilejit generate 512x300x700\n"

@@ -36,6 +36,7 @@
 static const char *const layouts[] = {"row", "col", NULL};
 static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 static const char *const orders[] = {"C", "F", NULL};
+static const char *const strategies[] = {"search", "model", "exhaustive", NULL};
 static const char *const images[] = {"ptx", "cubin", NULL};
 
 const cli_option cli_problem_options[] = {
@@ -162,6 +163,30 @@ const cli_option cli_run_options[] = {
 const cli_option cli_compile_options[] = {
     {0, "emit", "kind", CLI_CHOICE, AT(emit), 1, 0, 0, images,
      "Which image to write: ptx or cubin; default: what the file's name ends in."},
+    END,
+};
+
+const cli_option cli_tune_options[] = {
+    TEXT("family", "name", family, "Look in this family alone; default: in all. See tilejit families."),
+    {0, "strategy", "name", CLI_CHOICE, AT(strategy), TJ_SEARCH, 0, 0, strategies,
+     "search (default): around what is fast; model: only what the model ranks highest; exhaustive: every config."},
+    TEXT("budget", "time", budget, "Time for each shape, such as 30s (the default), 5m, 1h; exhaustive: no limit."),
+    INT("evaluations", "count", evaluations, 1, INT64_C(1) << 40,
+        "Configs to try for each shape; default 80, exhaustive: all."),
+    TEXT("shapes", "file.csv", shapes, "Tune the shapes of a file too: lines of category,j,k,l,batch or j,k,l or jxkxl."),
+    TEXT("devices", "list", devices, "GPUs that share the shapes, such as 0,1; default: one, that of --device."),
+    FLAG("resume", resume, 1, "Pass over shapes that have a record of as many evaluations already."),
+    INT("threads", "count", threads, 1, 64, "Threads that compile; default: one per processor."),
+    INT("seed", "number", seed, 0, INT64_MAX - 8, "Of operands and search; default 1."),
+    FLAG("warm", is_warm, 1, "Time with the operands left in the L2; default: they rotate beyond it."),
+    FLAG("no-record", no_record, 1, "Keep no record of what was found."),
+    TEXT("trials", "file", trials, "Write every config that was tried here, one a line: what bench_tuner reads."),
+    TEXT("export", "file", export_to, "Write all records of the store to a file; - is stdout. Tunes nothing."),
+    TEXT(
+        "import", "files", import_from,
+        "Keep the records of files, separated by commas, where they are better founded; T4 files of other tools need a shape."),
+    TEXT("merge", "files", merge, "Merge the records of files, separated by commas, into the file of -o. Tunes nothing."),
+    FLAG("t4", is_t4, 1, "--export and --merge write Kernel Tuner's T4 format."),
     END,
 };
 

@@ -55,6 +55,36 @@ const tj_param *tj_family_param(const tj_family *family, size_t index)
     return index < family->param_count ? &family->param[index] : NULL;
 }
 
+/* Keep the list ascending and without repetition. */
+static size_t insert_value(int32_t *value, size_t count, int32_t one)
+{
+    size_t at = 0;
+
+    while (at < count && value[at] < one)
+        at++;
+    if ((at < count && value[at] == one) || count == TJ_PARAM_MAX_TRIED)
+        return count;
+    memmove(&value[at + 1], &value[at], (count - at) * sizeof *value);
+    value[at] = one;
+    return count + 1;
+}
+
+size_t tj_param_values(const tj_param *param, int32_t *value)
+{
+    size_t count = 0;
+
+    if (param->tried) {
+        for (const int32_t *next = param->tried; *next; next++)
+            count = insert_value(value, count, *next);
+    } else if (param->standard != 0) {
+        for (int64_t next = param->choice ? param->minimum : 1; next <= param->maximum;
+             next = param->choice ? next + 1 : 2 * next)
+            if (next >= param->minimum)
+                count = insert_value(value, count, (int32_t)next);
+    }
+    return param->standard == 0 && count > 0 ? count : insert_value(value, count, param->standard);
+}
+
 const char *tj_family_constraint(const tj_family *family, size_t index)
 {
     for (size_t i = 0; family->constraint[i]; i++)
@@ -334,4 +364,12 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
     if (status == TJ_OK)
         *config = resolved;
     return status;
+}
+
+int tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config)
+{
+    bool is_swapped;
+    const tj_problem text = tj_family_text(config, problem, &is_swapped);
+
+    return !config->family->is_worth_trying || config->family->is_worth_trying(&text, config);
 }

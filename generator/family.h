@@ -48,6 +48,9 @@ struct tj_family {
      * intensities; the rest is the family's. May be NULL: then nothing can be said of the family's speed.
      */
     void (*count)(const tj_problem *text, const tj_config *config, tj_counts *counts);
+
+    /** Can a resolved config be the fastest for this problem on any device? What a tuner leaves out. NULL: each can. */
+    bool (*is_worth_trying)(const tj_problem *text, const tj_config *config);
 };
 
 extern const tj_family tj_family_naive;

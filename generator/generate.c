@@ -378,6 +378,20 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     return TJ_OK;
 }
 
+tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_launch_form *form, tj_error *err)
+{
+    bool is_swapped;
+    tj_problem text;
+    tj_status status = tj_config_resolve(problem, config, err);
+
+    memset(form, 0, sizeof *form);
+    if (status != TJ_OK)
+        return status;
+    text = tj_family_text(config, problem, &is_swapped);
+    tj_family_launch(&text, is_swapped, config, form);
+    return TJ_OK;
+}
+
 void tj_source_free(tj_source *source)
 {
     if (!source)

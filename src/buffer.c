@@ -14,7 +14,7 @@
 #include "error.h"
 #include "scope.h"
 
-enum { MAX_REPEAT = 100000 };
+enum { MAX_REPEAT = 100000, MAX_PER_EVENT = 10000 };
 
 struct tj_buffer {
     tj_context *context;
@@ -90,10 +90,30 @@ static void destroy_events(const tj_driver *driver, CUevent *event, int count)
     free(event);
 }
 
-/* Queue everything, then wait once: the device never waits for the host between two timed launches. */
-static tj_status queue_and_measure(const tj_driver *driver, const tj_plan *plan, const tj_operands *operands, CUstream stream,
-                                   int warmup, int repeat, CUevent *event, double *microseconds, tj_error *err)
+/* What is timed: a plan over sets of operands in turn. */
+typedef struct timing {
+    const tj_plan *plan;
+    const tj_operands *set;
+    size_t sets, next; /* next: which set the next launch takes */
+    int warmup, repeat, per_event;
+} timing;
+
+static tj_status launch_some(timing *t, int launches, CUstream stream, tj_error *err)
 {
+    tj_status status = TJ_OK;
+
+    for (int i = 0; i < launches && status == TJ_OK; i++) {
+        status = tj_plan_launch(t->plan, &t->set[t->next], stream, err);
+        t->next = t->next + 1 < t->sets ? t->next + 1 : 0;
+    }
+    return status;
+}
+
+/* Queue everything, then wait once: the device never waits for the host between two timed launches. */
+static tj_status queue_and_measure(const tj_driver *driver, timing *t, CUstream stream, CUevent *event, double *microseconds,
+                                   tj_error *err)
+{
+    const int repeat = t->repeat;
     CUresult result = CUDA_SUCCESS;
     tj_status status = TJ_OK;
     float milliseconds = 0;
@@ -102,12 +122,11 @@ static tj_status queue_and_measure(const tj_driver *driver, const tj_plan *plan,
         result = driver->api.event_create(&event[i], 0);
     if (result != CUDA_SUCCESS)
         return tj_driver_fail(driver, result, err, "cannot make the events that time %d launches", repeat);
-    for (int i = 0; i < warmup && status == TJ_OK; i++)
-        status = tj_plan_launch(plan, operands, stream, err);
+    status = launch_some(t, t->warmup, stream, err);
     for (int i = 0; i < repeat && status == TJ_OK && result == CUDA_SUCCESS; i++) {
         result = driver->api.event_record(event[2 * i], stream);
         if (result == CUDA_SUCCESS)
-            status = tj_plan_launch(plan, operands, stream, err);
+            status = launch_some(t, t->per_event, stream, err);
         if (result == CUDA_SUCCESS && status == TJ_OK)
             result = driver->api.event_record(event[2 * i + 1], stream);
     }
@@ -117,7 +136,7 @@ static tj_status queue_and_measure(const tj_driver *driver, const tj_plan *plan,
         result = driver->api.event_synchronize(event[2 * repeat - 1]);
     for (int i = 0; i < repeat && result == CUDA_SUCCESS; i++) {
         result = driver->api.event_elapsed(&milliseconds, event[2 * i], event[2 * i + 1]);
-        microseconds[i] = 1000.0 * (double)milliseconds;
+        microseconds[i] = 1000.0 * (double)milliseconds / t->per_event;
     }
     if (result != CUDA_SUCCESS)
         return tj_driver_fail(driver, result, err, "cannot time %d launches", repeat);
@@ -271,9 +290,11 @@ tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *tota
     return status;
 }
 
-tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
-                           int warmup, int repeat, double *microseconds, tj_error *err)
+tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_operands *operands, size_t count,
+                           struct CUstream_st *stream, int warmup, int repeat, int per_event, double *microseconds,
+                           tj_error *err)
 {
+    timing t = {plan, operands, count, 0, warmup, repeat, per_event};
     CUevent *event = NULL;
     tj_scope scope;
     tj_status status;
@@ -281,12 +302,16 @@ tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_op
     if (warmup < 0 || repeat < 1 || repeat > MAX_REPEAT)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "cannot time %d launches after %d: repeat is 1 to %d, warmup 0 or more",
                        repeat, warmup, MAX_REPEAT);
+    if (count == 0 || per_event < 1 || per_event > MAX_PER_EVENT)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "cannot time %d launches between two events over %zu sets of operands: 1 to %d, and at least one set",
+                       per_event, count, MAX_PER_EVENT);
     status = enter(context, &scope, err);
     if (status != TJ_OK)
         return status;
     event = calloc(2 * (size_t)repeat, sizeof(CUevent));
     if (event) {
-        status = queue_and_measure(scope.driver, plan, operands, stream, warmup, repeat, event, microseconds, err);
+        status = queue_and_measure(scope.driver, &t, stream, event, microseconds, err);
         /* The operands are the caller's: nothing may still be running with them after a failure. */
         if (status != TJ_OK && tj_driver_check_alive(scope.driver, NULL) == TJ_OK)
             (void)scope.driver->api.stream_synchronize(stream);
@@ -296,4 +321,10 @@ tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_op
     }
     tj_scope_leave(&scope);
     return status;
+}
+
+tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
+                           int warmup, int repeat, double *microseconds, tj_error *err)
+{
+    return tj_time_rotating(context, plan, operands, 1, stream, warmup, repeat, 1, microseconds, err);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "choose.h"
 #include "error.h"
 #include "nvrtc_card.h"
 #include "scope.h"
@@ -145,6 +146,10 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "specialize is %d: use TJ_SPECIALIZE_SHAPES or TJ_SPECIALIZE_TYPES",
                        options.specialize);
 
+    if (options.background_tuning_s < 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "background_tuning_s is %d: use 0 (off) or seconds for each problem",
+                       options.background_tuning_s);
+
     context = calloc(1, sizeof *context);
     if (!context)
         return tj_fail_memory(err, "a context");
@@ -167,7 +172,10 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         !(context->store =
               tj_disk_store_create(root, options.read_only_roots,
                                    options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->log)) ||
-        !(context->images = tj_image_table_create()) || !(context->plans = tj_plan_table_create())) {
+        !(context->images = tj_image_table_create()) || !(context->plans = tj_plan_table_create()) ||
+        !(context->chooser = tj_chooser_create()) ||
+        (options.background_tuning_s > 0 &&
+         !(context->background = tj_background_create(context, options.background_tuning_s)))) {
         status = tj_fail_memory(err, "a context");
         goto fail;
     }
@@ -187,8 +195,11 @@ void tj_context_free(tj_context *context)
 {
     if (!context)
         return;
+    if (context->pid == getpid()) /* a forked child has none of its parent's threads */
+        tj_background_free(context->background);
     tj_plan_table_free(context->plans);
     tj_image_table_free(context->images);
+    tj_chooser_free(context->chooser);
     tj_disk_store_free(context->store);
     tj_scope_release(context);
     tj_nvrtc_forget(atomic_load(&context->nvrtc));
@@ -197,6 +208,25 @@ void tj_context_free(tj_context *context)
     free(context->driver_path);
     free(context->dump_dir);
     free(context);
+}
+
+tj_status tj_context_create_scratch(const tj_context *context, tj_context **scratch, tj_error *err)
+{
+    const char *root = tj_disk_store_path(context->store);
+    const char *const roots[] = {*root ? root : NULL, NULL};
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_status status = tj_context_check_process(context, err);
+
+    *scratch = NULL;
+    options.nvrtc = context->nvrtc_path;
+    options.driver = context->driver_path;
+    options.cache_dir = "";
+    options.read_only_roots = roots;
+    options.device = context->device + 1;
+    options.log_level = context->log.level;
+    options.log = context->log.write;
+    options.log_payload = context->log.payload;
+    return status == TJ_OK ? tj_context_create(&options, scratch, err) : status;
 }
 
 tj_status tj_context_check_process(const tj_context *context, tj_error *err)

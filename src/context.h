@@ -18,6 +18,8 @@
 
 struct tj_image_table; /* image.c */
 struct tj_plan_table;  /* plan.c */
+struct tj_chooser;     /* choose.c */
+struct tj_background;  /* background.c */
 
 struct tj_context {
     tj_log log;
@@ -29,8 +31,10 @@ struct tj_context {
     tj_disk_store *store;
     struct tj_image_table *images;
     struct tj_plan_table *plans;
-    pthread_mutex_t libraries;       /* held while a library is opened, never on a hit */
-    _Atomic(const tj_nvrtc *) nvrtc; /* NULL until first needed */
+    struct tj_chooser *chooser;
+    struct tj_background *background; /* NULL: not asked for */
+    pthread_mutex_t libraries;        /* held while a library is opened, never on a hit */
+    _Atomic(const tj_nvrtc *) nvrtc;  /* NULL until first needed */
     _Atomic(const tj_driver *) driver;
     atomic_bool has_card;       /* of that NVRTC, in the store */
     _Atomic(CUcontext) primary; /* of device, retained by scope.c; NULL until needed */

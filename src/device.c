@@ -9,6 +9,7 @@
 #include "context.h"
 #include "driver.h"
 #include "error.h"
+#include "scope.h"
 
 static tj_status usable_driver(tj_context *context, const tj_driver **driver, tj_error *err)
 {
@@ -138,4 +139,19 @@ tj_status tj_device_get(tj_context *context, int ordinal, tj_device_facts *facts
     if (status != TJ_OK)
         memset(facts, 0, sizeof *facts);
     return status;
+}
+
+tj_status tj_device_current(tj_context *context, tj_device_facts *facts, tj_error *err)
+{
+    int ordinal = 0;
+    tj_scope scope;
+    tj_status status = tj_context_check_process(context, err);
+
+    if (status == TJ_OK)
+        status = tj_scope_enter(context, &scope, err);
+    if (status != TJ_OK)
+        return status;
+    status = tj_scope_device(&scope, &ordinal, err);
+    tj_scope_leave(&scope);
+    return status == TJ_OK ? tj_device_get(context, ordinal, facts, err) : status;
 }

@@ -25,7 +25,8 @@ enum {
     RETRY_AFTER = 64,     /* publishes skipped after the disk refused one: space may come back */
     EXPLAIN_MAX = 4096,   /* manifests read to find the nearest entry */
     TROUBLE_BYTES = 512,
-    MAX_NOTE_BYTES = 64 * 1024
+    MAX_NOTE_BYTES = 64 * 1024,
+    MAX_TEXT_NAME = 96
 };
 
 struct tj_disk_store {
@@ -548,6 +549,111 @@ void tj_disk_store_write_note(tj_disk_store *store, const char *name, const char
     }
     tj_fs_remove_tree(root, temporary);
     close(root);
+}
+
+/* ---- texts -------------------------------------------------------------------------------------------------------- */
+
+static bool is_text_name(const char *name)
+{
+    const size_t length = strlen(name);
+
+    return length > 0 && length < MAX_TEXT_NAME && name[0] != '.' &&
+           strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz-_.") == length;
+}
+
+tj_status tj_disk_store_put_text(tj_disk_store *store, const char *folder, const char *name, const char *text, tj_error *err)
+{
+    char unique[64], temporary[80] = "v1/tmp/", parent[64], path[64 + MAX_TEXT_NAME];
+    const char *why = "the disk is switched off: name a folder by option cache_dir or TILEJIT_CACHE_DIR";
+    int root;
+
+    if (!is_text_name(name))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "\"%.80s\" is no name for a stored text: use lower-case letters, digits, - . _", name);
+    root = store->root[0] ? make_root(store, &why) : -1;
+    if (root < 0)
+        return tj_fail(err, TJ_ERR_IO, "cannot keep %s: %s", name, why);
+    (void)snprintf(parent, sizeof parent, "v1/%s", folder);
+    (void)snprintf(path, sizeof path, "v1/%s/%s", folder, name);
+    tj_fs_unique_name(unique);
+    strcat(temporary, unique);
+    if (tj_fs_make_folder(root, parent) == 0 && tj_fs_write_new(root, temporary, text, strlen(text)) &&
+        renameat(root, temporary, root, path) == 0) {
+        close(root);
+        return TJ_OK;
+    }
+    (void)tj_fail(err, TJ_ERR_IO, "cannot keep %s in %s: %s", name, store->root[0], strerror(errno));
+    (void)unlinkat(root, temporary, 0);
+    close(root);
+    return TJ_ERR_IO;
+}
+
+/* All texts of one folder; true to go on with the next root. */
+static bool visit_texts(tj_disk_store *store, int folder, tj_store_text_visit visit, void *payload)
+{
+    DIR *list = fdopendir(folder);
+    const struct dirent *file;
+    bool goes_on = true;
+
+    if (!list) {
+        close(folder);
+        return true;
+    }
+    while (goes_on && (file = readdir(list))) {
+        char *text = NULL;
+        size_t size;
+
+        if (!is_text_name(file->d_name))
+            continue;
+        if (!tj_fs_read(dirfd(list), file->d_name, MAX_NOTE_BYTES, &text, &size)) {
+            if (errno != ENOENT)
+                tj_disk_store_warn_text(store, file->d_name, strerror(errno));
+            continue;
+        }
+        goes_on = visit(file->d_name, text, payload) == 0;
+        free(text);
+    }
+    closedir(list);
+    return goes_on;
+}
+
+void tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_text_visit visit, void *payload)
+{
+    bool goes_on = true;
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "v1/%s", folder);
+    for (size_t i = 0; goes_on && i < store->root_count; i++) {
+        const char *why = NULL;
+        int root = store->root[i] ? open_root(store, i, &why) : -1, fd;
+
+        if (why)
+            warn_once(store, "the store %s is not used: %s", store->root[i], why);
+        if (root < 0)
+            continue;
+        fd = tj_fs_open_folder(root, path);
+        close(root);
+        if (fd >= 0)
+            goes_on = visit_texts(store, fd, visit, payload);
+    }
+}
+
+void tj_disk_store_remove_text(tj_disk_store *store, const char *folder, const char *name)
+{
+    char path[64 + MAX_TEXT_NAME];
+    const char *why;
+    int root = store->root[0] && is_text_name(name) ? open_root(store, 0, &why) : -1;
+
+    if (root < 0)
+        return;
+    (void)snprintf(path, sizeof path, "v1/%s/%s", folder, name);
+    (void)unlinkat(root, path, 0);
+    close(root);
+}
+
+void tj_disk_store_warn_text(tj_disk_store *store, const char *name, const char *reason)
+{
+    warn_once(store, "the stored text %s is not used: %s", name, reason);
 }
 
 /* ---- lock --------------------------------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 
 #include <tilejit/analysis.h>
 
+#include "choose.h"
 #include "error.h"
 #include "family.h"
 #include "hash.h"
@@ -80,12 +81,15 @@ struct tj_plan_table *tj_plan_table_create(void)
 
 static void plan_free(tj_plan *plan)
 {
-    if (!plan)
-        return;
-    tj_kernel_free(plan->kernel);
-    tj_image_free(plan->image);
-    tj_source_free(plan->source);
-    free(plan);
+    while (plan) {
+        tj_plan *replaced = plan->replaced;
+
+        tj_kernel_free(plan->kernel);
+        tj_image_free(plan->image);
+        tj_source_free(plan->source);
+        free(plan);
+        plan = replaced;
+    }
 }
 
 void tj_plan_table_free(struct tj_plan_table *table)
@@ -157,7 +161,28 @@ static tj_status table_insert(struct tj_plan_table *table, tj_plan *plan, tj_err
     return TJ_OK;
 }
 
+/* Under the lock. Readers see the old plan or the new one; those who hold the old one keep it. */
+static void table_replace(struct tj_plan_table *table, tj_plan *plan)
+{
+    plan_array *array = atomic_load_explicit(&table->array, memory_order_relaxed);
+
+    for (size_t i = plan->key.hash & (array->capacity - 1);; i = (i + 1) & (array->capacity - 1)) {
+        tj_plan *present = atomic_load_explicit(&array->slot[i], memory_order_relaxed);
+
+        if (!key_is_equal(&present->key, &plan->key))
+            continue;
+        plan->replaced = present;
+        atomic_store_explicit(&array->slot[i], plan, memory_order_release);
+        return;
+    }
+}
+
 /* ---- building ----------------------------------------------------------------------------------------------------- */
+
+static bool has_any(const tj_problem *problem)
+{
+    return problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY || problem->l.mode == TJ_DIM_ANY;
+}
 
 /*
  * Load the image; a stored one that the driver refuses was damaged in a way no checksum sees (an older library's bug, a
@@ -182,6 +207,7 @@ static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj
 
 static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
 {
+    tj_chosen_by chosen_by = TJ_BY_DEFAULT;
     tj_config config = TJ_CONFIG_INIT;
     tj_device_facts device;
     int ordinal = 0;
@@ -203,7 +229,9 @@ static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan
     status = tj_scope_device(scope, &ordinal, err);
     if (status == TJ_OK)
         status = tj_device_get(context, ordinal, &device, err);
-    if (status == TJ_OK)
+    if (status == TJ_OK && !key->config)
+        status = tj_context_choose(context, &device, key->problem, &config, &chosen_by, err);
+    else if (status == TJ_OK)
         status = tj_config_adapt(&device, key->problem, &config, err);
     if (status == TJ_OK)
         status = tj_generate(key->problem, &config, &plan->source, err);
@@ -217,6 +245,8 @@ static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan
         plan_free(plan);
         return status;
     }
+    if (!key->config && chosen_by != TJ_BY_RECORD && !has_any(key->problem) && key->problem->batch != TJ_ANY)
+        tj_background_ask(context->background, key->problem);
     *out = plan;
     return TJ_OK;
 }
@@ -297,11 +327,6 @@ static tj_status build_once(tj_context *context, const tj_scope *scope, const tj
 
 /* ---- keys --------------------------------------------------------------------------------------------------------- */
 
-static bool has_any(const tj_problem *problem)
-{
-    return problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY || problem->l.mode == TJ_DIM_ANY;
-}
-
 static void forget_extent(tj_dim *dim)
 {
     if (dim->mode == TJ_DIM_ANY)
@@ -340,24 +365,40 @@ static tj_status check_structs(const tj_problem *problem, const tj_operands *ope
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_plan **plan,
-                          tj_error *err)
+static bool has_same_config(const tj_plan *a, const tj_plan *b)
 {
+    return memcmp(tj_source_config(a->source), tj_source_config(b->source), sizeof(tj_config)) == 0;
+}
+
+tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err)
+{
+    struct tj_plan_table *table = context->plans;
+    const tj_plan *present;
+    tj_plan *built = NULL;
     tj_problem storage;
     tj_plan_key key;
     tj_scope scope;
-    tj_status status;
+    tj_status status = check_structs(problem, NULL, err);
 
-    *plan = NULL;
-    status = check_structs(problem, NULL, err);
     if (status == TJ_OK)
         status = tj_scope_enter(context, &scope, err);
     if (status != TJ_OK)
         return status;
-    key = make_key(scope.context_id, problem, config, &storage);
-    *plan = table_find(context->plans, &key);
-    if (!*plan)
-        status = build_once(context, &scope, &key, plan, err);
+    key = make_key(scope.context_id, problem, NULL, &storage);
+    present = table_find(table, &key);
+    if (present) {
+        status = build(context, &scope, &key, &built, err);
+        if (status == TJ_OK) {
+            pthread_mutex_lock(&table->lock);
+            if (has_same_config(table_find(table, &key), built)) {
+                plan_free(built);
+            } else {
+                table_replace(table, built);
+                atomic_fetch_add_explicit(&context->stats.plans, 1, memory_order_relaxed);
+            }
+            pthread_mutex_unlock(&table->lock);
+        }
+    }
     tj_scope_leave(&scope);
     return status;
 }
@@ -458,8 +499,91 @@ static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj
     if (status == TJ_OK)
         status = build_once(context, scope, key, plan, err);
     /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
-    if (status == TJ_OK && !context->check_pointers)
+    if (status == TJ_OK && !context->check_pointers && (key->config || tj_kernel_suits((*plan)->kernel, operands)))
         status = tj_kernel_check_pointers((*plan)->kernel, operands, err);
+    return status;
+}
+
+/* ---- plans that ask for less -------------------------------------------------------------------------------------- */
+
+/* The config of a plan that needs no workspace; beyond that, one that takes pointers as they are; the safe default. */
+static bool make_modest(const tj_plan *plan, enum tj_modest modest, tj_config *config)
+{
+    if (modest == TJ_MODEST_DEFAULT) {
+        *config = (tj_config)TJ_CONFIG_INIT;
+        config->family = tj_family_at(0);
+        return true;
+    }
+    *config = *tj_source_config(plan->source);
+    if (modest == TJ_WITHOUT_WORKSPACE && tj_plan_workspace_bytes(plan) == 0)
+        return false;
+    if (tj_config_get(config, "splits") > 1 && tj_config_set(config, "splits", "1", NULL) != TJ_OK)
+        return false;
+    if (modest == TJ_UNALIGNED && tj_config_get(config, "vector") > 1 && tj_config_set(config, "vector", "1", NULL) != TJ_OK)
+        return false;
+    return tj_config_resolve(tj_source_problem(plan->source), config, NULL) == TJ_OK;
+}
+
+/* NULL: there is none of that kind. Found once for each plan. operands NULL: the stream is not being captured. */
+static tj_status find_modest(tj_context *context, const tj_scope *scope, const tj_plan *chosen, enum tj_modest modest,
+                             const tj_operands *operands, struct CUstream_st *stream, const tj_plan **plan, tj_error *err)
+{
+    tj_config config;
+    tj_problem storage;
+    tj_plan_key key;
+    tj_status status = TJ_OK;
+
+    *plan = atomic_load_explicit(&chosen->modest[modest], memory_order_acquire);
+    if (*plan || !make_modest(chosen, modest, &config))
+        return TJ_OK;
+    key = make_key(scope->context_id, tj_source_problem(chosen->source), &config, &storage);
+    *plan = table_find(context->plans, &key);
+    if (!*plan)
+        status = operands ? make_ready(context, scope, &key, operands, stream, plan, err)
+                          : build_once(context, scope, &key, plan, err);
+    if (status == TJ_OK)
+        atomic_store_explicit(&((tj_plan *)chosen)->modest[modest], *plan, memory_order_release);
+    return status;
+}
+
+/* The library chose a text that wants a workspace or aligned pointers, and this call has none: another text serves it. */
+static tj_status suit(tj_context *context, const tj_scope *scope, const tj_operands *operands, struct CUstream_st *stream,
+                      const tj_plan **plan, tj_error *err)
+{
+    const tj_plan *const chosen = *plan;
+    tj_status status = TJ_OK;
+
+    for (int modest = 0; modest < TJ_MODEST_PLANS && status == TJ_OK; modest++) {
+        status = find_modest(context, scope, chosen, (enum tj_modest)modest, operands, stream, plan, err);
+        if (status == TJ_OK && *plan && tj_kernel_suits((*plan)->kernel, operands))
+            break;
+    }
+    return status; /* if nothing suits, the default is launched, and says what is wrong */
+}
+
+tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_plan **plan,
+                          tj_error *err)
+{
+    const tj_plan *modest;
+    tj_problem storage;
+    tj_plan_key key;
+    tj_scope scope;
+    tj_status status;
+
+    *plan = NULL;
+    status = check_structs(problem, NULL, err);
+    if (status == TJ_OK)
+        status = tj_scope_enter(context, &scope, err);
+    if (status != TJ_OK)
+        return status;
+    key = make_key(scope.context_id, problem, config, &storage);
+    *plan = table_find(context->plans, &key);
+    if (!*plan)
+        status = build_once(context, &scope, &key, plan, err);
+    /* What tj_matmul will take if it gets no workspace, so that it may be captured. */
+    if (status == TJ_OK && !config)
+        status = find_modest(context, &scope, *plan, TJ_WITHOUT_WORKSPACE, NULL, NULL, &modest, err);
+    tj_scope_leave(&scope);
     return status;
 }
 
@@ -480,6 +604,8 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     plan = table_find(context->plans, &key);
     if (!plan)
         status = make_ready(context, &scope, &key, operands, stream, &plan, err);
+    if (status == TJ_OK && !config && !tj_kernel_suits(plan->kernel, operands))
+        status = suit(context, &scope, operands, stream, &plan, err);
     if (status == TJ_OK && context->check_pointers)
         status = tj_kernel_check_pointers(plan->kernel, operands, err);
     if (status == TJ_OK)

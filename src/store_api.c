@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "choose.h"
 #include "context.h"
 #include "image.h"
 
@@ -32,6 +33,33 @@ const char *tj_store_trouble(tj_context *context)
 int64_t tj_store_max_bytes(const tj_context *context)
 {
     return tj_disk_store_max_bytes(context->store);
+}
+
+static const char RECORDS[] = "records";
+
+tj_status tj_store_put_record(tj_context *context, const char *name, const char *text, tj_error *err)
+{
+    tj_status status = tj_disk_store_put_text(context->store, RECORDS, name, text, err);
+
+    if (status == TJ_OK)
+        tj_context_records_changed(context);
+    return status;
+}
+
+void tj_store_visit_records(tj_context *context, tj_store_text_visit visit, void *payload)
+{
+    tj_disk_store_each_text(context->store, RECORDS, visit, payload);
+}
+
+void tj_store_remove_record(tj_context *context, const char *name)
+{
+    tj_disk_store_remove_text(context->store, RECORDS, name);
+    tj_context_records_changed(context);
+}
+
+void tj_store_warn_record(tj_context *context, const char *name, const char *reason)
+{
+    tj_disk_store_warn_text(context->store, name, reason);
 }
 
 tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key_hex, int *hit,

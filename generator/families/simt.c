@@ -18,19 +18,25 @@ enum { QUAD = 4, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
 static const char *const copy_choices[] = {"async", "registers", NULL};
 
+/* What a tuner tries, where the powers of two would be too many or too few. */
+static const int32_t phases_tried[] = {8, 16, 32, 64, 0}, stages_tried[] = {2, 3, 4, 0}, copies_tried[] = {1, 2, 0},
+                     blocks_tried[] = {1, 2, 3, 4, 0}, groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 0};
+
+enum { BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS, GROUP, VECTOR }; /* in this order: */
+
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 16, 256, 64, NULL},
     {"bn", "columns of the block tile of P", 32, 256, 128, NULL},
-    {"bk", "length of a phase along k", 4, 64, 16, NULL},
+    {"bk", "length of a phase along k", 4, 64, 16, NULL, phases_tried},
     {"tm", "rows of the thread tile", 4, 16, 8, NULL},
     {"tn", "columns of the thread tile", 4, 16, 8, NULL},
     {"slices", "groups of threads that share a block tile, each with its part of every phase", 1, 8, 1, NULL},
     TJ_SPLITS(1),
-    {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL},
-    {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices},
-    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 1, NULL},
-    {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL},
-    {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL},
+    {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL, stages_tried},
+    {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices, copies_tried},
+    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 1, NULL, blocks_tried},
+    {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried},
+    {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL, vectors_tried},
     TJ_TILE_ROWS,
 };
 
@@ -50,16 +56,11 @@ static const char *const constraints[] = {
     NULL,
 };
 
+/* By place, not by name: a tuner asks for the shapes of very many configs. */
 tj_simt_shape tj_simt_shape_of(const tj_config *config)
 {
-    tj_simt_shape s = {.bm = tj_config_get(config, "bm"),
-                       .bn = tj_config_get(config, "bn"),
-                       .bk = tj_config_get(config, "bk"),
-                       .tm = tj_config_get(config, "tm"),
-                       .tn = tj_config_get(config, "tn"),
-                       .slices = tj_config_get(config, "slices"),
-                       .stages = tj_config_get(config, "stages"),
-                       .copy = tj_config_get(config, "copy")};
+    const int32_t *v = config->value;
+    tj_simt_shape s = {v[BM], v[BN], v[BK], v[TM], v[TN], v[SLICES], v[STAGES], v[COPY], 0, 0};
 
     s.tile_threads =
         s.bm / (TJ_SIMT_LANE_ROWS * s.tm) * (s.bn / (TJ_SIMT_LANE_COLS * s.tn)) * TJ_SIMT_LANE_ROWS * TJ_SIMT_LANE_COLS;
@@ -126,7 +127,7 @@ static int32_t widest(const tj_problem *text, const tj_dim *across, int64_t ld, 
 
 static int32_t access_limit(const tj_problem *text, const tj_config *config)
 {
-    const int32_t asked = tj_config_get(config, "vector");
+    const int32_t asked = config->value[VECTOR];
 
     return asked < tj_simt_vec(text) ? asked : tj_simt_vec(text);
 }
@@ -145,9 +146,9 @@ bool tj_simt_has_vector_p(const tj_problem *text, const tj_config *config)
 {
     const int32_t width = tj_simt_vec(text);
 
-    if (tj_config_get(config, "vector") < width)
+    if (config->value[VECTOR] < width)
         return false;
-    if (tj_config_get(config, "splits") > 1)
+    if (config->value[SPLITS] > 1)
         return extent_divides(&text->l, width); /* the workspace is tight */
     return widest(text, &text->l, text->ld_p, text->stride_p, width) == width &&
            (!text->has_beta || widest(text, &text->l, text->ld_c, text->stride_c, width) == width);
@@ -233,9 +234,8 @@ static tj_status check_shared(const tj_problem *text, const tj_simt_shape *s, tj
 
 static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
 {
-    int32_t *const copy = &config->value[tj_family_param_index(config->family, "copy")];
-    int32_t *const stages = &config->value[tj_family_param_index(config->family, "stages")];
-    const int32_t vector = tj_config_get(config, "vector");
+    int32_t *const copy = &config->value[COPY], *const stages = &config->value[STAGES];
+    const int32_t vector = config->value[VECTOR];
     tj_status status;
     tj_simt_shape s;
 
@@ -252,13 +252,58 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     if (status == TJ_OK)
         status = check_shared(text, &s, err);
     if (status == TJ_OK)
-        status = tj_split_check(text, tj_config_get(config, "splits"), err);
+        status = tj_split_check(text, config->value[SPLITS], err);
     if (status == TJ_OK)
         status = tj_tile_resolve(text, is_swapped, config, err);
-    if (status == TJ_OK && tj_config_get(config, "group") > 1 && tj_config_get(config, "rows") == TJ_ROWS_ON_X)
+    if (status == TJ_OK && config->value[GROUP] > 1 && tj_config_get(config, "rows") == TJ_ROWS_ON_X)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "group is %d, and rows=x has no groups: use group=1",
-                       tj_config_get(config, "group"));
+                       config->value[GROUP]);
     return status;
+}
+
+/* ---- tuning ------------------------------------------------------------------------------------------------------- */
+
+enum {
+    FULL_GPU = 1024, /* blocks that keep any GPU busy */
+    FEW_TILES = 32,  /* so few that both splits and slices are wanted */
+    SM_REGISTERS = 64 * 1024,
+    MOST_REGISTERS = 255
+};
+
+/* Would half of it still cover the extent? 0: not known. */
+static bool is_oversized(int32_t length, int32_t smallest, int64_t extent)
+{
+    return length > smallest && extent > 0 && length / 2 >= extent;
+}
+
+/* Do so many blocks leave a thread the registers for its tile? And does asking for them change anything? */
+static bool blocks_matter(const tj_problem *text, const tj_simt_shape *s, int32_t blocks)
+{
+    const int32_t budget = SM_REGISTERS / (blocks * s->threads);
+
+    if (budget < tj_simt_sum_bytes(text) / 4 * (s->tm * s->tn + s->tm + s->tn) + 16)
+        return false;
+    return blocks == 1 || (budget < MOST_REGISTERS && blocks * shared_bytes(text, s) <= MAX_SHARED);
+}
+
+/* Where the tiles are too few for the device, and every part of k is some phases long. */
+static bool splits_matter(const tj_problem *text, const tj_simt_shape *s, int64_t tiles, int32_t splits)
+{
+    return splits == 1 || (tiles * splits <= FULL_GPU && text->k.extent >= (int64_t)splits * 4 * s->bk &&
+                           (s->slices == 1 || tiles <= FEW_TILES));
+}
+
+static bool is_worth_trying(const tj_problem *text, const tj_config *config)
+{
+    const tj_simt_shape s = tj_simt_shape_of(config);
+    const int64_t rows = (text->j.extent + s.bm - 1) / s.bm, cols = (text->l.extent + s.bn - 1) / s.bn;
+    const int64_t tiles = rows * cols * (text->batch > 1 ? text->batch : 1);
+    const int32_t group = config->value[GROUP];
+
+    return !is_oversized(s.bm, 16, text->j.extent) && !is_oversized(s.bn, 32, text->l.extent) &&
+           !is_oversized(s.bk, 8, text->k.extent) && s.threads >= 64 && (s.slices == 1 || tiles <= FULL_GPU) &&
+           splits_matter(text, &s, tiles, config->value[SPLITS]) && (group == 1 || (rows > group && cols > group)) &&
+           blocks_matter(text, &s, config->value[BLOCKS]);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
@@ -266,9 +311,9 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
 /* Bytes that the pointers must be aligned to. */
 static void describe_alignment(const tj_problem *text, const tj_config *config, tj_launch_form *form)
 {
-    const bool is_async = tj_config_get(config, "copy") == TJ_SIMT_ASYNC;
+    const bool is_async = config->value[COPY] == TJ_SIMT_ASYNC;
     const int32_t in = is_async ? (int32_t)tj_dtype_bytes((tj_dtype)text->dtype) : 0;
-    const bool writes_vectors = tj_simt_has_vector_p(text, config) && tj_config_get(config, "splits") == 1;
+    const bool writes_vectors = tj_simt_has_vector_p(text, config) && config->value[SPLITS] == 1;
     const int32_t out = writes_vectors ? tj_simt_vec(text) * (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype) : 0;
 
     *(form->is_swapped ? &form->align_n : &form->align_m) = in * tj_simt_m_width(text, config);
@@ -280,7 +325,7 @@ static void describe_alignment(const tj_problem *text, const tj_config *config, 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
-    const int32_t group = tj_config_get(config, "group");
+    const int32_t group = config->value[GROUP];
 
     tj_template_set_int(fill, "bm", s.bm);
     tj_template_set_int(fill, "bn", s.bn);
@@ -290,13 +335,13 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "slices", s.slices);
     tj_template_set_flag(fill, "sliced", s.slices > 1);
     tj_template_set_int(fill, "stages", s.stages);
-    tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
+    tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
     tj_template_set_int(fill, "group", group);
     tj_template_set_flag(fill, "grouped", group > 1);
     tj_template_set_int(fill, "m_vector", tj_simt_m_width(text, config));
     tj_template_set_int(fill, "n_vector", tj_simt_n_width(text, config));
     tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(text, config));
-    tj_split_describe(text, tj_config_get(config, "splits"), fill, form);
+    tj_split_describe(text, config->value[SPLITS], fill, form);
     form->block_x = s.threads;
     form->block_y = 1;
     form->block_rows = s.bm;
@@ -324,4 +369,5 @@ const tj_family tj_family_simt = {
     .resolve = resolve,
     .describe = describe,
     .count = tj_simt_count,
+    .is_worth_trying = is_worth_trying,
 };

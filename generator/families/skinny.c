@@ -25,16 +25,21 @@ enum {
 
 static const char *const stream_choices[] = {"n", "m", NULL};
 
+/* What a tuner tries beside the sides, rows and vectors that the problem settles. */
+static const int32_t columns_tried[] = {1, 2, 4, 8, 0}, lanes_tried[] = {1, 4, 8, 16, 32, 64, 0},
+                     slices_tried[] = {4, 8, 16, 32, 64, 128, 256, 0}, k_tried[] = {2, 4, 8, 16, 0},
+                     blocks_tried[] = {1, 2, 4, 0};
+
 static const tj_param params[] = {
     {"stream", "the operand that is streamed: n where P has few rows, m where it has few columns", 1, 2, 0, stream_choices},
     {"tm", "rows of P that a thread computes (columns with stream=m)", 1, 32, 0, NULL},
-    {"tn", "columns of P that a thread computes (rows with stream=m)", 1, 16, 0, NULL},
-    {"lanes", "threads side by side along the columns: a power of 2", 1, 256, 0, NULL},
-    {"slices", "threads that share the k of a column: a power of 2", 1, 1024, 0, NULL},
+    {"tn", "columns of P that a thread computes (rows with stream=m)", 1, 16, 0, NULL, columns_tried},
+    {"lanes", "threads side by side along the columns: a power of 2", 1, 256, 0, NULL, lanes_tried},
+    {"slices", "threads that share the k of a column: a power of 2", 1, 1024, 0, NULL, slices_tried},
     {"vector", "elements in one load, which must be aligned to it: 1, 2, 4 or 8", 1, 8, 0, NULL},
-    {"k_thread", "elements along k that a thread loads in a phase: a power of 2", 1, 16, 0, NULL},
+    {"k_thread", "elements along k that a thread loads in a phase: a power of 2", 1, 16, 0, NULL, k_tried},
     TJ_SPLITS(0),
-    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 1, NULL},
+    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 1, NULL, blocks_tried},
     TJ_TILE_ROWS,
 };
 
@@ -327,6 +332,20 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     return "skinny.cu";
 }
 
+/* Blocks of the usual sizes, no wider than P, and splits where there are too few blocks for the device. */
+static bool is_worth_trying(const tj_problem *text, const tj_config *config)
+{
+    const tj_skinny_shape s = tj_skinny_shape_of(config);
+    const int64_t cols = (int64_t)s.lanes * s.tn, phase = (int64_t)s.slices * s.k_thread;
+    const int64_t tiles =
+        tj_ceil_div(text->j.extent, s.tm) * tj_ceil_div(text->l.extent, cols) * (text->batch > 1 ? text->batch : 1);
+    const int32_t threads = s.lanes * s.slices, blocks = tj_config_get(config, "blocks");
+
+    return threads >= 64 && threads <= 512 && blocks * threads <= 1024 && (cols == s.tn || cols / 2 < text->l.extent) &&
+           (phase == s.k_thread || phase / 2 < text->k.extent) &&
+           (s.splits == 1 || (tiles * s.splits <= 8 * FULL_GPU && text->k.extent >= 2 * phase * s.splits));
+}
+
 const tj_family tj_family_skinny = {
     .name = "skinny",
     .summary = "P has few rows or columns: the other operand is streamed once, its k shared out over the whole GPU",
@@ -340,4 +359,5 @@ const tj_family tj_family_skinny = {
     .resolve = resolve,
     .describe = describe,
     .count = tj_skinny_count,
+    .is_worth_trying = is_worth_trying,
 };

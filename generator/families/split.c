@@ -7,6 +7,8 @@
 
 enum { REDUCE_THREADS = 256, MOST_GROUPS = 16, SPLITS_PER_THREAD = 4, GRID_Z_LIMIT = 65535 };
 
+const int32_t tj_splits_tried[] = {1, 4, 16, 64, 0};
+
 bool tj_split_is_possible(const tj_problem *text)
 {
     return text->j.mode == TJ_DIM_FIXED && text->l.mode == TJ_DIM_FIXED && text->batch > 0;

@@ -81,6 +81,18 @@ TJ_API TJ_MUST_CHECK tj_status tj_time_launches(tj_context *context, const tj_pl
                                                 struct CUstream_st *stream, int warmup, int repeat, double *microseconds,
                                                 tj_error *err);
 
+/**
+ * The same over several sets of operands in turn: launch number i, warm-up included, takes set number i modulo count. Sets that
+ * together exceed the L2 make every launch find it cold. per_event launches stand between two events, and a duration is
+ * theirs divided by per_event: for kernels so short that an event would be felt.
+ *
+ * NULL, Threads: as tj_time_launches.
+ * Errors:  those of tj_time_launches, and TJ_ERR_INVALID_ARGUMENT for a count of 0 or per_event outside 1 to 10 000.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_operands *operands,
+                                                size_t count, struct CUstream_st *stream, int warmup, int repeat, int per_event,
+                                                double *microseconds, tj_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -64,13 +64,24 @@ typedef struct tj_param {
     int32_t minimum, maximum;  /**< of numbers; for choices 1 and their count */
     int32_t standard;          /**< the default; 0: settled when the problem is known */
     const char *const *choice; /**< NULL for a number; else the words for values 1, 2, ... , NULL-terminated */
+    const int32_t *tried;      /**< the values that a tuner tries, ascending, ended by 0. NULL: for a number the powers of two
+                                    from minimum to maximum, for a choice all; if standard is 0, what the problem settles */
 } tj_param;
+
+enum { TJ_PARAM_MAX_TRIED = 64 };
 
 /** Number of parameters of a family. NULL: family must not be NULL. Threads: any; pure. */
 TJ_API size_t tj_family_param_count(const tj_family *family);
 
 /** Parameter number index; NULL past the end. Owned: the library. NULL: family must not be NULL. Threads: any; pure. */
 TJ_API const tj_param *tj_family_param(const tj_family *family, size_t index);
+
+/**
+ * The values of a parameter that a tuner tries, ascending, the default among them; a default of 0, which stands for what the
+ * problem settles, only if it is the sole value. value receives at most TJ_PARAM_MAX_TRIED of them; the answer is how many.
+ * NULL: neither may be NULL. Threads: any; pure.
+ */
+TJ_API size_t tj_param_values(const tj_param *param, int32_t *value);
 
 /** Constraint number index as a sentence ("TILE_WIDTH * TILE_WIDTH <= 1024 threads"); NULL past the end. */
 TJ_API const char *tj_family_constraint(const tj_family *family, size_t index);
@@ -116,6 +127,13 @@ TJ_API void tj_config_print(const tj_config *config, char *text);
  *          sentence is in the message), or a check was forced off that the shape needs (the dimension is in the message).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err);
+
+/**
+ * Could this config be the fastest for the problem? 0 for those that its family's form knows not to be: a tile twice as wide as P,
+ * a setting that changes nothing. What a tuner leaves out; nothing else asks. config must be resolved (tj_config_resolve).
+ * NULL: neither may be NULL. Threads: any; pure.
+ */
+TJ_API int tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config);
 
 #ifdef __cplusplus
 }

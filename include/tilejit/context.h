@@ -50,11 +50,16 @@ typedef struct tj_context_options {
     int32_t log_level;                  /**< tj_log_level; default: $TILEJIT_LOG (error, warning, info, debug), then off */
     tj_log_fn log;                      /**< default: none; with $TILEJIT_LOG set, lines go to stderr */
     void *log_payload;
-    const char *dump_dir; /**< every built kernel's text, PTX, CUBIN and log are written here too; $TILEJIT_DUMP */
+    const char *dump_dir;        /**< every built kernel's text, PTX, CUBIN and log are written here too; $TILEJIT_DUMP */
+    int32_t background_tuning_s; /**< seconds to tune each problem for that has no record, on a thread of the library's own,
+                                      behind the kernel that serves its calls meanwhile; 0: off. It uses the device and
+                                      device memory besides the program, on the legacy default stream, so it is not for
+                                      programs that capture streams. Only in the device's primary CUDA context */
+    int32_t reserved;            /**< must be 0 */
 } tj_context_options;
 
 /* clang-format off */
-#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL }
+#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0 }
 /* clang-format on */
 
 /**
@@ -67,6 +72,16 @@ typedef struct tj_context_options {
  *          used is no error: it is logged, and work goes on in memory.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_context_create(const tj_context_options *options, tj_context **context, tj_error *err);
+
+/**
+ * A context for trying things out: the libraries, the device and the log of another one, whose store it reads and never
+ * writes. What is compiled in it is gone with it. Its options are the defaults otherwise.
+ *
+ * Owned:   *scratch belongs to the caller; tj_context_free(). It does not depend on context afterwards.
+ * NULL:    only err may be NULL. Threads: any.
+ * Errors:  TJ_ERR_OUT_OF_MEMORY, TJ_ERR_FORKED.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_context_create_scratch(const tj_context *context, tj_context **scratch, tj_error *err);
 
 /**
  * Release the context, its plans and its loaded kernels. Every launch must have completed, and no other thread may be

@@ -45,6 +45,12 @@ TJ_API TJ_MUST_CHECK tj_status tj_device_count(struct tj_context *context, int *
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_get(struct tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err);
 
+/**
+ * Facts of the device that a call would run on now: that of the current CUDA context, else the TileJIT context's.
+ * NULL: context and facts must not be NULL. Threads: any. Errors: those of tj_device_get, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_device_current(struct tj_context *context, tj_device_facts *facts, tj_error *err);
+
 #ifdef __cplusplus
 }
 #endif

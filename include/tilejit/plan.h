@@ -18,6 +18,9 @@ typedef struct tj_plan tj_plan;
  * The plan of a problem in the current CUDA context: generated, compiled or fetched, loaded, ready to launch.
  * Call it before a stream capture begins, or to pay for the first use at a time of your choosing.
  *
+ * The library's choice (tuner.h) may want a workspace, as tj_plan_workspace_bytes says, and operands aligned to 16 bytes, as
+ * the driver allocates them. tj_matmul takes another plan where operands have neither; tj_plan_launch refuses them.
+ *
  * Owned:   *plan is borrowed from context.
  * NULL:    config may be NULL (the library's choice), err too.
  * Threads: any. One thread builds, others that want the same plan wait.
@@ -25,6 +28,14 @@ typedef struct tj_plan tj_plan;
  */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config,
                                                const tj_plan **plan, tj_error *err);
+
+/**
+ * Choose again for a problem whose plan the library chose: if its choice has changed since (a record was kept), a new plan
+ * takes the old one's place in one step, for tj_matmul and tj_plan_prepare. The old one stays as good as it was for those who
+ * hold it. Without such a plan nothing is done. tj_tune calls this.
+ * NULL: only err may be NULL. Threads: any. Errors: those of tj_plan_prepare; the old plan then stays.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err);
 
 /**
  * Launch a plan: as tj_kernel_launch. One plan serves every extent of a TJ_DIM_ANY dimension, so operands must hold those

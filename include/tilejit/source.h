@@ -100,6 +100,14 @@ typedef struct tj_launch_form {
 TJ_API TJ_MUST_CHECK tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **source,
                                            tj_error *err);
 
+/**
+ * How the text of a config would be launched, without the text: geometry, shared memory and target; the kernel's name and
+ * arguments are left empty. For who weighs many configs. config is resolved first (tj_config_resolve) and comes back so.
+ * NULL: only err may be NULL. Threads: any; pure. Errors: as tj_config_resolve; *form is then all zero.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_launch_form *form,
+                                                 tj_error *err);
+
 /** Release. NULL: accepted. */
 TJ_API void tj_source_free(tj_source *source);
 

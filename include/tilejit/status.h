@@ -31,7 +31,8 @@ extern "C" {
     X(ERR_CAPTURE, 12, "the stream is being captured and the plan is not ready: call tj_plan_prepare first")  \
     X(ERR_FORKED, 13, "the process was forked after the context was made")                                    \
     X(ERR_CHECK_FAILED, 14, "a computed product did not pass its check")                                      \
-    X(ERR_INTERNAL, 15, "a bug in TileJIT")
+    X(ERR_INTERNAL, 15, "a bug in TileJIT")                                                                   \
+    X(ERR_CANCELLED, 16, "the caller asked to stop before there was a result")
 
 typedef enum tj_status {
 #define TJ_STATUS_ENUM(name, number, sentence) TJ_##name = number,

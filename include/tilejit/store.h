@@ -77,6 +77,31 @@ typedef void (*tj_store_explain_visit)(const tj_store_field *field, void *payloa
 TJ_API TJ_MUST_CHECK tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key,
                                                 int *hit, tj_store_explain_visit visit, void *payload, tj_error *err);
 
+/* ---- tuning records ----------------------------------------------------------------------------------------------- */
+
+/** Return 0 to go on, anything else to stop. Both texts are valid during the visit only. */
+typedef int (*tj_store_text_visit)(const char *name, const char *text, void *payload);
+
+/**
+ * Keep a tuning record: one file of the own store, published by renaming, in a folder that only its owner can write. It
+ * is not subject to the size limit. Programs use tuner.h, which says what is in a record; this is what it stands on.
+ * NULL: only err may be NULL. Threads: any; also beside other processes: the last writer of a name wins.
+ * Errors: TJ_ERR_IO (no store, or what the file system said), TJ_ERR_INVALID_ARGUMENT (a name that is none).
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_store_put_record(tj_context *context, const char *name, const char *text, tj_error *err);
+
+/**
+ * Visit every record of the own store and the read-only roots, in no order. A file that others could have written is
+ * passed over with one warning. NULL: context and visit must not be NULL. Threads: any.
+ */
+TJ_API void tj_store_visit_records(tj_context *context, tj_store_text_visit visit, void *payload);
+
+/** Forget one record of the own store; a missing one is fine. NULL: neither may be NULL. Threads: any. */
+TJ_API void tj_store_remove_record(tj_context *context, const char *name);
+
+/** Say once, as a warning, that a record is not used and why. NULL: none may be NULL. Threads: any. */
+TJ_API void tj_store_warn_record(tj_context *context, const char *name, const char *reason);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
  *     explicit    tj_generate, tj_image_obtain, tj_kernel_load, tj_kernel_launch  source.h, image.h, kernel.h
  *                 tj_plan_prepare, tj_plan_launch                                 plan.h
  *     expert      families, parameters, constraints as data                       config.h
+ *     measured    tj_tune finds a problem's config and keeps it as a record        tuner.h
  *     beside it   the store, the reference, the doctor                            store.h, reference.h, doctor.h
  *                 counts, occupancy, roofline, predicted time                     analysis.h
  *                 device memory and timing, for programs without a CUDA runtime    buffer.h
@@ -37,6 +38,7 @@
 #include <tilejit/source.h>
 #include <tilejit/status.h>
 #include <tilejit/store.h>
+#include <tilejit/tuner.h>
 #include <tilejit/version.h>
 
 #endif

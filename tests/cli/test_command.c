@@ -137,7 +137,7 @@ Test(command, counts_in_json_too)
     json_t *answer, *counters;
 
     NEEDS_COMPILER();
-    cr_assert(eq(int, shell("$T run 64x32x48 --device emulator --count-lines --json"), 0), "%s", errors);
+    cr_assert(eq(int, shell("$T run 64x32x48 --config tiled --device emulator --count-lines --json"), 0), "%s", errors);
     answer = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
     counters = json_object_get(answer, "counters");
     cr_expect(eq(i64, json_integer_value(json_object_get(counters, "global_loads")), 12288), "%s", out);

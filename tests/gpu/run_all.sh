@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # run_all.sh DIR: everything that needs a GPU, from a build folder or a bundle (scripts/bundle_for_gpu.sh), the quickest to tell of
-# trouble first, within eight minutes. Prints summaries and failures; the whole output of each program is in DIR/gpu-logs.
+# trouble first, within twelve minutes. Prints summaries and failures; the whole output of each program is in DIR/gpu-logs.
 set -u
 directory=$(cd "${1:?give the build folder or the bundle}" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,7 +11,7 @@ store=$(mktemp -d) || exit 2 # not the user's own: nothing may come from an earl
 trap 'rm -rf "$store"' EXIT
 export LD_LIBRARY_PATH=$directory${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} TILEJIT_CACHE_DIR=$store
 export TILEJIT_REQUIRE_GPU=1 TILEJIT_REQUIRE_NVRTC=1
-deadline=$((SECONDS + 480)) passed=0 failed=0
+deadline=$((SECONDS + 720)) passed=0 failed=0
 
 # Programs lie in DIR in a bundle, and in DIR/tests in a build folder.
 find_program() {
@@ -59,7 +59,9 @@ run_program() {
 
 run_program tilejit 30 '^OK' doctor
 run_program gpu_launching 60 '^gpu/'
+run_program gpu_background 90 '^gpu/'
 run_program gpu_products 200 '^gpu/' "${CASES:-2000}" "${SEED:-1}"
+run_program gpu_space 240 '^gpu/' "${PAIRS:-5000}" "${SEED:-1}"
 if python3 -c 'import numpy' 2>/dev/null; then
     run matmul_with_numpy 150 '^gpu/' python3 "$here/matmul_with_numpy.py" "$directory/tilejit"
 else

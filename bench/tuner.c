@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench_tuner FILE [SEEDS [EVALUATIONS]]: how many evaluations each strategy needs to reach 90, 95 and 98 % of the optimum.
+ *
+ * FILE is what "tilejit tune SHAPE --strategy exhaustive --trials FILE" wrote on a GPU, for one shape or several: the search then runs
+ * over those times, on any machine and as often as one likes. Each seed disturbs every time by up to 1 %, as a device would.
+ * "random" is what drawing configs blindly needs, the mark that a search has to beat.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tilejit/tilejit.h>
+
+enum { MARKS = 3, MAX_SHAPES = 128, MAX_SEEDS = 64, NEVER = 1000000 };
+
+static const double mark[MARKS] = {0.90, 0.95, 0.98};
+
+typedef struct timed {
+    char config[TJ_CONFIG_TEXT_BYTES];
+    double us, predicted_us; /* us 0: refused or wrong */
+} timed;
+
+/* The recorded run of one shape. */
+typedef struct recorded {
+    char shape[80];
+    tj_problem problem;
+    timed *item;
+    size_t count;
+    double best_us;
+} recorded;
+
+static recorded run[MAX_SHAPES];
+static size_t runs;
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+static recorded *run_of(const char *shape)
+{
+    long long j, k, l, batch = 1;
+
+    for (size_t i = 0; i < runs; i++)
+        if (strcmp(run[i].shape, shape) == 0)
+            return &run[i];
+    if (runs == MAX_SHAPES || sscanf(shape, "%lldx%lldx%lld b%lld", &j, &k, &l, &batch) < 3)
+        return NULL;
+    run[runs].problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, TJ_F32);
+    run[runs].problem.batch = batch;
+    (void)snprintf(run[runs].shape, sizeof run[runs].shape, "%s", shape);
+    return &run[runs++];
+}
+
+static int by_config(const void *a, const void *b)
+{
+    return strcmp(((const timed *)a)->config, ((const timed *)b)->config);
+}
+
+static int read_line(char *line)
+{
+    char *field[6], *rest = line;
+    recorded *r;
+    timed *larger, one;
+
+    for (int i = 0; i < 6; i++)
+        if (!(field[i] = strsep(&rest, "\t")))
+            return 0;
+    r = run_of(field[0]);
+    if (!r)
+        return 0;
+    larger = realloc(r->item, (r->count + 1) * sizeof *larger);
+    if (!larger)
+        return 0;
+    r->item = larger;
+    (void)snprintf(one.config, sizeof one.config, "%s", field[1]);
+    one.us = strcmp(field[2], "timed") == 0 || strcmp(field[2], "slow") == 0 ? strtod(field[3], NULL) : 0;
+    one.predicted_us = strtod(field[5], NULL);
+    if (one.us > 0 && (r->best_us == 0 || one.us < r->best_us))
+        r->best_us = one.us;
+    r->item[r->count++] = one;
+    return 1;
+}
+
+static int read_runs(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char line[1024];
+    int number = 0, is_good = file != NULL;
+
+    while (is_good && fgets(line, sizeof line, file)) {
+        number++;
+        line[strcspn(line, "\r\n")] = '\0';
+        if (line[0] != '#' && line[0] != '\0' && !read_line(line)) {
+            fprintf(stderr, "bench_tuner: %s, line %d is no trial of tilejit tune --trials\n", path, number);
+            is_good = 0;
+        }
+    }
+    if (!file)
+        perror(path);
+    else
+        (void)fclose(file);
+    for (size_t i = 0; i < runs; i++)
+        qsort(run[i].item, run[i].count, sizeof *run[i].item, by_config);
+    return is_good && runs > 0;
+}
+
+/* ---- replaying ---------------------------------------------------------------------------------------------------- */
+
+typedef struct replay {
+    const recorded *run;
+    uint64_t seed;
+    double least; /* undisturbed time of the best so far */
+    int64_t tried;
+    int64_t reached[MARKS]; /* evaluations; NEVER */
+} replay;
+
+static const timed *find(const recorded *r, const tj_config *config)
+{
+    timed key;
+
+    tj_config_print(config, key.config);
+    return bsearch(&key, r->item, r->count, sizeof key, by_config);
+}
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static void note(replay *r, double us)
+{
+    r->tried++;
+    if (us > 0 && (r->least == 0 || us < r->least))
+        r->least = us;
+    for (int m = 0; m < MARKS; m++)
+        if (r->reached[m] == NEVER && r->least > 0 && r->run->best_us / r->least >= mark[m])
+            r->reached[m] = r->tried;
+}
+
+static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_error *err)
+{
+    replay *r = payload;
+    const timed *found = find(r->run, &trial->config);
+    const double us = found ? found->us : 0;
+
+    (void)best_us;
+    (void)err;
+    trial->state = us > 0 ? TJ_TRIAL_TIMED : TJ_TRIAL_REFUSED;
+    if (us > 0)
+        trial->us = us * (1 + 0.01 * ((double)(mix(r->seed + (uint64_t)(found - r->run->item)) >> 11) * 0x1p-53));
+    note(r, us);
+    return TJ_OK;
+}
+
+static double predict(void *payload, const tj_config *config)
+{
+    const timed *found = find(((replay *)payload)->run, config);
+
+    return found ? found->predicted_us : 0;
+}
+
+static int replay_search(const recorded *r, int32_t strategy, uint64_t seed, int64_t evaluations, int with_model, replay *out)
+{
+    const tj_measurer measurer = {out, NULL, measure, NULL, with_model ? predict : NULL, NULL};
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_config first = TJ_CONFIG_INIT;
+    tj_search_result result;
+    tj_error err;
+
+    *out = (replay){.run = r, .seed = mix(seed + 1), .reached = {NEVER, NEVER, NEVER}};
+    options.strategy = strategy;
+    options.evaluations = evaluations;
+    options.seed = (int64_t)seed;
+    first.family = tj_family_at(0);
+    for (size_t i = 0; i < tj_family_param_count(first.family); i++)
+        first.value[i] = tj_family_param(first.family, i)->standard;
+    if (tj_search(&r->problem, &options, &first, 1, &measurer, &result, &err) != TJ_OK) {
+        fprintf(stderr, "bench_tuner: %s: %s\n", r->shape, err.message);
+        return 0;
+    }
+    free(result.trial);
+    return 1;
+}
+
+static void replay_random(const recorded *r, uint64_t seed, int64_t evaluations, replay *out)
+{
+    *out = (replay){.run = r, .seed = mix(seed + 77), .reached = {NEVER, NEVER, NEVER}};
+    for (int64_t i = 0; i < evaluations; i++)
+        note(out, r->item[mix(out->seed + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15)) % r->count].us);
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------------------ */
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void print_number(int64_t value)
+{
+    if (value == NEVER)
+        printf("     -");
+    else
+        printf("%6" PRId64, value);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int32_t strategy;
+        int with_model;
+    } ways[] = {{"search", TJ_SEARCH, 1}, {"search, no model", TJ_SEARCH, 0}, {"model", TJ_MODEL, 1}, {"random", -1, 0}};
+    const uint64_t seeds = argc > 2 ? strtoull(argv[2], NULL, 10) : 5;
+    const int64_t evaluations = argc > 3 ? strtoll(argv[3], NULL, 10) : 400;
+    int64_t *reached[MARKS];
+
+    if (argc < 2 || seeds < 1 || seeds > MAX_SEEDS || evaluations < 1) {
+        fprintf(stderr, "usage: bench_tuner FILE [SEEDS up to %d [EVALUATIONS]]\n", MAX_SEEDS);
+        return 2;
+    }
+    if (!read_runs(argv[1]))
+        return 1;
+    for (size_t i = 0; i < runs; i++)
+        printf("%-24s %6zu configs, best %.2f us\n", run[i].shape, run[i].count, run[i].best_us);
+    for (int m = 0; m < MARKS; m++)
+        if (!(reached[m] = malloc(runs * seeds * sizeof **reached)))
+            return 1;
+    printf("\n%" PRIu64 " seeds a shape, %" PRId64
+           " evaluations at most; those needed to reach a share of the optimum, median, 90th "
+           "percentile and most:\n%-18s%24s%24s%24s",
+           seeds, evaluations, "", "90 %", "95 %", "98 %");
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+        size_t count = 0;
+
+        for (size_t i = 0; i < runs; i++)
+            for (uint64_t seed = 0; seed < seeds; seed++, count++) {
+                replay r;
+
+                if (ways[w].strategy < 0)
+                    replay_random(&run[i], seed, evaluations, &r);
+                else if (!replay_search(&run[i], ways[w].strategy, seed, evaluations, ways[w].with_model, &r))
+                    return 1;
+                for (int m = 0; m < MARKS; m++)
+                    reached[m][count] = r.reached[m];
+            }
+        printf("\n%-18s", ways[w].name);
+        for (int m = 0; m < MARKS; m++) {
+            qsort(reached[m], count, sizeof **reached, by_number);
+            printf("%6s", "");
+            print_number(reached[m][count / 2]);
+            print_number(reached[m][count * 9 / 10]);
+            print_number(reached[m][count - 1]);
+        }
+    }
+    printf("\n");
+    for (int m = 0; m < MARKS; m++)
+        free(reached[m]);
+    for (size_t i = 0; i < runs; i++)
+        free(run[i].item);
+    return 0;
+}

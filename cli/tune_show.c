@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tune_show: what tilejit tune says while it tunes, and of what it found.
+ */
+#include "tune.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { BAR = 20 };
+
+void tune_clear_bar(void)
+{
+    fputs("\r\033[K", stderr);
+}
+
+void tune_draw_bar(const tune_shape *s, const tj_tune_progress *p)
+{
+    double share = p->limit > 0 ? (double)p->evaluations / (double)p->limit : 0;
+    char bar[BAR + 1], limit[32] = "", best[64] = "";
+
+    if (p->budget > 0 && p->seconds / p->budget > share)
+        share = p->seconds / p->budget;
+    if (share > 1)
+        share = 1;
+    for (int i = 0; i < BAR; i++)
+        bar[i] = i < (int)(share * BAR) ? '#' : '.';
+    bar[BAR] = '\0';
+    if (p->limit > 0)
+        (void)snprintf(limit, sizeof limit, "/%" PRId64, p->limit);
+    if (p->best_us > 0 && p->default_us > 0)
+        (void)snprintf(best, sizeof best, "  best %.2f us, %.2fx", p->best_us, p->default_us / p->best_us);
+    else if (p->best_us > 0)
+        (void)snprintf(best, sizeof best, "  best %.2f us", p->best_us);
+    fprintf(stderr, "\r\033[K%s  [%s] %" PRId64 "%s  %.0f s%s%s", s->text, bar, p->evaluations, limit, p->seconds, best,
+            p->trial ? "" : "  comparing finalists");
+}
+
+static const char *state_name(int32_t state)
+{
+    static const char *const names[] = {"?", "timed", "slow", "refused", "wrong"};
+
+    return names[state >= TJ_TRIAL_TIMED && state <= TJ_TRIAL_WRONG ? state : 0];
+}
+
+void tune_write_trials_head(FILE *file)
+{
+    fputs("# shape\tconfig\tstate\tus\tspread\tpredicted_us\tcompile_ms\tregisters\tshared_bytes\n", file);
+}
+
+void tune_write_trial(FILE *file, const tune_shape *s, const tj_trial *trial)
+{
+    char config[TJ_CONFIG_TEXT_BYTES];
+
+    tj_config_print(&trial->config, config);
+    fprintf(file, "%s\t%s\t%s\t%.4f\t%.4f\t%.4f\t%.1f\t%d\t%" PRId64 "\n", s->text, config, state_name(trial->state), trial->us,
+            trial->spread, trial->predicted_us, trial->compile_ms, trial->registers, trial->shared_bytes);
+}
+
+void tune_log_trial(const tune_shape *s, const tj_trial *trial)
+{
+    char config[TJ_CONFIG_TEXT_BYTES];
+
+    tj_config_print(&trial->config, config);
+    fprintf(stderr, "%s %s %s %.2f us %s\n", s->text, state_name(trial->state), config, trial->us, trial->why);
+}
+
+void tune_print_shape(const tune_shape *s)
+{
+    char config[TJ_CONFIG_TEXT_BYTES];
+    const tj_tune_result *r = &s->result;
+
+    if (s->is_skipped) {
+        printf("%s: has a record already\n", s->text);
+        return;
+    }
+    if (s->status != TJ_OK) {
+        printf("%s: FAILED: %s\n", s->text, s->err.message);
+        return;
+    }
+    tj_config_print(&r->config, config);
+    printf("%s: %.2f us", s->text, r->us);
+    if (r->default_us > 0)
+        printf(", %.2f times as fast as the default's %.2f us", r->default_us / r->us, r->default_us);
+    printf(": %s (%" PRId64 " tried, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s%s)\n", config, r->evaluations, r->refused,
+           r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "", r->has_record ? "" : ", no record kept");
+}
+
+static void set_config(json_t *object, const char *name, const tj_config *config)
+{
+    char text[TJ_CONFIG_TEXT_BYTES];
+
+    tj_config_print(config, text);
+    cli_set_text(object, name, text);
+}
+
+json_t *tune_shape_json(const tune_shape *s)
+{
+    const tj_tune_result *r = &s->result;
+    json_t *object = json_object();
+
+    cli_set_text(object, "shape", s->text);
+    (void)json_object_set_new(object, "problem", cli_problem_json(&s->problem));
+    cli_set_int(object, "device_ordinal", s->device);
+    cli_set_bool(object, "skipped", s->is_skipped);
+    if (s->status != TJ_OK) {
+        cli_set_text(object, "error", s->err.message);
+        return object;
+    }
+    if (s->is_skipped)
+        return object;
+    set_config(object, "config", &r->config);
+    cli_set_real(object, "median_us", r->us);
+    cli_set_real(object, "spread", r->spread);
+    cli_set_real(object, "warm_us", r->warm_us);
+    set_config(object, "default_config", &r->default_config);
+    cli_set_real(object, "default_us", r->default_us);
+    set_config(object, "second_config", &r->second);
+    cli_set_real(object, "second_us", r->second_us);
+    cli_set_int(object, "evaluations", r->evaluations);
+    cli_set_int(object, "refused", r->refused);
+    cli_set_int(object, "wrong", r->wrong);
+    cli_set_int(object, "slow", r->slow);
+    cli_set_real(object, "seconds", r->seconds);
+    cli_set_real(object, "check_ratio", r->check_ratio);
+    cli_set_int(object, "check_elements", r->check_elements);
+    cli_set_bool(object, "complete", r->is_complete);
+    cli_set_bool(object, "cancelled", r->was_cancelled);
+    cli_set_bool(object, "recorded", r->has_record);
+    return object;
+}

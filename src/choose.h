@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * choose: the config of a problem for which the caller names none.
+ *
+ *     choose.c       the context's records, read when they are first needed and again when they changed; tj_choose
+ *     background.c   tuning of problems without a record, on a thread, where the context's options ask for it
+ */
+#ifndef TJ_SRC_CHOOSE_H
+#define TJ_SRC_CHOOSE_H
+
+#include <tilejit/tuner.h>
+
+#include "context.h"
+
+struct tj_chooser *tj_chooser_create(void);
+void tj_chooser_free(struct tj_chooser *chooser);
+
+/**
+ * tj_choose with the records of the context's store. Makes no CUDA call; reads files only if records may have changed in
+ * this process since the last time. Trouble with records is none of the caller's: the choice is then made without them.
+ */
+tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config,
+                            tj_chosen_by *chosen_by, tj_error *err);
+
+/** Records were written or removed. */
+void tj_context_records_changed(tj_context *context);
+
+/** seconds: for each problem. NULL only when memory ran out. Starts no thread yet. */
+struct tj_background *tj_background_create(tj_context *context, double seconds);
+
+/** Stop what is going on, keep what was found, wait for the thread. NULL: accepted. */
+void tj_background_free(struct tj_background *background);
+
+/** Tune a problem some time, unless it was asked before. Never waits; forgotten when memory runs out. NULL background: nothing. */
+void tj_background_ask(struct tj_background *background, const tj_problem *problem);
+
+#endif

@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records: that they survive every way in and out, that merging does not depend on the order, and that nothing damaged is
+ * believed.
+ */
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "record.h"
+#include "tuner_test.h"
+
+static char folder[] = "/tmp/tilejit-records-XXXXXX";
+static tj_error err;
+
+static void make_folder(void)
+{
+    cr_assert(mkdtemp(folder) != NULL, "%s", strerror(errno));
+}
+
+static void remove_folder(void)
+{
+    char command[64];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_expect(system(command) == 0);
+}
+
+TestSuite(records, .init = make_folder, .fini = remove_folder);
+
+static tj_context *open_context(const char *cache_dir, const char *const *roots)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context;
+
+    options.cache_dir = cache_dir;
+    options.read_only_roots = roots;
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    return context;
+}
+
+/* A record as a tuning would make it. */
+static tj_record fields_of(const tj_problem *problem, double us, int64_t evaluations)
+{
+    const tj_device_facts device = h200();
+    tj_record r;
+
+    memset(&r, 0, sizeof r);
+    r.problem = tj_problem_canonical(problem);
+    r.device = tj_device_kind_of(&device);
+    strcpy(r.config, "tiled:tile_width=32,shared=dynamic,boundary=auto");
+    strcpy(r.default_config, "tiled:tile_width=16,shared=static,boundary=auto");
+    strcpy(r.second_config, "naive:tile_width=8,boundary=auto");
+    r.us = us;
+    r.spread = 0.0123;
+    r.warm_us = us / 2;
+    r.default_us = 2 * us;
+    r.second_us = 1.1 * us;
+    r.check_ratio = 0.25;
+    r.check_elements = 4096;
+    strcpy(r.strategy, "search");
+    strcpy(r.policy, "cold");
+    r.evaluations = evaluations;
+    r.seed = 42;
+    r.seconds = 12.5;
+    r.driver_version = 13000;
+    r.clock_khz = 1980000;
+    r.created_s = 1750000000;
+    strcpy(r.compiler, "13.0 V13.0.88");
+    strcpy(r.version, "0.1.0");
+    return r;
+}
+
+static tj_record *record_of(const tj_problem *problem, double us, int64_t evaluations)
+{
+    const tj_record fields = fields_of(problem, us, evaluations);
+    tj_record *record = tj_record_create(&fields);
+
+    cr_assert(record != NULL);
+    return record;
+}
+
+static tj_problem strange_problem(void)
+{
+    tj_problem p = f32(33, 5, 48);
+
+    p.dtype = TJ_F16;
+    p.p_dtype = TJ_F32;
+    p.j.mode = TJ_DIM_ANY;
+    p.j.multiple_of = 3;
+    p.m_layout = TJ_COL_MAJOR;
+    p.ld_n = 50;
+    p.batch = 7;
+    p.stride_m = TJ_BROADCAST;
+    p.has_alpha = p.has_beta = 1;
+    return p;
+}
+
+Test(records, survive_json_byte_for_byte)
+{
+    const tj_problem problems[] = {f32(512, 300, 700), strange_problem()};
+
+    for (size_t i = 0; i < 2; i++) {
+        tj_record *record = record_of(&problems[i], 12.345678, 80), *again;
+        const tj_problem canonical = tj_problem_canonical(&problems[i]);
+        char *text = tj_record_print(record), *same;
+        tj_record_facts facts;
+
+        cr_assert(eq(int, tj_record_parse(text, &again, &err), TJ_OK), "%s", err.message);
+        same = tj_record_print(again);
+        cr_expect(eq(str, text, same));
+        cr_expect(memcmp(tj_record_problem(again), &canonical, sizeof canonical) == 0);
+        tj_record_get_facts(again, &facts);
+        cr_expect(eq(dbl, facts.us, 12.345678));
+        cr_expect(eq(i64, facts.evaluations, 80));
+        cr_expect(eq(str, (char *)facts.device, (char *)"NVIDIA H200"));
+        cr_expect(eq(str, (char *)facts.compiler, (char *)"13.0 V13.0.88"));
+        free(text);
+        free(same);
+        tj_record_free(record);
+        tj_record_free(again);
+    }
+}
+
+/* Whatever byte is changed: refused in words, or the content is the same (white space). */
+Test(records, that_are_damaged_are_refused)
+{
+    const tj_problem problem = f32(64, 64, 64);
+    tj_record *record = record_of(&problem, 5, 80), *parsed;
+    char *text = tj_record_print(record);
+    const size_t size = strlen(text);
+    int refused = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        const char kept = text[i];
+
+        text[i] = kept == '7' ? '8' : '7';
+        if (tj_record_parse(text, &parsed, &err) == TJ_OK) {
+            char *again = tj_record_print(parsed);
+
+            text[i] = kept;
+            cr_expect(strcmp(again, text) == 0, "byte %zu (%c) was changed, and believed", i, kept);
+            free(again);
+            tj_record_free(parsed);
+        } else {
+            refused++;
+            cr_expect(eq(int, err.status, TJ_ERR_INVALID_ARGUMENT));
+            cr_expect(strlen(err.message) > 10);
+        }
+        text[i] = kept;
+    }
+    cr_expect(refused > (int)size / 2);
+    for (size_t i = 0; i < size; i++) { /* half-written */
+        const char kept = text[i];
+
+        text[i] = '\0';
+        cr_expect(tj_record_parse(text, &parsed, &err) != TJ_OK, "believed after %zu of %zu bytes", i, size);
+        text[i] = kept;
+    }
+    free(text);
+    tj_record_free(record);
+}
+
+/* With a checksum that fits: what another version may have written. */
+static char *edited(const tj_record *record, const char *member, json_t *value)
+{
+    json_t *object = tj_record_to_json(record);
+    char hex[TJ_HASH_HEX_BYTES], *text;
+
+    json_object_del(object, "checksum");
+    if (value)
+        json_object_set_new(object, member, value);
+    else
+        json_object_del(object, member);
+    text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    tj_hash_hex(tj_hash_bytes(text, strlen(text)), hex);
+    free(text);
+    json_object_set_new(object, "checksum", json_string(hex));
+    text = json_dumps(object, 0);
+    json_decref(object);
+    return text;
+}
+
+Test(records, of_other_versions_are_read_as_far_as_they_can_be)
+{
+    static const struct {
+        const char *member, *value; /* NULL: taken away */
+        const char *complaint;      /* NULL: none */
+    } rows[] = {
+        {"weather", "\"fine\"", NULL},
+        {"schema", "2", "newer TileJIT"},
+        {"schema", "0", "tune again"},
+        {"schema", NULL, "schema"},
+        {"config", "\"warp_specialised:warps=4\"", NULL}, /* of a family to come */
+        {"config", NULL, "config"},
+        {"config", "17", "config"},
+        {"time", "{\"median_us\": -3}", "time"},
+        {"device", NULL, "device"},
+        {"problem", "{}", "extent"},
+        {"problem", "[]", "extent"},
+        {"second", NULL, NULL},
+    };
+    const tj_problem problem = f32(64, 64, 64);
+    const tj_device_facts device = h200();
+    tj_record *record = record_of(&problem, 5, 80);
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *text = edited(record, rows[i].member, rows[i].value ? json_loads(rows[i].value, JSON_DECODE_ANY, NULL) : NULL);
+        tj_record *parsed = NULL;
+        const tj_status status = tj_record_parse(text, &parsed, &err);
+
+        if (rows[i].complaint) {
+            cr_expect(eq(int, status, TJ_ERR_INVALID_ARGUMENT), "row %zu", i);
+            cr_expect(parsed == NULL && strstr(err.message, rows[i].complaint) != NULL, "row %zu: %s", i, err.message);
+        } else {
+            cr_expect(eq(int, status, TJ_OK), "row %zu: %s", i, err.message);
+        }
+        if (status == TJ_OK && strcmp(rows[i].member, "config") == 0) { /* a family that is not known chooses nothing */
+            tj_records *records = tj_records_create();
+            tj_chosen_by by;
+            tj_config chosen;
+
+            cr_assert(eq(int, tj_records_add(records, parsed, &err), TJ_OK));
+            cr_assert(eq(int, tj_choose(records, &problem, &device, &chosen, &by, &err), TJ_OK));
+            cr_expect(by != TJ_BY_RECORD);
+            tj_records_free(records);
+            parsed = NULL;
+        }
+        tj_record_free(parsed);
+        free(text);
+    }
+    tj_record_free(record);
+}
+
+/* Sets of the same records, built in any order and grouping, are the same text. */
+Test(records, merge_to_the_same_in_any_order)
+{
+    enum { RECORDS = 12 };
+    tj_record *all[RECORDS];
+    char *expected = NULL;
+    uint64_t state = 5;
+
+    for (int i = 0; i < RECORDS; i++) {
+        const tj_problem problem = f32(64 * (1 + i % 3), 64, 64);
+        tj_record fields = fields_of(&problem, 10 + i % 4, 80 + 10 * (i % 2));
+
+        fields.is_complete = i == 7;
+        all[i] = tj_record_create(&fields);
+    }
+    for (int trial = 0; trial < 50; trial++) {
+        tj_records *left = tj_records_create(), *right = tj_records_create();
+        char *text;
+
+        for (int i = 0; i < 3 * RECORDS; i++) { /* some of them several times */
+            state = state * UINT64_C(6364136223846793005) + 1442695040888963407U;
+            cr_assert(
+                eq(int, tj_records_add(state >> 63 ? left : right, tj_record_copy(all[(state >> 33) % RECORDS]), &err), TJ_OK));
+        }
+        for (int i = 0; i < RECORDS; i++)
+            cr_assert(eq(int, tj_records_add(i % 2 ? left : right, tj_record_copy(all[i]), &err), TJ_OK));
+        text = tj_records_print(right, 0);
+        cr_assert(eq(int, tj_records_parse(text, NULL, NULL, left, NULL, &err), TJ_OK), "%s", err.message);
+        free(text);
+        text = tj_records_print(left, 0);
+        if (!expected)
+            expected = strdup(text);
+        cr_expect(eq(str, text, expected), "trial %d", trial);
+        cr_expect(eq(sz, tj_records_count(left), 3));
+        free(text);
+        tj_records_free(left);
+        tj_records_free(right);
+    }
+    for (int i = 0; i < RECORDS; i++)
+        tj_record_free(all[i]);
+    free(expected);
+}
+
+/* ---- T4 ----------------------------------------------------------------------------------------------------------- */
+
+Test(records, survive_t4)
+{
+    const tj_problem problems[] = {f32(512, 300, 700), strange_problem()};
+    tj_records *records = tj_records_create(), *again = tj_records_create();
+    char *plain, *t4_text, *same;
+    json_t *root, *first;
+    int64_t added = 0;
+
+    for (size_t i = 0; i < 2; i++)
+        cr_assert(eq(int, tj_records_add(records, record_of(&problems[i], 7, 80), &err), TJ_OK));
+    plain = tj_records_print(records, 0);
+    t4_text = tj_records_print(records, 1);
+    root = json_loads(t4_text, JSON_REJECT_DUPLICATES, NULL);
+    cr_assert(root != NULL);
+    cr_expect(eq(str, (char *)json_string_value(json_object_get(root, "schema_version")), (char *)"1.0.0"));
+    first = json_array_get(json_object_get(root, "results"), 0);
+    for (size_t i = 0; i < 6; i++) { /* what the schema requires of a result */
+        static const char *const required[] = {"timestamp",  "configuration", "times",
+                                               "invalidity", "correctness",   "measurements"};
+        cr_expect(json_object_get(first, required[i]) != NULL, "no %s", required[i]);
+    }
+    cr_expect(eq(i64, json_integer_value(json_object_get(json_object_get(first, "configuration"), "tile_width")), 32));
+    cr_expect(eq(dbl, json_real_value(json_array_get(json_object_get(json_object_get(first, "times"), "runtimes"), 0)), 0.007));
+    cr_assert(eq(int, tj_records_parse(t4_text, NULL, NULL, again, &added, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(i64, added, 2));
+    same = tj_records_print(again, 0);
+    cr_expect(eq(str, plain, same));
+    free(plain);
+    free(t4_text);
+    free(same);
+    json_decref(root);
+    tj_records_free(records);
+    tj_records_free(again);
+}
+
+static const char foreign[] =
+    "{\"schema_version\": \"1.0.0\", \"results\": ["
+    " {\"timestamp\": \"2025-01-01T00:00:00\", \"configuration\": {\"family\": \"tiled\", \"tile_width\": 8},"
+    "  \"invalidity\": \"correct\", \"correctness\": 1, \"measurements\": [{\"name\": \"time\", \"value\": 0.5, \"unit\": "
+    "\"ms\"}]},"
+    " {\"configuration\": {\"family\": \"tiled\", \"tile_width\": 32, \"shared\": \"dynamic\"}, \"invalidity\": \"correct\","
+    "  \"measurements\": [{\"name\": \"power\", \"value\": 0.001}, {\"name\": \"time\", \"value\": 250, \"unit\": \"us\"}]},"
+    " {\"configuration\": {\"family\": \"tiled\", \"tile_width\": 4}, \"invalidity\": \"runtime\","
+    "  \"measurements\": [{\"name\": \"time\", \"value\": 0.01, \"unit\": \"ms\"}]},"
+    " {\"configuration\": {\"family\": \"tiled\", \"tile_width\": 4}, \"correctness\": 0,"
+    "  \"measurements\": [{\"name\": \"time\", \"value\": 0.01, \"unit\": \"ms\"}]}]}";
+
+Test(records, come_from_the_t4_of_other_tools)
+{
+    const tj_problem problem = f32(512, 300, 700);
+    const tj_device_facts device = h200();
+    tj_records *records = tj_records_create();
+    tj_record_facts facts;
+    const tj_record *record;
+    int64_t added;
+
+    cr_expect(eq(int, tj_records_parse(foreign, NULL, NULL, records, &added, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "which problem") != NULL, "%s", err.message);
+    cr_expect(eq(sz, tj_records_count(records), 0));
+    cr_assert(eq(int, tj_records_parse(foreign, &problem, &device, records, &added, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(i64, added, 1), "the fastest correct one");
+    record = tj_records_find(records, &problem, &device);
+    cr_assert(record != NULL);
+    tj_record_get_facts(record, &facts);
+    cr_expect(eq(dbl, facts.us, 250));
+    cr_expect(strstr(facts.config, "tile_width=32") && strstr(facts.config, "shared=dynamic"), "%s", facts.config);
+    cr_expect(eq(str, (char *)facts.strategy, (char *)"imported"));
+    tj_records_free(records);
+}
+
+Test(records, refuse_texts_that_are_none)
+{
+    static const char *const rows[] = {
+        "",
+        "{",
+        "[]",
+        "17",
+        "{}",
+        "{\"tilejit_records\": [17]}",
+        "{\"tilejit_records\": 3}",
+        "{\"schema_version\": \"2.0.0\", \"results\": []}",
+        "{\"schema_version\": 1, \"results\": []}",
+        "{\"schema_version\": \"1.0.0\", \"results\": [{\"tilejit\": {}}]}",
+        "{\"schema_version\": \"1.0.0\", \"results\": [{\"configuration\": {\"family\": \"no\"}, \"measurements\": [{\"name\": "
+        "\"time\", \"value\": 1}]}]}",
+        "{\"schema_version\": \"1.0.0\", \"results\": [{\"configuration\": {\"family\": \"tiled\", \"tile_width\": 99}, "
+        "\"measurements\": [{\"name\": \"time\", \"value\": 1}]}]}",
+    };
+    const tj_problem problem = f32(64, 64, 64);
+    const tj_device_facts device = h200();
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_records *records = tj_records_create();
+        err = (tj_error){TJ_OK, ""};
+        cr_expect(tj_records_parse(rows[i], &problem, &device, records, NULL, &err) != TJ_OK, "row %zu: %s", i, rows[i]);
+        cr_expect(strlen(err.message) > 10, "row %zu: %s", i, err.message);
+        cr_expect(eq(sz, tj_records_count(records), 0), "row %zu", i);
+        tj_records_free(records);
+    }
+}
+
+/* ---- the store ---------------------------------------------------------------------------------------------------- */
+
+static void keep(tj_context *context, tj_record *record, int64_t expected)
+{
+    tj_records *one = tj_records_create();
+    int64_t kept = -1;
+
+    cr_assert(eq(int, tj_records_add(one, record, &err), TJ_OK));
+    cr_assert(eq(int, tj_records_keep(context, one, &kept, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(i64, kept, expected));
+    tj_records_free(one);
+}
+
+static double stored_us(tj_context *context, const tj_problem *problem)
+{
+    const tj_device_facts device = h200();
+    tj_records *all = tj_records_create();
+    const tj_record *record;
+    tj_record_facts facts = {.us = -1};
+
+    cr_assert(eq(int, tj_records_load(context, all, &err), TJ_OK));
+    record = tj_records_find(all, problem, &device);
+    if (record)
+        tj_record_get_facts(record, &facts);
+    tj_records_free(all);
+    return facts.us;
+}
+
+static int count_files(void)
+{
+    char command[128];
+    FILE *pipe;
+    int count = -1;
+
+    snprintf(command, sizeof command, "ls %s/v1/records | wc -l", folder);
+    pipe = popen(command, "r");
+    cr_assert(pipe && fscanf(pipe, "%d", &count) == 1);
+    pclose(pipe);
+    return count;
+}
+
+Test(records, in_the_store_give_way_to_better_ones_only)
+{
+    const tj_problem problem = f32(512, 512, 512), other = f32(512, 512, 256);
+    tj_context *context = open_context(folder, NULL);
+
+    keep(context, record_of(&problem, 10, 80), 1);
+    keep(context, record_of(&other, 3, 80), 1);
+    keep(context, record_of(&problem, 9, 40), 0); /* faster, and less well founded */
+    cr_expect(eq(dbl, stored_us(context, &problem), 10));
+    keep(context, record_of(&problem, 8, 80), 1);
+    keep(context, record_of(&problem, 8, 80), 0);
+    cr_expect(eq(dbl, stored_us(context, &problem), 8));
+    cr_expect(eq(dbl, stored_us(context, &other), 3));
+    cr_expect(eq(int, count_files(), 2), "the beaten ones are gone");
+    tj_context_free(context);
+}
+
+Test(records, that_are_damaged_in_the_store_are_passed_over)
+{
+    const tj_problem problem = f32(512, 512, 512);
+    tj_context *context = open_context(folder, NULL);
+    char command[256];
+
+    keep(context, record_of(&problem, 10, 80), 1);
+    snprintf(command, sizeof command,
+             "cd %s/v1/records && for f in *.json; do head -c 300 $f > 00000000000000000000000000000000-0000000000000000.json; "
+             "sed s/10.0/11.0/ $f > 1$f; done",
+             folder);
+    cr_assert(system(command) == 0);
+    cr_expect(eq(dbl, stored_us(context, &problem), 10));
+    keep(context, record_of(&problem, 7, 90), 1);
+    cr_expect(eq(dbl, stored_us(context, &problem), 7));
+    tj_context_free(context);
+}
+
+Test(records, of_read_only_roots_are_used_and_left_alone)
+{
+    const tj_problem problem = f32(512, 512, 512);
+    char own[64];
+    const char *const roots[] = {folder, NULL};
+    tj_context *writer = open_context(folder, NULL), *reader;
+
+    keep(writer, record_of(&problem, 10, 80), 1);
+    tj_context_free(writer);
+    snprintf(own, sizeof own, "%s/own", folder);
+    reader = open_context(own, roots);
+    cr_expect(eq(dbl, stored_us(reader, &problem), 10));
+    keep(reader, record_of(&problem, 12, 400), 1);
+    cr_expect(eq(dbl, stored_us(reader, &problem), 12));
+    tj_context_free(reader);
+    writer = open_context(folder, NULL);
+    cr_expect(eq(dbl, stored_us(writer, &problem), 10));
+    tj_context_free(writer);
+}
+
+Test(records, cannot_be_kept_without_a_store_and_the_caller_is_told)
+{
+    const tj_problem problem = f32(512, 512, 512);
+    tj_context *context = open_context("", NULL);
+    tj_records *one = tj_records_create();
+
+    cr_assert(eq(int, tj_records_add(one, record_of(&problem, 10, 80), &err), TJ_OK));
+    cr_expect(eq(int, tj_records_keep(context, one, NULL, &err), TJ_ERR_IO));
+    cr_expect(strstr(err.message, "TILEJIT_CACHE_DIR") != NULL, "%s", err.message);
+    tj_records_free(one);
+    tj_context_free(context);
+}
+
+/* Many processes at once, each with its own idea: the best founded one is there in the end. */
+Test(records, of_many_processes_leave_the_best)
+{
+    enum { PROCESSES = 8, ROUNDS = 20 };
+    const tj_problem problem = f32(512, 512, 512);
+    tj_context *context;
+
+    for (int p = 0; p < PROCESSES; p++)
+        if (fork() == 0) {
+            context = open_context(folder, NULL);
+            for (int i = 0; i < ROUNDS; i++) {
+                tj_records *one = tj_records_create();
+
+                if (tj_records_add(one, record_of(&problem, 10, 80 + (i * PROCESSES + p * 7) % (ROUNDS * PROCESSES)), &err) ||
+                    tj_records_keep(context, one, NULL, &err))
+                    _exit(1);
+                tj_records_free(one);
+            }
+            tj_context_free(context);
+            fflush(NULL);
+            _exit(0);
+        }
+    for (int p = 0; p < PROCESSES; p++) {
+        int status;
+
+        cr_assert(wait(&status) > 0);
+        cr_expect(eq(int, status, 0));
+    }
+    context = open_context(folder, NULL);
+    {
+        const tj_device_facts device = h200();
+        tj_records *all = tj_records_create();
+        tj_record_facts facts;
+        int64_t most = 0;
+
+        for (int p = 0; p < PROCESSES; p++)
+            for (int i = 0; i < ROUNDS; i++)
+                if (80 + (i * PROCESSES + p * 7) % (ROUNDS * PROCESSES) > most)
+                    most = 80 + (i * PROCESSES + p * 7) % (ROUNDS * PROCESSES);
+        cr_assert(eq(int, tj_records_load(context, all, &err), TJ_OK));
+        cr_assert(tj_records_find(all, &problem, &device) != NULL);
+        tj_record_get_facts(tj_records_find(all, &problem, &device), &facts);
+        cr_expect(eq(i64, facts.evaluations, most));
+        tj_records_free(all);
+    }
+    tj_context_free(context);
+}
+
+/* ---- choosing from them ------------------------------------------------------------------------------------------- */
+
+Test(choice, takes_the_record_then_a_near_one_and_never_one_of_an_emulator)
+{
+    const tj_device_facts device = h200(), older = t4();
+    const tj_problem tuned = f32(1000, 1000, 1000), near = f32(1000, 1040, 1000), far = f32(100, 8000, 100);
+    tj_records *records = tj_records_create();
+    tj_record fields = fields_of(&tuned, 50, 80);
+    tj_config chosen, wanted;
+    tj_chosen_by by;
+
+    cr_assert(eq(int, tj_choose(NULL, &tuned, &device, &wanted, NULL, &err), TJ_OK));
+    cr_assert(eq(int, tj_config_set(&wanted, "group", "8", &err), TJ_OK), "%s", err.message); /* the model would not */
+    tj_config_print(&wanted, fields.config);
+    cr_assert(eq(int, tj_records_add(records, tj_record_create(&fields), &err), TJ_OK));
+    cr_assert(eq(int, tj_choose(records, &tuned, &device, &chosen, &by, &err), TJ_OK));
+    cr_expect(eq(int, by, TJ_BY_RECORD));
+    cr_expect(memcmp(chosen.value, wanted.value, sizeof wanted.value) == 0);
+    cr_assert(eq(int, tj_choose(records, &near, &device, &chosen, &by, &err), TJ_OK));
+    cr_expect(eq(int, by, TJ_BY_NEAREST));
+    cr_expect(memcmp(chosen.value, wanted.value, sizeof wanted.value) == 0);
+    cr_assert(eq(int, tj_choose(records, &far, &device, &chosen, &by, &err), TJ_OK));
+    cr_expect(eq(int, by, TJ_BY_MODEL));
+    cr_assert(eq(int, tj_choose(records, &tuned, &older, &chosen, &by, &err), TJ_OK));
+    cr_expect(by != TJ_BY_RECORD && by != TJ_BY_NEAREST, "cp.async on a T4");
+    tj_records_free(records);
+
+    records = tj_records_create();
+    strcpy(fields.device.name, "CUDA emulator sm_90");
+    strcpy(fields.policy, "emulated");
+    cr_assert(eq(int, tj_records_add(records, tj_record_create(&fields), &err), TJ_OK));
+    cr_assert(eq(int, tj_choose(records, &tuned, &device, &chosen, &by, &err), TJ_OK));
+    cr_expect(eq(int, by, TJ_BY_MODEL));
+    tj_records_free(records);
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The search, over times that are a function: a known optimum, a valley around it, and bumps that no model knows of.
+ */
+#include <math.h>
+
+#include "rank.h"
+#include "search.h"
+#include "tuner_test.h"
+#include "winner.h"
+
+/* Times of a made-up device. */
+typedef struct valley {
+    tj_problem problem;
+    tj_device_facts device;
+    double bump;      /* share by which a config's own time differs from the model's */
+    double optimum;   /* of the whole space */
+    int64_t measured; /* calls */
+    int64_t cancel_after, fail_after, wrong;
+    double clock; /* seconds, 0.5 more a measurement */
+    bool lies;    /* the model says the opposite */
+    tj_config seen[4096];
+} valley;
+
+/* Between 0 and 1, drawn from the config alone. */
+static double noise(const tj_config *config)
+{
+    char text[TJ_CONFIG_TEXT_BYTES];
+    uint64_t h = UINT64_C(1469598103934665603);
+
+    tj_config_print(config, text);
+    for (const char *c = text; *c; c++)
+        h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    h ^= h >> 29;
+    h *= UINT64_C(0xbf58476d1ce4e5b9);
+    return (double)(h >> 40) * 0x1p-24;
+}
+
+static double time_of(const valley *v, const tj_config *config)
+{
+    return 1e6 * tj_rank_predict(&v->device, &v->problem, config) * (1 + v->bump * noise(config));
+}
+
+static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_error *err)
+{
+    valley *v = payload;
+
+    (void)best_us;
+    if (v->fail_after > 0 && v->measured >= v->fail_after) {
+        *err = (tj_error){TJ_ERR_DEVICE_LOST, "the device is gone"};
+        return TJ_ERR_DEVICE_LOST;
+    }
+    v->seen[v->measured % 4096] = trial->config;
+    v->measured++;
+    v->clock += 0.5;
+    trial->us = time_of(v, &trial->config);
+    trial->state = trial->us > 0 ? TJ_TRIAL_TIMED : TJ_TRIAL_REFUSED;
+    return TJ_OK;
+}
+
+/* Three of ten configs compute nonsense, and those are the fast ones. */
+static bool is_right(const tj_config *config)
+{
+    return noise(config) >= 0.3;
+}
+
+static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
+{
+    valley *v = payload;
+
+    (void)err;
+    trial->is_verified = is_right(&trial->config);
+    if (!trial->is_verified) {
+        trial->state = TJ_TRIAL_WRONG;
+        v->wrong++;
+    }
+    return TJ_OK;
+}
+
+static double predict(void *payload, const tj_config *config)
+{
+    const valley *v = payload;
+    const double us = 1e6 * tj_rank_predict(&v->device, &v->problem, config);
+
+    return v->lies ? 1e6 / us : us;
+}
+
+static double seconds(void *payload)
+{
+    return ((valley *)payload)->clock;
+}
+
+static int is_cancelled(void *payload)
+{
+    const valley *v = payload;
+
+    return v->cancel_after > 0 && v->measured >= v->cancel_after;
+}
+
+static valley *make_valley(int64_t edge, double bump)
+{
+    valley *v = calloc(1, sizeof *v);
+    tj_space *space;
+    tj_config config;
+
+    cr_assert(v != NULL);
+    v->problem = f32(edge, edge, edge);
+    v->device = h200();
+    v->bump = bump;
+    cr_assert(eq(int, tj_space_create(&v->problem, &v->device, NULL, &space, NULL), TJ_OK));
+    while (tj_space_next(space, &config)) {
+        const double us = time_of(v, &config);
+
+        if (us > 0 && (v->optimum == 0 || us < v->optimum))
+            v->optimum = us;
+    }
+    tj_space_free(space);
+    return v;
+}
+
+static tj_search_result search_with(valley *v, const tj_tune_options *options, bool verifies, bool predicts)
+{
+    const tj_measurer measurer = {v, NULL, measure, verifies ? verify : NULL, predicts ? predict : NULL, seconds, &v->device};
+    tj_search_result result;
+    tj_config first = TJ_CONFIG_INIT;
+    tj_error err;
+
+    first.family = tj_family_find("tiled");
+    first.value[0] = 16;
+    first.value[1] = 1;
+    cr_assert(eq(int, tj_search(&v->problem, options, &first, 1, &measurer, &result, &err), TJ_OK), "%s", err.message);
+    return result;
+}
+
+Test(search, exhaustive_tries_each_config_once_and_finds_the_optimum)
+{
+    valley *v = make_valley(64, 0.3);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_search_result found;
+    tj_space *space;
+    tj_config config;
+    int64_t all = 0;
+
+    options.strategy = TJ_EXHAUSTIVE;
+    found = search_with(v, &options, false, true);
+    cr_assert(eq(int, tj_space_create(&v->problem, &v->device, NULL, &space, NULL), TJ_OK));
+    while (tj_space_next(space, &config))
+        all++;
+    tj_space_free(space);
+    cr_expect(eq(i64, (int64_t)found.count, all), "the default is in the space and counts once");
+    cr_expect(eq(i64, v->measured, all));
+    cr_expect(eq(int, found.is_complete, 1));
+    cr_expect(eq(dbl, found.trial[0].us, v->optimum));
+    free(found.trial);
+    free(v);
+}
+
+Test(search, by_the_model_needs_two_evaluations_where_the_model_is_right)
+{
+    valley *v = make_valley(512, 0);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_search_result found;
+
+    options.strategy = TJ_MODEL;
+    options.evaluations = 2; /* the first is the default */
+    found = search_with(v, &options, false, true);
+    cr_expect(eq(sz, found.count, 2));
+    cr_expect(eq(dbl, found.trial[0].us, v->optimum));
+    cr_expect(eq(int, found.is_complete, 0));
+    free(found.trial);
+    free(v);
+}
+
+/* What issue 5 asks of it on a device: 98 % of the optimum within 80 evaluations. Here the model is off by up to 30 %, or silent. */
+Test(search, comes_near_the_optimum_within_eighty_evaluations)
+{
+    static const int64_t edges[] = {128, 1024};
+
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        for (int seed = 1; seed <= 2; seed++) {
+            valley *v = make_valley(edges[i], 0.3);
+            tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+            tj_search_result found;
+
+            options.seed = seed;
+            options.evaluations = 80;
+            options.seconds = -1;
+            found = search_with(v, &options, false, true);
+            cr_expect(eq(sz, found.count, 80));
+            cr_expect(v->optimum / found.trial[0].us >= 0.95, "%d^3, seed %d: %.3f of the optimum", (int)edges[i], seed,
+                      v->optimum / found.trial[0].us);
+            free(found.trial);
+            if (seed > 1) {
+                free(v);
+                continue;
+            }
+            options.evaluations = 400;
+            found = search_with(v, &options, false, false);
+            cr_expect(v->optimum / found.trial[0].us >= 0.9, "%d^3, seed %d, no model: %.3f of the optimum", (int)edges[i],
+                      seed, v->optimum / found.trial[0].us);
+            free(found.trial);
+            free(v);
+        }
+}
+
+Test(search, gets_over_a_model_that_is_upside_down)
+{
+    valley *v = make_valley(512, 0.1);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_search_result found;
+
+    v->lies = true;
+    options.evaluations = 400;
+    options.seconds = -1;
+    found = search_with(v, &options, false, true);
+    cr_expect(v->optimum / found.trial[0].us >= 0.8, "%.3f of the optimum", v->optimum / found.trial[0].us);
+    free(found.trial);
+    free(v);
+}
+
+Test(search, is_the_same_for_the_same_seed)
+{
+    valley *a = make_valley(512, 0.2), *b = make_valley(512, 0.2);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_search_result x, y;
+
+    options.seed = 7;
+    x = search_with(a, &options, true, true);
+    y = search_with(b, &options, true, true);
+    cr_assert(eq(sz, x.count, y.count));
+    cr_expect(memcmp(a->seen, b->seen, x.count * sizeof a->seen[0]) == 0);
+    cr_expect(memcmp(x.trial, y.trial, x.count * sizeof x.trial[0]) == 0);
+    free(x.trial);
+    free(y.trial);
+    free(a);
+    free(b);
+}
+
+Test(search, tries_nothing_twice_and_lets_nothing_wrong_lead)
+{
+    valley *v = make_valley(256, 0.3);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_search_result found;
+
+    options.evaluations = 300;
+    options.seconds = -1;
+    found = search_with(v, &options, true, true);
+    cr_assert(eq(i64, (int64_t)found.count, v->measured));
+    for (size_t i = 0; i < found.count; i++)
+        for (size_t k = 0; k < i; k++)
+            cr_assert(memcmp(&v->seen[i], &v->seen[k], sizeof v->seen[i]) != 0, "%zu and %zu", i, k);
+    cr_expect(v->wrong > 0, "no config was wrong: the test does not test");
+    cr_expect(eq(int, found.trial[0].is_verified, 1));
+    cr_expect(is_right(&found.trial[0].config));
+    for (size_t i = 1; i < found.count && found.trial[i].is_verified; i++)
+        cr_expect(found.trial[i - 1].us <= found.trial[i].us);
+    free(found.trial);
+    free(v);
+}
+
+Test(search, ends_at_its_budget_and_when_it_is_told_to)
+{
+    valley *v = make_valley(512, 0.2);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_search_result found;
+
+    options.evaluations = 1000;
+    options.seconds = 10; /* at half a second each */
+    found = search_with(v, &options, false, true);
+    cr_expect(eq(sz, found.count, 20));
+    cr_expect(eq(int, found.was_cancelled, 0));
+    free(found.trial);
+    v->measured = 0;
+    v->cancel_after = 13;
+    options.seconds = -1;
+    options.is_cancelled = is_cancelled;
+    options.payload = v;
+    found = search_with(v, &options, false, true);
+    cr_expect(eq(sz, found.count, 13));
+    cr_expect(eq(int, found.was_cancelled, 1));
+    cr_expect(eq(int, found.is_complete, 0));
+    free(found.trial);
+    free(v);
+}
+
+Test(search, tries_the_default_however_short_the_budget)
+{
+    valley *v = make_valley(64, 0);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_search_result found;
+
+    v->clock = 100; /* gone before it began */
+    options.seconds = 1;
+    found = search_with(v, &options, true, true);
+    cr_expect(eq(sz, found.count, 1));
+    free(found.trial);
+    free(v);
+}
+
+Test(search, passes_on_what_no_other_config_would_mend)
+{
+    valley *v = make_valley(64, 0);
+    const tj_measurer measurer = {v, NULL, measure, NULL, predict, seconds, &v->device};
+    tj_search_result found;
+    tj_error err;
+
+    v->fail_after = 5;
+    cr_expect(eq(int, tj_search(&v->problem, NULL, NULL, 0, &measurer, &found, &err), TJ_ERR_DEVICE_LOST));
+    cr_expect(found.trial == NULL && found.count == 0);
+    cr_expect(eq(i64, v->measured, 5));
+    free(v);
+}
+
+Test(search, refuses_options_that_are_none)
+{
+    const tj_problem problem = f32(64, 64, 64);
+    const tj_measurer measurer = {NULL, NULL, measure, NULL, NULL, NULL, NULL};
+    tj_tune_options wrong[5] = {TJ_TUNE_OPTIONS_INIT, TJ_TUNE_OPTIONS_INIT, TJ_TUNE_OPTIONS_INIT, TJ_TUNE_OPTIONS_INIT,
+                                TJ_TUNE_OPTIONS_INIT};
+    tj_search_result found;
+
+    wrong[0].struct_size = 3;
+    wrong[1].strategy = 9;
+    wrong[2].evaluations = -1;
+    wrong[3].threads = -1;
+    wrong[4].seconds = NAN;
+    for (int i = 0; i < 5; i++) {
+        tj_error err = {TJ_OK, ""};
+
+        cr_expect(eq(int, tj_search(&problem, &wrong[i], NULL, 0, &measurer, &found, &err), TJ_ERR_INVALID_ARGUMENT), "%d", i);
+        cr_expect(strlen(err.message) > 20, "%d: %s", i, err.message);
+    }
+}
+
+/* ---- the winner of the finals ------------------------------------------------------------------------------------- */
+
+static tj_finalist finalist(double us, double spread, bool is_default, int64_t shared_bytes)
+{
+    tj_finalist f = {.is_default = is_default, .us = us, .spread = spread};
+
+    f.trial.config = (tj_config)TJ_CONFIG_INIT;
+    f.trial.config.family = tj_family_find("tiled");
+    f.trial.config.value[0] = 4 + (int32_t)(shared_bytes % 16);
+    f.trial.shared_bytes = shared_bytes;
+    return f;
+}
+
+Test(winner, is_the_simplest_within_the_tie_band)
+{
+    static const struct {
+        double us[3], spread; /* the first is the default; the second the smaller kernel */
+        size_t winner;
+    } rows[] = {
+        {{100, 100, 90}, 0, 2},      /* clearly faster */
+        {{100, 99.6, 99.2}, 0, 0},   /* within 1 %: the default stays */
+        {{110, 100.5, 100}, 0, 1},   /* within 1 %: the smaller one */
+        {{110, 102, 100}, 0, 2},     /* not within 1 % */
+        {{110, 102, 100}, 0.025, 1}, /* but within what it varies */
+        {{105, 110, 100}, 0.5, 2},   /* and never more than 3 % */
+        {{102.9, 110, 100}, 0.5, 0}, /* up to there it is */
+        {{100, 120, 130}, 0.001, 0},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_finalist list[] = {finalist(rows[i].us[0], rows[i].spread, true, 3000),
+                                    finalist(rows[i].us[1], rows[i].spread, false, 1000),
+                                    finalist(rows[i].us[2], rows[i].spread, false, 2000)};
+
+        cr_expect(eq(sz, tj_choose_winner(list, 3), rows[i].winner), "row %zu", i);
+        for (size_t k = 0; k < 3; k++) { /* whatever the order */
+            const tj_finalist turned[] = {list[k], list[(k + 1) % 3], list[(k + 2) % 3]};
+
+            cr_expect(eq(sz, (tj_choose_winner(turned, 3) + k) % 3, rows[i].winner), "row %zu turned by %zu", i, k);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The space: that it is all of what form, problem and device admit, each config once, and that the model's choice is found in it
+ * without looking at all of it.
+ */
+#include "rank.h"
+#include "space.h"
+#include "tuner_test.h"
+
+static tj_problem some_problem(size_t index)
+{
+    static const int64_t extents[][3] = {{64, 64, 64}, {512, 512, 512}, {4096, 4096, 4096}, {16, 2048, 300},
+                                         {1, 4096, 1}, {127, 33, 129},  {1024, 0, 1024}};
+    tj_problem p = f32(extents[index % 7][0], extents[index % 7][1], extents[index % 7][2]);
+
+    p.dtype = index / 7 == 1 ? TJ_F64 : index / 7 == 2 ? TJ_F16 : TJ_F32;
+    p.m_layout = index % 2;
+    p.n_layout = index % 3 == 0;
+    p.p_layout = index % 5 == 0;
+    return p;
+}
+
+enum { PROBLEMS = 21 };
+
+/* The combinations of a family's values, counted by recursion over the parameters: another way than the odometer's. */
+static int64_t count_combinations(const tj_problem *problem, const tj_device_facts *device, tj_config *config, size_t axis)
+{
+    int32_t value[TJ_PARAM_MAX_TRIED];
+    int64_t count = 0;
+    size_t values;
+    tj_launch_form form;
+    tj_config resolved;
+
+    if (axis == tj_family_param_count(config->family)) {
+        resolved = *config;
+        return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_config_is_worth_trying(problem, &resolved) &&
+               (!device || (10 * device->cc_major + device->cc_minor >= form.least_target &&
+                            form.static_shared_bytes + form.dynamic_shared_bytes <= device->shared_per_block_optin));
+    }
+    values = tj_param_values(tj_family_param(config->family, axis), value);
+    for (size_t i = 0; i < values; i++) {
+        config->value[axis] = value[i];
+        count += count_combinations(problem, device, config, axis + 1);
+    }
+    return count;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(tj_config));
+}
+
+Test(space, is_all_that_the_constraints_admit_each_once)
+{
+    const tj_device_facts devices[] = {h200(), t4()};
+    tj_config *all = malloc(100000 * sizeof *all);
+
+    cr_assert(all != NULL);
+    for (size_t i = 0; i < PROBLEMS; i += 2)
+        for (int d = 0; d < 3; d++) {
+            const tj_device_facts *device = d < 2 ? &devices[d] : NULL;
+            const tj_problem problem = some_problem(i);
+            int64_t expected = 0, seen, left_out;
+            size_t count = 0;
+            tj_space *space;
+
+            for (size_t f = 0; f < tj_family_count(); f++) {
+                tj_config config = TJ_CONFIG_INIT;
+
+                config.family = tj_family_at(f);
+                expected += count_combinations(&problem, device, &config, 0);
+            }
+            cr_assert(eq(int, tj_space_create(&problem, device, NULL, &space, NULL), TJ_OK));
+            while (count < 100000 && tj_space_next(space, &all[count]))
+                count++;
+            seen = tj_space_seen(space, &left_out);
+            cr_expect(eq(i64, (int64_t)count, expected), "problem %zu, device %d", i, d);
+            cr_expect(eq(i64, seen - left_out, expected));
+            cr_expect(eq(int, tj_space_next(space, &all[0]), 0), "the end stays the end");
+            cr_expect(count > 10, "problem %zu, device %d: %zu configs", i, d, count);
+            qsort(all, count, sizeof *all, by_bytes);
+            for (size_t c = 1; c < count; c++)
+                cr_assert(by_bytes(&all[c - 1], &all[c]) != 0, "problem %zu: one comes twice", i);
+            tj_space_free(space);
+        }
+    free(all);
+}
+
+Test(space, of_one_family_has_that_alone)
+{
+    const tj_problem problem = f32(512, 512, 512);
+    const tj_family *tiled = tj_family_find("tiled");
+    tj_space *space;
+    tj_config config;
+    int count = 0;
+
+    cr_assert(eq(int, tj_space_create(&problem, NULL, tiled, &space, NULL), TJ_OK));
+    for (; tj_space_next(space, &config); count++)
+        cr_expect(config.family == tiled);
+    cr_expect(eq(int, count, 8), "tile_width 4, 8, 16, 32; shared static or dynamic");
+    tj_space_free(space);
+}
+
+/* The preview is what the generator does: the search and the model believe it. */
+Test(space, previews_the_launch_that_is_generated)
+{
+    for (size_t i = 0; i < PROBLEMS; i++) {
+        const tj_problem problem = some_problem(i);
+        tj_space *space;
+        tj_config config;
+
+        cr_assert(eq(int, tj_space_create(&problem, NULL, NULL, &space, NULL), TJ_OK));
+        for (int n = 0; tj_space_next(space, &config); n++) {
+            tj_source *source;
+            tj_launch_form form, real;
+            tj_config resolved = config;
+
+            if (n % 97 != 0)
+                continue;
+            cr_assert(eq(int, tj_preview_launch(&problem, &resolved, &form, NULL), TJ_OK));
+            cr_assert(eq(int, tj_generate(&problem, &config, &source, NULL), TJ_OK));
+            real = *tj_source_launch(source);
+            cr_expect(memcmp(&resolved, tj_source_config(source), sizeof resolved) == 0);
+            memset(real.kernel, 0, sizeof real.kernel);
+            memset(real.arg, 0, sizeof real.arg);
+            real.arg_count = 0;
+            memset(real.reduce.kernel, 0, sizeof real.reduce.kernel);
+            memset(real.reduce.arg, 0, sizeof real.reduce.arg);
+            real.reduce.arg_count = 0;
+            cr_expect(memcmp(&form, &real, sizeof form) == 0, "problem %zu, config %d", i, n);
+            tj_source_free(source);
+        }
+        tj_space_free(space);
+    }
+}
+
+Test(space, of_an_older_device_needs_nothing_newer)
+{
+    const tj_device_facts device = t4();
+    const tj_problem problem = f32(1024, 1024, 1024);
+    tj_space *space;
+    tj_config config, chosen;
+    tj_launch_form form;
+    int simt = 0;
+
+    cr_assert(eq(int, tj_space_create(&problem, &device, NULL, &space, NULL), TJ_OK));
+    while (tj_space_next(space, &config)) {
+        simt += strcmp(tj_family_name(config.family), "simt") == 0;
+        cr_assert(eq(int, tj_preview_launch(&problem, &config, &form, NULL), TJ_OK));
+        cr_expect(form.least_target <= 75);
+    }
+    cr_expect(simt > 50, "%d", simt);
+    tj_space_free(space);
+    cr_assert(eq(int, tj_choose(NULL, &problem, &device, &chosen, NULL, NULL), TJ_OK));
+    cr_assert(eq(int, tj_preview_launch(&problem, &chosen, &form, NULL), TJ_OK));
+    cr_expect(form.least_target <= 75 && strcmp(tj_family_name(chosen.family), "simt") == 0);
+}
+
+/* The least that the model says of any config of the space. */
+static double least_predicted(const tj_device_facts *device, const tj_problem *problem)
+{
+    double least = 0;
+    tj_space *space;
+    tj_config config;
+
+    cr_assert(eq(int, tj_space_create(problem, device, NULL, &space, NULL), TJ_OK));
+    while (tj_space_next(space, &config)) {
+        const double seconds = tj_rank_predict(device, problem, &config);
+
+        if (seconds > 0 && (least == 0 || seconds < least))
+            least = seconds;
+    }
+    tj_space_free(space);
+    return least;
+}
+
+Test(choice, without_records_is_what_the_model_ranks_first_and_never_behind_the_default)
+{
+    int near = 0, all = 0;
+    const tj_device_facts devices[] = {h200(), t4()};
+
+    for (size_t i = 0; i < PROBLEMS; i += 2)
+        for (int d = 0; d < 2; d++) {
+            const tj_problem problem = some_problem(i);
+            const double least = least_predicted(&devices[d], &problem);
+            tj_config chosen, standard = TJ_CONFIG_INIT;
+            tj_chosen_by by;
+
+            cr_assert(eq(int, tj_choose(NULL, &problem, &devices[d], &chosen, &by, NULL), TJ_OK));
+            cr_expect(by == TJ_BY_MODEL || by == TJ_BY_DEFAULT);
+            /* A walk may end on a lesser hill: near the best for most, and never far from it. */
+            near += tj_rank_predict(&devices[d], &problem, &chosen) <= 1.05 * least;
+            all++;
+            cr_expect(tj_rank_predict(&devices[d], &problem, &chosen) <= 2.5 * least,
+                      "problem %zu, device %d: %g us, and the space has %g", i, d,
+                      1e6 * tj_rank_predict(&devices[d], &problem, &chosen), 1e6 * least);
+            cr_assert(eq(int, tj_config_resolve(&problem, &standard, NULL), TJ_OK));
+            cr_expect(tj_rank_predict(&devices[d], &problem, &chosen) <=
+                      1.0001 * tj_rank_predict(&devices[d], &problem, &standard));
+        }
+    cr_expect(near * 3 >= all * 2, "%d of %d are near the model's best", near, all);
+}
+
+Test(choice, does_not_depend_on_extents_that_the_kernel_does_not_know)
+{
+    const tj_device_facts device = h200();
+    tj_problem small = f32(16, 0, 16), large = f32(5000, 5000, 5000);
+    tj_config a, b;
+
+    small.j.mode = small.k.mode = small.l.mode = large.j.mode = large.k.mode = large.l.mode = TJ_DIM_ANY;
+    cr_assert(eq(int, tj_choose(NULL, &small, &device, &a, NULL, NULL), TJ_OK));
+    cr_assert(eq(int, tj_choose(NULL, &large, &device, &b, NULL, NULL), TJ_OK));
+    cr_expect(by_bytes(&a, &b) == 0);
+}
+
+Test(choice, is_the_safe_default_where_nothing_is_known_of_the_device)
+{
+    tj_device_facts device = h200();
+    const tj_problem problem = f32(512, 512, 512);
+    tj_chosen_by by;
+    tj_config chosen;
+
+    device.clock_khz = 0;
+    cr_assert(eq(int, tj_choose(NULL, &problem, &device, &chosen, &by, NULL), TJ_OK));
+    cr_expect(eq(int, by, TJ_BY_DEFAULT));
+    cr_expect(eq(str, (char *)tj_family_name(chosen.family), (char *)"tiled"));
+}
+
+/* Times measured on an H200, in microseconds: the model must order what is clearly apart. */
+Test(model, orders_what_an_h200_showed)
+{
+    static const struct {
+        int64_t edge;
+        const char *faster, *slower;
+    } rows[] = {
+        {4096, "simt:bm=64,bn=128,bk=16,tm=8,tn=8,stages=3,blocks=4", "simt:bm=128,bn=256,bk=16,tm=16,tn=8,stages=3"},
+        {1024, "simt:bm=64,bn=128,bk=32,tm=8,tn=8,slices=4,stages=3", "tiled:tile_width=32"},
+        {512, "simt:bm=32,bn=64,bk=32,tm=8,tn=4,slices=2,stages=3", "tiled:tile_width=16"},
+        {256, "simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4,stages=2", "simt:bm=64,bn=128,bk=16,tm=8,tn=8,stages=3"},
+        {64, "simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4,stages=2", "naive:tile_width=16"},
+    };
+    const tj_device_facts device = h200();
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem = f32(rows[i].edge, rows[i].edge, rows[i].edge);
+        tj_config faster, slower;
+
+        cr_assert(eq(int, tj_config_parse(rows[i].faster, &faster, NULL), TJ_OK));
+        cr_assert(eq(int, tj_config_parse(rows[i].slower, &slower, NULL), TJ_OK));
+        cr_expect(tj_rank_predict(&device, &problem, &faster) < tj_rank_predict(&device, &problem, &slower), "row %zu", i);
+    }
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tj_tune on the emulator: what is kept, who uses it, and how it ends. Its times mean nothing; all else is as on a GPU.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "tuner_test.h"
+
+static char folder[] = "/tmp/tilejit-tune-XXXXXX";
+static tj_error err;
+
+static void make_folder(void)
+{
+    cr_assert(mkdtemp(folder) != NULL, "%s", strerror(errno));
+    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
+    setenv("CUDA_EMULATOR_LOG", "0", 1);
+}
+
+static void remove_folder(void)
+{
+    char command[64];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_expect(system(command) == 0);
+}
+
+TestSuite(tune, .init = make_folder, .fini = remove_folder, .timeout = 280);
+
+static tj_context *open_context(const char *cache_dir)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context;
+    char target[16];
+
+    options.cache_dir = cache_dir;
+    options.driver = "emulator";
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    if (tj_target_for(context, 9, 0, target, &err) != TJ_OK)
+        cr_skip_test("no NVRTC here: %s", err.message);
+    return context;
+}
+
+/* Ends by itself, and lets every trial pass by. */
+typedef struct watch {
+    int64_t trials, cancel_after, verified;
+    bool was_final;
+} watch;
+
+static void on_progress(const tj_tune_progress *progress, void *payload)
+{
+    watch *w = payload;
+
+    if (progress->trial) {
+        w->trials++;
+        w->verified += progress->trial->is_verified;
+        cr_expect(eq(i64, progress->evaluations, w->trials));
+    } else {
+        w->was_final = true;
+    }
+}
+
+static int is_cancelled(void *payload)
+{
+    const watch *w = payload;
+
+    return w->cancel_after > 0 && w->trials >= w->cancel_after;
+}
+
+static tj_tune_options options_of(watch *w, int64_t evaluations)
+{
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+
+    options.evaluations = evaluations;
+    options.threads = 2;
+    options.seconds = -1;
+    options.seed = 1;
+    options.progress = on_progress;
+    options.is_cancelled = is_cancelled;
+    options.payload = w;
+    return options;
+}
+
+/* The config that the library takes where none is named. */
+static tj_config planned(tj_context *context, const tj_problem *problem)
+{
+    const tj_plan *plan;
+
+    cr_assert(eq(int, tj_plan_prepare(context, problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    return *tj_source_config(tj_plan_source(plan));
+}
+
+static tj_config settled(const tj_problem *problem, tj_config config)
+{
+    cr_assert(eq(int, tj_config_resolve(problem, &config, &err), TJ_OK), "%s", err.message);
+    return config;
+}
+
+Test(tune, keeps_a_record_that_plans_use_from_then_on)
+{
+    const tj_problem problem = f32(40, 24, 36);
+    tj_context *context = open_context(folder), *later;
+    watch w = {0};
+    tj_tune_options options = options_of(&w, 12);
+    tj_tune_result result;
+    tj_config winner;
+
+    (void)planned(context, &problem);         /* is there already, and must be replaced */
+    options.family = tj_family_find("naive"); /* the default of another family is tried, too */
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    cr_expect(result.evaluations == w.trials && w.trials >= 4 && w.trials <= 12, "%d trials", (int)w.trials);
+    cr_expect(w.was_final && w.verified > 0);
+    cr_expect(eq(int, result.has_record, 1));
+    cr_expect(result.us > 0 && result.default_us > 0 && result.us <= result.default_us);
+    cr_expect(result.check_elements == 40 * 36 && result.check_ratio < 1);
+    winner = settled(&problem, result.config);
+    {
+        const tj_config used = planned(context, &problem);
+        cr_expect(memcmp(&used, &winner, sizeof used) == 0, "in this context");
+    }
+    later = open_context(folder);
+    {
+        const tj_config used = planned(later, &problem);
+        cr_expect(memcmp(&used, &winner, sizeof used) == 0, "in one that opens the store afterwards");
+    }
+    tj_context_free(later);
+    tj_context_free(context);
+}
+
+Test(tune, tries_all_of_a_small_space_and_says_so)
+{
+    const tj_problem problem = f32(20, 10, 12);
+    tj_context *context = open_context("");
+    watch w = {0};
+    tj_tune_options options = options_of(&w, 0);
+    tj_tune_result result;
+    tj_space *space;
+    tj_config config;
+    int64_t all = 0;
+
+    options.strategy = TJ_EXHAUSTIVE;
+    options.family = tj_family_find("tiled");
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_space_create(&problem, NULL, options.family, &space, &err), TJ_OK));
+    while (tj_space_next(space, &config))
+        all++;
+    tj_space_free(space);
+    cr_expect(eq(int, result.is_complete, 1));
+    cr_expect(result.evaluations >= all && result.evaluations <= all + 2, "%d of %d", (int)result.evaluations, (int)all);
+    cr_expect(eq(i64, result.refused + result.wrong, 0));
+    cr_expect(eq(int, result.has_record, 0), "there is no store");
+    tj_context_free(context);
+}
+
+Test(tune, that_is_cancelled_keeps_what_it_found)
+{
+    const tj_problem problem = f32(32, 16, 32);
+    tj_context *context = open_context(folder);
+    watch w = {.cancel_after = 3};
+    tj_tune_options options = options_of(&w, 200);
+    tj_records *records = tj_records_create();
+    tj_tune_result result;
+
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, result.was_cancelled, 1));
+    cr_expect(eq(i64, result.evaluations, 3));
+    cr_expect(eq(int, result.has_record, 1));
+    cr_assert(eq(int, tj_records_load(context, records, &err), TJ_OK));
+    cr_expect(eq(sz, tj_records_count(records), 1));
+    tj_records_free(records);
+    tj_context_free(context);
+}
+
+static int is_always_cancelled(void *payload)
+{
+    (void)payload;
+    return 1;
+}
+
+Test(tune, that_is_cancelled_at_once_has_nothing_to_keep)
+{
+    const tj_problem problem = f32(32, 16, 32);
+    tj_context *context = open_context(folder);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_tune_result result, none;
+
+    memset(&none, 0, sizeof none);
+    options.is_cancelled = is_always_cancelled;
+    cr_expect(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_ERR_CANCELLED));
+    cr_expect(memcmp(&result, &none, sizeof none) == 0);
+    tj_context_free(context);
+}
+
+Test(tune, without_a_record_changes_nothing)
+{
+    const tj_problem problem = f32(33, 17, 31);
+    tj_context *context = open_context(folder);
+    watch w = {0};
+    tj_tune_options options = options_of(&w, 6);
+    tj_tune_result result;
+    tj_config before = planned(context, &problem), after;
+
+    options.no_record = 1;
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, result.has_record, 0));
+    after = planned(context, &problem);
+    cr_expect(memcmp(&before, &after, sizeof before) == 0);
+    tj_context_free(context);
+}
+
+Test(tune, takes_every_kind_of_problem)
+{
+    tj_problem rows[] = {f32(24, 8, 40), f32(24, 8, 40), f32(24, 8, 40), f32(24, 0, 40), f32(1, 50, 1)};
+    tj_context *context = open_context("");
+
+    rows[0].dtype = TJ_F64;
+    rows[0].m_layout = rows[0].p_layout = TJ_COL_MAJOR;
+    rows[0].has_alpha = rows[0].has_beta = 1;
+    rows[1].dtype = TJ_F16;
+    rows[1].p_dtype = TJ_F32;
+    rows[1].batch = 3;
+    rows[1].stride_n = TJ_BROADCAST;
+    rows[2].j.mode = rows[2].k.mode = TJ_DIM_ANY;
+    rows[2].ld_n = TJ_ANY;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        watch w = {0};
+        tj_tune_options options = options_of(&w, 5);
+        tj_tune_result result;
+
+        cr_expect(eq(int, tj_tune(context, &rows[i], &options, &result, &err), TJ_OK), "row %zu: %s", i, err.message);
+        cr_expect(eq(i64, result.wrong, 0), "row %zu", i);
+        cr_expect(result.check_elements > 0, "row %zu", i);
+    }
+    tj_context_free(context);
+}
+
+Test(tune, refuses_in_words)
+{
+    tj_problem problem = f32(0, 16, 32);
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context = open_context("");
+    tj_tune_result result;
+
+    cr_expect(eq(int, tj_tune(context, &problem, NULL, &result, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "j is 0") != NULL, "%s", err.message);
+    tj_context_free(context);
+    options.driver = "/nonexistent/libcuda.so";
+    options.cache_dir = "";
+    problem = f32(16, 16, 16);
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK));
+    cr_expect(eq(int, tj_tune(context, &problem, NULL, &result, &err), TJ_ERR_NO_DRIVER));
+    cr_expect(strlen(err.message) > 20, "%s", err.message);
+    tj_context_free(context);
+}

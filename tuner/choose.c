@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * choose: tuned record, nearest record, model, safe default: in this order.
+ */
+#include "choose.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "climb.h"
+#include "rank.h"
+#include "record.h"
+#include "space.h"
+
+static const double SIMILAR = 1.1; /* times the model's best: so far a neighbour's tuned config is trusted over the model */
+static const double NEAR = 1.6;    /* doublings of extents, all added up, within which two problems are alike */
+enum { NOMINAL = 1024 };
+
+void tj_config_spell_out(tj_config *config)
+{
+    config->check_j = config->check_k = config->check_l = TJ_CHECK_AUTO;
+    for (size_t i = 0; i < tj_family_param_count(config->family); i++)
+        if (config->value[i] == 0)
+            config->value[i] = tj_family_param(config->family, i)->standard;
+}
+
+tj_config tj_default_config(const tj_problem *problem)
+{
+    tj_config settled = TJ_CONFIG_INIT, config = TJ_CONFIG_INIT;
+
+    if (tj_config_resolve(problem, &settled, NULL) == TJ_OK)
+        config.family = settled.family;
+    else
+        config.family = tj_family_at(0);
+    tj_config_spell_out(&config);
+    return config;
+}
+
+/* ---- nearest ------------------------------------------------------------------------------------------------------ */
+
+static double doublings(int64_t a, int64_t b)
+{
+    return fabs(log2(((double)a + 1) / ((double)b + 1)));
+}
+
+/* How unlike two problems are: infinitely if they differ in type, layout or what is fixed. */
+static double difference(const tj_problem *given, const tj_problem *other)
+{
+    const tj_problem a = tj_problem_canonical(given), b = tj_problem_canonical(other);
+    const bool is_same_kind = a.dtype == b.dtype && a.p_dtype == b.p_dtype && a.m_layout == b.m_layout &&
+                              a.n_layout == b.n_layout && a.p_layout == b.p_layout && a.j.mode == b.j.mode &&
+                              a.k.mode == b.k.mode && a.l.mode == b.l.mode && (a.batch > 1) == (b.batch > 1);
+
+    if (!is_same_kind)
+        return INFINITY;
+    return doublings(a.j.extent, b.j.extent) + doublings(a.k.extent, b.k.extent) + doublings(a.l.extent, b.l.extent) +
+           doublings(a.batch, b.batch) + 0.1 * (a.has_beta != b.has_beta);
+}
+
+typedef struct near_record {
+    double distance;
+    const tj_record *record;
+} near_record;
+
+static int by_distance(const void *a, const void *b)
+{
+    const near_record *x = a, *y = b;
+
+    if (x->distance != y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    return strcmp(x->record->key, y->record->key);
+}
+
+/* The config of a record, if this version knows it, the problem admits it and the device can run it. */
+static bool read_config(const tj_record *record, const tj_problem *problem, const tj_device_facts *device, tj_config *config)
+{
+    tj_config resolved;
+    tj_launch_form form;
+
+    if (tj_config_parse(record->config, config, NULL) != TJ_OK)
+        return false;
+    tj_config_spell_out(config);
+    resolved = *config;
+    return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form);
+}
+
+/* Another device counts as one and a half doublings, one of another compute capability as three. */
+static double device_distance(const tj_device_kind *here, const tj_device_kind *there)
+{
+    if (tj_device_kind_is_equal(here, there))
+        return 0;
+    return here->cc_major == there->cc_major && here->cc_minor == there->cc_minor ? 1.5 : 3;
+}
+
+static size_t seeds(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, double farthest,
+                    tj_config *seed, size_t capacity)
+{
+    const size_t all = records ? tj_records_count(records) : 0;
+    const tj_device_kind here = tj_device_kind_of(device);
+    near_record *list = all > 0 ? malloc(all * sizeof *list) : NULL;
+    size_t listed = 0, count = 0;
+
+    for (size_t i = 0; list && i < all; i++) {
+        const tj_record *record = tj_records_at(records, i);
+        const double elsewhere = device_distance(&here, &record->device);
+        const double distance = difference(problem, &record->problem) + elsewhere;
+
+        if (elsewhere > 0 && strcmp(record->policy, "emulated") == 0)
+            continue; /* an emulator's times say nothing about any GPU */
+        if (distance <= farthest)
+            list[listed++] = (near_record){distance, record};
+    }
+    if (list)
+        qsort(list, listed, sizeof *list, by_distance);
+    for (size_t i = 0; i < listed && count < capacity; i++) {
+        bool is_new = read_config(list[i].record, problem, device, &seed[count]);
+
+        for (size_t k = 0; is_new && k < count; k++)
+            is_new = memcmp(&seed[k], &seed[count], sizeof *seed) != 0;
+        count += is_new;
+    }
+    free(list);
+    return count;
+}
+
+size_t tj_choose_seeds(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *seed,
+                       size_t capacity)
+{
+    return seeds(records, problem, device, 8, seed, capacity);
+}
+
+/* ---- model -------------------------------------------------------------------------------------------------------- */
+
+/* Extents that are known only at launch must not decide: the plan serves all of them. A middling product stands for them. */
+static tj_problem nominal(const tj_problem *problem)
+{
+    tj_problem p = *problem;
+    tj_dim *const dim[] = {&p.j, &p.k, &p.l};
+
+    for (size_t i = 0; i < sizeof dim / sizeof dim[0]; i++)
+        if (dim[i]->mode == TJ_DIM_ANY)
+            dim[i]->extent = NOMINAL;
+    return p;
+}
+
+/* Without a record of the problem itself. */
+static tj_chosen_by choose_unseen(const tj_records *records, const tj_problem *given, const tj_device_facts *device,
+                                  tj_config *config)
+{
+    const tj_problem problem = nominal(given);
+    const double standard = tj_rank_predict(device, &problem, config);
+    tj_config near, ranked;
+    const double model = tj_climb(&problem, device, &ranked);
+    double nearest = 0;
+
+    if (seeds(records, &problem, device, NEAR, &near, 1) > 0)
+        nearest = tj_rank_predict(device, &problem, &near);
+    if (nearest > 0 && nearest < SIMILAR * model) {
+        *config = near;
+        return TJ_BY_NEAREST;
+    }
+    if (model > 0 && (standard == 0 || model < standard)) {
+        *config = ranked;
+        return TJ_BY_MODEL;
+    }
+    return TJ_BY_DEFAULT;
+}
+
+tj_status tj_choose(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *config,
+                    tj_chosen_by *chosen_by, tj_error *err)
+{
+    const tj_record *record = records ? tj_records_find(records, problem, device) : NULL;
+    tj_config resolved = TJ_CONFIG_INIT;
+    tj_chosen_by by = TJ_BY_RECORD;
+    tj_status status = tj_config_resolve(problem, &resolved, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (!record || !read_config(record, problem, device, config)) {
+        *config = tj_default_config(problem);
+        by = choose_unseen(records, problem, device, config);
+    }
+    if (chosen_by)
+        *chosen_by = by;
+    return TJ_OK;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * choose: what tj_tune shares with tj_choose.
+ */
+#ifndef TJ_TUNER_CHOOSE_H
+#define TJ_TUNER_CHOOSE_H
+
+#include <tilejit/tuner.h>
+
+/** The safe default, with every default value spelled out as tj_space_next does. */
+tj_config tj_default_config(const tj_problem *problem);
+
+/** Spell out the defaults that do not depend on the problem, and leave the checks open. */
+void tj_config_spell_out(tj_config *config);
+
+/**
+ * Configs of records that may be good here, nearest first: of this kind of device for similar problems, of other devices for
+ * this problem and similar ones. The answer is how many, at most capacity.
+ */
+size_t tj_choose_seeds(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *seed,
+                       size_t capacity);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * measure: operands on the device, and the time of a plan over them.
+ *
+ * What makes a time worth believing:
+ *   - the device's clock, by events; kernels shorter than an event costs share one pair of events;
+ *   - operands rotate over more memory than three L2 caches, so a kernel finds what an application's would: nothing. A
+ *     flush between launches would need a kernel of its own, whose tail leaks into the next time;
+ *   - random operands: zeros draw less power, and a GPU at its power limit runs zeros faster;
+ *   - medians, because a time can only be disturbed upwards.
+ */
+#include "measure.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+
+static const double HOPELESS = 3.0; /* times the best: no further launch */
+static const double SLOWER = 1.15;  /* times the best: no second look */
+static const double SHORT_US = 20;  /* launches below that are timed several at once */
+static const double LOOK_US = 3000; /* about what a first look takes, and a second */
+static const double CACHES = 3;     /* times the L2: what the sets exceed */
+enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = 32, MAX_TURN = 8, ALIGNMENT = 256 };
+
+/* ---- operands ----------------------------------------------------------------------------------------------------- */
+
+tj_problem tj_problem_known(const tj_problem *problem)
+{
+    tj_problem known = tj_problem_canonical(problem);
+    int64_t *const number[] = {&known.ld_m,     &known.ld_n,     &known.ld_p,     &known.ld_c,
+                               &known.stride_m, &known.stride_n, &known.stride_p, &known.stride_c};
+
+    known.j.mode = known.k.mode = known.l.mode = TJ_DIM_FIXED;
+    known.j.multiple_of = known.k.multiple_of = known.l.multiple_of = 0;
+    if (known.batch == TJ_ANY)
+        known.batch = 1;
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
+        if (*number[i] == TJ_ANY)
+            *number[i] = TJ_TIGHT;
+    return tj_problem_canonical(&known);
+}
+
+static size_t matrix_bytes(const tj_problem *known, char which)
+{
+    const int32_t dtype = which == 'P' || which == 'C' ? known->p_dtype : known->dtype;
+
+    return (size_t)tj_problem_span(known, which) * tj_dtype_bytes((tj_dtype)dtype);
+}
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static tj_status random_matrix(const tj_problem *known, char which, uint64_t seed, void **matrix, tj_error *err)
+{
+    const int32_t dtype = which == 'C' ? known->p_dtype : known->dtype;
+    const size_t bytes = matrix_bytes(known, which);
+
+    *matrix = malloc(bytes ? bytes : 1);
+    if (!*matrix)
+        return tj_fail_memory(err, "the operands of a tuning");
+    tj_fill_random((tj_dtype)dtype, *matrix, bytes / tj_dtype_bytes((tj_dtype)dtype), seed);
+    return TJ_OK;
+}
+
+/* One buffer with as many copies of host, each aligned. */
+static tj_status place(const tj_bench *bench, const void *host, size_t bytes, tj_buffer **buffer, tj_error *err)
+{
+    tj_status status = tj_buffer_create(bench->context, bench->sets * rounded(bytes), buffer, err);
+
+    for (size_t i = 0; i < bench->sets && status == TJ_OK && host; i++)
+        status = tj_buffer_write(*buffer, i * rounded(bytes), host, bytes, err);
+    return status;
+}
+
+static size_t count_sets(size_t set_bytes, const tj_device_facts *device, size_t free_bytes)
+{
+    const double wanted = ceil(CACHES * (double)device->l2_bytes / (double)set_bytes) + 1;
+    const double room = floor((double)free_bytes / 4 / (double)set_bytes);
+    double sets = wanted < room ? wanted : room;
+
+    if ((double)set_bytes >= CACHES * (double)device->l2_bytes || sets < 1)
+        sets = 1;
+    return sets > MAX_SETS ? MAX_SETS : (size_t)sets;
+}
+
+static void *at(tj_buffer *buffer, size_t set, size_t bytes)
+{
+    return buffer ? (char *)tj_buffer_address(buffer) + set * rounded(bytes) : NULL;
+}
+
+static void describe_sets(tj_bench *bench)
+{
+    const tj_problem *k = &bench->known;
+
+    for (size_t i = 0; i < bench->sets; i++) {
+        tj_operands *x = &bench->set[i];
+
+        *x = (tj_operands)TJ_OPERANDS_INIT;
+        x->m = at(bench->m, i, matrix_bytes(k, 'M'));
+        x->n = at(bench->n, i, matrix_bytes(k, 'N'));
+        x->p = at(bench->p, i, bench->p_bytes);
+        x->c = at(bench->c, i, matrix_bytes(k, 'C'));
+        x->alpha = bench->alpha;
+        x->beta = bench->beta;
+        x->j = k->j.extent;
+        x->k = k->k.extent;
+        x->l = k->l.extent;
+        x->ld_m = k->ld_m;
+        x->ld_n = k->ld_n;
+        x->ld_p = k->ld_p;
+        x->ld_c = k->has_beta ? k->ld_c : 0;
+        x->batch = k->batch;
+        x->stride_m = k->stride_m;
+        x->stride_n = k->stride_n;
+        x->stride_p = k->stride_p;
+        x->stride_c = k->has_beta ? k->stride_c : 0;
+    }
+}
+
+tj_status tj_bench_place(tj_context *context, const tj_problem *problem, const tj_device_facts *device, uint64_t seed,
+                         int is_warm, tj_bench *bench, tj_error *err)
+{
+    const tj_emulator *emulator = NULL;
+    size_t free_bytes = 0, total_bytes = 0, set_bytes;
+    tj_status status;
+
+    memset(bench, 0, sizeof *bench);
+    bench->context = context;
+    bench->known = tj_problem_known(problem);
+    bench->alpha = problem->has_alpha ? 1.25 : 1.0;
+    bench->beta = problem->has_beta ? 0.5 : 0.0;
+    bench->p_bytes = matrix_bytes(&bench->known, 'P');
+    set_bytes = rounded(matrix_bytes(&bench->known, 'M')) + rounded(matrix_bytes(&bench->known, 'N')) +
+                rounded(bench->p_bytes) + rounded(matrix_bytes(&bench->known, 'C'));
+    status = tj_device_memory(context, &free_bytes, &total_bytes, err);
+    if (status != TJ_OK)
+        return status;
+    status = tj_emulator_get(context, &emulator, err);
+    if (status != TJ_OK)
+        return status;
+    bench->is_emulated = emulator != NULL;
+    bench->sets = is_warm || emulator ? 1 : count_sets(set_bytes, device, free_bytes);
+    bench->set = calloc(bench->sets, sizeof *bench->set);
+    bench->host_p = malloc(bench->p_bytes ? bench->p_bytes : 1);
+    if (!bench->set || !bench->host_p)
+        return tj_fail_memory(err, "the operands of a tuning");
+    status = random_matrix(&bench->known, 'M', seed + 1, &bench->host_m, err);
+    if (status == TJ_OK)
+        status = random_matrix(&bench->known, 'N', seed + 2, &bench->host_n, err);
+    if (status == TJ_OK && problem->has_beta)
+        status = random_matrix(&bench->known, 'C', seed + 3, &bench->host_c, err);
+    if (status == TJ_OK)
+        status = place(bench, bench->host_m, matrix_bytes(&bench->known, 'M'), &bench->m, err);
+    if (status == TJ_OK)
+        status = place(bench, bench->host_n, matrix_bytes(&bench->known, 'N'), &bench->n, err);
+    if (status == TJ_OK && problem->has_beta)
+        status = place(bench, bench->host_c, matrix_bytes(&bench->known, 'C'), &bench->c, err);
+    if (status == TJ_OK)
+        status = place(bench, NULL, bench->p_bytes, &bench->p, err);
+    if (status == TJ_OK)
+        describe_sets(bench);
+    return status;
+}
+
+void tj_bench_drop(tj_bench *bench)
+{
+    tj_buffer_free(bench->m);
+    tj_buffer_free(bench->n);
+    tj_buffer_free(bench->c);
+    tj_buffer_free(bench->p);
+    tj_buffer_free(bench->workspace);
+    free(bench->host_m);
+    free(bench->host_n);
+    free(bench->host_c);
+    free(bench->host_p);
+    free(bench->set);
+    memset(bench, 0, sizeof *bench);
+}
+
+tj_status tj_bench_fit(tj_bench *bench, const tj_plan *plan, tj_error *err)
+{
+    const size_t wanted = tj_plan_workspace_bytes(plan);
+
+    if (wanted > (bench->workspace ? tj_buffer_bytes(bench->workspace) : 0)) {
+        tj_status status;
+
+        tj_buffer_free(bench->workspace);
+        bench->workspace = NULL;
+        status = tj_buffer_create(bench->context, wanted, &bench->workspace, err);
+        if (status != TJ_OK)
+            return status;
+    }
+    /* One for all sets: launches of a stream come one after the other. */
+    for (size_t i = 0; i < bench->sets; i++) {
+        bench->set[i].workspace = bench->workspace ? tj_buffer_address(bench->workspace) : NULL;
+        bench->set[i].workspace_bytes = bench->workspace ? tj_buffer_bytes(bench->workspace) : 0;
+    }
+    return TJ_OK;
+}
+
+/* ---- times -------------------------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double tj_median(double *value, size_t count)
+{
+    if (count == 0)
+        return 0;
+    qsort(value, count, sizeof *value, by_value);
+    return (value[(count - 1) / 2] + value[count / 2]) / 2;
+}
+
+static int per_event(double us)
+{
+    if (us >= SHORT_US || us <= 0)
+        return 1;
+    return us * MAX_PER_EVENT < SHORT_US ? MAX_PER_EVENT : (int)ceil(SHORT_US / us);
+}
+
+/* So many repeats of that many launches as fill a look. */
+static int repeats(double us, int launches, int low, int high)
+{
+    const double fit = us > 0 ? LOOK_US / (us * launches) : high;
+
+    return fit < low ? low : fit > high ? high : (int)fit;
+}
+
+static tj_status queue(tj_bench *bench, const tj_plan *plan, int warmup, int repeat, int launches, double *us, tj_error *err)
+{
+    return tj_time_rotating(bench->context, plan, bench->set, bench->sets, NULL, warmup, repeat, launches, us, err);
+}
+
+/* What no other config would mend ends the tuning; the rest is this config's own trouble. */
+static bool is_fatal(tj_status status)
+{
+    return status == TJ_ERR_DEVICE_LOST || status == TJ_ERR_OUT_OF_MEMORY || status == TJ_ERR_NO_DRIVER ||
+           status == TJ_ERR_FORKED || status == TJ_ERR_INTERNAL;
+}
+
+static tj_status refuse(tj_trial *trial, tj_status status, const tj_error *why, tj_error *err)
+{
+    if (is_fatal(status)) {
+        if (err)
+            *err = *why;
+        return status;
+    }
+    trial->state = TJ_TRIAL_REFUSED;
+    (void)strncpy(trial->why, why->message, sizeof trial->why - 1);
+    return TJ_OK;
+}
+
+tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj_trial *trial, tj_error *err)
+{
+    double us[FIRST_LOOK + SECOND_LOOK];
+    int launches, count;
+    tj_error why;
+    tj_status status = tj_bench_fit(bench, plan, &why);
+
+    trial->state = TJ_TRIAL_TIMED;
+    /* The first launch loads what the driver left for later. */
+    if (status == TJ_OK)
+        status = queue(bench, plan, 1, 1, 1, us, &why);
+    if (status != TJ_OK)
+        return refuse(trial, status, &why, err);
+    trial->us = us[0];
+    if (bench->is_emulated)
+        return TJ_OK;
+    if (best_us > 0 && us[0] > HOPELESS * best_us && us[0] > HOPELESS * SHORT_US) {
+        trial->state = TJ_TRIAL_SLOW;
+        return TJ_OK;
+    }
+    launches = per_event(us[0]);
+    count = repeats(us[0], launches, 3, FIRST_LOOK);
+    status = queue(bench, plan, 1, count, launches, us, &why);
+    trial->us = tj_median(us, (size_t)count);
+    if (status == TJ_OK && (best_us == 0 || trial->us < SLOWER * best_us)) {
+        const int more = repeats(trial->us, launches, 3, SECOND_LOOK);
+
+        status = queue(bench, plan, 0, more, launches, us + count, &why);
+        count += more;
+    }
+    if (status != TJ_OK)
+        return refuse(trial, status, &why, err);
+    trial->us = tj_median(us, (size_t)count);
+    trial->spread = trial->us > 0 ? (us[3 * (count - 1) / 4] - us[(count - 1) / 4]) / 2 / trial->us : 0;
+    return TJ_OK;
+}
+
+tj_status tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_warm, double *median, tj_error *err)
+{
+    const int launches = bench->is_emulated ? 1 : per_event(us),
+              count = bench->is_emulated ? 1 : repeats(us, launches, 2, MAX_TURN);
+    double sample[MAX_TURN];
+    tj_status status = tj_bench_fit(bench, plan, err);
+
+    if (status == TJ_OK)
+        status = tj_time_rotating(bench->context, plan, bench->set, is_warm ? 1 : bench->sets, NULL, 1, count, launches, sample,
+                                  err);
+    *median = status == TJ_OK ? tj_median(sample, (size_t)count) : 0;
+    return status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * measure: operands on the device, and the time of a plan over them.
+ */
+#ifndef TJ_TUNER_MEASURE_H
+#define TJ_TUNER_MEASURE_H
+
+#include <tilejit/buffer.h>
+#include <tilejit/emulator.h>
+#include <tilejit/reference.h>
+#include <tilejit/tuner.h>
+
+/** The operands of one problem: sets of M, N, C and P that together exceed the L2. */
+typedef struct tj_bench {
+    tj_context *context; /* of the buffers */
+    tj_problem known;    /* every extent a number */
+    void *host_m, *host_n, *host_c, *host_p;
+    size_t p_bytes;
+    double alpha, beta;
+    tj_buffer *m, *n, *c, *p, *workspace;
+    tj_operands *set;
+    size_t sets;
+    int is_emulated; /* times mean nothing there: one launch does for many */
+} tj_bench;
+
+/** problem with everything known that it leaves to the launch: extents as given, tight leading dimensions, a batch of one. */
+tj_problem tj_problem_known(const tj_problem *problem);
+
+/**
+ * Place random operands. is_warm: one set. Otherwise as many sets as exceed three times the L2, as far as a quarter of the free
+ * memory goes. Release with tj_bench_drop, after a failure too.
+ */
+tj_status tj_bench_place(tj_context *context, const tj_problem *problem, const tj_device_facts *device, uint64_t seed,
+                         int is_warm, tj_bench *bench, tj_error *err);
+void tj_bench_drop(tj_bench *bench);
+
+/** Room for a plan's workspace in every set. */
+tj_status tj_bench_fit(tj_bench *bench, const tj_plan *plan, tj_error *err);
+
+/**
+ * Time a plan: state, us, spread of the trial. best_us > 0: one that takes several times as long is given up after two launches, as
+ * TJ_TRIAL_SLOW, and one that is merely slower gets fewer launches. A launch that the driver refuses is TJ_TRIAL_REFUSED.
+ * Errors: TJ_ERR_DEVICE_LOST, TJ_ERR_DEVICE_MEMORY, TJ_ERR_OUT_OF_MEMORY.
+ */
+tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj_trial *trial, tj_error *err);
+
+/** One turn of an interleaved comparison: the median of a few launches. us: what a launch takes, about. */
+tj_status tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_warm, double *median, tj_error *err);
+
+/** Sorts. The median of no values is 0. */
+double tj_median(double *value, size_t count);
+
+#endif

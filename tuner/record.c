@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record: one tuning result as JSON.
+ *
+ * The same record is the same bytes everywhere: members sorted, numbers as jansson prints them in the C way. A checksum over
+ * all other members tells a damaged or edited file from a sound one.
+ */
+#include "record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "hash.h"
+
+/* ---- problem <-> JSON --------------------------------------------------------------------------------------------- */
+
+typedef struct number_field {
+    const char *name;
+    size_t offset;
+} number_field;
+
+#define FIELD(type, member)             \
+    {                                   \
+#member, offsetof(type, member) \
+    }
+
+static const number_field small_numbers[] = {
+    FIELD(tj_problem, m_layout),    FIELD(tj_problem, n_layout),  FIELD(tj_problem, p_layout), FIELD(tj_problem, transpose_m),
+    FIELD(tj_problem, transpose_n), FIELD(tj_problem, has_alpha), FIELD(tj_problem, has_beta)};
+
+static const number_field large_numbers[] = {
+    FIELD(tj_problem, ld_m),     FIELD(tj_problem, ld_n),     FIELD(tj_problem, ld_p),
+    FIELD(tj_problem, ld_c),     FIELD(tj_problem, batch),    FIELD(tj_problem, stride_m),
+    FIELD(tj_problem, stride_n), FIELD(tj_problem, stride_p), FIELD(tj_problem, stride_c)};
+
+static const number_field dims[] = {FIELD(tj_problem, j), FIELD(tj_problem, k), FIELD(tj_problem, l)};
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static void *member(void *base, const number_field *field)
+{
+    return (char *)base + field->offset;
+}
+
+static const void *const_member(const void *base, const number_field *field)
+{
+    return (const char *)base + field->offset;
+}
+
+static json_t *dim_to_json(const tj_dim *dim, bool with_extent)
+{
+    if (dim->mode == TJ_DIM_FIXED)
+        return json_integer(dim->extent);
+    return with_extent ? json_pack("{s:I, s:i}", "any", (json_int_t)dim->extent, "multiple_of", dim->multiple_of)
+                       : json_pack("{s:i}", "multiple_of", dim->multiple_of);
+}
+
+/* Without extents that the kernel does not know, it is what the kernel depends on: the key. */
+static json_t *problem_to_json(const tj_problem *p, bool with_extents)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < COUNT(dims); i++)
+        (void)json_object_set_new(object, dims[i].name, dim_to_json(const_member(p, &dims[i]), with_extents));
+    (void)json_object_set_new(object, "dtype", json_string(tj_dtype_name((tj_dtype)p->dtype)));
+    (void)json_object_set_new(object, "p_dtype", json_string(tj_dtype_name((tj_dtype)p->p_dtype)));
+    for (size_t i = 0; i < COUNT(small_numbers); i++)
+        (void)json_object_set_new(object, small_numbers[i].name,
+                                  json_integer(*(const int32_t *)const_member(p, &small_numbers[i])));
+    for (size_t i = 0; i < COUNT(large_numbers); i++)
+        (void)json_object_set_new(object, large_numbers[i].name,
+                                  json_integer(*(const int64_t *)const_member(p, &large_numbers[i])));
+    return object;
+}
+
+static bool dim_from_json(const json_t *value, tj_dim *dim)
+{
+    if (json_is_integer(value)) {
+        *dim = (tj_dim){json_integer_value(value), TJ_DIM_FIXED, 0};
+        return true;
+    }
+    if (!json_is_object(value))
+        return false;
+    *dim = (tj_dim){json_integer_value(json_object_get(value, "any")), TJ_DIM_ANY,
+                    (int32_t)json_integer_value(json_object_get(value, "multiple_of"))};
+    return true;
+}
+
+static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error *err)
+{
+    const char *dtype = json_string_value(json_object_get(object, "dtype"));
+    const char *p_dtype = json_string_value(json_object_get(object, "p_dtype"));
+    tj_dtype type, p_type;
+    tj_status status;
+
+    *p = (tj_problem)TJ_PROBLEM_INIT(0, 0, 0, TJ_F32);
+    for (size_t i = 0; i < COUNT(dims); i++)
+        if (!dim_from_json(json_object_get(object, dims[i].name), member(p, &dims[i])))
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no extent %s", dims[i].name);
+    if (!dtype || !p_dtype)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no dtype or p_dtype");
+    status = tj_dtype_parse(dtype, &type, err);
+    if (status == TJ_OK)
+        status = tj_dtype_parse(p_dtype, &p_type, err);
+    if (status != TJ_OK)
+        return status;
+    p->dtype = (int32_t)type;
+    p->p_dtype = (int32_t)p_type;
+    for (size_t i = 0; i < COUNT(small_numbers); i++) {
+        const json_int_t value = json_integer_value(json_object_get(object, small_numbers[i].name));
+
+        if (value < 0 || value > 1)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 or 1",
+                           small_numbers[i].name, (long long)value);
+        *(int32_t *)member(p, &small_numbers[i]) = (int32_t)value;
+    }
+    for (size_t i = 0; i < COUNT(large_numbers); i++)
+        *(int64_t *)member(p, &large_numbers[i]) = json_integer_value(json_object_get(object, large_numbers[i].name));
+    status = tj_problem_check(p, err);
+    if (status == TJ_OK)
+        *p = tj_problem_canonical(p);
+    return status;
+}
+
+static void line_dim(char *out, size_t bytes, const tj_dim *dim)
+{
+    if (dim->mode == TJ_DIM_ANY)
+        (void)snprintf(out, bytes, "any(%lld)", (long long)dim->extent);
+    else
+        (void)snprintf(out, bytes, "%lld", (long long)dim->extent);
+}
+
+void tj_problem_line(const tj_problem *problem, char *out, size_t bytes)
+{
+    const tj_problem p = tj_problem_canonical(problem);
+    char j[32], k[32], l[32], batch[48] = "", type[24] = "";
+
+    line_dim(j, sizeof j, &p.j);
+    line_dim(k, sizeof k, &p.k);
+    line_dim(l, sizeof l, &p.l);
+    if (p.batch > 1)
+        (void)snprintf(batch, sizeof batch, " batch %lld", (long long)p.batch);
+    if (p.p_dtype != p.dtype)
+        (void)snprintf(type, sizeof type, "->%s", tj_dtype_name((tj_dtype)p.p_dtype));
+    (void)snprintf(out, bytes, "%sx%sx%s %s%s%s%s%s%s%s%s", j, k, l, tj_dtype_name((tj_dtype)p.dtype), type, batch,
+                   p.m_layout == TJ_COL_MAJOR ? " M:col" : "", p.n_layout == TJ_COL_MAJOR ? " N:col" : "",
+                   p.p_layout == TJ_COL_MAJOR ? " P:col" : "", p.has_alpha ? " alpha" : "", p.has_beta ? " beta" : "");
+}
+
+/* ---- device ------------------------------------------------------------------------------------------------------- */
+
+tj_device_kind tj_device_kind_of(const tj_device_facts *facts)
+{
+    tj_device_kind kind;
+
+    memset(&kind, 0, sizeof kind);
+    (void)snprintf(kind.name, sizeof kind.name, "%s", facts->name);
+    kind.cc_major = facts->cc_major;
+    kind.cc_minor = facts->cc_minor;
+    kind.sm_count = facts->sm_count;
+    kind.l2_bytes = facts->l2_bytes;
+    return kind;
+}
+
+bool tj_device_kind_is_equal(const tj_device_kind *a, const tj_device_kind *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->cc_major == b->cc_major && a->cc_minor == b->cc_minor &&
+           a->sm_count == b->sm_count && a->l2_bytes == b->l2_bytes;
+}
+
+static json_t *device_to_json(const tj_device_kind *d)
+{
+    return json_pack("{s:s, s:i, s:i, s:i, s:I}", "name", d->name, "cc_major", d->cc_major, "cc_minor", d->cc_minor, "sm_count",
+                     d->sm_count, "l2_bytes", (json_int_t)d->l2_bytes);
+}
+
+/* ---- key ---------------------------------------------------------------------------------------------------------- */
+
+/* 32 hex digits of a JSON value's compact text. */
+static void hash_json(const json_t *value, char hex[TJ_RECORD_KEY_BYTES])
+{
+    char *text = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS);
+
+    hex[0] = '\0';
+    if (text)
+        tj_hash_hex(tj_hash_bytes(text, strlen(text)), hex);
+    free(text);
+}
+
+void tj_record_key(const tj_device_kind *device, const tj_problem *problem, char key[TJ_RECORD_KEY_BYTES])
+{
+    const tj_problem canonical = tj_problem_canonical(problem);
+    json_t *object = json_object();
+
+    (void)json_object_set_new(object, "device", device_to_json(device));
+    (void)json_object_set_new(object, "problem", problem_to_json(&canonical, false));
+    hash_json(object, key);
+    json_decref(object);
+}
+
+/* ---- record <-> JSON ---------------------------------------------------------------------------------------------- */
+
+static json_t *number(double value)
+{
+    return json_real(value);
+}
+
+static json_t *content_to_json(const tj_record *r)
+{
+    json_t *object = json_object();
+
+    (void)json_object_set_new(object, "schema", json_integer(TJ_RECORD_SCHEMA));
+    (void)json_object_set_new(object, "problem", problem_to_json(&r->problem, true));
+    (void)json_object_set_new(object, "device", device_to_json(&r->device));
+    (void)json_object_set_new(object, "config", json_string(r->config));
+    (void)json_object_set_new(object, "time",
+                              json_pack("{s:o, s:o, s:o, s:s}", "median_us", number(r->us), "spread", number(r->spread),
+                                        "warm_us", number(r->warm_us), "policy", r->policy));
+    (void)json_object_set_new(object, "default",
+                              json_pack("{s:s, s:o}", "config", r->default_config, "median_us", number(r->default_us)));
+    (void)json_object_set_new(object, "second",
+                              json_pack("{s:s, s:o}", "config", r->second_config, "median_us", number(r->second_us)));
+    (void)json_object_set_new(
+        object, "check",
+        json_pack("{s:o, s:I}", "largest_ratio", number(r->check_ratio), "elements", (json_int_t)r->check_elements));
+    (void)json_object_set_new(object, "search",
+                              json_pack("{s:s, s:I, s:b, s:o, s:I}", "strategy", r->strategy, "evaluations",
+                                        (json_int_t)r->evaluations, "is_complete", r->is_complete != 0, "seconds",
+                                        number(r->seconds), "seed", (json_int_t)r->seed));
+    (void)json_object_set_new(object, "made_with",
+                              json_pack("{s:s, s:s, s:i, s:i, s:s}", "tilejit", r->version, "nvrtc", r->compiler, "driver",
+                                        r->driver_version, "clock_khz", r->clock_khz, "source", r->source_hash));
+    (void)json_object_set_new(object, "created_s", json_integer(r->created_s));
+    return object;
+}
+
+json_t *tj_record_to_json(const tj_record *record)
+{
+    json_t *object = content_to_json(record);
+    char checksum[TJ_RECORD_KEY_BYTES];
+
+    hash_json(object, checksum);
+    (void)json_object_set_new(object, "checksum", json_string(checksum));
+    return object;
+}
+
+static void copy_text(char *out, size_t bytes, const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    (void)snprintf(out, bytes, "%s", text ? text : "");
+}
+
+static double read_number(const json_t *object, const char *name)
+{
+    const double value = json_number_value(json_object_get(object, name));
+
+    return isfinite(value) ? value : 0;
+}
+
+static void read_content(const json_t *object, tj_record *r)
+{
+    const json_t *device = json_object_get(object, "device"), *time = json_object_get(object, "time"),
+                 *standard = json_object_get(object, "default"), *second = json_object_get(object, "second"),
+                 *check = json_object_get(object, "check"), *found = json_object_get(object, "search"),
+                 *made = json_object_get(object, "made_with");
+
+    copy_text(r->device.name, sizeof r->device.name, device, "name");
+    r->device.cc_major = (int32_t)json_integer_value(json_object_get(device, "cc_major"));
+    r->device.cc_minor = (int32_t)json_integer_value(json_object_get(device, "cc_minor"));
+    r->device.sm_count = (int32_t)json_integer_value(json_object_get(device, "sm_count"));
+    r->device.l2_bytes = json_integer_value(json_object_get(device, "l2_bytes"));
+    copy_text(r->config, sizeof r->config, object, "config");
+    r->us = read_number(time, "median_us");
+    r->spread = read_number(time, "spread");
+    r->warm_us = read_number(time, "warm_us");
+    copy_text(r->policy, sizeof r->policy, time, "policy");
+    copy_text(r->default_config, sizeof r->default_config, standard, "config");
+    r->default_us = read_number(standard, "median_us");
+    copy_text(r->second_config, sizeof r->second_config, second, "config");
+    r->second_us = read_number(second, "median_us");
+    r->check_ratio = read_number(check, "largest_ratio");
+    r->check_elements = json_integer_value(json_object_get(check, "elements"));
+    copy_text(r->strategy, sizeof r->strategy, found, "strategy");
+    r->evaluations = json_integer_value(json_object_get(found, "evaluations"));
+    r->is_complete = json_is_true(json_object_get(found, "is_complete"));
+    r->seconds = read_number(found, "seconds");
+    r->seed = json_integer_value(json_object_get(found, "seed"));
+    copy_text(r->version, sizeof r->version, made, "tilejit");
+    copy_text(r->compiler, sizeof r->compiler, made, "nvrtc");
+    r->driver_version = (int32_t)json_integer_value(json_object_get(made, "driver"));
+    r->clock_khz = (int32_t)json_integer_value(json_object_get(made, "clock_khz"));
+    copy_text(r->source_hash, sizeof r->source_hash, made, "source");
+    r->created_s = json_integer_value(json_object_get(object, "created_s"));
+}
+
+/* Does the checksum fit? Over the object as it was read, so that members of later versions count too. */
+static bool checksum_fits(const json_t *object)
+{
+    const char *stated = json_string_value(json_object_get(object, "checksum"));
+    char actual[TJ_RECORD_KEY_BYTES];
+    json_t *rest = json_copy((json_t *)object);
+    bool fits;
+
+    (void)json_object_del(rest, "checksum");
+    hash_json(rest, actual);
+    json_decref(rest);
+    fits = stated && strcmp(stated, actual) == 0;
+    return fits;
+}
+
+tj_status tj_record_from_json(const json_t *object, tj_record **out, tj_error *err)
+{
+    tj_record fields;
+    json_int_t schema;
+    tj_status status;
+
+    *out = NULL;
+    if (!json_is_object(object))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a record is a JSON object, and this is none");
+    schema = json_integer_value(json_object_get(object, "schema"));
+    if (schema != TJ_RECORD_SCHEMA)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the record has schema %lld, this version knows %d: %s", (long long)schema,
+                       TJ_RECORD_SCHEMA, schema > TJ_RECORD_SCHEMA ? "use a newer TileJIT" : "tune again");
+    if (!checksum_fits(object))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the record's checksum does not fit its content: it is damaged or edited");
+    memset(&fields, 0, sizeof fields);
+    status = problem_from_json(json_object_get(object, "problem"), &fields.problem, err);
+    if (status != TJ_OK)
+        return status;
+    read_content(object, &fields);
+    if (!fields.config[0] || !fields.device.name[0] || !(fields.us > 0))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the record lacks a config, a device or a time above 0");
+    *out = tj_record_create(&fields);
+    return *out ? TJ_OK : tj_fail_memory(err, "a record");
+}
+
+/* Nobody needs more digits, and people read these files. */
+static void round_times(tj_record *r)
+{
+    double *const value[] = {&r->us, &r->spread, &r->warm_us, &r->default_us, &r->second_us, &r->check_ratio, &r->seconds};
+
+    for (size_t i = 0; i < COUNT(value); i++)
+        *value[i] = isfinite(*value[i]) ? round(*value[i] * 1e6) / 1e6 : 0;
+}
+
+/* ---- one record --------------------------------------------------------------------------------------------------- */
+
+tj_record *tj_record_create(const tj_record *fields)
+{
+    tj_record *record = malloc(sizeof *record);
+    json_t *object;
+
+    if (!record)
+        return NULL;
+    *record = *fields;
+    round_times(record);
+    tj_record_key(&record->device, &record->problem, record->key);
+    tj_problem_line(&record->problem, record->problem_text, sizeof record->problem_text);
+    object = tj_record_to_json(record);
+    record->json = json_dumps(object, JSON_INDENT(2) | JSON_SORT_KEYS);
+    json_decref(object);
+    if (!record->json || !record->key[0]) {
+        tj_record_free(record);
+        return NULL;
+    }
+    return record;
+}
+
+tj_record *tj_record_copy(const tj_record *record)
+{
+    return tj_record_create(record);
+}
+
+tj_status tj_record_parse(const char *json, tj_record **record, tj_error *err)
+{
+    json_error_t why;
+    json_t *object = json_loads(json, JSON_REJECT_DUPLICATES, &why);
+    tj_status status;
+
+    *record = NULL;
+    if (!object)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "not JSON: line %d, column %d: %.120s", why.line, why.column, why.text);
+    status = tj_record_from_json(object, record, err);
+    json_decref(object);
+    return status;
+}
+
+char *tj_record_print(const tj_record *record)
+{
+    return strdup(record->json);
+}
+
+void tj_record_get_facts(const tj_record *record, tj_record_facts *facts)
+{
+    *facts = (tj_record_facts){record->problem_text, record->device.name, record->config,        record->compiler,
+                               record->strategy,     record->us,          record->default_us,    record->evaluations,
+                               record->created_s,    record->is_complete, record->driver_version};
+}
+
+const tj_problem *tj_record_problem(const tj_record *record)
+{
+    return &record->problem;
+}
+
+void tj_record_free(tj_record *record)
+{
+    if (!record)
+        return;
+    free(record->json);
+    free(record);
+}
+
+/* A total order, so that the best of a set does not depend on how the set came together. */
+int tj_record_compare(const tj_record *a, const tj_record *b)
+{
+    if (a->is_complete != b->is_complete)
+        return a->is_complete ? -1 : 1;
+    if (a->evaluations != b->evaluations)
+        return a->evaluations > b->evaluations ? -1 : 1;
+    if (a->us < b->us || a->us > b->us)
+        return a->us < b->us ? -1 : 1;
+    if (a->created_s != b->created_s)
+        return a->created_s > b->created_s ? -1 : 1;
+    return -strcmp(a->json, b->json);
+}
+
+void tj_record_name(const tj_record *record, char name[TJ_RECORD_NAME_BYTES])
+{
+    char hex[TJ_HASH_HEX_BYTES];
+
+    tj_hash_hex(tj_hash_bytes(record->json, strlen(record->json)), hex);
+    (void)snprintf(name, TJ_RECORD_NAME_BYTES, "%s-%.16s.json", record->key, hex);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record: what the files about records share.
+ *
+ *     record.c    one record: fields <-> JSON, its key, and which of two is the better founded
+ *     records.c   sets of records: merging, the store, finding
+ *     t4.c        Kernel Tuner's T4 format
+ */
+#ifndef TJ_TUNER_RECORD_H
+#define TJ_TUNER_RECORD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include <tilejit/tuner.h>
+
+enum { TJ_RECORD_SCHEMA = 1, TJ_RECORD_KEY_BYTES = 33, TJ_RECORD_NAME_BYTES = 64 };
+
+/** The kind of a device: what its times depend on. Two cards of one model are alike, two MIG slices of it are not. */
+typedef struct tj_device_kind {
+    char name[128];
+    int32_t cc_major, cc_minor, sm_count;
+    int64_t l2_bytes;
+} tj_device_kind;
+
+struct tj_record {
+    tj_problem problem; /* canonical */
+    tj_device_kind device;
+    char config[TJ_CONFIG_TEXT_BYTES], default_config[TJ_CONFIG_TEXT_BYTES], second_config[TJ_CONFIG_TEXT_BYTES];
+    double us, spread, warm_us, default_us, second_us;
+    double check_ratio;
+    int64_t check_elements;
+    char strategy[16], policy[12]; /* "search"; "cold", "warm", or "emulated": its times mean nothing elsewhere */
+    int64_t evaluations, seed, created_s;
+    double seconds;
+    int32_t is_complete, driver_version, clock_khz;
+    char compiler[64], version[32], source_hash[33]; /* of the generated text: "" if not known */
+    /* derived */
+    char key[TJ_RECORD_KEY_BYTES];
+    char problem_text[192];
+    char *json; /* canonical, indented */
+};
+
+tj_device_kind tj_device_kind_of(const tj_device_facts *facts);
+bool tj_device_kind_is_equal(const tj_device_kind *a, const tj_device_kind *b);
+
+/** What a record is found by: 32 hex digits of device kind and problem. */
+void tj_record_key(const tj_device_kind *device, const tj_problem *problem, char key[TJ_RECORD_KEY_BYTES]);
+
+/** Fill in what is derived. fields is copied; its derived members are ignored. NULL only when memory ran out. */
+tj_record *tj_record_create(const tj_record *fields);
+
+tj_record *tj_record_copy(const tj_record *record);
+
+/** Below 0: a is the better founded; 0: they are the same bytes. */
+int tj_record_compare(const tj_record *a, const tj_record *b);
+
+/** The file name in the store: key, and a hash of the content, so that two records for one key do not overwrite each other. */
+void tj_record_name(const tj_record *record, char name[TJ_RECORD_NAME_BYTES]);
+
+/** From and to a JSON object. */
+json_t *tj_record_to_json(const tj_record *record);
+tj_status tj_record_from_json(const json_t *object, tj_record **record, tj_error *err);
+
+/** "512x300x700 f32 batch 8": for people. */
+void tj_problem_line(const tj_problem *problem, char *out, size_t bytes);
+
+/** T4: a whole text from records, and records from the results of one. */
+json_t *tj_t4_from_records(const tj_records *records);
+tj_status tj_t4_to_records(const json_t *root, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
+                           tj_error *err);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * search: which config to try next.
+ *
+ * Rounds of a few configs, so that a round compiles in parallel while the one before is timed. A round of the search takes
+ *   - neighbours of the best config that still has untried ones: one step on one axis, or one on each of two axes (constraints
+ *     tie axes together: a wider tile often needs a wider block), and
+ *   - the configs of the whole space that look best by the model, corrected by what nearby trials showed it to be wrong by.
+ * The first keeps improving what is there, the second leaves for other places; when the neighbourhood of the best is used
+ * up, the next best one's is, which is the restart. Wherever the search ends, the neighbours of its best were looked at
+ * first.
+ */
+#include "search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+
+enum { ROUND = 8 /* trials of one round; not a matter of processors, so that a search can be repeated anywhere */ };
+
+static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may end up among the finalists */
+
+/* ---- trying ------------------------------------------------------------------------------------------------------- */
+
+static bool is_over(search *s)
+{
+    if (s->options->is_cancelled && s->options->is_cancelled(s->options->payload)) {
+        s->was_cancelled = true;
+        return true;
+    }
+    if (s->trials == 0)
+        return false; /* however short the budget: the default is tried */
+    if (s->limit > 0 && (int64_t)s->trials >= s->limit)
+        return true;
+    return s->seconds > 0 && s->measurer->clock && s->measurer->clock(s->measurer->payload) >= s->seconds;
+}
+
+static bool trials_grow(search *s)
+{
+    const size_t capacity = s->trial_capacity ? 2 * s->trial_capacity : 128;
+    tj_trial *trial = realloc(s->trial, capacity * sizeof *trial);
+    double *logs;
+    int32_t *points;
+
+    if (!trial)
+        return false;
+    s->trial = trial;
+    logs = realloc(s->trial_log, capacity * sizeof *logs);
+    if (!logs)
+        return false;
+    s->trial_log = logs;
+    points = realloc(s->trial_point, capacity * sizeof *points);
+    if (!points)
+        return false;
+    s->trial_point = points;
+    s->trial_capacity = capacity;
+    return true;
+}
+
+static void tell(search *s, const tj_trial *trial)
+{
+    tj_tune_progress progress = {
+        .evaluations = (int64_t)s->trials,
+        .limit = s->limit,
+        .seconds = s->measurer->clock ? s->measurer->clock(s->measurer->payload) : 0,
+        .budget = s->seconds,
+        .best_us = s->best_us,
+        .default_us = s->default_us,
+        .best = s->best_trial >= 0 ? &s->trial[s->best_trial].config : NULL,
+        .trial = trial,
+    };
+
+    if (s->options->progress)
+        s->options->progress(&progress, s->options->payload);
+}
+
+static tj_status try_point(search *s, int32_t index, tj_error *err)
+{
+    tj_point *p = &s->point[index];
+    const double model = tj_search_predicted(s, p);
+    tj_trial *trial;
+    tj_status status;
+
+    if (s->trials == s->trial_capacity && !trials_grow(s))
+        return tj_fail_memory(err, "the trials of a search");
+    trial = &s->trial[s->trials];
+    memset(trial, 0, sizeof *trial);
+    trial->config = p->config;
+    trial->predicted_us = model != 0 ? exp(model) : 0;
+    status = s->measurer->measure(s->measurer->payload, s->best_us, trial, err);
+    if (status != TJ_OK)
+        return status;
+    if (trial->state == TJ_TRIAL_TIMED && (s->best_us == 0 || trial->us < VERIFY_BAND * s->best_us || s->trials == 0)) {
+        if (s->measurer->verify)
+            status = s->measurer->verify(s->measurer->payload, trial, err);
+        else
+            trial->is_verified = 1;
+        if (status != TJ_OK)
+            return status;
+    }
+    s->trial_log[s->trials] = trial->state == TJ_TRIAL_TIMED || trial->state == TJ_TRIAL_SLOW ? log(trial->us) : NAN;
+    s->trial_point[s->trials] = index;
+    p->trial = (int32_t)s->trials;
+    if (s->trials == 0)
+        s->default_us = trial->us;
+    if (trial->is_verified && trial->state == TJ_TRIAL_TIMED && (s->best_us == 0 || trial->us < s->best_us)) {
+        s->best_us = trial->us;
+        s->best_trial = (int32_t)s->trials;
+    }
+    s->trials++;
+    tell(s, trial);
+    return TJ_OK;
+}
+
+/* Announce all, then time one after the other. */
+static tj_status try_round(search *s, const int32_t *chosen, size_t count, tj_error *err)
+{
+    tj_status status = TJ_OK;
+
+    for (size_t i = 0; i < count && s->measurer->announce; i++)
+        s->measurer->announce(s->measurer->payload, &s->point[chosen[i]].config);
+    for (size_t i = 0; i < count && status == TJ_OK && !is_over(s); i++)
+        if (s->point[chosen[i]].trial == TJ_NO_TRIAL)
+            status = try_point(s, chosen[i], err);
+    for (size_t i = 0; i < count; i++)
+        s->point[chosen[i]].is_chosen = false;
+    return status;
+}
+
+/* ---- strategies --------------------------------------------------------------------------------------------------- */
+
+static size_t round_of(const search *s, size_t wanted)
+{
+    const int64_t left = s->limit > 0 ? s->limit - (int64_t)s->trials : (int64_t)wanted;
+
+    return left < (int64_t)wanted ? (size_t)(left > 0 ? left : 0) : wanted;
+}
+
+/* Rounds of what the model ranks highest, until the limit or the end of the space. */
+static tj_status run_ranked(search *s, int64_t trials, int steps, tj_error *err)
+{
+    const int64_t end = trials > 0 ? (int64_t)s->trials + trials : INT64_MAX;
+    tj_status status = TJ_OK;
+
+    while (status == TJ_OK && !is_over(s) && (int64_t)s->trials < end) {
+        int32_t chosen[ROUND];
+        size_t count = round_of(s, ROUND);
+
+        count = tj_propose_global(s, chosen, 0, count, steps);
+        if (count == 0)
+            break;
+        status = try_round(s, chosen, count, err);
+    }
+    return status;
+}
+
+/* Every config, in the order of the model, which is asked once: so the early ones set the mark that stops the slow ones. */
+static tj_status run_exhaustive(search *s, tj_error *err)
+{
+    tj_ranked *list = malloc((s->count ? s->count : 1) * sizeof *list);
+    tj_status status = list ? TJ_OK : tj_fail_memory(err, "the order of a search");
+
+    for (size_t i = 0; status == TJ_OK && i < s->count; i++)
+        list[i] = (tj_ranked){tj_search_predicted(s, &s->point[i]), (int32_t)i};
+    if (status == TJ_OK)
+        qsort(list, s->count, sizeof *list, tj_by_score);
+    for (size_t i = 0; status == TJ_OK && i < s->count && !is_over(s);) {
+        int32_t chosen[4 * ROUND];
+        size_t count = 0;
+
+        for (; i < s->count && count < round_of(s, 4 * ROUND); i++)
+            if (s->point[list[i].point].trial == TJ_NO_TRIAL)
+                chosen[count++] = list[i].point;
+        if (count == 0)
+            break;
+        status = try_round(s, chosen, count, err);
+    }
+    free(list);
+    return status;
+}
+
+static tj_status run_search(search *s, tj_error *err)
+{
+    /* A quarter of the trials go to places apart from one another that the model likes. */
+    const int64_t apart = s->limit > 0 ? (s->limit + 3) / 4 : 3 * ROUND;
+    tj_status status = run_ranked(s, apart, 3, err);
+
+    while (status == TJ_OK && !is_over(s)) {
+        int32_t chosen[ROUND];
+        const size_t wanted = round_of(s, ROUND);
+        size_t count = tj_propose_around(s, chosen, 0, (3 * wanted + 3) / 4);
+
+        count = tj_propose_global(s, chosen, count, wanted, 1);
+        count = tj_propose_any(s, chosen, count, wanted);
+        if (count == 0)
+            break;
+        status = try_round(s, chosen, count, err);
+    }
+    return status;
+}
+
+/* The default and what records say come before all else. */
+static tj_status run_first(search *s, const tj_config *first, size_t count, tj_error *err)
+{
+    tj_status status = TJ_OK;
+
+    for (size_t i = 0; i < count && s->measurer->announce; i++)
+        s->measurer->announce(s->measurer->payload, &first[i]);
+    for (size_t i = 0; i < count && status == TJ_OK && !is_over(s); i++) {
+        tj_config resolved = first[i];
+        int32_t index;
+
+        if (tj_config_resolve(s->problem, &resolved, NULL) != TJ_OK || tj_search_family(s, first[i].family) < 0)
+            continue;
+        index = tj_points_intern(s, &first[i]);
+        if (index < 0)
+            return tj_fail_memory(err, "the configs of a search");
+        if (s->point[index].trial == TJ_NO_TRIAL)
+            status = try_point(s, index, err);
+    }
+    return status;
+}
+
+static bool tried_all(const search *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->point[i].trial == TJ_NO_TRIAL)
+            return false;
+    return !s->is_sampled;
+}
+
+static bool counts(const tj_trial *trial)
+{
+    return trial->is_verified && trial->state == TJ_TRIAL_TIMED;
+}
+
+static bool comes_before(const tj_trial *a, const tj_trial *b)
+{
+    return counts(a) && (!counts(b) || a->us < b->us);
+}
+
+/* What may win first, by time; the rest as it was tried. Insertion keeps the order of equals. */
+static void sort_trials(search *s)
+{
+    for (size_t i = 1; i < s->trials; i++) {
+        const tj_trial one = s->trial[i];
+        size_t at = i;
+
+        for (; at > 0 && comes_before(&one, &s->trial[at - 1]); at--)
+            s->trial[at] = s->trial[at - 1];
+        s->trial[at] = one;
+    }
+}
+
+tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, const tj_config *first, size_t first_count,
+                    const tj_measurer *measurer, tj_search_result *result, tj_error *err)
+{
+    const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
+    const tj_tune_options *options = given ? given : &standard;
+    search s = {.problem = problem, .options = options, .measurer = measurer, .best_trial = -1};
+    tj_status status;
+
+    memset(result, 0, sizeof *result);
+    status = tj_tune_check_options(options, err);
+    if (status != TJ_OK)
+        return status;
+    s.limit = options->evaluations > 0 ? options->evaluations : options->strategy == TJ_EXHAUSTIVE ? 0 : 80;
+    s.seconds = options->seconds != 0 ? options->seconds : options->strategy == TJ_EXHAUSTIVE ? 0 : 30;
+    s.random = (uint64_t)options->seed;
+    s.families = tj_family_count();
+    if (s.families > TJ_SEARCH_MAX_FAMILIES)
+        s.families = TJ_SEARCH_MAX_FAMILIES;
+    s.axes = calloc(s.families, sizeof *s.axes);
+    if (!s.axes)
+        return tj_fail_memory(err, "the axes of a search");
+    for (size_t i = 0; i < s.families; i++) {
+        s.family[i] = tj_family_at(i);
+        tj_axes_of(s.family[i], &s.axes[i]);
+    }
+    status = tj_points_take_up(&s, err);
+    if (status == TJ_OK)
+        status = run_first(&s, first, first_count, err);
+    if (status == TJ_OK)
+        status = options->strategy == TJ_EXHAUSTIVE ? run_exhaustive(&s, err)
+                 : options->strategy == TJ_MODEL    ? run_ranked(&s, 0, 0, err)
+                                                    : run_search(&s, err);
+    if (status == TJ_OK) {
+        result->is_complete = tried_all(&s);
+        result->was_cancelled = s.was_cancelled;
+        sort_trials(&s);
+        result->trial = s.trial;
+        result->count = s.trials;
+        s.trial = NULL;
+    }
+    free(s.axes);
+    free(s.point);
+    free(s.slot);
+    free(s.trial);
+    free(s.trial_log);
+    free(s.trial_point);
+    return status;
+}

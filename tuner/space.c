@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * space: the configs of a family, one after the other, as an odometer over the values that its form says are worth trying.
+ *
+ * A combination is in the space if the family's form lets it pass and thinks it worth a trial, and the device can run it: there
+ * is no second opinion here on what fits.
+ */
+#include "space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+
+void tj_axes_of(const tj_family *family, tj_axes *axes)
+{
+    axes->count = tj_family_param_count(family);
+    for (size_t i = 0; i < axes->count; i++)
+        axes->length[i] = tj_param_values(tj_family_param(family, i), axes->value[i]);
+}
+
+int tj_axes_at(const tj_axes *axes, size_t axis, int32_t value)
+{
+    for (size_t i = 0; i < axes->length[axis]; i++)
+        if (axes->value[axis][i] == value)
+            return (int)i;
+    return -1;
+}
+
+bool tj_axes_step(const tj_axes *axes, tj_config *config, size_t axis, int step)
+{
+    const int at = tj_axes_at(axes, axis, config->value[axis]), to = at + step;
+
+    if (at < 0 || to < 0 || to >= (int)axes->length[axis])
+        return false;
+    config->value[axis] = axes->value[axis][to];
+    return true;
+}
+
+void tj_axes_leave_open(const tj_axes *axes, tj_config *config)
+{
+    config->check_j = config->check_k = config->check_l = TJ_CHECK_AUTO;
+    for (size_t i = 0; i < axes->count; i++)
+        if (axes->length[i] == 1 && axes->value[i][0] == 0)
+            config->value[i] = 0;
+}
+
+struct tj_space {
+    tj_problem problem;
+    tj_device_facts device;
+    bool has_device;
+    const tj_family *only;   /* NULL: all */
+    const tj_family *family; /* at which the odometer is; NULL: at the end */
+    size_t family_index;
+    tj_axes axes;
+    size_t digit[TJ_CONFIG_MAX_PARAMS];
+    int64_t seen, refused;
+};
+
+static void enter_family(tj_space *space, const tj_family *family)
+{
+    space->family = family;
+    memset(space->digit, 0, sizeof space->digit);
+    if (family)
+        tj_axes_of(family, &space->axes);
+}
+
+tj_status tj_space_create(const tj_problem *problem, const tj_device_facts *device, const tj_family *family, tj_space **out,
+                          tj_error *err)
+{
+    tj_status status = tj_problem_check(problem, err);
+    tj_space *space;
+
+    *out = NULL;
+    if (status != TJ_OK)
+        return status;
+    space = calloc(1, sizeof *space);
+    if (!space)
+        return tj_fail_memory(err, "a space of configs");
+    space->problem = *problem;
+    space->has_device = device != NULL;
+    if (device)
+        space->device = *device;
+    space->only = family;
+    enter_family(space, family ? family : tj_family_at(0));
+    *out = space;
+    return TJ_OK;
+}
+
+/* The last parameter runs fastest. Past the last combination comes the next family. */
+static void advance(tj_space *space)
+{
+    for (size_t axis = space->axes.count; axis-- > 0;) {
+        if (++space->digit[axis] < space->axes.length[axis])
+            return;
+        space->digit[axis] = 0;
+    }
+    enter_family(space, space->only ? NULL : tj_family_at(++space->family_index));
+}
+
+bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form)
+{
+    return 10 * device->cc_major + device->cc_minor >= form->least_target &&
+           form->static_shared_bytes <= device->shared_per_block &&
+           form->static_shared_bytes + form->dynamic_shared_bytes <= device->shared_per_block_optin &&
+           (int64_t)form->block_x * form->block_y <= device->max_threads_per_block;
+}
+
+bool tj_space_admits(const tj_problem *problem, const tj_device_facts *device, const tj_config *config)
+{
+    tj_config resolved = *config;
+    tj_launch_form form;
+
+    return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && (!device || tj_device_can_run(device, &form)) &&
+           tj_config_is_worth_trying(problem, &resolved);
+}
+
+int tj_space_next(tj_space *space, tj_config *config)
+{
+    while (space->family) {
+        *config = (tj_config)TJ_CONFIG_INIT;
+        config->family = space->family;
+        for (size_t axis = 0; axis < space->axes.count; axis++)
+            config->value[axis] = space->axes.value[axis][space->digit[axis]];
+        advance(space);
+        space->seen++;
+        if (tj_space_admits(&space->problem, space->has_device ? &space->device : NULL, config))
+            return 1;
+        space->refused++;
+    }
+    return 0;
+}
+
+int64_t tj_space_seen(const tj_space *space, int64_t *refused)
+{
+    if (refused)
+        *refused = space->refused;
+    return space->seen;
+}
+
+void tj_space_free(tj_space *space)
+{
+    free(space);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tune: tj_tune: the search over a device, the comparison of its finalists, and the record.
+ *
+ *     first     the library's choice without records, the safe default, configs of similar records
+ *     search    tj_search; pool.c compiles ahead, measure.c times, verify.c checks what would take the lead
+ *     finals    the fastest few and the default, in turns, so that a clock that drifts is the same for all
+ *     record    unless the caller wants none; tj_matmul's choice follows
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <tilejit/store.h>
+#include <tilejit/version.h>
+
+#include "choose.h"
+#include "error.h"
+#include "hash.h"
+#include "measure.h"
+#include "pool.h"
+#include "rank.h"
+#include "record.h"
+#include "search.h"
+#include "verify.h"
+#include "winner.h"
+
+enum { FINALISTS = 8, SEEDS = 6, POOL_JOBS = 512 };
+
+static const double FINAL_BAND = 1.08; /* of the best time: who may be a finalist */
+static const double CHECK_FLOP = 2e8;  /* of one check */
+static const double FINAL_SECONDS = 10;
+
+typedef struct tuning {
+    tj_context *context, *scratch; /* scratch holds the candidates; it is replaced when there are many */
+    const tj_problem *problem;
+    tj_tune_options options;
+    tj_device_facts device;
+    char target[16];
+    tj_pool *pool;
+    int announced;
+    tj_bench bench;
+    tj_anchor anchor;
+    double start;
+} tuning;
+
+tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err)
+{
+    if (options->struct_size != sizeof *options)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "options.struct_size is %lld, not %d: start from TJ_TUNE_OPTIONS_INIT",
+                       (long long)options->struct_size, (int)sizeof *options);
+    if (options->strategy < TJ_SEARCH || options->strategy > TJ_EXHAUSTIVE)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "strategy is %d: use TJ_SEARCH, TJ_MODEL or TJ_EXHAUSTIVE",
+                       options->strategy);
+    if (options->evaluations < 0 || options->threads < 0 || !(options->check_flop >= 0) || isnan(options->seconds))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "evaluations is %lld, threads %d, seconds %g, check_flop %g: use 0 for a default; only seconds may be below",
+            (long long)options->evaluations, options->threads, options->seconds, options->check_flop);
+    return TJ_OK;
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the measurer ------------------------------------------------------------------------------------------------- */
+
+/* A fresh scratch context: the images and modules of the candidates so far are gone. */
+static tj_status renew(tuning *t, tj_error *err)
+{
+    tj_status status;
+
+    tj_pool_free(t->pool);
+    tj_context_free(t->scratch);
+    t->pool = NULL;
+    t->announced = 0;
+    status = tj_context_create_scratch(t->context, &t->scratch, err);
+    if (status != TJ_OK)
+        return status;
+    t->pool = tj_pool_create(t->scratch, t->problem, t->target, t->options.threads);
+    return t->pool ? TJ_OK : tj_fail_memory(err, "the threads of a tuning");
+}
+
+static void announce(void *payload, const tj_config *config)
+{
+    tuning *t = payload;
+
+    tj_pool_announce(t->pool, config);
+    t->announced++;
+}
+
+static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_error *err)
+{
+    tuning *t = payload;
+    tj_compiled compiled;
+    const tj_plan *plan = NULL;
+    tj_kernel_facts facts;
+    tj_error why;
+    tj_status status = TJ_OK;
+
+    if (t->announced > POOL_JOBS)
+        status = renew(t, err);
+    if (status != TJ_OK)
+        return status;
+    tj_pool_await(t->pool, &trial->config, &compiled);
+    trial->compile_ms = compiled.ms;
+    trial->registers = compiled.registers > 0 ? compiled.registers : 0;
+    trial->shared_bytes = compiled.shared_bytes;
+    status = compiled.status;
+    why = compiled.error;
+    if (status == TJ_OK)
+        status = tj_plan_prepare(t->scratch, t->problem, &trial->config, &plan, &why);
+    if (status == TJ_ERR_NO_COMPILER || status == TJ_ERR_NO_DRIVER || status == TJ_ERR_DEVICE_LOST || status == TJ_ERR_FORKED) {
+        if (err)
+            *err = why;
+        return status;
+    }
+    if (status != TJ_OK) {
+        trial->state = TJ_TRIAL_REFUSED;
+        (void)strncpy(trial->why, why.message, sizeof trial->why - 1);
+        return TJ_OK;
+    }
+    /* An image from a store has no log to read registers from; the driver knows them anyway. */
+    if (tj_kernel_get_facts(tj_plan_kernel(plan), &facts, NULL) == TJ_OK && facts.registers > 0)
+        trial->registers = facts.registers;
+    return tj_bench_time(&t->bench, plan, best_us, trial, err);
+}
+
+static tj_status verify_with(tuning *t, double flop, tj_trial *trial, tj_check_report *report, tj_error *err)
+{
+    const tj_plan *plan = NULL;
+    tj_status status = tj_plan_prepare(t->scratch, t->problem, &trial->config, &plan, err);
+
+    return status == TJ_OK ? tj_verify(&t->bench, plan, flop, &t->anchor, trial, report, err) : status;
+}
+
+static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
+{
+    tuning *t = payload;
+
+    return verify_with(t, t->options.check_flop, trial, NULL, err);
+}
+
+static double predict(void *payload, const tj_config *config)
+{
+    const tuning *t = payload;
+
+    return 1e6 * tj_rank_predict(&t->device, t->problem, config);
+}
+
+static double seconds_gone(void *payload)
+{
+    const tuning *t = payload;
+
+    return now() - t->start;
+}
+
+/* ---- first -------------------------------------------------------------------------------------------------------- */
+
+/* The library's choice without records comes first, so that its time is what the winner is compared with. */
+static size_t list_first(const tuning *t, const tj_records *records, tj_config *first)
+{
+    size_t count = 0;
+
+    if (tj_choose(NULL, t->problem, &t->device, &first[0], NULL, NULL) == TJ_OK)
+        count++;
+    first[count] = tj_default_config(t->problem);
+    if (count == 0 || memcmp(&first[0], &first[1], sizeof *first) != 0)
+        count++;
+    return count + tj_choose_seeds(records, t->problem, &t->device, &first[count], SEEDS);
+}
+
+/* ---- finals ------------------------------------------------------------------------------------------------------- */
+
+static size_t list_finalists(const tj_search_result *found, const tj_config *standard, tj_finalist *list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < found->count; i++) {
+        const tj_trial *one = &found->trial[i];
+        const bool is_default = memcmp(&one->config, standard, sizeof *standard) == 0;
+
+        if (one->state != TJ_TRIAL_TIMED || !one->is_verified)
+            continue;
+        /* The last place is kept for the default, which is compared whatever its time. */
+        if (is_default || (count < FINALISTS - 1 && one->us <= FINAL_BAND * found->trial[0].us))
+            list[count++] = (tj_finalist){.trial = *one, .is_default = is_default};
+    }
+    return count;
+}
+
+/* Draw an order for one turn. */
+static void shuffle(size_t *order, size_t count, uint64_t *random)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    for (size_t i = count; i > 1; i--) {
+        size_t with;
+
+        *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        with = (size_t)((*random >> 33) % i);
+        if (with != i - 1) {
+            const size_t held = order[i - 1];
+
+            order[i - 1] = order[with];
+            order[with] = held;
+        }
+    }
+}
+
+static bool is_cancelled(const tuning *t)
+{
+    return t->options.is_cancelled && t->options.is_cancelled(t->options.payload);
+}
+
+static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t count, tj_error *err)
+{
+    uint64_t random = (uint64_t)t->options.seed;
+    const double end = now() + FINAL_SECONDS;
+    tj_status status = TJ_OK;
+    size_t turns = 0;
+
+    for (; turns < TJ_TURNS && status == TJ_OK; turns++) {
+        size_t order[FINALISTS];
+
+        if (turns >= 3 && (now() > end || t->bench.is_emulated || is_cancelled(t)))
+            break;
+        shuffle(order, count, &random);
+        for (size_t i = 0; i < count && status == TJ_OK; i++) {
+            tj_finalist *one = &list[order[i]];
+            const tj_plan *plan = NULL;
+
+            status = tj_plan_prepare(t->scratch, t->problem, &one->trial.config, &plan, err);
+            if (status == TJ_OK)
+                status = tj_bench_turn(&t->bench, plan, one->trial.us, 0, &one->turn[turns], err);
+        }
+    }
+    for (size_t i = 0; i < count && status == TJ_OK; i++) {
+        list[i].us = tj_median(list[i].turn, turns);
+        list[i].spread =
+            list[i].us > 0 ? (list[i].turn[3 * (turns - 1) / 4] - list[i].turn[(turns - 1) / 4]) / 2 / list[i].us : 0;
+    }
+    return status;
+}
+
+/* A winner is checked once more, on more rows; the fields of the result that speak of it. */
+static tj_status crown(tuning *t, tj_finalist *list, size_t *count, tj_tune_result *result, tj_error *err)
+{
+    while (*count > 0) {
+        const size_t winner = tj_choose_winner(list, *count), second = tj_fastest_of(list, *count, winner);
+        tj_check_report report;
+        const tj_plan *plan = NULL;
+        tj_status status = verify_with(t, 10 * t->options.check_flop, &list[winner].trial, &report, err);
+
+        if (status != TJ_OK)
+            return status;
+        if (!list[winner].trial.is_verified) {
+            result->wrong++;
+            list[winner] = list[--*count];
+            continue;
+        }
+        result->config = list[winner].trial.config;
+        result->us = list[winner].us;
+        result->spread = list[winner].spread;
+        result->second = list[second].trial.config;
+        result->second_us = list[second].us;
+        result->check_ratio = report.max_ratio;
+        result->check_elements = report.elements;
+        status = tj_plan_prepare(t->scratch, t->problem, &result->config, &plan, err);
+        return status == TJ_OK ? tj_bench_turn(&t->bench, plan, result->us, 1, &result->warm_us, err) : status;
+    }
+    return tj_fail(err, TJ_ERR_CHECK_FAILED,
+                   "not one config computed the product: tilejit tune --verbose says what became of each");
+}
+
+/* ---- record ------------------------------------------------------------------------------------------------------- */
+
+static void hash_source(const tj_problem *problem, const tj_config *config, char hex[TJ_HASH_HEX_BYTES])
+{
+    tj_source *source = NULL;
+
+    hex[0] = '\0';
+    if (tj_generate(problem, config, &source, NULL) == TJ_OK)
+        tj_hash_hex(tj_hash_bytes(tj_source_text(source), strlen(tj_source_text(source))), hex);
+    tj_source_free(source);
+}
+
+static tj_record *make_record(const tuning *t, const tj_tune_result *result)
+{
+    static const char *const strategies[] = {"search", "model", "exhaustive"};
+    const tj_plan *plan = NULL;
+    tj_record r;
+
+    memset(&r, 0, sizeof r);
+    r.problem = tj_problem_canonical(t->problem);
+    r.device = tj_device_kind_of(&t->device);
+    tj_config_print(&result->config, r.config);
+    tj_config_print(&result->default_config, r.default_config);
+    tj_config_print(&result->second, r.second_config);
+    r.us = result->us;
+    r.spread = result->spread;
+    r.warm_us = result->warm_us;
+    r.default_us = result->default_us;
+    r.second_us = result->second_us;
+    r.check_ratio = result->check_ratio;
+    r.check_elements = result->check_elements;
+    (void)strcpy(r.strategy, strategies[t->options.strategy]);
+    (void)strcpy(r.policy, t->bench.is_emulated ? "emulated" : t->options.is_warm ? "warm" : "cold");
+    r.evaluations = result->evaluations;
+    r.seed = t->options.seed;
+    r.seconds = result->seconds;
+    r.is_complete = result->is_complete;
+    r.driver_version = t->device.driver_version;
+    r.clock_khz = t->device.clock_khz;
+    r.created_s = (int64_t)time(NULL);
+    (void)strncpy(r.version, tj_version(), sizeof r.version - 1);
+    hash_source(t->problem, &result->config, r.source_hash);
+    if (tj_plan_prepare(t->scratch, t->problem, &result->config, &plan, NULL) == TJ_OK)
+        (void)strncpy(r.compiler, tj_image_compiler(tj_plan_image(plan)), sizeof r.compiler - 1);
+    return tj_record_create(&r);
+}
+
+static bool keep_record(const tuning *t, const tj_tune_result *result)
+{
+    tj_records *one = tj_records_create();
+    tj_error why;
+    bool is_kept = false;
+
+    if (one && tj_records_add(one, make_record(t, result), &why) == TJ_OK && tj_records_count(one) > 0)
+        is_kept = tj_records_keep(t->context, one, NULL, &why) == TJ_OK;
+    if (is_kept)
+        is_kept = tj_plan_refresh(t->context, t->problem, &why) == TJ_OK;
+    if (!is_kept)
+        tj_store_warn_record(t->context, "of this tuning", why.message);
+    tj_records_free(one);
+    return is_kept;
+}
+
+/* ---- public ------------------------------------------------------------------------------------------------------- */
+
+static tj_status open(tuning *t, tj_error *err)
+{
+    tj_status status = tj_device_current(t->context, &t->device, err);
+
+    if (status == TJ_OK)
+        status = tj_target_for(t->context, t->device.cc_major, t->device.cc_minor, t->target, err);
+    if (status == TJ_OK)
+        status = renew(t, err);
+    if (status == TJ_OK)
+        status =
+            tj_bench_place(t->context, t->problem, &t->device, (uint64_t)t->options.seed, t->options.is_warm, &t->bench, err);
+    return status;
+}
+
+static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_config *standard, tj_tune_result *result,
+                             tj_error *err)
+{
+    tj_finalist *list = calloc(FINALISTS, sizeof *list);
+    const tj_tune_progress progress = {
+        result->evaluations, 0, now() - t->start, 0, found->count ? found->trial[0].us : 0, 0, NULL, NULL};
+    size_t count;
+    tj_status status;
+
+    if (!list)
+        return tj_fail_memory(err, "the finalists of a tuning");
+    if (t->options.progress)
+        t->options.progress(&progress, t->options.payload);
+    count = list_finalists(found, standard, list);
+    status = compare_finalists(t, list, count, err);
+    for (size_t i = 0; i < count; i++)
+        if (list[i].is_default)
+            result->default_us = list[i].us;
+    if (status == TJ_OK)
+        status = crown(t, list, &count, result, err);
+    free(list);
+    return status;
+}
+
+static void count_trials(const tj_search_result *found, tj_tune_result *result)
+{
+    result->evaluations = (int64_t)found->count;
+    result->is_complete = found->is_complete;
+    result->was_cancelled = found->was_cancelled;
+    for (size_t i = 0; i < found->count; i++) {
+        result->refused += found->trial[i].state == TJ_TRIAL_REFUSED;
+        result->wrong += found->trial[i].state == TJ_TRIAL_WRONG;
+        result->slow += found->trial[i].state == TJ_TRIAL_SLOW;
+    }
+}
+
+tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *given, tj_tune_result *result,
+                  tj_error *err)
+{
+    const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
+    tuning t = {.context = context, .problem = problem, .options = given ? *given : standard, .start = now()};
+    const tj_measurer measurer = {&t, announce, measure, verify, predict, seconds_gone, &t.device};
+    tj_config first[2 + SEEDS];
+    tj_search_result found = {NULL, 0, 0, 0};
+    tj_records *records = tj_records_create();
+    size_t first_count;
+    tj_status status = tj_tune_check_options(&t.options, err);
+
+    memset(result, 0, sizeof *result);
+    if (status == TJ_OK)
+        status = tj_problem_check(problem, err);
+    if (status == TJ_OK && !records)
+        status = tj_fail_memory(err, "a set of records");
+    if (t.options.check_flop == 0)
+        t.options.check_flop = CHECK_FLOP;
+    if (status == TJ_OK)
+        status = tj_records_load(context, records, err);
+    if (status == TJ_OK)
+        status = open(&t, err);
+    if (status == TJ_OK) {
+        first_count = list_first(&t, records, first);
+        result->default_config = first[0];
+        status = tj_search(problem, &t.options, first, first_count, &measurer, &found, err);
+    }
+    if (status == TJ_OK && found.was_cancelled && (found.count == 0 || !found.trial[0].is_verified))
+        status = tj_fail(err, TJ_ERR_CANCELLED, "cancelled before any config was timed and verified: nothing to keep");
+    if (status == TJ_OK) {
+        count_trials(&found, result);
+        status = hold_finals(&t, &found, &first[0], result, err);
+        result->seconds = now() - t.start;
+    }
+    if (status == TJ_OK && !t.options.no_record)
+        result->has_record = keep_record(&t, result);
+    free(found.trial);
+    tj_records_free(records);
+    tj_anchor_drop(&t.anchor);
+    tj_bench_drop(&t.bench);
+    tj_pool_free(t.pool);
+    tj_context_free(t.scratch);
+    if (status != TJ_OK)
+        memset(result, 0, sizeof *result);
+    return status;
+}
