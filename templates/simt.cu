@@ -60,8 +60,8 @@ simt(  //@ kernel for simt
 
     // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
     //@ if m_row_major
-    constexpr int M_WIDTH = 1;  // element by element: neighbours along k go to different rows of the tile
-    constexpr int M_RUN = 8;    // 8 threads copy neighbours along k: their elements lie in one sector or two
+    constexpr int M_WIDTH = 1;  // element by element: neighbours along k, which M_RUN threads copy, go to different rows of the tile
+    constexpr int M_RUN = 16;  //@ m_run
     constexpr int M_ROWS = THREADS / M_RUN < BM ? THREADS / M_RUN : BM;
     constexpr int M_STEPS = THREADS / M_ROWS;
     const int m_row = thread / M_RUN % M_ROWS;
@@ -83,8 +83,8 @@ simt(  //@ kernel for simt
     const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
     const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
     //@ else
-    //@| constexpr int N_WIDTH = 1;  // element by element: neighbours along k go to different rows of the tile
-    //@| constexpr int N_RUN = 8;    // 8 threads copy neighbours along k: their elements lie in one sector or two
+    //@| constexpr int N_WIDTH = 1;  // element by element: neighbours along k, which N_RUN threads copy, go to different rows of the tile
+    //@| constexpr int N_RUN = 16;  //@ n_run
     //@| constexpr int N_COLS = THREADS / N_RUN < BN ? THREADS / N_RUN : BN;
     //@| constexpr int N_STEPS = THREADS / N_COLS;
     //@| const int n_col = thread / N_RUN % N_COLS;

@@ -14,13 +14,13 @@
 #include "split.h"
 #include "tile.h"
 
-enum { QUAD = 4, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
+enum { QUAD = 4, LONG_RUN = 16, SHORT_RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
 static const char *const copy_choices[] = {"async", "registers", NULL};
 
 /* What a tuner tries, where the powers of two would be too many or too few. */
 static const int32_t phases_tried[] = {8, 16, 32, 64, 0}, stages_tried[] = {2, 3, 4, 0}, copies_tried[] = {1, 2, 0},
-                     blocks_tried[] = {1, 2, 3, 4, 0}, groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 0};
+                     blocks_tried[] = {1, 2, 3, 4, 6, 8, 0}, groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 0};
 
 enum { BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS, GROUP, VECTOR }; /* in this order: */
 
@@ -166,6 +166,11 @@ static bool copies_evenly(int32_t threads, int32_t run, int32_t width, int32_t a
     return taken > 0 && across % taken == 0 && threads * width % taken == 0 && steps % run == 0 && bk % steps == 0;
 }
 
+int32_t tj_simt_run(const tj_simt_shape *s, int32_t across)
+{
+    return s->bk % LONG_RUN == 0 && copies_evenly(s->threads, LONG_RUN, 1, across, s->bk) ? LONG_RUN : SHORT_RUN;
+}
+
 static tj_status check_async(const tj_problem *text, const tj_config *config, const tj_simt_shape *s, tj_error *err)
 {
     const bool m_runs = text->m_layout == TJ_ROW_MAJOR, n_runs = text->n_layout == TJ_COL_MAJOR;
@@ -174,13 +179,13 @@ static tj_status check_async(const tj_problem *text, const tj_config *config, co
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
                        tj_dtype_name((tj_dtype)text->dtype));
-    if (s->bk % TJ_SIMT_RUN != 0 || s->bk % (2 * s->slices) != 0)
+    if (s->bk % SHORT_RUN != 0 || s->bk % (2 * s->slices) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with copy=async and slices=%d it must be a multiple of %d",
-                       s->bk, s->slices, TJ_SIMT_RUN > 2 * s->slices ? TJ_SIMT_RUN : 2 * s->slices);
-    if (!copies_evenly(s->threads, m_runs ? TJ_SIMT_RUN : 1, tj_simt_m_width(text, config), s->bm, s->bk))
+                       s->bk, s->slices, SHORT_RUN > 2 * s->slices ? SHORT_RUN : 2 * s->slices);
+    if (!copies_evenly(s->threads, m_runs ? tj_simt_run(s, s->bm) : 1, tj_simt_m_width(text, config), s->bm, s->bk))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d threads cannot share the copies of a tile of %d x %d alike: change bk",
                        s->threads, s->bm, s->bk);
-    if (!copies_evenly(s->threads, n_runs ? TJ_SIMT_RUN : 1, tj_simt_n_width(text, config), s->bn, s->bk))
+    if (!copies_evenly(s->threads, n_runs ? tj_simt_run(s, s->bn) : 1, tj_simt_n_width(text, config), s->bn, s->bk))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d threads cannot share the copies of a tile of %d x %d alike: change bk",
                        s->threads, s->bk, s->bn);
     return TJ_OK;
@@ -338,6 +343,8 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
     tj_template_set_int(fill, "group", group);
     tj_template_set_flag(fill, "grouped", group > 1);
+    tj_template_set_int(fill, "m_run", tj_simt_run(&s, s.bm));
+    tj_template_set_int(fill, "n_run", tj_simt_run(&s, s.bn));
     tj_template_set_int(fill, "m_vector", tj_simt_m_width(text, config));
     tj_template_set_int(fill, "n_vector", tj_simt_n_width(text, config));
     tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(text, config));

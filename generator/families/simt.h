@@ -8,7 +8,6 @@
 #include "../family.h"
 
 enum { TJ_SIMT_LANE_ROWS = 4, TJ_SIMT_LANE_COLS = 8 }; /* how the lanes of a warp stand */
-enum { TJ_SIMT_RUN = 8 };                              /* threads that copy neighbours along k, element by element */
 enum { TJ_SIMT_ASYNC = 1, TJ_SIMT_REGISTERS = 2 };     /* values of parameter copy */
 
 /** The parameters by name. tile_threads: of one slice; threads: of the block. */
@@ -17,6 +16,12 @@ typedef struct tj_simt_shape {
 } tj_simt_shape;
 
 tj_simt_shape tj_simt_shape_of(const tj_config *config);
+
+/**
+ * Threads that copy neighbours along k element by element: 16 share a line of global memory better, 8 are what a short phase or an
+ * odd number of threads leaves. across: BM or BN.
+ */
+int32_t tj_simt_run(const tj_simt_shape *s, int32_t across);
 
 /** Of an element in shared memory and in registers. */
 int32_t tj_simt_sum_bytes(const tj_problem *text);

@@ -64,12 +64,14 @@ static void count_tiles(const operand *o, int32_t x, int32_t y, int32_t width, t
 }
 
 /* start_copies: in one go the threads copy M_ROWS x M_STEPS elements (N_STEPS x N_COLS). */
-static void count_copies(const operand *o, int32_t threads, tj_traffic *traffic)
+static void count_copies(const operand *o, const tj_simt_shape *s, tj_traffic *traffic)
 {
-    if (o->along_k) {
-        const int32_t rows = threads / TJ_SIMT_RUN < o->tile ? threads / TJ_SIMT_RUN : o->tile;
+    const int32_t threads = s->threads;
 
-        count_tiles(o, TJ_SIMT_RUN, rows, 1, traffic);
+    if (o->along_k) {
+        const int32_t run = tj_simt_run(s, o->tile), rows = threads / run < o->tile ? threads / run : o->tile;
+
+        count_tiles(o, run, rows, 1, traffic);
     } else {
         const int32_t line = threads * o->width < o->tile ? threads * o->width : o->tile;
 
@@ -206,8 +208,8 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
     counts->ahead = s.stages - 1;
     estimate_registers(&s, tj_config_get(config, "blocks"), counts);
     if (phases > 0 && is_async) {
-        count_copies(&m, s.threads, &counts->load_m);
-        count_copies(&n, s.threads, &counts->load_n);
+        count_copies(&m, &s, &counts->load_m);
+        count_copies(&n, &s, &counts->load_n);
         counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
         counts->async_wavefronts = counts->load_m.requests * m.width * tj_simt_sum_bytes(text) / 4 +
                                    counts->load_n.requests * n.width * tj_simt_sum_bytes(text) / 4;

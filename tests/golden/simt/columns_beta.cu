@@ -127,8 +127,8 @@ simt_f64_jx64xl(
     const int m_kk = thread / (M_ROWS / M_WIDTH);
     const int m_row = thread % (M_ROWS / M_WIDTH) * M_WIDTH;
     const input_t *m_from = &M[m_kk * ld_m + block_row + m_row];
-    constexpr int N_WIDTH = 1;  // element by element: neighbours along k go to different rows of the tile
-    constexpr int N_RUN = 8;    // 8 threads copy neighbours along k: their elements lie in one sector or two
+    constexpr int N_WIDTH = 1;  // element by element: neighbours along k, which N_RUN threads copy, go to different rows of the tile
+    constexpr int N_RUN = 16;
     constexpr int N_COLS = THREADS / N_RUN < BN ? THREADS / N_RUN : BN;
     constexpr int N_STEPS = THREADS / N_COLS;
     const int n_col = thread / N_RUN % N_COLS;
