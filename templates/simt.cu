@@ -91,17 +91,21 @@ simt(  //@ kernel for simt
     //@| const int n_kk = thread / (N_RUN * N_COLS) * N_RUN + thread % N_RUN;
     //@| const input_t *n_from = &N[(block_col + n_col) * ld_n + n_kk];
     //@ end
-    //@ if check_j
+    //@ if clips_rows
     const index_t rows_left = j - block_row - m_row;
     //@ end
-    //@ if check_l
+    //@ if clips_cols
     const index_t cols_left = l - block_col - n_col;
     //@ end
     //@ if check_k
-    index_t steps_left = k_steps;
-    //@ end
 
-    const auto start_copies = [&](phase_t &into) {
+    // The first phase takes what is no multiple of BK, so that all others are whole.
+    const index_t first_steps = (k_steps - 1) % BK + 1;
+    const auto start_copies = [&](phase_t &into, bool is_first) {
+    //@ else
+
+    //@| const auto start_copies = [&](phase_t &into) {
+    //@ end
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
@@ -112,12 +116,12 @@ simt(  //@ kernel for simt
                 //@| const input_t *from = &m_from[kk * ld_m + row];
                 //@ end
                 sum_t *to = &into.M[m_kk + kk][m_row + row];
-                //@ if check_j and check_k
-                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && m_kk + kk < steps_left);
-                //@ elif check_j
+                //@ if clips_rows and check_k
+                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && (!is_first || m_kk + kk < first_steps));
+                //@ elif clips_rows
                 //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left);
                 //@ elif check_k
-                //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, m_kk + kk < steps_left);
+                //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, !is_first || m_kk + kk < first_steps);
                 //@ else
                 //@| copy_async<M_WIDTH * sizeof(input_t)>(to, from);
                 //@ end
@@ -133,29 +137,31 @@ simt(  //@ kernel for simt
                 //@| const input_t *from = &n_from[col * ld_n + kk];
                 //@ end
                 sum_t *to = &into.N[n_kk + kk][n_col + col];
-                //@ if check_l and check_k
-                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && n_kk + kk < steps_left);
-                //@ elif check_l
+                //@ if clips_cols and check_k
+                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && (!is_first || n_kk + kk < first_steps));
+                //@ elif clips_cols
                 //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left);
                 //@ elif check_k
-                //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, n_kk + kk < steps_left);
+                //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, !is_first || n_kk + kk < first_steps);
                 //@ else
                 //@| copy_async<N_WIDTH * sizeof(input_t)>(to, from);
                 //@ end
             }
         }
-        //@ if m_row_major
-        m_from += BK;
+        //@ if check_k
+        const index_t steps = is_first ? first_steps : BK;
         //@ else
-        //@| m_from += BK * ld_m;
+        //@| constexpr int steps = BK;
+        //@ end
+        //@ if m_row_major
+        m_from += steps;
+        //@ else
+        //@| m_from += steps * ld_m;
         //@ end
         //@ if n_row_major
-        n_from += BK * ld_n;
+        n_from += steps * ld_n;
         //@ else
-        //@| n_from += BK;
-        //@ end
-        //@ if check_k
-        steps_left -= BK;
+        //@| n_from += steps;
         //@ end
     };
 
@@ -179,7 +185,11 @@ simt(  //@ kernel for simt
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
         if (s < phases)
-            start_copies(tiles[s]);
+        //@ if check_k
+            start_copies(tiles[s], s == 0);
+        //@ else
+        //@|     start_copies(tiles[s]);
+        //@ end
         commit_copies();
     }
     wait_for_copies<STAGES - 2>();
@@ -203,7 +213,11 @@ simt(  //@ kernel for simt
             }
             if (step == 0) {
                 if (phase + STAGES - 1 < phases)
-                    start_copies(tiles[free]);
+                //@ if check_k
+                    start_copies(tiles[free], false);
+                //@ else
+                //@|     start_copies(tiles[free]);
+                //@ end
                 commit_copies();
             }
 #pragma unroll

@@ -51,9 +51,9 @@ simt(  //@ kernel for simt
                 //@| const index_t kk = (phase + 1) * BK + e / BM;
                 //@| const index_t at = kk * ld_m + row;
                 //@ end
-                //@ if check_j and check_k
+                //@ if clips_rows and check_k
                 m_next[i] = row < j && kk < k_steps ? M[at] : sum_t{0};
-                //@ elif check_j
+                //@ elif clips_rows
                 //@| m_next[i] = row < j ? M[at] : sum_t{0};
                 //@ elif check_k
                 //@| m_next[i] = kk < k_steps ? M[at] : sum_t{0};
@@ -73,9 +73,9 @@ simt(  //@ kernel for simt
                 //@| const index_t col = block_col + e / BK;
                 //@| const index_t at = col * ld_n + kk;
                 //@ end
-                //@ if check_l and check_k
+                //@ if clips_cols and check_k
                 n_next[i] = kk < k_steps && col < l ? N[at] : sum_t{0};
-                //@ elif check_l
+                //@ elif clips_cols
                 //@| n_next[i] = col < l ? N[at] : sum_t{0};
                 //@ elif check_k
                 //@| n_next[i] = kk < k_steps ? N[at] : sum_t{0};

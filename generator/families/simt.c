@@ -166,6 +166,11 @@ static bool copies_evenly(int32_t threads, int32_t run, int32_t width, int32_t a
     return taken > 0 && across % taken == 0 && threads * width % taken == 0 && steps % run == 0 && bk % steps == 0;
 }
 
+bool tj_simt_moves(const tj_dim *dim, int32_t tile)
+{
+    return dim->mode == TJ_DIM_FIXED && dim->extent >= tile;
+}
+
 int32_t tj_simt_run(const tj_simt_shape *s, int32_t across)
 {
     return s->bk % LONG_RUN == 0 && copies_evenly(s->threads, LONG_RUN, 1, across, s->bk) ? LONG_RUN : SHORT_RUN;
@@ -327,6 +332,17 @@ static void describe_alignment(const tj_problem *text, const tj_config *config, 
     form->align_c = text->has_beta ? out : 0;
 }
 
+/*
+ * What becomes of tiles that reach beyond an edge: where the extent is known and holds a whole tile, they are moved back; else every
+ * copy is clipped.
+ */
+static void describe_edge(tj_template_params *fill, const char *moves, const char *clips, bool is_checked, const tj_dim *dim,
+                          int32_t tile)
+{
+    tj_template_set_flag(fill, moves, is_checked && tj_simt_moves(dim, tile));
+    tj_template_set_flag(fill, clips, is_checked && !tj_simt_moves(dim, tile));
+}
+
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
@@ -343,6 +359,10 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
     tj_template_set_int(fill, "group", group);
     tj_template_set_flag(fill, "grouped", group > 1);
+    describe_edge(fill, "moves_rows", "clips_rows", (form->is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON,
+                  &text->j, s.bm);
+    describe_edge(fill, "moves_cols", "clips_cols", (form->is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON,
+                  &text->l, s.bn);
     tj_template_set_int(fill, "m_run", tj_simt_run(&s, s.bm));
     tj_template_set_int(fill, "n_run", tj_simt_run(&s, s.bn));
     tj_template_set_int(fill, "m_vector", tj_simt_m_width(text, config));

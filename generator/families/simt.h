@@ -17,6 +17,9 @@ typedef struct tj_simt_shape {
 
 tj_simt_shape tj_simt_shape_of(const tj_config *config);
 
+/** Where this dimension is checked, are tiles that reach beyond its end moved back, rather than their copies clipped? */
+bool tj_simt_moves(const tj_dim *dim, int32_t tile);
+
 /**
  * Threads that copy neighbours along k element by element: 16 share a line of global memory better, 8 are what a short phase or an
  * odd number of threads leaves. across: BM or BN.

@@ -17,7 +17,22 @@ typedef struct operand {
     int32_t tile, element_bytes; /* BM or BN */
     int32_t width;               /* elements of a copy; 0: neighbours along k are copied one by one */
     bool along_k;                /* neighbours in memory are neighbours along k */
+    bool moves;                  /* the last tile is moved back to end where the matrix ends */
+    int64_t k_begin;             /* of the last split, where copies begin with what is no multiple of BK; -1: they do not */
 } operand;
+
+/* A range of a dimension whose tiles are alike. */
+typedef struct part {
+    int64_t begin, extent;
+} part;
+
+/* Does the last tile move back? Where all are whole it makes no difference. */
+static bool is_moved(const tj_problem *text, int32_t tile, bool is_j)
+{
+    const tj_dim *dim = is_j ? &text->j : &text->l;
+
+    return dim->extent % tile != 0 && tj_simt_moves(dim, tile);
+}
 
 static operand operand_of(const tj_problem *text, const tj_config *config, const tj_counts *counts, bool is_m)
 {
@@ -25,6 +40,7 @@ static operand operand_of(const tj_problem *text, const tj_config *config, const
     const bool along_k = is_m ? text->m_layout == TJ_ROW_MAJOR : text->n_layout == TJ_COL_MAJOR;
     const int64_t bytes = counts->element_bytes, line = (is_m ? text->ld_m : text->ld_n) * bytes;
     const int64_t stride = is_m ? text->stride_m : text->stride_n;
+    const tj_split_phases share = tj_split_share(tj_ceil_div(text->k.extent, s.bk), (int32_t)counts->splits);
 
     return (operand){
         .across = is_m ? text->j.extent : text->l.extent,
@@ -38,13 +54,44 @@ static operand operand_of(const tj_problem *text, const tj_config *config, const
         .element_bytes = (int32_t)bytes,
         .width = is_m ? tj_simt_m_width(text, config) : tj_simt_n_width(text, config),
         .along_k = along_k,
+        .moves = is_moved(text, is_m ? s.bm : s.bn, is_m),
+        .k_begin = s.copy == TJ_SIMT_ASYNC && text->k.extent % s.bk != 0 ? (share.splits - 1) * share.most * s.bk : -1,
     };
 }
 
-/* Threads x by y, x along what neighbours in memory are neighbours of; tiles of them cover the matrix. */
-static void count_tiles(const operand *o, int32_t x, int32_t y, int32_t width, tj_traffic *traffic)
+/* Across the block tiles, and along k. Each answers with how many parts there are, at most 2 and 3. */
+static int parts_across(const operand *o, part parts[2])
 {
-    const int64_t near_extent = (o->along_k ? o->k : o->across) / width, far_extent = o->along_k ? o->across : o->k;
+    parts[0] = (part){0, o->across};
+    if (!o->moves)
+        return 1;
+    parts[0].extent = o->across / o->tile * o->tile;
+    parts[1] = (part){o->across - o->tile, o->tile};
+    return 2;
+}
+
+static int parts_along_k(const operand *o, int32_t bk, part parts[3])
+{
+    const int64_t first = o->k % bk;
+    int count = 0;
+
+    parts[0] = (part){0, o->k};
+    if (o->k_begin < 0)
+        return 1;
+    if (o->k_begin > 0)
+        parts[count++] = (part){0, o->k_begin};
+    parts[count++] = (part){o->k_begin, first};
+    if (o->k > o->k_begin + first)
+        parts[count++] = (part){o->k_begin + first, o->k - o->k_begin - first};
+    return count;
+}
+
+/* Threads x by y, x along what neighbours in memory are neighbours of; tiles of them cover a part of the matrix. */
+static void count_part(const operand *o, const part *across, const part *k, int32_t x, int32_t y, int32_t width,
+                       tj_traffic *traffic)
+{
+    const int64_t near_extent = (o->along_k ? k->extent : across->extent) / width,
+                  far_extent = o->along_k ? across->extent : k->extent;
     const int64_t near_step = (o->along_k ? o->step_k : o->step_across) * width,
                   far_step = o->along_k ? o->step_across : o->step_k;
     const tj_access access = {
@@ -52,6 +99,7 @@ static void count_tiles(const operand *o, int32_t x, int32_t y, int32_t width, t
         .threads_y = y,
         .step_x = near_step,
         .step_y = far_step,
+        .base = across->begin * o->step_across + k->begin * o->step_k,
         .element_bytes = o->element_bytes,
         .width = width,
         .axis = {tj_tile_axis(near_extent, x, x * near_step),
@@ -63,6 +111,16 @@ static void count_tiles(const operand *o, int32_t x, int32_t y, int32_t width, t
     tj_traffic_add(traffic, &access);
 }
 
+static void count_tiles(const operand *o, int32_t bk, int32_t x, int32_t y, int32_t width, tj_traffic *traffic)
+{
+    part across[2], k[3];
+    const int across_count = parts_across(o, across), k_count = parts_along_k(o, bk, k);
+
+    for (int a = 0; a < across_count; a++)
+        for (int i = 0; i < k_count; i++)
+            count_part(o, &across[a], &k[i], x, y, width, traffic);
+}
+
 /* start_copies: in one go the threads copy M_ROWS x M_STEPS elements (N_STEPS x N_COLS). */
 static void count_copies(const operand *o, const tj_simt_shape *s, tj_traffic *traffic)
 {
@@ -71,11 +129,11 @@ static void count_copies(const operand *o, const tj_simt_shape *s, tj_traffic *t
     if (o->along_k) {
         const int32_t run = tj_simt_run(s, o->tile), rows = threads / run < o->tile ? threads / run : o->tile;
 
-        count_tiles(o, run, rows, 1, traffic);
+        count_tiles(o, s->bk, run, rows, 1, traffic);
     } else {
         const int32_t line = threads * o->width < o->tile ? threads * o->width : o->tile;
 
-        count_tiles(o, line / o->width, threads * o->width / line, o->width, traffic);
+        count_tiles(o, s->bk, line / o->width, threads * o->width / line, o->width, traffic);
     }
 }
 
@@ -138,30 +196,69 @@ static void count_partial_sums(const tj_simt_shape *s, tj_counts *counts)
 
 /* ---- P and C ------------------------------------------------------------------------------------------------------ */
 
-/* A thread's elements come VEC x VEC at a time; here are the one in row r and column c of such a square, or the row r of it. */
-static void count_output(const tj_problem *text, int32_t vec, bool is_wide, int64_t bytes, int64_t ld, int64_t stride,
-                         int64_t matrices, tj_traffic *traffic)
-{
-    const int64_t rows = text->j.extent, cols = text->l.extent;
+/* Where P or C lies, in bytes. */
+typedef struct output {
+    int64_t bytes, ld, stride, matrices;
+    int32_t vec;
+    bool is_wide;
+} output;
 
-    for (int32_t r = 0; r < vec && r < rows; r++)
-        for (int32_t c = 0; c < (is_wide ? 1 : vec) && c < cols; c++) {
+/*
+ * Rows or columns that are stored: from the first one on, or, where the last tile is moved back, from the last one backwards, since
+ * there it is the end that lies on the border of a tile.
+ */
+typedef struct stored {
+    int64_t first, extent;
+    int32_t direction;
+} stored;
+
+static int stored_parts(int64_t extent, int32_t tile, bool moves, stored parts[2])
+{
+    const int64_t whole = extent / tile * tile;
+
+    parts[0] = (stored){0, moves ? whole : extent, 1};
+    parts[1] = (stored){extent - 1, extent - whole, -1};
+    return moves ? 2 : 1;
+}
+
+/* A thread's elements come VEC x VEC at a time; here are the one in row r and column c of such a square, or the row r of it. */
+static void count_output_part(const output *o, const stored *rows, const stored *cols, tj_traffic *traffic)
+{
+    const int32_t vec = o->vec;
+
+    for (int32_t r = 0; r < vec && r < rows->extent; r++)
+        for (int32_t c = 0; c < (o->is_wide ? 1 : vec) && c < cols->extent; c++) {
+            const int64_t row = rows->first + rows->direction * r;
+            /* A wide access begins with its lowest column. */
+            const int64_t col = cols->first + cols->direction * c - (o->is_wide && cols->direction < 0 ? vec - 1 : 0);
+            const int64_t step_x = cols->direction * vec * o->bytes, step_y = rows->direction * vec * o->ld * o->bytes;
             const tj_access access = {
                 .threads_x = TJ_SIMT_LANE_COLS,
                 .threads_y = TJ_SIMT_LANE_ROWS,
-                .step_x = vec * bytes,
-                .step_y = vec * ld * bytes,
-                .base = (r * ld + c) * bytes,
-                .element_bytes = (int32_t)bytes,
-                .width = is_wide ? vec : 1,
-                .axis = {tj_tile_axis(tj_ceil_div(cols - c, vec), TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_COLS * vec * bytes),
-                         tj_tile_axis(tj_ceil_div(rows - r, vec), TJ_SIMT_LANE_ROWS, TJ_SIMT_LANE_ROWS * vec * ld * bytes),
-                         {matrices, (stride > 0 ? stride : 0) * bytes, 0, 0}},
+                .step_x = step_x,
+                .step_y = step_y,
+                .base = (row * o->ld + col) * o->bytes,
+                .element_bytes = (int32_t)o->bytes,
+                .width = o->is_wide ? vec : 1,
+                .axis = {tj_tile_axis(tj_ceil_div(cols->extent - c, vec), TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_COLS * step_x),
+                         tj_tile_axis(tj_ceil_div(rows->extent - r, vec), TJ_SIMT_LANE_ROWS, TJ_SIMT_LANE_ROWS * step_y),
+                         {o->matrices, (o->stride > 0 ? o->stride : 0) * o->bytes, 0, 0}},
                 .repeat = 1,
             };
 
             tj_traffic_add(traffic, &access);
         }
+}
+
+static void count_output(const tj_problem *text, const tj_simt_shape *s, const output *o, tj_traffic *traffic)
+{
+    stored rows[2], cols[2];
+    const int row_parts = stored_parts(text->j.extent, s->bm, is_moved(text, s->bm, true), rows),
+              col_parts = stored_parts(text->l.extent, s->bn, is_moved(text, s->bn, false), cols);
+
+    for (int r = 0; r < row_parts; r++)
+        for (int c = 0; c < col_parts; c++)
+            count_output_part(o, &rows[r], &cols[c], traffic);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
@@ -214,8 +311,8 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
         counts->async_wavefronts = counts->load_m.requests * m.width * tj_simt_sum_bytes(text) / 4 +
                                    counts->load_n.requests * n.width * tj_simt_sum_bytes(text) / 4;
     } else if (phases > 0) {
-        count_tiles(&m, m.along_k ? s.bk : s.bm, m.along_k ? s.bm : s.bk, 1, &counts->load_m);
-        count_tiles(&n, n.along_k ? s.bk : s.bn, n.along_k ? s.bn : s.bk, 1, &counts->load_n);
+        count_tiles(&m, s.bk, m.along_k ? s.bk : s.bm, m.along_k ? s.bm : s.bk, 1, &counts->load_m);
+        count_tiles(&n, s.bk, n.along_k ? s.bk : s.bn, n.along_k ? s.bn : s.bk, 1, &counts->load_n);
         count_tile_stores(&m, &s, counts->sum_bytes, block_phases, &counts->shared_store);
         count_tile_stores(&n, &s, counts->sum_bytes, block_phases, &counts->shared_store);
     }
@@ -223,12 +320,15 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
         count_fragments(&s, vec, block_phases * s.bk * (s.tile_threads / 32), counts);
     count_partial_sums(&s, counts);
     if (splits > 1) {
-        count_output(text, vec, is_wide, counts->sum_bytes, cols, rows * cols, text->batch * splits, &counts->store_w);
+        const output w = {counts->sum_bytes, cols, rows * cols, text->batch * splits, vec, is_wide};
+        count_output(text, &s, &w, &counts->store_w);
         tj_split_count(text, splits, counts);
     } else {
-        count_output(text, vec, is_wide, p_bytes, text->ld_p, text->stride_p, text->batch, &counts->store_p);
+        const output p = {p_bytes, text->ld_p, text->stride_p, text->batch, vec, is_wide};
+        const output c = {p_bytes, text->ld_c, text->stride_c, text->batch, vec, is_wide};
+        count_output(text, &s, &p, &counts->store_p);
         if (text->has_beta) {
-            count_output(text, vec, is_wide, p_bytes, text->ld_c, text->stride_c, text->batch, &counts->load_c);
+            count_output(text, &s, &c, &counts->load_c);
             counts->fma += rows * cols * text->batch;
             counts->waits++;
         }

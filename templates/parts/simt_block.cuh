@@ -1,4 +1,3 @@
-    // This block's tile of P begins here.
     //@ if grouped
     //@| // Blocks that run at the same time should find their rows of M and columns of N in the L2: GROUP rows of blocks
     //@| // are walked together, column by column.
@@ -6,14 +5,31 @@
     //@| const int id = blockIdx.y * gridDim.x + blockIdx.x;
     //@| const int first = id / (GROUP * gridDim.x) * GROUP;
     //@| const int height = min(GROUP, gridDim.y - first);
-    //@| const index_t block_row = static_cast<index_t>(first + id % (GROUP * gridDim.x) % height) * BM;
-    //@| const index_t block_col = static_cast<index_t>(id % (GROUP * gridDim.x) / height) * BN;
+    //@| const int tile_y = first + id % (GROUP * gridDim.x) % height;
+    //@| const int tile_x = id % (GROUP * gridDim.x) / height;
     //@ elif rows_on_y
-    const index_t block_row = static_cast<index_t>(blockIdx.y) * BM;
-    const index_t block_col = static_cast<index_t>(blockIdx.x) * BN;
+    const int tile_y = blockIdx.y;
+    const int tile_x = blockIdx.x;
     //@ else
-    //@| const index_t block_row = static_cast<index_t>(blockIdx.x) * BM;  // on x, which counts further than y
-    //@| const index_t block_col = static_cast<index_t>(blockIdx.y) * BN;
+    //@| const int tile_y = blockIdx.x;  // rows on x, which counts further than y
+    //@| const int tile_x = blockIdx.y;
+    //@ end
+    // This block's tile of P begins here.
+    //@ if moves_rows or moves_cols
+    //@| // One that would reach beyond the edge is moved back over its neighbour, so that no copy needs a check; what both
+    //@| // compute, the neighbour stores.
+    //@ end
+    //@ if moves_rows
+    //@| const index_t own_row = static_cast<index_t>(tile_y) * BM;
+    //@| const index_t block_row = min(own_row, static_cast<index_t>(j - BM));
+    //@ else
+    const index_t block_row = static_cast<index_t>(tile_y) * BM;
+    //@ end
+    //@ if moves_cols
+    //@| const index_t own_col = static_cast<index_t>(tile_x) * BN;
+    //@| const index_t block_col = min(own_col, static_cast<index_t>(l - BN));
+    //@ else
+    const index_t block_col = static_cast<index_t>(tile_x) * BN;
     //@ end
 
     //@ if splits_k

@@ -3,17 +3,25 @@
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
         const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
-        //@ if check_j
+        //@ if clips_rows
         if (Row >= j)
             break;  // rows of a thread only grow
+        //@ end
+        //@ if moves_rows
+        //@| if (Row < own_row)
+        //@|     continue;
         //@ end
         //@ if vector_p
 #pragma unroll
         for (int c = 0; c < TN; c += VEC) {
             const index_t Col = block_col + thread_col + c / VEC * (8 * VEC);
-            //@ if check_l
+            //@ if clips_cols
             if (Col >= l)  // l is a multiple of VEC: all of them, or none
                 break;
+            //@ end
+            //@ if moves_cols
+            //@| if (Col < own_col)  // all of them, or none
+            //@|     continue;
             //@ end
             sum_vector_t value;
 #pragma unroll
@@ -25,9 +33,13 @@
         //@| #pragma unroll
         //@| for (int c = 0; c < TN; ++c) {
         //@|     const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
-        //@ if check_l
+        //@ if clips_cols
         //@|     if (Col >= l)
         //@|         break;
+        //@ end
+        //@ if moves_cols
+        //@|     if (Col < own_col)
+        //@|         continue;
         //@ end
         //@|     W[Row * l + Col] = Pvalue[r][c];
         //@| }

@@ -106,9 +106,11 @@ simt_f64_jx64xl(
     C += blockIdx.z * stride_c;
     P += blockIdx.z * stride_p;
 
+    const int tile_y = blockIdx.y;
+    const int tile_x = blockIdx.x;
     // This block's tile of P begins here.
-    const index_t block_row = static_cast<index_t>(blockIdx.y) * BM;
-    const index_t block_col = static_cast<index_t>(blockIdx.x) * BN;
+    const index_t block_row = static_cast<index_t>(tile_y) * BM;
+    const index_t block_col = static_cast<index_t>(tile_x) * BN;
 
     const index_t k_steps = k;
 
@@ -155,8 +157,9 @@ simt_f64_jx64xl(
                 copy_async<N_WIDTH * sizeof(input_t)>(to, from);
             }
         }
-        m_from += BK * ld_m;
-        n_from += BK;
+        constexpr int steps = BK;
+        m_from += steps * ld_m;
+        n_from += steps;
     };
 
     // One step's elements for this thread's rows and columns.

@@ -86,9 +86,15 @@ simt_f32_97x89x101(
 {
     extern __shared__ phase_t tiles[];
 
+    const int tile_y = blockIdx.y;
+    const int tile_x = blockIdx.x;
     // This block's tile of P begins here.
-    const index_t block_row = static_cast<index_t>(blockIdx.y) * BM;
-    const index_t block_col = static_cast<index_t>(blockIdx.x) * BN;
+    // One that would reach beyond the edge is moved back over its neighbour, so that no copy needs a check; what both
+    // compute, the neighbour stores.
+    const index_t own_row = static_cast<index_t>(tile_y) * BM;
+    const index_t block_row = min(own_row, static_cast<index_t>(j - BM));
+    const index_t own_col = static_cast<index_t>(tile_x) * BN;
+    const index_t block_col = min(own_col, static_cast<index_t>(l - BN));
 
     const index_t k_steps = k;
 
@@ -114,18 +120,17 @@ simt_f32_97x89x101(
     const int n_kk = thread / (N_COLS / N_WIDTH);
     const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
     const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
-    const index_t rows_left = j - block_row - m_row;
-    const index_t cols_left = l - block_col - n_col;
-    index_t steps_left = k_steps;
 
-    const auto start_copies = [&](phase_t &into) {
+    // The first phase takes what is no multiple of BK, so that all others are whole.
+    const index_t first_steps = (k_steps - 1) % BK + 1;
+    const auto start_copies = [&](phase_t &into, bool is_first) {
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
             for (int row = 0; row < BM; row += M_ROWS) {
                 const input_t *from = &m_from[row * ld_m + kk];
                 sum_t *to = &into.M[m_kk + kk][m_row + row];
-                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && m_kk + kk < steps_left);
+                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, !is_first || m_kk + kk < first_steps);
             }
         }
 #pragma unroll
@@ -134,12 +139,12 @@ simt_f32_97x89x101(
             for (int col = 0; col < BN; col += N_COLS) {
                 const input_t *from = &n_from[kk * ld_n + col];
                 sum_t *to = &into.N[n_kk + kk][n_col + col];
-                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && n_kk + kk < steps_left);
+                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, !is_first || n_kk + kk < first_steps);
             }
         }
-        m_from += BK;
-        n_from += BK * ld_n;
-        steps_left -= BK;
+        const index_t steps = is_first ? first_steps : BK;
+        m_from += steps;
+        n_from += steps * ld_n;
     };
 
     // One step's elements for this thread's rows and columns.
@@ -158,7 +163,7 @@ simt_f32_97x89x101(
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
         if (s < phases)
-            start_copies(tiles[s]);
+            start_copies(tiles[s], s == 0);
         commit_copies();
     }
     wait_for_copies<STAGES - 2>();
@@ -182,7 +187,7 @@ simt_f32_97x89x101(
             }
             if (step == 0) {
                 if (phase + STAGES - 1 < phases)
-                    start_copies(tiles[free]);
+                    start_copies(tiles[free], false);
                 commit_copies();
             }
 #pragma unroll
@@ -200,13 +205,13 @@ simt_f32_97x89x101(
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
         const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
-        if (Row >= j)
-            break;  // rows of a thread only grow
+        if (Row < own_row)
+            continue;
         #pragma unroll
         for (int c = 0; c < TN; ++c) {
             const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
-            if (Col >= l)
-                break;
+            if (Col < own_col)
+                continue;
             P[Row * ld_p + Col] = static_cast<output_t>(Pvalue[r][c]);
         }
     }

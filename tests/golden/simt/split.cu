@@ -99,9 +99,14 @@ simt_f32_256x60000x250(
     M += blockIdx.z / SPLITS * stride_m;
     N += blockIdx.z / SPLITS * stride_n;
 
+    const int tile_y = blockIdx.y;
+    const int tile_x = blockIdx.x;
     // This block's tile of P begins here.
-    const index_t block_row = static_cast<index_t>(blockIdx.y) * BM;
-    const index_t block_col = static_cast<index_t>(blockIdx.x) * BN;
+    // One that would reach beyond the edge is moved back over its neighbour, so that no copy needs a check; what both
+    // compute, the neighbour stores.
+    const index_t block_row = static_cast<index_t>(tile_y) * BM;
+    const index_t own_col = static_cast<index_t>(tile_x) * BN;
+    const index_t block_col = min(own_col, static_cast<index_t>(l - BN));
 
     // This block's part of k, in whole phases; the last may be short, or empty.
     const index_t split = (k + SPLITS * BK - 1) / (SPLITS * BK) * BK;
@@ -133,7 +138,6 @@ simt_f32_256x60000x250(
     const int n_kk = thread / (N_COLS / N_WIDTH);
     const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
     const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
-    const index_t cols_left = l - block_col - n_col;
 
     const auto start_copies = [&](phase_t &into) {
 #pragma unroll
@@ -151,11 +155,12 @@ simt_f32_256x60000x250(
             for (int col = 0; col < BN; col += N_COLS) {
                 const input_t *from = &n_from[kk * ld_n + col];
                 sum_t *to = &into.N[n_kk + kk][n_col + col];
-                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left);
+                copy_async<N_WIDTH * sizeof(input_t)>(to, from);
             }
         }
-        m_from += BK;
-        n_from += BK * ld_n;
+        constexpr int steps = BK;
+        m_from += steps;
+        n_from += steps * ld_n;
     };
 
     // One step's elements for this thread's rows and columns.
@@ -238,8 +243,8 @@ simt_f32_256x60000x250(
         #pragma unroll
         for (int c = 0; c < TN; ++c) {
             const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
-            if (Col >= l)
-                break;
+            if (Col < own_col)
+                continue;
             W[Row * l + Col] = Pvalue[r][c];
         }
     }

@@ -90,9 +90,11 @@ simt_f32_1024x1024x1024(
 {
     extern __shared__ phase_t tiles[];
 
+    const int tile_y = blockIdx.y;
+    const int tile_x = blockIdx.x;
     // This block's tile of P begins here.
-    const index_t block_row = static_cast<index_t>(blockIdx.y) * BM;
-    const index_t block_col = static_cast<index_t>(blockIdx.x) * BN;
+    const index_t block_row = static_cast<index_t>(tile_y) * BM;
+    const index_t block_col = static_cast<index_t>(tile_x) * BN;
 
     const index_t k_steps = k;
 
@@ -138,8 +140,9 @@ simt_f32_1024x1024x1024(
                 copy_async<N_WIDTH * sizeof(input_t)>(to, from);
             }
         }
-        m_from += BK;
-        n_from += BK * ld_n;
+        constexpr int steps = BK;
+        m_from += steps;
+        n_from += steps * ld_n;
     };
 
     // One step's elements for this thread's rows and columns.
