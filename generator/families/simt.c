@@ -173,7 +173,8 @@ bool tj_simt_moves(const tj_dim *dim, int32_t tile)
 
 int32_t tj_simt_run(const tj_simt_shape *s, int32_t across)
 {
-    return s->bk % LONG_RUN == 0 && copies_evenly(s->threads, LONG_RUN, 1, across, s->bk) ? LONG_RUN : SHORT_RUN;
+    return s->slices == 1 && s->bk % LONG_RUN == 0 && copies_evenly(s->threads, LONG_RUN, 1, across, s->bk) ? LONG_RUN
+                                                                                                            : SHORT_RUN;
 }
 
 static tj_status check_async(const tj_problem *text, const tj_config *config, const tj_simt_shape *s, tj_error *err)

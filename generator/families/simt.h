@@ -21,8 +21,8 @@ tj_simt_shape tj_simt_shape_of(const tj_config *config);
 bool tj_simt_moves(const tj_dim *dim, int32_t tile);
 
 /**
- * Threads that copy neighbours along k element by element: 16 share a line of global memory better, 8 are what a short phase or an
- * odd number of threads leaves. across: BM or BN.
+ * Threads that copy neighbours along k element by element: 16 share a line of global memory better; 8 store without bank
+ * conflicts, which counts where slices share a tile, and are what a short phase or an odd number of threads leaves. across: BM or BN.
  */
 int32_t tj_simt_run(const tj_simt_shape *s, int32_t across);
 

@@ -126,7 +126,7 @@ simt_f32_256x60000x250(
 
     // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
     constexpr int M_WIDTH = 1;  // element by element: neighbours along k, which M_RUN threads copy, go to different rows of the tile
-    constexpr int M_RUN = 16;
+    constexpr int M_RUN = 8;
     constexpr int M_ROWS = THREADS / M_RUN < BM ? THREADS / M_RUN : BM;
     constexpr int M_STEPS = THREADS / M_ROWS;
     const int m_row = thread / M_RUN % M_ROWS;
