@@ -93,9 +93,16 @@ typedef struct emu_library {
     emu_kernel **kernel; /* one for each of ptx->function */
 } emu_library;
 
+/** Memory that a graph allocates. Here it exists as long as any graph that has it, and keeps its address; is_freed: by a node. */
+typedef struct emu_graph_memory {
+    CUdeviceptr address;
+    size_t users; /* works */
+    bool is_freed;
+} emu_graph_memory;
+
 /** Something a stream does: now, or when a graph is launched. */
 typedef struct emu_work {
-    enum { W_KERNEL, W_COPY, W_FILL, W_HOST } kind;
+    enum { W_KERNEL, W_COPY, W_FILL, W_HOST, W_ALLOCATE, W_FREE } kind;
     CUfunction function;
     uint32_t grid[3], block[3], shared_bytes;
     uint8_t *parameters;
@@ -105,6 +112,7 @@ typedef struct emu_work {
     uint32_t value, unit;                       /* of a fill: unit bytes */
     CUhostFn call;
     void *data;
+    emu_graph_memory *memory; /* of W_ALLOCATE and W_FREE, which only graphs have */
 } emu_work;
 
 typedef struct emu_node {
@@ -260,6 +268,12 @@ void emu_streams_close(emu_context *context);
  * work is the caller's and is copied if it is recorded.
  */
 CUresult emu_submit(emu_context *context, CUstream stream, const emu_work *work);
+
+/** Give one use of a graph's memory back; the last one frees it. Locked. NULL: accepted. */
+void emu_graph_memory_drop(emu_graph_memory *memory);
+
+/** The memory at an address that the graph of this capture allocates, and does not free again; NULL if there is none. Locked. */
+emu_graph_memory *emu_capture_memory(const emu_capture *capture, CUdeviceptr address);
 
 /* ---- driver_launch.c ---- */
 

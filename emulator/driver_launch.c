@@ -134,6 +134,8 @@ CUresult emu_work_do(CUcontext handle, const emu_work *work, bool is_trial)
     CUresult result;
     int ordinal;
 
+    if (work->kind == W_ALLOCATE || work->kind == W_FREE)
+        return CUDA_SUCCESS; /* the graph's memory is there already, and as long as the graph */
     if (work->kind == W_HOST) {
         if (!is_trial)
             work->call(work->data);

@@ -286,11 +286,36 @@ static CUresult enter_ordered(CUstream handle, emu_context **context, emu_stream
     result = emu_stream_get(*context, handle, stream);
     if (result == CUDA_SUCCESS && (*stream)->is_legacy)
         result = emu_allow_legacy(*context);
-    if (result == CUDA_SUCCESS && (*stream)->capture) {
-        (*stream)->capture->is_invalid = true;
-        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    }
+    if (result == CUDA_SUCCESS && (*stream)->capture && (*stream)->capture->is_invalid)
+        result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     return result == CUDA_SUCCESS ? result : emu_leave(result);
+}
+
+/* Record an allocation in a capture, or that it is freed. Not locked. */
+static CUresult record_memory(int kind, emu_graph_memory *memory, CUstream stream)
+{
+    const emu_work work = {.kind = kind, .memory = memory};
+    emu_context *context;
+    const CUresult result = emu_enter(&context);
+
+    return result == CUDA_SUCCESS ? emu_submit(context, stream, &work) : result;
+}
+
+static CUresult allocate_in_graph(CUdeviceptr address, CUstream stream)
+{
+    emu_graph_memory *made = calloc(1, sizeof *made);
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+
+    if (!made) {
+        (void)emu_memory_free(address);
+        return result;
+    }
+    *made = (emu_graph_memory){address, 1, false};
+    result = record_memory(W_ALLOCATE, made, stream);
+    emu_lock();
+    emu_graph_memory_drop(made); /* the node has its own use of it */
+    emu_unlock();
+    return result;
 }
 
 CUresult EMU_EXPORT cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream)
@@ -299,11 +324,13 @@ CUresult EMU_EXPORT cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream
     emu_stream *known;
     CUresult result = enter_ordered(stream, &context, &known);
     const emu_device *device;
+    bool is_captured;
     uint64_t owner;
     int ordinal;
 
     if (result != CUDA_SUCCESS)
         return result;
+    is_captured = known->capture;
     device = known->context->device;
     owner = known->context->id;
     ordinal = known->context->ordinal;
@@ -311,7 +338,10 @@ CUresult EMU_EXPORT cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream
     if (!address)
         return CUDA_ERROR_INVALID_VALUE;
     *address = 0;
-    return bytes ? allocate(device, ordinal, owner, bytes, address) : CUDA_SUCCESS;
+    if (!bytes)
+        return CUDA_SUCCESS;
+    result = allocate(device, ordinal, owner, bytes, address);
+    return result == CUDA_SUCCESS && is_captured ? allocate_in_graph(*address, stream) : result;
 }
 
 CUresult EMU_EXPORT cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream)
@@ -327,9 +357,18 @@ CUresult EMU_EXPORT cuMemFreeAsync(CUdeviceptr address, CUstream stream)
     emu_context *context;
     emu_stream *known;
     CUresult result = enter_ordered(stream, &context, &known);
+    emu_graph_memory *memory = NULL;
 
     if (result != CUDA_SUCCESS)
         return result;
+    if (known->capture) { /* a capture frees what its own graph allocates */
+        memory = emu_capture_memory(known->capture, address);
+        if (!memory)
+            return emu_leave(CUDA_ERROR_INVALID_VALUE);
+        memory->is_freed = true;
+        emu_unlock();
+        return record_memory(W_FREE, memory, stream);
+    }
     emu_unlock();
     if (!address)
         return CUDA_SUCCESS;

@@ -6,6 +6,7 @@
  * recorded instead, with what it depends on; a graph does it in the order of recording, which is one that its dependencies allow.
  */
 #include "driver.h"
+#include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +45,32 @@ static bool add_to_frontier(emu_frontier *frontier, const emu_frontier *other)
     return true;
 }
 
+void emu_graph_memory_drop(emu_graph_memory *memory)
+{
+    if (!memory || --memory->users)
+        return;
+    (void)emu_memory_free(memory->address); /* a context that is gone took it along */
+    free(memory);
+}
+
+emu_graph_memory *emu_capture_memory(const emu_capture *capture, CUdeviceptr address)
+{
+    const emu_graph *graph = capture->graph;
+
+    for (size_t i = 0; i < graph->nodes; i++) {
+        emu_graph_memory *memory = graph->node[i]->work.memory;
+        if (memory && memory->address == address && !memory->is_freed)
+            return memory;
+    }
+    return NULL;
+}
+
 static bool copy_work(emu_work *to, const emu_work *from)
 {
     *to = *from;
     to->parameters = NULL;
+    if (to->memory)
+        to->memory->users++;
     if (!from->parameter_bytes)
         return true;
     to->parameters = malloc(from->parameter_bytes);
@@ -56,10 +79,16 @@ static bool copy_work(emu_work *to, const emu_work *from)
     return to->parameters;
 }
 
+static void drop_work(emu_work *work)
+{
+    free(work->parameters);
+    emu_graph_memory_drop(work->memory);
+}
+
 static void free_node(emu_node *node)
 {
     emu_handle_drop(&node->object);
-    free(node->work.parameters);
+    drop_work(&node->work);
     free(node->after);
     free(node);
 }
@@ -96,7 +125,7 @@ static emu_node *add_node(emu_graph *graph, const emu_work *work, emu_node *cons
         made->after = malloc((afters + 1) * sizeof(emu_node *));
     if (!made || !larger || !made->after || !copy_work(&made->work, work) || !emu_handle_new(&made->object, O_NODE)) {
         if (made) {
-            free(made->work.parameters);
+            drop_work(&made->work);
             free(made->after);
         }
         free(made);
@@ -919,7 +948,7 @@ static bool is_being_captured(const emu_graph *graph)
 static void free_executable(emu_executable *executable)
 {
     for (size_t i = 0; executable->work && i < executable->works; i++)
-        free(executable->work[i].parameters);
+        drop_work(&executable->work[i]);
     free(executable->work);
     free(executable);
 }
@@ -1096,6 +1125,9 @@ CUresult EMU_EXPORT cuGraphClone(CUgraph *clone, CUgraph graph)
         return result;
     if (!clone || is_being_captured(known))
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < known->nodes; i++)
+        if (known->node[i]->work.memory)
+            return emu_leave(CUDA_ERROR_NOT_SUPPORTED);
     made = make_graph();
     is_whole = made;
     for (size_t i = 0; is_whole && i < known->nodes; i++) {
@@ -1165,10 +1197,9 @@ CUresult EMU_EXPORT cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *de
 
 CUresult EMU_EXPORT cuGraphNodeGetType(CUgraphNode node, int *type)
 {
-    static const int types[] = {[W_KERNEL] = CU_GRAPH_NODE_TYPE_KERNEL,
-                                [W_COPY] = CU_GRAPH_NODE_TYPE_MEMCPY,
-                                [W_FILL] = CU_GRAPH_NODE_TYPE_MEMSET,
-                                [W_HOST] = CU_GRAPH_NODE_TYPE_HOST};
+    static const int types[] = {[W_KERNEL] = CU_GRAPH_NODE_TYPE_KERNEL,      [W_COPY] = CU_GRAPH_NODE_TYPE_MEMCPY,
+                                [W_FILL] = CU_GRAPH_NODE_TYPE_MEMSET,        [W_HOST] = CU_GRAPH_NODE_TYPE_HOST,
+                                [W_ALLOCATE] = CU_GRAPH_NODE_TYPE_MEM_ALLOC, [W_FREE] = CU_GRAPH_NODE_TYPE_MEM_FREE};
     const CUresult result = emu_enter_driver();
     const emu_node *known;
 

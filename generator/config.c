@@ -13,7 +13,8 @@
 #include "text.h"
 
 /* Adding a family is one line here. The first is what the library chooses for itself. */
-static const tj_family *const families[] = {&tj_family_tiled, &tj_family_naive, &tj_family_simt, &tj_family_skinny};
+static const tj_family *const families[] = {&tj_family_tiled, &tj_family_naive, &tj_family_simt, &tj_family_skinny,
+                                            &tj_family_small_batch};
 
 static const char *const check_words[] = {[TJ_CHECK_AUTO] = "auto", [TJ_CHECK_ON] = "all", [TJ_CHECK_OFF] = "none"};
 

@@ -57,6 +57,7 @@ extern const tj_family tj_family_naive;
 extern const tj_family tj_family_tiled;
 extern const tj_family tj_family_simt;
 extern const tj_family tj_family_skinny;
+extern const tj_family tj_family_small_batch;
 
 /** The canonical problem as a text of the config's family sees it. */
 tj_problem tj_family_text(const tj_config *config, const tj_problem *problem, bool *is_swapped);

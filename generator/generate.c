@@ -172,6 +172,7 @@ static void list_args(const tj_problem *text, bool is_swapped, tj_launch_form *f
     add_arg(&list, is_batched && text->stride_n == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_M : TJ_ARG_STRIDE_N);
     add_arg(&list, writes_p && is_batched && text->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
     add_arg(&list, is_batched && has_c && text->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
+    add_arg(&list, form->products > 0 && text->batch == TJ_ANY, TJ_ARG_BATCH);
     add_arg(&list, writes_p && text->has_alpha, TJ_ARG_ALPHA);
     add_arg(&list, has_c, TJ_ARG_BETA);
     add_arg(&list, true, is_swapped ? TJ_ARG_N : TJ_ARG_M);
@@ -291,11 +292,18 @@ static void append_check(tj_text *out, char letter, const tj_dim *dim, int32_t c
 }
 
 /* In the caller's dimensions. */
-static tj_status describe_checks(const tj_problem *problem, const tj_config *config, bool is_swapped, char **out, tj_error *err)
+static tj_status describe_checks(const tj_source *source, bool is_swapped, char **out, tj_error *err)
 {
+    const tj_problem *problem = &source->problem;
+    const tj_config *config = &source->config;
     tj_text text = TJ_TEXT_INIT(MAX_CHECKS_TEXT);
-    tj_tile tile = config->family->tile(config);
+    tj_tile tile;
 
+    if (source->launch.products > 0) {
+        tj_text_append(&text, "j, k, l: not checked, a block computes whole products");
+        return tj_text_take(&text, out, err);
+    }
+    tile = config->family->tile(config);
     if (is_swapped)
         tile = (tj_tile){tile.cols, tile.k, tile.rows, tile.cols_name, tile.k_name, tile.rows_name};
     append_check(&text, 'j', &problem->j, config->check_j, tile.rows, tile.rows_name);
@@ -359,6 +367,8 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
         list_reduce_args(&text, &source->launch.reduce);
     }
     tj_template_set_flag(&params, "splits_k", source->launch.splits > 1);
+    tj_template_set_flag(&params, "whole_products", source->launch.products > 0);
+    tj_template_set_flag(&params, "any_batch", source->launch.products > 0 && text.batch == TJ_ANY);
     tj_template_set(&params, "reduce_kernel", source->launch.reduce.kernel);
     tj_template_set_flag(&params, "rows_on_x", source->launch.rows_on_x);
     tj_template_set_flag(&params, "rows_on_y", !source->launch.rows_on_x);
@@ -368,7 +378,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     if (status == TJ_OK)
         status = tj_text_take(&body, &source->text, err);
     if (status == TJ_OK)
-        status = describe_checks(&source->problem, &resolved, is_swapped, &source->checks_text, err);
+        status = describe_checks(source, is_swapped, &source->checks_text, err);
     tj_text_drop(&body);
     if (status != TJ_OK) {
         tj_source_free(source);

@@ -79,6 +79,9 @@ struct tj_log; /* log.h */
       false, (int *mode))                                                                                              \
     X(mem_alloc, cuMemAlloc, cuMemAlloc_v2, 3020, false, (CUdeviceptr *pointer, size_t bytes))                         \
     X(mem_free, cuMemFree, cuMemFree_v2, 3020, false, (CUdeviceptr pointer))                                           \
+    X(mem_alloc_async, cuMemAllocAsync, cuMemAllocAsync, 11020, false,                                                 \
+      (CUdeviceptr *pointer, size_t bytes, CUstream stream))                                                           \
+    X(mem_free_async, cuMemFreeAsync, cuMemFreeAsync, 11020, false, (CUdeviceptr pointer, CUstream stream))            \
     X(mem_get_info, cuMemGetInfo, cuMemGetInfo_v2, 3020, false, (size_t *free_bytes, size_t *total_bytes))             \
     X(memcpy_to_device, cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020, false,                                                    \
       (CUdeviceptr destination, const void *source, size_t bytes))                                                     \
@@ -151,6 +154,12 @@ static inline tj_status tj_driver_check_alive(const tj_driver *driver, tj_error 
     if (__builtin_expect(atomic_load_explicit(driver->life, memory_order_relaxed) == TJ_DRIVER_ALIVE, 1))
         return TJ_OK;
     return tj_driver_report_death(driver, err);
+}
+
+/** Can memory be taken and given back in a stream? Inside captures too, which drivers before CUDA 11.4 could not. */
+static inline bool tj_driver_has_stream_memory(const tj_driver *driver)
+{
+    return driver->api.mem_alloc_async && driver->api.mem_free_async && driver->version >= 11040;
 }
 
 /** Is the stream being captured, or out of use because another one is? Drivers without captures answer false. */

@@ -297,9 +297,9 @@ static bool has_good_reduce(const tj_launch_form *form)
 static tj_status check_form(const tj_launch_form *form, tj_error *err)
 {
     if (form->arg_count < 0 || form->arg_count > TJ_LAUNCH_MAX_ARGS || form->block_x < 1 || form->block_y < 1 ||
-        form->block_rows < 1 || form->block_cols < 1 || form->splits > UINT16_MAX || !is_alignment(form->align_m) ||
-        !is_alignment(form->align_n) || !is_alignment(form->align_p) || !is_alignment(form->align_c) ||
-        (form->tile_width_is_any && form->tile_width < 1))
+        form->block_rows < 1 || form->block_cols < 1 || form->splits > UINT16_MAX || form->products < 0 ||
+        (form->products > 0 && form->splits > 1) || !is_alignment(form->align_m) || !is_alignment(form->align_n) ||
+        !is_alignment(form->align_p) || !is_alignment(form->align_c) || (form->tile_width_is_any && form->tile_width < 1))
         return tj_fail(err, TJ_ERR_INTERNAL,
                        "the launch form of %s has a block of %d x %d threads, %d x %d elements, and %d "
                        "parameters",

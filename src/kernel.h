@@ -44,9 +44,6 @@ tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *ope
  */
 tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *operands, tj_error *err);
 
-/** Does a launch get what only some texts need: a workspace, and pointers aligned to more than an element? */
-bool tj_kernel_suits(const tj_kernel *kernel, const tj_operands *operands);
-
 /** Of the CUDA context that it was loaded in, as tj_scope.context_id. */
 uint64_t tj_kernel_context_id(const tj_kernel *kernel);
 
@@ -110,6 +107,26 @@ struct tj_kernel {
     bool c_may_be_p; /* C and P are stored alike, so c = NULL can mean p */
     tj_launch_numbers ready;
 };
+
+/** Do the operands bring the workspace of a split k? One that is too small is none: the plan may have been replaced since it was made. */
+static inline bool tj_kernel_has_workspace(const tj_kernel *kernel, const tj_operands *x)
+{
+    return x->workspace && x->workspace_bytes >= (size_t)kernel->form.reduce.workspace_bytes;
+}
+
+/**
+ * Do the operands bring what only some texts need: pointers aligned to more than an element, and a workspace where none can
+ * be had? Of operands of another version the answer is no.
+ */
+static inline bool tj_kernel_suits(const tj_kernel *kernel, const tj_operands *x)
+{
+    const size_t *alignment = kernel->alignment;
+
+    return x->struct_size == sizeof *x &&
+           (((uintptr_t)x->m & (alignment[TJ_MATRIX_M] - 1)) | ((uintptr_t)x->n & (alignment[TJ_MATRIX_N] - 1)) |
+            ((uintptr_t)x->p & (alignment[TJ_MATRIX_P] - 1)) | ((uintptr_t)x->c & (alignment[TJ_MATRIX_C] - 1))) == 0 &&
+           (!kernel->reduce_function || tj_kernel_has_workspace(kernel, x) || tj_driver_has_stream_memory(kernel->driver));
+}
 
 /** Operands -> numbers; checks extents, promises, leading dimensions, strides, grid; looks at no pointer. Pure. */
 tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *operands, tj_launch_shape *shape, tj_error *err);

@@ -4,7 +4,8 @@
  *
  * Two ways lead to the same call. A kernel whose problem leaves nothing open has grid and constant arguments since its
  * load, and a launch of it only looks at the pointers. Everything else, and everything that is wrong, goes through
- * tj_launch_resolve. Neither way allocates, locks, or asks the driver anything.
+ * tj_launch_resolve. Neither way allocates, locks, or asks the driver anything, but for the workspace of a split k where
+ * the operands bring none: that comes from the driver, in the order of the stream.
  */
 #include "kernel.h"
 
@@ -257,6 +258,14 @@ static tj_status resolve_splits(const tj_kernel *kernel, tj_launch_shape *shape,
     return TJ_OK;
 }
 
+/* Blocks of whole products, on the one axis that counts far enough for any batch. */
+static void count_products(const tj_launch_form *form, tj_launch_shape *shape)
+{
+    shape->products = shape->batch;
+    shape->geometry.grid[0] = (unsigned int)tj_ceil_div(shape->batch, form->products);
+    shape->geometry.grid[1] = shape->geometry.grid[2] = 1;
+}
+
 static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, tj_launch_shape *shape, tj_error *err)
 {
     const tj_launch_form *form = &kernel->form;
@@ -292,6 +301,8 @@ static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, t
         status = resolve_splits(kernel, shape, err);
     geometry->grid[0] = (unsigned int)blocks[0];
     geometry->grid[1] = (unsigned int)blocks[1];
+    if (form->products > 0)
+        count_products(form, shape);
     geometry->block[0] = (unsigned int)block_x;
     geometry->block[1] = (unsigned int)block_y;
     geometry->shared_bytes = (unsigned int)shared;
@@ -350,12 +361,17 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
 
     if (needed == 0)
         return TJ_OK;
-    if (!x->workspace || x->workspace_bytes < (size_t)needed)
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "%s splits k into %d parts and needs %lld bytes of workspace for their sums, and the operands hold %lld: "
-            "give what tj_plan_workspace_bytes says, or generate with splits=1",
-            kernel->form.kernel, kernel->form.splits, (long long)needed, x->workspace ? (long long)x->workspace_bytes : 0LL);
+    if (!tj_kernel_has_workspace(kernel, x)) {
+        if (tj_driver_has_stream_memory(kernel->driver))
+            return TJ_OK;
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s splits k into %d parts and needs %lld bytes of workspace for their sums, the operands bring %lld, "
+                       "and a driver of CUDA %d.%d cannot allocate them in the stream (11.4 can): give what "
+                       "tj_plan_workspace_bytes says, or generate with splits=1",
+                       kernel->form.kernel, kernel->form.splits, (long long)needed,
+                       x->workspace ? (long long)x->workspace_bytes : 0LL, tj_driver_version(kernel->driver) / 1000,
+                       tj_driver_version(kernel->driver) % 1000 / 10);
+    }
     if ((uintptr_t)x->workspace % WORKSPACE_ALIGNMENT != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the workspace is 0x%llx: it must be aligned to %d bytes",
                        (unsigned long long)(uintptr_t)x->workspace, WORKSPACE_ALIGNMENT);
@@ -385,17 +401,6 @@ tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const
                            (int)kernel->alignment[which]);
     }
     return check_workspace(kernel, x, err);
-}
-
-bool tj_kernel_suits(const tj_kernel *kernel, const tj_operands *x)
-{
-    const void *const pointer[TJ_MATRICES] = {x->m, x->n, x->p, x->c};
-    const int64_t workspace = kernel->form.reduce.workspace_bytes;
-
-    for (int which = 0; which < TJ_MATRICES; which++)
-        if (((uintptr_t)pointer[which] & (kernel->alignment[which] - 1)) != 0)
-            return false;
-    return workspace == 0 || (x->workspace && x->workspace_bytes >= (size_t)workspace);
 }
 
 /* ---- the call ----------------------------------------------------------------------------------------------------- */
@@ -550,6 +555,36 @@ static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, 
     return status;
 }
 
+/* The operands bring no workspace: one lives in the stream, from before the first kernel to behind the last. */
+static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *x, const tj_launch_shape *shape,
+                                          CUstream stream, tj_error *err)
+{
+    const tj_driver_api *api = &kernel->driver->api;
+    const int64_t bytes = kernel->form.reduce.workspace_bytes;
+    CUdeviceptr workspace = 0;
+    CUresult result = api->mem_alloc_async(&workspace, (size_t)bytes, stream);
+    tj_status status;
+
+    if (result == CUDA_ERROR_NOT_SUPPORTED)
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "%s needs %lld bytes of workspace, the operands bring none, and device %d cannot allocate in a stream: "
+                       "give what tj_plan_workspace_bytes says, or generate with splits=1",
+                       kernel->form.kernel, (long long)bytes, kernel->device);
+    if (result != CUDA_SUCCESS)
+        return tj_driver_fail(kernel->driver, result, err,
+                              "cannot allocate the %lld bytes of workspace of %s, which the operands do not bring",
+                              (long long)bytes, kernel->form.kernel);
+    x->workspace = (void *)(uintptr_t)workspace;
+    x->workspace_bytes = (size_t)bytes;
+    status = queue_batch(kernel, x, shape, stream, err);
+    if (tj_driver_check_alive(kernel->driver, NULL) != TJ_OK)
+        return status;
+    result = api->mem_free_async(workspace, stream);
+    if (status == TJ_OK && result != CUDA_SUCCESS)
+        status = tj_driver_fail(kernel->driver, result, err, "cannot give back the workspace of %s", kernel->form.kernel);
+    return status;
+}
+
 /* Are the pointers of a ready kernel good as they stand? If not, the long way says what is wrong with them. */
 static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands *x)
 {
@@ -560,7 +595,7 @@ static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands
         return false;
     if (kernel->problem.has_beta && !x->c && !kernel->c_may_be_p)
         return false;
-    if (kernel->reduce_function && check_workspace(kernel, x, NULL) != TJ_OK)
+    if (kernel->reduce_function && (!tj_kernel_has_workspace(kernel, x) || check_workspace(kernel, x, NULL) != TJ_OK))
         return false;
     return (((uintptr_t)x->m & m_mask) | ((uintptr_t)x->n & n_mask) | ((uintptr_t)x->p & p_mask) |
             ((uintptr_t)x->c & c_mask)) == 0;
@@ -578,6 +613,8 @@ static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands 
         status = tj_operands_check(kernel, &x, &shape, err);
     if (status != TJ_OK)
         return status;
+    if (kernel->reduce_function && !tj_kernel_has_workspace(kernel, &x))
+        return queue_with_own_workspace(kernel, &x, &shape, stream, err);
     return queue_batch(kernel, &x, &shape, stream, err);
 }
 

@@ -363,6 +363,16 @@ static tj_status check_structs(const tj_problem *problem, const tj_operands *ope
     return TJ_OK;
 }
 
+tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
+                         const tj_plan **plan, tj_error *err)
+{
+    tj_problem storage;
+    const tj_plan_key key = make_key(scope->context_id, problem, config, &storage);
+
+    *plan = table_find(context->plans, &key);
+    return *plan ? TJ_OK : build_once(context, scope, &key, plan, err);
+}
+
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
 static bool has_same_config(const tj_plan *a, const tj_plan *b)
@@ -405,7 +415,18 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
 
 tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
 {
-    return tj_kernel_launch(plan->kernel, operands, stream, err);
+    tj_scope scope;
+    tj_status status;
+
+    if (__builtin_expect(tj_kernel_suits(plan->kernel, operands) || plan->key.config, 1))
+        return tj_kernel_launch(plan->kernel, operands, stream, err);
+    status = tj_scope_enter(plan->kernel->context, &scope, err);
+    if (status != TJ_OK)
+        return status;
+    if (scope.context_id == plan->key.context_id) /* otherwise the launch says that it is another's */
+        status = tj_plan_fit(&plan, &scope, operands, stream, err);
+    tj_scope_leave(&scope);
+    return status == TJ_OK ? tj_kernel_launch(plan->kernel, operands, stream, err) : status;
 }
 
 size_t tj_plan_workspace_bytes(const tj_plan *plan)
@@ -484,8 +505,8 @@ static const tj_config *config_for_tall(const tj_problem *problem, const tj_oper
 }
 
 /* Not ready: make the plan, unless the stream is being captured, where compiling and loading would break the capture. */
-static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj_plan_key *key, const tj_operands *operands,
-                            struct CUstream_st *stream, const tj_plan **plan, tj_error *err)
+static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj_plan_key *key, struct CUstream_st *stream,
+                            const tj_plan **plan, tj_error *err)
 {
     bool is_capturing = false;
     tj_status status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
@@ -498,75 +519,12 @@ static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj
                     (long long)key->problem->j.extent, (long long)key->problem->k.extent, (long long)key->problem->l.extent);
     if (status == TJ_OK)
         status = build_once(context, scope, key, plan, err);
-    /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
-    if (status == TJ_OK && !context->check_pointers && (key->config || tj_kernel_suits((*plan)->kernel, operands)))
-        status = tj_kernel_check_pointers((*plan)->kernel, operands, err);
     return status;
-}
-
-/* ---- plans that ask for less -------------------------------------------------------------------------------------- */
-
-/* The config of a plan that needs no workspace; beyond that, one that takes pointers as they are; the safe default. */
-static bool make_modest(const tj_plan *plan, enum tj_modest modest, tj_config *config)
-{
-    if (modest == TJ_MODEST_DEFAULT) {
-        *config = (tj_config)TJ_CONFIG_INIT;
-        config->family = tj_family_at(0);
-        return true;
-    }
-    *config = *tj_source_config(plan->source);
-    if (modest == TJ_WITHOUT_WORKSPACE && tj_plan_workspace_bytes(plan) == 0)
-        return false;
-    if (tj_config_get(config, "splits") > 1 && tj_config_set(config, "splits", "1", NULL) != TJ_OK)
-        return false;
-    if (modest == TJ_UNALIGNED && tj_config_get(config, "vector") > 1 && tj_config_set(config, "vector", "1", NULL) != TJ_OK)
-        return false;
-    return tj_config_resolve(tj_source_problem(plan->source), config, NULL) == TJ_OK;
-}
-
-/* NULL: there is none of that kind. Found once for each plan. operands NULL: the stream is not being captured. */
-static tj_status find_modest(tj_context *context, const tj_scope *scope, const tj_plan *chosen, enum tj_modest modest,
-                             const tj_operands *operands, struct CUstream_st *stream, const tj_plan **plan, tj_error *err)
-{
-    tj_config config;
-    tj_problem storage;
-    tj_plan_key key;
-    tj_status status = TJ_OK;
-
-    *plan = atomic_load_explicit(&chosen->modest[modest], memory_order_acquire);
-    if (*plan || !make_modest(chosen, modest, &config))
-        return TJ_OK;
-    key = make_key(scope->context_id, tj_source_problem(chosen->source), &config, &storage);
-    *plan = table_find(context->plans, &key);
-    if (!*plan)
-        status = operands ? make_ready(context, scope, &key, operands, stream, plan, err)
-                          : build_once(context, scope, &key, plan, err);
-    if (status == TJ_OK)
-        atomic_store_explicit(&((tj_plan *)chosen)->modest[modest], *plan, memory_order_release);
-    return status;
-}
-
-/* The library chose a text that wants a workspace or aligned pointers, and this call has none: another text serves it. */
-static tj_status suit(tj_context *context, const tj_scope *scope, const tj_operands *operands, struct CUstream_st *stream,
-                      const tj_plan **plan, tj_error *err)
-{
-    const tj_plan *const chosen = *plan;
-    tj_status status = TJ_OK;
-
-    for (int modest = 0; modest < TJ_MODEST_PLANS && status == TJ_OK; modest++) {
-        status = find_modest(context, scope, chosen, (enum tj_modest)modest, operands, stream, plan, err);
-        if (status == TJ_OK && *plan && tj_kernel_suits((*plan)->kernel, operands))
-            break;
-    }
-    return status; /* if nothing suits, the default is launched, and says what is wrong */
 }
 
 tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_plan **plan,
                           tj_error *err)
 {
-    const tj_plan *modest;
-    tj_problem storage;
-    tj_plan_key key;
     tj_scope scope;
     tj_status status;
 
@@ -576,13 +534,7 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
         status = tj_scope_enter(context, &scope, err);
     if (status != TJ_OK)
         return status;
-    key = make_key(scope.context_id, problem, config, &storage);
-    *plan = table_find(context->plans, &key);
-    if (!*plan)
-        status = build_once(context, &scope, &key, plan, err);
-    /* What tj_matmul will take if it gets no workspace, so that it may be captured. */
-    if (status == TJ_OK && !config)
-        status = find_modest(context, &scope, *plan, TJ_WITHOUT_WORKSPACE, NULL, NULL, &modest, err);
+    status = tj_plan_obtain(context, &scope, problem, config, plan, err);
     tj_scope_leave(&scope);
     return status;
 }
@@ -596,17 +548,20 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     tj_problem storage;
     tj_plan_key key;
     tj_scope scope;
+    bool is_new;
     tj_status status = tj_scope_enter(context, &scope, err);
 
     if (status != TJ_OK)
         return status;
     key = make_key(scope.context_id, problem, config, &storage);
     plan = table_find(context->plans, &key);
-    if (!plan)
-        status = make_ready(context, &scope, &key, operands, stream, &plan, err);
-    if (status == TJ_OK && !config && !tj_kernel_suits(plan->kernel, operands))
-        status = suit(context, &scope, operands, stream, &plan, err);
-    if (status == TJ_OK && context->check_pointers)
+    is_new = !plan;
+    if (is_new)
+        status = make_ready(context, &scope, &key, stream, &plan, err);
+    if (status == TJ_OK && __builtin_expect(!tj_kernel_suits(plan->kernel, operands), 0))
+        status = tj_plan_fit(&plan, &scope, operands, stream, err);
+    /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
+    if (status == TJ_OK && (is_new || context->check_pointers))
         status = tj_kernel_check_pointers(plan->kernel, operands, err);
     if (status == TJ_OK)
         status = tj_kernel_launch_ready(plan->kernel, operands, stream, err);

@@ -5,8 +5,11 @@
 #ifndef TJ_SRC_PLAN_H
 #define TJ_SRC_PLAN_H
 
+#include <stdatomic.h>
+
 #include "context.h"
 #include "kernel.h"
+#include "scope.h"
 
 /** What a plan is found by. */
 typedef struct tj_plan_key {
@@ -20,9 +23,6 @@ typedef struct tj_plan_key {
 _Static_assert(sizeof(tj_problem) == 168, "tj_problem must have no padding");
 _Static_assert(sizeof(tj_config) == 2 * sizeof(void *) + 4 * (TJ_CONFIG_MAX_PARAMS + 4), "tj_config must have no padding");
 
-/* Plans that serve a call which lacks what the library's choice asks for, the best first. */
-enum tj_modest { TJ_WITHOUT_WORKSPACE, TJ_UNALIGNED, TJ_MODEST_DEFAULT, TJ_MODEST_PLANS };
-
 struct tj_plan {
     tj_plan_key key; /* points at the two below */
     tj_problem problem;
@@ -30,8 +30,21 @@ struct tj_plan {
     tj_source *source;
     tj_image *image;
     tj_kernel *kernel;
-    _Atomic(const tj_plan *) modest[TJ_MODEST_PLANS]; /* of the library's choice; NULL: not needed yet */
-    tj_plan *replaced; /* the plan that this one took the place of; alive, because callers may hold it */
+    _Atomic(const tj_plan *) fallback; /* for operands that do not suit the kernel; NULL until it is first needed. Of the same
+                                          table */
+    tj_plan *replaced;                 /* the plan that this one took the place of; alive, because callers may hold it */
 };
+
+/** The plan of a problem and a config, found or built. Inside a scope, outside a capture. problem is as a key holds it. */
+tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
+                         const tj_plan **plan, tj_error *err);
+
+/**
+ * Put the fallback of a plan in its place, if the library chose its config and the operands do not suit the kernel. To be
+ * asked only where tj_kernel_suits says no. Inside a scope of the plan's CUDA context.
+ * Errors: those of tj_plan_prepare, and TJ_ERR_CAPTURE: the stream is being captured and the fallback is not ready.
+ */
+tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_operands *operands, struct CUstream_st *stream,
+                      tj_error *err);
 
 #endif

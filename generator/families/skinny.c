@@ -6,6 +6,7 @@
  */
 #include "skinny.h"
 
+#include "access.h"
 #include "checked.h"
 #include "error.h"
 #include "split.h"
@@ -19,8 +20,9 @@ enum {
     MOST_ROWS = 64,   /* beyond, N is read too often from the L2, and a block tile serves better */
     MAX_THREADS = 1024,
     MAX_STATIC_SHARED = 48 * 1024,
-    SUM_BYTES = 32 * 1024, /* of shared memory for the slices' sums, where the tiles of M take less */
-    FULL_GPU = 264         /* blocks that keep a large GPU busy, two on each of 132 SMs */
+    SUM_BYTES = 32 * 1024,       /* of shared memory for the slices' sums, where the tiles of M take less */
+    WORTH_SPLITTING = 96 * 1024, /* bytes that a block streams: about 3 us, and a second kernel costs 2 */
+    FULL_GPU = 264               /* blocks that keep a large GPU busy, two on each of 132 SMs */
 };
 
 static const char *const stream_choices[] = {"n", "m", NULL};
@@ -101,30 +103,11 @@ static int32_t sum_bytes(const tj_problem *text)
     return text->dtype == TJ_F64 ? 8 : 4;
 }
 
-/* ---- alignment ---------------------------------------------------------------------------------------------------- */
-
-/* Is every value this number can take a multiple? Broadcast strides are 0. */
-static bool number_is_multiple(int64_t value, int64_t width_multiple, int32_t of)
-{
-    if (value == TJ_ANY)
-        return false;
-    if (value == TJ_TIGHT) /* derived from a width that is an argument */
-        return width_multiple % of == 0;
-    return value == TJ_BROADCAST || value % of == 0;
-}
-
-/* How many elements of N one aligned load may take: its lines, their distance and the products' are multiples. */
+/* How many elements of N one aligned load may take. */
 static int32_t widest_vector(const tj_problem *text)
 {
-    const bool along_l = text->n_layout == TJ_ROW_MAJOR;
-    const tj_dim *width = along_l ? &text->l : &text->k;
-    const int64_t multiple = width->mode == TJ_DIM_FIXED ? width->extent : width->multiple_of > 1 ? width->multiple_of : 1;
-    int32_t vector = LOAD_BYTES / (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
-
-    while (vector > 1 && (multiple % vector != 0 || !number_is_multiple(text->ld_n, multiple, vector) ||
-                          (text->batch != 1 && !number_is_multiple(text->stride_n, multiple, vector))))
-        vector /= 2;
-    return vector;
+    return tj_access_widest(text, text->n_layout == TJ_ROW_MAJOR ? &text->l : &text->k, text->ld_n, text->stride_n,
+                            LOAD_BYTES / (int32_t)tj_dtype_bytes((tj_dtype)text->dtype));
 }
 
 /* ---- geometry ----------------------------------------------------------------------------------------------------- */
@@ -185,14 +168,15 @@ static int32_t default_tm(const tj_problem *text, int32_t most)
     return (int32_t)tj_ceil_div(j, tj_ceil_div(j, most));
 }
 
-/* Enough blocks for every SM, while each keeps a few phases. */
+/* Enough blocks for every SM, while each keeps a few phases; but a block that streams little is done before a second kernel begins. */
 static int32_t default_splits(const tj_problem *text, const tj_skinny_shape *s)
 {
+    const int64_t streamed = extent_or(&text->k, 4096) * s->lanes * s->tn * (int64_t)tj_dtype_bytes((tj_dtype)text->dtype);
     const int64_t blocks = tj_ceil_div(extent_or(&text->j, s->tm), s->tm) *
                            tj_ceil_div(extent_or(&text->l, 1), (int64_t)s->lanes * s->tn) * text->batch;
     const int64_t phases = tj_ceil_div(extent_or(&text->k, 4096), (int64_t)s->slices * s->k_thread);
 
-    if (!tj_split_is_possible(text) || blocks * 3 > FULL_GPU || phases < 4)
+    if (!tj_split_is_possible(text) || blocks * 3 > FULL_GPU || phases < 4 || streamed < WORTH_SPLITTING)
         return 1;
     return (int32_t)(FULL_GPU / blocks < phases / 2 ? FULL_GPU / blocks : phases / 2);
 }
@@ -210,6 +194,7 @@ static void settle_all(const tj_problem *text, tj_config *config)
     /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
     const int32_t most_sums = text->dtype == TJ_F64 ? 32 : text->dtype == TJ_F32 && along_l ? 128 : 64;
     const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
+    const bool is_open = *slices == 0;
     tj_skinny_shape s;
 
     settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(text)));
@@ -227,7 +212,7 @@ static void settle_all(const tj_problem *text, tj_config *config)
         settle(slices, power_of_2_for(256 / *lanes, MAX_THREADS));
     }
     s = tj_skinny_shape_of(config);
-    while (s.slices > 1 && s.slices * s.lanes > 32 && shared_bytes(&s, sum_bytes(text), along_l) > MAX_STATIC_SHARED)
+    while (is_open && s.slices > 1 && s.slices * s.lanes > 32 && shared_bytes(&s, sum_bytes(text), along_l) > MAX_STATIC_SHARED)
         s.slices /= 2;
     *slices = s.slices;
     settle(&value[tj_family_param_index(family, "splits")], default_splits(text, &s));

@@ -4,7 +4,7 @@
  *
  * Interop: a kernel belongs to the CUDA context that is current when it is loaded; with none current, to the primary
  * context of the TileJIT context's device, the one that the CUDA runtime, PyTorch and cuBLAS use too. No device memory
- * is allocated behind the caller's back.
+ * is allocated behind the caller's back, but for the workspace of a launch that needs one and is given none.
  */
 #ifndef TILEJIT_KERNEL_H
 #define TILEJIT_KERNEL_H
@@ -37,8 +37,10 @@ typedef struct tj_operands {
     int64_t stride_m, stride_n, stride_p, stride_c; /**< TJ_ANY ones; 0: tight; TJ_BROADCAST */
     int32_t tile_width;                             /**< shared=dynamic kernels only; 0: the config's */
     int32_t reserved;                               /**< must be 0 */
-    void *workspace; /**< tj_plan_workspace_bytes() bytes of device memory; NULL where that is 0 */
-    size_t workspace_bytes;
+    void *workspace; /**< tj_plan_workspace_bytes() bytes of device memory, which launches that may run at the same time must
+                          not share; NULL, or too few: the launch takes what it needs from the device's memory pool (cuMemAllocAsync)
+                          and gives it back, both in its stream, which costs a few microseconds */
+    size_t workspace_bytes; /**< of workspace */
 } tj_operands;
 
 /* clang-format off */
@@ -66,15 +68,16 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_sour
                                               tj_kernel **kernel, tj_error *err);
 
 /**
- * Queue one launch on a stream of the kernel's CUDA context. Returns before it has run. Allocates nothing, takes no
- * lock. k = 0 gives beta * C, and then m and n may be NULL; j and l are at least 1. A stream that was destroyed is the
+ * Queue one launch on a stream of the kernel's CUDA context. Returns before it has run. Allocates nothing but a workspace
+ * that operands leave out, takes no lock. k = 0 gives beta * C, and then m and n may be NULL; j and l are at least 1. A stream that was destroyed is the
  * caller's bug: the driver itself does not survive it.
  *
  * NULL:    kernel and operands must not be NULL; stream may be.
  * Threads: any, several at once.
  * Errors:  TJ_ERR_INVALID_ARGUMENT: a NULL or misaligned pointer, an extent that breaks a promise or that the kernel was
  *          generated without a check for, more blocks than a grid holds (the remedy is in the message), another current
- *          context; TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST (reported again by every later call).
+ *          context, with a driver before CUDA 11.4 a missing workspace; TJ_ERR_DEVICE_MEMORY,
+ *          TJ_ERR_UNSUPPORTED: no workspace can be had in the stream; TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST (reported again by every later call).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands,
                                                 struct CUstream_st *stream, tj_error *err);

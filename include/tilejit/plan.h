@@ -39,12 +39,18 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_refresh(tj_context *context, const tj_pro
 
 /**
  * Launch a plan: as tj_kernel_launch. One plan serves every extent of a TJ_DIM_ANY dimension, so operands must hold those
- * extents: the ones in the problem it was prepared from are not kept.
+ * extents: the ones in the problem it was prepared from are not kept. Operands that do not suit a config which the library
+ * chose (pointers aligned to less than its text takes at once) are launched with another, made on their first launch.
+ *
+ * NULL:    plan and operands must not be NULL; stream may be.
+ * Threads: any, several at once.
+ * Errors:  those of tj_kernel_launch; where another config is needed, those of tj_plan_prepare, and TJ_ERR_CAPTURE: it is
+ *          not ready, and the stream is being captured.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
                                               tj_error *err);
 
-/** Device memory that a launch needs in operands->workspace, in bytes. NULL: plan must not be NULL. */
+/** Device memory that a launch works in, in bytes: what operands->workspace should hold. NULL: plan must not be NULL. */
 TJ_API size_t tj_plan_workspace_bytes(const tj_plan *plan);
 
 /** Its source and image, for a look inside. Owned: borrowed. NULL: plan must not be NULL. */
@@ -63,8 +69,8 @@ TJ_API const tj_kernel *tj_plan_kernel(const tj_plan *plan);
  *
  * NULL:    context, problem and operands must not be NULL.
  * Threads: any.
- * Errors:  those of tj_plan_prepare and tj_plan_launch, and TJ_ERR_CAPTURE: the stream is being captured and the plan is
- *          not ready; the capture stays valid.
+ * Errors:  those of tj_plan_prepare and tj_plan_launch, and TJ_ERR_CAPTURE: the stream is being captured and the plan,
+ *          or the one for pointers like these, is not ready; the capture stays valid.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands,
                                          struct CUstream_st *stream, tj_error *err);

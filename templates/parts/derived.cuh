@@ -30,7 +30,7 @@
     //@| M += blockIdx.z / SPLITS * stride_m;
     //@| N += blockIdx.z / SPLITS * stride_n;
 
-    //@ elif batched
+    //@ elif batched and not whole_products
     // The product of the batch that this block works on.
     M += blockIdx.z * stride_m;
     N += blockIdx.z * stride_n;

@@ -31,6 +31,9 @@
     //@ if any_stride_c and not splits_k
     //@| long long stride_c,
     //@ end
+    //@ if any_batch
+    //@| int batch,
+    //@ end
     //@ if has_alpha and not splits_k
     sum_t alpha,
     //@ end

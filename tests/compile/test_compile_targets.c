@@ -83,7 +83,9 @@ Test(compile, every_family_and_type_for_every_target)
                                           "tiled:tile_width=32,rows=x",
                                           "simt:bm=64,bn=64,bk=16,tm=8,tn=4,copy=registers",
                                           "simt:bm=64,bn=64,bk=16,tm=8,tn=4,slices=2",
-                                          "skinny"};
+                                          "skinny",
+                                          "small_batch",
+                                          "small_batch:copy=registers,products=2"};
     const char *const *targets = targets_or_skip();
     unsigned count = 0;
 
@@ -92,7 +94,7 @@ Test(compile, every_family_and_type_for_every_target)
             for (int dtype = TJ_F32; dtype <= TJ_BF16; dtype++, count++) {
                 tj_problem problem = TJ_PROBLEM_INIT(61, 64, 101, TJ_F32);
                 char label[200];
-                if (c == 5 && (strcmp(targets[t], "sm_75") == 0 || dtype >= TJ_F16))
+                if ((c == 5 || c == 7) && (strcmp(targets[t], "sm_75") == 0 || dtype >= TJ_F16))
                     continue; /* needs asynchronous copies, which bring elements as they are */
                 problem.dtype = dtype;
                 problem.m_layout = count % 2;
@@ -100,7 +102,9 @@ Test(compile, every_family_and_type_for_every_target)
                 problem.p_layout = count / 4 % 2;
                 problem.has_alpha = problem.has_beta = count % 3 == 0;
                 problem.batch = count % 5 == 0 ? 3 : 1;
-                if (count % 7 == 0)
+                if (c >= 7)
+                    problem.batch = count % 3 == 0 ? TJ_ANY : 5; /* exact sizes, many products */
+                else if (count % 7 == 0)
                     problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
                 if (dtype >= TJ_F16 && count % 2)
                     problem.p_dtype = TJ_F32;
@@ -167,6 +171,32 @@ Test(compile, skinny_in_every_form)
             problem.k.mode = TJ_DIM_ANY;
         snprintf(label, sizeof label, "%s, variant %d", configs[variant / 3 % 4], variant);
         compile(&problem, configs[variant / 3 % 4], variant % 2 ? "sm_90" : "sm_75", label);
+    }
+}
+
+/* small_batch: each layout and type, sizes that fit the threads and sizes that do not. */
+Test(compile, small_batch_in_every_form)
+{
+    static const int64_t sizes[][3] = {{16, 16, 16}, {23, 23, 23}, {13, 32, 5}, {64, 64, 64}, {1, 128, 3}, {128, 128, 128}};
+    static const char *const configs[] = {"small_batch", "small_batch:vector=1", "small_batch:copy=registers",
+                                          "small_batch:products=2,copy=registers,vector=2"};
+
+    targets_or_skip();
+    for (int variant = 0; variant < 72; variant++) {
+        const int64_t *size = sizes[variant / 4 % 6];
+        tj_problem problem = TJ_PROBLEM_INIT(size[0], size[1], size[2], TJ_F32);
+        const int way = problem.j.extent == 128 ? 0 : variant / 5 % 4;
+        char label[200];
+        problem.dtype = TJ_F32 + variant % 4;
+        problem.m_layout = variant / 2 & 1;
+        problem.n_layout = variant / 3 & 1;
+        problem.p_layout = variant / 7 & 1;
+        problem.has_alpha = problem.has_beta = variant % 3 == 0;
+        problem.batch = variant % 5 == 0 ? TJ_ANY : 1000;
+        if (problem.j.extent == 128 && problem.dtype == TJ_F64)
+            problem.k.extent = 64; /* what shared memory holds */
+        snprintf(label, sizeof label, "%s, variant %d", configs[way], variant);
+        compile(&problem, configs[way], problem.dtype <= TJ_F64 || variant % 2 ? "sm_90" : "sm_75", label);
     }
 }
 

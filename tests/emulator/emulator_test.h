@@ -321,6 +321,7 @@ __attribute__((unused)) static outcome run_product(const char *ptx, const tj_sou
     void *module, *function = NULL, *host[4] = {0}, *pointer[TJ_LAUNCH_MAX_ARGS];
     argument value[TJ_LAUNCH_MAX_ARGS];
     uint64_t address[4] = {0};
+    unsigned grid[3];
     size_t bytes[4];
     outcome o = {0};
     tj_check_report report;
@@ -378,8 +379,12 @@ __attribute__((unused)) static outcome run_product(const char *ptx, const tj_sou
         value[i] = argument_for(&p, what, form->arg[i], address);
         pointer[i] = &value[i];
     }
-    o.result = cu.launch(function, (unsigned)(form->rows_on_x ? row_blocks : col_blocks),
-                         (unsigned)(form->rows_on_x ? col_blocks : row_blocks), (unsigned)p.batch, (unsigned)form->block_x,
+    grid[0] = (unsigned)(form->rows_on_x ? row_blocks : col_blocks);
+    grid[1] = (unsigned)(form->rows_on_x ? col_blocks : row_blocks);
+    grid[2] = (unsigned)p.batch;
+    if (form->products > 0)
+        grid[0] = (unsigned)((p.batch + form->products - 1) / form->products), grid[1] = grid[2] = 1;
+    o.result = cu.launch(function, grid[0], grid[1], grid[2], (unsigned)form->block_x,
                          (unsigned)(what->slip == BLOCK_IS_HALF ? form->block_y / 2 : form->block_y), 1,
                          (unsigned)(form->dynamic_shared_bytes - (what->slip == SHARED_IS_SHORT ? 4 : 0)), NULL, pointer, NULL);
     if (o.result == 0)

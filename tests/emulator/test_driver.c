@@ -950,6 +950,50 @@ Test(driver, records_work_and_replays_it)
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch, executable, stream);
 }
 
+/* A graph's memory: where the capture said, for each launch, until the graph is gone. */
+Test(driver, allocates_in_a_capture)
+{
+    uint8_t seen[64] = {0};
+    CUgraphNode node[4];
+    size_t nodes = 4;
+    CUgraphExec executable;
+    CUgraph graph, clone;
+    CUdeviceptr inside, outside;
+    CUstream stream;
+    int type;
+
+    start();
+    OK(cuStreamCreate, &stream, 0);
+    OK(cuMemAlloc_v2, &outside, 64);
+    OK(cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    OK(cuMemAllocAsync, &inside, 64, stream);
+    OK(cuMemsetD8Async, inside, 7, 64, stream);
+    OK(cuMemcpyDtoDAsync_v2, outside, inside, 64, stream);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync, outside, stream); /* not the graph's */
+    OK(cuMemFreeAsync, inside, stream);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync, inside, stream);
+    OK(cuStreamEndCapture, stream, &graph);
+    OK(cuGraphGetNodes, graph, node, &nodes);
+    cr_assert(nodes == 4);
+    OK(cuGraphNodeGetType, node[0], &type);
+    cr_expect(type == CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+    OK(cuGraphNodeGetType, node[3], &type);
+    cr_expect(type == CU_GRAPH_NODE_TYPE_MEM_FREE);
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphClone, &clone, graph);
+    OK(cuGraphInstantiateWithFlags, &executable, graph, 0);
+    OK(cuGraphDestroy, graph);
+    for (int i = 0; i < 2; i++) {
+        OK(cuMemsetD8_v2, outside, 0, 64);
+        OK(cuGraphLaunch, executable, stream);
+        OK(cuMemcpyDtoH_v2, seen, outside, 64);
+        cr_expect(seen[0] == 7 && seen[63] == 7, "launch %d", i);
+    }
+    OK(cuGraphExecDestroy, executable);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemFreeAsync, inside, stream); /* gone with its graph */
+    OK(cuMemFree_v2, outside);
+    OK(cuStreamDestroy_v2, stream);
+}
+
 /* Begin a capture in a new stream, do one forbidden thing, and end it. */
 static void break_capture(const char *what, unsigned flags, CUresult wanted, CUresult at_end, CUresult (*forbidden)(CUstream))
 {

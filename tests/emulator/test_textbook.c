@@ -50,7 +50,9 @@ static cuEmuLaunch count(const char *family, int64_t width, const tj_problem *pr
     char *ptx;
     outcome o;
 
-    snprintf(config, sizeof config, "%s%ctile_width=%d", family, strchr(family, ':') ? ',' : ':', (int)width);
+    snprintf(config, sizeof config, "%s", family);
+    if (width > 0)
+        snprintf(config, sizeof config, "%s%ctile_width=%d", family, strchr(family, ':') ? ',' : ':', (int)width);
     source = generate(&what);
     if (piece) {
         const char *text = tj_source_text(source), *at = strstr(text, piece);
@@ -280,6 +282,35 @@ Test(textbook, padding_takes_the_bank_conflicts_of_a_column_major_n_away)
                      unpadded[w] * stores),
                   "T %d without padding", (int)width);
     }
+}
+
+/*
+ * Small products move each element once, in whole sectors both ways (16 elements of f32 or 8 of f64 a line), and no two of
+ * a warp's reads of shared memory meet in a bank, however M and N lie.
+ */
+Test(textbook, small_products_move_every_byte_once_and_meet_in_no_bank)
+{
+    static const int sizes[] = {16, 32, 64};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int layouts = 0; layouts < 4; layouts++)
+            for (int products = 1; products <= 4; products += 3) {
+                const uint64_t n = (uint64_t)sizes[i], bytes = 8 * n * n * 4;
+                tj_problem problem = TJ_PROBLEM_INIT(sizes[i], sizes[i], sizes[i], TJ_F32);
+                char config[64];
+                cuEmuCounters c;
+
+                problem.batch = 8;
+                problem.m_layout = layouts & 1;
+                problem.n_layout = layouts >> 1;
+                snprintf(config, sizeof config, "small_batch:tm=4,tn=4,products=%d", n == 64 ? 1 : products);
+                c = count(config, 0, &problem, NULL, NULL).total;
+                cr_expect(eq(u64, c.global_load_sectors * 32, 2 * bytes), "%s, layouts %d", config, layouts);
+                cr_expect(layouts >= 2 || c.global_store_sectors * 32 == bytes, "%s, layouts %d: %d sectors", config, layouts,
+                          (int)c.global_store_sectors);
+                cr_expect(eq(u64, c.bank_conflicts, 0), "%s, layouts %d", config, layouts);
+                cr_expect(eq(u64, c.fma, 8 * n * n * n), "%s, layouts %d", config, layouts);
+            }
 }
 
 /* What lines count adds up to what the launch counts, and the inner statement's lines hold all of its multiply-adds. */

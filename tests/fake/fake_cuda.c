@@ -79,8 +79,10 @@ static struct {
     int hidden_count;
     CUresult death; /* a sticky error: the answer of every later call */
     char jit_log[256];
-    size_t parameter_bytes[MAX_PARAMETERS];
-    int parameters;
+    struct parameters {
+        size_t bytes[MAX_PARAMETERS];
+        int count;
+    } parameters, reduce_parameters;
     int function_attribute[16], function_attribute_set[16];
     bool is_kernel_missing;
     struct CUctx_st contexts[MAX_OBJECTS];
@@ -95,6 +97,7 @@ static struct {
     struct allocation allocations[MAX_OBJECTS];
     int allocation_count;
     uint64_t next_address;
+    fake_ordered ordered;
     fake_launch launch[FAKE_MAX_LAUNCHES];
     unsigned long launches;
 } fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -521,23 +524,29 @@ EXPORT_NEW CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
     return end(result);
 }
 
+/* Of a text's kernels the second has parameters of its own. */
+static const struct parameters *parameters_of(const struct image *function)
+{
+    return strncmp(function->kernel, "reduce", 6) == 0 ? &fake.reduce_parameters : &fake.parameters;
+}
+
 EXPORT_NEW CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *bytes)
 {
     CUresult result = begin(CALL_func_get_param_info);
+    const struct parameters *parameters = parameters_of((const struct image *)(const void *)function);
     size_t at = 0;
 
-    (void)function;
-    if (result != CUDA_SUCCESS || index >= (size_t)fake.parameters)
+    if (result != CUDA_SUCCESS || index >= (size_t)parameters->count)
         return end(result != CUDA_SUCCESS ? result : CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0;; i++) {
-        size_t size = fake.parameter_bytes[i];
+        size_t size = parameters->bytes[i];
         at = (at + size - 1) / size * size;
         if (i == index)
             break;
         at += size;
     }
     *offset = at;
-    *bytes = fake.parameter_bytes[index];
+    *bytes = parameters->bytes[index];
     return end(CUDA_SUCCESS);
 }
 
@@ -571,13 +580,14 @@ EXPORT CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value
 static void record(const struct image *function, const fake_launch *launch, void **parameters)
 {
     fake_launch *kept = &fake.launch[fake.launches++ % FAKE_MAX_LAUNCHES];
+    const struct parameters *expected = parameters_of(function);
     size_t at = 0;
 
     *kept = *launch;
     memcpy(kept->kernel, function->kernel, sizeof kept->kernel);
     kept->device = function->context->device;
-    for (int i = 0; i < fake.parameters; i++) {
-        size_t size = fake.parameter_bytes[i];
+    for (int i = 0; i < expected->count; i++) {
+        size_t size = expected->bytes[i];
         at = (at + size - 1) / size * size;
         memcpy(kept->args + at, parameters[i], size);
         at += size;
@@ -712,6 +722,37 @@ EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer)
     if (result == CUDA_SUCCESS) {
         found->is_alive = false;
         free((void *)(uintptr_t)pointer);
+    }
+    return end(result);
+}
+
+/* In the order of a stream: addresses only. */
+EXPORT_NEW CUresult cuMemAllocAsync(CUdeviceptr *pointer, size_t bytes, CUstream stream)
+{
+    CUresult result = begin(CALL_mem_alloc_async);
+
+    if (result == CUDA_SUCCESS)
+        result = check_current();
+    if (result == CUDA_SUCCESS && bytes == 0)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS) {
+        fake.ordered = (fake_ordered){fake.next_address, bytes, stream, NULL, fake.launches, 0, false};
+        fake.next_address += (bytes + 511) / 512 * 512 + 512;
+        *pointer = fake.ordered.address;
+    }
+    return end(result);
+}
+
+EXPORT_NEW CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream)
+{
+    CUresult result = begin(CALL_mem_free_async);
+
+    if (result == CUDA_SUCCESS && (pointer != fake.ordered.address || fake.ordered.is_freed))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS) {
+        fake.ordered.is_freed = true;
+        fake.ordered.freed_in = stream;
+        fake.ordered.freed_after = fake.launches;
     }
     return end(result);
 }
@@ -947,12 +988,24 @@ EXPORT unsigned long fake_calls_after_death(void)
     return calls;
 }
 
+static void set_parameters(struct parameters *parameters, int count, const size_t *bytes)
+{
+    parameters->count = count;
+    if (count > 0)
+        memcpy(parameters->bytes, bytes, (size_t)count * sizeof *bytes);
+}
+
 EXPORT void fake_set_parameters(int count, const size_t *bytes)
 {
     lock();
-    fake.parameters = count;
-    if (count > 0)
-        memcpy(fake.parameter_bytes, bytes, (size_t)count * sizeof *bytes);
+    set_parameters(&fake.parameters, count, bytes);
+    unlock();
+}
+
+EXPORT void fake_set_reduce_parameters(int count, const size_t *bytes)
+{
+    lock();
+    set_parameters(&fake.reduce_parameters, count, bytes);
     unlock();
 }
 
@@ -1110,6 +1163,16 @@ EXPORT void fake_free(uint64_t address)
         if (fake.allocations[i].start == address)
             fake.allocations[i].is_alive = false;
     unlock();
+}
+
+EXPORT fake_ordered fake_last_ordered(void)
+{
+    fake_ordered last;
+
+    lock();
+    last = fake.ordered;
+    unlock();
+    return last;
 }
 
 EXPORT void fake_set_peer_access(bool is_on)

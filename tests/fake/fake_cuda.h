@@ -34,6 +34,15 @@ typedef struct fake_launch {
     unsigned char args[FAKE_MAX_ARG_BYTES];
 } fake_launch;
 
+/** The stream-ordered allocation made last: where in the order of the launches it came and went. */
+typedef struct fake_ordered {
+    uint64_t address;
+    size_t bytes;
+    CUstream stream, freed_in;
+    unsigned long after, freed_after; /* so many launches */
+    bool is_freed;
+} fake_ordered;
+
 /* X(result, name, arguments): the controls. All are safe from any thread. */
 #define FAKE_CONTROLS(X)                                                                                             \
     /* devices: one of compute capability 9.0 unless said otherwise; set before the first call of cuInit or later */ \
@@ -50,6 +59,7 @@ typedef struct fake_launch {
     X(unsigned long, fake_calls_after_death, (void))                                                                 \
     /* the kernels: sizes of their parameters, and their attributes */                                               \
     X(void, fake_set_parameters, (int count, const size_t *bytes))                                                   \
+    X(void, fake_set_reduce_parameters, (int count, const size_t *bytes)) /* of kernels named reduce... */           \
     X(void, fake_set_function_attribute, (int attribute, int value))                                                 \
     X(int, fake_function_attribute, (int attribute)) /* as last set by the library under test */                     \
     X(void, fake_set_missing_kernel, (bool is_missing))                                                              \
@@ -70,6 +80,7 @@ typedef struct fake_launch {
     X(uint64_t, fake_alloc, (int device, int memory_type, size_t bytes))                                             \
     X(uint64_t, fake_alloc_managed, (size_t bytes))                                                                  \
     X(void, fake_free, (uint64_t address))                                                                           \
+    X(fake_ordered, fake_last_ordered, (void))                                                                       \
     X(void, fake_set_peer_access, (bool is_on))                                                                      \
     /* launches since the start; record number index, of those the last FAKE_MAX_LAUNCHES are kept */                \
     X(unsigned long, fake_launches, (void))                                                                          \

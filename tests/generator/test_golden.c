@@ -62,6 +62,12 @@ static const golden rows[] = {
     {"skinny/columns_split", "skinny:splits=8",
      PROBLEM(FIXED(512), FIXED(5000), FIXED(7), .dtype = TJ_F32, .has_alpha = 1, .has_beta = 1)},
     {"skinny/odd", "skinny", PROBLEM(FIXED(3), ANY(0), FIXED(101), .dtype = TJ_BF16, .p_dtype = TJ_F32, .batch = 5)},
+    {"small_batch/cubes", "small_batch", PROBLEM(FIXED(16), FIXED(16), FIXED(16), .dtype = TJ_F32, .batch = 10000)},
+    {"small_batch/odd", "small_batch:copy=registers,products=3",
+     PROBLEM(FIXED(23), FIXED(13), FIXED(21), .dtype = TJ_F16, .p_dtype = TJ_F32, .has_alpha = 1, .has_beta = 1,
+             .batch = TJ_ANY, .stride_n = TJ_BROADCAST)},
+    {"small_batch/columns", "small_batch",
+     PROBLEM(FIXED(64), FIXED(40), FIXED(48), .dtype = TJ_F64, .m_layout = 1, .n_layout = 1, .batch = 7)},
     {"tiled/tall", "tiled", PROBLEM(FIXED(2000000), FIXED(64), FIXED(16), .dtype = TJ_F32)},
 };
 

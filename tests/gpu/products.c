@@ -17,6 +17,7 @@ enum { GUARD_BYTES = 4096 };
 
 static uint64_t state;
 static int is_small;
+static int64_t passed_batch; /* of a problem whose batch is known only at launch */
 static FILE *digests;
 static const tj_emulator *emulator; /* NULL: a GPU */
 
@@ -178,6 +179,39 @@ static void make_skinny(tj_problem *problem, char config[128])
         config[strlen(config) - 1] = '\0';
 }
 
+/* Extents of 128 at most, all fixed, and a batch; a thread tile that the extents let, several products to a block or one. */
+static void make_small_batch(tj_problem *problem, char config[128])
+{
+    static const char *const ways[] = {"", ",vector=1", ",copy=registers", ",copy=registers,vector=2", ",blocks=2"};
+    tj_dim *const dims[] = {&problem->j, &problem->k, &problem->l};
+    tj_config parsed;
+
+    if (next() % 2) { /* sizes that vectors divide */
+        problem->j.extent *= 4, problem->l.extent *= 4, problem->k.extent *= 4;
+        problem->ld_m = problem->ld_n = problem->ld_p = problem->ld_c = TJ_TIGHT;
+    }
+    for (int i = 0; i < 3; i++)
+        dims[i]->extent = 1 + (dims[i]->extent + 127) % 128;
+    problem->ld_m = problem->ld_n = problem->ld_p = problem->ld_c = PICK(TJ_TIGHT, TJ_TIGHT, 131, 136);
+    if (next() % 4)
+        problem->batch = PICK(5, 16, 33);
+    if (problem->batch > 1 && next() % 3 == 0) {
+        passed_batch = problem->batch;
+        problem->batch = TJ_ANY;
+    }
+    do {
+        const int products = (int)PICK(0, 0, 1, 2, 3, 5, 8);
+
+        snprintf(config, 128, "small_batch:boundary=%s%s", next() % 4 ? "auto" : "all", ways[next() % 5]);
+        if (products > 0)
+            snprintf(config + strlen(config), 128 - strlen(config), ",products=%d", products);
+        if (next() % 2)
+            snprintf(config + strlen(config), 128 - strlen(config), ",tm=%d,tn=%d", (int)PICK(1, 2, 3, 4, 8),
+                     (int)PICK(1, 2, 4, 5, 8));
+        parsed = (tj_config)TJ_CONFIG_INIT;
+    } while (tj_config_parse(config, &parsed, NULL) != TJ_OK || tj_config_resolve(problem, &parsed, NULL) != TJ_OK);
+}
+
 /* A config of simt that suits the problem; which do, depends on type and layouts. */
 static void pick_simt(const tj_problem *problem, char config[128])
 {
@@ -245,6 +279,10 @@ static void make_request(tj_problem *problem, char config[128])
             p.stride_n = TJ_BROADCAST;
     }
     *problem = p;
+    if (next() % 4 == 0) {
+        make_small_batch(problem, config);
+        return; /* its sizes are exact */
+    }
     if (next() % 3 == 0)
         make_skinny(problem, config);
     else if (is_naive)
@@ -306,6 +344,8 @@ static tj_problem known_problem(const tj_problem *problem)
     tj_problem known = *problem;
 
     known.j.mode = known.k.mode = known.l.mode = TJ_DIM_FIXED;
+    if (known.batch == TJ_ANY)
+        known.batch = passed_batch;
     known.j.multiple_of = known.k.multiple_of = known.l.multiple_of = 0;
     return known;
 }
@@ -359,6 +399,7 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
     x.j = problem->j.extent;
     x.k = problem->k.extent;
     x.l = problem->l.extent;
+    x.batch = known.batch;
     host = (tj_host_operands){(char *)m.before + GUARD_BYTES, (char *)n.before + GUARD_BYTES,
                               (char *)(in_place ? p.before : c.before) + GUARD_BYTES, x.alpha, x.beta};
 

@@ -59,6 +59,7 @@ run_program() {
 
 run_program tilejit 30 '^OK' doctor
 run_program gpu_launching 60 '^gpu/'
+run_program gpu_fallback 60 '^gpu/'
 run_program gpu_background 90 '^gpu/'
 run_program gpu_products 200 '^gpu/' "${CASES:-2000}" "${SEED:-1}"
 run_program gpu_space 240 '^gpu/' "${PAIRS:-5000}" "${SEED:-1}"

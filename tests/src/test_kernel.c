@@ -110,6 +110,9 @@ static void tell_parameters(const tj_launch_form *form, const tj_problem *proble
     for (int i = 0; i < form->arg_count; i++)
         bytes[i] = arg_bytes(form->arg[i], problem->dtype == TJ_F64);
     fake.fake_set_parameters(form->arg_count, bytes);
+    for (int i = 0; i < form->reduce.arg_count; i++)
+        bytes[i] = arg_bytes(form->reduce.arg[i], problem->dtype == TJ_F64);
+    fake.fake_set_reduce_parameters(form->reduce.arg_count, bytes);
 }
 
 static tj_kernel *load_form(const tj_launch_form *form, const tj_problem *problem)
@@ -644,19 +647,19 @@ Test(old_driver, takes_modules_along_with_a_destroyed_context)
 
 /* ---- launching ---------------------------------------------------------------------------------------------------- */
 
-/* Compare the launched bytes with values written out by hand, in the order of the form. */
-static void expect_arguments(const tj_launch_form *form, bool is_f64, const tj_operands *x, const fake_launch *launch)
+/* Compare the launched bytes with values written out by hand, in the order of a kernel's parameters. */
+static void expect_list(const int32_t *arg, int arg_count, bool is_f64, const tj_operands *x, const fake_launch *launch)
 {
     size_t at = 0;
 
-    for (int i = 0; i < form->arg_count; i++) {
+    for (int i = 0; i < arg_count; i++) {
         int64_t wide = 0;
         int32_t narrow = 0;
         float single = 0;
         const void *want = &wide;
-        size_t bytes = arg_bytes(form->arg[i], is_f64);
+        size_t bytes = arg_bytes(arg[i], is_f64);
 
-        switch (form->arg[i]) {
+        switch (arg[i]) {
         case TJ_ARG_M:
             want = &x->m;
             break;
@@ -668,6 +671,9 @@ static void expect_arguments(const tj_launch_form *form, bool is_f64, const tj_o
             break;
         case TJ_ARG_C:
             want = &x->c;
+            break;
+        case TJ_ARG_WORKSPACE:
+            want = &x->workspace;
             break;
         case TJ_ARG_J:
             narrow = (int32_t)x->j, want = &narrow;
@@ -713,10 +719,15 @@ static void expect_arguments(const tj_launch_form *form, bool is_f64, const tj_o
             break;
         }
         at = (at + bytes - 1) / bytes * bytes;
-        cr_expect(memcmp(launch->args + at, want, bytes) == 0, "argument %d (kind %d)", i, form->arg[i]);
+        cr_expect(memcmp(launch->args + at, want, bytes) == 0, "argument %d (kind %d)", i, arg[i]);
         at += bytes;
     }
     cr_expect(eq(sz, launch->arg_bytes, at));
+}
+
+static void expect_arguments(const tj_launch_form *form, bool is_f64, const tj_operands *x, const fake_launch *launch)
+{
+    expect_list(form->arg, form->arg_count, is_f64, x, launch);
 }
 
 Test(launch, passes_arguments_of_every_kind)
@@ -1191,6 +1202,436 @@ Test(launch, that_the_driver_refuses_is_told_with_its_numbers)
     fake.fake_fail("cuLaunchKernel", 1, 900);
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_CAPTURE));
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, NULL), TJ_OK));
+    tj_kernel_free(kernel);
+}
+
+/* Blocks of whole products take any batch in one launch, on the axis that counts far enough. */
+Test(launch, of_whole_products_counts_them_on_x)
+{
+    static const int64_t batches[] = {1, 7, 8, 9, 70000, INT32_MAX};
+
+    for (int is_passed = 0; is_passed <= 1; is_passed++)
+        for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+            tj_problem problem = TJ_PROBLEM_INIT(4, 5, 6, TJ_F32);
+            tj_operands x = some_operands();
+            tj_launch_form form;
+            tj_kernel *kernel;
+            fake_launch launch;
+
+            problem.batch = is_passed ? TJ_ANY : batches[i];
+            problem = canonical(problem);
+            form = form_of(&problem);
+            form.block_rows = 4, form.block_cols = 6;
+            form.products = 8;
+            kernel = load_form(&form, &problem);
+            x.batch = batches[i];
+            cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+            launch = last_launch();
+            cr_expect(eq(uint, launch.grid[0], (unsigned int)((batches[i] + 7) / 8)));
+            cr_expect(launch.grid[1] == 1 && launch.grid[2] == 1);
+            expect_arguments(&form, false, &x, &launch);
+            tj_kernel_free(kernel);
+        }
+    cr_expect(eq(ulong, fake.fake_launches(), 12));
+}
+
+/* ---- split k ------------------------------------------------------------------------------------------------------ */
+
+/* A text that splits k as the generator's do: the first kernel writes sums, the second reads them and writes P. */
+static tj_launch_form split_form(const tj_problem *problem, int splits)
+{
+    tj_launch_form form = form_of(problem);
+    const int64_t most = 65535 / splits, products = problem->batch < most ? problem->batch : most;
+    int kept = 0;
+
+    for (int i = 0; i < form.arg_count; i++) {
+        const int32_t arg = form.arg[i];
+        const bool is_last = arg == TJ_ARG_P || arg == TJ_ARG_C || arg == TJ_ARG_LD_P || arg == TJ_ARG_LD_C ||
+                             arg == TJ_ARG_STRIDE_P || arg == TJ_ARG_STRIDE_C || arg == TJ_ARG_ALPHA || arg == TJ_ARG_BETA;
+        if (arg == TJ_ARG_P)
+            form.reduce.arg[form.reduce.arg_count++] = TJ_ARG_WORKSPACE;
+        if (is_last)
+            form.reduce.arg[form.reduce.arg_count++] = arg;
+        else
+            form.arg[kept++] = arg;
+    }
+    form.arg[kept++] = TJ_ARG_WORKSPACE;
+    form.arg_count = kept;
+    form.splits = splits;
+    strcpy(form.reduce.kernel, "reduce");
+    form.reduce.threads = 256;
+    form.reduce.block_elements = 64;
+    form.reduce.workspace_bytes =
+        problem->j.extent * problem->l.extent * splits * products * (problem->dtype == TJ_F64 ? 8 : 4);
+    return form;
+}
+
+static tj_kernel *load_split(tj_problem problem, int splits, tj_launch_form *form)
+{
+    problem = canonical(problem);
+    *form = split_form(&problem, splits);
+    return load_form(form, &problem);
+}
+
+static tj_operands operands_with_workspace(const tj_launch_form *form)
+{
+    tj_operands x = some_operands();
+
+    x.workspace = (void *)(uintptr_t)0x50000;
+    x.workspace_bytes = (size_t)form->reduce.workspace_bytes;
+    return x;
+}
+
+/* Launch number index is that kernel with that grid, block and arguments. */
+static void expect_launch(unsigned long index, const char *kernel, const unsigned int *grid, unsigned int threads,
+                          const int32_t *arg, int arg_count, const tj_operands *x)
+{
+    fake_launch launch;
+
+    cr_assert(fake.fake_get_launch(index, &launch));
+    cr_expect(eq(str, launch.kernel, (char *)kernel));
+    cr_expect(memcmp(launch.grid, grid, sizeof launch.grid) == 0, "%s: grid (%u, %u, %u), not (%u, %u, %u)", kernel,
+              launch.grid[0], launch.grid[1], launch.grid[2], grid[0], grid[1], grid[2]);
+    cr_expect(eq(uint, launch.block[0] * launch.block[1], threads));
+    expect_list(arg, arg_count, false, x, &launch);
+}
+
+Test(launch, of_a_split_k_is_the_product_and_then_the_sums)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(20, 500, 70, TJ_F32);
+    tj_launch_form form;
+    tj_operands x;
+    tj_kernel *kernel;
+
+    problem.has_alpha = problem.has_beta = 1;
+    problem.ld_p = problem.ld_c = TJ_ANY;
+    problem.batch = 3;
+    problem.stride_p = TJ_ANY;
+    kernel = load_split(problem, 7, &form);
+    cr_expect(eq(ulong, fake.fake_calls("cuLibraryGetKernel"), 2));
+    cr_expect(eq(ulong, fake.fake_calls("cuFuncLoad"), 2));
+    x = operands_with_workspace(&form);
+    x.alpha = 2.5, x.beta = -1.0;
+    x.c = (const void *)(uintptr_t)0x40000;
+    x.ld_p = 80, x.ld_c = 90, x.stride_p = 2000;
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(ulong, fake.fake_launches(), 2));
+    /* 20 x 70 in tiles of 16 x 16, 3 products of 7 splits; 1400 sums, 64 a block. */
+    expect_launch(0, "tiled", (const unsigned int[]){5, 2, 21}, 256, form.arg, form.arg_count, &x);
+    expect_launch(1, "reduce", (const unsigned int[]){22, 1, 3}, 256, form.reduce.arg, form.reduce.arg_count, &x);
+    cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 0));
+    tj_kernel_free(kernel);
+}
+
+/* The same, with everything known at the load. */
+Test(launch, of_a_ready_split_k_needs_only_pointers)
+{
+    tj_launch_form form;
+    tj_kernel *kernel = load_split((tj_problem)TJ_PROBLEM_INIT(16, 500, 16, TJ_F32), 4, &form);
+    tj_operands x = operands_with_workspace(&form);
+
+    cr_expect(kernel->is_ready);
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    expect_launch(0, "tiled", (const unsigned int[]){1, 1, 4}, 256, form.arg, form.arg_count, &x);
+    expect_launch(1, "reduce", (const unsigned int[]){4, 1, 1}, 256, form.reduce.arg, form.reduce.arg_count, &x);
+    /* Without the sums of the first kernel the second would add up rubbish. */
+    fake.fake_fail("cuLaunchKernel", 1, 701);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DRIVER));
+    cr_expect(says("tiled"), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_calls("cuLaunchKernel"), 3));
+    fake.fake_fail("cuLaunchKernel", 2, 701);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DRIVER));
+    cr_expect(says("cannot launch reduce with grid (4, 1, 1), block (256, 1)"), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
+/* grid.z holds 65535: 21845 products of 3 splits. All parts use the one workspace, one after the other. */
+Test(launch, of_a_large_batch_of_splits_takes_several)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(4, 50, 6, TJ_F32);
+    unsigned long products = 0;
+    tj_launch_form form;
+    tj_operands x;
+    tj_kernel *kernel;
+
+    problem.batch = 2 * 21845 + 5;
+    kernel = load_split(problem, 3, &form);
+    cr_expect(eq(i64, form.reduce.workspace_bytes, 4 * 6 * 4 * 3 * 21845));
+    x = operands_with_workspace(&form);
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(ulong, fake.fake_launches(), 6));
+    for (unsigned long i = 0; i < 3; i++) {
+        const unsigned int part = i < 2 ? 21845 : 5;
+        tj_operands y = x;
+
+        y.m = (const char *)x.m + products * 200 * 4;
+        y.n = (const char *)x.n + products * 300 * 4;
+        y.p = (char *)x.p + products * 24 * 4;
+        expect_launch(2 * i, "tiled", (const unsigned int[]){1, 1, 3 * part}, 256, form.arg, form.arg_count, &y);
+        expect_launch(2 * i + 1, "reduce", (const unsigned int[]){1, 1, part}, 256, form.reduce.arg, form.reduce.arg_count, &y);
+        products += part;
+    }
+    tj_kernel_free(kernel);
+}
+
+Test(launch, takes_a_workspace_from_the_stream_where_operands_bring_none)
+{
+    const CUstream stream = (CUstream)(uintptr_t)0x7777;
+    tj_problem problem = TJ_PROBLEM_INIT(16, 500, 16, TJ_F32);
+    tj_launch_form form;
+    tj_operands x = some_operands(), seen = some_operands();
+    tj_kernel *kernel;
+    fake_ordered taken;
+
+    for (int large = 0; large <= 1; large++) { /* a batch of several launches shares one */
+        const unsigned long before = fake.fake_launches(), launches = large ? 4 : 2;
+
+        problem.batch = large ? 65535 / 4 + 1 : 1;
+        kernel = load_split(problem, 4, &form);
+        x.workspace_bytes = large ? 77 : 0; /* of no workspace: means nothing */
+        cr_assert(eq(int, tj_kernel_launch(kernel, &x, stream, &err), TJ_OK), "%s", err.message);
+        taken = fake.fake_last_ordered();
+        cr_expect(eq(sz, taken.bytes, (size_t)form.reduce.workspace_bytes));
+        cr_expect(taken.stream == stream && taken.is_freed && taken.freed_in == stream);
+        cr_expect(eq(ulong, taken.after, before), "before the first kernel");
+        cr_expect(eq(ulong, taken.freed_after, before + launches), "behind the last");
+        seen.workspace = (void *)(uintptr_t)taken.address;
+        expect_launch(before, "tiled", (const unsigned int[]){1, 1, large ? 65532 : 4}, 256, form.arg, form.arg_count, &seen);
+        expect_launch(before + 1, "reduce", (const unsigned int[]){4, 1, large ? 16383 : 1}, 256, form.reduce.arg,
+                      form.reduce.arg_count, &seen);
+        tj_kernel_free(kernel);
+    }
+    cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 2));
+    cr_expect(eq(ulong, fake.fake_calls("cuStreamSynchronize"), 0));
+}
+
+Test(launch, gives_the_workspace_back_whatever_fails)
+{
+    static const struct {
+        const char *call;
+        int nth;
+        CUresult result;
+        tj_status status;
+        const char *words;
+        bool is_freed;
+    } rows[] = {
+        {"cuMemAllocAsync", 1, 2, TJ_ERR_DEVICE_MEMORY, "the 4096 bytes of workspace of tiled", false},
+        {"cuMemAllocAsync", 1, 801, TJ_ERR_UNSUPPORTED,
+         "device 0 cannot allocate in a stream: give what tj_plan_workspace_bytes says, "
+         "or generate with splits=1",
+         false},
+        {"cuLaunchKernel", 1, 701, TJ_ERR_DRIVER, "cannot launch tiled", true},
+        {"cuLaunchKernel", 2, 701, TJ_ERR_DRIVER, "cannot launch reduce", true},
+        {"cuMemFreeAsync", 1, 1, TJ_ERR_DRIVER, "cannot give back the workspace of tiled", false},
+    };
+    tj_launch_form form;
+    tj_kernel *kernel = load_split((tj_problem)TJ_PROBLEM_INIT(16, 500, 16, TJ_F32), 4, &form);
+    tj_operands x = some_operands();
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const unsigned long taken = fake.fake_calls("cuMemAllocAsync"), freed = fake.fake_calls("cuMemFreeAsync");
+
+        fake.fake_fail(rows[i].call, rows[i].nth, rows[i].result);
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), rows[i].status), "row %zu: %s", i, err.message);
+        cr_expect(says(rows[i].words), "row %zu: %s", i, err.message);
+        cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), taken + 1), "row %zu", i);
+        if (rows[i].is_freed)
+            cr_expect(eq(ulong, fake.fake_calls("cuMemFreeAsync"), freed + 1), "row %zu", i);
+        fake.fake_fail(NULL, 0, 0);
+    }
+    x.m = NULL;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 5), "nothing is taken for operands that are wrong");
+    x = some_operands();
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    fake.fake_fail("cuLaunchKernel", 1, 700);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DEVICE_LOST));
+    cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 7));
+    cr_expect(eq(ulong, fake.fake_calls("cuMemFreeAsync"), 4), "a lost device is left alone");
+    tj_kernel_free(kernel);
+}
+
+/* Too small is as good as none: a plan may have been replaced by one that needs more. */
+Test(launch, leaves_a_workspace_alone_that_is_too_small_and_names_one_that_is_misaligned)
+{
+    tj_launch_form form;
+    tj_kernel *kernel = load_split((tj_problem)TJ_PROBLEM_INIT(16, 500, 16, TJ_F32), 4, &form);
+    tj_operands x = operands_with_workspace(&form), seen = x;
+
+    x.workspace_bytes--;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 1));
+    seen.workspace = (void *)(uintptr_t)fake.fake_last_ordered().address;
+    expect_launch(0, "tiled", (const unsigned int[]){1, 1, 4}, 256, form.arg, form.arg_count, &seen);
+    x.workspace_bytes++;
+    x.workspace = (char *)x.workspace + 8;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("0x50008") && says("aligned to 16"), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_launches(), 2));
+    x.workspace = (char *)x.workspace + 8;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 1));
+    tj_kernel_free(kernel);
+}
+
+Test(old_driver, needs_a_workspace_for_a_split_k)
+{
+    tj_launch_form form;
+    tj_kernel *kernel = load_split((tj_problem)TJ_PROBLEM_INIT(16, 500, 16, TJ_F32), 4, &form);
+    tj_operands x = some_operands();
+
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("needs 4096 bytes") && says("bring 0") && says("CUDA 11.0") && says("tj_plan_workspace_bytes") &&
+                  says("splits=1"),
+              "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_launches(), 0));
+    x = operands_with_workspace(&form);
+    x.workspace_bytes--;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("4 parts") && says("bring 4095"), "%s", err.message);
+    x.workspace_bytes++;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
+/* 11.2 and 11.3 could allocate in a stream, but not in one that is captured. */
+Test(launch, takes_no_workspace_from_a_driver_that_cannot_in_a_capture)
+{
+    tj_launch_form form;
+    tj_operands x = some_operands();
+    tj_kernel *kernel;
+
+    fake.fake_set_driver_version(11030);
+    kernel = load_split((tj_problem)TJ_PROBLEM_INIT(16, 500, 16, TJ_F32), 4, &form);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("CUDA 11.3"), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 0));
+    tj_kernel_free(kernel);
+}
+
+/* ---- alignment ---------------------------------------------------------------------------------------------------- */
+
+Test(launch, holds_pointers_to_the_alignment_of_the_text)
+{
+    static const struct {
+        size_t offset;
+        const char *words;
+    } rows[] = {
+        {offsetof(tj_operands, m),
+         "m is 0x10008, and tiled takes 16 bytes of it at once: align it to that, or generate with vector=1"},
+        {offsetof(tj_operands, n), "n is 0x20004, and tiled takes 8 bytes of it at once"},
+        {offsetof(tj_operands, p), "p is 0x30010, and tiled takes 32 bytes of it at once"},
+        {offsetof(tj_operands, c), "c is 0x40008, and tiled takes 16 bytes of it at once"},
+    };
+    static const int off_by[] = {8, 4, 16, 8};
+
+    for (int is_open = 0; is_open <= 1; is_open++) { /* the ready way, and the long one */
+        tj_problem problem = TJ_PROBLEM_INIT(64, 48, 32, TJ_F32);
+        tj_operands good = some_operands();
+        tj_launch_form form;
+        tj_kernel *kernel;
+
+        problem.has_beta = 1;
+        if (is_open)
+            problem.ld_m = TJ_ANY;
+        problem = canonical(problem);
+        form = form_of(&problem);
+        form.align_m = 16, form.align_n = 8, form.align_p = 32, form.align_c = 16;
+        kernel = load_form(&form, &problem);
+        cr_expect(eq(int, kernel->is_ready, !is_open));
+        good.c = (const void *)(uintptr_t)0x40000;
+        good.beta = 1.0;
+        cr_expect(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "%s", err.message);
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            tj_operands x = good;
+            uintptr_t address;
+
+            memcpy(&address, (char *)&x + rows[i].offset, sizeof address);
+            address += (uintptr_t)off_by[i];
+            memcpy((char *)&x + rows[i].offset, &address, sizeof address);
+            cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT), "row %zu", i);
+            cr_expect(says(rows[i].words), "row %zu: %s", i, err.message);
+        }
+        good.c = (const void *)(uintptr_t)0x40008;
+        good.beta = 0.0;
+        cr_expect(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "a C that is not read: %s", err.message);
+        tj_kernel_free(kernel);
+    }
+}
+
+Test(kernel, with_an_impossible_form_is_an_internal_error)
+{
+    const tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(16, 500, 16, TJ_F32));
+    const tj_launch_form plain = form_of(&problem), split = split_form(&problem, 4);
+    tj_launch_form rows[20];
+    tj_kernel *kernel = NULL;
+    size_t count = 0;
+
+    rows[count] = plain, rows[count++].arg_count = TJ_LAUNCH_MAX_ARGS + 1;
+    rows[count] = plain, rows[count++].block_x = 0;
+    rows[count] = plain, rows[count++].block_rows = 0;
+    rows[count] = plain, rows[count++].align_m = 12;
+    rows[count] = plain, rows[count++].align_n = -16;
+    rows[count] = plain, rows[count++].align_p = 3;
+    rows[count] = plain, rows[count++].align_c = 5;
+    rows[count] = plain, rows[count++].splits = 4;
+    rows[count] = plain, rows[count++].products = -1;
+    rows[count] = split, rows[count++].products = 2; /* a block with whole products has no part of one */
+    rows[count] = split, rows[count++].splits = UINT16_MAX + 1;
+    rows[count] = split, rows[count++].splits = 1; /* a second kernel, and nothing for it to do */
+    rows[count] = split, rows[count++].reduce.kernel[0] = '\0';
+    rows[count] = split, rows[count++].reduce.arg_count = TJ_LAUNCH_MAX_ARGS + 1;
+    rows[count] = split, rows[count++].reduce.threads = 0;
+    rows[count] = split, rows[count++].reduce.block_elements = 0;
+    rows[count] = split, rows[count++].reduce.workspace_bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        tell_parameters(i < 9 ? &plain : &split, &problem);
+        cr_expect(eq(int, tj_kernel_load_code(context, &rows[i], &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL), "row %zu",
+                  i);
+        cr_expect(says("launch form of tiled"), "row %zu: %s", i, err.message);
+        cr_expect(kernel == NULL);
+    }
+    cr_expect(eq(ulong, fake.fake_calls("cuLibraryLoadData"), 0));
+}
+
+Test(kernel, whose_second_kernel_has_other_parameters_is_an_internal_error)
+{
+    static const size_t bytes[] = {8, 8, 8};
+    const tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(16, 500, 16, TJ_F32));
+    const tj_launch_form form = split_form(&problem, 4);
+    tj_kernel *kernel = NULL;
+
+    tell_parameters(&form, &problem);
+    fake.fake_set_reduce_parameters(3, bytes);
+    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
+    cr_expect(says("reduce has more than the 2 parameters"), "%s", err.message);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+}
+
+Test(pointers, of_a_workspace_are_asked_too)
+{
+    tj_launch_form form;
+    tj_kernel *kernel;
+    tj_operands x = TJ_OPERANDS_INIT;
+    uint64_t workspace;
+
+    fake.fake_context_create(0);
+    kernel = load_split((tj_problem)TJ_PROBLEM_INIT(16, 20, 16, TJ_F32), 4, &form);
+    x.m = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 16 * 20 * 4);
+    x.n = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 16 * 20 * 4);
+    x.p = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 16 * 16 * 4);
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_OK), "none: %s", err.message);
+    workspace = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 4096);
+    x.workspace = (void *)workspace;
+    x.workspace_bytes = 4096;
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_OK), "%s", err.message);
+    x.workspace = (void *)(workspace + 16);
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("the workspace needs 4096 bytes") && says("has 4080 left"), "%s", err.message);
+    fake.fake_free(workspace);
+    x.workspace = (void *)workspace;
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("the workspace at 0x") && says("freed"), "%s", err.message);
     tj_kernel_free(kernel);
 }
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * access: how many neighbouring elements of a matrix one instruction may take, by what is known of it when the text is made.
+ */
+#ifndef TJ_GENERATOR_ACCESS_H
+#define TJ_GENERATOR_ACCESS_H
+
+#include "../family.h"
+
+/**
+ * The most elements, a power of two up to limit, that every line of a stored matrix begins at a multiple of and is a multiple of: its
+ * width, leading dimension and, in a batch, stride. The pointer's alignment is for the launch form to ask for.
+ */
+int32_t tj_access_widest(const tj_problem *text, const tj_dim *width, int64_t ld, int64_t stride, int32_t limit);
+
+#endif

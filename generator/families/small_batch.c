@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * small_batch: many products of up to 128 x 128 x 128, each computed whole by a team of threads, in shared memory and registers.
+ */
+#include "access.h"
+#include "checked.h"
+#include "error.h"
+
+enum {
+    MOST = 128, /* of j, k and l: larger ones are worth more than one block */
+    COPY_ASYNC = 1,
+    COPY_REGISTERS = 2,
+    ACCESS_BYTES = 16, /* the widest access */
+    MAX_THREADS = 1024,
+    MAX_SHARED = 227 * 1024,
+    WARP = 32,
+    GOOD_THREADS = 128,      /* of a block: several of them on a multiprocessor, so that some multiply while others wait */
+    GOOD_SHARED = 48 * 1024, /* of a block, for the same reason */
+    FULL_GPU = 264           /* blocks that keep a large GPU busy */
+};
+
+static const char *const copy_choices[] = {"async", "registers", NULL};
+
+static const tj_param params[] = {
+    {"tm", "rows of P that a thread computes", 1, 16, 0, NULL},
+    {"tn", "columns of P that a thread computes", 1, 16, 0, NULL},
+    {"products", "products that a block computes, each with a team of threads", 1, 128, 0, NULL},
+    {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices},
+    {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL},
+    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 16, 1, NULL},
+};
+
+static const char *const constraints[] = {
+    "j, k and l are fixed, and at most 128",
+    "TM is ceil(j / TEAM_ROWS) and TN is ceil(l / TEAM_COLS), so that only a thread's last rows or columns can hang over",
+    "TM * TN <= 64 sums of 4 bytes, or 32 of 8: they stay in registers",
+    "a team has TEAM_ROWS * TEAM_COLS threads, a block PRODUCTS teams: at most 1024 threads",
+    "the operands of PRODUCTS products fit 227 KiB of shared memory",
+    "copy=async brings elements as they are: f32 and f64 only",
+    "VECTOR is 1, 2 or 4",
+    NULL,
+};
+
+/* ---- geometry ----------------------------------------------------------------------------------------------------- */
+
+typedef struct shape {
+    int32_t tm, tn, products;
+    int32_t vec;              /* elements of a 16-byte access to shared memory */
+    int32_t m_pitch, n_pitch; /* of a line in shared memory */
+    int64_t bytes;            /* of shared memory, for one product */
+    int32_t team_rows, team_cols, team;
+} shape;
+
+static int32_t sum_bytes(const tj_problem *text)
+{
+    return text->dtype == TJ_F64 ? 8 : 4;
+}
+
+static int32_t round_up(int32_t value, int32_t multiple)
+{
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+/* Lines along k are read by threads side by side, 16 bytes of each: an odd number of these from line to line meets other banks. */
+static int32_t pitch_along_k(int32_t k, int32_t vec)
+{
+    const int32_t accesses = round_up(k, vec) / vec;
+
+    return (accesses | 1) * vec;
+}
+
+static shape shape_of(const tj_problem *text, const tj_config *config)
+{
+    const int32_t j = (int32_t)text->j.extent, k = (int32_t)text->k.extent, l = (int32_t)text->l.extent;
+    const bool m_along_k = text->m_layout == TJ_ROW_MAJOR, n_along_k = text->n_layout == TJ_COL_MAJOR;
+    shape s = {
+        .tm = tj_config_get(config, "tm"), .tn = tj_config_get(config, "tn"), .products = tj_config_get(config, "products")};
+    int32_t k_padded;
+
+    s.vec = ACCESS_BYTES / sum_bytes(text);
+    k_padded = round_up(k, s.vec);
+    s.m_pitch = m_along_k ? pitch_along_k(k, s.vec) : round_up(j, s.vec);
+    s.n_pitch = n_along_k ? pitch_along_k(k, s.vec) : round_up(l, s.vec);
+    s.bytes =
+        ((int64_t)(m_along_k ? j : k_padded) * s.m_pitch + (int64_t)(n_along_k ? l : k_padded) * s.n_pitch) * sum_bytes(text);
+    if (s.tm > 0 && s.tn > 0) {
+        s.team_rows = (j + s.tm - 1) / s.tm;
+        s.team_cols = (l + s.tn - 1) / s.tn;
+        s.team = s.team_rows * s.team_cols;
+    }
+    return s;
+}
+
+/* Nobody asks: products are whole. */
+static tj_tile tile(const tj_config *config)
+{
+    (void)config;
+    return (tj_tile){1, 1, 1, "1", "1", "1"};
+}
+
+/* ---- what is settled by the problem ------------------------------------------------------------------------------- */
+
+/* Equal parts of an extent, none larger than wanted. */
+static int32_t part_of(int64_t extent, int32_t wanted)
+{
+    return (int32_t)tj_ceil_div(extent, tj_ceil_div(extent, wanted));
+}
+
+static void settle_tile(const tj_problem *text, int32_t *tm, int32_t *tn)
+{
+    const int64_t elements = text->j.extent * text->l.extent;
+    const bool is_f64 = text->dtype == TJ_F64;
+    const int32_t rows = elements <= 128 ? 2 : elements < (is_f64 ? 8192 : 2048) ? 4 : 8;
+    const int32_t cols = elements < 8192 || is_f64 ? 4 : 8;
+
+    if (*tm == 0)
+        *tm = part_of(text->j.extent, rows);
+    if (*tn == 0)
+        *tn = part_of(text->l.extent, cols);
+}
+
+static int32_t default_products(const tj_problem *text, const shape *s)
+{
+    const int64_t batch = text->batch > 0 ? text->batch : INT32_MAX;
+    int64_t products = GOOD_THREADS / s->team;
+
+    if (products > GOOD_SHARED / s->bytes)
+        products = GOOD_SHARED / s->bytes;
+    if (products > batch / FULL_GPU)
+        products = batch / FULL_GPU;
+    return products > 1 ? (int32_t)products : 1;
+}
+
+/* ---- constraints -------------------------------------------------------------------------------------------------- */
+
+static tj_status check_problem(const tj_problem *text, bool is_swapped, tj_error *err)
+{
+    const struct {
+        char name;
+        const tj_dim *dim;
+    } dims[] = {{is_swapped ? 'l' : 'j', &text->j}, {'k', &text->k}, {is_swapped ? 'j' : 'l', &text->l}};
+
+    for (int i = 0; i < 3; i++) {
+        if (dims[i].dim->mode != TJ_DIM_FIXED)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%c is known only at launch, and family small_batch is made for exact sizes: fix it, or use another "
+                           "family",
+                           dims[i].name);
+        if (dims[i].dim->extent > MOST)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%c is %lld, and family small_batch is for %d at most: use another family", dims[i].name,
+                           (long long)dims[i].dim->extent, MOST);
+    }
+    if (text->k.extent == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "k is 0, and family small_batch has nothing to multiply: use another family");
+    return TJ_OK;
+}
+
+static tj_status check_part(char name, const char *param, int64_t extent, int32_t part, tj_error *err)
+{
+    const int32_t exact = part_of(extent, part);
+
+    if (part == exact)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d, and with as many threads %d is enough for %c = %lld: use %s=%d",
+                   param, part, exact, name, (long long)extent, param, exact);
+}
+
+static tj_status check_shape(const tj_problem *text, bool is_swapped, const tj_config *config, tj_error *err)
+{
+    const shape s = shape_of(text, config);
+    const int32_t most_sums = text->dtype == TJ_F64 ? 32 : 64;
+    tj_status status = check_part(is_swapped ? 'l' : 'j', "tm", text->j.extent, s.tm, err);
+
+    if (status == TJ_OK)
+        status = check_part(is_swapped ? 'j' : 'l', "tn", text->l.extent, s.tn, err);
+    if (status != TJ_OK)
+        return status;
+    if (s.tm * s.tn > most_sums)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d are the most of %s", s.tm, s.tn,
+                       s.tm * s.tn, most_sums, text->dtype == TJ_F64 ? "f64" : "f32");
+    if (text->batch == 1 && s.products > 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "products is %d, and the problem is one product: use products=1",
+                       s.products);
+    if ((int64_t)s.products * s.team > MAX_THREADS)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%d products with %d x %d threads each make %lld threads a block: 1024 is the most", s.products,
+                       s.team_rows, s.team_cols, (long long)s.products * s.team);
+    if (s.products * s.bytes > MAX_SHARED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d products need %lld bytes of shared memory: %d are the most",
+                       s.products, (long long)(s.products * s.bytes), MAX_SHARED);
+    return TJ_OK;
+}
+
+static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
+{
+    const tj_family *family = config->family;
+    int32_t *const value = config->value;
+    int32_t *const copy = &value[tj_family_param_index(family, "copy")];
+    int32_t *const products = &value[tj_family_param_index(family, "products")];
+    const bool is_as_stored = text->dtype == TJ_F32 || text->dtype == TJ_F64;
+    tj_status status = check_problem(text, is_swapped, err);
+    shape s;
+
+    if (status != TJ_OK)
+        return status;
+    if (tj_config_get(config, "vector") == 3)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is 3: it must be 1, 2 or 4");
+    if (*copy == 0)
+        *copy = is_as_stored ? COPY_ASYNC : COPY_REGISTERS;
+    if (*copy == COPY_ASYNC && !is_as_stored)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
+                       tj_dtype_name((tj_dtype)text->dtype));
+    settle_tile(text, &value[tj_family_param_index(family, "tm")], &value[tj_family_param_index(family, "tn")]);
+    s = shape_of(text, config);
+    if (*products == 0)
+        *products = default_products(text, &s);
+    config->check_j = config->check_k = config->check_l =
+        TJ_CHECK_OFF; /* products are whole: nothing hangs over an edge of them */
+    return check_shape(text, is_swapped, config, err);
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
+
+/* The most elements up to a limit, a power of two, that divide both. */
+static int32_t common(int64_t extent, int32_t part, int32_t limit)
+{
+    while (extent % limit != 0 || part % limit != 0)
+        limit /= 2;
+    return limit;
+}
+
+/* Elements of one access to each matrix in global memory. */
+typedef struct widths {
+    int32_t m, n, p;
+} widths;
+
+static widths widths_of(const tj_problem *text, const tj_config *config, int32_t vector_cols, int32_t vec)
+{
+    const int32_t asked = tj_config_get(config, "vector"), limit = asked < vec ? asked : vec;
+    const tj_dim *m_width = text->m_layout == TJ_ROW_MAJOR ? &text->k : &text->j;
+    const tj_dim *n_width = text->n_layout == TJ_ROW_MAJOR ? &text->l : &text->k;
+    const bool is_wide =
+        vector_cols <= limit && tj_access_widest(text, &text->l, text->ld_p, text->stride_p, vector_cols) == vector_cols &&
+        (!text->has_beta || tj_access_widest(text, &text->l, text->ld_c, text->stride_c, vector_cols) == vector_cols);
+
+    return (widths){tj_access_widest(text, m_width, text->ld_m, text->stride_m, limit),
+                    tj_access_widest(text, n_width, text->ld_n, text->stride_n, limit), is_wide ? vector_cols : 1};
+}
+
+static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+{
+    const shape s = shape_of(text, config);
+    const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype), out = (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
+    const int32_t vector_rows = text->m_layout == TJ_ROW_MAJOR ? 1 : common(text->j.extent, s.tm, s.vec);
+    const int32_t vector_cols = text->n_layout == TJ_ROW_MAJOR ? common(text->l.extent, s.tn, s.vec) : 1;
+    const widths w = widths_of(text, config, vector_cols, s.vec);
+    const bool is_async = tj_config_get(config, "copy") == COPY_ASYNC;
+    const bool checks_batch = text->batch == TJ_ANY || text->batch % s.products != 0;
+
+    tj_template_set_int(fill, "tm", s.tm);
+    tj_template_set_int(fill, "tn", s.tn);
+    tj_template_set_int(fill, "products", s.products);
+    tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
+    tj_template_set_int(fill, "batch", text->batch);
+    tj_template_set_int(fill, "m_vector", w.m);
+    tj_template_set_int(fill, "n_vector", w.n);
+    tj_template_set_int(fill, "p_vector", w.p);
+    tj_template_set_int(fill, "vector_rows", vector_rows);
+    tj_template_set_int(fill, "vector_cols", vector_cols);
+    tj_template_set_int(fill, "m_pitch", s.m_pitch);
+    tj_template_set_int(fill, "n_pitch", s.n_pitch);
+    tj_template_set_flag(fill, "many", s.products > 1);
+    tj_template_set_flag(fill, "fixed_batch", checks_batch && text->batch != TJ_ANY);
+    tj_template_set_flag(fill, "check_batch", checks_batch && s.products > 1);
+    tj_template_set_flag(fill, "ragged_j", text->j.extent % s.tm != 0);
+    tj_template_set_flag(fill, "ragged_l", text->l.extent % s.tn != 0);
+    tj_template_set_flag(fill, "ragged_k", text->k.extent % s.vec != 0);
+    tj_template_set_flag(fill, "async", is_async);
+    tj_template_set_flag(fill, "team_in_warp", WARP % s.team == 0 && s.products * s.team % WARP == 0);
+    form->block_x = s.products * s.team;
+    form->block_y = 1;
+    form->block_rows = (int32_t)text->j.extent;
+    form->block_cols = (int32_t)text->l.extent;
+    form->products = s.products;
+    form->dynamic_shared_bytes = s.products * s.bytes;
+    form->least_target = is_async ? 80 : 0;
+    *(form->is_swapped ? &form->align_n : &form->align_m) = in * w.m;
+    *(form->is_swapped ? &form->align_m : &form->align_n) = in * w.n;
+    form->align_p = out * w.p;
+    form->align_c = text->has_beta ? out * w.p : 0;
+    return "small_batch.cu";
+}
+
+const tj_family tj_family_small_batch = {
+    .name = "small_batch",
+    .summary = "many small products: each whole in shared memory and registers, one or several to a block",
+    .param = params,
+    .param_count = sizeof params / sizeof params[0],
+    .constraint = constraints,
+    .checks_k = true,
+    .widest = MOST,
+    .tile = tile,
+    .resolve = resolve,
+    .describe = describe,
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fallback: a text for any operands, beside the one that the library chose.
+ *
+ * The fastest text may want pointers aligned to more than an element, or a workspace. Who let the library choose need not know:
+ * a launch that does not bring these gets the same config without those wants, as a plan like any other, made when it is
+ * first needed and remembered in the plan that it stands in for. Who named a config gets what was named, or an error.
+ */
+#include "plan.h"
+
+#include "error.h"
+#include "family.h"
+#include "scope.h"
+
+/* Otherwise it is an error, whatever the text, and the launch says so. */
+static bool elements_are_aligned(const tj_kernel *kernel, const tj_operands *x)
+{
+    const size_t *bytes = kernel->element_bytes;
+
+    return (((uintptr_t)x->m & (bytes[TJ_MATRIX_M] - 1)) | ((uintptr_t)x->n & (bytes[TJ_MATRIX_N] - 1)) |
+            ((uintptr_t)x->p & (bytes[TJ_MATRIX_P] - 1)) | ((uintptr_t)x->c & (bytes[TJ_MATRIX_C] - 1))) == 0;
+}
+
+static void set_to_1(tj_config *config, const char *name)
+{
+    const int index = tj_family_param_index(config->family, name);
+
+    if (index >= 0)
+        config->value[index] = 1;
+}
+
+/* Every family that reads several elements at once has a parameter "vector", of which 1 means one; the splits of k are "splits". */
+static tj_config undemanding_config(const tj_plan *chosen, bool may_split)
+{
+    tj_config config = *tj_source_config(chosen->source), resolved;
+    const tj_config tiled = {.struct_size = sizeof tiled, .family = &tj_family_tiled};
+
+    set_to_1(&config, "vector");
+    if (!may_split)
+        set_to_1(&config, "splits");
+    resolved = config;
+    return tj_config_resolve(chosen->key.problem, &resolved, NULL) == TJ_OK ? config : tiled;
+}
+
+static tj_status make_fallback(const tj_plan *chosen, const tj_scope *scope, struct CUstream_st *stream,
+                               const tj_plan **fallback, tj_error *err)
+{
+    const tj_config config = undemanding_config(chosen, tj_driver_has_stream_memory(scope->driver));
+    bool is_capturing = false;
+    tj_status status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
+
+    if (status == TJ_OK && is_capturing)
+        status = tj_fail(err, TJ_ERR_CAPTURE,
+                         "the stream is being captured, and these operands need another kernel than %s, which takes several "
+                         "elements at once: align m, n, p and c to 16 bytes, or launch once with such operands before the "
+                         "capture begins",
+                         tj_source_launch(chosen->source)->kernel);
+    if (status == TJ_OK)
+        status = tj_plan_obtain(chosen->kernel->context, scope, chosen->key.problem, &config, fallback, err);
+    return status;
+}
+
+tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, struct CUstream_st *stream,
+                      tj_error *err)
+{
+    tj_plan *chosen = (tj_plan *)(uintptr_t)*plan; /* immutable but for the one pointer that is set here */
+    const tj_plan *fallback;
+    tj_operands x;
+    tj_status status;
+
+    if (chosen->key.config || tj_operands_accept(given, &x, NULL) != TJ_OK)
+        return TJ_OK;
+    x.struct_size = sizeof x;
+    if (tj_kernel_suits(chosen->kernel, &x) || !elements_are_aligned(chosen->kernel, &x))
+        return TJ_OK;
+    fallback = atomic_load_explicit(&chosen->fallback, memory_order_acquire);
+    if (!fallback) {
+        status = make_fallback(chosen, scope, stream, &fallback, err);
+        if (status != TJ_OK)
+            return status;
+        atomic_store_explicit(&chosen->fallback, fallback, memory_order_release);
+    }
+    *plan = fallback;
+    return TJ_OK;
+}

@@ -1,0 +1,262 @@
+// Many small products. A team of TEAM threads computes one, and a block holds PRODUCTS teams. A team brings its
+// M and N into shared memory whole and once; then each of its threads computes TM x TN elements of P, which it keeps
+// in registers. While one block waits for memory, others on the multiprocessor multiply.
+//
+//                        N
+//                   k x l, whole           Thread (row, col) of the team has the rows row, row + TEAM_ROWS, ...
+//                                          and, VECTOR_COLS at a time, the columns from col * VECTOR_COLS on,
+//        M         col 0  col 1  ...       TEAM_COLS * VECTOR_COLS apart: so threads side by side read and write
+//    j x k, whole  +------+------+---      neighbours.
+//           row 0  |      |      |
+//                  +------+------+---      Steps of k are taken VEC at a time, which is one 16-byte read where a
+//           row 1  |      |  P   |         matrix lies along k.
+//                  +------+------+---
+
+#include "parts/card.cuh"  //@ include
+//@ if fixed_batch
+constexpr int batch = 10000;  //@ batch
+//@ end
+constexpr int TM = 16;  //@ tm
+constexpr int TN = 28;  //@ tn
+constexpr int PRODUCTS = 1;  //@ products
+constexpr int BLOCKS = 1;  //@ blocks
+constexpr int TEAM_ROWS = (j + TM - 1) / TM;
+constexpr int TEAM_COLS = (l + TN - 1) / TN;
+constexpr int TEAM = TEAM_ROWS * TEAM_COLS;
+constexpr int THREADS = PRODUCTS * TEAM;
+constexpr int VEC = 16 / sizeof(sum_t);  // elements of one 16-byte access to shared memory
+constexpr int K_PADDED = (k + VEC - 1) / VEC * VEC;
+constexpr int UNROLL = TM * TN > 32 ? 1 : TM * TN > 16 ? 2 : 4;  // a large thread tile has enough to do in one turn
+constexpr int M_VECTOR = 4;  //@ m_vector
+constexpr int N_VECTOR = 4;  //@ n_vector
+constexpr int P_VECTOR = 4;  //@ p_vector
+constexpr int VECTOR_ROWS = 1;  //@ vector_rows
+constexpr int VECTOR_COLS = 4;  //@ vector_cols
+
+// A product's operands, as they are stored. A line is longer than it need be where threads read neighbouring lines at once:
+// then these begin in other banks.
+constexpr int M_PITCH = 308;  //@ m_pitch
+constexpr int N_PITCH = 700;  //@ n_pitch
+struct __align__(16) operands_t {
+    //@ if m_row_major
+    sum_t M[j][M_PITCH];
+    //@ else
+    //@| sum_t M[K_PADDED][M_PITCH];
+    //@ end
+    //@ if n_row_major
+    sum_t N[K_PADDED][N_PITCH];
+    //@ else
+    //@| sum_t N[l][N_PITCH];
+    //@ end
+};
+
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+//@ if async
+#include "parts/async.cuh"  //@ include
+//@ else
+// From global memory into shared memory, as elements of the sum.
+template <int COUNT>
+__device__ __forceinline__ void copy(sum_t *to, const input_t *from)
+{
+    const vector_t<input_t, COUNT> read = *reinterpret_cast<const vector_t<input_t, COUNT> *>(from);
+    vector_t<sum_t, COUNT> written;
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i)
+        written.element[i] = static_cast<sum_t>(read.element[i]);
+    *reinterpret_cast<vector_t<sum_t, COUNT> *>(to) = written;
+}
+
+//@ end
+// Launch: THREADS threads in a block,
+//         ceil(batch / PRODUCTS) blocks in the grid.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+small_batch(  //@ kernel for small_batch
+#include "parts/parameters.cuh"  //@ include
+{
+    extern __shared__ operands_t operands[];
+
+#include "parts/derived.cuh"  //@ include
+    const int thread = threadIdx.x % TEAM;  // of the team
+    const int row = thread / TEAM_COLS;
+    const int col = thread % TEAM_COLS;
+    //@ if many
+    const int team = threadIdx.x / TEAM;
+    operands_t &own = operands[team];
+    const unsigned int product = blockIdx.x * PRODUCTS + team;
+    //@ else
+    //@| operands_t &own = operands[0];
+    //@ end
+    //@ if batched and not many
+    //@| const unsigned int product = blockIdx.x;
+    //@ end
+    //@ if batched
+    M += product * stride_m;
+    N += product * stride_n;
+    //@ if has_beta
+    C += product * stride_c;
+    //@ end
+    P += product * stride_p;
+    //@ end
+
+    const auto bring_operands = [&] {
+        //@ if m_row_major
+        constexpr int M_LINES = j, M_WIDTH = k;
+        //@ else
+        //@| constexpr int M_LINES = k, M_WIDTH = j;
+        //@ end
+        //@ if n_row_major
+        constexpr int N_LINES = k, N_WIDTH = l;
+        //@ else
+        //@| constexpr int N_LINES = l, N_WIDTH = k;
+        //@ end
+#pragma unroll 8
+        for (int e = thread; e < M_LINES * M_WIDTH / M_VECTOR; e += TEAM) {
+            const int line = e / (M_WIDTH / M_VECTOR);
+            const int at = e % (M_WIDTH / M_VECTOR) * M_VECTOR;
+            //@ if async
+            copy_async<M_VECTOR * sizeof(input_t)>(&own.M[line][at], &M[line * ld_m + at]);
+            //@ else
+            //@| copy<M_VECTOR>(&own.M[line][at], &M[line * ld_m + at]);
+            //@ end
+        }
+#pragma unroll 8
+        for (int e = thread; e < N_LINES * N_WIDTH / N_VECTOR; e += TEAM) {
+            const int line = e / (N_WIDTH / N_VECTOR);
+            const int at = e % (N_WIDTH / N_VECTOR) * N_VECTOR;
+            //@ if async
+            copy_async<N_VECTOR * sizeof(input_t)>(&own.N[line][at], &N[line * ld_n + at]);
+            //@ else
+            //@| copy<N_VECTOR>(&own.N[line][at], &N[line * ld_n + at]);
+            //@ end
+        }
+        //@ if ragged_k
+        //@| // The last steps of k, up to a multiple of VEC, add nothing.
+        //@| for (int e = thread; e < j * (K_PADDED - k); e += TEAM)
+        //@ if m_row_major
+        //@|     own.M[e / (K_PADDED - k)][k + e % (K_PADDED - k)] = 0;
+        //@ else
+        //@|     own.M[k + e / j][e % j] = 0;
+        //@ end
+        //@| for (int e = thread; e < l * (K_PADDED - k); e += TEAM)
+        //@ if n_row_major
+        //@|     own.N[k + e / l][e % l] = 0;
+        //@ else
+        //@|     own.N[e / (K_PADDED - k)][k + e % (K_PADDED - k)] = 0;
+        //@ end
+        //@ end
+    };
+    //@ if check_batch
+    if (product < batch)  // the last block may have teams to spare
+        bring_operands();
+    //@ else
+    //@| bring_operands();
+    //@ end
+    //@ if async
+    commit_copies();
+    wait_for_copies<0>();
+    //@ end
+    //@ if team_in_warp
+    __syncwarp();  // a team never reaches beyond its warp
+    //@ else
+    //@| __syncthreads();
+    //@ end
+    //@ if check_batch
+    if (product >= batch)
+        return;
+    //@ end
+
+    // Row r and column c of this thread.
+    const auto row_of = [&](int r) {
+        return r / VECTOR_ROWS * (TEAM_ROWS * VECTOR_ROWS) + row * VECTOR_ROWS + r % VECTOR_ROWS;
+    };
+    const auto col_of = [&](int c) {
+        return c / VECTOR_COLS * (TEAM_COLS * VECTOR_COLS) + col * VECTOR_COLS + c % VECTOR_COLS;
+    };
+    //@ if ragged_j
+    // Only the last may hang over the edge; it is read as the row that is there, and not written.
+    const auto row_read = [&](int r) {
+        return r < TM - VECTOR_ROWS || row_of(r) < j ? row_of(r) : j - VECTOR_ROWS + r % VECTOR_ROWS;
+    };
+    //@ else
+    //@| const auto row_read = row_of;
+    //@ end
+    //@ if ragged_l
+    // Only the last may hang over the edge; it is read as the column that is there, and not written.
+    const auto col_read = [&](int c) {
+        return c < TN - VECTOR_COLS || col_of(c) < l ? col_of(c) : l - VECTOR_COLS + c % VECTOR_COLS;
+    };
+    //@ else
+    //@| const auto col_read = col_of;
+    //@ end
+
+    sum_t Pvalue[TM][TN] = {};
+#pragma unroll UNROLL
+    for (int kk = 0; kk < K_PADDED; kk += VEC) {
+        sum_t m[TM][VEC], n[VEC][TN];
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+            //@ if m_row_major
+                m[r][i] = own.M[row_read(r)][kk + i];
+            //@ else
+            //@|     m[r][i] = own.M[kk + i][row_read(r)];
+            //@ end
+#pragma unroll
+        for (int c = 0; c < TN; ++c)
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+            //@ if n_row_major
+                n[i][c] = own.N[kk + i][col_read(c)];
+            //@ else
+            //@|     n[i][c] = own.N[col_read(c)][kk + i];
+            //@ end
+#pragma unroll
+        for (int i = 0; i < VEC; ++i)
+#pragma unroll
+            for (int r = 0; r < TM; ++r)
+#pragma unroll
+                for (int c = 0; c < TN; ++c)
+                    Pvalue[r][c] += m[r][i] * n[i][c];
+    }
+
+#pragma unroll
+    for (int r = 0; r < TM; ++r) {
+        const index_t Row = row_of(r);
+        //@ if ragged_j
+        if (Row >= j)
+            break;
+        //@ end
+#pragma unroll
+        for (int c = 0; c < TN; c += P_VECTOR) {
+            const index_t Col = col_of(c);
+            //@ if ragged_l
+            if (Col >= l)
+                break;
+            //@ end
+            vector_t<output_t, P_VECTOR> value;
+            //@ if has_beta
+            vector_t<output_t, P_VECTOR> before = {};
+            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+                before = *reinterpret_cast<const vector_t<output_t, P_VECTOR> *>(&C[Row * ld_c + Col]);
+            //@ end
+#pragma unroll
+            for (int i = 0; i < P_VECTOR; ++i) {
+                //@ if has_alpha
+                Pvalue[r][c + i] *= alpha;
+                //@ end
+                //@ if has_beta
+                if (beta != 0)
+                    Pvalue[r][c + i] += beta * static_cast<sum_t>(before.element[i]);
+                //@ end
+                value.element[i] = static_cast<output_t>(Pvalue[r][c + i]);
+            }
+            *reinterpret_cast<vector_t<output_t, P_VECTOR> *>(&P[Row * ld_p + Col]) = value;
+        }
+    }
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * skinny and split k: every constraint with its words, what the problem settles, and the launch form.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <tilejit/source.h>
+
+#define FIXED(n) .extent = (n)
+
+typedef struct request {
+    tj_problem problem;
+    const char *config;
+    const char *words; /* of the refusal; NULL: accepted */
+} request;
+
+#define PROBLEM(...)                                   \
+    {                                                  \
+        .struct_size = sizeof(tj_problem), __VA_ARGS__ \
+    }
+#define DECODE PROBLEM(.j = {FIXED(16)}, .k = {FIXED(4096)}, .l = {FIXED(4096)})
+#define SQUARE PROBLEM(.j = {FIXED(256)}, .k = {FIXED(64)}, .l = {FIXED(256)})
+
+static tj_config parse(const char *text)
+{
+    tj_config config = TJ_CONFIG_INIT;
+    tj_error err = {0};
+
+    cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK), "%s: %s", text, err.message);
+    return config;
+}
+
+Test(skinny, says_which_constraint_does_not_hold)
+{
+    const request rows[] = {
+        {SQUARE, "skinny", "j is 256, and family skinny is for 64 at most: another family, or stream=m if l is short"},
+        {SQUARE, "skinny:stream=m", "l is 256, and family skinny is for 64 at most: another family, or stream=n if j is short"},
+        {PROBLEM(.j = {FIXED(65)}, .k = {FIXED(9)}, .l = {FIXED(900)}), "skinny", "j is 65"},
+        {PROBLEM(.j = {FIXED(64)}, .k = {FIXED(9)}, .l = {FIXED(900)}), "skinny", NULL},
+        {PROBLEM(.j = {FIXED(900)}, .k = {FIXED(9)}, .l = {FIXED(64)}), "skinny", NULL},
+        {DECODE, "skinny:stream=m", "l is 4096"},
+        {DECODE, "skinny:lanes=3", "lanes is 3, slices "},
+        {DECODE, "skinny:slices=24", "slices 24"},
+        {DECODE, "skinny:vector=3", "vector 3"},
+        {DECODE, "skinny:k_thread=6", "k_thread 6: all must be powers of 2"},
+        {DECODE, "skinny:lanes=4,slices=4", "lanes 4 x slices 4 makes 16 threads: use 32 to 1024"},
+        {DECODE, "skinny:lanes=64,slices=32", "makes 2048 threads"},
+        {DECODE, "skinny:lanes=32,slices=32,tm=4,k_thread=4", NULL},
+        {DECODE, "skinny:vector=8,tn=8", "vector is 8, and one load takes 4 elements of f32: use that at most"},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .dtype = TJ_F64), "skinny:vector=4,tn=4",
+         "one load takes 2 elements of f64"},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .dtype = TJ_F16), "skinny:vector=8,tn=8", NULL},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(70)}), "skinny:vector=4",
+         "vector is 4, and the lines of the streamed matrix are aligned to 2 elements only: use vector=2"},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .ld_n = 65), "skinny:vector=2", "use vector=1"},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .ld_n = TJ_ANY), "skinny:vector=4", "use vector=1"},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(3)}, .l = {FIXED(64)}, .batch = 2, .stride_n = 193), "skinny:vector=4",
+         "use vector=1"},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(3)}, .l = {FIXED(64)}, .batch = 2, .stride_n = TJ_BROADCAST), "skinny:vector=4",
+         NULL},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {.mode = TJ_DIM_ANY, .multiple_of = 2}), "skinny:vector=4",
+         "use vector=2"},
+        {DECODE, "skinny:vector=4,tn=6", "tn is 6: it must be a multiple of vector 4"},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .n_layout = TJ_COL_MAJOR), "skinny:vector=4,k_thread=2",
+         "k_thread is 2: it must be a multiple of vector 4"},
+        {DECODE, "skinny:tm=32,tn=8", "tm 32 x tn 8 makes 256 sums a thread: 128 are the most of f32"},
+        {PROBLEM(.j = {FIXED(16)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .dtype = TJ_F64), "skinny:tm=16,tn=8",
+         "128 sums a thread: 64 are the most of f64"},
+        {DECODE, "skinny:tm=16,lanes=1,slices=1024,k_thread=8",
+         "tm 16, slices 1024 and k_thread 8 need 1049088 bytes of shared memory: 48 KiB is the most"},
+        {PROBLEM(.j = {FIXED(16)}, .k = {FIXED(64)}, .l = {.mode = TJ_DIM_ANY}), "skinny:splits=4",
+         "splits is 4, and the workspace it takes is known only for a fixed j, l and batch: fix them, or use splits=1"},
+        {PROBLEM(.j = {FIXED(16)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .batch = TJ_ANY), "skinny:splits=2", "splits is 2"},
+        {PROBLEM(.j = {FIXED(16)}, .k = {.mode = TJ_DIM_ANY}, .l = {FIXED(64)}), "skinny:splits=2", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_config config = parse(rows[i].config);
+        tj_error err = {0};
+        const tj_status status = tj_config_resolve(&rows[i].problem, &config, &err);
+
+        cr_expect(eq(int, status, rows[i].words ? TJ_ERR_INVALID_ARGUMENT : TJ_OK), "row %zu, %s: %s", i, rows[i].config,
+                  err.message);
+        cr_expect(rows[i].words == NULL || strstr(err.message, rows[i].words) != NULL, "row %zu, %s: %s", i, rows[i].config,
+                  err.message);
+    }
+}
+
+/* A short side, the operand along the long one, and splits where one GPU would otherwise idle. */
+Test(skinny, settles_what_to_stream_and_how_far_to_split)
+{
+    static const struct {
+        int64_t j, k, l;
+        bool streams_m;
+        int least_splits, most_splits;
+    } rows[] = {{1, 4096, 4096, false, 1, 64},     {16, 4096, 14336, false, 1, 4},  {4096, 4096, 16, true, 1, 64},
+                {32, 100000, 32, false, 32, 1024}, {512, 500000, 8, true, 8, 1024}, {64, 100, 64, false, 1, 1},
+                {64, 1216, 1, true, 1, 1}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, TJ_F32);
+        tj_config config = parse("skinny");
+        int32_t splits;
+
+        cr_assert(eq(int, tj_config_resolve(&problem, &config, NULL), TJ_OK), "row %zu", i);
+        splits = tj_config_get(&config, "splits");
+        cr_expect(eq(int, tj_config_get(&config, "stream"), rows[i].streams_m ? 2 : 1), "row %zu", i);
+        cr_expect(splits >= rows[i].least_splits && splits <= rows[i].most_splits, "row %zu: %d splits", i, splits);
+    }
+}
+
+Test(skinny, says_what_a_launch_of_splits_needs)
+{
+    const tj_problem problem = PROBLEM(.j = {FIXED(16)}, .k = {FIXED(4096)}, .l = {FIXED(300)}, .batch = 70000, .has_beta = 1);
+    const tj_config config = parse("skinny:splits=8");
+    const tj_launch_form *form;
+    tj_source *source = NULL;
+
+    cr_assert(eq(int, tj_generate(&problem, &config, &source, NULL), TJ_OK));
+    form = tj_source_launch(source);
+    cr_expect(eq(int, form->splits, 8));
+    cr_expect(eq(i64, form->reduce.workspace_bytes, 4 * 16 * 300 * 8 * (65535 / 8)), "of as many products as one launch takes");
+    cr_expect(eq(int, form->align_n, 16));
+    cr_expect(eq(int, form->align_m, 0));
+    cr_expect(strstr(tj_source_text(source), form->kernel) && strstr(tj_source_text(source), form->reduce.kernel));
+    cr_expect(eq(int, form->arg[form->arg_count - 1], TJ_ARG_WORKSPACE));
+    cr_expect(eq(int, form->reduce.arg[form->reduce.arg_count - 1], TJ_ARG_P));
+    cr_expect(eq(int, form->reduce.threads % form->reduce.block_elements, 0));
+    tj_source_free(source);
+}
+
+static void set_if_known(tj_config *config, const char *name)
+{
+    for (size_t i = 0; i < tj_family_param_count(config->family); i++)
+        if (strcmp(tj_family_param(config->family, i)->name, name) == 0)
+            config->value[i] = 1;
+}
+
+/* What src/fallback.c relies on: with vector=1, every family's text takes any pointer, and with splits=1 no workspace. */
+Test(families, can_do_without_alignment_and_workspace)
+{
+    static const tj_problem problems[] = {
+        PROBLEM(.j = {FIXED(64)}, .k = {FIXED(64)}, .l = {FIXED(64)}),
+        PROBLEM(.j = {FIXED(32)}, .k = {FIXED(64)}, .l = {FIXED(128)}, .batch = 3, .has_beta = 1),
+        PROBLEM(.j = {FIXED(64)}, .k = {FIXED(32)}, .l = {FIXED(64)}, .dtype = TJ_F64, .n_layout = TJ_COL_MAJOR, .batch = 2),
+        PROBLEM(.j = {FIXED(64)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .dtype = TJ_F16, .m_layout = TJ_COL_MAJOR),
+    };
+    int aligned = 0;
+
+    for (size_t f = 0; f < tj_family_count(); f++)
+        for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
+            for (int is_plain = 0; is_plain <= 1; is_plain++) {
+                tj_config config = TJ_CONFIG_INIT;
+                const tj_launch_form *form;
+                tj_source *source = NULL;
+                int32_t most;
+
+                config.family = tj_family_at(f);
+                if (is_plain) {
+                    set_if_known(&config, "vector");
+                    set_if_known(&config, "splits");
+                }
+                if (tj_generate(&problems[i], &config, &source, NULL) != TJ_OK)
+                    continue;
+                form = tj_source_launch(source);
+                most = form->align_m | form->align_n | form->align_p | form->align_c;
+                aligned += most > 8;
+                if (is_plain)
+                    cr_expect(most <= (int32_t)tj_dtype_bytes((tj_dtype)tj_source_problem(source)->dtype) &&
+                                  form->reduce.workspace_bytes == 0,
+                              "family %s, problem %zu: %d", tj_family_name(config.family), i, most);
+                tj_source_free(source);
+            }
+    cr_expect(aligned >= 4, "only %d texts want alignment", aligned);
+}

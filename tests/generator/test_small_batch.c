@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * small_batch: every constraint with its words, what the problem settles, and the launch form.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <tilejit/source.h>
+
+#define FIXED(n) .extent = (n)
+#define PROBLEM(...)                                   \
+    {                                                  \
+        .struct_size = sizeof(tj_problem), __VA_ARGS__ \
+    }
+#define CUBES(n, ...) PROBLEM(.j = {FIXED(n)}, .k = {FIXED(n)}, .l = {FIXED(n)}, __VA_ARGS__)
+
+typedef struct request {
+    tj_problem problem;
+    const char *config;
+    const char *words; /* of the refusal; NULL: accepted */
+} request;
+
+static tj_config parse(const char *text)
+{
+    tj_config config = TJ_CONFIG_INIT;
+    tj_error err = {0};
+
+    cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK), "%s: %s", text, err.message);
+    return config;
+}
+
+Test(small_batch, says_which_constraint_does_not_hold)
+{
+    const request rows[] = {
+        {CUBES(16, .batch = 100), "small_batch", NULL},
+        {CUBES(128, .batch = 100), "small_batch", NULL},
+        {CUBES(1, .batch = 100), "small_batch", NULL},
+        {CUBES(16, .batch = TJ_ANY, .ld_m = TJ_ANY, .stride_n = TJ_ANY), "small_batch", NULL},
+        {CUBES(129, .batch = 100), "small_batch", "j is 129, and family small_batch is for 128 at most: use another family"},
+        {PROBLEM(.j = {FIXED(8)}, .k = {FIXED(500)}, .l = {FIXED(8)}), "small_batch", "k is 500"},
+        {PROBLEM(.j = {FIXED(200)}, .k = {FIXED(5)}, .l = {FIXED(8)}, .p_layout = TJ_COL_MAJOR), "small_batch", "j is 200"},
+        {PROBLEM(.j = {FIXED(8)}, .k = {.mode = TJ_DIM_ANY}, .l = {FIXED(8)}), "small_batch",
+         "k is known only at launch, and family small_batch is made for exact sizes: fix it, or use another family"},
+        {PROBLEM(.j = {FIXED(8)}, .k = {FIXED(0)}, .l = {FIXED(8)}), "small_batch",
+         "k is 0, and family small_batch has nothing"},
+        {CUBES(16, .batch = 100), "small_batch:vector=3", "vector is 3: it must be 1, 2 or 4"},
+        {CUBES(16, .batch = 100, .dtype = TJ_F16), "small_batch:copy=async",
+         "copy=async brings elements to shared memory as they are, and f16 is summed as f32: use copy=registers"},
+        {CUBES(9, .batch = 100), "small_batch:tm=8,tn=3", "tm is 8, and with as many threads 5 is enough for j = 9: use tm=5"},
+        {CUBES(9, .batch = 100), "small_batch:tm=3,tn=12",
+         "tn is 12, and with as many threads 9 is enough for l = 9: use tn=9"},
+        {PROBLEM(.j = {FIXED(9)}, .k = {FIXED(9)}, .l = {FIXED(16)}, .p_layout = TJ_COL_MAJOR), "small_batch:tm=5,tn=9",
+         "tm is 5, and with as many threads 4 is enough for l = 16"},
+        {CUBES(64, .batch = 100), "small_batch:tm=16,tn=8", "tm 16 x tn 8 makes 128 sums a thread: 64 are the most of f32"},
+        {CUBES(64, .batch = 100, .dtype = TJ_F64), "small_batch:tm=8,tn=8", "32 are the most of f64"},
+        {CUBES(16), "small_batch:products=4", "products is 4, and the problem is one product: use products=1"},
+        {CUBES(16, .batch = 100), "small_batch:products=65,tm=4,tn=4",
+         "65 products with 4 x 4 threads each make 1040 threads a block: 1024 is the most"},
+        {CUBES(128, .batch = 100), "small_batch:products=2,tm=8,tn=8",
+         "2 products need 266240 bytes of shared memory: 232448 are the most"},
+        {CUBES(128, .batch = 100, .dtype = TJ_F64), "small_batch", "1 products need "},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_config config = parse(rows[i].config);
+        tj_error err = {0};
+        const tj_status status = tj_config_resolve(&rows[i].problem, &config, &err);
+
+        cr_expect(eq(int, status, rows[i].words ? TJ_ERR_INVALID_ARGUMENT : TJ_OK), "row %zu, %s: %s", i, rows[i].config,
+                  err.message);
+        cr_expect(rows[i].words == NULL || strstr(err.message, rows[i].words) != NULL, "row %zu, %s: %s", i, rows[i].config,
+                  err.message);
+    }
+}
+
+/* Several tiny products to a block, one large one; none of them idle, and what is settled resolves to itself. */
+Test(small_batch, fills_blocks_with_products)
+{
+    for (int n = 1; n <= 128; n++) {
+        const tj_problem problem = CUBES(n, .batch = 100000);
+        tj_config config = parse("small_batch"), again;
+        const tj_launch_form *form;
+        tj_source *source = NULL;
+        tj_error err = {0};
+
+        cr_assert(eq(int, tj_config_resolve(&problem, &config, &err), TJ_OK), "%d: %s", n, err.message);
+        again = config;
+        cr_assert(eq(int, tj_config_resolve(&problem, &again, &err), TJ_OK), "%d: %s", n, err.message);
+        cr_expect(eq(int, memcmp(&config, &again, sizeof config), 0), "%d", n);
+        cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%d: %s", n, err.message);
+        form = tj_source_launch(source);
+        cr_expect(form->block_x >= (n <= 20 ? 32 : 64) && form->block_x <= 288, "%d: %d threads", n, form->block_x);
+        cr_expect(eq(int, form->products, tj_config_get(&config, "products")));
+        cr_expect(form->products * n * n <= 16384 && form->products >= 1, "%d: %d products", n, form->products);
+        cr_expect(form->dynamic_shared_bytes >= 8L * n * n * form->products, "%d", n);
+        tj_source_free(source);
+    }
+}
+
+Test(small_batch, takes_several_elements_at_once_where_lines_let_it)
+{
+    static const struct {
+        tj_problem problem;
+        const char *config;
+        int m, n, p;
+    } rows[] = {
+        {CUBES(16, .batch = 9), "small_batch", 16, 16, 16},
+        {CUBES(16, .batch = 9), "small_batch:vector=1", 4, 4, 4},
+        {CUBES(16, .batch = 9), "small_batch:vector=2", 8, 8, 4}, /* threads hold four columns: all at once, or one by one */
+        {CUBES(16, .batch = 9, .stride_m = 258), "small_batch", 8, 16, 16},
+        {CUBES(16, .batch = 9, .ld_n = 17), "small_batch", 16, 4, 16},
+        {CUBES(16, .batch = 9, .ld_p = TJ_ANY), "small_batch", 16, 16, 4},
+        {CUBES(18, .batch = 9), "small_batch", 8, 8, 8},
+        {CUBES(23, .batch = 9), "small_batch", 4, 4, 4},
+        {CUBES(16, .batch = 9, .dtype = TJ_F64), "small_batch", 16, 16, 16},
+        {CUBES(16, .batch = 9, .dtype = TJ_F16), "small_batch", 8, 8, 8},
+        {CUBES(16, .batch = 9, .p_layout = TJ_COL_MAJOR, .ld_m = 17), "small_batch", 4, 16, 4},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_config config = parse(rows[i].config);
+        const tj_launch_form *form;
+        tj_source *source = NULL;
+
+        cr_assert(eq(int, tj_generate(&rows[i].problem, &config, &source, NULL), TJ_OK), "row %zu", i);
+        form = tj_source_launch(source);
+        cr_expect(eq(int, form->align_m, rows[i].m), "row %zu", i);
+        cr_expect(eq(int, form->align_n, rows[i].n), "row %zu", i);
+        cr_expect(eq(int, form->align_p, rows[i].p), "row %zu", i);
+        tj_source_free(source);
+    }
+}

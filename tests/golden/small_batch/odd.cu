@@ -1,0 +1,214 @@
+// j23 k13 l21 f16 P:f32 alpha beta batch=any stride_n=broadcast
+//
+//     P (23 x 21) = alpha * M (23 x 13) . N (13 x 21) + beta * C
+//
+// Many small products. A team of TEAM threads computes one, and a block holds PRODUCTS teams. A team brings its
+// M and N into shared memory whole and once; then each of its threads computes TM x TN elements of P, which it keeps
+// in registers. While one block waits for memory, others on the multiprocessor multiply.
+//
+//                        N
+//                   k x l, whole           Thread (row, col) of the team has the rows row, row + TEAM_ROWS, ...
+//                                          and, VECTOR_COLS at a time, the columns from col * VECTOR_COLS on,
+//        M         col 0  col 1  ...       TEAM_COLS * VECTOR_COLS apart: so threads side by side read and write
+//    j x k, whole  +------+------+---      neighbours.
+//           row 0  |      |      |
+//                  +------+------+---      Steps of k are taken VEC at a time, which is one 16-byte read where a
+//           row 1  |      |  P   |         matrix lies along k.
+//                  +------+------+---
+
+// IEEE half precision for storage: 16 bits in memory, a float in registers.
+struct half {
+    unsigned short bits;
+
+    half() = default;
+
+    // Round to nearest, ties to even.
+    __device__ explicit half(float value)
+    {
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    }
+
+    __device__ operator float() const
+    {
+        float value;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+        return value;
+    }
+};
+
+using input_t = half;
+using output_t = float;
+using sum_t = float;
+using index_t = int;
+
+constexpr index_t j = 23;
+constexpr index_t k = 13;
+constexpr index_t l = 21;
+constexpr index_t ld_m = k;
+constexpr index_t ld_n = l;
+constexpr index_t ld_p = l;
+constexpr index_t ld_c = l;
+constexpr long long stride_m = 299;
+constexpr long long stride_n = 0;
+constexpr long long stride_p = 483;
+constexpr long long stride_c = 483;
+constexpr int TM = 4;
+constexpr int TN = 4;
+constexpr int PRODUCTS = 3;
+constexpr int BLOCKS = 1;
+constexpr int TEAM_ROWS = (j + TM - 1) / TM;
+constexpr int TEAM_COLS = (l + TN - 1) / TN;
+constexpr int TEAM = TEAM_ROWS * TEAM_COLS;
+constexpr int THREADS = PRODUCTS * TEAM;
+constexpr int VEC = 16 / sizeof(sum_t);  // elements of one 16-byte access to shared memory
+constexpr int K_PADDED = (k + VEC - 1) / VEC * VEC;
+constexpr int UNROLL = TM * TN > 32 ? 1 : TM * TN > 16 ? 2 : 4;  // a large thread tile has enough to do in one turn
+constexpr int M_VECTOR = 1;
+constexpr int N_VECTOR = 1;
+constexpr int P_VECTOR = 1;
+constexpr int VECTOR_ROWS = 1;
+constexpr int VECTOR_COLS = 1;
+
+// A product's operands, as they are stored. A line is longer than it need be where threads read neighbouring lines at once:
+// then these begin in other banks.
+constexpr int M_PITCH = 20;
+constexpr int N_PITCH = 24;
+struct __align__(16) operands_t {
+    sum_t M[j][M_PITCH];
+    sum_t N[K_PADDED][N_PITCH];
+};
+
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+// From global memory into shared memory, as elements of the sum.
+template <int COUNT>
+__device__ __forceinline__ void copy(sum_t *to, const input_t *from)
+{
+    const vector_t<input_t, COUNT> read = *reinterpret_cast<const vector_t<input_t, COUNT> *>(from);
+    vector_t<sum_t, COUNT> written;
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i)
+        written.element[i] = static_cast<sum_t>(read.element[i]);
+    *reinterpret_cast<vector_t<sum_t, COUNT> *>(to) = written;
+}
+
+// Launch: THREADS threads in a block,
+//         ceil(batch / PRODUCTS) blocks in the grid.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+small_batch_f16_23x13x21(
+    int batch,
+    sum_t alpha,
+    sum_t beta,
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    const output_t *C,  // may be P itself
+    output_t *P)
+{
+    extern __shared__ operands_t operands[];
+
+    const int thread = threadIdx.x % TEAM;  // of the team
+    const int row = thread / TEAM_COLS;
+    const int col = thread % TEAM_COLS;
+    const int team = threadIdx.x / TEAM;
+    operands_t &own = operands[team];
+    const unsigned int product = blockIdx.x * PRODUCTS + team;
+    M += product * stride_m;
+    N += product * stride_n;
+    C += product * stride_c;
+    P += product * stride_p;
+
+    const auto bring_operands = [&] {
+        constexpr int M_LINES = j, M_WIDTH = k;
+        constexpr int N_LINES = k, N_WIDTH = l;
+#pragma unroll 8
+        for (int e = thread; e < M_LINES * M_WIDTH / M_VECTOR; e += TEAM) {
+            const int line = e / (M_WIDTH / M_VECTOR);
+            const int at = e % (M_WIDTH / M_VECTOR) * M_VECTOR;
+            copy<M_VECTOR>(&own.M[line][at], &M[line * ld_m + at]);
+        }
+#pragma unroll 8
+        for (int e = thread; e < N_LINES * N_WIDTH / N_VECTOR; e += TEAM) {
+            const int line = e / (N_WIDTH / N_VECTOR);
+            const int at = e % (N_WIDTH / N_VECTOR) * N_VECTOR;
+            copy<N_VECTOR>(&own.N[line][at], &N[line * ld_n + at]);
+        }
+        // The last steps of k, up to a multiple of VEC, add nothing.
+        for (int e = thread; e < j * (K_PADDED - k); e += TEAM)
+            own.M[e / (K_PADDED - k)][k + e % (K_PADDED - k)] = 0;
+        for (int e = thread; e < l * (K_PADDED - k); e += TEAM)
+            own.N[k + e / l][e % l] = 0;
+    };
+    if (product < batch)  // the last block may have teams to spare
+        bring_operands();
+    __syncthreads();
+    if (product >= batch)
+        return;
+
+    // Row r and column c of this thread.
+    const auto row_of = [&](int r) {
+        return r / VECTOR_ROWS * (TEAM_ROWS * VECTOR_ROWS) + row * VECTOR_ROWS + r % VECTOR_ROWS;
+    };
+    const auto col_of = [&](int c) {
+        return c / VECTOR_COLS * (TEAM_COLS * VECTOR_COLS) + col * VECTOR_COLS + c % VECTOR_COLS;
+    };
+    // Only the last may hang over the edge; it is read as the row that is there, and not written.
+    const auto row_read = [&](int r) {
+        return r < TM - VECTOR_ROWS || row_of(r) < j ? row_of(r) : j - VECTOR_ROWS + r % VECTOR_ROWS;
+    };
+    // Only the last may hang over the edge; it is read as the column that is there, and not written.
+    const auto col_read = [&](int c) {
+        return c < TN - VECTOR_COLS || col_of(c) < l ? col_of(c) : l - VECTOR_COLS + c % VECTOR_COLS;
+    };
+
+    sum_t Pvalue[TM][TN] = {};
+#pragma unroll UNROLL
+    for (int kk = 0; kk < K_PADDED; kk += VEC) {
+        sum_t m[TM][VEC], n[VEC][TN];
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+                m[r][i] = own.M[row_read(r)][kk + i];
+#pragma unroll
+        for (int c = 0; c < TN; ++c)
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+                n[i][c] = own.N[kk + i][col_read(c)];
+#pragma unroll
+        for (int i = 0; i < VEC; ++i)
+#pragma unroll
+            for (int r = 0; r < TM; ++r)
+#pragma unroll
+                for (int c = 0; c < TN; ++c)
+                    Pvalue[r][c] += m[r][i] * n[i][c];
+    }
+
+#pragma unroll
+    for (int r = 0; r < TM; ++r) {
+        const index_t Row = row_of(r);
+        if (Row >= j)
+            break;
+#pragma unroll
+        for (int c = 0; c < TN; c += P_VECTOR) {
+            const index_t Col = col_of(c);
+            if (Col >= l)
+                break;
+            vector_t<output_t, P_VECTOR> value;
+            vector_t<output_t, P_VECTOR> before = {};
+            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+                before = *reinterpret_cast<const vector_t<output_t, P_VECTOR> *>(&C[Row * ld_c + Col]);
+#pragma unroll
+            for (int i = 0; i < P_VECTOR; ++i) {
+                Pvalue[r][c + i] *= alpha;
+                if (beta != 0)
+                    Pvalue[r][c + i] += beta * static_cast<sum_t>(before.element[i]);
+                value.element[i] = static_cast<output_t>(Pvalue[r][c + i]);
+            }
+            *reinterpret_cast<vector_t<output_t, P_VECTOR> *>(&P[Row * ld_p + Col]) = value;
+        }
+    }
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fallbacks on drivers and compilers that only pretend: when one is made, how often, and what is said where it cannot be.
+ * tests/gpu/fallback.c looks at the products.
+ *
+ * This program is linked with --wrap=tj_context_choose: it says what is chosen where nobody names a config.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <tilejit/tilejit.h>
+
+#include "choose.h"
+#include "fake/fake_cuda.h"
+
+static fake_cuda fake;
+static tj_error err;
+static tj_context *context;
+static tj_config choice;
+
+tj_status __wrap_tj_context_choose(tj_context *in, const tj_device_facts *device, const tj_problem *problem_, tj_config *config,
+                                   tj_chosen_by *chosen_by, tj_error *error);
+
+tj_status __wrap_tj_context_choose(tj_context *in, const tj_device_facts *device, const tj_problem *problem_, tj_config *config,
+                                   tj_chosen_by *chosen_by, tj_error *error)
+{
+    (void)in, (void)device, (void)problem_, (void)error;
+    *config = choice;
+    *chosen_by = TJ_BY_MODEL;
+    return TJ_OK;
+}
+
+static void start(void)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+
+    fake = fake_open(FAKE_CUDA_PATH);
+    fake.fake_hide("cuFuncGetParamInfo");
+    /* Every kernel here has three pointers, and the second one of a split k two. */
+    fake.fake_set_parameters(3, (const size_t[]){8, 8, 8});
+    fake.fake_set_reduce_parameters(2, (const size_t[]){8, 8});
+    choice = (tj_config)TJ_CONFIG_INIT;
+    cr_assert(eq(int, tj_config_parse("skinny:splits=4", &choice, &err), TJ_OK), "%s", err.message);
+    options.driver = FAKE_CUDA_PATH;
+    options.nvrtc = FAKE_NVRTC_PATH;
+    options.cache_dir = "";
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+}
+
+static void stop(void)
+{
+    tj_context_free(context);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+}
+
+TestSuite(fallback, .init = start, .fini = stop);
+
+static const tj_problem problem = TJ_PROBLEM_INIT(4, 1000, 64, TJ_F32);
+
+static tj_operands some_operands(void)
+{
+    tj_operands x = TJ_OPERANDS_INIT;
+
+    x.m = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 20);
+    x.n = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 20);
+    x.p = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 20);
+    return x;
+}
+
+static uint64_t plans(void)
+{
+    tj_context_stats stats;
+
+    tj_context_get_stats(context, &stats);
+    return stats.plans;
+}
+
+static bool says(const char *words)
+{
+    return strstr(err.message, words) != NULL;
+}
+
+Test(fallback, is_made_for_pointers_that_are_not_aligned)
+{
+    tj_operands x = some_operands();
+    unsigned long calls;
+
+    cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(u64, plans(), 1));
+    x.n = (const char *)x.n + 4;
+    for (int i = 0; i < 3; i++)
+        cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(u64, plans(), 2));
+    calls = fake.fake_calls("cuMemAllocAsync");
+    cr_expect(eq(ulong, calls, 4), "the fallback splits k as well: %lu", calls);
+    x.n = (const char *)x.n + 1;
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("its elements of 4 bytes"), "%s", err.message);
+}
+
+Test(fallback, does_not_split_where_no_workspace_can_be_had)
+{
+    tj_operands x = some_operands();
+    const tj_plan *plan;
+
+    fake.fake_set_driver_version(11030);
+    for (int i = 0; i < 3; i++)
+        cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_launches(), 3), "one kernel each");
+    cr_expect(eq(u64, plans(), 2));
+
+    /* Who brings one gets the choice itself. */
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    x.workspace_bytes = tj_plan_workspace_bytes(plan);
+    cr_expect(eq(sz, x.workspace_bytes, 4 * 4 * 64 * 4));
+    x.workspace = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, x.workspace_bytes);
+    cr_assert(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_launches(), 5), "two kernels");
+    x.workspace = NULL;
+    cr_assert(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_launches(), 6));
+    cr_expect(eq(u64, plans(), 2));
+}
+
+Test(fallback, is_not_made_for_a_config_that_was_named)
+{
+    tj_operands x = some_operands();
+    const tj_plan *plan;
+
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, &choice, &plan, &err), TJ_OK), "%s", err.message);
+    x.n = (const char *)x.n + 4;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("takes 16 bytes of it at once") && says("vector=1"), "%s", err.message);
+    cr_expect(eq(u64, plans(), 1));
+}
+
+Test(fallback, is_not_made_in_a_capture_and_works_there_once_it_is_made)
+{
+    const CUstream stream = (CUstream)(void *)&problem;
+    tj_operands x = some_operands();
+    unsigned long launches;
+
+    cr_assert(eq(int, tj_matmul(context, &problem, &x, stream, &err), TJ_OK), "%s", err.message);
+    x.n = (const char *)x.n + 4;
+    launches = fake.fake_launches();
+    fake.fake_set_capture(stream, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, stream, &err), TJ_ERR_CAPTURE));
+    cr_expect(says("launch once with such operands before the capture"), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_launches(), launches));
+    fake.fake_set_capture(stream, CU_STREAM_CAPTURE_STATUS_NONE);
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, stream, &err), TJ_OK), "%s", err.message);
+    fake.fake_set_capture(stream, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, stream, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(u64, plans(), 2));
+}
+
+Test(fallback, that_cannot_be_made_is_tried_again)
+{
+    tj_operands x = some_operands();
+
+    cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+    x.m = (const char *)x.m + 4; /* M is read element by element: this suits */
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(u64, plans(), 1));
+    x.n = (const char *)x.n + 4;
+    fake.fake_fail("cuLibraryLoadData", 1, 2);
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_DEVICE_MEMORY));
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(u64, plans(), 2));
+}
+
+/* Each context has plans of its own, and a plan's fallback is of the plan's context. */
+Test(fallback, belongs_to_the_context_of_its_plan)
+{
+    CUcontext one = fake.fake_context_create(0), other;
+    tj_operands x = some_operands();
+    const tj_plan *plan;
+
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    x.n = (const char *)x.n + 4;
+    other = fake.fake_context_create(0);
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("another CUDA context"), "%s", err.message);
+    cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(u64, plans(), 3));
+    fake.fake_context_set(one);
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(u64, plans(), 4));
+    fake.fake_context_set(NULL);
+    (void)other;
+}
