@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cublas: a row-major product through a column-major library.
+ *
+ * A row-major matrix is its own transpose read column by column, so P = M . N, row-major, is the column-major product
+ *
+ *     P^T (l x j) = N^T (l x k) . M^T (k x j)
+ *
+ * with the same storage and no transposing: N is cuBLAS's A, M its B. An operand that is stored by columns already is the one that needs
+ * the flag. A column-major P is computed the right way round, and the flags swap their meaning.
+ */
+#include "cublas.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what cuBLAS's documentation says, no more than is used here ----------------------------------------------------- */
+
+enum { STATUS_NOT_SUPPORTED = 15 };                       /* cublasStatus_t */
+enum { OP_N = 0, OP_T = 1 };                              /* cublasOperation_t */
+enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };    /* cudaDataType_t */
+enum { COMPUTE_32F = 68, COMPUTE_64F = 70 };              /* cublasComputeType_t */
+enum { GEMM_DEFAULT = -1, DEFAULT_MATH = 0 };             /* cublasGemmAlgo_t, cublasMath_t */
+enum { LAYOUT_BATCH_COUNT = 5, LAYOUT_BATCH_OFFSET = 6 }; /* cublasLtMatrixLayoutAttribute_t */
+enum {
+    DESC_TRANSA = 3,
+    DESC_TRANSB = 4,
+    PREF_WORKSPACE_BYTES = 1
+}; /* cublasLtMatmulDescAttributes_t, ...PreferenceAttributes_t */
+
+/* cublasLtMatmulAlgo_t, cublasLtMatmulHeuristicResult_t */
+typedef struct lt_algo {
+    uint64_t data[8];
+} lt_algo;
+
+typedef struct lt_idea {
+    lt_algo algo;
+    size_t workspace_bytes;
+    int status;
+    float waves;
+    int reserved[4];
+} lt_idea;
+
+_Static_assert(sizeof(lt_algo) == 64 && sizeof(lt_idea) == 96, "cuBLASLt's layout");
+
+/* X(member, symbol, arguments) */
+#define BLAS_FUNCTIONS(X)                                                                                                      \
+    X(create, cublasCreate_v2, (void **handle))                                                                                \
+    X(destroy, cublasDestroy_v2, (void *handle))                                                                               \
+    X(get_version, cublasGetVersion_v2, (void *handle, int *version))                                                          \
+    X(set_stream, cublasSetStream_v2, (void *handle, void *stream))                                                            \
+    X(set_workspace, cublasSetWorkspace_v2, (void *handle, void *workspace, size_t bytes))                                     \
+    X(set_math_mode, cublasSetMathMode, (void *handle, int mode))                                                              \
+    X(sgemm, cublasSgemm_v2,                                                                                                   \
+      (void *handle, int op_a, int op_b, int m, int n, int k, const float *alpha, const float *a, int lda, const float *b,     \
+       int ldb, const float *beta, float *c, int ldc))                                                                         \
+    X(sgemm_batched, cublasSgemmStridedBatched,                                                                                \
+      (void *handle, int op_a, int op_b, int m, int n, int k, const float *alpha, const float *a, int lda, long long stride_a, \
+       const float *b, int ldb, long long stride_b, const float *beta, float *c, int ldc, long long stride_c, int batch))      \
+    X(gemm_ex, cublasGemmEx,                                                                                                   \
+      (void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda,           \
+       const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int compute, int algo))             \
+    X(gemm_ex_batched, cublasGemmStridedBatchedEx,                                                                             \
+      (void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda,           \
+       long long stride_a, const void *b, int type_b, int ldb, long long stride_b, const void *beta, void *c, int type_c,      \
+       int ldc, long long stride_c, int batch, int compute, int algo))
+
+#define LT_FUNCTIONS(X)                                                                                                        \
+    X(lt_create, cublasLtCreate, (void **handle))                                                                              \
+    X(lt_destroy, cublasLtDestroy, (void *handle))                                                                             \
+    X(desc_create, cublasLtMatmulDescCreate, (void **desc, int compute, int scale_type))                                       \
+    X(desc_set, cublasLtMatmulDescSetAttribute, (void *desc, int attribute, const void *value, size_t bytes))                  \
+    X(desc_destroy, cublasLtMatmulDescDestroy, (void *desc))                                                                   \
+    X(layout_create, cublasLtMatrixLayoutCreate, (void **layout, int type, uint64_t rows, uint64_t cols, int64_t ld))          \
+    X(layout_set, cublasLtMatrixLayoutSetAttribute, (void *layout, int attribute, const void *value, size_t bytes))            \
+    X(layout_destroy, cublasLtMatrixLayoutDestroy, (void *layout))                                                             \
+    X(preference_create, cublasLtMatmulPreferenceCreate, (void **preference))                                                  \
+    X(preference_set, cublasLtMatmulPreferenceSetAttribute,                                                                    \
+      (void *preference, int attribute, const void *value, size_t bytes))                                                      \
+    X(preference_destroy, cublasLtMatmulPreferenceDestroy, (void *preference))                                                 \
+    X(get_heuristic, cublasLtMatmulAlgoGetHeuristic,                                                                           \
+      (void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, int wanted, lt_idea *idea, int *count)) \
+    X(matmul, cublasLtMatmul,                                                                                                  \
+      (void *handle, void *desc, const void *alpha, const void *a, void *layout_a, const void *b, void *layout_b,              \
+       const void *beta, const void *c, void *layout_c, void *d, void *layout_d, const lt_algo *algo, void *workspace,         \
+       size_t workspace_bytes, void *stream))
+
+struct cublas {
+#define MEMBER(member, symbol, arguments) int(*member) arguments;
+    BLAS_FUNCTIONS(MEMBER)
+    LT_FUNCTIONS(MEMBER)
+#undef MEMBER
+    void *handle, *lt_handle, *stream, *workspace;
+    size_t workspace_bytes;
+    char version[24];
+};
+
+/* One operand in cuBLAS's words. rows and cols are those of the stored matrix, column-major. */
+typedef struct operand {
+    int op, type;
+    int64_t rows, cols, ld, stride;
+    void *layout;
+} operand;
+
+struct cublas_problem {
+    const cublas *library;
+    int m, n, k, batch, compute, is_f32, is_swapped; /* is_swapped: A is N, B is M */
+    operand a, b, c;
+    void *desc;
+    lt_idea idea[CUBLAS_IDEAS];
+    int ideas;
+};
+
+__attribute__((format(printf, 2, 3))) static int fail(tj_error *err, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(err->message, sizeof err->message, format, values);
+    va_end(values);
+    return 0;
+}
+
+static int check(int result, const char *what, tj_error *err)
+{
+    if (result == 0)
+        return 1;
+    err->status = result == STATUS_NOT_SUPPORTED ? TJ_ERR_UNSUPPORTED : TJ_ERR_DRIVER;
+    return fail(err, "%s answers cublasStatus_t %d", what, result);
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------------------- */
+
+/* libcublas asks the loader for libcublasLt by its name, so that one comes first. */
+static int open_pair(const char *folder, int major, void **lt, void **blas)
+{
+    char path[512];
+    const char *slash = *folder ? "/" : "";
+
+    (void)snprintf(path, sizeof path, "%s%slibcublasLt.so.%d", folder, slash, major);
+    *lt = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!*lt)
+        return 0;
+    (void)snprintf(path, sizeof path, "%s%slibcublas.so.%d", folder, slash, major);
+    *blas = dlopen(path, RTLD_NOW);
+    if (!*blas)
+        dlclose(*lt);
+    return *blas != NULL;
+}
+
+static int open_libraries(const char *folder, void **lt, void **blas, tj_error *err)
+{
+    const char *home = getenv("CUDA_HOME");
+    char in_home[300];
+    const char *places[] = {folder ? folder : "", "/usr/local/cuda/lib64", in_home};
+    const size_t count = folder ? 1 : home && *home ? 3 : 2;
+
+    (void)snprintf(in_home, sizeof in_home, "%s/lib64", home ? home : "");
+    for (size_t i = 0; i < count; i++)
+        for (int major = 13; major >= 12; major--)
+            if (open_pair(places[i], major, lt, blas))
+                return 1;
+    return fail(err, "no libcublas.so.13 or .12 %s%s: name its folder with --cublas",
+                folder ? "in " : "on the loader's path, in /usr/local/cuda/lib64 or $CUDA_HOME/lib64", folder ? folder : "");
+}
+
+static int fill_table(cublas *library, void *lt, void *blas, tj_error *err)
+{
+    void *home = blas, *symbol;
+
+#define MEMBER(member, name, arguments)                                              \
+    symbol = dlsym(home, #name);                                                     \
+    if (!symbol)                                                                     \
+        return fail(err, "cuBLAS has no " #name ": 12.0 is the oldest that serves"); \
+    memcpy(&library->member, &symbol, sizeof symbol);
+    BLAS_FUNCTIONS(MEMBER)
+    home = lt;
+    LT_FUNCTIONS(MEMBER)
+#undef MEMBER
+    return 1;
+}
+
+cublas *cublas_open(const char *folder, struct CUstream_st *stream, void *workspace, size_t workspace_bytes, tj_error *err)
+{
+    cublas *library = calloc(1, sizeof *library);
+    void *lt, *blas;
+    int version = 0;
+
+    if (!library) {
+        fail(err, "out of memory");
+        return NULL;
+    }
+    library->stream = stream;
+    library->workspace = workspace;
+    library->workspace_bytes = workspace_bytes;
+    /* Setting the stream forgets the workspace, so that comes after. */
+    if (open_libraries(folder, &lt, &blas, err) && fill_table(library, lt, blas, err) &&
+        check(library->create(&library->handle), "cublasCreate", err) &&
+        check(library->get_version(library->handle, &version), "cublasGetVersion", err) &&
+        check(library->set_stream(library->handle, stream), "cublasSetStream", err) &&
+        check(library->set_workspace(library->handle, workspace, workspace_bytes), "cublasSetWorkspace", err) &&
+        check(library->set_math_mode(library->handle, DEFAULT_MATH), "cublasSetMathMode", err) &&
+        check(library->lt_create(&library->lt_handle), "cublasLtCreate", err)) {
+        (void)snprintf(library->version, sizeof library->version, "%d.%d.%d", version / 10000, version / 100 % 100,
+                       version % 100);
+        return library;
+    }
+    cublas_close(library);
+    return NULL;
+}
+
+void cublas_close(cublas *library)
+{
+    if (!library)
+        return;
+    if (library->lt_handle)
+        (void)library->lt_destroy(library->lt_handle);
+    if (library->handle)
+        (void)library->destroy(library->handle);
+    free(library);
+}
+
+const char *cublas_version(const cublas *library)
+{
+    return library->version;
+}
+
+/* ---- a problem ------------------------------------------------------------------------------------------------------- */
+
+static int type_of(int32_t dtype)
+{
+    return dtype == TJ_F64 ? R_64F : dtype == TJ_F16 ? R_16F : dtype == TJ_BF16 ? R_16BF : R_32F;
+}
+
+/* rows x cols as the product reads it; column-major storage holds it so, row-major its transpose. */
+static operand read_operand(int64_t rows, int64_t cols, int32_t layout, int is_swapped, int32_t dtype, int64_t ld,
+                            int64_t stride)
+{
+    const int is_col = layout == TJ_COL_MAJOR;
+    operand x = {.type = type_of(dtype), .ld = ld, .stride = stride == TJ_BROADCAST ? 0 : stride};
+
+    x.op = is_col != is_swapped ? OP_N : OP_T;
+    x.rows = is_col ? rows : cols;
+    x.cols = is_col ? cols : rows;
+    return x;
+}
+
+static int make_layout(const cublas_problem *p, operand *x, tj_error *err)
+{
+    const cublas *l = p->library;
+
+    return check(l->layout_create(&x->layout, x->type, (uint64_t)x->rows, (uint64_t)x->cols, x->ld),
+                 "cublasLtMatrixLayoutCreate", err) &&
+           (p->batch == 1 ||
+            (check(l->layout_set(x->layout, LAYOUT_BATCH_COUNT, &p->batch, sizeof p->batch), "setting the batch", err) &&
+             check(l->layout_set(x->layout, LAYOUT_BATCH_OFFSET, &x->stride, sizeof x->stride), "setting the stride", err)));
+}
+
+static int ask_heuristic(cublas_problem *p, tj_error *err)
+{
+    const cublas *l = p->library;
+    lt_idea idea[CUBLAS_IDEAS];
+    void *preference = NULL;
+    int count = 0;
+
+    if (!check(l->preference_create(&preference), "cublasLtMatmulPreferenceCreate", err))
+        return 0;
+    if (l->preference_set(preference, PREF_WORKSPACE_BYTES, &l->workspace_bytes, sizeof l->workspace_bytes) != 0 ||
+        l->get_heuristic(l->lt_handle, p->desc, p->a.layout, p->b.layout, p->c.layout, p->c.layout, preference, CUBLAS_IDEAS,
+                         idea, &count) != 0)
+        count = 0; /* nothing on offer for this problem */
+    (void)l->preference_destroy(preference);
+    for (int i = 0; i < count; i++)
+        if (idea[i].status == 0)
+            p->idea[p->ideas++] = idea[i];
+    return 1;
+}
+
+cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_error *err)
+{
+    cublas_problem *p = calloc(1, sizeof *p);
+    const int is_swapped = problem->p_layout == TJ_ROW_MAJOR;
+    const int64_t j = problem->j.extent, k = problem->k.extent, l = problem->l.extent;
+    operand m, n;
+
+    if (!p) {
+        fail(err, "out of memory");
+        return NULL;
+    }
+    m = read_operand(j, k, problem->m_layout, is_swapped, problem->dtype, problem->ld_m, problem->stride_m);
+    n = read_operand(k, l, problem->n_layout, is_swapped, problem->dtype, problem->ld_n, problem->stride_n);
+    p->library = library;
+    p->is_swapped = is_swapped;
+    p->m = (int)(is_swapped ? l : j);
+    p->n = (int)(is_swapped ? j : l);
+    p->k = (int)k;
+    p->batch = (int)problem->batch;
+    p->compute = problem->dtype == TJ_F64 ? COMPUTE_64F : COMPUTE_32F;
+    p->is_f32 = problem->dtype == TJ_F32 && problem->p_dtype == TJ_F32;
+    p->a = is_swapped ? n : m;
+    p->b = is_swapped ? m : n;
+    p->c = (operand){OP_N, type_of(problem->p_dtype), p->m, p->n, problem->ld_p, problem->stride_p, NULL};
+    if (check(library->desc_create(&p->desc, p->compute, p->compute == COMPUTE_64F ? R_64F : R_32F), "cublasLtMatmulDescCreate",
+              err) &&
+        check(library->desc_set(p->desc, DESC_TRANSA, &p->a.op, sizeof p->a.op), "setting A's transpose", err) &&
+        check(library->desc_set(p->desc, DESC_TRANSB, &p->b.op, sizeof p->b.op), "setting B's transpose", err) &&
+        make_layout(p, &p->a, err) && make_layout(p, &p->b, err) && make_layout(p, &p->c, err) && ask_heuristic(p, err))
+        return p;
+    cublas_forget(p);
+    return NULL;
+}
+
+void cublas_forget(cublas_problem *problem)
+{
+    void *layout[3];
+
+    if (!problem)
+        return;
+    layout[0] = problem->a.layout;
+    layout[1] = problem->b.layout;
+    layout[2] = problem->c.layout;
+    for (int i = 0; i < 3; i++)
+        if (layout[i])
+            (void)problem->library->layout_destroy(layout[i]);
+    if (problem->desc)
+        (void)problem->library->desc_destroy(problem->desc);
+    free(problem);
+}
+
+int cublas_idea_count(const cublas_problem *problem)
+{
+    return problem->ideas;
+}
+
+/* ---- launches -------------------------------------------------------------------------------------------------------- */
+
+/* Both scalars in the type that a product is scaled in. */
+static const float one_f32 = 1, zero_f32 = 0;
+static const double one_f64 = 1, zero_f64 = 0;
+
+int cublas_queue_default(const cublas_problem *p, const tj_operands *x, tj_error *err)
+{
+    const cublas *l = p->library;
+    const void *a = p->is_swapped ? x->n : x->m, *b = p->is_swapped ? x->m : x->n;
+    const void *one = p->compute == COMPUTE_64F ? (const void *)&one_f64 : &one_f32;
+    const void *zero = p->compute == COMPUTE_64F ? (const void *)&zero_f64 : &zero_f32;
+    const int lda = (int)p->a.ld, ldb = (int)p->b.ld, ldc = (int)p->c.ld;
+
+    if (p->is_f32 && p->batch == 1)
+        return check(l->sgemm(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, lda, b, ldb, zero, x->p, ldc),
+                     "cublasSgemm", err);
+    if (p->is_f32)
+        return check(l->sgemm_batched(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, lda, p->a.stride, b, ldb,
+                                      p->b.stride, zero, x->p, ldc, p->c.stride, p->batch),
+                     "cublasSgemmStridedBatched", err);
+    if (p->batch == 1)
+        return check(l->gemm_ex(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, p->a.type, lda, b, p->b.type, ldb, zero,
+                                x->p, p->c.type, ldc, p->compute, GEMM_DEFAULT),
+                     "cublasGemmEx", err);
+    return check(l->gemm_ex_batched(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, p->a.type, lda, p->a.stride, b,
+                                    p->b.type, ldb, p->b.stride, zero, x->p, p->c.type, ldc, p->c.stride, p->batch, p->compute,
+                                    GEMM_DEFAULT),
+                 "cublasGemmStridedBatchedEx", err);
+}
+
+int cublas_queue_idea(const cublas_problem *p, int index, const tj_operands *x, tj_error *err)
+{
+    const cublas *l = p->library;
+    const void *a = p->is_swapped ? x->n : x->m, *b = p->is_swapped ? x->m : x->n;
+    const void *one = p->compute == COMPUTE_64F ? (const void *)&one_f64 : &one_f32;
+    const void *zero = p->compute == COMPUTE_64F ? (const void *)&zero_f64 : &zero_f32;
+
+    return check(l->matmul(l->lt_handle, p->desc, one, a, p->a.layout, b, p->b.layout, zero, x->p, p->c.layout, x->p,
+                           p->c.layout, &p->idea[index].algo, l->workspace, l->workspace_bytes, l->stream),
+                 "cublasLtMatmul", err);
+}

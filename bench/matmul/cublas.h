@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cublas: the peers, opened at run time: a machine without them has none to compare with, and that is all.
+ *
+ * f32 is full FP32: no TF32, no emulation. The 16-bit types are accumulated in f32.
+ */
+#ifndef BENCH_CUBLAS_H
+#define BENCH_CUBLAS_H
+
+#include <tilejit/tilejit.h>
+
+typedef struct cublas cublas;
+
+/** A problem as cuBLAS sees it, and cuBLASLt's ideas for it. */
+typedef struct cublas_problem cublas_problem;
+
+enum { CUBLAS_IDEAS = 32 };
+
+/**
+ * Open both libraries: in folder, or, if that is NULL, on the loader's path, then in $CUDA_HOME and /usr/local/cuda. Calls go to stream
+ * and may use workspace, device memory that outlives the answer. NULL: there is none, and err says what was tried.
+ */
+cublas *cublas_open(const char *folder, struct CUstream_st *stream, void *workspace, size_t workspace_bytes, tj_error *err);
+void cublas_close(cublas *library);
+
+/** "13.1.0" */
+const char *cublas_version(const cublas *library);
+
+/** Describe a canonical problem without alpha and beta. NULL: err says why. */
+cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_error *err);
+void cublas_forget(cublas_problem *problem);
+
+/** How many ways cuBLASLt's heuristic offers, best guess first, at most CUBLAS_IDEAS. */
+int cublas_idea_count(const cublas_problem *problem);
+
+/** A 0 from these has TJ_ERR_UNSUPPORTED in err->status where cuBLAS does not do such a product, and TJ_ERR_DRIVER for other trouble. */
+
+/** Queue the call that a user would make: cublasSgemm, cublasSgemmStridedBatched, cublasGemmEx, cublasGemmStridedBatchedEx. */
+int cublas_queue_default(const cublas_problem *problem, const tj_operands *x, tj_error *err);
+
+/** Queue cublasLtMatmul the way of idea number index. */
+int cublas_queue_idea(const cublas_problem *problem, int index, const tj_operands *x, tj_error *err);
+
+#endif

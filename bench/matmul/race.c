@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "race.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double CACHES = 3;       /* times the L2: what the sets exceed */
+static const double SHAPE_US = 1.5e6; /* what the rounds of a shape take, about */
+static const double CHECK_FLOP = 1e9; /* of the reference for one contender; more, and it looks at some rows */
+enum { MAX_SETS = 1024, ALIGNMENT = 256, LEAST_ROUNDS = 7, MOST_ROUNDS = 41, PILOTS = 4, FINALISTS = 3 };
+
+const char *const contender_name[CONTENDERS] = {"zero-shot", "tuned", "cuBLAS", "cuBLASLt"};
+
+/* ---- operands -------------------------------------------------------------------------------------------------------- */
+
+/* Sets of operands on the device, all with the same numbers. */
+typedef struct operands {
+    void *host_m, *host_n, *host_p;
+    size_t m_bytes, n_bytes, p_bytes; /* of one set */
+    tj_buffer *m, *n, *p, *workspace;
+    tj_operands *set;
+    size_t sets;
+} operands;
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static int fail(tj_error *err, const char *what)
+{
+    (void)snprintf(err->message, sizeof err->message, "%s", what);
+    return 0;
+}
+
+static size_t count_sets(const bench *b, size_t set_bytes, size_t free_bytes)
+{
+    const double wanted = ceil(CACHES * (double)b->device.l2_bytes / (double)set_bytes) + 1;
+    const double room = floor((double)free_bytes / 4 / (double)set_bytes);
+    const double sets = fmin(fmin(wanted, room), MAX_SETS);
+
+    if (clock_is_emulated(b->clock))
+        return 2; /* enough to show that rotation works */
+    return (double)set_bytes >= CACHES * (double)b->device.l2_bytes || sets < 1 ? 1 : (size_t)sets;
+}
+
+static int upload(const operands *x, tj_buffer *buffer, const void *host, size_t bytes, tj_error *err)
+{
+    for (size_t i = 0; i < x->sets; i++)
+        if (tj_buffer_write(buffer, i * aligned(bytes), host, bytes, err) != TJ_OK)
+            return 0;
+    return 1;
+}
+
+static int place(const bench *b, const tj_problem *problem, operands *x, tj_error *err)
+{
+    const size_t element = tj_dtype_bytes((tj_dtype)problem->dtype), p_element = tj_dtype_bytes((tj_dtype)problem->p_dtype);
+    const size_t m_count = (size_t)tj_problem_span(problem, 'M'), n_count = (size_t)tj_problem_span(problem, 'N');
+    size_t free_bytes, total_bytes;
+
+    x->m_bytes = m_count * element;
+    x->n_bytes = n_count * element;
+    x->p_bytes = (size_t)tj_problem_span(problem, 'P') * p_element;
+    if (tj_device_memory(b->context, &free_bytes, &total_bytes, err) != TJ_OK)
+        return 0;
+    x->sets = count_sets(b, aligned(x->m_bytes) + aligned(x->n_bytes) + aligned(x->p_bytes), free_bytes);
+    x->host_m = malloc(x->m_bytes + 1);
+    x->host_n = malloc(x->n_bytes + 1);
+    x->host_p = malloc(x->p_bytes + 1);
+    x->set = calloc(x->sets, sizeof *x->set);
+    if (!x->host_m || !x->host_n || !x->host_p || !x->set)
+        return fail(err, "out of memory for the operands");
+    tj_fill_random((tj_dtype)problem->dtype, x->host_m, m_count, 1);
+    tj_fill_random((tj_dtype)problem->dtype, x->host_n, n_count, 2);
+    if (tj_buffer_create(b->context, x->sets * aligned(x->m_bytes), &x->m, err) != TJ_OK ||
+        tj_buffer_create(b->context, x->sets * aligned(x->n_bytes), &x->n, err) != TJ_OK ||
+        tj_buffer_create(b->context, x->sets * aligned(x->p_bytes), &x->p, err) != TJ_OK ||
+        !upload(x, x->m, x->host_m, x->m_bytes, err) || !upload(x, x->n, x->host_n, x->n_bytes, err))
+        return 0;
+    for (size_t i = 0; i < x->sets; i++) {
+        x->set[i] = (tj_operands)TJ_OPERANDS_INIT;
+        x->set[i].m = (char *)tj_buffer_address(x->m) + i * aligned(x->m_bytes);
+        x->set[i].n = (char *)tj_buffer_address(x->n) + i * aligned(x->n_bytes);
+        x->set[i].p = (char *)tj_buffer_address(x->p) + i * aligned(x->p_bytes);
+    }
+    return 1;
+}
+
+/* Room for what the hungriest plan wants; launches of a stream come one after the other, so one serves all sets. */
+static int fit_workspace(const bench *b, operands *x, size_t bytes, tj_error *err)
+{
+    if (bytes == 0)
+        return 1;
+    if (tj_buffer_create(b->context, bytes, &x->workspace, err) != TJ_OK)
+        return 0;
+    for (size_t i = 0; i < x->sets; i++) {
+        x->set[i].workspace = tj_buffer_address(x->workspace);
+        x->set[i].workspace_bytes = bytes;
+    }
+    return 1;
+}
+
+static void drop(operands *x)
+{
+    tj_buffer_free(x->m);
+    tj_buffer_free(x->n);
+    tj_buffer_free(x->p);
+    tj_buffer_free(x->workspace);
+    free(x->host_m);
+    free(x->host_n);
+    free(x->host_p);
+    free(x->set);
+}
+
+/* ---- runners --------------------------------------------------------------------------------------------------------- */
+
+/* One way to compute the product, ready to be timed. */
+typedef struct runner {
+    contender who;
+    const operands *x;
+    const tj_plan *plan;        /* TileJIT's */
+    const cublas_problem *peer; /* cuBLAS's */
+    int idea;                   /* cuBLASLt's */
+    samples samples;
+    double us[MOST_ROUNDS > PILOTS ? MOST_ROUNDS : PILOTS];
+} runner;
+
+static int queue(void *what, size_t set, struct CUstream_st *stream, tj_error *err)
+{
+    const runner *r = what;
+
+    if (r->who == CUBLAS)
+        return cublas_queue_default(r->peer, &r->x->set[set], err);
+    if (r->who == CUBLASLT)
+        return cublas_queue_idea(r->peer, r->idea, &r->x->set[set], err);
+    return tj_plan_launch(r->plan, &r->x->set[set], stream, err) == TJ_OK;
+}
+
+static int start(const bench *b, runner *r, tj_error *err)
+{
+    return clock_try(b->clock, queue, r, err) && clock_capture(b->clock, queue, r, r->x->sets, &r->samples, err);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *us, int count)
+{
+    qsort(us, (size_t)count, sizeof *us, by_value);
+    return (us[(count - 1) / 2] + us[count / 2]) / 2;
+}
+
+/* Rounds over the runners, each going first in its turn. The round before the first is not kept. */
+static int run_rounds(const bench *b, runner *const *order, int count, int rounds, tj_error *err)
+{
+    for (int round = -1; round < rounds; round++)
+        for (int i = 0; i < count; i++) {
+            runner *r = order[(i + round + count) % count];
+            const double us = clock_sample(b->clock, &r->samples, err);
+
+            if (us < 0)
+                return 0;
+            if (round >= 0)
+                r->us[round] = us;
+        }
+    return 1;
+}
+
+static int by_median(const void *a, const void *b)
+{
+    const runner *x = *(runner *const *)a, *y = *(runner *const *)b;
+
+    return (x->us[PILOTS / 2] > y->us[PILOTS / 2]) - (x->us[PILOTS / 2] < y->us[PILOTS / 2]);
+}
+
+/* Time every idea of cuBLASLt; the fastest few go on to the rounds with the others. The answer is how many, or below 0. */
+static int choose_finalists(const bench *b, const operands *x, const cublas_problem *peer, runner *idea, runner **finalist,
+                            tj_error *err)
+{
+    runner *order[CUBLAS_IDEAS];
+    tj_error why;
+    int count = 0;
+
+    for (int i = 0; i < cublas_idea_count(peer); i++) {
+        idea[i] = (runner){.who = CUBLASLT, .x = x, .peer = peer, .idea = i};
+        /* An idea that the library then refuses is no contender. */
+        if (start(b, &idea[i], &why))
+            order[count++] = &idea[i];
+    }
+    if (!run_rounds(b, order, count, PILOTS, err))
+        return -1;
+    for (int i = 0; i < count; i++)
+        (void)median(order[i]->us, PILOTS);
+    qsort(order, (size_t)count, sizeof(runner *), by_median);
+    for (int i = FINALISTS; i < count; i++)
+        clock_drop(b->clock, &order[i]->samples);
+    count = count < FINALISTS ? count : FINALISTS;
+    memcpy(finalist, order, (size_t)count * sizeof(runner *));
+    return count;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Two marks, both of which a product must meet:
+ *   - per element, the worst case of rounding error: the criterion of tj_reference_check. It grows with k, and beyond k of 10^5 says
+ *     little;
+ *   - over all, what rounding errors of random operands come to: they add up as a random walk, so that the largest error stays within
+ *     a few u * sqrt(k) of the root mean square of P, plus the rounding of P itself. One term of 500 000 left out shows.
+ */
+static double rms_limit(const tj_problem *problem)
+{
+    const double u = problem->dtype == TJ_F64 ? 0x1p-53 : 0x1p-24;
+    const double u_p = problem->p_dtype == TJ_F64    ? 0x1p-53
+                       : problem->p_dtype == TJ_F16  ? 0x1p-11
+                       : problem->p_dtype == TJ_BF16 ? 0x1p-8
+                                                     : 0x1p-24;
+
+    return 8 * u * sqrt((double)problem->k.extent) + 8 * u_p;
+}
+
+/* Replay a sample over poisoned memory and look at the last set that it wrote. */
+static int verify(const bench *b, operands *x, const tj_problem *problem, runner *r, outcome *o, tj_error *err)
+{
+    const tj_host_operands host = {x->host_m, x->host_n, NULL, 1.0, 0.0};
+    const double limit = rms_limit(problem);
+    double rms;
+
+    if (tj_buffer_fill(x->p, 0xff, err) != TJ_OK || clock_sample(b->clock, &r->samples, err) < 0 ||
+        tj_buffer_read(x->p, (x->sets - 1) * aligned(x->p_bytes), x->host_p, x->p_bytes, err) != TJ_OK ||
+        tj_reference_check(problem, &host, x->host_p, CHECK_FLOP, 0, &o->check, err) != TJ_OK)
+        return 0;
+    rms = o->check.norm / sqrt((double)o->check.elements);
+    o->rms_error = rms > 0 ? o->check.max_error / rms : 0;
+    o->is_wrong = !o->check.passed || !(o->rms_error <= limit);
+    if (!o->check.passed)
+        (void)snprintf(o->why, sizeof o->why, "%s", o->check.reason);
+    else if (o->is_wrong)
+        (void)snprintf(o->why, sizeof o->why, "largest error %.2g of P's root mean square, rounding makes at most %.2g",
+                       o->rms_error, limit);
+    return 1;
+}
+
+/* ---- the race -------------------------------------------------------------------------------------------------------- */
+
+static void miss(outcome *o, int is_broken, const char *why)
+{
+    (void)snprintf(o->why, sizeof o->why, "%s", why);
+    o->is_broken = is_broken;
+}
+
+static void settle(outcome *o, runner *r, int rounds)
+{
+    const double us = median(r->us, rounds);
+
+    if (o->us > 0 && o->us <= us)
+        return;
+    o->us = us;
+    o->low_us = r->us[(rounds - 1) / 4];
+    o->high_us = r->us[3 * (rounds - 1) / 4];
+    o->launches = r->samples.launches;
+}
+
+static const tj_plan *prepare(const bench *b, const tj_problem *problem, const tj_config *config, outcome *o)
+{
+    const tj_plan *plan;
+    tj_error why;
+    const tj_status status = tj_plan_prepare(b->context, problem, config, &plan, &why);
+
+    if (status != TJ_OK) {
+        /* A config that was forced may be none for this shape. */
+        miss(o, !(config && status == TJ_ERR_INVALID_ARGUMENT), why.message);
+        return NULL;
+    }
+    tj_config_print(tj_source_config(tj_plan_source(plan)), o->how);
+    return plan;
+}
+
+/* All runners of a shape: TileJIT's two, cuBLAS's, and cuBLASLt's ideas, of which some b. */
+typedef struct field {
+    runner ours[2], blas, idea[CUBLAS_IDEAS];
+    runner *racing[3 + FINALISTS];
+    int count;
+} field;
+
+static void enter(const bench *b, field *f, runner *r, result *out)
+{
+    tj_error why = {0};
+
+    if (start(b, r, &why))
+        f->racing[f->count++] = r;
+    else
+        miss(&out->of[r->who], !(r->peer && why.status == TJ_ERR_UNSUPPORTED), why.message);
+}
+
+static int enter_peers(const bench *b, field *f, const operands *x, const cublas_problem *peer, result *out, tj_error *err)
+{
+    int finalists;
+
+    f->blas = (runner){.who = CUBLAS, .x = x, .peer = peer};
+    enter(b, f, &f->blas, out);
+    finalists = choose_finalists(b, x, peer, f->idea, f->racing + f->count, err);
+    if (finalists < 0)
+        return 0;
+    if (finalists == 0)
+        miss(&out->of[CUBLASLT], 0, "the heuristic offers nothing");
+    f->count += finalists;
+    return 1;
+}
+
+static int count_rounds(const bench *b, const field *f)
+{
+    double us = 0;
+
+    if (b->rounds)
+        return b->rounds < MOST_ROUNDS ? b->rounds : MOST_ROUNDS;
+    if (clock_is_emulated(b->clock))
+        return 1;
+    for (int i = 0; i < f->count; i++)
+        us += clock_cost(&f->racing[i]->samples);
+    return (int)fmax(LEAST_ROUNDS, fmin(MOST_ROUNDS, SHAPE_US / us));
+}
+
+/* The winner of a contender, when it has several runners, is the one whose time was kept. */
+static int finish(const bench *b, field *f, operands *x, result *out, tj_error *err)
+{
+    runner *best[CONTENDERS] = {NULL};
+
+    out->rounds = count_rounds(b, f);
+    if (!run_rounds(b, f->racing, f->count, out->rounds, err))
+        return 0;
+    for (int i = 0; i < f->count; i++) {
+        runner *r = f->racing[i];
+        const double before = out->of[r->who].us;
+
+        settle(&out->of[r->who], r, out->rounds);
+        if (out->of[r->who].us != before)
+            best[r->who] = r;
+    }
+    if (best[CUBLASLT])
+        (void)snprintf(out->of[CUBLASLT].how, sizeof out->of[CUBLASLT].how, "heuristic %d of %d", best[CUBLASLT]->idea + 1,
+                       cublas_idea_count(best[CUBLASLT]->peer));
+    for (int who = 0; who < CONTENDERS; who++)
+        if (best[who] && !verify(b, x, &out->shape->problem, best[who], &out->of[who], err))
+            return 0;
+    return 1;
+}
+
+static int hold(const bench *b, field *f, operands *x, const tj_plan *const *plan, const cublas_problem *peer, result *out,
+                tj_error *err)
+{
+    size_t workspace = 0;
+
+    for (int i = 0; i < 2; i++)
+        if (plan[i] && tj_plan_workspace_bytes(plan[i]) > workspace)
+            workspace = tj_plan_workspace_bytes(plan[i]);
+    if (!place(b, &out->shape->problem, x, err) || !fit_workspace(b, x, workspace, err))
+        return 0;
+    out->sets = x->sets;
+    for (int i = 0; i < 2; i++)
+        if (plan[i]) {
+            f->ours[i] = (runner){.who = i ? TUNED : ZERO_SHOT, .x = x, .plan = plan[i]};
+            enter(b, f, &f->ours[i], out);
+        }
+    return (!peer || enter_peers(b, f, x, peer, out, err)) && finish(b, f, x, out, err);
+}
+
+int race_shape(const bench *b, const shape *what, const tj_config *config, const char *why_no_config, result *out,
+               tj_error *err)
+{
+    const tj_problem *p = &what->problem;
+    const double products = (double)p->batch;
+    const tj_plan *plan[2] = {NULL, NULL};
+    tj_config chosen = TJ_CONFIG_INIT;
+    cublas_problem *peer = NULL;
+    field *f = calloc(1, sizeof *f);
+    operands x = {0};
+    int is_held;
+
+    if (!f)
+        return fail(err, "out of memory");
+    *out = (result){.shape = what};
+    out->flop = 2 * products * (double)p->j.extent * (double)p->k.extent * (double)p->l.extent;
+    out->bytes = products * ((double)p->j.extent * (double)p->k.extent + (double)p->k.extent * (double)p->l.extent) *
+                     (double)tj_dtype_bytes((tj_dtype)p->dtype) +
+                 products * (double)p->j.extent * (double)p->l.extent * (double)tj_dtype_bytes((tj_dtype)p->p_dtype);
+    /* Without records, though there may be some. */
+    if (b->with_zero_shot && tj_choose(NULL, p, &b->device, &chosen, NULL, err) != TJ_OK)
+        miss(&out->of[ZERO_SHOT], 1, err->message);
+    else if (b->with_zero_shot)
+        plan[0] = prepare(b, p, &chosen, &out->of[ZERO_SHOT]);
+    else
+        miss(&out->of[ZERO_SHOT], 0, "not asked for");
+    if (b->with_tuned && config)
+        plan[1] = prepare(b, p, config, &out->of[TUNED]);
+    else
+        miss(&out->of[TUNED], 0, b->with_tuned ? why_no_config : "not asked for");
+    if (b->peers)
+        peer = cublas_describe(b->peers, p, err);
+    else
+        for (int who = CUBLAS; who <= CUBLASLT; who++)
+            miss(&out->of[who], 0, b->no_peers);
+    is_held = (!b->peers || peer) && hold(b, f, &x, plan, peer, out, err);
+    for (int i = 0; i < 2; i++)
+        clock_drop(b->clock, &f->ours[i].samples);
+    clock_drop(b->clock, &f->blas.samples);
+    for (int i = 0; i < CUBLAS_IDEAS; i++)
+        clock_drop(b->clock, &f->idea[i].samples);
+    cublas_forget(peer);
+    drop(&x);
+    free(f);
+    return is_held;
+}
