@@ -763,6 +763,7 @@ const emu_form emu_memory_forms[] = {
      0, 0},
     {"membar{*.cta,.gl,.sys}", "", fence, NULL, 0, D_OWN, 0, 0},
     {"fence{.sc,.acq_rel,.acquire,.release}{.cta,.cluster,.gpu,.sys}", "", fence, NULL, 0, D_OWN, 0, 0},
+    {"griddepcontrol{*.launch_dependents,.wait}", "", prefetch, NULL, 0, D_OWN, 0, 0}, /* grids run one after the other */
     {"prefetch{.global,.local}{*.L1,.L2,.L2::evict_last,.L2::evict_normal}", "@", prefetch, NULL, 0, D_OWN, 0, 0},
     {0},
 };

@@ -50,6 +50,27 @@ enum {
     CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906
 };
 
+/* CUlaunchAttributeID, CUlaunchAttribute, CUlaunchConfig: what cuLaunchKernelEx takes. */
+enum { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+
+typedef struct CUlaunchAttribute_st {
+    int id;
+    char pad[8 - sizeof(int)];
+    union {
+        char pad[64];
+        int programmatic_stream_serialization;
+    } value;
+} CUlaunchAttribute;
+
+typedef struct CUlaunchConfig_st {
+    unsigned int grid_x, grid_y, grid_z;
+    unsigned int block_x, block_y, block_z;
+    unsigned int shared_bytes;
+    CUstream stream;
+    CUlaunchAttribute *attributes;
+    unsigned int attribute_count;
+} CUlaunchConfig;
+
 /* CUdevice_attribute */
 enum {
     CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,

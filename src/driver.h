@@ -72,6 +72,8 @@ struct tj_log; /* log.h */
       (CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,       \
        unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream, void **parameters,      \
        void **extra))                                                                                                  \
+    X(launch_kernel_ex, cuLaunchKernelEx, cuLaunchKernelEx, 11060, false,                                              \
+      (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))                            \
     X(pointer_get_attributes, cuPointerGetAttributes, cuPointerGetAttributes, 7000, true,                              \
       (unsigned int count, int *attribute, void **value, CUdeviceptr pointer))                                         \
     X(stream_is_capturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, false, (CUstream stream, int *status))     \

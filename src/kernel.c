@@ -19,6 +19,10 @@ enum { JIT_LOG_BYTES = 4096, MAX_TILE_WIDTH = 32 };
 
 /* ---- which code --------------------------------------------------------------------------------------------------- */
 
+/* Launches that begin before the one ahead has ended: texts for these targets wait where they must (parts/reduce.cuh), and these
+ * drivers capture such launches too. */
+enum { OVERLAP_CC = 90, OVERLAP_DRIVER = 12030 };
+
 struct target {
     int cc;          /* 90 */
     char suffix;     /* 'a': this device only; 'f': this family; 0 */
@@ -366,6 +370,8 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     kernel->max_grid[0] = device.max_grid_x ? device.max_grid_x : INT32_MAX;
     kernel->max_grid[1] = device.max_grid_y ? device.max_grid_y : UINT16_MAX;
     kernel->max_grid[2] = device.max_grid_z ? device.max_grid_z : UINT16_MAX;
+    kernel->reduce_overlaps =
+        target.cc >= OVERLAP_CC && kernel->driver->api.launch_kernel_ex && tj_driver_version(kernel->driver) >= OVERLAP_DRIVER;
     status = load_beside_captures(kernel, code, bytes, is_ptx, err);
     if (status == TJ_OK)
         status = read_facts(kernel, err);

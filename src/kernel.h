@@ -94,6 +94,7 @@ struct tj_kernel {
     CUlibrary library; /* one of library and module is set */
     CUmodule module;
     CUfunction function, reduce_function; /* reduce_function: NULL unless the form splits k */
+    bool reduce_overlaps;                 /* it waits by itself for the first kernel, and may be launched beside it */
     tj_launch_form form;
     tj_problem problem;
     tj_kernel_facts facts;

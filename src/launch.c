@@ -457,7 +457,28 @@ typedef struct entry {
     int32_t arg_count;
     const tj_geometry *geometry;
     const tj_constant *constant;
+    bool overlaps; /* may begin before the one ahead has ended */
 } entry;
+
+/* May begin before the kernel ahead of it has ended. */
+static CUresult launch_beside(const tj_driver *driver, const entry *one, CUstream stream, void **parameters)
+{
+    const tj_geometry *geometry = one->geometry;
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                   .value.programmatic_stream_serialization = 1};
+    const CUlaunchConfig config = {.grid_x = geometry->grid[0],
+                                   .grid_y = geometry->grid[1],
+                                   .grid_z = geometry->grid[2],
+                                   .block_x = geometry->block[0],
+                                   .block_y = geometry->block[1],
+                                   .block_z = 1,
+                                   .shared_bytes = geometry->shared_bytes,
+                                   .stream = stream,
+                                   .attributes = &attribute,
+                                   .attribute_count = 1};
+
+    return driver->api.launch_kernel_ex(&config, one->function, parameters, NULL);
+}
 
 static inline tj_status queue_one(const tj_kernel *kernel, const entry *one, const tj_operands *x, CUstream stream,
                                   tj_error *err)
@@ -496,9 +517,12 @@ static inline tj_status queue_one(const tj_kernel *kernel, const entry *one, con
             parameter[i] = &one->constant[i];
             break;
         }
-    result = kernel->driver->api.launch_kernel(one->function, geometry->grid[0], geometry->grid[1], geometry->grid[2],
-                                               geometry->block[0], geometry->block[1], 1, geometry->shared_bytes, stream,
-                                               (void **)parameter, NULL);
+    if (__builtin_expect(one->overlaps, 0))
+        result = launch_beside(kernel->driver, one, stream, (void **)parameter);
+    else
+        result = kernel->driver->api.launch_kernel(one->function, geometry->grid[0], geometry->grid[1], geometry->grid[2],
+                                                   geometry->block[0], geometry->block[1], 1, geometry->shared_bytes, stream,
+                                                   (void **)parameter, NULL);
     if (__builtin_expect(result == CUDA_SUCCESS, 1))
         return TJ_OK;
     return tj_driver_fail(kernel->driver, result, err,
@@ -511,9 +535,10 @@ static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_l
                        tj_error *err)
 {
     const tj_launch_form *form = &kernel->form;
-    const entry product = {kernel->function, form->kernel, form->arg, form->arg_count, &numbers->geometry, numbers->constant};
-    const entry reduce = {kernel->reduce_function, form->reduce.kernel,       form->reduce.arg,
-                          form->reduce.arg_count,  &numbers->reduce_geometry, numbers->reduce_constant};
+    const entry product = {kernel->function,   form->kernel,      form->arg, form->arg_count,
+                           &numbers->geometry, numbers->constant, false};
+    const entry reduce = {kernel->reduce_function,   form->reduce.kernel,      form->reduce.arg,       form->reduce.arg_count,
+                          &numbers->reduce_geometry, numbers->reduce_constant, kernel->reduce_overlaps};
     tj_status status = queue_one(kernel, &product, x, stream, err);
 
     if (__builtin_expect(!kernel->reduce_function, 1) || status != TJ_OK)

@@ -53,6 +53,9 @@ simt(  //@ kernel for simt
     extern __shared__ phase_t tiles[];
 
 #include "parts/derived.cuh"  //@ include
+    //@ if splits_k
+//@| #include "parts/dependents.cuh"  //@ include
+    //@ end
 #include "parts/simt_block.cuh"  //@ include
     //@ if sliced
     const int slice = thread / TILE_THREADS;

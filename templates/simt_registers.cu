@@ -28,6 +28,9 @@ simt(  //@ kernel for simt
     __shared__ __align__(16) sum_t Nds[2][BK][BN + PADDING];
 
 #include "parts/derived.cuh"  //@ include
+    //@ if splits_k
+//@| #include "parts/dependents.cuh"  //@ include
+    //@ end
 #include "parts/simt_block.cuh"  //@ include
 
     sum_t Pvalue[TM][TN] = {};

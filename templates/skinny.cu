@@ -63,6 +63,9 @@ skinny(  //@ kernel for skinny
     __shared__ __align__(16) shared_t shared;
 
 #include "parts/derived.cuh"  //@ include
+    //@ if splits_k
+//@| #include "parts/dependents.cuh"  //@ include
+    //@ end
     // This block's part of P begins here.
     //@ if rows_on_y
     const index_t block_row = static_cast<index_t>(blockIdx.y) * TM;

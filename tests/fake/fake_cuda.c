@@ -595,30 +595,57 @@ static void record(const struct image *function, const fake_launch *launch, void
     kept->arg_bytes = at;
 }
 
-EXPORT CUresult cuLaunchKernel(CUfunction handle, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+static CUresult launch_kernel(CUfunction handle, const fake_launch *launch, void **parameters, void **extra)
+{
+    const struct image *function = (const struct image *)(const void *)handle;
+    const unsigned int *grid = launch->grid, *block = launch->block;
+    int allowed_shared = fake.function_attribute_set[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
+    CUresult result = check_current();
+
+    if (result == CUDA_SUCCESS && (current() != function->context || !function->function_of->is_alive))
+        result = CUDA_ERROR_INVALID_CONTEXT;
+    if (result == CUDA_SUCCESS && (extra || grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || grid[1] > 65535 ||
+                                   grid[2] > 65535 || grid[0] > INT32_MAX || block[0] * block[1] * block[2] > 1024))
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (allowed_shared == 0)
+        allowed_shared = 49152 - fake.function_attribute[CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES];
+    if (result == CUDA_SUCCESS && (int64_t)launch->shared_bytes > allowed_shared)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        record(function, launch, parameters);
+    return result;
+}
+
+EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
                                unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
                                CUstream stream, void **parameters, void **extra)
 {
-    const struct image *function = (const struct image *)(const void *)handle;
-    fake_launch launch = {
+    const fake_launch launch = {
         .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .shared_bytes = shared_bytes, .stream = stream};
-    int allowed_shared;
     CUresult result = begin(CALL_launch_kernel);
 
     if (result == CUDA_SUCCESS)
-        result = check_current();
-    if (result == CUDA_SUCCESS && (current() != function->context || !function->function_of->is_alive))
-        result = CUDA_ERROR_INVALID_CONTEXT;
-    if (result == CUDA_SUCCESS && (extra || grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_y > 65535 || grid_z > 65535 ||
-                                   grid_x > INT32_MAX || block_x * block_y * block_z > 1024))
-        result = CUDA_ERROR_INVALID_VALUE;
-    allowed_shared = fake.function_attribute_set[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
-    if (allowed_shared == 0)
-        allowed_shared = 49152 - fake.function_attribute[CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES];
-    if (result == CUDA_SUCCESS && (int64_t)shared_bytes > allowed_shared)
-        result = CUDA_ERROR_INVALID_VALUE;
+        result = launch_kernel(function, &launch, parameters, extra);
+    return end(result);
+}
+
+EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+{
+    fake_launch launch = {.grid = {config->grid_x, config->grid_y, config->grid_z},
+                          .block = {config->block_x, config->block_y, config->block_z},
+                          .shared_bytes = config->shared_bytes,
+                          .stream = config->stream};
+    CUresult result = begin(CALL_launch_kernel_ex);
+
+    for (unsigned int i = 0; result == CUDA_SUCCESS && i < config->attribute_count; i++) {
+        const CUlaunchAttribute *attribute = &config->attributes[i];
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            launch.overlaps = attribute->value.programmatic_stream_serialization;
+        else
+            result = CUDA_ERROR_INVALID_VALUE;
+    }
     if (result == CUDA_SUCCESS)
-        record(function, &launch, parameters);
+        result = launch_kernel(function, &launch, parameters, extra);
     return end(result);
 }
 

@@ -30,6 +30,7 @@ typedef struct fake_launch {
     unsigned int grid[3], block[3], shared_bytes;
     CUstream stream;
     int device;
+    int overlaps;     /* it may begin before the launch ahead of it has ended */
     size_t arg_bytes; /* of all parameters, as laid out for the device */
     unsigned char args[FAKE_MAX_ARG_BYTES];
 } fake_launch;

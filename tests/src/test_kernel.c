@@ -1338,11 +1338,44 @@ Test(launch, of_a_ready_split_k_needs_only_pointers)
     fake.fake_fail("cuLaunchKernel", 1, 701);
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DRIVER));
     cr_expect(says("tiled"), "%s", err.message);
-    cr_expect(eq(ulong, fake.fake_calls("cuLaunchKernel"), 3));
-    fake.fake_fail("cuLaunchKernel", 2, 701);
+    cr_expect(eq(ulong, fake.fake_calls("cuLaunchKernel"), 2));
+    cr_expect(eq(ulong, fake.fake_calls("cuLaunchKernelEx"), 1));
+    fake.fake_fail("cuLaunchKernelEx", 1, 701);
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DRIVER));
     cr_expect(says("cannot launch reduce with grid (4, 1, 1), block (256, 1)"), "%s", err.message);
     tj_kernel_free(kernel);
+}
+
+/* The text waits for the first kernel by itself from sm_90 on only: before, the stream has to. */
+Test(launch, of_splits_overlaps_only_where_the_text_waits)
+{
+    const struct {
+        const char *target;
+        int major;
+        bool overlaps;
+    } rows[] = {{"compute_90", 9, true}, {"compute_80", 9, false}, {"sm_80", 8, false}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_code code = {.target = rows[i].target, .compiler = sm_90.compiler, .ptx = sm_90.ptx, .cubin = sm_90.cubin};
+        tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(16, 500, 16, TJ_F32));
+        tj_launch_form form = split_form(&problem, 4);
+        tj_operands x = operands_with_workspace(&form);
+        tj_kernel *kernel = NULL;
+        fake_launch first, second;
+        unsigned long before;
+
+        free_context();
+        make_context();
+        fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, rows[i].major);
+        tell_parameters(&form, &problem);
+        cr_assert(eq(int, tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err), TJ_OK), "%s", err.message);
+        before = fake.fake_launches();
+        cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+        cr_assert(fake.fake_get_launch(before, &first) && fake.fake_get_launch(before + 1, &second));
+        cr_expect(not(first.overlaps), "row %zu", i);
+        cr_expect(eq(int, second.overlaps != 0, rows[i].overlaps), "row %zu", i);
+        tj_kernel_free(kernel);
+    }
 }
 
 /* grid.z holds 65535: 21845 products of 3 splits. All parts use the one workspace, one after the other. */
@@ -1421,7 +1454,7 @@ Test(launch, gives_the_workspace_back_whatever_fails)
          "or generate with splits=1",
          false},
         {"cuLaunchKernel", 1, 701, TJ_ERR_DRIVER, "cannot launch tiled", true},
-        {"cuLaunchKernel", 2, 701, TJ_ERR_DRIVER, "cannot launch reduce", true},
+        {"cuLaunchKernelEx", 1, 701, TJ_ERR_DRIVER, "cannot launch reduce", true},
         {"cuMemFreeAsync", 1, 1, TJ_ERR_DRIVER, "cannot give back the workspace of tiled", false},
     };
     tj_launch_form form;

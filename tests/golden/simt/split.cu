@@ -99,6 +99,11 @@ simt_f32_256x60000x250(
     M += blockIdx.z / SPLITS * stride_m;
     N += blockIdx.z / SPLITS * stride_n;
 
+    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
     const int tile_y = blockIdx.y;
     const int tile_x = blockIdx.x;
     // This block's tile of P begins here.
@@ -270,6 +275,11 @@ reduce_f32_256x60000x250(
     const int place = threadIdx.x % REDUCE_ELEMENTS;
     const index_t element = static_cast<index_t>(blockIdx.x) * REDUCE_ELEMENTS + place;
     const long long matrix = static_cast<long long>(j) * l;  // from one split to the next
+
+    // This kernel may have started beside the first one, whose sums it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 
     W += blockIdx.z * matrix * SPLITS;
     P += blockIdx.z * stride_p;

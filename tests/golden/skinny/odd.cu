@@ -97,6 +97,11 @@ skinny_bf16_3xkx101(
     M += blockIdx.z / SPLITS * stride_m;
     N += blockIdx.z / SPLITS * stride_n;
 
+    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
     // This block's part of P begins here.
     const index_t block_row = static_cast<index_t>(blockIdx.x) * TM;
     const index_t block_col = static_cast<index_t>(blockIdx.y) * BLOCK_COLS;
@@ -228,6 +233,11 @@ reduce_bf16_3xkx101(
     const int place = threadIdx.x % REDUCE_ELEMENTS;
     const index_t element = static_cast<index_t>(blockIdx.x) * REDUCE_ELEMENTS + place;
     const long long matrix = static_cast<long long>(j) * l;  // from one split to the next
+
+    // This kernel may have started beside the first one, whose sums it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 
     W += blockIdx.z * matrix * SPLITS;
     P += blockIdx.z * stride_p;
