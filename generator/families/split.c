@@ -7,7 +7,7 @@
 
 enum { REDUCE_THREADS = 256, MOST_GROUPS = 16, SPLITS_PER_THREAD = 4, GRID_Z_LIMIT = 65535 };
 
-const int32_t tj_splits_tried[] = {1, 4, 16, 64, 0};
+const int32_t tj_splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 33, 48, 66, 96, 132, 264, 0};
 
 bool tj_split_is_possible(const tj_problem *text)
 {
