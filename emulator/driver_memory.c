@@ -292,12 +292,13 @@ static CUresult enter_ordered(CUstream handle, emu_context **context, emu_stream
 }
 
 /* Record an allocation in a capture, or that it is freed. Not locked. */
-static CUresult record_memory(int kind, emu_graph_memory *memory, CUstream stream)
+static CUresult record_memory(bool is_allocation, emu_graph_memory *memory, CUstream stream)
 {
-    const emu_work work = {.kind = kind, .memory = memory};
+    emu_work work = {.memory = memory};
     emu_context *context;
     const CUresult result = emu_enter(&context);
 
+    work.kind = is_allocation ? W_ALLOCATE : W_FREE;
     return result == CUDA_SUCCESS ? emu_submit(context, stream, &work) : result;
 }
 
@@ -311,7 +312,7 @@ static CUresult allocate_in_graph(CUdeviceptr address, CUstream stream)
         return result;
     }
     *made = (emu_graph_memory){address, 1, false};
-    result = record_memory(W_ALLOCATE, made, stream);
+    result = record_memory(true, made, stream);
     emu_lock();
     emu_graph_memory_drop(made); /* the node has its own use of it */
     emu_unlock();
@@ -367,7 +368,7 @@ CUresult EMU_EXPORT cuMemFreeAsync(CUdeviceptr address, CUstream stream)
             return emu_leave(CUDA_ERROR_INVALID_VALUE);
         memory->is_freed = true;
         emu_unlock();
-        return record_memory(W_FREE, memory, stream);
+        return record_memory(false, memory, stream);
     }
     emu_unlock();
     if (!address)

@@ -223,7 +223,7 @@ tj_status tj_context_create_scratch(const tj_context *context, tj_context **scra
     options.cache_dir = "";
     options.read_only_roots = roots;
     options.device = context->device + 1;
-    options.log_level = context->log.level;
+    options.log_level = (int32_t)context->log.level;
     options.log = context->log.write;
     options.log_payload = context->log.payload;
     return status == TJ_OK ? tj_context_create(&options, scratch, err) : status;
