@@ -56,6 +56,12 @@ struct alignas(COUNT * sizeof(element_t)) vector_t {
     element_t element[COUNT];
 };
 
+template <int COUNT>
+__device__ __forceinline__ vector_t<sum_t, COUNT> read(const sum_t *from)
+{
+    return *reinterpret_cast<const vector_t<sum_t, COUNT> *>(from);
+}
+
 //@ if async
 #include "parts/async.cuh"  //@ include
 //@ else
@@ -114,24 +120,29 @@ small_batch(  //@ kernel for small_batch
         //@ else
         //@| constexpr int N_LINES = l, N_WIDTH = k;
         //@ end
+        // All threads take as many turns, so that those of a warp stay together.
 #pragma unroll 8
-        for (int e = thread; e < M_LINES * M_WIDTH / M_VECTOR; e += TEAM) {
+        for (int first = 0; first < M_LINES * M_WIDTH / M_VECTOR; first += TEAM) {
+            const int e = first + thread;
             const int line = e / (M_WIDTH / M_VECTOR);
             const int at = e % (M_WIDTH / M_VECTOR) * M_VECTOR;
+            if (line < M_LINES)
             //@ if async
-            copy_async<M_VECTOR * sizeof(input_t)>(&own.M[line][at], &M[line * ld_m + at]);
+                copy_async<M_VECTOR * sizeof(input_t)>(&own.M[line][at], &M[line * ld_m + at]);
             //@ else
-            //@| copy<M_VECTOR>(&own.M[line][at], &M[line * ld_m + at]);
+            //@|     copy<M_VECTOR>(&own.M[line][at], &M[line * ld_m + at]);
             //@ end
         }
 #pragma unroll 8
-        for (int e = thread; e < N_LINES * N_WIDTH / N_VECTOR; e += TEAM) {
+        for (int first = 0; first < N_LINES * N_WIDTH / N_VECTOR; first += TEAM) {
+            const int e = first + thread;
             const int line = e / (N_WIDTH / N_VECTOR);
             const int at = e % (N_WIDTH / N_VECTOR) * N_VECTOR;
+            if (line < N_LINES)
             //@ if async
-            copy_async<N_VECTOR * sizeof(input_t)>(&own.N[line][at], &N[line * ld_n + at]);
+                copy_async<N_VECTOR * sizeof(input_t)>(&own.N[line][at], &N[line * ld_n + at]);
             //@ else
-            //@| copy<N_VECTOR>(&own.N[line][at], &N[line * ld_n + at]);
+            //@|     copy<N_VECTOR>(&own.N[line][at], &N[line * ld_n + at]);
             //@ end
         }
         //@ if ragged_k
@@ -178,17 +189,17 @@ small_batch(  //@ kernel for small_batch
         return c / VECTOR_COLS * (TEAM_COLS * VECTOR_COLS) + col * VECTOR_COLS + c % VECTOR_COLS;
     };
     //@ if ragged_j
-    // Only the last may hang over the edge; it is read as the row that is there, and not written.
+    // Only the last VECTOR_ROWS may hang over the edge; they are read as those that are there, and not written.
     const auto row_read = [&](int r) {
-        return r < TM - VECTOR_ROWS || row_of(r) < j ? row_of(r) : j - VECTOR_ROWS + r % VECTOR_ROWS;
+        return r < TM - VECTOR_ROWS || row_of(r) < j ? row_of(r) : j - VECTOR_ROWS;
     };
     //@ else
     //@| const auto row_read = row_of;
     //@ end
     //@ if ragged_l
-    // Only the last may hang over the edge; it is read as the column that is there, and not written.
+    // Only the last VECTOR_COLS may hang over the edge; they are read as those that are there, and not written.
     const auto col_read = [&](int c) {
-        return c < TN - VECTOR_COLS || col_of(c) < l ? col_of(c) : l - VECTOR_COLS + c % VECTOR_COLS;
+        return c < TN - VECTOR_COLS || col_of(c) < l ? col_of(c) : l - VECTOR_COLS;
     };
     //@ else
     //@| const auto col_read = col_of;
@@ -198,24 +209,44 @@ small_batch(  //@ kernel for small_batch
 #pragma unroll UNROLL
     for (int kk = 0; kk < K_PADDED; kk += VEC) {
         sum_t m[TM][VEC], n[VEC][TN];
+        //@ if m_row_major
 #pragma unroll
-        for (int r = 0; r < TM; ++r)
-#pragma unroll
-            for (int i = 0; i < VEC; ++i)
-            //@ if m_row_major
-                m[r][i] = own.M[row_read(r)][kk + i];
-            //@ else
-            //@|     m[r][i] = own.M[kk + i][row_read(r)];
-            //@ end
-#pragma unroll
-        for (int c = 0; c < TN; ++c)
+        for (int r = 0; r < TM; ++r) {
+            const auto along_k = read<VEC>(&own.M[row_read(r)][kk]);
 #pragma unroll
             for (int i = 0; i < VEC; ++i)
-            //@ if n_row_major
-                n[i][c] = own.N[kk + i][col_read(c)];
-            //@ else
-            //@|     n[i][c] = own.N[col_read(c)][kk + i];
-            //@ end
+                m[r][i] = along_k.element[i];
+        }
+        //@ else
+        //@| #pragma unroll
+        //@| for (int i = 0; i < VEC; ++i)
+        //@| #pragma unroll
+        //@|     for (int r = 0; r < TM; r += VECTOR_ROWS) {
+        //@|         const auto rows = read<VECTOR_ROWS>(&own.M[kk + i][row_read(r)]);
+        //@| #pragma unroll
+        //@|         for (int v = 0; v < VECTOR_ROWS; ++v)
+        //@|             m[r + v][i] = rows.element[v];
+        //@|     }
+        //@ end
+        //@ if n_row_major
+#pragma unroll
+        for (int i = 0; i < VEC; ++i)
+#pragma unroll
+            for (int c = 0; c < TN; c += VECTOR_COLS) {
+                const auto cols = read<VECTOR_COLS>(&own.N[kk + i][col_read(c)]);
+#pragma unroll
+                for (int v = 0; v < VECTOR_COLS; ++v)
+                    n[i][c + v] = cols.element[v];
+            }
+        //@ else
+        //@| #pragma unroll
+        //@| for (int c = 0; c < TN; ++c) {
+        //@|     const auto along_k = read<VEC>(&own.N[col_read(c)][kk]);
+        //@| #pragma unroll
+        //@|     for (int i = 0; i < VEC; ++i)
+        //@|         n[i][c] = along_k.element[i];
+        //@| }
+        //@ end
 #pragma unroll
         for (int i = 0; i < VEC; ++i)
 #pragma unroll

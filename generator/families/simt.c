@@ -10,6 +10,7 @@
  */
 #include "simt.h"
 
+#include "access.h"
 #include "error.h"
 #include "split.h"
 #include "tile.h"
@@ -31,7 +32,7 @@ static const tj_param params[] = {
     {"tm", "rows of the thread tile", 4, 16, 8, NULL},
     {"tn", "columns of the thread tile", 4, 16, 8, NULL},
     {"slices", "groups of threads that share a block tile, each with its part of every phase", 1, 8, 1, NULL},
-    TJ_SPLITS(1),
+    TJ_SPLITS(1, tj_splits_tried),
     {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL, stages_tried},
     {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices, copies_tried},
     {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 1, NULL, blocks_tried},
@@ -101,30 +102,6 @@ static int64_t shared_bytes(const tj_problem *text, const tj_simt_shape *s)
 
 /* ---- how wide an access may be ------------------------------------------------------------------------------------ */
 
-static bool extent_divides(const tj_dim *dim, int32_t width)
-{
-    return dim->mode == TJ_DIM_FIXED ? dim->extent % width == 0 : dim->multiple_of > 0 && dim->multiple_of % width == 0;
-}
-
-/* ld or stride; across is what a tight one is made of. */
-static bool number_divides(int64_t number, const tj_dim *across, int32_t width)
-{
-    if (number == TJ_TIGHT)
-        return extent_divides(across, width);
-    return number == TJ_BROADCAST || (number > 0 && number % width == 0);
-}
-
-/* The most elements, up to limit, that begin every row at a multiple of themselves and end it at one. */
-static int32_t widest(const tj_problem *text, const tj_dim *across, int64_t ld, int64_t stride, int32_t limit)
-{
-    int32_t width = limit;
-
-    while (width > 1 && !(extent_divides(across, width) && number_divides(ld, across, width) &&
-                          (text->batch == 1 || number_divides(stride, across, width))))
-        width /= 2;
-    return width;
-}
-
 static int32_t access_limit(const tj_problem *text, const tj_config *config)
 {
     const int32_t asked = config->value[VECTOR];
@@ -134,12 +111,16 @@ static int32_t access_limit(const tj_problem *text, const tj_config *config)
 
 int32_t tj_simt_m_width(const tj_problem *text, const tj_config *config)
 {
-    return text->m_layout == TJ_ROW_MAJOR ? 1 : widest(text, &text->j, text->ld_m, text->stride_m, access_limit(text, config));
+    return text->m_layout == TJ_ROW_MAJOR
+               ? 1
+               : tj_access_widest(text, &text->j, text->ld_m, text->stride_m, access_limit(text, config));
 }
 
 int32_t tj_simt_n_width(const tj_problem *text, const tj_config *config)
 {
-    return text->n_layout == TJ_COL_MAJOR ? 1 : widest(text, &text->l, text->ld_n, text->stride_n, access_limit(text, config));
+    return text->n_layout == TJ_COL_MAJOR
+               ? 1
+               : tj_access_widest(text, &text->l, text->ld_n, text->stride_n, access_limit(text, config));
 }
 
 bool tj_simt_has_vector_p(const tj_problem *text, const tj_config *config)
@@ -149,9 +130,9 @@ bool tj_simt_has_vector_p(const tj_problem *text, const tj_config *config)
     if (config->value[VECTOR] < width)
         return false;
     if (config->value[SPLITS] > 1)
-        return extent_divides(&text->l, width); /* the workspace is tight */
-    return widest(text, &text->l, text->ld_p, text->stride_p, width) == width &&
-           (!text->has_beta || widest(text, &text->l, text->ld_c, text->stride_c, width) == width);
+        return tj_access_widest(text, &text->l, TJ_TIGHT, TJ_TIGHT, width) == width; /* the workspace is tight */
+    return tj_access_widest(text, &text->l, text->ld_p, text->stride_p, width) == width &&
+           (!text->has_beta || tj_access_widest(text, &text->l, text->ld_c, text->stride_c, width) == width);
 }
 
 /* ---- constraints -------------------------------------------------------------------------------------------------- */

@@ -18,17 +18,20 @@ enum {
     LOAD_BYTES = 16,  /* the widest load */
     LINE_BYTES = 128, /* what the threads side by side should read of a line of N */
     MOST_ROWS = 64,   /* beyond, N is read too often from the L2, and a block tile serves better */
+    WARP = 32,
     MAX_THREADS = 1024,
     MAX_STATIC_SHARED = 48 * 1024,
     SUM_BYTES = 32 * 1024,       /* of shared memory for the slices' sums, where the tiles of M take less */
     WORTH_SPLITTING = 96 * 1024, /* bytes that a block streams: about 3 us, and a second kernel costs 2 */
-    FULL_GPU = 264               /* blocks that keep a large GPU busy, two on each of 132 SMs */
+    FULL_GPU = 264,              /* blocks that keep a large GPU busy, two on each of 132 SMs */
+    GOOD_THREADS = 256,          /* of a block */
+    SM_THREADS = 512             /* with 128 registers each: enough of both for the loads under way */
 };
 
 static const char *const stream_choices[] = {"n", "m", NULL};
 
-/* What a tuner tries beside the sides, rows and vectors that the problem settles. */
-static const int32_t columns_tried[] = {1, 2, 4, 8, 0}, lanes_tried[] = {1, 4, 8, 16, 32, 64, 0},
+/* What a tuner tries; the rows, the vector and the splits follow from these and the problem. */
+static const int32_t columns_tried[] = {1, 2, 4, 8, 0}, lanes_tried[] = {1, 2, 4, 8, 16, 32, 64, 0},
                      slices_tried[] = {4, 8, 16, 32, 64, 128, 256, 0}, k_tried[] = {2, 4, 8, 16, 0},
                      blocks_tried[] = {1, 2, 4, 0};
 
@@ -40,7 +43,7 @@ static const tj_param params[] = {
     {"slices", "threads that share the k of a column: a power of 2", 1, 1024, 0, NULL, slices_tried},
     {"vector", "elements in one load, which must be aligned to it: 1, 2, 4 or 8", 1, 8, 0, NULL},
     {"k_thread", "elements along k that a thread loads in a phase: a power of 2", 1, 16, 0, NULL, k_tried},
-    TJ_SPLITS(0),
+    TJ_SPLITS(0, NULL),
     {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 1, NULL, blocks_tried},
     TJ_TILE_ROWS,
 };
@@ -168,17 +171,49 @@ static int32_t default_tm(const tj_problem *text, int32_t most)
     return (int32_t)tj_ceil_div(j, tj_ceil_div(j, most));
 }
 
+static int64_t blocks_of(const tj_problem *text, int32_t tm, int32_t cols)
+{
+    return tj_ceil_div(extent_or(&text->j, tm), tm) * tj_ceil_div(extent_or(&text->l, 1), cols) * text->batch;
+}
+
+/* Few enough blocks for several splits to find room; else a second kernel costs more than a GPU that is half full. */
+static bool may_split(const tj_problem *text, int64_t blocks)
+{
+    return tj_split_is_possible(text) && blocks * 3 <= FULL_GPU;
+}
+
 /* Enough blocks for every SM, while each keeps a few phases; but a block that streams little is done before a second kernel begins. */
 static int32_t default_splits(const tj_problem *text, const tj_skinny_shape *s)
 {
     const int64_t streamed = extent_or(&text->k, 4096) * s->lanes * s->tn * (int64_t)tj_dtype_bytes((tj_dtype)text->dtype);
-    const int64_t blocks = tj_ceil_div(extent_or(&text->j, s->tm), s->tm) *
-                           tj_ceil_div(extent_or(&text->l, 1), (int64_t)s->lanes * s->tn) * text->batch;
+    const int64_t blocks = blocks_of(text, s->tm, s->lanes * s->tn);
     const int64_t phases = tj_ceil_div(extent_or(&text->k, 4096), (int64_t)s->slices * s->k_thread);
 
-    if (!tj_split_is_possible(text) || blocks * 3 > FULL_GPU || phases < 4 || streamed < WORTH_SPLITTING)
+    if (!may_split(text, blocks) || phases < 4 || streamed < WORTH_SPLITTING)
         return 1;
     return (int32_t)(FULL_GPU / blocks < phases / 2 ? FULL_GPU / blocks : phases / 2);
+}
+
+/*
+ * Where N lies along P: enough to read whole lines of N, and for the columns of a block to outweigh its rows of M, which every block
+ * reads. Half as many, where that would leave the GPU half empty with too little room for splits.
+ */
+static int32_t lanes_along_l(const tj_problem *text, int32_t tm, int32_t tn, int32_t line)
+{
+    const int32_t wide = power_of_2_for(2 * tm, WARP), most = line > wide ? line : wide;
+    const int32_t lanes = power_of_2_for(tj_ceil_div(extent_or(&text->l, 1024), tn), most);
+    const int64_t blocks = blocks_of(text, tm, lanes * tn);
+
+    return lanes > line && blocks < FULL_GPU / 2 && !may_split(text, blocks) ? lanes / 2 : lanes;
+}
+
+/* Where N lies along k, the slices read its lines. A single row of M weighs nothing; several do, where there are few blocks anyway. */
+static int32_t lanes_along_k(const tj_problem *text, int32_t tm, int32_t tn)
+{
+    const int32_t few = tm == 1 ? 1 : 4;
+    const bool is_split = may_split(text, blocks_of(text, tm, few * tn));
+
+    return power_of_2_for(tj_ceil_div(extent_or(&text->l, 1024), tn), is_split && tm > 2 ? 2 * tm : few);
 }
 
 static void settle_all(const tj_problem *text, tj_config *config)
@@ -190,29 +225,29 @@ static void settle_all(const tj_problem *text, tj_config *config)
     int32_t *const slices = &value[tj_family_param_index(family, "slices")];
     int32_t *const vector = &value[tj_family_param_index(family, "vector")];
     int32_t *const k_thread = &value[tj_family_param_index(family, "k_thread")];
-    const bool along_l = text->n_layout == TJ_ROW_MAJOR;
+    const bool along_l = text->n_layout == TJ_ROW_MAJOR, is_open = *slices == 0;
     /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
-    const int32_t most_sums = text->dtype == TJ_F64 ? 32 : text->dtype == TJ_F32 && along_l ? 128 : 64;
+    const int32_t most_sums = text->dtype == TJ_F64 || !along_l ? 32 : text->dtype == TJ_F32 ? 128 : 64;
     const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
-    const bool is_open = *slices == 0;
     tj_skinny_shape s;
 
     settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(text)));
     if (along_l) {
         settle(tn, *vector > 4 ? *vector : extent_or(&text->l, 64) < 32 ? *vector : least(4, most_sums / 16));
         settle(tm, default_tm(text, least(32, most_sums / *tn)));
-        settle(k_thread, *tm <= 4 ? 8 : 4);
-        settle(lanes, power_of_2_for(tj_ceil_div(extent_or(&text->l, 1024), *tn), LINE_BYTES / (*vector * size)));
-        settle(slices, power_of_2_for(256 / *lanes, MAX_THREADS));
+        settle(k_thread, *tm * *tn * sum_bytes(text) <= 32 * 4 ? 8 : 4);
+        settle(lanes, lanes_along_l(text, *tm, *tn, LINE_BYTES / (*vector * size)));
+        settle(slices, power_of_2_for(GOOD_THREADS / *lanes, MAX_THREADS));
     } else {
         settle(tn, (int32_t)(extent_or(&text->l, 64) < 4 ? extent_or(&text->l, 64) : 4));
         settle(tm, default_tm(text, least(32, most_sums / *tn)));
         settle(k_thread, *vector > 4 ? *vector : 4);
-        settle(lanes, power_of_2_for(tj_ceil_div(extent_or(&text->l, 1024), *tn), 4));
-        settle(slices, power_of_2_for(256 / *lanes, MAX_THREADS));
+        settle(lanes, lanes_along_k(text, *tm, *tn));
+        settle(slices, power_of_2_for((*tm == 1 ? GOOD_THREADS / 2 : GOOD_THREADS) / *lanes, MAX_THREADS));
     }
     s = tj_skinny_shape_of(config);
-    while (is_open && s.slices > 1 && s.slices * s.lanes > 32 && shared_bytes(&s, sum_bytes(text), along_l) > MAX_STATIC_SHARED)
+    while (is_open && s.slices > 1 && s.slices * s.lanes > WARP &&
+           shared_bytes(&s, sum_bytes(text), along_l) > MAX_STATIC_SHARED)
         s.slices /= 2;
     *slices = s.slices;
     settle(&value[tj_family_param_index(family, "splits")], default_splits(text, &s));
@@ -317,18 +352,15 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     return "skinny.cu";
 }
 
-/* Blocks of the usual sizes, no wider than P, and splits where there are too few blocks for the device. */
+/* Blocks of the usual sizes, no wider than P and no longer than k. */
 static bool is_worth_trying(const tj_problem *text, const tj_config *config)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
     const int64_t cols = (int64_t)s.lanes * s.tn, phase = (int64_t)s.slices * s.k_thread;
-    const int64_t tiles =
-        tj_ceil_div(text->j.extent, s.tm) * tj_ceil_div(text->l.extent, cols) * (text->batch > 1 ? text->batch : 1);
     const int32_t threads = s.lanes * s.slices, blocks = tj_config_get(config, "blocks");
 
     return threads >= 64 && threads <= 512 && blocks * threads <= 1024 && (cols == s.tn || cols / 2 < text->l.extent) &&
-           (phase == s.k_thread || phase / 2 < text->k.extent) &&
-           (s.splits == 1 || (tiles * s.splits <= 8 * FULL_GPU && text->k.extent >= 2 * phase * s.splits));
+           (phase == s.k_thread || phase / 2 < text->k.extent);
 }
 
 const tj_family tj_family_skinny = {

@@ -2,32 +2,39 @@
 /*
  * small_batch: many products of up to 128 x 128 x 128, each computed whole by a team of threads, in shared memory and registers.
  */
+#include "small_batch.h"
+
 #include "access.h"
 #include "checked.h"
 #include "error.h"
 
 enum {
-    MOST = 128, /* of j, k and l: larger ones are worth more than one block */
-    COPY_ASYNC = 1,
-    COPY_REGISTERS = 2,
+    MOST = 128,        /* of j, k and l: larger ones are worth more than one block */
     ACCESS_BYTES = 16, /* the widest access */
     MAX_THREADS = 1024,
     MAX_SHARED = 227 * 1024,
     WARP = 32,
     GOOD_THREADS = 128,      /* of a block: several of them on a multiprocessor, so that some multiply while others wait */
     GOOD_SHARED = 48 * 1024, /* of a block, for the same reason */
-    FULL_GPU = 264           /* blocks that keep a large GPU busy */
+    FULL_GPU = 264,          /* blocks that keep a large GPU busy */
+    GOOD_REGISTERS = 80,     /* of a thread */
+    SM_REGISTERS = 64 * 1024,
+    SYSTEM_SHARED = 1024 /* that a block takes beside its own */
 };
 
 static const char *const copy_choices[] = {"async", "registers", NULL};
 
+/* What a tuner tries: a tile that does not fit the shape exactly is refused. */
+static const int32_t tile_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 0}, products_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 0},
+                     copies_tried[] = {1, 2, 0}, vectors_tried[] = {4, 0}, blocks_tried[] = {1, 4, 6, 8, 0};
+
 static const tj_param params[] = {
-    {"tm", "rows of P that a thread computes", 1, 16, 0, NULL},
-    {"tn", "columns of P that a thread computes", 1, 16, 0, NULL},
-    {"products", "products that a block computes, each with a team of threads", 1, 128, 0, NULL},
-    {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices},
-    {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL},
-    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 16, 1, NULL},
+    {"tm", "rows of P that a thread computes", 1, 16, 0, NULL, tile_tried},
+    {"tn", "columns of P that a thread computes", 1, 16, 0, NULL, tile_tried},
+    {"products", "products that a block computes, each with a team of threads", 1, 128, 0, NULL, products_tried},
+    {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices, copies_tried},
+    {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL, vectors_tried},
+    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 16, 0, NULL, blocks_tried},
 };
 
 static const char *const constraints[] = {
@@ -42,14 +49,6 @@ static const char *const constraints[] = {
 };
 
 /* ---- geometry ----------------------------------------------------------------------------------------------------- */
-
-typedef struct shape {
-    int32_t tm, tn, products;
-    int32_t vec;              /* elements of a 16-byte access to shared memory */
-    int32_t m_pitch, n_pitch; /* of a line in shared memory */
-    int64_t bytes;            /* of shared memory, for one product */
-    int32_t team_rows, team_cols, team;
-} shape;
 
 static int32_t sum_bytes(const tj_problem *text)
 {
@@ -69,20 +68,19 @@ static int32_t pitch_along_k(int32_t k, int32_t vec)
     return (accesses | 1) * vec;
 }
 
-static shape shape_of(const tj_problem *text, const tj_config *config)
+tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *text, const tj_config *config)
 {
     const int32_t j = (int32_t)text->j.extent, k = (int32_t)text->k.extent, l = (int32_t)text->l.extent;
     const bool m_along_k = text->m_layout == TJ_ROW_MAJOR, n_along_k = text->n_layout == TJ_COL_MAJOR;
-    shape s = {
+    tj_small_batch_shape s = {
         .tm = tj_config_get(config, "tm"), .tn = tj_config_get(config, "tn"), .products = tj_config_get(config, "products")};
-    int32_t k_padded;
 
     s.vec = ACCESS_BYTES / sum_bytes(text);
-    k_padded = round_up(k, s.vec);
+    s.k_padded = round_up(k, s.vec);
     s.m_pitch = m_along_k ? pitch_along_k(k, s.vec) : round_up(j, s.vec);
     s.n_pitch = n_along_k ? pitch_along_k(k, s.vec) : round_up(l, s.vec);
-    s.bytes =
-        ((int64_t)(m_along_k ? j : k_padded) * s.m_pitch + (int64_t)(n_along_k ? l : k_padded) * s.n_pitch) * sum_bytes(text);
+    s.m_bytes = (int64_t)(m_along_k ? j : s.k_padded) * s.m_pitch * sum_bytes(text);
+    s.bytes = s.m_bytes + (int64_t)(n_along_k ? l : s.k_padded) * s.n_pitch * sum_bytes(text);
     if (s.tm > 0 && s.tn > 0) {
         s.team_rows = (j + s.tm - 1) / s.tm;
         s.team_cols = (l + s.tn - 1) / s.tn;
@@ -109,17 +107,15 @@ static int32_t part_of(int64_t extent, int32_t wanted)
 static void settle_tile(const tj_problem *text, int32_t *tm, int32_t *tn)
 {
     const int64_t elements = text->j.extent * text->l.extent;
-    const bool is_f64 = text->dtype == TJ_F64;
-    const int32_t rows = elements <= 128 ? 2 : elements < (is_f64 ? 8192 : 2048) ? 4 : 8;
-    const int32_t cols = elements < 8192 || is_f64 ? 4 : 8;
+    const int32_t rows = elements <= 256 ? 2 : elements < (text->dtype == TJ_F64 ? 8192 : 512) ? 4 : 8;
 
     if (*tm == 0)
         *tm = part_of(text->j.extent, rows);
     if (*tn == 0)
-        *tn = part_of(text->l.extent, cols);
+        *tn = part_of(text->l.extent, 4);
 }
 
-static int32_t default_products(const tj_problem *text, const shape *s)
+static int32_t default_products(const tj_problem *text, const tj_small_batch_shape *s)
 {
     const int64_t batch = text->batch > 0 ? text->batch : INT32_MAX;
     int64_t products = GOOD_THREADS / s->team;
@@ -129,6 +125,19 @@ static int32_t default_products(const tj_problem *text, const shape *s)
     if (products > batch / FULL_GPU)
         products = batch / FULL_GPU;
     return products > 1 ? (int32_t)products : 1;
+}
+
+/* As many as find room for 80 registers a thread: what ptxas makes do with where N is read along l and nothing hangs over. */
+static int32_t default_blocks(const tj_problem *text, const tj_small_batch_shape *s)
+{
+    const int32_t by_registers = SM_REGISTERS / GOOD_REGISTERS / (s->products * s->team);
+    const int32_t by_shared = (int32_t)(MAX_SHARED / (s->products * s->bytes + SYSTEM_SHARED));
+    const int32_t blocks = by_registers < by_shared ? by_registers : by_shared;
+    const bool is_even = text->j.extent % s->tm == 0 && text->l.extent % s->tn == 0 && text->k.extent % s->vec == 0;
+
+    if (text->dtype == TJ_F64 || text->n_layout != TJ_ROW_MAJOR || !is_even || s->tm * s->tn > 32 || blocks < 1)
+        return 1;
+    return blocks < 16 ? blocks : 16;
 }
 
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
@@ -169,7 +178,7 @@ static tj_status check_part(char name, const char *param, int64_t extent, int32_
 
 static tj_status check_shape(const tj_problem *text, bool is_swapped, const tj_config *config, tj_error *err)
 {
-    const shape s = shape_of(text, config);
+    const tj_small_batch_shape s = tj_small_batch_shape_of(text, config);
     const int32_t most_sums = text->dtype == TJ_F64 ? 32 : 64;
     tj_status status = check_part(is_swapped ? 'l' : 'j', "tm", text->j.extent, s.tm, err);
 
@@ -199,24 +208,28 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     int32_t *const value = config->value;
     int32_t *const copy = &value[tj_family_param_index(family, "copy")];
     int32_t *const products = &value[tj_family_param_index(family, "products")];
+    int32_t *const blocks = &value[tj_family_param_index(family, "blocks")];
     const bool is_as_stored = text->dtype == TJ_F32 || text->dtype == TJ_F64;
     tj_status status = check_problem(text, is_swapped, err);
-    shape s;
+    tj_small_batch_shape s;
 
     if (status != TJ_OK)
         return status;
     if (tj_config_get(config, "vector") == 3)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is 3: it must be 1, 2 or 4");
     if (*copy == 0)
-        *copy = is_as_stored ? COPY_ASYNC : COPY_REGISTERS;
-    if (*copy == COPY_ASYNC && !is_as_stored)
+        *copy = is_as_stored ? TJ_SMALL_BATCH_ASYNC : TJ_SMALL_BATCH_REGISTERS;
+    if (*copy == TJ_SMALL_BATCH_ASYNC && !is_as_stored)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
                        tj_dtype_name((tj_dtype)text->dtype));
     settle_tile(text, &value[tj_family_param_index(family, "tm")], &value[tj_family_param_index(family, "tn")]);
-    s = shape_of(text, config);
+    s = tj_small_batch_shape_of(text, config);
     if (*products == 0)
         *products = default_products(text, &s);
+    s.products = *products;
+    if (*blocks == 0)
+        *blocks = default_blocks(text, &s);
     config->check_j = config->check_k = config->check_l =
         TJ_CHECK_OFF; /* products are whole: nothing hangs over an edge of them */
     return check_shape(text, is_swapped, config, err);
@@ -232,32 +245,38 @@ static int32_t common(int64_t extent, int32_t part, int32_t limit)
     return limit;
 }
 
-/* Elements of one access to each matrix in global memory. */
-typedef struct widths {
-    int32_t m, n, p;
-} widths;
-
-static widths widths_of(const tj_problem *text, const tj_config *config, int32_t vector_cols, int32_t vec)
+tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *text, const tj_config *config)
 {
-    const int32_t asked = tj_config_get(config, "vector"), limit = asked < vec ? asked : vec;
+    const tj_small_batch_shape s = tj_small_batch_shape_of(text, config);
+    const int32_t asked = tj_config_get(config, "vector"), limit = asked < s.vec ? asked : s.vec;
     const tj_dim *m_width = text->m_layout == TJ_ROW_MAJOR ? &text->k : &text->j;
     const tj_dim *n_width = text->n_layout == TJ_ROW_MAJOR ? &text->l : &text->k;
-    const bool is_wide =
-        vector_cols <= limit && tj_access_widest(text, &text->l, text->ld_p, text->stride_p, vector_cols) == vector_cols &&
-        (!text->has_beta || tj_access_widest(text, &text->l, text->ld_c, text->stride_c, vector_cols) == vector_cols);
+    tj_small_batch_widths w = {
+        .m = tj_access_widest(text, m_width, text->ld_m, text->stride_m, limit),
+        .n = tj_access_widest(text, n_width, text->ld_n, text->stride_n, limit),
+        .p = 1,
+        .rows = text->m_layout == TJ_ROW_MAJOR ? 1 : common(text->j.extent, s.tm, s.vec),
+        .cols = text->n_layout == TJ_ROW_MAJOR ? common(text->l.extent, s.tn, s.vec) : 1,
+    };
 
-    return (widths){tj_access_widest(text, m_width, text->ld_m, text->stride_m, limit),
-                    tj_access_widest(text, n_width, text->ld_n, text->stride_n, limit), is_wide ? vector_cols : 1};
+    if (w.cols <= limit && tj_access_widest(text, &text->l, text->ld_p, text->stride_p, w.cols) == w.cols &&
+        (!text->has_beta || tj_access_widest(text, &text->l, text->ld_c, text->stride_c, w.cols) == w.cols))
+        w.p = w.cols;
+    return w;
+}
+
+/* A team that never reaches beyond its warp waits for the warp alone. */
+bool tj_small_batch_in_warp(const tj_small_batch_shape *s)
+{
+    return WARP % s->team == 0 && s->products * s->team % WARP == 0;
 }
 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
-    const shape s = shape_of(text, config);
+    const tj_small_batch_shape s = tj_small_batch_shape_of(text, config);
     const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype), out = (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
-    const int32_t vector_rows = text->m_layout == TJ_ROW_MAJOR ? 1 : common(text->j.extent, s.tm, s.vec);
-    const int32_t vector_cols = text->n_layout == TJ_ROW_MAJOR ? common(text->l.extent, s.tn, s.vec) : 1;
-    const widths w = widths_of(text, config, vector_cols, s.vec);
-    const bool is_async = tj_config_get(config, "copy") == COPY_ASYNC;
+    const tj_small_batch_widths w = tj_small_batch_widths_of(text, config);
+    const bool is_async = tj_config_get(config, "copy") == TJ_SMALL_BATCH_ASYNC;
     const bool checks_batch = text->batch == TJ_ANY || text->batch % s.products != 0;
 
     tj_template_set_int(fill, "tm", s.tm);
@@ -268,8 +287,8 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "m_vector", w.m);
     tj_template_set_int(fill, "n_vector", w.n);
     tj_template_set_int(fill, "p_vector", w.p);
-    tj_template_set_int(fill, "vector_rows", vector_rows);
-    tj_template_set_int(fill, "vector_cols", vector_cols);
+    tj_template_set_int(fill, "vector_rows", w.rows);
+    tj_template_set_int(fill, "vector_cols", w.cols);
     tj_template_set_int(fill, "m_pitch", s.m_pitch);
     tj_template_set_int(fill, "n_pitch", s.n_pitch);
     tj_template_set_flag(fill, "many", s.products > 1);
@@ -279,7 +298,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_flag(fill, "ragged_l", text->l.extent % s.tn != 0);
     tj_template_set_flag(fill, "ragged_k", text->k.extent % s.vec != 0);
     tj_template_set_flag(fill, "async", is_async);
-    tj_template_set_flag(fill, "team_in_warp", WARP % s.team == 0 && s.products * s.team % WARP == 0);
+    tj_template_set_flag(fill, "team_in_warp", tj_small_batch_in_warp(&s));
     form->block_x = s.products * s.team;
     form->block_y = 1;
     form->block_rows = (int32_t)text->j.extent;
@@ -294,6 +313,28 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     return "small_batch.cu";
 }
 
+/* ---- tuning ------------------------------------------------------------------------------------------------------- */
+
+/* Do so many blocks take registers away, and leave enough? And is there shared memory for them? */
+static bool blocks_matter(const tj_small_batch_shape *s, int32_t blocks)
+{
+    const int32_t threads = s->products * s->team, budget = SM_REGISTERS / (blocks * threads), sums = s->tm * s->tn;
+
+    return blocks == 1 || (blocks * threads <= 2 * MAX_THREADS && blocks * s->products * s->bytes <= MAX_SHARED &&
+                           budget < 48 + sums * 5 / 4 && budget >= sums + s->tm + s->tn + 16);
+}
+
+/* Blocks of the usual sizes, and enough of them where they hold several products. */
+static bool is_worth_trying(const tj_problem *text, const tj_config *config)
+{
+    const tj_small_batch_shape s = tj_small_batch_shape_of(text, config);
+    const int32_t threads = s.products * s.team;
+    const bool is_whole = s.products == 1 || (threads <= 256 && s.products * s.bytes <= 2 * GOOD_SHARED);
+
+    return threads <= 512 && is_whole && (threads >= WARP || s.products == text->batch || s.tm * s.tn <= 8) &&
+           (s.products == 1 || text->batch / s.products >= FULL_GPU / 2) && blocks_matter(&s, tj_config_get(config, "blocks"));
+}
+
 const tj_family tj_family_small_batch = {
     .name = "small_batch",
     .summary = "many small products: each whole in shared memory and registers, one or several to a block",
@@ -305,4 +346,6 @@ const tj_family tj_family_small_batch = {
     .tile = tile,
     .resolve = resolve,
     .describe = describe,
+    .count = tj_small_batch_count,
+    .is_worth_trying = is_worth_trying,
 };

@@ -14,10 +14,10 @@ enum { TJ_MAX_SPLITS = 1024 };
 extern const int32_t tj_splits_tried[]; /* by a tuner */
 
 /* A parameter of every such form; the default is the form's. */
-#define TJ_SPLITS(standard)                                                                                               \
+#define TJ_SPLITS(standard, tried)                                                                                        \
     {                                                                                                                     \
         "splits", "blocks that share the k of a tile of P; more than one need a workspace", 1, TJ_MAX_SPLITS, (standard), \
-            NULL, tj_splits_tried                                                                                         \
+            NULL, (tried)                                                                                                 \
     }
 
 /** The sentence for the form. */

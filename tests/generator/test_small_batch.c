@@ -92,7 +92,7 @@ Test(small_batch, fills_blocks_with_products)
         cr_expect(eq(int, memcmp(&config, &again, sizeof config), 0), "%d", n);
         cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%d: %s", n, err.message);
         form = tj_source_launch(source);
-        cr_expect(form->block_x >= (n <= 20 ? 32 : 64) && form->block_x <= 288, "%d: %d threads", n, form->block_x);
+        cr_expect(form->block_x >= (n <= 20 ? 32 : 64) && form->block_x <= 512, "%d: %d threads", n, form->block_x);
         cr_expect(eq(int, form->products, tj_config_get(&config, "products")));
         cr_expect(form->products * n * n <= 16384 && form->products >= 1, "%d: %d products", n, form->products);
         cr_expect(form->dynamic_shared_bytes >= 8L * n * n * form->products, "%d", n);

@@ -156,6 +156,58 @@ Test(space, of_an_older_device_needs_nothing_newer)
     cr_expect(form.least_target <= 75 && strcmp(tj_family_name(chosen.family), "simt") == 0);
 }
 
+/* How many configs of its family's space are this one, once what they leave open is settled. */
+static int times_in_space(const tj_problem *problem, const tj_config *wanted, int *configs)
+{
+    tj_config config, resolved = *wanted;
+    tj_space *space;
+    int count = 0;
+
+    cr_assert(eq(int, tj_config_resolve(problem, &resolved, NULL), TJ_OK));
+    cr_assert(eq(int, tj_space_create(problem, NULL, wanted->family, &space, NULL), TJ_OK));
+    for (*configs = 0; tj_space_next(space, &config); ++*configs) {
+        cr_assert(eq(int, tj_config_resolve(problem, &config, NULL), TJ_OK));
+        count += by_bytes(&config, &resolved) == 0;
+    }
+    tj_space_free(space);
+    return count;
+}
+
+/* What was fastest on an H200, of some 30 configs each. */
+Test(space, holds_what_was_fastest)
+{
+    static const struct {
+        int64_t j, k, l, batch;
+        const char *config;
+    } rows[] = {
+        {1, 4096, 4096, 1, "skinny:tm=1,tn=4,lanes=8,slices=32,vector=4,k_thread=16,splits=1,blocks=1"},
+        {4, 4096, 6144, 1, "skinny:tm=4,tn=4,lanes=4,slices=32,vector=4,k_thread=8,splits=1,blocks=1"},
+        {16, 4096, 4096, 1, "skinny:tm=16,tn=4,lanes=32,slices=8,vector=4,k_thread=4,splits=8,blocks=1"},
+        {3, 8192, 1280, 1, "skinny:tm=3,tn=4,lanes=16,slices=16,vector=4,k_thread=8,splits=13,blocks=1"},
+        {1760, 1760, 16, 1, "skinny:tm=8,tn=4,lanes=4,slices=64,vector=4,k_thread=4,splits=1,blocks=1"},
+        {7680, 2560, 1, 1, "skinny:tm=1,tn=4,lanes=1,slices=128,vector=4,k_thread=4,splits=1,blocks=1"},
+        {64, 1216, 1, 1, "skinny:tm=1,tn=4,lanes=1,slices=128,vector=4,k_thread=4,splits=1,blocks=1"},
+        {512, 500000, 8, 1, "skinny:tm=8,tn=4,lanes=16,slices=16,vector=4,k_thread=4,splits=33,blocks=1"},
+        {7, 300000, 13, 1, "skinny:tm=7,tn=1,lanes=16,slices=16,vector=1,k_thread=8,splits=264,blocks=1"},
+        {16, 16, 16, 10000, "small_batch:tm=2,tn=4,products=4,copy=async,vector=4,blocks=1"},
+        {23, 23, 23, 10000, "small_batch:tm=8,tn=4,products=7,copy=async,vector=4,blocks=1"},
+        {13, 32, 5, 10000, "small_batch:tm=2,tn=3,products=2,copy=async,vector=4,blocks=1"},
+        {64, 64, 64, 2000, "small_batch:tm=8,tn=4,products=1,copy=async,vector=4,blocks=6"},
+        {128, 128, 128, 256, "small_batch:tm=8,tn=4,products=1,copy=async,vector=4,blocks=1"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = f32(rows[i].j, rows[i].k, rows[i].l);
+        tj_config config;
+        int configs;
+
+        problem.batch = rows[i].batch;
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, NULL), TJ_OK), "row %zu", i);
+        cr_expect(eq(int, times_in_space(&problem, &config, &configs), 1), "row %zu: %s", i, rows[i].config);
+        cr_expect(configs >= 20 && configs <= 3000, "row %zu: %d configs", i, configs);
+    }
+}
+
 /* The least that the model says of any config of the space. */
 static double least_predicted(const tj_device_facts *device, const tj_problem *problem)
 {

@@ -34,8 +34,8 @@ constexpr index_t ld_p = j;
 constexpr index_t ld_c = j;
 constexpr int TM = 7;
 constexpr int TN = 4;
-constexpr int LANES = 4;
-constexpr int SLICES = 64;
+constexpr int LANES = 16;
+constexpr int SLICES = 16;
 constexpr int VECTOR = 4;
 constexpr int RUN = 4;
 constexpr int K_THREAD = 4;
@@ -117,6 +117,8 @@ skinny_f32_512x5000x7(
             const index_t row = block_row + e % TM;
             const index_t kk = phase + e / TM;
             const index_t at = kk * ld_m + row;
+            if (e >= TM * PHASE)
+                continue;
             m_next[i] = kk < k_end ? M[at] : input_t{};
         }
     };
@@ -131,6 +133,8 @@ skinny_f32_512x5000x7(
 #pragma unroll
         for (int i = 0; i < M_SHARE; ++i) {
             const int e = thread + i * THREADS;
+            if (e >= TM * PHASE)
+                continue;
             shared.Mds[stage][e % TM][e / TM] = m_next[i];
         }
         sum_t n[K_THREAD][TN];

@@ -62,6 +62,12 @@ struct alignas(COUNT * sizeof(element_t)) vector_t {
     element_t element[COUNT];
 };
 
+template <int COUNT>
+__device__ __forceinline__ vector_t<sum_t, COUNT> read(const sum_t *from)
+{
+    return *reinterpret_cast<const vector_t<sum_t, COUNT> *>(from);
+}
+
 // Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
 // and goes on; it waits for a group before it reads what the group brought.
 template <int BYTES>
@@ -120,17 +126,22 @@ small_batch_f64_64x40x48(
     const auto bring_operands = [&] {
         constexpr int M_LINES = k, M_WIDTH = j;
         constexpr int N_LINES = l, N_WIDTH = k;
+        // All threads take as many turns, so that those of a warp stay together.
 #pragma unroll 8
-        for (int e = thread; e < M_LINES * M_WIDTH / M_VECTOR; e += TEAM) {
+        for (int first = 0; first < M_LINES * M_WIDTH / M_VECTOR; first += TEAM) {
+            const int e = first + thread;
             const int line = e / (M_WIDTH / M_VECTOR);
             const int at = e % (M_WIDTH / M_VECTOR) * M_VECTOR;
-            copy_async<M_VECTOR * sizeof(input_t)>(&own.M[line][at], &M[line * ld_m + at]);
+            if (line < M_LINES)
+                copy_async<M_VECTOR * sizeof(input_t)>(&own.M[line][at], &M[line * ld_m + at]);
         }
 #pragma unroll 8
-        for (int e = thread; e < N_LINES * N_WIDTH / N_VECTOR; e += TEAM) {
+        for (int first = 0; first < N_LINES * N_WIDTH / N_VECTOR; first += TEAM) {
+            const int e = first + thread;
             const int line = e / (N_WIDTH / N_VECTOR);
             const int at = e % (N_WIDTH / N_VECTOR) * N_VECTOR;
-            copy_async<N_VECTOR * sizeof(input_t)>(&own.N[line][at], &N[line * ld_n + at]);
+            if (line < N_LINES)
+                copy_async<N_VECTOR * sizeof(input_t)>(&own.N[line][at], &N[line * ld_n + at]);
         }
     };
     bring_operands();
@@ -152,16 +163,22 @@ small_batch_f64_64x40x48(
 #pragma unroll UNROLL
     for (int kk = 0; kk < K_PADDED; kk += VEC) {
         sum_t m[TM][VEC], n[VEC][TN];
-#pragma unroll
-        for (int r = 0; r < TM; ++r)
-#pragma unroll
+        #pragma unroll
+        for (int i = 0; i < VEC; ++i)
+        #pragma unroll
+            for (int r = 0; r < TM; r += VECTOR_ROWS) {
+                const auto rows = read<VECTOR_ROWS>(&own.M[kk + i][row_read(r)]);
+        #pragma unroll
+                for (int v = 0; v < VECTOR_ROWS; ++v)
+                    m[r + v][i] = rows.element[v];
+            }
+        #pragma unroll
+        for (int c = 0; c < TN; ++c) {
+            const auto along_k = read<VEC>(&own.N[col_read(c)][kk]);
+        #pragma unroll
             for (int i = 0; i < VEC; ++i)
-                m[r][i] = own.M[kk + i][row_read(r)];
-#pragma unroll
-        for (int c = 0; c < TN; ++c)
-#pragma unroll
-            for (int i = 0; i < VEC; ++i)
-                n[i][c] = own.N[col_read(c)][kk + i];
+                n[i][c] = along_k.element[i];
+        }
 #pragma unroll
         for (int i = 0; i < VEC; ++i)
 #pragma unroll

@@ -30,10 +30,10 @@ constexpr index_t ld_p = l;
 constexpr long long stride_m = 256;
 constexpr long long stride_n = 256;
 constexpr long long stride_p = 256;
-constexpr int TM = 4;
+constexpr int TM = 2;
 constexpr int TN = 4;
-constexpr int PRODUCTS = 8;
-constexpr int BLOCKS = 1;
+constexpr int PRODUCTS = 4;
+constexpr int BLOCKS = 6;
 constexpr int TEAM_ROWS = (j + TM - 1) / TM;
 constexpr int TEAM_COLS = (l + TN - 1) / TN;
 constexpr int TEAM = TEAM_ROWS * TEAM_COLS;
@@ -61,6 +61,12 @@ template <typename element_t, int COUNT>
 struct alignas(COUNT * sizeof(element_t)) vector_t {
     element_t element[COUNT];
 };
+
+template <int COUNT>
+__device__ __forceinline__ vector_t<sum_t, COUNT> read(const sum_t *from)
+{
+    return *reinterpret_cast<const vector_t<sum_t, COUNT> *>(from);
+}
 
 // Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
 // and goes on; it waits for a group before it reads what the group brought.
@@ -121,17 +127,22 @@ small_batch_f32_16x16x16(
     const auto bring_operands = [&] {
         constexpr int M_LINES = j, M_WIDTH = k;
         constexpr int N_LINES = k, N_WIDTH = l;
+        // All threads take as many turns, so that those of a warp stay together.
 #pragma unroll 8
-        for (int e = thread; e < M_LINES * M_WIDTH / M_VECTOR; e += TEAM) {
+        for (int first = 0; first < M_LINES * M_WIDTH / M_VECTOR; first += TEAM) {
+            const int e = first + thread;
             const int line = e / (M_WIDTH / M_VECTOR);
             const int at = e % (M_WIDTH / M_VECTOR) * M_VECTOR;
-            copy_async<M_VECTOR * sizeof(input_t)>(&own.M[line][at], &M[line * ld_m + at]);
+            if (line < M_LINES)
+                copy_async<M_VECTOR * sizeof(input_t)>(&own.M[line][at], &M[line * ld_m + at]);
         }
 #pragma unroll 8
-        for (int e = thread; e < N_LINES * N_WIDTH / N_VECTOR; e += TEAM) {
+        for (int first = 0; first < N_LINES * N_WIDTH / N_VECTOR; first += TEAM) {
+            const int e = first + thread;
             const int line = e / (N_WIDTH / N_VECTOR);
             const int at = e % (N_WIDTH / N_VECTOR) * N_VECTOR;
-            copy_async<N_VECTOR * sizeof(input_t)>(&own.N[line][at], &N[line * ld_n + at]);
+            if (line < N_LINES)
+                copy_async<N_VECTOR * sizeof(input_t)>(&own.N[line][at], &N[line * ld_n + at]);
         }
     };
     bring_operands();
@@ -154,15 +165,21 @@ small_batch_f32_16x16x16(
     for (int kk = 0; kk < K_PADDED; kk += VEC) {
         sum_t m[TM][VEC], n[VEC][TN];
 #pragma unroll
-        for (int r = 0; r < TM; ++r)
+        for (int r = 0; r < TM; ++r) {
+            const auto along_k = read<VEC>(&own.M[row_read(r)][kk]);
 #pragma unroll
             for (int i = 0; i < VEC; ++i)
-                m[r][i] = own.M[row_read(r)][kk + i];
+                m[r][i] = along_k.element[i];
+        }
 #pragma unroll
-        for (int c = 0; c < TN; ++c)
+        for (int i = 0; i < VEC; ++i)
 #pragma unroll
-            for (int i = 0; i < VEC; ++i)
-                n[i][c] = own.N[kk + i][col_read(c)];
+            for (int c = 0; c < TN; c += VECTOR_COLS) {
+                const auto cols = read<VECTOR_COLS>(&own.N[kk + i][col_read(c)]);
+#pragma unroll
+                for (int v = 0; v < VECTOR_COLS; ++v)
+                    n[i][c + v] = cols.element[v];
+            }
 #pragma unroll
         for (int i = 0; i < VEC; ++i)
 #pragma unroll

@@ -84,6 +84,12 @@ struct alignas(COUNT * sizeof(element_t)) vector_t {
     element_t element[COUNT];
 };
 
+template <int COUNT>
+__device__ __forceinline__ vector_t<sum_t, COUNT> read(const sum_t *from)
+{
+    return *reinterpret_cast<const vector_t<sum_t, COUNT> *>(from);
+}
+
 // From global memory into shared memory, as elements of the sum.
 template <int COUNT>
 __device__ __forceinline__ void copy(sum_t *to, const input_t *from)
@@ -124,17 +130,22 @@ small_batch_f16_23x13x21(
     const auto bring_operands = [&] {
         constexpr int M_LINES = j, M_WIDTH = k;
         constexpr int N_LINES = k, N_WIDTH = l;
+        // All threads take as many turns, so that those of a warp stay together.
 #pragma unroll 8
-        for (int e = thread; e < M_LINES * M_WIDTH / M_VECTOR; e += TEAM) {
+        for (int first = 0; first < M_LINES * M_WIDTH / M_VECTOR; first += TEAM) {
+            const int e = first + thread;
             const int line = e / (M_WIDTH / M_VECTOR);
             const int at = e % (M_WIDTH / M_VECTOR) * M_VECTOR;
-            copy<M_VECTOR>(&own.M[line][at], &M[line * ld_m + at]);
+            if (line < M_LINES)
+                copy<M_VECTOR>(&own.M[line][at], &M[line * ld_m + at]);
         }
 #pragma unroll 8
-        for (int e = thread; e < N_LINES * N_WIDTH / N_VECTOR; e += TEAM) {
+        for (int first = 0; first < N_LINES * N_WIDTH / N_VECTOR; first += TEAM) {
+            const int e = first + thread;
             const int line = e / (N_WIDTH / N_VECTOR);
             const int at = e % (N_WIDTH / N_VECTOR) * N_VECTOR;
-            copy<N_VECTOR>(&own.N[line][at], &N[line * ld_n + at]);
+            if (line < N_LINES)
+                copy<N_VECTOR>(&own.N[line][at], &N[line * ld_n + at]);
         }
         // The last steps of k, up to a multiple of VEC, add nothing.
         for (int e = thread; e < j * (K_PADDED - k); e += TEAM)
@@ -155,13 +166,13 @@ small_batch_f16_23x13x21(
     const auto col_of = [&](int c) {
         return c / VECTOR_COLS * (TEAM_COLS * VECTOR_COLS) + col * VECTOR_COLS + c % VECTOR_COLS;
     };
-    // Only the last may hang over the edge; it is read as the row that is there, and not written.
+    // Only the last VECTOR_ROWS may hang over the edge; they are read as those that are there, and not written.
     const auto row_read = [&](int r) {
-        return r < TM - VECTOR_ROWS || row_of(r) < j ? row_of(r) : j - VECTOR_ROWS + r % VECTOR_ROWS;
+        return r < TM - VECTOR_ROWS || row_of(r) < j ? row_of(r) : j - VECTOR_ROWS;
     };
-    // Only the last may hang over the edge; it is read as the column that is there, and not written.
+    // Only the last VECTOR_COLS may hang over the edge; they are read as those that are there, and not written.
     const auto col_read = [&](int c) {
-        return c < TN - VECTOR_COLS || col_of(c) < l ? col_of(c) : l - VECTOR_COLS + c % VECTOR_COLS;
+        return c < TN - VECTOR_COLS || col_of(c) < l ? col_of(c) : l - VECTOR_COLS;
     };
 
     sum_t Pvalue[TM][TN] = {};
@@ -169,15 +180,21 @@ small_batch_f16_23x13x21(
     for (int kk = 0; kk < K_PADDED; kk += VEC) {
         sum_t m[TM][VEC], n[VEC][TN];
 #pragma unroll
-        for (int r = 0; r < TM; ++r)
+        for (int r = 0; r < TM; ++r) {
+            const auto along_k = read<VEC>(&own.M[row_read(r)][kk]);
 #pragma unroll
             for (int i = 0; i < VEC; ++i)
-                m[r][i] = own.M[row_read(r)][kk + i];
+                m[r][i] = along_k.element[i];
+        }
 #pragma unroll
-        for (int c = 0; c < TN; ++c)
+        for (int i = 0; i < VEC; ++i)
 #pragma unroll
-            for (int i = 0; i < VEC; ++i)
-                n[i][c] = own.N[kk + i][col_read(c)];
+            for (int c = 0; c < TN; c += VECTOR_COLS) {
+                const auto cols = read<VECTOR_COLS>(&own.N[kk + i][col_read(c)]);
+#pragma unroll
+                for (int v = 0; v < VECTOR_COLS; ++v)
+                    n[i][c + v] = cols.element[v];
+            }
 #pragma unroll
         for (int i = 0; i < VEC; ++i)
 #pragma unroll

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * small_batch: what the form of the family (small_batch.c) and its counts (small_batch_count.c) both know.
+ */
+#ifndef TJ_GENERATOR_SMALL_BATCH_H
+#define TJ_GENERATOR_SMALL_BATCH_H
+
+#include "../family.h"
+
+enum { TJ_SMALL_BATCH_ASYNC = 1, TJ_SMALL_BATCH_REGISTERS = 2 }; /* copy */
+
+typedef struct tj_small_batch_shape {
+    int32_t tm, tn, products;
+    int32_t vec;              /* elements of a 16-byte access to shared memory */
+    int32_t k_padded;         /* a multiple of vec */
+    int32_t m_pitch, n_pitch; /* of a line in shared memory */
+    int64_t m_bytes, bytes;   /* of shared memory, for M and for both operands of one product */
+    int32_t team_rows, team_cols, team;
+} tj_small_batch_shape;
+
+tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *text, const tj_config *config);
+
+/** Elements of one access to each matrix in global memory; rows and columns of P that are neighbours in a thread. */
+typedef struct tj_small_batch_widths {
+    int32_t m, n, p;
+    int32_t rows, cols;
+} tj_small_batch_widths;
+
+tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *text, const tj_config *config);
+
+/** Does a team wait for its warp alone, and no barrier for the block? */
+bool tj_small_batch_in_warp(const tj_small_batch_shape *s);
+
+/** The family's count (tj_family). */
+void tj_small_batch_count(const tj_problem *text, const tj_config *config, tj_counts *counts);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * small_batch_count: what a launch of family small_batch moves and computes.
+ *
+ * A warp may hold lanes of several teams, each with a product of its own, so every access is looked at lane by lane: a function
+ * says where a thread of a team is in one step of a loop of the template. The names are its own.
+ */
+#include "small_batch.h"
+
+#include <string.h>
+
+#include "../lanes.h"
+#include "checked.h"
+
+enum { LINE = 128, SM_THREADS = 2048, COPIES_TOGETHER = 8 };
+
+/* Lanes may begin before the first of them: every request begins this far on. */
+static const int64_t FAR = INT64_C(1) << 40;
+
+typedef struct scene {
+    const tj_problem *text;
+    tj_small_batch_shape s;
+    tj_small_batch_widths w;
+} scene;
+
+/* One access of the template. */
+typedef struct access {
+    /* Bytes from where the team's product begins, of that thread of the team in that step; negative: it has nothing to do. */
+    int64_t (*at)(const scene *c, const struct access *a, int32_t thread, int32_t step);
+    int32_t steps, element_bytes, width;
+    bool is_shared;
+    int64_t stride; /* bytes from team to team */
+    /* of the loops that copy and fill: lines of so many elements, of which the first `skip` are left out, `pitch` apart */
+    int32_t lines, line, skip, pitch;
+    int64_t base; /* bytes */
+} access;
+
+static int64_t positive(int64_t stride)
+{
+    return stride > 0 ? stride : 0;
+}
+
+/* ---- warps -------------------------------------------------------------------------------------------------------- */
+
+/* Warps whose lanes stand alike: how many begin at each place within a line. Only the place matters, and in shared memory not even
+ * that: all banks are alike. */
+typedef struct pattern {
+    tj_lanes lanes; /* seen from the first */
+    int64_t begin[LINE];
+} pattern;
+
+/* Blocks follow each other `stride` bytes apart, from the first on. */
+static void count_pattern(const pattern *p, int64_t first, int64_t stride, int64_t blocks, tj_traffic *traffic)
+{
+    int64_t period = 1, begin[LINE] = {0};
+
+    while (period * (stride % LINE) % LINE != 0)
+        period *= 2;
+    for (int64_t i = 0; i < period && i < blocks; i++)
+        for (int64_t place = 0; place < LINE; place++)
+            begin[(place + (first + i) % period * (stride % LINE)) % LINE] +=
+                p->begin[place] * (blocks / period + (i < blocks % period));
+    for (int64_t place = 0; place < LINE; place++)
+        if (begin[place] > 0)
+            tj_lanes_add(traffic, &p->lanes, FAR + place, begin[place]);
+}
+
+static bool is_alike(const tj_lanes *a, const tj_lanes *b)
+{
+    return a->count == b->count && memcmp(a->lane, b->lane, (size_t)a->count * sizeof a->lane[0]) == 0 &&
+           memcmp(a->address, b->address, (size_t)a->count * sizeof a->address[0]) == 0;
+}
+
+/* A warp of such blocks in all steps: few of them differ. */
+static void count_warp(const scene *c, const access *a, int32_t warp, int32_t threads, int64_t first, int64_t blocks,
+                       tj_traffic *traffic)
+{
+    const int64_t stride = a->is_shared ? 0 : c->s.products * a->stride;
+    pattern seen = {.lanes = {.count = 0}};
+
+    for (int32_t step = 0; step < a->steps; step++) {
+        tj_lanes lanes = {.element_bytes = a->element_bytes, .width = a->width, .is_shared = a->is_shared};
+        int64_t begin = 0;
+
+        for (int32_t t = warp; t < warp + TJ_WARP && t < threads; t++) {
+            const int64_t at = a->at(c, a, t % c->s.team, step), address = t / c->s.team * a->stride + at;
+
+            if (at < 0)
+                continue;
+            if (lanes.count == 0)
+                begin = address;
+            lanes.lane[lanes.count] = t - warp;
+            lanes.address[lanes.count++] = address - begin;
+        }
+        if (!is_alike(&lanes, &seen.lanes)) {
+            count_pattern(&seen, first, stride, blocks, traffic);
+            seen = (pattern){.lanes = lanes};
+        }
+        seen.begin[a->is_shared ? 0 : begin % LINE]++;
+    }
+    count_pattern(&seen, first, stride, blocks, traffic);
+}
+
+/* Blocks with so many teams at work. */
+static void count_teams(const scene *c, const access *a, int32_t teams, int64_t first, int64_t blocks, tj_traffic *traffic)
+{
+    for (int32_t warp = 0; warp < teams * c->s.team; warp += TJ_WARP)
+        count_warp(c, a, warp, teams * c->s.team, first, blocks, traffic);
+}
+
+static void count(const scene *c, const access *a, tj_traffic *traffic)
+{
+    const int64_t whole = c->text->batch / c->s.products;
+    const int32_t rest = (int32_t)(c->text->batch % c->s.products);
+
+    if (whole > 0)
+        count_teams(c, a, c->s.products, 0, whole, traffic);
+    if (rest > 0)
+        count_teams(c, a, rest, whole, 1, traffic);
+}
+
+/* ---- bring_operands ----------------------------------------------------------------------------------------------- */
+
+/* Element e of a line after the other. */
+static int64_t in_lines(const scene *c, const access *a, int32_t thread, int32_t step)
+{
+    const int32_t wide = (a->line - a->skip) / a->width, e = step * c->s.team + thread;
+
+    if (e >= a->lines * wide)
+        return -1;
+    return a->base + ((int64_t)(e / wide) * a->pitch + a->skip + e % wide * a->width) * a->element_bytes;
+}
+
+static access lines_of(const scene *c, int32_t lines, int32_t line, int32_t skip, int64_t pitch, int32_t width, int32_t bytes)
+{
+    return (access){.at = in_lines,
+                    .steps = (int32_t)tj_ceil_div((int64_t)lines * ((line - skip) / width), c->s.team),
+                    .element_bytes = bytes,
+                    .width = width,
+                    .lines = lines,
+                    .line = line,
+                    .skip = skip,
+                    .pitch = (int32_t)pitch};
+}
+
+/* One matrix: out of global memory, into shared memory unless past the registers, and zeros behind k. */
+static void count_operand(const scene *c, bool is_m, bool is_async, tj_counts *counts)
+{
+    const tj_problem *t = c->text;
+    const bool along_k = is_m ? t->m_layout == TJ_ROW_MAJOR : t->n_layout == TJ_COL_MAJOR;
+    const int32_t across = (int32_t)(is_m ? t->j.extent : t->l.extent), k = (int32_t)t->k.extent;
+    const int32_t lines = along_k ? across : k, line = along_k ? k : across, pitch = is_m ? c->s.m_pitch : c->s.n_pitch;
+    const int64_t base = is_m ? 0 : c->s.m_bytes;
+    access a = lines_of(c, lines, line, 0, is_m ? t->ld_m : t->ld_n, is_m ? c->w.m : c->w.n, counts->element_bytes);
+
+    a.stride = positive(is_m ? t->stride_m : t->stride_n) * counts->element_bytes;
+    count(c, &a, is_m ? &counts->load_m : &counts->load_n);
+    if (!is_async) {
+        a = lines_of(c, lines, line, 0, pitch, a.width, counts->sum_bytes);
+        a.is_shared = true;
+        a.stride = c->s.bytes;
+        a.base = base;
+        count(c, &a, &counts->shared_store);
+    }
+    if (c->s.k_padded == k)
+        return;
+    a = along_k ? lines_of(c, across, c->s.k_padded, k, pitch, 1, counts->sum_bytes)
+                : lines_of(c, c->s.k_padded - k, across, 0, pitch, 1, counts->sum_bytes);
+    a.is_shared = true;
+    a.stride = c->s.bytes;
+    a.base = base + (along_k ? 0 : (int64_t)k * pitch * counts->sum_bytes);
+    count(c, &a, &counts->shared_store);
+}
+
+/* ---- the product -------------------------------------------------------------------------------------------------- */
+
+static int32_t row_of(const scene *c, int32_t thread, int32_t r)
+{
+    const int32_t rows = c->w.rows;
+
+    return r / rows * (c->s.team_rows * rows) + thread / c->s.team_cols * rows + r % rows;
+}
+
+static int32_t col_of(const scene *c, int32_t thread, int32_t i)
+{
+    const int32_t cols = c->w.cols;
+
+    return i / cols * (c->s.team_cols * cols) + thread % c->s.team_cols * cols + i % cols;
+}
+
+/* What hangs over the edge is read as the last that is there. */
+static int32_t within(int32_t at, int64_t extent, int32_t i, int32_t together)
+{
+    return at < extent ? at : (int32_t)extent - together + i % together;
+}
+
+/* Steps of one turn: rows of M, or groups of them in each line along j. */
+static int64_t m_read(const scene *c, const access *a, int32_t thread, int32_t step)
+{
+    const int32_t groups = c->s.tm / a->line, r = step % groups * a->line, line = step / groups;
+    const int32_t row = within(row_of(c, thread, r), c->text->j.extent, r, c->w.rows);
+
+    return a->base +
+           (c->text->m_layout == TJ_ROW_MAJOR ? (int64_t)row * a->pitch : (int64_t)line * a->pitch + row) * a->element_bytes;
+}
+
+static int64_t n_read(const scene *c, const access *a, int32_t thread, int32_t step)
+{
+    const int32_t groups = c->s.tn / a->line, i = step % groups * a->line, line = step / groups;
+    const int32_t col = within(col_of(c, thread, i), c->text->l.extent, i, c->w.cols);
+
+    return a->base +
+           (c->text->n_layout == TJ_COL_MAJOR ? (int64_t)col * a->pitch : (int64_t)line * a->pitch + col) * a->element_bytes;
+}
+
+/* One turn of the loop over k, VEC steps; every turn is like it, VEC elements or lines further on. */
+static void count_turn(const scene *c, tj_counts *counts)
+{
+    const bool m_along_k = c->text->m_layout == TJ_ROW_MAJOR, n_along_k = c->text->n_layout == TJ_COL_MAJOR;
+    const int64_t turns = c->s.k_padded / c->s.vec;
+    tj_traffic turn = {0};
+    access a = {
+        .at = m_read, .element_bytes = counts->sum_bytes, .is_shared = true, .stride = c->s.bytes, .pitch = c->s.m_pitch};
+
+    a.line = m_along_k ? 1 : c->w.rows;
+    a.width = m_along_k ? c->s.vec : c->w.rows;
+    a.steps = c->s.tm / a.line * (m_along_k ? 1 : c->s.vec);
+    count(c, &a, &turn);
+    a.at = n_read;
+    a.base = c->s.m_bytes;
+    a.pitch = c->s.n_pitch;
+    a.line = n_along_k ? 1 : c->w.cols;
+    a.width = n_along_k ? c->s.vec : c->w.cols;
+    a.steps = c->s.tn / a.line * (n_along_k ? 1 : c->s.vec);
+    count(c, &a, &turn);
+    counts->shared_load.elements += turns * turn.elements;
+    counts->shared_load.bytes += turns * turn.bytes;
+    counts->shared_load.requests += turns * turn.requests;
+    counts->shared_load.wavefronts += turns * turn.wavefronts;
+    counts->shared_load.merged += turns * turn.merged;
+}
+
+/* ---- P and C ------------------------------------------------------------------------------------------------------ */
+
+static int64_t output_at(const scene *c, const access *a, int32_t thread, int32_t step)
+{
+    const int32_t groups = c->s.tn / a->width;
+    const int32_t row = row_of(c, thread, step / groups), col = col_of(c, thread, step % groups * a->width);
+
+    if (row >= c->text->j.extent || col >= c->text->l.extent)
+        return -1;
+    return ((int64_t)row * a->pitch + col) * a->element_bytes;
+}
+
+static void count_output(const scene *c, int64_t ld, int64_t stride, tj_traffic *traffic)
+{
+    const int32_t bytes = (int32_t)tj_dtype_bytes((tj_dtype)c->text->p_dtype);
+    const access a = {.at = output_at,
+                      .steps = c->s.tm * (c->s.tn / c->w.p),
+                      .element_bytes = bytes,
+                      .width = c->w.p,
+                      .stride = positive(stride) * bytes,
+                      .pitch = (int32_t)ld};
+
+    count(c, &a, traffic);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+
+/* Fitted to what ptxas gave 90 configs for sm_90; a bound by `blocks` makes it spill what does not fit. */
+static void estimate_registers(const tj_small_batch_shape *s, int32_t blocks, tj_counts *counts)
+{
+    const int32_t threads = s->products * s->team, slack = 8;
+    const int32_t wanted = 48 + counts->sum_bytes / 4 * s->tm * s->tn * 5 / 4;
+    /* ptxas heeds no wish for more blocks than an SM has threads for. */
+    const int32_t bound = blocks * threads <= SM_THREADS ? blocks : SM_THREADS / threads;
+    const int32_t room = 65536 / (bound * threads) / 8 * 8, most = room < 255 ? room : 255;
+
+    counts->registers = wanted < most ? wanted : most;
+    counts->spilled = wanted - most > slack ? wanted - most - slack : 0;
+}
+
+/* Loads that are on their way together are those of an unrolled turn. */
+static int64_t waits_of(const scene *c)
+{
+    const int64_t m = c->text->j.extent * c->text->k.extent / c->w.m, n = c->text->k.extent * c->text->l.extent / c->w.n;
+
+    return tj_ceil_div(m, (int64_t)COPIES_TOGETHER * c->s.team) + tj_ceil_div(n, (int64_t)COPIES_TOGETHER * c->s.team);
+}
+
+void tj_small_batch_count(const tj_problem *text, const tj_config *config, tj_counts *counts)
+{
+    const scene c = {text, tj_small_batch_shape_of(text, config), tj_small_batch_widths_of(text, config)};
+    const tj_small_batch_shape *s = &c.s;
+    const int64_t elements = (text->j.extent + text->l.extent) * text->k.extent * s->products;
+    const bool is_async = tj_config_get(config, "copy") == TJ_SMALL_BATCH_ASYNC;
+
+    counts->blocks = tj_ceil_div(text->batch, s->products);
+    counts->phases = 1;
+    counts->phase = (tj_phase_counts){.depth = text->k.extent,
+                                      .loads = elements,
+                                      .flop = 2 * text->j.extent * text->k.extent * text->l.extent * s->products,
+                                      .shared_stores = is_async ? 0 : elements,
+                                      .shared_loads = (int64_t)s->products * s->team * s->k_padded * (s->tm + s->tn)};
+    counts->barriers = tj_small_batch_in_warp(s) ? 0 : counts->blocks;
+    counts->fma = text->batch * s->team * s->k_padded * s->tm * s->tn;
+    counts->chain = s->k_padded;
+    counts->chain_fma = s->tm * s->tn;
+    counts->waits = is_async ? 1 : waits_of(&c);
+    estimate_registers(s, tj_config_get(config, "blocks"), counts);
+    count_operand(&c, true, is_async, counts);
+    count_operand(&c, false, is_async, counts);
+    if (is_async) {
+        counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
+        counts->async_wavefronts = (counts->load_m.requests * c.w.m + counts->load_n.requests * c.w.n) * counts->sum_bytes / 4;
+    }
+    count_turn(&c, counts);
+    count_output(&c, text->ld_p, text->stride_p, &counts->store_p);
+    if (text->has_beta) {
+        count_output(&c, text->ld_c, text->stride_c, &counts->load_c);
+        counts->fma += text->j.extent * text->l.extent * text->batch;
+        counts->waits++;
+    }
+    counts->l2_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->store_p.bytes + counts->load_c.bytes;
+}
