@@ -89,10 +89,12 @@ static int fill_table(bench_clock *clock, void *driver, tj_error *err)
 {
     void *symbol;
 
-#define MEMBER(member, name, arguments)                                                \
-    symbol = dlsym(driver, #name);                                                     \
-    if (!symbol)                                                                       \
-        return fail(err, "the driver has no " #name ": CUDA 11.4 or newer is needed"); \
+#define MEMBER(member, name, arguments)                                         \
+    symbol = dlsym(driver, #name);                                              \
+    if (!symbol) {                                                              \
+        fail(err, "the driver has no " #name ": CUDA 11.4 or newer is needed"); \
+        return 0;                                                               \
+    }                                                                           \
     memcpy(&clock->member, &symbol, sizeof symbol);
     DRIVER_FUNCTIONS(MEMBER)
 #undef MEMBER

@@ -172,10 +172,12 @@ static int fill_table(cublas *library, void *lt, void *blas, tj_error *err)
 {
     void *home = blas, *symbol;
 
-#define MEMBER(member, name, arguments)                                              \
-    symbol = dlsym(home, #name);                                                     \
-    if (!symbol)                                                                     \
-        return fail(err, "cuBLAS has no " #name ": 12.0 is the oldest that serves"); \
+#define MEMBER(member, name, arguments)                                       \
+    symbol = dlsym(home, #name);                                              \
+    if (!symbol) {                                                            \
+        fail(err, "cuBLAS has no " #name ": 12.0 is the oldest that serves"); \
+        return 0;                                                             \
+    }                                                                         \
     memcpy(&library->member, &symbol, sizeof symbol);
     BLAS_FUNCTIONS(MEMBER)
     home = lt;
@@ -187,7 +189,7 @@ static int fill_table(cublas *library, void *lt, void *blas, tj_error *err)
 cublas *cublas_open(const char *folder, struct CUstream_st *stream, void *workspace, size_t workspace_bytes, tj_error *err)
 {
     cublas *library = calloc(1, sizeof *library);
-    void *lt, *blas;
+    void *lt = NULL, *blas = NULL;
     int version = 0;
 
     if (!library) {

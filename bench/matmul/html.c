@@ -154,16 +154,22 @@ static void roofline(FILE *out, const result *r, size_t n, const ceilings *most)
             "under a "
             "slope of %.0f GB/s and a roof of %.1f TFLOP/s\">\n",
             WIDTH, most->bytes_per_us / 1e3, peak);
-    for (double v = x.low; v <= x.high; v *= 4)
+    for (int power = -2; power <= 12; power += 2) {
+        const double v = ldexp(1, power);
+
         fprintf(out,
                 "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"20\" y2=\"460\"/><text x=\"%.1f\" y=\"476\" "
                 "text-anchor=\"middle\">%g</text>\n",
                 place(&x, v), place(&x, v), place(&x, v), v);
-    for (double v = y.low; v <= y.high; v *= 10)
+    }
+    for (int power = -1; pow(10, power) <= y.high; power++) {
+        const double v = pow(10, power);
+
         fprintf(out,
                 "<line class=\"grid\" x1=\"60\" x2=\"960\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"54\" y=\"%.1f\" "
                 "text-anchor=\"end\">%g</text>\n",
                 place(&y, v), place(&y, v), place(&y, v) + 4, v);
+    }
     fputs("<text class=\"faint\" x=\"510\" y=\"500\" text-anchor=\"middle\">FLOP per byte</text><text class=\"faint\" x=\"60\" "
           "y=\"12\">"
           "TFLOP/s</text>\n",

@@ -55,6 +55,16 @@ static double read_number(const char *option, const char *text, double low, doub
     return value;
 }
 
+static int read_count(const char *option, const char *text, int low, int high)
+{
+    char *end;
+    const long value = strtol(text, &end, 10);
+
+    if (end == text || *end || value < low || value > high)
+        refuse("%s \"%s\" is no whole number from %d to %d", option, text, low, high);
+    return (int)value;
+}
+
 static words read_words(int argc, char **argv)
 {
     words w = {.bandwidth = 4300};
@@ -88,7 +98,7 @@ static words read_words(int argc, char **argv)
         } else if (o < sizeof option / sizeof option[0]) {
             *option[o].text = argv[++i];
         } else if (strcmp(argv[i], "--rounds") == 0) {
-            w.rounds = (int)read_number("--rounds", argv[i + 1], 1, 41);
+            w.rounds = read_count("--rounds", argv[i + 1], 1, 41);
             i++;
         } else if (strcmp(argv[i], "--bandwidth") == 0) {
             w.bandwidth = read_number("--bandwidth", argv[i + 1], 1, 1e6);
@@ -205,8 +215,10 @@ static char *read_file(const char *path)
     char *text = NULL;
     size_t size = 0;
 
-    if (!file || getdelim(&text, &size, '\0', file) < 0)
+    if (!file)
         refuse("--records: cannot read %s: %s", path, strerror(errno));
+    if (getdelim(&text, &size, '\0', file) < 0)
+        refuse("--records: %s holds nothing: tilejit tune --export writes such a file", path);
     fclose(file);
     return text;
 }
@@ -329,38 +341,48 @@ static int run(bench *b, const words *w, const shape_list *list, const given *g)
     return failed ? EXIT_FAILED : 0;
 }
 
+/* Open the device, find the configs that were tuned for it, open the peers, and run. */
+static int measure(bench *b, const words *w, const shape_list *list, given *g)
+{
+    tj_buffer *workspace = NULL;
+    tj_error err;
+    int code, count = 0;
+
+    if (tj_context_create(NULL, &b->context, &err) != TJ_OK)
+        return complain(&err);
+    if (tj_device_count(b->context, &count, &err) != TJ_OK || count == 0) {
+        (void)complain(&err);
+        code = EXIT_NO_DRIVER;
+    } else if (!(b->clock = clock_open(b->context, &b->device, &err))) {
+        code = complain(&err);
+    } else {
+        if (!w->config && !w->is_zero_shot_only)
+            give_records(b, w->records, list, g);
+        open_peers(b, w, &workspace);
+        code = run(b, w, list, g);
+    }
+    cublas_close(b->peers);
+    tj_buffer_free(workspace);
+    clock_close(b->clock);
+    tj_context_free(b->context);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     const words w = read_words(argc, argv);
     bench b = {.rounds = w.rounds, .with_zero_shot = !w.is_tuned_only, .with_tuned = !w.is_zero_shot_only};
-    tj_buffer *workspace = NULL;
     shape_list list;
     tj_error err;
-    int code, count = 0;
     given *g;
+    int code;
 
     if (!shapes_read(w.shapes, &list, &err))
         refuse("%s", err.message);
     if (w.only)
         select_shapes(&list, w.only);
     g = give_configs(w.config, &list);
-    if (tj_context_create(NULL, &b.context, &err) != TJ_OK)
-        return complain(&err);
-    if (tj_device_count(b.context, &count, &err) != TJ_OK || count == 0) {
-        (void)complain(&err);
-        return EXIT_NO_DRIVER;
-    }
-    b.clock = clock_open(b.context, &b.device, &err);
-    if (!b.clock)
-        return complain(&err);
-    if (!w.config && !w.is_zero_shot_only)
-        give_records(&b, w.records, &list, g);
-    open_peers(&b, &w, &workspace);
-    code = run(&b, &w, &list, g);
-    cublas_close(b.peers);
-    tj_buffer_free(workspace);
-    clock_close(b.clock);
-    tj_context_free(b.context);
+    code = measure(&b, &w, &list, g);
     free(g);
     free(list.item);
     return code;

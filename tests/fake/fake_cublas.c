@@ -4,7 +4,8 @@
  * nothing clever. It takes the arguments at their word, as the real ones do, so a wrong transpose, leading dimension or stride in bench/
  * comes out as a wrong product.
  *
- * TILEJIT_EMULATOR names the driver. FAKE_CUBLAS_WRONG=1: the scale is 1.01 where 1 was asked for, in the default call alone.
+ * TILEJIT_EMULATOR names the driver. FAKE_CUBLAS_WRONG=cublas: the scale is 1.01 where 1 was asked for, in the default call; =cublaslt: in
+ * cublasLtMatmul.
  * cuBLASLt offers four ideas: one is refused by the heuristic, one by cublasLtMatmul, two work.
  */
 #include <dlfcn.h>
@@ -179,16 +180,24 @@ int cublasSetMathMode(void *handle, int mode)
     return handle == &fake && mode == 0 ? SUCCESS : INVALID_VALUE;
 }
 
-/* All default calls end here: a call between exported functions could reach the other library's copy of this file. */
-static int run_default(void *handle, gemm g, const void *alpha, const void *beta)
+/* alpha, unless FAKE_CUBLAS_WRONG names the one who asks. */
+static const void *scale(const char *who, int type_ab, const void *alpha)
 {
     static const float wrong32 = 1.01F;
     static const double wrong64 = 1.01;
-    const void *wrong = g.type_ab == 1 ? (const void *)&wrong64 : &wrong32;
+    const char *wrong = getenv("FAKE_CUBLAS_WRONG");
 
+    if (!wrong || strcmp(wrong, who) != 0)
+        return alpha;
+    return type_ab == 1 ? (const void *)&wrong64 : &wrong32;
+}
+
+/* All default calls end here: a call between exported functions could reach the other library's copy of this file. */
+static int run_default(void *handle, gemm g, const void *alpha, const void *beta)
+{
     if (handle != &fake)
         return INVALID_VALUE;
-    return run(g, getenv("FAKE_CUBLAS_WRONG") ? wrong : alpha, beta, fake.stream);
+    return run(g, scale("cublas", g.type_ab, alpha), beta, fake.stream);
 }
 
 int cublasGemmStridedBatchedEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a,
@@ -357,5 +366,5 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
         return NOT_SUPPORTED;
     return run((gemm){op_a, op_b, la->type, lc->type, m, n, k, la->ld, lb->ld, lc->ld, la->stride, lb->stride, lc->stride,
                       lc->batch, a, b, d},
-               alpha, beta, stream);
+               scale("cublaslt", la->type, alpha), beta, stream);
 }

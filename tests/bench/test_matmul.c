@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench_matmul, as a user types it, on the emulator, with a stand-in for cuBLAS that computes. What it measures there means nothing, so
+ * nothing here looks at a time beyond whether there is one.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { OUTPUT_BYTES = 1 << 18, MAX_FIELDS = 64, MAX_ROWS = 16 };
+
+static char folder[] = "/tmp/tilejit-bench-XXXXXX";
+static char out[OUTPUT_BYTES], errors[OUTPUT_BYTES], text[OUTPUT_BYTES];
+
+static void read_text(const char *name, char *into)
+{
+    char path[PATH_MAX];
+    FILE *file;
+    size_t size = 0;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    file = fopen(path, "rb");
+    if (file) {
+        size = fread(into, 1, OUTPUT_BYTES - 1, file);
+        fclose(file);
+    }
+    into[size] = '\0';
+}
+
+/*
+ * Run a shell line in the test's folder; answers the exit code, or minus the signal. $B is bench_matmul, $T is tilejit, $P the options
+ * that name the stand-in; TILEJIT_EMULATOR tells it which driver it computes with.
+ */
+__attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
+{
+    char line[4096], command[8192];
+    va_list values;
+    int status;
+
+    va_start(values, format);
+    vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    snprintf(command, sizeof command,
+             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_DEVICE TILEJIT_DUMP FAKE_CUBLAS_WRONG && export "
+             "TILEJIT_DRIVER=emulator "
+             "TILEJIT_EMULATOR='%s' TILEJIT_CACHE_DIR=%s/store B='%s' T='%s' P='--cublas %s' "
+             "ASAN_OPTIONS=exitcode=99:abort_on_error=0 UBSAN_OPTIONS=exitcode=99 && { %s\n} >out 2>err",
+             folder, EMULATOR_PATH, folder, BENCH_MATMUL_BIN, TILEJIT_BIN, PEERS_PATH, line);
+    status = system(command);
+    read_text("out", out);
+    read_text("err", errors);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void write_text(const char *name, const char *what)
+{
+    char path[PATH_MAX];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    file = fopen(path, "w");
+    cr_assert(file != NULL && fputs(what, file) >= 0 && fclose(file) == 0, "%s", strerror(errno));
+}
+
+/* Two categories, an odd size, a batch and another type. */
+static const char shapes[] = "# category,j,k,l,batch,dtype   a remark\n"
+                             "square,16,16,16,1\n"
+                             "square,32,32,32,1,f64\n"
+                             "\n"
+                             "# a remark\n"
+                             "odd,17,23,9,1\n"
+                             "odd,5,7,3,4\n";
+
+enum { SHAPES = 4, CONTENDERS = 4 };
+
+static const char *const contender[CONTENDERS] = {"zero_shot", "tuned", "cublas", "cublaslt"};
+
+static void make_folder(void)
+{
+    cr_assert(mkdtemp(folder) != NULL, "%s", strerror(errno));
+    write_text("shapes.csv", shapes);
+}
+
+static void remove_folder(void)
+{
+    char command[PATH_MAX + 16];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    cr_expect(system(command) == 0);
+}
+
+TestSuite(bench_matmul, .init = make_folder, .fini = remove_folder, .timeout = 280);
+
+#define NEEDS_COMPILER()                                  \
+    do {                                                  \
+        if (shell("$T compile 16x16x16 --no-cache") != 0) \
+            cr_skip_test("no NVRTC here: %s", errors);    \
+    } while (0)
+
+static bool has(const char *where, const char *what)
+{
+    return strstr(where, what) != NULL;
+}
+
+static bool lacks(const char *where, const char *what)
+{
+    return !has(where, what);
+}
+
+static int times(const char *where, const char *what)
+{
+    int count = 0;
+
+    while ((where = strstr(where, what))) {
+        where += strlen(what);
+        count++;
+    }
+    return count;
+}
+
+/* ---- the CSV --------------------------------------------------------------------------------------------------------- */
+
+static struct {
+    int rows, columns;
+    const char *head[MAX_FIELDS], *field[MAX_ROWS][MAX_FIELDS];
+} csv;
+
+/* Cut a line into fields; a quoted one holds commas, and "" for a quote. Answers how many, and the line after it. */
+static int cut(char **line, const char **field)
+{
+    char *at = *line, *to;
+    int count = 0;
+
+    for (;;) {
+        cr_assert(count < MAX_FIELDS);
+        to = at;
+        field[count++] = at;
+        if (*at == '"') {
+            for (at++; *at && (*at != '"' || at[1] == '"'); at++) {
+                at += *at == '"';
+                *to++ = *at;
+            }
+            cr_assert(at[0] == '"', "a quoted field that does not end");
+            at++;
+        } else {
+            at += strcspn(at, ",\n");
+            to = at;
+        }
+        cr_assert(at[0] == ',' || *at == '\n', "after a field: %.20s", at);
+        *line = at + 1;
+        if (*at++ == '\n') {
+            *to = '\0';
+            return count;
+        }
+        *to = '\0';
+    }
+}
+
+static void read_csv(const char *name)
+{
+    char *line = text;
+
+    read_text(name, text);
+    csv.columns = cut(&line, csv.head);
+    for (csv.rows = 0; *line; csv.rows++) {
+        cr_assert(csv.rows < MAX_ROWS);
+        cr_assert(eq(int, cut(&line, csv.field[csv.rows]), csv.columns), "row %d", csv.rows);
+    }
+}
+
+/* The field of a row under <contender>_<name>, or under name where contender is NULL. */
+static const char *field(int row, const char *who, const char *name)
+{
+    char column[64];
+
+    snprintf(column, sizeof column, "%s%s%s", who ? who : "", who ? "_" : "", name);
+    for (int i = 0; i < csv.columns; i++)
+        if (strcmp(csv.head[i], column) == 0)
+            return csv.field[row][i];
+    cr_assert(0, "no column %s", column);
+    return "";
+}
+
+static double number(int row, const char *who, const char *name)
+{
+    char *end;
+    const char *value = field(row, who, name);
+    const double x = strtod(value, &end);
+
+    cr_assert(end != value && *end == '\0', "%s of row %d is \"%s\"", name, row, value);
+    return x;
+}
+
+/* A contender that ran: timed, and every element compared with the float64 product and found within its bound. */
+static void expect_verified(int row, const char *who)
+{
+    const double elements = number(row, NULL, "j") * number(row, NULL, "l") * number(row, NULL, "batch");
+    const char *shape = field(row, NULL, "shape");
+
+    cr_expect(eq(str, (char *)field(row, who, "state"), "ok"), "%s %s: %s", shape, who, field(row, who, "how"));
+    cr_expect(number(row, who, "us") > 0 && number(row, who, "launches") >= 1, "%s %s", shape, who);
+    cr_expect(number(row, who, "low_us") <= number(row, who, "us") && number(row, who, "us") <= number(row, who, "high_us"),
+              "%s %s", shape, who);
+    cr_expect(eq(dbl, number(row, who, "checked"), elements), "%s %s", shape, who);
+    cr_expect(number(row, who, "bound_ratio") >= 0 && number(row, who, "bound_ratio") <= 1, "%s %s", shape, who);
+    cr_expect(number(row, who, "rms_error") >= 0, "%s %s", shape, who);
+}
+
+static void expect_absent(int row, const char *who, const char *why)
+{
+    cr_expect(eq(str, (char *)field(row, who, "state"), "absent"), "%s", who);
+    cr_expect(number(row, who, "us") == 0 && number(row, who, "checked") == 0, "%s", who);
+    cr_expect(has(field(row, who, "how"), why), "%s: \"%s\" does not say \"%s\"", who, field(row, who, "how"), why);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------------------ */
+
+Test(bench_matmul, races_all_four_and_verifies_each)
+{
+    static const char *const name[SHAPES] = {"16x16x16", "32x32x32-f64", "17x23x9", "5x7x3b4"};
+    static const char *const category[SHAPES] = {"square", "square", "odd", "odd"};
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$B shapes.csv $P --config naive:tile_width=8 --rounds 3 --csv out.csv"), 0), "%s", errors);
+    cr_expect(eq(str, errors, ""));
+    cr_expect(has(out, "cuBLAS 13.1.2"), "%s", out);
+    cr_expect(lacks(out, "WRONG") && lacks(out, "FAILED"), "%s", out);
+    read_csv("out.csv");
+    cr_assert(eq(int, csv.rows, SHAPES));
+    for (int row = 0; row < SHAPES; row++) {
+        cr_expect(eq(str, (char *)field(row, NULL, "shape"), (char *)name[row]));
+        cr_expect(eq(str, (char *)field(row, NULL, "category"), (char *)category[row]));
+        cr_expect(eq(dbl, number(row, NULL, "rounds"), 3));
+        cr_expect(number(row, NULL, "sets") >= 2, "one set of operands does not rotate");
+        cr_expect(
+            eq(dbl, number(row, NULL, "flop"),
+               2 * number(row, NULL, "j") * number(row, NULL, "k") * number(row, NULL, "l") * number(row, NULL, "batch")));
+        for (int i = 0; i < CONTENDERS; i++)
+            expect_verified(row, contender[i]);
+        cr_expect(has(field(row, "tuned", "how"), "naive:tile_width=8,"), "%s", field(row, "tuned", "how"));
+        cr_expect(has(field(row, "zero_shot", "how"), ":"), "a config: %s", field(row, "zero_shot", "how"));
+        /* The stand-in offers four: the heuristic refuses one and cublasLtMatmul another. */
+        cr_expect(has(field(row, "cublaslt", "how"), "of 3"), "%s", field(row, "cublaslt", "how"));
+    }
+    cr_expect(eq(dbl, number(0, NULL, "bytes"), 3 * 16 * 16 * 4));
+    cr_expect(eq(dbl, number(1, NULL, "bytes"), 3 * 32 * 32 * 8));
+    cr_expect(eq(dbl, number(3, NULL, "batch"), 4));
+}
+
+/* The means of the table: per category over as many shapes as it has, and over all. */
+Test(bench_matmul, prints_means_by_category)
+{
+    const char *summary;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$B shapes.csv $P --config naive --rounds 1"), 0), "%s", errors);
+    summary = strstr(out, "Geometric means");
+    cr_assert(summary != NULL, "%s", out);
+    cr_expect(eq(int, times(summary, "( 2)"), 8), "four means of two categories with two shapes: %s", summary);
+    cr_expect(eq(int, times(summary, "( 4)"), 4), "%s", summary);
+    cr_expect(has(summary, "\nsquare ") && has(summary, "\nodd ") && has(summary, "\nall "), "%s", summary);
+    cr_expect(has(summary, "worst shape, zero-shot: ") && has(summary, "worst shape, tuned: "), "%s", summary);
+}
+
+Test(bench_matmul, takes_configs_from_a_file)
+{
+    NEEDS_COMPILER();
+    write_text("configs", "# shape and config\n"
+                          "16x16x16 tiled:tile_width=8\n"
+                          "17x23x9\ttiled:tile_width=4\n"
+                          "512x512x512 naive\n" /* not raced */
+                          "\n");
+    cr_assert(eq(int, shell("$B shapes.csv --config @configs --no-peers --csv out.csv"), 0), "%s", errors);
+    read_csv("out.csv");
+    cr_assert(eq(int, csv.rows, SHAPES));
+    for (int row = 0; row < SHAPES; row++) {
+        expect_verified(row, "zero_shot");
+        expect_absent(row, "cublas", "not asked for");
+        expect_absent(row, "cublaslt", "not asked for");
+    }
+    expect_verified(0, "tuned");
+    expect_verified(2, "tuned");
+    cr_expect(has(field(0, "tuned", "how"), "tile_width=8"), "%s", field(0, "tuned", "how"));
+    cr_expect(has(field(2, "tuned", "how"), "tile_width=4"), "%s", field(2, "tuned", "how"));
+    expect_absent(1, "tuned", "tilejit tune");
+    expect_absent(3, "tuned", "tilejit tune");
+}
+
+/* What tilejit tune found, from its store and from the file it exports; a shape that was not tuned says so. */
+Test(bench_matmul, takes_configs_from_records)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T tune 16x16x16 17x23x9 --family tiled --evaluations 2 && $T tune --export records.json"), 0),
+              "%s", errors);
+    for (int from_file = 0; from_file < 2; from_file++) {
+        cr_assert(eq(int,
+                     shell("%s $B shapes.csv --no-peers --tuned --csv out.csv %s",
+                           from_file ? "TILEJIT_CACHE_DIR=$PWD/empty" : "", from_file ? "--records records.json" : ""),
+                     0),
+                  "%s", errors);
+        read_csv("out.csv");
+        cr_assert(eq(int, csv.rows, SHAPES));
+        expect_verified(0, "tuned");
+        cr_expect(has(field(0, "tuned", "how"), "tiled:"), "%s", field(0, "tuned", "how"));
+        expect_verified(2, "tuned");
+        expect_absent(1, "tuned", "tilejit tune");
+        expect_absent(3, "tuned", "tilejit tune");
+        expect_absent(0, "zero_shot", "not asked for");
+        cr_expect(eq(int, times(out, "tuned: not tuned: tilejit tune"), 2), "%s", out);
+    }
+    cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=$PWD/empty $B shapes.csv --no-peers --tuned --only 16x16x16"), 0), "%s", errors);
+    cr_expect(eq(int, times(out, "tuned: not tuned: tilejit tune"), 1), "no record in an empty store: %s", out);
+}
+
+Test(bench_matmul, races_what_only_names)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$B shapes.csv --zero-shot --no-peers --only odd,16x16x16 --csv out.csv"), 0), "%s", errors);
+    read_csv("out.csv");
+    cr_assert(eq(int, csv.rows, 3));
+    cr_expect(eq(str, (char *)field(0, NULL, "shape"), "16x16x16"));
+    cr_expect(eq(str, (char *)field(1, NULL, "shape"), "17x23x9"));
+    cr_expect(eq(str, (char *)field(2, NULL, "shape"), "5x7x3b4"));
+    expect_absent(0, "tuned", "not asked for");
+}
+
+/* Stored by columns, f16, a result of another type: where a wrong transpose or leading dimension towards cuBLAS would show. */
+Test(bench_matmul, hands_layouts_and_types_to_the_peers)
+{
+    NEEDS_COMPILER();
+    write_text("layouts.csv", "# category,j,k,l,batch,dtype,p_dtype,m_layout,n_layout,p_layout,epilogue\n"
+                              "layout,9,11,5,1,f32,f32,col,row,row\n"
+                              "layout,9,11,5,1,f32,f32,row,col,row,none\n"
+                              "layout,9,11,5,1,f32,f32,col,col,col\n"
+                              "layout,9,11,5,3,f32,f32,row,row,col\n"
+                              "layout,9,11,5,1,f16,f16,col,row,row\n"
+                              "layout,9,11,5,2,f16,f32,row,col,col\n"
+                              "bf16,8,8,8,1,bf16\n");
+    cr_assert(eq(int, shell("$B layouts.csv $P --zero-shot --csv out.csv"), 0), "%s%s", out, errors);
+    read_csv("out.csv");
+    cr_assert(eq(int, csv.rows, 7));
+    cr_expect(eq(str, (char *)field(0, NULL, "shape"), "9x11x5-crr"));
+    cr_expect(eq(str, (char *)field(5, NULL, "shape"), "9x11x5b2-f16-f32-rcc"));
+    for (int row = 0; row < 6; row++) {
+        expect_verified(row, "zero_shot");
+        expect_verified(row, "cublas");
+        expect_verified(row, "cublaslt");
+    }
+    /* What a peer does not do is no failure: the stand-in has no bf16. */
+    expect_verified(6, "zero_shot");
+    expect_absent(6, "cublas", "cublasStatus_t 15");
+    expect_absent(6, "cublaslt", "nothing");
+}
+
+/* ---- what goes wrong ------------------------------------------------------------------------------------------------- */
+
+Test(bench_matmul, is_loud_about_a_wrong_product)
+{
+    static const struct {
+        const char *wrong, *name;
+        int who;
+    } rows[] = {{"cublas", "cuBLAS", 2}, {"cublaslt", "cuBLASLt", 3}};
+
+    NEEDS_COMPILER();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char line[200];
+
+        cr_assert(eq(int,
+                     shell("FAKE_CUBLAS_WRONG=%s $B shapes.csv $P --config naive --only odd --csv out.csv --html out.html",
+                           rows[i].wrong),
+                     1));
+        cr_expect(has(errors, "2 products were wrong or failed"), "%s", errors);
+        snprintf(line, sizeof line, "WRONG PRODUCT: 17x23x9 %s: ", rows[i].name);
+        cr_expect(has(out, line), "%s", out);
+        snprintf(line, sizeof line, "WRONG PRODUCT: 5x7x3b4 %s: ", rows[i].name);
+        cr_expect(has(out, line), "%s", out);
+        cr_expect(eq(int, times(out, "WRONG"), 2), "the others are right: %s", out);
+        read_csv("out.csv");
+        for (int row = 0; row < 2; row++)
+            for (int who = 0; who < CONTENDERS; who++)
+                if (who == rows[i].who)
+                    cr_expect(eq(str, (char *)field(row, contender[who], "state"), "wrong"));
+                else
+                    expect_verified(row, contender[who]);
+        read_text("out.html", text);
+        cr_expect(has(text, "<strong>") && has(text, "WRONG"), "the page hides it");
+    }
+    /* A wrong peer is not one that was beaten. */
+    cr_expect(lacks(strstr(out, "Geometric means"), "worst shape"), "%s", out);
+}
+
+/* A config that is none for a shape leaves its contender out, says why, and is no failure. */
+Test(bench_matmul, says_where_a_config_does_not_fit)
+{
+    NEEDS_COMPILER();
+    write_text("sizes.csv", "small,16,16,16\nlarge,129,129,129\n");
+    cr_assert(eq(int, shell("$B sizes.csv --no-peers --tuned --config small_batch --csv out.csv"), 0), "%s%s", out, errors);
+    read_csv("out.csv");
+    cr_assert(eq(int, csv.rows, 2));
+    expect_verified(0, "tuned");
+    expect_absent(1, "tuned", "128");
+    cr_expect(has(out, "    tuned: "), "%s", out);
+}
+
+Test(bench_matmul, goes_without_peers)
+{
+    NEEDS_COMPILER();
+    cr_expect(eq(int, shell("$B shapes.csv --zero-shot --only 16x16x16 --csv out.csv"), 0), "%s", errors);
+    cr_expect(has(out, "cuBLAS does not run on the emulator"), "%s", out);
+    cr_expect(lacks(out, "worst shape"), "%s", out);
+    read_csv("out.csv");
+    expect_absent(0, "cublas", "emulator");
+    cr_expect(eq(int, shell("$B shapes.csv --zero-shot --cublas /nonexistent"), 2));
+    cr_expect(has(errors, "/nonexistent") && has(errors, "libcublas"), "%s", errors);
+}
+
+Test(bench_matmul, says_that_there_is_no_driver)
+{
+    cr_expect(eq(int, shell("TILEJIT_DRIVER=/nonexistent/libcuda.so.1 $B shapes.csv"), 77));
+    cr_expect(has(errors, "/nonexistent/libcuda.so.1"), "%s", errors);
+}
+
+Test(bench_matmul, refuses_bad_words)
+{
+    static const struct {
+        const char *words, *complaint, *remedy;
+    } rows[] = {
+        {"", "which file of shapes?", "--help"},
+        {"missing.csv", "missing.csv", "No such file"},
+        {"shapes.csv shapes.csv", "shapes.csv", "one file"},
+        {"shapes.csv --fast", "--fast", "--help"},
+        {"shapes.csv --fast 3", "--fast", "--help"},
+        {"shapes.csv --csv", "--csv", "value is missing"},
+        {"shapes.csv --rounds three", "--rounds \"three\"", "from 1 to 41"},
+        {"shapes.csv --rounds 0", "--rounds \"0\"", "from 1 to 41"},
+        {"shapes.csv --rounds 42", "--rounds \"42\"", "from 1 to 41"},
+        {"shapes.csv --rounds 2.5", "--rounds \"2.5\"", "from 1 to 41"},
+        {"shapes.csv --bandwidth nan", "--bandwidth \"nan\"", "from 1 to"},
+        {"shapes.csv --bandwidth 4e3x", "--bandwidth \"4e3x\"", "from 1 to"},
+        {"shapes.csv --only cubes", "--only \"cubes\"", "no category"},
+        {"shapes.csv --only square,", "--only \"\"", "no category"},
+        {"shapes.csv --only 16x16x17", "--only \"16x16x17\"", "no shape"},
+        {"shapes.csv --tuned --zero-shot", "--tuned and --zero-shot", "one of them"},
+        {"shapes.csv --config fast", "--config", "fast"},
+        {"shapes.csv --config tiled:tile_width=wide", "--config", "wide"},
+        {"shapes.csv --config @missing", "missing", "No such file"},
+        {"shapes.csv --config @configs", "configs:2, 17x23x9", "fast"},
+        {"shapes.csv --records missing.json", "missing.json", "No such file"},
+        {"shapes.csv --records empty", "empty", "--export"},
+        {"shapes.csv --records shapes.csv", "shapes.csv", "JSON"},
+        {"shapes.csv --csv /nonexistent/out.csv", "/nonexistent/out.csv", "No such file"},
+        {"shapes.csv --html /nonexistent/out.html", "/nonexistent/out.html", "No such file"},
+    };
+
+    write_text("configs", "16x16x16 naive\n17x23x9 fast\n");
+    write_text("empty", "");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_expect(eq(int, shell("$B %s", rows[i].words), 2), "%s: %s", rows[i].words, errors);
+        cr_expect(has(errors, rows[i].complaint), "%s: %s", rows[i].words, errors);
+        cr_expect(has(errors, rows[i].remedy), "%s: %s", rows[i].words, errors);
+        cr_expect(eq(str, out, ""), "%s", rows[i].words);
+    }
+    cr_expect(eq(int, shell("$B --help"), 0));
+    cr_expect(has(out, "usage: bench_matmul"), "%s", out);
+}
+
+/* A line that is no shape: file, line and value are named, and what would do. */
+Test(bench_matmul, refuses_bad_shapes)
+{
+    static const struct {
+        const char *file, *complaint, *remedy;
+    } rows[] = {
+        {"", "bad.csv:0: ", "no shapes"},
+        {"# only remarks\n", "bad.csv:1: ", "no shapes"},
+        {"square,16,16,16,1\nsquare,16,16\n", "bad.csv:2: ", "\"l\" is missing"},
+        {"square,16,16,16,1,f32\n", "bad.csv:1: \"f32\"", "one field too many"},
+        {"square,16,sixteen,16\n", "bad.csv:1: k \"sixteen\"", "from 0 to 2147483647"},
+        {"square,0,16,16\n", "bad.csv:1: j \"0\"", "from 1 to 2147483647"},
+        {"square,16,16,-16\n", "bad.csv:1: l \"-16\"", "from 1 to 2147483647"},
+        {"square,16,16,16,99999999999\n", "bad.csv:1: batch \"99999999999\"", "from 1 to 2147483647"},
+        {",16,16,16\n", "bad.csv:1: category \"\"", "empty"},
+        {"<b>,16,16,16\n", "bad.csv:1: category \"<b>\"", "has one of"},
+        {"square,16,16,16\nsquare,16,16,16,1\n", "bad.csv:2: 16x16x16", "already"},
+        {"# category,j,k,l,colour\nsquare,16,16,16,red\n", "bad.csv:1: no column \"colour\"", "m_layout"},
+        {"# category,j,k,l,j\n", "bad.csv:1: ", "\"j\" twice"},
+        {"# category,j,k\n", "bad.csv:1: ", "lacks the column \"l\""},
+        {"# category,j,k,l,dtype\nsquare,16,16,16,f31\n", "bad.csv:2: ", "f31"},
+        {"# category,j,k,l,m_layout\nsquare,16,16,16,up\n", "bad.csv:2: m_layout \"up\"", "row nor col"},
+        {"# category,j,k,l,epilogue\nsquare,16,16,16,relu\n", "bad.csv:2: epilogue \"relu\"", "none"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        write_text("bad.csv", rows[i].file);
+        cr_expect(eq(int, shell("$B bad.csv"), 2), "%s: %s", rows[i].file, errors);
+        cr_expect(has(errors, rows[i].complaint), "%s: %s", rows[i].file, errors);
+        cr_expect(has(errors, rows[i].remedy), "%s: %s", rows[i].file, errors);
+    }
+}
+
+/* The shapes that the repository brings are read, all 64, by this program and by the tuner. */
+Test(bench_matmul, reads_the_public_shapes)
+{
+    cr_expect(eq(int, shell("$B '%s/bench/shapes/public.csv' --only none", TJ_SOURCE_DIR), 2));
+    cr_expect(has(errors, "--only \"none\""), "the file itself is fine: %s", errors);
+    cr_expect(eq(int, shell("grep -vc '^#' '%s/bench/shapes/public.csv'", TJ_SOURCE_DIR), 0));
+    cr_expect(eq(int, atoi(out), 64));
+}
+
+/* ---- the page -------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Walk the page's tags: each is closed in its turn, every attribute is quoted, text holds no bare < or &. Answers the first fault, or NULL.
+ */
+static const char *find_fault(const char *page)
+{
+    static const char *const empty[] = {"meta", "!doctype"};
+    char open[32][16], name[16];
+    int depth = 0;
+
+    for (const char *at = page; *at;) {
+        const char *tag = at, *end = at + 1 + (at[1] == '/');
+        size_t length = 0;
+        bool is_void = false;
+
+        if (*at == '&' && !(isalpha((unsigned char)at[1]) && at[1 + strspn(at + 1, "abcdefghijklmnopqrstuvwxyz")] == ';'))
+            return at;
+        if (*at != '<') {
+            at++;
+            continue;
+        }
+        while (isalnum((unsigned char)end[length]) || end[length] == '!')
+            length++;
+        if (length == 0 || length >= sizeof name)
+            return tag;
+        snprintf(name, sizeof name, "%.*s", (int)length, end);
+        for (end += length; *end && *end != '>'; end++) {
+            if (*end == '=' && end[1] != '"')
+                return tag;
+            if (*end == '"')
+                end += 1 + strcspn(end + 1, "\"<");
+            if (*end != '"' && (*end == '<' || *end == '\0'))
+                return tag;
+        }
+        if (*end == '\0')
+            return tag;
+        at = end + 1;
+        for (size_t i = 0; i < sizeof empty / sizeof empty[0]; i++)
+            is_void |= strcmp(name, empty[i]) == 0;
+        if (tag[1] == '/') {
+            if (depth == 0 || strcmp(open[--depth], name) != 0)
+                return tag;
+        } else if (end[-1] != '/' && !is_void) {
+            if (depth == 32)
+                return tag;
+            strcpy(open[depth++], name);
+        }
+    }
+    return depth == 0 ? NULL : "tags left open";
+}
+
+Test(bench_matmul, draws_a_page_that_everyone_can_read)
+{
+    const char *fault;
+
+    cr_assert(find_fault("<p>a &amp; b</p>") == NULL && find_fault("<p><b></p></b>") && find_fault("<p a=1></p>") &&
+                  find_fault("<p>a & b</p>") && find_fault("<p>") && find_fault("<p title=\"x></p>"),
+              "the check itself");
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$B shapes.csv $P --config naive --html out.html"), 0), "%s", errors);
+    read_text("out.html", text);
+    fault = find_fault(text);
+    cr_expect(fault == NULL, "%.200s", fault);
+    cr_expect(has(text, "<!doctype html>") && has(text, "lang=\"en\"") && has(text, "name=\"viewport\"") &&
+              has(text, "<title>"));
+    cr_expect(has(text, "prefers-color-scheme:dark"), "light alone");
+    cr_expect(lacks(text, "http:") && lacks(text, "https:") && lacks(text, "<script") && lacks(text, "<link"), "fetches");
+    cr_expect(eq(int, times(text, "<svg "), 2));
+    cr_expect(eq(int, times(text, "role=\"img\" aria-label=\""), 2), "a plot without a text");
+    cr_expect(has(text, "for 4 shapes: geometric mean"), "the text says what the plot shows");
+    cr_expect(eq(int, times(text, "<rect class=\"tuned\""), SHAPES));
+    cr_expect(eq(int, times(text, "<circle class=\"peer\""), SHAPES));
+    cr_expect(lacks(text, "nan") && lacks(text, "=\"inf"), "no number");
+    for (int i = 0; i < 3; i++) {
+        static const char *const name[] = {"<td>16x16x16</td>", "<td>17x23x9</td>", "<td>5x7x3b4</td>"};
+
+        cr_expect(eq(int, times(text, name[i]), 1), "%s", name[i]);
+    }
+    /* Without peers there is no ratio to draw. */
+    cr_assert(eq(int, shell("$B shapes.csv --no-peers --zero-shot --only odd --html out.html"), 0), "%s", errors);
+    read_text("out.html", text);
+    fault = find_fault(text);
+    cr_expect(fault == NULL, "%.200s", fault);
+    cr_expect(eq(int, times(text, "<svg "), 1));
+}
+
+/* ---- the tables ------------------------------------------------------------------------------------------------------ */
+
+/* The columns that the tables need, with numbers whose means are known: tuned is 2 and 8 times as fast as cuBLASLt, so 4 on average. */
+static const char known[] =
+    "category,shape,flop,floor_us,zero_shot_us,zero_shot_state,zero_shot_how,tuned_us,tuned_state,tuned_how,cublas_us,cublas_"
+    "state,"
+    "cublas_how,cublaslt_us,cublaslt_state,cublaslt_how\n"
+    "square,100x100x100,2e6,0.5,2.000,ok,\"tiled:a=1,b=2\",1.000,ok,\"simt:a=1,b=2\",3.000,ok,\"\",2.000,ok,\"heuristic 1 of "
+    "8\"\n"
+    "square,200x200x200,1.6e7,1,4.000,ok,\"naive\",2.000,ok,\"simt\",6.000,ok,\"\",16.000,ok,\"heuristic 2 of 8\"\n"
+    "odd,7x7x7,686,1,4.000,ok,\"naive\",0.000,absent,\"not tuned\",6.000,ok,\"\",1.000,wrong,\"element 3\"\n";
+
+Test(bench_matmul, makes_tables_of_its_results)
+{
+    if (shell("python3 -c 'import csv'") != 0)
+        cr_skip_test("no python3 here");
+    write_text("known.csv", known);
+    cr_assert(eq(int, shell("'%s/bench/matmul_tables.py' known.csv", TJ_SOURCE_DIR), 0), "%s", errors);
+    cr_expect(has(out, "| square | 2 | 2.000 | 4.000 | 3.000 | 0.500 | 2.000 | 50 |\n"), "%s", out);
+    cr_expect(has(out, "| odd | 1 | - | - | - | - | - | 25 |\n"), "a wrong product has no ratio: %s", out);
+    cr_expect(has(out, "| **all** | 3 | 2.000 | 4.000 | 3.000 | 0.500 | 2.000 | 50 |\n"), "%s", out);
+    cr_expect(has(out, "| 100x100x100 | 2.00 | 1.00 | 3.00 | 2.00 | 2.000 | 2.00 | 50 | `simt:a=1,b=2` |\n"), "%s", out);
+    cr_expect(has(out, "| 7x7x7 | 4.00 | - | 6.00 | WRONG | - | 0.00 | 25 | `naive` |\n"), "%s", out);
+    cr_expect(eq(int, shell("'%s/bench/matmul_tables.py' shapes.csv", TJ_SOURCE_DIR), 1));
+    cr_expect(has(errors, "shapes.csv: no column category"), "%s", errors);
+    cr_expect(eq(int, shell("'%s/bench/matmul_tables.py' missing.csv", TJ_SOURCE_DIR), 1));
+    cr_expect(has(errors, "missing.csv: No such file"), "%s", errors);
+    NEEDS_COMPILER();
+    cr_assert(eq(int,
+                 shell("$B shapes.csv $P --config naive --csv out.csv && '%s/bench/matmul_tables.py' out.csv", TJ_SOURCE_DIR),
+                 0),
+              "%s", errors);
+    cr_expect(has(out, "| square | 2 |") && has(out, "| **all** | 4 |") && has(out, "| 5x7x3b4 |"), "%s", out);
+}
