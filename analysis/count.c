@@ -10,6 +10,7 @@
 #include "error.h"
 #include "family.h"
 #include "problem_text.h"
+#include "rough.h"
 
 /* Numbers in place of all that is known only at launch. */
 static tj_problem with_numbers(const tj_problem *problem)
@@ -78,27 +79,42 @@ static double ratio(int64_t part, int64_t whole)
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts *counts, tj_error *err)
+static void estimate_all(tj_counts *counts)
 {
-    tj_config resolved = *config;
-    tj_launch_form form;
+    tj_traffic *const traffic[] = {&counts->load_m,
+                                   &counts->load_n,
+                                   &counts->load_c,
+                                   &counts->store_p,
+                                   &counts->store_w,
+                                   &counts->load_w,
+                                   &counts->shared_load,
+                                   &counts->shared_store,
+                                   &counts->reduce.shared_load,
+                                   &counts->reduce.shared_store};
+
+    for (size_t i = 0; i < sizeof traffic / sizeof traffic[0]; i++)
+        traffic[i]->is_estimate = 1;
+}
+
+tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved, bool is_estimate, tj_launch_form *form,
+                            tj_counts *counts, tj_error *err)
+{
     tj_problem known, text;
     bool is_swapped;
-    tj_status status = tj_config_resolve(problem, &resolved, err);
+    tj_status status;
 
-    memset(counts, 0, sizeof *counts);
-    if (status != TJ_OK)
-        return status;
-    if (!resolved.family->count)
-        return tj_fail(err, TJ_ERR_UNSUPPORTED, "family %s states no counts", resolved.family->name);
+    if (!resolved->family->count)
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "family %s states no counts", resolved->family->name);
     known = with_numbers(problem);
-    text = tj_family_text(&resolved, &known, &is_swapped);
-    tj_family_launch(&text, is_swapped, &resolved, &form);
-    status = check_size(&text, &form, err);
+    text = tj_family_text(resolved, &known, &is_swapped);
+    tj_family_launch(&text, is_swapped, resolved, form);
+    status = check_size(&text, form, err);
     if (status != TJ_OK)
         return status;
-    fill_frame(&text, &form, counts);
-    resolved.family->count(&text, &resolved, counts);
+    fill_frame(&text, form, counts);
+    if (is_estimate)
+        estimate_all(counts);
+    resolved->family->count(&text, resolved, counts);
     if (is_swapped) { /* the text's M is the caller's N */
         const tj_traffic m = counts->load_n;
         counts->load_n = counts->load_m;
@@ -109,4 +125,16 @@ tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts
     counts->intensity = ratio(counts->flop, counts->global_bytes);
     counts->phase.intensity = ratio(counts->phase.flop, counts->phase.loads * counts->element_bytes);
     return TJ_OK;
+}
+
+tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts *counts, tj_error *err)
+{
+    tj_config resolved = *config;
+    tj_launch_form form;
+    tj_status status = tj_config_resolve(problem, &resolved, err);
+
+    memset(counts, 0, sizeof *counts);
+    if (status == TJ_OK)
+        status = tj_count_resolved(problem, &resolved, false, &form, counts, err);
+    return status;
 }

@@ -13,6 +13,7 @@
 
 #include "checked.h"
 #include "error.h"
+#include "rough.h"
 
 enum {
     WARP = 32,
@@ -158,8 +159,8 @@ const char *tj_limit_name(tj_limit limit)
     return limit >= TJ_LIMIT_THREADS && limit <= TJ_LIMIT_SHARED ? names[limit] : "?";
 }
 
-tj_status tj_occupy(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks, tj_occupancy *occupancy,
-                    tj_error *err)
+tj_status tj_occupy_silently(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks, tj_occupancy *occupancy,
+                             tj_error *err)
 {
     const int64_t warps = tj_ceil_div(needs->threads > 0 ? needs->threads : 1, WARP);
     const tj_status status = check_input(facts, needs, blocks, err);
@@ -192,7 +193,16 @@ tj_status tj_occupy(const tj_device_facts *facts, const tj_block_needs *needs, i
         o.last_wave_blocks = blocks - (o.waves - 1) * o.blocks_per_wave;
         o.tail = 1 - (double)blocks / ((double)o.waves * (double)o.blocks_per_wave);
     }
-    say_lift(facts, needs, warps, &o);
     *occupancy = o;
     return TJ_OK;
+}
+
+tj_status tj_occupy(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks, tj_occupancy *occupancy,
+                    tj_error *err)
+{
+    const tj_status status = tj_occupy_silently(facts, needs, blocks, occupancy, err);
+
+    if (status == TJ_OK)
+        say_lift(facts, needs, tj_ceil_div(needs->threads, WARP), occupancy);
+    return status;
 }

@@ -13,36 +13,49 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Cycles, fitted by eye to times of an H200 (tests/analysis/times_h200.txt, and simt's in test_model.c), and rounded. */
+/* Cycles, fitted to times of an H200 and rounded: naive and tiled (times_h200.txt), operands in the L2 as far as they fit it. */
 static const double START_CYCLES = 157;        /* a multiprocessor takes a new block this often at most */
 static const double BLOCK_CYCLES = 700;        /* from a block's start to its first load, and from its last store to its end */
 static const double WAIT_CYCLES = 215;         /* global memory, from the L2 */
 static const double MEMORY_WAIT_CYCLES = 600;  /* from memory itself, where the matrices do not fit the L2 */
 static const double STEP_CYCLES = 4;           /* a multiply-add that waits for the one before */
 static const double BARRIER_CYCLES = 17;       /* and its part of the way through shared memory */
-static const double PHASE_WAIT_CYCLES = 50;    /* until a phase that was copied ahead is seen by all */
 static const double SHARED_WAIT_CYCLES = 33;   /* from a load of shared memory to its use */
 static const double ISSUE_EFFICIENCY = 0.9;    /* of a scheduler with many warps */
 static const double NEXT_KERNEL_CYCLES = 2000; /* from a kernel's end to the next one's start in a stream */
 static const double LONE_WARP = 0.25;          /* of a turn that a scheduler with one warp loses */
 static const double PHASE_INSTRUCTIONS = 30;   /* of a warp: addresses, copies' groups, the loop */
-static const double SPILL_REQUESTS = 1.2;      /* for each spilled register in each step */
 static const double PIPE_EFFICIENCY = 0.88;    /* of the one pipe for shared memory and L1 */
 static const double L2_BYTES_PER_CYCLE = 32;   /* for each multiprocessor */
 static const double SCHEDULERS = 4;
 static const double LAUNCH_US = 2.6;
 static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
 
-static double soft_maximum(double a, double b)
+/* Of simt and skinny: fitted to 2 062 trials of a tuner (trials_h200.txt), whose operands come from memory. */
+static const double STREAM_WAIT_CYCLES = 1000; /* from memory, while all multiprocessors ask it */
+static const double PHASE_WAIT_CYCLES = 150;   /* until a phase that was copied ahead is seen by all */
+static const double READ_STEP_CYCLES = 14;     /* a multiply-add whose operand comes from shared memory when its turn comes */
+static const double BARRIER_LOSS = 0.12; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
+static const double EXCHANGE_CYCLES = 25;     /* for each partial sum that goes from thread to thread */
+static const double COPY_INSTRUCTIONS = 3;    /* beside each load or copy of a phase: its address and its edge */
+static const double SHARED_PASSES = 1.65;     /* of a merged wavefront, where a warp's lanes share what they read */
+static const double SPILL_REQUESTS = 0.5;     /* for each spilled register in each step */
+static const double FETCH_FREE = 1024;        /* multiply-adds of a phase whose unrolled text the instruction cache holds */
+static const double FETCH_LOSS = 0.25;        /* of the issue slots, for a text far longer than that */
+static const double STREAM_SHARPNESS = 1.33;  /* blocks that copy ahead run in step, and wait together */
+static const double WORKSPACE_PASSES = 4;     /* adding splits up keeps the L2 as busy as so many readings of them */
+static const double MEMORY_EFFICIENCY = 0.87; /* of the bandwidth that clock and bus give */
+
+static double soft_maximum(double a, double b, double sharpness)
 {
     const double high = fmax(a, b), low = fmin(a, b);
 
-    return high > 0 ? high * pow(1 + pow(low / high, SHARPNESS), 1 / SHARPNESS) : 0;
+    return high > 0 ? high * pow(1 + pow(low / high, sharpness), 1 / sharpness) : 0;
 }
 
 /* What one block takes, in cycles: of each pipe, of all of them together if it is alone, and of latency, which others hide. */
 typedef struct block_cycles {
-    double arithmetic, issue, shared, l1, latency, alone;
+    double arithmetic, issue, shared, l1, latency, alone, sharpness;
 } block_cycles;
 
 static double sum(const tj_traffic *const *traffic, size_t count, bool is_merged)
@@ -57,15 +70,24 @@ static double sum(const tj_traffic *const *traffic, size_t count, bool is_merged
 /* What a block waits for where nothing else is there to do. */
 static double latency_of(const tj_device_facts *facts, const tj_counts *c, double step_issue)
 {
-    const double wait = c->least_bytes > facts->l2_bytes ? MEMORY_WAIT_CYCLES : WAIT_CYCLES;
+    const double wait = c->streams ? STREAM_WAIT_CYCLES : c->least_bytes > facts->l2_bytes ? MEMORY_WAIT_CYCLES : WAIT_CYCLES;
     const double chain = (double)c->chain, phases = (double)c->phases;
     double cycles = BLOCK_CYCLES + (double)c->waits * wait + (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
 
     if (c->ahead == 0)
-        return cycles + chain * STEP_CYCLES;
+        return cycles + chain * (c->streams ? READ_STEP_CYCLES : STEP_CYCLES);
     /* Loads of phases to come, and of the next step, are on their way while this step is multiplied. */
-    cycles += chain * fmax(0, SHARED_WAIT_CYCLES - step_issue) + phases * PHASE_WAIT_CYCLES;
-    return cycles + phases * fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(SHARED_WAIT_CYCLES, step_issue));
+    cycles += chain * fmax(0, SHARED_WAIT_CYCLES - step_issue) + phases * PHASE_WAIT_CYCLES + c->exchanged * EXCHANGE_CYCLES;
+    return cycles + fmax(0, phases - c->ahead) *
+                        fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(SHARED_WAIT_CYCLES, step_issue));
+}
+
+/* A phase is one long text without a loop. What of it the instruction cache does not hold is fetched anew in every phase. */
+static double fetch_slowdown(const tj_counts *c)
+{
+    const double text = (double)c->chain / fmax(1, (double)c->phases) * c->chain_fma;
+
+    return c->streams && text > FETCH_FREE ? 1 + FETCH_LOSS * (1 - FETCH_FREE / text) : 1;
 }
 
 /* One warp alone cannot issue at every cycle; several take turns. */
@@ -83,18 +105,22 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const tj_traffic *const shared[] = {&c->shared_load, &c->shared_store};
     const double blocks = (double)c->blocks, warps = ceil(c->threads_per_block / 32.0), chain = (double)c->chain;
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
+    const double copies = c->streams ? COPY_INSTRUCTIONS * sum(global, 2, false) : 0;
     const double instructions = (double)(c->fma + c->sums) / 32 / blocks +
-                                (sum(global, globals, false) + sum(shared, 2, false)) / blocks + spilled +
+                                (sum(global, globals, false) + copies + sum(shared, 2, false)) / blocks + spilled +
                                 PHASE_INSTRUCTIONS * warps * (double)c->phases;
+    const double passes = (c->streams ? SHARED_PASSES : 1) * (double)c->shared_load.merged + (double)c->shared_store.merged;
     /* A step's multiply-adds of the warps on the busiest of the four schedulers. */
     const double step_issue = c->chain_fma * ceil(warps / SCHEDULERS) * 32 * SCHEDULERS / peaks->units_per_sm;
-    const double efficiency = issue_efficiency(warps * resident);
+    const double in_step = c->streams ? 1 - BARRIER_LOSS / resident : 1;
+    const double efficiency = issue_efficiency(warps * resident) / fetch_slowdown(c) * in_step;
     block_cycles one = {
         .arithmetic = (double)c->fma / blocks / peaks->units_per_sm / efficiency,
         .issue = instructions / SCHEDULERS / efficiency,
-        .shared = (sum(shared, 2, true) + (double)c->async_wavefronts) / blocks / PIPE_EFFICIENCY,
+        .shared = (passes + (double)c->async_wavefronts) / blocks / PIPE_EFFICIENCY,
         .l1 = (sum(global, globals, true) / blocks + spilled) / PIPE_EFFICIENCY,
         .latency = latency_of(facts, c, step_issue),
+        .sharpness = c->streams ? STREAM_SHARPNESS : SHARPNESS,
     };
 
     one.alone = fmax(fmax(one.arithmetic, one.issue), fmax(one.shared + one.l1, chain * step_issue / issue_efficiency(warps)));
@@ -106,14 +132,14 @@ static double cycles_of(const block_cycles *one, double resident)
 {
     const double pipe = fmax(fmax(one->arithmetic, one->issue), fmax(one->shared + one->l1, START_CYCLES));
 
-    return one->alone + soft_maximum((resident - 1) * pipe, one->latency);
+    return one->alone + soft_maximum((resident - 1) * pipe, one->latency, one->sharpness);
 }
 
 /* The second kernel of split k: it begins when the first has ended, and reads what that has left in the L2. */
 static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c)
 {
     const double blocks = (double)c->reduce.blocks;
-    const double moved = (double)(c->load_w.bytes + c->load_c.bytes + c->store_p.bytes);
+    const double moved = WORKSPACE_PASSES * (double)c->load_w.bytes + (double)(c->load_c.bytes + c->store_p.bytes);
 
     if (c->splits <= 1)
         return 0;
@@ -169,11 +195,11 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
         p.latency_us = waves * one.latency / per_us;
     }
     p.l2_us = (double)counts->l2_bytes / (L2_BYTES_PER_CYCLE * facts->sm_count) / per_us;
-    p.memory_us = (double)counts->least_bytes / peaks->bytes_per_s * 1e6;
+    p.memory_us = (double)counts->least_bytes / peaks->bytes_per_s / (peaks->is_measured ? 1 : MEMORY_EFFICIENCY) * 1e6;
     p.launch_us = LAUNCH_US;
-    device = soft_maximum(p.l2_us, p.memory_us);
+    device = soft_maximum(p.l2_us, p.memory_us, SHARPNESS);
     p.reduce_us = reduce_cycles(facts, counts) / per_us;
-    p.us = LAUNCH_US + soft_maximum(busy / per_us, device) + p.reduce_us;
+    p.us = LAUNCH_US + soft_maximum(busy / per_us, device, SHARPNESS) + p.reduce_us;
     p.flop_per_s = (double)counts->flop / p.us * 1e6;
     p.bound = longest(&p);
     return p;

@@ -122,7 +122,7 @@ const char *cli_nearest(const char *word, const char *(*next)(size_t index, cons
 extern const cli_option cli_problem_options[], cli_layout_options[], cli_config_options[], cli_scalar_options[],
     cli_machine_options[], cli_common_options[], cli_output_options[], cli_check_options[], cli_timing_options[],
     cli_matmul_options[], cli_run_options[], cli_compile_options[], cli_clear_options[], cli_analysis_options[],
-    cli_explain_options[], cli_devices_options[], cli_tune_options[];
+    cli_explain_options[], cli_report_options[], cli_devices_options[], cli_tune_options[];
 
 /* ---- help --------------------------------------------------------------------------------------------------------- */
 
@@ -174,7 +174,8 @@ typedef struct cli_request {
     tj_problem problem; /* as generated: some dimensions may be arguments */
     tj_problem known;   /* the same with every extent a number */
     tj_config config;
-    bool has_config; /* the words say something about the config */
+    bool has_config;        /* the words say something about the config */
+    tj_chosen_by chosen_by; /* who chose it where they do not, once cli_adapt has asked; 0: nobody */
     double alpha, beta;
 } cli_request;
 
@@ -205,10 +206,21 @@ int cli_device_ordinal(const cli_words *words);
 tj_status cli_target(tj_context *context, const cli_words *words, char target[16], tj_error *err);
 
 /**
- * The tile width that the words leave open, as a run on that device would choose it: on the device of context, or with --arch, or
- * without a driver, on the product that target stands for. A target that stands for none changes nothing.
+ * The config, where the words name none, as the library would choose it (by record, else by model); else the tile width that they
+ * leave open. For the device of context, or with --arch, or without a driver, for the product that target stands for. A target that
+ * stands for none changes nothing.
  */
 tj_status cli_adapt(tj_context *context, const cli_words *words, const char *target, cli_request *request, tj_error *err);
+
+/** The library's choice for a problem on a device, with the records of the context's store. */
+tj_status cli_choose(tj_context *context, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
+                     tj_chosen_by *by, tj_error *err);
+
+/** Who chose, in words: behind "chosen by"; and as a member and a line, if someone did. */
+const char *cli_chosen_by(tj_chosen_by by);
+const char *cli_chosen_word(tj_chosen_by by); /* for JSON */
+void cli_answer_chosen(json_t *answer, const cli_request *request);
+void cli_print_chosen(FILE *out, const cli_request *request);
 
 /* ---- work --------------------------------------------------------------------------------------------------------- */
 
@@ -275,7 +287,8 @@ typedef struct cli_case {
     int registers; /* as the compiler says; 0: estimated */
     int hit;       /* 1, 0: would the store have it; -1: not known, why says why */
     char key[33], why[TJ_ERROR_MESSAGE_BYTES];
-    bool is_chosen; /* the tile width is the model's choice */
+    tj_chosen_by chosen_by; /* 0: the words name the family */
+    bool is_chosen;         /* the tile width is the model's choice */
     bool is_counted, is_measured;
     cuEmuCounters counted;
     double median_us, least_us;

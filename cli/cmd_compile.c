@@ -75,8 +75,11 @@ cli_exit cmd_compile(const cli_words *words, json_t *answer, tj_error *err)
         cli_set_text(answer, "log", tj_image_log(image));
     if (status == TJ_OK) {
         cli_answer_kernel(answer, source, image);
-        if (!words->is_json)
+        cli_answer_chosen(answer, &request);
+        if (!words->is_json) {
             cli_print_kernel(is_stdout_taken ? stderr : stdout, source, image);
+            cli_print_chosen(is_stdout_taken ? stderr : stdout, &request);
+        }
         if (emit != EMIT_NOTHING)
             status = write_image(image, emit, path, err);
         if (words->output)

@@ -163,6 +163,8 @@ static void print_case(const cli_look *look, const cli_case *one)
     tj_error ignored;
 
     printf("config     %s\n", one->text);
+    if (one->chosen_by != 0)
+        printf("chosen by  %s\n", cli_chosen_by(one->chosen_by));
     if (one->is_chosen)
         printf("           tile_width is the model's choice for this device and shape");
     if (one->is_chosen && tj_widest_tile(&look->machine.facts, one->analysis.counts.sum_bytes, one->analysis.needs.registers,

@@ -26,17 +26,32 @@ static json_t *launch_json(const tj_launch_form *launch)
 cli_exit cmd_generate(const cli_words *words, json_t *answer, tj_error *err)
 {
     cli_request request;
+    tj_context *context = NULL;
     tj_source *source = NULL;
+    char target[16];
     const char *text;
     tj_status status;
 
     if (cli_read_request(words, words->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
-    status = tj_generate(&request.problem, request.has_config ? &request.config : NULL, &source, err);
+    if (!request.has_config) { /* a choice is one for a device: the one here, or, without a driver, an H200 */
+        status = cli_context_create(words, &context, err);
+        if (status == TJ_OK)
+            status = cli_target(context, words, target, err);
+        if (status == TJ_OK)
+            status = cli_adapt(context, words, target, &request, err);
+        tj_context_free(context);
+        if (status != TJ_OK)
+            return CLI_FAILED;
+    }
+    status = tj_generate(&request.problem, &request.config, &source, err);
     if (status != TJ_OK)
         return CLI_FAILED;
     text = tj_source_text(source);
     cli_answer_kernel(answer, source, NULL);
+    cli_answer_chosen(answer, &request);
+    if (!words->is_json)
+        cli_print_chosen(stderr, &request);
     (void)json_object_set_new(answer, "launch", launch_json(tj_source_launch(source)));
     cli_set_text(answer, "source", text);
     if (words->output) {

@@ -43,7 +43,7 @@ static const char STYLE[] =
     ".fill{fill:var(--c)}.edge{stroke:var(--c);fill:var(--paper);stroke-width:2.4}.wash{fill:var(--c);fill-opacity:.28;stroke:"
     "var(--c)}"
     ".pale{fill:var(--c);fill-opacity:.13;stroke:var(--c);stroke-opacity:.5}.key{color:var(--c);font-weight:700}"
-    "svg .mark{fill:var(--c);font-weight:700}\n";
+    "svg .mark{fill:var(--c);font-weight:700}.heat{fill:var(--c0)}.best{fill:none;stroke:var(--ink);stroke-width:2}\n";
 
 static size_t fastest(const cli_look *look)
 {
@@ -92,14 +92,17 @@ static void put_head(FILE *out, const cli_look *look)
     fputs(".</p>\n", out);
 }
 
-static void put_page(FILE *out, const cli_look *look)
+static tj_status put_page(FILE *out, const cli_look *look, const char *trials, tj_error *err)
 {
+    tj_status status;
+
     put_head(out, look);
     cli_page_table(out, look);
     cli_page_roofline(out, look);
     cli_page_occupancy(out, look);
     cli_page_time(out, look);
     cli_page_tile(out, look, fastest(look));
+    status = cli_page_heat(out, look, look->cases[fastest(look)].config.family, trials, err);
     fputs("<h2>Configs</h2>\n<ul>\n", out);
     for (size_t i = 0; i < look->count; i++) {
         fprintf(out, "<li class=\"k%zu\"><span class=\"key\">%c</span> <code>", i, (char)('A' + i));
@@ -108,6 +111,7 @@ static void put_page(FILE *out, const cli_look *look)
     }
     fprintf(out, "</ul>\n</main>\n<footer><p>Made by TileJIT %s: <code>tilejit report</code>.</p></footer>\n</body>\n</html>\n",
             tj_version());
+    return status;
 }
 
 cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err)
@@ -117,6 +121,7 @@ cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err)
     char *page = NULL;
     size_t size = 0;
     FILE *out;
+    tj_status status;
     cli_exit code;
 
     if (words->is_json && strcmp(path, "-") == 0) {
@@ -132,12 +137,12 @@ cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err)
         (void)cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the page");
         goto done;
     }
-    put_page(out, &look);
+    status = put_page(out, &look, words->trials, err);
     if (fclose(out) != 0 || !page) {
         (void)cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the page");
         goto done;
     }
-    if (cli_write_file(path, page, size, err) != TJ_OK)
+    if (status != TJ_OK || cli_write_file(path, page, size, err) != TJ_OK)
         goto done;
     cli_answer_machine(answer, &look);
     cli_set_text(answer, "output", path);

@@ -112,6 +112,8 @@ static tj_status read_configs(const cli_words *words, const char *const *compare
         if (status == TJ_OK)
             status = add_config(look, &config, err);
     }
+    if (status == TJ_OK)
+        status = add_config(look, &look->request.config, err); /* left open: the library's choice */
     return status;
 }
 
@@ -162,9 +164,14 @@ static tj_status analyze_case(const cli_look *look, cli_case *one, tj_error *err
     const cli_machine *machine = &look->machine;
     const tj_problem *problem = &look->request.problem;
     const tj_config asked = one->config;
-    tj_status status = tj_config_adapt(&machine->facts, problem, &one->config, err);
+    tj_status status;
 
-    one->is_chosen = status == TJ_OK && memcmp(&asked, &one->config, sizeof asked) != 0;
+    if (!asked.family && !look->request.has_config)
+        status = cli_choose(machine->context, &machine->facts, problem, &one->config, &one->chosen_by, err);
+    else
+        status = tj_config_adapt(&machine->facts, problem, &one->config, err);
+
+    one->is_chosen = status == TJ_OK && one->chosen_by == 0 && memcmp(&asked, &one->config, sizeof asked) != 0;
     if (status == TJ_OK)
         status = tj_config_resolve(problem, &one->config, err);
     if (status == TJ_OK)
@@ -176,6 +183,21 @@ static tj_status analyze_case(const cli_look *look, cli_case *one, tj_error *err
     /* known: as problem, every extent a number; the checks are settled by now. */
     return tj_analyze(&machine->facts, &look->request.known, &one->config, one->registers, machine->bytes_per_s, &one->analysis,
                       err);
+}
+
+/* The library may have chosen what stands there already. */
+static void drop_twin(cli_look *look)
+{
+    cli_case *last = &look->cases[look->count - 1];
+
+    for (size_t i = 0; i + 1 < look->count; i++)
+        if (last->chosen_by != 0 && strcmp(look->cases[i].text, last->text) == 0) {
+            look->cases[i].chosen_by = last->chosen_by;
+            tj_source_free(last->source);
+            last->source = NULL;
+            look->count--;
+            return;
+        }
 }
 
 /* ---- public --------------------------------------------------------------------------------------------------------- */
@@ -200,6 +222,8 @@ cli_exit cli_look_open(const cli_words *words, const char *const *compare, cli_l
     status = find_machine(words, &look->machine, err);
     for (size_t i = 0; i < look->count && status == TJ_OK; i++)
         status = analyze_case(look, &look->cases[i], err);
+    if (status == TJ_OK)
+        drop_twin(look);
     if (status == TJ_OK && words->counts)
         status = cli_look_count(words, look, err);
     if (status == TJ_OK && words->measures)

@@ -32,9 +32,17 @@ static const cli_option *const compile_groups[] = {cli_output_options,  cli_comp
 static const cli_option *const look_groups[] = {
     cli_analysis_options, cli_explain_options, cli_problem_options, cli_layout_options, cli_scalar_options,
     cli_config_options,   cli_timing_options,  cli_machine_options, cli_common_options, NULL};
-static const cli_option *const report_groups[] = {
-    cli_output_options, cli_analysis_options, cli_problem_options, cli_layout_options, cli_scalar_options,
-    cli_config_options, cli_timing_options,   cli_machine_options, cli_common_options, NULL};
+static const cli_option *const report_groups[] = {cli_output_options,
+                                                  cli_report_options,
+                                                  cli_analysis_options,
+                                                  cli_problem_options,
+                                                  cli_layout_options,
+                                                  cli_scalar_options,
+                                                  cli_config_options,
+                                                  cli_timing_options,
+                                                  cli_machine_options,
+                                                  cli_common_options,
+                                                  NULL};
 static const cli_option *const devices_groups[] = {cli_devices_options, cli_machine_options, cli_common_options, NULL};
 static const cli_option *const explain_groups[] = {cli_problem_options,
                                                    cli_layout_options,

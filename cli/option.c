@@ -208,6 +208,12 @@ const cli_option cli_explain_options[] = {
     END,
 };
 
+const cli_option cli_report_options[] = {
+    TEXT("trials", "file", trials,
+         "Colour the map of the tuning space by what tilejit tune --trials measured, not by the model."),
+    END,
+};
+
 const cli_option cli_devices_options[] = {
     FLAG("measure", measures, 1,
          "Measure the memory bandwidth of the device in use, and remember it for explain and report in the store's folder."),

@@ -20,6 +20,12 @@ void cli_page_roofline(FILE *out, const cli_look *look);
 void cli_page_occupancy(FILE *out, const cli_look *look);
 void cli_page_time(FILE *out, const cli_look *look);
 void cli_page_tile(FILE *out, const cli_look *look, size_t index);
+/**
+ * The tuning space of a family as a heat map: predicted, or with trials (a file of tilejit tune --trials) measured.
+ * Errors: TJ_ERR_IO; TJ_ERR_NOT_FOUND: no timed trial of this problem and family is in the file.
+ */
+tj_status cli_page_heat(FILE *out, const cli_look *look, const tj_family *family, const char *trials, tj_error *err);
+
 void cli_page_table(FILE *out, const cli_look *look);
 
 #endif

@@ -351,5 +351,7 @@ tj_status cli_adapt(tj_context *context, const cli_words *words, const char *tar
         if (tj_device_named(product, &facts, &ignored) != TJ_OK)
             return TJ_OK;
     }
+    if (!request->has_config)
+        return cli_choose(context, &facts, &request->problem, &request->config, &request->chosen_by, err);
     return tj_config_adapt(&facts, &request->problem, &request->config, err);
 }

@@ -77,17 +77,16 @@ void cli_print_kernel(FILE *out, const tj_source *source, const tj_image *image)
 
 /* ---- without a device --------------------------------------------------------------------------------------------- */
 
-static tj_status make_image(const cli_words *words, tj_context *context, const cli_request *request, tj_source **source,
+static tj_status make_image(const cli_words *words, tj_context *context, cli_request *request, tj_source **source,
                             tj_image **image, tj_error *err)
 {
-    cli_request adapted = *request;
     char target[16];
     tj_status status = cli_target(context, words, target, err);
 
     if (status == TJ_OK)
-        status = cli_adapt(context, words, target, &adapted, err);
+        status = cli_adapt(context, words, target, request, err);
     if (status == TJ_OK)
-        status = tj_generate(&adapted.problem, &adapted.config, source, err);
+        status = tj_generate(&request->problem, &request->config, source, err);
     if (status == TJ_OK)
         status = tj_image_obtain(context, *source, target, image, err);
     return status;
@@ -96,15 +95,19 @@ static tj_status make_image(const cli_words *words, tj_context *context, const c
 cli_exit cli_compile_only(const cli_words *words, tj_context *context, const cli_request *request, json_t *answer,
                           tj_error *err)
 {
+    cli_request adapted = *request;
     tj_source *source = NULL;
     tj_image *image = NULL;
-    tj_status status = make_image(words, context, request, &source, &image, err);
+    tj_status status = make_image(words, context, &adapted, &source, &image, err);
 
     if (status == TJ_OK) {
         cli_answer_kernel(answer, source, image);
+        cli_answer_chosen(answer, &adapted);
         cli_set_bool(answer, "was_run", false);
-        if (!words->is_json)
+        if (!words->is_json) {
             cli_print_kernel(stdout, source, image);
+            cli_print_chosen(stdout, &adapted);
+        }
     }
     tj_image_free(image);
     tj_source_free(source);
@@ -295,9 +298,24 @@ static void tell_device(const cli_words *words, tj_context *context, const tj_pl
                tj_image_origin(image) == TJ_FROM_COMPILER ? "the compiler" : cli_origin(tj_image_origin(image)));
 }
 
+/* Where the words name no config: the one that a plan for nobody's config would get, and who chose it. */
+static tj_status choose_here(const cli_words *words, tj_context *context, cli_request *request, tj_error *err)
+{
+    tj_device_facts facts;
+    tj_status status;
+
+    if (request->has_config)
+        return TJ_OK;
+    status = tj_device_get(context, cli_device_ordinal(words), &facts, err);
+    if (status == TJ_OK)
+        status = cli_choose(context, &facts, &request->problem, &request->config, &request->chosen_by, err);
+    return status;
+}
+
 cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_product *product, json_t *answer, tj_error *err)
 {
     const cli_request *request = product->request;
+    cli_request chosen = *request;
     buffers on_device = {NULL, NULL, NULL, NULL, NULL};
     const tj_plan *plan = NULL;
     tj_operands operands;
@@ -307,7 +325,9 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
     bool timed = false;
     tj_status status;
 
-    status = tj_plan_prepare(context, &request->problem, request->has_config ? &request->config : NULL, &plan, err);
+    status = choose_here(words, context, &chosen, err);
+    if (status == TJ_OK)
+        status = tj_plan_prepare(context, &request->problem, &chosen.config, &plan, err);
     if (status == TJ_ERR_NO_DRIVER) {
         (void)compile_instead(words, context, request, answer, err);
         return CLI_FAILED;
@@ -336,11 +356,13 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
         goto done;
     cli_answer_kernel(answer, tj_plan_source(plan), tj_plan_image(plan));
     cli_set_bool(answer, "was_run", true);
+    cli_answer_chosen(answer, &chosen);
     if (!words->is_json) {
         char config[TJ_CONFIG_TEXT_BYTES];
 
         tj_config_print(tj_source_config(tj_plan_source(plan)), config);
         printf("kernel     %s\nconfig     %s\n", tj_source_launch(tj_plan_source(plan))->kernel, config);
+        cli_print_chosen(stdout, &chosen);
     }
     tell_device(words, context, plan, answer);
     if (words->counts && cli_count_end(words, context, tj_source_text(tj_plan_source(plan)), answer, err) != TJ_OK)

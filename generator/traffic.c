@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traffic.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "checked.h"
 
-enum { WARP = 32, SECTOR = 32, LINE = 128, BANKS = 32, BANK_BYTES = 4, WORDS = 2 * WARP };
+enum { WARP = 32, SECTOR = 32, LINE = 128, BANKS = 32, BANK_BYTES = 4 };
 
 /* ---- one request -------------------------------------------------------------------------------------------------- */
 
 /* A set of numbers of one request, in the order they came; most often they only grow. */
 typedef struct small_set {
-    int64_t value[WORDS];
+    int64_t value[WARP];
     int64_t greatest;
     int count;
 } small_set;
@@ -28,12 +29,12 @@ static bool set_add(small_set *set, int64_t value)
 
 /* Passes that lanes take: as many as different words want the same bank. Global memory lies in the L1 in the same banks,
  * which also looks two lines up at a time. */
-static int64_t passes(const small_set *words, int64_t lines)
+static int64_t passes(const small_set *words, int32_t banks, int64_t lines)
 {
     int in_bank[BANKS] = {0}, most = 1;
 
     for (int i = 0; i < words->count; i++) {
-        int *count = &in_bank[(uint64_t)words->value[i] % BANKS];
+        int *count = &in_bank[(uint64_t)words->value[i] % (uint64_t)banks];
 
         ++*count;
         most = *count > most ? *count : most;
@@ -44,16 +45,17 @@ static int64_t passes(const small_set *words, int64_t lines)
 /* Lanes of one request, or of the part of one, whose addresses are looked at together. */
 static int64_t count_passes(const tj_access *access, int32_t bytes, const int64_t *address, int lanes)
 {
+    /* Wide accesses are aligned to all they take: each is as one wide word in one of fewer, wider banks. */
+    const int32_t word_bytes = bytes > BANK_BYTES ? bytes : BANK_BYTES;
     small_set words, lines;
 
     words.count = lines.count = 0;
     for (int i = 0; i < lanes; i++) {
-        for (int64_t word = address[i] / BANK_BYTES; word <= (address[i] + bytes - 1) / BANK_BYTES; word++)
-            (void)set_add(&words, word);
+        (void)set_add(&words, address[i] / word_bytes);
         if (!access->is_shared)
             (void)set_add(&lines, address[i] / LINE);
     }
-    return lanes > 0 ? passes(&words, lines.count) : 0;
+    return lanes > 0 ? passes(&words, BANKS * BANK_BYTES / word_bytes, lines.count) : 0;
 }
 
 /* The lanes of a warp that are at work, and where, seen from the first of them. Many warps of many instances are alike but for
@@ -215,7 +217,89 @@ static void count_instance(const tj_access *access, int32_t live_x, int32_t live
     count_patterns(access, at, seen, &count, out);
 }
 
-void tj_traffic_add(tj_traffic *traffic, const tj_access *access)
+/* ---- an estimate -------------------------------------------------------------------------------------------------- */
+
+/* Warps of one instance that have a thread at work. */
+static int64_t warps_at_work(const tj_access *access, int32_t live_x, int32_t live_y)
+{
+    if (access->threads_x % WARP == 0)
+        return tj_ceil_div(live_x, WARP) * live_y;
+    if (WARP % access->threads_x == 0)
+        return tj_ceil_div(live_y, WARP / access->threads_x);
+    return tj_ceil_div((int64_t)access->threads_x * live_y, WARP);
+}
+
+/* Where bases lie: at the start of a line if all of them do, else where the first that does not lies. */
+static int64_t usual_place(const tj_access *access)
+{
+    int64_t place = place_of(access->base);
+
+    for (size_t i = 0; place == 0 && i < TJ_ACCESS_AXES; i++)
+        if (access->axis[i].count > 1)
+            place = place_of(access->axis[i].step);
+    return place;
+}
+
+/* What the first warp of a whole instance does. */
+static int first_warp(const tj_access *access, tj_traffic *one)
+{
+    const bool is_whole_x = access->axis[0].count > 1, is_whole_y = access->axis[1].count > 1;
+    const int32_t live_x = is_whole_x ? access->axis[0].full : access->axis[0].last,
+                  live_y = is_whole_y ? access->axis[1].full : access->axis[1].last;
+    pattern p;
+
+    p.lanes = 0;
+    for (int32_t t = 0, tx = 0, ty = 0; t < WARP && ty < live_y; t++) {
+        if (tx < live_x) {
+            p.lane[p.lanes] = t;
+            p.address[p.lanes++] = tx * access->step_x + ty * access->step_y;
+        }
+        ty += ++tx == access->threads_x;
+        tx = tx == access->threads_x ? 0 : tx;
+    }
+    memset(one, 0, sizeof *one);
+    count_request(access, &p, FAR + usual_place(access), 1, one);
+    return p.lanes;
+}
+
+static void estimate_instances(const tj_access *access, const tj_traffic *one, int lanes, int32_t live_x, int32_t live_y,
+                               int64_t times, tj_traffic *out)
+{
+    const int64_t warps = warps_at_work(access, live_x, live_y), threads = (int64_t)live_x * live_y;
+    const double alike = (double)times * fmin((double)threads / lanes, (double)warps);
+
+    out->elements += times * threads * (one->elements / lanes);
+    out->bytes += times * threads * (one->bytes / lanes);
+    out->requests += times * warps;
+    out->wavefronts += (int64_t)(alike * (double)one->wavefronts);
+    out->sectors += (int64_t)(alike * (double)one->sectors);
+    out->merged += (int64_t)(alike * (double)one->wavefronts / (access->merges > 1 ? access->merges : 1));
+}
+
+static void estimate(tj_traffic *traffic, const tj_access *access)
+{
+    const tj_axis *x = &access->axis[0], *y = &access->axis[1];
+    const int64_t times = instances(&access->axis[2]) * instances(&access->axis[3]) * access->repeat;
+    const int64_t clipped_x = x->last != x->full, clipped_y = y->last != y->full;
+    const int64_t whole_x = instances(x) - clipped_x, whole_y = instances(y) - clipped_y;
+    tj_traffic one;
+    const int lanes = times > 0 ? first_warp(access, &one) : 0;
+
+    if (lanes == 0)
+        return;
+    if (whole_x > 0 && whole_y > 0)
+        estimate_instances(access, &one, lanes, x->full, y->full, times * whole_x * whole_y, traffic);
+    if (clipped_x > 0 && whole_y > 0)
+        estimate_instances(access, &one, lanes, x->last, y->full, times * whole_y, traffic);
+    if (whole_x > 0 && clipped_y > 0)
+        estimate_instances(access, &one, lanes, x->full, y->last, times * whole_x, traffic);
+    if (clipped_x > 0 && clipped_y > 0)
+        estimate_instances(access, &one, lanes, x->last, y->last, times, traffic);
+}
+
+/* ---- both --------------------------------------------------------------------------------------------------------- */
+
+static void count_all(tj_traffic *traffic, const tj_access *access)
 {
     const places free_a = places_of(0, instances(&access->axis[2]), access->axis[2].step);
     const places free_b = places_of(0, instances(&access->axis[3]), access->axis[3].step);
@@ -231,4 +315,12 @@ void tj_traffic_add(tj_traffic *traffic, const tj_access *access)
         at = combine(&at, &free_axes);
         count_instance(access, live_x, live_y, &at, traffic);
     }
+}
+
+void tj_traffic_add(tj_traffic *traffic, const tj_access *access)
+{
+    if (traffic->is_estimate)
+        estimate(traffic, access);
+    else
+        count_all(traffic, access);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traffic: what the warps of a block touch in memory, counted exactly: what the families' forms count with.
+ * traffic: what the warps of a block touch in memory, counted exactly (or estimated): what the families' forms count with.
  *
  * threads_x by threads_y threads touch `width` neighbouring elements each, at base + tx * step_x + ty * step_y bytes, those
  * with tx < live_x and ty < live_y. Which instances there are (blocks, phases, steps of k, products of a batch) is a set of
@@ -38,7 +38,10 @@ typedef struct tj_access {
 /** One axis over the tiles of a dimension: `tile` places each (elements, or vectors of them), `step` bytes from tile to tile. */
 tj_axis tj_tile_axis(int64_t extent, int32_t tile, int64_t step);
 
-/** Add what an access moves to *traffic. Matrices are aligned to 128 bytes. */
+/**
+ * Add what an access moves to *traffic: exactly, or, if that is an estimate, as if all warps were like the first of an instance.
+ * Matrices are aligned to 128 bytes.
+ */
 void tj_traffic_add(tj_traffic *traffic, const tj_access *access);
 
 #endif

@@ -225,9 +225,12 @@ static int stored_parts(int64_t extent, int32_t tile, bool moves, stored parts[2
 static void count_output_part(const output *o, const stored *rows, const stored *cols, tj_traffic *traffic)
 {
     const int32_t vec = o->vec;
+    /* An estimate takes the first for all. */
+    const int32_t r_end = traffic->is_estimate ? 1 : vec, c_end = traffic->is_estimate || o->is_wide ? 1 : vec;
+    const int64_t alike = traffic->is_estimate ? (o->is_wide ? vec : (int64_t)vec * vec) : 1;
 
-    for (int32_t r = 0; r < vec && r < rows->extent; r++)
-        for (int32_t c = 0; c < (o->is_wide ? 1 : vec) && c < cols->extent; c++) {
+    for (int32_t r = 0; r < r_end && r < rows->extent; r++)
+        for (int32_t c = 0; c < c_end && c < cols->extent; c++) {
             const int64_t row = rows->first + rows->direction * r;
             /* A wide access begins with its lowest column. */
             const int64_t col = cols->first + cols->direction * c - (o->is_wide && cols->direction < 0 ? vec - 1 : 0);
@@ -243,7 +246,7 @@ static void count_output_part(const output *o, const stored *rows, const stored 
                 .axis = {tj_tile_axis(tj_ceil_div(cols->extent - c, vec), TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_COLS * step_x),
                          tj_tile_axis(tj_ceil_div(rows->extent - r, vec), TJ_SIMT_LANE_ROWS, TJ_SIMT_LANE_ROWS * step_y),
                          {o->matrices, (o->stride > 0 ? o->stride : 0) * o->bytes, 0, 0}},
-                .repeat = 1,
+                .repeat = alike,
             };
 
             tj_traffic_add(traffic, &access);
@@ -301,7 +304,9 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
     counts->sums = counts->blocks * (s.slices - 1) * tile;
     counts->chain = share.most * (s.bk / s.slices);
     counts->chain_fma = s.tm * s.tn;
+    counts->exchanged = (s.slices - 1) * s.tm * s.tn;
     counts->waits = 1;
+    counts->streams = 1;
     counts->ahead = s.stages - 1;
     estimate_registers(&s, tj_config_get(config, "blocks"), counts);
     if (phases > 0 && is_async) {

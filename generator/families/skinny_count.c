@@ -51,6 +51,12 @@ static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
     access.step_x = along;
     access.step_y = c->run * line;
     access.axis[0] = tj_tile_axis(t->l.extent / vector, lanes, lanes * along);
+    if (traffic->is_estimate) { /* the first element of a run for all */
+        access.repeat *= c->run;
+        access.axis[1] = tj_tile_axis(tj_ceil_div(t->k.extent, c->run), slices, slices * c->run * line);
+        tj_traffic_add(traffic, &access);
+        return;
+    }
     for (int32_t e = 0; e < c->run && e < t->k.extent; e++) {
         access.base = e * line;
         access.axis[1] = tj_tile_axis(tj_ceil_div(t->k.extent - e, c->run), slices, slices * c->run * line);
@@ -181,6 +187,7 @@ void tj_skinny_count(const tj_problem *text, const tj_config *config, tj_counts 
     const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
     scene c = {.text = text, .s = s, .run = tj_skinny_run(text, &s), .bytes = counts->sum_bytes};
     int64_t phases;
+    int32_t wanted;
 
     c.n_rows = text->n_layout == TJ_ROW_MAJOR;
     c.rows_at_once = tj_skinny_rows_at_once(&s, c.bytes);
@@ -197,13 +204,16 @@ void tj_skinny_count(const tj_problem *text, const tj_config *config, tj_counts 
     counts->phases = tj_split_share(phases, splits).most;
     counts->barriers = c.block_phases;
     counts->fma = c.block_phases * threads * s.k_thread * s.tm * s.tn;
-    counts->chain = counts->phases * s.k_thread;
-    counts->chain_fma = s.tm * s.tn;
-    counts->waits = 1;
-    counts->ahead = 1;
+    /* Row after row: registers hold one row's elements of M at a time. */
+    counts->chain = counts->phases * s.k_thread * s.tm;
+    counts->chain_fma = s.tn;
+    /* The next phase's loads are under way while this one is multiplied, yet little of that shows in the times. */
+    counts->waits = counts->phases + 1;
+    counts->streams = 1;
     /* Fitted to nothing yet: sums, two phases of N, a row's elements of M, addresses. */
-    counts->registers = c.bytes / 4 * (s.tm * s.tn + 2 * s.k_thread * s.tn + s.k_thread) + 40;
-    counts->registers = least(counts->registers, least(65536 / (tj_config_get(config, "blocks") * threads) / 8 * 8, 255));
+    wanted = c.bytes / 4 * (s.tm * s.tn + 2 * s.k_thread * s.tn + s.k_thread) + 40;
+    counts->registers = least(wanted, least(65536 / (tj_config_get(config, "blocks") * threads) / 8 * 8, 255));
+    counts->spilled = wanted - counts->registers;
     if (phases > 0) {
         count_m(&c, counts->element_bytes, counts->col_blocks, &counts->load_m);
         count_n(&c, counts->element_bytes, counts->row_blocks, &counts->load_n);

@@ -231,7 +231,7 @@ Test(choice, without_records_is_what_the_model_ranks_first_and_never_behind_the_
     int near = 0, all = 0;
     const tj_device_facts devices[] = {h200(), t4()};
 
-    for (size_t i = 0; i < PROBLEMS; i += 2)
+    for (size_t i = 0; i < PROBLEMS; i += 4)
         for (int d = 0; d < 2; d++) {
             const tj_problem problem = some_problem(i);
             const double least = least_predicted(&devices[d], &problem);
@@ -243,14 +243,14 @@ Test(choice, without_records_is_what_the_model_ranks_first_and_never_behind_the_
             /* A walk may end on a lesser hill: near the best for most, and never far from it. */
             near += tj_rank_predict(&devices[d], &problem, &chosen) <= 1.05 * least;
             all++;
-            cr_expect(tj_rank_predict(&devices[d], &problem, &chosen) <= 2.5 * least,
+            cr_expect(tj_rank_predict(&devices[d], &problem, &chosen) <= 1.3 * least,
                       "problem %zu, device %d: %g us, and the space has %g", i, d,
                       1e6 * tj_rank_predict(&devices[d], &problem, &chosen), 1e6 * least);
             cr_assert(eq(int, tj_config_resolve(&problem, &standard, NULL), TJ_OK));
             cr_expect(tj_rank_predict(&devices[d], &problem, &chosen) <=
                       1.0001 * tj_rank_predict(&devices[d], &problem, &standard));
         }
-    cr_expect(near * 3 >= all * 2, "%d of %d are near the model's best", near, all);
+    cr_expect(near * 10 >= all * 9, "%d of %d are near the model's best", near, all);
 }
 
 Test(choice, does_not_depend_on_extents_that_the_kernel_does_not_know)

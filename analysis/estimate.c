@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * estimate: a predicted time and nothing else, for those who ask for thousands.
+ */
+#include "error.h"
+#include "rough.h"
+
+/* The target, and the static part of shared memory, are no matter of occupancy. */
+static bool can_run(const tj_device_facts *facts, const tj_launch_form *form)
+{
+    return 10 * facts->cc_major + facts->cc_minor >= form->least_target && form->static_shared_bytes <= facts->shared_per_block;
+}
+
+tj_status tj_estimate(const tj_device_facts *facts, const tj_problem *problem, const tj_config *config, double *us,
+                      tj_error *err)
+{
+    tj_device_facts cold = *facts; /* its L2 holds nothing of the operands yet */
+    tj_config resolved = *config;
+    tj_launch_form form;
+    tj_counts counts;
+    tj_occupancy occupancy;
+    tj_peaks peaks;
+    tj_status status = tj_config_resolve(problem, &resolved, err);
+
+    *us = 0;
+    if (status == TJ_OK)
+        status = tj_count_resolved(problem, &resolved, true, &form, &counts, err);
+    if (status == TJ_OK) {
+        const tj_block_needs needs = {counts.threads_per_block, counts.registers, counts.shared_bytes};
+
+        status = tj_occupy_silently(facts, &needs, counts.blocks, &occupancy, err);
+    }
+    if (status == TJ_OK)
+        status = tj_find_peaks(facts, counts.sum_bytes == 8 ? TJ_F64 : TJ_F32, 0, &peaks, err);
+    if (status != TJ_OK)
+        return status;
+    if (occupancy.blocks_per_sm == 0 || !can_run(facts, &form))
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "no block of %d threads with %d registers and %lld bytes of shared memory runs on %s",
+                       counts.threads_per_block, counts.registers, (long long)counts.shared_bytes, facts->name);
+    cold.l2_bytes = 0;
+    *us = tj_predict(&cold, &counts, &occupancy, &peaks).us;
+    return TJ_OK;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model beside what a tuner measured on an H200: what its first choice among the measured configs costs, and whether the library,
+ * with no record, ever chooses a family that is slower than the safe default.
+ */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tilejit/tilejit.h>
+
+enum { MOST_SHAPES = 80, MOST_TRIALS = 200 };
+
+typedef struct trial {
+    char config[120];
+    double us;
+} trial;
+
+typedef struct shape {
+    tj_problem problem;
+    char name[48];
+    trial trial[MOST_TRIALS];
+    int trials;
+} shape;
+
+static shape shapes[MOST_SHAPES];
+static int count;
+static tj_device_facts h200;
+
+static void read_trials(void)
+{
+    FILE *file = fopen(TJ_SOURCE_DIR "/tests/analysis/trials_h200.txt", "r");
+    tj_error err;
+    char line[256];
+
+    cr_assert(tj_device_named("sm_90", &h200, &err) == TJ_OK, "%s", err.message);
+    cr_assert(file);
+    count = 0;
+    while (fgets(line, sizeof line, file)) {
+        long long j, k, l, batch;
+
+        if (line[0] == '#')
+            continue;
+        if (line[0] != ' ') {
+            shape *s = &shapes[count++];
+
+            cr_assert(count <= MOST_SHAPES && sscanf(line, "%lldx%lldx%lld %lld", &j, &k, &l, &batch) == 4, "%s", line);
+            s->problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, TJ_F32);
+            s->problem.batch = batch;
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(s->name, sizeof s->name, "%s", line);
+            s->trials = 0;
+        } else {
+            shape *s = &shapes[count - 1];
+            trial *t = &s->trial[s->trials++];
+
+            cr_assert(s->trials <= MOST_TRIALS && sscanf(line, " %119s %lf", t->config, &t->us) == 2, "%s", line);
+        }
+    }
+    fclose(file);
+    cr_assert(count >= 64, "%d", count);
+}
+
+static double predict(const shape *s, const trial *t)
+{
+    tj_config config;
+    tj_error err;
+    double us = 0;
+
+    cr_assert(tj_config_parse(t->config, &config, &err) == TJ_OK, "%s", err.message);
+    cr_assert(tj_estimate(&h200, &s->problem, &config, &us, &err) == TJ_OK, "%s %s: %s", s->name, t->config, err.message);
+    return us;
+}
+
+/* The least time of a family in a shape; 0: it was not tried. */
+static double least_of(const shape *s, const char *family)
+{
+    const size_t length = strlen(family);
+    double least = 0;
+
+    for (int i = 0; i < s->trials; i++)
+        if (strncmp(s->trial[i].config, family, length) == 0 && (least == 0 || s->trial[i].us < least))
+            least = s->trial[i].us;
+    return least;
+}
+
+/* Regret: the measured time of the config that the model ranks first, over the best measured one. */
+Test(trials, the_first_choice_among_the_measured_is_nearly_the_best, .init = read_trials)
+{
+    double sum = 0, worst = 0;
+    int beyond = 0;
+
+    for (int n = 0; n < count; n++) {
+        const shape *s = &shapes[n];
+        double least = INFINITY, best = INFINITY, regret;
+        int first = 0;
+
+        for (int i = 0; i < s->trials; i++) {
+            const double us = predict(s, &s->trial[i]);
+
+            if (us < least) {
+                least = us;
+                first = i;
+            }
+            best = fmin(best, s->trial[i].us);
+        }
+        regret = s->trial[first].us / best;
+        sum += log(regret);
+        worst = fmax(worst, regret);
+        beyond += regret > 1.15;
+    }
+    cr_expect(exp(sum / count) < 1.05, "geometric mean %g", exp(sum / count));
+    cr_expect(worst < 1.55, "%g", worst);
+    cr_expect(beyond <= 6, "%d of %d shapes are more than 15 %% off", beyond, count);
+}
+
+/* What is close to the truth also orders it: of each two trials of a shape that differ by a tenth, in which is the model right? */
+Test(trials, pairs_that_differ_are_mostly_in_order, .init = read_trials)
+{
+    int agree = 0, pairs = 0;
+
+    for (int n = 0; n < count; n++) {
+        const shape *s = &shapes[n];
+        double us[MOST_TRIALS];
+
+        for (int i = 0; i < s->trials; i++)
+            us[i] = predict(s, &s->trial[i]);
+        for (int i = 0; i < s->trials; i++)
+            for (int k = 0; k < s->trials; k++)
+                if (s->trial[i].us * 1.1 < s->trial[k].us) {
+                    pairs++;
+                    agree += us[i] < us[k];
+                }
+    }
+    cr_assert(pairs > 10000, "%d", pairs);
+    cr_expect(agree > 0.83 * pairs, "%d of %d", agree, pairs);
+}
+
+/* The safe default is tiled, TILE_WIDTH 16. */
+Test(trials, no_family_is_chosen_where_the_default_is_faster, .init = read_trials)
+{
+    int compared = 0;
+
+    for (int n = 0; n < count; n++) {
+        const shape *s = &shapes[n];
+        tj_config config = TJ_CONFIG_INIT;
+        tj_chosen_by by;
+        tj_error err;
+        double chosen, standard = 0;
+
+        cr_assert(tj_choose(NULL, &s->problem, &h200, &config, &by, &err) == TJ_OK, "%s", err.message);
+        for (int i = 0; i < s->trials; i++)
+            if (strcmp(s->trial[i].config, "tiled:tile_width=16") == 0)
+                standard = s->trial[i].us;
+        chosen = least_of(s, tj_family_name(config.family));
+        if (standard == 0 || chosen == 0)
+            continue;
+        compared++;
+        cr_expect(chosen <= standard, "%s: %s takes %g us at best, the default %g", s->name, tj_family_name(config.family),
+                  chosen, standard);
+    }
+    cr_expect(compared >= 10, "%d", compared);
+}
+
+/* An estimate looks at one warp of each loop, an analysis at all. */
+Test(trials, an_estimate_is_the_analysis_to_a_few_percent, .init = read_trials)
+{
+    tj_device_facts cold;
+    int far = 0, all = 0;
+
+    cold = h200;
+    cold.l2_bytes = 0; /* the operands of an estimate come from memory */
+
+    for (int n = 0; n < count; n++)
+        for (int i = 0; i < shapes[n].trials; i += 7) {
+            const double us = predict(&shapes[n], &shapes[n].trial[i]);
+            tj_config config;
+            tj_analysis a;
+            tj_error err;
+
+            cr_assert(tj_config_parse(shapes[n].trial[i].config, &config, &err) == TJ_OK);
+            cr_assert(tj_analyze(&cold, &shapes[n].problem, &config, 0, 0, &a, &err) == TJ_OK, "%s", err.message);
+            all++;
+            far += fabs(us / a.predicted.us - 1) > 0.03;
+            cr_expect(fabs(us / a.predicted.us - 1) < 0.15, "%s %s: %g for %g", shapes[n].name, shapes[n].trial[i].config, us,
+                      a.predicted.us);
+        }
+    cr_expect(far * 50 < all, "%d of %d", far, all);
+}
