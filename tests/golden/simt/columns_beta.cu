@@ -26,7 +26,7 @@ constexpr int WARP_ROWS = 4 * TM;
 constexpr int WARP_COLS = 8 * TN;
 constexpr int TILE_THREADS = 32 * (BM / WARP_ROWS) * (BN / WARP_COLS);
 constexpr int THREADS = TILE_THREADS;
-constexpr int BLOCKS = 1;
+constexpr int BLOCKS = 3;
 constexpr int STAGES = 3;
 constexpr int STEPS = BK;  // of a phase
 
