@@ -160,12 +160,13 @@ static tj_status run_ranked(search *s, int64_t trials, int steps, tj_error *err)
 static tj_status run_exhaustive(search *s, tj_error *err)
 {
     tj_ranked *list = malloc((s->count ? s->count : 1) * sizeof *list);
-    tj_status status = list ? TJ_OK : tj_fail_memory(err, "the order of a search");
+    tj_status status = TJ_OK;
 
-    for (size_t i = 0; status == TJ_OK && i < s->count; i++)
+    if (!list)
+        return tj_fail_memory(err, "the order of a search");
+    for (size_t i = 0; i < s->count; i++)
         list[i] = (tj_ranked){tj_search_predicted(s, &s->point[i]), (int32_t)i};
-    if (status == TJ_OK)
-        qsort(list, s->count, sizeof *list, tj_by_score);
+    qsort(list, s->count, sizeof *list, tj_by_score);
     for (size_t i = 0; status == TJ_OK && i < s->count && !is_over(s);) {
         int32_t chosen[4 * ROUND];
         size_t count = 0;

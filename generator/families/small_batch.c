@@ -118,10 +118,11 @@ static void settle_tile(const tj_problem *text, int32_t *tm, int32_t *tn)
 static int32_t default_products(const tj_problem *text, const tj_small_batch_shape *s)
 {
     const int64_t batch = text->batch > 0 ? text->batch : INT32_MAX;
-    int64_t products = GOOD_THREADS / s->team;
+    const int64_t bytes = s->bytes > 0 ? s->bytes : 1; /* none where k is 0 */
+    int64_t products = GOOD_THREADS / (s->team > 0 ? s->team : 1);
 
-    if (products > GOOD_SHARED / s->bytes)
-        products = GOOD_SHARED / s->bytes;
+    if (products > GOOD_SHARED / bytes)
+        products = GOOD_SHARED / bytes;
     if (products > batch / FULL_GPU)
         products = batch / FULL_GPU;
     return products > 1 ? (int32_t)products : 1;
@@ -130,7 +131,8 @@ static int32_t default_products(const tj_problem *text, const tj_small_batch_sha
 /* As many as find room for 80 registers a thread: what ptxas makes do with where N is read along l and nothing hangs over. */
 static int32_t default_blocks(const tj_problem *text, const tj_small_batch_shape *s)
 {
-    const int32_t by_registers = SM_REGISTERS / GOOD_REGISTERS / (s->products * s->team);
+    const int32_t threads = s->products * s->team;
+    const int32_t by_registers = SM_REGISTERS / GOOD_REGISTERS / (threads > 0 ? threads : 1);
     const int32_t by_shared = (int32_t)(MAX_SHARED / (s->products * s->bytes + SYSTEM_SHARED));
     const int32_t blocks = by_registers < by_shared ? by_registers : by_shared;
     const bool is_even = text->j.extent % s->tm == 0 && text->l.extent % s->tn == 0 && text->k.extent % s->vec == 0;
@@ -198,7 +200,7 @@ static tj_status check_shape(const tj_problem *text, bool is_swapped, const tj_c
                        s.team_rows, s.team_cols, (long long)s.products * s.team);
     if (s.products * s.bytes > MAX_SHARED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d products need %lld bytes of shared memory: %d are the most",
-                       s.products, (long long)(s.products * s.bytes), MAX_SHARED);
+                       s.products, (long long)s.products * s.bytes, MAX_SHARED);
     return TJ_OK;
 }
 
@@ -268,7 +270,7 @@ tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *text, const tj_
 /* A team that never reaches beyond its warp waits for the warp alone. */
 bool tj_small_batch_in_warp(const tj_small_batch_shape *s)
 {
-    return WARP % s->team == 0 && s->products * s->team % WARP == 0;
+    return s->team > 0 && WARP % s->team == 0 && s->products * s->team % WARP == 0;
 }
 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -318,7 +320,8 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
 /* Do so many blocks take registers away, and leave enough? And is there shared memory for them? */
 static bool blocks_matter(const tj_small_batch_shape *s, int32_t blocks)
 {
-    const int32_t threads = s->products * s->team, budget = SM_REGISTERS / (blocks * threads), sums = s->tm * s->tn;
+    const int32_t threads = s->products * s->team, sums = s->tm * s->tn,
+                  budget = SM_REGISTERS / (blocks * threads > 0 ? blocks * threads : 1);
 
     return blocks == 1 || (blocks * threads <= 2 * MAX_THREADS && blocks * s->products * s->bytes <= MAX_SHARED &&
                            budget < 48 + sums * 5 / 4 && budget >= sums + s->tm + s->tn + 16);
