@@ -253,7 +253,8 @@ Test(analysis, report_maps_the_tuning_space)
                  0),
               "%s", errors);
     read_text("page.html", page);
-    cr_expect(has(page, "Measured times of family simt, bm down and bn across. 32 by 64: 8.50 us. 64 by 128: 17.0 us. </desc>"));
+    cr_expect(
+        has(page, "Measured times of family simt, bm down and bn across. 32 by 64: 8.50 us. 64 by 128: 17.0 us. </desc>"));
     cr_expect(has(page, "2 configs, as measured") && times(page, "class=\"heat\"") == 2);
     cr_expect(has(page, "Framed: <code>simt:bm=32,bn=64,"));
     cr_expect(eq(int, shell("$T report 512x300x700 tiled --trials trials.tsv -o page.html"), 1));

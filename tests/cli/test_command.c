@@ -388,8 +388,10 @@ Test(command, dies_quietly_of_a_closed_pipe)
 
 Test(command, replaces_a_file_whole_or_not_at_all)
 {
-    cr_expect(eq(int, shell("echo old >k.cu && $T generate 64x64x64 --family tiled -o k.cu && grep -c TILE_WIDTH k.cu >/dev/null"), 0), "%s",
-              errors);
+    cr_expect(eq(int,
+                 shell("echo old >k.cu && $T generate 64x64x64 --family tiled -o k.cu && grep -c TILE_WIDTH k.cu >/dev/null"),
+                 0),
+              "%s", errors);
     cr_expect(
         eq(int, shell("ln -s k.cu link.cu && $T generate 32x32x32 -o link.cu && test -L link.cu && grep -q 32x32x32 k.cu"), 0),
         "%s", errors);
