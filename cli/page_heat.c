@@ -42,7 +42,7 @@ static axis axis_after(const tj_family *family, int index)
 {
     axis a = {.index = NO_AXIS, .count = 1};
 
-    for (size_t i = (size_t)(index + 1); i < tj_family_param_count(family); i++) {
+    for (size_t i = (size_t)index + 1; i < tj_family_param_count(family); i++) {
         const tj_param *param = tj_family_param(family, i);
         const size_t count = tj_param_values(param, a.value);
 

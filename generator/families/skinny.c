@@ -237,7 +237,7 @@ static void settle_all(const tj_problem *text, tj_config *config)
         settle(tm, default_tm(text, least(32, most_sums / *tn)));
         settle(k_thread, *tm * *tn * sum_bytes(text) <= 32 * 4 ? 8 : 4);
         settle(lanes, lanes_along_l(text, *tm, *tn, LINE_BYTES / (*vector * size)));
-        settle(slices, power_of_2_for(GOOD_THREADS / *lanes, MAX_THREADS));
+        settle(slices, power_of_2_for(GOOD_THREADS / (*lanes > 0 ? *lanes : 1), MAX_THREADS));
     } else {
         settle(tn, (int32_t)(extent_or(&text->l, 64) < 4 ? extent_or(&text->l, 64) : 4));
         settle(tm, default_tm(text, least(32, most_sums / *tn)));

@@ -12,7 +12,7 @@
 #include "../lanes.h"
 #include "checked.h"
 
-enum { LINE = 128, SM_THREADS = 2048, COPIES_TOGETHER = 8 };
+enum { LINE = 128, SM_THREADS = 2048, COPIES_TOGETHER = 8, STEPS_LOOKED_AT = 3 };
 
 /* Lanes may begin before the first of them: every request begins this far on. */
 static const int64_t FAR = INT64_C(1) << 40;
@@ -71,6 +71,25 @@ static bool is_alike(const tj_lanes *a, const tj_lanes *b)
            memcmp(a->address, b->address, (size_t)a->count * sizeof a->address[0]) == 0;
 }
 
+/* The lanes of a warp in one step; the answer is where the first of them begins. */
+static int64_t lanes_of(const scene *c, const access *a, int32_t warp, int32_t threads, int32_t step, tj_lanes *lanes)
+{
+    int64_t begin = 0;
+
+    *lanes = (tj_lanes){.element_bytes = a->element_bytes, .width = a->width, .is_shared = a->is_shared};
+    for (int32_t t = warp; t < warp + TJ_WARP && t < threads; t++) {
+        const int64_t at = a->at(c, a, t % c->s.team, step), address = t / c->s.team * a->stride + at;
+
+        if (at < 0)
+            continue;
+        if (lanes->count == 0)
+            begin = address;
+        lanes->lane[lanes->count] = t - warp;
+        lanes->address[lanes->count++] = address - begin;
+    }
+    return begin;
+}
+
 /* A warp of such blocks in all steps: few of them differ. */
 static void count_warp(const scene *c, const access *a, int32_t warp, int32_t threads, int64_t first, int64_t blocks,
                        tj_traffic *traffic)
@@ -79,19 +98,9 @@ static void count_warp(const scene *c, const access *a, int32_t warp, int32_t th
     pattern seen = {.lanes = {.count = 0}};
 
     for (int32_t step = 0; step < a->steps; step++) {
-        tj_lanes lanes = {.element_bytes = a->element_bytes, .width = a->width, .is_shared = a->is_shared};
-        int64_t begin = 0;
+        tj_lanes lanes;
+        const int64_t begin = lanes_of(c, a, warp, threads, step, &lanes);
 
-        for (int32_t t = warp; t < warp + TJ_WARP && t < threads; t++) {
-            const int64_t at = a->at(c, a, t % c->s.team, step), address = t / c->s.team * a->stride + at;
-
-            if (at < 0)
-                continue;
-            if (lanes.count == 0)
-                begin = address;
-            lanes.lane[lanes.count] = t - warp;
-            lanes.address[lanes.count++] = address - begin;
-        }
         if (!is_alike(&lanes, &seen.lanes)) {
             count_pattern(&seen, first, stride, blocks, traffic);
             seen = (pattern){.lanes = lanes};
@@ -108,11 +117,30 @@ static void count_teams(const scene *c, const access *a, int32_t teams, int64_t 
         count_warp(c, a, warp, teams * c->s.team, first, blocks, traffic);
 }
 
+/* The first warp in a few steps stands for all. */
+static void estimate(const scene *c, const access *a, tj_traffic *traffic)
+{
+    const int32_t threads = c->s.products * c->s.team, looked_at = a->steps < STEPS_LOOKED_AT ? a->steps : STEPS_LOOKED_AT;
+    const int64_t warps = tj_ceil_div(threads, TJ_WARP) * tj_ceil_div(c->text->batch, c->s.products);
+
+    for (int32_t i = 0; i < looked_at; i++) {
+        const int32_t step = (int32_t)((int64_t)i * a->steps / looked_at);
+        tj_lanes lanes;
+        const int64_t begin = lanes_of(c, a, 0, threads, step, &lanes);
+
+        tj_lanes_add(traffic, &lanes, FAR + begin % LINE, warps * a->steps / looked_at);
+    }
+}
+
 static void count(const scene *c, const access *a, tj_traffic *traffic)
 {
     const int64_t whole = c->text->batch / c->s.products;
     const int32_t rest = (int32_t)(c->text->batch % c->s.products);
 
+    if (traffic->is_estimate) {
+        estimate(c, a, traffic);
+        return;
+    }
     if (whole > 0)
         count_teams(c, a, c->s.products, 0, whole, traffic);
     if (rest > 0)

@@ -38,7 +38,7 @@ typedef struct tj_traffic {
     int64_t sectors;    /**< different 32-byte sectors in each request, added up; 0 for shared memory */
     int64_t merged;     /**< wavefronts once ptxas has merged neighbouring requests: an estimate, for predictions */
     int64_t
-        is_estimate; /**< 1: the first warp of each loop stood for all of them (tj_estimate); only elements and bytes are exact */
+        is_estimate; /**< 1: the first warp of each loop stood for all of them (tj_estimate); only elements and bytes are exact, of small_batch nearly */
 } tj_traffic;
 
 /** One block in one phase, both of them whole: no edge is clipped. The textbook's "512 loads for 8 192 operations". */
