@@ -199,6 +199,25 @@ static bare load_bare(const tj_plan *plan)
     return b;
 }
 
+typedef struct geometry {
+    unsigned grid_x, grid_y, block_x, block_y, shared_bytes;
+} geometry;
+
+/* As the launch form says (include/tilejit/source.h), for one product that one kernel computes. */
+static geometry geometry_of(const tj_plan *plan, int64_t extent)
+{
+    const tj_launch_form *form = tj_source_launch(tj_plan_source(plan));
+    const unsigned rows = (unsigned)((extent + form->block_rows - 1) / form->block_rows),
+                   cols = (unsigned)((extent + form->block_cols - 1) / form->block_cols);
+
+    if (form->splits > 1 || form->arg_count != 3) {
+        fprintf(stderr, "latency: %s is not launched with M, N and P alone\n", form->kernel);
+        exit(1);
+    }
+    return (geometry){form->rows_on_x ? rows : cols, form->rows_on_x ? cols : rows, (unsigned)form->block_x,
+                      (unsigned)form->block_y, (unsigned)form->dynamic_shared_bytes};
+}
+
 static void measure_ready(void)
 {
     static double bare_ns[ROUNDS], matmul_ns[ROUNDS], plan_ns[ROUNDS], over_matmul[ROUNDS], over_plan[ROUNDS];
@@ -206,12 +225,14 @@ static void measure_ready(void)
     tj_problem problem = TJ_PROBLEM_INIT(32, 32, 32, TJ_F32);
     const tj_plan *plan;
     tj_error err;
+    geometry g;
     tiny t;
     bare b;
 
     make_operands(context, &t);
     must(tj_plan_prepare(context, &problem, NULL, &plan, &err), &err);
     b = load_bare(plan);
+    g = geometry_of(plan, problem.j.extent);
     must(tj_matmul(context, &problem, &t.x, NULL, &err), &err);
     must(tj_plan_prepare(context, &problem, NULL, &plan, &err), &err);
     for (int r = -5; r < ROUNDS; r++) {
@@ -226,7 +247,8 @@ static void measure_ready(void)
                 if (way == 0) {
                     void *m = (void *)t.x.m, *n = (void *)t.x.n, *p = t.x.p;
                     void *arguments[] = {&m, &n, &p};
-                    if (b.launch(b.function, 2, 2, 1, 16, 16, 1, 0, NULL, arguments, NULL) != 0)
+                    if (b.launch(b.function, g.grid_x, g.grid_y, 1, g.block_x, g.block_y, 1, g.shared_bytes, NULL, arguments,
+                                 NULL) != 0)
                         status = TJ_ERR_DRIVER;
                 } else if (way == 1) {
                     status = tj_matmul(context, &problem, &t.x, NULL, &err);

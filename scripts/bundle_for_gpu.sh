@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Collect what a GPU machine needs to prove a build, which need not have a compiler or any -dev package: the command, the GPU tests, the
-# bench programs and their libraries, in build/gpu-bundle. Over there: build/gpu-bundle/run_all.sh build/gpu-bundle
+# bench programs with their shapes, and their libraries, in build/gpu-bundle. Over there: build/gpu-bundle/run_all.sh build/gpu-bundle
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -16,4 +16,5 @@ cp build/release/tilejit build/release/bench_* build/release/examples_* build/re
 cp -L build/release/libtilejit.so.0 "$bundle"
 ldd "$bundle/tilejit" | awk '/libjansson|libxxhash/ { print $3 }' | xargs -I{} cp -L {} "$bundle"
 cp tests/gpu/*.py tests/gpu/run_all.sh "$bundle"
+cp -r bench/shapes "$bundle"
 echo "bundled: $(du -sh "$bundle" | cut -f1) in $bundle"

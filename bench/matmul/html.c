@@ -16,7 +16,8 @@ static const char style[] =
     "body{margin:2rem auto;max-width:70rem;padding:0 1rem;background:var(--page);color:var(--ink);font:15px/1.5 "
     "system-ui,sans-serif}\n"
     "h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2.5rem}p{max-width:48rem}\n"
-    "svg{width:100%;height:auto}svg text{fill:var(--ink);font:11px system-ui,sans-serif}svg .faint{fill:var(--faint)}\n"
+    "svg{width:100%;min-width:44rem;height:auto}svg text{fill:var(--ink);font:11px system-ui,sans-serif}svg "
+    ".faint{fill:var(--faint)}\n"
     ".grid{stroke:var(--line)}.one{stroke:var(--faint)}.roof{stroke:var(--faint);fill:none;stroke-width:1.5}\n"
     ".tuned{fill:var(--ours)}.first{fill:none;stroke:var(--first);stroke-width:1.6}.peer{fill:none;stroke:var(--peer);stroke-"
     "width:1.6}\n"
@@ -89,9 +90,9 @@ static void ratio_mark(FILE *out, const axis *x, double y, const result *r, cont
 
 static void ratio_plot(FILE *out, const result *r, size_t n)
 {
-    static const double tick[] = {0.0625, 0.125, 0.25, 0.5, 0.8, 1, 1.25, 2, 4, 8};
+    static const double tick[] = {0.25, 0.5, 0.8, 1, 1.25, 2, 4, 8};
     const double height = TOP + ROW * (double)n + 10;
-    const axis x = {0.0625, 8, LEFT, RIGHT};
+    const axis x = {0.25, 8, LEFT, RIGHT};
     size_t with[CONTENDERS] = {0};
     double mean[CONTENDERS];
 
@@ -102,7 +103,8 @@ static void ratio_plot(FILE *out, const result *r, size_t n)
         "<h2>Times as fast as cuBLASLt's best</h2>\n<p>Bars: tuned. Rings: zero-shot, nothing measured before. To the right of "
         "1 TileJIT is faster; what lies beyond the axis is drawn at its end.</p>\n");
     fprintf(out,
-            "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"Speed against the best of cuBLASLt for %zu shapes: "
+            "<div class=\"scroll\"><svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"Speed against the best of cuBLASLt "
+            "for %zu shapes: "
             "geometric mean "
             "%.2f zero-shot over %zu shapes, %.2f tuned over %zu. The table below has each.\">\n",
             WIDTH, height, n, mean[ZERO_SHOT], with[ZERO_SHOT], mean[TUNED], with[TUNED]);
@@ -124,7 +126,7 @@ static void ratio_plot(FILE *out, const result *r, size_t n)
         ratio_mark(out, &x, y, &r[i], TUNED);
         ratio_mark(out, &x, y, &r[i], ZERO_SHOT);
     }
-    fputs("</svg>\n", out);
+    fputs("</svg></div>\n", out);
 }
 
 /* ---- the roofline ---------------------------------------------------------------------------------------------------- */
@@ -142,7 +144,7 @@ static void roof_mark(FILE *out, const axis *x, const axis *y, const result *r, 
 static void roofline(FILE *out, const result *r, size_t n, const ceilings *most)
 {
     const double peak = most->flop_per_us / 1e6, ridge = most->flop_per_us / most->bytes_per_us;
-    const axis x = {0.25, 4096, 60, 960}, y = {0.1, fmax(100, 2 * peak), 460, 20};
+    const axis x = {0.25, 4096, 60, 960}, y = {0.01, fmax(100, 2 * peak), 460, 20};
 
     fprintf(out,
             "<h2>Roofline</h2>\n<p>Dots: TileJIT's faster contender. Rings: cuBLASLt's best. Bytes count M, N and P once; the "
@@ -150,7 +152,8 @@ static void roofline(FILE *out, const result *r, size_t n, const ceilings *most)
             "GB/s, the flat part the device's %.1f TFLOP/s of f32 on CUDA cores. Other types may pass it.</p>\n",
             most->bytes_per_us / 1e3, peak);
     fprintf(out,
-            "<svg viewBox=\"0 0 %d 510\" role=\"img\" aria-label=\"Roofline: rate of each shape over its arithmetic intensity, "
+            "<div class=\"scroll\"><svg viewBox=\"0 0 %d 510\" role=\"img\" aria-label=\"Roofline: rate of each shape over its "
+            "arithmetic intensity, "
             "under a "
             "slope of %.0f GB/s and a roof of %.1f TFLOP/s\">\n",
             WIDTH, most->bytes_per_us / 1e3, peak);
@@ -162,7 +165,7 @@ static void roofline(FILE *out, const result *r, size_t n, const ceilings *most)
                 "text-anchor=\"middle\">%g</text>\n",
                 place(&x, v), place(&x, v), place(&x, v), v);
     }
-    for (int power = -1; pow(10, power) <= y.high; power++) {
+    for (int power = -2; pow(10, power) <= y.high; power++) {
         const double v = pow(10, power);
 
         fprintf(out,
@@ -182,7 +185,7 @@ static void roofline(FILE *out, const result *r, size_t n, const ceilings *most)
         if (report_ours(&r[i]) < CONTENDERS)
             roof_mark(out, &x, &y, &r[i], report_ours(&r[i]), "tuned");
     }
-    fputs("</svg>\n", out);
+    fputs("</svg></div>\n", out);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------------------------------- */
@@ -202,7 +205,8 @@ static void mean_row(FILE *out, const char *name, const result *r, size_t n, con
 
 static void means(FILE *out, const result *r, size_t n)
 {
-    fputs("<h2>Geometric means</h2>\n<table><tr><th>category</th><th>shapes</th><th>zero-shot, times cuBLASLt</th><th>tuned, "
+    fputs("<h2>Geometric means</h2>\n<div class=\"scroll\"><table><tr><th>category</th><th>shapes</th><th>zero-shot, times "
+          "cuBLASLt</th><th>tuned, "
           "times "
           "cuBLASLt</th><th>zero-shot, times tuned</th></tr>\n",
           out);
@@ -215,7 +219,7 @@ static void means(FILE *out, const result *r, size_t n)
             mean_row(out, r[i].shape->category, r, n, r[i].shape->category);
     }
     mean_row(out, "all", r, n, NULL);
-    fputs("</table>\n", out);
+    fputs("</table></div>\n", out);
 }
 
 static void times(FILE *out, const result *r, size_t n, const ceilings *most)

@@ -256,16 +256,18 @@ static void miss(outcome *o, int is_broken, const char *why)
     o->is_broken = is_broken;
 }
 
-static void settle(outcome *o, runner *r, int rounds)
+/* Take a runner's time if its contender has no better one. */
+static int settle(outcome *o, runner *r, int rounds)
 {
     const double us = median(r->us, rounds);
 
-    if (o->us > 0 && o->us <= us)
-        return;
+    if (o->launches > 0 && o->us <= us)
+        return 0;
     o->us = us;
     o->low_us = r->us[(rounds - 1) / 4];
     o->high_us = r->us[3 * (rounds - 1) / 4];
     o->launches = r->samples.launches;
+    return 1;
 }
 
 static const tj_plan *prepare(const bench *b, const tj_problem *problem, const tj_config *config, outcome *o)
@@ -338,10 +340,8 @@ static int finish(const bench *b, field *f, operands *x, result *out, tj_error *
         return 0;
     for (int i = 0; i < f->count; i++) {
         runner *r = f->racing[i];
-        const double before = out->of[r->who].us;
 
-        settle(&out->of[r->who], r, out->rounds);
-        if (out->of[r->who].us != before)
+        if (settle(&out->of[r->who], r, out->rounds))
             best[r->who] = r;
     }
     if (best[CUBLASLT])

@@ -5,7 +5,7 @@
  * comes out as a wrong product.
  *
  * TILEJIT_EMULATOR names the driver. FAKE_CUBLAS_WRONG=cublas: the scale is 1.01 where 1 was asked for, in the default call; =cublaslt: in
- * cublasLtMatmul.
+ * cublasLtMatmul; =idle: cublasLtMatmul reports success and computes nothing.
  * cuBLASLt offers four ideas: one is refused by the heuristic, one by cublasLtMatmul, two work.
  */
 #include <dlfcn.h>
@@ -180,14 +180,20 @@ int cublasSetMathMode(void *handle, int mode)
     return handle == &fake && mode == 0 ? SUCCESS : INVALID_VALUE;
 }
 
-/* alpha, unless FAKE_CUBLAS_WRONG names the one who asks. */
+static int is_wrong(const char *way)
+{
+    const char *asked = getenv("FAKE_CUBLAS_WRONG");
+
+    return asked && strcmp(asked, way) == 0;
+}
+
+/* alpha, unless it shall be wrong. */
 static const void *scale(const char *who, int type_ab, const void *alpha)
 {
     static const float wrong32 = 1.01F;
     static const double wrong64 = 1.01;
-    const char *wrong = getenv("FAKE_CUBLAS_WRONG");
 
-    if (!wrong || strcmp(wrong, who) != 0)
+    if (!is_wrong(who))
         return alpha;
     return type_ab == 1 ? (const void *)&wrong64 : &wrong32;
 }
@@ -364,6 +370,8 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, const void *a, v
         return INVALID_VALUE;
     if (algo[0] == 2)
         return NOT_SUPPORTED;
+    if (is_wrong("idle"))
+        return SUCCESS;
     return run((gemm){op_a, op_b, la->type, lc->type, m, n, k, la->ld, lb->ld, lc->ld, la->stride, lb->stride, lc->stride,
                       lc->batch, a, b, d},
                scale("cublaslt", la->type, alpha), beta, stream);
