@@ -15,7 +15,7 @@
 #include "split.h"
 #include "tile.h"
 
-enum { SM_REGISTERS = 64 * 1024, OTHER_REGISTERS = 30, COPY_REGISTERS = 32, MOST_BLOCKS = 8 };
+enum { SM_REGISTERS = 64 * 1024, OTHER_REGISTERS = 30, MOST_BLOCKS = 8 };
 enum { QUAD = 4, LONG_RUN = 16, SHORT_RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
 static const char *const copy_choices[] = {"async", "registers", NULL};
@@ -232,10 +232,11 @@ static tj_status check_shared(const tj_problem *text, const tj_simt_shape *s, tj
 static int32_t blocks_for(const tj_problem *text, const tj_simt_shape *s)
 {
     const int32_t words = tj_simt_sum_bytes(text) / 4,
-                  passing = s->copy == TJ_SIMT_REGISTERS ? (s->bm + s->bn) * s->bk / s->threads + COPY_REGISTERS : 0,
-                  registers = words * (s->tm * s->tn + 2 * (s->tm + s->tn) + passing) + OTHER_REGISTERS;
+                  registers = words * (s->tm * s->tn + 2 * (s->tm + s->tn)) + OTHER_REGISTERS;
     const int32_t blocks = SM_REGISTERS / (registers * s->threads);
 
+    if (s->copy == TJ_SIMT_REGISTERS) /* they hold what is on its way too, and some targets would spill */
+        return 1;
     return blocks < 1 ? 1 : blocks > MOST_BLOCKS ? MOST_BLOCKS : blocks;
 }
 
