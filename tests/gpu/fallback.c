@@ -180,16 +180,18 @@ static void test_threads(void)
     pthread_t thread[MOST_THREADS];
     job jobs[MOST_THREADS];
     pthread_barrier_t start;
-    product q;
+    static product q[MOST_THREADS];
     tj_error err;
 
     choose("skinny:splits=1");
-    if (!make_product(context, &q, (tj_problem)TJ_PROBLEM_INIT(4, 96, 64, TJ_F32)))
-        return;
-    place(&q, 1, 1, 1);
+    for (int i = 0; i < MOST_THREADS; i++) {
+        if (!make_product(context, &q[i], (tj_problem)TJ_PROBLEM_INIT(4, 96, 64, TJ_F32)))
+            return;
+        place(&q[i], 1, 1, 1);
+    }
     pthread_barrier_init(&start, NULL, MOST_THREADS);
     for (int i = 0; i < MOST_THREADS; i++) {
-        jobs[i] = (job){context, &q, &start, 0};
+        jobs[i] = (job){context, &q[i], &start, 0};
         pthread_create(&thread[i], NULL, launch_at_once, &jobs[i]);
     }
     for (int i = 0; i < MOST_THREADS; i++) {
@@ -197,9 +199,12 @@ static void test_threads(void)
         expect(jobs[i].is_good, "thread %d", i);
     }
     pthread_barrier_destroy(&start);
-    expect(tj_synchronize(context, NULL, &err) == TJ_OK && is_right(&q, 1), "the product of 64 threads");
+    expect(tj_synchronize(context, NULL, &err) == TJ_OK, "64 threads: %s", err.message);
+    for (int i = 0; i < MOST_THREADS; i++)
+        expect(is_right(&q[i], 1), "the product of thread %d", i);
     expect(plans_of(context) == 2, "%d plans for 64 threads", (int)plans_of(context));
-    drop_product(&q);
+    for (int i = 0; i < MOST_THREADS; i++)
+        drop_product(&q[i]);
     tj_context_free(context);
 }
 
