@@ -225,7 +225,7 @@ static void settle_all(const tj_problem *text, tj_config *config)
     int32_t *const slices = &value[tj_family_param_index(family, "slices")];
     int32_t *const vector = &value[tj_family_param_index(family, "vector")];
     int32_t *const k_thread = &value[tj_family_param_index(family, "k_thread")];
-    const bool along_l = text->n_layout == TJ_ROW_MAJOR, is_open = *slices == 0;
+    const bool along_l = text->n_layout == TJ_ROW_MAJOR, is_open = *slices == 0, is_k_open = *k_thread == 0;
     /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
     const int32_t most_sums = text->dtype == TJ_F64 || !along_l ? 32 : text->dtype == TJ_F32 ? 128 : 64;
     const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
@@ -249,7 +249,10 @@ static void settle_all(const tj_problem *text, tj_config *config)
     while (is_open && s.slices > 1 && s.slices * s.lanes > WARP &&
            shared_bytes(&s, sum_bytes(text), along_l) > MAX_STATIC_SHARED)
         s.slices /= 2;
+    while (is_k_open && s.k_thread > (along_l ? 1 : s.vector) && shared_bytes(&s, sum_bytes(text), along_l) > MAX_STATIC_SHARED)
+        s.k_thread /= 2;
     *slices = s.slices;
+    *k_thread = s.k_thread;
     settle(&value[tj_family_param_index(family, "splits")], default_splits(text, &s));
 }
 
