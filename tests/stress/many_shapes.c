@@ -167,6 +167,7 @@ int main(int argc, char **argv)
     }
     planned = compiled < MAX_PLANS ? compiled : MAX_PLANS;
     fake.fake_set_devices(1);
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 0); /* the model is silent: the choice is the default */
     fake.fake_set_parameters(3, parameters);
     memory = (void *)(uintptr_t)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 2 << 20);
     options.nvrtc = FAKE_NVRTC_PATH;
