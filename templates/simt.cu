@@ -18,6 +18,9 @@ constexpr int STEPS = BK / SLICES;  // of a phase, for one thread
 //@ else
 //@| constexpr int STEPS = BK;  // of a phase
 //@ end
+//@ if spreads_copies
+//@| constexpr int PIECES = STEPS / 4;  // of a phase's copies: one is started every second step, in the first half of a phase
+//@ end
 
 #include "parts/async.cuh"  //@ include
 // What one phase needs. Both tiles are stored k by k: a row holds the elements of one step.
@@ -62,6 +65,9 @@ simt(  //@ kernel for simt
     //@ end
 
     // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
+    //@ if spreads_copies
+    //@| // Started all at once, they would hold up the reads of shared memory that come after them.
+    //@ end
     //@ if m_row_major
     constexpr int M_WIDTH = 1;  // element by element: neighbours along k, which M_RUN threads copy, go to different rows of the tile
     constexpr int M_RUN = 16;  //@ m_run
@@ -72,7 +78,7 @@ simt(  //@ kernel for simt
     const input_t *m_from = &M[(block_row + m_row) * ld_m + m_kk];
     //@ else
     //@| constexpr int M_WIDTH = 4;  //@ m_vector
-    //@| constexpr int M_ROWS = THREADS * M_WIDTH < BM ? THREADS * M_WIDTH : BM;
+    //@| constexpr int M_ROWS = 128;  //@ m_line
     //@| constexpr int M_STEPS = THREADS * M_WIDTH / M_ROWS;
     //@| const int m_kk = thread / (M_ROWS / M_WIDTH);
     //@| const int m_row = thread % (M_ROWS / M_WIDTH) * M_WIDTH;
@@ -80,11 +86,16 @@ simt(  //@ kernel for simt
     //@ end
     //@ if n_row_major
     constexpr int N_WIDTH = 4;  //@ n_vector
-    constexpr int N_COLS = THREADS * N_WIDTH < BN ? THREADS * N_WIDTH : BN;
+    constexpr int N_COLS = 128;  //@ n_line
     constexpr int N_STEPS = THREADS * N_WIDTH / N_COLS;
     const int n_kk = thread / (N_COLS / N_WIDTH);
     const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
     const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
+    //@ if spreads_cols
+    //@| // Where this column is stored: the VEC elements that a lane reads at once are those that it has of 8 * VEC columns.
+    //@| const int n_lane = n_col / COL_RUN % 8;
+    //@| const int n_place = n_col / (8 * VEC) * (8 * VEC) + n_lane * VEC + n_col % (8 * VEC) / (8 * COL_RUN) * COL_RUN + n_col % COL_RUN;
+    //@ end
     //@ else
     //@| constexpr int N_WIDTH = 1;  // element by element: neighbours along k, which N_RUN threads copy, go to different rows of the tile
     //@| constexpr int N_RUN = 16;  //@ n_run
@@ -104,15 +115,25 @@ simt(  //@ kernel for simt
 
     // The first phase takes what is no multiple of BK, so that all others are whole.
     const index_t first_steps = (k_steps - 1) % BK + 1;
-    const auto start_copies = [&](phase_t &into, bool is_first) {
-    //@ else
+    //@ end
 
+    //@ if check_k and spreads_copies
+    //@| const auto start_copies = [&](phase_t &into, bool is_first, int piece) {
+    //@ elif check_k
+    const auto start_copies = [&](phase_t &into, bool is_first) {
+    //@ elif spreads_copies
+    //@| const auto start_copies = [&](phase_t &into, int piece) {
+    //@ else
     //@| const auto start_copies = [&](phase_t &into) {
     //@ end
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
             for (int row = 0; row < BM; row += M_ROWS) {
+                //@ if spreads_copies
+                //@| if ((kk * BM + row * M_STEPS) * PIECES / (BK * BM) != piece)
+                //@|     continue;
+                //@ end
                 //@ if m_row_major
                 const input_t *from = &m_from[row * ld_m + kk];
                 //@ else
@@ -134,12 +155,20 @@ simt(  //@ kernel for simt
         for (int kk = 0; kk < BK; kk += N_STEPS) {
 #pragma unroll
             for (int col = 0; col < BN; col += N_COLS) {
+                //@ if spreads_copies
+                //@| if ((kk * BN + col * N_STEPS) * PIECES / (BK * BN) != piece)
+                //@|     continue;
+                //@ end
                 //@ if n_row_major
                 const input_t *from = &n_from[kk * ld_n + col];
                 //@ else
                 //@| const input_t *from = &n_from[col * ld_n + kk];
                 //@ end
+                //@ if spreads_cols
+                //@| sum_t *to = &into.N[n_kk + kk][n_place + col];
+                //@ else
                 sum_t *to = &into.N[n_kk + kk][n_col + col];
+                //@ end
                 //@ if clips_cols and check_k
                 copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && (!is_first || n_kk + kk < first_steps));
                 //@ elif clips_cols
@@ -151,6 +180,10 @@ simt(  //@ kernel for simt
                 //@ end
             }
         }
+        //@ if spreads_copies
+        //@| if (piece < PIECES - 1)
+        //@|     return;
+        //@ end
         //@ if check_k
         const index_t steps = is_first ? first_steps : BK;
         //@ else
@@ -187,10 +220,20 @@ simt(  //@ kernel for simt
     const index_t phases = (k_steps + BK - 1) / BK;
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
-        if (s < phases)
+        //@ if spreads_copies
+//@| #pragma unroll
+        //@| for (int piece = 0; piece < PIECES; ++piece)
+        //@|     if (s < phases)
         //@ if check_k
+        //@|         start_copies(tiles[s], s == 0, piece);
+        //@ else
+        //@|         start_copies(tiles[s], piece);
+        //@ end
+        //@ elif check_k
+        if (s < phases)
             start_copies(tiles[s], s == 0);
         //@ else
+        //@| if (s < phases)
         //@|     start_copies(tiles[s]);
         //@ end
         commit_copies();
@@ -214,6 +257,18 @@ simt(  //@ kernel for simt
                 __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
                 load(tiles[next], 0);
             }
+            //@ if spreads_copies
+            //@| if (step % 2 == 0 && step / 2 < PIECES) {
+            //@|     if (phase + STAGES - 1 < phases)
+            //@ if check_k
+            //@|         start_copies(tiles[free], false, step / 2);
+            //@ else
+            //@|         start_copies(tiles[free], step / 2);
+            //@ end
+            //@|     if (step / 2 == PIECES - 1)
+            //@|         commit_copies();
+            //@| }
+            //@ else
             if (step == 0) {
                 if (phase + STAGES - 1 < phases)
                 //@ if check_k
@@ -223,6 +278,7 @@ simt(  //@ kernel for simt
                 //@ end
                 commit_copies();
             }
+            //@ end
 #pragma unroll
             for (int r = 0; r < TM; ++r)
 #pragma unroll

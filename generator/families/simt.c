@@ -16,15 +16,16 @@
 #include "tile.h"
 
 enum { SM_REGISTERS = 64 * 1024, OTHER_REGISTERS = 30, MOST_BLOCKS = 8 };
-enum { QUAD = 4, LONG_RUN = 16, SHORT_RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
+enum { QUAD = 4, PIECE_STEPS = 4, LONG_RUN = 16, SHORT_RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
-static const char *const copy_choices[] = {"async", "registers", NULL};
+static const char *const copy_choices[] = {"async", "registers", NULL}, *const start_choices[] = {"together", "spread", NULL};
 
 /* What a tuner tries, where the powers of two would be too many or too few. */
 static const int32_t phases_tried[] = {8, 16, 32, 64, 0}, stages_tried[] = {2, 3, 4, 0}, copies_tried[] = {1, 2, 0},
-                     blocks_tried[] = {1, 2, 3, 4, 6, 8, 0}, groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 0};
+                     starts_tried[] = {1, 2, 0}, blocks_tried[] = {1, 2, 3, 4, 6, 8, 0}, groups_tried[] = {1, 8, 0},
+                     vectors_tried[] = {4, 0};
 
-enum { BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS, GROUP, VECTOR }; /* in this order: */
+enum { BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, START, BLOCKS, GROUP, VECTOR }; /* in this order: */
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 16, 256, 64, NULL},
@@ -36,6 +37,8 @@ static const tj_param params[] = {
     TJ_SPLITS(1, tj_splits_tried),
     {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL, stages_tried},
     {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices, copies_tried},
+    {"start", "together: a phase's copies are started as one; spread: a piece every second step, for few warps on an SM", 1, 2,
+     1, start_choices, starts_tried},
     {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 0, NULL, blocks_tried},
     {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried},
     {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL, vectors_tried},
@@ -49,6 +52,7 @@ static const char *const constraints[] = {
     "a thread tile of at most 128 elements of 4 bytes, or 64 of 8: it stays in registers",
     "copy=async: f32 or f64; BK is a multiple of 8, and of 2 * SLICES",
     "copy=registers: 2 stages and 1 slice, both stages of both tiles in 48 KiB",
+    "start=spread: copy=async, and a slice has at least 8 steps of a phase",
     "all threads copy alike: their number divides each tile, in whole rows or in parts of one",
     "the stages, and one block tile of sums where there are slices, fit the 227 KiB of shared memory that a block may have",
     "vector is 1, 2 or 4",
@@ -62,7 +66,7 @@ static const char *const constraints[] = {
 tj_simt_shape tj_simt_shape_of(const tj_config *config)
 {
     const int32_t *v = config->value;
-    tj_simt_shape s = {v[BM], v[BN], v[BK], v[TM], v[TN], v[SLICES], v[STAGES], v[COPY], 0, 0};
+    tj_simt_shape s = {v[BM], v[BN], v[BK], v[TM], v[TN], v[SLICES], v[STAGES], v[COPY], v[START], 0, 0};
 
     s.tile_threads =
         s.bm / (TJ_SIMT_LANE_ROWS * s.tm) * (s.bn / (TJ_SIMT_LANE_COLS * s.tn)) * TJ_SIMT_LANE_ROWS * TJ_SIMT_LANE_COLS;
@@ -136,16 +140,27 @@ bool tj_simt_has_vector_p(const tj_problem *text, const tj_config *config)
            (!text->has_beta || tj_access_widest(text, &text->l, text->ld_c, text->stride_c, width) == width);
 }
 
+int32_t tj_simt_col_run(const tj_problem *text, const tj_config *config)
+{
+    const bool may_spread = config->value[COPY] == TJ_SIMT_ASYNC && text->n_layout == TJ_ROW_MAJOR;
+
+    return may_spread && !tj_simt_has_vector_p(text, config) ? tj_simt_n_width(text, config) : tj_simt_vec(text);
+}
+
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
 
-/* Do the threads share a tile of `across` elements by bk steps alike, `run` neighbours together? */
-static bool copies_evenly(int32_t threads, int32_t run, int32_t width, int32_t across, int32_t bk)
+/* Do the threads share a tile of `across` elements by bk steps alike, so many of them in one go? */
+static bool copies_evenly(const tj_simt_shape *s, int32_t elements, int32_t line, int32_t across)
 {
-    const int32_t line = run == 1 ? threads * width : threads / run; /* elements across, in one go */
-    const int32_t taken = line < across ? line : across;
-    const int32_t steps = taken > 0 ? threads * width / taken : 0;
+    return line > 0 && across % line == 0 && elements % line == 0 && s->bk % (elements / line) == 0;
+}
 
-    return taken > 0 && across % taken == 0 && threads * width % taken == 0 && steps % run == 0 && bk % steps == 0;
+/* The same where `run` threads copy neighbours along k. */
+static bool runs_evenly(const tj_simt_shape *s, int32_t run, int32_t across)
+{
+    const int32_t lines = s->threads / run < across ? s->threads / run : across;
+
+    return copies_evenly(s, s->threads, lines, across) && s->threads / lines % run == 0;
 }
 
 bool tj_simt_moves(const tj_dim *dim, int32_t tile)
@@ -155,8 +170,20 @@ bool tj_simt_moves(const tj_dim *dim, int32_t tile)
 
 int32_t tj_simt_run(const tj_simt_shape *s, int32_t across)
 {
-    return s->slices == 1 && s->bk % LONG_RUN == 0 && copies_evenly(s->threads, LONG_RUN, 1, across, s->bk) ? LONG_RUN
-                                                                                                            : SHORT_RUN;
+    return s->slices == 1 && s->bk % LONG_RUN == 0 && runs_evenly(s, LONG_RUN, across) ? LONG_RUN : SHORT_RUN;
+}
+
+int32_t tj_simt_line(const tj_simt_shape *s, int32_t width, int32_t across)
+{
+    const int32_t most = s->threads * width < across ? s->threads * width : across, warp = 32 * width;
+
+    return width < QUAD && across % warp == 0 && s->bk % (s->threads / 32) == 0 ? warp : most;
+}
+
+static bool shares_evenly(const tj_simt_shape *s, bool along_k, int32_t width, int32_t across)
+{
+    return along_k ? runs_evenly(s, tj_simt_run(s, across), across)
+                   : copies_evenly(s, s->threads * width, tj_simt_line(s, width, across), across);
 }
 
 static tj_status check_async(const tj_problem *text, const tj_config *config, const tj_simt_shape *s, tj_error *err)
@@ -170,10 +197,13 @@ static tj_status check_async(const tj_problem *text, const tj_config *config, co
     if (s->bk % SHORT_RUN != 0 || s->bk % (2 * s->slices) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with copy=async and slices=%d it must be a multiple of %d",
                        s->bk, s->slices, SHORT_RUN > 2 * s->slices ? SHORT_RUN : 2 * s->slices);
-    if (!copies_evenly(s->threads, m_runs ? tj_simt_run(s, s->bm) : 1, tj_simt_m_width(text, config), s->bm, s->bk))
+    if (s->start == TJ_SIMT_SPREAD && s->bk / s->slices < 2 * PIECE_STEPS)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with start=spread and slices=%d it must be at least %d", s->bk,
+                       s->slices, 2 * PIECE_STEPS * s->slices);
+    if (!shares_evenly(s, m_runs, tj_simt_m_width(text, config), s->bm))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d threads cannot share the copies of a tile of %d x %d alike: change bk",
                        s->threads, s->bm, s->bk);
-    if (!copies_evenly(s->threads, n_runs ? tj_simt_run(s, s->bn) : 1, tj_simt_n_width(text, config), s->bn, s->bk))
+    if (!shares_evenly(s, n_runs, tj_simt_n_width(text, config), s->bn))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d threads cannot share the copies of a tile of %d x %d alike: change bk",
                        s->threads, s->bk, s->bn);
     return TJ_OK;
@@ -181,6 +211,9 @@ static tj_status check_async(const tj_problem *text, const tj_config *config, co
 
 static tj_status check_registers(const tj_simt_shape *s, tj_error *err)
 {
+    if (s->start != TJ_SIMT_TOGETHER)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "copy=registers starts its copies together: use copy=async with start=spread");
     if (s->stages != 2 || s->slices != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "copy=registers has 2 stages and 1 slice, not %d and %d: use copy=async for more", s->stages, s->slices);
@@ -295,6 +328,12 @@ static bool blocks_matter(const tj_problem *text, const tj_simt_shape *s, int32_
     return blocks == 1 || (budget < MOST_REGISTERS && blocks * shared_bytes(text, s) <= MAX_SHARED);
 }
 
+/* An SM with small blocks has many of them, and what one waits for the others use. */
+static bool start_matters(const tj_simt_shape *s)
+{
+    return s->start == TJ_SIMT_TOGETHER || s->threads >= 256;
+}
+
 /* Where the tiles are too few for the device, and every part of k is some phases long. */
 static bool splits_matter(const tj_problem *text, const tj_simt_shape *s, int64_t tiles, int32_t splits)
 {
@@ -312,7 +351,7 @@ static bool is_worth_trying(const tj_problem *text, const tj_config *config)
     return !is_oversized(s.bm, 16, text->j.extent) && !is_oversized(s.bn, 32, text->l.extent) &&
            !is_oversized(s.bk, 8, text->k.extent) && s.threads >= 64 && (s.slices == 1 || tiles <= FULL_GPU) &&
            splits_matter(text, &s, tiles, config->value[SPLITS]) && (group == 1 || (rows > group && cols > group)) &&
-           blocks_matter(text, &s, config->value[BLOCKS]);
+           blocks_matter(text, &s, config->value[BLOCKS]) && start_matters(&s);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
@@ -355,6 +394,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "slices", s.slices);
     tj_template_set_flag(fill, "sliced", s.slices > 1);
     tj_template_set_int(fill, "stages", s.stages);
+    tj_template_set_flag(fill, "spreads_copies", s.start == TJ_SIMT_SPREAD);
     tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
     tj_template_set_int(fill, "group", group);
     tj_template_set_flag(fill, "grouped", group > 1);
@@ -366,7 +406,11 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "n_run", tj_simt_run(&s, s.bn));
     tj_template_set_int(fill, "m_vector", tj_simt_m_width(text, config));
     tj_template_set_int(fill, "n_vector", tj_simt_n_width(text, config));
+    tj_template_set_int(fill, "m_line", tj_simt_line(&s, tj_simt_m_width(text, config), s.bm));
+    tj_template_set_int(fill, "n_line", tj_simt_line(&s, tj_simt_n_width(text, config), s.bn));
     tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(text, config));
+    tj_template_set_int(fill, "col_run", tj_simt_col_run(text, config));
+    tj_template_set_flag(fill, "spreads_cols", tj_simt_col_run(text, config) != tj_simt_vec(text));
     tj_split_describe(text, config->value[SPLITS], fill, form);
     form->block_x = s.threads;
     form->block_y = 1;

@@ -9,10 +9,11 @@
 
 enum { TJ_SIMT_LANE_ROWS = 4, TJ_SIMT_LANE_COLS = 8 }; /* how the lanes of a warp stand */
 enum { TJ_SIMT_ASYNC = 1, TJ_SIMT_REGISTERS = 2 };     /* values of parameter copy */
+enum { TJ_SIMT_TOGETHER = 1, TJ_SIMT_SPREAD = 2 };     /* and of start */
 
 /** The parameters by name. tile_threads: of one slice; threads: of the block. */
 typedef struct tj_simt_shape {
-    int32_t bm, bn, bk, tm, tn, slices, stages, copy, tile_threads, threads;
+    int32_t bm, bn, bk, tm, tn, slices, stages, copy, start, tile_threads, threads;
 } tj_simt_shape;
 
 tj_simt_shape tj_simt_shape_of(const tj_config *config);
@@ -32,12 +33,24 @@ int32_t tj_simt_sum_bytes(const tj_problem *text);
 /** Elements of one 16-byte access to shared memory: VEC. */
 int32_t tj_simt_vec(const tj_problem *text);
 
+/**
+ * Elements of a row of a tile (across of them) that the threads copy in one go, width at a time; threads to spare take further rows.
+ * Narrow copies are many: a warp takes a short line of a row, then its next copies are in reach of the same address.
+ */
+int32_t tj_simt_line(const tj_simt_shape *s, int32_t width, int32_t across);
+
 /** Elements of one asynchronous copy from M, and from N. */
 int32_t tj_simt_m_width(const tj_problem *text, const tj_config *config);
 int32_t tj_simt_n_width(const tj_problem *text, const tj_config *config);
 
 /** Are P and C written and read VEC elements at a time? */
 bool tj_simt_has_vector_p(const tj_problem *text, const tj_config *config);
+
+/**
+ * Columns of P that a thread has side by side. VEC, but where rows of P are not aligned and every element is stored by itself:
+ * then neighbouring lanes had better have neighbouring columns. N is copied to shared memory in an order that makes it so.
+ */
+int32_t tj_simt_col_run(const tj_problem *text, const tj_config *config);
 
 /** The family's count (tj_family). */
 void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *counts);

@@ -131,7 +131,7 @@ static void count_copies(const operand *o, const tj_simt_shape *s, tj_traffic *t
 
         count_tiles(o, s->bk, run, rows, 1, traffic);
     } else {
-        const int32_t line = threads * o->width < o->tile ? threads * o->width : o->tile;
+        const int32_t line = tj_simt_line(s, o->width, o->tile);
 
         count_tiles(o, s->bk, line / o->width, threads * o->width / line, o->width, traffic);
     }
@@ -199,7 +199,7 @@ static void count_partial_sums(const tj_simt_shape *s, tj_counts *counts)
 /* Where P or C lies, in bytes. */
 typedef struct output {
     int64_t bytes, ld, stride, matrices;
-    int32_t vec;
+    int32_t vec, run; /* a thread's rows and columns that lie side by side */
     bool is_wide;
 } output;
 
@@ -221,20 +221,20 @@ static int stored_parts(int64_t extent, int32_t tile, bool moves, stored parts[2
     return moves ? 2 : 1;
 }
 
-/* A thread's elements come VEC x VEC at a time; here are the one in row r and column c of such a square, or the row r of it. */
+/* A thread's elements come VEC x COL_RUN at a time; here are the one in row r and column c of such a piece, or the row r of it. */
 static void count_output_part(const output *o, const stored *rows, const stored *cols, tj_traffic *traffic)
 {
-    const int32_t vec = o->vec;
+    const int32_t vec = o->vec, run = o->run;
     /* An estimate takes the first for all. */
-    const int32_t r_end = traffic->is_estimate ? 1 : vec, c_end = traffic->is_estimate || o->is_wide ? 1 : vec;
-    const int64_t alike = traffic->is_estimate ? (o->is_wide ? vec : (int64_t)vec * vec) : 1;
+    const int32_t r_end = traffic->is_estimate ? 1 : vec, c_end = traffic->is_estimate || o->is_wide ? 1 : run;
+    const int64_t alike = traffic->is_estimate ? (o->is_wide ? vec : (int64_t)vec * run) : 1;
 
     for (int32_t r = 0; r < r_end && r < rows->extent; r++)
         for (int32_t c = 0; c < c_end && c < cols->extent; c++) {
             const int64_t row = rows->first + rows->direction * r;
             /* A wide access begins with its lowest column. */
             const int64_t col = cols->first + cols->direction * c - (o->is_wide && cols->direction < 0 ? vec - 1 : 0);
-            const int64_t step_x = cols->direction * vec * o->bytes, step_y = rows->direction * vec * o->ld * o->bytes;
+            const int64_t step_x = cols->direction * run * o->bytes, step_y = rows->direction * vec * o->ld * o->bytes;
             const tj_access access = {
                 .threads_x = TJ_SIMT_LANE_COLS,
                 .threads_y = TJ_SIMT_LANE_ROWS,
@@ -243,7 +243,7 @@ static void count_output_part(const output *o, const stored *rows, const stored 
                 .base = (row * o->ld + col) * o->bytes,
                 .element_bytes = (int32_t)o->bytes,
                 .width = o->is_wide ? vec : 1,
-                .axis = {tj_tile_axis(tj_ceil_div(cols->extent - c, vec), TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_COLS * step_x),
+                .axis = {tj_tile_axis(tj_ceil_div(cols->extent - c, run), TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_COLS * step_x),
                          tj_tile_axis(tj_ceil_div(rows->extent - r, vec), TJ_SIMT_LANE_ROWS, TJ_SIMT_LANE_ROWS * step_y),
                          {o->matrices, (o->stride > 0 ? o->stride : 0) * o->bytes, 0, 0}},
                 .repeat = alike,
@@ -283,7 +283,7 @@ static void estimate_registers(const tj_simt_shape *s, int32_t blocks, tj_counts
 void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *counts)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
-    const int32_t vec = tj_simt_vec(text);
+    const int32_t vec = tj_simt_vec(text), run = tj_simt_col_run(text, config);
     const operand m = operand_of(text, config, counts, true), n = operand_of(text, config, counts, false);
     const int32_t splits = (int32_t)counts->splits;
     const int64_t phases = tj_ceil_div(text->k.extent, s.bk), tiles = counts->blocks / splits, block_phases = tiles * phases;
@@ -325,12 +325,12 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
         count_fragments(&s, vec, block_phases * s.bk * (s.tile_threads / 32), counts);
     count_partial_sums(&s, counts);
     if (splits > 1) {
-        const output w = {counts->sum_bytes, cols, rows * cols, text->batch * splits, vec, is_wide};
+        const output w = {counts->sum_bytes, cols, rows * cols, text->batch * splits, vec, run, is_wide};
         count_output(text, &s, &w, &counts->store_w);
         tj_split_count(text, splits, counts);
     } else {
-        const output p = {p_bytes, text->ld_p, text->stride_p, text->batch, vec, is_wide};
-        const output c = {p_bytes, text->ld_c, text->stride_c, text->batch, vec, is_wide};
+        const output p = {p_bytes, text->ld_p, text->stride_p, text->batch, vec, run, is_wide};
+        const output c = {p_bytes, text->ld_c, text->stride_c, text->batch, vec, run, is_wide};
         count_output(text, &s, &p, &counts->store_p);
         if (text->has_beta) {
             count_output(text, &s, &c, &counts->load_c);

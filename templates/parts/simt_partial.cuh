@@ -32,7 +32,11 @@
         //@ else
         //@| #pragma unroll
         //@| for (int c = 0; c < TN; ++c) {
+        //@ if spreads_cols
+        //@|     const index_t Col = block_col + first_col + c / COL_RUN * (8 * COL_RUN) + c % COL_RUN;
+        //@ else
         //@|     const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
+        //@ end
         //@ if clips_cols
         //@|     if (Col >= l)
         //@|         break;

@@ -131,6 +131,9 @@ static const row rows[] = {
     {"simt:bm=256,bn=64,bk=16", 257, 17, 70, PLAIN},
     /* stages, more of them than phases */
     {"simt:stages=2", 100, 70, 150, PLAIN},
+    {"simt:start=spread", 100, 70, 150, PLAIN},
+    {"simt:start=spread,slices=2,bm=32,bn=64,bk=32", 67, 70, 131, PLAIN},
+    {"simt:start=spread,stages=4,bm=32,bn=64,bk=16,tm=4,tn=4", 67, 45, 133, WITH(.has_beta = 1)},
     {"simt:stages=6", 100, 40, 150, PLAIN},
     {"simt:blocks=4,group=8", 200, 20, 300, PLAIN},
     /* vectors: what the caller asks for, what rows allow */

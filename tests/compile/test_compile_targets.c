@@ -82,7 +82,7 @@ Test(compile, every_family_and_type_for_every_target)
                                           "tiled:shared=dynamic",
                                           "tiled:tile_width=32,rows=x",
                                           "simt:bm=64,bn=64,bk=16,tm=8,tn=4,copy=registers",
-                                          "simt:bm=64,bn=64,bk=16,tm=8,tn=4,slices=2",
+                                          "simt:bm=64,bn=64,bk=16,tm=8,tn=4,slices=2,start=spread",
                                           "skinny",
                                           "small_batch",
                                           "small_batch:copy=registers,products=2"};

@@ -53,6 +53,8 @@ static const golden rows[] = {
     {"tiled/batch", "tiled", PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F32, .batch = 8, .stride_n = TJ_BROADCAST)},
     {"simt/square", "simt", PROBLEM(FIXED(1024), FIXED(1024), FIXED(1024), .dtype = TJ_F32)},
     {"simt/primes", "simt:bm=32,bn=64,bk=16,tm=8,tn=4", PROBLEM(FIXED(97), FIXED(89), FIXED(101), .dtype = TJ_F32)},
+    {"simt/spread", "simt:bm=64,bn=128,bk=32,slices=2,start=spread",
+     PROBLEM(FIXED(1009), FIXED(499), FIXED(2003), .dtype = TJ_F32)},
     {"simt/columns_beta", "simt:bm=64,bn=64,tm=4,tn=8",
      PROBLEM(ANY(0), FIXED(64), ANY(64), .dtype = TJ_F64, .m_layout = 1, .n_layout = 1, .has_alpha = 1, .has_beta = 1,
              .batch = 3)},

@@ -124,7 +124,7 @@ simt_f64_jx64xl(
 
     // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
     constexpr int M_WIDTH = 1;
-    constexpr int M_ROWS = THREADS * M_WIDTH < BM ? THREADS * M_WIDTH : BM;
+    constexpr int M_ROWS = 32;
     constexpr int M_STEPS = THREADS * M_WIDTH / M_ROWS;
     const int m_kk = thread / (M_ROWS / M_WIDTH);
     const int m_row = thread % (M_ROWS / M_WIDTH) * M_WIDTH;

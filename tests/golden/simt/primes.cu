@@ -105,6 +105,10 @@ simt_f32_97x89x101(
     const int warp = thread / 32;
     const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * VEC;
     const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * VEC;
+    // Rows of P are not aligned, so a store takes one element of each lane, and lanes side by side should store neighbours.
+    // So of P, and of N in global memory, a thread's columns come COL_RUN at a time, the next are 8 * COL_RUN further.
+    constexpr int COL_RUN = 1;
+    const int first_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * COL_RUN;
 
     // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
     constexpr int M_WIDTH = 1;  // element by element: neighbours along k, which M_RUN threads copy, go to different rows of the tile
@@ -115,14 +119,18 @@ simt_f32_97x89x101(
     const int m_kk = thread / (M_RUN * M_ROWS) * M_RUN + thread % M_RUN;
     const input_t *m_from = &M[(block_row + m_row) * ld_m + m_kk];
     constexpr int N_WIDTH = 1;
-    constexpr int N_COLS = THREADS * N_WIDTH < BN ? THREADS * N_WIDTH : BN;
+    constexpr int N_COLS = 32;
     constexpr int N_STEPS = THREADS * N_WIDTH / N_COLS;
     const int n_kk = thread / (N_COLS / N_WIDTH);
     const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
     const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
+    // Where this column is stored: the VEC elements that a lane reads at once are those that it has of 8 * VEC columns.
+    const int n_lane = n_col / COL_RUN % 8;
+    const int n_place = n_col / (8 * VEC) * (8 * VEC) + n_lane * VEC + n_col % (8 * VEC) / (8 * COL_RUN) * COL_RUN + n_col % COL_RUN;
 
     // The first phase takes what is no multiple of BK, so that all others are whole.
     const index_t first_steps = (k_steps - 1) % BK + 1;
+
     const auto start_copies = [&](phase_t &into, bool is_first) {
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
@@ -138,7 +146,7 @@ simt_f32_97x89x101(
 #pragma unroll
             for (int col = 0; col < BN; col += N_COLS) {
                 const input_t *from = &n_from[kk * ld_n + col];
-                sum_t *to = &into.N[n_kk + kk][n_col + col];
+                sum_t *to = &into.N[n_kk + kk][n_place + col];
                 copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, !is_first || n_kk + kk < first_steps);
             }
         }
@@ -209,7 +217,7 @@ simt_f32_97x89x101(
             continue;
         #pragma unroll
         for (int c = 0; c < TN; ++c) {
-            const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
+            const index_t Col = block_col + first_col + c / COL_RUN * (8 * COL_RUN) + c % COL_RUN;
             if (Col < own_col)
                 continue;
             P[Row * ld_p + Col] = static_cast<output_t>(Pvalue[r][c]);
