@@ -2,7 +2,8 @@
 /*
  * search: which config to try next.
  *
- * Rounds of a few configs, so that a round compiles in parallel while the one before is timed. A round of the search takes
+ * Rounds of a few configs: while one is timed, the next one compiles, and was chosen without what this one shows. A round of
+ * the search takes
  *   - neighbours of the best config that still has untried ones: one step on one axis, or one on each of two axes (constraints
  *     tie axes together: a wider tile often needs a wider block), and
  *   - the configs of the whole space that look best by the model, corrected by what nearby trials showed it to be wrong by.
@@ -18,7 +19,9 @@
 
 #include "error.h"
 
-enum { ROUND = 8 /* trials of one round; not a matter of processors, so that a search can be repeated anywhere */ };
+/* Trials of one round, and how many an exhaustive search announces ahead. Not a matter of processors, so that a search can be
+ * repeated anywhere. */
+enum { ROUND = 8, AHEAD = 64 };
 
 static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may end up among the finalists */
 
@@ -114,45 +117,86 @@ static tj_status try_point(search *s, int32_t index, tj_error *err)
     return TJ_OK;
 }
 
-/* Announce all, then time one after the other. */
-static tj_status try_round(search *s, const int32_t *chosen, size_t count, tj_error *err)
+static void announce(const search *s, const tj_config *config)
+{
+    if (s->measurer->announce)
+        s->measurer->announce(s->measurer->payload, config);
+}
+
+/* Points that were chosen together. */
+typedef struct trial_round {
+    int32_t chosen[ROUND];
+    size_t count;
+} trial_round;
+
+/* Time one after the other. */
+static tj_status try_round(search *s, const trial_round *r, tj_error *err)
 {
     tj_status status = TJ_OK;
 
-    for (size_t i = 0; i < count && s->measurer->announce; i++)
-        s->measurer->announce(s->measurer->payload, &s->point[chosen[i]].config);
-    for (size_t i = 0; i < count && status == TJ_OK && !is_over(s); i++)
-        if (s->point[chosen[i]].trial == TJ_NO_TRIAL)
-            status = try_point(s, chosen[i], err);
-    for (size_t i = 0; i < count; i++)
-        s->point[chosen[i]].is_chosen = false;
+    for (size_t i = 0; i < r->count && status == TJ_OK && !is_over(s); i++)
+        if (s->point[r->chosen[i]].trial == TJ_NO_TRIAL)
+            status = try_point(s, r->chosen[i], err);
     return status;
+}
+
+static void leave_round(search *s, const trial_round *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        s->point[r->chosen[i]].is_chosen = false;
 }
 
 /* ---- strategies --------------------------------------------------------------------------------------------------- */
 
-static size_t round_of(const search *s, size_t wanted)
-{
-    const int64_t left = s->limit > 0 ? s->limit - (int64_t)s->trials : (int64_t)wanted;
+/* Chooses points of a round, no more than wanted; returns how many. */
+typedef size_t proposer(search *s, int32_t *chosen, size_t wanted);
 
-    return left < (int64_t)wanted ? (size_t)(left > 0 ? left : 0) : wanted;
+/* Apart from one another: the model is wrong about neighbours in the same way. */
+static size_t propose_apart(search *s, int32_t *chosen, size_t wanted)
+{
+    return tj_propose_global(s, chosen, 0, wanted, 3);
 }
 
-/* Rounds of what the model ranks highest, until the limit or the end of the space. */
-static tj_status run_ranked(search *s, int64_t trials, int steps, tj_error *err)
+static size_t propose_ranked(search *s, int32_t *chosen, size_t wanted)
 {
-    const int64_t end = trials > 0 ? (int64_t)s->trials + trials : INT64_MAX;
+    return tj_propose_global(s, chosen, 0, wanted, 0);
+}
+
+static size_t propose_mixed(search *s, int32_t *chosen, size_t wanted)
+{
+    size_t count = tj_propose_around(s, chosen, 0, (3 * wanted + 3) / 4);
+
+    count = tj_propose_global(s, chosen, count, wanted, 1);
+    return tj_propose_any(s, chosen, count, wanted);
+}
+
+/* The next round, of as many as are left until the end; announced. */
+static trial_round next_round(search *s, proposer *propose, int64_t left)
+{
+    trial_round r = {.count = left > 0 ? propose(s, r.chosen, left < ROUND ? (size_t)left : ROUND) : 0};
+
+    for (size_t i = 0; i < r.count; i++)
+        announce(s, &s->point[r.chosen[i]].config);
+    return r;
+}
+
+/* Rounds until there were so many trials in all (0: no matter how many), the limit is reached, or nothing is left to propose. */
+static tj_status run_rounds(search *s, proposer *propose, int64_t trials, tj_error *err)
+{
+    const int64_t most = trials > 0 && (s->limit == 0 || trials < s->limit) ? trials : s->limit > 0 ? s->limit : INT64_MAX;
+    trial_round next = next_round(s, propose, most - (int64_t)s->trials);
     tj_status status = TJ_OK;
 
-    while (status == TJ_OK && !is_over(s) && (int64_t)s->trials < end) {
-        int32_t chosen[ROUND];
-        size_t count = round_of(s, ROUND);
+    while (status == TJ_OK && next.count > 0 && !is_over(s)) {
+        const trial_round now = next;
 
-        count = tj_propose_global(s, chosen, 0, count, steps);
-        if (count == 0)
-            break;
-        status = try_round(s, chosen, count, err);
+        next = next_round(s, propose, most - (int64_t)s->trials - (int64_t)now.count);
+        status = try_round(s, &now, err);
+        leave_round(s, &now);
+        if (next.count == 0) /* what these showed may lead on */
+            next = next_round(s, propose, most - (int64_t)s->trials);
     }
+    leave_round(s, &next);
     return status;
 }
 
@@ -167,16 +211,12 @@ static tj_status run_exhaustive(search *s, tj_error *err)
     for (size_t i = 0; i < s->count; i++)
         list[i] = (tj_ranked){tj_search_predicted(s, &s->point[i]), (int32_t)i};
     qsort(list, s->count, sizeof *list, tj_by_score);
-    for (size_t i = 0; status == TJ_OK && i < s->count && !is_over(s);) {
-        int32_t chosen[4 * ROUND];
-        size_t count = 0;
-
-        for (; i < s->count && count < round_of(s, 4 * ROUND); i++)
-            if (s->point[list[i].point].trial == TJ_NO_TRIAL)
-                chosen[count++] = list[i].point;
-        if (count == 0)
-            break;
-        status = try_round(s, chosen, count, err);
+    for (size_t i = 0, announced = 0; status == TJ_OK && i < s->count && !is_over(s); i++) {
+        for (; announced < s->count && announced < i + AHEAD; announced++)
+            if (s->point[list[announced].point].trial == TJ_NO_TRIAL)
+                announce(s, &s->point[list[announced].point].config);
+        if (s->point[list[i].point].trial == TJ_NO_TRIAL)
+            status = try_point(s, list[i].point, err);
     }
     free(list);
     return status;
@@ -186,20 +226,9 @@ static tj_status run_search(search *s, tj_error *err)
 {
     /* A quarter of the trials go to places apart from one another that the model likes. */
     const int64_t apart = s->limit > 0 ? (s->limit + 3) / 4 : 3 * ROUND;
-    tj_status status = run_ranked(s, apart, 3, err);
+    tj_status status = run_rounds(s, propose_apart, (int64_t)s->trials + apart, err);
 
-    while (status == TJ_OK && !is_over(s)) {
-        int32_t chosen[ROUND];
-        const size_t wanted = round_of(s, ROUND);
-        size_t count = tj_propose_around(s, chosen, 0, (3 * wanted + 3) / 4);
-
-        count = tj_propose_global(s, chosen, count, wanted, 1);
-        count = tj_propose_any(s, chosen, count, wanted);
-        if (count == 0)
-            break;
-        status = try_round(s, chosen, count, err);
-    }
-    return status;
+    return status == TJ_OK && !is_over(s) ? run_rounds(s, propose_mixed, 0, err) : status;
 }
 
 /* The default and what records say come before all else. */
@@ -207,8 +236,8 @@ static tj_status run_first(search *s, const tj_config *first, size_t count, tj_e
 {
     tj_status status = TJ_OK;
 
-    for (size_t i = 0; i < count && s->measurer->announce; i++)
-        s->measurer->announce(s->measurer->payload, &first[i]);
+    for (size_t i = 0; i < count; i++)
+        announce(s, &first[i]);
     for (size_t i = 0; i < count && status == TJ_OK && !is_over(s); i++) {
         tj_config resolved = first[i];
         int32_t index;
@@ -285,7 +314,7 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
         status = run_first(&s, first, first_count, err);
     if (status == TJ_OK)
         status = options->strategy == TJ_EXHAUSTIVE ? run_exhaustive(&s, err)
-                 : options->strategy == TJ_MODEL    ? run_ranked(&s, 0, 0, err)
+                 : options->strategy == TJ_MODEL    ? run_rounds(&s, propose_ranked, 0, err)
                                                     : run_search(&s, err);
     if (status == TJ_OK) {
         result->is_complete = tried_all(&s);

@@ -171,7 +171,7 @@ Test(search, by_the_model_needs_two_evaluations_where_the_model_is_right)
     free(v);
 }
 
-/* What issue 5 asks of it on a device: 98 % of the optimum within 80 evaluations. Here the model is off by up to 30 %, or silent. */
+/* The aim on a device: 98 % of the optimum within 80 evaluations. Here the model is off by up to 30 %, or silent. */
 Test(search, comes_near_the_optimum_within_eighty_evaluations)
 {
     static const int64_t edges[] = {128, 1024};
