@@ -374,3 +374,14 @@ int tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config
 
     return !config->family->is_worth_trying || config->family->is_worth_trying(&text, config);
 }
+
+int tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, size_t known)
+{
+    bool is_swapped;
+    tj_problem text;
+
+    if (!config->family->is_hopeless)
+        return 0;
+    text = tj_family_text(config, problem, &is_swapped);
+    return config->family->is_hopeless(&text, config, known);
+}

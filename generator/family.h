@@ -51,6 +51,9 @@ struct tj_family {
 
     /** Can a resolved config be the fastest for this problem on any device? What a tuner leaves out. NULL: each can. */
     bool (*is_worth_trying)(const tj_problem *text, const tj_config *config);
+
+    /** The same, before all parameters are known (tj_config_is_hopeless). NULL: nothing is known before. */
+    bool (*is_hopeless)(const tj_problem *text, const tj_config *config, size_t known);
 };
 
 extern const tj_family tj_family_naive;

@@ -54,12 +54,14 @@ struct tj_space {
     size_t family_index;
     tj_axes axes;
     size_t digit[TJ_CONFIG_MAX_PARAMS];
+    size_t sound; /* so many digits, from the first on, are not hopeless together */
     int64_t seen, refused;
 };
 
 static void enter_family(tj_space *space, const tj_family *family)
 {
     space->family = family;
+    space->sound = 0;
     memset(space->digit, 0, sizeof space->digit);
     if (family)
         tj_axes_of(family, &space->axes);
@@ -87,12 +89,16 @@ tj_status tj_space_create(const tj_problem *problem, const tj_device_facts *devi
     return TJ_OK;
 }
 
-/* The last parameter runs fastest. Past the last combination comes the next family. */
-static void advance(tj_space *space)
+/* The last of the first `digits` runs fastest; those behind it begin anew. Past the last combination comes the next family. */
+static void advance(tj_space *space, size_t digits)
 {
-    for (size_t axis = space->axes.count; axis-- > 0;) {
-        if (++space->digit[axis] < space->axes.length[axis])
+    for (size_t axis = digits; axis < space->axes.count; axis++)
+        space->digit[axis] = 0;
+    for (size_t axis = digits; axis-- > 0;) {
+        if (++space->digit[axis] < space->axes.length[axis]) {
+            space->sound = space->sound < axis ? space->sound : axis;
             return;
+        }
         space->digit[axis] = 0;
     }
     enter_family(space, space->only ? NULL : tj_family_at(++space->family_index));
@@ -115,14 +121,46 @@ bool tj_space_admits(const tj_problem *problem, const tj_device_facts *device, c
            tj_config_is_worth_trying(problem, &resolved);
 }
 
+/* How many of the first digits are hopeless, whatever comes after them; 0: none that is seen from here. */
+static size_t hopeless_digits(tj_space *space, const tj_config *config)
+{
+    for (; space->sound + 1 < space->axes.count; space->sound++)
+        if (tj_config_is_hopeless(&space->problem, config, space->sound + 1))
+            return space->sound + 1;
+    return 0;
+}
+
+/* From here to the last combination that has the same first digits. */
+static int64_t combinations_left(const tj_space *space, size_t digits)
+{
+    int64_t all = 1, passed = 0;
+
+    for (size_t axis = digits; axis < space->axes.count; axis++) {
+        all *= (int64_t)space->axes.length[axis];
+        passed = passed * (int64_t)space->axes.length[axis] + (int64_t)space->digit[axis];
+    }
+    return all - passed;
+}
+
 int tj_space_next(tj_space *space, tj_config *config)
 {
     while (space->family) {
+        size_t hopeless;
+
         *config = (tj_config)TJ_CONFIG_INIT;
         config->family = space->family;
         for (size_t axis = 0; axis < space->axes.count; axis++)
             config->value[axis] = space->axes.value[axis][space->digit[axis]];
-        advance(space);
+        hopeless = hopeless_digits(space, config);
+        if (hopeless > 0) {
+            const int64_t passed = combinations_left(space, hopeless);
+
+            space->seen += passed;
+            space->refused += passed;
+            advance(space, hopeless);
+            continue;
+        }
+        advance(space, space->axes.count);
         space->seen++;
         if (tj_space_admits(&space->problem, space->has_device ? &space->device : NULL, config))
             return 1;

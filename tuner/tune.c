@@ -145,7 +145,8 @@ static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
 {
     tuning *t = payload;
 
-    return verify_with(t, t->options.check_flop, trial, NULL, err);
+    /* The reference costs more than the trial: the first product meets it, and the winner once more (crown). */
+    return verify_with(t, t->anchor.p ? 0 : t->options.check_flop, trial, NULL, err);
 }
 
 static double predict(void *payload, const tj_config *config)
@@ -292,7 +293,21 @@ static void hash_source(const tj_problem *problem, const tj_config *config, char
     tj_source_free(source);
 }
 
-static tj_record *make_record(const tuning *t, const tj_tune_result *result)
+/* Was the config of a record among the trials? Then what was found beats all that the record's own search had tried. */
+static bool continues(const tj_record *before, const tj_search_result *found)
+{
+    tj_config config;
+
+    if (!before || tj_config_parse(before->config, &config, NULL) != TJ_OK)
+        return false;
+    tj_config_spell_out(&config);
+    for (size_t i = 0; i < found->count; i++)
+        if (memcmp(&found->trial[i].config, &config, sizeof config) == 0)
+            return found->trial[i].state == TJ_TRIAL_TIMED || found->trial[i].state == TJ_TRIAL_SLOW;
+    return false;
+}
+
+static tj_record *make_record(const tuning *t, const tj_tune_result *result, const tj_record *before)
 {
     static const char *const strategies[] = {"search", "model", "exhaustive"};
     const tj_plan *plan = NULL;
@@ -313,10 +328,10 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result)
     r.check_elements = result->check_elements;
     (void)strcpy(r.strategy, strategies[t->options.strategy]);
     (void)strcpy(r.policy, t->bench.is_emulated ? "emulated" : t->options.is_warm ? "warm" : "cold");
-    r.evaluations = result->evaluations;
+    r.evaluations = result->evaluations + (before ? before->evaluations : 0);
     r.seed = t->options.seed;
     r.seconds = result->seconds;
-    r.is_complete = result->is_complete;
+    r.is_complete = result->is_complete || (before && before->is_complete);
     r.driver_version = t->device.driver_version;
     r.clock_khz = t->device.clock_khz;
     r.created_s = (int64_t)time(NULL);
@@ -327,13 +342,13 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result)
     return tj_record_create(&r);
 }
 
-static bool keep_record(const tuning *t, const tj_tune_result *result)
+static bool keep_record(const tuning *t, const tj_tune_result *result, const tj_record *before)
 {
     tj_records *one = tj_records_create();
     tj_error why;
     bool is_kept = false;
 
-    if (one && tj_records_add(one, make_record(t, result), &why) == TJ_OK && tj_records_count(one) > 0)
+    if (one && tj_records_add(one, make_record(t, result, before), &why) == TJ_OK && tj_records_count(one) > 0)
         is_kept = tj_records_keep(t->context, one, NULL, &why) == TJ_OK;
     if (is_kept)
         is_kept = tj_plan_refresh(t->context, t->problem, &why) == TJ_OK;
@@ -404,6 +419,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     tj_config first[2 + SEEDS];
     tj_search_result found = {NULL, 0, 0, 0};
     tj_records *records = tj_records_create();
+    const tj_record *before = NULL;
     size_t first_count;
     tj_status status = tj_tune_check_options(&t.options, err);
 
@@ -419,6 +435,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     if (status == TJ_OK)
         status = open(&t, err);
     if (status == TJ_OK) {
+        before = tj_records_find(records, problem, &t.device);
         first_count = list_first(&t, records, first);
         result->default_config = first[0];
         status = tj_search(problem, &t.options, first, first_count, &measurer, &found, err);
@@ -431,7 +448,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         result->seconds = now() - t.start;
     }
     if (status == TJ_OK && !t.options.no_record)
-        result->has_record = keep_record(&t, result);
+        result->has_record = keep_record(&t, result, continues(before, &found) ? before : NULL);
     free(found.trial);
     tj_records_free(records);
     tj_anchor_drop(&t.anchor);

@@ -14,7 +14,7 @@ typedef struct tj_anchor {
 
 /**
  * Launch a plan over a poisoned P and compare the product: with the float64 reference on as many rows as max_flop pays for, and
- * every element with the product of the first config that passed. Sets is_verified, or state to TJ_TRIAL_WRONG with why. report may
+ * every element with the product of the first config that passed; with max_flop 0 that alone, once there is one. Sets is_verified, or state to TJ_TRIAL_WRONG with why. report may
  * be NULL.
  * Errors: those of the device, TJ_ERR_OUT_OF_MEMORY.
  */

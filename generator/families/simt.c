@@ -11,6 +11,7 @@
 #include "simt.h"
 
 #include "access.h"
+#include "checked.h"
 #include "error.h"
 #include "split.h"
 #include "tile.h"
@@ -341,16 +342,33 @@ static bool splits_matter(const tj_problem *text, const tj_simt_shape *s, int64_
                            (s->slices == 1 || tiles <= FEW_TILES));
 }
 
+static int64_t tiles_of(const tj_problem *text, const tj_simt_shape *s)
+{
+    return tj_ceil_div(text->j.extent, s->bm) * tj_ceil_div(text->l.extent, s->bn) * (text->batch > 1 ? text->batch : 1);
+}
+
+static bool is_hopeless(const tj_problem *text, const tj_config *config, size_t known)
+{
+    tj_simt_shape s;
+    tj_config least = *config;
+
+    if (known <= SLICES)
+        least.value[SLICES] = 1;
+    s = tj_simt_shape_of(&least);
+    return (known > BM && is_oversized(s.bm, 16, text->j.extent)) || (known > BN && is_oversized(s.bn, 32, text->l.extent)) ||
+           (known > BK && is_oversized(s.bk, 8, text->k.extent)) ||
+           (known > TN && check_thread_tile(text, &s, NULL) != TJ_OK) ||
+           (known > SLICES && (s.threads < 64 || (s.slices > 1 && tiles_of(text, &s) > FULL_GPU))) ||
+           (known > SPLITS && !splits_matter(text, &s, tiles_of(text, &s), config->value[SPLITS]));
+}
+
 static bool is_worth_trying(const tj_problem *text, const tj_config *config)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
-    const int64_t rows = (text->j.extent + s.bm - 1) / s.bm, cols = (text->l.extent + s.bn - 1) / s.bn;
-    const int64_t tiles = rows * cols * (text->batch > 1 ? text->batch : 1);
+    const int64_t rows = tj_ceil_div(text->j.extent, s.bm), cols = tj_ceil_div(text->l.extent, s.bn);
     const int32_t group = config->value[GROUP];
 
-    return !is_oversized(s.bm, 16, text->j.extent) && !is_oversized(s.bn, 32, text->l.extent) &&
-           !is_oversized(s.bk, 8, text->k.extent) && s.threads >= 64 && (s.slices == 1 || tiles <= FULL_GPU) &&
-           splits_matter(text, &s, tiles, config->value[SPLITS]) && (group == 1 || (rows > group && cols > group)) &&
+    return !is_hopeless(text, config, TJ_CONFIG_MAX_PARAMS) && (group == 1 || (rows > group && cols > group)) &&
            blocks_matter(text, &s, config->value[BLOCKS]) && start_matters(&s);
 }
 
@@ -440,4 +458,5 @@ const tj_family tj_family_simt = {
     .describe = describe,
     .count = tj_simt_count,
     .is_worth_trying = is_worth_trying,
+    .is_hopeless = is_hopeless,
 };

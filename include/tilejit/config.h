@@ -135,6 +135,13 @@ TJ_API TJ_MUST_CHECK tj_status tj_config_resolve(const tj_problem *problem, tj_c
  */
 TJ_API int tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config);
 
+/**
+ * With the first `known` parameters of the family as config has them: does its form know that no values of the others make a config
+ * worth trying? 0: it may be. Lets a walk over the space pass over whole stretches of it; config need not be resolved.
+ * NULL: neither may be NULL. Threads: any; pure.
+ */
+TJ_API int tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, size_t known);
+
 #ifdef __cplusplus
 }
 #endif

@@ -127,6 +127,30 @@ Test(tune, keeps_a_record_that_plans_use_from_then_on)
     tj_context_free(context);
 }
 
+Test(tune, goes_on_from_the_record_that_is_there)
+{
+    const tj_problem problem = f32(40, 24, 36);
+    tj_context *context = open_context(folder);
+    watch w = {0};
+    tj_tune_options options = options_of(&w, 6);
+    tj_tune_result first, second;
+    tj_records *records = tj_records_create();
+    tj_record_facts facts;
+
+    options.family = tj_family_find("tiled");
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &first, &err), TJ_OK), "%s", err.message);
+    w.trials = 0;
+    options.evaluations = 3; /* fewer than the first, and still the better founded */
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &second, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_records_load(context, records, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(sz, tj_records_count(records), 1));
+    tj_record_get_facts(tj_records_at(records, 0), &facts);
+    cr_expect(eq(i64, facts.evaluations, first.evaluations + second.evaluations));
+    cr_expect(second.evaluations < first.evaluations);
+    tj_records_free(records);
+    tj_context_free(context);
+}
+
 Test(tune, tries_all_of_a_small_space_and_says_so)
 {
     const tj_problem problem = f32(20, 10, 12);
