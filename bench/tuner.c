@@ -159,7 +159,7 @@ static double predict(void *payload, const tj_config *config)
 {
     const timed *found = find(((replay *)payload)->run, config);
 
-    return found ? found->predicted_us : 0;
+    return found ? found->predicted_us : 1e12; /* not recorded: nothing is to be found there */
 }
 
 static int replay_search(const recorded *r, int32_t strategy, uint64_t seed, int64_t evaluations, int with_model, replay *out)
