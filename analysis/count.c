@@ -87,8 +87,10 @@ static void estimate_all(tj_counts *counts)
                                    &counts->store_p,
                                    &counts->store_w,
                                    &counts->load_w,
+                                   &counts->load_pointers,
                                    &counts->shared_load,
                                    &counts->shared_store,
+                                   &counts->reduce.load_pointers,
                                    &counts->reduce.shared_load,
                                    &counts->reduce.shared_store};
 
@@ -121,7 +123,8 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
         counts->load_m = m;
     }
     counts->global_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->load_c.bytes + counts->store_p.bytes +
-                           counts->store_w.bytes + counts->load_w.bytes;
+                           counts->store_w.bytes + counts->load_w.bytes + counts->load_pointers.bytes +
+                           counts->reduce.load_pointers.bytes;
     counts->intensity = ratio(counts->flop, counts->global_bytes);
     counts->phase.intensity = ratio(counts->phase.flop, counts->phase.loads * counts->element_bytes);
     return TJ_OK;

@@ -75,7 +75,7 @@ typedef enum cli_kind {
     CLI_FLAG,   /* int32_t: set to low */
     CLI_TEXT,   /* const char *: may be empty if low is 1 */
     CLI_INT,    /* int64_t: from low to high; added to it is 'plus' */
-    CLI_STRIDE, /* int64_t: as CLI_INT, or "broadcast" */
+    CLI_STRIDE, /* int64_t: as CLI_INT, or broadcast, pointers, pointers16 */
     CLI_REAL,   /* cli_real */
     CLI_CHOICE  /* int32_t: low + index in choice */
 } cli_kind;
@@ -243,8 +243,8 @@ json_t *cli_counters_json(const cuEmuCounters *counters);
 /** One product on the device. */
 typedef struct cli_product {
     const cli_request *request;
-    tj_host_operands host; /* as request->known lays them out */
-    void *p;               /* receives P */
+    tj_host_operands host; /* as tj_problem_strided(request->known) lays them out */
+    void *p;               /* receives P, laid out so */
     int warmup, repeat;    /* repeat 0: not timed */
     bool with_check;
     double check_flop;
@@ -264,6 +264,17 @@ cli_exit cli_compile_only(const cli_words *words, tj_context *context, const cli
 /** Operands of request->known, without a workspace; c may be NULL. */
 tj_operands cli_operands(const cli_request *request, const tj_buffer *m, const tj_buffer *n, const tj_buffer *c,
                          const tj_buffer *p);
+
+/** Does the problem take that operand ('M', 'N', 'P', 'C') as an array of pointers? */
+bool cli_is_scattered(const tj_problem *known, char which);
+
+/** Such an array, to matrices from base on as tj_problem_strided lays them out, but in another order. Owned: the caller; free(). */
+tj_status cli_scatter(const tj_problem *known, char which, const void *base, void ***array, tj_error *err);
+
+/** The operands of x that the problem takes so become such arrays, in buffers of their own: cli_drop_arrays, after a failure too. */
+tj_status cli_scatter_operands(tj_context *context, const tj_problem *known, tj_operands *x, tj_buffer *array[4],
+                               tj_error *err);
+void cli_drop_arrays(tj_buffer *array[4]);
 
 /* ---- analysis ----------------------------------------------------------------------------------------------------- */
 

@@ -37,13 +37,17 @@ static void print_work(const cli_case *one, const tj_problem *known)
     if (c->load_c.elements)
         printf(", C %s", grouped(c->load_c.elements));
     printf(", P %s stores\n", grouped(c->store_p.elements));
+    if (c->load_pointers.elements + c->reduce.load_pointers.elements)
+        printf("           %s loads of pointers to matrices\n",
+               grouped(c->load_pointers.elements + c->reduce.load_pointers.elements));
     if (c->splits > 1)
         printf("           %d splits of k: %s partial sums stored and loaded again by a second kernel\n", (int)c->splits,
                grouped(c->store_w.elements));
-    printf("           %s in all, %.3g times the least (%s); %s requests, %s sectors of 32 bytes\n", all,
-           cli_ratio((double)c->global_bytes, (double)c->least_bytes), least,
-           grouped(c->load_m.requests + c->load_n.requests + c->load_c.requests + c->store_p.requests),
-           grouped(c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->store_p.sectors));
+    printf(
+        "           %s in all, %.3g times the least (%s); %s requests, %s sectors of 32 bytes\n", all,
+        cli_ratio((double)c->global_bytes, (double)c->least_bytes), least,
+        grouped(c->load_m.requests + c->load_n.requests + c->load_c.requests + c->load_pointers.requests + c->store_p.requests),
+        grouped(c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_pointers.sectors + c->store_p.sectors));
     if (c->shared_bytes) {
         cli_format_bytes(shared, c->shared_bytes);
         printf("shared     %s per block; %s loads, %s stores; %.3g wavefronts a request (least: %.3g)\n", shared,
@@ -134,7 +138,8 @@ static void print_counted(const cli_case *one)
     const tj_counts *c = &one->analysis.counts;
     const cuEmuCounters *e = &one->counted;
     /* An asynchronous copy knows no type: the emulator counts it in words of 4 bytes. */
-    const int64_t loads = c->async_bytes ? c->async_bytes / 4 : c->load_m.elements + c->load_n.elements;
+    const int64_t loads = (c->async_bytes ? c->async_bytes / 4 : c->load_m.elements + c->load_n.elements) +
+                          c->load_pointers.elements + c->reduce.load_pointers.elements;
     const struct {
         const char *name;
         int64_t predicted;
@@ -143,7 +148,9 @@ static void print_counted(const cli_case *one)
         {c->async_bytes ? "global loads, words" : "global loads", loads + c->load_c.elements + c->load_w.elements,
          e->global_loads},
         {"global stores", c->store_p.elements + c->store_w.elements, e->global_stores},
-        {"sectors loaded", c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_w.sectors,
+        {"sectors loaded",
+         c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_w.sectors + c->load_pointers.sectors +
+             c->reduce.load_pointers.sectors,
          e->global_load_sectors},
         {"shared loads", c->shared_load.elements + c->reduce.shared_load.elements, e->shared_loads},
         {"shared stores", c->shared_store.elements + c->reduce.shared_store.elements, e->shared_stores},

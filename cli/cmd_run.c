@@ -52,6 +52,7 @@ cli_exit cmd_run(const cli_words *words, json_t *answer, tj_error *err)
 {
     cli_request request;
     cli_product product;
+    tj_problem storage;
     tj_context *context = NULL;
     void *m = NULL, *n = NULL, *c = NULL, *p = NULL;
     cli_exit code = CLI_FAILED;
@@ -65,16 +66,19 @@ cli_exit cmd_run(const cli_words *words, json_t *answer, tj_error *err)
         code = cli_compile_only(words, context, &request, answer, err);
         goto done;
     }
+    storage = tj_problem_strided(&request.known);
     if (status == TJ_OK)
-        status = check_host_memory(&request.known, err);
+        status = tj_problem_check(&storage, err); /* pointers may lead to more than one buffer can hold */
     if (status == TJ_OK)
-        status = random_matrix(&request.known, 'M', words->seed, &m, err);
+        status = check_host_memory(&storage, err);
     if (status == TJ_OK)
-        status = random_matrix(&request.known, 'N', words->seed + 1, &n, err);
-    if (status == TJ_OK && request.known.has_beta)
-        status = random_matrix(&request.known, 'C', words->seed + 2, &c, err);
+        status = random_matrix(&storage, 'M', words->seed, &m, err);
     if (status == TJ_OK)
-        status = random_matrix(&request.known, 'P', 0, &p, err);
+        status = random_matrix(&storage, 'N', words->seed + 1, &n, err);
+    if (status == TJ_OK && storage.has_beta)
+        status = random_matrix(&storage, 'C', words->seed + 2, &c, err);
+    if (status == TJ_OK)
+        status = random_matrix(&storage, 'P', 0, &p, err);
     if (status != TJ_OK)
         goto done;
     memset(&product, 0, sizeof product);

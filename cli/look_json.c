@@ -39,6 +39,7 @@ static json_t *counts_json(const tj_counts *c)
     set_traffic(object, "store_p", &c->store_p);
     set_traffic(object, "store_w", &c->store_w);
     set_traffic(object, "load_w", &c->load_w);
+    set_traffic(object, "load_pointers", &c->load_pointers);
     set_traffic(object, "shared_load", &c->shared_load);
     set_traffic(object, "shared_store", &c->shared_store);
     cli_set_int(phase, "depth", c->phase.depth);

@@ -14,9 +14,9 @@ enum { DEFAULT_WARMUP = 5, DEFAULT_REPEAT = 21 };
 static tj_status make_matrix(tj_context *context, const tj_problem *known, char which, tj_buffer **buffer, tj_error *err)
 {
     enum { CHUNK = 1 << 16 };
-    const tj_problem p = tj_problem_canonical(known);
+    const tj_problem p = tj_problem_strided(known);
     const tj_dtype dtype = (tj_dtype)(which == 'P' || which == 'C' ? p.p_dtype : p.dtype);
-    const size_t bytes = (size_t)tj_problem_span(known, which) * tj_dtype_bytes(dtype);
+    const size_t bytes = (size_t)tj_problem_span(&p, which) * tj_dtype_bytes(dtype);
     const size_t chunk = CHUNK * tj_dtype_bytes(dtype);
     void *values = malloc(chunk);
     tj_status status;
@@ -118,7 +118,7 @@ static tj_status run_case(const cli_words *words, tj_context *context, const cli
 static tj_status run_cases(const cli_words *words, cli_look *look, tj_context *context, bool is_emulated, tj_error *err)
 {
     const cli_request *request = &look->request;
-    tj_buffer *m = NULL, *n = NULL, *c = NULL, *p = NULL;
+    tj_buffer *m = NULL, *n = NULL, *c = NULL, *p = NULL, *array[4] = {NULL, NULL, NULL, NULL};
     tj_operands x;
     tj_status status = make_matrix(context, &request->known, 'M', &m, err);
 
@@ -128,14 +128,17 @@ static tj_status run_cases(const cli_words *words, cli_look *look, tj_context *c
         status = make_matrix(context, &request->known, 'P', &p, err);
     if (status == TJ_OK && request->known.has_beta)
         status = make_matrix(context, &request->known, 'C', &c, err);
-    if (status == TJ_OK)
+    if (status == TJ_OK) {
         x = cli_operands(request, m, n, c, p);
+        status = cli_scatter_operands(context, &request->known, &x, array, err);
+    }
     for (size_t i = 0; i < look->count && status == TJ_OK; i++)
         status = run_case(words, context, request, &look->cases[i], x, is_emulated, err);
     tj_buffer_free(m);
     tj_buffer_free(n);
     tj_buffer_free(c);
     tj_buffer_free(p);
+    cli_drop_arrays(array);
     return status;
 }
 

@@ -69,9 +69,12 @@ const cli_option cli_layout_options[] = {
     INT("ld-p", "elements", ld_p, 1, MAX_LD, "The same for P."),
     INT("ld-c", "elements", ld_c, 1, MAX_LD, "The same for C."),
     INT("batch", "count", batch, 1, INT32_MAX, "How many products of this shape; default 1."),
-    STRIDE("stride-m", stride_m, "Elements from one M of the batch to the next, or broadcast: all use the same one."),
+    STRIDE(
+        "stride-m", stride_m,
+        "Elements from one M of the batch to the next; broadcast: all use the same one; pointers: they lie anywhere, and the "
+        "kernel takes an array of pointers to them; pointers16: the same, each aligned to 16 bytes."),
     STRIDE("stride-n", stride_n, "The same for N."),
-    INT("stride-p", "elements", stride_p, 1, MAX_LD, "The same for P, without broadcast."),
+    STRIDE("stride-p", stride_p, "The same for P, without broadcast."),
     STRIDE("stride-c", stride_c, "The same for C."),
     END,
 };
@@ -289,6 +292,21 @@ static tj_status read_choice(const cli_option *option, const char *what, const c
     return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%s\": use one of %s", what, value, offered);
 }
 
+static bool read_special_stride(const char *value, int64_t *stride)
+{
+    static const struct {
+        const char *word;
+        int64_t stride;
+    } special[] = {{"broadcast", TJ_BROADCAST}, {"pointers", TJ_POINTERS}, {"pointers16", TJ_POINTERS_16}};
+
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)
+        if (strcmp(value, special[i].word) == 0) {
+            *stride = special[i].stride;
+            return true;
+        }
+    return false;
+}
+
 static tj_status apply(const cli_option *option, const char *value, cli_words *words, tj_error *err)
 {
     void *field = (char *)words + option->offset;
@@ -306,10 +324,8 @@ static tj_status apply(const cli_option *option, const char *value, cli_words *w
         *(const char **)field = value;
         break;
     case CLI_STRIDE:
-        if (strcmp(value, "broadcast") == 0) {
-            *(int64_t *)field = TJ_BROADCAST;
+        if (read_special_stride(value, field))
             break;
-        }
         __attribute__((fallthrough));
     case CLI_INT:
         status = cli_parse_int(what, value, option->low, option->high, field, err);

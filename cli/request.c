@@ -56,13 +56,13 @@ static void make_ld_any(tj_problem *problem)
         problem->ld_c = TJ_ANY;
 }
 
-/* A broadcast stride says something about the storage that no argument can say; it stays. */
+/* Broadcast and pointers say something about the storage that no argument can say; they stay. */
 static void make_stride_any(tj_problem *problem)
 {
     int64_t *strides[] = {&problem->stride_m, &problem->stride_n, &problem->stride_p, &problem->stride_c};
 
     for (size_t i = 0; i < (problem->has_beta ? 4u : 3u); i++)
-        if (*strides[i] != TJ_BROADCAST)
+        if (*strides[i] != TJ_BROADCAST && !tj_stride_is_pointers(*strides[i]))
             *strides[i] = TJ_ANY;
 }
 

@@ -240,6 +240,8 @@ json_t *cli_problem_json(const tj_problem *problem)
             cli_set_text(object, numbers[i].name, "any");
         else if (numbers[i].value == TJ_BROADCAST)
             cli_set_text(object, numbers[i].name, "broadcast");
+        else if (tj_stride_is_pointers(numbers[i].value))
+            cli_set_text(object, numbers[i].name, numbers[i].value == TJ_POINTERS ? "pointers" : "pointers16");
         else
             cli_set_int(object, numbers[i].name, numbers[i].value);
     }

@@ -133,14 +133,15 @@ static tj_status compile_instead(const cli_words *words, tj_context *context, co
 
 typedef struct buffers {
     tj_buffer *m, *n, *p, *c, *workspace;
+    tj_buffer *array[4]; /* of pointers into them */
 } buffers;
 
 static size_t span_bytes(const tj_problem *problem, char which)
 {
-    tj_problem known = tj_problem_canonical(problem);
+    tj_problem known = tj_problem_strided(problem);
     int32_t dtype = which == 'P' || which == 'C' ? known.p_dtype : known.dtype;
 
-    return (size_t)tj_problem_span(problem, which) * tj_dtype_bytes((tj_dtype)dtype);
+    return (size_t)tj_problem_span(&known, which) * tj_dtype_bytes((tj_dtype)dtype);
 }
 
 static tj_status copy_in(tj_context *context, const void *host, size_t bytes, tj_buffer **buffer, tj_error *err)
@@ -267,12 +268,36 @@ static void tell_check(const cli_words *words, const tj_check_report *report, js
         printf("check      NOT PASSED: %s\n", report->reason);
 }
 
+/* The reference takes pointers where the kernel does, in the same order. */
+static tj_status refer(const cli_product *product, double flop, tj_check_report *report, tj_error *err)
+{
+    static const char which[4] = {'M', 'N', 'P', 'C'};
+    const tj_problem *known = &product->request->known;
+    const void *operand[4] = {product->host.m, product->host.n, product->p, product->host.c};
+    void **array[4] = {NULL, NULL, NULL, NULL};
+    tj_status status = TJ_OK;
+
+    for (int i = 0; i < 4 && status == TJ_OK; i++)
+        if (operand[i] && cli_is_scattered(known, which[i])) {
+            status = cli_scatter(known, which[i], operand[i], &array[i], err);
+            operand[i] = array[i];
+        }
+    if (status == TJ_OK) {
+        const tj_host_operands host = {operand[0], operand[1], operand[3], product->host.alpha, product->host.beta};
+
+        status = tj_reference_check(known, &host, operand[2], flop, 0, report, err);
+    }
+    for (int i = 0; i < 4; i++)
+        free(array[i]);
+    return status;
+}
+
 static cli_exit check_product(const cli_words *words, const cli_product *product, json_t *answer, tj_error *err)
 {
     double flop = words->check_budget.is_given ? words->check_budget.value : DEFAULT_CHECK_FLOP;
     tj_check_report report;
 
-    if (tj_reference_check(&product->request->known, &product->host, product->p, flop, 0, &report, err) != TJ_OK)
+    if (refer(product, flop, &report, err) != TJ_OK)
         return CLI_FAILED;
     tell_check(words, &report, answer);
     if (report.passed)
@@ -316,7 +341,7 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
 {
     const cli_request *request = product->request;
     cli_request chosen = *request;
-    buffers on_device = {NULL, NULL, NULL, NULL, NULL};
+    buffers on_device = {.m = NULL};
     const tj_plan *plan = NULL;
     tj_operands operands;
     const tj_emulator *emulator = NULL;
@@ -338,6 +363,9 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
     if (status != TJ_OK)
         goto done;
     operands = cli_operands(product->request, on_device.m, on_device.n, on_device.c, on_device.p);
+    status = cli_scatter_operands(context, &request->known, &operands, on_device.array, err);
+    if (status != TJ_OK)
+        goto done;
     operands.workspace = on_device.workspace ? tj_buffer_address(on_device.workspace) : NULL;
     operands.workspace_bytes = tj_plan_workspace_bytes(plan);
     status = tj_emulator_get(context, &emulator, err);
@@ -376,5 +404,6 @@ done:
     tj_buffer_free(on_device.p);
     tj_buffer_free(on_device.c);
     tj_buffer_free(on_device.workspace);
+    cli_drop_arrays(on_device.array);
     return code;
 }

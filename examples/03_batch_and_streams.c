@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 03_batch_and_streams: eight products in one launch, with one N for all of them, then a plan that serves every number of
- * rows, on two streams of the program's own.
+ * 03_batch_and_streams: eight products in one launch, with one N for all of them; the same with matrices that lie anywhere; then
+ * a plan that serves every number of rows, on two streams of the program's own.
  *
  * The streams come from the driver here, so that the example builds without a toolkit; a cudaStream_t is the same thing.
  * Exit code: 0 done, 77 nothing to run it on, 1 anything else.
@@ -32,7 +32,7 @@ static int open_streams(struct CUstream_st *streams[2])
 }
 
 /* P back to the host, and compared with the float64 product. */
-static tj_status check(const char *what, const tj_problem *problem, const float *M, const float *N, const tj_buffer *device_p,
+static tj_status check(const char *what, const tj_problem *problem, const void *M, const float *N, const tj_buffer *device_p,
                        tj_error *err)
 {
     tj_host_operands host = {M, N, NULL, 1.0, 0.0};
@@ -53,7 +53,7 @@ static tj_status check(const char *what, const tj_problem *problem, const float 
 int main(void)
 {
     float *M = malloc(sizeof(float) * BATCH * J * K), *N = malloc(sizeof(float) * K * L);
-    tj_buffer *device_m = NULL, *device_n = NULL, *device_p[2] = {NULL, NULL};
+    tj_buffer *device_m = NULL, *device_n = NULL, *device_p[2] = {NULL, NULL}, *pointers = NULL;
     struct CUstream_st *streams[2] = {NULL, NULL};
     tj_operands operands = TJ_OPERANDS_INIT;
     tj_context *context = NULL;
@@ -90,6 +90,23 @@ int main(void)
         check("8 products in one launch", &batch, M, N, device_p[0], &err) != TJ_OK)
         goto done;
 
+    /* The Ms lie anywhere: here in the reverse order. The operand is a device array of their addresses. */
+    const float *on_device[BATCH], *on_host[BATCH];
+    for (int i = 0; i < BATCH; i++) {
+        on_device[i] = (const float *)tj_buffer_address(device_m) + (BATCH - 1 - i) * J * K;
+        on_host[i] = M + (BATCH - 1 - i) * J * K;
+    }
+    tj_operands scattered = operands;
+    batch.stride_m = TJ_POINTERS_16; /* a promise: J * K floats are a multiple of 16 bytes, so each M is aligned to that */
+    if (tj_buffer_create(context, sizeof on_device, &pointers, &err) != TJ_OK ||
+        tj_buffer_write(pointers, 0, on_device, sizeof on_device, &err) != TJ_OK)
+        goto done;
+    scattered.m = tj_buffer_address(pointers);
+    if (tj_matmul(context, &batch, &scattered, streams[0], &err) != TJ_OK ||
+        tj_synchronize(context, streams[0], &err) != TJ_OK ||
+        check("the same 8 backwards, by pointers", &batch, on_host, N, device_p[0], &err) != TJ_OK)
+        goto done;
+
     /* One plan for any number of rows that is a multiple of 16; the same kernel twice, on two streams. */
     tj_problem any = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
     any.j.mode = TJ_DIM_ANY;
@@ -114,6 +131,7 @@ done:
         fprintf(stderr, "03_batch_and_streams: %s\n", err.message);
         exit_code = err.status == TJ_ERR_NO_DRIVER || err.status == TJ_ERR_NO_COMPILER ? 77 : 1;
     }
+    tj_buffer_free(pointers);
     tj_buffer_free(device_p[1]);
     tj_buffer_free(device_p[0]);
     tj_buffer_free(device_n);

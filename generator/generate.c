@@ -135,6 +135,11 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
                              (is_batched && (text->stride_m == TJ_TIGHT || text->stride_n == TJ_TIGHT ||
                                              text->stride_p == TJ_TIGHT || (has_c && text->stride_c == TJ_TIGHT))));
     tj_template_set_flag(params, "batched", is_batched);
+    tj_template_set_flag(params, "points", tj_problem_points(text));
+    tj_template_set_flag(params, "m_array", tj_stride_is_pointers(text->stride_m));
+    tj_template_set_flag(params, "n_array", tj_stride_is_pointers(text->stride_n));
+    tj_template_set_flag(params, "p_array", tj_stride_is_pointers(text->stride_p));
+    tj_template_set_flag(params, "c_array", tj_stride_is_pointers(text->stride_c));
     tj_template_set_flag(params, "has_alpha", text->has_alpha);
     tj_template_set_flag(params, "has_beta", has_c);
     tj_template_set_flag(params, "check_j", (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON);

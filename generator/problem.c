@@ -12,6 +12,8 @@
 #include "problem_text.h"
 #include "text.h"
 
+enum { PLACE_BYTES = 256 }; /* what an allocation of its own would be aligned to */
+
 static const char *const dtype_names[] = {[TJ_F32] = "f32", [TJ_F64] = "f64", [TJ_F16] = "f16", [TJ_BF16] = "bf16"};
 
 size_t tj_dtype_bytes(tj_dtype dtype)
@@ -106,10 +108,11 @@ static tj_status check_matrix(const matrix *m, int64_t batch, tj_error *err)
     if (m->ld < TJ_ANY || (m->ld > 0 && m->width >= 0 && m->ld < least))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "ld_%c is %lld: it must be at least the %lld elements of one line of %c",
                        m->name + ('a' - 'A'), (long long)m->ld, (long long)least, m->name);
-    if (m->stride < TJ_BROADCAST)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "stride_%c is %lld: use a count of elements, TJ_TIGHT, TJ_ANY or TJ_BROADCAST", m->name + ('a' - 'A'),
-                       (long long)m->stride);
+    if (m->stride < TJ_POINTERS_16)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "stride_%c is %lld: use a count of elements, TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS or TJ_POINTERS_16",
+            m->name + ('a' - 'A'), (long long)m->stride);
     if (m->is_written && m->stride == TJ_BROADCAST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_p is TJ_BROADCAST: every product of a batch needs a P of its own");
     if (m->width < 0 || m->count < 0 || m->ld == TJ_ANY)
@@ -122,7 +125,7 @@ static tj_status check_matrix(const matrix *m, int64_t batch, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "stride_p is %lld: products of the batch would overlap, each P spans %lld elements",
                        (long long)m->stride, (long long)(span - ((m->ld ? m->ld : least) - m->width)));
-    step = m->stride == TJ_BROADCAST || m->stride == TJ_ANY || batch < 2 ? 0 : m->stride == TJ_TIGHT ? span : m->stride;
+    step = m->stride < 0 || batch < 2 ? 0 : m->stride == TJ_TIGHT ? span : m->stride;
     if (!tj_mul(step, batch, &total) || !tj_add(total, span, &total) || !tj_mul(total, (int64_t)m->element_bytes, &bytes))
         goto too_large;
     return TJ_OK;
@@ -179,7 +182,7 @@ static void spell_out(int64_t *ld, int64_t *stride, const tj_dim *width, const t
 {
     if (*ld == TJ_TIGHT && width->mode == TJ_DIM_FIXED)
         *ld = width->extent > 1 ? width->extent : 1;
-    if (batch == 1)
+    if (batch == 1 && !tj_stride_is_pointers(*stride))
         *stride = TJ_TIGHT;
     else if (*stride == TJ_TIGHT && *ld > 0 && count->mode == TJ_DIM_FIXED)
         *stride = *ld * count->extent;
@@ -225,6 +228,34 @@ tj_problem tj_problem_canonical(const tj_problem *problem)
     else
         c.ld_c = c.stride_c = TJ_TIGHT;
     return c;
+}
+
+/* From one matrix to the next where they lie in one buffer, a gap between them. */
+static void make_strided(int64_t *stride, int64_t ld, const tj_dim *count, int32_t dtype)
+{
+    const int64_t size = (int64_t)tj_dtype_bytes((tj_dtype)dtype), place = size > 0 ? PLACE_BYTES / size : 1;
+
+    if (!tj_stride_is_pointers(*stride))
+        return;
+    *stride = ld > 0 && count->mode == TJ_DIM_FIXED ? (ld * count->extent / place + 1) * place : TJ_TIGHT;
+}
+
+tj_problem tj_problem_strided(const tj_problem *problem)
+{
+    tj_problem c = tj_problem_canonical(problem);
+    const tj_dim *p_count = c.p_layout == TJ_ROW_MAJOR ? &c.j : &c.l;
+
+    make_strided(&c.stride_m, c.ld_m, c.m_layout == TJ_ROW_MAJOR ? &c.j : &c.k, c.dtype);
+    make_strided(&c.stride_n, c.ld_n, c.n_layout == TJ_ROW_MAJOR ? &c.k : &c.l, c.dtype);
+    make_strided(&c.stride_p, c.ld_p, p_count, c.p_dtype);
+    make_strided(&c.stride_c, c.ld_c, p_count, c.p_dtype);
+    return tj_problem_canonical(&c); /* a single product has no strides */
+}
+
+bool tj_problem_points(const tj_problem *problem)
+{
+    return tj_stride_is_pointers(problem->stride_m) || tj_stride_is_pointers(problem->stride_n) ||
+           tj_stride_is_pointers(problem->stride_p) || tj_stride_is_pointers(problem->stride_c);
 }
 
 static int32_t other_layout(int32_t layout)
@@ -280,6 +311,10 @@ static void print_number(tj_text *text, const char *name, int64_t value, int64_t
         tj_text_append(text, "any");
     else if (value == TJ_BROADCAST)
         tj_text_append(text, "broadcast");
+    else if (value == TJ_POINTERS)
+        tj_text_append(text, "pointers");
+    else if (value == TJ_POINTERS_16)
+        tj_text_append(text, "pointers16");
     else
         tj_text_append_int(text, value);
 }

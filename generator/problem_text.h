@@ -23,4 +23,7 @@ tj_problem tj_problem_transpose(const tj_problem *problem);
  */
 tj_problem tj_problem_as_text(const tj_problem *problem, bool *is_swapped);
 
+/** Is an operand an array of pointers? Of a canonical problem. */
+bool tj_problem_points(const tj_problem *problem);
+
 #endif

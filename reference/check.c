@@ -45,7 +45,8 @@ static tj_matrix_view view_of(const void *base, int32_t dtype, int32_t layout, i
         .dtype = (tj_dtype)dtype,
         .row_step = layout == TJ_ROW_MAJOR ? ld : 1,
         .col_step = layout == TJ_ROW_MAJOR ? 1 : ld,
-        .stride = stride == TJ_BROADCAST ? 0 : stride,
+        .stride = stride < 0 ? 0 : stride, /* TJ_BROADCAST, and pointers */
+        .is_array = tj_stride_is_pointers(stride),
     };
 
     return view;
@@ -157,7 +158,7 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
     e.partial = tile->magnitude ? (long double)tile->magnitude[at] : 0.0L;
     e.magnitude = fabsl((long double)request->alpha) * e.partial;
     if (request->reads_c) {
-        const double old = tj_read_number(request->c.dtype, request->c.base,
+        const double old = tj_read_number(request->c.dtype, tj_view_base(&request->c, tile->batch),
                                           tj_view_index(&request->c, tile->batch, tile->rows[r], tile->first_col + c));
 
         e.value += (long double)request->beta * (long double)old;
@@ -278,8 +279,8 @@ static void check_tile(const tj_tile *tile, int worker, void *payload)
         for (int c = 0; c < tile->col_count; c++) {
             const int64_t row = tile->rows[r], col = tile->first_col + c;
             const element e = element_at(request, tile, r, c);
-            const double p =
-                tj_read_number(request->p.dtype, request->p.base, tj_view_index(&request->p, tile->batch, row, col));
+            const double p = tj_read_number(request->p.dtype, tj_view_base(&request->p, tile->batch),
+                                            tj_view_index(&request->p, tile->batch, row, col));
             const double ratio = judge(request, &e, p);
 
             report->elements++;
@@ -433,11 +434,12 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
     const writing *output = payload;
     const resolved *request = output->request;
 
+    void *const p = request->p.is_array ? ((void *const *)output->p)[tile->batch] : output->p;
+
     (void)worker;
     for (int r = 0; r < tile->row_count; r++)
         for (int c = 0; c < tile->col_count; c++)
-            tj_write_number(request->p.dtype, output->p,
-                            tj_view_index(&request->p, tile->batch, tile->rows[r], tile->first_col + c),
+            tj_write_number(request->p.dtype, p, tj_view_index(&request->p, tile->batch, tile->rows[r], tile->first_col + c),
                             element_at(request, tile, r, c).value);
 }
 
@@ -492,5 +494,5 @@ int64_t tj_problem_span(const tj_problem *problem, char which)
         return -1;
     if (width < 1 || count < 1)
         return 0;
-    return (p.batch - 1) * (stride == TJ_BROADCAST ? 0 : stride) + (count - 1) * ld + width;
+    return (p.batch - 1) * (stride < 0 ? 0 : stride) + (count - 1) * ld + width; /* TJ_BROADCAST and pointers: of one */
 }

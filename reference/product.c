@@ -163,7 +163,8 @@ static void pack_m(const tj_product *p, workspace *w, int64_t batch, int row_cou
     for (int r = 0; r < row_count; r++) {
         double *row = &w->m[r * TJ_TILE_STEP];
 
-        tj_read_numbers(p->m.dtype, p->m.base, tj_view_index(&p->m, batch, w->rows[r], first), p->m.col_step, step, row, 1);
+        tj_read_numbers(p->m.dtype, tj_view_base(&p->m, batch), tj_view_index(&p->m, batch, w->rows[r], first), p->m.col_step,
+                        step, row, 1);
         w->row_special[r] |= has_special(row, step, 1);
     }
     for (int r = row_count; r % ROWS_AT_ONCE != 0; r++)
@@ -176,14 +177,15 @@ static void pack_n(const tj_product *p, workspace *w, int64_t batch, int64_t fir
         for (int i = 0; i < step; i++) {
             double *row = &w->n[i * TJ_TILE_COLS];
 
-            tj_read_numbers(p->n.dtype, p->n.base, tj_view_index(&p->n, batch, first + i, first_col), 1, col_count, row, 1);
+            tj_read_numbers(p->n.dtype, tj_view_base(&p->n, batch), tj_view_index(&p->n, batch, first + i, first_col), 1,
+                            col_count, row, 1);
             for (int c = 0; c < col_count; c++)
                 w->col_special[c] |= !isfinite(row[c]);
         }
     } else {
         for (int c = 0; c < col_count; c++) {
-            tj_read_numbers(p->n.dtype, p->n.base, tj_view_index(&p->n, batch, first, first_col + c), p->n.row_step, step,
-                            &w->n[c], TJ_TILE_COLS);
+            tj_read_numbers(p->n.dtype, tj_view_base(&p->n, batch), tj_view_index(&p->n, batch, first, first_col + c),
+                            p->n.row_step, step, &w->n[c], TJ_TILE_COLS);
             w->col_special[c] |= has_special(&w->n[c], step, TJ_TILE_COLS);
         }
     }

@@ -17,12 +17,18 @@ enum {
     TJ_TILE_STEP = 128  /* of k at a time: the packed blocks of M and N fill half of a usual L2 */
 };
 
-/** Where a stored matrix has its elements: base[batch * stride + row * row_step + col * col_step]. */
+/** Where a stored matrix has its elements: base[batch * stride + row * row_step + col * col_step]; see tj_view_base. */
 typedef struct tj_matrix_view {
     const void *base;
     tj_dtype dtype;
     int64_t row_step, col_step, stride;
+    bool is_array; /* base is an array of pointers to the matrices, and stride is 0 */
 } tj_matrix_view;
+
+static inline const void *tj_view_base(const tj_matrix_view *view, int64_t batch)
+{
+    return view->is_array ? ((const void *const *)view->base)[batch] : view->base;
+}
 
 static inline int64_t tj_view_index(const tj_matrix_view *view, int64_t batch, int64_t row, int64_t col)
 {

@@ -387,14 +387,22 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     return status;
 }
 
-static void set_alignment(tj_kernel *kernel)
+/* An array of pointers is an operand like any other: its elements are pointers, which the text reads one at a time. */
+static void set_elements(tj_kernel *kernel)
 {
     const tj_launch_form *form = &kernel->form;
+    const tj_problem *problem = &kernel->problem;
     const int32_t asked[TJ_MATRICES] = {form->align_m, form->align_n, form->align_p, form->align_c};
+    const int32_t dtype[TJ_MATRICES] = {problem->dtype, problem->dtype, problem->p_dtype, problem->p_dtype};
+    const int64_t stride[TJ_MATRICES] = {problem->stride_m, problem->stride_n, problem->stride_p, problem->stride_c};
 
     for (int which = 0; which < TJ_MATRICES; which++) {
-        const size_t element = kernel->element_bytes[which];
-        kernel->alignment[which] = (size_t)asked[which] > element ? (size_t)asked[which] : element;
+        const bool is_array = tj_stride_is_pointers(stride[which]);
+        const size_t element = is_array ? sizeof(CUdeviceptr) : tj_dtype_bytes((tj_dtype)dtype[which]);
+
+        kernel->is_array[which] = is_array;
+        kernel->element_bytes[which] = element;
+        kernel->alignment[which] = !is_array && (size_t)asked[which] > element ? (size_t)asked[which] : element;
     }
 }
 
@@ -421,9 +429,7 @@ tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, c
     kernel->context_id = scope.context_id;
     kernel->form = *form;
     kernel->problem = *problem;
-    kernel->element_bytes[TJ_MATRIX_M] = kernel->element_bytes[TJ_MATRIX_N] = tj_dtype_bytes((tj_dtype)problem->dtype);
-    kernel->element_bytes[TJ_MATRIX_P] = kernel->element_bytes[TJ_MATRIX_C] = tj_dtype_bytes((tj_dtype)problem->p_dtype);
-    set_alignment(kernel);
+    set_elements(kernel);
     status = load(kernel, &scope, code, err);
     if (status == TJ_OK) {
         tj_launch_make_ready(kernel);

@@ -54,7 +54,10 @@ int tj_kernel_device(const tj_kernel *kernel);
 
 enum tj_matrix { TJ_MATRIX_M, TJ_MATRIX_N, TJ_MATRIX_P, TJ_MATRIX_C, TJ_MATRICES };
 
-/** A stored matrix. A line is a row of a row-major matrix, a column of a column-major one. All in elements. */
+/**
+ * A stored matrix. A line is a row of a row-major matrix, a column of a column-major one. All in elements. What lies anywhere is
+ * reached by an array of pointers, and that is the operand then: stride and span count its pointers, one a product.
+ */
 typedef struct tj_stored_shape {
     int64_t lines, width; /* number of lines; elements of a line */
     int64_t ld, stride;
@@ -99,9 +102,10 @@ struct tj_kernel {
     tj_problem problem;
     tj_kernel_facts facts;
     int64_t max_grid[3];
-    int64_t max_dynamic_shared; /* bytes that a launch may ask for */
-    size_t element_bytes[TJ_MATRICES];
-    size_t alignment[TJ_MATRICES]; /* of the pointers, in bytes: an element, or as many as the text reads at once */
+    int64_t max_dynamic_shared;        /* bytes that a launch may ask for */
+    bool is_array[TJ_MATRICES];        /* of pointers to the matrices of the batch */
+    size_t element_bytes[TJ_MATRICES]; /* of the operand: of a matrix, or of an array of pointers */
+    size_t alignment[TJ_MATRICES];     /* of the operand, in bytes: an element, or as many as the text reads at once */
 
     /* Ready: everything but pointers and scalars is known since the load. */
     bool is_ready;

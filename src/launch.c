@@ -100,6 +100,11 @@ static tj_status resolve_stride(int which, int64_t fixed, int64_t operand, tj_st
         stored->stride = tight_stride(stored);
     } else if (stored->stride == TJ_BROADCAST && may_broadcast) {
         stored->stride = 0;
+    } else if (tj_stride_is_pointers(stored->stride)) {
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "stride_%s is TJ_POINTERS, and the kernel was generated for a stride: generate with stride_%s TJ_POINTERS",
+            lower_name[which], lower_name[which]);
     } else if (stored->stride < 0) {
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_%s is %lld: use elements from one matrix to the next%s",
                        lower_name[which], (long long)stored->stride, may_broadcast ? ", or TJ_BROADCAST" : "");
@@ -136,7 +141,7 @@ static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, 
     stored->lines = is_row_major ? rows[which] : cols[which];
     stored->width = is_row_major ? cols[which] : rows[which];
     status = resolve_ld(which, fixed_ld[which], ld, stored, err);
-    if (status == TJ_OK && shape->batch > 1)
+    if (status == TJ_OK && shape->batch > 1 && !kernel->is_array[which])
         status = resolve_stride(which, fixed_stride[which], stride, stored, err);
     if (status != TJ_OK)
         return status;
@@ -145,6 +150,11 @@ static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, 
                        "%c spans more bytes than 63 bits count: ld_%s is %lld, stride_%s is %lld, batch is %lld",
                        upper_name[which], lower_name[which], (long long)stored->ld, lower_name[which],
                        (long long)stored->stride, (long long)shape->batch);
+    if (kernel->is_array[which]) {
+        stored->stride = 1;
+        stored->span = shape->batch;
+        return TJ_OK;
+    }
     if (which == TJ_MATRIX_P && shape->batch > 1 && !products_are_apart(stored, shape->batch))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "stride_p is %lld, and a product spans %lld elements: products of the batch would overlap",
@@ -167,6 +177,11 @@ static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands,
         resolve_matrix(kernel, TJ_MATRIX_C, is_p ? p->ld : operands->ld_c, is_p ? p->stride : operands->stride_c, shape, err);
     if (status != TJ_OK || !is_p || operands->beta == 0.0)
         return status;
+    if (kernel->is_array[TJ_MATRIX_C] != kernel->is_array[TJ_MATRIX_P])
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "c is NULL, which means P itself, but of C and P the kernel takes one as an array of pointers and the other "
+            "not: give c, or generate with stride_c like stride_p");
     if (c->ld != p->ld || (shape->batch > 1 && c->stride != p->stride))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "c is NULL, which means P itself, but the kernel was generated for a C of ld_c %lld, stride_c %lld "
@@ -389,8 +404,8 @@ tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const
         if (shape->matrix[which].span == 0 || is_idle_c)
             continue;
         if (!pointer[which])
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the device address of %c", lower_name[which],
-                           upper_name[which]);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the device address of %s%c", lower_name[which],
+                           kernel->is_array[which] ? "the array of pointers to " : "", upper_name[which]);
         if ((uintptr_t)pointer[which] % (uintptr_t)bytes != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of %d bytes",
                            lower_name[which], (unsigned long long)(uintptr_t)pointer[which], bytes);

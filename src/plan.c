@@ -449,10 +449,10 @@ const tj_kernel *tj_plan_kernel(const tj_plan *plan)
     return plan->kernel;
 }
 
-/* Move a number that the problem fixes into the launch. */
+/* Move a number that the problem fixes into the launch. An array of pointers is no number. */
 static void move_to_launch(int64_t *in_problem, int64_t *in_operands)
 {
-    if (*in_problem == TJ_ANY)
+    if (*in_problem == TJ_ANY || tj_stride_is_pointers(*in_problem))
         return;
     *in_operands = *in_problem;
     *in_problem = TJ_ANY;

@@ -132,6 +132,8 @@ static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *sha
     if (pointer == p)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "P is at the address of %c: a product cannot overwrite what it reads; give P memory of its own", name);
+    if (kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P])
+        return TJ_OK; /* where the matrices lie, only the device knows */
     if (begin >= p_end || p_begin >= end || !is_dense(matrix, shape->batch) || !is_dense(out, shape->batch))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -155,6 +157,8 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
     const void *const pointer[TJ_MATRICES] = {x.m, x.n, x.p, kernel->problem.has_beta && x.beta != 0.0 ? x.c : NULL};
     for (int which = 0; which < TJ_MATRICES; which++) {
         static const char *const name[TJ_MATRICES] = {"M", "N", "P", "C"};
+        static const char *const array_name[TJ_MATRICES] = {"the array of pointers to M", "the array of pointers to N",
+                                                            "the array of pointers to P", "the array of pointers to C"};
         int64_t span = shape.matrix[which].span;
 
         if (!pointer[which] || span == 0)
@@ -162,7 +166,8 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
         if (which != TJ_MATRIX_P)
             status = check_apart(kernel, &shape, (enum tj_matrix)which, pointer[which], x.p, err);
         if (status == TJ_OK)
-            status = check_place(kernel, name[which], pointer[which], span * (int64_t)kernel->element_bytes[which], err);
+            status = check_place(kernel, kernel->is_array[which] ? array_name[which] : name[which], pointer[which],
+                                 span * (int64_t)kernel->element_bytes[which], err);
         if (status != TJ_OK)
             return status;
     }

@@ -22,6 +22,7 @@ naive(  //@ kernel for naive
     //@|     return;  // this thread hangs over the right edge of P
     //@ end
 
+#include "parts/product.cuh"  //@ include
     sum_t Pvalue = 0;
     for (index_t i = 0; i < k; ++i)
     //@ if m_row_major and n_row_major

@@ -56,6 +56,7 @@ simt(  //@ kernel for simt
     extern __shared__ phase_t tiles[];
 
 #include "parts/derived.cuh"  //@ include
+#include "parts/product.cuh"  //@ include
     //@ if splits_k
 //@| #include "parts/dependents.cuh"  //@ include
     //@ end

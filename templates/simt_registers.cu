@@ -28,6 +28,7 @@ simt(  //@ kernel for simt
     __shared__ __align__(16) sum_t Nds[2][BK][BN + PADDING];
 
 #include "parts/derived.cuh"  //@ include
+#include "parts/product.cuh"  //@ include
     //@ if splits_k
 //@| #include "parts/dependents.cuh"  //@ include
     //@ end

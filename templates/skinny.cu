@@ -63,6 +63,7 @@ skinny(  //@ kernel for skinny
     __shared__ __align__(16) shared_t shared;
 
 #include "parts/derived.cuh"  //@ include
+#include "parts/product.cuh"  //@ include
     //@ if splits_k
 //@| #include "parts/dependents.cuh"  //@ include
     //@ end

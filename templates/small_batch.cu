@@ -97,15 +97,19 @@ small_batch(  //@ kernel for small_batch
     //@ else
     //@| operands_t &own = operands[0];
     //@ end
-    //@ if batched and not many
+    //@ if batched and not many or points and not many
     //@| const unsigned int product = blockIdx.x;
     //@ end
-    //@ if batched
+    //@ if batched and not m_array
     M += product * stride_m;
+    //@ end
+    //@ if batched and not n_array
     N += product * stride_n;
-    //@ if has_beta
+    //@ end
+    //@ if batched and has_beta and not c_array
     C += product * stride_c;
     //@ end
+    //@ if batched and not p_array
     P += product * stride_p;
     //@ end
 
@@ -119,6 +123,12 @@ small_batch(  //@ kernel for small_batch
         constexpr int N_LINES = k, N_WIDTH = l;
         //@ else
         //@| constexpr int N_LINES = l, N_WIDTH = k;
+        //@ end
+        //@ if m_array
+        //@| const input_t *M = M_array[product];
+        //@ end
+        //@ if n_array
+        //@| const input_t *N = N_array[product];
         //@ end
         // All threads take as many turns, so that those of a warp stay together.
 #pragma unroll 8
@@ -256,6 +266,15 @@ small_batch(  //@ kernel for small_batch
                     Pvalue[r][c] += m[r][i] * n[i][c];
     }
 
+    //@ if has_beta and c_array or p_array
+    //@| // Looked up only now: until here the registers belonged to the sums.
+    //@ end
+    //@ if has_beta and c_array
+    //@| const output_t *C = beta != 0 ? C_array[product] : nullptr;  // beta = 0 must not even look for C
+    //@ end
+    //@ if p_array
+    //@| output_t *P = P_array[product];
+    //@ end
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
         const index_t Row = row_of(r);

@@ -34,6 +34,7 @@ tiled(  //@ kernel for tiled
     //@ end
 
 #include "parts/derived.cuh"  //@ include
+#include "parts/product.cuh"  //@ include
 #include "parts/block.cuh"  //@ include
     //@ if not m_row_major
     //@| const index_t m_row = block_row + tx;  // M is column-major: neighbouring threads load neighbouring rows

@@ -34,6 +34,7 @@ tiled_dynamic(  //@ kernel for tiled_dynamic
     sum_t *const Nds = shared_tiles + TILE_WIDTH * TILE_WIDTH;  // the tile of N right behind it
 
 #include "parts/derived.cuh"  //@ include
+#include "parts/product.cuh"  //@ include
 #include "parts/block.cuh"  //@ include
     //@ if not m_row_major
     //@| const index_t m_row = block_row + tx;  // M is column-major: neighbouring threads load neighbouring rows

@@ -88,9 +88,58 @@ static size_t count_sets(size_t set_bytes, const tj_device_facts *device, size_t
     return sets > MAX_SETS ? MAX_SETS : (size_t)sets;
 }
 
-static void *at(tj_buffer *buffer, size_t set, size_t bytes)
+static void *at(const tj_buffer *buffer, size_t set, size_t bytes)
 {
     return buffer ? (char *)tj_buffer_address(buffer) + set * rounded(bytes) : NULL;
+}
+
+static size_t array_bytes(const tj_problem *known)
+{
+    return (size_t)known->batch * sizeof(void *);
+}
+
+/* For each set, the addresses of its matrices. */
+static tj_status point(const tj_bench *bench, char which, int64_t problem_stride, int64_t stride, const tj_buffer *matrices,
+                       tj_buffer **array, tj_error *err)
+{
+    const int32_t dtype = which == 'P' || which == 'C' ? bench->known.p_dtype : bench->known.dtype;
+    const size_t step = (size_t)stride * tj_dtype_bytes((tj_dtype)dtype), bytes = array_bytes(&bench->known);
+    const size_t batch = (size_t)bench->known.batch;
+    tj_status status;
+    void **address;
+
+    if (!matrices || !tj_stride_is_pointers(problem_stride))
+        return TJ_OK;
+    address = malloc(bytes);
+    if (!address)
+        return tj_fail_memory(err, "the operands of a tuning");
+    status = tj_buffer_create(bench->context, bench->sets * rounded(bytes), array, err);
+    for (size_t set = 0; set < bench->sets && status == TJ_OK; set++) {
+        for (size_t i = 0; i < batch; i++)
+            address[i] = (char *)at(matrices, set, matrix_bytes(&bench->known, which)) + i * step;
+        status = tj_buffer_write(*array, set * rounded(bytes), address, bytes, err);
+    }
+    free(address);
+    return status;
+}
+
+static tj_status point_to_all(tj_bench *b, const tj_problem *problem, tj_error *err)
+{
+    tj_status status = point(b, 'M', problem->stride_m, b->known.stride_m, b->m, &b->m_array, err);
+
+    if (status == TJ_OK)
+        status = point(b, 'N', problem->stride_n, b->known.stride_n, b->n, &b->n_array, err);
+    if (status == TJ_OK)
+        status = point(b, 'P', problem->stride_p, b->known.stride_p, b->p, &b->p_array, err);
+    if (status == TJ_OK)
+        status = point(b, 'C', problem->stride_c, b->known.stride_c, b->c, &b->c_array, err);
+    return status;
+}
+
+/* A matrix, or the array of pointers that the kernel takes in its place. */
+static void *operand(const tj_bench *bench, const tj_buffer *array, const tj_buffer *matrix, char which, size_t set)
+{
+    return array ? at(array, set, array_bytes(&bench->known)) : at(matrix, set, matrix_bytes(&bench->known, which));
 }
 
 static void describe_sets(tj_bench *bench)
@@ -101,10 +150,10 @@ static void describe_sets(tj_bench *bench)
         tj_operands *x = &bench->set[i];
 
         *x = (tj_operands)TJ_OPERANDS_INIT;
-        x->m = at(bench->m, i, matrix_bytes(k, 'M'));
-        x->n = at(bench->n, i, matrix_bytes(k, 'N'));
-        x->p = at(bench->p, i, bench->p_bytes);
-        x->c = at(bench->c, i, matrix_bytes(k, 'C'));
+        x->m = operand(bench, bench->m_array, bench->m, 'M', i);
+        x->n = operand(bench, bench->n_array, bench->n, 'N', i);
+        x->p = operand(bench, bench->p_array, bench->p, 'P', i);
+        x->c = operand(bench, bench->c_array, bench->c, 'C', i);
         x->alpha = bench->alpha;
         x->beta = bench->beta;
         x->j = k->j.extent;
@@ -132,6 +181,10 @@ tj_status tj_bench_place(tj_context *context, const tj_problem *problem, const t
     memset(bench, 0, sizeof *bench);
     bench->context = context;
     bench->known = tj_problem_known(problem);
+    bench->known = tj_problem_strided(&bench->known);
+    status = tj_problem_check(&bench->known, err); /* pointers may lead to more than one buffer can hold */
+    if (status != TJ_OK)
+        return status;
     bench->alpha = problem->has_alpha ? 1.25 : 1.0;
     bench->beta = problem->has_beta ? 0.5 : 0.0;
     bench->p_bytes = matrix_bytes(&bench->known, 'P');
@@ -163,6 +216,8 @@ tj_status tj_bench_place(tj_context *context, const tj_problem *problem, const t
     if (status == TJ_OK)
         status = place(bench, NULL, bench->p_bytes, &bench->p, err);
     if (status == TJ_OK)
+        status = point_to_all(bench, problem, err);
+    if (status == TJ_OK)
         describe_sets(bench);
     return status;
 }
@@ -174,6 +229,10 @@ void tj_bench_drop(tj_bench *bench)
     tj_buffer_free(bench->c);
     tj_buffer_free(bench->p);
     tj_buffer_free(bench->workspace);
+    tj_buffer_free(bench->m_array);
+    tj_buffer_free(bench->n_array);
+    tj_buffer_free(bench->c_array);
+    tj_buffer_free(bench->p_array);
     free(bench->host_m);
     free(bench->host_n);
     free(bench->host_c);

@@ -13,11 +13,12 @@
 /** The operands of one problem: sets of M, N, C and P that together exceed the L2. */
 typedef struct tj_bench {
     tj_context *context; /* of the buffers */
-    tj_problem known;    /* every extent a number */
+    tj_problem known;    /* every extent a number, and every stride: how the matrices lie */
     void *host_m, *host_n, *host_c, *host_p;
     size_t p_bytes;
     double alpha, beta;
     tj_buffer *m, *n, *c, *p, *workspace;
+    tj_buffer *m_array, *n_array, *c_array, *p_array; /* of pointers into them, where the problem takes these; else NULL */
     tj_operands *set;
     size_t sets;
     int is_emulated; /* times mean nothing there: one launch does for many */

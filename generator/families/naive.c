@@ -2,6 +2,7 @@
 /*
  * naive: one thread per element of P, the sum over k straight from global memory.
  */
+#include "pointers.h"
 #include "textbook.h"
 
 static const tj_param params[] = {TJ_TEXTBOOK_TILE_WIDTH, TJ_TILE_ROWS};
@@ -57,6 +58,14 @@ static void count(const tj_problem *text, const tj_config *config, tj_counts *co
         count_loads(text, tile_width, false, counts->element_bytes, &counts->load_n);
     }
     tj_textbook_count(text, tile_width, counts);
+    /* Whoever hangs over the edge has left before. */
+    tj_pointers_count(text,
+                      &(tj_access){.threads_x = tile_width,
+                                   .threads_y = tile_width,
+                                   .axis = {tj_tile_axis(text->l.extent, tile_width, 0),
+                                            tj_tile_axis(text->j.extent, tile_width, 0),
+                                            {text->batch, 0, 0, 0}}},
+                      counts);
 }
 
 const tj_family tj_family_naive = {

@@ -5,6 +5,7 @@
  */
 #include "../traffic.h"
 #include "checked.h"
+#include "pointers.h"
 #include "simt.h"
 #include "split.h"
 
@@ -338,6 +339,7 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
             counts->waits++;
         }
     }
+    tj_pointers_count(text, NULL, counts);
     counts->l2_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->store_p.bytes + counts->load_c.bytes +
                        counts->store_w.bytes + counts->load_w.bytes;
 }

@@ -12,7 +12,7 @@
 #include "../lanes.h"
 #include "checked.h"
 
-enum { LINE = 128, SM_THREADS = 2048, COPIES_TOGETHER = 8, STEPS_LOOKED_AT = 3 };
+enum { LINE = 128, POINTER_BYTES = 8, SM_THREADS = 2048, COPIES_TOGETHER = 8, STEPS_LOOKED_AT = 3 };
 
 /* Lanes may begin before the first of them: every request begins this far on. */
 static const int64_t FAR = INT64_C(1) << 40;
@@ -293,6 +293,26 @@ static void count_output(const scene *c, int64_t ld, int64_t stride, tj_traffic 
     count(c, &a, traffic);
 }
 
+/* ---- pointers ----------------------------------------------------------------------------------------------------- */
+
+static int64_t product_of(const scene *c, const access *a, int32_t thread, int32_t step)
+{
+    (void)c, (void)a, (void)thread, (void)step;
+    return 0;
+}
+
+/* Where matrices lie anywhere, each thread of a team reads the pointer of its product. */
+static void count_pointers(const scene *c, const tj_problem *t, tj_counts *counts)
+{
+    const int64_t stride[] = {t->stride_m, t->stride_n, t->stride_p, t->has_beta ? t->stride_c : TJ_TIGHT};
+    const access a = {.at = product_of, .steps = 1, .element_bytes = POINTER_BYTES, .width = 1, .stride = POINTER_BYTES};
+
+    for (size_t i = 0; i < sizeof stride / sizeof stride[0]; i++)
+        if (tj_stride_is_pointers(stride[i]))
+            count(c, &a, &counts->load_pointers);
+    counts->waits += tj_stride_is_pointers(t->stride_m) || tj_stride_is_pointers(t->stride_n);
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
 /* Fitted to what ptxas gave 90 configs for sm_90; a bound by `blocks` makes it spill what does not fit. */
@@ -318,7 +338,8 @@ static int64_t waits_of(const scene *c)
 
 void tj_small_batch_count(const tj_problem *text, const tj_config *config, tj_counts *counts)
 {
-    const scene c = {text, tj_small_batch_shape_of(text, config), tj_small_batch_widths_of(text, config)};
+    const tj_problem strided = tj_problem_strided(text); /* matrices that lie anywhere lie apart */
+    const scene c = {&strided, tj_small_batch_shape_of(text, config), tj_small_batch_widths_of(text, config)};
     const tj_small_batch_shape *s = &c.s;
     const int64_t elements = (text->j.extent + text->l.extent) * text->k.extent * s->products;
     const bool is_async = tj_config_get(config, "copy") == TJ_SMALL_BATCH_ASYNC;
@@ -343,9 +364,10 @@ void tj_small_batch_count(const tj_problem *text, const tj_config *config, tj_co
         counts->async_wavefronts = (counts->load_m.requests * c.w.m + counts->load_n.requests * c.w.n) * counts->sum_bytes / 4;
     }
     count_turn(&c, counts);
-    count_output(&c, text->ld_p, text->stride_p, &counts->store_p);
+    count_pointers(&c, text, counts);
+    count_output(&c, text->ld_p, strided.stride_p, &counts->store_p);
     if (text->has_beta) {
-        count_output(&c, text->ld_c, text->stride_c, &counts->load_c);
+        count_output(&c, text->ld_c, strided.stride_c, &counts->load_c);
         counts->fma += text->j.extent * text->l.extent * text->batch;
         counts->waits++;
     }

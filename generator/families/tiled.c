@@ -2,6 +2,7 @@
 /*
  * tiled: a block shares its loads: tiles of M and N pass through shared memory, phase by phase.
  */
+#include "pointers.h"
 #include "textbook.h"
 
 enum { SHARED_STATIC = 1, SHARED_DYNAMIC = 2 };
@@ -115,6 +116,7 @@ static void count(const tj_problem *text, const tj_config *config, tj_counts *co
         count_shared(tile_width, counts->sum_bytes, 1, 0, pitch, block_phases, 0, &counts->shared_load);
     }
     tj_textbook_count(text, tile_width, counts);
+    tj_pointers_count(text, NULL, counts);
 }
 
 const tj_family tj_family_tiled = {

@@ -58,6 +58,7 @@ typedef struct tj_reduce_counts {
     int64_t sums; /**< additions */
     int64_t fma;  /**< those of beta */
     tj_traffic shared_load, shared_store;
+    tj_traffic load_pointers;
     int32_t threads_per_block;
     int32_t reserved;
 } tj_reduce_counts;
@@ -82,6 +83,7 @@ typedef struct tj_counts {
     int64_t splits;                 /**< blocks that share the k of a tile of P; 1: one has all of it */
     tj_traffic load_m, load_n, load_c, store_p; /**< global memory */
     tj_traffic store_w, load_w;                 /**< the workspace of split k, in global memory */
+    tj_traffic load_pointers;                   /**< from the arrays of pointers (TJ_POINTERS), in global memory */
     tj_traffic shared_load, shared_store;       /**< shared memory */
     int64_t global_bytes;                       /**< those of global memory together */
     int64_t l2_bytes;    /**< asked of the L2 if the L1 serves all that a block reads again: an estimate */
@@ -105,7 +107,8 @@ typedef struct tj_counts {
 
 /**
  * Count what a config does for a problem. The config is resolved first (tj_config_resolve). Extents of TJ_DIM_ANY
- * dimensions count as those to launch with; leading dimensions and strides of TJ_ANY as tight, a batch of TJ_ANY as one.
+ * dimensions count as those to launch with; leading dimensions and strides of TJ_ANY as tight, a batch of TJ_ANY as one; where
+ * pointers lead to the matrices, each is aligned to 128 bytes.
  *
  * With beta the count is that of a beta which is not 0.
  *

@@ -21,7 +21,9 @@ struct CUstream_st; /* a CUstream, which is also a cudaStream_t; NULL is the leg
 typedef struct tj_kernel tj_kernel;
 
 /**
- * The matrices and scalars of one launch. Pointers are device addresses. Start from TJ_OPERANDS_INIT.
+ * The matrices and scalars of one launch. Pointers are device addresses; where the problem's stride is TJ_POINTERS or
+ * TJ_POINTERS_16, that of an array of `batch` device addresses, in memory that the device reaches, unchanged until the launch
+ * has run. Start from TJ_OPERANDS_INIT.
  * Fields that the problem fixes are ignored; an extent of 0 means the problem's.
  */
 typedef struct tj_operands {
@@ -69,7 +71,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_sour
 
 /**
  * Queue one launch on a stream of the kernel's CUDA context. Returns before it has run. Allocates nothing but a workspace
- * that operands leave out, takes no lock. k = 0 gives beta * C, and then m and n may be NULL; j and l are at least 1. A stream that was destroyed is the
+ * that operands leave out, takes no lock. k = 0 gives beta * C, and then m and n may be NULL unless they are arrays of pointers; j and l
+ * are at least 1. A stream that was destroyed is the
  * caller's bug: the driver itself does not survive it.
  *
  * NULL:    kernel and operands must not be NULL; stream may be.

@@ -38,10 +38,29 @@ typedef struct tj_dim {
 
 /** Special values of leading dimensions, batch and strides. */
 enum {
-    TJ_TIGHT = 0,     /**< derived from the extents: no padding */
-    TJ_ANY = -1,      /**< an argument of every launch */
-    TJ_BROADCAST = -2 /**< strides of M, N and C only: every product of the batch reads the same matrix */
+    TJ_TIGHT = 0,      /**< derived from the extents: no padding */
+    TJ_ANY = -1,       /**< an argument of every launch */
+    TJ_BROADCAST = -2, /**< strides of M, N and C only: every product of the batch reads the same matrix */
+    /**
+     * Strides only: the matrices lie anywhere, and the operand of a launch is the address of an array in device memory that holds
+     * the address of each, one a product, for a batch of 1 too. Each address is aligned to its elements; those of P lead
+     * to matrices that share none. Nobody looks at these addresses before the kernel does: a wrong one is what it is in any
+     * CUDA program, at best an error of the launch that costs the process its CUDA context.
+     */
+    TJ_POINTERS = -3,
+    /**
+     * The same, and a promise: each address is a multiple of 16, as those of cudaMalloc are, so that several elements may be
+     * read or written at once. An address that breaks it where the kernel relies on it ends the launch in the device's error
+     * of a misaligned address (TJ_ERR_DEVICE_LOST); it never makes a product wrong.
+     */
+    TJ_POINTERS_16 = -4
 };
+
+/** Does that stride say that the operand is an array of pointers? Threads: any; pure. */
+static inline int tj_stride_is_pointers(int64_t stride)
+{
+    return stride == TJ_POINTERS || stride == TJ_POINTERS_16;
+}
 
 /**
  * A problem. Start from TJ_PROBLEM_INIT or tj_problem_init(); zero in any field means its default.
@@ -66,7 +85,7 @@ typedef struct tj_problem {
     int64_t ld_m, ld_n, ld_p, ld_c; /**< elements between rows (columns) of the stored matrix; TJ_TIGHT, TJ_ANY */
     int64_t batch;                  /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
     int64_t stride_m, stride_n, stride_p,
-        stride_c; /**< elements between matrices of the batch; TJ_TIGHT, TJ_ANY, TJ_BROADCAST */
+        stride_c; /**< elements between matrices of the batch; TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS, TJ_POINTERS_16 */
 } tj_problem;
 
 /* clang-format off */
@@ -94,6 +113,15 @@ TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_er
  * tj_problem_check. NULL: problem must not be NULL. Threads: any; pure.
  */
 TJ_API tj_problem tj_problem_canonical(const tj_problem *problem);
+
+/**
+ * The canonical problem with a number in place of every TJ_POINTERS and TJ_POINTERS_16: for who puts the matrices of such an
+ * operand into one buffer, one behind the other, and then points to them. They begin at multiples of 256 bytes of it, as they
+ * would had each come from cudaMalloc, with at least one element between them. Where an extent or a leading dimension is known
+ * only at launch, the number is TJ_TIGHT. The input must have passed tj_problem_check.
+ * NULL: problem must not be NULL. Threads: any; pure.
+ */
+TJ_API tj_problem tj_problem_strided(const tj_problem *problem);
 
 /** Bytes of one element: 4, 8, 2, 2; 0 for a number that is no type. Threads: any; pure. */
 TJ_API size_t tj_dtype_bytes(tj_dtype dtype);

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/** Host matrices, laid out as the problem says. */
+/** Host matrices, laid out as the problem says; for TJ_POINTERS and TJ_POINTERS_16, an array of host addresses. So is P. */
 typedef struct tj_host_operands {
     const void *m, *n, *c; /**< c: read if the problem has_beta and beta is not 0 */
     double alpha, beta;
@@ -65,7 +65,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_check(const tj_problem *problem, con
 TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p,
                                                     int threads, tj_error *err);
 
-/** Elements that a stored matrix spans, first to last, batch included: what a buffer must hold. which: 'M', 'N', 'P', 'C'
+/** Elements that a stored matrix spans, first to last, batch included (not where pointers lead to each, see
+ * tj_problem_strided): what a buffer must hold. which: 'M', 'N', 'P', 'C'
  * (0 without has_beta). An extent that is an argument counts as the one to launch with. -1: a leading dimension, a stride or the
  * batch it depends on is TJ_ANY, or which is no matrix. The problem must have passed tj_problem_check. NULL: not problem. */
 TJ_API int64_t tj_problem_span(const tj_problem *problem, char which);

@@ -60,7 +60,7 @@ typedef struct tj_reduce_form {
  *     grid = (col_blocks, row_blocks, batch)          or, with rows_on_x, (row_blocks, col_blocks, batch)
  * where rows and columns are those of the text: of P itself, or of its transpose with is_swapped. With splits, grid.z is
  * batch * splits, and splits of one product are neighbours. A batch larger than grid.z takes several launches, the
- * pointers advanced by the strides. With products the grid is (ceil(batch / products), 1, 1) instead, in one launch.
+ * pointers advanced by the strides, and arrays of pointers by a pointer a product. With products the grid is (ceil(batch / products), 1, 1) instead, in one launch.
  */
 typedef struct tj_launch_form {
     char kernel[TJ_KERNEL_NAME_BYTES]; /**< the extern "C" name */
@@ -77,7 +77,8 @@ typedef struct tj_launch_form {
     int32_t least_target;           /**< 80: the text needs sm_80 or newer; 0: any target will do */
     int64_t static_shared_bytes;    /**< declared in the text */
     int64_t dynamic_shared_bytes;   /**< to be given at launch */
-    /** Bytes that the caller's matrices must be aligned to, because several elements are read or written at once; 0: an element */
+    /** Bytes that the caller's matrices must be aligned to, because several elements are read or written at once; 0: an element.
+     * Where pointers lead to them, each is; the array itself is aligned to its pointers. */
     int32_t align_m, align_n, align_p, align_c;
     int32_t splits;        /**< blocks that share the k of a tile of P; 0 and 1: one block walks all of it */
     int32_t products;      /**< whole products of the batch that one block computes; 0: blocks compute tiles of one product */

@@ -4,10 +4,10 @@
     //@ if derived_ld_n
     //@| const index_t ld_n = l;  //@ ld_n
     //@ end
-    //@ if derived_ld_p
+    //@ if derived_ld_p and not splits_k
     //@| const index_t ld_p = l;  //@ ld_p
     //@ end
-    //@ if derived_ld_c
+    //@ if derived_ld_c and not splits_k
     //@| const index_t ld_c = l;  //@ ld_c
     //@ end
     //@ if derived_stride_m
@@ -16,27 +16,12 @@
     //@ if derived_stride_n
     //@| const long long stride_n = ld_n * k;  //@ stride_n
     //@ end
-    //@ if derived_stride_p
+    //@ if derived_stride_p and not splits_k
     //@| const long long stride_p = ld_p * j;  //@ stride_p
     //@ end
-    //@ if derived_stride_c
+    //@ if derived_stride_c and not splits_k
     //@| const long long stride_c = ld_c * j;  //@ stride_c
     //@ end
     //@ if derives
-
-    //@ end
-    //@ if batched and splits_k
-    //@| // The product of the batch that this block works on.
-    //@| M += blockIdx.z / SPLITS * stride_m;
-    //@| N += blockIdx.z / SPLITS * stride_n;
-
-    //@ elif batched and not whole_products
-    // The product of the batch that this block works on.
-    M += blockIdx.z * stride_m;
-    N += blockIdx.z * stride_n;
-    //@ if has_beta
-    C += blockIdx.z * stride_c;
-    //@ end
-    P += blockIdx.z * stride_p;
 
     //@ end

@@ -40,13 +40,27 @@
     //@ if has_beta and not splits_k
     sum_t beta,
     //@ end
+    //@ if m_array
+    //@| const input_t *const *M_array,  // where the M of each product lies
+    //@ else
     const input_t *__restrict__ M,
+    //@ end
+    //@ if n_array
+    //@| const input_t *const *N_array,  // where the N of each product lies
+    //@ else
     const input_t *__restrict__ N,
+    //@ end
     //@ if splits_k
     //@| sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product
     //@ else
-    //@ if has_beta
+    //@ if has_beta and c_array
+    //@| const output_t *const *C_array,  // where the C of each product lies; each may be that product's P
+    //@ elif has_beta
     const output_t *C,  // may be P itself
     //@ end
+    //@ if p_array
+    //@| output_t *const *P_array)  // where the P of each product lies
+    //@ else
     output_t *P)
+    //@ end
     //@ end

@@ -30,10 +30,16 @@ reduce(  //@ reduce_kernel for reduce
     sum_t beta,
     //@ end
     const sum_t *__restrict__ W,
-    //@ if has_beta
+    //@ if has_beta and c_array
+    //@| const output_t *const *C_array,  // where the C of each product lies; each may be that product's P
+    //@ elif has_beta
     const output_t *C,  // may be P itself
     //@ end
+    //@ if p_array
+    //@| output_t *const *P_array)  // where the P of each product lies
+    //@ else
     output_t *P)
+    //@ end
 {
     __shared__ sum_t partial[REDUCE_GROUPS][REDUCE_ELEMENTS];
     const int group = threadIdx.x / REDUCE_ELEMENTS;
@@ -46,11 +52,23 @@ reduce(  //@ reduce_kernel for reduce
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 
+    //@ if derived_stride_p
+    //@| const long long stride_p = ld_p * j;  //@ stride_p
+    //@ end
+    //@ if derived_stride_c
+    //@| const long long stride_c = ld_c * j;  //@ stride_c
+    //@ end
     //@ if batched
     W += blockIdx.z * matrix * SPLITS;
-    //@ if has_beta
+    //@ end
+    //@ if has_beta and c_array
+    //@| const output_t *C = beta != 0 ? C_array[blockIdx.z] : nullptr;  // beta = 0 must not even look for C
+    //@ elif has_beta and batched
     C += blockIdx.z * stride_c;
     //@ end
+    //@ if p_array
+    //@| output_t *P = P_array[blockIdx.z];
+    //@ elif batched
     P += blockIdx.z * stride_p;
     //@ end
     sum_t Pvalue = 0;

@@ -147,6 +147,14 @@ Test(analysis, explain_counts_on_the_emulator)
     }
     cr_assert(eq(int, shell("$T explain 65x47x66 simt --dtype f64 --beta 1 --count"), 0), "%s", errors);
     cr_expect(times(out, "  equal\n") == 7, "%s", out);
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        cr_assert(eq(int,
+                     shell("$T explain 33x147x66 %s --count --batch 3 --stride-m pointers --stride-p pointers16", configs[i]),
+                     0),
+                  "%s", errors);
+        cr_expect(times(out, "  equal\n") == 7 && !has(out, "DIFFERENT") && has(out, "loads of pointers to matrices"), "%s",
+                  out);
+    }
 }
 
 Test(analysis, explain_compares_and_names_the_fastest)

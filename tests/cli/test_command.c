@@ -159,6 +159,29 @@ Test(command, counts_on_the_emulator_what_the_textbook_says)
     cr_expect(strstr(out, "196608 loads in") != NULL, "2 j k l: %s", out);
 }
 
+Test(command, runs_batches_of_matrices_that_lie_anywhere)
+{
+    json_t *answer, *problem;
+
+    NEEDS_COMPILER();
+    cr_assert(
+        eq(int,
+           shell("$T run 17x12x20 --batch 9 --stride-m pointers --stride-n pointers16 --stride-p pointers --stride-c pointers "
+                 "--alpha 2 --beta 3 --device emulator --json"),
+           0),
+        "%s", errors);
+    answer = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
+    problem = json_object_get(answer, "problem");
+    cr_expect(strcmp(json_string_value(json_object_get(problem, "stride_m")), "pointers") == 0, "%s", out);
+    cr_expect(strcmp(json_string_value(json_object_get(problem, "stride_n")), "pointers16") == 0, "%s", out);
+    cr_expect(ne(int, json_is_true(json_object_get(json_object_get(answer, "check"), "passed")), 0), "%s", out);
+    json_decref(answer);
+    cr_assert(eq(int, shell("$T run 17x12x20 --stride-p pointers --any all --device emulator"), 0), "%s", errors);
+    cr_expect(strstr(out, "check      passed") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T generate 17x12x20 --batch 9 --stride-n pointers --config naive"), 0), "%s", errors);
+    cr_expect(strstr(out, "const input_t *N = N_array[blockIdx.z];") != NULL, "%s", out);
+}
+
 Test(command, keeps_images_of_the_emulator_apart)
 {
     NEEDS_COMPILER();
@@ -183,6 +206,9 @@ Test(command, names_what_is_wrong_with_the_words)
         {"--json", "comes before any command"},
         {"run", "run needs <jxkxl>"},
         {"run 5x3", "write jxkxl"},
+        {"run 5x3x2 --batch 3 --stride-p broadcast", "stride_p is TJ_BROADCAST"},
+        {"run 5x3x2 --batch 3 --stride-m pointer", "--stride-m is \"pointer\""},
+        {"run 5x3x2 --batch 3 --stride-c pointers", "add --beta"},
         {"run 5x3x2x1", "write jxkxl"},
         {"run ''", "write jxkxl"},
         {"run xx", "j is empty"},

@@ -108,6 +108,8 @@ Test(compile, every_family_and_type_for_every_target)
                     problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
                 if (dtype >= TJ_F16 && count % 2)
                     problem.p_dtype = TJ_F32;
+                if (count % 4 == 1)
+                    problem.stride_m = problem.stride_p = TJ_POINTERS_16, problem.stride_n = problem.stride_c = TJ_POINTERS;
                 snprintf(label, sizeof label, "%s, %s, variant %u", configs[c], tj_dtype_name((tj_dtype)dtype), count);
                 compile(&problem, configs[c], targets[t], label);
             }
@@ -193,6 +195,8 @@ Test(compile, small_batch_in_every_form)
         problem.p_layout = variant / 7 & 1;
         problem.has_alpha = problem.has_beta = variant % 3 == 0;
         problem.batch = variant % 5 == 0 ? TJ_ANY : 1000;
+        if (variant % 4 == 1)
+            problem.stride_m = problem.stride_p = TJ_POINTERS, problem.stride_n = problem.stride_c = TJ_POINTERS_16;
         if (problem.j.extent == 128 && problem.dtype == TJ_F64)
             problem.k.extent = 64; /* what shared memory holds */
         snprintf(label, sizeof label, "%s, variant %d", configs[way], variant);
@@ -214,6 +218,27 @@ Test(compile, every_width_and_everything_passed)
         problem.stride_m = problem.stride_n = problem.stride_p = problem.stride_c = TJ_ANY;
         snprintf(config, sizeof config, "tiled:tile_width=%d", width);
         compile(&problem, config, "sm_80", config);
+    }
+}
+
+/* The second kernel of a split k derives what the first has no use for. */
+Test(compile, splits_with_leading_dimensions_that_are_passed)
+{
+    static const char *const configs[] = {"simt:splits=3,bm=32,bn=64,tm=4,tn=4", "skinny:splits=3,vector=1"};
+
+    targets_or_skip();
+    for (int variant = 0; variant < 16; variant++) {
+        tj_problem problem = TJ_PROBLEM_INIT(33, 700, 50, TJ_F32);
+        char label[64];
+        problem.p_layout = variant & 1;
+        problem.has_beta = variant >> 1 & 1;
+        problem.batch = variant >> 2 & 1 ? 3 : 1;
+        problem.ld_m = problem.ld_n = problem.ld_p = problem.ld_c = TJ_ANY;
+        if (variant >> 3)
+            problem.stride_c = TJ_POINTERS; /* the others tight, which leaves strides to derive */
+        snprintf(label, sizeof label, "splits, variant %d", variant);
+        for (int c = 0; c < 2; c++)
+            compile(&problem, configs[c], "sm_90", label);
     }
 }
 

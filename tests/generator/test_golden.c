@@ -70,6 +70,15 @@ static const golden rows[] = {
              .batch = TJ_ANY, .stride_n = TJ_BROADCAST)},
     {"small_batch/columns", "small_batch",
      PROBLEM(FIXED(64), FIXED(40), FIXED(48), .dtype = TJ_F64, .m_layout = 1, .n_layout = 1, .batch = 7)},
+    {"tiled/pointers", "tiled",
+     PROBLEM(FIXED(64), FIXED(64), FIXED(64), .dtype = TJ_F32, .has_beta = 1, .batch = 8, .stride_m = TJ_POINTERS,
+             .stride_n = TJ_BROADCAST, .stride_p = TJ_POINTERS, .stride_c = TJ_POINTERS)},
+    {"simt/pointers_split", "simt:splits=12",
+     PROBLEM(FIXED(256), FIXED(60000), FIXED(256), .dtype = TJ_F32, .has_beta = 1, .batch = 2, .stride_m = TJ_POINTERS_16,
+             .stride_n = TJ_POINTERS_16, .stride_p = TJ_POINTERS_16, .stride_c = TJ_POINTERS_16)},
+    {"small_batch/pointers", "small_batch",
+     PROBLEM(FIXED(16), FIXED(16), FIXED(16), .dtype = TJ_F32, .has_beta = 1, .batch = 10001, .stride_m = TJ_POINTERS_16,
+             .stride_n = TJ_POINTERS, .stride_p = TJ_POINTERS_16, .stride_c = TJ_POINTERS_16)},
     {"tiled/tall", "tiled", PROBLEM(FIXED(2000000), FIXED(64), FIXED(16), .dtype = TJ_F32)},
 };
 

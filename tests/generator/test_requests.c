@@ -59,8 +59,8 @@ Test(problem, names_what_is_wrong_with_everything_else)
     struct {
         const char *words;
         tj_problem problem;
-    } rows[12];
-    for (size_t i = 0; i < 12; i++)
+    } rows[13];
+    for (size_t i = 0; i < 13; i++)
         rows[i].problem = problem_of(10, 20, 30);
     rows[0].problem.ld_m = 19, rows[0].words = "ld_m is 19";
     rows[1].problem.ld_n = 29, rows[1].words = "ld_n is 29";
@@ -74,7 +74,8 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[9].problem.ld_m = INT64_MAX / 8, rows[9].words = "M is too large";
     rows[10].problem.j.multiple_of = 16, rows[10].words = "j is 10, which breaks its promise";
     rows[11].problem.struct_size = 0, rows[11].words = "TJ_PROBLEM_INIT";
-    for (size_t i = 0; i < 12; i++) {
+    rows[12].problem.stride_m = TJ_POINTERS_16 - 1, rows[12].words = "stride_m is -5";
+    for (size_t i = 0; i < 13; i++) {
         tj_error err = {0};
         cr_expect(eq(int, tj_problem_check(&rows[i].problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
         cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);
@@ -158,6 +159,82 @@ Test(problem, prints_only_what_is_not_the_default)
     rich.stride_n = TJ_BROADCAST;
     tj_problem_print(&rich, line);
     cr_expect(eq(str, line, "j512 k300 l=any*64 bf16 P:f32 M:col P:col beta ld_n=any batch=3 stride_n=broadcast"));
+}
+
+Test(problem, may_have_arrays_of_pointers)
+{
+    static const int64_t batches[] = {0, 1, 7, TJ_ANY, INT32_MAX};
+
+    for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+        tj_problem problem = problem_of(10, 20, 30), strided;
+        char line[TJ_PROBLEM_TEXT_BYTES];
+        tj_error err = {0};
+
+        problem.batch = batches[i];
+        problem.stride_m = TJ_POINTERS;
+        problem.stride_p = TJ_POINTERS_16;
+        problem.stride_c = TJ_POINTERS; /* of a C that is not there */
+        cr_assert(eq(int, tj_problem_check(&problem, &err), TJ_OK), "%s", err.message);
+        problem = tj_problem_canonical(&problem);
+        cr_expect(problem.stride_m == TJ_POINTERS && problem.stride_p == TJ_POINTERS_16 && problem.stride_c == TJ_TIGHT);
+        tj_problem_print(&problem, line);
+        cr_expect(strstr(line, " stride_m=pointers ") && strstr(line, " stride_p=pointers16"), "%s", line);
+        strided = tj_problem_strided(&problem);
+        cr_expect(eq(i64, strided.stride_n, problem.stride_n));
+        /* 200 elements of M and 300 of P end within 1024 and 1280 bytes */
+        cr_expect(eq(i64, strided.stride_m, problem.batch == 1 ? TJ_TIGHT : 256));
+        cr_expect(eq(i64, strided.stride_p, problem.batch == 1 ? TJ_TIGHT : 320));
+    }
+}
+
+Test(problem, strided_leaves_a_gap_and_what_it_cannot_know)
+{
+    tj_problem problem = problem_of(16, 20, 30), strided;
+
+    problem.batch = 3;
+    problem.dtype = TJ_F16;
+    problem.has_beta = 1;
+    problem.stride_m = problem.stride_n = problem.stride_c = TJ_POINTERS;
+    problem.ld_m = 64; /* 16 lines of 128 bytes: a whole number of 256, and one more for the gap */
+    problem.k = (tj_dim){20, TJ_DIM_ANY, 0};
+    strided = tj_problem_strided(&problem);
+    cr_expect(eq(i64, strided.stride_m, 16 * 64 + 128));
+    cr_expect(eq(i64, strided.stride_n, TJ_TIGHT), "its lines are counted at launch");
+    cr_expect(eq(i64, strided.stride_c, 512), "480 elements of 2 bytes");
+    cr_expect(eq(i64, strided.stride_p, 480));
+}
+
+/* Nothing but the promise makes an access to what pointers lead to wider than an element. */
+Test(problem, pointers_promise_16_bytes_or_nothing)
+{
+    static const char *const configs[] = {"simt", "skinny:splits=1", "small_batch", "tiled", "naive", "simt:splits=2"};
+    static const int64_t batches[] = {1, 6, TJ_ANY};
+
+    for (size_t i = 0; i < 3 * sizeof configs / sizeof configs[0]; i++)
+        for (int is_promised = 0; is_promised < 2; is_promised++) {
+            tj_problem problem = problem_of(16, 64, 64);
+            tj_config config = TJ_CONFIG_INIT;
+            tj_launch_form form;
+            tj_error err = {0};
+
+            problem.batch = batches[i % 3];
+            problem.has_beta = 1;
+            problem.m_layout = TJ_COL_MAJOR;
+            problem.stride_m = problem.stride_n = problem.stride_p = problem.stride_c =
+                is_promised ? TJ_POINTERS_16 : TJ_POINTERS;
+            cr_assert(eq(int, tj_config_parse(configs[i / 3], &config, &err), TJ_OK), "%s", err.message);
+            if (tj_preview_launch(&problem, &config, &form, &err) != TJ_OK) {
+                cr_expect(problem.batch == TJ_ANY && strstr(configs[i / 3], "splits=2"), "%s: %s", configs[i / 3], err.message);
+                continue;
+            }
+            if (is_promised && strcmp(configs[i / 3], "small_batch") == 0)
+                cr_expect(form.align_m == 16 && form.align_n == 16 && form.align_p == 16 && form.align_c == 16);
+            else if (is_promised && i / 3 < 2)
+                cr_expect(eq(int, form.align_n, 16), "%s", configs[i / 3]);
+            else if (!is_promised)
+                cr_expect(form.align_m <= 4 && form.align_n <= 4 && form.align_p <= 4 && form.align_c <= 4, "%s",
+                          configs[i / 3]);
+        }
 }
 
 Test(problem, spells_a_transpose_as_a_layout)

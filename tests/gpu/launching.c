@@ -377,17 +377,58 @@ static int lose_device(void)
     return first == TJ_ERR_DEVICE_LOST && second == TJ_ERR_DEVICE_LOST && third == TJ_ERR_DEVICE_LOST ? 0 : 1;
 }
 
-static void test_lost_device(const char *self)
+/* In a process of its own too: N by a pointer that is promised to be aligned to 16 bytes, first one that is, then one that is not. */
+static int break_promise(void)
+{
+    tj_context *context = open_gpu("launching", "");
+    const tj_plan *plan = NULL;
+    tj_buffer *array = NULL;
+    tj_config config;
+    tj_error err = {TJ_OK, ""};
+    tj_status status;
+    product q;
+    int was_right;
+
+    make_product(context, &q, 64, 64, 64, 90);
+    q.problem.stride_n = TJ_POINTERS_16;
+    if (tj_config_parse("simt", &config, &err) != TJ_OK ||
+        tj_plan_prepare(context, &q.problem, &config, &plan, &err) != TJ_OK ||
+        tj_buffer_create(context, sizeof q.x.n, &array, &err) != TJ_OK ||
+        tj_buffer_write(array, 0, &q.x.n, sizeof q.x.n, &err) != TJ_OK) {
+        printf("%s\n", err.message);
+        return 1;
+    }
+    q.x.n = tj_buffer_address(array);
+    status = tj_plan_launch(plan, &q.x, NULL, &err);
+    q.problem.stride_n = TJ_TIGHT; /* as it lies in host memory */
+    was_right = status == TJ_OK && is_right(&q);
+    {
+        const char *const skewed = (const char *)tj_buffer_address(q.dn) + 4;
+
+        status = tj_buffer_write(array, 0, &skewed, sizeof skewed, &err);
+    }
+    if (status == TJ_OK)
+        status = tj_plan_launch(plan, &q.x, NULL, &err);
+    if (status == TJ_OK)
+        status = tj_synchronize(context, NULL, &err);
+    printf("a broken promise: %s\n", err.message);
+    tj_buffer_free(array);
+    drop_product(&q);
+    tj_context_free(context);
+    return was_right && status == TJ_ERR_DEVICE_LOST && strstr(err.message, "MISALIGNED") ? 0 : 1;
+}
+
+static void test_in_a_child(const char *self, const char *mode, const char *what)
 {
     pid_t child = fork();
     int status = -1;
 
     if (child == 0) {
-        execl(self, self, "--lose-device", (char *)NULL);
+        execl(self, self, mode, (char *)NULL);
         _exit(127);
     }
     waitpid(child, &status, 0);
-    expect(status == 0, "a lost device is reported for ever (child: %d)", status);
+    expect(status == 0, "%s (child: %d)", what, status);
 }
 
 int main(int argc, char **argv)
@@ -398,11 +439,14 @@ int main(int argc, char **argv)
 
     if (argc > 1 && strcmp(argv[1], "--lose-device") == 0)
         return lose_device();
+    if (argc > 1 && strcmp(argv[1], "--break-promise") == 0)
+        return break_promise();
     context = open_gpu("launching", "");
     if (!expect(length > 0 && load_driver(), "the driver's functions"))
         return finish("launching");
     self[length] = '\0';
-    test_lost_device(self);
+    test_in_a_child(self, "--lose-device", "a lost device is reported for ever");
+    test_in_a_child(self, "--break-promise", "pointers that are not aligned as promised end in an error");
     {
         /* A host program with the primary context current, as with the CUDA runtime. */
         void *primary;

@@ -49,6 +49,11 @@ static void *elements_of(const matrix *m)
     return m->host + GUARD_BYTES;
 }
 
+static void *elements_before(const matrix *m)
+{
+    return m->before + GUARD_BYTES;
+}
+
 static void *address_of(const matrix *m)
 {
     return (char *)tj_buffer_address(m->device) + GUARD_BYTES;
@@ -90,6 +95,72 @@ static void drop_matrix(matrix *m)
     tj_buffer_free(m->device);
     free(m->host);
     free(m->before);
+}
+
+/* An operand by an array of pointers: the matrices of a batch, in an order in which they do not lie, on both sides. */
+typedef struct pointers {
+    void **host;
+    tj_buffer *device;
+} pointers;
+
+/* stride: the problem's; step: bytes from one matrix to the next as they lie. */
+static int make_pointers(tj_context *context, pointers *p, int64_t stride, int64_t batch, int64_t step, void *on_device,
+                         void *on_host)
+{
+    const size_t bytes = (size_t)batch * sizeof(void *);
+    void **on_the_way;
+    tj_error err;
+    int is_good;
+
+    if (!tj_stride_is_pointers(stride))
+        return 1;
+    p->host = malloc(bytes);
+    on_the_way = malloc(bytes);
+    for (int64_t i = 0; i < batch; i++) {
+        const size_t offset = (size_t)((i + batch / 2) * 7919 % batch * step); /* a prime that divides no batch here */
+
+        on_the_way[i] = (char *)on_device + offset;
+        p->host[i] = (char *)on_host + offset;
+    }
+    is_good = tj_buffer_create(context, bytes, &p->device, &err) == TJ_OK &&
+              tj_buffer_write(p->device, 0, on_the_way, bytes, &err) == TJ_OK;
+    free(on_the_way);
+    return is_good;
+}
+
+/* The array, if that is what the problem takes. */
+static void *operand(const pointers *p, void *matrix)
+{
+    return p->device ? tj_buffer_address(p->device) : matrix;
+}
+
+static const void *host_operand(const pointers *p, const void *matrix)
+{
+    return p->host ? p->host : matrix;
+}
+
+static void drop_pointers(pointers *p)
+{
+    tj_buffer_free(p->device);
+    free(p->host);
+}
+
+/* How the matrices lie. Where nothing is promised of pointers, at any element. */
+static tj_problem stored(const tj_problem *known)
+{
+    const tj_problem c = tj_problem_canonical(known);
+    tj_problem s = tj_problem_strided(known), tight = *known;
+    const int64_t gap = PICK(1, 2, 3, 5);
+
+    tight.stride_m = tight.stride_n = tight.stride_p = tight.stride_c = TJ_TIGHT;
+    tight = tj_problem_canonical(&tight);
+    if (s.batch == 1)
+        return s;
+    s.stride_m = c.stride_m == TJ_POINTERS ? tight.stride_m + gap : s.stride_m;
+    s.stride_n = c.stride_n == TJ_POINTERS ? tight.stride_n + gap : s.stride_n;
+    s.stride_p = c.stride_p == TJ_POINTERS ? tight.stride_p + gap : s.stride_p;
+    s.stride_c = c.stride_c == TJ_POINTERS ? tight.stride_c + gap : s.stride_c;
+    return s;
 }
 
 /* Has any byte of P changed that is no element of P? */
@@ -281,6 +352,13 @@ static void make_request(tj_problem *problem, char config[128])
         if (next() % 4 == 0)
             p.stride_n = TJ_BROADCAST;
     }
+    if (next() % 3 == 0) { /* of one product too */
+        p.batch = p.batch == 0 && next() % 2 ? PICK(2, 3, 7) : p.batch;
+        p.stride_m = next() % 2 ? p.stride_m : PICK(TJ_POINTERS, TJ_POINTERS_16);
+        p.stride_n = next() % 2 ? p.stride_n : PICK(TJ_POINTERS, TJ_POINTERS_16);
+        p.stride_p = next() % 2 ? p.stride_p : PICK(TJ_POINTERS, TJ_POINTERS_16);
+        p.stride_c = next() % 2 ? p.stride_c : PICK(TJ_POINTERS, TJ_POINTERS_16);
+    }
     *problem = p;
     if (next() % 4 == 0) {
         make_small_batch(problem, config);
@@ -371,15 +449,23 @@ static tj_status give_workspace(tj_context *context, const tj_plan *plan, tj_ope
     return status;
 }
 
+/* May C be P itself: both arrays of pointers, or neither? */
+static int is_alike(const tj_problem *problem)
+{
+    return tj_stride_is_pointers(problem->stride_c) == tj_stride_is_pointers(problem->stride_p);
+}
+
 static int run_case(tj_context *context, const tj_problem *problem, const char *config_text, int is_whole, const char *label)
 {
-    const tj_problem known = known_problem(problem), canonical = tj_problem_canonical(&known);
+    const tj_problem known = known_problem(problem), canonical = stored(&known);
     const tj_dtype p_dtype = (tj_dtype)canonical.p_dtype;
+    const int64_t in = (int64_t)tj_dtype_bytes((tj_dtype)canonical.dtype), out = (int64_t)tj_dtype_bytes(p_dtype);
     const int reads_c = problem->has_beta && next() % 3 != 0,
-              in_place = problem->has_beta && canonical.ld_c == canonical.ld_p && next() % 2;
+              in_place = problem->has_beta && canonical.ld_c == canonical.ld_p && is_alike(problem) && next() % 2;
     tj_operands x = TJ_OPERANDS_INIT;
     tj_config config = TJ_CONFIG_INIT;
     matrix m = {0}, n = {0}, p = {0}, c = {0};
+    pointers to_m = {0}, to_n = {0}, to_p = {0}, to_c = {0}, to_before = {0};
     tj_buffer *workspace = NULL;
     tj_host_operands host = {0};
     tj_check_report report = {0};
@@ -387,34 +473,47 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
     const tj_plan *plan;
     int is_good, watch;
 
-    if (!expect(make_matrix(context, &m, (tj_dtype)canonical.dtype, tj_problem_span(&known, 'M'), is_whole) &&
-                    make_matrix(context, &n, (tj_dtype)canonical.dtype, tj_problem_span(&known, 'N'), is_whole) &&
-                    make_matrix(context, &p, p_dtype, tj_problem_span(&known, 'P'), reads_c && in_place ? is_whole : -1) &&
-                    make_matrix(context, &c, p_dtype, tj_problem_span(&known, 'C'), reads_c ? is_whole : -1),
+    if (!expect(make_matrix(context, &m, (tj_dtype)canonical.dtype, tj_problem_span(&canonical, 'M'), is_whole) &&
+                    make_matrix(context, &n, (tj_dtype)canonical.dtype, tj_problem_span(&canonical, 'N'), is_whole) &&
+                    make_matrix(context, &p, p_dtype, tj_problem_span(&canonical, 'P'), reads_c && in_place ? is_whole : -1) &&
+                    make_matrix(context, &c, p_dtype, tj_problem_span(&canonical, 'C'), reads_c ? is_whole : -1),
                 "%s: device memory", label))
         return 0;
-    x.m = address_of(&m);
-    x.n = address_of(&n);
-    x.p = address_of(&p);
-    x.c = in_place ? NULL : address_of(&c);
+    if (!expect(make_pointers(context, &to_m, problem->stride_m, canonical.batch, canonical.stride_m * in, address_of(&m),
+                              elements_before(&m)) &&
+                    make_pointers(context, &to_n, problem->stride_n, canonical.batch, canonical.stride_n * in, address_of(&n),
+                                  elements_before(&n)) &&
+                    make_pointers(context, &to_p, problem->stride_p, canonical.batch, canonical.stride_p * out, address_of(&p),
+                                  elements_of(&p)) &&
+                    make_pointers(context, &to_before, problem->stride_p, canonical.batch, canonical.stride_p * out,
+                                  address_of(&p), elements_before(&p)) &&
+                    make_pointers(context, &to_c, problem->has_beta ? problem->stride_c : TJ_TIGHT, canonical.batch,
+                                  canonical.stride_c * out, address_of(&c), elements_before(&c)),
+                "%s: device memory for pointers", label))
+        return 0;
+    x.m = operand(&to_m, address_of(&m));
+    x.n = operand(&to_n, address_of(&n));
+    x.p = operand(&to_p, address_of(&p));
+    x.c = in_place ? NULL : operand(&to_c, address_of(&c));
     x.alpha = problem->has_alpha ? (double)PICK(1, 0, -2, 3) : 1.0;
     x.beta = reads_c ? (double)PICK(1, -1, 2) : 0.0; /* 0: C holds NaN and must not be read */
     x.j = problem->j.extent;
     x.k = problem->k.extent;
     x.l = problem->l.extent;
     x.batch = known.batch;
-    host = (tj_host_operands){(char *)m.before + GUARD_BYTES, (char *)n.before + GUARD_BYTES,
-                              (char *)(in_place ? p.before : c.before) + GUARD_BYTES, x.alpha, x.beta};
+    host = (tj_host_operands){
+        host_operand(&to_m, elements_before(&m)), host_operand(&to_n, elements_before(&n)),
+        in_place ? host_operand(&to_before, elements_before(&p)) : host_operand(&to_c, elements_before(&c)), x.alpha, x.beta};
 
     watch = watch_p(&p, &canonical);
-    is_good =
-        expect(tj_config_parse(config_text, &config, &err) == TJ_OK &&
-                   tj_plan_prepare(context, problem, &config, &plan, &err) == TJ_OK &&
-                   give_workspace(context, plan, &x, &workspace, &err) == TJ_OK &&
-                   tj_plan_launch(plan, &x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
-               "%s: %s", label, err.message) &&
-        expect(read_back(&m) && read_back(&n) && read_back(&p) && read_back(&c), "%s: copying back", label) &&
-        expect(tj_reference_check(&known, &host, elements_of(&p), 0, 0, &report, &err) == TJ_OK, "%s: %s", label, err.message);
+    is_good = expect(tj_config_parse(config_text, &config, &err) == TJ_OK &&
+                         tj_plan_prepare(context, problem, &config, &plan, &err) == TJ_OK &&
+                         give_workspace(context, plan, &x, &workspace, &err) == TJ_OK &&
+                         tj_plan_launch(plan, &x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
+                     "%s: %s", label, err.message) &&
+              expect(read_back(&m) && read_back(&n) && read_back(&p) && read_back(&c), "%s: copying back", label) &&
+              expect(tj_reference_check(&known, &host, host_operand(&to_p, elements_of(&p)), 0, 0, &report, &err) == TJ_OK,
+                     "%s: %s", label, err.message);
     if (is_good) {
         /* A product of whole numbers may well be zero everywhere: then the norm says nothing, and exactness below does. */
         expect(report.passed || (is_whole && report.norm == 0 && report.max_error == 0),
@@ -436,6 +535,11 @@ static int run_case(tj_context *context, const tj_problem *problem, const char *
     drop_matrix(&n);
     drop_matrix(&p);
     drop_matrix(&c);
+    drop_pointers(&to_m);
+    drop_pointers(&to_n);
+    drop_pointers(&to_p);
+    drop_pointers(&to_before);
+    drop_pointers(&to_c);
     tj_buffer_free(workspace);
     return is_good;
 }
@@ -446,16 +550,25 @@ static void run_large(tj_context *context)
     static const struct {
         int64_t j, k, l, batch;
         const char *config;
+        int64_t stride; /* of all operands */
     } rows[] = {
-        {65536 * 4 + 3, 3, 2, 1, "tiled:tile_width=4"}, {2, 3, 65536 * 4 + 3, 1, "tiled:tile_width=4"},
-        {65536 * 4 + 3, 3, 2, 1, "naive:tile_width=4"}, {3, 2, 3, 65536, "tiled:tile_width=4"},
-        {3, 2, 3, 70001, "naive:tile_width=4"},         {7, 300000, 13, 1, "tiled"},
-        {1, 1000003, 1, 1, "tiled:tile_width=32"},      {2048, 2048, 2048, 1, "tiled:tile_width=32"},
+        {3, 2, 3, 140001, "naive:tile_width=4", TJ_POINTERS},
+        {16, 16, 16, 70001, "small_batch:products=4", TJ_POINTERS_16},
+        {8, 300, 16, 40001, "skinny:splits=3", TJ_POINTERS_16},
+        {65536 * 4 + 3, 3, 2, 1, "tiled:tile_width=4"},
+        {2, 3, 65536 * 4 + 3, 1, "tiled:tile_width=4"},
+        {65536 * 4 + 3, 3, 2, 1, "naive:tile_width=4"},
+        {3, 2, 3, 65536, "tiled:tile_width=4"},
+        {3, 2, 3, 70001, "naive:tile_width=4"},
+        {7, 300000, 13, 1, "tiled"},
+        {1, 1000003, 1, 1, "tiled:tile_width=32"},
+        {2048, 2048, 2048, 1, "tiled:tile_width=32"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, TJ_F32);
         char label[160];
         problem.batch = rows[i].batch;
+        problem.stride_m = problem.stride_n = problem.stride_p = rows[i].stride;
         snprintf(label, sizeof label, "%lldx%lldx%lld batch %lld %s", (long long)rows[i].j, (long long)rows[i].k,
                  (long long)rows[i].l, (long long)rows[i].batch, rows[i].config);
         run_case(context, &problem, rows[i].config, 0, label);
@@ -479,12 +592,14 @@ int main(int argc, char **argv)
         char config[128], label[400];
         state = seed * 1000003 + (uint64_t)i;
         make_request(&problem, config);
-        snprintf(
-            label, sizeof label,
-            "case %d of seed %llu (%lldx%lldx%lld dtype %d p %d layouts %d%d%d any %d%d%d batch %lld alpha %d beta %d, %s)", i,
-            (unsigned long long)seed, (long long)problem.j.extent, (long long)problem.k.extent, (long long)problem.l.extent,
-            problem.dtype, problem.p_dtype, problem.m_layout, problem.n_layout, problem.p_layout, problem.j.mode,
-            problem.k.mode, problem.l.mode, (long long)problem.batch, problem.has_alpha, problem.has_beta, config);
+        snprintf(label, sizeof label,
+                 "case %d of seed %llu (%lldx%lldx%lld dtype %d p %d layouts %d%d%d any %d%d%d batch %lld strides %lld %lld "
+                 "%lld %lld alpha %d beta %d, %s)",
+                 i, (unsigned long long)seed, (long long)problem.j.extent, (long long)problem.k.extent,
+                 (long long)problem.l.extent, problem.dtype, problem.p_dtype, problem.m_layout, problem.n_layout,
+                 problem.p_layout, problem.j.mode, problem.k.mode, problem.l.mode, (long long)problem.batch,
+                 (long long)problem.stride_m, (long long)problem.stride_n, (long long)problem.stride_p,
+                 (long long)problem.stride_c, problem.has_alpha, problem.has_beta, config);
         run_case(context, &problem, config, i % 4 == 0, label);
     }
     if (!is_small)

@@ -187,6 +187,57 @@ Test(product, is_right_for_every_batch_stride)
             }
 }
 
+/* The same matrices, by a stride and by arrays of pointers, in the order in which they do not lie. */
+Test(product, of_matrices_that_pointers_lead_to)
+{
+    enum { J = 5, K = 9, L = 6, BATCH = 40, STRIDE = 60 };
+    static float m[BATCH * STRIDE], n[BATCH * STRIDE], c[BATCH * STRIDE], p[BATCH * STRIDE], want[BATCH * STRIDE];
+    const void *to[4][BATCH];
+
+    tj_fill_random(TJ_F32, m, BATCH * STRIDE, 1);
+    tj_fill_random(TJ_F32, n, BATCH * STRIDE, 2);
+    tj_fill_random(TJ_F32, c, BATCH * STRIDE, 3);
+    for (int which = 0; which < 16; which++) {
+        tj_problem strided = TJ_PROBLEM_INIT(J, K, L, TJ_F32), pointing;
+        tj_host_operands operands = {m, n, c, 1.0, 2.0};
+        tj_check_report report;
+        tj_error err;
+        void *out = p;
+
+        strided.batch = BATCH;
+        strided.has_beta = 1;
+        strided.n_layout = TJ_COL_MAJOR;
+        strided.stride_m = strided.stride_n = strided.stride_p = strided.stride_c = STRIDE;
+        cr_assert(eq(int, tj_reference_product(&strided, &operands, want, 1, &err), TJ_OK));
+        pointing = strided;
+        for (int i = 0; i < BATCH; i++) { /* product i takes what the strided one numbers, by way of the array */
+            to[0][i] = m + i * STRIDE;
+            to[1][i] = n + i * STRIDE;
+            to[2][i] = p + (BATCH - 1 - i) * STRIDE;
+            to[3][i] = c + i * STRIDE;
+        }
+        if (which & 1)
+            pointing.stride_m = TJ_POINTERS, operands.m = to[0];
+        if (which & 2)
+            pointing.stride_n = TJ_POINTERS_16, operands.n = to[1];
+        if (which & 4)
+            pointing.stride_p = TJ_POINTERS, out = to[2];
+        if (which & 8)
+            pointing.stride_c = TJ_POINTERS, operands.c = to[3];
+        memset(p, 0, sizeof p);
+        cr_assert(eq(int, tj_reference_product(&pointing, &operands, out, 2, &err), TJ_OK), "%s", err.message);
+        for (int i = 0; i < BATCH; i++)
+            cr_expect(zero(int, memcmp(p + (which & 4 ? BATCH - 1 - i : i) * STRIDE, want + i * STRIDE, J * L * sizeof *p)),
+                      "arrays %d, product %d", which, i);
+        cr_assert(eq(int, tj_reference_check(&pointing, &operands, out, 0, 1, &report, &err), TJ_OK));
+        cr_expect(report.passed, "%s", report.reason);
+        p[7 * STRIDE] += 1;
+        cr_assert(eq(int, tj_reference_check(&pointing, &operands, out, 0, 1, &report, &err), TJ_OK));
+        cr_expect(report.passed == 0 && report.worst_batch == (which & 4 ? BATCH - 1 - 7 : 7));
+        cr_expect(eq(i64, tj_problem_span(&pointing, 'P'), which & 4 ? J * L : (BATCH - 1) * STRIDE + J * L));
+    }
+}
+
 Test(product, is_right_across_the_edges_of_its_tiles)
 {
     static const int64_t shapes[][3] = {{63, 127, 127},  {64, 128, 128}, {65, 129, 129},

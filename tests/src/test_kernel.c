@@ -932,7 +932,9 @@ Test(launch, names_the_operand_that_is_wrong)
         {"ld_p short", offsetof(tj_operands, ld_p), 1, "ld_p is 1"},
         {"ld_c short", offsetof(tj_operands, ld_c), 39, "ld_c is 39"},
         {"ld_m huge", offsetof(tj_operands, ld_m), INT64_MAX / 8, "M spans more bytes"},
-        {"stride_m negative", offsetof(tj_operands, stride_m), -3, "stride_m is -3"},
+        {"stride_m negative", offsetof(tj_operands, stride_m), -5, "stride_m is -5"},
+        {"stride_m pointers", offsetof(tj_operands, stride_m), TJ_POINTERS, "generate with stride_m TJ_POINTERS"},
+        {"stride_n pointers", offsetof(tj_operands, stride_n), TJ_POINTERS_16, "generated for a stride"},
         {"stride_m huge", offsetof(tj_operands, stride_m), INT64_MAX, "M spans more bytes"},
         {"stride_p broadcast", offsetof(tj_operands, stride_p), TJ_BROADCAST, "stride_p is -2"},
         {"stride_p overlap", offsetof(tj_operands, stride_p), 64 * 40 - 1, "overlap"},
@@ -1203,6 +1205,115 @@ Test(launch, that_the_driver_refuses_is_told_with_its_numbers)
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_CAPTURE));
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, NULL), TJ_OK));
     tj_kernel_free(kernel);
+}
+
+/* ---- arrays of pointers ------------------------------------------------------------------------------------------- */
+
+/* All operands, or those that the bits of which (M, N, P, C) name. */
+static tj_problem pointing(int which, int64_t batch)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(32, 16, 48, TJ_F32);
+    int64_t *const stride[] = {&problem.stride_m, &problem.stride_n, &problem.stride_p, &problem.stride_c};
+
+    problem.has_beta = 1;
+    problem.batch = batch;
+    for (int i = 0; i < 4; i++)
+        if (which >> i & 1)
+            *stride[i] = i % 2 ? TJ_POINTERS_16 : TJ_POINTERS;
+    return problem;
+}
+
+/* What lies 8 bytes a product further on in an array, and a stride further on in a matrix. */
+Test(launch, of_arrays_of_pointers_passes_them_on_product_by_product)
+{
+    static const int64_t bytes[] = {32 * 16 * 4, 16 * 48 * 4, 32 * 48 * 4, 32 * 48 * 4};
+
+    for (int which = 0; which < 16; which++) {
+        tj_problem problem = canonical(pointing(which, 140000));
+        tj_launch_form form = form_of(&problem);
+        tj_kernel *kernel = load_form(&form, &problem);
+        tj_operands x = some_operands(), want;
+        const unsigned long before = fake.fake_launches();
+
+        x.c = (const void *)(uintptr_t)0x40000;
+        x.beta = 1.0;
+        cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(ulong, fake.fake_launches() - before, 3));
+        for (int i = 0; i < 3; i++) {
+            fake_launch launch = {0};
+            const int64_t done = i * INT64_C(65535);
+
+            cr_assert(fake.fake_get_launch(before + (unsigned long)i, &launch));
+            want = x;
+            want.m = (const char *)x.m + done * (which & 1 ? 8 : bytes[0]);
+            want.n = (const char *)x.n + done * (which & 2 ? 8 : bytes[1]);
+            want.p = (char *)x.p + done * (which & 4 ? 8 : bytes[2]);
+            want.c = (const char *)x.c + done * (which & 8 ? 8 : bytes[3]);
+            cr_expect(eq(uint, launch.grid[2], i < 2 ? 65535u : 140000u - 2 * 65535u));
+            expect_arguments(&form, false, &want, &launch);
+        }
+        tj_kernel_free(kernel);
+    }
+}
+
+/* An array is aligned to its pointers, whatever the text does with the matrices; and it is there even where k is 0. */
+Test(launch, of_arrays_of_pointers_checks_the_arrays)
+{
+    for (int is_ready = 0; is_ready < 2; is_ready++) {
+        tj_problem problem = pointing(15, is_ready ? 3 : TJ_ANY);
+        tj_launch_form form;
+        tj_kernel *kernel;
+        tj_operands good = some_operands(), x;
+
+        problem.k = (tj_dim){16, is_ready ? TJ_DIM_FIXED : TJ_DIM_ANY, 0};
+        problem = canonical(problem);
+        form = form_of(&problem);
+        form.align_m = form.align_n = form.align_p = form.align_c = 16;
+        kernel = load_form(&form, &problem);
+        cr_expect(kernel->is_ready == (is_ready == 1));
+        good.c = (const void *)(uintptr_t)0x40008;
+        good.m = (const void *)(uintptr_t)0x10008;
+        good.n = (const void *)(uintptr_t)0x20008;
+        good.p = (void *)(uintptr_t)0x30008;
+        good.beta = 1.0;
+        cr_expect(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "%s", err.message);
+        x = good, x.n = (const void *)(uintptr_t)0x20004;
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says("n is 0x20004") && says("8 bytes"), "%s", err.message);
+        x = good, x.p = NULL;
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says("p is NULL: give the device address of the array of pointers to P"), "%s", err.message);
+        x = good, x.c = NULL; /* P itself */
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+        x = good, x.c = NULL, x.beta = 0.0;
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+        x = good, x.m = NULL, x.batch = 2;
+        if (!is_ready) {
+            x.k = 0;
+            problem.k.extent = 0;
+        }
+        cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+        cr_expect(says("the array of pointers to M"), "%s", err.message);
+        tj_kernel_free(kernel);
+    }
+}
+
+Test(launch, takes_P_for_C_only_if_both_are_arrays_or_neither_is)
+{
+    for (int which = 0; which < 16; which++)
+        for (int64_t batch = 1; batch < 3; batch++) {
+            const bool is_alike = (which >> 2 & 1) == (which >> 3 & 1);
+            tj_kernel *kernel = load(pointing(which, batch));
+            tj_operands x = some_operands();
+
+            x.beta = 2.0;
+            cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), is_alike ? TJ_OK : TJ_ERR_INVALID_ARGUMENT), "%d: %s",
+                      which, err.message);
+            cr_expect(is_alike || says("array of pointers"), "%s", err.message);
+            x.beta = 0.0;
+            cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%d: %s", which, err.message);
+            tj_kernel_free(kernel);
+        }
 }
 
 /* Blocks of whole products take any batch in one launch, on the axis that counts far enough. */
@@ -1781,6 +1892,39 @@ Test(pointers, of_dense_matrices_must_be_apart)
         cr_expect(rows[i].words == NULL || says(rows[i].words), "row %zu: %s", i, err.message);
         tj_kernel_free(kernel);
     }
+}
+
+/* Of an array the driver is asked what it is asked of a matrix; what it leads to, only the device knows. */
+Test(pointers, in_arrays_are_not_looked_at_but_the_arrays_are)
+{
+    static void *on_the_host[5];
+    tj_problem problem = TJ_PROBLEM_INIT(8, 8, 8, TJ_F64);
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_kernel *kernel;
+    uint64_t m, p;
+
+    problem.batch = 5;
+    problem.stride_m = TJ_POINTERS;
+    problem.stride_p = TJ_POINTERS_16;
+    fake.fake_context_create(0);
+    kernel = load(problem);
+    m = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 8);
+    p = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 8);
+    x.m = (const void *)m;
+    x.n = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8);
+    x.p = (void *)p;
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_OK), "%s", err.message);
+    x.m = on_the_host;
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("the array of pointers to M at 0x") && says("is a host address") && says("copy it to the device first"),
+              "%s", err.message);
+    x.m = (const void *)(m + 8);
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("the array of pointers to M needs 40 bytes") && says("32 left"), "%s", err.message);
+    x.m = x.p;
+    cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("P is at the address of M"), "%s", err.message);
+    tj_kernel_free(kernel);
 }
 
 Test(pointers, of_a_batch_need_room_for_all_of_it)

@@ -98,11 +98,21 @@ static tj_problem strange_problem(void)
     return p;
 }
 
+static tj_problem pointing_problem(void)
+{
+    tj_problem p = f32(33, 5, 48);
+
+    p.batch = 7;
+    p.stride_m = TJ_POINTERS;
+    p.stride_p = TJ_POINTERS_16;
+    return p;
+}
+
 Test(records, survive_json_byte_for_byte)
 {
-    const tj_problem problems[] = {f32(512, 300, 700), strange_problem()};
+    const tj_problem problems[] = {f32(512, 300, 700), strange_problem(), pointing_problem()};
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         tj_record *record = record_of(&problems[i], 12.345678, 80), *again;
         const tj_problem canonical = tj_problem_canonical(&problems[i]);
         char *text = tj_record_print(record), *same;

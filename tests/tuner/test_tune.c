@@ -234,7 +234,7 @@ Test(tune, without_a_record_changes_nothing)
 
 Test(tune, takes_every_kind_of_problem)
 {
-    tj_problem rows[] = {f32(24, 8, 40), f32(24, 8, 40), f32(24, 8, 40), f32(24, 0, 40), f32(1, 50, 1)};
+    tj_problem rows[] = {f32(24, 8, 40), f32(24, 8, 40), f32(24, 8, 40), f32(24, 0, 40), f32(1, 50, 1), f32(24, 8, 40)};
     tj_context *context = open_context("");
 
     rows[0].dtype = TJ_F64;
@@ -246,6 +246,10 @@ Test(tune, takes_every_kind_of_problem)
     rows[1].stride_n = TJ_BROADCAST;
     rows[2].j.mode = rows[2].k.mode = TJ_DIM_ANY;
     rows[2].ld_n = TJ_ANY;
+    rows[5].batch = 7;
+    rows[5].has_beta = 1;
+    rows[5].stride_m = rows[5].stride_c = TJ_POINTERS;
+    rows[5].stride_n = rows[5].stride_p = TJ_POINTERS_16;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         watch w = {0};
         tj_tune_options options = options_of(&w, 5);

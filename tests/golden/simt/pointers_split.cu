@@ -1,0 +1,287 @@
+// j256 k60000 l256 f32 beta batch=2 stride_m=pointers16 stride_n=pointers16 stride_p=pointers16 stride_c=pointers16
+//
+//     P (256 x 256) = M (256 x 60000) . N (60000 x 256) + beta * C
+//
+// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in
+// registers. The k dimension is walked in phases of BK. Shared memory holds the tiles of STAGES phases:
+// while one is multiplied, the others are on their way from global memory, past the registers.
+//
+// Within a phase, the threads read one step of k ahead as well: while the products of a step are summed,
+// the elements of the next step come from shared memory into the other half of m and n.
+
+using input_t = float;
+using output_t = float;
+using sum_t = float;
+using index_t = int;
+
+constexpr index_t j = 256;
+constexpr index_t k = 60000;
+constexpr index_t l = 256;
+constexpr index_t ld_m = k;
+constexpr index_t ld_n = l;
+constexpr index_t ld_p = l;
+constexpr index_t ld_c = l;
+constexpr int BM = 64;
+constexpr int BN = 128;
+constexpr int BK = 16;
+constexpr int TM = 8;
+constexpr int TN = 8;
+constexpr int VEC = 16 / sizeof(sum_t);  // elements of one 16-byte access to shared memory
+constexpr int WARP_ROWS = 4 * TM;
+constexpr int WARP_COLS = 8 * TN;
+constexpr int TILE_THREADS = 32 * (BM / WARP_ROWS) * (BN / WARP_COLS);
+constexpr int THREADS = TILE_THREADS;
+constexpr int BLOCKS = 4;
+constexpr int SPLITS = 12;
+constexpr int STAGES = 3;
+constexpr int STEPS = BK;  // of a phase
+
+// Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
+// and goes on; it waits for a group before it reads what the group brought.
+template <int BYTES>
+__device__ __forceinline__ void copy_async(void *to, const void *from)
+{
+    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES));
+}
+
+// What is not wanted becomes zero, and is not read.
+template <int BYTES>
+__device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool is_wanted)
+{
+    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
+    const int bytes = is_wanted ? BYTES : 0;
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes));
+}
+
+__device__ __forceinline__ void commit_copies()
+{
+    asm volatile("cp.async.commit_group;");
+}
+
+// Until at most this many groups, the latest ones, are still under way.
+template <int GROUPS>
+__device__ __forceinline__ void wait_for_copies()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS));
+}
+
+// What one phase needs. Both tiles are stored k by k: a row holds the elements of one step.
+struct __align__(16) phase_t {
+    sum_t M[BK][BM + VEC];  // VEC more: elements that are neighbours along k are stored into other banks
+    sum_t N[BK][BN];
+};
+
+struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
+    sum_t element[VEC];
+};
+
+// Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
+//         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
+//         blockIdx.z counts the products of the batch.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+simt_f32_256x60000x256(
+    const input_t *const *M_array,  // where the M of each product lies
+    const input_t *const *N_array,  // where the N of each product lies
+    sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product
+{
+    extern __shared__ phase_t tiles[];
+
+    // The product of the batch that this block works on.
+    const input_t *M = M_array[blockIdx.z / SPLITS];
+    const input_t *N = N_array[blockIdx.z / SPLITS];
+
+    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
+    const int tile_y = blockIdx.y;
+    const int tile_x = blockIdx.x;
+    // This block's tile of P begins here.
+    const index_t block_row = static_cast<index_t>(tile_y) * BM;
+    const index_t block_col = static_cast<index_t>(tile_x) * BN;
+
+    // This block's part of k, in whole phases; the last may be short, or empty.
+    const index_t split = (k + SPLITS * BK - 1) / (SPLITS * BK) * BK;
+    const index_t k_begin = blockIdx.z % SPLITS * split;
+    const index_t k_steps = min(split, k - k_begin);
+    M += k_begin;
+    N += k_begin * ld_n;
+
+    // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,
+    // the next are 4 * VEC rows or 8 * VEC columns further.
+    const int thread = threadIdx.x;
+    const int lane = thread % 32;
+    const int warp = thread / 32;
+    const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * VEC;
+    const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * VEC;
+
+    // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
+    constexpr int M_WIDTH = 1;  // element by element: neighbours along k, which M_RUN threads copy, go to different rows of the tile
+    constexpr int M_RUN = 16;
+    constexpr int M_ROWS = THREADS / M_RUN < BM ? THREADS / M_RUN : BM;
+    constexpr int M_STEPS = THREADS / M_ROWS;
+    const int m_row = thread / M_RUN % M_ROWS;
+    const int m_kk = thread / (M_RUN * M_ROWS) * M_RUN + thread % M_RUN;
+    const input_t *m_from = &M[(block_row + m_row) * ld_m + m_kk];
+    constexpr int N_WIDTH = 4;
+    constexpr int N_COLS = THREADS * N_WIDTH < BN ? THREADS * N_WIDTH : BN;
+    constexpr int N_STEPS = THREADS * N_WIDTH / N_COLS;
+    const int n_kk = thread / (N_COLS / N_WIDTH);
+    const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
+    const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
+
+    const auto start_copies = [&](phase_t &into) {
+#pragma unroll
+        for (int kk = 0; kk < BK; kk += M_STEPS) {
+#pragma unroll
+            for (int row = 0; row < BM; row += M_ROWS) {
+                const input_t *from = &m_from[row * ld_m + kk];
+                sum_t *to = &into.M[m_kk + kk][m_row + row];
+                copy_async<M_WIDTH * sizeof(input_t)>(to, from);
+            }
+        }
+#pragma unroll
+        for (int kk = 0; kk < BK; kk += N_STEPS) {
+#pragma unroll
+            for (int col = 0; col < BN; col += N_COLS) {
+                const input_t *from = &n_from[kk * ld_n + col];
+                sum_t *to = &into.N[n_kk + kk][n_col + col];
+                copy_async<N_WIDTH * sizeof(input_t)>(to, from);
+            }
+        }
+        constexpr int steps = BK;
+        m_from += steps;
+        n_from += steps * ld_n;
+    };
+
+    // One step's elements for this thread's rows and columns.
+    sum_t m[2][TM], n[2][TN];
+    const auto load = [&](const phase_t &from, int step) {
+        const int kk = step;
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+            m[step % 2][r] = from.M[kk][thread_row + r / VEC * (4 * VEC) + r % VEC];
+#pragma unroll
+        for (int c = 0; c < TN; ++c)
+            n[step % 2][c] = from.N[kk][thread_col + c / VEC * (8 * VEC) + c % VEC];
+    };
+
+    const index_t phases = (k_steps + BK - 1) / BK;
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; ++s) {
+        if (s < phases)
+            start_copies(tiles[s]);
+        commit_copies();
+    }
+    wait_for_copies<STAGES - 2>();
+    __syncthreads();
+
+    sum_t Pvalue[TM][TN] = {};
+    int current = 0;        // the stage that is multiplied
+    int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
+    if (phases > 0)
+        load(tiles[0], 0);
+    for (index_t phase = 0; phase < phases; ++phase) {
+        const int next = current + 1 < STAGES ? current + 1 : 0;
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step) {
+            if (step + 1 < STEPS) {
+                load(tiles[current], step + 1);
+            } else if (phase + 1 < phases) {
+                wait_for_copies<STAGES - 2>();
+                __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
+                load(tiles[next], 0);
+            }
+            if (step == 0) {
+                if (phase + STAGES - 1 < phases)
+                    start_copies(tiles[free]);
+                commit_copies();
+            }
+#pragma unroll
+            for (int r = 0; r < TM; ++r)
+#pragma unroll
+                for (int i = 0; i < TN; ++i) {
+                    const int c = r % 2 == 0 ? i : TN - 1 - i;  // to and fro: an operand in two neighbouring sums is read once
+                    Pvalue[r][c] += m[step % 2][r] * n[step % 2][c];
+                }
+        }
+        free = current;
+        current = next;
+    }
+
+    // What this block's part of k brings: the second kernel adds it to what the other parts bring.
+    W += static_cast<long long>(blockIdx.z) * j * l;
+#pragma unroll
+    for (int r = 0; r < TM; ++r) {
+        const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
+#pragma unroll
+        for (int c = 0; c < TN; c += VEC) {
+            const index_t Col = block_col + thread_col + c / VEC * (8 * VEC);
+            sum_vector_t value;
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+                value.element[i] = Pvalue[r][c + i];
+            reinterpret_cast<sum_vector_t &>(W[Row * l + Col]) = value;
+        }
+    }
+}
+
+// The second kernel: it adds up the SPLITS partial sums of each element of P, always in the same order.
+// A block serves REDUCE_ELEMENTS neighbouring elements; REDUCE_GROUPS threads share the splits of each.
+constexpr int REDUCE_GROUPS = 4;
+constexpr int REDUCE_THREADS = 256;
+constexpr int REDUCE_ELEMENTS = REDUCE_THREADS / REDUCE_GROUPS;
+
+// Launch: REDUCE_THREADS threads in a block,
+//         (ceil(j * l / REDUCE_ELEMENTS), 1) blocks in the grid.
+//         blockIdx.z counts the products of the batch.
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
+reduce_f32_256x60000x256(
+    sum_t beta,
+    const sum_t *__restrict__ W,
+    const output_t *const *C_array,  // where the C of each product lies; each may be that product's P
+    output_t *const *P_array)  // where the P of each product lies
+{
+    __shared__ sum_t partial[REDUCE_GROUPS][REDUCE_ELEMENTS];
+    const int group = threadIdx.x / REDUCE_ELEMENTS;
+    const int place = threadIdx.x % REDUCE_ELEMENTS;
+    const index_t element = static_cast<index_t>(blockIdx.x) * REDUCE_ELEMENTS + place;
+    const long long matrix = static_cast<long long>(j) * l;  // from one split to the next
+
+    // This kernel may have started beside the first one, whose sums it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+
+    W += blockIdx.z * matrix * SPLITS;
+    const output_t *C = beta != 0 ? C_array[blockIdx.z] : nullptr;  // beta = 0 must not even look for C
+    output_t *P = P_array[blockIdx.z];
+    sum_t Pvalue = 0;
+    if (element < j * l) {
+#pragma unroll 8
+        for (int split = group; split < SPLITS; split += REDUCE_GROUPS)
+            Pvalue += W[split * matrix + element];
+    }
+    partial[group][place] = Pvalue;
+    __syncthreads();
+    if (group > 0 || element >= j * l)
+        return;
+#pragma unroll
+    for (int other = 1; other < REDUCE_GROUPS; ++other)
+        Pvalue += partial[other][place];
+
+    // W lies as P does.
+    const index_t Row = element / l;
+    const index_t Col = element % l;
+    if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+        Pvalue += beta * C[Row * ld_c + Col];
+    P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
+}
