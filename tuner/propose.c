@@ -8,13 +8,17 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     MAX_RANKED = 20000, /* points of a space that are ranked, evenly spread over it */
-    MAX_NEIGHBOURS = 1024
+    MAX_NEIGHBOURS = 1024,
+    SWEEPS = 10
 };
 
-static const double FAR = 1.5; /* a config that much slower than the best is no place to look around */
+static const double PRIOR = 1;      /* trials that would say the model is right about a value of an axis */
+static const double PRIOR_NEAR = 1; /* the same about a config, in trials of that very config */
+static const double FAR = 1.5;      /* a config that much slower than the best is no place to look around */
 
 static uint64_t draw(search *s)
 {
@@ -38,22 +42,99 @@ static int distance(const search *s, const tj_point *a, const tj_point *b)
     return steps;
 }
 
-/* The model's time, times how wrong it was nearby: logarithms. Without a trial near, its mean error counts a little. */
-static double score(search *s, tj_point *p)
+/*
+ * What the trials say about the model: how wrong it is about a family, about each value of each axis, and what that leaves of each
+ * trial. All are logarithms.
+ */
+typedef struct correction {
+    double all[TJ_SEARCH_MAX_FAMILIES];
+    double value[TJ_SEARCH_MAX_FAMILIES][TJ_CONFIG_MAX_PARAMS][TJ_PARAM_MAX_TRIED];
+    double left[]; /* of each trial; NAN: without a time */
+} correction;
+
+/* The part of a correction that is a sum over the axes. */
+static double sum_of(const search *s, const correction *c, const tj_point *p)
 {
-    double sum = 0, weight = 1e-3;
+    const int family = tj_search_family(s, p->config.family);
+    double sum = c->all[family];
+
+    for (size_t axis = 0; axis < s->axes[family].count; axis++)
+        if (p->at[axis] >= 0)
+            sum += c->value[family][axis][p->at[axis]];
+    return sum;
+}
+
+/* Share out what is left of the trials of one family to the values of an axis; few trials leave most of it where it is. */
+static void share_out(const search *s, correction *c, int family, size_t axis)
+{
+    double sum[TJ_PARAM_MAX_TRIED] = {0}, count[TJ_PARAM_MAX_TRIED] = {0};
+    double *const value = c->value[family][axis];
+
+    for (size_t i = 0; i < s->trials; i++) {
+        const tj_point *p = &s->point[s->trial_point[i]];
+
+        if (isnan(c->left[i]) || p->config.family != s->family[family] || p->at[axis] < 0)
+            continue;
+        sum[p->at[axis]] += c->left[i] + value[p->at[axis]];
+        count[p->at[axis]]++;
+    }
+    for (size_t v = 0; v < s->axes[family].length[axis]; v++)
+        sum[v] = sum[v] / (count[v] + PRIOR) - value[v];
+    for (size_t i = 0; i < s->trials; i++) {
+        const tj_point *p = &s->point[s->trial_point[i]];
+
+        if (!isnan(c->left[i]) && p->config.family == s->family[family] && p->at[axis] >= 0)
+            c->left[i] -= sum[p->at[axis]];
+    }
+    for (size_t v = 0; v < s->axes[family].length[axis]; v++)
+        value[v] += sum[v];
+}
+
+/* Ridge regression by coordinate descent, axis by axis. Owned: the caller; free(). NULL when memory ran out. */
+static correction *learn(const search *s)
+{
+    correction *c = calloc(1, sizeof *c + s->trials * sizeof c->left[0]);
+
+    if (!c)
+        return NULL;
+    for (size_t i = 0; i < s->trials; i++)
+        c->left[i] = s->trial_log[i] - s->point[s->trial_point[i]].predicted;
+    for (size_t family = 0; family < s->families; family++) {
+        double count = 0;
+
+        for (size_t i = 0; i < s->trials; i++)
+            if (!isnan(c->left[i]) && s->point[s->trial_point[i]].config.family == s->family[family]) {
+                c->all[family] += c->left[i];
+                count++;
+            }
+        c->all[family] /= count > 0 ? count : 1;
+        for (size_t i = 0; i < s->trials; i++)
+            if (s->point[s->trial_point[i]].config.family == s->family[family])
+                c->left[i] -= c->all[family];
+        for (int sweep = 0; sweep < SWEEPS && count > 0; sweep++)
+            for (size_t axis = 0; axis < s->axes[family].count; axis++)
+                share_out(s, c, (int)family, axis);
+    }
+    return c;
+}
+
+/* The model's time as the trials correct it, those nearby most. */
+static double score(search *s, const correction *c, tj_point *p)
+{
+    const double predicted = tj_search_predicted(s, p);
+    double sum = 0, weight = PRIOR_NEAR;
 
     for (size_t i = 0; i < s->trials; i++) {
         const tj_point *tried = &s->point[s->trial_point[i]];
         double w;
 
-        if (isnan(s->trial_log[i]) || tried->config.family != p->config.family)
+        if (isnan(c->left[i]) || tried->config.family != p->config.family)
             continue;
         w = exp(-1.0 * distance(s, p, tried));
-        sum += w * (s->trial_log[i] - tried->predicted);
+        sum += w * c->left[i];
         weight += w;
     }
-    return tj_search_predicted(s, p) + sum / weight;
+    return predicted + sum_of(s, c, p) + sum / weight;
 }
 
 int tj_by_score(const void *a, const void *b)
@@ -81,17 +162,22 @@ size_t tj_propose_global(search *s, int32_t *chosen, size_t count, size_t wanted
 {
     const size_t candidates = s->count < MAX_RANKED ? s->count : MAX_RANKED;
     tj_ranked *list = malloc((candidates ? candidates : 1) * sizeof *list);
+    correction *c = learn(s);
     size_t listed = 0;
 
-    if (!list)
+    if (!list || !c) {
+        free(list);
+        free(c);
         return count;
+    }
     for (size_t i = 0; i < candidates; i++) {
         const size_t index = s->count <= MAX_RANKED ? i : i * s->count / candidates;
         tj_point *p = &s->point[index];
 
         if (p->trial == TJ_NO_TRIAL && !p->is_chosen)
-            list[listed++] = (tj_ranked){score(s, p), (int32_t)index};
+            list[listed++] = (tj_ranked){score(s, c, p), (int32_t)index};
     }
+    free(c);
     qsort(list, listed, sizeof *list, tj_by_score);
     for (; steps >= 0 && count < wanted; steps--)
         for (size_t i = 0; i < listed && count < wanted; i++) {
@@ -196,8 +282,9 @@ static int32_t best_unexpanded(const search *s)
 size_t tj_propose_around(search *s, int32_t *chosen, size_t count, size_t wanted)
 {
     tj_ranked *list = malloc(MAX_NEIGHBOURS * sizeof *list);
+    correction *c = learn(s);
 
-    while (list && count < wanted) {
+    while (list && c && count < wanted) {
         const int32_t from = best_unexpanded(s);
         size_t listed;
 
@@ -205,7 +292,7 @@ size_t tj_propose_around(search *s, int32_t *chosen, size_t count, size_t wanted
             break;
         listed = list_neighbours(s, from, list);
         for (size_t i = 0; i < listed; i++)
-            list[i].score = score(s, &s->point[list[i].point]);
+            list[i].score = score(s, c, &s->point[list[i].point]);
         qsort(list, listed, sizeof *list, tj_by_score);
         if (listed <= wanted - count)
             s->point[from].is_expanded = true;
@@ -214,6 +301,7 @@ size_t tj_propose_around(search *s, int32_t *chosen, size_t count, size_t wanted
             chosen[count++] = list[i].point;
         }
     }
+    free(c);
     free(list);
     return count;
 }
