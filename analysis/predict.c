@@ -22,28 +22,27 @@ static const double STEP_CYCLES = 4;           /* a multiply-add that waits for 
 static const double BARRIER_CYCLES = 17;       /* and its part of the way through shared memory */
 static const double SHARED_WAIT_CYCLES = 33;   /* from a load of shared memory to its use */
 static const double ISSUE_EFFICIENCY = 0.9;    /* of a scheduler with many warps */
-static const double NEXT_KERNEL_CYCLES = 2000; /* from a kernel's end to the next one's start in a stream */
+static const double NEXT_KERNEL_CYCLES = 1800; /* from a kernel's end to the next one's start in a stream */
 static const double LONE_WARP = 0.25;          /* of a turn that a scheduler with one warp loses */
 static const double PHASE_INSTRUCTIONS = 30;   /* of a warp: addresses, copies' groups, the loop */
 static const double PIPE_EFFICIENCY = 0.88;    /* of the one pipe for shared memory and L1 */
 static const double L2_BYTES_PER_CYCLE = 32;   /* for each multiprocessor */
+static const double OVERLAP_WARPS = 2;         /* of a scheduler, below which nothing of one block hides behind another */
 static const double SCHEDULERS = 4;
 static const double LAUNCH_US = 2.6;
 static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
 
-/* Of simt and skinny: fitted to 2 062 trials of a tuner (trials_h200.txt), whose operands come from memory. */
-static const double STREAM_WAIT_CYCLES = 1000; /* from memory, while all multiprocessors ask it */
-static const double PHASE_WAIT_CYCLES = 150;   /* until a phase that was copied ahead is seen by all */
-static const double READ_STEP_CYCLES = 14;     /* a multiply-add whose operand comes from shared memory when its turn comes */
-static const double BARRIER_LOSS = 0.12; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
-static const double EXCHANGE_CYCLES = 25;     /* for each partial sum that goes from thread to thread */
-static const double COPY_INSTRUCTIONS = 3;    /* beside each load or copy of a phase: its address and its edge */
-static const double SHARED_PASSES = 1.65;     /* of a merged wavefront, where a warp's lanes share what they read */
-static const double SPILL_REQUESTS = 0.5;     /* for each spilled register in each step */
+/* Of simt and skinny: fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
+static const double STREAM_WAIT_CYCLES = 950; /* from memory, while all multiprocessors ask it */
+static const double BARRIER_LOSS = 0.13; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
+static const double EXCHANGE_CYCLES = 18;     /* for each partial sum that goes from thread to thread */
+static const double COPY_INSTRUCTIONS = 8;    /* beside each load or copy of a phase: its address, its edge, its turn */
+static const double SHARED_PASSES = 1.9;      /* of a merged wavefront, where a warp's lanes share what they read */
+static const double SPILL_REQUESTS = 0.85;    /* for each spilled register in each step */
 static const double FETCH_FREE = 1024;        /* multiply-adds of a phase whose unrolled text the instruction cache holds */
 static const double FETCH_LOSS = 0.25;        /* of the issue slots, for a text far longer than that */
-static const double STREAM_SHARPNESS = 1.33;  /* blocks that copy ahead run in step, and wait together */
-static const double WORKSPACE_PASSES = 4;     /* adding splits up keeps the L2 as busy as so many readings of them */
+static const double STREAM_SHARPNESS = 1.5;   /* blocks that copy ahead run in step, and wait together */
+static const double WORKSPACE_PASSES = 3.7;   /* adding splits up keeps the L2 as busy as so many readings of them */
 static const double MEMORY_EFFICIENCY = 0.87; /* of the bandwidth that clock and bus give */
 
 static double soft_maximum(double a, double b, double sharpness)
@@ -75,9 +74,9 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
     double cycles = BLOCK_CYCLES + (double)c->waits * wait + (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
 
     if (c->ahead == 0)
-        return cycles + chain * (c->streams ? READ_STEP_CYCLES : STEP_CYCLES);
+        return cycles + chain * STEP_CYCLES;
     /* Loads of phases to come, and of the next step, are on their way while this step is multiplied. */
-    cycles += chain * fmax(0, SHARED_WAIT_CYCLES - step_issue) + phases * PHASE_WAIT_CYCLES + c->exchanged * EXCHANGE_CYCLES;
+    cycles += chain * fmax(0, SHARED_WAIT_CYCLES - step_issue) + c->exchanged * EXCHANGE_CYCLES;
     return cycles + fmax(0, phases - c->ahead) *
                         fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(SHARED_WAIT_CYCLES, step_issue));
 }
@@ -93,7 +92,7 @@ static double fetch_slowdown(const tj_counts *c)
 /* One warp alone cannot issue at every cycle; several take turns. */
 static double issue_efficiency(double warps)
 {
-    const double turns = warps / SCHEDULERS;
+    const double turns = fmax(1, warps / SCHEDULERS);
 
     return ISSUE_EFFICIENCY * turns / (turns + LONE_WARP);
 }
@@ -106,7 +105,8 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const double blocks = (double)c->blocks, warps = ceil(c->threads_per_block / 32.0), chain = (double)c->chain;
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
     const double copies = c->streams ? COPY_INSTRUCTIONS * sum(global, 2, false) : 0;
-    const double instructions = (double)(c->fma + c->sums) / 32 / blocks +
+    const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
+    const double instructions = lanes * (double)(c->fma + c->sums) / 32 / blocks +
                                 (sum(global, globals, false) + copies + sum(shared, 2, false)) / blocks + spilled +
                                 PHASE_INSTRUCTIONS * warps * (double)c->phases;
     const double passes = (c->streams ? SHARED_PASSES : 1) * (double)c->shared_load.merged + (double)c->shared_store.merged;
@@ -115,7 +115,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const double in_step = c->streams ? 1 - BARRIER_LOSS / resident : 1;
     const double efficiency = issue_efficiency(warps * resident) / fetch_slowdown(c) * in_step;
     block_cycles one = {
-        .arithmetic = (double)c->fma / blocks / peaks->units_per_sm / efficiency,
+        .arithmetic = lanes * (double)c->fma / blocks / peaks->units_per_sm / efficiency,
         .issue = instructions / SCHEDULERS / efficiency,
         .shared = (passes + (double)c->async_wavefronts) / blocks / PIPE_EFFICIENCY,
         .l1 = (sum(global, globals, true) / blocks + spilled) / PIPE_EFFICIENCY,
@@ -127,12 +127,12 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     return one;
 }
 
-/* Cycles of a multiprocessor that has so many blocks at once. */
+/* Cycles of a multiprocessor that has so many blocks at once. While one waits, or its few warps leave schedulers idle, others work. */
 static double cycles_of(const block_cycles *one, double resident)
 {
-    const double pipe = fmax(fmax(one->arithmetic, one->issue), fmax(one->shared + one->l1, START_CYCLES));
+    const double pipe = fmax(fmax(one->arithmetic, one->issue), one->shared + one->l1);
 
-    return one->alone + soft_maximum((resident - 1) * pipe, one->latency, one->sharpness);
+    return pipe + soft_maximum((resident - 1) * fmax(pipe, START_CYCLES), one->latency + one->alone - pipe, one->sharpness);
 }
 
 /* The second kernel of split k: it begins when the first has ended, and reads what that has left in the L2. */
@@ -145,6 +145,18 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c)
         return 0;
     return NEXT_KERNEL_CYCLES + BLOCK_CYCLES + WAIT_CYCLES + ceil(blocks / facts->sm_count) * START_CYCLES +
            moved / (L2_BYTES_PER_CYCLE * facts->sm_count);
+}
+
+/*
+ * Of the shorter one of computing and moving, the share that does not hide behind the longer one: a block's first phase and its last
+ * store hide only behind other blocks. So a block of many phases has little of it, a multiprocessor of many warps as well.
+ */
+static double exposed_share(const tj_device_facts *facts, const tj_counts *c, double resident)
+{
+    const double blocks = fmin(resident, ceil((double)c->blocks / facts->sm_count));
+    const double warps = blocks * ceil(c->threads_per_block / 32.0);
+
+    return fmin(1, OVERLAP_WARPS * SCHEDULERS / warps) / fmax(1, (double)c->phases);
 }
 
 static const char *longest(const tj_prediction *p)
@@ -199,7 +211,8 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
     p.launch_us = LAUNCH_US;
     device = soft_maximum(p.l2_us, p.memory_us, SHARPNESS);
     p.reduce_us = reduce_cycles(facts, counts) / per_us;
-    p.us = LAUNCH_US + soft_maximum(busy / per_us, device, SHARPNESS) + p.reduce_us;
+    p.us = LAUNCH_US + soft_maximum(busy / per_us, device, SHARPNESS) +
+           exposed_share(facts, counts, resident) * fmin(busy / per_us, device) + p.reduce_us;
     p.flop_per_s = (double)counts->flop / p.us * 1e6;
     p.bound = longest(&p);
     return p;

@@ -94,6 +94,17 @@ const char *tj_family_constraint(const tj_family *family, size_t index)
     return NULL;
 }
 
+int tj_family_start(const tj_family *family, size_t index, tj_config *config)
+{
+    if (index > family->start_count)
+        return 0;
+    *config = (tj_config)TJ_CONFIG_INIT;
+    config->family = family;
+    if (index > 0)
+        memcpy(config->value, family->start[index - 1], sizeof family->start[0]);
+    return 1;
+}
+
 tj_problem tj_family_text(const tj_config *config, const tj_problem *problem, bool *is_swapped)
 {
     const tj_family *family = config->family;

@@ -10,19 +10,26 @@
 
 #include "template.h"
 
+enum { TJ_FAMILY_START_PARAMS = 10 };
+
 /** The tile of P that a block computes, and the length of a phase, each with the name that the text gives it. */
 typedef struct tj_tile {
     int32_t rows, k, cols;
     const char *rows_name, *k_name, *cols_name;
 } tj_tile;
 
+/** The first parameters of a config, in the order of the form; 0 and those behind them: the default. */
+typedef int32_t tj_family_start_values[TJ_FAMILY_START_PARAMS];
+
 struct tj_family {
     const char *name, *summary;
     const tj_param *param;
     size_t param_count;
-    const char *const *constraint; /* sentences, NULL-terminated */
-    bool checks_k;                 /* false: a thread walks all of k by itself, so k never needs a check */
-    int32_t widest;                /* the longest edge that a tile may have; it decides whether indexes fit an int */
+    const char *const *constraint;       /* sentences, NULL-terminated */
+    const tj_family_start_values *start; /* where a search begins, beside the default */
+    size_t start_count;
+    bool checks_k;  /* false: a thread walks all of k by itself, so k never needs a check */
+    int32_t widest; /* the longest edge that a tile may have; it decides whether indexes fit an int */
 
     /**
      * Does the text compute P^T = N^T . M^T (tj_problem_transpose)? NULL: exactly where P is column-major, so that the text's P

@@ -326,13 +326,11 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
 
 void tj_family_launch(const tj_problem *text, bool is_swapped, const tj_config *config, tj_launch_form *form)
 {
-    tj_template_params ignored = {0};
-
     memset(form, 0, sizeof *form);
     form->checks =
         (config->check_j == TJ_CHECK_ON) | (config->check_k == TJ_CHECK_ON) << 1 | (config->check_l == TJ_CHECK_ON) << 2;
     form->is_swapped = is_swapped;
-    (void)config->family->describe(text, config, &ignored, form);
+    (void)config->family->describe(text, config, NULL, form);
 }
 
 tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **out, tj_error *err)

@@ -45,8 +45,11 @@ typedef struct fill {
 
 void tj_template_set(tj_template_params *params, const char *name, const char *value)
 {
-    size_t length = strlen(value);
+    size_t length;
 
+    if (!params)
+        return;
+    length = strlen(value);
     if (params->count == TJ_TEMPLATE_MAX_PARAMS || length >= TJ_TEMPLATE_VALUE_BYTES)
         return; /* the template then names the parameter that is missing */
     params->param[params->count].name = name;
@@ -58,6 +61,8 @@ void tj_template_set_int(tj_template_params *params, const char *name, int64_t v
 {
     char digits[24];
 
+    if (!params)
+        return;
     tj_format_int(digits, value);
     tj_template_set(params, name, digits);
 }

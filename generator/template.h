@@ -28,6 +28,7 @@ typedef struct tj_template_params {
     } param[TJ_TEMPLATE_MAX_PARAMS];
 } tj_template_params;
 
+/** NULL params: nobody wants the text, and nothing is set. */
 void tj_template_set(tj_template_params *params, const char *name, const char *value);
 void tj_template_set_int(tj_template_params *params, const char *name, int64_t value);
 void tj_template_set_flag(tj_template_params *params, const char *name, bool value);

@@ -10,52 +10,63 @@ enum { WARP = 32, SECTOR = 32, LINE = 128, BANKS = 32, BANK_BYTES = 4 };
 
 /* ---- one request -------------------------------------------------------------------------------------------------- */
 
-/* A set of numbers of one request, in the order they came; most often they only grow. */
-typedef struct small_set {
+/* The different numbers of one request, by the bank that each falls in. */
+typedef struct number_set {
     int64_t value[WARP];
-    int64_t greatest;
-    int count;
-} small_set;
+    uint8_t next[WARP], first[BANKS], in_bank[BANKS]; /* next, first: places in value, counted from 1; 0: none */
+    int count, most;                                  /* most: in one bank */
+} number_set;
 
-static bool set_add(small_set *set, int64_t value)
+static void clear(number_set *set)
 {
-    for (int i = set->count - 1; i >= 0 && value <= set->greatest; i--) /* neighbours are near: from the end */
-        if (set->value[i] == value)
-            return false;
-    set->greatest = set->count == 0 || value > set->greatest ? value : set->greatest;
-    set->value[set->count++] = value;
-    return true;
+    memset(set->first, 0, sizeof set->first);
+    memset(set->in_bank, 0, sizeof set->in_bank);
+    set->count = set->most = 0;
 }
 
-/* Passes that lanes take: as many as different words want the same bank. Global memory lies in the L1 in the same banks,
- * which also looks two lines up at a time. */
-static int64_t passes(const small_set *words, int32_t banks, int64_t lines)
+/* banks: a power of two. */
+static void add(number_set *set, int64_t value, int32_t banks)
 {
-    int in_bank[BANKS] = {0}, most = 1;
+    const uint64_t bank = (uint64_t)value & (uint64_t)(banks - 1);
 
-    for (int i = 0; i < words->count; i++) {
-        int *count = &in_bank[(uint64_t)words->value[i] % (uint64_t)banks];
-
-        ++*count;
-        most = *count > most ? *count : most;
-    }
-    return (lines + 1) / 2 > most ? (lines + 1) / 2 : most;
+    for (int i = set->first[bank]; i > 0; i = set->next[i - 1])
+        if (set->value[i - 1] == value)
+            return;
+    set->value[set->count] = value;
+    set->next[set->count] = set->first[bank];
+    set->first[bank] = (uint8_t)++set->count;
+    set->most = ++set->in_bank[bank] > set->most ? set->in_bank[bank] : set->most;
 }
 
-/* Lanes of one request, or of the part of one, whose addresses are looked at together. */
+/* Of a power of two: a shift costs nothing, and there are very many addresses to divide. */
+static int log2_of(int32_t power)
+{
+    int shift = 0;
+
+    while (power >> shift > 1)
+        shift++;
+    return shift;
+}
+
+/*
+ * Lanes of one request, or of the part of one, whose addresses are looked at together: passes that they take, as many as different
+ * words want the same bank. Global memory lies in the L1 in the same banks, which also looks two lines up at a time.
+ */
 static int64_t count_passes(const tj_access *access, int32_t bytes, const int64_t *address, int lanes)
 {
     /* Wide accesses are aligned to all they take: each is as one wide word in one of fewer, wider banks. */
-    const int32_t word_bytes = bytes > BANK_BYTES ? bytes : BANK_BYTES;
-    small_set words, lines;
+    const int32_t word_bytes = bytes > BANK_BYTES ? bytes : BANK_BYTES, banks = BANKS * BANK_BYTES / word_bytes;
+    const int word_shift = log2_of(word_bytes);
+    number_set words, lines;
 
-    words.count = lines.count = 0;
+    clear(&words);
+    clear(&lines);
     for (int i = 0; i < lanes; i++) {
-        (void)set_add(&words, address[i] / word_bytes);
+        add(&words, address[i] >> word_shift, banks);
         if (!access->is_shared)
-            (void)set_add(&lines, address[i] / LINE);
+            add(&lines, address[i] / LINE, BANKS);
     }
-    return lanes > 0 ? passes(&words, BANKS * BANK_BYTES / word_bytes, lines.count) : 0;
+    return (lines.count + 1) / 2 > words.most ? (lines.count + 1) / 2 : words.most;
 }
 
 /* The lanes of a warp that are at work, and where, seen from the first of them. Many warps of many instances are alike but for
@@ -71,18 +82,18 @@ static void count_request(const tj_access *access, const pattern *p, int64_t beg
 {
     const int32_t width = access->width > 1 ? access->width : 1, bytes = access->element_bytes * width;
     /* 8 bytes a lane go in two halves of the warp, 16 in four quarters. */
-    const int32_t part = bytes <= BANK_BYTES ? WARP : WARP * BANK_BYTES / bytes;
+    const int part_shift = log2_of(bytes <= BANK_BYTES ? WARP : WARP * BANK_BYTES / bytes);
     int64_t address[WARP], wavefronts = 0;
-    small_set sectors;
+    number_set sectors;
 
-    sectors.count = 0;
+    clear(&sectors);
     for (int i = 0; i < p->lanes; i++) {
         address[i] = begin + p->address[i];
         if (!access->is_shared)
-            (void)set_add(&sectors, address[i] / SECTOR);
+            add(&sectors, address[i] / SECTOR, BANKS);
     }
     for (int first = 0, end = 0; first < p->lanes; first = end) {
-        while (end < p->lanes && p->lane[end] / part == p->lane[first] / part)
+        while (end < p->lanes && p->lane[end] >> part_shift == p->lane[first] >> part_shift)
             end++;
         wavefronts += count_passes(access, bytes, address + first, end - first);
     }

@@ -2,9 +2,9 @@
 /*
  * climb: the config that the model ranks first, without asking it about all of them: a choice has to cost less than a load.
  *
- * From the default of each family, from its smallest tiles and from some configs drawn by chance: always to the best config that is
- * a step on one axis away, until none is better. From the best of all, on each of two axes as well: constraints tie axes together
- * in pairs, so pairs of steps get past them.
+ * Each family names configs to begin with (tj_family_start), of which one is near the best of most problems. From the best few of
+ * them to the best value of one axis after the other, until no value is better. From the best of all, a step on each of two axes
+ * as well: constraints tie axes together in pairs, so pairs of steps get past them.
  */
 #include "climb.h"
 
@@ -13,15 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choose.h"
 #include "hash.h"
 #include "rank.h"
 #include "space.h"
 
-/* What the model said before. Neighbourhoods overlap, so most configs are met several times; a later one takes the place of an
- * earlier one that falls on it. */
-enum { KNOWN = 8192 };
+enum { MOST_STARTS = 96, CLIMBS = 2 };
 
-enum { STARTS = 12, MOST_DRAWN = 600 };
+/* What the model said before, for ways meet. A later config takes the place of an earlier one that falls on it. */
+enum { KNOWN = 512 };
+
+static const double BEHIND = 3; /* times the best so far: a family that begins there does not catch up */
 
 typedef struct known_config {
     int32_t value[TJ_CONFIG_MAX_PARAMS];
@@ -29,30 +31,37 @@ typedef struct known_config {
     double seconds;
 } known_config;
 
+typedef struct scored_config {
+    tj_config config;
+    double seconds; /* 0: none */
+    int order;      /* in which it was named */
+} scored_config;
+
+/* The way up in one family: too much for a caller's small stack. */
 typedef struct climb {
     const tj_problem *problem;
     const tj_device_facts *device;
     tj_axes axes;
-    tj_config here, best; /* best: of the neighbours of here */
-    double least;         /* seconds of the best so far; 0: none */
-    known_config *known;  /* of this family; NULL: memory ran out, and all are asked about anew */
+    known_config known[KNOWN];
+    scored_config start[MOST_STARTS];
 } climb;
 
+/* 0: no opinion. What is not worth a trial may be passed through, but nothing should end there. */
 static double ask(const climb *c, const tj_config *config)
 {
-    const double seconds = tj_rank_predict(c->device, c->problem, config);
+    tj_config resolved = *config;
+    double seconds;
 
-    /* What is not worth a trial may be passed through, but nothing should end there. */
-    return seconds > 0 && !tj_space_admits(c->problem, c->device, config) ? 2 * seconds : seconds;
+    if (tj_config_resolve(c->problem, &resolved, NULL) != TJ_OK)
+        return 0;
+    seconds = tj_rank_predict(c->device, c->problem, &resolved);
+    return tj_config_is_worth_trying(c->problem, &resolved) ? seconds : 2 * seconds;
 }
 
-static double seconds_of(const climb *c, const tj_config *config)
+static double seconds_of(climb *c, const tj_config *config)
 {
-    known_config *known;
+    known_config *known = &c->known[tj_hash_bytes64(config->value, sizeof config->value) % KNOWN];
 
-    if (!c->known)
-        return ask(c, config);
-    known = &c->known[tj_hash_bytes64(config->value, sizeof config->value) % KNOWN];
     if (!known->is_set || memcmp(known->value, config->value, sizeof known->value) != 0) {
         memcpy(known->value, config->value, sizeof known->value);
         known->is_set = true;
@@ -61,121 +70,138 @@ static double seconds_of(const climb *c, const tj_config *config)
     return known->seconds;
 }
 
-static bool look_at(climb *c, const tj_config *config)
+static bool improve(climb *c, const tj_config *config, scored_config *best)
 {
     const double seconds = seconds_of(c, config);
 
-    if (!(seconds > 0) || (c->least > 0 && seconds >= c->least))
+    if (!(seconds > 0) || (best->seconds > 0 && seconds >= best->seconds))
         return false;
-    c->least = seconds;
-    c->best = *config;
+    *best = (scored_config){*config, seconds, best->order};
     return true;
 }
 
-/* Steps on one axis, and on each of two where that is asked for. */
-static bool look_around(climb *c, bool in_pairs)
+/* Along the whole of one axis after the other, until a round brings nothing. */
+static void climb_up(climb *c, scored_config *best)
 {
+    for (bool goes_on = true; goes_on;) {
+        goes_on = false;
+        for (size_t axis = 0; axis < c->axes.count; axis++) {
+            tj_config next = best->config;
+
+            for (size_t i = 0; next.value[axis] != 0 && i < c->axes.length[axis]; i++) {
+                next.value[axis] = c->axes.value[axis][i];
+                goes_on |= improve(c, &next, best);
+            }
+        }
+    }
+}
+
+/* A step on each of two axes; the best of them. */
+static bool step_in_pairs(climb *c, scored_config *best)
+{
+    const tj_config here = best->config;
     bool is_better = false;
 
     for (size_t axis = 0; axis < c->axes.count; axis++)
         for (int step = -1; step <= 1; step += 2) {
-            tj_config one = c->here, two;
+            tj_config one = here;
 
             if (!tj_axes_step(&c->axes, &one, axis, step))
                 continue;
-            is_better |= look_at(c, &one);
-            for (size_t other = axis + 1; in_pairs && other < c->axes.count; other++)
+            for (size_t other = axis + 1; other < c->axes.count; other++)
                 for (int other_step = -1; other_step <= 1; other_step += 2) {
-                    two = one;
+                    tj_config two = one;
+
                     if (tj_axes_step(&c->axes, &two, other, other_step))
-                        is_better |= look_at(c, &two);
+                        is_better |= improve(c, &two, best);
                 }
         }
     return is_better;
 }
 
-/* From start, until no neighbour is better. Nothing happens where that ends behind the best so far. */
-static void climb_up(climb *c, const tj_config *start, bool in_pairs)
+static int by_seconds(const void *a, const void *b)
 {
-    const climb before = *c;
+    const scored_config *x = a, *y = b;
 
-    c->least = 0;
-    for (bool goes_on = look_at(c, start); goes_on; goes_on = look_around(c, in_pairs))
-        c->here = c->best;
-    if (c->least == 0 || (before.least > 0 && before.least <= c->least))
-        *c = before;
+    if (x->seconds != y->seconds)
+        return x->seconds < y->seconds ? -1 : 1;
+    return x->order - y->order;
 }
 
-static void climb_from(climb *c, const tj_config *given, bool in_pairs)
+/* The starts that can be launched, best first. The default is spelled out; what others leave open, the form settles anew at every
+ * step. */
+static int rank_starts(climb *c, const tj_family *family)
 {
-    tj_config start = *given;
+    tj_config config;
+    int count = 0;
 
-    if (tj_config_resolve(c->problem, &start, NULL) != TJ_OK)
-        return;
-    tj_axes_leave_open(&c->axes, &start);
-    climb_up(c, &start, in_pairs);
+    for (size_t i = 0; count < MOST_STARTS && tj_family_start(family, i, &config); i++) {
+        double seconds;
+
+        if (i == 0 && tj_config_resolve(c->problem, &config, NULL) == TJ_OK)
+            tj_axes_leave_open(&c->axes, &config);
+        tj_config_spell_out(&config);
+        seconds = seconds_of(c, &config);
+        if (seconds > 0) {
+            c->start[count] = (scored_config){config, seconds, count};
+            count++;
+        }
+    }
+    qsort(c->start, (size_t)count, sizeof c->start[0], by_seconds);
+    return count;
 }
 
-/* A config of the family by chance; the same ones for every problem. */
-static tj_config draw(const climb *c, const tj_family *family, uint64_t *random)
+/* What the form would settle as well, by the model, it settles: it knows what the model does not. */
+static void leave_to_form(climb *c, scored_config *best)
 {
-    tj_config config = TJ_CONFIG_INIT;
-
-    config.family = family;
     for (size_t axis = 0; axis < c->axes.count; axis++) {
-        *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        config.value[axis] = c->axes.value[axis][(*random >> 33) % c->axes.length[axis]];
-    }
-    return config;
-}
+        tj_config open = best->config;
+        double seconds;
 
-/* One after the other until so many could be launched, or so many could not. */
-static void climb_from_chance(climb *c, const tj_family *family)
-{
-    uint64_t random = 1;
-
-    for (int tries = 0, starts = 0; tries < MOST_DRAWN && starts < STARTS; tries++) {
-        tj_config config = draw(c, family, &random);
-
-        if (tj_config_resolve(c->problem, &config, NULL) != TJ_OK)
+        if (tj_family_param(open.family, axis)->standard != 0)
             continue;
-        climb_from(c, &config, false);
-        starts++;
+        open.value[axis] = 0;
+        seconds = seconds_of(c, &open);
+        if (seconds > 0 && seconds <= best->seconds)
+            *best = (scored_config){open, seconds, best->order};
     }
 }
 
-static void climb_family(climb *c, const tj_family *family)
+static void climb_family(climb *c, const tj_family *family, scored_config *best)
 {
-    tj_config standard = TJ_CONFIG_INIT, smallest = TJ_CONFIG_INIT;
+    scored_config top;
+    int count;
 
-    c->least = 0;
     tj_axes_of(family, &c->axes);
-    standard.family = smallest.family = family;
-    for (size_t axis = 0; axis < c->axes.count; axis++)
-        smallest.value[axis] = c->axes.value[axis][0];
-    climb_from(c, &standard, false);
-    climb_from(c, &smallest, false);
-    climb_from_chance(c, family);
-    if (c->least > 0) {
-        const tj_config start = c->best;
-
-        climb_from(c, &start, true);
+    memset(c->known, 0, sizeof c->known);
+    count = rank_starts(c, family);
+    if (count == 0 || (best->seconds > 0 && c->start[0].seconds > BEHIND * best->seconds))
+        return;
+    for (int i = 0; i < count && i < CLIMBS; i++) {
+        climb_up(c, &c->start[i]);
+        if (i == 0 || c->start[i].seconds < top.seconds)
+            top = c->start[i];
     }
+    if (step_in_pairs(c, &top))
+        climb_up(c, &top);
+    leave_to_form(c, &top);
+    if (best->seconds == 0 || top.seconds < best->seconds)
+        *best = top;
 }
 
 double tj_climb(const tj_problem *problem, const tj_device_facts *device, tj_config *best)
 {
-    double least = 0;
+    climb *c = calloc(1, sizeof *c);
+    scored_config found = {.seconds = 0};
 
-    for (size_t i = 0; i < tj_family_count(); i++) {
-        climb c = {.problem = problem, .device = device, .known = calloc(KNOWN, sizeof *c.known)};
-
-        climb_family(&c, tj_family_at(i));
-        if (c.least > 0 && (least == 0 || c.least < least)) {
-            least = c.least;
-            *best = c.best;
-        }
-        free(c.known);
-    }
-    return least;
+    if (!c)
+        return 0;
+    c->problem = problem;
+    c->device = device;
+    for (size_t i = 0; i < tj_family_count(); i++)
+        climb_family(c, tj_family_at(i), &found);
+    free(c);
+    if (found.seconds > 0)
+        *best = found.config;
+    return found.seconds;
 }

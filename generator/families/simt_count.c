@@ -115,7 +115,16 @@ static void count_part(const operand *o, const part *across, const part *k, int3
 static void count_tiles(const operand *o, int32_t bk, int32_t x, int32_t y, int32_t width, tj_traffic *traffic)
 {
     part across[2], k[3];
-    const int across_count = parts_across(o, across), k_count = parts_along_k(o, bk, k);
+    int across_count, k_count;
+
+    if (traffic->is_estimate) { /* as if nothing were moved: whole tiles where the last one is */
+        across[0] = (part){0, o->moves ? tj_ceil_div(o->across, o->tile) * o->tile : o->across};
+        k[0] = (part){0, o->k};
+        count_part(o, &across[0], &k[0], x, y, width, traffic);
+        return;
+    }
+    across_count = parts_across(o, across);
+    k_count = parts_along_k(o, bk, k);
 
     for (int a = 0; a < across_count; a++)
         for (int i = 0; i < k_count; i++)
@@ -257,8 +266,9 @@ static void count_output_part(const output *o, const stored *rows, const stored 
 static void count_output(const tj_problem *text, const tj_simt_shape *s, const output *o, tj_traffic *traffic)
 {
     stored rows[2], cols[2];
-    const int row_parts = stored_parts(text->j.extent, s->bm, is_moved(text, s->bm, true), rows),
-              col_parts = stored_parts(text->l.extent, s->bn, is_moved(text, s->bn, false), cols);
+    const bool is_exact = !traffic->is_estimate;
+    const int row_parts = stored_parts(text->j.extent, s->bm, is_exact && is_moved(text, s->bm, true), rows),
+              col_parts = stored_parts(text->l.extent, s->bn, is_exact && is_moved(text, s->bn, false), cols);
 
     for (int r = 0; r < row_parts; r++)
         for (int c = 0; c < col_parts; c++)

@@ -180,6 +180,18 @@ static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stri
     tj_traffic_add(traffic, &access);
 }
 
+/* Fitted to what ptxas gave 559 configs for sm_90: sums, a phase of N and half of the next. Bounds by `blocks` make it hold one phase
+ * and no more; below that it spills. */
+static void estimate_registers(const tj_skinny_shape *s, int32_t blocks, tj_counts *counts)
+{
+    const int32_t words = counts->sum_bytes / 4, sums = words * s->tm * s->tn, phase = words * s->k_thread * s->tn;
+    const int32_t wanted = sums + phase * 3 / 2 + 48, needed = sums + phase + 32;
+    const int32_t most = least(65536 / (blocks * s->lanes * s->slices) / 8 * 8, 255);
+
+    counts->registers = least(wanted, most);
+    counts->spilled = needed > most ? needed - most : 0;
+}
+
 void tj_skinny_count(const tj_problem *text, const tj_config *config, tj_counts *counts)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
@@ -188,7 +200,6 @@ void tj_skinny_count(const tj_problem *text, const tj_config *config, tj_counts 
     const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
     scene c = {.text = text, .s = s, .run = tj_skinny_run(text, &s), .bytes = counts->sum_bytes};
     int64_t phases;
-    int32_t wanted;
 
     c.n_rows = text->n_layout == TJ_ROW_MAJOR;
     c.rows_at_once = tj_skinny_rows_at_once(&s, c.bytes);
@@ -211,10 +222,7 @@ void tj_skinny_count(const tj_problem *text, const tj_config *config, tj_counts 
     /* The next phase's loads are under way while this one is multiplied, yet little of that shows in the times. */
     counts->waits = counts->phases + 1;
     counts->streams = 1;
-    /* Fitted to nothing yet: sums, two phases of N, a row's elements of M, addresses. */
-    wanted = c.bytes / 4 * (s.tm * s.tn + 2 * s.k_thread * s.tn + s.k_thread) + 40;
-    counts->registers = least(wanted, least(65536 / (tj_config_get(config, "blocks") * threads) / 8 * 8, 255));
-    counts->spilled = wanted - counts->registers;
+    estimate_registers(&s, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
         count_m(&c, counts->element_bytes, counts->col_blocks, &counts->load_m);
         count_n(&c, counts->element_bytes, counts->row_blocks, &counts->load_n);

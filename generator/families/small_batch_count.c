@@ -117,19 +117,30 @@ static void count_teams(const scene *c, const access *a, int32_t teams, int64_t 
         count_warp(c, a, warp, teams * c->s.team, first, blocks, traffic);
 }
 
-/* The first warp in a few steps stands for all. */
-static void estimate(const scene *c, const access *a, tj_traffic *traffic)
+/* A warp in a few steps: they stand for all steps of so many warps. */
+static void estimate_warps(const scene *c, const access *a, int32_t warp, int64_t warps, tj_traffic *traffic)
 {
     const int32_t threads = c->s.products * c->s.team, looked_at = a->steps < STEPS_LOOKED_AT ? a->steps : STEPS_LOOKED_AT;
-    const int64_t warps = tj_ceil_div(threads, TJ_WARP) * tj_ceil_div(c->text->batch, c->s.products);
 
     for (int32_t i = 0; i < looked_at; i++) {
         const int32_t step = (int32_t)((int64_t)i * a->steps / looked_at);
         tj_lanes lanes;
-        const int64_t begin = lanes_of(c, a, 0, threads, step, &lanes);
+        const int64_t begin = lanes_of(c, a, warp, threads, step, &lanes);
 
         tj_lanes_add(traffic, &lanes, FAR + begin % LINE, warps * a->steps / looked_at);
     }
+}
+
+/* The first warp stands for all that are full. */
+static void estimate(const scene *c, const access *a, tj_traffic *traffic)
+{
+    const int32_t threads = c->s.products * c->s.team, full = threads / TJ_WARP;
+    const int64_t blocks = tj_ceil_div(c->text->batch, c->s.products);
+
+    if (full > 0)
+        estimate_warps(c, a, 0, full * blocks, traffic);
+    if (threads % TJ_WARP != 0)
+        estimate_warps(c, a, full * TJ_WARP, blocks, traffic);
 }
 
 static void count(const scene *c, const access *a, tj_traffic *traffic)
@@ -246,7 +257,7 @@ static void count_turn(const scene *c, tj_counts *counts)
 {
     const bool m_along_k = c->text->m_layout == TJ_ROW_MAJOR, n_along_k = c->text->n_layout == TJ_COL_MAJOR;
     const int64_t turns = c->s.k_padded / c->s.vec;
-    tj_traffic turn = {0};
+    tj_traffic turn = {.is_estimate = counts->shared_load.is_estimate};
     access a = {
         .at = m_read, .element_bytes = counts->sum_bytes, .is_shared = true, .stride = c->s.bytes, .pitch = c->s.m_pitch};
 

@@ -87,6 +87,13 @@ TJ_API size_t tj_param_values(const tj_param *param, int32_t *value);
 TJ_API const char *tj_family_constraint(const tj_family *family, size_t index);
 
 /**
+ * Config number index to begin a search with: the family's default first, then others, each near the best of many problems. 1, or
+ * 0 past the end, when *config is as it was. A problem need not admit it (tj_config_resolve).
+ * NULL: neither may be NULL. Threads: any; pure.
+ */
+TJ_API int tj_family_start(const tj_family *family, size_t index, tj_config *config);
+
+/**
  * Set one parameter by its name: "tile_width" to "16", "shared" to "dynamic"; "boundary" to "auto", "all", "none" or the
  * letters of the dimensions that are checked ("jl": k is not); "boundary_j", "boundary_k", "boundary_l" to "auto", "all"
  * or "none". The family must be set already.

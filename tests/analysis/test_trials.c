@@ -11,7 +11,7 @@
 
 #include <tilejit/tilejit.h>
 
-enum { MOST_SHAPES = 80, MOST_TRIALS = 200 };
+enum { MOST_SHAPES = 160, MOST_TRIALS = 200 };
 
 typedef struct trial {
     char config[120];
@@ -29,15 +29,12 @@ static shape shapes[MOST_SHAPES];
 static int count;
 static tj_device_facts h200;
 
-static void read_trials(void)
+static void read_file(const char *name)
 {
-    FILE *file = fopen(TJ_SOURCE_DIR "/tests/analysis/trials_h200.txt", "r");
-    tj_error err;
+    FILE *file = fopen(name, "r");
     char line[256];
 
-    cr_assert(tj_device_named("sm_90", &h200, &err) == TJ_OK, "%s", err.message);
     cr_assert(file);
-    count = 0;
     while (fgets(line, sizeof line, file)) {
         long long j, k, l, batch;
 
@@ -60,7 +57,19 @@ static void read_trials(void)
         }
     }
     fclose(file);
+}
+
+/* Of two days, whose kernels and clocks differ: shapes of both are shapes of their own. */
+static void read_trials(void)
+{
+    tj_error err;
+
+    cr_assert(tj_device_named("sm_90", &h200, &err) == TJ_OK, "%s", err.message);
+    count = 0;
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200.txt");
     cr_assert(count >= 64, "%d", count);
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_again.txt");
+    cr_assert(count >= 128, "%d", count);
 }
 
 static double predict(const shape *s, const trial *t)
@@ -111,8 +120,8 @@ Test(trials, the_first_choice_among_the_measured_is_nearly_the_best, .init = rea
         worst = fmax(worst, regret);
         beyond += regret > 1.15;
     }
-    cr_expect(exp(sum / count) < 1.05, "geometric mean %g", exp(sum / count));
-    cr_expect(worst < 1.55, "%g", worst);
+    cr_expect(exp(sum / count) < 1.045, "geometric mean %g", exp(sum / count));
+    cr_expect(worst < 1.3, "%g", worst);
     cr_expect(beyond <= 6, "%d of %d shapes are more than 15 %% off", beyond, count);
 }
 

@@ -3,6 +3,9 @@
  * The space: that it is all of what form, problem and device admit, each config once, and that the model's choice is found in it
  * without looking at all of it.
  */
+#include <math.h>
+#include <time.h>
+
 #include "rank.h"
 #include "space.h"
 #include "tuner_test.h"
@@ -251,6 +254,63 @@ Test(choice, without_records_is_what_the_model_ranks_first_and_never_behind_the_
                   1.0001 * tj_rank_predict(&devices[d], &problem, &standard));
     }
     cr_expect(near * 10 >= all * 9, "%d of %d are near the model's best", near, all);
+}
+
+/* A start that nothing admits would only cost time. */
+Test(choice, begins_with_configs_that_some_problem_admits)
+{
+    tj_problem problems[] = {f32(1024, 1024, 1024), f32(2048, 4096, 16), f32(64, 1216, 1),
+                             f32(16, 16, 16),       f32(13, 32, 5),      f32(24, 24, 24)};
+
+    for (size_t i = 3; i < sizeof problems / sizeof problems[0]; i++)
+        problems[i].batch = 10000;
+    for (size_t f = 0; f < tj_family_count(); f++) {
+        const tj_family *family = tj_family_at(f);
+        tj_config start, past;
+
+        cr_assert(tj_family_start(family, 0, &start));
+        for (size_t axis = 0; axis < TJ_CONFIG_MAX_PARAMS; axis++)
+            cr_expect(eq(int, start.value[axis], 0), "the first is the default");
+        for (size_t i = 0; tj_family_start(family, i, &start); i++) {
+            char text[TJ_CONFIG_TEXT_BYTES];
+            int admitted = 0;
+
+            past = start;
+            tj_config_print(&start, text);
+            for (size_t p = 0; p < sizeof problems / sizeof problems[0]; p++) {
+                tj_config resolved = start;
+
+                admitted += tj_config_resolve(&problems[p], &resolved, NULL) == TJ_OK;
+            }
+            cr_expect(start.family == family && admitted > 0, "%s", text);
+        }
+        cr_expect(eq(int, tj_family_start(family, 10000, &start), 0));
+        cr_expect(memcmp(&start, &past, sizeof start) == 0, "past the end nothing is written");
+    }
+}
+
+/* A choice is made at the first call of every process: it may ask the model a few hundred times, not thousands. */
+Test(choice, is_cheap)
+{
+    const tj_device_facts device = h200();
+    const tj_problem problem = f32(65, 65, 65);
+    struct timespec begin, end;
+    double choice, estimate, least = INFINITY;
+    tj_config chosen;
+
+    for (int i = 0; i < 5; i++) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+        cr_assert(eq(int, tj_choose(NULL, &problem, &device, &chosen, NULL, NULL), TJ_OK));
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+        choice = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+        least = fmin(least, choice);
+    }
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    for (int i = 0; i < 100; i++)
+        cr_assert(tj_rank_predict(&device, &problem, &chosen) > 0);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    estimate = ((double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec)) / 100;
+    cr_expect(least < 1500 * estimate, "%g us, an estimate %g", 1e6 * least, 1e6 * estimate);
 }
 
 Test(choice, does_not_depend_on_extents_that_the_kernel_does_not_know)
