@@ -35,15 +35,17 @@ static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, i
 /* Of simt and skinny: fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
 static const double STREAM_WAIT_CYCLES = 950; /* from memory, while all multiprocessors ask it */
 static const double BARRIER_LOSS = 0.13; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
-static const double EXCHANGE_CYCLES = 18;     /* for each partial sum that goes from thread to thread */
-static const double COPY_INSTRUCTIONS = 8;    /* beside each load or copy of a phase: its address, its edge, its turn */
-static const double SHARED_PASSES = 1.9;      /* of a merged wavefront, where a warp's lanes share what they read */
-static const double SPILL_REQUESTS = 0.85;    /* for each spilled register in each step */
-static const double FETCH_FREE = 1024;        /* multiply-adds of a phase whose unrolled text the instruction cache holds */
-static const double FETCH_LOSS = 0.25;        /* of the issue slots, for a text far longer than that */
-static const double STREAM_SHARPNESS = 1.5;   /* blocks that copy ahead run in step, and wait together */
-static const double WORKSPACE_PASSES = 3.7;   /* adding splits up keeps the L2 as busy as so many readings of them */
-static const double MEMORY_EFFICIENCY = 0.87; /* of the bandwidth that clock and bus give */
+static const double EXCHANGE_CYCLES = 18;        /* for each partial sum that goes from thread to thread */
+static const double COPY_INSTRUCTIONS = 8;       /* beside each load or copy of a phase: its address, its edge, its turn */
+static const double PIECE_COPY_INSTRUCTIONS = 5; /* the same, where copies in pieces leave room in the queue for reads */
+static const double PIECE_INSTRUCTIONS = 8;      /* of a warp, for each piece */
+static const double SHARED_PASSES = 1.9;         /* of a merged wavefront, where a warp's lanes share what they read */
+static const double SPILL_REQUESTS = 0.85;       /* for each spilled register in each step */
+static const double FETCH_FREE = 1024;           /* multiply-adds of a phase whose unrolled text the instruction cache holds */
+static const double FETCH_LOSS = 0.25;           /* of the issue slots, for a text far longer than that */
+static const double STREAM_SHARPNESS = 1.5;      /* blocks that copy ahead run in step, and wait together */
+static const double WORKSPACE_PASSES = 3.7;      /* adding splits up keeps the L2 as busy as so many readings of them */
+static const double MEMORY_EFFICIENCY = 0.87;    /* of the bandwidth that clock and bus give */
 
 static double soft_maximum(double a, double b, double sharpness)
 {
@@ -104,11 +106,12 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const tj_traffic *const shared[] = {&c->shared_load, &c->shared_store};
     const double blocks = (double)c->blocks, warps = ceil(c->threads_per_block / 32.0), chain = (double)c->chain;
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
-    const double copies = c->streams ? COPY_INSTRUCTIONS * sum(global, 2, false) : 0;
+    const double copy = c->pieces > 0 ? PIECE_COPY_INSTRUCTIONS : COPY_INSTRUCTIONS;
+    const double copies = c->streams ? copy * sum(global, 2, false) : 0;
     const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
     const double instructions = lanes * (double)(c->fma + c->sums) / 32 / blocks +
                                 (sum(global, globals, false) + copies + sum(shared, 2, false)) / blocks + spilled +
-                                PHASE_INSTRUCTIONS * warps * (double)c->phases;
+                                (PHASE_INSTRUCTIONS + PIECE_INSTRUCTIONS * c->pieces) * warps * (double)c->phases;
     const double passes = (c->streams ? SHARED_PASSES : 1) * (double)c->shared_load.merged + (double)c->shared_store.merged;
     /* A step's multiply-adds of the warps on the busiest of the four schedulers. */
     const double step_issue = c->chain_fma * ceil(warps / SCHEDULERS) * 32 * SCHEDULERS / peaks->units_per_sm;

@@ -233,9 +233,16 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
 /** The same for people: the kernel, what it was made for, registers and spills. */
 void cli_print_kernel(FILE *out, const tj_source *source, const tj_image *image);
 
-/** What --count asks for: have the next launch counted, then tell. Errors: TJ_ERR_UNSUPPORTED: the device is no emulator. */
-tj_status cli_count_begin(const cli_words *words, tj_context *context, tj_error *err);
-tj_status cli_count_end(const cli_words *words, tj_context *context, const char *text, json_t *answer, tj_error *err);
+/** Launch a plan and have its first kernel counted, or its last. */
+tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
+                           bool is_first, cuEmuLaunch *launch, tj_error *err);
+
+/**
+ * What --count asks for: launch again, counted, once for each kernel of the plan, and tell: in words each, in JSON their sum.
+ * Errors: TJ_ERR_UNSUPPORTED: the device is no emulator.
+ */
+tj_status cli_count(const cli_words *words, tj_context *context, const tj_plan *plan, const tj_operands *operands,
+                    json_t *answer, tj_error *err);
 
 /** Every counter by its name. Owned: the caller. */
 json_t *cli_counters_json(const cuEmuCounters *counters);

@@ -86,24 +86,9 @@ json_t *cli_counters_json(const cuEmuCounters *c)
     return object;
 }
 
-tj_status cli_count_begin(const cli_words *words, tj_context *context, tj_error *err)
+static void print_total(const char *what, const cuEmuCounters *c)
 {
-    const tj_emulator *emulator;
-    const tj_status status = tj_emulator_get(context, &emulator, err);
-
-    if (status != TJ_OK)
-        return status;
-    if (!emulator)
-        return cli_fail(err, TJ_ERR_UNSUPPORTED,
-                        "--count%s needs the emulator, and this device is a GPU: add --device emulator",
-                        words->counts == 2 ? "-lines" : "");
-    (void)emulator->set_option(CUEMU_COUNT, 1);
-    return TJ_OK;
-}
-
-static void print_total(const cuEmuCounters *c)
-{
-    printf("counted    %" PRIu64 " instructions of warps, %.1f of 32 lanes at work, %" PRIu64 " divergent branches\n",
+    printf("%-10s %" PRIu64 " instructions of warps, %.1f of 32 lanes at work, %" PRIu64 " divergent branches\n", what,
            c->instructions, share((double)c->lane_instructions, (double)c->instructions), c->divergences);
     printf("  compute  %" PRIu64 " FLOP, %" PRIu64 " FMA", c->flops + c->mma_flops, c->fma);
     if (c->mma_flops)
@@ -164,17 +149,13 @@ static const char *line_text(const char *text, uint32_t number, int *length)
 }
 
 static tj_status tell_lines(const cli_words *words, const tj_emulator *emulator, size_t instructions, const char *source,
-                            json_t *answer, tj_error *err)
+                            json_t *list, tj_error *err)
 {
     text_line *line = malloc((instructions + 1) * sizeof *line);
-    json_t *list = json_array();
     size_t count = 0;
 
-    if (!line || !list) {
-        free(line);
-        json_decref(list);
+    if (!line)
         return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %zu lines", instructions);
-    }
     for (size_t i = 0; i < instructions; i++) {
         uint32_t ptx_line = 0, cuda_line = 0;
         cuEmuCounters one;
@@ -189,7 +170,6 @@ static tj_status tell_lines(const cli_words *words, const tj_emulator *emulator,
         cli_set_text(object, "ptx", text);
         (void)json_array_append_new(list, object);
     }
-    (void)json_object_set_new(answer, "lines", list);
     qsort(line, count, sizeof *line, by_number);
     if (!words->is_json)
         printf("line instructions         FLOP   gl. loads     sectors   sh. loads  wavefronts   conflicts\n");
@@ -208,23 +188,58 @@ static tj_status tell_lines(const cli_words *words, const tj_emulator *emulator,
     return TJ_OK;
 }
 
-tj_status cli_count_end(const cli_words *words, tj_context *context, const char *text, json_t *answer, tj_error *err)
+tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
+                           bool is_first, cuEmuLaunch *launch, tj_error *err)
 {
+    tj_status status;
+
+    (void)emulator->set_option(CUEMU_COUNT, is_first ? 2 : 1);
+    status = tj_plan_launch(plan, operands, NULL, err);
+    if (status == TJ_OK)
+        status = tj_synchronize(context, NULL, err);
+    if (status == TJ_OK && !emulator->get_launch(launch))
+        status = cli_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
+    (void)emulator->set_option(CUEMU_COUNT, 0);
+    return status;
+}
+
+tj_status cli_count(const cli_words *words, tj_context *context, const tj_plan *plan, const tj_operands *operands,
+                    json_t *answer, tj_error *err)
+{
+    const tj_source *source = tj_plan_source(plan);
+    const int kernels = tj_source_launch(source)->splits > 1 ? 2 : 1;
     const tj_emulator *emulator;
-    cuEmuLaunch launch;
-    json_t *object;
+    cuEmuCounters sum = {0};
+    json_t *object, *lines = json_array();
     tj_status status = tj_emulator_get(context, &emulator, err);
 
-    if (status != TJ_OK)
+    if (status == TJ_OK && !emulator)
+        status =
+            cli_fail(err, TJ_ERR_UNSUPPORTED, "--count%s needs the emulator, and this device is a GPU: add --device emulator",
+                     words->counts == 2 ? "-lines" : "");
+    for (int i = 0; i < kernels && status == TJ_OK; i++) {
+        cuEmuLaunch launch;
+
+        status = cli_count_kernel(context, emulator, plan, operands, i == 0, &launch, err);
+        if (status != TJ_OK)
+            break;
+        add(&sum, &launch.total);
+        if (!words->is_json)
+            print_total(i == 0 ? "counted" : "  its sums", &launch.total);
+        if (words->counts == 2)
+            status = tell_lines(words, emulator, launch.instructions, tj_source_text(source), lines, err);
+    }
+    if (status != TJ_OK) {
+        json_decref(lines);
         return status;
-    if (!emulator->get_launch(&launch))
-        return cli_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
-    (void)emulator->set_option(CUEMU_COUNT, 0);
-    object = cli_counters_json(&launch.total);
-    cli_set_real(object, "arithmetic_intensity", intensity(&launch.total));
-    cli_set_real(object, "sector_efficiency", sector_efficiency(&launch.total));
+    }
+    object = cli_counters_json(&sum);
+    cli_set_real(object, "arithmetic_intensity", intensity(&sum));
+    cli_set_real(object, "sector_efficiency", sector_efficiency(&sum));
     (void)json_object_set_new(answer, "counters", object);
-    if (!words->is_json)
-        print_total(&launch.total);
-    return words->counts == 2 ? tell_lines(words, emulator, launch.instructions, text, answer, err) : TJ_OK;
+    if (words->counts == 2)
+        (void)json_object_set_new(answer, "lines", lines);
+    else
+        json_decref(lines);
+    return TJ_OK;
 }

@@ -59,22 +59,6 @@ static tj_status time_case(const cli_words *words, tj_context *context, const tj
     return status;
 }
 
-/* mode: 1 counts the last kernel of a product, 2 the first. */
-static tj_status count_kernel(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *x,
-                              uint64_t mode, cuEmuLaunch *launch, tj_error *err)
-{
-    tj_status status;
-
-    (void)emulator->set_option(CUEMU_COUNT, mode);
-    status = tj_plan_launch(plan, x, NULL, err);
-    if (status == TJ_OK)
-        status = tj_synchronize(context, NULL, err);
-    if (status == TJ_OK && !emulator->get_launch(launch))
-        status = cli_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
-    (void)emulator->set_option(CUEMU_COUNT, 0);
-    return status;
-}
-
 static tj_status count_case(tj_context *context, const tj_plan *plan, const tj_operands *x, cli_case *one, tj_error *err)
 {
     const tj_emulator *emulator;
@@ -82,12 +66,12 @@ static tj_status count_case(tj_context *context, const tj_plan *plan, const tj_o
     tj_status status = tj_emulator_get(context, &emulator, err);
 
     if (status == TJ_OK)
-        status = count_kernel(context, emulator, plan, x, 2, &launch, err);
+        status = cli_count_kernel(context, emulator, plan, x, true, &launch, err);
     if (status != TJ_OK)
         return status;
     one->counted = launch.total;
     if (one->analysis.counts.splits > 1) {
-        status = count_kernel(context, emulator, plan, x, 1, &second, err);
+        status = cli_count_kernel(context, emulator, plan, x, false, &second, err);
         if (status != TJ_OK)
             return status;
         for (size_t i = 0; i < sizeof one->counted / sizeof(uint64_t); i++)

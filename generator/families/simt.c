@@ -17,7 +17,7 @@
 #include "tile.h"
 
 enum { SM_REGISTERS = 64 * 1024, OTHER_REGISTERS = 30, MOST_BLOCKS = 8 };
-enum { QUAD = 4, PIECE_STEPS = 4, LONG_RUN = 16, SHORT_RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
+enum { QUAD = 4, LONG_RUN = 16, SHORT_RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
 static const char *const copy_choices[] = {"async", "registers", NULL}, *const start_choices[] = {"together", "spread", NULL};
 
@@ -26,7 +26,7 @@ static const int32_t phases_tried[] = {8, 16, 32, 64, 0}, stages_tried[] = {2, 3
                      starts_tried[] = {1, 2, 0}, blocks_tried[] = {1, 2, 3, 4, 6, 8, 0}, groups_tried[] = {1, 8, 0},
                      vectors_tried[] = {4, 0};
 
-enum { BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, START, BLOCKS, GROUP, VECTOR }; /* in this order: */
+enum { BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS, GROUP, VECTOR, START }; /* in this order: */
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 16, 256, 64, NULL},
@@ -38,11 +38,11 @@ static const tj_param params[] = {
     TJ_SPLITS(1, tj_splits_tried),
     {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL, stages_tried},
     {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices, copies_tried},
-    {"start", "together: a phase's copies are started as one; spread: a piece every second step, for few warps on an SM", 1, 2,
-     1, start_choices, starts_tried},
     {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 0, NULL, blocks_tried},
     {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried},
     {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL, vectors_tried},
+    {"start", "together: a phase's copies are started as one; spread: a piece every second step, for few warps on an SM", 1, 2,
+     1, start_choices, starts_tried},
     TJ_TILE_ROWS,
 };
 
@@ -51,6 +51,7 @@ static const tj_param params[] = {
  * BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS.
  */
 static const tj_family_start_values starts[] = {
+    {32, 64, 16, 8, 8, 4, 1, 3},
     {16, 32, 32, 4, 4, 4, 1, 4, 0, 1},
     {16, 32, 32, 4, 4, 4, 8, 4, 0, 1},
     {16, 32, 32, 4, 4, 4, 132, 4, 0, 1},
@@ -276,9 +277,9 @@ static tj_status check_async(const tj_problem *text, const tj_config *config, co
     if (s->bk % SHORT_RUN != 0 || s->bk % (2 * s->slices) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with copy=async and slices=%d it must be a multiple of %d",
                        s->bk, s->slices, SHORT_RUN > 2 * s->slices ? SHORT_RUN : 2 * s->slices);
-    if (s->start == TJ_SIMT_SPREAD && s->bk / s->slices < 2 * PIECE_STEPS)
+    if (s->start == TJ_SIMT_SPREAD && s->bk / s->slices < 2 * TJ_SIMT_PIECE_STEPS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with start=spread and slices=%d it must be at least %d", s->bk,
-                       s->slices, 2 * PIECE_STEPS * s->slices);
+                       s->slices, 2 * TJ_SIMT_PIECE_STEPS * s->slices);
     if (!shares_evenly(s, m_runs, tj_simt_m_width(text, config), s->bm))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d threads cannot share the copies of a tile of %d x %d alike: change bk",
                        s->threads, s->bm, s->bk);

@@ -10,6 +10,7 @@
 enum { TJ_SIMT_LANE_ROWS = 4, TJ_SIMT_LANE_COLS = 8 }; /* how the lanes of a warp stand */
 enum { TJ_SIMT_ASYNC = 1, TJ_SIMT_REGISTERS = 2 };     /* values of parameter copy */
 enum { TJ_SIMT_TOGETHER = 1, TJ_SIMT_SPREAD = 2 };     /* and of start */
+enum { TJ_SIMT_PIECE_STEPS = 4 };                      /* of a phase, for each piece of its copies that start=spread makes */
 
 /** The parameters by name. tile_threads: of one slice; threads: of the block. */
 typedef struct tj_simt_shape {

@@ -319,6 +319,7 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
     counts->waits = 1;
     counts->streams = 1;
     counts->ahead = s.stages - 1;
+    counts->pieces = s.start == TJ_SIMT_SPREAD ? s.bk / s.slices / TJ_SIMT_PIECE_STEPS : 0;
     estimate_registers(&s, tj_config_get(config, "blocks"), counts);
     if (phases > 0 && is_async) {
         count_copies(&m, &s, &counts->load_m);

@@ -95,6 +95,7 @@ typedef struct tj_counts {
     int64_t waits;            /**< times that a block waits for global memory, one after the other: an estimate */
     int64_t chain;            /**< multiply-adds of one thread that wait for one another */
     int32_t chain_fma;        /**< independent multiply-adds at each link of that chain: the thread tile; at least 1 */
+    int32_t pieces;           /**< in which the copies of a phase are started, some steps apart; 0: together */
     int32_t ahead;            /**< phases whose loads are on their way while one is multiplied; 0: all wait (waits) */
     int32_t streams;          /**< 1: loops are unrolled, and who waits for a load waits for memory, not for the L2 */
     int32_t exchanged;        /**< partial sums that one thread hands to others in shared memory or takes from them */

@@ -132,7 +132,7 @@ simt_f32_256x60000x256(
     const int m_kk = thread / (M_RUN * M_ROWS) * M_RUN + thread % M_RUN;
     const input_t *m_from = &M[(block_row + m_row) * ld_m + m_kk];
     constexpr int N_WIDTH = 4;
-    constexpr int N_COLS = THREADS * N_WIDTH < BN ? THREADS * N_WIDTH : BN;
+    constexpr int N_COLS = 128;
     constexpr int N_STEPS = THREADS * N_WIDTH / N_COLS;
     const int n_kk = thread / (N_COLS / N_WIDTH);
     const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
