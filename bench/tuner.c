@@ -62,6 +62,7 @@ static int read_line(char *line)
     char *field[6], *rest = line;
     recorded *r;
     timed *larger, one;
+    tj_config config;
 
     for (int i = 0; i < 6; i++)
         if (!(field[i] = strsep(&rest, "\t")))
@@ -73,7 +74,10 @@ static int read_line(char *line)
     if (!larger)
         return 0;
     r->item = larger;
-    (void)snprintf(one.config, sizeof one.config, "%s", field[1]);
+    /* As this version prints it: another may have had other parameters, or another order. */
+    if (tj_config_parse(field[1], &config, NULL) != TJ_OK)
+        return 0;
+    tj_config_print(&config, one.config);
     one.us = strcmp(field[2], "timed") == 0 || strcmp(field[2], "slow") == 0 ? strtod(field[3], NULL) : 0;
     one.predicted_us = strtod(field[5], NULL);
     if (one.us > 0 && (r->best_us == 0 || one.us < r->best_us))

@@ -16,9 +16,10 @@ enum {
     SWEEPS = 10
 };
 
-static const double PRIOR = 1;      /* trials that would say the model is right about a value of an axis */
-static const double PRIOR_NEAR = 1; /* the same about a config, in trials of that very config */
-static const double FAR = 1.5;      /* a config that much slower than the best is no place to look around */
+static const double PRIOR = 1;        /* trials that would say the model is right about a value of an axis */
+static const double PRIOR_FAMILY = 4; /* about a family */
+static const double PRIOR_NEAR = 1;   /* the same about a config, in trials of that very config */
+static const double FAR = 1.5;        /* a config that much slower than the best is no place to look around */
 
 static uint64_t draw(search *s)
 {
@@ -107,7 +108,7 @@ static correction *learn(const search *s)
                 c->all[family] += c->left[i];
                 count++;
             }
-        c->all[family] /= count > 0 ? count : 1;
+        c->all[family] /= count + PRIOR_FAMILY; /* one bad trial does not condemn a family */
         for (size_t i = 0; i < s->trials; i++)
             if (s->point[s->trial_point[i]].config.family == s->family[family])
                 c->left[i] -= c->all[family];
