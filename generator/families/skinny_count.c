@@ -191,6 +191,8 @@ static void estimate_registers(const tj_skinny_shape *s, bool n_row_major, int32
     const int32_t most = least(65536 / (blocks * s->lanes * s->slices) / 8 * 8, 255);
 
     counts->registers = least(wanted, most);
+    if (wanted > most) /* what is ahead of the phase has no place: its loads wait for this one */
+        counts->waits += counts->phases;
     counts->spilled = needed > most ? needed - most : 0;
 }
 
