@@ -61,7 +61,7 @@ run_program tilejit 30 '^OK' doctor
 run_program gpu_launching 60 '^gpu/'
 run_program gpu_fallback 60 '^gpu/'
 run_program gpu_background 90 '^gpu/'
-run_program gpu_products 200 '^gpu/' "${CASES:-2000}" "${SEED:-1}"
+run_program gpu_products 300 '^gpu/' "${CASES:-800}" "${SEED:-1}"
 run_program gpu_space 240 '^gpu/' "${PAIRS:-5000}" "${SEED:-1}"
 if python3 -c 'import numpy' 2>/dev/null; then
     run matmul_with_numpy 150 '^gpu/' python3 "$here/matmul_with_numpy.py" "$directory/tilejit"
