@@ -24,7 +24,7 @@ static const double SHARED_WAIT_CYCLES = 33;   /* from a load of shared memory t
 static const double ISSUE_EFFICIENCY = 0.9;    /* of a scheduler with many warps */
 static const double NEXT_KERNEL_CYCLES = 1800; /* from a kernel's end to the next one's start in a stream */
 static const double LONE_WARP = 0.25;          /* of a turn that a scheduler with one warp loses */
-static const double PHASE_INSTRUCTIONS = 46.9; /* of a warp: addresses, copies' groups, the loop */
+static const double PHASE_INSTRUCTIONS = 47;   /* of a warp: addresses, copies' groups, the loop */
 static const double PIPE_EFFICIENCY = 0.88;    /* of the one pipe for shared memory and L1 */
 static const double L2_BYTES_PER_CYCLE = 40;   /* for each multiprocessor */
 static const double OVERLAP_WARPS = 2;         /* of a scheduler, below which nothing of one block hides behind another */
@@ -35,7 +35,7 @@ static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, i
 /* Of simt and skinny: fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
 static const double STREAM_WAIT_CYCLES = 950; /* from memory, while all multiprocessors ask it */
 static const double BARRIER_LOSS = 0.13; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
-static const double EXCHANGE_CYCLES = 22.5;      /* for each partial sum that goes from thread to thread */
+static const double EXCHANGE_CYCLES = 22;        /* for each partial sum that goes from thread to thread */
 static const double COPY_INSTRUCTIONS = 8;       /* beside each load or copy of a phase: its address, its edge, its turn */
 static const double PIECE_COPY_INSTRUCTIONS = 5; /* the same, where copies in pieces leave room in the queue for reads */
 static const double PIECE_INSTRUCTIONS = 10;     /* of a warp, for each piece */

@@ -74,7 +74,9 @@ static void put_axes(FILE *out, const frame *f)
 static void put_roofs(FILE *out, const frame *f, const tj_peaks *peaks)
 {
     const double low = pow(10, f->x_low), high = pow(10, f->x_high);
-    const double start = fmax(low, pow(10, f->y_low) / peaks->bytes_per_s), middle = sqrt(start * peaks->ridge);
+    const double start = fmax(low, pow(10, f->y_low) / peaks->bytes_per_s);
+    /* Two thirds up the slope: left of it, high enough that naive's points, at 0.25 FLOP/B, are not written over. */
+    const double named = cbrt(start * peaks->ridge * peaks->ridge);
     char bandwidth[32], peak[32];
 
     cli_format_rate(bandwidth, peaks->bytes_per_s, "B/s");
@@ -87,8 +89,8 @@ static void put_roofs(FILE *out, const frame *f, const tj_peaks *peaks)
             ROOF_HEIGHT - BOTTOM - 8, peaks->ridge);
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">peak %s</text>\n", at_x(f, high) - 4,
             at_y(f, peaks->flop_per_s) - 8, peak);
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">memory %s%s</text>\n", at_x(f, middle) - 10,
-            at_y(f, middle * peaks->bytes_per_s) - 6, bandwidth, peaks->is_measured ? ", measured" : "");
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">memory %s%s</text>\n", at_x(f, named) - 10,
+            at_y(f, named * peaks->bytes_per_s) - 6, bandwidth, peaks->is_measured ? ", measured" : "");
 }
 
 static void put_points(FILE *out, const frame *f, const cli_look *look)
