@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_tuner FILE [SEEDS [EVALUATIONS]]: how many evaluations each strategy needs to reach 90, 95 and 98 % of the optimum.
+ * bench_tuner FILE [SEEDS [EVALUATIONS [TARGET]]]: how many evaluations each strategy needs to reach 90, 95 and 98 % of the optimum.
  *
  * FILE is what "tilejit tune SHAPE --strategy exhaustive --trials FILE" wrote on a GPU, for one shape or several: the search then runs
  * over those times, on any machine and as often as one likes. Each seed disturbs every time by up to 1 %, as a device would.
+ * TARGET, such as sm_90, asks today's model about that device; without it the predictions are those of the recording.
  * "random" is what drawing configs blindly needs, the mark that a search has to beat.
  */
 #include <inttypes.h>
@@ -34,6 +35,7 @@ typedef struct recorded {
 
 static recorded run[MAX_SHAPES];
 static size_t runs;
+static tj_device_facts device; /* cc_major 0: none was named */
 
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
@@ -161,9 +163,15 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
 
 static double predict(void *payload, const tj_config *config)
 {
-    const timed *found = find(((replay *)payload)->run, config);
+    const recorded *r = ((replay *)payload)->run;
+    const timed *found = find(r, config);
+    double us;
 
-    return found ? found->predicted_us : 1e12; /* not recorded: nothing is to be found there */
+    if (!found)
+        return 1e12; /* not recorded: nothing is to be found there */
+    if (device.cc_major == 0)
+        return found->predicted_us;
+    return tj_estimate(&device, &r->problem, config, &us, NULL) == TJ_OK ? us : 0;
 }
 
 static int replay_search(const recorded *r, int32_t strategy, uint64_t seed, int64_t evaluations, int with_model, replay *out)
@@ -223,9 +231,14 @@ int main(int argc, char **argv)
     const uint64_t seeds = argc > 2 ? strtoull(argv[2], NULL, 10) : 5;
     const int64_t evaluations = argc > 3 ? strtoll(argv[3], NULL, 10) : 400;
     int64_t *reached[MARKS];
+    tj_error err;
 
     if (argc < 2 || seeds < 1 || seeds > MAX_SEEDS || evaluations < 1) {
-        fprintf(stderr, "usage: bench_tuner FILE [SEEDS up to %d [EVALUATIONS]]\n", MAX_SEEDS);
+        fprintf(stderr, "usage: bench_tuner FILE [SEEDS up to %d [EVALUATIONS [TARGET]]]\n", MAX_SEEDS);
+        return 2;
+    }
+    if (argc > 4 && tj_device_named(argv[4], &device, &err) != TJ_OK) {
+        fprintf(stderr, "bench_tuner: %s\n", err.message);
         return 2;
     }
     if (!read_runs(argv[1]))
