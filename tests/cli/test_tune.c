@@ -135,6 +135,40 @@ Test(tune_command, finds_keeps_uses_and_passes_over)
     json_decref(root);
 }
 
+Test(tune_command, shares_shapes_between_devices)
+{
+    json_t *root;
+    const json_t *shapes;
+    int on[2] = {0, 0};
+
+    NEEDS_COMPILER();
+    cr_assert(
+        eq(int,
+           shell("CUDA_EMULATOR_DEVICES=sm_90,sm_90 $T tune 20x10x30 20x10x31 20x10x32 20x10x33 20x10x34 20x10x35 --devices "
+                 "0,1 --family tiled --evaluations 3 --threads 1 --json"),
+           0),
+        "%s", errors);
+    root = answer();
+    shapes = json_object_get(root, "shapes");
+    cr_assert(eq(sz, json_array_size(shapes), 6));
+    for (size_t i = 0; i < 6; i++) {
+        const json_t *shape = json_array_get(shapes, i);
+        const int64_t device = number(shape, "device_ordinal");
+
+        cr_assert(device == 0 || device == 1);
+        on[device]++;
+        cr_expect(is_set(shape, "recorded"));
+    }
+    cr_expect(on[0] > 0 && on[1] > 0, "%d and %d", on[0], on[1]);
+    json_decref(root);
+    /* One that is not there leaves its shapes to the others, and is told of. */
+    cr_expect(eq(
+        int, shell("CUDA_EMULATOR_DEVICES=sm_90,sm_90 $T tune 21x10x30 21x10x31 --devices 0,7 --family tiled --evaluations 2"),
+        1));
+    cr_expect(strstr(errors, "7") != NULL, "%s", errors);
+    cr_expect(strstr(out, "21x10x30: ") && strstr(out, "21x10x31: "), "%s", out);
+}
+
 Test(tune_command, moves_records_between_stores)
 {
     json_t *root;
