@@ -313,13 +313,13 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
             !(byte->write_block == number && warp_orders(warp, byte->writer, byte->write_step, thread))) {
             emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
                      "%s 0x%llx, which thread %u of block %u wrote in this launch", is_write ? "writes" : "reads",
-                     (unsigned long long)(address + b), byte->writer - 1, byte->write_block);
+                     (unsigned long long)address + b, byte->writer - 1, byte->write_block);
             byte->writer = 0;
         } else if (is_write && was_read && !read_itself && !is_atomic &&
                    (byte->read_block != number ||
                     (byte->read_epoch == block->epoch && !warp_orders(warp, byte->reader, byte->read_step, thread)))) {
             emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
-                     "writes 0x%llx, which thread %u of block %u read in this launch", (unsigned long long)(address + b),
+                     "writes 0x%llx, which thread %u of block %u read in this launch", (unsigned long long)address + b,
                      byte->reader - 1, byte->read_block);
             byte->reader = 0;
         }

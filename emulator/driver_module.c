@@ -1195,8 +1195,8 @@ CUresult EMU_EXPORT cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfun
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
     each = (size_t)device->shared_per_processor / (size_t)blocks / SHARED_UNIT * SHARED_UNIT;
     taken = known->function->static_shared + (size_t)device->reserved_shared;
-    if (each > (size_t)(device->shared_per_block_optin + device->reserved_shared))
-        each = (size_t)(device->shared_per_block_optin + device->reserved_shared);
+    if (each > (size_t)device->shared_per_block_optin + (size_t)device->reserved_shared)
+        each = (size_t)device->shared_per_block_optin + (size_t)device->reserved_shared;
     *bytes = each > taken ? each - taken : 0;
     return emu_leave(CUDA_SUCCESS);
 }

@@ -799,7 +799,7 @@ static void run_block(emu_block *block, uint64_t number)
     start_block(block, number);
     while (done < launch->warps) {
         const uint32_t start = launch->seed ? (uint32_t)(next_random(block) % launch->warps) : 0;
-        bool moved = false;
+        bool moved;
         done = 0;
         for (uint32_t n = 0; n < launch->warps; n++) {
             emu_warp *warp = &block->warp[(start + n) % launch->warps];
@@ -810,10 +810,8 @@ static void run_block(emu_block *block, uint64_t number)
                 continue;
             }
             why = run_warp(warp, launch->seed ? 1 + next_random(block) % 500 : QUANTUM);
-            if (warp->executed > before) {
-                moved = true;
+            if (warp->executed > before)
                 warp->barrier_threads = UINT32_MAX; /* whatever it waits at, it came there now */
-            }
             if (is_over_budget(block, warp->executed - before) && why != STOP_FAILED && warp->splits) {
                 const uint32_t pc = warp->split[0].pc;
                 emu_find(warp, &launch->module->inst[pc], CUEMU_ENDLESS, __builtin_ctz(warp->split[0].mask), 0,
