@@ -238,11 +238,16 @@ tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, con
                            bool is_first, cuEmuLaunch *launch, tj_error *err);
 
 /**
- * What --count asks for: launch again, counted, once for each kernel of the plan, and tell: in words each, in JSON their sum.
+ * What --count asks for: have the launch that follows counted, then tell. Of a split k that counts the first kernel; the second one
+ * is counted by a launch of its own. In words each, in JSON their sum.
  * Errors: TJ_ERR_UNSUPPORTED: the device is no emulator.
  */
-tj_status cli_count(const cli_words *words, tj_context *context, const tj_plan *plan, const tj_operands *operands,
-                    json_t *answer, tj_error *err);
+tj_status cli_count_begin(const cli_words *words, tj_context *context, const tj_plan *plan, tj_error *err);
+tj_status cli_count_end(const cli_words *words, tj_context *context, const tj_plan *plan, const tj_operands *operands,
+                        json_t *answer, tj_error *err);
+
+/** Add one to sum, counter by counter. */
+void cli_counters_add(cuEmuCounters *sum, const cuEmuCounters *one);
 
 /** Every counter by its name. Owned: the caller. */
 json_t *cli_counters_json(const cuEmuCounters *counters);

@@ -42,6 +42,7 @@ static const struct {
 };
 
 enum { COUNTERS = sizeof counters / sizeof counters[0], SECTOR_BYTES = 32 };
+enum { LAST_KERNEL = 1, FIRST_KERNEL = 2 }; /* of the launches that follow: values of CUEMU_COUNT */
 
 static uint64_t value_of(const cuEmuCounters *all, size_t index)
 {
@@ -51,7 +52,7 @@ static uint64_t value_of(const cuEmuCounters *all, size_t index)
     return value;
 }
 
-static void add(cuEmuCounters *sum, const cuEmuCounters *one)
+void cli_counters_add(cuEmuCounters *sum, const cuEmuCounters *one)
 {
     for (size_t i = 0; i < COUNTERS; i++) {
         const uint64_t value = value_of(sum, i) + value_of(one, i);
@@ -163,7 +164,7 @@ static tj_status tell_lines(const cli_words *words, const tj_emulator *emulator,
         json_t *object;
         if (!emulator->get_line(i, &ptx_line, &cuda_line, text, sizeof text, &one) || one.instructions == 0)
             continue;
-        add(&find_line(line, &count, cuda_line)->sum, &one);
+        cli_counters_add(&find_line(line, &count, cuda_line)->sum, &one);
         object = cli_counters_json(&one);
         cli_set_int(object, "ptx_line", ptx_line);
         cli_set_int(object, "cuda_line", cuda_line);
@@ -188,46 +189,78 @@ static tj_status tell_lines(const cli_words *words, const tj_emulator *emulator,
     return TJ_OK;
 }
 
+/* What was counted last; counting ends. */
+static tj_status take_launch(const tj_emulator *emulator, cuEmuLaunch *launch, tj_error *err)
+{
+    (void)emulator->set_option(CUEMU_COUNT, 0);
+    return emulator->get_launch(launch) ? TJ_OK : cli_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
+}
+
 tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
                            bool is_first, cuEmuLaunch *launch, tj_error *err)
 {
     tj_status status;
 
-    (void)emulator->set_option(CUEMU_COUNT, is_first ? 2 : 1);
+    (void)emulator->set_option(CUEMU_COUNT, is_first ? FIRST_KERNEL : LAST_KERNEL);
     status = tj_plan_launch(plan, operands, NULL, err);
     if (status == TJ_OK)
         status = tj_synchronize(context, NULL, err);
-    if (status == TJ_OK && !emulator->get_launch(launch))
-        status = cli_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
+    if (status == TJ_OK)
+        return take_launch(emulator, launch, err);
     (void)emulator->set_option(CUEMU_COUNT, 0);
     return status;
 }
 
-tj_status cli_count(const cli_words *words, tj_context *context, const tj_plan *plan, const tj_operands *operands,
-                    json_t *answer, tj_error *err)
+static bool splits_k(const tj_plan *plan)
+{
+    return tj_source_launch(tj_plan_source(plan))->splits > 1;
+}
+
+tj_status cli_count_begin(const cli_words *words, tj_context *context, const tj_plan *plan, tj_error *err)
+{
+    const tj_emulator *emulator;
+    const tj_status status = tj_emulator_get(context, &emulator, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (!emulator)
+        return cli_fail(err, TJ_ERR_UNSUPPORTED,
+                        "--count%s needs the emulator, and this device is a GPU: add --device emulator",
+                        words->counts == 2 ? "-lines" : "");
+    (void)emulator->set_option(CUEMU_COUNT, splits_k(plan) ? FIRST_KERNEL : LAST_KERNEL);
+    return TJ_OK;
+}
+
+static tj_status tell_kernel(const cli_words *words, const tj_emulator *emulator, const char *what, const tj_source *source,
+                             const cuEmuLaunch *launch, json_t *lines, tj_error *err)
+{
+    if (!words->is_json)
+        print_total(what, &launch->total);
+    return words->counts == 2 ? tell_lines(words, emulator, launch->instructions, tj_source_text(source), lines, err) : TJ_OK;
+}
+
+tj_status cli_count_end(const cli_words *words, tj_context *context, const tj_plan *plan, const tj_operands *operands,
+                        json_t *answer, tj_error *err)
 {
     const tj_source *source = tj_plan_source(plan);
-    const int kernels = tj_source_launch(source)->splits > 1 ? 2 : 1;
     const tj_emulator *emulator;
-    cuEmuCounters sum = {0};
+    cuEmuLaunch launch;
+    cuEmuCounters sum;
     json_t *object, *lines = json_array();
     tj_status status = tj_emulator_get(context, &emulator, err);
 
-    if (status == TJ_OK && !emulator)
-        status =
-            cli_fail(err, TJ_ERR_UNSUPPORTED, "--count%s needs the emulator, and this device is a GPU: add --device emulator",
-                     words->counts == 2 ? "-lines" : "");
-    for (int i = 0; i < kernels && status == TJ_OK; i++) {
-        cuEmuLaunch launch;
-
-        status = cli_count_kernel(context, emulator, plan, operands, i == 0, &launch, err);
-        if (status != TJ_OK)
-            break;
-        add(&sum, &launch.total);
-        if (!words->is_json)
-            print_total(i == 0 ? "counted" : "  its sums", &launch.total);
-        if (words->counts == 2)
-            status = tell_lines(words, emulator, launch.instructions, tj_source_text(source), lines, err);
+    if (status == TJ_OK)
+        status = take_launch(emulator, &launch, err);
+    if (status == TJ_OK) {
+        sum = launch.total;
+        status = tell_kernel(words, emulator, "counted", source, &launch, lines, err);
+    }
+    if (status == TJ_OK && splits_k(plan)) {
+        status = cli_count_kernel(context, emulator, plan, operands, false, &launch, err);
+        if (status == TJ_OK) {
+            cli_counters_add(&sum, &launch.total);
+            status = tell_kernel(words, emulator, "  its sums", source, &launch, lines, err);
+        }
     }
     if (status != TJ_OK) {
         json_decref(lines);

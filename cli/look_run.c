@@ -74,8 +74,7 @@ static tj_status count_case(tj_context *context, const tj_plan *plan, const tj_o
         status = cli_count_kernel(context, emulator, plan, x, false, &second, err);
         if (status != TJ_OK)
             return status;
-        for (size_t i = 0; i < sizeof one->counted / sizeof(uint64_t); i++)
-            ((uint64_t *)&one->counted)[i] += ((const uint64_t *)&second.total)[i];
+        cli_counters_add(&one->counted, &second.total);
     }
     one->is_counted = true;
     return TJ_OK;

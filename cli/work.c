@@ -369,6 +369,8 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
     operands.workspace = on_device.workspace ? tj_buffer_address(on_device.workspace) : NULL;
     operands.workspace_bytes = tj_plan_workspace_bytes(plan);
     status = tj_emulator_get(context, &emulator, err);
+    if (status == TJ_OK && words->counts)
+        status = cli_count_begin(words, context, plan, err);
     if (status == TJ_OK)
         status = tj_plan_launch(plan, &operands, NULL, err);
     if (status == TJ_OK)
@@ -391,7 +393,7 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
         cli_print_chosen(stdout, &chosen);
     }
     tell_device(words, context, plan, answer);
-    if (words->counts && cli_count(words, context, plan, &operands, answer, err) != TJ_OK)
+    if (words->counts && cli_count_end(words, context, plan, &operands, answer, err) != TJ_OK)
         goto done;
     if (timed)
         tell_time(words, product, median, least, answer);

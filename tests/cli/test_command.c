@@ -148,6 +148,23 @@ Test(command, counts_in_json_too)
     json_decref(answer);
 }
 
+Test(command, counts_both_kernels_of_a_split_k)
+{
+    json_t *answer;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T run 64x4096x64 --device emulator --count --config simt:splits=8,bm=64,bn=64"), 0), "%s",
+              errors);
+    cr_expect(strstr(out, "counted ") && strstr(out, "524288 loads in"), "M and N once: %s", out);
+    cr_expect(strstr(out, "its sums ") && strstr(out, "32768 loads in"), "8 parts of P: %s", out);
+    cr_assert(eq(int, shell("$T run 64x4096x64 --device emulator --count --config simt:splits=8,bm=64,bn=64 --json"), 0), "%s",
+              errors);
+    answer = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
+    cr_expect(eq(i64, json_integer_value(json_object_get(json_object_get(answer, "counters"), "global_loads")), 524288 + 32768),
+              "%s", out);
+    json_decref(answer);
+}
+
 Test(command, counts_on_the_emulator_what_the_textbook_says)
 {
     NEEDS_COMPILER();
