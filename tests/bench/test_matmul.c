@@ -10,56 +10,24 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-enum { OUTPUT_BYTES = 1 << 18, MAX_FIELDS = 64, MAX_ROWS = 16 };
+#include "shell.h"
 
-static char folder[] = "/tmp/tilejit-bench-XXXXXX";
-static char out[OUTPUT_BYTES], errors[OUTPUT_BYTES], text[OUTPUT_BYTES];
+enum { MAX_FIELDS = 64, MAX_ROWS = 16 };
 
-static void read_text(const char *name, char *into)
+static char text[OUTPUT_BYTES];
+
+/* $B is bench_matmul, $P the options that name the stand-in; TILEJIT_EMULATOR tells it which driver it computes with. */
+static void assign_variables(char *assignments, size_t bytes)
 {
-    char path[PATH_MAX];
-    FILE *file;
-    size_t size = 0;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, "rb");
-    if (file) {
-        size = fread(into, 1, OUTPUT_BYTES - 1, file);
-        fclose(file);
-    }
-    into[size] = '\0';
-}
-
-/*
- * Run a shell line in the test's folder; answers the exit code, or minus the signal. $B is bench_matmul, $T is tilejit, $P the options
- * that name the stand-in; TILEJIT_EMULATOR tells it which driver it computes with.
- */
-__attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
-{
-    char line[4096], command[8192];
-    va_list values;
-    int status;
-
-    va_start(values, format);
-    vsnprintf(line, sizeof line, format, values);
-    va_end(values);
-    snprintf(command, sizeof command,
-             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_DEVICE TILEJIT_DUMP FAKE_CUBLAS_WRONG && export "
-             "TILEJIT_DRIVER=emulator "
-             "TILEJIT_EMULATOR='%s' TILEJIT_CACHE_DIR=%s/store B='%s' T='%s' P='--cublas %s' "
-             "ASAN_OPTIONS=exitcode=99:abort_on_error=0 UBSAN_OPTIONS=exitcode=99 && { %s\n} >out 2>err",
-             folder, EMULATOR_PATH, folder, BENCH_MATMUL_BIN, TILEJIT_BIN, PEERS_PATH, line);
-    status = system(command);
-    read_text("out", out);
-    read_text("err", errors);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    snprintf(assignments, bytes,
+             "TILEJIT_DRIVER=emulator TILEJIT_EMULATOR='%s' B='%s' P='--cublas %s' FAKE_CUBLAS_WRONG=", EMULATOR_PATH,
+             BENCH_MATMUL_BIN, PEERS_PATH);
 }
 
 static void write_text(const char *name, const char *what)
@@ -85,27 +53,13 @@ enum { SHAPES = 4, CONTENDERS = 4 };
 
 static const char *const contender[CONTENDERS] = {"zero_shot", "tuned", "cublas", "cublaslt"};
 
-static void make_folder(void)
+static void make_folder_of_shapes(void)
 {
-    cr_assert(mkdtemp(folder) != NULL, "%s", strerror(errno));
+    make_folder();
     write_text("shapes.csv", shapes);
 }
 
-static void remove_folder(void)
-{
-    char command[PATH_MAX + 16];
-
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    cr_expect(system(command) == 0);
-}
-
-TestSuite(bench_matmul, .init = make_folder, .fini = remove_folder, .timeout = 280);
-
-#define NEEDS_COMPILER()                                  \
-    do {                                                  \
-        if (shell("$T compile 16x16x16 --no-cache") != 0) \
-            cr_skip_test("no NVRTC here: %s", errors);    \
-    } while (0)
+TestSuite(bench_matmul, .init = make_folder_of_shapes, .fini = remove_folder, .timeout = 280);
 
 static bool has(const char *where, const char *what)
 {

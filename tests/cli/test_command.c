@@ -24,64 +24,11 @@
 
 #include "locales.h"
 #include "npy.h"
+#include "shell.h"
 
-enum { OUTPUT_BYTES = 1 << 18 };
-
-static char folder[] = "/tmp/tilejit-command-XXXXXX";
-static char out[OUTPUT_BYTES], errors[OUTPUT_BYTES];
-
-static size_t read_text(const char *name, char *text)
+static void assign_variables(char *assignments, size_t bytes)
 {
-    char path[PATH_MAX];
-    FILE *file;
-    size_t size = 0;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, "rb");
-    if (file) {
-        size = fread(text, 1, OUTPUT_BYTES - 1, file);
-        fclose(file);
-    }
-    text[size] = '\0';
-    return size;
-}
-
-/*
- * Run a shell line in the test's folder, where $T is the command, with an environment of its own; answers the exit code,
- * or minus the signal. stdout and stderr are in out and errors.
- */
-__attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
-{
-    char line[4096], command[8192];
-    va_list values;
-    int status;
-
-    va_start(values, format);
-    vsnprintf(line, sizeof line, format, values);
-    va_end(values);
-    snprintf(command, sizeof command,
-             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_EMULATOR TILEJIT_DRIVER TILEJIT_DEVICE TILEJIT_DUMP && export "
-             "TILEJIT_CACHE_DIR=%s/store LOCPATH=%s/locales T='%s' "
-             "FAKE_CUDA_HIDE=cuFuncGetParamInfo ASAN_OPTIONS=exitcode=99:abort_on_error=0 UBSAN_OPTIONS=exitcode=99 && { %s\n} "
-             ">out 2>err",
-             folder, folder, folder, TILEJIT_BIN, line);
-    status = system(command);
-    read_text("out", out);
-    read_text("err", errors);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-static void make_folder(void)
-{
-    cr_assert(mkdtemp(folder) != NULL, "%s", strerror(errno));
-}
-
-static void remove_folder(void)
-{
-    char command[PATH_MAX + 16];
-
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    cr_expect(system(command) == 0);
+    snprintf(assignments, bytes, "LOCPATH=%s/locales FAKE_CUDA_HIDE=cuFuncGetParamInfo", folder);
 }
 
 static bool exists(const char *name)
@@ -91,18 +38,6 @@ static bool exists(const char *name)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return access(path, F_OK) == 0;
 }
-
-/* Tests that need a compiler say so and are skipped where there is none; generating must work everywhere. */
-static bool has_compiler(void)
-{
-    return shell("$T compile 16x16x16 --no-cache") == 0;
-}
-
-#define NEEDS_COMPILER()                               \
-    do {                                               \
-        if (!has_compiler())                           \
-            cr_skip_test("no NVRTC here: %s", errors); \
-    } while (0)
 
 TestSuite(command, .init = make_folder, .fini = remove_folder);
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,67 +15,14 @@
 
 #include <jansson.h>
 
-enum { OUTPUT_BYTES = 1 << 16 };
+#include "shell.h"
 
-static char folder[] = "/tmp/tilejit-tune-command-XXXXXX";
-static char out[OUTPUT_BYTES], errors[OUTPUT_BYTES];
-
-static void read_text(const char *name, char *text)
+static void assign_variables(char *assignments, size_t bytes)
 {
-    char path[PATH_MAX];
-    FILE *file;
-    size_t size = 0;
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, "rb");
-    if (file) {
-        size = fread(text, 1, OUTPUT_BYTES - 1, file);
-        fclose(file);
-    }
-    text[size] = '\0';
-}
-
-/* Run a shell line in the test's folder, where $T is the command; answers the exit code, or minus the signal. */
-__attribute__((format(printf, 1, 2))) static int shell(const char *format, ...)
-{
-    char line[4096], command[8192];
-    va_list values;
-    int status;
-
-    va_start(values, format);
-    vsnprintf(line, sizeof line, format, values);
-    va_end(values);
-    snprintf(command, sizeof command,
-             "cd %s && unset XDG_CACHE_HOME TILEJIT_LOG TILEJIT_EMULATOR TILEJIT_DEVICE TILEJIT_DUMP && export "
-             "TILEJIT_DRIVER=emulator TILEJIT_CACHE_DIR=%s/store T='%s' ASAN_OPTIONS=exitcode=99:abort_on_error=0 "
-             "UBSAN_OPTIONS=exitcode=99 && { %s\n} >out 2>err",
-             folder, folder, TILEJIT_BIN, line);
-    status = system(command);
-    read_text("out", out);
-    read_text("err", errors);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-static void make_folder(void)
-{
-    cr_assert(mkdtemp(folder) != NULL, "%s", strerror(errno));
-}
-
-static void remove_folder(void)
-{
-    char command[PATH_MAX + 16];
-
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    cr_expect(system(command) == 0);
+    snprintf(assignments, bytes, "TILEJIT_DRIVER=emulator");
 }
 
 TestSuite(tune_command, .init = make_folder, .fini = remove_folder, .timeout = 280);
-
-#define NEEDS_COMPILER()                                  \
-    do {                                                  \
-        if (shell("$T compile 16x16x16 --no-cache") != 0) \
-            cr_skip_test("no NVRTC here: %s", errors);    \
-    } while (0)
 
 static json_t *answer(void)
 {
