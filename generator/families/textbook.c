@@ -50,7 +50,7 @@ void tj_textbook_count(const tj_problem *text, int32_t tile_width, tj_counts *co
         counts->fma += text->j.extent * text->l.extent * text->batch;
         counts->waits++;
     }
-    counts->registers = 32;
+    counts->registers = counts->registers_least = counts->registers_most = 32;
     counts->chain_fma = 1;
     counts->l2_bytes = counts->element_bytes * text->batch * text->k.extent *
                            (text->j.extent * counts->col_blocks + text->l.extent * counts->row_blocks) +

@@ -100,6 +100,8 @@ typedef struct tj_counts {
     int32_t streams;          /**< 1: loops are unrolled, and who waits for a load waits for memory, not for the L2 */
     int32_t exchanged;        /**< partial sums that one thread hands to others in shared memory or takes from them */
     int32_t registers;        /**< per thread, before the compiler has been asked: an estimate */
+    int32_t registers_least;  /**< which they may well turn out to be; the same where they are known */
+    int32_t registers_most;   /**< likewise */
     int32_t spilled;          /**< registers per thread that launch bounds leave no room for: an estimate */
     double intensity;         /**< flop / global_bytes */
     tj_reduce_counts reduce;
@@ -260,7 +262,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_analyze(const tj_device_facts *facts, const tj
 /**
  * Microseconds of tj_analyze's prediction at a small part of its cost: about 1 us a call. Of each loop that touches memory one warp
  * is looked at, where tj_count looks at all: times differ by a few percent where rows are not aligned. Operands come from memory, as
- * they do when a tuner measures. For ranking many configs.
+ * they do when a tuner measures. The registers are a guess: the time is a mean over as few and as many as they may well be, so that
+ * a config whose occupancy hangs by one register does not rank as if it were sure of it. For ranking many configs.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "registers.h"
+
+enum { SM_REGISTERS = 64 * 1024, THREAD_REGISTERS = 255, UNIT = 8 };
+
+static int32_t least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t blocks, int32_t threads)
+{
+    const int32_t limit = least(SM_REGISTERS / (blocks * threads) / UNIT * UNIT, THREAD_REGISTERS),
+                  off = wanted * percent / 100;
+
+    counts->registers = least(wanted, limit);
+    counts->registers_least = least(wanted - off, limit);
+    counts->registers_most = least(wanted + off, limit);
+    return limit;
+}

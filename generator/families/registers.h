@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * registers: how many ptxas will give a thread, guessed before it is asked. How many blocks a multiprocessor holds hangs on that, and
+ * jumps where the guess is off by one.
+ */
+#ifndef TJ_GENERATOR_REGISTERS_H
+#define TJ_GENERATOR_REGISTERS_H
+
+#include "../family.h"
+
+/**
+ * States a guess of `wanted`, give or take so many percent, in counts->registers, registers_least and registers_most. Launch bounds
+ * that promise room for `blocks` blocks of `threads` threads hold ptxas below a limit, which is returned.
+ */
+int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t blocks, int32_t threads);
+
+#endif
