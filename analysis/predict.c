@@ -22,7 +22,7 @@ static const double STEP_CYCLES = 4;           /* a multiply-add that waits for 
 static const double BARRIER_CYCLES = 17;       /* and its part of the way through shared memory */
 static const double SHARED_WAIT_CYCLES = 33;   /* from a load of shared memory to its use */
 static const double ISSUE_EFFICIENCY = 0.9;    /* of a scheduler with many warps */
-static const double NEXT_KERNEL_CYCLES = 1800; /* from a kernel's end to the next one's start in a stream */
+static const double NEXT_KERNEL_CYCLES = 3000; /* from a kernel's end to the next one's start in a stream */
 static const double LONE_WARP = 0.25;          /* of a turn that a scheduler with one warp loses */
 static const double PHASE_INSTRUCTIONS = 47;   /* of a warp: addresses, copies' groups, the loop */
 static const double PIPE_EFFICIENCY = 0.88;    /* of the one pipe for shared memory and L1 */
@@ -33,19 +33,19 @@ static const double LAUNCH_US = 2.6;
 static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
 
 /* Of simt and skinny: fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
-static const double STREAM_WAIT_CYCLES = 950; /* from memory, while all multiprocessors ask it */
-static const double BARRIER_LOSS = 0.13; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
-static const double EXCHANGE_CYCLES = 22;        /* for each partial sum that goes from thread to thread */
-static const double COPY_INSTRUCTIONS = 8;       /* beside each load or copy of a phase: its address, its edge, its turn */
-static const double PIECE_COPY_INSTRUCTIONS = 5; /* the same, where copies in pieces leave room in the queue for reads */
-static const double PIECE_INSTRUCTIONS = 10;     /* of a warp, for each piece */
-static const double SHARED_PASSES = 1.9;         /* of a merged wavefront, where a warp's lanes share what they read */
-static const double SPILL_REQUESTS = 0.85;       /* for each spilled register in each step */
-static const double FETCH_FREE = 1024;           /* multiply-adds of a phase whose unrolled text the instruction cache holds */
-static const double FETCH_LOSS = 0.25;           /* of the issue slots, for a text far longer than that */
-static const double STREAM_SHARPNESS = 1.5;      /* blocks that copy ahead run in step, and wait together */
-static const double WORKSPACE_PASSES = 3.7;      /* adding splits up keeps the L2 as busy as so many readings of them */
-static const double MEMORY_EFFICIENCY = 0.87;    /* of the bandwidth that clock and bus give */
+static const double STREAM_WAIT_CYCLES = 830; /* from memory, while all multiprocessors ask it */
+static const double BARRIER_LOSS = 0.18; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
+static const double EXCHANGE_CYCLES = 17;          /* for each partial sum that goes from thread to thread */
+static const double COPY_INSTRUCTIONS = 7.8;       /* beside each load or copy of a phase: its address, its edge, its turn */
+static const double PIECE_COPY_INSTRUCTIONS = 3.9; /* the same, where copies in pieces leave room in the queue for reads */
+static const double PIECE_INSTRUCTIONS = 13;       /* of a warp, for each piece */
+static const double SHARED_PASSES = 1.5;           /* of a merged wavefront, where a warp's lanes share what they read */
+static const double SPILL_REQUESTS = 0.5;          /* for each spilled register in each step */
+static const double FETCH_FREE = 1024;       /* multiply-adds of a phase whose unrolled text the instruction cache holds */
+static const double FETCH_LOSS = 0.25;       /* of the issue slots, for a text far longer than that */
+static const double STREAM_SHARPNESS = 1.19; /* blocks that copy ahead run in step, and wait together */
+static const double WORKSPACE_PASSES = 2.4;  /* adding splits up keeps the L2 as busy as so many readings of them */
+static const double MEMORY_EFFICIENCY = 0.9; /* of the bandwidth that clock and bus give */
 
 static double soft_maximum(double a, double b, double sharpness)
 {
@@ -91,12 +91,12 @@ static double fetch_slowdown(const tj_counts *c)
     return c->streams && text > FETCH_FREE ? 1 + FETCH_LOSS * (1 - FETCH_FREE / text) : 1;
 }
 
-/* One warp alone cannot issue at every cycle; several take turns. */
-static double issue_efficiency(double warps)
+/* One warp alone cannot issue at every cycle; several take turns. Unrolled loops have something to issue at nearly every one. */
+static double issue_efficiency(double warps, bool streams)
 {
     const double turns = fmax(1, warps / SCHEDULERS);
 
-    return ISSUE_EFFICIENCY * turns / (turns + LONE_WARP);
+    return (streams ? 1 : ISSUE_EFFICIENCY) * turns / (turns + LONE_WARP);
 }
 
 static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks, double resident)
@@ -116,7 +116,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     /* A step's multiply-adds of the warps on the busiest of the four schedulers. */
     const double step_issue = c->chain_fma * ceil(warps / SCHEDULERS) * 32 * SCHEDULERS / peaks->units_per_sm;
     const double in_step = c->streams ? 1 - BARRIER_LOSS / resident : 1;
-    const double efficiency = issue_efficiency(warps * resident) / fetch_slowdown(c) * in_step;
+    const double efficiency = issue_efficiency(warps * resident, c->streams) / fetch_slowdown(c) * in_step;
     block_cycles one = {
         .arithmetic = lanes * (double)c->fma / blocks / peaks->units_per_sm / efficiency,
         .issue = instructions / SCHEDULERS / efficiency,
@@ -126,7 +126,8 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
         .sharpness = c->streams ? STREAM_SHARPNESS : SHARPNESS,
     };
 
-    one.alone = fmax(fmax(one.arithmetic, one.issue), fmax(one.shared + one.l1, chain * step_issue / issue_efficiency(warps)));
+    one.alone = fmax(fmax(one.arithmetic, one.issue),
+                     fmax(one.shared + one.l1, chain * step_issue / issue_efficiency(warps, c->streams)));
     return one;
 }
 

@@ -59,7 +59,7 @@ static void read_file(const char *name)
     fclose(file);
 }
 
-/* Of two days, whose kernels and clocks differ: shapes of both are shapes of their own. */
+/* Of three days, whose kernels and clocks differ: shapes of two are shapes of their own. */
 static void read_trials(void)
 {
     tj_error err;
@@ -70,6 +70,8 @@ static void read_trials(void)
     cr_assert(count >= 64, "%d", count);
     read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_again.txt");
     cr_assert(count >= 128, "%d", count);
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_others.txt");
+    cr_assert(count >= 160, "%d", count);
 }
 
 static double predict(const shape *s, const trial *t)
@@ -120,9 +122,9 @@ Test(trials, the_first_choice_among_the_measured_is_nearly_the_best, .init = rea
         worst = fmax(worst, regret);
         beyond += regret > 1.15;
     }
-    cr_expect(exp(sum / count) < 1.045, "geometric mean %g", exp(sum / count));
-    cr_expect(worst < 1.3, "%g", worst);
-    cr_expect(beyond <= 6, "%d of %d shapes are more than 15 %% off", beyond, count);
+    cr_expect(exp(sum / count) < 1.04, "geometric mean %g", exp(sum / count));
+    cr_expect(worst < 1.25, "%g", worst);
+    cr_expect(beyond <= 3, "%d of %d shapes are more than 15 %% off", beyond, count);
 }
 
 /* What is close to the truth also orders it: of each two trials of a shape that differ by a tenth, in which is the model right? */
@@ -187,14 +189,26 @@ Test(trials, an_estimate_is_the_analysis_to_a_few_percent, .init = read_trials)
             const double us = predict(&shapes[n], &shapes[n].trial[i]);
             tj_config config;
             tj_analysis a;
+            double whole = 0;
             tj_error err;
 
             cr_assert(tj_config_parse(shapes[n].trial[i].config, &config, &err) == TJ_OK);
             cr_assert(tj_analyze(&cold, &shapes[n].problem, &config, 0, 0, &a, &err) == TJ_OK, "%s", err.message);
+            /* The mean over what the compiler may make of the registers; each other guess of them is an analysis of its own. */
+            {
+                const double guessed = a.predicted.us;
+                const int32_t others[] = {a.counts.registers_least, a.counts.registers_most};
+
+                for (int r = 0; r < 2; r++) {
+                    cr_assert(tj_analyze(&cold, &shapes[n].problem, &config, others[r], 0, &a, &err) == TJ_OK, "%s",
+                              err.message);
+                    whole += a.predicted.us / 4;
+                }
+                whole += guessed / 2;
+            }
             all++;
-            far += fabs(us / a.predicted.us - 1) > 0.03;
-            cr_expect(fabs(us / a.predicted.us - 1) < 0.15, "%s %s: %g for %g", shapes[n].name, shapes[n].trial[i].config, us,
-                      a.predicted.us);
+            far += fabs(us / whole - 1) > 0.03;
+            cr_expect(fabs(us / whole - 1) < 0.15, "%s %s: %g for %g", shapes[n].name, shapes[n].trial[i].config, us, whole);
         }
     cr_expect(far * 50 < all, "%d of %d", far, all);
 }
