@@ -51,6 +51,7 @@ typedef struct emu_context {
     bool is_primary;
     CUresult sticky; /* what every call returns since a kernel failed */
     struct emu_stream *legacy;
+    size_t blocking_at_work; /* streams that the legacy one waits for, and that run work just now */
     size_t limit[8];
 } emu_context;
 
@@ -161,7 +162,7 @@ typedef struct emu_stream {
     uint64_t id, thread; /* thread: whose default stream it is, or 0 */
     unsigned flags;
     int priority;
-    bool is_legacy;
+    bool is_legacy, is_at_work;
     emu_capture *capture;
     emu_frontier frontier;
     CUgraphNode *told;       /* what cuStreamGetCaptureInfo handed out last */
@@ -195,6 +196,12 @@ void emu_unlock(void);
 
 /** Unlock, and the result. */
 CUresult emu_leave(CUresult result);
+
+/** Until some work in a stream has ended: called locked, unlocked while it waits. Objects may be gone afterwards. */
+void emu_await_work(void);
+
+/** Work has ended. Locked. */
+void emu_tell_work(void);
 
 /** Give an object a handle; false: out of memory. */
 bool emu_handle_new(emu_object *object, emu_object_kind kind);

@@ -20,6 +20,7 @@
 enum { STACK_DEPTH = 256, ALL_CONTEXT_FLAGS = 0xff };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work_has_ended = PTHREAD_COND_INITIALIZER;
 static pthread_once_t watch_forks = PTHREAD_ONCE_INIT;
 static bool is_started, is_child;
 static emu_object **objects; /* by number; a destroyed one leaves NULL */
@@ -57,6 +58,16 @@ CUresult emu_leave(CUresult result)
 {
     pthread_mutex_unlock(&lock);
     return result;
+}
+
+void emu_await_work(void)
+{
+    pthread_cond_wait(&work_has_ended, &lock);
+}
+
+void emu_tell_work(void)
+{
+    pthread_cond_broadcast(&work_has_ended);
 }
 
 void emu_driver_log(const char *format, ...)
@@ -229,6 +240,7 @@ void emu_forget_failures(void)
 static void become_child(void)
 {
     pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&work_has_ended, NULL);
     is_child = is_started;
 }
 

@@ -215,6 +215,68 @@ CUresult emu_allow_legacy(emu_context *context)
     return is_legacy_blocked(context, true) ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
 }
 
+/* ---- turns -------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Work is done by the thread that submits it. What several threads submit to one stream is done one after the other all the same,
+ * and the legacy stream takes turns with the streams that wait for it. A host function takes no turn: it may wait for another
+ * thread, which a real driver lets submit meanwhile.
+ */
+static bool is_blocking(const emu_stream *stream)
+{
+    return !stream->is_legacy && !(stream->flags & CU_STREAM_NON_BLOCKING);
+}
+
+static bool may_begin(const emu_stream *stream)
+{
+    const emu_context *context = stream->context;
+
+    if (stream->is_at_work)
+        return false;
+    return stream->is_legacy ? context->blocking_at_work == 0 : !is_blocking(stream) || !context->legacy->is_at_work;
+}
+
+/* Locked; unlocked while it waits, and by then *stream may be another object, be captured, or be gone. */
+static CUresult begin_work(CUstream handle, emu_stream **stream)
+{
+    const CUcontext where = (*stream)->context->object.handle;
+
+    while (!(*stream)->capture && !may_begin(*stream)) {
+        emu_context *context;
+        CUresult result;
+
+        emu_await_work();
+        context = emu_handle_get(O_CONTEXT, where);
+        result = context ? emu_stream_get(context, handle, stream) : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        if (result != CUDA_SUCCESS)
+            return result;
+    }
+    if (!(*stream)->capture) {
+        (*stream)->is_at_work = true;
+        (*stream)->context->blocking_at_work += is_blocking(*stream);
+    }
+    return CUDA_SUCCESS;
+}
+
+static void end_work(emu_stream *stream)
+{
+    if (!stream->is_at_work)
+        return;
+    stream->is_at_work = false;
+    stream->context->blocking_at_work -= is_blocking(stream);
+    emu_tell_work();
+}
+
+/* Locked. The stream may have been destroyed meanwhile. */
+static void end_work_of(CUcontext where, CUstream handle)
+{
+    emu_context *context = emu_handle_get(O_CONTEXT, where);
+    emu_stream *stream;
+
+    if (context && emu_stream_get(context, handle, &stream) == CUDA_SUCCESS)
+        end_work(stream);
+}
+
 /* ---- streams ------------------------------------------------------------------------------------------------------ */
 
 static emu_stream *make_stream(emu_context *context, unsigned flags, int priority)
@@ -234,6 +296,7 @@ static emu_stream *make_stream(emu_context *context, unsigned flags, int priorit
 
 static void free_stream(emu_stream *stream)
 {
+    end_work(stream);
     if (stream->capture) {
         emu_capture *capture = stream->capture;
         capture->is_invalid = true;
@@ -335,10 +398,18 @@ CUresult emu_submit(emu_context *context, CUstream handle, const emu_work *work)
         result = CUDA_ERROR_INVALID_HANDLE;
     if (result != CUDA_SUCCESS)
         return emu_leave(result);
+    if (work->kind != W_HOST)
+        result = begin_work(handle, &stream);
+    if (result != CUDA_SUCCESS)
+        return emu_leave(result);
     where = stream->context->object.handle;
     if (!stream->capture) {
         emu_unlock();
-        return emu_work_do(where, work, false);
+        result = emu_work_do(where, work, false);
+        emu_lock();
+        if (work->kind != W_HOST)
+            end_work_of(where, handle);
+        return emu_leave(result);
     }
     emu_unlock();
     result = emu_work_do(where, work, true);
@@ -1023,12 +1094,21 @@ static CUresult record_all(emu_stream *stream, const emu_executable *executable)
     return result;
 }
 
+static bool calls_host(const emu_executable *executable)
+{
+    for (size_t i = 0; i < executable->works; i++)
+        if (executable->work[i].kind == W_HOST)
+            return true;
+    return false;
+}
+
 CUresult EMU_EXPORT cuGraphLaunch(CUgraphExec executable, CUstream stream)
 {
     emu_stream *where;
     CUresult result = enter_stream(stream, &where);
     emu_executable *known;
     CUcontext context;
+    bool takes_turn;
 
     if (result != CUDA_SUCCESS)
         return result;
@@ -1037,16 +1117,21 @@ CUresult EMU_EXPORT cuGraphLaunch(CUgraphExec executable, CUstream stream)
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
     if (where->is_legacy)
         result = emu_allow_legacy(where->context);
-    if (result == CUDA_SUCCESS && where->capture)
-        return emu_leave(record_all(where, known));
-    if (result != CUDA_SUCCESS)
-        return emu_leave(result);
+    takes_turn = !calls_host(known);
     known->users++;
-    context = where->context->object.handle;
-    emu_unlock();
-    for (size_t i = 0; i < known->works && result == CUDA_SUCCESS; i++)
-        result = emu_work_do(context, &known->work[i], false);
-    emu_lock();
+    if (result == CUDA_SUCCESS && takes_turn)
+        result = begin_work(stream, &where);
+    if (result == CUDA_SUCCESS && where->capture) {
+        result = record_all(where, known);
+    } else if (result == CUDA_SUCCESS) {
+        context = where->context->object.handle;
+        emu_unlock();
+        for (size_t i = 0; i < known->works && result == CUDA_SUCCESS; i++)
+            result = emu_work_do(context, &known->work[i], false);
+        emu_lock();
+        if (takes_turn)
+            end_work_of(context, stream);
+    }
     if (--known->users == 0 && known->is_destroyed)
         free_executable(known);
     return emu_leave(result);

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { J = 70, K = 50, L = 90, THREADS = 16, LAUNCHES = 50 };
+enum { J = 70, K = 50, L = 90, THREADS = 16, LAUNCHES = 50, ADDITIONS = 20 };
 
 /* The driver calls of a host program. */
 static struct driver {
@@ -296,6 +296,71 @@ static void test_threads(tj_context *context)
     expect(wrong == 0, "%d of %d threads got a wrong product", wrong, THREADS);
 }
 
+typedef struct adder {
+    tj_context *context;
+    product *q;
+    void *stream;
+    int failures;
+} adder;
+
+static void *add_often(void *argument)
+{
+    adder *a = argument;
+    tj_error err;
+
+    for (int i = 0; i < ADDITIONS; i++)
+        a->failures += tj_matmul(a->context, &a->q->problem, &a->q->x, a->stream, &err) != TJ_OK;
+    return NULL;
+}
+
+/* P += M . N from several threads at once: what one stream orders, or the legacy one with those that wait for it, loses no sum. */
+static void test_threads_of_a_stream(tj_context *context, void *const stream[2])
+{
+    pthread_t thread[THREADS];
+    adder a[THREADS];
+    product q;
+    tj_error err;
+    int wrong = 0;
+
+    if (!make_product(context, &q, 40, 24, 40, 60))
+        return;
+    q.problem.has_alpha = q.problem.has_beta = 1;
+    q.x.alpha = q.x.beta = 1;
+    q.x.c = q.x.p;
+    for (int i = 0; i < 40 * 24; i++)
+        q.m[i] = q.n[i] = 1;
+    expect(tj_buffer_write(q.dm, 0, q.m, sizeof *q.m * 40 * 24, &err) == TJ_OK &&
+               tj_buffer_write(q.dn, 0, q.n, sizeof *q.n * 24 * 40, &err) == TJ_OK && tj_buffer_fill(q.dp, 0, &err) == TJ_OK,
+           "ones: %s", err.message);
+    for (int i = 0; i < THREADS; i++) {
+        a[i] = (adder){context, &q, stream[i % 2], 0};
+        pthread_create(&thread[i], NULL, add_often, &a[i]);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        wrong += a[i].failures;
+    }
+    expect(tj_synchronize(context, stream[0], &err) == TJ_OK && tj_synchronize(context, stream[1], &err) == TJ_OK &&
+               tj_buffer_read(q.dp, 0, q.p, sizeof *q.p * 40 * 40, &err) == TJ_OK,
+           "the sums: %s", err.message);
+    for (int i = 0; i < 40 * 40; i++)
+        wrong += q.p[i] != (float)(24 * THREADS * ADDITIONS);
+    expect(wrong == 0, "%d of 1600 sums or their launches are wrong", wrong);
+    drop_product(&q);
+}
+
+static void test_threads_in_order(tj_context *context)
+{
+    void *stream;
+
+    expect(cu.stream_create(&stream, 1) == 0, "a stream");
+    test_threads_of_a_stream(context, (void *[]){stream, stream});
+    cu.stream_destroy(stream);
+    expect(cu.stream_create(&stream, 0) == 0, "a stream that waits for the legacy one");
+    test_threads_of_a_stream(context, (void *[]){stream, NULL});
+    cu.stream_destroy(stream);
+}
+
 /* ---- dynamic shared memory ---------------------------------------------------------------------------------------- */
 
 static void test_widths(tj_context *context)
@@ -454,6 +519,7 @@ int main(int argc, char **argv)
         test_streams(context);
         test_capture(context);
         test_capture_beside_load(context);
+        test_threads_in_order(context);
         cu.ctx_pop(&primary);
     }
     test_contexts(context);
