@@ -6,8 +6,8 @@
  * with --wrap=tj_context_choose and says itself what is chosen where nobody names a config.
  */
 #include "gpu_test.h"
+#include "host_program.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 
@@ -209,40 +209,6 @@ static void test_threads(void)
 }
 
 /* ---- workspace and captures --------------------------------------------------------------------------------------- */
-
-static struct driver {
-    int (*stream_create)(void **, unsigned), (*stream_destroy)(void *), (*stream_sync)(void *);
-    int (*capture_begin)(void *, int), (*capture_end)(void *, void **);
-    int (*graph_instantiate)(void **, void *, unsigned long long), (*graph_launch)(void *, void *);
-    int (*graph_exec_destroy)(void *), (*graph_destroy)(void *);
-    int (*primary_retain)(void **, int), (*ctx_push)(void *), (*ctx_pop)(void **);
-} cu;
-
-static int look_up(void *library, const char *name, void *function)
-{
-    void *symbol = dlsym(library, name);
-
-    memcpy(function, &symbol, sizeof symbol);
-    return symbol != NULL;
-}
-
-static int load_driver(void)
-{
-    const char *emulator = getenv("TILEJIT_EMULATOR"); /* then TILEJIT_DRIVER is "emulator" */
-    void *library = dlopen(emulator ? emulator : "libcuda.so.1", RTLD_NOW);
-
-    return library && look_up(library, "cuStreamCreate", &cu.stream_create) &&
-           look_up(library, "cuStreamDestroy_v2", &cu.stream_destroy) &&
-           look_up(library, "cuStreamSynchronize", &cu.stream_sync) &&
-           look_up(library, "cuStreamBeginCapture_v2", &cu.capture_begin) &&
-           look_up(library, "cuStreamEndCapture", &cu.capture_end) &&
-           look_up(library, "cuGraphInstantiateWithFlags", &cu.graph_instantiate) &&
-           look_up(library, "cuGraphLaunch", &cu.graph_launch) &&
-           look_up(library, "cuGraphExecDestroy", &cu.graph_exec_destroy) &&
-           look_up(library, "cuGraphDestroy", &cu.graph_destroy) &&
-           look_up(library, "cuDevicePrimaryCtxRetain", &cu.primary_retain) &&
-           look_up(library, "cuCtxPushCurrent_v2", &cu.ctx_push) && look_up(library, "cuCtxPopCurrent_v2", &cu.ctx_pop);
-}
 
 /* A split k without a workspace: launched, and captured and replayed; the fallback cannot be made in a capture. */
 static void test_workspace(void)

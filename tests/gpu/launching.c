@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launching: streams, captures, contexts, threads, wrong pointers, and a lost device, on the real driver.
- *
- * Speaks to the driver itself (through the library's own table) for what a host program would do: make streams, contexts and graphs.
+ * launching: streams, captures, contexts, threads, wrong pointers, and a lost device, beside a program that speaks to the driver itself.
  */
 #include "gpu_test.h"
+#include "host_program.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -14,44 +12,6 @@
 #include <unistd.h>
 
 enum { J = 70, K = 50, L = 90, THREADS = 16, LAUNCHES = 50, ADDITIONS = 20 };
-
-/* The driver calls of a host program. */
-static struct driver {
-    int (*ctx_create)(void **, unsigned, int), (*ctx_destroy)(void *), (*ctx_push)(void *), (*ctx_pop)(void **);
-    int (*stream_create)(void **, unsigned), (*stream_destroy)(void *), (*stream_sync)(void *);
-    int (*capture_begin)(void *, int), (*capture_end)(void *, void **);
-    int (*graph_instantiate)(void **, void *, unsigned long long), (*graph_launch)(void *, void *);
-    int (*graph_exec_destroy)(void *), (*graph_destroy)(void *);
-    int (*primary_retain)(void **, int), (*mem_alloc)(uint64_t *, size_t), (*mem_free)(uint64_t);
-} cu;
-
-static int look_up(void *library, const char *name, void *function)
-{
-    void *symbol = dlsym(library, name);
-
-    memcpy(function, &symbol, sizeof symbol);
-    return symbol != NULL;
-}
-
-static int load_driver(void)
-{
-    const char *emulator = getenv("TILEJIT_EMULATOR"); /* then TILEJIT_DRIVER is "emulator" */
-    void *library = dlopen(emulator ? emulator : "libcuda.so.1", RTLD_NOW);
-
-    return library && look_up(library, "cuCtxCreate_v2", &cu.ctx_create) &&
-           look_up(library, "cuCtxDestroy_v2", &cu.ctx_destroy) && look_up(library, "cuCtxPushCurrent_v2", &cu.ctx_push) &&
-           look_up(library, "cuCtxPopCurrent_v2", &cu.ctx_pop) && look_up(library, "cuStreamCreate", &cu.stream_create) &&
-           look_up(library, "cuStreamDestroy_v2", &cu.stream_destroy) &&
-           look_up(library, "cuStreamSynchronize", &cu.stream_sync) &&
-           look_up(library, "cuStreamBeginCapture_v2", &cu.capture_begin) &&
-           look_up(library, "cuStreamEndCapture", &cu.capture_end) &&
-           look_up(library, "cuGraphInstantiateWithFlags", &cu.graph_instantiate) &&
-           look_up(library, "cuGraphLaunch", &cu.graph_launch) &&
-           look_up(library, "cuGraphExecDestroy", &cu.graph_exec_destroy) &&
-           look_up(library, "cuGraphDestroy", &cu.graph_destroy) &&
-           look_up(library, "cuDevicePrimaryCtxRetain", &cu.primary_retain) &&
-           look_up(library, "cuMemAlloc_v2", &cu.mem_alloc) && look_up(library, "cuMemFree_v2", &cu.mem_free);
-}
 
 /* One product with everything it needs, in whatever CUDA context is current when it is made. */
 typedef struct product {
