@@ -22,6 +22,7 @@ struct tj_buffer {
     CUcontext home;
     CUdeviceptr address;
     size_t bytes;
+    CUstream stream; /* that copies go through; all of them wait until it is done with them */
 };
 
 /* Every driver since CUDA 4 has these, so only a stand-in can lack one. */
@@ -30,33 +31,49 @@ static tj_status check_calls(const tj_driver *driver, tj_error *err)
     const tj_driver_api *api = &driver->api;
 
     if (api->mem_alloc && api->mem_free && api->mem_get_info && api->memcpy_to_device && api->memcpy_to_host &&
-        api->memset_bytes && api->stream_synchronize && api->event_create && api->event_record && api->event_synchronize &&
-        api->event_elapsed && api->event_destroy)
+        api->memset_bytes && api->stream_create && api->stream_destroy && api->stream_synchronize && api->event_create &&
+        api->event_record && api->event_synchronize && api->event_elapsed && api->event_destroy)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_UNSUPPORTED, "the driver %s lacks the memory or event calls of CUDA 4.0",
                    tj_driver_path(driver));
 }
 
-static tj_status enter(tj_context *context, tj_scope *scope, tj_error *err)
+/* In a CUDA context, and out of all captures. */
+typedef struct visit {
+    tj_scope scope;
+    const tj_driver *driver;
+    int mode;
+} visit;
+
+static void leave(visit *v)
+{
+    (void)tj_driver_obey_captures(v->driver, v->mode);
+    tj_scope_leave(&v->scope);
+}
+
+static tj_status enter(tj_context *context, visit *v, tj_error *err)
 {
     tj_status status = tj_context_check_process(context, err);
 
     if (status == TJ_OK)
-        status = tj_scope_enter(context, scope, err);
+        status = tj_scope_enter(context, &v->scope, err);
     if (status != TJ_OK)
         return status;
-    status = check_calls(scope->driver, err);
+    v->driver = v->scope.driver;
+    (void)tj_driver_ignore_captures(v->driver, &v->mode);
+    status = check_calls(v->driver, err);
     if (status != TJ_OK)
-        tj_scope_leave(scope);
+        leave(v);
     return status;
 }
 
 /* Make the buffer's own context current; leave_home() undoes it. */
-static tj_status enter_home(const tj_buffer *buffer, tj_error *err)
+static tj_status enter_home(const tj_buffer *buffer, int *mode, tj_error *err)
 {
     tj_status status = tj_context_check_process(buffer->context, err);
     CUresult result;
 
+    *mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     if (status == TJ_OK)
         status = tj_driver_check_alive(buffer->driver, err);
     if (status != TJ_OK)
@@ -64,13 +81,15 @@ static tj_status enter_home(const tj_buffer *buffer, tj_error *err)
     result = buffer->driver->api.ctx_push(buffer->home);
     if (result != CUDA_SUCCESS)
         return tj_driver_fail(buffer->driver, result, err, "cannot enter the CUDA context of a buffer");
+    (void)tj_driver_ignore_captures(buffer->driver, mode);
     return TJ_OK;
 }
 
-static void leave_home(const tj_buffer *buffer)
+static void leave_home(const tj_buffer *buffer, int mode)
 {
     CUcontext popped = NULL;
 
+    (void)tj_driver_obey_captures(buffer->driver, mode);
     (void)buffer->driver->api.ctx_pop(&popped);
 }
 
@@ -145,36 +164,42 @@ static tj_status queue_and_measure(const tj_driver *driver, timing *t, CUstream 
 
 tj_status tj_buffer_create(tj_context *context, size_t bytes, tj_buffer **out, tj_error *err)
 {
+    return tj_buffer_create_in(context, NULL, bytes, out, err);
+}
+
+tj_status tj_buffer_create_in(tj_context *context, CUstream stream, size_t bytes, tj_buffer **out, tj_error *err)
+{
     tj_buffer *buffer = calloc(1, sizeof *buffer);
     size_t free_bytes = 0, total_bytes = 0;
     CUresult result;
-    tj_scope scope;
+    visit v;
     tj_status status;
 
     *out = NULL;
     if (!buffer)
         return tj_fail_memory(err, "a buffer");
-    status = enter(context, &scope, err);
+    status = enter(context, &v, err);
     if (status != TJ_OK) {
         free(buffer);
         return status;
     }
-    status = tj_scope_handle(&scope, &buffer->home, err);
+    status = tj_scope_handle(&v.scope, &buffer->home, err);
     if (status != TJ_OK)
         goto done;
-    result = scope.driver->api.mem_alloc(&buffer->address, bytes ? bytes : 1);
+    result = v.driver->api.mem_alloc(&buffer->address, bytes ? bytes : 1);
     if (result != CUDA_SUCCESS) {
-        (void)scope.driver->api.mem_get_info(&free_bytes, &total_bytes);
-        status = tj_driver_fail(scope.driver, result, err, "cannot allocate %zu bytes on the device, which has %zu of %zu free",
+        (void)v.driver->api.mem_get_info(&free_bytes, &total_bytes);
+        status = tj_driver_fail(v.driver, result, err, "cannot allocate %zu bytes on the device, which has %zu of %zu free",
                                 bytes, free_bytes, total_bytes);
         goto done;
     }
     buffer->context = context;
-    buffer->driver = scope.driver;
+    buffer->driver = v.driver;
     buffer->bytes = bytes;
+    buffer->stream = stream;
     *out = buffer;
 done:
-    tj_scope_leave(&scope);
+    leave(&v);
     if (status != TJ_OK)
         free(buffer);
     return status;
@@ -194,20 +219,19 @@ tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, si
 {
     tj_status status = check_range(buffer, offset, bytes, err);
     CUresult result;
+    int mode;
 
     if (status != TJ_OK || bytes == 0)
         return status;
-    status = enter_home(buffer, err);
+    status = enter_home(buffer, &mode, err);
     if (status != TJ_OK)
         return status;
-    result = buffer->driver->api.memcpy_to_device(buffer->address + offset, host, bytes);
-    /* From pageable memory the copy may return while its last piece is on the way; streams that do not wait for the legacy
-     * one would read old bytes. */
+    result = buffer->driver->api.memcpy_to_device(buffer->address + offset, host, bytes, buffer->stream);
     if (result == CUDA_SUCCESS)
-        result = buffer->driver->api.stream_synchronize(NULL);
+        result = buffer->driver->api.stream_synchronize(buffer->stream);
     if (result != CUDA_SUCCESS)
         status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes to the device", bytes);
-    leave_home(buffer);
+    leave_home(buffer, mode);
     return status;
 }
 
@@ -215,16 +239,19 @@ tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, siz
 {
     tj_status status = check_range(buffer, offset, bytes, err);
     CUresult result;
+    int mode;
 
     if (status != TJ_OK || bytes == 0)
         return status;
-    status = enter_home(buffer, err);
+    status = enter_home(buffer, &mode, err);
     if (status != TJ_OK)
         return status;
-    result = buffer->driver->api.memcpy_to_host(host, buffer->address + offset, bytes);
+    result = buffer->driver->api.memcpy_to_host(host, buffer->address + offset, bytes, buffer->stream);
+    if (result == CUDA_SUCCESS)
+        result = buffer->driver->api.stream_synchronize(buffer->stream);
     if (result != CUDA_SUCCESS)
         status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes from the device", bytes);
-    leave_home(buffer);
+    leave_home(buffer, mode);
     return status;
 }
 
@@ -232,61 +259,93 @@ tj_status tj_buffer_fill(tj_buffer *buffer, int byte, tj_error *err)
 {
     tj_status status = TJ_OK;
     CUresult result;
+    int mode;
 
     if (buffer->bytes == 0)
         return TJ_OK;
-    status = enter_home(buffer, err);
+    status = enter_home(buffer, &mode, err);
     if (status != TJ_OK)
         return status;
-    result = buffer->driver->api.memset_bytes(buffer->address, (unsigned char)byte, buffer->bytes);
+    result = buffer->driver->api.memset_bytes(buffer->address, (unsigned char)byte, buffer->bytes, buffer->stream);
     if (result == CUDA_SUCCESS)
-        result = buffer->driver->api.stream_synchronize(NULL);
+        result = buffer->driver->api.stream_synchronize(buffer->stream);
     if (result != CUDA_SUCCESS)
         status = tj_driver_fail(buffer->driver, result, err, "cannot set %zu bytes on the device", buffer->bytes);
-    leave_home(buffer);
+    leave_home(buffer, mode);
     return status;
 }
 
 void tj_buffer_free(tj_buffer *buffer)
 {
+    int mode;
+
     if (!buffer)
         return;
-    if (enter_home(buffer, NULL) == TJ_OK) {
+    if (enter_home(buffer, &mode, NULL) == TJ_OK) {
         (void)buffer->driver->api.mem_free(buffer->address);
-        leave_home(buffer);
+        leave_home(buffer, mode);
     }
     free(buffer);
 }
 
+tj_status tj_stream_create(tj_context *context, CUstream *stream, tj_error *err)
+{
+    visit v;
+    tj_status status;
+    CUresult result;
+
+    *stream = NULL;
+    status = enter(context, &v, err);
+    if (status != TJ_OK)
+        return status;
+    result = v.driver->api.stream_create(stream, CU_STREAM_NON_BLOCKING);
+    if (result != CUDA_SUCCESS) {
+        status = tj_driver_fail(v.driver, result, err, "cannot make a stream");
+        *stream = NULL;
+    }
+    leave(&v);
+    return status;
+}
+
+void tj_stream_destroy(tj_context *context, CUstream stream)
+{
+    visit v;
+
+    if (!stream || enter(context, &v, NULL) != TJ_OK)
+        return;
+    (void)v.driver->api.stream_destroy(stream);
+    leave(&v);
+}
+
 tj_status tj_synchronize(tj_context *context, struct CUstream_st *stream, tj_error *err)
 {
-    tj_scope scope;
-    tj_status status = enter(context, &scope, err);
+    visit v;
+    tj_status status = enter(context, &v, err);
     CUresult result;
 
     if (status != TJ_OK)
         return status;
-    result = scope.driver->api.stream_synchronize(stream);
+    result = v.driver->api.stream_synchronize(stream);
     if (result != CUDA_SUCCESS)
-        status = tj_driver_fail(scope.driver, result, err, "waiting for a stream");
-    tj_scope_leave(&scope);
+        status = tj_driver_fail(v.driver, result, err, "waiting for a stream");
+    leave(&v);
     return status;
 }
 
 tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *total_bytes, tj_error *err)
 {
-    tj_scope scope;
-    tj_status status = enter(context, &scope, err);
+    visit v;
+    tj_status status = enter(context, &v, err);
     CUresult result;
 
     *free_bytes = 0;
     *total_bytes = 0;
     if (status != TJ_OK)
         return status;
-    result = scope.driver->api.mem_get_info(free_bytes, total_bytes);
+    result = v.driver->api.mem_get_info(free_bytes, total_bytes);
     if (result != CUDA_SUCCESS)
-        status = tj_driver_fail(scope.driver, result, err, "cannot ask for the device's memory");
-    tj_scope_leave(&scope);
+        status = tj_driver_fail(v.driver, result, err, "cannot ask for the device's memory");
+    leave(&v);
     return status;
 }
 
@@ -296,7 +355,7 @@ tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_op
 {
     timing t = {plan, operands, count, 0, warmup, repeat, per_event};
     CUevent *event = NULL;
-    tj_scope scope;
+    visit v;
     tj_status status;
 
     if (warmup < 0 || repeat < 1 || repeat > MAX_REPEAT)
@@ -306,20 +365,20 @@ tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_op
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "cannot time %d launches between two events over %zu sets of operands: 1 to %d, and at least one set",
                        per_event, count, MAX_PER_EVENT);
-    status = enter(context, &scope, err);
+    status = enter(context, &v, err);
     if (status != TJ_OK)
         return status;
     event = calloc(2 * (size_t)repeat, sizeof(CUevent));
     if (event) {
-        status = queue_and_measure(scope.driver, &t, stream, event, microseconds, err);
+        status = queue_and_measure(v.driver, &t, stream, event, microseconds, err);
         /* The operands are the caller's: nothing may still be running with them after a failure. */
-        if (status != TJ_OK && tj_driver_check_alive(scope.driver, NULL) == TJ_OK)
-            (void)scope.driver->api.stream_synchronize(stream);
-        destroy_events(scope.driver, event, 2 * repeat);
+        if (status != TJ_OK && tj_driver_check_alive(v.driver, NULL) == TJ_OK)
+            (void)v.driver->api.stream_synchronize(stream);
+        destroy_events(v.driver, event, 2 * repeat);
     } else {
         status = tj_fail_memory(err, "the events of a timing");
     }
-    tj_scope_leave(&scope);
+    leave(&v);
     return status;
 }
 

@@ -85,12 +85,14 @@ struct tj_log; /* log.h */
       (CUdeviceptr *pointer, size_t bytes, CUstream stream))                                                           \
     X(mem_free_async, cuMemFreeAsync, cuMemFreeAsync, 11020, false, (CUdeviceptr pointer, CUstream stream))            \
     X(mem_get_info, cuMemGetInfo, cuMemGetInfo_v2, 3020, false, (size_t *free_bytes, size_t *total_bytes))             \
-    X(memcpy_to_device, cuMemcpyHtoD, cuMemcpyHtoD_v2, 3020, false,                                                    \
-      (CUdeviceptr destination, const void *source, size_t bytes))                                                     \
-    X(memcpy_to_host, cuMemcpyDtoH, cuMemcpyDtoH_v2, 3020, false,                                                      \
-      (void *destination, CUdeviceptr source, size_t bytes))                                                           \
-    X(memset_bytes, cuMemsetD8, cuMemsetD8_v2, 3020, false,                                                            \
-      (CUdeviceptr destination, unsigned char byte, size_t bytes))                                                     \
+    X(memcpy_to_device, cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, 3020, false,                                          \
+      (CUdeviceptr destination, const void *source, size_t bytes, CUstream stream))                                    \
+    X(memcpy_to_host, cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, 3020, false,                                            \
+      (void *destination, CUdeviceptr source, size_t bytes, CUstream stream))                                          \
+    X(memset_bytes, cuMemsetD8Async, cuMemsetD8Async, 3020, false,                                                     \
+      (CUdeviceptr destination, unsigned char byte, size_t bytes, CUstream stream))                                    \
+    X(stream_create, cuStreamCreate, cuStreamCreate, 2000, false, (CUstream *stream, unsigned int flags))              \
+    X(stream_destroy, cuStreamDestroy, cuStreamDestroy_v2, 4000, false, (CUstream stream))                             \
     X(stream_synchronize, cuStreamSynchronize, cuStreamSynchronize, 2000, false, (CUstream stream))                    \
     X(event_create, cuEventCreate, cuEventCreate, 2000, false, (CUevent *event, unsigned int flags))                   \
     X(event_record, cuEventRecord, cuEventRecord, 2000, false, (CUevent event, CUstream stream))                       \
@@ -159,6 +161,21 @@ static inline tj_status tj_driver_check_alive(const tj_driver *driver, tj_error 
 }
 
 /** Can memory be taken and given back in a stream? Inside captures too, which drivers before CUDA 11.4 could not. */
+/**
+ * A capture in the global mode forbids all threads to load, allocate, copy or wait. Step out of it: *mode is what this thread was in,
+ * for tj_driver_obey_captures. A driver that knows no modes: nothing.
+ */
+static inline CUresult tj_driver_ignore_captures(const tj_driver *driver, int *mode)
+{
+    *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    return driver->api.thread_exchange_capture_mode ? driver->api.thread_exchange_capture_mode(mode) : CUDA_SUCCESS;
+}
+
+static inline CUresult tj_driver_obey_captures(const tj_driver *driver, int mode)
+{
+    return driver->api.thread_exchange_capture_mode ? driver->api.thread_exchange_capture_mode(&mode) : CUDA_SUCCESS;
+}
+
 static inline bool tj_driver_has_stream_memory(const tj_driver *driver)
 {
     return driver->api.mem_alloc_async && driver->api.mem_free_async && driver->version >= 11040;

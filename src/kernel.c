@@ -138,19 +138,16 @@ static tj_status load_code(tj_kernel *kernel, const tj_code *code, const void *b
     return result == CUDA_SUCCESS ? TJ_OK : load_failed(kernel, result, code, first_line(log), err);
 }
 
-/* A capture that another thread runs in the global mode forbids loading to all threads: step out of it meanwhile. */
 static tj_status load_beside_captures(tj_kernel *kernel, const tj_code *code, const void *bytes, bool is_ptx, tj_error *err)
 {
-    CUresult (*exchange)(int *) = kernel->driver->api.thread_exchange_capture_mode;
-    int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    CUresult result = exchange ? exchange(&mode) : CUDA_SUCCESS;
+    int mode;
+    CUresult result = tj_driver_ignore_captures(kernel->driver, &mode);
     tj_status status;
 
     if (result != CUDA_SUCCESS)
         return tj_driver_fail(kernel->driver, result, err, "cannot relax this thread's capture mode for a load");
     status = load_code(kernel, code, bytes, is_ptx, err);
-    if (exchange)
-        result = exchange(&mode);
+    result = tj_driver_obey_captures(kernel->driver, mode);
     if (status == TJ_OK && result != CUDA_SUCCESS)
         status = tj_driver_fail(kernel->driver, result, err, "cannot restore this thread's capture mode after a load");
     return status;
@@ -319,14 +316,14 @@ static tj_status check_form(const tj_launch_form *form, tj_error *err)
 static void unload(tj_kernel *kernel)
 {
     const tj_driver_api *api = &kernel->driver->api;
-    int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     CUcontext popped = NULL;
-    bool is_relaxed;
+    bool is_free;
+    int mode;
 
     if (tj_driver_check_alive(kernel->driver, NULL) != TJ_OK || (!kernel->library && !kernel->module))
         return;
     /* As for loads: it would break a capture that another thread runs in the global mode. */
-    is_relaxed = api->thread_exchange_capture_mode && api->thread_exchange_capture_mode(&mode) == CUDA_SUCCESS;
+    is_free = tj_driver_ignore_captures(kernel->driver, &mode) == CUDA_SUCCESS;
     if (kernel->library)
         (void)api->library_unload(kernel->library);
     /* A destroyed context took its modules along, and cannot be pushed. */
@@ -334,8 +331,8 @@ static void unload(tj_kernel *kernel)
         (void)api->module_unload(kernel->module);
         (void)api->ctx_pop(&popped);
     }
-    if (is_relaxed)
-        (void)api->thread_exchange_capture_mode(&mode);
+    if (is_free)
+        (void)tj_driver_obey_captures(kernel->driver, mode);
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */

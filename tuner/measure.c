@@ -70,7 +70,7 @@ static tj_status random_matrix(const tj_problem *known, char which, uint64_t see
 /* One buffer with as many copies of host, each aligned. */
 static tj_status place(const tj_bench *bench, const void *host, size_t bytes, tj_buffer **buffer, tj_error *err)
 {
-    tj_status status = tj_buffer_create(bench->context, bench->sets * rounded(bytes), buffer, err);
+    tj_status status = tj_buffer_create_in(bench->context, bench->stream, bench->sets * rounded(bytes), buffer, err);
 
     for (size_t i = 0; i < bench->sets && status == TJ_OK && host; i++)
         status = tj_buffer_write(*buffer, i * rounded(bytes), host, bytes, err);
@@ -113,7 +113,7 @@ static tj_status point(const tj_bench *bench, char which, int64_t problem_stride
     address = malloc(bytes);
     if (!address)
         return tj_fail_memory(err, "the operands of a tuning");
-    status = tj_buffer_create(bench->context, bench->sets * rounded(bytes), array, err);
+    status = tj_buffer_create_in(bench->context, bench->stream, bench->sets * rounded(bytes), array, err);
     for (size_t set = 0; set < bench->sets && status == TJ_OK; set++) {
         for (size_t i = 0; i < batch; i++)
             address[i] = (char *)at(matrices, set, matrix_bytes(&bench->known, which)) + i * step;
@@ -171,8 +171,8 @@ static void describe_sets(tj_bench *bench)
     }
 }
 
-tj_status tj_bench_place(tj_context *context, const tj_problem *problem, const tj_device_facts *device, uint64_t seed,
-                         int is_warm, tj_bench *bench, tj_error *err)
+tj_status tj_bench_place(tj_context *context, struct CUstream_st *stream, const tj_problem *problem,
+                         const tj_device_facts *device, uint64_t seed, int is_warm, tj_bench *bench, tj_error *err)
 {
     const tj_emulator *emulator = NULL;
     size_t free_bytes = 0, total_bytes = 0, set_bytes;
@@ -180,6 +180,7 @@ tj_status tj_bench_place(tj_context *context, const tj_problem *problem, const t
 
     memset(bench, 0, sizeof *bench);
     bench->context = context;
+    bench->stream = stream;
     bench->known = tj_problem_known(problem);
     bench->known = tj_problem_strided(&bench->known);
     status = tj_problem_check(&bench->known, err); /* pointers may lead to more than one buffer can hold */
@@ -250,7 +251,7 @@ tj_status tj_bench_fit(tj_bench *bench, const tj_plan *plan, tj_error *err)
 
         tj_buffer_free(bench->workspace);
         bench->workspace = NULL;
-        status = tj_buffer_create(bench->context, wanted, &bench->workspace, err);
+        status = tj_buffer_create_in(bench->context, bench->stream, wanted, &bench->workspace, err);
         if (status != TJ_OK)
             return status;
     }
@@ -296,7 +297,7 @@ static int repeats(double us, int launches, int low, int high)
 
 static tj_status queue(tj_bench *bench, const tj_plan *plan, int warmup, int repeat, int launches, double *us, tj_error *err)
 {
-    return tj_time_rotating(bench->context, plan, bench->set, bench->sets, NULL, warmup, repeat, launches, us, err);
+    return tj_time_rotating(bench->context, plan, bench->set, bench->sets, bench->stream, warmup, repeat, launches, us, err);
 }
 
 /* What no other config would mend ends the tuning; the rest is this config's own trouble. */
@@ -363,8 +364,8 @@ tj_status tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_
     tj_status status = tj_bench_fit(bench, plan, err);
 
     if (status == TJ_OK)
-        status = tj_time_rotating(bench->context, plan, bench->set, is_warm ? 1 : bench->sets, NULL, 1, count, launches, sample,
-                                  err);
+        status = tj_time_rotating(bench->context, plan, bench->set, is_warm ? 1 : bench->sets, bench->stream, 1, count,
+                                  launches, sample, err);
     *median = status == TJ_OK ? tj_median(sample, (size_t)count) : 0;
     return status;
 }

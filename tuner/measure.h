@@ -13,7 +13,8 @@
 /** The operands of one problem: sets of M, N, C and P that together exceed the L2. */
 typedef struct tj_bench {
     tj_context *context; /* of the buffers */
-    tj_problem known;    /* every extent a number, and every stride: how the matrices lie */
+    struct CUstream_st *stream;
+    tj_problem known; /* every extent a number, and every stride: how the matrices lie */
     void *host_m, *host_n, *host_c, *host_p;
     size_t p_bytes;
     double alpha, beta;
@@ -31,8 +32,8 @@ tj_problem tj_problem_known(const tj_problem *problem);
  * Place random operands. is_warm: one set. Otherwise as many sets as exceed three times the L2, as far as a quarter of the free
  * memory goes. Release with tj_bench_drop, after a failure too.
  */
-tj_status tj_bench_place(tj_context *context, const tj_problem *problem, const tj_device_facts *device, uint64_t seed,
-                         int is_warm, tj_bench *bench, tj_error *err);
+tj_status tj_bench_place(tj_context *context, struct CUstream_st *stream, const tj_problem *problem,
+                         const tj_device_facts *device, uint64_t seed, int is_warm, tj_bench *bench, tj_error *err);
 void tj_bench_drop(tj_bench *bench);
 
 /** Room for a plan's workspace in every set. */

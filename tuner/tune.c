@@ -42,6 +42,7 @@ typedef struct tuning {
     tj_pool *pool;
     int announced;
     tj_bench bench;
+    struct CUstream_st *stream; /* of its own: the program's work and captures are not disturbed by waiting for one another */
     tj_anchor anchor;
     double start;
 } tuning;
@@ -369,8 +370,10 @@ static tj_status open(tuning *t, tj_error *err)
     if (status == TJ_OK)
         status = renew(t, err);
     if (status == TJ_OK)
-        status =
-            tj_bench_place(t->context, t->problem, &t->device, (uint64_t)t->options.seed, t->options.is_warm, &t->bench, err);
+        status = tj_stream_create(t->context, &t->stream, err);
+    if (status == TJ_OK)
+        status = tj_bench_place(t->context, t->stream, t->problem, &t->device, (uint64_t)t->options.seed, t->options.is_warm,
+                                &t->bench, err);
     return status;
 }
 
@@ -453,6 +456,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     tj_records_free(records);
     tj_anchor_drop(&t.anchor);
     tj_bench_drop(&t.bench);
+    tj_stream_destroy(context, t.stream);
     tj_pool_free(t.pool);
     tj_context_free(t.scratch);
     if (status != TJ_OK)

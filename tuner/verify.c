@@ -90,9 +90,9 @@ static tj_status compute(tj_bench *bench, const tj_plan *plan, tj_error *err)
     if (status == TJ_OK && bench->workspace)
         status = tj_buffer_fill(bench->workspace, 0xff, err);
     if (status == TJ_OK)
-        status = tj_plan_launch(plan, &bench->set[0], NULL, err);
+        status = tj_plan_launch(plan, &bench->set[0], bench->stream, err);
     if (status == TJ_OK)
-        status = tj_synchronize(bench->context, NULL, err);
+        status = tj_synchronize(bench->context, bench->stream, err);
     if (status == TJ_OK)
         status = tj_buffer_read(bench->p, 0, bench->host_p, bench->p_bytes, err);
     return status;

@@ -8,6 +8,10 @@
  *
  * Every call runs in the CUDA context that is current, or in the primary context of the TileJIT context's device; a buffer
  * stays in the one that it was made in, whatever is current later.
+ *
+ * What another thread captures is not broken by these calls, in whatever mode: they step out of it, as loading a kernel does. Only
+ * what goes through the legacy default stream cannot: while a stream is captured that waits for it, such a copy is refused by
+ * the driver, and the capture with it. A stream of tj_stream_create has nothing to do with it.
  */
 #ifndef TILEJIT_BUFFER_H
 #define TILEJIT_BUFFER_H
@@ -17,6 +21,19 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/**
+ * A stream that neither waits for the legacy default stream nor makes it wait. Of the CUDA context that is current, or the primary one.
+ *
+ * Owned:   *stream is the caller's; tj_stream_destroy(), before the context.
+ * NULL:    only err may be NULL.
+ * Threads: any.
+ * Errors:  as tj_synchronize. On failure *stream is NULL.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_stream_create(tj_context *context, struct CUstream_st **stream, tj_error *err);
+
+/** Its work need not be done. No CUDA call in a forked child or after a loss. NULL: stream is accepted. Threads: any. */
+TJ_API void tj_stream_destroy(tj_context *context, struct CUstream_st *stream);
 
 /** A piece of device memory. Its address may be used from any thread; a buffer itself by one thread at a time. */
 typedef struct tj_buffer tj_buffer;
@@ -32,6 +49,10 @@ typedef struct tj_buffer tj_buffer;
  */
 TJ_API TJ_MUST_CHECK tj_status tj_buffer_create(tj_context *context, size_t bytes, tj_buffer **buffer, tj_error *err);
 
+/** The same; copies to and from it go through a stream, and wait for that one alone. The stream lives as long as the buffer. */
+TJ_API TJ_MUST_CHECK tj_status tj_buffer_create_in(tj_context *context, struct CUstream_st *stream, size_t bytes,
+                                                   tj_buffer **buffer, tj_error *err);
+
 /** Its device address, aligned to 256 bytes: what tj_operands wants. NULL: buffer must not be NULL. */
 TJ_API void *tj_buffer_address(const tj_buffer *buffer);
 
@@ -45,8 +66,8 @@ TJ_API size_t tj_buffer_bytes(const tj_buffer *buffer);
 TJ_API TJ_MUST_CHECK tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, size_t bytes, tj_error *err);
 
 /**
- * Copy bytes from offset to host memory. Waits for the legacy default stream; a product launched on another stream must
- * be waited for first (tj_synchronize).
+ * Copy bytes from offset to host memory. Waits for the legacy default stream, or the one of tj_buffer_create_in; a product launched
+ * on another stream must be waited for first (tj_synchronize).
  * NULL and Errors: as tj_buffer_write.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, size_t bytes, tj_error *err);

@@ -53,8 +53,8 @@ typedef struct tj_context_options {
     const char *dump_dir;        /**< every built kernel's text, PTX, CUBIN and log are written here too; $TILEJIT_DUMP */
     int32_t background_tuning_s; /**< seconds to tune each problem for that has no record, on a thread of the library's own,
                                       behind the kernel that serves its calls meanwhile; 0: off. It uses the device and
-                                      device memory besides the program, on the legacy default stream, so it is not for
-                                      programs that capture streams. Only in the device's primary CUDA context */
+                                      device memory besides the program, on a stream of its own, and breaks no capture of
+                                      the program's. Only in the device's primary CUDA context */
     int32_t reserved;            /**< must be 0 */
 } tj_context_options;
 

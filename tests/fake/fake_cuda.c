@@ -802,31 +802,49 @@ static CUresult check_range(CUdeviceptr start_address, size_t bytes, CUresult re
     return result;
 }
 
-EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr destination, const void *source, size_t bytes)
+EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr destination, const void *source, size_t bytes, CUstream stream)
 {
     CUresult result = check_range(destination, bytes, begin(CALL_memcpy_to_device));
 
+    (void)stream;
     if (result == CUDA_SUCCESS)
         memcpy((void *)(uintptr_t)destination, source, bytes);
     return end(result);
 }
 
-EXPORT CUresult cuMemcpyDtoH_v2(void *destination, CUdeviceptr source, size_t bytes)
+EXPORT CUresult cuMemcpyDtoHAsync_v2(void *destination, CUdeviceptr source, size_t bytes, CUstream stream)
 {
     CUresult result = check_range(source, bytes, begin(CALL_memcpy_to_host));
 
+    (void)stream;
     if (result == CUDA_SUCCESS)
         memcpy(destination, (const void *)(uintptr_t)source, bytes);
     return end(result);
 }
 
-EXPORT CUresult cuMemsetD8_v2(CUdeviceptr destination, unsigned char byte, size_t bytes)
+EXPORT CUresult cuMemsetD8Async(CUdeviceptr destination, unsigned char byte, size_t bytes, CUstream stream)
 {
     CUresult result = check_range(destination, bytes, begin(CALL_memset_bytes));
 
+    (void)stream;
     if (result == CUDA_SUCCESS)
         memset((void *)(uintptr_t)destination, byte, bytes);
     return end(result);
+}
+
+EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    CUresult result = begin(CALL_stream_create);
+
+    (void)flags;
+    *stream = (CUstream)(void *)&fake;
+    return end(result);
+}
+
+EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
+{
+    (void)stream;
+    return end(begin(CALL_stream_destroy));
 }
 
 EXPORT CUresult cuStreamSynchronize(CUstream stream)

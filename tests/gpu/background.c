@@ -8,6 +8,7 @@
  *     given up     the context is freed while it is being tuned
  */
 #include "gpu_test.h"
+#include "host_program.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -237,6 +238,45 @@ static void lacking(const char *folder)
     tj_context_free(context);
 }
 
+/* A tuning must not break what the program captures meanwhile, in a stream that waits for the legacy one, in the strictest mode. */
+static void captured(const char *folder)
+{
+    tj_context *context = open_tuning(folder, 2);
+    void *primary, *stream, *graph = NULL, *executable = NULL;
+    int captures = 0, broken = 0;
+    const tj_plan *plan = NULL;
+    tj_buffer *all = NULL;
+    tj_operands x = TJ_OPERANDS_INIT;
+    const tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
+    tj_error err;
+
+    if (!expect(load_driver() && cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the driver's functions"))
+        return;
+    expect(cu.stream_create(&stream, 0) == 0, "a stream");
+    expect(tj_buffer_create(context, 3 * 65536, &all, &err) == TJ_OK && tj_buffer_fill(all, 0, &err) == TJ_OK, "buffers");
+    x.m = tj_buffer_address(all);
+    x.n = (char *)x.m + 65536;
+    x.p = (char *)x.n + 65536;
+    expect(tj_plan_prepare(context, &problem, NULL, &plan, &err) == TJ_OK, "%s", err.message); /* which asks for a tuning */
+    for (int i = 0; i < PATIENCE * 20 && count_records(context) == 0; i++) {
+        const int begun = cu.capture_begin(stream, 0) == 0;
+        const int launched = tj_plan_launch(plan, &x, stream, &err) == TJ_OK;
+
+        usleep(10 * 1000);
+        captures++;
+        broken += !begun || cu.capture_end(stream, &graph) != 0 || !launched;
+    }
+    expect(count_records(context) == 1, "no record after %d s", PATIENCE);
+    expect(captures > 1 && broken == 0, "%d of %d captures broken", broken, captures);
+    expect(broken > 0 || (cu.graph_instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, stream) == 0 &&
+                          cu.stream_sync(stream) == 0 && cu.graph_exec_destroy(executable) == 0),
+           "the last capture runs");
+    cu.stream_destroy(stream);
+    tj_buffer_free(all);
+    cu.ctx_pop(&primary);
+    tj_context_free(context);
+}
+
 static void given_up(const char *folder)
 {
     tj_context *context = open_tuning(folder, 600);
@@ -251,12 +291,12 @@ static void given_up(const char *folder)
 int main(void)
 {
     static const char *const name = "background";
-    char folder[4][32] = {"/tmp/tilejit-storm-XXXXXX", "/tmp/tilejit-tuned-XXXXXX", "/tmp/tilejit-lacks-XXXXXX",
-                          "/tmp/tilejit-given-XXXXXX"};
-    void (*const part[])(const char *) = {storm, tuned, lacking, given_up};
+    char folder[][32] = {"/tmp/tilejit-storm-XXXXXX", "/tmp/tilejit-tuned-XXXXXX", "/tmp/tilejit-lacks-XXXXXX",
+                         "/tmp/tilejit-given-XXXXXX", "/tmp/tilejit-graph-XXXXXX"};
+    void (*const part[])(const char *) = {storm, tuned, lacking, given_up, captured};
 
     tj_context_free(open_gpu(name, ""));
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         char command[64];
 
         if (!expect(mkdtemp(folder[i]) != NULL, "a folder"))

@@ -101,17 +101,21 @@ Test(buffer, stays_in_its_own_context_whatever_is_current)
 /* Every driver call fails in turn; every failure is reported, nothing is left pushed or allocated. */
 Test(buffer, reports_each_driver_call_that_fails)
 {
-    static const char *const calls[] = {"cuMemAlloc", "cuMemcpyHtoD",        "cuMemcpyDtoH",
-                                        "cuMemsetD8", "cuStreamSynchronize", "cuMemGetInfo"};
+    static const char *const calls[] = {"cuMemAlloc",          "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemsetD8Async",
+                                        "cuStreamSynchronize", "cuMemGetInfo",      "cuStreamCreate"};
     size_t free_bytes, total_bytes;
     char host[16] = "";
 
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct CUstream_st *stream = NULL;
         tj_buffer *buffer = NULL;
         tj_status status;
 
         fake.fake_fail(calls[i], 1, 999);
-        status = tj_buffer_create(context, sizeof host, &buffer, &err);
+        status = tj_stream_create(context, &stream, &err);
+        cr_expect(eq(int, status == TJ_OK, stream != NULL));
+        if (status == TJ_OK)
+            status = tj_buffer_create_in(context, stream, sizeof host, &buffer, &err);
         if (status == TJ_OK)
             status = tj_buffer_write(buffer, 0, host, sizeof host, &err);
         if (status == TJ_OK)
@@ -125,6 +129,8 @@ Test(buffer, reports_each_driver_call_that_fails)
         cr_expect(eq(int, status, TJ_ERR_DRIVER), "%s: %s", calls[i], err.message);
         cr_expect(strstr(err.message, "CUDA_ERROR_UNKNOWN") != NULL, "%s: %s", calls[i], err.message);
         tj_buffer_free(buffer);
+        tj_stream_destroy(context, stream);
+        cr_expect(eq(int, (int)fake.fake_calls("cuStreamDestroy"), (int)i + 1 - (stream == NULL)));
         fake.fake_fail(NULL, 0, 0);
         cr_expect(eq(int, fake.fake_context_depth(), 0), "%s", calls[i]);
     }
