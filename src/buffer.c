@@ -38,16 +38,15 @@ static tj_status check_calls(const tj_driver *driver, tj_error *err)
                    tj_driver_path(driver));
 }
 
-/* In a CUDA context, and out of all captures. */
+/* In a CUDA context, and out of all captures, until leave(). */
 typedef struct visit {
     tj_scope scope;
-    const tj_driver *driver;
     int mode;
 } visit;
 
 static void leave(visit *v)
 {
-    (void)tj_driver_obey_captures(v->driver, v->mode);
+    (void)tj_driver_obey_captures(v->scope.driver, v->mode);
     tj_scope_leave(&v->scope);
 }
 
@@ -59,21 +58,20 @@ static tj_status enter(tj_context *context, visit *v, tj_error *err)
         status = tj_scope_enter(context, &v->scope, err);
     if (status != TJ_OK)
         return status;
-    v->driver = v->scope.driver;
-    (void)tj_driver_ignore_captures(v->driver, &v->mode);
-    status = check_calls(v->driver, err);
+    (void)tj_driver_ignore_captures(v->scope.driver, &v->mode);
+    status = check_calls(v->scope.driver, err);
     if (status != TJ_OK)
         leave(v);
     return status;
 }
 
-/* Make the buffer's own context current; leave_home() undoes it. */
-static tj_status enter_home(const tj_buffer *buffer, int *mode, tj_error *err)
+/* The same in the buffer's own context. */
+static tj_status enter_home(const tj_buffer *buffer, visit *v, tj_error *err)
 {
     tj_status status = tj_context_check_process(buffer->context, err);
     CUresult result;
 
-    *mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    *v = (visit){.scope = {.driver = buffer->driver, .is_pushed = true}, .mode = -1};
     if (status == TJ_OK)
         status = tj_driver_check_alive(buffer->driver, err);
     if (status != TJ_OK)
@@ -81,16 +79,8 @@ static tj_status enter_home(const tj_buffer *buffer, int *mode, tj_error *err)
     result = buffer->driver->api.ctx_push(buffer->home);
     if (result != CUDA_SUCCESS)
         return tj_driver_fail(buffer->driver, result, err, "cannot enter the CUDA context of a buffer");
-    (void)tj_driver_ignore_captures(buffer->driver, mode);
+    (void)tj_driver_ignore_captures(buffer->driver, &v->mode);
     return TJ_OK;
-}
-
-static void leave_home(const tj_buffer *buffer, int mode)
-{
-    CUcontext popped = NULL;
-
-    (void)tj_driver_obey_captures(buffer->driver, mode);
-    (void)buffer->driver->api.ctx_pop(&popped);
 }
 
 static tj_status check_range(const tj_buffer *buffer, size_t offset, size_t bytes, tj_error *err)
@@ -186,15 +176,16 @@ tj_status tj_buffer_create_in(tj_context *context, CUstream stream, size_t bytes
     status = tj_scope_handle(&v.scope, &buffer->home, err);
     if (status != TJ_OK)
         goto done;
-    result = v.driver->api.mem_alloc(&buffer->address, bytes ? bytes : 1);
+    result = v.scope.driver->api.mem_alloc(&buffer->address, bytes ? bytes : 1);
     if (result != CUDA_SUCCESS) {
-        (void)v.driver->api.mem_get_info(&free_bytes, &total_bytes);
-        status = tj_driver_fail(v.driver, result, err, "cannot allocate %zu bytes on the device, which has %zu of %zu free",
-                                bytes, free_bytes, total_bytes);
+        (void)v.scope.driver->api.mem_get_info(&free_bytes, &total_bytes);
+        status =
+            tj_driver_fail(v.scope.driver, result, err, "cannot allocate %zu bytes on the device, which has %zu of %zu free",
+                           bytes, free_bytes, total_bytes);
         goto done;
     }
     buffer->context = context;
-    buffer->driver = v.driver;
+    buffer->driver = v.scope.driver;
     buffer->bytes = bytes;
     buffer->stream = stream;
     *out = buffer;
@@ -219,11 +210,11 @@ tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, si
 {
     tj_status status = check_range(buffer, offset, bytes, err);
     CUresult result;
-    int mode;
+    visit v;
 
     if (status != TJ_OK || bytes == 0)
         return status;
-    status = enter_home(buffer, &mode, err);
+    status = enter_home(buffer, &v, err);
     if (status != TJ_OK)
         return status;
     result = buffer->driver->api.memcpy_to_device(buffer->address + offset, host, bytes, buffer->stream);
@@ -231,7 +222,7 @@ tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, si
         result = buffer->driver->api.stream_synchronize(buffer->stream);
     if (result != CUDA_SUCCESS)
         status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes to the device", bytes);
-    leave_home(buffer, mode);
+    leave(&v);
     return status;
 }
 
@@ -239,11 +230,11 @@ tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, siz
 {
     tj_status status = check_range(buffer, offset, bytes, err);
     CUresult result;
-    int mode;
+    visit v;
 
     if (status != TJ_OK || bytes == 0)
         return status;
-    status = enter_home(buffer, &mode, err);
+    status = enter_home(buffer, &v, err);
     if (status != TJ_OK)
         return status;
     result = buffer->driver->api.memcpy_to_host(host, buffer->address + offset, bytes, buffer->stream);
@@ -251,7 +242,7 @@ tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, siz
         result = buffer->driver->api.stream_synchronize(buffer->stream);
     if (result != CUDA_SUCCESS)
         status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes from the device", bytes);
-    leave_home(buffer, mode);
+    leave(&v);
     return status;
 }
 
@@ -259,11 +250,11 @@ tj_status tj_buffer_fill(tj_buffer *buffer, int byte, tj_error *err)
 {
     tj_status status = TJ_OK;
     CUresult result;
-    int mode;
+    visit v;
 
     if (buffer->bytes == 0)
         return TJ_OK;
-    status = enter_home(buffer, &mode, err);
+    status = enter_home(buffer, &v, err);
     if (status != TJ_OK)
         return status;
     result = buffer->driver->api.memset_bytes(buffer->address, (unsigned char)byte, buffer->bytes, buffer->stream);
@@ -271,19 +262,19 @@ tj_status tj_buffer_fill(tj_buffer *buffer, int byte, tj_error *err)
         result = buffer->driver->api.stream_synchronize(buffer->stream);
     if (result != CUDA_SUCCESS)
         status = tj_driver_fail(buffer->driver, result, err, "cannot set %zu bytes on the device", buffer->bytes);
-    leave_home(buffer, mode);
+    leave(&v);
     return status;
 }
 
 void tj_buffer_free(tj_buffer *buffer)
 {
-    int mode;
+    visit v;
 
     if (!buffer)
         return;
-    if (enter_home(buffer, &mode, NULL) == TJ_OK) {
+    if (enter_home(buffer, &v, NULL) == TJ_OK) {
         (void)buffer->driver->api.mem_free(buffer->address);
-        leave_home(buffer, mode);
+        leave(&v);
     }
     free(buffer);
 }
@@ -298,9 +289,9 @@ tj_status tj_stream_create(tj_context *context, CUstream *stream, tj_error *err)
     status = enter(context, &v, err);
     if (status != TJ_OK)
         return status;
-    result = v.driver->api.stream_create(stream, CU_STREAM_NON_BLOCKING);
+    result = v.scope.driver->api.stream_create(stream, CU_STREAM_NON_BLOCKING);
     if (result != CUDA_SUCCESS) {
-        status = tj_driver_fail(v.driver, result, err, "cannot make a stream");
+        status = tj_driver_fail(v.scope.driver, result, err, "cannot make a stream");
         *stream = NULL;
     }
     leave(&v);
@@ -313,7 +304,7 @@ void tj_stream_destroy(tj_context *context, CUstream stream)
 
     if (!stream || enter(context, &v, NULL) != TJ_OK)
         return;
-    (void)v.driver->api.stream_destroy(stream);
+    (void)v.scope.driver->api.stream_destroy(stream);
     leave(&v);
 }
 
@@ -325,9 +316,9 @@ tj_status tj_synchronize(tj_context *context, struct CUstream_st *stream, tj_err
 
     if (status != TJ_OK)
         return status;
-    result = v.driver->api.stream_synchronize(stream);
+    result = v.scope.driver->api.stream_synchronize(stream);
     if (result != CUDA_SUCCESS)
-        status = tj_driver_fail(v.driver, result, err, "waiting for a stream");
+        status = tj_driver_fail(v.scope.driver, result, err, "waiting for a stream");
     leave(&v);
     return status;
 }
@@ -342,9 +333,9 @@ tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *tota
     *total_bytes = 0;
     if (status != TJ_OK)
         return status;
-    result = v.driver->api.mem_get_info(free_bytes, total_bytes);
+    result = v.scope.driver->api.mem_get_info(free_bytes, total_bytes);
     if (result != CUDA_SUCCESS)
-        status = tj_driver_fail(v.driver, result, err, "cannot ask for the device's memory");
+        status = tj_driver_fail(v.scope.driver, result, err, "cannot ask for the device's memory");
     leave(&v);
     return status;
 }
@@ -370,11 +361,11 @@ tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_op
         return status;
     event = calloc(2 * (size_t)repeat, sizeof(CUevent));
     if (event) {
-        status = queue_and_measure(v.driver, &t, stream, event, microseconds, err);
+        status = queue_and_measure(v.scope.driver, &t, stream, event, microseconds, err);
         /* The operands are the caller's: nothing may still be running with them after a failure. */
-        if (status != TJ_OK && tj_driver_check_alive(v.driver, NULL) == TJ_OK)
-            (void)v.driver->api.stream_synchronize(stream);
-        destroy_events(v.driver, event, 2 * repeat);
+        if (status != TJ_OK && tj_driver_check_alive(v.scope.driver, NULL) == TJ_OK)
+            (void)v.scope.driver->api.stream_synchronize(stream);
+        destroy_events(v.scope.driver, event, 2 * repeat);
     } else {
         status = tj_fail_memory(err, "the events of a timing");
     }

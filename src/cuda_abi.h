@@ -124,9 +124,11 @@ enum {
 /* CUmemorytype */
 enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2, CU_MEMORYTYPE_UNIFIED = 4 };
 
+/* CUstream_flags */
+enum { CU_STREAM_NON_BLOCKING = 1 };
+
 /* CUstreamCaptureStatus, CUstreamCaptureMode */
 enum { CU_STREAM_CAPTURE_STATUS_NONE = 0, CU_STREAM_CAPTURE_STATUS_ACTIVE = 1, CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2 };
-enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_STREAM_CAPTURE_MODE_GLOBAL = 0, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1, CU_STREAM_CAPTURE_MODE_RELAXED = 2 };
 
 /* cuGetProcAddress: a NULL stream is the legacy one, as the headers promise. */

@@ -160,22 +160,26 @@ static inline tj_status tj_driver_check_alive(const tj_driver *driver, tj_error 
     return tj_driver_report_death(driver, err);
 }
 
-/** Can memory be taken and given back in a stream? Inside captures too, which drivers before CUDA 11.4 could not. */
 /**
  * A capture in the global mode forbids all threads to load, allocate, copy or wait. Step out of it: *mode is what this thread was in,
- * for tj_driver_obey_captures. A driver that knows no modes: nothing.
+ * for tj_driver_obey_captures, or -1 if nothing was changed: a driver that knows no modes, which is no error, or one that fails.
  */
 static inline CUresult tj_driver_ignore_captures(const tj_driver *driver, int *mode)
 {
-    *mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    return driver->api.thread_exchange_capture_mode ? driver->api.thread_exchange_capture_mode(mode) : CUDA_SUCCESS;
+    int other = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUresult (*const exchange)(int *) = driver->api.thread_exchange_capture_mode;
+    const CUresult result = exchange ? exchange(&other) : CUDA_SUCCESS;
+
+    *mode = exchange && result == CUDA_SUCCESS ? other : -1;
+    return result;
 }
 
 static inline CUresult tj_driver_obey_captures(const tj_driver *driver, int mode)
 {
-    return driver->api.thread_exchange_capture_mode ? driver->api.thread_exchange_capture_mode(&mode) : CUDA_SUCCESS;
+    return mode >= 0 ? driver->api.thread_exchange_capture_mode(&mode) : CUDA_SUCCESS;
 }
 
+/** Can memory be taken and given back in a stream? Inside captures too, which drivers before CUDA 11.4 could not. */
 static inline bool tj_driver_has_stream_memory(const tj_driver *driver)
 {
     return driver->api.mem_alloc_async && driver->api.mem_free_async && driver->version >= 11040;

@@ -317,13 +317,12 @@ static void unload(tj_kernel *kernel)
 {
     const tj_driver_api *api = &kernel->driver->api;
     CUcontext popped = NULL;
-    bool is_free;
     int mode;
 
     if (tj_driver_check_alive(kernel->driver, NULL) != TJ_OK || (!kernel->library && !kernel->module))
         return;
     /* As for loads: it would break a capture that another thread runs in the global mode. */
-    is_free = tj_driver_ignore_captures(kernel->driver, &mode) == CUDA_SUCCESS;
+    (void)tj_driver_ignore_captures(kernel->driver, &mode);
     if (kernel->library)
         (void)api->library_unload(kernel->library);
     /* A destroyed context took its modules along, and cannot be pushed. */
@@ -331,8 +330,7 @@ static void unload(tj_kernel *kernel)
         (void)api->module_unload(kernel->module);
         (void)api->ctx_pop(&popped);
     }
-    if (is_free)
-        (void)tj_driver_obey_captures(kernel->driver, mode);
+    (void)tj_driver_obey_captures(kernel->driver, mode);
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */

@@ -12,9 +12,9 @@
 
 /** The operands of one problem: sets of M, N, C and P that together exceed the L2. */
 typedef struct tj_bench {
-    tj_context *context; /* of the buffers */
-    struct CUstream_st *stream;
-    tj_problem known; /* every extent a number, and every stride: how the matrices lie */
+    tj_context *context;        /* of the buffers */
+    struct CUstream_st *stream; /* of all copies and launches */
+    tj_problem known;           /* every extent a number, and every stride: how the matrices lie */
     void *host_m, *host_n, *host_c, *host_p;
     size_t p_bytes;
     double alpha, beta;
@@ -29,7 +29,7 @@ typedef struct tj_bench {
 tj_problem tj_problem_known(const tj_problem *problem);
 
 /**
- * Place random operands. is_warm: one set. Otherwise as many sets as exceed three times the L2, as far as a quarter of the free
+ * Place random operands, by a stream that outlives them. is_warm: one set. Otherwise as many sets as exceed three times the L2, as far as a quarter of the free
  * memory goes. Release with tj_bench_drop, after a failure too.
  */
 tj_status tj_bench_place(tj_context *context, struct CUstream_st *stream, const tj_problem *problem,

@@ -6,6 +6,7 @@
  *     tuned        a problem without a record is tuned behind its calls
  *     lacking      the record's config wants a workspace and aligned pointers, and calls have neither
  *     given up     the context is freed while it is being tuned
+ *     captured     the program captures a stream while it is being tuned, and no capture breaks
  */
 #include "gpu_test.h"
 #include "host_program.h"
@@ -15,7 +16,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-enum { THREADS = 4, RECORDS = 16, J = 36, K = 9, L = 40, PATIENCE = 300 /* seconds */ };
+enum { THREADS = 4, RECORDS = 16, J = 36, K = 9, L = 40, PATIENCE = 300 /* seconds */, CAPTURES = 6000 /* a minute of them */ };
 
 static tj_context *open_tuning(const char *cache_dir, int seconds)
 {
@@ -258,18 +259,22 @@ static void captured(const char *folder)
     x.n = (char *)x.m + 65536;
     x.p = (char *)x.n + 65536;
     expect(tj_plan_prepare(context, &problem, NULL, &plan, &err) == TJ_OK, "%s", err.message); /* which asks for a tuning */
-    for (int i = 0; i < PATIENCE * 20 && count_records(context) == 0; i++) {
+    for (int i = 0; i < CAPTURES && count_records(context) == 0; i++) {
         const int begun = cu.capture_begin(stream, 0) == 0;
         const int launched = tj_plan_launch(plan, &x, stream, &err) == TJ_OK;
 
         usleep(10 * 1000);
         captures++;
+        if (graph)
+            cu.graph_destroy(graph);
+        graph = NULL;
         broken += !begun || cu.capture_end(stream, &graph) != 0 || !launched;
     }
-    expect(count_records(context) == 1, "no record after %d s", PATIENCE);
+    expect(count_records(context) == 1, "no record after %d captures", captures);
     expect(captures > 1 && broken == 0, "%d of %d captures broken", broken, captures);
-    expect(broken > 0 || (cu.graph_instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, stream) == 0 &&
-                          cu.stream_sync(stream) == 0 && cu.graph_exec_destroy(executable) == 0),
+    expect(broken > 0 ||
+               (cu.graph_instantiate(&executable, graph, 0) == 0 && cu.graph_launch(executable, stream) == 0 &&
+                cu.stream_sync(stream) == 0 && cu.graph_exec_destroy(executable) == 0 && cu.graph_destroy(graph) == 0),
            "the last capture runs");
     cu.stream_destroy(stream);
     tj_buffer_free(all);
@@ -296,7 +301,7 @@ int main(void)
     void (*const part[])(const char *) = {storm, tuned, lacking, given_up, captured};
 
     tj_context_free(open_gpu(name, ""));
-    for (int i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
         char command[64];
 
         if (!expect(mkdtemp(folder[i]) != NULL, "a folder"))
