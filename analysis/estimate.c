@@ -38,6 +38,7 @@ tj_status tj_estimate(const tj_device_facts *facts, const tj_problem *problem, c
     tj_counts counts;
     tj_occupancy occupancy;
     tj_peaks peaks;
+    const scene s = {&cold, &counts, &peaks};
     tj_status status = tj_config_resolve(problem, &resolved, err);
 
     *us = 0;
@@ -58,12 +59,8 @@ tj_status tj_estimate(const tj_device_facts *facts, const tj_problem *problem, c
                        counts.threads_per_block, counts.registers, (long long)counts.shared_bytes, facts->name);
     cold.l2_bytes = 0;
     *us = tj_predict(&cold, &counts, &occupancy, &peaks).us;
-    {
-        const scene s = {&cold, &counts, &peaks};
-
-        *us = (2 * *us + us_with(&s, counts.registers_least, occupancy.blocks_per_sm, *us) +
-               us_with(&s, counts.registers_most, occupancy.blocks_per_sm, *us)) /
-              4;
-    }
+    *us = (2 * *us + us_with(&s, counts.registers_least, occupancy.blocks_per_sm, *us) +
+           us_with(&s, counts.registers_most, occupancy.blocks_per_sm, *us)) /
+          4;
     return TJ_OK;
 }

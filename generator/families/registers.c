@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registers.h"
 
-enum { SM_REGISTERS = 64 * 1024, THREAD_REGISTERS = 255, UNIT = 8 };
+enum { THREAD_REGISTERS = 255, UNIT = 8 };
 
 static int32_t least(int32_t a, int32_t b)
 {
@@ -10,7 +10,7 @@ static int32_t least(int32_t a, int32_t b)
 
 int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t blocks, int32_t threads)
 {
-    const int32_t limit = least(SM_REGISTERS / (blocks * threads) / UNIT * UNIT, THREAD_REGISTERS),
+    const int32_t limit = least(TJ_SM_REGISTERS / (blocks * threads) / UNIT * UNIT, THREAD_REGISTERS),
                   off = wanted * percent / 100;
 
     counts->registers = least(wanted, limit);

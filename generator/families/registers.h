@@ -8,6 +8,8 @@
 
 #include "../family.h"
 
+enum { TJ_SM_REGISTERS = 64 * 1024 }; /* of every multiprocessor that CUDA 13 compiles for */
+
 /**
  * States a guess of `wanted`, give or take so many percent, in counts->registers, registers_least and registers_most. Launch bounds
  * that promise room for `blocks` blocks of `threads` threads hold ptxas below a limit, which is returned.

@@ -13,10 +13,11 @@
 #include "access.h"
 #include "checked.h"
 #include "error.h"
+#include "registers.h"
 #include "split.h"
 #include "tile.h"
 
-enum { SM_REGISTERS = 64 * 1024, OTHER_REGISTERS = 30, MOST_BLOCKS = 8 };
+enum { OTHER_REGISTERS = 30, MOST_BLOCKS = 8 };
 enum { QUAD = 4, LONG_RUN = 16, SHORT_RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
 static const char *const copy_choices[] = {"async", "registers", NULL}, *const start_choices[] = {"together", "spread", NULL};
@@ -346,7 +347,7 @@ static int32_t blocks_for(const tj_problem *text, const tj_simt_shape *s)
 {
     const int32_t words = tj_simt_sum_bytes(text) / 4,
                   registers = words * (s->tm * s->tn + 2 * (s->tm + s->tn)) + OTHER_REGISTERS;
-    const int32_t blocks = SM_REGISTERS / (registers * s->threads);
+    const int32_t blocks = TJ_SM_REGISTERS / (registers * s->threads);
 
     if (s->copy == TJ_SIMT_REGISTERS) /* they hold what is on its way too, and some targets would spill */
         return 1;
@@ -401,7 +402,7 @@ static bool is_oversized(int32_t length, int32_t smallest, int64_t extent)
 /* Do so many blocks leave a thread the registers for its tile? And does asking for them change anything? */
 static bool blocks_matter(const tj_problem *text, const tj_simt_shape *s, int32_t blocks)
 {
-    const int32_t budget = SM_REGISTERS / (blocks * s->threads);
+    const int32_t budget = TJ_SM_REGISTERS / (blocks * s->threads);
 
     if (budget < tj_simt_sum_bytes(text) / 4 * (s->tm * s->tn + s->tm + s->tn) + 16)
         return false;

@@ -181,8 +181,9 @@ static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stri
     tj_traffic_add(traffic, &access);
 }
 
-/* Fitted to what ptxas gave 1 540 configs for sm_90, and off by 20 % of 3 023, for it moves loads ahead as it likes: the sums, a phase of N, and this thread's share of the next M, which lies apart
- * where the runs of N go along its rows. Bounds by `blocks` make it hold one phase and no more; below that it spills. */
+/* Fitted to what ptxas gave 1 540 configs for sm_90, and off by 20 % of 3 023, for it moves loads ahead as it likes: the sums, a phase
+ * of N, and this thread's share of the next M, which lies apart where the runs of N go along its rows. Bounds by `blocks` make it hold
+ * one phase and no more; below that it spills. */
 static void estimate_registers(const tj_skinny_shape *s, bool n_row_major, int32_t blocks, tj_counts *counts)
 {
     const int32_t words = counts->sum_bytes / 4, sums = words * s->tm * s->tn, phase = words * s->k_thread * s->tn;

@@ -7,6 +7,7 @@
 #include "access.h"
 #include "checked.h"
 #include "error.h"
+#include "registers.h"
 
 enum {
     MOST = 128,        /* of j, k and l: larger ones are worth more than one block */
@@ -18,8 +19,7 @@ enum {
     GOOD_SHARED = 48 * 1024, /* of a block, for the same reason */
     FULL_GPU = 264,          /* blocks that keep a large GPU busy */
     GOOD_REGISTERS = 80,     /* of a thread */
-    SM_REGISTERS = 64 * 1024,
-    SYSTEM_SHARED = 1024 /* that a block takes beside its own */
+    SYSTEM_SHARED = 1024     /* that a block takes beside its own */
 };
 
 static const char *const copy_choices[] = {"async", "registers", NULL};
@@ -140,7 +140,7 @@ static int32_t default_products(const tj_problem *text, const tj_small_batch_sha
 static int32_t default_blocks(const tj_problem *text, const tj_small_batch_shape *s)
 {
     const int32_t threads = s->products * s->team;
-    const int32_t by_registers = SM_REGISTERS / GOOD_REGISTERS / (threads > 0 ? threads : 1);
+    const int32_t by_registers = TJ_SM_REGISTERS / GOOD_REGISTERS / (threads > 0 ? threads : 1);
     const int32_t by_shared = (int32_t)(MAX_SHARED / (s->products * s->bytes + SYSTEM_SHARED));
     const int32_t blocks = by_registers < by_shared ? by_registers : by_shared;
     const bool is_even = text->j.extent % s->tm == 0 && text->l.extent % s->tn == 0 && text->k.extent % s->vec == 0;
@@ -329,7 +329,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
 static bool blocks_matter(const tj_small_batch_shape *s, int32_t blocks)
 {
     const int32_t threads = s->products * s->team, sums = s->tm * s->tn,
-                  budget = SM_REGISTERS / (blocks * threads > 0 ? blocks * threads : 1);
+                  budget = TJ_SM_REGISTERS / (blocks * threads > 0 ? blocks * threads : 1);
 
     return blocks == 1 || (blocks * threads <= 2 * MAX_THREADS && blocks * s->products * s->bytes <= MAX_SHARED &&
                            budget < 48 + sums * 5 / 4 && budget >= sums + s->tm + s->tn + 16);

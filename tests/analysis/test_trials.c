@@ -175,7 +175,22 @@ Test(trials, no_family_is_chosen_where_the_default_is_faster, .init = read_trial
     cr_expect(compared >= 10, "%d", compared);
 }
 
-/* An estimate looks at one warp of each loop, an analysis at all. */
+static double analyzed_us(const tj_device_facts *device, const tj_problem *problem, const tj_config *config, int32_t registers,
+                          tj_counts *counts)
+{
+    tj_analysis a;
+    tj_error err;
+
+    cr_assert(tj_analyze(device, problem, config, registers, 0, &a, &err) == TJ_OK, "%s", err.message);
+    if (counts)
+        *counts = a.counts;
+    return a.predicted.us;
+}
+
+/*
+ * An estimate looks at one warp of each loop, an analysis at all. It is a mean over what the compiler may make of the registers, and
+ * each guess of them is an analysis of its own.
+ */
 Test(trials, an_estimate_is_the_analysis_to_a_few_percent, .init = read_trials)
 {
     tj_device_facts cold;
@@ -188,24 +203,14 @@ Test(trials, an_estimate_is_the_analysis_to_a_few_percent, .init = read_trials)
         for (int i = 0; i < shapes[n].trials; i += 7) {
             const double us = predict(&shapes[n], &shapes[n].trial[i]);
             tj_config config;
-            tj_analysis a;
-            double whole = 0;
+            tj_counts counts;
             tj_error err;
+            double whole;
 
             cr_assert(tj_config_parse(shapes[n].trial[i].config, &config, &err) == TJ_OK);
-            cr_assert(tj_analyze(&cold, &shapes[n].problem, &config, 0, 0, &a, &err) == TJ_OK, "%s", err.message);
-            /* The mean over what the compiler may make of the registers; each other guess of them is an analysis of its own. */
-            {
-                const double guessed = a.predicted.us;
-                const int32_t others[] = {a.counts.registers_least, a.counts.registers_most};
-
-                for (int r = 0; r < 2; r++) {
-                    cr_assert(tj_analyze(&cold, &shapes[n].problem, &config, others[r], 0, &a, &err) == TJ_OK, "%s",
-                              err.message);
-                    whole += a.predicted.us / 4;
-                }
-                whole += guessed / 2;
-            }
+            whole = analyzed_us(&cold, &shapes[n].problem, &config, 0, &counts) / 2;
+            whole += analyzed_us(&cold, &shapes[n].problem, &config, counts.registers_least, NULL) / 4;
+            whole += analyzed_us(&cold, &shapes[n].problem, &config, counts.registers_most, NULL) / 4;
             all++;
             far += fabs(us / whole - 1) > 0.03;
             cr_expect(fabs(us / whole - 1) < 0.15, "%s %s: %g for %g", shapes[n].name, shapes[n].trial[i].config, us, whole);
