@@ -174,6 +174,15 @@ static double predict(void *payload, const tj_config *config)
     return tj_estimate(&device, &r->problem, config, &us, NULL) == TJ_OK ? us : 0;
 }
 
+static replay begin_replay(const recorded *r, uint64_t seed)
+{
+    replay begun = {.run = r, .seed = seed};
+
+    for (int m = 0; m < MARKS; m++)
+        begun.reached[m] = NEVER;
+    return begun;
+}
+
 static int replay_search(const recorded *r, int32_t strategy, uint64_t seed, int64_t evaluations, int with_model, replay *out)
 {
     const tj_measurer measurer = {out, NULL, measure, NULL, with_model ? predict : NULL, NULL};
@@ -182,7 +191,7 @@ static int replay_search(const recorded *r, int32_t strategy, uint64_t seed, int
     tj_search_result result;
     tj_error err;
 
-    *out = (replay){.run = r, .seed = mix(seed + 1), .reached = {NEVER, NEVER, NEVER, NEVER}};
+    *out = begin_replay(r, mix(seed + 1));
     options.strategy = strategy;
     options.evaluations = evaluations;
     options.seed = (int64_t)seed;
@@ -199,7 +208,7 @@ static int replay_search(const recorded *r, int32_t strategy, uint64_t seed, int
 
 static void replay_random(const recorded *r, uint64_t seed, int64_t evaluations, replay *out)
 {
-    *out = (replay){.run = r, .seed = mix(seed + 77), .reached = {NEVER, NEVER, NEVER, NEVER}};
+    *out = begin_replay(r, mix(seed + 77));
     for (int64_t i = 0; i < evaluations; i++)
         note(out, r->item[mix(out->seed + (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15)) % r->count].us);
 }
@@ -250,8 +259,10 @@ int main(int argc, char **argv)
             return 1;
     printf("\n%" PRIu64 " seeds a shape, %" PRId64
            " evaluations at most; those needed to reach a share of the optimum, median, 90th "
-           "percentile and most:\n%-18s%24s%24s%24s%24s",
-           seeds, evaluations, "", "90 %", "95 %", "98 %", "99 %");
+           "percentile and most:\n%-18s",
+           seeds, evaluations, "");
+    for (int m = 0; m < MARKS; m++)
+        printf("%22.0f %%", 100 * mark[m]);
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
         size_t count = 0;
 

@@ -388,6 +388,7 @@ static CUresult record(emu_stream *stream, const emu_work *work)
 
 CUresult emu_submit(emu_context *context, CUstream handle, const emu_work *work)
 {
+    const bool takes_turn = work->kind != W_HOST;
     emu_stream *stream;
     CUresult result = emu_stream_get(context, handle, &stream);
     CUcontext where;
@@ -396,9 +397,7 @@ CUresult emu_submit(emu_context *context, CUstream handle, const emu_work *work)
         result = emu_allow_legacy(context);
     if (result == CUDA_SUCCESS && stream->context != context && work->kind == W_KERNEL)
         result = CUDA_ERROR_INVALID_HANDLE;
-    if (result != CUDA_SUCCESS)
-        return emu_leave(result);
-    if (work->kind != W_HOST)
+    if (result == CUDA_SUCCESS && takes_turn)
         result = begin_work(handle, &stream);
     if (result != CUDA_SUCCESS)
         return emu_leave(result);
@@ -407,7 +406,7 @@ CUresult emu_submit(emu_context *context, CUstream handle, const emu_work *work)
         emu_unlock();
         result = emu_work_do(where, work, false);
         emu_lock();
-        if (work->kind != W_HOST)
+        if (takes_turn)
             end_work_of(where, handle);
         return emu_leave(result);
     }
