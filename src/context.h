@@ -16,8 +16,8 @@
 #include "log.h"
 #include "nvrtc.h"
 
-struct tj_image_table; /* image.c */
-struct tj_plan_table;  /* plan.c */
+struct tj_image_table; /* image_table.c */
+struct tj_plan_table;  /* plan_table.c */
 struct tj_chooser;     /* choose.c */
 struct tj_background;  /* background.c */
 

@@ -1,85 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * plan: the one file that knows the whole line: problem -> config -> source -> image -> kernel -> launch.
- *
- * A hit takes no lock: the table is an array of pointers to finished plans, each published once, last, with release
- * order. When the array is half full a larger one replaces it; the old arrays stay until the table is freed, because a
- * reader may still be in one (together they are smaller than the last). Plans are never removed, so a pointer to one
- * stays good as long as the context.
- *
- * A miss is built outside the lock by the first thread that asks; the others wait for it.
- */
+/* plan: the one file that knows the whole line: problem -> config -> source -> image -> kernel -> launch. */
 #include "plan.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <tilejit/analysis.h>
 
 #include "choose.h"
 #include "error.h"
 #include "family.h"
 #include "hash.h"
-#include "scope.h"
 
-/* ---- table -------------------------------------------------------------------------------------------------------- */
+/* ---- building ----------------------------------------------------------------------------------------------------- */
 
-typedef struct plan_array {
-    struct plan_array *older; /* kept for readers that entered before it was replaced */
-    size_t capacity;          /* a power of two */
-    _Atomic(tj_plan *) slot[];
-} plan_array;
-
-/* A plan being built. Lives on the builder's stack. */
-typedef struct plan_build {
-    struct plan_build *next;
-    const tj_plan_key *key;
-    unsigned waiting;
-    bool is_done;
-    tj_status status;
-    tj_error error;
-    const tj_plan *plan;
-} plan_build;
-
-struct tj_plan_table {
-    _Atomic(plan_array *) array;
-    size_t count;       /* under lock */
-    plan_build *builds; /* under lock */
-    pthread_mutex_t lock;
-    pthread_cond_t done; /* a build finished, or its last waiter left */
-};
-
-enum { FIRST_CAPACITY = 64 };
-
-static plan_array *array_create(size_t capacity, plan_array *older)
-{
-    plan_array *array = calloc(1, sizeof *array + capacity * sizeof array->slot[0]);
-
-    if (array) {
-        array->older = older;
-        array->capacity = capacity;
-    }
-    return array;
-}
-
-struct tj_plan_table *tj_plan_table_create(void)
-{
-    struct tj_plan_table *table = calloc(1, sizeof *table);
-    plan_array *array = array_create(FIRST_CAPACITY, NULL);
-
-    if (!table || !array) {
-        free(table);
-        free(array);
-        return NULL;
-    }
-    atomic_init(&table->array, array);
-    pthread_mutex_init(&table->lock, NULL);
-    pthread_cond_init(&table->done, NULL);
-    return table;
-}
-
-static void plan_free(tj_plan *plan)
+void tj_plan_free(tj_plan *plan)
 {
     while (plan) {
         tj_plan *replaced = plan->replaced;
@@ -91,93 +24,6 @@ static void plan_free(tj_plan *plan)
         plan = replaced;
     }
 }
-
-void tj_plan_table_free(struct tj_plan_table *table)
-{
-    plan_array *array;
-
-    if (!table)
-        return;
-    array = atomic_load(&table->array);
-    for (size_t i = 0; i < array->capacity; i++)
-        plan_free(atomic_load(&array->slot[i]));
-    while (array) {
-        plan_array *older = array->older;
-        free(array);
-        array = older;
-    }
-    pthread_cond_destroy(&table->done);
-    pthread_mutex_destroy(&table->lock);
-    free(table);
-}
-
-static bool key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
-{
-    return a->hash == b->hash && a->context_id == b->context_id && memcmp(a->problem, b->problem, sizeof *a->problem) == 0 &&
-           (a->config && b->config ? memcmp(a->config, b->config, sizeof *a->config) == 0 : a->config == b->config);
-}
-
-static const tj_plan *table_find(const struct tj_plan_table *table, const tj_plan_key *key)
-{
-    const plan_array *array = atomic_load_explicit(&table->array, memory_order_acquire);
-
-    for (size_t i = key->hash & (array->capacity - 1);; i = (i + 1) & (array->capacity - 1)) {
-        const tj_plan *plan = atomic_load_explicit(&array->slot[i], memory_order_acquire);
-        if (!plan)
-            return NULL;
-        if (key_is_equal(&plan->key, key))
-            return plan;
-    }
-}
-
-static void array_insert(plan_array *array, tj_plan *plan)
-{
-    size_t i = plan->key.hash & (array->capacity - 1);
-
-    while (atomic_load_explicit(&array->slot[i], memory_order_relaxed))
-        i = (i + 1) & (array->capacity - 1);
-    atomic_store_explicit(&array->slot[i], plan, memory_order_release);
-}
-
-/* Under the lock. */
-static tj_status table_insert(struct tj_plan_table *table, tj_plan *plan, tj_error *err)
-{
-    plan_array *array = atomic_load_explicit(&table->array, memory_order_relaxed);
-
-    if (2 * (table->count + 1) > array->capacity) {
-        plan_array *larger = array_create(2 * array->capacity, array);
-        if (!larger)
-            return tj_fail_memory(err, "the table of plans");
-        for (size_t i = 0; i < array->capacity; i++) {
-            tj_plan *moved = atomic_load_explicit(&array->slot[i], memory_order_relaxed);
-            if (moved)
-                array_insert(larger, moved);
-        }
-        atomic_store_explicit(&table->array, larger, memory_order_release);
-        array = larger;
-    }
-    array_insert(array, plan);
-    table->count++;
-    return TJ_OK;
-}
-
-/* Under the lock. Readers see the old plan or the new one; those who hold the old one keep it. */
-static void table_replace(struct tj_plan_table *table, tj_plan *plan)
-{
-    plan_array *array = atomic_load_explicit(&table->array, memory_order_relaxed);
-
-    for (size_t i = plan->key.hash & (array->capacity - 1);; i = (i + 1) & (array->capacity - 1)) {
-        tj_plan *present = atomic_load_explicit(&array->slot[i], memory_order_relaxed);
-
-        if (!key_is_equal(&present->key, &plan->key))
-            continue;
-        plan->replaced = present;
-        atomic_store_explicit(&array->slot[i], plan, memory_order_release);
-        return;
-    }
-}
-
-/* ---- building ----------------------------------------------------------------------------------------------------- */
 
 static bool has_any(const tj_problem *problem)
 {
@@ -205,7 +51,7 @@ static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj
     return status == TJ_OK ? tj_kernel_load(context, plan->source, plan->image, &plan->kernel, err) : status;
 }
 
-static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
+tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
 {
     tj_chosen_by chosen_by = TJ_BY_DEFAULT;
     tj_config config = TJ_CONFIG_INIT;
@@ -242,87 +88,13 @@ static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan
     if (status == TJ_OK)
         status = load(context, target, plan, err);
     if (status != TJ_OK) {
-        plan_free(plan);
+        tj_plan_free(plan);
         return status;
     }
     if (!key->config && chosen_by != TJ_BY_RECORD && !has_any(key->problem) && key->problem->batch != TJ_ANY)
         tj_background_ask(context->background, key->problem);
     *out = plan;
     return TJ_OK;
-}
-
-static plan_build *find_build(struct tj_plan_table *table, const tj_plan_key *key)
-{
-    plan_build *found = table->builds;
-
-    while (found && !key_is_equal(found->key, key))
-        found = found->next;
-    return found;
-}
-
-static tj_status report(const plan_build *finished, const tj_plan **plan, tj_error *err)
-{
-    *plan = finished->plan;
-    if (finished->status != TJ_OK && err)
-        *err = finished->error;
-    return finished->status;
-}
-
-/* Build the plan, or wait for the thread that is building it. The lock is not held while building. */
-static tj_status build_once(tj_context *context, const tj_scope *scope, const tj_plan_key *key, const tj_plan **plan,
-                            tj_error *err)
-{
-    struct tj_plan_table *table = context->plans;
-    plan_build mine = {0}, *other;
-    tj_plan *built = NULL;
-    tj_status status;
-
-    pthread_mutex_lock(&table->lock);
-    *plan = table_find(table, key);
-    if (*plan) {
-        pthread_mutex_unlock(&table->lock);
-        return TJ_OK;
-    }
-    other = find_build(table, key);
-    if (other) {
-        other->waiting++;
-        while (!other->is_done)
-            pthread_cond_wait(&table->done, &table->lock);
-        status = report(other, plan, err);
-        other->waiting--;
-        pthread_cond_broadcast(&table->done);
-        pthread_mutex_unlock(&table->lock);
-        return status;
-    }
-    mine.key = key;
-    mine.next = table->builds;
-    table->builds = &mine;
-    pthread_mutex_unlock(&table->lock);
-
-    mine.status = build(context, scope, key, &built, &mine.error);
-
-    pthread_mutex_lock(&table->lock);
-    if (mine.status == TJ_OK)
-        mine.status = table_insert(table, built, &mine.error);
-    if (mine.status == TJ_OK) {
-        mine.plan = built;
-        atomic_fetch_add_explicit(&context->stats.plans, 1, memory_order_relaxed);
-    }
-    for (plan_build **link = &table->builds; *link; link = &(*link)->next)
-        if (*link == &mine) {
-            *link = mine.next;
-            break;
-        }
-    mine.is_done = true;
-    pthread_cond_broadcast(&table->done);
-    /* The waiters read this stack frame: stay until the last has left. */
-    while (mine.waiting > 0)
-        pthread_cond_wait(&table->done, &table->lock);
-    status = report(&mine, plan, err);
-    pthread_mutex_unlock(&table->lock);
-    if (status != TJ_OK)
-        plan_free(built);
-    return status;
 }
 
 /* ---- keys --------------------------------------------------------------------------------------------------------- */
@@ -369,21 +141,14 @@ tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_pr
     tj_problem storage;
     const tj_plan_key key = make_key(scope->context_id, problem, config, &storage);
 
-    *plan = table_find(context->plans, &key);
-    return *plan ? TJ_OK : build_once(context, scope, &key, plan, err);
+    *plan = tj_plan_table_find(context->plans, &key);
+    return *plan ? TJ_OK : tj_plan_table_obtain(context, scope, &key, plan, err);
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-static bool has_same_config(const tj_plan *a, const tj_plan *b)
-{
-    return memcmp(tj_source_config(a->source), tj_source_config(b->source), sizeof(tj_config)) == 0;
-}
-
 tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err)
 {
-    struct tj_plan_table *table = context->plans;
-    const tj_plan *present;
     tj_plan *built = NULL;
     tj_problem storage;
     tj_plan_key key;
@@ -395,20 +160,10 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
     if (status != TJ_OK)
         return status;
     key = make_key(scope.context_id, problem, NULL, &storage);
-    present = table_find(table, &key);
-    if (present) {
-        status = build(context, &scope, &key, &built, err);
-        if (status == TJ_OK) {
-            pthread_mutex_lock(&table->lock);
-            if (has_same_config(table_find(table, &key), built)) {
-                plan_free(built);
-            } else {
-                table_replace(table, built);
-                atomic_fetch_add_explicit(&context->stats.plans, 1, memory_order_relaxed);
-            }
-            pthread_mutex_unlock(&table->lock);
-        }
-    }
+    if (tj_plan_table_find(context->plans, &key))
+        status = tj_plan_build(context, &scope, &key, &built, err);
+    if (built && tj_plan_table_replace(context->plans, built))
+        atomic_fetch_add_explicit(&context->stats.plans, 1, memory_order_relaxed);
     tj_scope_leave(&scope);
     return status;
 }
@@ -518,7 +273,7 @@ static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj
                     "tj_plan_prepare for it before the capture begins",
                     (long long)key->problem->j.extent, (long long)key->problem->k.extent, (long long)key->problem->l.extent);
     if (status == TJ_OK)
-        status = build_once(context, scope, key, plan, err);
+        status = tj_plan_table_obtain(context, scope, key, plan, err);
     return status;
 }
 
@@ -554,7 +309,7 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     if (status != TJ_OK)
         return status;
     key = make_key(scope.context_id, problem, config, &storage);
-    plan = table_find(context->plans, &key);
+    plan = tj_plan_table_find(context->plans, &key);
     is_new = !plan;
     if (is_new)
         status = make_ready(context, &scope, &key, stream, &plan, err);

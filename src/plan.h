@@ -35,6 +35,25 @@ struct tj_plan {
     tj_plan *replaced;                 /* the plan that this one took the place of; alive, because callers may hold it */
 };
 
+/** A new plan, the caller's: nobody else knows it yet. Inside a scope, outside a capture. *out is NULL on failure. */
+tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err);
+
+/** Free a plan and those that it replaced. NULL is permitted. */
+void tj_plan_free(tj_plan *plan);
+
+/** The plan of a key; NULL: there is none yet. Takes no lock; any thread. */
+const tj_plan *tj_plan_table_find(const struct tj_plan_table *table, const tj_plan_key *key);
+
+/** The plan of a key: found, or built by this thread, or awaited if another is building it. Inside a scope, outside a capture. */
+tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const tj_plan_key *key, const tj_plan **plan,
+                               tj_error *err);
+
+/**
+ * Let a plan take the place of the one of its key, which is there. The table owns it from now on. Who holds the old one keeps it.
+ * False: its config is that of the old one, which stays; the new one is gone.
+ */
+bool tj_plan_table_replace(struct tj_plan_table *table, tj_plan *plan);
+
 /** The plan of a problem and a config, found or built. Inside a scope, outside a capture. problem is as a key holds it. */
 tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
                          const tj_plan **plan, tj_error *err);
