@@ -50,9 +50,11 @@ uint64_t tj_kernel_context_id(const tj_kernel *kernel);
 /** Ordinal of the device it was loaded on. */
 int tj_kernel_device(const tj_kernel *kernel);
 
-/* ---- between the three files -------------------------------------------------------------------------------------- */
+/* ---- between kernel.c, launch*.c and pointers.c ------------------------------------------------------------------- */
 
 enum tj_matrix { TJ_MATRIX_M, TJ_MATRIX_N, TJ_MATRIX_P, TJ_MATRIX_C, TJ_MATRICES };
+
+enum { TJ_WORKSPACE_ALIGNMENT = 16 };
 
 /**
  * A stored matrix. A line is a row of a row-major matrix, a column of a column-major one. All in elements. What lies anywhere is

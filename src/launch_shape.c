@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch_shape: operands -> every number of a launch, and what is wrong with them. Pure: nothing is asked of the driver.
+ */
+#include "kernel.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "checked.h"
+#include "context.h"
+#include "error.h"
+
+enum { MIN_TILE_WIDTH = 4, MAX_TILE_WIDTH = 32, CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
+
+static const char *const lower_name[TJ_MATRICES] = {"m", "n", "p", "c"};
+static const char upper_name[TJ_MATRICES] = {'M', 'N', 'P', 'C'};
+
+/* ---- extents ------------------------------------------------------------------------------------------------------ */
+
+static tj_status resolve_extent(char name, const tj_dim *dim, int64_t operand, int64_t minimum, int64_t *extent, tj_error *err)
+{
+    *extent = dim->mode == TJ_DIM_ANY && operand != 0 ? operand : dim->extent;
+    if (dim->mode != TJ_DIM_ANY)
+        return TJ_OK;
+    if (*extent < minimum || *extent > INT32_MAX)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%c is %lld: the kernel takes it as an argument, from %lld to 2147483647; set it in the operands", name,
+                       (long long)*extent, (long long)minimum);
+    if (dim->multiple_of > 1 && *extent % dim->multiple_of != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%c is %lld, and the kernel was generated for multiples of %d: pad it, or generate without the "
+                       "promise",
+                       name, (long long)*extent, dim->multiple_of);
+    return TJ_OK;
+}
+
+static tj_status resolve_batch(const tj_problem *problem, int64_t operand, int64_t *batch, tj_error *err)
+{
+    if (problem->batch != TJ_ANY) {
+        *batch = problem->batch > 1 ? problem->batch : 1;
+        return TJ_OK;
+    }
+    *batch = operand ? operand : 1;
+    if (*batch < 1 || *batch > INT32_MAX)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "batch is %lld: use 1 to 2147483647", (long long)*batch);
+    return TJ_OK;
+}
+
+/* ---- matrices ----------------------------------------------------------------------------------------------------- */
+
+static tj_status resolve_ld(int which, int64_t fixed, int64_t operand, tj_stored_shape *stored, tj_error *err)
+{
+    if (fixed == TJ_ANY && operand != 0)
+        stored->ld = operand;
+    else
+        stored->ld = fixed > 0 ? fixed : stored->width;
+    if (stored->ld < stored->width)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "ld_%s is %lld, and a stored line of %c has %lld elements: it must be at least that", lower_name[which],
+                       (long long)stored->ld, upper_name[which], (long long)stored->width);
+    return TJ_OK;
+}
+
+/* lines * ld, from a matrix of the batch to the next without padding; -1 if it does not fit. */
+static int64_t tight_stride(const tj_stored_shape *stored)
+{
+    int64_t stride;
+    return tj_mul(stored->lines, stored->ld, &stride) ? stride : -1;
+}
+
+static int64_t span_of_one(const tj_stored_shape *stored)
+{
+    return (stored->lines - 1) * stored->ld + stored->width;
+}
+
+/* Products must not overlap in P: each behind the other, or interleaved within its lines. */
+static bool products_are_apart(const tj_stored_shape *p, int64_t batch)
+{
+    int64_t side_by_side;
+
+    if (p->stride >= span_of_one(p))
+        return true;
+    return p->stride >= p->width && tj_mul(p->stride, batch - 1, &side_by_side) &&
+           tj_add(side_by_side, p->width, &side_by_side) && side_by_side <= p->ld;
+}
+
+static tj_status resolve_stride(int which, int64_t fixed, int64_t operand, tj_stored_shape *stored, tj_error *err)
+{
+    bool may_broadcast = which != TJ_MATRIX_P;
+
+    stored->stride = fixed == TJ_ANY ? operand : fixed;
+    if (stored->stride == TJ_TIGHT) {
+        stored->stride = tight_stride(stored);
+    } else if (stored->stride == TJ_BROADCAST && may_broadcast) {
+        stored->stride = 0;
+    } else if (tj_stride_is_pointers(stored->stride)) {
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "stride_%s is TJ_POINTERS, and the kernel was generated for a stride: generate with stride_%s TJ_POINTERS",
+            lower_name[which], lower_name[which]);
+    } else if (stored->stride < 0) {
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_%s is %lld: use elements from one matrix to the next%s",
+                       lower_name[which], (long long)stored->stride, may_broadcast ? ", or TJ_BROADCAST" : "");
+    }
+    return TJ_OK;
+}
+
+/* Every byte that a launch can touch must have an offset that fits 63 bits. */
+static bool resolve_span(tj_stored_shape *stored, int64_t batch, size_t element_bytes)
+{
+    int64_t lines, products, bytes;
+
+    stored->span = 0;
+    if (stored->lines == 0 || stored->width == 0)
+        return true;
+    return stored->stride >= 0 && tj_mul(stored->lines - 1, stored->ld, &lines) &&
+           tj_mul(batch - 1, stored->stride, &products) && tj_add(lines, products, &stored->span) &&
+           tj_add(stored->span, stored->width, &stored->span) && tj_mul(stored->span, (int64_t)element_bytes, &bytes);
+}
+
+static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, int64_t stride, tj_launch_shape *shape,
+                                tj_error *err)
+{
+    const tj_problem *problem = &kernel->problem;
+    const int64_t rows[TJ_MATRICES] = {shape->j, shape->k, shape->j, shape->j};
+    const int64_t cols[TJ_MATRICES] = {shape->k, shape->l, shape->l, shape->l};
+    const int32_t layout[TJ_MATRICES] = {problem->m_layout, problem->n_layout, problem->p_layout, problem->p_layout};
+    const int64_t fixed_ld[TJ_MATRICES] = {problem->ld_m, problem->ld_n, problem->ld_p, problem->ld_c};
+    const int64_t fixed_stride[TJ_MATRICES] = {problem->stride_m, problem->stride_n, problem->stride_p, problem->stride_c};
+    tj_stored_shape *stored = &shape->matrix[which];
+    bool is_row_major = layout[which] == TJ_ROW_MAJOR;
+    tj_status status;
+
+    stored->lines = is_row_major ? rows[which] : cols[which];
+    stored->width = is_row_major ? cols[which] : rows[which];
+    status = resolve_ld(which, fixed_ld[which], ld, stored, err);
+    if (status == TJ_OK && shape->batch > 1 && !kernel->is_array[which])
+        status = resolve_stride(which, fixed_stride[which], stride, stored, err);
+    if (status != TJ_OK)
+        return status;
+    if (!resolve_span(stored, shape->batch, kernel->element_bytes[which]))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%c spans more bytes than 63 bits count: ld_%s is %lld, stride_%s is %lld, batch is %lld",
+                       upper_name[which], lower_name[which], (long long)stored->ld, lower_name[which],
+                       (long long)stored->stride, (long long)shape->batch);
+    if (kernel->is_array[which]) {
+        stored->stride = 1;
+        stored->span = shape->batch;
+        return TJ_OK;
+    }
+    if (which == TJ_MATRIX_P && shape->batch > 1 && !products_are_apart(stored, shape->batch))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "stride_p is %lld, and a product spans %lld elements: products of the batch would overlap",
+                       (long long)stored->stride, (long long)span_of_one(stored));
+    return TJ_OK;
+}
+
+/* c = NULL means P itself, so C is then stored as P is. That works if the text takes C's numbers as arguments, or has
+ * the same ones baked in. */
+static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands, tj_launch_shape *shape, tj_error *err)
+{
+    const tj_stored_shape *p = &shape->matrix[TJ_MATRIX_P];
+    tj_stored_shape *c = &shape->matrix[TJ_MATRIX_C];
+    bool is_p = operands->c == NULL;
+    tj_status status;
+
+    if (!kernel->problem.has_beta)
+        return TJ_OK;
+    status =
+        resolve_matrix(kernel, TJ_MATRIX_C, is_p ? p->ld : operands->ld_c, is_p ? p->stride : operands->stride_c, shape, err);
+    if (status != TJ_OK || !is_p || operands->beta == 0.0)
+        return status;
+    if (kernel->is_array[TJ_MATRIX_C] != kernel->is_array[TJ_MATRIX_P])
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "c is NULL, which means P itself, but of C and P the kernel takes one as an array of pointers and the other "
+            "not: give c, or generate with stride_c like stride_p");
+    if (c->ld != p->ld || (shape->batch > 1 && c->stride != p->stride))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "c is NULL, which means P itself, but the kernel was generated for a C of ld_c %lld, stride_c %lld "
+                       "(P: %lld, %lld): give c, or generate with ld_c and stride_c like those of P",
+                       (long long)c->ld, (long long)c->stride, (long long)p->ld, (long long)p->stride);
+    return TJ_OK;
+}
+
+/* ---- grid --------------------------------------------------------------------------------------------------------- */
+
+static tj_status check_tile_width(const tj_kernel *kernel, int32_t width, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+
+    if (!form->tile_width_is_any)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tile_width is %d, and this kernel has its own (%d) in its text: leave it 0, or generate with "
+                       "shared=dynamic",
+                       width, form->tile_width);
+    if (width < MIN_TILE_WIDTH || width > MAX_TILE_WIDTH)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tile_width is %d: use %d to %d", width, MIN_TILE_WIDTH, MAX_TILE_WIDTH);
+    if (width * width > kernel->facts.max_threads_per_block)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tile_width %d needs blocks of %d threads, and device %d can run %d of this kernel: use a smaller one",
+                       width, width * width, kernel->device, kernel->facts.max_threads_per_block);
+    return TJ_OK;
+}
+
+/* A dimension without a boundary check must be whole tiles, or blocks would read and write outside. */
+static tj_status check_whole_tiles(const tj_kernel *kernel, const tj_launch_shape *shape, int tile_rows, int tile_cols,
+                                   int tile_k, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    const struct {
+        char name;
+        int bit;
+        int64_t extent;
+        int tile;
+    } dims[] = {
+        {'j', CHECKS_J, shape->j, form->is_swapped ? tile_cols : tile_rows},
+        {'k', CHECKS_K, shape->k, tile_k},
+        {'l', CHECKS_L, shape->l, form->is_swapped ? tile_rows : tile_cols},
+    };
+
+    for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++)
+        if (!(form->checks & dims[i].bit) && dims[i].extent % dims[i].tile != 0)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%c is %lld, no multiple of the tile's %d, and the kernel was generated without a boundary "
+                           "check for it: generate with boundary_%c=all, or use a tile_width that divides it",
+                           dims[i].name, (long long)dims[i].extent, dims[i].tile, dims[i].name);
+    return TJ_OK;
+}
+
+static tj_status check_grid(const tj_kernel *kernel, const int64_t *blocks, tj_error *err)
+{
+    const char *rows = kernel->form.rows_on_x ? "rows=y" : "rows=x";
+
+    if (blocks[0] > kernel->max_grid[0])
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "P needs %lld blocks along grid.x, and a grid holds %lld: raise TILE_WIDTH", (long long)blocks[0],
+                       (long long)kernel->max_grid[0]);
+    if (blocks[1] > kernel->max_grid[1])
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "P needs %lld blocks along grid.y, and a grid holds %lld: generate with %s, or raise TILE_WIDTH",
+                       (long long)blocks[1], (long long)kernel->max_grid[1], rows);
+    return TJ_OK;
+}
+
+/* One after the other: blocks for all k of all products, and blocks that turn their partial sums into P. */
+static tj_status resolve_splits(const tj_kernel *kernel, tj_launch_shape *shape, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    const int64_t splits = form->splits > 1 ? form->splits : 1;
+    const int64_t most = kernel->max_grid[2] / splits;
+    int64_t elements, blocks;
+
+    /* A larger batch takes several launches, one behind the other in the stream, so that they share the workspace. */
+    shape->products = shape->batch < most ? shape->batch : most;
+    shape->geometry.grid[2] = (unsigned int)(shape->products * splits);
+    if (splits == 1)
+        return TJ_OK;
+    if (!tj_mul(shape->j, shape->l, &elements) ||
+        (blocks = tj_ceil_div(elements, form->reduce.block_elements)) > kernel->max_grid[0])
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "P has %lld x %lld elements, more than one launch can sum the splits of: use splits=1",
+                       (long long)shape->j, (long long)shape->l);
+    shape->reduce =
+        (tj_geometry){{(unsigned int)blocks, 1, (unsigned int)shape->products}, {(unsigned int)form->reduce.threads, 1}, 0};
+    return TJ_OK;
+}
+
+/* Blocks of whole products, on the one axis that counts far enough for any batch. */
+static void count_products(const tj_launch_form *form, tj_launch_shape *shape)
+{
+    shape->products = shape->batch;
+    shape->geometry.grid[0] = (unsigned int)tj_ceil_div(shape->batch, form->products);
+    shape->geometry.grid[1] = shape->geometry.grid[2] = 1;
+}
+
+static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, tj_launch_shape *shape, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    tj_geometry *geometry = &shape->geometry;
+    int tile_rows = form->block_rows, tile_cols = form->block_cols;
+    int block_x = form->block_x, block_y = form->block_y;
+    int64_t shared = form->dynamic_shared_bytes;
+    int64_t rows = form->is_swapped ? shape->l : shape->j;
+    int64_t cols = form->is_swapped ? shape->j : shape->l;
+    int64_t blocks[2];
+    tj_status status = TJ_OK;
+
+    if (tile_width != 0 && tile_width != form->tile_width) {
+        status = check_tile_width(kernel, tile_width, err);
+        if (status != TJ_OK)
+            return status;
+        tile_rows = tile_cols = block_x = block_y = tile_width;
+        shared = shared * tile_width * tile_width / form->tile_width / form->tile_width;
+    }
+    if (shared > kernel->max_dynamic_shared)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tile_width %d needs %lld bytes of dynamic shared memory, and device %d has %lld for this kernel: "
+                       "use a smaller one",
+                       tile_width, (long long)shared, kernel->device, (long long)kernel->max_dynamic_shared);
+    /* How far a step along k reaches is the form's own business, but for kernels that take the tile from the launch. */
+    status = check_whole_tiles(kernel, shape, tile_rows, tile_cols, form->tile_width_is_any ? block_x : 1, err);
+    if (status != TJ_OK)
+        return status;
+    blocks[0] = tj_ceil_div(form->rows_on_x ? rows : cols, form->rows_on_x ? tile_rows : tile_cols);
+    blocks[1] = tj_ceil_div(form->rows_on_x ? cols : rows, form->rows_on_x ? tile_cols : tile_rows);
+    status = check_grid(kernel, blocks, err);
+    if (status == TJ_OK)
+        status = resolve_splits(kernel, shape, err);
+    geometry->grid[0] = (unsigned int)blocks[0];
+    geometry->grid[1] = (unsigned int)blocks[1];
+    if (form->products > 0)
+        count_products(form, shape);
+    geometry->block[0] = (unsigned int)block_x;
+    geometry->block[1] = (unsigned int)block_y;
+    geometry->shared_bytes = (unsigned int)shared;
+    return status;
+}
+
+tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_launch_shape *shape, tj_error *err)
+{
+    const tj_problem *problem = &kernel->problem;
+    tj_status status;
+
+    memset(shape, 0, sizeof *shape);
+    status = resolve_extent('j', &problem->j, x->j, 1, &shape->j, err);
+    if (status == TJ_OK)
+        status = resolve_extent('k', &problem->k, x->k, 0, &shape->k, err);
+    if (status == TJ_OK)
+        status = resolve_extent('l', &problem->l, x->l, 1, &shape->l, err);
+    if (status == TJ_OK)
+        status = resolve_batch(problem, x->batch, &shape->batch, err);
+    if (status == TJ_OK)
+        status = resolve_matrix(kernel, TJ_MATRIX_M, x->ld_m, x->stride_m, shape, err);
+    if (status == TJ_OK)
+        status = resolve_matrix(kernel, TJ_MATRIX_N, x->ld_n, x->stride_n, shape, err);
+    if (status == TJ_OK)
+        status = resolve_matrix(kernel, TJ_MATRIX_P, x->ld_p, x->stride_p, shape, err);
+    if (status == TJ_OK)
+        status = resolve_c(kernel, x, shape, err);
+    if (status == TJ_OK)
+        status = resolve_geometry(kernel, x->tile_width, shape, err);
+    return status;
+}
+
+/* ---- operands ----------------------------------------------------------------------------------------------------- */
+
+tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj_error *err)
+{
+    memset(operands, 0, sizeof *operands);
+    if (given->struct_size < sizeof given->struct_size)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "operands not initialised: start from TJ_OPERANDS_INIT");
+    for (size_t i = sizeof *operands; i < given->struct_size; i++)
+        if (((const unsigned char *)given)[i] != 0)
+            return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                           "operands of %lld bytes set a field that this library (%d bytes) does not know: use the library "
+                           "the program was built for",
+                           (long long)given->struct_size, (int)sizeof *operands);
+    memcpy(operands, given, given->struct_size < sizeof *operands ? given->struct_size : sizeof *operands);
+    if (operands->reserved != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the reserved field of the operands is %d: it must be 0",
+                       operands->reserved);
+    return TJ_OK;
+}
+
+static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, tj_error *err)
+{
+    const int64_t needed = kernel->form.reduce.workspace_bytes;
+
+    if (needed == 0)
+        return TJ_OK;
+    if (!tj_kernel_has_workspace(kernel, x)) {
+        if (tj_driver_has_stream_memory(kernel->driver))
+            return TJ_OK;
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s splits k into %d parts and needs %lld bytes of workspace for their sums, the operands bring %lld, "
+                       "and a driver of CUDA %d.%d cannot allocate them in the stream (11.4 can): give what "
+                       "tj_plan_workspace_bytes says, or generate with splits=1",
+                       kernel->form.kernel, kernel->form.splits, (long long)needed,
+                       x->workspace ? (long long)x->workspace_bytes : 0LL, tj_driver_version(kernel->driver) / 1000,
+                       tj_driver_version(kernel->driver) % 1000 / 10);
+    }
+    if ((uintptr_t)x->workspace % TJ_WORKSPACE_ALIGNMENT != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the workspace is 0x%llx: it must be aligned to %d bytes",
+                       (unsigned long long)(uintptr_t)x->workspace, TJ_WORKSPACE_ALIGNMENT);
+    return TJ_OK;
+}
+
+tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
+{
+    const void *const pointer[TJ_MATRICES] = {x->m, x->n, x->p, x->c};
+
+    for (int which = 0; which < TJ_MATRICES; which++) {
+        int bytes = (int)kernel->element_bytes[which];
+        /* A beta of 0 never reads C, whatever its address; and c = NULL is P. */
+        bool is_idle_c = which == TJ_MATRIX_C && (!kernel->problem.has_beta || x->beta == 0.0 || !x->c);
+        if (shape->matrix[which].span == 0 || is_idle_c)
+            continue;
+        if (!pointer[which])
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the device address of %s%c", lower_name[which],
+                           kernel->is_array[which] ? "the array of pointers to " : "", upper_name[which]);
+        if ((uintptr_t)pointer[which] % (uintptr_t)bytes != 0)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of %d bytes",
+                           lower_name[which], (unsigned long long)(uintptr_t)pointer[which], bytes);
+        if ((uintptr_t)pointer[which] % kernel->alignment[which] != 0)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%s is 0x%llx, and %s takes %d bytes of it at once: align it to that, or generate with vector=1",
+                           lower_name[which], (unsigned long long)(uintptr_t)pointer[which], kernel->form.kernel,
+                           (int)kernel->alignment[which]);
+    }
+    return check_workspace(kernel, x, err);
+}
