@@ -253,10 +253,37 @@ CUresult emu_function_get(emu_context *context, CUfunction handle, emu_kernel_fu
 /** The most threads of a block that a function accepts. */
 int emu_function_threads(const emu_function *function);
 
-/* ---- driver_stream.c ---- */
+/* ---- driver_stream.c; locked ---- */
 
 /** The stream of a handle, those without an object included; 0, or why not. Any context's streams. */
 CUresult emu_stream_get(emu_context *context, CUstream handle, emu_stream **stream);
+
+/** The same, of the calling thread's context. Called unlocked; locked on success. */
+CUresult emu_stream_enter(CUstream handle, emu_stream **stream);
+
+/**
+ * A stream's turn: until emu_stream_end_work nothing else is done in it. One that is captured takes none. Unlocked while it waits; by
+ * then *stream may be another object, be captured, or be gone.
+ */
+CUresult emu_stream_begin_work(CUstream handle, emu_stream **stream);
+
+/** Of a stream that may have been destroyed meanwhile, like its context. */
+void emu_stream_end_work(CUcontext context, CUstream handle);
+
+/**
+ * Do work in a stream of the context, or record it if the stream is being captured. Returns unlocked. The work is the caller's and is
+ * copied if it is recorded.
+ */
+CUresult emu_submit(emu_context *context, CUstream stream, const emu_work *work);
+
+/** Destroy streams, events and captures of a context. */
+void emu_streams_close(emu_context *context);
+
+/* ---- driver_event.c; locked ---- */
+
+void emu_event_free(emu_event *event);
+
+/* ---- driver_capture.c; locked ---- */
 
 /**
  * Check that a call that might wait for a device is allowed beside captures: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if not,
@@ -267,20 +294,43 @@ CUresult emu_allow_unsafe(void);
 /** The same for a call that is ordered with the legacy stream. */
 CUresult emu_allow_legacy(emu_context *context);
 
-/** Destroy streams, events and captures of a context. */
-void emu_streams_close(emu_context *context);
+/** The same for one that waits for all of a context. */
+CUresult emu_captures_break(const emu_context *context);
 
-/**
- * Do work in a stream of the context, or record it if the stream is being captured. Called locked, returns unlocked. The
- * work is the caller's and is copied if it is recorded.
- */
-CUresult emu_submit(emu_context *context, CUstream stream, const emu_work *work);
+/** NULL: it has ended. */
+emu_capture *emu_capture_find(uint64_t id);
 
-/** Give one use of a graph's memory back; the last one frees it. Locked. NULL: accepted. */
-void emu_graph_memory_drop(emu_graph_memory *memory);
+/** Take all streams out of a capture, and forget it. Its graph is the caller's. */
+void emu_capture_end(emu_capture *capture);
 
-/** The memory at an address that the graph of this capture allocates, and does not free again; NULL if there is none. Locked. */
+/** Record work in the capture of a stream. */
+CUresult emu_capture_record(emu_stream *stream, const emu_work *work);
+
+/** Wait for an event of a capture: the stream joins it, or the capture gets one more dependency. */
+CUresult emu_capture_join(emu_stream *stream, const emu_event *event);
+
+/** The memory at an address that the graph of this capture allocates, and does not free again; NULL if there is none. */
 emu_graph_memory *emu_capture_memory(const emu_capture *capture, CUdeviceptr address);
+
+bool emu_graph_is_captured(const emu_graph *graph);
+
+/* ---- driver_graph.c; locked ---- */
+
+void emu_frontier_clear(emu_frontier *frontier);
+bool emu_frontier_has(const emu_frontier *frontier, const emu_node *node);
+
+/** Add the nodes of another, and room for one more; false: out of memory. */
+bool emu_frontier_add(emu_frontier *frontier, const emu_frontier *other);
+
+/** NULL: out of memory. */
+emu_graph *emu_graph_new(void);
+void emu_graph_free(emu_graph *graph);
+
+/** Add a node behind others; NULL: out of memory. The work is copied. */
+emu_node *emu_graph_add(emu_graph *graph, const emu_work *work, emu_node *const *after, size_t afters);
+
+/** Give one use of a graph's memory back; the last one frees it. NULL: accepted. */
+void emu_graph_memory_drop(emu_graph_memory *memory);
 
 /* ---- driver_launch.c ---- */
 
