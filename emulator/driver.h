@@ -19,7 +19,7 @@
 #include "driver_functions.h"
 #include "ptx.h"
 
-enum { EMU_MAX_DEVICES = 16 };
+enum { EMU_MAX_DEVICES = 16, EMU_SHARED_DEFAULT = 49152 }; /* SHARED_DEFAULT: bytes of a block, unless it is allowed more */
 
 typedef enum emu_object_kind {
     O_NONE,
@@ -239,7 +239,32 @@ void emu_advance_clock(int ordinal, uint64_t nanoseconds);
 /** Forget that kernels failed. */
 void emu_forget_failures(void);
 
-/* ---- driver_module.c ---- */
+/* ---- driver_image.c; needs no lock ---- */
+
+/** Where messages of a load go: the buffers that a program's options name. All NULL: nowhere. */
+typedef struct emu_jit_log {
+    char *buffer;
+    size_t bytes;
+    void **filled; /* the option's value, which answers how much was written */
+    void **info_filled;
+    char *info;
+} emu_jit_log;
+
+emu_jit_log emu_jit_options(unsigned options, const int *option, void **value);
+
+/** Decode a text for a device; NULL: for any of those there are. */
+CUresult emu_image_decode(const emu_device *device, const void *image, const emu_jit_log *log, emu_module **ptx);
+
+/** The text of a file, which the caller frees; NULL and *result, why not. */
+char *emu_image_read(const char *path, CUresult *result);
+
+/* ---- driver_module.c; locked ---- */
+
+/** A decoded text as a module of a context, its variables with their memory and first values. On failure ptx is freed. */
+CUresult emu_module_add(emu_context *context, emu_module *ptx, emu_loaded **module);
+
+/** Take a module out of use; it is freed once no launch needs it. */
+void emu_module_unload(emu_loaded *module);
 
 /** Take all modules of a context out of use. Their memory is that of the context. */
 void emu_unload_all(emu_context *context);
@@ -247,8 +272,27 @@ void emu_unload_all(emu_context *context);
 /** A launch is done with a module. */
 void emu_module_release(emu_loaded *module);
 
-/** The function of a CUfunction, or of a CUkernel in a context: 0, or why not. */
+/** The function object of ptx->function[index]; NULL: out of memory. */
+emu_kernel_function *emu_module_function(emu_loaded *module, size_t index);
+
+/** How many kernels there are. */
+unsigned emu_module_entries(const emu_module *ptx);
+
+/** Where a variable lies; address and bytes may be NULL. */
+CUresult emu_module_global(const emu_module *ptx, const char *name, CUdeviceptr *address, size_t *bytes);
+
+/* ---- driver_library.c ---- */
+
+/** The function of a CUfunction, or of a CUkernel in a context: 0, or why not. Locked. */
 CUresult emu_function_get(emu_context *context, CUfunction handle, emu_kernel_function **function);
+
+/** A kernel by handle. Called unlocked; locked on success. */
+CUresult emu_kernel_enter(CUkernel handle, emu_kernel **kernel);
+
+/* ---- driver_function.c ---- */
+
+/** What a program has not set yet. */
+emu_function_settings emu_settings_of(const emu_function *function);
 
 /** The most threads of a block that a function accepts. */
 int emu_function_threads(const emu_function *function);

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver_image: what a program gives to be loaded: its text, and where messages about it go. */
+#include "driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONSTANT_BYTES = 65536 };
+
+emu_jit_log emu_jit_options(unsigned options, const int *option, void **value)
+{
+    emu_jit_log log = {NULL, 0, NULL, NULL, NULL};
+
+    for (unsigned i = 0; option && value && i < options; i++) {
+        if (option[i] == CU_JIT_ERROR_LOG_BUFFER)
+            log.buffer = value[i];
+        if (option[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
+            log.bytes = (size_t)(uintptr_t)value[i];
+            log.filled = &value[i];
+        }
+        if (option[i] == CU_JIT_INFO_LOG_BUFFER)
+            log.info = value[i];
+        if (option[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES && value[i])
+            log.info_filled = &value[i];
+    }
+    return log;
+}
+
+static void tell(const emu_jit_log *log, const char *message)
+{
+    size_t length = 0;
+
+    if (*message)
+        emu_driver_log("%s", message);
+    if (log->buffer && log->bytes) {
+        snprintf(log->buffer, log->bytes, "%s", message);
+        length = strlen(log->buffer);
+    }
+    if (log->filled)
+        *log->filled = (void *)(uintptr_t)length;
+    if (log->info && log->info_filled)
+        *log->info = '\0';
+    if (log->info_filled)
+        *log->info_filled = NULL;
+}
+
+/* What a text says of itself before anything else. */
+typedef struct header {
+    int version, target; /* 90 for 9.0; 0: not said */
+    char suffix;         /* of sm_90a, sm_100f; or 0 */
+} header;
+
+static const char *skip_blanks(const char *at)
+{
+    for (;;) {
+        const char *end = NULL;
+        at += strspn(at, " \t\r\n\v\f");
+        if (at[0] == '/' && at[1] == '/')
+            end = strchr(at, '\n');
+        else if (at[0] == '/' && at[1] == '*')
+            end = strstr(at + 2, "*/");
+        else
+            return at;
+        at = end ? end + (*end == '*' ? 2 : 1) : at + strlen(at);
+    }
+}
+
+static header read_header(const char *text)
+{
+    header found = {0, 0, 0};
+    int major = 0, minor = 0;
+
+    for (const char *at = skip_blanks(text); *at == '.'; at = skip_blanks(at)) {
+        const size_t line = strcspn(at, "\n");
+        if (strncmp(at, ".version", 8) == 0 && sscanf(at + 8, " %4d.%4d", &major, &minor) == 2) {
+            found.version = major * 10 + minor;
+        } else if (strncmp(at, ".target", 7) == 0) {
+            const char *name = strstr(at, "sm_");
+            char *end;
+            if (name && name < at + line) {
+                found.target = (int)strtol(name + 3, &end, 10);
+                found.suffix = *end == 'a' || *end == 'f' ? *end : 0;
+            }
+            return found;
+        } else if (strncmp(at, ".address_size", 13) != 0) {
+            return found;
+        }
+        at += line;
+    }
+    return found;
+}
+
+static bool is_runnable(const header *head, const emu_device *device)
+{
+    if (head->suffix == 'a')
+        return head->target == device->capability;
+    if (head->suffix == 'f')
+        return head->target / 10 == device->capability / 10 && head->target <= device->capability;
+    return head->target <= device->capability;
+}
+
+CUresult emu_image_decode(const emu_device *device, const void *image, const emu_jit_log *log, emu_module **ptx)
+{
+    static const uint32_t fatbin = 0xba55ed50, fatbin_wrapper = 0x466243b1;
+    uint32_t magic = 0;
+    char message[1024] = "";
+    bool fits = false;
+    uint64_t constant_bytes = 0;
+    header head;
+
+    *ptx = NULL;
+    if (!image)
+        return CUDA_ERROR_INVALID_VALUE;
+    /* A text of less than four bytes ends in the NUL. */
+    for (size_t i = 0; i < sizeof magic && (i == 0 || ((const char *)image)[i - 1]); i++)
+        memcpy((char *)&magic + i, (const char *)image + i, 1);
+    if (memcmp(image, "\177", 1) == 0 || magic == fatbin || magic == fatbin_wrapper) {
+        snprintf(message, sizeof message, "the image is a %s: the emulator needs PTX",
+                 magic == fatbin || magic == fatbin_wrapper ? "fat binary" : "CUBIN");
+        tell(log, message);
+        return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    head = read_header(image);
+    if (head.version > EMU_PTX_VERSION) {
+        snprintf(message, sizeof message, "PTX version %d.%d is newer than %d.%d, the last one known", head.version / 10,
+                 head.version % 10, EMU_PTX_VERSION / 10, EMU_PTX_VERSION % 10);
+        tell(log, message);
+        return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    }
+    for (int i = 0; !device && i < emu_device_count() && !fits; i++)
+        fits = is_runnable(&head, emu_device_at(i));
+    if (device)
+        fits = is_runnable(&head, device);
+    if (head.target && !fits) {
+        char suffix[2] = {head.suffix, '\0'};
+        snprintf(message, sizeof message, "PTX for sm_%d%s does not run on %ssm_%d", head.target, suffix,
+                 device ? "" : "any device: the first is ", device ? device->capability : emu_device_at(0)->capability);
+        tell(log, message);
+        return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    *ptx = emu_ptx_load(image, strlen(image), message, sizeof message);
+    if (!*ptx) {
+        tell(log, message);
+        return CUDA_ERROR_INVALID_PTX;
+    }
+    for (size_t i = 0; i < (*ptx)->functions && !*message; i++)
+        if ((*ptx)->function[i].is_entry && (*ptx)->function[i].static_shared > EMU_SHARED_DEFAULT)
+            snprintf(message, sizeof message, "%.*s declares %u bytes of shared memory, and there are %d",
+                     (int)(*ptx)->function[i].name_length, (*ptx)->function[i].name, (*ptx)->function[i].static_shared,
+                     EMU_SHARED_DEFAULT);
+    for (size_t i = 0; i < (*ptx)->symbols; i++)
+        if ((*ptx)->symbol[i].space == S_CONST)
+            constant_bytes += (*ptx)->symbol[i].bytes;
+    if (constant_bytes > CONSTANT_BYTES)
+        snprintf(message, sizeof message, "the module has %llu bytes of constants, and %d are possible",
+                 (unsigned long long)constant_bytes, CONSTANT_BYTES);
+    if (*message) {
+        tell(log, message);
+        emu_ptx_free(*ptx);
+        *ptx = NULL;
+        return CUDA_ERROR_INVALID_PTX;
+    }
+    tell(log, "");
+    return CUDA_SUCCESS;
+}
+
+char *emu_image_read(const char *path, CUresult *result)
+{
+    FILE *file = path ? fopen(path, "rb") : NULL;
+    char *text = NULL;
+    long bytes = -1;
+
+    *result = path ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
+    if (!file)
+        return NULL;
+    if (fseek(file, 0, SEEK_END) == 0 && (bytes = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
+        text = calloc(1, (size_t)bytes + 8);
+        *result = text ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+        if (text && fread(text, 1, (size_t)bytes, file) != (size_t)bytes)
+            *result = CUDA_ERROR_FILE_NOT_FOUND;
+    }
+    fclose(file);
+    if (*result != CUDA_SUCCESS) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
