@@ -15,6 +15,8 @@
 #include "error.h"
 #include "hash.h"
 
+static const int64_t MOST_COUNTED = INT64_C(1) << 50;
+
 /* ---- problem <-> JSON --------------------------------------------------------------------------------------------- */
 
 typedef struct number_field {
@@ -247,11 +249,20 @@ json_t *tj_record_to_json(const tj_record *record)
     return object;
 }
 
+/* What does not fit is left out whole: half of it would be another text, and perhaps half a character. */
 static void copy_text(char *out, size_t bytes, const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
 
-    (void)snprintf(out, bytes, "%s", text ? text : "");
+    (void)snprintf(out, bytes, "%s", text && strlen(text) < bytes ? text : "");
+}
+
+/* Counts are added up later. */
+static int64_t read_count(const json_t *object, const char *name)
+{
+    const json_int_t value = json_integer_value(json_object_get(object, name));
+
+    return value < 0 ? 0 : value < MOST_COUNTED ? value : MOST_COUNTED;
 }
 
 static double read_number(const json_t *object, const char *name)
@@ -283,9 +294,9 @@ static void read_content(const json_t *object, tj_record *r)
     copy_text(r->second_config, sizeof r->second_config, second, "config");
     r->second_us = read_number(second, "median_us");
     r->check_ratio = read_number(check, "largest_ratio");
-    r->check_elements = json_integer_value(json_object_get(check, "elements"));
+    r->check_elements = read_count(check, "elements");
     copy_text(r->strategy, sizeof r->strategy, found, "strategy");
-    r->evaluations = json_integer_value(json_object_get(found, "evaluations"));
+    r->evaluations = read_count(found, "evaluations");
     r->is_complete = json_is_true(json_object_get(found, "is_complete"));
     r->seconds = read_number(found, "seconds");
     r->seed = json_integer_value(json_object_get(found, "seed"));
@@ -332,10 +343,16 @@ tj_status tj_record_from_json(const json_t *object, tj_record **out, tj_error *e
     if (status != TJ_OK)
         return status;
     read_content(object, &fields);
-    if (!fields.config[0] || !fields.device.name[0] || !(fields.us > 0))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the record lacks a config, a device or a time above 0");
+    if (!fields.config[0] || !fields.device.name[0] || !tj_record_is_time(fields.us))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the record lacks a config or a device, or its time, %g us, is not from 1e-6 to 1e9", fields.us);
     *out = tj_record_create(&fields);
     return *out ? TJ_OK : tj_fail_memory(err, "a record");
+}
+
+bool tj_record_is_time(double us)
+{
+    return us >= 1e-6 && us <= 1e9;
 }
 
 /* Nobody needs more digits, and people read these files. */
@@ -344,7 +361,7 @@ static void round_times(tj_record *r)
     double *const value[] = {&r->us, &r->spread, &r->warm_us, &r->default_us, &r->second_us, &r->check_ratio, &r->seconds};
 
     for (size_t i = 0; i < COUNT(value); i++)
-        *value[i] = isfinite(*value[i]) ? round(*value[i] * 1e6) / 1e6 : 0;
+        *value[i] = fabs(*value[i]) <= 1e9 ? round(*value[i] * 1e6) / 1e6 : 0; /* else it is no time and no ratio */
 }
 
 /* ---- one record --------------------------------------------------------------------------------------------------- */
@@ -361,7 +378,7 @@ tj_record *tj_record_create(const tj_record *fields)
     tj_record_key(&record->device, &record->problem, record->key);
     tj_problem_line(&record->problem, record->problem_text, sizeof record->problem_text);
     object = tj_record_to_json(record);
-    record->json = json_dumps(object, JSON_INDENT(2) | JSON_SORT_KEYS);
+    record->json = json_dumps(object, TJ_RECORD_JSON_FLAGS);
     json_decref(object);
     if (!record->json || !record->key[0]) {
         tj_record_free(record);

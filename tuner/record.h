@@ -14,7 +14,13 @@
 
 #include <tilejit/tuner.h>
 
-enum { TJ_RECORD_SCHEMA = 1, TJ_RECORD_KEY_BYTES = 33, TJ_RECORD_NAME_BYTES = 64 };
+enum {
+    TJ_RECORD_SCHEMA = 1,
+    TJ_RECORD_KEY_BYTES = 33,
+    TJ_RECORD_NAME_BYTES = 64,
+    /* For people. 15 digits give a record's numbers back as they are, for none has more (round_times). */
+    TJ_RECORD_JSON_FLAGS = JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15)
+};
 
 /** The kind of a device: what its times depend on. Two cards of one model are alike, two MIG slices of it are not. */
 typedef struct tj_device_kind {
@@ -46,6 +52,9 @@ bool tj_device_kind_is_equal(const tj_device_kind *a, const tj_device_kind *b);
 
 /** What a record is found by: 32 hex digits of device kind and problem. */
 void tj_record_key(const tj_device_kind *device, const tj_problem *problem, char key[TJ_RECORD_KEY_BYTES]);
+
+/** Can a record be of this time? False for what is no time of a kernel: 0, less than a picosecond, more than a quarter of an hour. */
+bool tj_record_is_time(double us);
 
 /** Fill in what is derived. fields is copied; its derived members are ignored. NULL only when memory ran out. */
 tj_record *tj_record_create(const tj_record *fields);

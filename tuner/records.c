@@ -67,9 +67,12 @@ tj_status tj_records_add(tj_records *records, tj_record *record, tj_error *err)
     at = place_of(records, record->key);
     if (at < records->count && strcmp(records->item[at]->key, record->key) == 0) {
         tj_record **present = &records->item[at];
-        tj_record *const worse = tj_record_compare(record, *present) < 0 ? *present : record;
+        tj_record *worse = record;
 
-        *present = worse == record ? *present : record;
+        if (tj_record_compare(record, *present) < 0) {
+            worse = *present;
+            *present = record;
+        }
         tj_record_free(worse);
         return TJ_OK;
     }
@@ -272,7 +275,7 @@ char *tj_records_print(const tj_records *records, int is_t4)
             (void)json_array_append_new(list, tj_record_to_json(records->item[i]));
         (void)json_object_set_new(root, "tilejit_records", list);
     }
-    text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS);
+    text = json_dumps(root, TJ_RECORD_JSON_FLAGS);
     json_decref(root);
     return text;
 }

@@ -92,6 +92,16 @@ static double time_of(const json_t *result)
     return 0;
 }
 
+/* Of a value of a configuration: text, or a whole number, which some programs write as 16.0. False: neither. */
+static bool read_value(const json_t *value, char *text, size_t bytes)
+{
+    const double number = json_number_value(value);
+
+    if (json_is_string(value))
+        return snprintf(text, bytes, "%s", json_string_value(value)) < (int)bytes;
+    return json_is_number(value) && number == nearbyint(number) && snprintf(text, bytes, "%.0f", number) < (int)bytes;
+}
+
 /* A configuration as a config of ours. */
 static tj_status read_configuration(const json_t *object, tj_config *config, tj_error *err)
 {
@@ -107,12 +117,14 @@ static tj_status read_configuration(const json_t *object, tj_config *config, tj_
                        family ? family : "(none)");
     json_object_foreach((json_t *)object, name, value)
     {
-        char number[32];
+        char text[32];
 
         if (status != TJ_OK || strcmp(name, "family") == 0)
             continue;
-        (void)snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
-        status = tj_config_set(config, name, json_is_string(value) ? json_string_value(value) : number, err);
+        status = read_value(value, text, sizeof text)
+                     ? tj_config_set(config, name, text, err)
+                     : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                               "\"%.40s\" of a T4 configuration is neither a whole number nor a word", name);
     }
     return status;
 }
@@ -132,7 +144,7 @@ static tj_status add_fastest(const json_t *results, const tj_problem *problem, c
         const json_t *one = json_array_get(results, i);
         const double us = json_object_get(one, "tilejit") ? 0 : time_of(one);
 
-        if (us > 0 && us < least) {
+        if (tj_record_is_time(us) && us < least) {
             least = us;
             fastest = one;
         }

@@ -193,6 +193,25 @@ static char *edited(const tj_record *record, const char *member, json_t *value)
     return text;
 }
 
+/* 130 bytes: a field of 128 would end within the last character. */
+#define LONGER_THAN_A_NAME                                                                                 \
+    "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789" \
+    "01234567890123456789012345\\u00e9\\u00e9"
+
+/* Whatever is read prints as what reads as itself. */
+static void expect_same_again(const tj_record *record)
+{
+    char *text = tj_record_print(record), *same;
+    tj_record *again = NULL;
+
+    cr_assert(eq(int, tj_record_parse(text, &again, &err), TJ_OK), "%s\n%s", err.message, text);
+    same = tj_record_print(again);
+    cr_expect(eq(str, same, text));
+    free(same);
+    free(text);
+    tj_record_free(again);
+}
+
 Test(records, of_other_versions_are_read_as_far_as_they_can_be)
 {
     static const struct {
@@ -207,7 +226,13 @@ Test(records, of_other_versions_are_read_as_far_as_they_can_be)
         {"config", NULL, "config"},
         {"config", "17", "config"},
         {"time", "{\"median_us\": -3}", "time"},
+        {"time", "{\"median_us\": 1e304}", "time"}, /* no double once it is rounded */
+        {"time", "{\"median_us\": 1e-9}", "time"},  /* 0 once it is rounded */
+        {"time", "{\"median_us\": 5, \"spread\": 1e304}", NULL},
+        {"search", "{\"evaluations\": 9223372036854775807}", NULL}, /* are added up */
         {"device", NULL, "device"},
+        {"device", "{\"name\": \"" LONGER_THAN_A_NAME "\"}", "device"},
+        {"made_with", "{\"nvrtc\": \"" LONGER_THAN_A_NAME "\"}", NULL},
         {"problem", "{}", "extent"},
         {"problem", "[]", "extent"},
         {"second", NULL, NULL},
@@ -226,6 +251,7 @@ Test(records, of_other_versions_are_read_as_far_as_they_can_be)
             cr_expect(parsed == NULL && strstr(err.message, rows[i].complaint) != NULL, "row %zu: %s", i, err.message);
         } else {
             cr_expect(eq(int, status, TJ_OK), "row %zu: %s", i, err.message);
+            expect_same_again(parsed);
         }
         if (status == TJ_OK && strcmp(rows[i].member, "config") == 0) { /* a family that is not known chooses nothing */
             tj_records *records = tj_records_create();
@@ -329,7 +355,7 @@ static const char foreign[] =
     " {\"timestamp\": \"2025-01-01T00:00:00\", \"configuration\": {\"family\": \"tiled\", \"tile_width\": 8},"
     "  \"invalidity\": \"correct\", \"correctness\": 1, \"measurements\": [{\"name\": \"time\", \"value\": 0.5, \"unit\": "
     "\"ms\"}]},"
-    " {\"configuration\": {\"family\": \"tiled\", \"tile_width\": 32, \"shared\": \"dynamic\"}, \"invalidity\": \"correct\","
+    " {\"configuration\": {\"family\": \"tiled\", \"tile_width\": 32.0, \"shared\": \"dynamic\"}, \"invalidity\": \"correct\","
     "  \"measurements\": [{\"name\": \"power\", \"value\": 0.001}, {\"name\": \"time\", \"value\": 250, \"unit\": \"us\"}]},"
     " {\"configuration\": {\"family\": \"tiled\", \"tile_width\": 4}, \"invalidity\": \"runtime\","
     "  \"measurements\": [{\"name\": \"time\", \"value\": 0.01, \"unit\": \"ms\"}]},"
@@ -375,6 +401,10 @@ Test(records, refuse_texts_that_are_none)
         "{\"schema_version\": \"1.0.0\", \"results\": [{\"configuration\": {\"family\": \"no\"}, \"measurements\": [{\"name\": "
         "\"time\", \"value\": 1}]}]}",
         "{\"schema_version\": \"1.0.0\", \"results\": [{\"configuration\": {\"family\": \"tiled\", \"tile_width\": 99}, "
+        "\"measurements\": [{\"name\": \"time\", \"value\": 1}]}]}",
+        "{\"schema_version\": \"1.0.0\", \"results\": [{\"configuration\": {\"family\": \"tiled\", \"tile_width\": 8.5}, "
+        "\"measurements\": [{\"name\": \"time\", \"value\": 1}]}]}",
+        "{\"schema_version\": \"1.0.0\", \"results\": [{\"configuration\": {\"family\": \"tiled\", \"tile_width\": true}, "
         "\"measurements\": [{\"name\": \"time\", \"value\": 1}]}]}",
     };
     const tj_problem problem = f32(64, 64, 64);
