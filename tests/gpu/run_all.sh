@@ -64,6 +64,7 @@ run_program() {
 run_program tilejit 30 '^OK' doctor
 run_program gpu_launching 60 '^gpu/'
 run_program gpu_fallback 60 '^gpu/'
+run_program gpu_rounding 60 '^gpu/'
 run_program gpu_background 90 '^gpu/'
 # Most of a case is compiling it, on one core: eight runs, each with a seed of its own, beside one another.
 if products=$(find_program gpu_products); then

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rounding: every number of 16 bits becomes a float, and floats on, between and beside them become numbers of 16 bits, as on the host.
+ * The product is a column times 1: what a kernel reads and stores is then what it was given.
+ */
+#include "gpu_test.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PATTERNS = 65536, OFFSETS = 4 };
+
+static bool is_nan(tj_dtype dtype, uint32_t bits)
+{
+    const uint32_t infinity = dtype == TJ_F32 ? 0x7f800000 : dtype == TJ_F16 ? 0x7c00 : 0x7f80;
+
+    return (bits & (dtype == TJ_F32 ? 0x7fffffffu : 0x7fffu)) > infinity;
+}
+
+static uint32_t bits_at(tj_dtype dtype, const void *elements, size_t i)
+{
+    return dtype == TJ_F32 ? ((const uint32_t *)elements)[i] : ((const uint16_t *)elements)[i];
+}
+
+/* P = M . 1, by a named config or the library's own. */
+static tj_status multiply_by_one(tj_context *context, const char *name, tj_dtype dtype, const void *m, size_t count,
+                                 tj_dtype p_dtype, void *p, tj_error *err)
+{
+    const size_t m_bytes = count * tj_dtype_bytes(dtype), p_bytes = count * tj_dtype_bytes(p_dtype);
+    tj_problem problem = TJ_PROBLEM_INIT((int64_t)count, 1, 1, dtype);
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_buffer *dm = NULL, *dn = NULL, *dp = NULL;
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_plan *plan;
+    const double one = 1;
+    unsigned char n[8];
+    tj_status status = tj_config_parse(name ? name : "naive", &config, err);
+
+    problem.p_dtype = (int32_t)p_dtype;
+    tj_convert(dtype, n, TJ_F64, &one, 1);
+    if (status == TJ_OK)
+        status = tj_buffer_create(context, m_bytes, &dm, err);
+    if (status == TJ_OK)
+        status = tj_buffer_create(context, sizeof n, &dn, err);
+    if (status == TJ_OK)
+        status = tj_buffer_create(context, p_bytes, &dp, err);
+    if (status == TJ_OK)
+        status = tj_buffer_write(dm, 0, m, m_bytes, err);
+    if (status == TJ_OK)
+        status = tj_buffer_write(dn, 0, n, sizeof n, err);
+    if (status == TJ_OK)
+        status = tj_plan_prepare(context, &problem, name ? &config : NULL, &plan, err);
+    if (status == TJ_OK) {
+        x.m = tj_buffer_address(dm);
+        x.n = tj_buffer_address(dn);
+        x.p = tj_buffer_address(dp);
+        status = tj_plan_launch(plan, &x, NULL, err);
+    }
+    if (status == TJ_OK)
+        status = tj_buffer_read(dp, 0, p, p_bytes, err);
+    tj_buffer_free(dm);
+    tj_buffer_free(dn);
+    tj_buffer_free(dp);
+    return status;
+}
+
+/* The sum begins with 0, so a kernel stores no -0. */
+static void test_column(tj_context *context, const char *name, tj_dtype dtype, const void *m, size_t count, tj_dtype p_dtype)
+{
+    const char *by = name ? name : "the library's choice";
+    float *sums = malloc(count * sizeof *sums);
+    void *p = malloc(count * 4), *expected = malloc(count * 4);
+    size_t wrong = 0, first = 0;
+    tj_error err = {TJ_OK, ""};
+
+    tj_convert(TJ_F32, sums, dtype, m, count);
+    for (size_t i = 0; i < count; i++)
+        sums[i] += 0.0F;
+    tj_convert(p_dtype, expected, TJ_F32, sums, count);
+    if (expect(multiply_by_one(context, name, dtype, m, count, p_dtype, p, &err) == TJ_OK, "%s: %s", by, err.message)) {
+        for (size_t i = count; i-- > 0;) {
+            const uint32_t is = bits_at(p_dtype, p, i), should_be = bits_at(p_dtype, expected, i);
+
+            if (is == should_be || (is_nan(p_dtype, is) && is_nan(p_dtype, should_be)))
+                continue;
+            wrong++;
+            first = i;
+        }
+        expect(wrong == 0, "%s, %s to %s: %zu of %zu are wrong, 0x%x is 0x%x, not 0x%x", by, tj_dtype_name(dtype),
+               tj_dtype_name(p_dtype), wrong, count, bits_at(dtype, m, first), bits_at(p_dtype, p, first),
+               bits_at(p_dtype, expected, first));
+    }
+    free(sums);
+    free(p);
+    free(expected);
+}
+
+int main(void)
+{
+    static const tj_dtype types[] = {TJ_F16, TJ_BF16};
+    static const char *const configs[] = {"naive", NULL};
+    tj_context *context = open_gpu("rounding", "");
+    uint16_t *patterns = malloc(PATTERNS * sizeof *patterns);
+    uint32_t *words = malloc(sizeof *words * PATTERNS * OFFSETS);
+    float *exact = malloc(PATTERNS * sizeof *exact);
+
+    for (size_t i = 0; i < PATTERNS; i++)
+        patterns[i] = (uint16_t)i;
+    for (size_t t = 0; t < 2; t++) {
+        const uint32_t half_way = types[t] == TJ_F16 ? 0x1000 : 0x8000; /* between two neighbours, in a float's last places */
+        const uint32_t offset[OFFSETS] = {1, half_way - 1, half_way, half_way + 1};
+
+        tj_convert(TJ_F32, exact, types[t], patterns, PATTERNS);
+        for (size_t i = 0; i < PATTERNS; i++)
+            for (size_t o = 0; o < OFFSETS; o++) {
+                memcpy(&words[i * OFFSETS + o], &exact[i], sizeof exact[i]);
+                words[i * OFFSETS + o] += offset[o];
+            }
+        for (size_t c = 0; c < 2; c++) {
+            test_column(context, configs[c], types[t], patterns, PATTERNS, TJ_F32);
+            test_column(context, configs[c], types[t], patterns, PATTERNS, types[t]);
+            test_column(context, configs[c], TJ_F32, words, (size_t)PATTERNS * OFFSETS, types[t]);
+        }
+    }
+    free(patterns);
+    free(words);
+    free(exact);
+    tj_context_free(context);
+    return finish("rounding");
+}
