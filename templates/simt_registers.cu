@@ -2,6 +2,9 @@
 // registers. The k dimension is walked in phases of BK, one phase ahead: while the tiles of one phase
 // are multiplied, those of the next are on their way from global memory into registers, and then go to
 // the other half of shared memory. One barrier a phase is enough for that.
+//
+// Within a phase, the threads read one step of k ahead as well: while the products of a step are summed,
+// the elements of the next step come from shared memory into the other half of m and n.
 
 #include "parts/card.cuh"  //@ include
 #include "parts/simt_card.cuh"  //@ include
@@ -34,103 +37,119 @@ simt(  //@ kernel for simt
     //@ end
 #include "parts/simt_block.cuh"  //@ include
 
+    input_t m_next[BM * BK / THREADS];  // this thread's share of the next tiles, as it is stored
+    input_t n_next[BK * BN / THREADS];
+
+    // From global memory: the tiles of the phase that begins at step k_begin.
+    const auto fetch = [&](index_t k_begin) {
+#pragma unroll
+        for (int i = 0; i < BM * BK / THREADS; ++i) {
+            const int e = thread + i * THREADS;  // neighbouring threads load neighbouring elements
+            //@ if m_row_major
+            const index_t row = block_row + e / BK;
+            const index_t kk = k_begin + e % BK;
+            const index_t at = row * ld_m + kk;
+            //@ else
+            //@| const index_t row = block_row + e % BM;
+            //@| const index_t kk = k_begin + e / BM;
+            //@| const index_t at = kk * ld_m + row;
+            //@ end
+            //@ if clips_rows and check_k
+            m_next[i] = row < j && kk < k_steps ? M[at] : input_t{};
+            //@ elif clips_rows
+            //@| m_next[i] = row < j ? M[at] : input_t{};
+            //@ elif check_k
+            //@| m_next[i] = kk < k_steps ? M[at] : input_t{};
+            //@ else
+            //@| m_next[i] = M[at];
+            //@ end
+        }
+#pragma unroll
+        for (int i = 0; i < BK * BN / THREADS; ++i) {
+            const int e = thread + i * THREADS;
+            //@ if n_row_major
+            const index_t kk = k_begin + e / BN;
+            const index_t col = block_col + e % BN;
+            const index_t at = kk * ld_n + col;
+            //@ else
+            //@| const index_t kk = k_begin + e % BK;
+            //@| const index_t col = block_col + e / BK;
+            //@| const index_t at = col * ld_n + kk;
+            //@ end
+            //@ if clips_cols and check_k
+            n_next[i] = kk < k_steps && col < l ? N[at] : input_t{};
+            //@ elif clips_cols
+            //@| n_next[i] = col < l ? N[at] : input_t{};
+            //@ elif check_k
+            //@| n_next[i] = kk < k_steps ? N[at] : input_t{};
+            //@ else
+            //@| n_next[i] = N[at];
+            //@ end
+        }
+    };
+
+    // Into one half of shared memory, as what is summed.
+    const auto store = [&](int stage) {
+#pragma unroll
+        for (int i = 0; i < BM * BK / THREADS; ++i) {
+            const int e = thread + i * THREADS;
+            //@ if m_row_major
+            Mds[stage][e % BK][e / BK] = m_next[i];
+            //@ else
+            //@| Mds[stage][e / BM][e % BM] = m_next[i];
+            //@ end
+        }
+#pragma unroll
+        for (int i = 0; i < BK * BN / THREADS; ++i) {
+            const int e = thread + i * THREADS;
+            //@ if n_row_major
+            Nds[stage][e / BN][e % BN] = n_next[i];
+            //@ else
+            //@| Nds[stage][e % BK][e / BK] = n_next[i];
+            //@ end
+        }
+    };
+
+    // One step's elements for this thread's rows and columns.
+    sum_t m[2][TM], n[2][TN];
+    const auto load = [&](int stage, int step) {
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+            m[step % 2][r] = Mds[stage][step][thread_row + r / VEC * (4 * VEC) + r % VEC];
+#pragma unroll
+        for (int c = 0; c < TN; ++c)
+            n[step % 2][c] = Nds[stage][step][thread_col + c / VEC * (8 * VEC) + c % VEC];
+    };
+
     sum_t Pvalue[TM][TN] = {};
-    sum_t m_next[BM * BK / THREADS];  // this thread's share of the next tiles
-    sum_t n_next[BK * BN / THREADS];
-
-    for (index_t phase = -1; phase * BK < k_steps; ++phase) {
-        const bool is_last = (phase + 1) * BK >= k_steps;
-
-        // From global memory: the tiles of the next phase.
-        if (!is_last) {
+    int stage = 0;
+    if (k_steps > 0) {
+        fetch(0);
+        store(0);
+        __syncthreads();
+        load(0, 0);
+    }
+    for (index_t k_begin = 0; k_begin < k_steps; k_begin += BK) {
+        const bool is_last = k_begin + BK >= k_steps;
+        if (!is_last)
+            fetch(k_begin + BK);
 #pragma unroll
-            for (int i = 0; i < BM * BK / THREADS; ++i) {
-                const int e = thread + i * THREADS;  // neighbouring threads load neighbouring elements
-                //@ if m_row_major
-                const index_t row = block_row + e / BK;
-                const index_t kk = (phase + 1) * BK + e % BK;
-                const index_t at = row * ld_m + kk;
-                //@ else
-                //@| const index_t row = block_row + e % BM;
-                //@| const index_t kk = (phase + 1) * BK + e / BM;
-                //@| const index_t at = kk * ld_m + row;
-                //@ end
-                //@ if clips_rows and check_k
-                m_next[i] = row < j && kk < k_steps ? M[at] : sum_t{0};
-                //@ elif clips_rows
-                //@| m_next[i] = row < j ? M[at] : sum_t{0};
-                //@ elif check_k
-                //@| m_next[i] = kk < k_steps ? M[at] : sum_t{0};
-                //@ else
-                //@| m_next[i] = M[at];
-                //@ end
+        for (int step = 0; step < BK; ++step) {
+            if (step + 1 < BK) {
+                load(stage, step + 1);
+            } else if (!is_last) {
+                stage = 1 - stage;
+                store(stage);     // nobody has read this half since the last barrier
+                __syncthreads();  // the next tiles are complete, and everyone is done with these
+                load(stage, 0);
             }
 #pragma unroll
-            for (int i = 0; i < BK * BN / THREADS; ++i) {
-                const int e = thread + i * THREADS;
-                //@ if n_row_major
-                const index_t kk = (phase + 1) * BK + e / BN;
-                const index_t col = block_col + e % BN;
-                const index_t at = kk * ld_n + col;
-                //@ else
-                //@| const index_t kk = (phase + 1) * BK + e % BK;
-                //@| const index_t col = block_col + e / BK;
-                //@| const index_t at = col * ld_n + kk;
-                //@ end
-                //@ if clips_cols and check_k
-                n_next[i] = kk < k_steps && col < l ? N[at] : sum_t{0};
-                //@ elif clips_cols
-                //@| n_next[i] = col < l ? N[at] : sum_t{0};
-                //@ elif check_k
-                //@| n_next[i] = kk < k_steps ? N[at] : sum_t{0};
-                //@ else
-                //@| n_next[i] = N[at];
-                //@ end
-            }
-        }
-
-        // Multiply the tiles of this phase; before the first there are none.
-        if (phase >= 0) {
-            const int stage = phase & 1;
+            for (int r = 0; r < TM; ++r)
 #pragma unroll
-            for (int i = 0; i < BK; ++i) {
-                sum_t m[TM], n[TN];
-#pragma unroll
-                for (int r = 0; r < TM; ++r)
-                    m[r] = Mds[stage][i][thread_row + r / VEC * (4 * VEC) + r % VEC];
-#pragma unroll
-                for (int c = 0; c < TN; ++c)
-                    n[c] = Nds[stage][i][thread_col + c / VEC * (8 * VEC) + c % VEC];
-#pragma unroll
-                for (int r = 0; r < TM; ++r)
-#pragma unroll
-                    for (int c = 0; c < TN; ++c)
-                        Pvalue[r][c] += m[r] * n[c];
-            }
-        }
-
-        // Into the other half of shared memory, which nobody has read since the last barrier.
-        if (!is_last) {
-            const int stage = (phase + 1) & 1;
-#pragma unroll
-            for (int i = 0; i < BM * BK / THREADS; ++i) {
-                const int e = thread + i * THREADS;
-                //@ if m_row_major
-                Mds[stage][e % BK][e / BK] = m_next[i];
-                //@ else
-                //@| Mds[stage][e / BM][e % BM] = m_next[i];
-                //@ end
-            }
-#pragma unroll
-            for (int i = 0; i < BK * BN / THREADS; ++i) {
-                const int e = thread + i * THREADS;
-                //@ if n_row_major
-                Nds[stage][e / BN][e % BN] = n_next[i];
-                //@ else
-                //@| Nds[stage][e % BK][e / BK] = n_next[i];
-                //@ end
-            }
-            __syncthreads();  // the next tiles are complete, and everyone is done with these
+                for (int i = 0; i < TN; ++i) {
+                    const int c = r % 2 == 0 ? i : TN - 1 - i;  // to and fro: an operand in two neighbouring sums is read once
+                    Pvalue[r][c] += m[step % 2][r] * n[step % 2][c];
+                }
         }
     }
 

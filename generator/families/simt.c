@@ -132,7 +132,7 @@ static const char *const constraints[] = {
     "32 to 1024 threads: one warp for each warp tile of each slice",
     "a thread tile of at most 128 elements of 4 bytes, or 64 of 8: it stays in registers",
     "copy=async: f32 or f64; BK is a multiple of 8, and of 2 * SLICES",
-    "copy=registers: 2 stages and 1 slice, both stages of both tiles in 48 KiB",
+    "copy=registers: 2 stages and 1 slice, both stages of both tiles in 48 KiB; BK is even",
     "start=spread: copy=async, and a slice has at least 8 steps of a phase",
     "all threads copy alike: their number divides each tile, in whole rows or in parts of one",
     "the stages, and one block tile of sums where there are slices, fit the 227 KiB of shared memory that a block may have",
@@ -298,6 +298,9 @@ static tj_status check_registers(const tj_simt_shape *s, tj_error *err)
     if (s->stages != 2 || s->slices != 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "copy=registers has 2 stages and 1 slice, not %d and %d: use copy=async for more", s->stages, s->slices);
+    if (s->bk % 2 != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "bk is %d: it must be even, for steps take turns in two halves of registers", s->bk);
     if (s->bm * s->bk % s->threads != 0 || s->bk * s->bn % s->threads != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "bk is %d: %d threads cannot share loads of %d x %d and %d x %d alike: use a larger bk", s->bk,
