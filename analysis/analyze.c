@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analyze: everything for one problem and config on one device, and the tile width that follows from it.
+ * analyze: everything for one problem and config on one device, and what a config leaves open that follows from it.
  */
 #include <tilejit/analysis.h>
 
@@ -102,6 +102,22 @@ static bool is_known(const tj_problem *problem)
            problem->batch != TJ_ANY;
 }
 
+/* Asynchronous copies are the default of families that have them, and a device before sm_80 has none. */
+static void adapt_copies(const tj_device_facts *facts, const tj_problem *problem, tj_config *config)
+{
+    const int index = config->family ? tj_family_param_index(config->family, "copy") : -1;
+    tj_config resolved = *config, candidate = *config;
+    tj_launch_form form;
+
+    if (index < 0 || config->value[index] != 0 || tj_preview_launch(problem, &resolved, &form, NULL) != TJ_OK ||
+        form.least_target <= 10 * facts->cc_major + facts->cc_minor ||
+        tj_config_set(&candidate, "copy", "registers", NULL) != TJ_OK)
+        return;
+    resolved = candidate;
+    if (tj_config_resolve(problem, &resolved, NULL) == TJ_OK) /* else what else was named asks for them */
+        *config = candidate;
+}
+
 tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *problem, tj_config *config, tj_error *err)
 {
     static const int32_t widths[] = {32, 16, 8};
@@ -116,6 +132,7 @@ tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *proble
 
     if (status != TJ_OK)
         return status;
+    adapt_copies(facts, problem, config);
     index = tj_family_param_index(standard.family, "tile_width");
     if (index < 0 || config->value[index] != 0 || !is_known(problem) ||
         tj_widest_tile(facts, standard.family->count && problem->dtype == TJ_F64 ? 8 : 4, 0, &limits, &ignored) != TJ_OK)

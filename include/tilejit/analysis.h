@@ -11,7 +11,7 @@
  *     tj_roofline     counts + peaks              -> which side of the ridge, and what is attainable there
  *     tj_predict      all of it                   -> a time, term by term
  *     tj_estimate     the time alone, for ranking thousands of configs
- *     tj_widest_tile, tj_config_adapt             -> a tile width for a device
+ *     tj_widest_tile, tj_config_adapt             -> a tile width, and copies, for a device
  *
  * Words: a *request* is one memory instruction of one warp. A *sector* is 32 bytes of global memory, the least that is
  * moved. A *wavefront* is one pass through the 32 banks of shared memory, or through one 128-byte line of the L1. A *wave*
@@ -291,10 +291,14 @@ TJ_API TJ_MUST_CHECK tj_status tj_widest_tile(const tj_device_facts *facts, int3
                                               tj_tile_limits *limits, tj_error *err);
 
 /**
- * Choose the tile width that the config leaves open: of 8, 16 and 32, as far as the device takes them, the one whose
- * predicted time is least, the wider of two within 2 %. A config without a family gets the library's safe choice first. A
- * config that names its width, a family without widths, and a problem with an extent or batch that is known only at launch
- * are left as they are: there the form's default, 16, holds.
+ * Settle what the config leaves open and the device decides.
+ *
+ * copy: through registers, on a device before sm_80, which has no asynchronous copies.
+ *
+ * tile_width: of 8, 16 and 32, as far as the device takes them, the one whose predicted time is least, the wider of two
+ * within 2 %. A config without a family gets the library's safe choice first. A config that names its width, a family
+ * without widths, and a problem with an extent or batch that is known only at launch are left as they are: there the form's
+ * default, 16, holds.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.

@@ -238,6 +238,37 @@ Test(tile, stays_16_where_shape_or_device_are_not_known)
     cr_expect(tj_config_adapt(&facts, &problem, &config, &err) == TJ_ERR_INVALID_ARGUMENT);
 }
 
+Test(copies, go_through_registers_where_the_device_has_no_others)
+{
+    static const struct {
+        const char *device, *config, *expected;
+    } rows[] = {
+        {"sm_75", "simt", "registers"},
+        {"sm_75", "simt:bm=64,bn=64", "registers"},
+        {"sm_75", "small_batch", "registers"},
+        {"sm_80", "simt", "async"},
+        {"sm_75", "simt:copy=async", "async"},     /* as named; refused in words where it is compiled */
+        {"sm_75", "simt:stages=3", "async"},       /* what is named cannot do without */
+        {"sm_75", "simt:slices=2,bk=32", "async"}, /* likewise */
+        {"sm_75", "simt:copy=registers", "registers"},
+    };
+    const tj_problem problem = TJ_PROBLEM_INIT(100, 100, 100, TJ_F32);
+    tj_error err;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_device_facts facts = named(rows[i].device);
+        char text[TJ_CONFIG_TEXT_BYTES], wanted[32];
+        tj_config config;
+
+        cr_assert(tj_config_parse(rows[i].config, &config, &err) == TJ_OK, "%s", err.message);
+        cr_assert(tj_config_adapt(&facts, &problem, &config, &err) == TJ_OK, "%s", err.message);
+        cr_assert(tj_config_resolve(&problem, &config, &err) == TJ_OK, "%s", err.message);
+        tj_config_print(&config, text);
+        (void)snprintf(wanted, sizeof wanted, "copy=%s", rows[i].expected);
+        cr_expect(strstr(text, wanted) != NULL, "%s on %s: %s", rows[i].config, rows[i].device, text);
+    }
+}
+
 Test(tile, is_no_wider_than_the_device_takes)
 {
     tj_device_facts facts = named("sm_90");
