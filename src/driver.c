@@ -90,7 +90,7 @@ static const struct result results[] = {
     {600, PLAIN, "CUDA_ERROR_NOT_READY", "work has not completed", NULL},
     {700, LOST, "CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel read or wrote an address that is not its own", RESTART},
     {701, PLAIN, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "a block needs more registers, threads or shared memory than there are",
-     "use a smaller tile_width"},
+     "use a config with smaller tiles"},
     {702, LOST, "CUDA_ERROR_LAUNCH_TIMEOUT", "a kernel ran longer than the display's watchdog allows", RESTART},
     {709, PLAIN, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "the CUDA context was destroyed or its device reset",
      "use a live context: plans are made anew there"},

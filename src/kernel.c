@@ -248,7 +248,7 @@ static tj_status fit_shared(tj_kernel *kernel, const tj_device_facts *device, tj
     if (needed > limit)
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "%s needs %lld bytes of shared memory per block (%lld static, %lld dynamic), and device %d has %lld: "
-                       "use a smaller tile_width",
+                       "use a config with smaller tiles, or another family",
                        form->kernel, (long long)needed, (long long)static_bytes, (long long)form->dynamic_shared_bytes,
                        kernel->device, (long long)limit);
     if (wanted > limit - static_bytes)

@@ -182,7 +182,7 @@ Test(driver, results_mean_a_status_and_are_named, .init = start_fake)
         {218, TJ_ERR_UNSUPPORTED, "CUDA_ERROR_INVALID_PTX (218)"},
         {222, TJ_ERR_UNSUPPORTED, "newer than the driver"},
         {400, TJ_ERR_DRIVER, "another CUDA context"},
-        {701, TJ_ERR_DRIVER, "smaller tile_width"},
+        {701, TJ_ERR_DRIVER, "smaller tiles"},
         {709, TJ_ERR_DRIVER, "destroyed"},
         {900, TJ_ERR_CAPTURE, "tj_plan_prepare"},
         {901, TJ_ERR_CAPTURE, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED (901)"},
