@@ -96,24 +96,36 @@ double tj_search_predicted(search *s, tj_point *p)
     return p->predicted;
 }
 
-tj_status tj_points_take_up(search *s, tj_error *err)
+/* Intern every stride-th config of the space, at most `most` of them; *total: how many configs it has. */
+static tj_status walk(search *s, int64_t stride, int64_t most, int64_t *total, tj_error *err)
 {
     tj_space *space = NULL;
     tj_config config;
-    int64_t total = 0, stride;
     tj_status status = tj_space_create(s->problem, s->measurer->device, s->options->family, &space, err);
 
-    if (status != TJ_OK)
-        return status;
-    while (tj_space_next(space, &config))
-        total++;
-    tj_space_free(space);
-    stride = s->options->strategy == TJ_EXHAUSTIVE ? 1 : total / MAX_POINTS + 1;
-    s->is_sampled = stride > 1;
-    status = tj_space_create(s->problem, s->measurer->device, s->options->family, &space, err);
-    for (int64_t i = 0; status == TJ_OK && tj_space_next(space, &config); i++)
-        if (i % stride == 0 && tj_points_intern(s, &config) < 0)
+    for (*total = 0; status == TJ_OK && tj_space_next(space, &config); ++*total)
+        if (*total % stride == 0 && *total / stride < most && tj_points_intern(s, &config) < 0)
             status = tj_fail_memory(err, "the configs of a search");
     tj_space_free(space);
     return status;
+}
+
+static void forget(search *s)
+{
+    s->count = 0;
+    if (s->slot)
+        memset(s->slot, 0xff, s->slots * sizeof *s->slot);
+}
+
+tj_status tj_points_take_up(search *s, tj_error *err)
+{
+    const int64_t most = s->options->strategy == TJ_EXHAUSTIVE ? INT64_MAX : MAX_POINTS;
+    int64_t total;
+    tj_status status = walk(s, 1, most, &total, err);
+
+    s->is_sampled = status == TJ_OK && total > most;
+    if (!s->is_sampled)
+        return status;
+    forget(s);
+    return walk(s, total / most + 1, most, &total, err);
 }
