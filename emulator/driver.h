@@ -383,11 +383,22 @@ CUresult emu_work_do(CUcontext context, const emu_work *work, bool is_trial);
 
 /* ---- driver_memory.c ---- */
 
-/** Copy or fill. Not locked. */
-CUresult emu_move(int ordinal, const emu_device *device, const emu_work *work, bool is_trial);
+/** Memory of a device for a program. Not locked. */
+CUresult emu_device_allocate(const emu_device *device, int ordinal, uint64_t owner, uint64_t bytes, CUdeviceptr *address);
+
+/** Does what a program allocated begin here? */
+bool emu_is_allocation(CUdeviceptr address);
+
+/** Is it pinned or registered host memory? Locked. */
+bool emu_is_host(uint64_t address);
 
 /** Forget host memory of a context, and free what it allocated. */
 void emu_host_close(uint64_t owner);
+
+/* ---- driver_copy.c ---- */
+
+/** Copy or fill. Not locked. */
+CUresult emu_move(int ordinal, const emu_device *device, const emu_work *work, bool is_trial);
 
 /* ---- not_supported.c ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * driver_core: starting, handles, the calling thread's stack of contexts, devices and contexts.
+ * driver_core: starting, the devices, handles, and the calling thread's stack of contexts.
  */
 #include "driver.h"
 
@@ -13,11 +13,10 @@
 #include <string.h>
 
 #include "launch.h"
-#include "memory.h"
 
 #define HANDLE_BASE UINT64_C(0x5e00000000000000) /* no address: a program that looks behind a handle faults */
 
-enum { STACK_DEPTH = 256, ALL_CONTEXT_FLAGS = 0xff };
+enum { STACK_DEPTH = 256 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work_has_ended = PTHREAD_COND_INITIALIZER;
@@ -26,12 +25,8 @@ static bool is_started, is_child;
 static emu_object **objects; /* by number; a destroyed one leaves NULL */
 static size_t object_count, object_capacity;
 
-static struct {
-    const emu_device *device;
-    emu_context *primary;
-    unsigned references, flags;
-} slots[EMU_MAX_DEVICES];
-static int slot_count;
+static const emu_device *devices[EMU_MAX_DEVICES];
+static int device_count;
 
 static _Atomic(uint64_t) clocks[EMU_MAX_DEVICES];
 static _Atomic(uint64_t) next_id = 1, next_thread = 1;
@@ -273,10 +268,10 @@ static CUresult choose_devices(const char *list)
             emu_driver_log("CUDA_EMULATOR_DEVICES names more than %d devices: %s", EMU_MAX_DEVICES, list);
             return CUDA_ERROR_INVALID_VALUE;
         }
-        slots[count++].device = device;
+        devices[count++] = device;
         at += length;
     }
-    slot_count = count;
+    device_count = count;
     return CUDA_SUCCESS;
 }
 
@@ -290,8 +285,8 @@ int EMU_EXPORT cuEmuSetDevices(const char *list)
     if (!list || strlen(list) >= sizeof chosen)
         return 0;
     emu_lock();
-    for (int i = 0; is_started && i < slot_count; i++)
-        before[count++] = slots[i].device->capability;
+    for (int i = 0; is_started && i < device_count; i++)
+        before[count++] = devices[i]->capability;
     if (is_started) { /* the same devices once more are welcome, others come too late */
         const char *at = list;
         int same = 0;
@@ -302,10 +297,10 @@ int EMU_EXPORT cuEmuSetDevices(const char *list)
         }
         is_good = !at && same == count;
     } else {
-        is_good = choose_devices(list) == CUDA_SUCCESS && slot_count > 0;
+        is_good = choose_devices(list) == CUDA_SUCCESS && device_count > 0;
         if (is_good)
             memcpy(chosen, list, strlen(list) + 1);
-        slot_count = 0;
+        device_count = 0;
     }
     (void)emu_leave(CUDA_SUCCESS);
     return is_good;
@@ -323,11 +318,11 @@ CUresult EMU_EXPORT cuInit(unsigned flags)
     if (is_child)
         return emu_leave(CUDA_ERROR_NOT_INITIALIZED);
     if (is_started)
-        return emu_leave(slot_count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE);
+        return emu_leave(device_count ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE);
     list = getenv("CUDA_EMULATOR_DEVICES");
     result = choose_devices(*chosen ? chosen : list ? list : "sm_90");
     is_started = result == CUDA_SUCCESS;
-    return emu_leave(result == CUDA_SUCCESS && !slot_count ? CUDA_ERROR_NO_DEVICE : result);
+    return emu_leave(result == CUDA_SUCCESS && !device_count ? CUDA_ERROR_NO_DEVICE : result);
 }
 
 CUresult EMU_EXPORT cuDriverGetVersion(int *version)
@@ -338,678 +333,12 @@ CUresult EMU_EXPORT cuDriverGetVersion(int *version)
     return CUDA_SUCCESS;
 }
 
-/* ---- devices ------------------------------------------------------------------------------------------------------ */
-
 int emu_device_count(void)
 {
-    return slot_count;
+    return device_count;
 }
 
 const emu_device *emu_device_at(int ordinal)
 {
-    return ordinal >= 0 && ordinal < slot_count ? slots[ordinal].device : NULL;
-}
-
-/* What every question to a device begins with. Devices do not change once chosen, so no lock is kept. */
-static CUresult ask(const void *out, CUdevice ordinal, const emu_device **device)
-{
-    const CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    *device = emu_device_at(ordinal);
-    return emu_leave(!out ? CUDA_ERROR_INVALID_VALUE : !*device ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuDeviceGetCount(int *count)
-{
-    const CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!count)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    *count = slot_count;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuDeviceGet(CUdevice *device, int ordinal)
-{
-    const emu_device *known;
-    const CUresult result = ask(device, ordinal, &known);
-
-    if (result == CUDA_SUCCESS)
-        *device = ordinal;
-    return result;
-}
-
-CUresult EMU_EXPORT cuDeviceGetName(char *name, int bytes, CUdevice device)
-{
-    const emu_device *known;
-    const CUresult result = ask(name, device, &known);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (bytes <= 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    snprintf(name, (size_t)bytes, "CUDA emulator sm_%d (as %s)", known->capability, known->like);
-    return CUDA_SUCCESS;
-}
-
-CUresult EMU_EXPORT cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
-{
-    static const char prefix[] = "CUDAEMULATOR";
-    const emu_device *known;
-    const CUresult result = ask(uuid, device, &known);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    memset(uuid, 0, sizeof *uuid);
-    memcpy(uuid->bytes, prefix, sizeof prefix - 1);
-    uuid->bytes[13] = (unsigned char)known->capability;
-    uuid->bytes[15] = (unsigned char)device;
-    return CUDA_SUCCESS;
-}
-
-CUresult EMU_EXPORT cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
-{
-    return cuDeviceGetUuid_v2(uuid, device);
-}
-
-CUresult EMU_EXPORT cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
-{
-    const emu_device *known;
-    const CUresult result = ask(bytes, device, &known);
-
-    if (result == CUDA_SUCCESS)
-        *bytes = known->memory_bytes;
-    return result;
-}
-
-CUresult EMU_EXPORT cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
-{
-    const emu_device *known;
-    const CUresult result = ask(value, device, &known);
-    int found;
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    found = emu_device_attribute(known, attribute);
-    if (found < 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    *value = attribute == 33 ? found + device : found; /* PCI_BUS_ID */
-    return CUDA_SUCCESS;
-}
-
-CUresult EMU_EXPORT cuDeviceComputeCapability(int *major, int *minor, CUdevice device)
-{
-    const emu_device *known;
-    const CUresult result = ask(major && minor ? major : NULL, device, &known);
-
-    if (result == CUDA_SUCCESS) {
-        *major = known->capability / 10;
-        *minor = known->capability % 10;
-    }
-    return result;
-}
-
-CUresult EMU_EXPORT cuDeviceGetProperties(CUdevprop *properties, CUdevice device)
-{
-    const emu_device *known;
-    const CUresult result = ask(properties, device, &known);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    *properties = (CUdevprop){.threads_per_block = 1024,
-                              .block = {1024, 1024, 64},
-                              .grid = {2147483647, 65535, 65535},
-                              .shared_per_block = 49152,
-                              .constant_bytes = 65536,
-                              .warp = 32,
-                              .pitch = 2147483647,
-                              .registers = 65536,
-                              .clock = known->clock_khz,
-                              .texture_alignment = 512};
-    return CUDA_SUCCESS;
-}
-
-CUresult EMU_EXPORT cuDeviceGetPCIBusId(char *text, int bytes, CUdevice device)
-{
-    const emu_device *known;
-    const CUresult result = ask(text, device, &known);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (bytes < 13)
-        return CUDA_ERROR_INVALID_VALUE;
-    snprintf(text, (size_t)bytes, "0000:%02x:00.0", (unsigned)(device + 1) & 0xff);
-    return CUDA_SUCCESS;
-}
-
-CUresult EMU_EXPORT cuDeviceGetByPCIBusId(CUdevice *device, const char *text)
-{
-    char own[16];
-    CUresult result = CUDA_SUCCESS;
-
-    if (!device || !text)
-        return CUDA_ERROR_INVALID_VALUE;
-    for (int i = 0; result == CUDA_SUCCESS; i++) {
-        result = cuDeviceGetPCIBusId(own, sizeof own, i);
-        if (result == CUDA_SUCCESS && (strcmp(own, text) == 0 || strcmp(own + 5, text) == 0)) {
-            *device = i;
-            return CUDA_SUCCESS;
-        }
-    }
-    return result == CUDA_ERROR_NOT_INITIALIZED ? result : CUDA_ERROR_INVALID_DEVICE;
-}
-
-CUresult EMU_EXPORT cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
-{
-    const emu_device *known;
-    CUresult result = ask(can, device, &known);
-
-    if (result == CUDA_SUCCESS)
-        result = ask(can, peer, &known);
-    if (result == CUDA_SUCCESS)
-        *can = 0;
-    return result;
-}
-
-CUresult EMU_EXPORT cuDeviceGetP2PAttribute(int *value, int attribute, CUdevice device, CUdevice peer)
-{
-    CUresult result = cuDeviceCanAccessPeer(value, device, peer);
-
-    if (result == CUDA_SUCCESS && device == peer)
-        result = CUDA_ERROR_INVALID_DEVICE;
-    return result == CUDA_SUCCESS && (attribute < 1 || attribute > 5) ? CUDA_ERROR_INVALID_VALUE : result;
-}
-
-CUresult EMU_EXPORT cuDeviceGetExecAffinitySupport(int *value, int type, CUdevice device)
-{
-    const emu_device *known;
-    const CUresult result = ask(value, device, &known);
-
-    if (result == CUDA_SUCCESS)
-        *value = 0;
-    return result == CUDA_SUCCESS && type != 0 ? CUDA_ERROR_INVALID_VALUE : result;
-}
-
-/* ---- contexts ----------------------------------------------------------------------------------------------------- */
-
-static emu_context *make_context(int ordinal, unsigned flags)
-{
-    static const size_t limits[8] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0, 0};
-    emu_context *context = calloc(1, sizeof *context);
-    emu_stream *legacy = calloc(1, sizeof *legacy);
-
-    if (!context || !legacy || !emu_handle_new(&context->object, O_CONTEXT)) {
-        free(context);
-        free(legacy);
-        return NULL;
-    }
-    context->id = emu_next_id();
-    context->ordinal = ordinal;
-    context->device = slots[ordinal].device;
-    context->flags = flags;
-    context->legacy = legacy;
-    memcpy(context->limit, limits, sizeof limits);
-    legacy->context = context;
-    legacy->id = 1;
-    legacy->is_legacy = true;
-    return context;
-}
-
-/* Take everything out of a context; the memory that it owned is freed by the caller, who holds no lock then. */
-static void empty_context(emu_context *context)
-{
-    emu_streams_close(context);
-    emu_unload_all(context);
-}
-
-static void free_memory(uint64_t owner, int ordinal, const char *how)
-{
-    const size_t left = emu_memory_free_owner(owner);
-
-    emu_host_close(owner);
-    if (left)
-        emu_driver_log("a context of device %d was %s with %zu allocation%s of device memory not freed", ordinal, how, left,
-                       left == 1 ? "" : "s");
-}
-
-/* Called locked, returns unlocked. */
-static void destroy_context(emu_context *context)
-{
-    const uint64_t owner = context->id;
-    const int ordinal = context->ordinal;
-
-    empty_context(context);
-    emu_handle_drop(&context->object);
-    free(context->legacy);
-    free(context);
-    emu_unlock();
-    free_memory(owner, ordinal, "destroyed");
-}
-
-CUresult EMU_EXPORT cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
-{
-    CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!context || !emu_device_at(device))
-        return emu_leave(context ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE);
-    if (!slots[device].primary) {
-        slots[device].primary = make_context(device, slots[device].flags);
-        if (!slots[device].primary)
-            return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-        slots[device].primary->is_primary = true;
-    }
-    slots[device].references++;
-    *context = slots[device].primary->object.handle;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuDevicePrimaryCtxRelease_v2(CUdevice device)
-{
-    CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!emu_device_at(device))
-        return emu_leave(CUDA_ERROR_INVALID_DEVICE);
-    if (!slots[device].references)
-        return emu_leave(CUDA_ERROR_INVALID_CONTEXT);
-    if (--slots[device].references == 0) {
-        emu_context *context = slots[device].primary;
-        slots[device].primary = NULL;
-        destroy_context(context);
-        return CUDA_SUCCESS;
-    }
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuDevicePrimaryCtxRelease(CUdevice device)
-{
-    return cuDevicePrimaryCtxRelease_v2(device);
-}
-
-CUresult EMU_EXPORT cuDevicePrimaryCtxReset_v2(CUdevice device)
-{
-    CUresult result = emu_enter_driver();
-    emu_context *context;
-    uint64_t owner;
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!emu_device_at(device))
-        return emu_leave(CUDA_ERROR_INVALID_DEVICE);
-    context = slots[device].primary;
-    if (!context)
-        return emu_leave(CUDA_SUCCESS);
-    /* Those who retained it keep it: an empty one of another identity. */
-    owner = context->id;
-    empty_context(context);
-    context->id = emu_next_id();
-    context->sticky = CUDA_SUCCESS;
-    emu_unlock();
-    free_memory(owner, device, "reset");
-    return CUDA_SUCCESS;
-}
-
-CUresult EMU_EXPORT cuDevicePrimaryCtxReset(CUdevice device)
-{
-    return cuDevicePrimaryCtxReset_v2(device);
-}
-
-CUresult EMU_EXPORT cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
-{
-    CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!emu_device_at(device))
-        return emu_leave(CUDA_ERROR_INVALID_DEVICE);
-    if (flags & ~(unsigned)ALL_CONTEXT_FLAGS)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    slots[device].flags = flags;
-    if (slots[device].primary)
-        slots[device].primary->flags = flags;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags)
-{
-    return cuDevicePrimaryCtxSetFlags_v2(device, flags);
-}
-
-CUresult EMU_EXPORT cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *is_active)
-{
-    CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!emu_device_at(device))
-        return emu_leave(CUDA_ERROR_INVALID_DEVICE);
-    if (!flags || !is_active)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    *flags = slots[device].flags;
-    *is_active = slots[device].primary != NULL;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device)
-{
-    CUresult result = emu_enter_driver();
-    emu_context *made;
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!context || (flags & ~(unsigned)ALL_CONTEXT_FLAGS))
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    if (!emu_device_at(device))
-        return emu_leave(CUDA_ERROR_INVALID_DEVICE);
-    made = make_context(device, flags);
-    if (!made)
-        return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-    if (!emu_push_context(made->object.handle)) {
-        destroy_context(made);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    *context = made->object.handle;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuCtxCreate_v3(CUcontext *context, void *affinity, int affinities, unsigned flags, CUdevice device)
-{
-    if (affinity || affinities)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return cuCtxCreate_v2(context, flags, device);
-}
-
-CUresult EMU_EXPORT cuCtxCreate_v4(CUcontext *context, void *parameters, unsigned flags, CUdevice device)
-{
-    if (parameters)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return cuCtxCreate_v2(context, flags, device);
-}
-
-CUresult EMU_EXPORT cuCtxDestroy_v2(CUcontext context)
-{
-    CUresult result = emu_enter_driver();
-    emu_context *known;
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    known = emu_handle_get(O_CONTEXT, context);
-    if (!context || !known || known->is_primary)
-        return emu_leave(context ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE);
-    if (emu_top_context() == context)
-        emu_pop_context();
-    destroy_context(known);
-    return CUDA_SUCCESS;
-}
-
-CUresult EMU_EXPORT cuCtxDestroy(CUcontext context)
-{
-    return cuCtxDestroy_v2(context);
-}
-
-CUresult EMU_EXPORT cuCtxPushCurrent_v2(CUcontext context)
-{
-    CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!emu_handle_get(O_CONTEXT, context))
-        return emu_leave(CUDA_ERROR_INVALID_CONTEXT);
-    return emu_leave(emu_push_context(context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CUresult EMU_EXPORT cuCtxPushCurrent(CUcontext context)
-{
-    return cuCtxPushCurrent_v2(context);
-}
-
-CUresult EMU_EXPORT cuCtxPopCurrent_v2(CUcontext *context)
-{
-    CUresult result = emu_enter_driver();
-    CUcontext popped;
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    popped = emu_pop_context();
-    if (context)
-        *context = popped;
-    return emu_leave(popped ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
-}
-
-CUresult EMU_EXPORT cuCtxPopCurrent(CUcontext *context)
-{
-    return cuCtxPopCurrent_v2(context);
-}
-
-CUresult EMU_EXPORT cuCtxSetCurrent(CUcontext context)
-{
-    CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (context && !emu_handle_get(O_CONTEXT, context))
-        return emu_leave(CUDA_ERROR_INVALID_CONTEXT);
-    emu_replace_context(context);
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuCtxGetCurrent(CUcontext *context)
-{
-    CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!context)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    *context = emu_top_context();
-    return emu_leave(CUDA_SUCCESS);
-}
-
-/* A context by handle, NULL being the current one; locked on success. */
-static CUresult enter_context(CUcontext handle, emu_context **context)
-{
-    CUresult result;
-
-    if (!handle)
-        return emu_enter_failed(context);
-    result = emu_enter_driver();
-    if (result != CUDA_SUCCESS)
-        return result;
-    *context = emu_handle_get(O_CONTEXT, handle);
-    return *context ? CUDA_SUCCESS : emu_leave(CUDA_ERROR_INVALID_CONTEXT);
-}
-
-CUresult EMU_EXPORT cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
-{
-    emu_context *known;
-    CUresult result = enter_context(context, &known);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!device)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    *device = known->ordinal;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuCtxGetDevice(CUdevice *device)
-{
-    return cuCtxGetDevice_v2(device, NULL);
-}
-
-CUresult EMU_EXPORT cuCtxGetId(CUcontext context, unsigned long long *id)
-{
-    emu_context *known;
-    CUresult result = enter_context(context, &known);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!id)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    *id = known->id;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuCtxGetFlags(unsigned *flags)
-{
-    emu_context *context;
-    CUresult result = emu_enter_failed(&context);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!flags)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    *flags = context->flags;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuCtxSetFlags(unsigned flags)
-{
-    emu_context *context;
-    CUresult result = emu_enter(&context);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (flags & ~(unsigned)ALL_CONTEXT_FLAGS)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    context->flags = flags;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuCtxGetApiVersion(CUcontext context, unsigned *version)
-{
-    emu_context *known;
-    CUresult result = enter_context(context, &known);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!version)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    *version = 3020;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuCtxGetLimit(size_t *value, int limit)
-{
-    emu_context *context;
-    CUresult result = emu_enter(&context);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!value || limit < 0)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    if (limit >= 7)
-        return emu_leave(CUDA_ERROR_UNSUPPORTED_LIMIT);
-    *value = context->limit[limit];
-    return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuCtxSetLimit(int limit, size_t value)
-{
-    emu_context *context;
-    CUresult result = emu_enter(&context);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (limit < 0)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    if (limit >= 7)
-        return emu_leave(CUDA_ERROR_UNSUPPORTED_LIMIT);
-    context->limit[limit] = value;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-/* Preferences that change no result: accepted, not kept. */
-static CUresult prefer(const int *out)
-{
-    emu_context *context;
-    CUresult result = emu_enter(&context);
-
-    (void)out;
-    return result == CUDA_SUCCESS ? emu_leave(CUDA_SUCCESS) : result;
-}
-
-CUresult EMU_EXPORT cuCtxGetCacheConfig(int *config)
-{
-    const CUresult result = config ? prefer(config) : CUDA_ERROR_INVALID_VALUE;
-
-    if (result == CUDA_SUCCESS)
-        *config = 0;
-    return result;
-}
-
-CUresult EMU_EXPORT cuCtxSetCacheConfig(int config)
-{
-    return prefer(&config);
-}
-
-CUresult EMU_EXPORT cuCtxGetSharedMemConfig(int *config)
-{
-    const CUresult result = config ? prefer(config) : CUDA_ERROR_INVALID_VALUE;
-
-    if (result == CUDA_SUCCESS)
-        *config = 1; /* banks of four bytes */
-    return result;
-}
-
-CUresult EMU_EXPORT cuCtxSetSharedMemConfig(int config)
-{
-    return prefer(&config);
-}
-
-CUresult EMU_EXPORT cuCtxGetStreamPriorityRange(int *least, int *greatest)
-{
-    const CUresult result = prefer(least);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (least)
-        *least = 0;
-    if (greatest)
-        *greatest = -5;
-    return CUDA_SUCCESS;
-}
-
-CUresult EMU_EXPORT cuCtxResetPersistingL2Cache(void)
-{
-    return prefer(NULL);
-}
-
-CUresult EMU_EXPORT cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
-{
-    emu_context *context;
-    CUresult result = emu_enter(&context);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (flags)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    return emu_leave(emu_handle_get(O_CONTEXT, peer) ? CUDA_ERROR_PEER_ACCESS_UNSUPPORTED : CUDA_ERROR_INVALID_CONTEXT);
-}
-
-CUresult EMU_EXPORT cuCtxDisablePeerAccess(CUcontext peer)
-{
-    emu_context *context;
-    CUresult result = emu_enter(&context);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    return emu_leave(emu_handle_get(O_CONTEXT, peer) ? CUDA_ERROR_PEER_ACCESS_NOT_ENABLED : CUDA_ERROR_INVALID_CONTEXT);
-}
-
-CUresult EMU_EXPORT cuProfilerStart(void)
-{
-    return prefer(NULL);
-}
-
-CUresult EMU_EXPORT cuProfilerStop(void)
-{
-    return prefer(NULL);
+    return ordinal >= 0 && ordinal < device_count ? devices[ordinal] : NULL;
 }

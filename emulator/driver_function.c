@@ -5,9 +5,6 @@
  */
 #include "driver.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     REGISTERS = 32,
     REGISTER_UNIT = 256, /* of a warp's registers */
