@@ -171,7 +171,9 @@ Test(fs, makes_private_folders_under_any_umask)
         cr_expect(eq(int, tj_fs_make_path(path), 0), "umask %o", (unsigned)masks[i]);
         cr_expect(eq(int, stat(path, &facts), 0));
         cr_expect(eq(int, (int)(facts.st_mode & 0777), 0700), "umask %o", (unsigned)masks[i]);
+        cr_expect(eq(int, rmdir(path), 0)); /* a tree of two levels is what can be removed */
         tj_fs_remove_tree(AT_FDCWD, folder);
+        cr_expect(eq(int, access(folder, F_OK), -1));
     }
 }
 

@@ -621,7 +621,7 @@ static const char known[] =
 Test(bench_matmul, makes_tables_of_its_results)
 {
     if (shell("python3 -c 'import csv'") != 0)
-        cr_skip_test("no python3 here");
+        SKIP_TEST("no python3 here");
     write_text("known.csv", known);
     cr_assert(eq(int, shell("'%s/bench/matmul_tables.py' known.csv", TJ_SOURCE_DIR), 0), "%s", errors);
     cr_expect(has(out, "| square | 2 | 2.000 | 4.000 | 3.000 | 0.500 | 2.000 | 50 |\n"), "%s", out);

@@ -50,7 +50,7 @@ Test(command, takes_the_emulator_where_there_is_no_gpu_and_says_so)
 
     NEEDS_COMPILER();
     if (shell("$T devices --device 0") == 0)
-        cr_skip_test("there is a GPU here");
+        SKIP_TEST("there is a GPU here");
     cr_assert(eq(int, shell("$T run 33x30x70"), 0), "%s", errors);
     cr_expect(strstr(errors, "no GPU here") && strstr(errors, "emulator"), "%s", errors);
     cr_expect(strstr(out, "CUDA emulator sm_90") && strstr(out, "check      passed"), "%s", out);
@@ -647,12 +647,12 @@ Test(command, ignores_the_environment_in_a_set_uid_program)
     cr_assert(eq(int, shell("$T cache path"), 0), "%s", errors);
     cr_expect(strncmp(out, folder, strlen(folder)) == 0, "the variable counts otherwise: %s", out);
     if (geteuid() != 0)
-        cr_skip_test("only root can make a program of another user's");
+        SKIP_TEST("only root can make a program of another user's");
     if (shell("cp $T suid && chown 65534 suid && chmod 4755 suid && chmod 755 . && ./suid version && "
               "! awk '$2 ~ /^\\/(tmp)?$/ && $4 ~ /nosuid/ { exit 1 }' /proc/mounts") == 0)
-        cr_skip_test("set-uid is switched off in this file system");
+        SKIP_TEST("set-uid is switched off in this file system");
     if (shell("./suid version") != 0)
-        cr_skip_test("no set-uid program starts here: %s", errors);
+        SKIP_TEST("no set-uid program starts here: %s", errors);
     cr_expect(eq(int, shell("TILEJIT_LOG=loud $T cache path"), 1), "%s", errors);
     cr_expect(strstr(errors, "TILEJIT_LOG is \"loud\"") != NULL, "%s", errors);
     cr_expect(eq(int, shell("TILEJIT_LOG=loud ./suid cache path --cache-dir /given"), 0), "%s", errors);

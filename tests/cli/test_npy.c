@@ -335,6 +335,7 @@ Test(npy, agrees_with_numpy, .init = make_folder, .fini = remove_folder)
     status = system(command);
     if (WIFEXITED(status) && (WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 127)) {
         fprintf(stderr, "SKIPPED: npy.agrees_with_numpy: there is no NumPy here\n");
+        remove_folder(); /* Criterion runs no .fini after a skip */
         cr_skip_test("there is no NumPy here");
     }
     cr_assert(eq(int, status, 0));
