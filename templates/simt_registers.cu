@@ -143,13 +143,7 @@ simt(  //@ kernel for simt
                 __syncthreads();  // the next tiles are complete, and everyone is done with these
                 load(stage, 0);
             }
-#pragma unroll
-            for (int r = 0; r < TM; ++r)
-#pragma unroll
-                for (int i = 0; i < TN; ++i) {
-                    const int c = r % 2 == 0 ? i : TN - 1 - i;  // to and fro: an operand in two neighbouring sums is read once
-                    Pvalue[r][c] += m[step % 2][r] * n[step % 2][c];
-                }
+#include "parts/simt_multiply.cuh"  //@ include
         }
     }
 
