@@ -36,20 +36,27 @@ static bool scan_add(tj_scan *all, const tj_scanned *one)
     return true;
 }
 
-static void scan_entry(int parent, const char *name, tj_scanned *out)
+/* NULL: it is not there, or cannot be listed. */
+static DIR *list_folder(int parent, const char *name)
 {
     const int fd = tj_fs_open_folder(parent, name);
     DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (fd >= 0 && !folder)
+        close(fd);
+    return folder;
+}
+
+static void scan_entry(int parent, const char *name, tj_scanned *out)
+{
+    DIR *folder = list_folder(parent, name);
     const struct dirent *file;
     struct stat facts;
 
-    if (!folder) {
-        if (fd >= 0)
-            close(fd);
+    if (!folder)
         return;
-    }
     while ((file = readdir(folder))) {
-        if (fstatat(fd, file->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(facts.st_mode))
+        if (fstatat(dirfd(folder), file->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(facts.st_mode))
             continue;
         out->bytes += facts.st_size;
         if (strcmp(file->d_name, "used") == 0) {
@@ -84,18 +91,15 @@ tj_status tj_disk_scan_root(const tj_disk_store *store, size_t index, tj_scan *a
         return tj_fail_memory(err, "a folder listing");
     }
     while ((outer = readdir(folder))) {
-        const int fd = is_hex(outer->d_name, 2) ? tj_fs_open_folder(v1, outer->d_name) : -1;
-        DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+        DIR *entries = is_hex(outer->d_name, 2) ? list_folder(v1, outer->d_name) : NULL;
 
-        if (fd >= 0 && !entries)
-            close(fd);
         while (entries && (inner = readdir(entries))) {
             tj_scanned one = {.root = index};
             if (!is_hex(inner->d_name, 30))
                 continue;
             memcpy(one.hex, outer->d_name, 2);
             memcpy(one.hex + 2, inner->d_name, 31);
-            scan_entry(fd, inner->d_name, &one);
+            scan_entry(dirfd(entries), inner->d_name, &one);
             if (!scan_add(all, &one)) {
                 closedir(entries);
                 closedir(folder);
@@ -128,19 +132,15 @@ void tj_scan_sort(tj_scan *all)
 
 void tj_disk_sweep(int root)
 {
-    const int tmp = tj_fs_open_folder(root, "v1/tmp");
-    DIR *folder = tmp >= 0 ? fdopendir(tmp) : NULL;
+    DIR *folder = list_folder(root, "v1/tmp");
     const struct dirent *entry;
     struct stat facts;
 
-    if (!folder) {
-        if (tmp >= 0)
-            close(tmp);
+    if (!folder)
         return;
-    }
     while ((entry = readdir(folder)))
-        if (entry->d_name[0] != '.' && fstatat(tmp, entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+        if (entry->d_name[0] != '.' && fstatat(dirfd(folder), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
             facts.st_mtime < time(NULL) - STALE_SECONDS)
-            tj_fs_remove_tree(tmp, entry->d_name);
+            tj_fs_remove_tree(dirfd(folder), entry->d_name);
     closedir(folder);
 }

@@ -121,6 +121,12 @@ static inline bool tj_kernel_has_workspace(const tj_kernel *kernel, const tj_ope
     return x->workspace && x->workspace_bytes >= (size_t)kernel->form.reduce.workspace_bytes;
 }
 
+/** Is it where the second kernel of a split k may read it in vectors? */
+static inline bool tj_workspace_is_aligned(const tj_operands *x)
+{
+    return (uintptr_t)x->workspace % TJ_WORKSPACE_ALIGNMENT == 0;
+}
+
 /**
  * Do the operands bring what only some texts need: pointers aligned to more than an element, and a workspace where none can
  * be had? Of operands of another version the answer is no.

@@ -228,8 +228,7 @@ static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands
         return false;
     if (kernel->problem.has_beta && !x->c && !kernel->c_may_be_p)
         return false;
-    if (kernel->reduce_function &&
-        (!tj_kernel_has_workspace(kernel, x) || (uintptr_t)x->workspace % TJ_WORKSPACE_ALIGNMENT != 0))
+    if (kernel->reduce_function && (!tj_kernel_has_workspace(kernel, x) || !tj_workspace_is_aligned(x)))
         return false;
     return (((uintptr_t)x->m & m_mask) | ((uintptr_t)x->n & n_mask) | ((uintptr_t)x->p & p_mask) |
             ((uintptr_t)x->c & c_mask)) == 0;

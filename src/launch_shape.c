@@ -381,7 +381,7 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
                        x->workspace ? (long long)x->workspace_bytes : 0LL, tj_driver_version(kernel->driver) / 1000,
                        tj_driver_version(kernel->driver) % 1000 / 10);
     }
-    if ((uintptr_t)x->workspace % TJ_WORKSPACE_ALIGNMENT != 0)
+    if (!tj_workspace_is_aligned(x))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the workspace is 0x%llx: it must be aligned to %d bytes",
                        (unsigned long long)(uintptr_t)x->workspace, TJ_WORKSPACE_ALIGNMENT);
     return TJ_OK;

@@ -29,8 +29,8 @@ typedef struct tj_bench {
 tj_problem tj_problem_known(const tj_problem *problem);
 
 /**
- * Place random operands, by a stream that outlives them. is_warm: one set. Otherwise as many sets as exceed three times the L2, as far as a quarter of the free
- * memory goes. Release with tj_bench_drop, after a failure too.
+ * Place random operands, by a stream that outlives them. is_warm: one set. Otherwise as many sets as exceed three times the L2,
+ * as far as a quarter of the free memory goes. Release with tj_bench_drop, after a failure too.
  */
 tj_status tj_bench_place(tj_context *context, struct CUstream_st *stream, const tj_problem *problem,
                          const tj_device_facts *device, uint64_t seed, int is_warm, tj_bench *bench, tj_error *err);

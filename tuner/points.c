@@ -113,8 +113,7 @@ static tj_status walk(search *s, int64_t stride, int64_t most, int64_t *total, t
 static void forget(search *s)
 {
     s->count = 0;
-    if (s->slot)
-        memset(s->slot, 0xff, s->slots * sizeof *s->slot);
+    memset(s->slot, 0xff, s->slots * sizeof *s->slot);
 }
 
 tj_status tj_points_take_up(search *s, tj_error *err)

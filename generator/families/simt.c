@@ -300,7 +300,7 @@ static tj_status check_registers(const tj_simt_shape *s, tj_error *err)
                        "copy=registers has 2 stages and 1 slice, not %d and %d: use copy=async for more", s->stages, s->slices);
     if (s->bk % 2 != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "bk is %d: it must be even, for steps take turns in two halves of registers", s->bk);
+                       "bk is %d: with copy=registers it must be even, for steps take turns in two halves of registers", s->bk);
     if (s->bm * s->bk % s->threads != 0 || s->bk * s->bn % s->threads != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "bk is %d: %d threads cannot share loads of %d x %d and %d x %d alike: use a larger bk", s->bk,

@@ -35,7 +35,7 @@ static tj_status multiply_by_one(tj_context *context, const char *name, tj_dtype
     const tj_plan *plan;
     const double one = 1;
     unsigned char n[8];
-    tj_status status = tj_config_parse(name ? name : "naive", &config, err);
+    tj_status status = name ? tj_config_parse(name, &config, err) : TJ_OK;
 
     problem.p_dtype = (int32_t)p_dtype;
     tj_convert(dtype, n, TJ_F64, &one, 1);
