@@ -63,7 +63,7 @@ static inline double widen(uint16_t narrow, narrow_format format)
     return double_from_bits(sign | (uint64_t)(exponent - format.bias + 1023) << 52 | fraction << (52 - bits));
 }
 
-static uint16_t narrow_from_double(double value, narrow_format format)
+static inline uint16_t narrow_from_double(double value, narrow_format format)
 {
     const int bits = format.fraction_bits;
     const uint16_t infinity = (uint16_t)((2 * format.bias + 1) << bits);
@@ -205,14 +205,36 @@ static uint64_t next_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
+/* 53 random bits, centred: odd multiples of 2^-53 in (-1, 1), each exactly a double, and never 0 before it is rounded to the type. */
+static inline double next_uniform(uint64_t *state)
+{
+    const int64_t odd = (int64_t)(next_random(state) >> 11) * 2 + 1 - (1ll << 53);
+
+    return (double)odd * 0x1p-53;
+}
+
 void tj_fill_random(tj_dtype dtype, void *destination, size_t count, uint64_t seed)
 {
     uint64_t state = seed;
 
-    /* 53 random bits, centred: odd multiples of 2^-53 in (-1, 1), never 0 before they are rounded to the type. */
-    for (size_t i = 0; i < count; i++) {
-        const int64_t odd = (int64_t)(next_random(&state) >> 11) * 2 + 1 - (1ll << 53);
-
-        tj_write_number(dtype, destination, (int64_t)i, (long double)odd * 0x1p-53L);
+    switch (dtype) {
+    case TJ_F32:
+        for (size_t i = 0; i < count; i++)
+            ((float *)destination)[i] = (float)next_uniform(&state);
+        break;
+    case TJ_F64:
+        for (size_t i = 0; i < count; i++)
+            ((double *)destination)[i] = next_uniform(&state);
+        break;
+    case TJ_F16:
+        for (size_t i = 0; i < count; i++)
+            ((uint16_t *)destination)[i] = narrow_from_double(next_uniform(&state), f16_format);
+        break;
+    case TJ_BF16:
+        for (size_t i = 0; i < count; i++)
+            ((uint16_t *)destination)[i] = narrow_from_double(next_uniform(&state), bf16_format);
+        break;
+    case TJ_DTYPE_DEFAULT:
+        break;
     }
 }
