@@ -35,6 +35,8 @@ static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, i
 /* Of simt and skinny: fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
 static const double STREAM_WAIT_CYCLES = 830; /* from memory, while all multiprocessors ask it */
 static const double BARRIER_LOSS = 0.18; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
+static const double STORE_CYCLES =
+    500; /* of a phase whose tiles pass through registers: to shared memory, and all wait for the last */
 static const double EXCHANGE_CYCLES = 17;          /* for each partial sum that goes from thread to thread */
 static const double COPY_INSTRUCTIONS = 7.8;       /* beside each load or copy of a phase: its address, its edge, its turn */
 static const double PIECE_COPY_INSTRUCTIONS = 3.9; /* the same, where copies in pieces leave room in the queue for reads */
@@ -79,6 +81,8 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
         return cycles + chain * STEP_CYCLES;
     /* Loads of phases to come, and of the next step, are on their way while this step is multiplied. */
     cycles += chain * fmax(0, SHARED_WAIT_CYCLES - step_issue) + c->exchanged * EXCHANGE_CYCLES;
+    if (c->async_bytes == 0)
+        cycles += phases * STORE_CYCLES;
     return cycles + fmax(0, phases - c->ahead) *
                         fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(SHARED_WAIT_CYCLES, step_issue));
 }

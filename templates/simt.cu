@@ -65,58 +65,7 @@ simt(  //@ kernel for simt
     const int slice = thread / TILE_THREADS;
     //@ end
 
-    // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
-    //@ if spreads_copies
-    //@| // Started all at once, they would hold up the reads of shared memory that come after them.
-    //@ end
-    //@ if m_row_major
-    constexpr int M_WIDTH = 1;  // element by element: neighbours along k, which M_RUN threads copy, go to different rows of the tile
-    constexpr int M_RUN = 16;  //@ m_run
-    constexpr int M_ROWS = THREADS / M_RUN < BM ? THREADS / M_RUN : BM;
-    constexpr int M_STEPS = THREADS / M_ROWS;
-    const int m_row = thread / M_RUN % M_ROWS;
-    const int m_kk = thread / (M_RUN * M_ROWS) * M_RUN + thread % M_RUN;
-    const input_t *m_from = &M[(block_row + m_row) * ld_m + m_kk];
-    //@ else
-    //@| constexpr int M_WIDTH = 4;  //@ m_vector
-    //@| constexpr int M_ROWS = 128;  //@ m_line
-    //@| constexpr int M_STEPS = THREADS * M_WIDTH / M_ROWS;
-    //@| const int m_kk = thread / (M_ROWS / M_WIDTH);
-    //@| const int m_row = thread % (M_ROWS / M_WIDTH) * M_WIDTH;
-    //@| const input_t *m_from = &M[m_kk * ld_m + block_row + m_row];
-    //@ end
-    //@ if n_row_major
-    constexpr int N_WIDTH = 4;  //@ n_vector
-    constexpr int N_COLS = 128;  //@ n_line
-    constexpr int N_STEPS = THREADS * N_WIDTH / N_COLS;
-    const int n_kk = thread / (N_COLS / N_WIDTH);
-    const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
-    const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
-    //@ if spreads_cols
-    //@| // Where this column is stored: the VEC elements that a lane reads at once are those that it has of 8 * VEC columns.
-    //@| const int n_lane = n_col / COL_RUN % 8;
-    //@| const int n_place = n_col / (8 * VEC) * (8 * VEC) + n_lane * VEC + n_col % (8 * VEC) / (8 * COL_RUN) * COL_RUN + n_col % COL_RUN;
-    //@ end
-    //@ else
-    //@| constexpr int N_WIDTH = 1;  // element by element: neighbours along k, which N_RUN threads copy, go to different rows of the tile
-    //@| constexpr int N_RUN = 16;  //@ n_run
-    //@| constexpr int N_COLS = THREADS / N_RUN < BN ? THREADS / N_RUN : BN;
-    //@| constexpr int N_STEPS = THREADS / N_COLS;
-    //@| const int n_col = thread / N_RUN % N_COLS;
-    //@| const int n_kk = thread / (N_RUN * N_COLS) * N_RUN + thread % N_RUN;
-    //@| const input_t *n_from = &N[(block_col + n_col) * ld_n + n_kk];
-    //@ end
-    //@ if clips_rows
-    const index_t rows_left = j - block_row - m_row;
-    //@ end
-    //@ if clips_cols
-    const index_t cols_left = l - block_col - n_col;
-    //@ end
-    //@ if check_k
-
-    // The first phase takes what is no multiple of BK, so that all others are whole.
-    const index_t first_steps = (k_steps - 1) % BK + 1;
-    //@ end
+#include "parts/simt_share.cuh"  //@ include
 
     //@ if check_k and spreads_copies
     //@| const auto start_copies = [&](phase_t &into, bool is_first, int piece) {
@@ -185,21 +134,7 @@ simt(  //@ kernel for simt
         //@| if (piece < PIECES - 1)
         //@|     return;
         //@ end
-        //@ if check_k
-        const index_t steps = is_first ? first_steps : BK;
-        //@ else
-        //@| constexpr int steps = BK;
-        //@ end
-        //@ if m_row_major
-        m_from += steps;
-        //@ else
-        //@| m_from += steps * ld_m;
-        //@ end
-        //@ if n_row_major
-        n_from += steps * ld_n;
-        //@ else
-        //@| n_from += steps;
-        //@ end
+#include "parts/simt_advance.cuh"  //@ include
     };
 
     // One step's elements for this thread's rows and columns.

@@ -8,7 +8,24 @@
 
 #include "parts/card.cuh"  //@ include
 #include "parts/simt_card.cuh"  //@ include
-constexpr int PADDING = 4;  // of a row of a tile: neighbours along k are stored into other banks
+
+// Neighbouring elements, which one instruction loads.
+template <int WIDTH>
+struct __align__(WIDTH * sizeof(input_t)) elements_t {
+    input_t element[WIDTH];
+};
+
+template <int WIDTH>
+__device__ __forceinline__ elements_t<WIDTH> load_elements(const input_t *from)
+{
+    return *reinterpret_cast<const elements_t<WIDTH> *>(from);
+}
+
+template <int WIDTH>
+__device__ __forceinline__ elements_t<WIDTH> load_elements_or_zero(const input_t *from, bool is_wanted)
+{
+    return is_wanted ? load_elements<WIDTH>(from) : elements_t<WIDTH>{};
+}
 
 //@ if vector_p and splits_k
 //@| struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
@@ -26,10 +43,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(  //@ kernel for simt
 #include "parts/parameters.cuh"  //@ include
 {
-    // Both tiles are stored k by k: a row holds what one step of the inner loop needs.
-    __shared__ __align__(16) sum_t Mds[2][BK][BM + PADDING];
-    __shared__ __align__(16) sum_t Nds[2][BK][BN + PADDING];
-
 #include "parts/derived.cuh"  //@ include
 #include "parts/product.cuh"  //@ include
     //@ if splits_k
@@ -37,102 +50,159 @@ simt(  //@ kernel for simt
     //@ end
 #include "parts/simt_block.cuh"  //@ include
 
-    input_t m_next[BM * BK / THREADS];  // this thread's share of the next tiles, as it is stored
-    input_t n_next[BK * BN / THREADS];
+#include "parts/simt_share.cuh"  //@ include
 
-    // From global memory: the tiles of the phase that begins at step k_begin.
-    const auto fetch = [&](index_t k_begin) {
+    // Where a tile's elements lie in shared memory: k by k, so that a row holds what one step of the inner loop needs. Some
+    // places stay empty, so that what the lanes of a warp store at the same time goes to different banks.
+    //@ if m_row_major
+    constexpr int M_SKEW = 16;  //@ m_skew
+    constexpr auto m_place = [](int kk, int row) { return kk * BM + row + kk / M_WIDTH * M_SKEW; };
+    //@ elif m_skews
+    //@| constexpr int M_LINE = BM + BM / (8 * VEC) * VEC;
+    //@| constexpr auto m_place = [](int kk, int row) { return kk * M_LINE + row + row / (8 * VEC) * VEC; };
+    //@ else
+    //@| constexpr auto m_place = [](int kk, int row) { return kk * BM + row; };
+    //@ end
+    //@ if n_row_major and n_skews
+    //@| constexpr int N_LINE = BN + BN / (8 * VEC) * VEC;
+    //@| constexpr auto n_place = [](int kk, int col) { return kk * N_LINE + col + col / (8 * VEC) * VEC; };
+    //@ elif n_row_major
+    constexpr auto n_place = [](int kk, int col) { return kk * BN + col; };
+    //@ else
+    //@| constexpr int N_SKEW = 16;  //@ n_skew
+    //@| constexpr auto n_place = [](int kk, int col) { return kk * BN + col + kk / N_WIDTH * N_SKEW; };
+    //@ end
+    __shared__ __align__(16) sum_t Mds[2][m_place(BK, 0)];
+    __shared__ __align__(16) sum_t Nds[2][n_place(BK, 0)];
+
+    elements_t<M_WIDTH> m_next[BK / M_STEPS][BM / M_ROWS];  // this thread's share of the next tiles, as it is stored
+    elements_t<N_WIDTH> n_next[BK / N_STEPS][BN / N_COLS];
+
+    // From global memory into these registers.
+    //@ if check_k
+    const auto fetch = [&](bool is_first) {
+    //@ else
+    //@| const auto fetch = [&] {
+    //@ end
 #pragma unroll
-        for (int i = 0; i < BM * BK / THREADS; ++i) {
-            const int e = thread + i * THREADS;  // neighbouring threads load neighbouring elements
-            //@ if m_row_major
-            const index_t row = block_row + e / BK;
-            const index_t kk = k_begin + e % BK;
-            const index_t at = row * ld_m + kk;
-            //@ else
-            //@| const index_t row = block_row + e % BM;
-            //@| const index_t kk = k_begin + e / BM;
-            //@| const index_t at = kk * ld_m + row;
-            //@ end
-            //@ if clips_rows and check_k
-            m_next[i] = row < j && kk < k_steps ? M[at] : input_t{};
-            //@ elif clips_rows
-            //@| m_next[i] = row < j ? M[at] : input_t{};
-            //@ elif check_k
-            //@| m_next[i] = kk < k_steps ? M[at] : input_t{};
-            //@ else
-            //@| m_next[i] = M[at];
-            //@ end
+        for (int kk = 0; kk < BK; kk += M_STEPS) {
+#pragma unroll
+            for (int row = 0; row < BM; row += M_ROWS) {
+                elements_t<M_WIDTH> &to = m_next[kk / M_STEPS][row / M_ROWS];
+                //@ if m_row_major
+                const input_t *from = &m_from[row * ld_m + kk];
+                //@ else
+                //@| const input_t *from = &m_from[kk * ld_m + row];
+                //@ end
+                //@ if clips_rows and check_k
+                to = load_elements_or_zero<M_WIDTH>(from, row < rows_left && (!is_first || m_kk + kk < first_steps));
+                //@ elif clips_rows
+                //@| to = load_elements_or_zero<M_WIDTH>(from, row < rows_left);
+                //@ elif check_k
+                //@| to = load_elements_or_zero<M_WIDTH>(from, !is_first || m_kk + kk < first_steps);
+                //@ else
+                //@| to = load_elements<M_WIDTH>(from);
+                //@ end
+            }
         }
 #pragma unroll
-        for (int i = 0; i < BK * BN / THREADS; ++i) {
-            const int e = thread + i * THREADS;
-            //@ if n_row_major
-            const index_t kk = k_begin + e / BN;
-            const index_t col = block_col + e % BN;
-            const index_t at = kk * ld_n + col;
-            //@ else
-            //@| const index_t kk = k_begin + e % BK;
-            //@| const index_t col = block_col + e / BK;
-            //@| const index_t at = col * ld_n + kk;
-            //@ end
-            //@ if clips_cols and check_k
-            n_next[i] = kk < k_steps && col < l ? N[at] : input_t{};
-            //@ elif clips_cols
-            //@| n_next[i] = col < l ? N[at] : input_t{};
-            //@ elif check_k
-            //@| n_next[i] = kk < k_steps ? N[at] : input_t{};
-            //@ else
-            //@| n_next[i] = N[at];
-            //@ end
+        for (int kk = 0; kk < BK; kk += N_STEPS) {
+#pragma unroll
+            for (int col = 0; col < BN; col += N_COLS) {
+                elements_t<N_WIDTH> &to = n_next[kk / N_STEPS][col / N_COLS];
+                //@ if n_row_major
+                const input_t *from = &n_from[kk * ld_n + col];
+                //@ else
+                //@| const input_t *from = &n_from[col * ld_n + kk];
+                //@ end
+                //@ if clips_cols and check_k
+                to = load_elements_or_zero<N_WIDTH>(from, col < cols_left && (!is_first || n_kk + kk < first_steps));
+                //@ elif clips_cols
+                //@| to = load_elements_or_zero<N_WIDTH>(from, col < cols_left);
+                //@ elif check_k
+                //@| to = load_elements_or_zero<N_WIDTH>(from, !is_first || n_kk + kk < first_steps);
+                //@ else
+                //@| to = load_elements<N_WIDTH>(from);
+                //@ end
+            }
         }
+#include "parts/simt_advance.cuh"  //@ include
     };
 
-    // Into one half of shared memory, as what is summed.
+    // From there into one half of shared memory, as what is summed.
     const auto store = [&](int stage) {
 #pragma unroll
-        for (int i = 0; i < BM * BK / THREADS; ++i) {
-            const int e = thread + i * THREADS;
-            //@ if m_row_major
-            Mds[stage][e % BK][e / BK] = m_next[i];
-            //@ else
-            //@| Mds[stage][e / BM][e % BM] = m_next[i];
-            //@ end
+        for (int kk = 0; kk < BK; kk += M_STEPS) {
+#pragma unroll
+            for (int row = 0; row < BM; row += M_ROWS) {
+                sum_t *to = &Mds[stage][m_place(m_kk, m_row) + m_place(kk, row)];
+                sum_t value[M_WIDTH];
+#pragma unroll
+                for (int i = 0; i < M_WIDTH; ++i)
+                    value[i] = m_next[kk / M_STEPS][row / M_ROWS].element[i];
+#pragma unroll
+                for (int i = 0; i < M_WIDTH; ++i)
+                //@ if m_row_major
+                    to[m_place(i, 0)] = value[i];
+                //@ else
+                //@|     to[i] = value[i];
+                //@ end
+            }
         }
 #pragma unroll
-        for (int i = 0; i < BK * BN / THREADS; ++i) {
-            const int e = thread + i * THREADS;
-            //@ if n_row_major
-            Nds[stage][e / BN][e % BN] = n_next[i];
-            //@ else
-            //@| Nds[stage][e % BK][e / BK] = n_next[i];
-            //@ end
+        for (int kk = 0; kk < BK; kk += N_STEPS) {
+#pragma unroll
+            for (int col = 0; col < BN; col += N_COLS) {
+                sum_t *to = &Nds[stage][n_place(n_kk, n_col) + n_place(kk, col)];
+                sum_t value[N_WIDTH];
+#pragma unroll
+                for (int i = 0; i < N_WIDTH; ++i)
+                    value[i] = n_next[kk / N_STEPS][col / N_COLS].element[i];
+#pragma unroll
+                for (int i = 0; i < N_WIDTH; ++i)
+                //@ if n_row_major
+                    to[i] = value[i];
+                //@ else
+                //@|     to[n_place(i, 0)] = value[i];
+                //@ end
+            }
         }
     };
 
     // One step's elements for this thread's rows and columns.
     sum_t m[2][TM], n[2][TN];
     const auto load = [&](int stage, int step) {
+        const sum_t *m_first = &Mds[stage][m_place(0, thread_row)];
+        const sum_t *n_first = &Nds[stage][n_place(0, thread_col)];
 #pragma unroll
         for (int r = 0; r < TM; ++r)
-            m[step % 2][r] = Mds[stage][step][thread_row + r / VEC * (4 * VEC) + r % VEC];
+            m[step % 2][r] = m_first[m_place(step, r / VEC * (4 * VEC)) + r % VEC];
 #pragma unroll
         for (int c = 0; c < TN; ++c)
-            n[step % 2][c] = Nds[stage][step][thread_col + c / VEC * (8 * VEC) + c % VEC];
+            n[step % 2][c] = n_first[n_place(step, c / VEC * (8 * VEC)) + c % VEC];
     };
 
+    const index_t phases = (k_steps + BK - 1) / BK;
     sum_t Pvalue[TM][TN] = {};
     int stage = 0;
-    if (k_steps > 0) {
-        fetch(0);
+    if (phases > 0) {
+        //@ if check_k
+        fetch(true);
+        //@ else
+        //@| fetch();
+        //@ end
         store(0);
         __syncthreads();
         load(0, 0);
     }
-    for (index_t k_begin = 0; k_begin < k_steps; k_begin += BK) {
-        const bool is_last = k_begin + BK >= k_steps;
+    for (index_t phase = 0; phase < phases; ++phase) {
+        const bool is_last = phase + 1 == phases;
         if (!is_last)
-            fetch(k_begin + BK);
+        //@ if check_k
+            fetch(false);
+        //@ else
+        //@|     fetch();
+        //@ end
 #pragma unroll
         for (int step = 0; step < BK; ++step) {
             if (step + 1 < BK) {

@@ -23,10 +23,10 @@ tj_simt_shape tj_simt_shape_of(const tj_config *config);
 bool tj_simt_moves(const tj_dim *dim, int32_t tile);
 
 /**
- * Threads that copy neighbours along k element by element: 16 share a line of global memory better; 8 store without bank
- * conflicts, which counts where slices share a tile, and are what a short phase or an odd number of threads leaves. across: BM or BN.
+ * Threads side by side that copy neighbours along k, `width` elements each; 0: so wide, the threads cannot share the tile alike.
+ * across: BM or BN.
  */
-int32_t tj_simt_run(const tj_simt_shape *s, int32_t across);
+int32_t tj_simt_run(const tj_simt_shape *s, int32_t width, int32_t across);
 
 /** Of an element in shared memory and in registers. */
 int32_t tj_simt_sum_bytes(const tj_problem *text);
@@ -40,9 +40,21 @@ int32_t tj_simt_vec(const tj_problem *text);
  */
 int32_t tj_simt_line(const tj_simt_shape *s, int32_t width, int32_t across);
 
-/** Elements of one asynchronous copy from M, and from N. */
+/**
+ * Elements of one copy from M, and from N: as many as 16 bytes hold, or as alignment and the threads' shares allow. An asynchronous
+ * copy cannot transpose, so what lies along k it takes one by one.
+ */
 int32_t tj_simt_m_width(const tj_problem *text, const tj_config *config);
 int32_t tj_simt_n_width(const tj_problem *text, const tj_config *config);
+
+/**
+ * copy=registers: how many places stay empty in a tile in shared memory, so that the lanes of a warp store to different banks: after
+ * every `width` steps where the operand lies along k, else after every 8 * VEC elements of a row. is_m: of M's tile.
+ */
+int32_t tj_simt_skew(const tj_simt_shape *s, bool is_m, bool along_k, int32_t width, int32_t vec);
+
+/** Those that the sums of a thread take, the operands of two steps, and what is on its way through registers. */
+int32_t tj_simt_registers(const tj_problem *text, const tj_config *config);
 
 /** Are P and C written and read VEC elements at a time? */
 bool tj_simt_has_vector_p(const tj_problem *text, const tj_config *config);

@@ -17,10 +17,11 @@ typedef struct operand {
     int64_t batch, stride;       /* bytes */
     int64_t repeat;              /* blocks that load the same tile */
     int32_t tile, element_bytes; /* BM or BN */
-    int32_t width;               /* elements of a copy; 0: neighbours along k are copied one by one */
-    bool along_k;                /* neighbours in memory are neighbours along k */
-    bool moves;                  /* the last tile is moved back to end where the matrix ends */
-    int64_t k_begin;             /* of the last split, where copies begin with what is no multiple of BK; -1: they do not */
+    int32_t width;               /* elements of a copy */
+    bool is_m;
+    bool along_k;    /* neighbours in memory are neighbours along k */
+    bool moves;      /* the last tile is moved back to end where the matrix ends */
+    int64_t k_begin; /* of the last split, where copies begin with what is no multiple of BK; -1: they do not */
 } operand;
 
 /* A range of a dimension whose tiles are alike. */
@@ -55,9 +56,10 @@ static operand operand_of(const tj_problem *text, const tj_config *config, const
         .tile = is_m ? s.bm : s.bn,
         .element_bytes = (int32_t)bytes,
         .width = is_m ? tj_simt_m_width(text, config) : tj_simt_n_width(text, config),
+        .is_m = is_m,
         .along_k = along_k,
         .moves = is_moved(text, is_m ? s.bm : s.bn, is_m),
-        .k_begin = s.copy == TJ_SIMT_ASYNC && text->k.extent % s.bk != 0 ? (share.splits - 1) * share.most * s.bk : -1,
+        .k_begin = text->k.extent % s.bk != 0 ? (share.splits - 1) * share.most * s.bk : -1,
     };
 }
 
@@ -132,20 +134,27 @@ static void count_tiles(const operand *o, int32_t bk, int32_t x, int32_t y, int3
             count_part(o, &across[a], &k[i], x, y, width, traffic);
 }
 
-/* start_copies: in one go the threads copy M_ROWS x M_STEPS elements (N_STEPS x N_COLS). */
+/* start_copies, fetch: in one go the threads copy M_ROWS x M_STEPS elements (N_STEPS x N_COLS). */
+typedef struct go {
+    int32_t x, y;  /* threads, x along what neighbours in memory are neighbours of */
+    int32_t count; /* of goes for a tile */
+} go;
+
+static go go_of(const operand *o, const tj_simt_shape *s)
+{
+    const int32_t run = tj_simt_run(s, o->width, o->tile), line = tj_simt_line(s, o->width, o->tile),
+                  goes = s->bk * o->tile / (s->threads * o->width);
+
+    if (!o->along_k)
+        return (go){line / o->width, s->threads * o->width / line, goes};
+    return (go){run, s->threads / run < o->tile ? s->threads / run : o->tile, goes};
+}
+
 static void count_copies(const operand *o, const tj_simt_shape *s, tj_traffic *traffic)
 {
-    const int32_t threads = s->threads;
+    const go one = go_of(o, s);
 
-    if (o->along_k) {
-        const int32_t run = tj_simt_run(s, o->tile), rows = threads / run < o->tile ? threads / run : o->tile;
-
-        count_tiles(o, s->bk, run, rows, 1, traffic);
-    } else {
-        const int32_t line = tj_simt_line(s, o->width, o->tile);
-
-        count_tiles(o, s->bk, line / o->width, threads * o->width / line, o->width, traffic);
-    }
+    count_tiles(o, s->bk, one.x, one.y, o->width, traffic);
 }
 
 /* ---- shared memory ------------------------------------------------------------------------------------------------ */
@@ -182,16 +191,22 @@ static void count_fragments(const tj_simt_shape *s, int32_t vec, int64_t warp_st
                  &counts->shared_load);
 }
 
-/* copy=registers: neighbours in memory go to rows of the tile (along k) or to neighbours in a row. */
-static void count_tile_stores(const operand *o, const tj_simt_shape *s, int32_t bytes, int64_t block_phases,
+/* store: neighbours in memory go to rows of the tile (along k), or to neighbours in a row, 16 bytes at most at a time. */
+static void count_tile_stores(const operand *o, const tj_simt_shape *s, int32_t vec, int32_t bytes, int64_t block_phases,
                               tj_traffic *traffic)
 {
-    const int32_t padding = 4, pitch = o->tile + padding;
+    const int32_t skew = tj_simt_skew(s, o->is_m, o->along_k, o->width, vec), piece = o->width < vec ? o->width : vec;
+    const int32_t unbroken = 8 * vec / o->width; /* threads, where rows have gaps */
+    const go one = go_of(o, s);
+    const int64_t goes = block_phases * one.count;
 
     if (o->along_k)
-        count_shared(s->bk, o->tile, pitch, 1, 1, bytes, block_phases, 0, traffic);
+        count_shared(one.x, s->threads / one.x, o->width * o->tile + skew, 1, 1, bytes, goes * o->width, 0, traffic);
+    else if (skew > 0)
+        count_shared(unbroken, s->threads / unbroken, o->width, 8 * vec + skew, piece, bytes, goes * (o->width / piece), 0,
+                     traffic);
     else
-        count_shared(o->tile, s->bk, 1, pitch, 1, bytes, block_phases, 0, traffic);
+        count_shared(one.x, one.y, o->width, o->tile, piece, bytes, goes * (o->width / piece), 0, traffic);
 }
 
 /* The sums of the other slices, each written by one slice and read by the first. */
@@ -278,15 +293,12 @@ static void count_output(const tj_problem *text, const tj_simt_shape *s, const o
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
-/* Fitted to what ptxas gave 13 configs for sm_90; off by 5 % of 14 618. A bound by `blocks` makes it spill what does not fit. */
-static void estimate_registers(const tj_simt_shape *s, int32_t blocks, tj_counts *counts)
+/* Fitted to what ptxas gave 40 configs for sm_90; off by 6 % of most. A bound by `blocks` makes it spill what does not fit. */
+static void estimate_registers(const tj_problem *text, const tj_config *config, int32_t threads, tj_counts *counts)
 {
-    const int32_t words = counts->sum_bytes / 4, fragments = s->tm + s->tn;
     const int32_t slack = 8; /* so much less ptxas makes do with */
-    const int32_t wanted = s->copy == TJ_SIMT_ASYNC
-                               ? words * (s->tm * s->tn + 2 * fragments) + 32
-                               : words * (s->tm * s->tn + 2 * fragments + (s->bm + s->bn) * s->bk / s->threads) + 72;
-    const int32_t lacking = wanted - tj_guess_registers(counts, wanted, 6, blocks, s->threads);
+    const int32_t wanted = tj_simt_registers(text, config) + 32;
+    const int32_t lacking = wanted - tj_guess_registers(counts, wanted, 6, tj_config_get(config, "blocks"), threads);
 
     counts->spilled = lacking > slack ? lacking - slack : 0;
 }
@@ -320,21 +332,20 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
     counts->streams = 1;
     counts->ahead = s.stages - 1;
     counts->pieces = s.start == TJ_SIMT_SPREAD ? s.bk / s.slices / TJ_SIMT_PIECE_STEPS : 0;
-    estimate_registers(&s, tj_config_get(config, "blocks"), counts);
-    if (phases > 0 && is_async) {
+    estimate_registers(text, config, s.threads, counts);
+    if (phases > 0) {
         count_copies(&m, &s, &counts->load_m);
         count_copies(&n, &s, &counts->load_n);
+        count_fragments(&s, vec, block_phases * s.bk * (s.tile_threads / 32), counts);
+    }
+    if (phases > 0 && is_async) {
         counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
         counts->async_wavefronts = counts->load_m.requests * m.width * tj_simt_sum_bytes(text) / 4 +
                                    counts->load_n.requests * n.width * tj_simt_sum_bytes(text) / 4;
     } else if (phases > 0) {
-        count_tiles(&m, s.bk, m.along_k ? s.bk : s.bm, m.along_k ? s.bm : s.bk, 1, &counts->load_m);
-        count_tiles(&n, s.bk, n.along_k ? s.bk : s.bn, n.along_k ? s.bn : s.bk, 1, &counts->load_n);
-        count_tile_stores(&m, &s, counts->sum_bytes, block_phases, &counts->shared_store);
-        count_tile_stores(&n, &s, counts->sum_bytes, block_phases, &counts->shared_store);
+        count_tile_stores(&m, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
+        count_tile_stores(&n, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
     }
-    if (phases > 0)
-        count_fragments(&s, vec, block_phases * s.bk * (s.tile_threads / 32), counts);
     count_partial_sums(&s, counts);
     if (splits > 1) {
         const output w = {counts->sum_bytes, cols, rows * cols, text->batch * splits, vec, run, is_wide};

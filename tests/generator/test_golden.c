@@ -58,6 +58,8 @@ static const golden rows[] = {
     {"simt/columns_beta", "simt:bm=64,bn=64,tm=4,tn=8",
      PROBLEM(ANY(0), FIXED(64), ANY(64), .dtype = TJ_F64, .m_layout = 1, .n_layout = 1, .has_alpha = 1, .has_beta = 1,
              .batch = 3)},
+    {"simt/registers_columns", "simt:bm=64,bn=64,bk=16,tm=8,tn=4",
+     PROBLEM(FIXED(128), FIXED(96), FIXED(192), .dtype = TJ_BF16, .m_layout = TJ_COL_MAJOR, .n_layout = TJ_COL_MAJOR)},
     {"simt/registers_f16", "simt:bm=64,bn=64,bk=16,tm=8,tn=4", PROBLEM(FIXED(128), FIXED(100), FIXED(101), .dtype = TJ_F16)},
     {"simt/split", "simt:splits=12,slices=2",
      PROBLEM(FIXED(256), FIXED(60000), FIXED(250), .dtype = TJ_F32, .has_alpha = 1, .batch = 2)},

@@ -274,6 +274,8 @@ int main(void)
         return finish("fallback");
     batch.batch = 3;
     test_pointers("simt:bm=32,bn=32,bk=16,tm=8,tn=4", (tj_problem)TJ_PROBLEM_INIT(36, 20, 64, TJ_F32));
+    test_pointers("simt:bm=32,bn=64,bk=16,tm=4,tn=4", (tj_problem)TJ_PROBLEM_INIT(40, 24, 64, TJ_F16));
+    test_pointers("simt:bm=32,bn=64,bk=16,tm=4,tn=4,copy=registers", (tj_problem)TJ_PROBLEM_INIT(36, 20, 64, TJ_F32));
     test_pointers("skinny:splits=1", (tj_problem)TJ_PROBLEM_INIT(5, 100, 64, TJ_F16));
     test_pointers("skinny:splits=3", batch);
     batch.dtype = TJ_F32;

@@ -122,19 +122,19 @@ simt_f64_jx64xl(
     const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * VEC;
     const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * VEC;
 
-    // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
+    // This thread's share of the copies: its first elements in each tile, and how far the block comes in one go.
     constexpr int M_WIDTH = 1;
     constexpr int M_ROWS = 32;
     constexpr int M_STEPS = THREADS * M_WIDTH / M_ROWS;
     const int m_kk = thread / (M_ROWS / M_WIDTH);
     const int m_row = thread % (M_ROWS / M_WIDTH) * M_WIDTH;
     const input_t *m_from = &M[m_kk * ld_m + block_row + m_row];
-    constexpr int N_WIDTH = 1;  // element by element: neighbours along k, which N_RUN threads copy, go to different rows of the tile
-    constexpr int N_RUN = 16;
+    constexpr int N_WIDTH = 1;
+    constexpr int N_RUN = 16;  // threads that copy neighbours along k, which go to different rows of the tile
     constexpr int N_COLS = THREADS / N_RUN < BN ? THREADS / N_RUN : BN;
-    constexpr int N_STEPS = THREADS / N_COLS;
+    constexpr int N_STEPS = THREADS * N_WIDTH / N_COLS;
     const int n_col = thread / N_RUN % N_COLS;
-    const int n_kk = thread / (N_RUN * N_COLS) * N_RUN + thread % N_RUN;
+    const int n_kk = (thread / (N_RUN * N_COLS) * N_RUN + thread % N_RUN) * N_WIDTH;
     const input_t *n_from = &N[(block_col + n_col) * ld_n + n_kk];
     const index_t rows_left = j - block_row - m_row;
 

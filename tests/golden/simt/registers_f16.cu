@@ -51,8 +51,25 @@ constexpr int WARP_ROWS = 4 * TM;
 constexpr int WARP_COLS = 8 * TN;
 constexpr int TILE_THREADS = 32 * (BM / WARP_ROWS) * (BN / WARP_COLS);
 constexpr int THREADS = TILE_THREADS;
-constexpr int BLOCKS = 1;
-constexpr int PADDING = 4;  // of a row of a tile: neighbours along k are stored into other banks
+constexpr int BLOCKS = 4;
+
+// Neighbouring elements, which one instruction loads.
+template <int WIDTH>
+struct __align__(WIDTH * sizeof(input_t)) elements_t {
+    input_t element[WIDTH];
+};
+
+template <int WIDTH>
+__device__ __forceinline__ elements_t<WIDTH> load_elements(const input_t *from)
+{
+    return *reinterpret_cast<const elements_t<WIDTH> *>(from);
+}
+
+template <int WIDTH>
+__device__ __forceinline__ elements_t<WIDTH> load_elements_or_zero(const input_t *from, bool is_wanted)
+{
+    return is_wanted ? load_elements<WIDTH>(from) : elements_t<WIDTH>{};
+}
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
 //         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
@@ -62,10 +79,6 @@ simt_f16_128x100x101(
     const input_t *__restrict__ N,
     output_t *P)
 {
-    // Both tiles are stored k by k: a row holds what one step of the inner loop needs.
-    __shared__ __align__(16) sum_t Mds[2][BK][BM + PADDING];
-    __shared__ __align__(16) sum_t Nds[2][BK][BN + PADDING];
-
     const int tile_y = blockIdx.y;
     const int tile_x = blockIdx.x;
     // This block's tile of P begins here.
@@ -85,66 +98,118 @@ simt_f16_128x100x101(
     const int thread_row = warp / (BN / WARP_COLS) * WARP_ROWS + lane / 8 * VEC;
     const int thread_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * VEC;
 
-    input_t m_next[BM * BK / THREADS];  // this thread's share of the next tiles, as it is stored
-    input_t n_next[BK * BN / THREADS];
+    // This thread's share of the copies: its first elements in each tile, and how far the block comes in one go.
+    constexpr int M_WIDTH = 4;
+    constexpr int M_RUN = 4;  // threads that copy neighbours along k, which go to different rows of the tile
+    constexpr int M_ROWS = THREADS / M_RUN < BM ? THREADS / M_RUN : BM;
+    constexpr int M_STEPS = THREADS * M_WIDTH / M_ROWS;
+    const int m_row = thread / M_RUN % M_ROWS;
+    const int m_kk = (thread / (M_RUN * M_ROWS) * M_RUN + thread % M_RUN) * M_WIDTH;
+    const input_t *m_from = &M[(block_row + m_row) * ld_m + m_kk];
+    constexpr int N_WIDTH = 1;
+    constexpr int N_COLS = 32;
+    constexpr int N_STEPS = THREADS * N_WIDTH / N_COLS;
+    const int n_kk = thread / (N_COLS / N_WIDTH);
+    const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
+    const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
 
-    // From global memory: the tiles of the phase that begins at step k_begin.
-    const auto fetch = [&](index_t k_begin) {
+    // The first phase takes what is no multiple of BK, so that all others are whole.
+    const index_t first_steps = (k_steps - 1) % BK + 1;
+
+    // Where a tile's elements lie in shared memory: k by k, so that a row holds what one step of the inner loop needs. Some
+    // places stay empty, so that what the lanes of a warp store at the same time goes to different banks.
+    constexpr int M_SKEW = 8;
+    constexpr auto m_place = [](int kk, int row) { return kk * BM + row + kk / M_WIDTH * M_SKEW; };
+    constexpr auto n_place = [](int kk, int col) { return kk * BN + col; };
+    __shared__ __align__(16) sum_t Mds[2][m_place(BK, 0)];
+    __shared__ __align__(16) sum_t Nds[2][n_place(BK, 0)];
+
+    elements_t<M_WIDTH> m_next[BK / M_STEPS][BM / M_ROWS];  // this thread's share of the next tiles, as it is stored
+    elements_t<N_WIDTH> n_next[BK / N_STEPS][BN / N_COLS];
+
+    // From global memory into these registers.
+    const auto fetch = [&](bool is_first) {
 #pragma unroll
-        for (int i = 0; i < BM * BK / THREADS; ++i) {
-            const int e = thread + i * THREADS;  // neighbouring threads load neighbouring elements
-            const index_t row = block_row + e / BK;
-            const index_t kk = k_begin + e % BK;
-            const index_t at = row * ld_m + kk;
-            m_next[i] = kk < k_steps ? M[at] : input_t{};
+        for (int kk = 0; kk < BK; kk += M_STEPS) {
+#pragma unroll
+            for (int row = 0; row < BM; row += M_ROWS) {
+                elements_t<M_WIDTH> &to = m_next[kk / M_STEPS][row / M_ROWS];
+                const input_t *from = &m_from[row * ld_m + kk];
+                to = load_elements_or_zero<M_WIDTH>(from, !is_first || m_kk + kk < first_steps);
+            }
         }
 #pragma unroll
-        for (int i = 0; i < BK * BN / THREADS; ++i) {
-            const int e = thread + i * THREADS;
-            const index_t kk = k_begin + e / BN;
-            const index_t col = block_col + e % BN;
-            const index_t at = kk * ld_n + col;
-            n_next[i] = kk < k_steps ? N[at] : input_t{};
+        for (int kk = 0; kk < BK; kk += N_STEPS) {
+#pragma unroll
+            for (int col = 0; col < BN; col += N_COLS) {
+                elements_t<N_WIDTH> &to = n_next[kk / N_STEPS][col / N_COLS];
+                const input_t *from = &n_from[kk * ld_n + col];
+                to = load_elements_or_zero<N_WIDTH>(from, !is_first || n_kk + kk < first_steps);
+            }
         }
+        const index_t steps = is_first ? first_steps : BK;
+        m_from += steps;
+        n_from += steps * ld_n;
     };
 
-    // Into one half of shared memory, as what is summed.
+    // From there into one half of shared memory, as what is summed.
     const auto store = [&](int stage) {
 #pragma unroll
-        for (int i = 0; i < BM * BK / THREADS; ++i) {
-            const int e = thread + i * THREADS;
-            Mds[stage][e % BK][e / BK] = m_next[i];
+        for (int kk = 0; kk < BK; kk += M_STEPS) {
+#pragma unroll
+            for (int row = 0; row < BM; row += M_ROWS) {
+                sum_t *to = &Mds[stage][m_place(m_kk, m_row) + m_place(kk, row)];
+                sum_t value[M_WIDTH];
+#pragma unroll
+                for (int i = 0; i < M_WIDTH; ++i)
+                    value[i] = m_next[kk / M_STEPS][row / M_ROWS].element[i];
+#pragma unroll
+                for (int i = 0; i < M_WIDTH; ++i)
+                    to[m_place(i, 0)] = value[i];
+            }
         }
 #pragma unroll
-        for (int i = 0; i < BK * BN / THREADS; ++i) {
-            const int e = thread + i * THREADS;
-            Nds[stage][e / BN][e % BN] = n_next[i];
+        for (int kk = 0; kk < BK; kk += N_STEPS) {
+#pragma unroll
+            for (int col = 0; col < BN; col += N_COLS) {
+                sum_t *to = &Nds[stage][n_place(n_kk, n_col) + n_place(kk, col)];
+                sum_t value[N_WIDTH];
+#pragma unroll
+                for (int i = 0; i < N_WIDTH; ++i)
+                    value[i] = n_next[kk / N_STEPS][col / N_COLS].element[i];
+#pragma unroll
+                for (int i = 0; i < N_WIDTH; ++i)
+                    to[i] = value[i];
+            }
         }
     };
 
     // One step's elements for this thread's rows and columns.
     sum_t m[2][TM], n[2][TN];
     const auto load = [&](int stage, int step) {
+        const sum_t *m_first = &Mds[stage][m_place(0, thread_row)];
+        const sum_t *n_first = &Nds[stage][n_place(0, thread_col)];
 #pragma unroll
         for (int r = 0; r < TM; ++r)
-            m[step % 2][r] = Mds[stage][step][thread_row + r / VEC * (4 * VEC) + r % VEC];
+            m[step % 2][r] = m_first[m_place(step, r / VEC * (4 * VEC)) + r % VEC];
 #pragma unroll
         for (int c = 0; c < TN; ++c)
-            n[step % 2][c] = Nds[stage][step][thread_col + c / VEC * (8 * VEC) + c % VEC];
+            n[step % 2][c] = n_first[n_place(step, c / VEC * (8 * VEC)) + c % VEC];
     };
 
+    const index_t phases = (k_steps + BK - 1) / BK;
     sum_t Pvalue[TM][TN] = {};
     int stage = 0;
-    if (k_steps > 0) {
-        fetch(0);
+    if (phases > 0) {
+        fetch(true);
         store(0);
         __syncthreads();
         load(0, 0);
     }
-    for (index_t k_begin = 0; k_begin < k_steps; k_begin += BK) {
-        const bool is_last = k_begin + BK >= k_steps;
+    for (index_t phase = 0; phase < phases; ++phase) {
+        const bool is_last = phase + 1 == phases;
         if (!is_last)
-            fetch(k_begin + BK);
+            fetch(false);
 #pragma unroll
         for (int step = 0; step < BK; ++step) {
             if (step + 1 < BK) {

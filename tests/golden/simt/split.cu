@@ -133,13 +133,13 @@ simt_f32_256x60000x250(
     const int first_col = warp % (BN / WARP_COLS) * WARP_COLS + lane % 8 * COL_RUN;
     const int slice = thread / TILE_THREADS;
 
-    // This thread's share of the copies: its first element in each tile, and how far the block comes in one go.
-    constexpr int M_WIDTH = 1;  // element by element: neighbours along k, which M_RUN threads copy, go to different rows of the tile
-    constexpr int M_RUN = 8;
+    // This thread's share of the copies: its first elements in each tile, and how far the block comes in one go.
+    constexpr int M_WIDTH = 1;
+    constexpr int M_RUN = 8;  // threads that copy neighbours along k, which go to different rows of the tile
     constexpr int M_ROWS = THREADS / M_RUN < BM ? THREADS / M_RUN : BM;
-    constexpr int M_STEPS = THREADS / M_ROWS;
+    constexpr int M_STEPS = THREADS * M_WIDTH / M_ROWS;
     const int m_row = thread / M_RUN % M_ROWS;
-    const int m_kk = thread / (M_RUN * M_ROWS) * M_RUN + thread % M_RUN;
+    const int m_kk = (thread / (M_RUN * M_ROWS) * M_RUN + thread % M_RUN) * M_WIDTH;
     const input_t *m_from = &M[(block_row + m_row) * ld_m + m_kk];
     constexpr int N_WIDTH = 2;
     constexpr int N_COLS = 64;
