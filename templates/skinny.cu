@@ -182,7 +182,12 @@ skinny(  //@ kernel for skinny
     //@ else
     load(k_begin);
     //@ end
+    //@ if loops
+//@| #pragma unroll 1  // so many phases are too long a text for a compiler that knows how many they are
+    //@| for (index_t phase = k_begin; phase < k_end;) {
+    //@ else
     for (index_t phase = k_begin; phase < k_end; phase += PHASE) {
+    //@ end
         // What was loaded is this phase's now. The other half of shared memory is still being read.
         stage = 1 - stage;
 #pragma unroll
@@ -206,8 +211,14 @@ skinny(  //@ kernel for skinny
                 n[i][c] = n_next[i][c];
         __syncthreads();  // the tile of M is complete, and everyone is done with the last but one
 
+        //@ if loops
+        //@| phase += PHASE;
+        //@| if (phase < k_end)
+        //@|     load(phase);
+        //@ else
         if (phase + PHASE < k_end)
             load(phase + PHASE);
+        //@ end
 #pragma unroll
         for (int r = 0; r < TM; ++r) {
             sum_t m[K_THREAD];

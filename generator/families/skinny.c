@@ -338,6 +338,19 @@ int32_t tj_skinny_run(const tj_problem *text, const tj_skinny_shape *s)
     return s->lanes * s->vector * (int32_t)tj_dtype_bytes((tj_dtype)text->dtype) < 64 ? 1 : s->k_thread;
 }
 
+/*
+ * Would NVRTC unroll all phases, and should not? It does where one row leaves them short and their number is known, which pays: loads
+ * of later phases pass those of the first. But beyond some thousand elements it takes many seconds, and loads of 16-bit elements fall
+ * apart (1x4096x28672 in f16 on an H200: 91 us, and 58 as a loop).
+ */
+static bool must_loop(const tj_problem *text, const tj_skinny_shape *s)
+{
+    const int64_t most = tj_dtype_bytes((tj_dtype)text->dtype) == 2 ? 1024 : 2048;
+
+    return s->tm == 1 && s->splits == 1 && text->k.mode == TJ_DIM_FIXED &&
+           tj_ceil_div(text->k.extent, (int64_t)s->slices * s->k_thread) * s->k_thread * s->tn > most;
+}
+
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
@@ -352,6 +365,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "k_thread", s.k_thread);
     tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
     tj_template_set_int(fill, "rows_at_once", tj_skinny_rows_at_once(&s, bytes));
+    tj_template_set_flag(fill, "loops", must_loop(text, &s));
     tj_template_set_flag(fill, "ragged_m", s.tm * s.k_thread % s.lanes != 0);
     tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || text->k.mode == TJ_DIM_ANY || text->k.extent == 0);
     tj_split_describe(text, s.splits, fill, form);

@@ -242,6 +242,9 @@ static const row rows[] = {
     {"small_batch:products=40", 3, 2, 1, WITH(.batch = 100, ARRAYS(TJ_POINTERS))},
     {"small_batch:copy=registers", 16, 18, 16, WITH(.batch = 5, ARRAYS(TJ_POINTERS_16))},
     {"small_batch", 24, 13, 21, WITH(.dtype = TJ_F64, ARRAYS(TJ_POINTERS_16), .has_beta = 1)},
+    /* one long row, as a loop */
+    {"skinny:slices=8,k_thread=16,splits=1", 1, 4000, 72, WITH(.dtype = TJ_F16)},
+    {"skinny:slices=8,k_thread=16,splits=1", 1, 4096, 68, PLAIN},
     /* copies through registers */
     {"simt:copy=registers,bk=8", 128, 32, 256, PLAIN},
     {"simt:copy=registers,bk=8", 100, 70, 150, PLAIN},
@@ -394,7 +397,7 @@ Test(counts, are_those_of_the_emulator)
     options.driver = "emulator";
     options.cache_dir = "";
     cr_assert(tj_context_create(&options, &context, &err) == TJ_OK, "%s", err.message);
-    cr_assert(ROWS >= 196);
+    cr_assert(ROWS >= 198);
     for (size_t i = 0; i < ROWS; i++) {
         const row *const r = &rows[i];
         const tj_problem problem = problem_of(r);

@@ -64,6 +64,7 @@ static const golden rows[] = {
     {"simt/split", "simt:splits=12,slices=2",
      PROBLEM(FIXED(256), FIXED(60000), FIXED(250), .dtype = TJ_F32, .has_alpha = 1, .batch = 2)},
     {"skinny/decode", "skinny:splits=1", PROBLEM(FIXED(16), FIXED(4096), FIXED(4096), .dtype = TJ_F32)},
+    {"skinny/long_row", "skinny:slices=8,k_thread=16,splits=1", PROBLEM(FIXED(1), FIXED(4096), FIXED(512), .dtype = TJ_F16)},
     {"skinny/columns_split", "skinny:splits=8",
      PROBLEM(FIXED(512), FIXED(5000), FIXED(7), .dtype = TJ_F32, .has_alpha = 1, .has_beta = 1)},
     {"skinny/odd", "skinny", PROBLEM(FIXED(3), ANY(0), FIXED(101), .dtype = TJ_BF16, .p_dtype = TJ_F32, .batch = 5)},
