@@ -10,7 +10,6 @@
  */
 #include "simt.h"
 
-#include "access.h"
 #include "checked.h"
 #include "error.h"
 #include "registers.h"
@@ -18,7 +17,7 @@
 #include "tile.h"
 
 enum { OTHER_REGISTERS = 30, REGISTER_UNIT = 8, PARTS = 4, MOST_BLOCKS = 8 };
-enum { QUAD = 4, WARP = 32, LONG_RUN = 16, SHORT_RUN = 8, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
+enum { QUAD = 4, WARP = 32, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
 static const char *const copy_choices[] = {"async", "registers", NULL}, *const start_choices[] = {"together", "spread", NULL};
 
@@ -155,7 +154,7 @@ static const char *const constraints[] = {
 tj_simt_shape tj_simt_shape_of(const tj_config *config)
 {
     const int32_t *v = config->value;
-    tj_simt_shape s = {v[BM], v[BN], v[BK], v[TM], v[TN], v[SLICES], v[STAGES], v[COPY], v[START], 0, 0};
+    tj_simt_shape s = {v[BM], v[BN], v[BK], v[TM], v[TN], v[SLICES], v[SPLITS], v[STAGES], v[COPY], v[VECTOR], v[START], 0, 0};
 
     s.tile_threads =
         s.bm / (TJ_SIMT_LANE_ROWS * s.tm) * (s.bn / (TJ_SIMT_LANE_COLS * s.tn)) * TJ_SIMT_LANE_ROWS * TJ_SIMT_LANE_COLS;
@@ -181,158 +180,6 @@ int32_t tj_simt_vec(const tj_problem *text)
     return 16 / tj_simt_sum_bytes(text);
 }
 
-/* ---- how the threads share the copies, and how wide one is --------------------------------------------------------- */
-
-/* Do the threads share a tile of `across` elements by bk steps alike, so many of them in one go? */
-static bool copies_evenly(const tj_simt_shape *s, int32_t elements, int32_t line, int32_t across)
-{
-    return line > 0 && across % line == 0 && elements % line == 0 && s->bk % (elements / line) == 0;
-}
-
-/* The same where `run` threads copy neighbours along k. */
-static bool runs_evenly(const tj_simt_shape *s, int32_t run, int32_t width, int32_t across)
-{
-    const int32_t lines = s->threads / run < across ? s->threads / run : across;
-
-    return copies_evenly(s, s->threads * width, lines, across) && s->threads / lines % run == 0;
-}
-
-/*
- * 8 store without bank conflicts, which counts where slices share a tile; of asynchronous copies 16 share a line of global memory
- * better. Through registers the tile has gaps, which keep 8 groups of lanes apart, and a short phase takes fewer.
- */
-int32_t tj_simt_run(const tj_simt_shape *s, int32_t width, int32_t across)
-{
-    const bool is_async = s->copy == TJ_SIMT_ASYNC;
-    const int32_t longest = is_async && s->slices == 1 ? LONG_RUN : SHORT_RUN, shortest = is_async ? SHORT_RUN : 1;
-
-    for (int32_t run = longest; run >= shortest; run /= 2)
-        if (runs_evenly(s, run, width, across))
-            return run;
-    return 0;
-}
-
-int32_t tj_simt_line(const tj_simt_shape *s, int32_t width, int32_t across)
-{
-    const int32_t elements = s->threads * width, most = elements < across ? elements : across, warp = WARP * width;
-
-    if (width < QUAD && copies_evenly(s, elements, warp, across))
-        return warp;
-    if (!copies_evenly(s, elements, most, across))
-        for (int32_t line = warp; line >= width; line /= 2)
-            if (copies_evenly(s, elements, line, across))
-                return line;
-    return most;
-}
-
-static bool shares_evenly(const tj_simt_shape *s, bool along_k, int32_t width, int32_t across)
-{
-    return along_k ? tj_simt_run(s, width, across) > 0
-                   : copies_evenly(s, s->threads * width, tj_simt_line(s, width, across), across);
-}
-
-/* More would make no difference. */
-static int32_t widest_asked(const tj_problem *text)
-{
-    return tj_dtype_bytes((tj_dtype)text->dtype) == 2 ? 8 : 4;
-}
-
-/*
- * A lane with more than 16 bytes of a row stores them in two goes, and only gaps after every 8 * VEC elements keep the lanes apart. The
- * template counts on a thread's rows, 4 * VEC apart, being as far apart in every warp.
- */
-static bool rows_take_gaps(const tj_simt_shape *s, bool is_m, int32_t vec)
-{
-    const int32_t unbroken = 8 * vec;
-
-    return is_m ? s->bm % unbroken == 0 && (s->tm == vec || TJ_SIMT_LANE_ROWS * s->tm % unbroken == 0) : s->bn % unbroken == 0;
-}
-
-static int32_t input_width(const tj_problem *text, const tj_config *config, bool is_m)
-{
-    const tj_simt_shape s = tj_simt_shape_of(config);
-    const bool along_k = is_m ? text->m_layout == TJ_ROW_MAJOR : text->n_layout == TJ_COL_MAJOR;
-    const tj_dim *const line = along_k ? &text->k : is_m ? &text->j : &text->l;
-    const int32_t most = 16 / (int32_t)tj_dtype_bytes((tj_dtype)text->dtype), asked = config->value[VECTOR];
-    const int32_t vec = tj_simt_vec(text), tile = is_m ? s.bm : s.bn;
-    int32_t width;
-
-    if (s.copy == TJ_SIMT_ASYNC && along_k)
-        return 1;
-    width = tj_access_widest(text, line, is_m ? text->ld_m : text->ld_n, is_m ? text->stride_m : text->stride_n,
-                             asked < most ? asked : most);
-    if (s.copy == TJ_SIMT_ASYNC)
-        return width;
-    if (width > vec && !along_k && !rows_take_gaps(&s, is_m, vec))
-        width = vec;
-    while (width > 1 && !shares_evenly(&s, along_k, width, tile))
-        width /= 2;
-    return width;
-}
-
-int32_t tj_simt_m_width(const tj_problem *text, const tj_config *config)
-{
-    return input_width(text, config, true);
-}
-
-int32_t tj_simt_n_width(const tj_problem *text, const tj_config *config)
-{
-    return input_width(text, config, false);
-}
-
-bool tj_simt_has_vector_p(const tj_problem *text, const tj_config *config)
-{
-    const int32_t width = tj_simt_vec(text);
-
-    if (config->value[VECTOR] < width)
-        return false;
-    if (config->value[SPLITS] > 1)
-        return tj_access_widest(text, &text->l, TJ_TIGHT, TJ_TIGHT, width) == width; /* the workspace is tight */
-    return tj_access_widest(text, &text->l, text->ld_p, text->stride_p, width) == width &&
-           (!text->has_beta || tj_access_widest(text, &text->l, text->ld_c, text->stride_c, width) == width);
-}
-
-int32_t tj_simt_col_run(const tj_problem *text, const tj_config *config)
-{
-    const bool may_spread = config->value[COPY] == TJ_SIMT_ASYNC && text->n_layout == TJ_ROW_MAJOR;
-
-    return may_spread && !tj_simt_has_vector_p(text, config) ? tj_simt_n_width(text, config) : tj_simt_vec(text);
-}
-
-/* ---- shared memory ------------------------------------------------------------------------------------------------ */
-
-int32_t tj_simt_skew(const tj_simt_shape *s, bool is_m, bool along_k, int32_t width, int32_t vec)
-{
-    /* So many lanes fill the banks: `run` groups, whose lanes store to neighbours. */
-    const int32_t lanes = WARP * vec / QUAD, run = along_k ? tj_simt_run(s, width, is_m ? s->bm : s->bn) : 0;
-
-    if (!along_k)
-        return width > vec ? vec : 0;
-    return run <= 1 ? 0 : lanes / run > vec ? lanes / run : vec;
-}
-
-/* Elements of a tile, and places that stay empty. */
-static int64_t tile_elements(const tj_simt_shape *s, bool is_m, bool along_k, int32_t width, int32_t vec)
-{
-    const int32_t across = is_m ? s->bm : s->bn, skew = tj_simt_skew(s, is_m, along_k, width, vec);
-
-    return (int64_t)s->bk * across + (along_k ? s->bk / width : s->bk * (across / (8 * vec))) * skew;
-}
-
-static int64_t shared_bytes(const tj_problem *text, const tj_config *config, const tj_simt_shape *s)
-{
-    const int32_t bytes = tj_simt_sum_bytes(text), vec = tj_simt_vec(text);
-    const bool m_along_k = text->m_layout == TJ_ROW_MAJOR, n_along_k = text->n_layout == TJ_COL_MAJOR;
-    const int64_t phase = s->bk * (s->bm + (m_along_k ? vec : 0) + s->bn + (n_along_k ? vec : 0)) * bytes;
-    const int64_t sums = s->slices > 1 ? s->bm * s->bn * bytes : 0;
-
-    if (s->copy == TJ_SIMT_REGISTERS)
-        return 2 * bytes *
-               (tile_elements(s, true, m_along_k, tj_simt_m_width(text, config), vec) +
-                tile_elements(s, false, n_along_k, tj_simt_n_width(text, config), vec));
-    return s->stages * phase > sums ? s->stages * phase : sums;
-}
-
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
 
 bool tj_simt_moves(const tj_dim *dim, int32_t tile)
@@ -346,9 +193,9 @@ static tj_status check_async(const tj_problem *text, const tj_simt_shape *s, tj_
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
                        tj_dtype_name((tj_dtype)text->dtype));
-    if (s->bk % SHORT_RUN != 0 || s->bk % (2 * s->slices) != 0)
+    if (s->bk % TJ_SIMT_RUN != 0 || s->bk % (2 * s->slices) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with copy=async and slices=%d it must be a multiple of %d",
-                       s->bk, s->slices, SHORT_RUN > 2 * s->slices ? SHORT_RUN : 2 * s->slices);
+                       s->bk, s->slices, TJ_SIMT_RUN > 2 * s->slices ? TJ_SIMT_RUN : 2 * s->slices);
     if (s->start == TJ_SIMT_SPREAD && s->bk / s->slices < 2 * TJ_SIMT_PIECE_STEPS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with start=spread and slices=%d it must be at least %d", s->bk,
                        s->slices, 2 * TJ_SIMT_PIECE_STEPS * s->slices);
@@ -369,14 +216,14 @@ static tj_status check_registers(const tj_simt_shape *s, tj_error *err)
     return TJ_OK;
 }
 
-static tj_status check_shares(const tj_problem *text, const tj_config *config, const tj_simt_shape *s, tj_error *err)
+static tj_status check_shares(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
 {
     const char *const hint = "%d threads cannot share the copies of a tile of %d x %d alike: change bk, or bm, bn, tm "
                              "and tn, which make that number";
 
-    if (!shares_evenly(s, text->m_layout == TJ_ROW_MAJOR, tj_simt_m_width(text, config), s->bm))
+    if (tj_simt_copy_of(text, s, true).goes == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, hint, s->threads, s->bm, s->bk);
-    if (!shares_evenly(s, text->n_layout == TJ_COL_MAJOR, tj_simt_n_width(text, config), s->bn))
+    if (tj_simt_copy_of(text, s, false).goes == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, hint, s->threads, s->bk, s->bn);
     return TJ_OK;
 }
@@ -404,9 +251,9 @@ static tj_status check_thread_tile(const tj_problem *text, const tj_simt_shape *
     return TJ_OK;
 }
 
-static tj_status check_shared(const tj_problem *text, const tj_config *config, const tj_simt_shape *s, tj_error *err)
+static tj_status check_shared(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
 {
-    const int64_t bytes = shared_bytes(text, config, s), most = s->copy == TJ_SIMT_REGISTERS ? MAX_STATIC_SHARED : MAX_SHARED;
+    const int64_t bytes = tj_simt_shared_bytes(text, s), most = s->copy == TJ_SIMT_REGISTERS ? MAX_STATIC_SHARED : MAX_SHARED;
 
     if (bytes <= most)
         return TJ_OK;
@@ -416,36 +263,39 @@ static tj_status check_shared(const tj_problem *text, const tj_config *config, c
 }
 
 /* Registers that hold one operand's elements on their way: of 16 bits two share one, if they were loaded together. */
-static int32_t next_words(const tj_problem *text, const tj_simt_shape *s, int32_t across, int32_t width)
+static int32_t next_words(const tj_problem *text, const tj_simt_shape *s, bool is_m)
 {
-    const int32_t elements = s->bk * across / s->threads, bytes = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
+    const tj_simt_copy c = tj_simt_copy_of(text, s, is_m);
+    const int32_t elements = c.goes * c.width, bytes = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
 
-    return bytes == 2 && width == 1 ? elements : elements * bytes / 4;
+    return bytes == 2 && c.width == 1 ? elements : elements * bytes / 4;
 }
 
-int32_t tj_simt_registers(const tj_problem *text, const tj_config *config)
+int32_t tj_simt_registers(const tj_problem *text, const tj_simt_shape *s)
 {
-    const tj_simt_shape s = tj_simt_shape_of(config);
-    const int32_t sums = tj_simt_sum_bytes(text) / 4 * (s.tm * s.tn + 2 * (s.tm + s.tn));
+    const int32_t sums = tj_simt_sum_bytes(text) / 4 * (s->tm * s->tn + 2 * (s->tm + s->tn));
 
-    return s.copy == TJ_SIMT_ASYNC ? sums
-                                   : sums + next_words(text, &s, s.bm, tj_simt_m_width(text, config)) +
-                                         next_words(text, &s, s.bn, tj_simt_n_width(text, config));
+    return s->copy == TJ_SIMT_ASYNC ? sums : sums + next_words(text, s, true) + next_words(text, s, false);
 }
 
 /*
  * As many as leave a thread the registers that its tile takes. Asking for them pays even where they would fit anyway: ptxas then
  * uses what there is, and read fewer operands twice (5 % at 4096 cubed on an H200).
  */
-static int32_t blocks_for(const tj_problem *text, const tj_config *config)
+static int32_t blocks_for(const tj_problem *text, const tj_simt_shape *s)
 {
-    const int32_t registers =
-        (int32_t)tj_ceil_div(tj_simt_registers(text, config) + OTHER_REGISTERS, REGISTER_UNIT) * REGISTER_UNIT;
+    const int32_t registers = (int32_t)tj_ceil_div(tj_simt_registers(text, s) + OTHER_REGISTERS, REGISTER_UNIT) * REGISTER_UNIT;
     /* A warp has those of one of an SM's four parts. */
     const int32_t warps = PARTS * (TJ_SM_REGISTERS / PARTS / (WARP * registers));
-    const int32_t blocks = warps * WARP / tj_simt_shape_of(config).threads;
+    const int32_t blocks = warps * WARP / s->threads;
 
     return blocks < 1 ? 1 : blocks > MOST_BLOCKS ? MOST_BLOCKS : blocks;
+}
+
+/* More would make no difference. */
+static int32_t widest_asked(const tj_problem *text)
+{
+    return tj_dtype_bytes((tj_dtype)text->dtype) == 2 ? 8 : 4;
 }
 
 static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
@@ -459,20 +309,20 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
         *copy = text->dtype == TJ_F32 || text->dtype == TJ_F64 ? TJ_SIMT_ASYNC : TJ_SIMT_REGISTERS;
     if (*stages == 0)
         *stages = *copy == TJ_SIMT_ASYNC ? 3 : 2;
-    s = tj_simt_shape_of(config);
     if (*vector == 0)
         *vector = widest_asked(text);
+    s = tj_simt_shape_of(config);
     if ((*vector & (*vector - 1)) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d: it must be 1, 2, 4 or 8", *vector);
     status = check_thread_tile(text, &s, err);
     if (status == TJ_OK)
         status = s.copy == TJ_SIMT_ASYNC ? check_async(text, &s, err) : check_registers(&s, err);
     if (status == TJ_OK)
-        status = check_shares(text, config, &s, err);
+        status = check_shares(text, &s, err);
     if (status == TJ_OK)
-        status = check_shared(text, config, &s, err);
+        status = check_shared(text, &s, err);
     if (status == TJ_OK && config->value[BLOCKS] == 0)
-        config->value[BLOCKS] = blocks_for(text, config);
+        config->value[BLOCKS] = blocks_for(text, &s);
     if (status == TJ_OK)
         status = tj_split_check(text, config->value[SPLITS], err);
     if (status == TJ_OK)
@@ -498,22 +348,20 @@ static bool is_oversized(int32_t length, int32_t smallest, int64_t extent)
 }
 
 /* Do so many blocks leave a thread the registers for its tile? And does asking for them change anything? */
-static bool blocks_matter(const tj_problem *text, const tj_config *config, const tj_simt_shape *s)
+static bool blocks_matter(const tj_problem *text, const tj_simt_shape *s, int32_t blocks)
 {
-    const int32_t blocks = config->value[BLOCKS], budget = TJ_SM_REGISTERS / (blocks * s->threads);
+    const int32_t budget = TJ_SM_REGISTERS / (blocks * s->threads);
 
     if (budget < tj_simt_sum_bytes(text) / 4 * (s->tm * s->tn + s->tm + s->tn) + 16)
         return false;
-    return blocks == 1 || (budget < MOST_REGISTERS && blocks * shared_bytes(text, config, s) <= MAX_SHARED);
+    return blocks == 1 || (budget < MOST_REGISTERS && blocks * tj_simt_shared_bytes(text, s) <= MAX_SHARED);
 }
 
 /* Does any access become as wide as this asks? */
-static bool vector_matters(const tj_problem *text, const tj_config *config)
+static bool vector_matters(const tj_problem *text, const tj_simt_shape *s)
 {
-    const int32_t asked = config->value[VECTOR];
-
-    return asked <= QUAD ||
-           (asked <= widest_asked(text) && (tj_simt_m_width(text, config) == asked || tj_simt_n_width(text, config) == asked));
+    return s->vector <= QUAD || (s->vector <= widest_asked(text) && (tj_simt_copy_of(text, s, true).width == s->vector ||
+                                                                     tj_simt_copy_of(text, s, false).width == s->vector));
 }
 
 /* An SM with small blocks has many of them, and what one waits for the others use. */
@@ -556,20 +404,20 @@ static bool is_worth_trying(const tj_problem *text, const tj_config *config)
     const int32_t group = config->value[GROUP];
 
     return !is_hopeless(text, config, TJ_CONFIG_MAX_PARAMS) && (group == 1 || (rows > group && cols > group)) &&
-           blocks_matter(text, config, &s) && vector_matters(text, config) && start_matters(&s);
+           blocks_matter(text, &s, config->value[BLOCKS]) && vector_matters(text, &s) && start_matters(&s);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
 /* Bytes that the pointers must be aligned to. */
-static void describe_alignment(const tj_problem *text, const tj_config *config, tj_launch_form *form)
+static void describe_alignment(const tj_problem *text, const tj_simt_shape *s, tj_launch_form *form)
 {
     const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
-    const bool writes_vectors = tj_simt_has_vector_p(text, config) && config->value[SPLITS] == 1;
+    const bool writes_vectors = tj_simt_has_vector_p(text, s) && s->splits == 1;
     const int32_t out = writes_vectors ? tj_simt_vec(text) * (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype) : 0;
 
-    *(form->is_swapped ? &form->align_n : &form->align_m) = in * tj_simt_m_width(text, config);
-    *(form->is_swapped ? &form->align_m : &form->align_n) = in * tj_simt_n_width(text, config);
+    *(form->is_swapped ? &form->align_n : &form->align_m) = in * tj_simt_copy_of(text, s, true).width;
+    *(form->is_swapped ? &form->align_m : &form->align_n) = in * tj_simt_copy_of(text, s, false).width;
     form->align_p = out;
     form->align_c = text->has_beta ? out : 0;
 }
@@ -588,10 +436,8 @@ static void describe_edge(tj_template_params *fill, const char *moves, const cha
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
-    const int32_t group = config->value[GROUP], vec = tj_simt_vec(text);
-    const int32_t m_width = tj_simt_m_width(text, config), n_width = tj_simt_n_width(text, config),
-                  m_skew = tj_simt_skew(&s, true, text->m_layout == TJ_ROW_MAJOR, m_width, vec),
-                  n_skew = tj_simt_skew(&s, false, text->n_layout == TJ_COL_MAJOR, n_width, vec);
+    const int32_t group = config->value[GROUP];
+    const tj_simt_copy m = tj_simt_copy_of(text, &s, true), n = tj_simt_copy_of(text, &s, false);
 
     tj_template_set_int(fill, "bm", s.bm);
     tj_template_set_int(fill, "bn", s.bn);
@@ -609,31 +455,31 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
                   &text->j, s.bm);
     describe_edge(fill, "moves_cols", "clips_cols", (form->is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON,
                   &text->l, s.bn);
-    tj_template_set_int(fill, "m_run", tj_simt_run(&s, m_width, s.bm));
-    tj_template_set_int(fill, "n_run", tj_simt_run(&s, n_width, s.bn));
-    tj_template_set_int(fill, "m_vector", m_width);
-    tj_template_set_int(fill, "n_vector", n_width);
-    tj_template_set_int(fill, "m_line", tj_simt_line(&s, m_width, s.bm));
-    tj_template_set_int(fill, "n_line", tj_simt_line(&s, n_width, s.bn));
-    tj_template_set_int(fill, "m_skew", m_skew);
-    tj_template_set_int(fill, "n_skew", n_skew);
-    tj_template_set_flag(fill, "m_skews", m_skew > 0);
-    tj_template_set_flag(fill, "n_skews", n_skew > 0);
-    tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(text, config));
-    tj_template_set_int(fill, "col_run", tj_simt_col_run(text, config));
-    tj_template_set_flag(fill, "spreads_cols", tj_simt_col_run(text, config) != tj_simt_vec(text));
+    tj_template_set_int(fill, "m_run", m.run);
+    tj_template_set_int(fill, "n_run", n.run);
+    tj_template_set_int(fill, "m_vector", m.width);
+    tj_template_set_int(fill, "n_vector", n.width);
+    tj_template_set_int(fill, "m_line", m.line);
+    tj_template_set_int(fill, "n_line", n.line);
+    tj_template_set_int(fill, "m_skew", m.skew);
+    tj_template_set_int(fill, "n_skew", n.skew);
+    tj_template_set_flag(fill, "m_skews", m.skew > 0);
+    tj_template_set_flag(fill, "n_skews", n.skew > 0);
+    tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(text, &s));
+    tj_template_set_int(fill, "col_run", tj_simt_col_run(text, &s));
+    tj_template_set_flag(fill, "spreads_cols", tj_simt_col_run(text, &s) != tj_simt_vec(text));
     tj_split_describe(text, config->value[SPLITS], fill, form);
     form->block_x = s.threads;
     form->block_y = 1;
     form->block_rows = s.bm;
     form->block_cols = s.bn;
     form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
-    describe_alignment(text, config, form);
+    describe_alignment(text, &s, form);
     if (s.copy == TJ_SIMT_REGISTERS) {
-        form->static_shared_bytes = shared_bytes(text, config, &s);
+        form->static_shared_bytes = tj_simt_shared_bytes(text, &s);
         return "simt_registers.cu";
     }
-    form->dynamic_shared_bytes = shared_bytes(text, config, &s);
+    form->dynamic_shared_bytes = tj_simt_shared_bytes(text, &s);
     form->least_target = 80;
     return "simt.cu";
 }

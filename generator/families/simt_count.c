@@ -12,14 +12,12 @@
 
 /* A matrix as the text sees it: elements `across` its block tile, along k, and how far apart they lie. */
 typedef struct operand {
+    tj_simt_copy copy;
     int64_t across, k;           /* extents */
     int64_t step_across, step_k; /* bytes */
     int64_t batch, stride;       /* bytes */
     int64_t repeat;              /* blocks that load the same tile */
-    int32_t tile, element_bytes; /* BM or BN */
-    int32_t width;               /* elements of a copy */
-    bool is_m;
-    bool along_k;    /* neighbours in memory are neighbours along k */
+    int32_t element_bytes;
     bool moves;      /* the last tile is moved back to end where the matrix ends */
     int64_t k_begin; /* of the last split, where copies begin with what is no multiple of BK; -1: they do not */
 } operand;
@@ -37,29 +35,25 @@ static bool is_moved(const tj_problem *text, int32_t tile, bool is_j)
     return dim->extent % tile != 0 && tj_simt_moves(dim, tile);
 }
 
-static operand operand_of(const tj_problem *text, const tj_config *config, const tj_counts *counts, bool is_m)
+static operand operand_of(const tj_problem *text, const tj_simt_shape *s, const tj_counts *counts, bool is_m)
 {
-    const tj_simt_shape s = tj_simt_shape_of(config);
-    const bool along_k = is_m ? text->m_layout == TJ_ROW_MAJOR : text->n_layout == TJ_COL_MAJOR;
+    const tj_simt_copy copy = tj_simt_copy_of(text, s, is_m);
     const int64_t bytes = counts->element_bytes, line = (is_m ? text->ld_m : text->ld_n) * bytes;
     const int64_t stride = is_m ? text->stride_m : text->stride_n;
-    const tj_split_phases share = tj_split_share(tj_ceil_div(text->k.extent, s.bk), (int32_t)counts->splits);
+    const tj_split_phases share = tj_split_share(tj_ceil_div(text->k.extent, s->bk), (int32_t)counts->splits);
 
     return (operand){
+        .copy = copy,
         .across = is_m ? text->j.extent : text->l.extent,
         .k = text->k.extent,
-        .step_across = along_k ? line : bytes,
-        .step_k = along_k ? bytes : line,
+        .step_across = copy.along_k ? line : bytes,
+        .step_k = copy.along_k ? bytes : line,
         .batch = text->batch,
         .stride = stride > 0 ? stride * bytes : 0,
         .repeat = is_m ? counts->col_blocks : counts->row_blocks,
-        .tile = is_m ? s.bm : s.bn,
         .element_bytes = (int32_t)bytes,
-        .width = is_m ? tj_simt_m_width(text, config) : tj_simt_n_width(text, config),
-        .is_m = is_m,
-        .along_k = along_k,
-        .moves = is_moved(text, is_m ? s.bm : s.bn, is_m),
-        .k_begin = text->k.extent % s.bk != 0 ? (share.splits - 1) * share.most * s.bk : -1,
+        .moves = is_moved(text, copy.tile, is_m),
+        .k_begin = text->k.extent % s->bk != 0 ? (share.splits - 1) * share.most * s->bk : -1,
     };
 }
 
@@ -69,8 +63,8 @@ static int parts_across(const operand *o, part parts[2])
     parts[0] = (part){0, o->across};
     if (!o->moves)
         return 1;
-    parts[0].extent = o->across / o->tile * o->tile;
-    parts[1] = (part){o->across - o->tile, o->tile};
+    parts[0].extent = o->across / o->copy.tile * o->copy.tile;
+    parts[1] = (part){o->across - o->copy.tile, o->copy.tile};
     return 2;
 }
 
@@ -94,10 +88,10 @@ static int parts_along_k(const operand *o, int32_t bk, part parts[3])
 static void count_part(const operand *o, const part *across, const part *k, int32_t x, int32_t y, int32_t width,
                        tj_traffic *traffic)
 {
-    const int64_t near_extent = (o->along_k ? k->extent : across->extent) / width,
-                  far_extent = o->along_k ? across->extent : k->extent;
-    const int64_t near_step = (o->along_k ? o->step_k : o->step_across) * width,
-                  far_step = o->along_k ? o->step_across : o->step_k;
+    const int64_t near_extent = (o->copy.along_k ? k->extent : across->extent) / width,
+                  far_extent = o->copy.along_k ? across->extent : k->extent;
+    const int64_t near_step = (o->copy.along_k ? o->step_k : o->step_across) * width,
+                  far_step = o->copy.along_k ? o->step_across : o->step_k;
     const tj_access access = {
         .threads_x = x,
         .threads_y = y,
@@ -121,7 +115,7 @@ static void count_tiles(const operand *o, int32_t bk, int32_t x, int32_t y, int3
     int across_count, k_count;
 
     if (traffic->is_estimate) { /* as if nothing were moved: whole tiles where the last one is */
-        across[0] = (part){0, o->moves ? tj_ceil_div(o->across, o->tile) * o->tile : o->across};
+        across[0] = (part){0, o->moves ? tj_ceil_div(o->across, o->copy.tile) * o->copy.tile : o->across};
         k[0] = (part){0, o->k};
         count_part(o, &across[0], &k[0], x, y, width, traffic);
         return;
@@ -134,27 +128,24 @@ static void count_tiles(const operand *o, int32_t bk, int32_t x, int32_t y, int3
             count_part(o, &across[a], &k[i], x, y, width, traffic);
 }
 
-/* start_copies, fetch: in one go the threads copy M_ROWS x M_STEPS elements (N_STEPS x N_COLS). */
-typedef struct go {
-    int32_t x, y;  /* threads, x along what neighbours in memory are neighbours of */
-    int32_t count; /* of goes for a tile */
-} go;
+/* The threads that copy, x along what neighbours in memory are neighbours of: in one go M_ROWS x M_STEPS elements (N_STEPS x N_COLS). */
+typedef struct threads {
+    int32_t x, y;
+} threads;
 
-static go go_of(const operand *o, const tj_simt_shape *s)
+static threads threads_of(const tj_simt_copy *c, const tj_simt_shape *s)
 {
-    const int32_t run = tj_simt_run(s, o->width, o->tile), line = tj_simt_line(s, o->width, o->tile),
-                  goes = s->bk * o->tile / (s->threads * o->width);
-
-    if (!o->along_k)
-        return (go){line / o->width, s->threads * o->width / line, goes};
-    return (go){run, s->threads / run < o->tile ? s->threads / run : o->tile, goes};
+    if (!c->along_k)
+        return (threads){c->line / c->width, s->threads * c->width / c->line};
+    return (threads){c->run, s->threads / c->run < c->tile ? s->threads / c->run : c->tile};
 }
 
+/* start_copies, fetch */
 static void count_copies(const operand *o, const tj_simt_shape *s, tj_traffic *traffic)
 {
-    const go one = go_of(o, s);
+    const threads t = threads_of(&o->copy, s);
 
-    count_tiles(o, s->bk, one.x, one.y, o->width, traffic);
+    count_tiles(o, s->bk, t.x, t.y, o->copy.width, traffic);
 }
 
 /* ---- shared memory ------------------------------------------------------------------------------------------------ */
@@ -192,21 +183,20 @@ static void count_fragments(const tj_simt_shape *s, int32_t vec, int64_t warp_st
 }
 
 /* store: neighbours in memory go to rows of the tile (along k), or to neighbours in a row, 16 bytes at most at a time. */
-static void count_tile_stores(const operand *o, const tj_simt_shape *s, int32_t vec, int32_t bytes, int64_t block_phases,
+static void count_tile_stores(const tj_simt_copy *c, const tj_simt_shape *s, int32_t vec, int32_t bytes, int64_t block_phases,
                               tj_traffic *traffic)
 {
-    const int32_t skew = tj_simt_skew(s, o->is_m, o->along_k, o->width, vec), piece = o->width < vec ? o->width : vec;
-    const int32_t unbroken = 8 * vec / o->width; /* threads, where rows have gaps */
-    const go one = go_of(o, s);
-    const int64_t goes = block_phases * one.count;
+    const int32_t piece = c->width < vec ? c->width : vec, unbroken = 8 * vec / c->width; /* threads, where rows have gaps */
+    const threads t = threads_of(c, s);
+    const int64_t goes = block_phases * c->goes;
 
-    if (o->along_k)
-        count_shared(one.x, s->threads / one.x, o->width * o->tile + skew, 1, 1, bytes, goes * o->width, 0, traffic);
-    else if (skew > 0)
-        count_shared(unbroken, s->threads / unbroken, o->width, 8 * vec + skew, piece, bytes, goes * (o->width / piece), 0,
+    if (c->along_k)
+        count_shared(t.x, s->threads / t.x, c->width * c->tile + c->skew, 1, 1, bytes, goes * c->width, 0, traffic);
+    else if (c->skew > 0)
+        count_shared(unbroken, s->threads / unbroken, c->width, 8 * vec + c->skew, piece, bytes, goes * (c->width / piece), 0,
                      traffic);
     else
-        count_shared(one.x, one.y, o->width, o->tile, piece, bytes, goes * (o->width / piece), 0, traffic);
+        count_shared(t.x, t.y, c->width, c->tile, piece, bytes, goes * (c->width / piece), 0, traffic);
 }
 
 /* The sums of the other slices, each written by one slice and read by the first. */
@@ -294,11 +284,11 @@ static void count_output(const tj_problem *text, const tj_simt_shape *s, const o
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
 /* Fitted to what ptxas gave 40 configs for sm_90; off by 6 % of most. A bound by `blocks` makes it spill what does not fit. */
-static void estimate_registers(const tj_problem *text, const tj_config *config, int32_t threads, tj_counts *counts)
+static void estimate_registers(const tj_problem *text, const tj_simt_shape *s, int32_t blocks, tj_counts *counts)
 {
     const int32_t slack = 8; /* so much less ptxas makes do with */
-    const int32_t wanted = tj_simt_registers(text, config) + 32;
-    const int32_t lacking = wanted - tj_guess_registers(counts, wanted, 6, tj_config_get(config, "blocks"), threads);
+    const int32_t wanted = tj_simt_registers(text, s) + 32;
+    const int32_t lacking = wanted - tj_guess_registers(counts, wanted, 6, blocks, s->threads);
 
     counts->spilled = lacking > slack ? lacking - slack : 0;
 }
@@ -306,14 +296,14 @@ static void estimate_registers(const tj_problem *text, const tj_config *config, 
 void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *counts)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
-    const int32_t vec = tj_simt_vec(text), run = tj_simt_col_run(text, config);
-    const operand m = operand_of(text, config, counts, true), n = operand_of(text, config, counts, false);
+    const int32_t vec = tj_simt_vec(text), run = tj_simt_col_run(text, &s);
+    const operand m = operand_of(text, &s, counts, true), n = operand_of(text, &s, counts, false);
     const int32_t splits = (int32_t)counts->splits;
     const int64_t phases = tj_ceil_div(text->k.extent, s.bk), tiles = counts->blocks / splits, block_phases = tiles * phases;
     const tj_split_phases share = tj_split_share(phases, splits);
     const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype), rows = text->j.extent, cols = text->l.extent;
     const int64_t tile = (int64_t)s.bm * s.bn, loads = (int64_t)(s.bm + s.bn) * s.bk;
-    const bool is_async = s.copy == TJ_SIMT_ASYNC, is_wide = tj_simt_has_vector_p(text, config);
+    const bool is_async = s.copy == TJ_SIMT_ASYNC, is_wide = tj_simt_has_vector_p(text, &s);
 
     counts->phase = (tj_phase_counts){.depth = s.bk,
                                       .loads = loads,
@@ -332,7 +322,7 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
     counts->streams = 1;
     counts->ahead = s.stages - 1;
     counts->pieces = s.start == TJ_SIMT_SPREAD ? s.bk / s.slices / TJ_SIMT_PIECE_STEPS : 0;
-    estimate_registers(text, config, s.threads, counts);
+    estimate_registers(text, &s, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
         count_copies(&m, &s, &counts->load_m);
         count_copies(&n, &s, &counts->load_n);
@@ -340,11 +330,11 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
     }
     if (phases > 0 && is_async) {
         counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
-        counts->async_wavefronts = counts->load_m.requests * m.width * tj_simt_sum_bytes(text) / 4 +
-                                   counts->load_n.requests * n.width * tj_simt_sum_bytes(text) / 4;
+        counts->async_wavefronts = counts->load_m.requests * m.copy.width * tj_simt_sum_bytes(text) / 4 +
+                                   counts->load_n.requests * n.copy.width * tj_simt_sum_bytes(text) / 4;
     } else if (phases > 0) {
-        count_tile_stores(&m, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
-        count_tile_stores(&n, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
+        count_tile_stores(&m.copy, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
+        count_tile_stores(&n.copy, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
     }
     count_partial_sums(&s, counts);
     if (splits > 1) {

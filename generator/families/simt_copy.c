@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * simt_copy: how the threads of a block share the copies of a tile, how many elements one copy takes, and where they come to lie in
+ * shared memory.
+ */
+#include "access.h"
+#include "simt.h"
+
+enum { QUAD = 4, WARP = 32, LONG_RUN = 16 };
+
+/* Do the threads share a tile of `across` elements by bk steps alike, so many of them in one go? */
+static bool copies_evenly(const tj_simt_shape *s, int32_t elements, int32_t line, int32_t across)
+{
+    return line > 0 && across % line == 0 && elements % line == 0 && s->bk % (elements / line) == 0;
+}
+
+/* The same where `run` threads copy neighbours along k. */
+static bool runs_evenly(const tj_simt_shape *s, int32_t run, int32_t width, int32_t across)
+{
+    const int32_t lines = s->threads / run < across ? s->threads / run : across;
+
+    return copies_evenly(s, s->threads * width, lines, across) && s->threads / lines % run == 0;
+}
+
+/*
+ * 8 store without bank conflicts, which counts where slices share a tile; of asynchronous copies 16 share a line of global memory
+ * better. Through registers the tile has gaps, which keep 8 groups of lanes apart, and a short phase takes fewer. 0: none will do.
+ */
+static int32_t run_of(const tj_simt_shape *s, int32_t width, int32_t across)
+{
+    const bool is_async = s->copy == TJ_SIMT_ASYNC;
+    const int32_t longest = is_async && s->slices == 1 ? LONG_RUN : TJ_SIMT_RUN, shortest = is_async ? TJ_SIMT_RUN : 1;
+
+    for (int32_t run = longest; run >= shortest; run /= 2)
+        if (runs_evenly(s, run, width, across))
+            return run;
+    return 0;
+}
+
+/* Narrow copies are many: a warp takes a short line of a row, then its next copies are in reach of the same address. */
+static int32_t line_of(const tj_simt_shape *s, int32_t width, int32_t across)
+{
+    const int32_t elements = s->threads * width, most = elements < across ? elements : across, warp = WARP * width;
+
+    if (width < QUAD && copies_evenly(s, elements, warp, across))
+        return warp;
+    if (copies_evenly(s, elements, most, across))
+        return most;
+    for (int32_t line = warp; line >= width; line /= 2)
+        if (copies_evenly(s, elements, line, across))
+            return line;
+    return 0;
+}
+
+/*
+ * A lane with more than 16 bytes of a row stores them in two goes, and only gaps after every 8 * VEC elements keep the lanes apart. The
+ * template counts on a thread's rows, 4 * VEC apart, being as far apart in every warp.
+ */
+static bool rows_take_gaps(const tj_simt_shape *s, bool is_m, int32_t vec)
+{
+    const int32_t unbroken = 8 * vec;
+
+    return is_m ? s->bm % unbroken == 0 && (s->tm == vec || TJ_SIMT_LANE_ROWS * s->tm % unbroken == 0) : s->bn % unbroken == 0;
+}
+
+static int32_t skew_of(const tj_simt_copy *c, int32_t vec)
+{
+    /* So many lanes fill the banks: `run` groups, whose lanes store to neighbours. */
+    const int32_t lanes = WARP * vec / QUAD;
+
+    if (!c->along_k)
+        return c->width > vec ? vec : 0;
+    return c->run <= 1 ? 0 : lanes / c->run > vec ? lanes / c->run : vec;
+}
+
+static void share(const tj_simt_shape *s, int32_t width, tj_simt_copy *c)
+{
+    c->width = width;
+    c->run = c->along_k ? run_of(s, width, c->tile) : 0;
+    c->line = c->along_k ? 0 : line_of(s, width, c->tile);
+    c->goes = c->run > 0 || c->line > 0 ? c->tile * s->bk / (s->threads * width) : 0;
+}
+
+/* What alignment allows. An asynchronous copy cannot transpose. */
+static int32_t widest(const tj_problem *text, const tj_simt_shape *s, bool is_m, bool along_k)
+{
+    const int32_t most = 16 / (int32_t)tj_dtype_bytes((tj_dtype)text->dtype), vec = tj_simt_vec(text);
+    const tj_dim *const line = along_k ? &text->k : is_m ? &text->j : &text->l;
+    int32_t width;
+
+    if (s->copy == TJ_SIMT_ASYNC && along_k)
+        return 1;
+    width = tj_access_widest(text, line, is_m ? text->ld_m : text->ld_n, is_m ? text->stride_m : text->stride_n,
+                             s->vector < most ? s->vector : most);
+    return width > vec && !along_k && !rows_take_gaps(s, is_m, vec) ? vec : width;
+}
+
+tj_simt_copy tj_simt_copy_of(const tj_problem *text, const tj_simt_shape *s, bool is_m)
+{
+    tj_simt_copy c = {.along_k = is_m ? text->m_layout == TJ_ROW_MAJOR : text->n_layout == TJ_COL_MAJOR,
+                      .tile = is_m ? s->bm : s->bn};
+
+    share(s, widest(text, s, is_m, c.along_k), &c);
+    while (s->copy == TJ_SIMT_REGISTERS && c.goes == 0 && c.width > 1)
+        share(s, c.width / 2, &c);
+    c.skew = s->copy == TJ_SIMT_REGISTERS ? skew_of(&c, tj_simt_vec(text)) : 0;
+    return c;
+}
+
+/* Elements of a tile that passed through registers, and places that stay empty. */
+static int64_t tile_elements(const tj_simt_shape *s, const tj_simt_copy *c, int32_t vec)
+{
+    return (int64_t)s->bk * c->tile + (c->along_k ? s->bk / c->width : s->bk * (c->tile / (8 * vec))) * c->skew;
+}
+
+int64_t tj_simt_shared_bytes(const tj_problem *text, const tj_simt_shape *s)
+{
+    const int32_t bytes = tj_simt_sum_bytes(text), vec = tj_simt_vec(text);
+    const tj_simt_copy m = tj_simt_copy_of(text, s, true), n = tj_simt_copy_of(text, s, false);
+    const int64_t phase = s->bk * (s->bm + (m.along_k ? vec : 0) + s->bn + (n.along_k ? vec : 0)) * bytes;
+    const int64_t sums = s->slices > 1 ? s->bm * s->bn * bytes : 0;
+
+    if (s->copy == TJ_SIMT_REGISTERS)
+        return 2 * bytes * (tile_elements(s, &m, vec) + tile_elements(s, &n, vec));
+    return s->stages * phase > sums ? s->stages * phase : sums;
+}
+
+/* ---- P ------------------------------------------------------------------------------------------------------------ */
+
+bool tj_simt_has_vector_p(const tj_problem *text, const tj_simt_shape *s)
+{
+    const int32_t width = tj_simt_vec(text);
+
+    if (s->vector < width)
+        return false;
+    if (s->splits > 1)
+        return tj_access_widest(text, &text->l, TJ_TIGHT, TJ_TIGHT, width) == width; /* the workspace is tight */
+    return tj_access_widest(text, &text->l, text->ld_p, text->stride_p, width) == width &&
+           (!text->has_beta || tj_access_widest(text, &text->l, text->ld_c, text->stride_c, width) == width);
+}
+
+int32_t tj_simt_col_run(const tj_problem *text, const tj_simt_shape *s)
+{
+    const bool may_spread = s->copy == TJ_SIMT_ASYNC && text->n_layout == TJ_ROW_MAJOR;
+
+    return may_spread && !tj_simt_has_vector_p(text, s) ? tj_simt_copy_of(text, s, false).width : tj_simt_vec(text);
+}
