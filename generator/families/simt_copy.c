@@ -101,7 +101,7 @@ tj_simt_copy tj_simt_copy_of(const tj_problem *text, const tj_simt_shape *s, boo
                       .tile = is_m ? s->bm : s->bn};
 
     share(s, widest(text, s, is_m, c.along_k), &c);
-    while (s->copy == TJ_SIMT_REGISTERS && c.goes == 0 && c.width > 1)
+    while (c.goes == 0 && c.width > 1)
         share(s, c.width / 2, &c);
     c.skew = s->copy == TJ_SIMT_REGISTERS ? skew_of(&c, tj_simt_vec(text)) : 0;
     return c;

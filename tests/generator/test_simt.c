@@ -85,6 +85,7 @@ Test(simt, takes_several_elements_at_once_where_lines_let_it)
         {CUBE(257), "simt", 4, 4, 0},
         {CUBE(256), "simt:vector=2", 4, 8, 0},
         {CUBE(256), "simt:vector=1", 4, 4, 0},
+        {CUBE(256), "simt:bm=64,bn=64,bk=8,tm=4,tn=4", 4, 8, 16}, /* 256 threads, 512 elements */
         {CUBE(256, .dtype = TJ_F64), "simt", 8, 16, 16},
         /* Through registers: both of them, 16 bytes where lines are aligned to it, less where they are not. */
         {CUBE(256), "simt:copy=registers", 16, 16, 16},
