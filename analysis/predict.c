@@ -35,8 +35,7 @@ static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, i
 /* Of simt and skinny: fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
 static const double STREAM_WAIT_CYCLES = 830; /* from memory, while all multiprocessors ask it */
 static const double BARRIER_LOSS = 0.18; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
-static const double STORE_CYCLES =
-    500; /* of a phase whose tiles pass through registers: to shared memory, and all wait for the last */
+static const double STORE_CYCLES = 500;  /* a phase's tiles, from registers to shared memory; all wait for the last */
 static const double EXCHANGE_CYCLES = 17;          /* for each partial sum that goes from thread to thread */
 static const double COPY_INSTRUCTIONS = 7.8;       /* beside each load or copy of a phase: its address, its edge, its turn */
 static const double PIECE_COPY_INSTRUCTIONS = 3.9; /* the same, where copies in pieces leave room in the queue for reads */

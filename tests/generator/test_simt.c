@@ -2,123 +2,71 @@
 /*
  * simt: every constraint with its words, and how many elements an access takes, which alignment and the threads' shares decide.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
-#include <string.h>
-
-#include <tilejit/source.h>
-
-#define FIXED(n) .extent = (n)
-#define PROBLEM(...)                                   \
-    {                                                  \
-        .struct_size = sizeof(tj_problem), __VA_ARGS__ \
-    }
-#define CUBE(n, ...) PROBLEM(.j = {FIXED(n)}, .k = {FIXED(n)}, .l = {FIXED(n)}, __VA_ARGS__)
-
-static tj_config parse(const char *text)
-{
-    tj_config config = TJ_CONFIG_INIT;
-    tj_error err = {0};
-
-    cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK), "%s: %s", text, err.message);
-    return config;
-}
+#include "generator_test.h"
 
 Test(simt, says_which_constraint_does_not_hold)
 {
-    static const struct {
-        tj_problem problem;
-        const char *config, *words; /* of the refusal; NULL: accepted */
-    } rows[] = {
-        {CUBE(256), "simt", NULL},
-        {CUBE(256), "simt:vector=8", NULL},
-        {CUBE(256), "simt:vector=3", "vector is 3: it must be 1, 2, 4 or 8"},
-        {CUBE(256), "simt:vector=6", "vector is 6: it must be 1, 2, 4 or 8"},
-        {CUBE(256), "simt:tm=6", "tm is 6 and tn is 8: both must be multiples of 4"},
-        {CUBE(256), "simt:tm=16,tn=16", "a thread tile of 16 x 16 does not fit the registers: 128 elements are the most"},
-        {CUBE(256), "simt:bm=48,tm=8", "bm is 48: with tm 8 it must be a multiple of 32"},
-        {CUBE(256), "simt:bn=96,tn=8", "bn is 96: with tn 8 it must be a multiple of 64"},
-        {CUBE(256), "simt:bm=256,bn=256,tm=4,tn=4,slices=4,bk=32", "16384 threads: 1024 is the most"},
-        {CUBE(256), "simt:bk=12", "bk is 12: with copy=async and slices=1 it must be a multiple of 8"},
-        {CUBE(256), "simt:bk=16,slices=4,start=spread", "bk is 16: with start=spread and slices=4 it must be at least 32"},
-        {CUBE(256, .dtype = TJ_F16), "simt:copy=async", "f16 is summed as f32: use copy=registers"},
-        {CUBE(256), "simt:copy=registers,start=spread", "use copy=async with start=spread"},
-        {CUBE(256), "simt:copy=registers,stages=3", "copy=registers has 2 stages and 1 slice, not 3 and 1"},
-        {CUBE(256), "simt:copy=registers,bk=7", "bk is 7: with copy=registers it must be even"},
-        {CUBE(256), "simt:copy=registers,bk=12", NULL},
-        {CUBE(256), "simt:copy=registers,bm=96,tm=8,bn=64,tn=8,bk=16",
+    static const request rows[] = {
+        {CUBES(256), "simt", NULL},
+        {CUBES(256), "simt:vector=8", NULL},
+        {CUBES(256), "simt:vector=3", "vector is 3: it must be 1, 2, 4 or 8"},
+        {CUBES(256), "simt:vector=6", "vector is 6: it must be 1, 2, 4 or 8"},
+        {CUBES(256), "simt:tm=6", "tm is 6 and tn is 8: both must be multiples of 4"},
+        {CUBES(256), "simt:tm=16,tn=16", "a thread tile of 16 x 16 does not fit the registers: 128 elements are the most"},
+        {CUBES(256), "simt:bm=48,tm=8", "bm is 48: with tm 8 it must be a multiple of 32"},
+        {CUBES(256), "simt:bn=96,tn=8", "bn is 96: with tn 8 it must be a multiple of 64"},
+        {CUBES(256), "simt:bm=256,bn=256,tm=4,tn=4,slices=4,bk=32", "16384 threads: 1024 is the most"},
+        {CUBES(256), "simt:bk=12", "bk is 12: with copy=async and slices=1 it must be a multiple of 8"},
+        {CUBES(256), "simt:bk=16,slices=4,start=spread", "bk is 16: with start=spread and slices=4 it must be at least 32"},
+        {CUBES(256, .dtype = TJ_F16), "simt:copy=async", "f16 is summed as f32: use copy=registers"},
+        {CUBES(256), "simt:copy=registers,start=spread", "use copy=async with start=spread"},
+        {CUBES(256), "simt:copy=registers,stages=3", "copy=registers has 2 stages and 1 slice, not 3 and 1"},
+        {CUBES(256), "simt:copy=registers,bk=7", "bk is 7: with copy=registers it must be even"},
+        {CUBES(256), "simt:copy=registers,bk=12", NULL},
+        {CUBES(256), "simt:copy=registers,bm=96,tm=8,bn=64,tn=8,bk=16",
          "96 threads cannot share the copies of a tile of 16 x 64 alike"},
-        {CUBE(256), "simt:copy=registers,bm=48,tm=12,bn=64,tn=8,bk=16", NULL},
-        {CUBE(256), "simt:bm=256,bn=256,tm=8,tn=16,bk=64,stages=4", "528384 bytes of shared memory: 232448 are the most"},
-        {CUBE(256), "simt:copy=registers,bk=32", "bytes of shared memory: 49152 are the most"},
-        {CUBE(256), "simt:group=4,rows=x", "group is 4, and rows=x has no groups: use group=1"},
+        {CUBES(256), "simt:copy=registers,bm=48,tm=12,bn=64,tn=8,bk=16", NULL},
+        {CUBES(256), "simt:bm=256,bn=256,tm=8,tn=16,bk=64,stages=4", "528384 bytes of shared memory: 232448 are the most"},
+        {CUBES(256), "simt:copy=registers,bk=32", "bytes of shared memory: 49152 are the most"},
+        {CUBES(256), "simt:group=4,rows=x", "group is 4, and rows=x has no groups: use group=1"},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tj_config config = parse(rows[i].config), again;
-        tj_error err = {0};
-        const tj_status status = tj_config_resolve(&rows[i].problem, &config, &err);
-
-        cr_expect(eq(int, status, rows[i].words ? TJ_ERR_INVALID_ARGUMENT : TJ_OK), "%s: %s", rows[i].config, err.message);
-        cr_expect(rows[i].words == NULL || strstr(err.message, rows[i].words) != NULL, "%s: %s", rows[i].config, err.message);
-        again = config;
-        cr_expect(rows[i].words || (tj_config_resolve(&rows[i].problem, &again, NULL) == TJ_OK &&
-                                    memcmp(&again, &config, sizeof again) == 0),
-                  "%s: what is settled resolves to itself", rows[i].config);
-    }
+    expect_answers(rows, sizeof rows / sizeof rows[0]);
 }
 
-/* The bytes that a pointer must be aligned to are those of one access; 0: of one element. */
 Test(simt, takes_several_elements_at_once_where_lines_let_it)
 {
-    static const struct {
-        tj_problem problem;
-        const char *config;
-        int m, n, p;
-    } rows[] = {
+    static const alignment rows[] = {
         /* Asynchronous copies cannot transpose: what lies along k they take one by one. */
-        {CUBE(256), "simt", 4, 16, 16},
-        {CUBE(256, .m_layout = TJ_COL_MAJOR), "simt", 16, 16, 16},
-        {CUBE(256, .n_layout = TJ_COL_MAJOR), "simt", 4, 4, 16},
-        {CUBE(258), "simt", 4, 8, 0},
-        {CUBE(257), "simt", 4, 4, 0},
-        {CUBE(256), "simt:vector=2", 4, 8, 0},
-        {CUBE(256), "simt:vector=1", 4, 4, 0},
-        {CUBE(256), "simt:bm=64,bn=64,bk=8,tm=4,tn=4", 4, 8, 16}, /* 256 threads, 512 elements */
-        {CUBE(256, .dtype = TJ_F64), "simt", 8, 16, 16},
+        {CUBES(256), "simt", 4, 16, 16},
+        {CUBES(256, .m_layout = TJ_COL_MAJOR), "simt", 16, 16, 16},
+        {CUBES(256, .n_layout = TJ_COL_MAJOR), "simt", 4, 4, 16},
+        {CUBES(258), "simt", 4, 8, 0},
+        {CUBES(257), "simt", 4, 4, 0},
+        {CUBES(256), "simt:vector=2", 4, 8, 0},
+        {CUBES(256), "simt:vector=1", 4, 4, 0},
+        {CUBES(256), "simt:bm=64,bn=64,bk=8,tm=4,tn=4", 4, 8, 16}, /* 256 threads, 512 elements */
+        {CUBES(256, .dtype = TJ_F64), "simt", 8, 16, 16},
         /* Through registers: both of them, 16 bytes where lines are aligned to it, less where they are not. */
-        {CUBE(256), "simt:copy=registers", 16, 16, 16},
-        {CUBE(258), "simt:copy=registers", 8, 8, 0},
-        {CUBE(257), "simt:copy=registers", 4, 4, 0},
-        {CUBE(256), "simt:copy=registers,vector=2", 8, 8, 0},
-        {CUBE(256, .n_layout = TJ_COL_MAJOR, .ld_n = 258), "simt:copy=registers", 16, 8, 16},
-        {CUBE(256, .m_layout = TJ_COL_MAJOR, .ld_m = TJ_ANY), "simt:copy=registers", 4, 16, 16},
-        {CUBE(256, .dtype = TJ_F64), "simt:copy=registers,bk=8", 16, 16, 16},
-        {CUBE(256, .dtype = TJ_F16), "simt", 16, 16, 8},
-        {CUBE(256, .dtype = TJ_F16), "simt:vector=4", 8, 8, 8},
-        {CUBE(256, .dtype = TJ_F16), "simt:vector=2", 4, 4, 0},
-        {CUBE(260, .dtype = TJ_BF16), "simt", 8, 8, 8},
-        {CUBE(257, .dtype = TJ_BF16), "simt", 2, 2, 0},
-        {CUBE(256, .dtype = TJ_F16, .p_dtype = TJ_F32), "simt", 16, 16, 16},
+        {CUBES(256), "simt:copy=registers", 16, 16, 16},
+        {CUBES(258), "simt:copy=registers", 8, 8, 0},
+        {CUBES(257), "simt:copy=registers", 4, 4, 0},
+        {CUBES(256), "simt:copy=registers,vector=2", 8, 8, 0},
+        {CUBES(256, .n_layout = TJ_COL_MAJOR, .ld_n = 258), "simt:copy=registers", 16, 8, 16},
+        {CUBES(256, .m_layout = TJ_COL_MAJOR, .ld_m = TJ_ANY), "simt:copy=registers", 4, 16, 16},
+        {CUBES(256, .dtype = TJ_F64), "simt:copy=registers,bk=8", 16, 16, 16},
+        {CUBES(256, .dtype = TJ_F16), "simt", 16, 16, 8},
+        {CUBES(256, .dtype = TJ_F16), "simt:vector=4", 8, 8, 8},
+        {CUBES(256, .dtype = TJ_F16), "simt:vector=2", 4, 4, 0},
+        {CUBES(260, .dtype = TJ_BF16), "simt", 8, 8, 8},
+        {CUBES(257, .dtype = TJ_BF16), "simt", 2, 2, 0},
+        {CUBES(256, .dtype = TJ_F16, .p_dtype = TJ_F32), "simt", 16, 16, 16},
         /* A thread has 4 elements of M for each phase, so no 8. */
-        {CUBE(256, .dtype = TJ_F16), "simt:bm=32,bn=128,bk=16,tm=8,tn=4", 8, 16, 8},
+        {CUBES(256, .dtype = TJ_F16), "simt:bm=32,bn=128,bk=16,tm=8,tn=4", 8, 16, 8},
         /* A phase is 4 long. */
-        {CUBE(256, .dtype = TJ_F16), "simt:bm=128,bn=64,bk=4,tm=8,tn=8", 8, 4, 8},
-        {CUBE(256, .dtype = TJ_F16, .batch = 3, .stride_m = 256 * 256 + 4), "simt", 8, 16, 8},
+        {CUBES(256, .dtype = TJ_F16), "simt:bm=128,bn=64,bk=4,tm=8,tn=8", 8, 4, 8},
+        {CUBES(256, .dtype = TJ_F16, .batch = 3, .stride_m = 256 * 256 + 4), "simt", 8, 16, 8},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const tj_config config = parse(rows[i].config);
-        const tj_launch_form *form;
-        tj_source *source = NULL;
-        tj_error err = {0};
-
-        cr_assert(eq(int, tj_generate(&rows[i].problem, &config, &source, &err), TJ_OK), "row %zu: %s", i, err.message);
-        form = tj_source_launch(source);
-        cr_expect(eq(int, form->align_m, rows[i].m), "row %zu", i);
-        cr_expect(eq(int, form->align_n, rows[i].n), "row %zu", i);
-        cr_expect(eq(int, form->align_p, rows[i].p), "row %zu", i);
-        tj_source_free(source);
-    }
+    expect_alignments(rows, sizeof rows / sizeof rows[0]);
 }

@@ -2,35 +2,7 @@
 /*
  * small_batch: every constraint with its words, what the problem settles, and the launch form.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
-#include <stdbool.h>
-#include <string.h>
-
-#include <tilejit/source.h>
-
-#define FIXED(n) .extent = (n)
-#define PROBLEM(...)                                   \
-    {                                                  \
-        .struct_size = sizeof(tj_problem), __VA_ARGS__ \
-    }
-#define CUBES(n, ...) PROBLEM(.j = {FIXED(n)}, .k = {FIXED(n)}, .l = {FIXED(n)}, __VA_ARGS__)
-
-typedef struct request {
-    tj_problem problem;
-    const char *config;
-    const char *words; /* of the refusal; NULL: accepted */
-} request;
-
-static tj_config parse(const char *text)
-{
-    tj_config config = TJ_CONFIG_INIT;
-    tj_error err = {0};
-
-    cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK), "%s: %s", text, err.message);
-    return config;
-}
+#include "generator_test.h"
 
 Test(small_batch, says_which_constraint_does_not_hold)
 {
@@ -64,16 +36,7 @@ Test(small_batch, says_which_constraint_does_not_hold)
         {CUBES(128, .batch = 100, .dtype = TJ_F64), "small_batch", "1 products need "},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        tj_config config = parse(rows[i].config);
-        tj_error err = {0};
-        const tj_status status = tj_config_resolve(&rows[i].problem, &config, &err);
-
-        cr_expect(eq(int, status, rows[i].words ? TJ_ERR_INVALID_ARGUMENT : TJ_OK), "row %zu, %s: %s", i, rows[i].config,
-                  err.message);
-        cr_expect(rows[i].words == NULL || strstr(err.message, rows[i].words) != NULL, "row %zu, %s: %s", i, rows[i].config,
-                  err.message);
-    }
+    expect_answers(rows, sizeof rows / sizeof rows[0]);
 }
 
 /* Several tiny products to a block, one large one; none of them idle, and what is settled resolves to itself. */
@@ -102,11 +65,7 @@ Test(small_batch, fills_blocks_with_products)
 
 Test(small_batch, takes_several_elements_at_once_where_lines_let_it)
 {
-    static const struct {
-        tj_problem problem;
-        const char *config;
-        int m, n, p;
-    } rows[] = {
+    static const alignment rows[] = {
         {CUBES(16, .batch = 9), "small_batch", 16, 16, 16},
         {CUBES(16, .batch = 9), "small_batch:vector=1", 4, 4, 4},
         {CUBES(16, .batch = 9), "small_batch:vector=2", 8, 8, 4}, /* threads hold four columns: all at once, or one by one */
@@ -120,16 +79,5 @@ Test(small_batch, takes_several_elements_at_once_where_lines_let_it)
         {CUBES(16, .batch = 9, .p_layout = TJ_COL_MAJOR, .ld_m = 17), "small_batch", 4, 16, 4},
     };
 
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const tj_config config = parse(rows[i].config);
-        const tj_launch_form *form;
-        tj_source *source = NULL;
-
-        cr_assert(eq(int, tj_generate(&rows[i].problem, &config, &source, NULL), TJ_OK), "row %zu", i);
-        form = tj_source_launch(source);
-        cr_expect(eq(int, form->align_m, rows[i].m), "row %zu", i);
-        cr_expect(eq(int, form->align_n, rows[i].n), "row %zu", i);
-        cr_expect(eq(int, form->align_p, rows[i].p), "row %zu", i);
-        tj_source_free(source);
-    }
+    expect_alignments(rows, sizeof rows / sizeof rows[0]);
 }
