@@ -216,6 +216,11 @@ static tj_status check_registers(const tj_simt_shape *s, tj_error *err)
     return TJ_OK;
 }
 
+static tj_status check_copy(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
+{
+    return s->copy == TJ_SIMT_ASYNC ? check_async(text, s, err) : check_registers(s, err);
+}
+
 static tj_status check_shares(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
 {
     const char *const hint = "%d threads cannot share the copies of a tile of %d x %d alike: change bk, or bm, bn, tm "
@@ -316,7 +321,7 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d: it must be 1, 2, 4 or 8", *vector);
     status = check_thread_tile(text, &s, err);
     if (status == TJ_OK)
-        status = s.copy == TJ_SIMT_ASYNC ? check_async(text, &s, err) : check_registers(&s, err);
+        status = check_copy(text, &s, err);
     if (status == TJ_OK)
         status = check_shares(text, &s, err);
     if (status == TJ_OK)
@@ -386,15 +391,21 @@ static bool is_hopeless(const tj_problem *text, const tj_config *config, size_t 
 {
     tj_simt_shape s;
     tj_config least = *config;
+    size_t last; /* of what shared memory depends on: tiles through registers have gaps by the width of an access */
 
     if (known <= SLICES)
         least.value[SLICES] = 1;
+    if (known <= START)
+        least.value[START] = TJ_SIMT_TOGETHER;
     s = tj_simt_shape_of(&least);
+    last = s.copy == TJ_SIMT_ASYNC ? BLOCKS : VECTOR;
     return (known > BM && is_oversized(s.bm, 16, text->j.extent)) || (known > BN && is_oversized(s.bn, 32, text->l.extent)) ||
            (known > BK && is_oversized(s.bk, 8, text->k.extent)) ||
            (known > TN && check_thread_tile(text, &s, NULL) != TJ_OK) ||
            (known > SLICES && (s.threads < 64 || (s.slices > 1 && tiles_of(text, &s) > FULL_GPU))) ||
-           (known > SPLITS && !splits_matter(text, &s, tiles_of(text, &s), config->value[SPLITS]));
+           (known > SPLITS && !splits_matter(text, &s, tiles_of(text, &s), config->value[SPLITS])) ||
+           (known > COPY && check_copy(text, &s, NULL) != TJ_OK) ||
+           (known > last && (check_shared(text, &s, NULL) != TJ_OK || !blocks_matter(text, &s, config->value[BLOCKS])));
 }
 
 static bool is_worth_trying(const tj_problem *text, const tj_config *config)
@@ -404,7 +415,7 @@ static bool is_worth_trying(const tj_problem *text, const tj_config *config)
     const int32_t group = config->value[GROUP];
 
     return !is_hopeless(text, config, TJ_CONFIG_MAX_PARAMS) && (group == 1 || (rows > group && cols > group)) &&
-           blocks_matter(text, &s, config->value[BLOCKS]) && vector_matters(text, &s) && start_matters(&s);
+           vector_matters(text, &s) && start_matters(&s);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
