@@ -338,17 +338,26 @@ int32_t tj_skinny_run(const tj_problem *text, const tj_skinny_shape *s)
     return s->lanes * s->vector * (int32_t)tj_dtype_bytes((tj_dtype)text->dtype) < 64 ? 1 : s->k_thread;
 }
 
+static bool is_16_bit(const tj_problem *text)
+{
+    return tj_dtype_bytes((tj_dtype)text->dtype) == 2;
+}
+
+/* Elements of N that a thread takes in all its phases, where NVRTC unrolls these: one row leaves them short, and their number is known. */
+static int64_t unrolled(const tj_problem *text, const tj_skinny_shape *s)
+{
+    const bool unrolls = s->tm == 1 && s->splits == 1 && text->k.mode == TJ_DIM_FIXED;
+
+    return unrolls ? tj_ceil_div(text->k.extent, (int64_t)s->slices * s->k_thread) * s->k_thread * s->tn : 0;
+}
+
 /*
- * Would NVRTC unroll all phases, and should not? It does where one row leaves them short and their number is known, which pays: loads
- * of later phases pass those of the first. But beyond some thousand elements it takes many seconds, and loads of 16-bit elements fall
- * apart (1x4096x28672 in f16 on an H200: 91 us, and 58 as a loop).
+ * Unrolling pays, for loads of later phases pass those of the first. But beyond some thousand elements it takes many seconds, and
+ * loads of 16-bit elements fall apart (1x4096x28672 in f16 on an H200: 91 us, and 58 as a loop).
  */
 static bool must_loop(const tj_problem *text, const tj_skinny_shape *s)
 {
-    const int64_t most = tj_dtype_bytes((tj_dtype)text->dtype) == 2 ? 1024 : 2048;
-
-    return s->tm == 1 && s->splits == 1 && text->k.mode == TJ_DIM_FIXED &&
-           tj_ceil_div(text->k.extent, (int64_t)s->slices * s->k_thread) * s->k_thread * s->tn > most;
+    return unrolled(text, s) > (is_16_bit(text) ? 1024 : 2048);
 }
 
 static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -379,7 +388,10 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     return "skinny.cu";
 }
 
-/* Blocks of the usual sizes, no wider than P and no longer than k. */
+/*
+ * Blocks of the usual sizes, no wider than P and no longer than k. No row of 32 bits and more so long that it may compile for seven
+ * seconds, or loops, which is slower: more slices make it short.
+ */
 static bool is_worth_trying(const tj_problem *text, const tj_config *config)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
@@ -387,7 +399,7 @@ static bool is_worth_trying(const tj_problem *text, const tj_config *config)
     const int32_t threads = s.lanes * s.slices, blocks = tj_config_get(config, "blocks");
 
     return threads >= 64 && threads <= 512 && blocks * threads <= 1024 && (cols == s.tn || cols / 2 < text->l.extent) &&
-           (phase == s.k_thread || phase / 2 < text->k.extent);
+           (phase == s.k_thread || phase / 2 < text->k.extent) && (unrolled(text, &s) <= 1536 || is_16_bit(text));
 }
 
 const tj_family tj_family_skinny = {

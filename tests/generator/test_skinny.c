@@ -77,6 +77,31 @@ Test(skinny, settles_what_to_stream_and_how_far_to_split)
     }
 }
 
+/* A row of known length is unrolled, and a long text compiles for seconds. In 16 bits such a row is a loop. */
+Test(skinny, long_rows_of_32_bits_are_not_worth_a_trial)
+{
+    static const struct {
+        const char *config;
+        tj_dtype dtype;
+        int is_worth;
+    } rows[] = {
+        {"skinny:tn=4,lanes=8,slices=32,k_thread=8", TJ_F32, 1},          /* 512 elements a thread */
+        {"skinny:tn=8,lanes=8,slices=32,k_thread=8", TJ_F32, 1},          /* 1 024 */
+        {"skinny:tn=4,lanes=8,slices=8,k_thread=16", TJ_F32, 0},          /* 2 048, unrolled */
+        {"skinny:tn=8,lanes=16,slices=8,k_thread=16", TJ_F32, 0},         /* 4 096, a loop */
+        {"skinny:tn=8,lanes=16,slices=8,k_thread=16", TJ_F16, 1},         /* the same */
+        {"skinny:tn=4,lanes=8,slices=8,k_thread=16,splits=8", TJ_F32, 1}, /* the phases of a split are not known */
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem = TJ_PROBLEM_INIT(1, 4096, 28672, rows[i].dtype);
+        tj_config config = parse(rows[i].config);
+
+        cr_assert(eq(int, tj_config_resolve(&problem, &config, NULL), TJ_OK), "row %zu", i);
+        cr_expect(eq(int, tj_config_is_worth_trying(&problem, &config), rows[i].is_worth), "row %zu", i);
+    }
+}
+
 Test(skinny, says_what_a_launch_of_splits_needs)
 {
     const tj_problem problem = PROBLEM(.j = {FIXED(16)}, .k = {FIXED(4096)}, .l = {FIXED(300)}, .batch = 70000, .has_beta = 1);
