@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    MAX_RANKED = 20000, /* points of a space that are ranked, evenly spread over it */
+    MAX_RANKED = 20000, /* points that trials correct: those that the model likes best */
     MAX_NEIGHBOURS = 1024,
     SWEEPS = 10
 };
@@ -158,26 +158,39 @@ static bool is_near_chosen(const search *s, const tj_point *p, const int32_t *ch
     return false;
 }
 
+/* Points that are untried, best first by the model alone, and no more than MAX_RANKED; what it holds to be equal comes in any order. */
+static size_t list_untried(search *s, tj_ranked *list)
+{
+    const double least = 1e-6 / UINT32_MAX;
+    size_t listed = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        tj_point *p = &s->point[i];
+
+        if (p->trial == TJ_NO_TRIAL && !p->is_chosen)
+            list[listed++] = (tj_ranked){tj_search_predicted(s, p) + least * ((uint32_t)i * 2654435769U), (int32_t)i};
+    }
+    if (listed <= MAX_RANKED)
+        return listed;
+    qsort(list, listed, sizeof *list, tj_by_score);
+    return MAX_RANKED;
+}
+
 /* The best of the whole space that are untried, at least that many steps from one another; if there are too few, nearer ones. */
 size_t tj_propose_global(search *s, int32_t *chosen, size_t count, size_t wanted, int steps)
 {
-    const size_t candidates = s->count < MAX_RANKED ? s->count : MAX_RANKED;
-    tj_ranked *list = malloc((candidates ? candidates : 1) * sizeof *list);
+    tj_ranked *list = malloc((s->count ? s->count : 1) * sizeof *list);
     correction *c = learn(s);
-    size_t listed = 0;
+    size_t listed;
 
     if (!list || !c) {
         free(list);
         free(c);
         return count;
     }
-    for (size_t i = 0; i < candidates; i++) {
-        const size_t index = s->count <= MAX_RANKED ? i : i * s->count / candidates;
-        tj_point *p = &s->point[index];
-
-        if (p->trial == TJ_NO_TRIAL && !p->is_chosen)
-            list[listed++] = (tj_ranked){score(s, c, p), (int32_t)index};
-    }
+    listed = list_untried(s, list);
+    for (size_t i = 0; i < listed; i++)
+        list[i].score = score(s, c, &s->point[list[i].point]);
     free(c);
     qsort(list, listed, sizeof *list, tj_by_score);
     for (; steps >= 0 && count < wanted; steps--)

@@ -236,8 +236,6 @@ static tj_status run_first(search *s, const tj_config *first, size_t count, tj_e
 {
     tj_status status = TJ_OK;
 
-    for (size_t i = 0; i < count; i++)
-        announce(s, &first[i]);
     for (size_t i = 0; i < count && status == TJ_OK && !is_over(s); i++) {
         tj_config resolved = first[i];
         int32_t index;
@@ -309,6 +307,9 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
         s.family[i] = tj_family_at(i);
         tj_axes_of(s.family[i], &s.axes[i]);
     }
+    /* They compile while the space is walked, which takes a second where it is large. */
+    for (size_t i = 0; i < first_count; i++)
+        announce(&s, &first[i]);
     status = tj_points_take_up(&s, err);
     if (status == TJ_OK)
         status = run_first(&s, first, first_count, err);
