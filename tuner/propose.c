@@ -158,7 +158,10 @@ static bool is_near_chosen(const search *s, const tj_point *p, const int32_t *ch
     return false;
 }
 
-/* Points that are untried, best first by the model alone, and no more than MAX_RANKED; what it holds to be equal comes in any order. */
+/*
+ * Points that are untried; of many the MAX_RANKED that the model alone likes best. Among those that it holds to be equal, all of them if
+ * there is no model, a hash of the index decides, so that they come from everywhere.
+ */
 static size_t list_untried(search *s, tj_ranked *list)
 {
     const double least = 1e-6 / UINT32_MAX;

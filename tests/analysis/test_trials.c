@@ -59,7 +59,7 @@ static void read_file(const char *name)
     fclose(file);
 }
 
-/* Of four days, whose kernels and clocks differ: shapes of two are shapes of their own. */
+/* Of three days, whose kernels and clocks differ: shapes of two are shapes of their own. */
 static void read_trials(void)
 {
     tj_error err;
@@ -72,6 +72,12 @@ static void read_trials(void)
     cr_assert(count >= 128, "%d", count);
     read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_others.txt");
     cr_assert(count >= 160, "%d", count);
+}
+
+/* And six shapes that were chosen because the model had misled a tuning. */
+static void read_hard_ones_too(void)
+{
+    read_trials();
     read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_wide.txt");
     cr_assert(count >= 166, "%d", count);
 }
@@ -100,7 +106,7 @@ static double least_of(const shape *s, const char *family)
 }
 
 /* Regret: the measured time of the config that the model ranks first, over the best measured one. */
-Test(trials, the_first_choice_among_the_measured_is_nearly_the_best, .init = read_trials)
+Test(trials, the_first_choice_among_the_measured_is_nearly_the_best, .init = read_hard_ones_too)
 {
     double sum = 0, worst = 0;
     int beyond = 0;
@@ -148,11 +154,11 @@ Test(trials, pairs_that_differ_are_mostly_in_order, .init = read_trials)
                 }
     }
     cr_assert(pairs > 10000, "%d", pairs);
-    cr_expect(agree > 0.82 * pairs, "%d of %d", agree, pairs);
+    cr_expect(agree > 0.83 * pairs, "%d of %d", agree, pairs);
 }
 
 /* The safe default is tiled, TILE_WIDTH 16. */
-Test(trials, no_family_is_chosen_where_the_default_is_faster, .init = read_trials)
+Test(trials, no_family_is_chosen_where_the_default_is_faster, .init = read_hard_ones_too)
 {
     int compared = 0;
 
@@ -193,7 +199,7 @@ static double analyzed_us(const tj_device_facts *device, const tj_problem *probl
  * An estimate looks at one warp of each loop, an analysis at all. It is a mean over what the compiler may make of the registers, and
  * each guess of them is an analysis of its own.
  */
-Test(trials, an_estimate_is_the_analysis_to_a_few_percent, .init = read_trials)
+Test(trials, an_estimate_is_the_analysis_to_a_few_percent, .init = read_hard_ones_too)
 {
     tj_device_facts cold;
     int far = 0, all = 0;
