@@ -77,6 +77,13 @@ struct tj_log; /* log.h */
     X(pointer_get_attributes, cuPointerGetAttributes, cuPointerGetAttributes, 7000, true,                              \
       (unsigned int count, int *attribute, void **value, CUdeviceptr pointer))                                         \
     X(stream_is_capturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, false, (CUstream stream, int *status))     \
+    X(stream_begin_capture, cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, false, (CUstream stream, int mode))  \
+    X(stream_end_capture, cuStreamEndCapture, cuStreamEndCapture, 10000, false, (CUstream stream, CUgraph *graph))     \
+    X(graph_instantiate, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, false,                       \
+      (CUgraphExec *executable, CUgraph graph, unsigned long long flags))                                              \
+    X(graph_launch, cuGraphLaunch, cuGraphLaunch, 10000, false, (CUgraphExec executable, CUstream stream))             \
+    X(graph_exec_destroy, cuGraphExecDestroy, cuGraphExecDestroy, 10000, false, (CUgraphExec executable))              \
+    X(graph_destroy, cuGraphDestroy, cuGraphDestroy, 10000, false, (CUgraph graph))                                    \
     X(thread_exchange_capture_mode, cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010,       \
       false, (int *mode))                                                                                              \
     X(mem_alloc, cuMemAlloc, cuMemAlloc_v2, 3020, false, (CUdeviceptr *pointer, size_t bytes))                         \

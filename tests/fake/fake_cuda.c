@@ -675,6 +675,62 @@ EXPORT CUresult cuThreadExchangeStreamCaptureMode(int *mode)
     return end(result);
 }
 
+/* A graph is no more than the handle: what its launches were is in the record from when they were captured. */
+EXPORT CUresult cuStreamBeginCapture_v2(CUstream stream, int mode)
+{
+    CUresult result = begin(CALL_stream_begin_capture);
+
+    (void)mode;
+    if (result == CUDA_SUCCESS && !stream)
+        result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (result == CUDA_SUCCESS && fake.capture_status != CU_STREAM_CAPTURE_STATUS_NONE)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS) {
+        fake.captured = stream;
+        fake.capture_status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    }
+    return end(result);
+}
+
+EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    CUresult result = begin(CALL_stream_end_capture);
+
+    if (fake.capture_status == CU_STREAM_CAPTURE_STATUS_NONE || fake.captured != stream)
+        result = CUDA_ERROR_INVALID_VALUE;
+    fake.capture_status = CU_STREAM_CAPTURE_STATUS_NONE;
+    *graph = result == CUDA_SUCCESS ? (CUgraph)(void *)&fake : NULL;
+    return end(result);
+}
+
+EXPORT_NEW CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph, unsigned long long flags)
+{
+    CUresult result = begin(CALL_graph_instantiate);
+
+    (void)flags;
+    *executable = result == CUDA_SUCCESS ? (CUgraphExec)(void *)graph : NULL;
+    return end(result);
+}
+
+EXPORT CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream)
+{
+    (void)executable;
+    (void)stream;
+    return end(begin(CALL_graph_launch));
+}
+
+EXPORT CUresult cuGraphExecDestroy(CUgraphExec executable)
+{
+    (void)executable;
+    return end(begin(CALL_graph_exec_destroy));
+}
+
+EXPORT CUresult cuGraphDestroy(CUgraph graph)
+{
+    (void)graph;
+    return end(begin(CALL_graph_destroy));
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
 static const struct allocation *find_allocation(uint64_t address)

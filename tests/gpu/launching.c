@@ -152,6 +152,41 @@ static void test_capture_beside_load(tj_context *context)
     cu.stream_destroy(stream);
 }
 
+/* Launches that are timed as a graph compute every product, and a capture of the program's that is under way stays whole. */
+static void test_timing(tj_context *context)
+{
+    enum { SETS = 2, REPEAT = 3 };
+    struct CUstream_st *timed = NULL;
+    void *stream, *graph = NULL;
+    const tj_plan *plan;
+    product q[SETS];
+    tj_operands set[SETS];
+    double us[REPEAT];
+    tj_error err;
+
+    for (int i = 0; i < SETS; i++) {
+        make_product(context, &q[i], J, K, L, 60 + (uint64_t)i);
+        set[i] = q[i].x;
+    }
+    expect(cu.stream_create(&stream, 1) == 0 && tj_stream_create(context, &timed, &err) == TJ_OK, "streams");
+    expect(tj_plan_prepare(context, &q[0].problem, NULL, &plan, &err) == TJ_OK, "prepare: %s", err.message);
+    expect(cu.capture_begin(stream, 0) == 0, "capture begins, in the global mode");
+    expect(tj_matmul(context, &q[0].problem, &set[0], stream, &err) == TJ_OK, "captured: %s", err.message);
+    for (int i = 0; i < SETS; i++)
+        expect(tj_time_rotating(context, plan, set, SETS, timed, i, REPEAT, 4 * SETS, us, &err) == TJ_OK, "timing: %s",
+               err.message);
+    for (int i = 0; i < REPEAT; i++)
+        expect(us[i] > 0, "%g us for %d x %d x %d", us[i], J, K, L);
+    expect(cu.capture_end(stream, &graph) == 0 && graph, "the capture stayed valid");
+    for (int i = 0; i < SETS; i++) {
+        expect(is_right(&q[i]), "set %d of the timed product", i);
+        drop_product(&q[i]);
+    }
+    cu.graph_destroy(graph);
+    cu.stream_destroy(stream);
+    tj_stream_destroy(context, timed);
+}
+
 /* ---- contexts ----------------------------------------------------------------------------------------------------- */
 
 static void test_contexts(tj_context *context)
@@ -479,6 +514,7 @@ int main(int argc, char **argv)
         test_streams(context);
         test_capture(context);
         test_capture_beside_load(context);
+        test_timing(context);
         test_threads_in_order(context);
         cu.ctx_pop(&primary);
     }
