@@ -3,7 +3,8 @@
  * measure: operands on the device, and the time of a plan over them.
  *
  * What makes a time worth believing:
- *   - the device's clock, by events; kernels shorter than an event costs share one pair of events;
+ *   - the device's clock, by events; kernels that are felt to begin and end share one pair of events, in a CUDA graph: so they follow
+ *     one another as those of a program do that is ahead of the device, and neither events nor the host's launches are in the time;
  *   - operands rotate over more memory than three L2 caches, so a kernel finds what an application's would: nothing. A
  *     flush between launches would need a kernel of its own, whose tail leaks into the next time;
  *   - random operands: zeros draw less power, and a GPU at its power limit runs zeros faster;
@@ -18,12 +19,13 @@
 
 #include "error.h"
 
-static const double HOPELESS = 3.0; /* times the best: no further launch */
-static const double SLOWER = 1.15;  /* times the best: no second look */
-static const double SHORT_US = 20;  /* launches below that are timed several at once */
-static const double LOOK_US = 3000; /* about what a first look takes, and a second */
-static const double CACHES = 3;     /* times the L2: what the sets exceed */
-enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = 32, MAX_TURN = 8, ALIGNMENT = 256 };
+static const double HOPELESS = 3.0;  /* times the best: no further launch */
+static const double SLOWER = 1.15;   /* times the best: no second look */
+static const double SHORT_US = 20;   /* of a launch: not worth giving up */
+static const double SAMPLE_US = 500; /* what stands between two events: at least that, for an event is felt for 2 us */
+static const double LOOK_US = 3000;  /* about what a first look takes, and a second */
+static const double CACHES = 3;      /* times the L2: what the sets exceed */
+enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SETS, MAX_TURN = 8, ALIGNMENT = 256 };
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
 
@@ -280,19 +282,22 @@ double tj_median(double *value, size_t count)
     return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
-static int per_event(double us)
+/* Launches of a sample, each over all sets. */
+static int per_event(double us, size_t sets)
 {
-    if (us >= SHORT_US || us <= 0)
-        return 1;
-    return us * MAX_PER_EVENT < SHORT_US ? MAX_PER_EVENT : (int)ceil(SHORT_US / us);
+    const double rounds = us > 0 ? ceil(SAMPLE_US / (us * (double)sets)) : 1;
+    const double most = floor((double)MAX_PER_EVENT / (double)sets);
+
+    return us >= SAMPLE_US ? 1 : (int)((double)sets * fmin(rounds, most));
 }
 
-/* So many repeats of that many launches as fill a look. */
+/* So many samples of that many launches as fill a look, and no fewer than low, or one more of single launches. */
 static int repeats(double us, int launches, int low, int high)
 {
     const double fit = us > 0 ? LOOK_US / (us * launches) : high;
+    const int least = launches > 1 ? low : low + 1;
 
-    return fit < low ? low : fit > high ? high : (int)fit;
+    return fit < least ? least : fit > high ? high : (int)fit;
 }
 
 static tj_status queue(tj_bench *bench, const tj_plan *plan, int warmup, int repeat, int launches, double *us, tj_error *err)
@@ -339,12 +344,12 @@ tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj
         trial->state = TJ_TRIAL_SLOW;
         return TJ_OK;
     }
-    launches = per_event(us[0]);
-    count = repeats(us[0], launches, 3, FIRST_LOOK);
+    launches = per_event(us[0], bench->sets);
+    count = repeats(us[0], launches, 1, FIRST_LOOK);
     status = queue(bench, plan, 1, count, launches, us, &why);
     trial->us = tj_median(us, (size_t)count);
     if (status == TJ_OK && (best_us == 0 || trial->us < SLOWER * best_us)) {
-        const int more = repeats(trial->us, launches, 3, SECOND_LOOK);
+        const int more = repeats(trial->us, launches, 2, SECOND_LOOK);
 
         status = queue(bench, plan, 0, more, launches, us + count, &why);
         count += more;
@@ -358,14 +363,14 @@ tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj
 
 tj_status tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_warm, double *median, tj_error *err)
 {
-    const int launches = bench->is_emulated ? 1 : per_event(us),
-              count = bench->is_emulated ? 1 : repeats(us, launches, 2, MAX_TURN);
+    const size_t sets = is_warm ? 1 : bench->sets;
+    const int launches = bench->is_emulated ? 1 : per_event(us, sets);
+    const int count = bench->is_emulated ? 1 : repeats(us, launches, 1, MAX_TURN);
     double sample[MAX_TURN];
     tj_status status = tj_bench_fit(bench, plan, err);
 
     if (status == TJ_OK)
-        status = tj_time_rotating(bench->context, plan, bench->set, is_warm ? 1 : bench->sets, bench->stream, 1, count,
-                                  launches, sample, err);
+        status = tj_time_rotating(bench->context, plan, bench->set, sets, bench->stream, 1, count, launches, sample, err);
     *median = status == TJ_OK ? tj_median(sample, (size_t)count) : 0;
     return status;
 }
