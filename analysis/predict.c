@@ -36,12 +36,11 @@ static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, i
 static const double STREAM_WAIT_CYCLES = 830; /* from memory, while all multiprocessors ask it */
 static const double BARRIER_LOSS = 0.18; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
 static const double STORE_CYCLES = 500;  /* a phase's tiles, from registers to shared memory; all wait for the last */
-static const double EXCHANGE_CYCLES = 17;          /* for each partial sum that goes from thread to thread */
-static const double COPY_INSTRUCTIONS = 7.8;       /* beside each load or copy of a phase: its address, its edge, its turn */
-static const double PIECE_COPY_INSTRUCTIONS = 3.9; /* the same, where copies in pieces leave room in the queue for reads */
-static const double PIECE_INSTRUCTIONS = 13;       /* of a warp, for each piece */
-static const double SHARED_PASSES = 1.5;           /* of a merged wavefront, where a warp's lanes share what they read */
-static const double SPILL_REQUESTS = 0.5;          /* for each spilled register in each step */
+static const double EXCHANGE_CYCLES = 11;    /* for each partial sum that goes from thread to thread */
+static const double COPY_INSTRUCTIONS = 7.8; /* beside each load or copy of a phase: its address, its edge, its turn */
+static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of copies that are spread over a phase */
+static const double SHARED_PASSES = 1.5;     /* of a merged wavefront, where a warp's lanes share what they read */
+static const double SPILL_REQUESTS = 0.5;    /* for each spilled register in each step */
 static const double FETCH_FREE = 1024;       /* multiply-adds of a phase whose unrolled text the instruction cache holds */
 static const double FETCH_LOSS = 0.25;       /* of the issue slots, for a text far longer than that */
 static const double STREAM_SHARPNESS = 1.19; /* blocks that copy ahead run in step, and wait together */
@@ -86,12 +85,16 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
                         fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(SHARED_WAIT_CYCLES, step_issue));
 }
 
-/* A phase is one long text without a loop. What of it the instruction cache does not hold is fetched anew in every phase. */
+/*
+ * A phase is one long text without a loop. What of it the instruction cache does not hold is fetched anew in every phase; where copies are
+ * spread over the phase, the fetching finds room for twice as much.
+ */
 static double fetch_slowdown(const tj_counts *c)
 {
     const double text = (double)c->chain / fmax(1, (double)c->phases) * c->chain_fma;
+    const double held = c->pieces > 0 ? 2 * FETCH_FREE : FETCH_FREE;
 
-    return c->streams && text > FETCH_FREE ? 1 + FETCH_LOSS * (1 - FETCH_FREE / text) : 1;
+    return c->streams && text > held ? 1 + FETCH_LOSS * (1 - held / text) : 1;
 }
 
 /* One warp alone cannot issue at every cycle; several take turns. Unrolled loops have something to issue at nearly every one. */
@@ -109,8 +112,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const tj_traffic *const shared[] = {&c->shared_load, &c->shared_store};
     const double blocks = (double)c->blocks, warps = ceil(c->threads_per_block / 32.0), chain = (double)c->chain;
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
-    const double copy = c->pieces > 0 ? PIECE_COPY_INSTRUCTIONS : COPY_INSTRUCTIONS;
-    const double copies = c->streams ? copy * sum(global, 2, false) : 0;
+    const double copies = c->streams ? COPY_INSTRUCTIONS * sum(global, 2, false) : 0;
     const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
     const double instructions = lanes * (double)(c->fma + c->sums) / 32 / blocks +
                                 (sum(global, globals, false) + copies + sum(shared, 2, false)) / blocks + spilled +
@@ -118,7 +120,7 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const double passes = (c->streams ? SHARED_PASSES : 1) * (double)c->shared_load.merged + (double)c->shared_store.merged;
     /* A step's multiply-adds of the warps on the busiest of the four schedulers. */
     const double step_issue = c->chain_fma * ceil(warps / SCHEDULERS) * 32 * SCHEDULERS / peaks->units_per_sm;
-    const double in_step = c->streams ? 1 - BARRIER_LOSS / resident : 1;
+    const double in_step = c->streams && c->pieces == 0 ? 1 - BARRIER_LOSS / resident : 1;
     const double efficiency = issue_efficiency(warps * resident, c->streams) / fetch_slowdown(c) * in_step;
     block_cycles one = {
         .arithmetic = lanes * (double)c->fma / blocks / peaks->units_per_sm / efficiency,

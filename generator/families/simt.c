@@ -352,6 +352,15 @@ static bool is_oversized(int32_t length, int32_t smallest, int64_t extent)
     return length > smallest && extent > 0 && length / 2 >= extent;
 }
 
+/*
+ * Four times as long as wide, or of 128 elements, whose phases the instruction cache does not hold: 2 868 of 15 257 trials of 165 tunings
+ * on an H200, and none won by one percent.
+ */
+static bool is_clumsy(const tj_simt_shape *s)
+{
+    return s->tm >= 4 * s->tn || s->tn >= 4 * s->tm || s->tm * s->tn > 64;
+}
+
 /* Do so many blocks leave a thread the registers for its tile? And does asking for them change anything? */
 static bool blocks_matter(const tj_problem *text, const tj_simt_shape *s, int32_t blocks)
 {
@@ -401,7 +410,7 @@ static bool is_hopeless(const tj_problem *text, const tj_config *config, size_t 
     last = s.copy == TJ_SIMT_ASYNC ? BLOCKS : VECTOR;
     return (known > BM && is_oversized(s.bm, 16, text->j.extent)) || (known > BN && is_oversized(s.bn, 32, text->l.extent)) ||
            (known > BK && is_oversized(s.bk, 8, text->k.extent)) ||
-           (known > TN && check_thread_tile(text, &s, NULL) != TJ_OK) ||
+           (known > TN && (is_clumsy(&s) || check_thread_tile(text, &s, NULL) != TJ_OK)) ||
            (known > SLICES && (s.threads < 64 || (s.slices > 1 && tiles_of(text, &s) > FULL_GPU))) ||
            (known > SPLITS && !splits_matter(text, &s, tiles_of(text, &s), config->value[SPLITS])) ||
            (known > COPY && check_copy(text, &s, NULL) != TJ_OK) ||
