@@ -47,9 +47,11 @@ static bool can_replay(const timing *t)
            api->graph_destroy;
 }
 
+/* Leaves t->graph NULL, too, where a launch has to make another kernel first (pointers that the chosen one cannot take): not in a capture. */
 static tj_status capture(timing *t, tj_error *err)
 {
     const tj_driver_api *api = &t->driver->api;
+    const size_t first = t->next;
     CUgraph graph = NULL;
     CUresult result = api->stream_begin_capture(t->stream, CU_STREAM_CAPTURE_MODE_RELAXED);
     tj_status status;
@@ -63,6 +65,10 @@ static tj_status capture(timing *t, tj_error *err)
         result = api->graph_instantiate(&t->graph, graph, 0);
     if (graph)
         (void)api->graph_destroy(graph);
+    if (status == TJ_ERR_CAPTURE) {
+        t->next = first;
+        return TJ_OK;
+    }
     if (status == TJ_OK && result != CUDA_SUCCESS) {
         t->graph = NULL;
         status = tj_driver_fail(t->driver, result, err, "cannot make a graph of %d launches", t->per_event);

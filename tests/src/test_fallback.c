@@ -137,6 +137,27 @@ Test(fallback, is_not_made_for_a_config_that_was_named)
     cr_expect(eq(u64, plans(), 1));
 }
 
+/* Timing captures several launches, but not those that have something to make first. */
+Test(fallback, is_made_by_launches_that_are_timed_together)
+{
+    enum { REPEAT = 3, TOGETHER = 2 };
+    tj_operands x = some_operands();
+    struct CUstream_st *stream;
+    const tj_plan *plan;
+    double us[REPEAT];
+
+    cr_assert(eq(int, tj_stream_create(context, &stream, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    x.n = (const char *)x.n + 4;
+    cr_assert(eq(int, tj_time_rotating(context, plan, &x, 1, stream, 0, REPEAT, TOGETHER, us, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_calls("cuGraphLaunch"), 0));
+    cr_expect(eq(ulong, fake.fake_launches(), REPEAT * TOGETHER * 2), "two kernels each");
+    cr_assert(eq(int, tj_time_rotating(context, plan, &x, 1, stream, 0, REPEAT, TOGETHER, us, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_calls("cuGraphLaunch"), 1 + REPEAT), "it is made now");
+    cr_expect(eq(u64, plans(), 2));
+    tj_stream_destroy(context, stream);
+}
+
 Test(fallback, is_not_made_in_a_capture_and_works_there_once_it_is_made)
 {
     const CUstream stream = (CUstream)(void *)&problem;
