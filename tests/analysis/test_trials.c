@@ -11,7 +11,7 @@
 
 #include <tilejit/tilejit.h>
 
-enum { MOST_SHAPES = 240, MOST_TRIALS = 200 };
+enum { MOST_SHAPES = 176, MOST_TRIALS = 200 };
 
 typedef struct trial {
     char config[120];
@@ -59,13 +59,18 @@ static void read_file(const char *name)
     fclose(file);
 }
 
-/* Of three days, whose kernels and clocks differ: shapes of two are shapes of their own. */
-static void read_trials(void)
+static void begin_reading(void)
 {
     tj_error err;
 
     cr_assert(tj_device_named("sm_90", &h200, &err) == TJ_OK, "%s", err.message);
     count = 0;
+}
+
+/* Of three days, whose kernels and clocks differ: shapes of two are shapes of their own. */
+static void read_trials(void)
+{
+    begin_reading();
     read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200.txt");
     cr_assert(count >= 64, "%d", count);
     read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_again.txt");
@@ -74,12 +79,20 @@ static void read_trials(void)
     cr_assert(count >= 160, "%d", count);
 }
 
-/* And those whose times are without the launch: tuners measure so now. */
-static void read_all_trials(void)
+/* And six shapes that were chosen because the model had misled a tuning. */
+static void read_hard_ones_too(void)
 {
     read_trials();
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_wide.txt");
+    cr_assert(count >= 166, "%d", count);
+}
+
+/* Of the 64 shapes again, their times without the launch: tuners measure so now. */
+static void read_times_without_launch(void)
+{
+    begin_reading();
     read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h200_graph.txt");
-    cr_assert(count >= 224, "%d", count);
+    cr_assert(count >= 64, "%d", count);
 }
 
 static double predict(const shape *s, const trial *t)
@@ -106,7 +119,7 @@ static double least_of(const shape *s, const char *family)
 }
 
 /* Regret: the measured time of the config that the model ranks first, over the best measured one. */
-Test(trials, the_first_choice_among_the_measured_is_nearly_the_best, .init = read_all_trials)
+static void expect_small_regret(int most_beyond)
 {
     double sum = 0, worst = 0;
     int beyond = 0;
@@ -132,7 +145,17 @@ Test(trials, the_first_choice_among_the_measured_is_nearly_the_best, .init = rea
     }
     cr_expect(exp(sum / count) < 1.04, "geometric mean %g", exp(sum / count));
     cr_expect(worst < 1.25, "%g", worst);
-    cr_expect(beyond * 55 <= count, "%d of %d shapes are more than 15 %% off", beyond, count);
+    cr_expect(beyond <= most_beyond, "%d of %d shapes are more than 15 %% off", beyond, count);
+}
+
+Test(trials, the_first_choice_among_the_measured_is_nearly_the_best, .init = read_hard_ones_too)
+{
+    expect_small_regret(3);
+}
+
+Test(trials, the_first_choice_is_nearly_the_best_without_the_launch_too, .init = read_times_without_launch)
+{
+    expect_small_regret(1);
 }
 
 /* What is close to the truth also orders it: of each two trials of a shape that differ by a tenth, in which is the model right? */
@@ -158,7 +181,7 @@ Test(trials, pairs_that_differ_are_mostly_in_order, .init = read_trials)
 }
 
 /* The safe default is tiled, TILE_WIDTH 16. */
-Test(trials, no_family_is_chosen_where_the_default_is_faster, .init = read_all_trials)
+Test(trials, no_family_is_chosen_where_the_default_is_faster, .init = read_hard_ones_too)
 {
     int compared = 0;
 
@@ -199,7 +222,7 @@ static double analyzed_us(const tj_device_facts *device, const tj_problem *probl
  * An estimate looks at one warp of each loop, an analysis at all. It is a mean over what the compiler may make of the registers, and
  * each guess of them is an analysis of its own.
  */
-Test(trials, an_estimate_is_the_analysis_to_a_few_percent, .init = read_all_trials)
+Test(trials, an_estimate_is_the_analysis_to_a_few_percent, .init = read_hard_ones_too)
 {
     tj_device_facts cold;
     int far = 0, all = 0;
