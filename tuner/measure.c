@@ -3,8 +3,8 @@
  * measure: operands on the device, and the time of a plan over them.
  *
  * What makes a time worth believing:
- *   - the device's clock, by events; kernels that are felt to begin and end share one pair of events, in a CUDA graph: so they follow
- *     one another as those of a program do that is ahead of the device, and neither events nor the host's launches are in the time;
+ *   - the device's clock, by events; short kernels share one pair of events, in a CUDA graph: so they follow one another as those of
+ *     a program do that is ahead of the device, and neither events nor the host's launches are in the time;
  *   - operands rotate over more memory than three L2 caches, so a kernel finds what an application's would: nothing. A
  *     flush between launches would need a kernel of its own, whose tail leaks into the next time;
  *   - random operands: zeros draw less power, and a GPU at its power limit runs zeros faster;
@@ -22,7 +22,7 @@
 static const double HOPELESS = 3.0;  /* times the best: no further launch */
 static const double SLOWER = 1.15;   /* times the best: no second look */
 static const double SHORT_US = 20;   /* of a launch: not worth giving up */
-static const double SAMPLE_US = 500; /* what stands between two events: at least that, for an event is felt for 2 us */
+static const double SAMPLE_US = 500; /* about what stands between two events, which are felt for 2 us */
 static const double LOOK_US = 3000;  /* about what a first look takes, and a second */
 static const double CACHES = 3;      /* times the L2: what the sets exceed */
 enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SETS, MAX_TURN = 8, ALIGNMENT = 256 };

@@ -107,7 +107,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_time_launches(tj_context *context, const tj_pl
  * together exceed the L2 make every launch find it cold. per_event launches stand between two events, and a duration is
  * theirs divided by per_event: for kernels so short that an event would be felt. If per_event is a multiple of count, on a stream that
  * is not the legacy one, and the driver has graphs (CUDA 11.4), they are a CUDA graph, replayed once before it is timed: so the host,
- * which takes some 3 us to queue a launch, is not felt either. The call has the stream to itself then: it captures it.
+ * which takes some 3 us to queue a launch, is not felt either. The call has the stream to itself then: it captures it. Operands for which a kernel has to be made first are
+ * launched one by one.
  *
  * NULL, Threads: as tj_time_launches.
  * Errors:  those of tj_time_launches, and TJ_ERR_INVALID_ARGUMENT for a count of 0 or per_event outside 1 to 10 000.
