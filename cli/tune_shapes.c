@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tj_status add_shape(const cli_words *words, const char *text, int64_t batch, const char *shown, tune_shapes *all,
-                           tj_error *err)
+/* batch: 0: as the words say. */
+static tj_status add_shape(const cli_words *words, const char *text, int64_t batch, tune_shapes *all, tj_error *err)
 {
-    tune_shape *larger = realloc(all->item, (all->count + 1) * sizeof *larger);
+    tune_shape *larger = realloc(all->item, (all->count + 1) * sizeof *larger), *added;
     cli_words own = *words;
     cli_request request;
     tj_status status;
@@ -26,17 +26,20 @@ static tj_status add_shape(const cli_words *words, const char *text, int64_t bat
     status = cli_read_request(&own, text, &request, err);
     if (status != TJ_OK)
         return status;
-    memset(&larger[all->count], 0, sizeof *larger);
-    larger[all->count].problem = request.problem;
-    (void)snprintf(larger[all->count].text, sizeof larger[all->count].text, "%s", shown);
-    all->count++;
+    added = &larger[all->count++];
+    memset(added, 0, sizeof *added);
+    added->problem = request.problem;
+    if (request.problem.batch > 1)
+        (void)snprintf(added->text, sizeof added->text, "%.58s b%" PRId64, text, request.problem.batch);
+    else
+        (void)snprintf(added->text, sizeof added->text, "%s", text);
     return TJ_OK;
 }
 
 /* "category,j,k,l,batch", "j,k,l", or "jxkxl"; '#' begins a comment. */
 static tj_status add_line(const cli_words *words, char *line, tune_shapes *all, tj_error *err)
 {
-    char *field[8], text[80], shown[80], *rest = line;
+    char *field[8], text[80], *rest = line;
     size_t count = 0, first;
     int64_t batch = 0;
 
@@ -46,7 +49,7 @@ static tj_status add_line(const cli_words *words, char *line, tune_shapes *all, 
     while (count < 8 && (field[count] = strsep(&rest, ",")))
         count++;
     if (count == 1)
-        return add_shape(words, field[0], 0, field[0], all, err);
+        return add_shape(words, field[0], 0, all, err);
     first = strspn(field[0], "0123456789") == strlen(field[0]) ? 0 : 1;
     if (count < first + 3)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s has %zu fields: write category,j,k,l,batch or j,k,l or jxkxl",
@@ -54,11 +57,7 @@ static tj_status add_line(const cli_words *words, char *line, tune_shapes *all, 
     if (count > first + 3 && cli_parse_int("batch", field[first + 3], 1, INT32_MAX, &batch, err) != TJ_OK)
         return err->status;
     (void)snprintf(text, sizeof text, "%.20sx%.20sx%.20s", field[first], field[first + 1], field[first + 2]);
-    if (batch > 1)
-        (void)snprintf(shown, sizeof shown, "%.60s b%" PRId64, text, batch);
-    else
-        (void)snprintf(shown, sizeof shown, "%s", text);
-    return add_shape(words, text, batch, shown, all, err);
+    return add_shape(words, text, batch, all, err);
 }
 
 tj_status tune_read_shapes(const cli_words *words, tune_shapes *all, tj_error *err)
@@ -69,7 +68,7 @@ tj_status tune_read_shapes(const cli_words *words, tune_shapes *all, tj_error *e
     int number = 0;
 
     for (size_t i = 0; i < words->operand_count && status == TJ_OK; i++)
-        status = add_shape(words, words->operand[i], 0, words->operand[i], all, err);
+        status = add_shape(words, words->operand[i], 0, all, err);
     if (status != TJ_OK || !words->shapes)
         return status;
     file = fopen(words->shapes, "re");

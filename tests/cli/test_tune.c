@@ -67,6 +67,11 @@ Test(tune_command, finds_keeps_uses_and_passes_over)
     snprintf(config, sizeof config, "%s", json_string_value(json_object_get(first, "config")));
     json_decref(root);
     cr_expect(eq(int, shell("test $(grep -c '^[^#]' trials.tsv) = 12 && cut -f3 trials.tsv | grep -c timed"), 0), "%s", out);
+    cr_expect(eq(int,
+                 shell("$T tune 8x8x8 --batch 5 --family tiled --evaluations 1 --no-record --trials batch.tsv && "
+                       "test \"$(grep '^[^#]' batch.tsv | cut -f1)\" = '8x8x8 b5'"),
+                 0),
+              "%s%s", out, errors);
     cr_expect(eq(int, shell("$T run 20x10x30 --json"), 0), "%s", errors);
     root = answer();
     config[strcspn(config, ",")] = '\0'; /* family and first parameter; the rest is spelled out there */
