@@ -18,3 +18,8 @@ int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, i
     counts->registers_most = least(wanted + off, limit);
     return limit;
 }
+
+bool tj_limits_registers(int32_t blocks, int32_t threads)
+{
+    return TJ_SM_REGISTERS / (blocks * threads) < THREAD_REGISTERS;
+}

@@ -345,8 +345,7 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
 
 enum {
     FULL_GPU = 1024, /* blocks that keep any GPU busy */
-    FEW_TILES = 32,  /* so few that both splits and slices are wanted */
-    MOST_REGISTERS = 255
+    FEW_TILES = 32   /* so few that both splits and slices are wanted */
 };
 
 /* Would half of it still cover the extent? 0: not known. */
@@ -362,7 +361,7 @@ static bool blocks_matter(const tj_problem *text, const tj_simt_shape *s, int32_
 
     if (budget < tj_simt_sum_bytes(text) / 4 * (s->tm * s->tn + s->tm + s->tn) + 16)
         return false;
-    return blocks == 1 || (budget < MOST_REGISTERS && blocks * tj_simt_shared_bytes(text, s) <= MAX_SHARED);
+    return blocks == 1 || (tj_limits_registers(blocks, s->threads) && blocks * tj_simt_shared_bytes(text, s) <= MAX_SHARED);
 }
 
 /* Does any access become as wide as this asks? */

@@ -9,6 +9,7 @@
 #include "access.h"
 #include "checked.h"
 #include "error.h"
+#include "registers.h"
 #include "split.h"
 #include "tile.h"
 
@@ -398,7 +399,8 @@ static bool is_worth_trying(const tj_problem *text, const tj_config *config)
     const int64_t cols = (int64_t)s.lanes * s.tn, phase = (int64_t)s.slices * s.k_thread;
     const int32_t threads = s.lanes * s.slices, blocks = tj_config_get(config, "blocks");
 
-    return threads >= 64 && threads <= 512 && blocks * threads <= 1024 && (cols == s.tn || cols / 2 < text->l.extent) &&
+    return threads >= 64 && threads <= 512 && blocks * threads <= 1024 &&
+           (blocks == 1 || tj_limits_registers(blocks, threads)) && (cols == s.tn || cols / 2 < text->l.extent) &&
            (phase == s.k_thread || phase / 2 < text->k.extent) && (unrolled(text, &s) <= 1536 || is_16_bit(text));
 }
 
