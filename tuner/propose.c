@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * propose: which points look good.
+ * propose: which points to try next.
+ *
+ * Those by which the best time is expected to fall most (expected improvement: Jones, Schonlau and Welch, Efficient Global
+ * Optimization of Expensive Black-Box Functions, 1998): a point that is likely to be a little faster, or one that nothing is known about and
+ * that may be much faster. One of a round counts as tried for the next of it, with the time that is expected: so a round does not take
+ * neighbours that would show the same.
  *
  * An axis is a list of values, a step goes to the next one: nothing here knows a family's parameters.
  */
@@ -8,135 +13,17 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "surrogate.h"
 
 enum {
-    MAX_RANKED = 20000, /* points that trials correct: those that the model likes best */
-    MAX_NEIGHBOURS = 1024,
-    SWEEPS = 10
+    MOST_RANKED = 20000, /* points that the trials correct: those that the model likes best */
+    MOST_WEIGHED = 1024  /* of these the best, whose improvement is asked for */
 };
 
-static const double PRIOR = 1;        /* trials that would say the model is right about a value of an axis */
-static const double PRIOR_FAMILY = 4; /* about a family */
-static const double PRIOR_NEAR = 1;   /* the same about a config, in trials of that very config */
-static const double FAR = 1.5;        /* a config that much slower than the best is no place to look around */
-
-static uint64_t draw(search *s)
-{
-    uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-/* ---- what looks good ---------------------------------------------------------------------------------------------- */
-
-/* Steps between two points of one family, all axes added up. */
-static int distance(const search *s, const tj_point *a, const tj_point *b)
-{
-    const size_t axes = s->axes[tj_search_family(s, a->config.family)].count;
-    int steps = 0;
-
-    for (size_t i = 0; i < axes; i++)
-        steps += abs(a->at[i] - b->at[i]);
-    return steps;
-}
-
-/*
- * What the trials say about the model: how wrong it is about a family, about each value of each axis, and what that leaves of each
- * trial. All are logarithms.
- */
-typedef struct correction {
-    double all[TJ_SEARCH_MAX_FAMILIES];
-    double value[TJ_SEARCH_MAX_FAMILIES][TJ_CONFIG_MAX_PARAMS][TJ_PARAM_MAX_TRIED];
-    double left[]; /* of each trial; NAN: without a time */
-} correction;
-
-/* The part of a correction that is a sum over the axes. */
-static double sum_of(const search *s, const correction *c, const tj_point *p)
-{
-    const int family = tj_search_family(s, p->config.family);
-    double sum = c->all[family];
-
-    for (size_t axis = 0; axis < s->axes[family].count; axis++)
-        if (p->at[axis] >= 0)
-            sum += c->value[family][axis][p->at[axis]];
-    return sum;
-}
-
-/* Share out what is left of the trials of one family to the values of an axis; few trials leave most of it where it is. */
-static void share_out(const search *s, correction *c, int family, size_t axis)
-{
-    double sum[TJ_PARAM_MAX_TRIED] = {0}, count[TJ_PARAM_MAX_TRIED] = {0};
-    double *const value = c->value[family][axis];
-
-    for (size_t i = 0; i < s->trials; i++) {
-        const tj_point *p = &s->point[s->trial_point[i]];
-
-        if (isnan(c->left[i]) || p->config.family != s->family[family] || p->at[axis] < 0)
-            continue;
-        sum[p->at[axis]] += c->left[i] + value[p->at[axis]];
-        count[p->at[axis]]++;
-    }
-    for (size_t v = 0; v < s->axes[family].length[axis]; v++)
-        sum[v] = sum[v] / (count[v] + PRIOR) - value[v];
-    for (size_t i = 0; i < s->trials; i++) {
-        const tj_point *p = &s->point[s->trial_point[i]];
-
-        if (!isnan(c->left[i]) && p->config.family == s->family[family] && p->at[axis] >= 0)
-            c->left[i] -= sum[p->at[axis]];
-    }
-    for (size_t v = 0; v < s->axes[family].length[axis]; v++)
-        value[v] += sum[v];
-}
-
-/* Ridge regression by coordinate descent, axis by axis. Owned: the caller; free(). NULL when memory ran out. */
-static correction *learn(const search *s)
-{
-    correction *c = calloc(1, sizeof *c + s->trials * sizeof c->left[0]);
-
-    if (!c)
-        return NULL;
-    for (size_t i = 0; i < s->trials; i++)
-        c->left[i] = s->trial_log[i] - s->point[s->trial_point[i]].predicted;
-    for (size_t family = 0; family < s->families; family++) {
-        double count = 0;
-
-        for (size_t i = 0; i < s->trials; i++)
-            if (!isnan(c->left[i]) && s->point[s->trial_point[i]].config.family == s->family[family]) {
-                c->all[family] += c->left[i];
-                count++;
-            }
-        c->all[family] /= count + PRIOR_FAMILY; /* one bad trial does not condemn a family */
-        for (size_t i = 0; i < s->trials; i++)
-            if (s->point[s->trial_point[i]].config.family == s->family[family])
-                c->left[i] -= c->all[family];
-        for (int sweep = 0; sweep < SWEEPS && count > 0; sweep++)
-            for (size_t axis = 0; axis < s->axes[family].count; axis++)
-                share_out(s, c, (int)family, axis);
-    }
-    return c;
-}
-
-/* The model's time as the trials correct it, those nearby most. */
-static double score(search *s, const correction *c, tj_point *p)
-{
-    const double predicted = tj_search_predicted(s, p);
-    double sum = 0, weight = PRIOR_NEAR;
-
-    for (size_t i = 0; i < s->trials; i++) {
-        const tj_point *tried = &s->point[s->trial_point[i]];
-        double w;
-
-        if (isnan(c->left[i]) || tried->config.family != p->config.family)
-            continue;
-        w = exp(-1.0 * distance(s, p, tried));
-        sum += w * c->left[i];
-        weight += w;
-    }
-    return predicted + sum_of(s, c, p) + sum / weight;
-}
+static const double PI = 3.14159265358979323846;
+/* Times the deviation: the fits behind it are of configs that looked good, and tighter than the rest is. */
+static const double BOLDNESS = 1.5;
 
 int tj_by_score(const void *a, const void *b)
 {
@@ -147,20 +34,9 @@ int tj_by_score(const void *a, const void *b)
     return x->point < y->point ? -1 : 1;
 }
 
-static bool is_near_chosen(const search *s, const tj_point *p, const int32_t *chosen, size_t count, int steps)
-{
-    for (size_t i = 0; i < count; i++) {
-        const tj_point *other = &s->point[chosen[i]];
-
-        if (other->config.family == p->config.family && distance(s, p, other) < steps)
-            return true;
-    }
-    return false;
-}
-
 /*
- * Points that are untried; of many the MAX_RANKED that the model alone likes best. Among those that it holds to be equal, all of them if
- * there is no model, a hash of the index decides, so that they come from everywhere.
+ * Points that are untried, the one first that the model likes best. Among those that it holds to be equal, all of them if there is no
+ * model, a hash of the index decides, so that they come from everywhere.
  */
 static size_t list_untried(search *s, tj_ranked *list)
 {
@@ -169,156 +45,104 @@ static size_t list_untried(search *s, tj_ranked *list)
 
     for (size_t i = 0; i < s->count; i++) {
         tj_point *p = &s->point[i];
+        const uint32_t hash = ((uint32_t)i + (uint32_t)s->options->seed * 40503U) * 2654435769U;
 
         if (p->trial == TJ_NO_TRIAL && !p->is_chosen)
-            list[listed++] = (tj_ranked){tj_search_predicted(s, p) + least * ((uint32_t)i * 2654435769U), (int32_t)i};
+            list[listed++] = (tj_ranked){tj_search_predicted(s, p) + least * hash, (int32_t)i};
     }
-    if (listed <= MAX_RANKED)
-        return listed;
     qsort(list, listed, sizeof *list, tj_by_score);
-    return MAX_RANKED;
-}
-
-/* The best of the whole space that are untried, at least that many steps from one another; if there are too few, nearer ones. */
-size_t tj_propose_global(search *s, int32_t *chosen, size_t count, size_t wanted, int steps)
-{
-    tj_ranked *list = malloc((s->count ? s->count : 1) * sizeof *list);
-    correction *c = learn(s);
-    size_t listed;
-
-    if (!list || !c) {
-        free(list);
-        free(c);
-        return count;
-    }
-    listed = list_untried(s, list);
-    for (size_t i = 0; i < listed; i++)
-        list[i].score = score(s, c, &s->point[list[i].point]);
-    free(c);
-    qsort(list, listed, sizeof *list, tj_by_score);
-    for (; steps >= 0 && count < wanted; steps--)
-        for (size_t i = 0; i < listed && count < wanted; i++) {
-            tj_point *p = &s->point[list[i].point];
-
-            if (p->is_chosen || is_near_chosen(s, p, chosen, count, steps))
-                continue;
-            p->is_chosen = true;
-            chosen[count++] = list[i].point;
-        }
-    free(list);
-    return count;
-}
-
-/* Of a space of which the ranked part is used up: any that are untried. */
-size_t tj_propose_any(search *s, int32_t *chosen, size_t count, size_t wanted)
-{
-    for (int tries = 0; s->count > MAX_RANKED && tries < 1000 && count < wanted; tries++) {
-        const int32_t index = (int32_t)(draw(s) % s->count);
-
-        if (s->point[index].trial == TJ_NO_TRIAL && !s->point[index].is_chosen) {
-            s->point[index].is_chosen = true;
-            chosen[count++] = index;
-        }
-    }
-    return count;
-}
-
-/* ---- neighbours --------------------------------------------------------------------------------------------------- */
-
-/* One config away from p by steps on two axes (the second may be none); -1: there is none. */
-static int32_t neighbour(search *s, int32_t from, size_t axis, int step, size_t other, int other_step)
-{
-    const tj_axes *axes = &s->axes[tj_search_family(s, s->point[from].config.family)];
-    tj_config config = s->point[from].config;
-    const int at = s->point[from].at[axis] + step, other_at = s->point[from].at[other] + other_step;
-
-    if (s->point[from].at[axis] < 0 || at < 0 || at >= (int)axes->length[axis])
-        return -1;
-    config.value[axis] = axes->value[axis][at];
-    if (other_step != 0) {
-        if (s->point[from].at[other] < 0 || other_at < 0 || other_at >= (int)axes->length[other])
-            return -1;
-        config.value[other] = axes->value[other][other_at];
-    }
-    return tj_space_admits(s->problem, s->measurer->device, &config) ? tj_points_intern(s, &config) : -1;
-}
-
-static bool list_add(tj_ranked *list, size_t *listed, size_t capacity, int32_t index)
-{
-    for (size_t i = 0; i < *listed; i++)
-        if (list[i].point == index)
-            return true;
-    if (*listed == capacity)
-        return false;
-    list[(*listed)++] = (tj_ranked){0, index};
-    return true;
-}
-
-/* The untried neighbours of a point. */
-static size_t list_neighbours(search *s, int32_t from, tj_ranked *list)
-{
-    const size_t axes = s->axes[tj_search_family(s, s->point[from].config.family)].count;
-    size_t listed = 0;
-
-    for (size_t axis = 0; axis < axes; axis++)
-        for (int step = -1; step <= 1; step += 2) {
-            int32_t one = neighbour(s, from, axis, step, axis, 0);
-
-            if (one >= 0)
-                (void)list_add(list, &listed, MAX_NEIGHBOURS, one);
-            for (size_t other = axis + 1; other < axes; other++)
-                for (int other_step = -1; other_step <= 1; other_step += 2) {
-                    one = neighbour(s, from, axis, step, other, other_step);
-                    if (one >= 0)
-                        (void)list_add(list, &listed, MAX_NEIGHBOURS, one);
-                }
-        }
-    for (size_t i = 0; i < listed;) {
-        if (s->point[list[i].point].trial != TJ_NO_TRIAL || s->point[list[i].point].is_chosen)
-            list[i] = list[--listed];
-        else
-            i++;
-    }
     return listed;
 }
 
-/* The fastest point whose neighbours are not used up; -1: none. */
-static int32_t best_unexpanded(const search *s)
+static void choose(search *s, int32_t point, int32_t *chosen, size_t *count)
 {
-    int32_t best = -1;
-    double least = INFINITY;
-
-    for (size_t i = 0; i < s->trials; i++)
-        if (s->trial[i].state == TJ_TRIAL_TIMED && s->trial[i].us < least && !s->point[s->trial_point[i]].is_expanded) {
-            least = s->trial[i].us;
-            best = s->trial_point[i];
-        }
-    return best;
+    s->point[point].is_chosen = true;
+    chosen[(*count)++] = point;
 }
 
-size_t tj_propose_around(search *s, int32_t *chosen, size_t count, size_t wanted)
+size_t tj_propose_ranked(search *s, int32_t *chosen, size_t wanted)
 {
-    tj_ranked *list = malloc(MAX_NEIGHBOURS * sizeof *list);
-    correction *c = learn(s);
+    tj_ranked *list = malloc((s->count + 1) * sizeof *list);
+    size_t count = 0;
 
-    while (list && c && count < wanted) {
-        const int32_t from = best_unexpanded(s);
-        size_t listed;
-
-        if (from < 0 || (s->best_us > 0 && s->trial[s->point[from].trial].us > FAR * s->best_us))
-            break;
-        listed = list_neighbours(s, from, list);
-        for (size_t i = 0; i < listed; i++)
-            list[i].score = score(s, c, &s->point[list[i].point]);
-        qsort(list, listed, sizeof *list, tj_by_score);
-        if (listed <= wanted - count)
-            s->point[from].is_expanded = true;
-        for (size_t i = 0; i < listed && count < wanted; i++) {
-            s->point[list[i].point].is_chosen = true;
-            chosen[count++] = list[i].point;
-        }
-    }
-    free(c);
+    if (!list)
+        return 0;
+    for (size_t i = 0, listed = list_untried(s, list); i < listed && count < wanted; i++)
+        choose(s, list[i].point, chosen, &count);
     free(list);
+    return count;
+}
+
+/* The logarithm of how far the best time is expected to fall, all in logarithms. */
+static double improvement(tj_belief belief, double best)
+{
+    const double deviation = fmax(BOLDNESS * belief.deviation, 1e-6), z = (best - belief.mean) / deviation;
+    const double density = -z * z / 2 - log(2 * PI) / 2;
+
+    if (z < -5) /* where the difference below is all rounding: the first term of its expansion */
+        return log(deviation) + density - 2 * log(-z);
+    return log(deviation * (z * erfc(-z / sqrt(2)) / 2 + exp(density)));
+}
+
+/* Sort the best by the trials to the front; returns how many there are. */
+static size_t shortlist(search *s, const tj_surrogate *g, tj_ranked *list)
+{
+    size_t listed = list_untried(s, list);
+
+    if (listed > MOST_RANKED)
+        listed = MOST_RANKED;
+    for (size_t i = 0; i < listed; i++)
+        list[i].score = tj_surrogate_mean(g, s, list[i].point);
+    qsort(list, listed, sizeof *list, tj_by_score);
+    return listed < MOST_WEIGHED ? listed : MOST_WEIGHED;
+}
+
+/*
+ * Choose by improvement, most first. What is under way only takes from improvements: so where the first of the list stays the first
+ * after another look, the others need none.
+ */
+static size_t choose_improving(search *s, tj_surrogate *g, tj_ranked *list, size_t listed, double best, int32_t *chosen,
+                               size_t wanted)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < listed; i++)
+        list[i].score = -improvement(tj_surrogate_believe(g, s, list[i].point), best);
+    while (count < wanted && listed > 0) {
+        size_t first = 0;
+        double score;
+
+        for (size_t i = 1; i < listed; i++)
+            if (tj_by_score(&list[i], &list[first]) < 0)
+                first = i;
+        score = -improvement(tj_surrogate_believe(g, s, list[first].point), best);
+        if (score > list[first].score) {
+            list[first].score = score;
+            continue;
+        }
+        choose(s, list[first].point, chosen, &count);
+        tj_surrogate_assume(g, s, list[first].point);
+        list[first] = list[--listed];
+    }
+    return count;
+}
+
+size_t tj_propose_improving(search *s, int32_t *chosen, size_t wanted)
+{
+    tj_ranked *list = malloc((s->count + 1) * sizeof *list);
+    tj_surrogate *g = tj_surrogate_learn(s);
+    size_t count = 0;
+
+    if (list && g) {
+        const size_t listed = shortlist(s, g, list);
+        const double best = s->best_us > 0 ? log(s->best_us) : listed > 0 ? list[0].score : 0;
+
+        for (size_t i = 0; i < s->count; i++)
+            if (s->point[i].is_chosen && s->point[i].trial == TJ_NO_TRIAL)
+                tj_surrogate_assume(g, s, (int32_t)i);
+        count = choose_improving(s, g, list, listed, best, chosen, wanted);
+    }
+    free(list);
+    tj_surrogate_free(g);
     return count;
 }

@@ -2,14 +2,7 @@
 /*
  * search: which config to try next.
  *
- * Rounds of a few configs: while one is timed, the next one compiles, and was chosen without what this one shows. A round of
- * the search takes
- *   - neighbours of the best config that still has untried ones: one step on one axis, or one on each of two axes (constraints
- *     tie axes together: a wider tile often needs a wider block), and
- *   - the configs of the whole space that look best by the model, corrected by what nearby trials showed it to be wrong by.
- * The first keeps improving what is there, the second leaves for other places; when the neighbourhood of the best is used
- * up, the next best one's is, which is the restart. Wherever the search ends, the neighbours of its best were looked at
- * first.
+ * Rounds of a few configs: while one is timed, the next one compiles, and was chosen without what this one shows.
  */
 #include "search.h"
 
@@ -151,25 +144,6 @@ static void leave_round(search *s, const trial_round *r)
 /* Chooses points of a round, no more than wanted; returns how many. */
 typedef size_t proposer(search *s, int32_t *chosen, size_t wanted);
 
-/* Apart from one another: the model is wrong about neighbours in the same way. */
-static size_t propose_apart(search *s, int32_t *chosen, size_t wanted)
-{
-    return tj_propose_global(s, chosen, 0, wanted, 3);
-}
-
-static size_t propose_ranked(search *s, int32_t *chosen, size_t wanted)
-{
-    return tj_propose_global(s, chosen, 0, wanted, 0);
-}
-
-static size_t propose_mixed(search *s, int32_t *chosen, size_t wanted)
-{
-    size_t count = tj_propose_around(s, chosen, 0, (3 * wanted + 3) / 4);
-
-    count = tj_propose_global(s, chosen, count, wanted, 1);
-    return tj_propose_any(s, chosen, count, wanted);
-}
-
 /* The next round, of as many as are left until the end; announced. */
 static trial_round next_round(search *s, proposer *propose, int64_t left)
 {
@@ -180,10 +154,10 @@ static trial_round next_round(search *s, proposer *propose, int64_t left)
     return r;
 }
 
-/* Rounds until there were so many trials in all (0: no matter how many), the limit is reached, or nothing is left to propose. */
-static tj_status run_rounds(search *s, proposer *propose, int64_t trials, tj_error *err)
+/* Rounds until the limit is reached or nothing is left to propose. */
+static tj_status run_rounds(search *s, proposer *propose, tj_error *err)
 {
-    const int64_t most = trials > 0 && (s->limit == 0 || trials < s->limit) ? trials : s->limit > 0 ? s->limit : INT64_MAX;
+    const int64_t most = s->limit > 0 ? s->limit : INT64_MAX;
     trial_round next = next_round(s, propose, most - (int64_t)s->trials);
     tj_status status = TJ_OK;
 
@@ -193,8 +167,6 @@ static tj_status run_rounds(search *s, proposer *propose, int64_t trials, tj_err
         next = next_round(s, propose, most - (int64_t)s->trials - (int64_t)now.count);
         status = try_round(s, &now, err);
         leave_round(s, &now);
-        if (next.count == 0) /* what these showed may lead on */
-            next = next_round(s, propose, most - (int64_t)s->trials);
     }
     leave_round(s, &next);
     return status;
@@ -220,15 +192,6 @@ static tj_status run_exhaustive(search *s, tj_error *err)
     }
     free(list);
     return status;
-}
-
-static tj_status run_search(search *s, tj_error *err)
-{
-    /* A quarter of the trials go to places apart from one another that the model likes. */
-    const int64_t apart = s->limit > 0 ? (s->limit + 3) / 4 : 3 * ROUND;
-    tj_status status = run_rounds(s, propose_apart, (int64_t)s->trials + apart, err);
-
-    return status == TJ_OK && !is_over(s) ? run_rounds(s, propose_mixed, 0, err) : status;
 }
 
 /* The default and what records say come before all else. */
@@ -296,7 +259,6 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
         return status;
     s.limit = options->evaluations > 0 ? options->evaluations : options->strategy == TJ_EXHAUSTIVE ? 0 : 80;
     s.seconds = options->seconds != 0 ? options->seconds : options->strategy == TJ_EXHAUSTIVE ? 0 : 30;
-    s.random = (uint64_t)options->seed;
     s.families = tj_family_count();
     if (s.families > TJ_SEARCH_MAX_FAMILIES)
         s.families = TJ_SEARCH_MAX_FAMILIES;
@@ -314,9 +276,9 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
     if (status == TJ_OK)
         status = run_first(&s, first, first_count, err);
     if (status == TJ_OK)
-        status = options->strategy == TJ_EXHAUSTIVE ? run_exhaustive(&s, err)
-                 : options->strategy == TJ_MODEL    ? run_rounds(&s, propose_ranked, 0, err)
-                                                    : run_search(&s, err);
+        status = options->strategy == TJ_EXHAUSTIVE
+                     ? run_exhaustive(&s, err)
+                     : run_rounds(&s, options->strategy == TJ_MODEL ? tj_propose_ranked : tj_propose_improving, err);
     if (status == TJ_OK) {
         result->is_complete = tried_all(&s);
         result->was_cancelled = s.was_cancelled;

@@ -4,7 +4,8 @@
  *
  *     search.c      the strategies: rounds of trials until the end of the space or of the budget
  *     points.c      the configs that the search knows, each once
- *     propose.c     which of them look good: by the model corrected by trials, and around the best
+ *     surrogate.c   what an untried one will take, by the model and the trials, and how sure that is
+ *     propose.c     which of them to try next
  */
 #ifndef TJ_TUNER_SEARCH_H
 #define TJ_TUNER_SEARCH_H
@@ -22,7 +23,6 @@ typedef struct tj_point {
     int16_t at[TJ_CONFIG_MAX_PARAMS]; /* position on each axis; -1: a value that is not on it */
     double predicted;                 /* logarithm of microseconds; NAN: not asked; 0 if the model has no opinion */
     int32_t trial;                    /* TJ_NO_TRIAL: untried */
-    bool is_expanded;                 /* all its neighbours were taken up */
     bool is_chosen;                   /* in this round already */
 } tj_point;
 
@@ -49,7 +49,6 @@ typedef struct search {
 
     int64_t limit;
     double seconds;
-    uint64_t random;
     bool is_sampled; /* the points at hand are not the whole space */
     bool was_cancelled;
 } search;
@@ -79,13 +78,11 @@ int tj_search_family(const search *s, const tj_family *family);
 double tj_search_predicted(search *s, tj_point *p);
 
 /**
- * Choose points that are untried: they are marked is_chosen and written to chosen from count on, until there are wanted; the
- * answer is how many there are then. global: the best of the whole space by the model and the trials, at least that many steps
- * from one another, nearer ones if those are too few. around: neighbours of the best. any: drawn, from a space that is too large
- * to be ranked.
+ * Choose points that are untried, as many as wanted if there are: they are marked is_chosen; returns how many. ranked: those that the
+ * model likes best. improving: those by which the best time is expected to fall most, by the model and the trials; what is marked
+ * already counts as under way.
  */
-size_t tj_propose_global(search *s, int32_t *chosen, size_t count, size_t wanted, int steps);
-size_t tj_propose_around(search *s, int32_t *chosen, size_t count, size_t wanted);
-size_t tj_propose_any(search *s, int32_t *chosen, size_t count, size_t wanted);
+size_t tj_propose_ranked(search *s, int32_t *chosen, size_t wanted);
+size_t tj_propose_improving(search *s, int32_t *chosen, size_t wanted);
 
 #endif

@@ -32,9 +32,12 @@ static const tj_param params[] = {
     {"tm", "rows of P that a thread computes", 1, 16, 0, NULL, tile_tried},
     {"tn", "columns of P that a thread computes", 1, 16, 0, NULL, tile_tried},
     {"products", "products that a block computes, each with a team of threads", 1, 128, 0, NULL, products_tried},
-    {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices, copies_tried},
-    {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL, vectors_tried},
-    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 16, 0, NULL, blocks_tried},
+    {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices, copies_tried,
+     TJ_PARAM_ORDER},
+    {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL, vectors_tried,
+     TJ_PARAM_ORDER},
+    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 16, 0, NULL, blocks_tried,
+     TJ_PARAM_ORDER},
 };
 
 /*

@@ -13,7 +13,7 @@ extern const char *const tj_row_choices[];
 #define TJ_TILE_ROWS                                                                                               \
     {                                                                                                              \
         "rows", "grid axis that counts the rows of blocks: y, or x where P has more than 65 535 of them", 1, 2, 0, \
-            tj_row_choices                                                                                         \
+            tj_row_choices, NULL, TJ_PARAM_ORDER                                                                   \
     }
 
 enum { TJ_ROWS_ON_Y = 1, TJ_ROWS_ON_X = 2 };

@@ -12,7 +12,7 @@ static const char *const shared_choices[] = {"static", "dynamic", NULL};
 static const tj_param params[] = {
     TJ_TEXTBOOK_TILE_WIDTH,
     {"shared", "static: tiles declared in the text; dynamic: one array sized at launch, any width", 1, 2, SHARED_STATIC,
-     shared_choices},
+     shared_choices, NULL, TJ_PARAM_ORDER},
     TJ_TILE_ROWS,
 };
 

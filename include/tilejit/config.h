@@ -57,6 +57,13 @@ TJ_API const char *tj_family_name(const tj_family *family);
 /** One sentence on what it does. Owned: static text. NULL: family must not be NULL. */
 TJ_API const char *tj_family_summary(const tj_family *family);
 
+/** What a step along a parameter changes: how unlike the kernels are that differ in it alone, and so their times. */
+typedef enum tj_param_role {
+    TJ_PARAM_SHAPE = 0, /**< who computes what: another kernel */
+    TJ_PARAM_ORDER = 1, /**< when, or by which instructions */
+    TJ_PARAM_HINT = 2   /**< next to nothing: what the compiler is told, or the order of the blocks */
+} tj_param_role;
+
 /** One tunable of a family, as its form states it. All text is static. */
 typedef struct tj_param {
     const char *name;          /**< "tile_width" */
@@ -66,6 +73,7 @@ typedef struct tj_param {
     const char *const *choice; /**< NULL for a number; else the words for values 1, 2, ... , NULL-terminated */
     const int32_t *tried;      /**< the values that a tuner tries, ascending, ended by 0. NULL: for a number the powers of two
                                     from minimum to maximum, for a choice all; if standard is 0, what the problem settles */
+    int32_t role;              /**< tj_param_role */
 } tj_param;
 
 enum { TJ_PARAM_MAX_TRIED = 64 };
