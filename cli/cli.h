@@ -182,6 +182,11 @@ typedef struct cli_request {
 /** For commands with a shape: everything that the words can get wrong is found here. */
 tj_status cli_read_request(const cli_words *words, const char *shape, cli_request *request, tj_error *err);
 
+enum { CLI_SHAPE_BYTES = 96 };
+
+/** A problem's shape, its extents numbers: "16x32x48", of a batch "16x32x48 b5". So files of --trials name it. */
+void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES]);
+
 /** The parts: a type option, the config, what --any and --multiple-of say. */
 tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err);
 tj_status cli_read_config(const cli_words *words, cli_request *request, tj_error *err);

@@ -172,7 +172,7 @@ const cli_option cli_compile_options[] = {
 const cli_option cli_tune_options[] = {
     TEXT("family", "name", family, "Look in this family alone; default: in all. See tilejit families."),
     {0, "strategy", "name", CLI_CHOICE, AT(strategy), TJ_SEARCH, 0, 0, strategies,
-     "search (default): around what is fast; model: only what the model ranks highest; exhaustive: every config."},
+     "search (default): what promises most; model: only what the model ranks highest; exhaustive: every config."},
     TEXT("budget", "time", budget, "Time for each shape, such as 30s (the default), 5m, 1h; exhaustive: no limit."),
     INT("evaluations", "count", evaluations, 1, INT64_C(1) << 40,
         "Configs to try for each shape; default 80, exhaustive: all."),

@@ -105,15 +105,12 @@ static tj_status enter_predicted(const cli_look *look, heat_map *map, tj_error *
 /* Lines of tilejit tune --trials: shape, config, state, microseconds and more, tabs between them. */
 static tj_status enter_measured(const cli_look *look, const char *path, heat_map *map, tj_error *err)
 {
-    const tj_problem *p = &look->request.known;
     FILE *file = fopen(path, "re");
-    char line[1024], shape[96];
+    char line[1024], shape[CLI_SHAPE_BYTES];
 
     if (!file)
         return cli_fail(err, TJ_ERR_IO, "cannot open %.200s: %s", path, strerror(errno));
-    (void)snprintf(shape, sizeof shape, "%" PRId64 "x%" PRId64 "x%" PRId64, p->j.extent, p->k.extent, p->l.extent);
-    if (p->batch > 1)
-        (void)snprintf(shape + strlen(shape), sizeof shape - strlen(shape), " b%" PRId64, p->batch);
+    cli_print_shape(&look->request.known, shape);
     while (fgets(line, sizeof line, file)) {
         char *rest = line, *field[4];
         tj_config config;

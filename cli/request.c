@@ -3,6 +3,7 @@
  * request: words -> problem, config and context. All that can be wrong with the words alone is found here, before a file
  * or a library is opened.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,15 @@ static void read_layout(const cli_words *words, tj_problem *problem)
     problem->stride_n = words->stride_n;
     problem->stride_p = words->stride_p;
     problem->stride_c = words->stride_c;
+}
+
+void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES])
+{
+    const int length = snprintf(text, CLI_SHAPE_BYTES, "%" PRId64 "x%" PRId64 "x%" PRId64, problem->j.extent, problem->k.extent,
+                                problem->l.extent);
+
+    if (problem->batch > 1)
+        (void)snprintf(text + length, CLI_SHAPE_BYTES - (size_t)length, " b%" PRId64, problem->batch);
 }
 
 tj_status cli_read_request(const cli_words *words, const char *shape, cli_request *request, tj_error *err)

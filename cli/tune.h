@@ -13,7 +13,7 @@
 #include "cli.h"
 
 typedef struct tune_shape {
-    char text[80]; /* as the words or the file give it */
+    char text[CLI_SHAPE_BYTES];
     tj_problem problem;
     /* what became of it */
     bool is_done, is_skipped;

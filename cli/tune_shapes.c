@@ -5,7 +5,6 @@
 #include "tune.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,10 +28,7 @@ static tj_status add_shape(const cli_words *words, const char *text, int64_t bat
     added = &larger[all->count++];
     memset(added, 0, sizeof *added);
     added->problem = request.problem;
-    if (request.problem.batch > 1)
-        (void)snprintf(added->text, sizeof added->text, "%.58s b%" PRId64, text, request.problem.batch);
-    else
-        (void)snprintf(added->text, sizeof added->text, "%s", text);
+    cli_print_shape(&request.known, added->text);
     return TJ_OK;
 }
 

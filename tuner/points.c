@@ -11,7 +11,7 @@
 #include "error.h"
 #include "hash.h"
 
-enum { MAX_POINTS = 200000 /* of a larger space every n-th is taken up at first; its neighbours come when they are reached */ };
+enum { MAX_POINTS = 200000 /* of a larger space every n-th is taken up */ };
 
 static uint64_t hash_config(const tj_config *config)
 {

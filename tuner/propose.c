@@ -35,7 +35,7 @@ int tj_by_score(const void *a, const void *b)
 }
 
 /*
- * Points that are untried, the one first that the model likes best. Among those that it holds to be equal, all of them if there is no
+ * Points that are untried, by what the model makes of them. Among those that it holds to be equal, all of them if there is no
  * model, a hash of the index decides, so that they come from everywhere.
  */
 static size_t list_untried(search *s, tj_ranked *list)
@@ -50,7 +50,6 @@ static size_t list_untried(search *s, tj_ranked *list)
         if (p->trial == TJ_NO_TRIAL && !p->is_chosen)
             list[listed++] = (tj_ranked){tj_search_predicted(s, p) + least * hash, (int32_t)i};
     }
-    qsort(list, listed, sizeof *list, tj_by_score);
     return listed;
 }
 
@@ -63,11 +62,13 @@ static void choose(search *s, int32_t point, int32_t *chosen, size_t *count)
 size_t tj_propose_ranked(search *s, int32_t *chosen, size_t wanted)
 {
     tj_ranked *list = malloc((s->count + 1) * sizeof *list);
-    size_t count = 0;
+    size_t count = 0, listed;
 
     if (!list)
         return 0;
-    for (size_t i = 0, listed = list_untried(s, list); i < listed && count < wanted; i++)
+    listed = list_untried(s, list);
+    qsort(list, listed, sizeof *list, tj_by_score);
+    for (size_t i = 0; i < listed && count < wanted; i++)
         choose(s, list[i].point, chosen, &count);
     free(list);
     return count;
@@ -89,8 +90,10 @@ static size_t shortlist(search *s, const tj_surrogate *g, tj_ranked *list)
 {
     size_t listed = list_untried(s, list);
 
-    if (listed > MOST_RANKED)
+    if (listed > MOST_RANKED) {
+        qsort(list, listed, sizeof *list, tj_by_score);
         listed = MOST_RANKED;
+    }
     for (size_t i = 0; i < listed; i++)
         list[i].score = tj_surrogate_mean(g, s, list[i].point);
     qsort(list, listed, sizeof *list, tj_by_score);

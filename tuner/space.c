@@ -112,7 +112,8 @@ bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form
            (int64_t)form->block_x * form->block_y <= device->max_threads_per_block;
 }
 
-bool tj_space_admits(const tj_problem *problem, const tj_device_facts *device, const tj_config *config)
+/* Do form, problem and device (NULL: any) let a combination of values on the axes into the space? */
+static bool admits(const tj_problem *problem, const tj_device_facts *device, const tj_config *config)
 {
     tj_config resolved = *config;
     tj_launch_form form;
@@ -162,7 +163,7 @@ int tj_space_next(tj_space *space, tj_config *config)
         }
         advance(space, space->axes.count);
         space->seen++;
-        if (tj_space_admits(&space->problem, space->has_device ? &space->device : NULL, config))
+        if (admits(&space->problem, space->has_device ? &space->device : NULL, config))
             return 1;
         space->refused++;
     }

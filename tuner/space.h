@@ -24,9 +24,6 @@ bool tj_axes_step(const tj_axes *axes, tj_config *config, size_t axis, int step)
 /** Open again what tj_space_next leaves open: the checks, and parameters of which only the problem's choice is tried. */
 void tj_axes_leave_open(const tj_axes *axes, tj_config *config);
 
-/** Do form, problem and device (NULL: any) let a combination of values on the axes into the space? */
-bool tj_space_admits(const tj_problem *problem, const tj_device_facts *device, const tj_config *config);
-
 /** Does the device have what a launch asks for? */
 bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form);
 

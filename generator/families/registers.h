@@ -8,6 +8,13 @@
 
 #include "../family.h"
 
+/* A parameter of every form that promises blocks to ptxas (__launch_bounds__). */
+#define TJ_BLOCKS(most, standard, tried, role)                                                                            \
+    {                                                                                                                     \
+        "blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, (most), (standard), \
+            NULL, (tried), (role)                                                                                         \
+    }
+
 enum { TJ_SM_REGISTERS = 64 * 1024 }; /* of every multiprocessor that CUDA 13 compiles for */
 
 /**

@@ -11,6 +11,7 @@
 #include "simt.h"
 
 #include "checked.h"
+#include "copy.h"
 #include "error.h"
 #include "registers.h"
 #include "split.h"
@@ -19,12 +20,11 @@
 enum { OTHER_REGISTERS = 30, REGISTER_UNIT = 8, PARTS = 4, MOST_BLOCKS = 8 };
 enum { QUAD = 4, WARP = 32, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
-static const char *const copy_choices[] = {"async", "registers", NULL}, *const start_choices[] = {"together", "spread", NULL};
+static const char *const start_choices[] = {"together", "spread", NULL};
 
 /* What a tuner tries, where the powers of two would be too many or too few. */
-static const int32_t phases_tried[] = {8, 16, 32, 64, 0}, stages_tried[] = {2, 3, 4, 0}, copies_tried[] = {1, 2, 0},
-                     starts_tried[] = {1, 2, 0}, blocks_tried[] = {1, 2, 3, 4, 6, 8, 0}, groups_tried[] = {1, 8, 0},
-                     vectors_tried[] = {4, 8, 0};
+static const int32_t phases_tried[] = {8, 16, 32, 64, 0}, stages_tried[] = {2, 3, 4, 0}, starts_tried[] = {1, 2, 0},
+                     blocks_tried[] = {1, 2, 3, 4, 6, 8, 0}, groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 8, 0};
 
 /*
  * Tiles with a side of 16 are four times as long as wide, or of 128 elements, whose phases the instruction cache does not hold: 2 868 of
@@ -43,10 +43,8 @@ static const tj_param params[] = {
     {"slices", "groups of threads that share a block tile, each with its part of every phase", 1, 8, 1, NULL},
     TJ_SPLITS(1, tj_splits_tried),
     {"stages", "phases whose tiles shared memory holds", 2, 6, 0, NULL, stages_tried, TJ_PARAM_ORDER},
-    {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices, copies_tried,
-     TJ_PARAM_ORDER},
-    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 0, NULL, blocks_tried,
-     TJ_PARAM_HINT},
+    TJ_COPY,
+    TJ_BLOCKS(8, 0, blocks_tried, TJ_PARAM_HINT),
     {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried,
      TJ_PARAM_HINT},
     {"vector", "most elements of one access to global memory, as far as 16 bytes go; 1 asks for no alignment", 1, 8, 0, NULL,
@@ -224,7 +222,7 @@ static tj_status check_registers(const tj_simt_shape *s, tj_error *err)
 
 static tj_status check_copy(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
 {
-    return s->copy == TJ_SIMT_ASYNC ? check_async(text, s, err) : check_registers(s, err);
+    return s->copy == TJ_COPY_ASYNC ? check_async(text, s, err) : check_registers(s, err);
 }
 
 static tj_status check_shares(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
@@ -264,7 +262,7 @@ static tj_status check_thread_tile(const tj_problem *text, const tj_simt_shape *
 
 static tj_status check_shared(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
 {
-    const int64_t bytes = tj_simt_shared_bytes(text, s), most = s->copy == TJ_SIMT_REGISTERS ? MAX_STATIC_SHARED : MAX_SHARED;
+    const int64_t bytes = tj_simt_shared_bytes(text, s), most = s->copy == TJ_COPY_REGISTERS ? MAX_STATIC_SHARED : MAX_SHARED;
 
     if (bytes <= most)
         return TJ_OK;
@@ -286,7 +284,7 @@ int32_t tj_simt_registers(const tj_problem *text, const tj_simt_shape *s)
 {
     const int32_t sums = tj_simt_sum_bytes(text) / 4 * (s->tm * s->tn + 2 * (s->tm + s->tn));
 
-    return s->copy == TJ_SIMT_ASYNC ? sums : sums + next_words(text, s, true) + next_words(text, s, false);
+    return s->copy == TJ_COPY_ASYNC ? sums : sums + next_words(text, s, true) + next_words(text, s, false);
 }
 
 /*
@@ -317,9 +315,9 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     tj_simt_shape s;
 
     if (*copy == 0)
-        *copy = text->dtype == TJ_F32 || text->dtype == TJ_F64 ? TJ_SIMT_ASYNC : TJ_SIMT_REGISTERS;
+        *copy = text->dtype == TJ_F32 || text->dtype == TJ_F64 ? TJ_COPY_ASYNC : TJ_COPY_REGISTERS;
     if (*stages == 0)
-        *stages = *copy == TJ_SIMT_ASYNC ? 3 : 2;
+        *stages = *copy == TJ_COPY_ASYNC ? 3 : 2;
     if (*vector == 0)
         *vector = widest_asked(text);
     s = tj_simt_shape_of(config);
@@ -403,7 +401,7 @@ static bool is_hopeless(const tj_problem *text, const tj_config *config, size_t 
     if (known <= START)
         least.value[START] = TJ_SIMT_TOGETHER;
     s = tj_simt_shape_of(&least);
-    last = s.copy == TJ_SIMT_ASYNC ? BLOCKS : VECTOR;
+    last = s.copy == TJ_COPY_ASYNC ? BLOCKS : VECTOR;
     return (known > BM && is_oversized(s.bm, 16, text->j.extent)) || (known > BN && is_oversized(s.bn, 32, text->l.extent)) ||
            (known > BK && is_oversized(s.bk, 8, text->k.extent)) ||
            (known > TN && check_thread_tile(text, &s, NULL) != TJ_OK) ||
@@ -491,7 +489,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     form->block_cols = s.bn;
     form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
     describe_alignment(text, &s, form);
-    if (s.copy == TJ_SIMT_REGISTERS) {
+    if (s.copy == TJ_COPY_REGISTERS) {
         form->static_shared_bytes = tj_simt_shared_bytes(text, &s);
         return "simt_registers.cu";
     }

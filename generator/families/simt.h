@@ -8,8 +8,7 @@
 #include "../family.h"
 
 enum { TJ_SIMT_LANE_ROWS = 4, TJ_SIMT_LANE_COLS = 8 }; /* how the lanes of a warp stand */
-enum { TJ_SIMT_ASYNC = 1, TJ_SIMT_REGISTERS = 2 };     /* values of parameter copy */
-enum { TJ_SIMT_TOGETHER = 1, TJ_SIMT_SPREAD = 2 };     /* and of start */
+enum { TJ_SIMT_TOGETHER = 1, TJ_SIMT_SPREAD = 2 };     /* values of parameter start */
 enum { TJ_SIMT_PIECE_STEPS = 4 };                      /* of a phase, for each piece of its copies that start=spread makes */
 enum { TJ_SIMT_RUN = 8 };                              /* a phase of asynchronous copies is a multiple of it */
 

@@ -4,6 +4,7 @@
  * shared memory.
  */
 #include "access.h"
+#include "copy.h"
 #include "simt.h"
 
 enum { QUAD = 4, WARP = 32, LONG_RUN = 16 };
@@ -28,7 +29,7 @@ static bool runs_evenly(const tj_simt_shape *s, int32_t run, int32_t width, int3
  */
 static int32_t run_of(const tj_simt_shape *s, int32_t width, int32_t across)
 {
-    const bool is_async = s->copy == TJ_SIMT_ASYNC;
+    const bool is_async = s->copy == TJ_COPY_ASYNC;
     const int32_t longest = is_async && s->slices == 1 ? LONG_RUN : TJ_SIMT_RUN, shortest = is_async ? TJ_SIMT_RUN : 1;
 
     for (int32_t run = longest; run >= shortest; run /= 2)
@@ -88,7 +89,7 @@ static int32_t widest(const tj_problem *text, const tj_simt_shape *s, bool is_m,
     const tj_dim *const line = along_k ? &text->k : is_m ? &text->j : &text->l;
     int32_t width;
 
-    if (s->copy == TJ_SIMT_ASYNC && along_k)
+    if (s->copy == TJ_COPY_ASYNC && along_k)
         return 1;
     width = tj_access_widest(text, line, is_m ? text->ld_m : text->ld_n, is_m ? text->stride_m : text->stride_n,
                              s->vector < most ? s->vector : most);
@@ -103,7 +104,7 @@ tj_simt_copy tj_simt_copy_of(const tj_problem *text, const tj_simt_shape *s, boo
     share(s, widest(text, s, is_m, c.along_k), &c);
     while (c.goes == 0 && c.width > 1)
         share(s, c.width / 2, &c);
-    c.skew = s->copy == TJ_SIMT_REGISTERS ? skew_of(&c, tj_simt_vec(text)) : 0;
+    c.skew = s->copy == TJ_COPY_REGISTERS ? skew_of(&c, tj_simt_vec(text)) : 0;
     return c;
 }
 
@@ -120,7 +121,7 @@ int64_t tj_simt_shared_bytes(const tj_problem *text, const tj_simt_shape *s)
     const int64_t phase = s->bk * (s->bm + (m.along_k ? vec : 0) + s->bn + (n.along_k ? vec : 0)) * bytes;
     const int64_t sums = s->slices > 1 ? s->bm * s->bn * bytes : 0;
 
-    if (s->copy == TJ_SIMT_REGISTERS)
+    if (s->copy == TJ_COPY_REGISTERS)
         return 2 * bytes * (tile_elements(s, &m, vec) + tile_elements(s, &n, vec));
     return s->stages * phase > sums ? s->stages * phase : sums;
 }
@@ -141,7 +142,7 @@ bool tj_simt_has_vector_p(const tj_problem *text, const tj_simt_shape *s)
 
 int32_t tj_simt_col_run(const tj_problem *text, const tj_simt_shape *s)
 {
-    const bool may_spread = s->copy == TJ_SIMT_ASYNC && text->n_layout == TJ_ROW_MAJOR;
+    const bool may_spread = s->copy == TJ_COPY_ASYNC && text->n_layout == TJ_ROW_MAJOR;
 
     return may_spread && !tj_simt_has_vector_p(text, s) ? tj_simt_copy_of(text, s, false).width : tj_simt_vec(text);
 }

@@ -5,6 +5,7 @@
  */
 #include "../traffic.h"
 #include "checked.h"
+#include "copy.h"
 #include "pointers.h"
 #include "registers.h"
 #include "simt.h"
@@ -303,7 +304,7 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
     const tj_split_phases share = tj_split_share(phases, splits);
     const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype), rows = text->j.extent, cols = text->l.extent;
     const int64_t tile = (int64_t)s.bm * s.bn, loads = (int64_t)(s.bm + s.bn) * s.bk;
-    const bool is_async = s.copy == TJ_SIMT_ASYNC, is_wide = tj_simt_has_vector_p(text, &s);
+    const bool is_async = s.copy == TJ_COPY_ASYNC, is_wide = tj_simt_has_vector_p(text, &s);
 
     counts->phase = (tj_phase_counts){.depth = s.bk,
                                       .loads = loads,

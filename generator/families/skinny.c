@@ -45,8 +45,7 @@ static const tj_param params[] = {
     {"vector", "elements in one load, which must be aligned to it: 1, 2, 4 or 8", 1, 8, 0, NULL, NULL, TJ_PARAM_ORDER},
     {"k_thread", "elements along k that a thread loads in a phase: a power of 2", 1, 16, 0, NULL, k_tried},
     TJ_SPLITS(0, NULL),
-    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 8, 1, NULL, blocks_tried,
-     TJ_PARAM_ORDER},
+    TJ_BLOCKS(8, 1, blocks_tried, TJ_PARAM_ORDER),
     TJ_TILE_ROWS,
 };
 

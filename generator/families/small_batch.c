@@ -6,6 +6,7 @@
 
 #include "access.h"
 #include "checked.h"
+#include "copy.h"
 #include "error.h"
 #include "registers.h"
 
@@ -22,22 +23,18 @@ enum {
     SYSTEM_SHARED = 1024     /* that a block takes beside its own */
 };
 
-static const char *const copy_choices[] = {"async", "registers", NULL};
-
 /* What a tuner tries: a tile that does not fit the shape exactly is refused. */
 static const int32_t tile_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 0}, products_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 0},
-                     copies_tried[] = {1, 2, 0}, vectors_tried[] = {4, 0}, blocks_tried[] = {1, 4, 6, 8, 0};
+                     vectors_tried[] = {4, 0}, blocks_tried[] = {1, 4, 6, 8, 0};
 
 static const tj_param params[] = {
     {"tm", "rows of P that a thread computes", 1, 16, 0, NULL, tile_tried},
     {"tn", "columns of P that a thread computes", 1, 16, 0, NULL, tile_tried},
     {"products", "products that a block computes, each with a team of threads", 1, 128, 0, NULL, products_tried},
-    {"copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, copy_choices, copies_tried,
-     TJ_PARAM_ORDER},
+    TJ_COPY,
     {"vector", "most elements of one access to global memory; 1 asks for no alignment", 1, 4, 4, NULL, vectors_tried,
      TJ_PARAM_ORDER},
-    {"blocks", "blocks that an SM should hold at once: more of them, fewer registers a thread", 1, 16, 0, NULL, blocks_tried,
-     TJ_PARAM_ORDER},
+    TJ_BLOCKS(16, 0, blocks_tried, TJ_PARAM_ORDER),
 };
 
 /*
@@ -231,8 +228,8 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     if (tj_config_get(config, "vector") == 3)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is 3: it must be 1, 2 or 4");
     if (*copy == 0)
-        *copy = is_as_stored ? TJ_SMALL_BATCH_ASYNC : TJ_SMALL_BATCH_REGISTERS;
-    if (*copy == TJ_SMALL_BATCH_ASYNC && !is_as_stored)
+        *copy = is_as_stored ? TJ_COPY_ASYNC : TJ_COPY_REGISTERS;
+    if (*copy == TJ_COPY_ASYNC && !is_as_stored)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
                        tj_dtype_name((tj_dtype)text->dtype));
@@ -289,7 +286,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     const tj_small_batch_shape s = tj_small_batch_shape_of(text, config);
     const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype), out = (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
     const tj_small_batch_widths w = tj_small_batch_widths_of(text, config);
-    const bool is_async = tj_config_get(config, "copy") == TJ_SMALL_BATCH_ASYNC;
+    const bool is_async = tj_config_get(config, "copy") == TJ_COPY_ASYNC;
     const bool checks_batch = text->batch == TJ_ANY || text->batch % s.products != 0;
 
     tj_template_set_int(fill, "tm", s.tm);

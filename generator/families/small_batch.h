@@ -7,8 +7,6 @@
 
 #include "../family.h"
 
-enum { TJ_SMALL_BATCH_ASYNC = 1, TJ_SMALL_BATCH_REGISTERS = 2 }; /* copy */
-
 typedef struct tj_small_batch_shape {
     int32_t tm, tn, products;
     int32_t vec;              /* elements of a 16-byte access to shared memory */

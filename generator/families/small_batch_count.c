@@ -11,6 +11,7 @@
 
 #include "../lanes.h"
 #include "checked.h"
+#include "copy.h"
 #include "registers.h"
 
 enum { LINE = 128, POINTER_BYTES = 8, SM_THREADS = 2048, COPIES_TOGETHER = 8, STEPS_LOOKED_AT = 3 };
@@ -353,7 +354,7 @@ void tj_small_batch_count(const tj_problem *text, const tj_config *config, tj_co
     const scene c = {&strided, tj_small_batch_shape_of(text, config), tj_small_batch_widths_of(text, config)};
     const tj_small_batch_shape *s = &c.s;
     const int64_t elements = (text->j.extent + text->l.extent) * text->k.extent * s->products;
-    const bool is_async = tj_config_get(config, "copy") == TJ_SMALL_BATCH_ASYNC;
+    const bool is_async = tj_config_get(config, "copy") == TJ_COPY_ASYNC;
 
     counts->blocks = tj_ceil_div(text->batch, s->products);
     counts->phases = 1;

@@ -76,7 +76,7 @@ typedef struct tj_trial {
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
 
 typedef enum tj_strategy {
-    TJ_SEARCH = 0,    /**< start from the model's best and from records, then search around what is fast */
+    TJ_SEARCH = 0,    /**< start from the model's best and from records, then try what promises to improve on the best most */
     TJ_MODEL = 1,     /**< measure the configs that the model ranks highest, and no others */
     TJ_EXHAUSTIVE = 2 /**< measure every config of the space */
 } tj_strategy;

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * copy: the two ways on which tiles come from global to shared memory.
+ */
+#ifndef TJ_GENERATOR_COPY_H
+#define TJ_GENERATOR_COPY_H
+
+#include "../family.h"
+
+enum { TJ_COPY_ASYNC = 1, TJ_COPY_REGISTERS = 2 };
+
+extern const char *const tj_copy_choices[];
+extern const int32_t tj_copies_tried[];
+
+/* A parameter of every such form. A macro, because an initialiser cannot name another constant. */
+#define TJ_COPY                                                                                                   \
+    {                                                                                                             \
+        "copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, tj_copy_choices, \
+            tj_copies_tried, TJ_PARAM_ORDER                                                                       \
+    }
+
+#endif
