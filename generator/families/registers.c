@@ -8,10 +8,14 @@ static int32_t least(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
+int32_t tj_registers_left(int32_t blocks, int32_t threads)
+{
+    return least(TJ_SM_REGISTERS / (blocks * threads) / UNIT * UNIT, THREAD_REGISTERS);
+}
+
 int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t blocks, int32_t threads)
 {
-    const int32_t limit = least(TJ_SM_REGISTERS / (blocks * threads) / UNIT * UNIT, THREAD_REGISTERS),
-                  off = wanted * percent / 100;
+    const int32_t limit = tj_registers_left(blocks, threads), off = wanted * percent / 100;
 
     counts->registers = least(wanted, limit);
     counts->registers_least = least(wanted - off, limit);
@@ -21,5 +25,5 @@ int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, i
 
 bool tj_limits_registers(int32_t blocks, int32_t threads)
 {
-    return TJ_SM_REGISTERS / (blocks * threads) < THREAD_REGISTERS;
+    return tj_registers_left(blocks, threads) < THREAD_REGISTERS;
 }

@@ -23,6 +23,9 @@ enum { TJ_SM_REGISTERS = 64 * 1024 }; /* of every multiprocessor that CUDA 13 co
  */
 int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t blocks, int32_t threads);
 
+/** What ptxas may give a thread where launch bounds promise room for `blocks` blocks of `threads` threads. */
+int32_t tj_registers_left(int32_t blocks, int32_t threads);
+
 /** Does that promise hold ptxas below what a thread may have anyway? If not, the code is the same without it. */
 bool tj_limits_registers(int32_t blocks, int32_t threads);
 

@@ -17,7 +17,7 @@
 #include "split.h"
 #include "tile.h"
 
-enum { OTHER_REGISTERS = 30, REGISTER_UNIT = 8, PARTS = 4, MOST_BLOCKS = 8 };
+enum { OTHER_REGISTERS = 30, FEWEST_OTHERS = 16, REGISTER_UNIT = 8, PARTS = 4, MOST_BLOCKS = 8 };
 enum { QUAD = 4, WARP = 32, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
 static const char *const start_choices[] = {"together", "spread", NULL};
@@ -146,6 +146,7 @@ static const char *const constraints[] = {
     "copy=registers: 2 stages and 1 slice, both stages of both tiles in 48 KiB; BK is even",
     "start=spread: copy=async, and a slice has at least 8 steps of a phase",
     "all threads copy alike: their number divides each tile, in whole rows or in parts of one",
+    "a thread has registers for its sums, a step of operands, the next step or the copies on their way, and 16 more",
     "the stages, and one block tile of sums where there are slices, fit the 227 KiB of shared memory that a block may have",
     "vector is 1, 2, 4 or 8",
     "group needs rows=y",
@@ -280,11 +281,23 @@ static int32_t next_words(const tj_problem *text, const tj_simt_shape *s, bool i
     return bytes == 2 && c.width == 1 ? elements : elements * bytes / 4;
 }
 
+/* Of all the copies that a thread has on their way. */
+static int32_t copy_words(const tj_problem *text, const tj_simt_shape *s)
+{
+    return s->copy == TJ_COPY_ASYNC ? 0 : next_words(text, s, true) + next_words(text, s, false);
+}
+
 int32_t tj_simt_registers(const tj_problem *text, const tj_simt_shape *s)
 {
-    const int32_t sums = tj_simt_sum_bytes(text) / 4 * (s->tm * s->tn + 2 * (s->tm + s->tn));
+    return tj_simt_sum_bytes(text) / 4 * (s->tm * s->tn + 2 * (s->tm + s->tn)) + copy_words(text, s);
+}
 
-    return s->copy == TJ_COPY_ASYNC ? sums : sums + next_words(text, s, true) + next_words(text, s, false);
+/* The fewest that ptxas makes do with, more or less: what stays for a step, and either the next step or the copies. */
+static int32_t fewest_registers(const tj_problem *text, const tj_simt_shape *s)
+{
+    const int32_t words = tj_simt_sum_bytes(text) / 4, step = words * (s->tm + s->tn), copies = copy_words(text, s);
+
+    return words * s->tm * s->tn + step + (copies > step ? copies : step) + FEWEST_OTHERS;
 }
 
 /*
@@ -299,6 +312,31 @@ static int32_t blocks_for(const tj_problem *text, const tj_simt_shape *s)
     const int32_t blocks = warps * WARP / s->threads;
 
     return blocks < 1 ? 1 : blocks > MOST_BLOCKS ? MOST_BLOCKS : blocks;
+}
+
+/*
+ * With fewer registers ptxas spills sums and addresses to local memory: much slower, and not always right. From a kernel of 1024
+ * threads with tiles of 8 x 4, ptxas 13.0 for sm_90 made one that takes a pointer for a row and writes where it should not.
+ */
+static tj_status check_budget(const tj_problem *text, const tj_simt_shape *s, int32_t blocks, tj_error *err)
+{
+    const int32_t needed = fewest_registers(text, s), left = tj_registers_left(blocks, s->threads);
+    int32_t most = blocks;
+
+    if (needed <= left)
+        return TJ_OK;
+    while (most > 0 && tj_registers_left(most, s->threads) < needed)
+        most--;
+    if (most == 0)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%d threads leave each %d registers, and a thread tile of %d x %d takes %d: use fewer threads (smaller bm "
+            "or bn, or fewer slices) or a smaller thread tile",
+            s->threads, left, s->tm, s->tn, needed);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "blocks is %d: so many, of %d threads, leave a thread %d registers, and its tile of %d x %d takes %d: use "
+                   "blocks=%d",
+                   blocks, s->threads, left, s->tm, s->tn, needed, most);
 }
 
 /* More would make no difference. */
@@ -333,6 +371,8 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     if (status == TJ_OK && config->value[BLOCKS] == 0)
         config->value[BLOCKS] = blocks_for(text, &s);
     if (status == TJ_OK)
+        status = check_budget(text, &s, config->value[BLOCKS], err);
+    if (status == TJ_OK)
         status = tj_split_check(text, config->value[SPLITS], err);
     if (status == TJ_OK)
         status = tj_tile_resolve(text, is_swapped, config, err);
@@ -355,13 +395,9 @@ static bool is_oversized(int32_t length, int32_t smallest, int64_t extent)
     return length > smallest && extent > 0 && length / 2 >= extent;
 }
 
-/* Do so many blocks leave a thread the registers for its tile? And does asking for them change anything? */
+/* Does asking for so many change anything? */
 static bool blocks_matter(const tj_problem *text, const tj_simt_shape *s, int32_t blocks)
 {
-    const int32_t budget = TJ_SM_REGISTERS / (blocks * s->threads);
-
-    if (budget < tj_simt_sum_bytes(text) / 4 * (s->tm * s->tn + s->tm + s->tn) + 16)
-        return false;
     return blocks == 1 || (tj_limits_registers(blocks, s->threads) && blocks * tj_simt_shared_bytes(text, s) <= MAX_SHARED);
 }
 
@@ -408,7 +444,9 @@ static bool is_hopeless(const tj_problem *text, const tj_config *config, size_t 
            (known > SLICES && (s.threads < 64 || (s.slices > 1 && tiles_of(text, &s) > FULL_GPU))) ||
            (known > SPLITS && !splits_matter(text, &s, tiles_of(text, &s), config->value[SPLITS])) ||
            (known > COPY && check_copy(text, &s, NULL) != TJ_OK) ||
-           (known > last && (check_shared(text, &s, NULL) != TJ_OK || !blocks_matter(text, &s, config->value[BLOCKS])));
+           (known > last &&
+            (check_shared(text, &s, NULL) != TJ_OK || check_budget(text, &s, config->value[BLOCKS], NULL) != TJ_OK ||
+             !blocks_matter(text, &s, config->value[BLOCKS])));
 }
 
 static bool is_worth_trying(const tj_problem *text, const tj_config *config)

@@ -27,6 +27,14 @@ Test(simt, says_which_constraint_does_not_hold)
          "96 threads cannot share the copies of a tile of 16 x 64 alike"},
         {CUBES(256), "simt:copy=registers,bm=48,tm=12,bn=64,tn=8,bk=16", NULL},
         {CUBES(256), "simt:bm=256,bn=256,tm=8,tn=16,bk=64,stages=4", "528384 bytes of shared memory: 232448 are the most"},
+        {CUBES(256), "simt:blocks=4", NULL},
+        {CUBES(256), "simt:blocks=5",
+         "blocks is 5: so many, of 128 threads, leave a thread 96 registers, and its tile of 8 x 8 takes 112: use blocks=4"},
+        {CUBES(256, .dtype = TJ_F64), "simt:blocks=3", "its tile of 8 x 8 takes 208: use blocks=2"},
+        {CUBES(256), "simt:copy=registers,bm=64,bn=64,bk=32,tm=8,tn=8,blocks=8", "its tile of 8 x 8 takes 160: use blocks=6"},
+        {CUBES(256), "simt:bm=256,bn=128,bk=8,tm=8,tn=4,start=spread", /* ptxas 13.0 made a wrong kernel of it */
+         "1024 threads leave each 64 registers, and a thread tile of 8 x 4 takes 72: use fewer threads"},
+        {CUBES(256), "simt:bm=128,bn=128,bk=8,tm=8,tn=4,start=spread", NULL},
         {CUBES(256), "simt:copy=registers,bk=32", "bytes of shared memory: 49152 are the most"},
         {CUBES(256), "simt:group=4,rows=x", "group is 4, and rows=x has no groups: use group=1"},
     };

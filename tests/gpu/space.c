@@ -16,7 +16,7 @@
 
 #include <tilejit/tuner.h>
 
-enum { GUARD = 4096, CHUNK = 96, MAX_THREADS = 32, DRAWS = 400 };
+enum { GUARD = 4096, CHUNK = 96, MAX_THREADS = 32, DRAWS = 2000 };
 
 static uint64_t state;
 static int is_small;
@@ -134,11 +134,12 @@ static void expect_refusal(const tj_problem *problem, const tj_config *config)
     tj_source_free(source);
 }
 
-/* 0: the family has no config for what was drawn, a hundred times over. */
+/* 0: the family has no config for what was drawn, however often. */
 static int draw_pair(pair *one)
 {
+    const tj_family *family = tj_family_at(next() % tj_family_count());
+
     for (int draws = 0; draws < DRAWS; draws++) {
-        const tj_family *family = tj_family_at(next() % tj_family_count());
         tj_config resolved;
         int64_t rows, cols;
         char text[TJ_CONFIG_TEXT_BYTES];
@@ -156,11 +157,12 @@ static int draw_pair(pair *one)
         }
         tj_config_print(&one->config, text);
         snprintf(one->label, sizeof one->label,
-                 "%lldx%lldx%lld dtype %d p %d layouts %d%d%d any %d%d%d batch %lld alpha %d beta %d, %s",
+                 "%lldx%lldx%lld %s p %s layouts %d%d%d ld %lld %lld %lld any %d%d%d batch %lld alpha %d beta %d, %s",
                  (long long)one->problem.j.extent, (long long)one->problem.k.extent, (long long)one->problem.l.extent,
-                 one->problem.dtype, one->problem.p_dtype, one->problem.m_layout, one->problem.n_layout, one->problem.p_layout,
-                 one->problem.j.mode, one->problem.k.mode, one->problem.l.mode, (long long)one->problem.batch,
-                 one->problem.has_alpha, one->problem.has_beta, text);
+                 tj_dtype_name((tj_dtype)one->problem.dtype), tj_dtype_name((tj_dtype)one->problem.p_dtype),
+                 one->problem.m_layout, one->problem.n_layout, one->problem.p_layout, (long long)one->problem.ld_m,
+                 (long long)one->problem.ld_n, (long long)one->problem.ld_p, one->problem.j.mode, one->problem.k.mode,
+                 one->problem.l.mode, (long long)one->problem.batch, one->problem.has_alpha, one->problem.has_beta, text);
         return 1;
     }
     return 0;

@@ -137,7 +137,7 @@ Test(surrogate, learns_that_the_model_sees_differences_too_large)
 {
     made_up *m = make();
     const int32_t fast = point_of(m, TILE ",blocks=1"),
-                  slow = point_of(m, "simt:bm=256,bn=256,bk=8,tm=8,tn=8,slices=1,splits=1,"
+                  slow = point_of(m, "simt:bm=128,bn=256,bk=8,tm=8,tn=16,slices=1,splits=1,"
                                      "stages=2,copy=async,blocks=1,group=1,vector=4,start=together");
     tj_surrogate *g;
 
