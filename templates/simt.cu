@@ -37,12 +37,12 @@ struct __align__(16) phase_t {
     //@ end
 };
 
-//@ if vector_p and splits_k
-//@| struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
-//@|     sum_t element[VEC];
-//@| };
+// What one instruction loads from shared memory, or stores.
+struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
+    sum_t element[VEC];
+};
 
-//@ elif vector_p
+//@ if vector_p and not splits_k
 struct __align__(VEC * sizeof(output_t)) output_vector_t {
     output_t element[VEC];
 };
@@ -146,11 +146,19 @@ simt(  //@ kernel for simt
         //@| const int kk = step;
         //@ end
 #pragma unroll
-        for (int r = 0; r < TM; ++r)
-            m[step % 2][r] = from.M[kk][thread_row + r / VEC * (4 * VEC) + r % VEC];
+        for (int r = 0; r < TM; r += VEC) {
+            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.M[kk][thread_row + r / VEC * (4 * VEC)]);
 #pragma unroll
-        for (int c = 0; c < TN; ++c)
-            n[step % 2][c] = from.N[kk][thread_col + c / VEC * (8 * VEC) + c % VEC];
+            for (int i = 0; i < VEC; ++i)
+                m[step % 2][r + i] = value.element[i];
+        }
+#pragma unroll
+        for (int c = 0; c < TN; c += VEC) {
+            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.N[kk][thread_col + c / VEC * (8 * VEC)]);
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+                n[step % 2][c + i] = value.element[i];
+        }
     };
 
     const index_t phases = (k_steps + BK - 1) / BK;

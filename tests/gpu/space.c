@@ -141,6 +141,7 @@ static int draw_pair(pair *one)
 
     for (int draws = 0; draws < DRAWS; draws++) {
         tj_config resolved;
+        tj_problem known;
         int64_t rows, cols;
         char text[TJ_CONFIG_TEXT_BYTES];
 
@@ -155,14 +156,15 @@ static int draw_pair(pair *one)
                 expect_refusal(&one->problem, &one->config);
             continue;
         }
+        known = tj_problem_canonical(&one->problem);
         tj_config_print(&one->config, text);
         snprintf(one->label, sizeof one->label,
                  "%lldx%lldx%lld %s p %s layouts %d%d%d ld %lld %lld %lld any %d%d%d batch %lld alpha %d beta %d, %s",
                  (long long)one->problem.j.extent, (long long)one->problem.k.extent, (long long)one->problem.l.extent,
-                 tj_dtype_name((tj_dtype)one->problem.dtype), tj_dtype_name((tj_dtype)one->problem.p_dtype),
-                 one->problem.m_layout, one->problem.n_layout, one->problem.p_layout, (long long)one->problem.ld_m,
-                 (long long)one->problem.ld_n, (long long)one->problem.ld_p, one->problem.j.mode, one->problem.k.mode,
-                 one->problem.l.mode, (long long)one->problem.batch, one->problem.has_alpha, one->problem.has_beta, text);
+                 tj_dtype_name((tj_dtype)known.dtype), tj_dtype_name((tj_dtype)known.p_dtype), one->problem.m_layout,
+                 one->problem.n_layout, one->problem.p_layout, (long long)one->problem.ld_m, (long long)one->problem.ld_n,
+                 (long long)one->problem.ld_p, one->problem.j.mode, one->problem.k.mode, one->problem.l.mode,
+                 (long long)one->problem.batch, one->problem.has_alpha, one->problem.has_beta, text);
         return 1;
     }
     return 0;

@@ -78,6 +78,7 @@ struct __align__(16) phase_t {
     sum_t N[BK][BN];
 };
 
+// What one instruction loads from shared memory, or stores.
 struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
     sum_t element[VEC];
 };
@@ -167,11 +168,19 @@ simt_f32_256x60000x256(
     const auto load = [&](const phase_t &from, int step) {
         const int kk = step;
 #pragma unroll
-        for (int r = 0; r < TM; ++r)
-            m[step % 2][r] = from.M[kk][thread_row + r / VEC * (4 * VEC) + r % VEC];
+        for (int r = 0; r < TM; r += VEC) {
+            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.M[kk][thread_row + r / VEC * (4 * VEC)]);
 #pragma unroll
-        for (int c = 0; c < TN; ++c)
-            n[step % 2][c] = from.N[kk][thread_col + c / VEC * (8 * VEC) + c % VEC];
+            for (int i = 0; i < VEC; ++i)
+                m[step % 2][r + i] = value.element[i];
+        }
+#pragma unroll
+        for (int c = 0; c < TN; c += VEC) {
+            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.N[kk][thread_col + c / VEC * (8 * VEC)]);
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+                n[step % 2][c + i] = value.element[i];
+        }
     };
 
     const index_t phases = (k_steps + BK - 1) / BK;

@@ -81,6 +81,11 @@ struct __align__(16) phase_t {
     sum_t N[BK][BN];
 };
 
+// What one instruction loads from shared memory, or stores.
+struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
+    sum_t element[VEC];
+};
+
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
 //         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -173,11 +178,19 @@ simt_f32_1009x499x2003(
     const auto load = [&](const phase_t &from, int step) {
         const int kk = slice * STEPS + step;
 #pragma unroll
-        for (int r = 0; r < TM; ++r)
-            m[step % 2][r] = from.M[kk][thread_row + r / VEC * (4 * VEC) + r % VEC];
+        for (int r = 0; r < TM; r += VEC) {
+            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.M[kk][thread_row + r / VEC * (4 * VEC)]);
 #pragma unroll
-        for (int c = 0; c < TN; ++c)
-            n[step % 2][c] = from.N[kk][thread_col + c / VEC * (8 * VEC) + c % VEC];
+            for (int i = 0; i < VEC; ++i)
+                m[step % 2][r + i] = value.element[i];
+        }
+#pragma unroll
+        for (int c = 0; c < TN; c += VEC) {
+            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.N[kk][thread_col + c / VEC * (8 * VEC)]);
+#pragma unroll
+            for (int i = 0; i < VEC; ++i)
+                n[step % 2][c + i] = value.element[i];
+        }
     };
 
     const index_t phases = (k_steps + BK - 1) / BK;
