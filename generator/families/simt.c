@@ -332,7 +332,7 @@ static tj_status check_budget(const tj_problem *text, const tj_simt_shape *s, in
             err, TJ_ERR_INVALID_ARGUMENT,
             "%d threads leave each %d registers, and a thread tile of %d x %d takes %d: use fewer threads (smaller bm "
             "or bn, or fewer slices) or a smaller thread tile",
-            s->threads, left, s->tm, s->tn, needed);
+            s->threads, tj_registers_left(1, s->threads), s->tm, s->tn, needed);
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "blocks is %d: so many, of %d threads, leave a thread %d registers, and its tile of %d x %d takes %d: use "
                    "blocks=%d",

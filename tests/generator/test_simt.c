@@ -34,6 +34,7 @@ Test(simt, says_which_constraint_does_not_hold)
         {CUBES(256), "simt:copy=registers,bm=64,bn=64,bk=32,tm=8,tn=8,blocks=8", "its tile of 8 x 8 takes 160: use blocks=6"},
         {CUBES(256), "simt:bm=256,bn=128,bk=8,tm=8,tn=4,start=spread", /* ptxas 13.0 made a wrong kernel of it */
          "1024 threads leave each 64 registers, and a thread tile of 8 x 4 takes 72: use fewer threads"},
+        {CUBES(256), "simt:bm=256,bn=128,bk=8,tm=8,tn=4,blocks=2", "1024 threads leave each 64 registers"},
         {CUBES(256), "simt:bm=128,bn=128,bk=8,tm=8,tn=4,start=spread", NULL},
         {CUBES(256), "simt:copy=registers,bk=32", "bytes of shared memory: 49152 are the most"},
         {CUBES(256), "simt:group=4,rows=x", "group is 4, and rows=x has no groups: use group=1"},
