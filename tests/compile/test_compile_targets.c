@@ -77,15 +77,16 @@ static void compile(const tj_problem *problem, const char *config_text, const ch
 /* One request per target for each family and type, each with another mixture of the rest. */
 Test(compile, every_family_and_type_for_every_target)
 {
-    static const char *const configs[] = {"naive",
-                                          "tiled",
-                                          "tiled:shared=dynamic",
-                                          "tiled:tile_width=32,rows=x",
-                                          "simt:bm=64,bn=64,bk=16,tm=8,tn=4,copy=registers",
-                                          "simt:bm=64,bn=64,bk=16,tm=8,tn=4,slices=2,start=spread",
-                                          "skinny",
-                                          "small_batch",
-                                          "small_batch:copy=registers,products=2"};
+    static const char *const configs[] = {
+        "naive",
+        "tiled",
+        "tiled:shared=dynamic",
+        "tiled:tile_width=32,rows=x",
+        "simt:bm=64,bn=64,bk=8,tm=8,tn=4,copy=registers",
+        "simt:bm=64,bn=64,bk=16,tm=8,tn=4,slices=2,start=spread",
+        "skinny:tm=7,k_thread=4", /* as of 31 rows a block, the choice for 61, which compile for 2 s */
+        "small_batch",
+        "small_batch:copy=registers,products=2"};
     const char *const *targets = targets_or_skip();
     unsigned count = 0;
 
@@ -224,7 +225,7 @@ Test(compile, every_width_and_everything_passed)
 /* The second kernel of a split k derives what the first has no use for. */
 Test(compile, splits_with_leading_dimensions_that_are_passed)
 {
-    static const char *const configs[] = {"simt:splits=3,bm=32,bn=64,tm=4,tn=4", "skinny:splits=3,vector=1"};
+    static const char *const configs[] = {"simt:splits=3,bm=32,bn=64,tm=4,tn=4", "skinny:splits=3,vector=1,tm=8"};
 
     targets_or_skip();
     for (int variant = 0; variant < 16; variant++) {
