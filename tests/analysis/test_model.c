@@ -122,6 +122,8 @@ Test(model, prefers_what_suits_the_shape)
         {4096, "simt:bm=64,bn=128,bk=16,blocks=4", "simt:bm=64,bn=128,bk=8,blocks=4", 1.01},
         {4096, "simt:bm=64,bn=128,bk=16,blocks=4", "simt:bm=64,bn=64,bk=16,tm=4,tn=4", 1.1},
         {4096, "simt:bm=64,bn=128,bk=16,blocks=4", "simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4", 1.5},
+        /* launch bounds that make ptxas spill */
+        {4096, "simt:bm=64,bn=64,bk=16,tm=8,tn=4,blocks=6", "simt:bm=64,bn=64,bk=16,tm=8,tn=4,blocks=7", 1.3},
         /* half the multiprocessors have nothing to do; one warp a scheduler; too few warps to hide anything */
         {1024, "simt:bm=64,bn=128,bk=32,slices=4", "simt:bm=128,bn=128,bk=16", 1.5},
         {1024, "simt:bm=64,bn=128,bk=32,slices=4", "simt:bm=64,bn=128,bk=16,slices=1", 1.02},

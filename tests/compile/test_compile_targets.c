@@ -117,6 +117,21 @@ Test(compile, every_family_and_type_for_every_target)
     cr_assert(ge(uint, count, 16 * 6), "only %u kernels", count);
 }
 
+/* On one target, what is too long to compile for each: tiles as long as they are chosen, which must not spill either. */
+Test(compile, long_tiles_of_every_type)
+{
+    static const char *const configs[] = {"skinny", "simt:bm=64,bn=64,bk=16,tm=8,tn=4,copy=registers"};
+
+    targets_or_skip();
+    for (int dtype = TJ_F32; dtype <= TJ_BF16; dtype++)
+        for (int c = 0; c < 2; c++) {
+            tj_problem problem = TJ_PROBLEM_INIT(61, 64, 101, TJ_F32);
+
+            problem.dtype = dtype;
+            compile(&problem, configs[c], "sm_90", configs[c]);
+        }
+}
+
 /* Said in words about the request, before ptxas would say it in words about PTX. */
 Test(compile, asynchronous_copies_for_an_old_target)
 {
