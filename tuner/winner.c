@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-static const double TIE_BAND = 0.01; /* of the best time, at least: clocks vary that much */
-static const double MOST_TIE = 0.03; /* however noisy the device is */
+static const double TIE_BAND = 0.005; /* of the best time, at least: medians of interleaved turns vary half that much */
+static const double MOST_TIE = 0.03;  /* however noisy the device is */
 
 /* Of two within the tie band: the default, then the one that takes less of a multiprocessor, then the lesser text. */
 static bool is_simpler(const tj_finalist *a, const tj_finalist *b)

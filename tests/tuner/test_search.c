@@ -7,7 +7,6 @@
 #include "rank.h"
 #include "search.h"
 #include "tuner_test.h"
-#include "winner.h"
 
 /* Times of a made-up device. */
 typedef struct valley {
@@ -335,48 +334,5 @@ Test(search, refuses_options_that_are_none)
 
         cr_expect(eq(int, tj_search(&problem, &wrong[i], NULL, 0, &measurer, &found, &err), TJ_ERR_INVALID_ARGUMENT), "%d", i);
         cr_expect(strlen(err.message) > 20, "%d: %s", i, err.message);
-    }
-}
-
-/* ---- the winner of the finals ------------------------------------------------------------------------------------- */
-
-static tj_finalist finalist(double us, double spread, bool is_default, int64_t shared_bytes)
-{
-    tj_finalist f = {.is_default = is_default, .us = us, .spread = spread};
-
-    f.trial.config = (tj_config)TJ_CONFIG_INIT;
-    f.trial.config.family = tj_family_find("tiled");
-    f.trial.config.value[0] = 4 + (int32_t)(shared_bytes % 16);
-    f.trial.shared_bytes = shared_bytes;
-    return f;
-}
-
-Test(winner, is_the_simplest_within_the_tie_band)
-{
-    static const struct {
-        double us[3], spread; /* the first is the default; the second the smaller kernel */
-        size_t winner;
-    } rows[] = {
-        {{100, 100, 90}, 0, 2},      /* clearly faster */
-        {{100, 99.6, 99.2}, 0, 0},   /* within 1 %: the default stays */
-        {{110, 100.5, 100}, 0, 1},   /* within 1 %: the smaller one */
-        {{110, 102, 100}, 0, 2},     /* not within 1 % */
-        {{110, 102, 100}, 0.025, 1}, /* but within what it varies */
-        {{105, 110, 100}, 0.5, 2},   /* and never more than 3 % */
-        {{102.9, 110, 100}, 0.5, 0}, /* up to there it is */
-        {{100, 120, 130}, 0.001, 0},
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const tj_finalist list[] = {finalist(rows[i].us[0], rows[i].spread, true, 3000),
-                                    finalist(rows[i].us[1], rows[i].spread, false, 1000),
-                                    finalist(rows[i].us[2], rows[i].spread, false, 2000)};
-
-        cr_expect(eq(sz, tj_choose_winner(list, 3), rows[i].winner), "row %zu", i);
-        for (size_t k = 0; k < 3; k++) { /* whatever the order */
-            const tj_finalist turned[] = {list[k], list[(k + 1) % 3], list[(k + 2) % 3]};
-
-            cr_expect(eq(sz, (tj_choose_winner(turned, 3) + k) % 3, rows[i].winner), "row %zu turned by %zu", i, k);
-        }
     }
 }
