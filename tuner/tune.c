@@ -27,10 +27,9 @@
 #include "verify.h"
 #include "winner.h"
 
-enum { FINALISTS = 8, SEEDS = 6, POOL_JOBS = 512 };
+enum { SEEDS = 6, POOL_JOBS = 512 };
 
-static const double FINAL_BAND = 1.08; /* of the best time: who may be a finalist */
-static const double CHECK_FLOP = 2e8;  /* of one check */
+static const double CHECK_FLOP = 2e8; /* of one check */
 static const double FINAL_SECONDS = 10;
 
 typedef struct tuning {
@@ -181,23 +180,6 @@ static size_t list_first(const tuning *t, const tj_records *records, tj_config *
 
 /* ---- finals ------------------------------------------------------------------------------------------------------- */
 
-static size_t list_finalists(const tj_search_result *found, const tj_config *standard, tj_finalist *list)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < found->count; i++) {
-        const tj_trial *one = &found->trial[i];
-        const bool is_default = memcmp(&one->config, standard, sizeof *standard) == 0;
-
-        if (one->state != TJ_TRIAL_TIMED || !one->is_verified)
-            continue;
-        /* The last place is kept for the default, which is compared whatever its time. */
-        if (is_default || (count < FINALISTS - 1 && one->us <= FINAL_BAND * found->trial[0].us))
-            list[count++] = (tj_finalist){.trial = *one, .is_default = is_default};
-    }
-    return count;
-}
-
 /* Draw an order for one turn. */
 static void shuffle(size_t *order, size_t count, uint64_t *random)
 {
@@ -230,7 +212,7 @@ static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t count, t
     size_t turns = 0;
 
     for (; turns < TJ_TURNS && status == TJ_OK; turns++) {
-        size_t order[FINALISTS];
+        size_t order[TJ_FINALISTS];
 
         if (turns >= 3 && (now() > end || t->bench.is_emulated || is_cancelled(t)))
             break;
@@ -294,14 +276,21 @@ static void hash_source(const tj_problem *problem, const tj_config *config, char
     tj_source_free(source);
 }
 
+static bool read_recorded(const tj_record *record, tj_config *config)
+{
+    if (!record || tj_config_parse(record->config, config, NULL) != TJ_OK)
+        return false;
+    tj_config_spell_out(config);
+    return true;
+}
+
 /* Was the config of a record among the trials? Then what was found beats all that the record's own search had tried. */
 static bool continues(const tj_record *before, const tj_search_result *found)
 {
     tj_config config;
 
-    if (!before || tj_config_parse(before->config, &config, NULL) != TJ_OK)
+    if (!read_recorded(before, &config))
         return false;
-    tj_config_spell_out(&config);
     for (size_t i = 0; i < found->count; i++)
         if (memcmp(&found->trial[i].config, &config, sizeof config) == 0)
             return found->trial[i].state == TJ_TRIAL_TIMED || found->trial[i].state == TJ_TRIAL_SLOW;
@@ -377,10 +366,10 @@ static tj_status open(tuning *t, tj_error *err)
     return status;
 }
 
-static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_config *standard, tj_tune_result *result,
+static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_incumbents *in, tj_tune_result *result,
                              tj_error *err)
 {
-    tj_finalist *list = calloc(FINALISTS, sizeof *list);
+    tj_finalist *list = calloc(TJ_FINALISTS, sizeof *list);
     const tj_tune_progress progress = {
         result->evaluations, 0, now() - t->start, 0, found->count ? found->trial[0].us : 0, 0, NULL, NULL};
     size_t count;
@@ -390,10 +379,10 @@ static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_
         return tj_fail_memory(err, "the finalists of a tuning");
     if (t->options.progress)
         t->options.progress(&progress, t->options.payload);
-    count = list_finalists(found, standard, list);
+    count = tj_list_finalists(found->trial, found->count, in, list);
     status = compare_finalists(t, list, count, err);
     for (size_t i = 0; i < count; i++)
-        if (list[i].is_default)
+        if (list[i].standing == TJ_STANDARD)
             result->default_us = list[i].us;
     if (status == TJ_OK)
         status = crown(t, list, &count, result, err);
@@ -420,6 +409,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     tuning t = {.context = context, .problem = problem, .options = given ? *given : standard, .start = now()};
     const tj_measurer measurer = {&t, announce, measure, verify, predict, seconds_gone, &t.device};
     tj_config first[2 + SEEDS];
+    tj_incumbents in;
     tj_search_result found = {NULL, 0, 0, 0};
     tj_records *records = tj_records_create();
     const tj_record *before = NULL;
@@ -440,14 +430,16 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     if (status == TJ_OK) {
         before = tj_records_find(records, problem, &t.device);
         first_count = list_first(&t, records, first);
-        result->default_config = first[0];
+        result->default_config = in.standard = first[0];
+        if (!read_recorded(before, &in.recorded))
+            in.recorded = in.standard;
         status = tj_search(problem, &t.options, first, first_count, &measurer, &found, err);
     }
     if (status == TJ_OK && found.was_cancelled && (found.count == 0 || !found.trial[0].is_verified))
         status = tj_fail(err, TJ_ERR_CANCELLED, "cancelled before any config was timed and verified: nothing to keep");
     if (status == TJ_OK) {
         count_trials(&found, result);
-        status = hold_finals(&t, &found, &first[0], result, err);
+        status = hold_finals(&t, &found, &in, result, err);
         result->seconds = now() - t.start;
     }
     if (status == TJ_OK && !t.options.no_record)

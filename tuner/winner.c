@@ -1,24 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * winner: which of the finalists wins.
+ * winner: which trials meet in the finals, and which of them wins.
  *
  * Two configs whose times differ by less than they vary are the same to the user. Among such the default wins, so that a
- * record says something only where there is something to say, and then the simplest, so that tuning twice gives one answer.
+ * record says something only where there is something to say; then what an earlier tuning chose, so that tuning again changes
+ * something only where that gains something; then the simplest.
  */
 #include "winner.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-static const double TIE_BAND = 0.005; /* of the best time, at least: medians of interleaved turns vary half that much */
-static const double MOST_TIE = 0.03;  /* however noisy the device is */
+static const double FINAL_BAND = 1.08; /* of the best time: who may be a finalist */
+static const double TIE_BAND = 0.005;  /* of the best time, at least: medians of interleaved turns vary half that much */
+static const double MOST_TIE = 0.03;   /* however noisy the device is */
 
-/* Of two within the tie band: the default, then the one that takes less of a multiprocessor, then the lesser text. */
-static bool is_simpler(const tj_finalist *a, const tj_finalist *b)
+static tj_standing standing_of(const tj_incumbents *in, const tj_config *config)
+{
+    if (memcmp(config, &in->standard, sizeof *config) == 0)
+        return TJ_STANDARD;
+    return memcmp(config, &in->recorded, sizeof *config) == 0 ? TJ_RECORDED : TJ_FOUND;
+}
+
+size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbents *in, tj_finalist *list)
+{
+    const bool has_record = memcmp(&in->standard, &in->recorded, sizeof in->standard) != 0;
+    size_t others = TJ_FINALISTS - 1 - has_record, listed = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const tj_standing standing = standing_of(in, &trial[i].config);
+
+        if (trial[i].state != TJ_TRIAL_TIMED || !trial[i].is_verified)
+            continue;
+        if (standing == TJ_FOUND && (others == 0 || trial[i].us > FINAL_BAND * trial[0].us))
+            continue;
+        others -= standing == TJ_FOUND;
+        list[listed++] = (tj_finalist){.trial = trial[i], .standing = standing};
+    }
+    return listed;
+}
+
+/* Of two within the tie band: the one with more standing, then the one that takes less of a multiprocessor, then the lesser text. */
+static bool is_preferred(const tj_finalist *a, const tj_finalist *b)
 {
     char a_text[TJ_CONFIG_TEXT_BYTES], b_text[TJ_CONFIG_TEXT_BYTES];
 
-    if (a->is_default != b->is_default)
-        return a->is_default;
+    if (a->standing != b->standing)
+        return a->standing > b->standing;
     if (a->trial.shared_bytes != b->trial.shared_bytes)
         return a->trial.shared_bytes < b->trial.shared_bytes;
     if (a->trial.registers != b->trial.registers)
@@ -46,7 +74,7 @@ size_t tj_choose_winner(const tj_finalist *list, size_t count)
 
     band = band < TIE_BAND ? TIE_BAND : band > MOST_TIE ? MOST_TIE : band;
     for (size_t i = 0; i < count; i++)
-        if (list[i].us <= (1 + band) * list[fastest].us && is_simpler(&list[i], &list[winner]))
+        if (list[i].us <= (1 + band) * list[fastest].us && is_preferred(&list[i], &list[winner]))
             winner = i;
     return winner;
 }

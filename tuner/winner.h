@@ -1,23 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * winner: which of the finalists wins.
+ * winner: which trials meet in the finals, and which of them wins.
  */
 #ifndef TJ_TUNER_WINNER_H
 #define TJ_TUNER_WINNER_H
 
-#include <stdbool.h>
-
 #include <tilejit/tuner.h>
 
-enum { TJ_TURNS = 15 };
+enum { TJ_TURNS = 15, TJ_FINALISTS = 8 };
+
+/** What a finalist was before this tuning: of two that are as fast, the one with more standing wins. */
+typedef enum tj_standing {
+    TJ_FOUND,    /* nothing: the search came upon it */
+    TJ_RECORDED, /* what an earlier tuning of this problem chose */
+    TJ_STANDARD  /* the library's choice without a record */
+} tj_standing;
 
 /** A config in the interleaved comparison. */
 typedef struct tj_finalist {
     tj_trial trial;
-    bool is_default;
+    tj_standing standing;
     double turn[TJ_TURNS]; /* the median of each turn, in microseconds */
     double us, spread;     /* of the turns: median, and half the distance of the quartiles by the median */
 } tj_finalist;
+
+/** The configs that are compared whatever their times, so that the winner is never slower than either. */
+typedef struct tj_incumbents {
+    tj_config standard, recorded; /* recorded: the standard again if there is no record */
+} tj_incumbents;
+
+/** From trials in the order of their times: the incumbents among them, and the fastest others; at most TJ_FINALISTS. */
+size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbents *in, tj_finalist *list);
 
 /** The fastest but one; but >= count: of all. 0 if there is no other. */
 size_t tj_fastest_of(const tj_finalist *list, size_t count, size_t but);

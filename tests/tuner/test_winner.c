@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which finalist wins: the fastest, unless a simpler one is as fast but for what times vary.
+ * Which trials meet in the finals, and which of them wins: the fastest, unless a simpler one is as fast but for what times vary.
  */
 #include "tuner_test.h"
 #include "winner.h"
@@ -15,6 +15,63 @@ static tj_finalist finalist(double us, double spread, int64_t shared_bytes, int3
     f.trial.shared_bytes = shared_bytes;
     f.trial.registers = registers;
     return f;
+}
+
+/* Twenty trials of config n, each 0.1 % slower than the one before, all verified. */
+static void make_trials(tj_trial trial[20])
+{
+    memset(trial, 0, 20 * sizeof *trial);
+    for (int32_t i = 0; i < 20; i++) {
+        trial[i].config = (tj_config)TJ_CONFIG_INIT;
+        trial[i].config.value[0] = i;
+        trial[i].state = TJ_TRIAL_TIMED;
+        trial[i].is_verified = 1;
+        trial[i].us = 100 + 0.1 * i;
+    }
+}
+
+static int32_t number_of(const tj_finalist *f)
+{
+    return f->trial.config.value[0];
+}
+
+Test(finalists, are_the_fastest_and_what_was_there_before)
+{
+    tj_trial trial[20];
+    tj_finalist list[TJ_FINALISTS];
+    tj_incumbents in;
+
+    make_trials(trial);
+    in = (tj_incumbents){trial[18].config, trial[15].config};
+    trial[15].us = trial[18].us = 500; /* however slow */
+    cr_assert(eq(sz, tj_list_finalists(trial, 20, &in, list), 8));
+    for (int32_t i = 0; i < 6; i++)
+        cr_expect(number_of(&list[i]) == i && list[i].standing == TJ_FOUND, "%d", i);
+    cr_expect(number_of(&list[6]) == 15 && list[6].standing == TJ_RECORDED);
+    cr_expect(number_of(&list[7]) == 18 && list[7].standing == TJ_STANDARD);
+
+    in.recorded = in.standard; /* there is no record, or it says the same */
+    cr_assert(eq(sz, tj_list_finalists(trial, 20, &in, list), 8));
+    cr_expect(number_of(&list[6]) == 6 && list[6].standing == TJ_FOUND);
+    cr_expect(number_of(&list[7]) == 18 && list[7].standing == TJ_STANDARD);
+}
+
+Test(finalists, are_near_the_best_timed_and_verified)
+{
+    tj_trial trial[20];
+    tj_finalist list[TJ_FINALISTS];
+    tj_incumbents in;
+
+    make_trials(trial);
+    in = (tj_incumbents){trial[1].config, trial[2].config};
+    trial[1].is_verified = 0; /* no standing helps what was not verified or timed */
+    trial[2].state = TJ_TRIAL_SLOW;
+    trial[4].is_verified = 0;
+    for (int32_t i = 6; i < 20; i++)
+        trial[i].us = 108.1 + i;
+    cr_assert(eq(sz, tj_list_finalists(trial, 20, &in, list), 3));
+    cr_expect(number_of(&list[0]) == 0 && number_of(&list[1]) == 3 && number_of(&list[2]) == 5);
+    cr_expect(eq(sz, tj_list_finalists(trial, 0, &in, list), 0));
 }
 
 Test(winner, is_the_simplest_within_the_tie_band)
@@ -39,7 +96,7 @@ Test(winner, is_the_simplest_within_the_tie_band)
                               finalist(rows[i].us[1], rows[i].spread, 1000, 64, 16),
                               finalist(rows[i].us[2], rows[i].spread, 2000, 64, 16)};
 
-        list[0].is_default = true;
+        list[0].standing = TJ_STANDARD;
         cr_expect(eq(sz, tj_choose_winner(list, 3), rows[i].winner), "row %zu", i);
         for (size_t k = 0; k < 3; k++) { /* whatever the order */
             const tj_finalist turned[] = {list[k], list[(k + 1) % 3], list[(k + 2) % 3]};
@@ -47,6 +104,22 @@ Test(winner, is_the_simplest_within_the_tie_band)
             cr_expect(eq(sz, (tj_choose_winner(turned, 3) + k) % 3, rows[i].winner), "row %zu turned by %zu", i, k);
         }
     }
+}
+
+Test(winner, of_equals_is_what_was_there_before)
+{
+    tj_finalist list[] = {
+        finalist(100, 0, 1000, 32, 16),
+        finalist(100.4, 0, 9000, 64, 16),
+        finalist(100.2, 0, 9000, 64, 32),
+    };
+
+    list[1].standing = TJ_RECORDED;
+    cr_expect(eq(sz, tj_choose_winner(list, 3), 1), "not even for a smaller kernel");
+    list[2].standing = TJ_STANDARD;
+    cr_expect(eq(sz, tj_choose_winner(list, 3), 2), "but for the default");
+    list[1].us = list[2].us = 100.6;
+    cr_expect(eq(sz, tj_choose_winner(list, 3), 0), "and for what is faster");
 }
 
 Test(winner, of_equals_takes_least_of_a_multiprocessor)
