@@ -73,15 +73,22 @@ static int by_distance(const void *a, const void *b)
     return strcmp(x->record->key, y->record->key);
 }
 
+bool tj_record_read_config(const tj_record *record, tj_config *config)
+{
+    if (!record || tj_config_parse(record->config, config, NULL) != TJ_OK)
+        return false;
+    tj_config_spell_out(config);
+    return true;
+}
+
 /* The config of a record, if this version knows it, the problem admits it and the device can run it. */
 static bool read_config(const tj_record *record, const tj_problem *problem, const tj_device_facts *device, tj_config *config)
 {
     tj_config resolved;
     tj_launch_form form;
 
-    if (tj_config_parse(record->config, config, NULL) != TJ_OK)
+    if (!tj_record_read_config(record, config))
         return false;
-    tj_config_spell_out(config);
     resolved = *config;
     return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form);
 }
@@ -178,7 +185,7 @@ tj_status tj_choose(const tj_records *records, const tj_problem *problem, const 
 
     if (status != TJ_OK)
         return status;
-    if (!record || !read_config(record, problem, device, config)) {
+    if (!read_config(record, problem, device, config)) {
         *config = tj_default_config(problem);
         by = choose_unseen(records, problem, device, config);
     }

@@ -5,6 +5,8 @@
 #ifndef TJ_TUNER_CHOOSE_H
 #define TJ_TUNER_CHOOSE_H
 
+#include <stdbool.h>
+
 #include <tilejit/tuner.h>
 
 /** The safe default, with every default value spelled out as tj_space_next does. */
@@ -12,6 +14,9 @@ tj_config tj_default_config(const tj_problem *problem);
 
 /** Spell out the defaults that do not depend on the problem, and leave the checks open. */
 void tj_config_spell_out(tj_config *config);
+
+/** The config of a record, spelled out. NULL: there is none. False: none, or one that this version does not know. */
+bool tj_record_read_config(const tj_record *record, tj_config *config);
 
 /**
  * Configs of records that may be good here, nearest first: of this kind of device for similar problems, of other devices for

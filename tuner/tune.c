@@ -276,20 +276,12 @@ static void hash_source(const tj_problem *problem, const tj_config *config, char
     tj_source_free(source);
 }
 
-static bool read_recorded(const tj_record *record, tj_config *config)
-{
-    if (!record || tj_config_parse(record->config, config, NULL) != TJ_OK)
-        return false;
-    tj_config_spell_out(config);
-    return true;
-}
-
 /* Was the config of a record among the trials? Then what was found beats all that the record's own search had tried. */
 static bool continues(const tj_record *before, const tj_search_result *found)
 {
     tj_config config;
 
-    if (!read_recorded(before, &config))
+    if (!tj_record_read_config(before, &config))
         return false;
     for (size_t i = 0; i < found->count; i++)
         if (memcmp(&found->trial[i].config, &config, sizeof config) == 0)
@@ -431,7 +423,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         before = tj_records_find(records, problem, &t.device);
         first_count = list_first(&t, records, first);
         result->default_config = in.standard = first[0];
-        if (!read_recorded(before, &in.recorded))
+        if (!tj_record_read_config(before, &in.recorded))
             in.recorded = in.standard;
         status = tj_search(problem, &t.options, first, first_count, &measurer, &found, err);
     }

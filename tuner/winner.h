@@ -24,7 +24,7 @@ typedef struct tj_finalist {
     double us, spread;     /* of the turns: median, and half the distance of the quartiles by the median */
 } tj_finalist;
 
-/** The configs that are compared whatever their times, so that the winner is never slower than either. */
+/** The configs that are compared whatever their times, so that the winner is no slower than either, but for the tie band. */
 typedef struct tj_incumbents {
     tj_config standard, recorded; /* recorded: the standard again if there is no record */
 } tj_incumbents;
