@@ -154,10 +154,21 @@ static void on_progress(const tj_tune_progress *progress, void *payload)
     pthread_mutex_unlock(&j->lock);
 }
 
+/* What would be done now may take another number of trials; it is not looked for any more thoroughly. */
+static bool is_founded(const tj_record_facts *facts, const tj_tune_options *options)
+{
+    if (facts->is_complete)
+        return true;
+    if (options->strategy == TJ_EXHAUSTIVE)
+        return false;
+    if (options->evaluations > 0)
+        return facts->evaluations >= options->evaluations;
+    return !facts->was_cancelled && facts->evaluations >= TJ_TUNE_LEAST;
+}
+
 /* Is there a record that is at least as well founded as what would be done now? */
 static bool has_record(const job *j, tj_context *context, const tune_shape *s)
 {
-    const int64_t wanted = j->options->evaluations > 0 ? j->options->evaluations : 80;
     tj_records *records = tj_records_create();
     tj_device_facts device;
     tj_record_facts facts;
@@ -170,7 +181,7 @@ static bool has_record(const job *j, tj_context *context, const tune_shape *s)
         record = tj_records_find(records, &s->problem, &device);
     if (record) {
         tj_record_get_facts(record, &facts);
-        is_enough = facts.is_complete || (j->options->strategy != TJ_EXHAUSTIVE && facts.evaluations >= wanted);
+        is_enough = is_founded(&facts, j->options);
     }
     tj_records_free(records);
     return is_enough;

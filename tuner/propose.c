@@ -123,6 +123,8 @@ static size_t choose_improving(search *s, tj_surrogate *g, tj_ranked *list, size
             list[first].score = score;
             continue;
         }
+        if (count == 0 && score > -log(s->least_gain))
+            break;
         choose(s, list[first].point, chosen, &count);
         tj_surrogate_assume(g, s, list[first].point);
         list[first] = list[--listed];

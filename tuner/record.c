@@ -229,9 +229,9 @@ static json_t *content_to_json(const tj_record *r)
         object, "check",
         json_pack("{s:o, s:I}", "largest_ratio", number(r->check_ratio), "elements", (json_int_t)r->check_elements));
     (void)json_object_set_new(object, "search",
-                              json_pack("{s:s, s:I, s:b, s:o, s:I}", "strategy", r->strategy, "evaluations",
-                                        (json_int_t)r->evaluations, "is_complete", r->is_complete != 0, "seconds",
-                                        number(r->seconds), "seed", (json_int_t)r->seed));
+                              json_pack("{s:s, s:I, s:b, s:b, s:o, s:I}", "strategy", r->strategy, "evaluations",
+                                        (json_int_t)r->evaluations, "is_complete", r->is_complete != 0, "was_cancelled",
+                                        r->was_cancelled != 0, "seconds", number(r->seconds), "seed", (json_int_t)r->seed));
     (void)json_object_set_new(object, "made_with",
                               json_pack("{s:s, s:s, s:i, s:i, s:s}", "tilejit", r->version, "nvrtc", r->compiler, "driver",
                                         r->driver_version, "clock_khz", r->clock_khz, "source", r->source_hash));
@@ -298,6 +298,7 @@ static void read_content(const json_t *object, tj_record *r)
     copy_text(r->strategy, sizeof r->strategy, found, "strategy");
     r->evaluations = read_count(found, "evaluations");
     r->is_complete = json_is_true(json_object_get(found, "is_complete"));
+    r->was_cancelled = json_is_true(json_object_get(found, "was_cancelled"));
     r->seconds = read_number(found, "seconds");
     r->seed = json_integer_value(json_object_get(found, "seed"));
     copy_text(r->version, sizeof r->version, made, "tilejit");
@@ -415,7 +416,7 @@ void tj_record_get_facts(const tj_record *record, tj_record_facts *facts)
 {
     *facts = (tj_record_facts){record->problem_text, record->device.name, record->config,        record->compiler,
                                record->strategy,     record->us,          record->default_us,    record->evaluations,
-                               record->created_s,    record->is_complete, record->driver_version};
+                               record->created_s,    record->is_complete, record->was_cancelled, record->driver_version};
 }
 
 const tj_problem *tj_record_problem(const tj_record *record)

@@ -39,7 +39,7 @@ struct tj_record {
     char strategy[16], policy[12]; /* "search"; "cold", "warm", or "emulated": its times mean nothing elsewhere */
     int64_t evaluations, seed, created_s;
     double seconds;
-    int32_t is_complete, driver_version, clock_khz;
+    int32_t is_complete, was_cancelled, driver_version, clock_khz;
     char compiler[64], version[32], source_hash[33]; /* of the generated text: "" if not known */
     /* derived */
     char key[TJ_RECORD_KEY_BYTES];

@@ -16,6 +16,10 @@
  * repeated anywhere. */
 enum { ROUND = 8, AHEAD = 64 };
 
+/* A search that is given no number of trials ends when so many were in vain and no config promises to be faster by this share. */
+static const double WORTH_A_ROUND = 0.001;
+enum { IN_VAIN = 24, MOST_RANKED = 80 };
+
 static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may end up among the finalists */
 
 /* ---- trying ------------------------------------------------------------------------------------------------------- */
@@ -144,29 +148,39 @@ static void leave_round(search *s, const trial_round *r)
 /* Chooses points of a round, no more than wanted; returns how many. */
 typedef size_t proposer(search *s, int32_t *chosen, size_t wanted);
 
-/* The next round, of as many as are left until the end; announced. */
-static trial_round next_round(search *s, proposer *propose, int64_t left)
+static bool may_settle(const search *s, int64_t known)
 {
-    trial_round r = {.count = left > 0 ? propose(s, r.chosen, left < ROUND ? (size_t)left : ROUND) : 0};
+    return s->options->evaluations == 0 && known >= TJ_TUNE_LEAST && (int64_t)s->trials - s->best_trial > IN_VAIN;
+}
 
+/* The next round, of as many as are left until the end; announced. */
+static trial_round next_round(search *s, proposer *propose, size_t under_way)
+{
+    const int64_t known = (int64_t)(s->trials + under_way), left = s->limit > 0 ? s->limit - known : ROUND;
+    trial_round r = {.count = 0};
+
+    s->least_gain = may_settle(s, known) ? WORTH_A_ROUND : 0;
+    if (left > 0)
+        r.count = propose(s, r.chosen, left < ROUND ? (size_t)left : ROUND);
     for (size_t i = 0; i < r.count; i++)
         announce(s, &s->point[r.chosen[i]].config);
     return r;
 }
 
-/* Rounds until the limit is reached or nothing is left to propose. */
+/* Rounds until the limit is reached or nothing is left to propose. What seems so while a round is under way may not when it is known. */
 static tj_status run_rounds(search *s, proposer *propose, tj_error *err)
 {
-    const int64_t most = s->limit > 0 ? s->limit : INT64_MAX;
-    trial_round next = next_round(s, propose, most - (int64_t)s->trials);
+    trial_round next = next_round(s, propose, 0);
     tj_status status = TJ_OK;
 
     while (status == TJ_OK && next.count > 0 && !is_over(s)) {
         const trial_round now = next;
 
-        next = next_round(s, propose, most - (int64_t)s->trials - (int64_t)now.count);
+        next = next_round(s, propose, now.count);
         status = try_round(s, &now, err);
         leave_round(s, &now);
+        if (next.count == 0)
+            next = next_round(s, propose, 0);
     }
     leave_round(s, &next);
     return status;
@@ -248,6 +262,7 @@ static void sort_trials(search *s)
 tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, const tj_config *first, size_t first_count,
                     const tj_measurer *measurer, tj_search_result *result, tj_error *err)
 {
+    static const int64_t usual_limit[] = {[TJ_SEARCH] = TJ_TUNE_MOST, [TJ_MODEL] = MOST_RANKED, [TJ_EXHAUSTIVE] = 0};
     const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
     const tj_tune_options *options = given ? given : &standard;
     search s = {.problem = problem, .options = options, .measurer = measurer, .best_trial = -1};
@@ -257,7 +272,7 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
     status = tj_tune_check_options(options, err);
     if (status != TJ_OK)
         return status;
-    s.limit = options->evaluations > 0 ? options->evaluations : options->strategy == TJ_EXHAUSTIVE ? 0 : 80;
+    s.limit = options->evaluations > 0 ? options->evaluations : usual_limit[options->strategy];
     s.seconds = options->seconds != 0 ? options->seconds : options->strategy == TJ_EXHAUSTIVE ? 0 : 30;
     s.families = tj_family_count();
     if (s.families > TJ_SEARCH_MAX_FAMILIES)

@@ -48,6 +48,7 @@ typedef struct search {
     int32_t best_trial;
 
     int64_t limit;
+    double least_gain; /* a round is not worth trying if it promises less: tj_propose_improving */
     double seconds;
     bool is_sampled; /* the points at hand are not the whole space */
     bool was_cancelled;
@@ -80,7 +81,7 @@ double tj_search_predicted(search *s, tj_point *p);
 /**
  * Choose points that are untried, as many as wanted if there are: they are marked is_chosen; returns how many. ranked: those that the
  * model likes best. improving: those by which the best time is expected to fall most, by the model and the trials; what is marked
- * already counts as under way.
+ * already counts as under way. None if the first of them promises less than least_gain, a share of the best time.
  */
 size_t tj_propose_ranked(search *s, int32_t *chosen, size_t wanted);
 size_t tj_propose_improving(search *s, int32_t *chosen, size_t wanted);

@@ -314,6 +314,7 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result, con
     r.seed = t->options.seed;
     r.seconds = result->seconds;
     r.is_complete = result->is_complete || (before && before->is_complete);
+    r.was_cancelled = result->was_cancelled;
     r.driver_version = t->device.driver_version;
     r.clock_khz = t->device.clock_khz;
     r.created_s = (int64_t)time(NULL);

@@ -90,13 +90,17 @@ typedef struct tj_tune_progress {
     const tj_trial *trial;      /**< that just ended; NULL: finalists are being compared */
 } tj_tune_progress;
 
+/** Evaluations of a TJ_SEARCH that is not told how many: it ends when 24 have brought nothing faster and no config promises 0.1 %. */
+enum { TJ_TUNE_LEAST = 48, TJ_TUNE_MOST = 240 };
+
 /** Start from TJ_TUNE_OPTIONS_INIT; zero in any field means its default. */
 typedef struct tj_tune_options {
     size_t struct_size;
     const tj_family *family; /**< NULL: all families */
     int32_t strategy;        /**< tj_strategy */
     int32_t threads;         /**< that compile; default: one per processor */
-    int64_t evaluations;     /**< at most; default 80, for TJ_EXHAUSTIVE no limit */
+    int64_t evaluations;     /**< that many, if time and space suffice; default: TJ_TUNE_LEAST to TJ_TUNE_MOST, for TJ_MODEL 80,
+                                     for TJ_EXHAUSTIVE no limit */
     double seconds;          /**< at most, compiling included, the comparison of finalists not; default 30, for
                                      TJ_EXHAUSTIVE no limit. Below 0: no limit */
     int64_t seed;            /**< of all that is drawn; the same seed and the same times give the same search */
@@ -166,7 +170,7 @@ typedef struct tj_record_facts {
     const char *strategy; /**< "search", "model", "exhaustive", "imported" */
     double us, default_us;
     int64_t evaluations, created_s;
-    int32_t is_complete, driver_version;
+    int32_t is_complete, was_cancelled, driver_version;
 } tj_record_facts;
 
 /**

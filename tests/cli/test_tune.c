@@ -84,6 +84,14 @@ Test(tune_command, finds_keeps_uses_and_passes_over)
     cr_expect(is_set(json_array_get(shapes, 0), "skipped"));
     cr_expect(is_set(json_array_get(shapes, 1), "skipped") == false);
     json_decref(root);
+    /* Four are few where no number is named; the next time all of the family have been tried. */
+    for (int before = 0; before < 2; before++) {
+        cr_expect(eq(int, shell("$T tune 20x10x31 --family tiled --resume --json"), 0), "%s", errors);
+        root = answer();
+        first = json_array_get(json_object_get(root, "shapes"), 0);
+        cr_expect(is_set(first, "skipped") == (before == 1), "%s", out);
+        json_decref(root);
+    }
 }
 
 Test(tune_command, shares_shapes_between_devices)

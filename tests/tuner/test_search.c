@@ -208,6 +208,55 @@ Test(search, comes_near_the_optimum_within_eighty_evaluations)
         }
 }
 
+/* Where the model is right soon; where each config has its own time later, and no trial near the end was a new best. */
+Test(search, without_a_number_ends_when_nothing_promises_more)
+{
+    static const double bumps[] = {0, 0.2};
+    size_t tried[2];
+
+    for (size_t i = 0; i < sizeof bumps / sizeof bumps[0]; i++) {
+        valley *v = make_valley(1024, bumps[i]);
+        tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+        tj_search_result found;
+        double best = INFINITY;
+        int64_t last_best = 0;
+
+        options.seconds = -1;
+        found = search_with(v, &options, false, true);
+        tried[i] = found.count;
+        for (int64_t n = 0; n < v->measured; n++)
+            if (time_of(v, &v->seen[n]) < best) {
+                best = time_of(v, &v->seen[n]);
+                last_best = n;
+            }
+        cr_expect(found.count >= TJ_TUNE_LEAST && found.count < TJ_TUNE_MOST, "%zu", found.count);
+        cr_expect(v->measured - last_best > 24, "%d of %d", (int)last_best, (int)v->measured);
+        cr_expect(v->optimum / best >= 0.97, "%.3f of the optimum", v->optimum / best);
+        cr_expect(eq(int, found.is_complete, 0));
+        free(found.trial);
+        free(v);
+    }
+    cr_expect(tried[0] < tried[1], "%zu and %zu", tried[0], tried[1]);
+}
+
+Test(search, without_a_number_or_an_end_in_sight_ends_at_a_bound)
+{
+    valley *v = make_valley(512, 0.1);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_search_result found;
+
+    v->lies = true;
+    options.seconds = -1;
+    found = search_with(v, &options, false, true);
+    cr_expect(eq(sz, found.count, TJ_TUNE_MOST));
+    free(found.trial);
+    options.strategy = TJ_MODEL;
+    found = search_with(v, &options, false, true);
+    cr_expect(eq(sz, found.count, 80));
+    free(found.trial);
+    free(v);
+}
+
 Test(search, gets_over_a_model_that_is_upside_down)
 {
     valley *v = make_valley(512, 0.1);

@@ -262,6 +262,24 @@ Test(propose, takes_no_two_of_a_round_that_would_show_the_same)
     release(m);
 }
 
+/* By how much of the best time the first of a round promises to lower it, so a search can end. */
+Test(propose, takes_nothing_where_little_is_promised)
+{
+    made_up *m = make();
+    int32_t chosen[8], first;
+    double promised;
+
+    cr_assert(eq(sz, tj_propose_ranked(&m->s, chosen, 1), 1));
+    first = chosen[0];
+    try_it(m, first, expected(m, first));
+    m->s.least_gain = 1;
+    cr_expect(eq(sz, tj_propose_improving(&m->s, chosen, 8), 0));
+    for (promised = 1; tj_propose_improving(&m->s, chosen, 1) == 0 && promised > 1e-9; promised /= 2)
+        m->s.least_gain = promised / 2;
+    cr_expect(promised < 0.5 && promised > 1e-3, "%g", promised);
+    release(m);
+}
+
 /* With every other point tried there is nothing left to propose but these. */
 Test(propose, takes_what_is_left_and_then_nothing)
 {

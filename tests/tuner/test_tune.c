@@ -146,6 +146,7 @@ Test(tune, goes_on_from_the_record_that_is_there)
     cr_assert(eq(sz, tj_records_count(records), 1));
     tj_record_get_facts(tj_records_at(records, 0), &facts);
     cr_expect(eq(i64, facts.evaluations, first.evaluations + second.evaluations));
+    cr_expect(eq(int, facts.was_cancelled, 0));
     cr_expect(second.evaluations < first.evaluations);
     tj_records_free(records);
     tj_context_free(context);
@@ -183,6 +184,7 @@ Test(tune, that_is_cancelled_keeps_what_it_found)
     watch w = {.cancel_after = 3};
     tj_tune_options options = options_of(&w, 200);
     tj_records *records = tj_records_create();
+    tj_record_facts facts;
     tj_tune_result result;
 
     cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
@@ -190,7 +192,9 @@ Test(tune, that_is_cancelled_keeps_what_it_found)
     cr_expect(eq(i64, result.evaluations, 3));
     cr_expect(eq(int, result.has_record, 1));
     cr_assert(eq(int, tj_records_load(context, records, &err), TJ_OK));
-    cr_expect(eq(sz, tj_records_count(records), 1));
+    cr_assert(eq(sz, tj_records_count(records), 1));
+    tj_record_get_facts(tj_records_at(records, 0), &facts);
+    cr_expect(eq(int, facts.was_cancelled, 1), "or --resume would pass over it");
     tj_records_free(records);
     tj_context_free(context);
 }
