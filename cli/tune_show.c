@@ -82,6 +82,8 @@ void tune_print_shape(const tune_shape *s)
     printf("%s: %.2f us", s->text, r->us);
     if (r->default_us > 0)
         printf(", %.2f times as fast as the default's %.2f us", r->default_us / r->us, r->default_us);
+    if (r->before_us < r->default_us || r->before_us > r->default_us)
+        printf(", %.3f times as fast as the earlier tuning's choice", r->before_us / r->us);
     printf(": %s (%" PRId64 " tried, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s%s)\n", config, r->evaluations, r->refused,
            r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "", r->has_record ? "" : ", no record kept");
 }
@@ -115,6 +117,7 @@ json_t *tune_shape_json(const tune_shape *s)
     cli_set_real(object, "warm_us", r->warm_us);
     set_config(object, "default_config", &r->default_config);
     cli_set_real(object, "default_us", r->default_us);
+    cli_set_real(object, "before_us", r->before_us);
     set_config(object, "second_config", &r->second);
     cli_set_real(object, "second_us", r->second_us);
     cli_set_int(object, "evaluations", r->evaluations);

@@ -359,6 +359,14 @@ static tj_status open(tuning *t, tj_error *err)
     return status;
 }
 
+static double us_of(const tj_finalist *list, size_t count, tj_standing standing, double otherwise)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].standing == standing)
+            return list[i].us;
+    return otherwise;
+}
+
 static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_incumbents *in, tj_tune_result *result,
                              tj_error *err)
 {
@@ -374,9 +382,8 @@ static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_
         t->options.progress(&progress, t->options.payload);
     count = tj_list_finalists(found->trial, found->count, in, list);
     status = compare_finalists(t, list, count, err);
-    for (size_t i = 0; i < count; i++)
-        if (list[i].standing == TJ_STANDARD)
-            result->default_us = list[i].us;
+    result->default_us = us_of(list, count, TJ_STANDARD, 0);
+    result->before_us = us_of(list, count, TJ_RECORDED, result->default_us);
     if (status == TJ_OK)
         status = crown(t, list, &count, result, err);
     free(list);

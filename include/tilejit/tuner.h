@@ -123,6 +123,7 @@ typedef struct tj_tune_result {
     tj_config default_config;         /**< what the library would have chosen without a record */
     tj_config second;                 /**< the runner-up; the winner itself if there is no other */
     double us, default_us, second_us; /**< medians of the interleaved comparison */
+    double before_us;                 /**< of what an earlier tuning chose; the default's without one */
     double spread;                    /**< of the winner, as in tj_trial */
     double warm_us;                   /**< the winner with its operands left in the L2; 0: not measured */
     int64_t evaluations, refused, wrong, slow;

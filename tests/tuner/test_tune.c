@@ -139,6 +139,7 @@ Test(tune, goes_on_from_the_record_that_is_there)
 
     options.family = tj_family_find("tiled");
     cr_assert(eq(int, tj_tune(context, &problem, &options, &first, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(dbl, first.before_us, first.default_us));
     w.trials = 0;
     options.evaluations = 3; /* fewer than the first, and still the better founded */
     cr_assert(eq(int, tj_tune(context, &problem, &options, &second, &err), TJ_OK), "%s", err.message);
