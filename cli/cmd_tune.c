@@ -154,7 +154,7 @@ static void on_progress(const tj_tune_progress *progress, void *payload)
     pthread_mutex_unlock(&j->lock);
 }
 
-/* What would be done now may take another number of trials; it is not looked for any more thoroughly. */
+/* A search that ended by itself tried as many configs as were worth it, be they more or fewer than another one would try now. */
 static bool is_founded(const tj_record_facts *facts, const tj_tune_options *options)
 {
     if (facts->is_complete)

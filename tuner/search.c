@@ -18,7 +18,7 @@ enum { ROUND = 8, AHEAD = 64 };
 
 /* A search that is given no number of trials ends when so many were in vain and no config promises to be faster by this share. */
 static const double WORTH_A_ROUND = 0.001;
-enum { IN_VAIN = 24, MOST_RANKED = 80 };
+enum { IN_VAIN = 24, TRIALS_BY_MODEL = 80 };
 
 static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may end up among the finalists */
 
@@ -179,7 +179,7 @@ static tj_status run_rounds(search *s, proposer *propose, tj_error *err)
         next = next_round(s, propose, now.count);
         status = try_round(s, &now, err);
         leave_round(s, &now);
-        if (next.count == 0)
+        if (status == TJ_OK && next.count == 0)
             next = next_round(s, propose, 0);
     }
     leave_round(s, &next);
@@ -262,7 +262,7 @@ static void sort_trials(search *s)
 tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, const tj_config *first, size_t first_count,
                     const tj_measurer *measurer, tj_search_result *result, tj_error *err)
 {
-    static const int64_t usual_limit[] = {[TJ_SEARCH] = TJ_TUNE_MOST, [TJ_MODEL] = MOST_RANKED, [TJ_EXHAUSTIVE] = 0};
+    static const int64_t usual_limit[] = {[TJ_SEARCH] = TJ_TUNE_MOST, [TJ_MODEL] = TRIALS_BY_MODEL, [TJ_EXHAUSTIVE] = 0};
     const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
     const tj_tune_options *options = given ? given : &standard;
     search s = {.problem = problem, .options = options, .measurer = measurer, .best_trial = -1};

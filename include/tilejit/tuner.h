@@ -142,9 +142,9 @@ typedef struct tj_tune_result {
  * The library's own choice is always among the finalists, and another config must beat it by more than the tie band, so
  * tuning never makes things slower. What an earlier tuning of the problem chose is among them, too, and stays unless the
  * library's own is as fast or another is faster. Every config that takes the lead is compared with the float64 product
- * first, and a wrong one is out. Candidates are compiled on threads of the library's own while others are timed; none of them is kept
- * in the store but the winner. Other work on the device disturbs the times. P is poisoned before each check; operands are
- * random and the library's own, so the device needs memory for them.
+ * first, and a wrong one is out. Candidates are compiled on threads of the library's own while others are timed; none of
+ * them is kept in the store but the winner. Other work on the device disturbs the times. P is poisoned before each check;
+ * operands are random and the library's own, so the device needs memory for them.
  *
  * A dimension that is known only at launch is tuned for the extent in the problem; its record serves all extents.
  *
