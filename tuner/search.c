@@ -17,8 +17,8 @@
 enum { ROUND = 8, AHEAD = 64 };
 
 /* A search that is given no number of trials ends when so many were in vain and no config promises to be faster by this share. */
-static const double WORTH_A_ROUND = 0.001;
-enum { IN_VAIN = 24, TRIALS_BY_MODEL = 80 };
+static const double WORTH_A_ROUND = 0.0003;
+enum { IN_VAIN = 40, TRIALS_BY_MODEL = 80 };
 
 static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may end up among the finalists */
 

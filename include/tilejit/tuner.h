@@ -90,7 +90,7 @@ typedef struct tj_tune_progress {
     const tj_trial *trial;      /**< that just ended; NULL: finalists are being compared */
 } tj_tune_progress;
 
-/** Evaluations of a TJ_SEARCH that is not told how many: it ends when 24 have brought nothing faster and no config promises 0.1 %. */
+/** Evaluations of a TJ_SEARCH that is not told how many: it ends when 40 have brought nothing faster and no config promises 0.03 %. */
 enum { TJ_TUNE_LEAST = 48, TJ_TUNE_MOST = 240 };
 
 /** Start from TJ_TUNE_OPTIONS_INIT; zero in any field means its default. */
@@ -124,7 +124,7 @@ typedef struct tj_tune_result {
     tj_config second;                 /**< the runner-up; the winner itself if there is no other */
     double us, default_us, second_us; /**< medians of the interleaved comparison */
     double before_us;                 /**< of what an earlier tuning chose; the default's without one */
-    double spread;                    /**< of the winner, as in tj_trial */
+    double spread;                    /**< of the winner's share of a turn, as in tj_trial */
     double warm_us;                   /**< the winner with its operands left in the L2; 0: not measured */
     int64_t evaluations, refused, wrong, slow;
     double seconds;
