@@ -282,6 +282,13 @@ double tj_median(double *value, size_t count)
     return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
+double tj_spread(const double *sorted, size_t count)
+{
+    const double median = count > 0 ? (sorted[(count - 1) / 2] + sorted[count / 2]) / 2 : 0;
+
+    return median > 0 ? (sorted[3 * (count - 1) / 4] - sorted[(count - 1) / 4]) / 2 / median : 0;
+}
+
 /* Launches of a sample, each over all sets. */
 static int per_event(double us, size_t sets)
 {
@@ -357,7 +364,7 @@ tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj
     if (status != TJ_OK)
         return refuse(trial, status, &why, err);
     trial->us = tj_median(us, (size_t)count);
-    trial->spread = trial->us > 0 ? (us[3 * (count - 1) / 4] - us[(count - 1) / 4]) / 2 / trial->us : 0;
+    trial->spread = tj_spread(us, (size_t)count);
     return TJ_OK;
 }
 

@@ -52,4 +52,7 @@ tj_status tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_
 /** Sorts. The median of no values is 0. */
 double tj_median(double *value, size_t count);
 
+/** Of sorted values: half the distance of the quartiles, by the median; 0 if that is 0. */
+double tj_spread(const double *sorted, size_t count);
+
 #endif

@@ -226,11 +226,8 @@ static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t count, t
                 status = tj_bench_turn(&t->bench, plan, one->trial.us, 0, &one->turn[turns], err);
         }
     }
-    for (size_t i = 0; i < count && status == TJ_OK; i++) {
-        list[i].us = tj_median(list[i].turn, turns);
-        list[i].spread =
-            list[i].us > 0 ? (list[i].turn[3 * (turns - 1) / 4] - list[i].turn[(turns - 1) / 4]) / 2 / list[i].us : 0;
-    }
+    if (status == TJ_OK)
+        tj_judge_turns(list, count, turns);
     return status;
 }
 

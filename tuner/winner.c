@@ -11,9 +11,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "measure.h"
+
 static const double FINAL_BAND = 1.08; /* of the best time: who may be a finalist */
 static const double TIE_BAND = 0.005; /* of the best time, at least: the same config in two tunings: 0.2 % apart, 0.8 at most */
-static const double MOST_TIE = 0.03;  /* however noisy the device is */
+static const double MOST_TIE = 0.01;  /* however noisy the device is */
 
 static tj_standing standing_of(const tj_incumbents *in, const tj_config *config)
 {
@@ -38,6 +40,23 @@ size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbent
         list[listed++] = (tj_finalist){.trial = trial[i], .standing = standing};
     }
     return listed;
+}
+
+void tj_judge_turns(tj_finalist *list, size_t count, size_t turns)
+{
+    double length[TJ_TURNS] = {0}, sorted[TJ_TURNS], share[TJ_TURNS], usual;
+
+    for (size_t turn = 0; turn < turns; turn++)
+        for (size_t i = 0; i < count; i++)
+            length[turn] += count > 1 ? list[i].turn[turn] : 1; /* alone it has no share but the time itself */
+    memcpy(sorted, length, sizeof sorted);
+    usual = tj_median(sorted, turns);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t turn = 0; turn < turns; turn++)
+            share[turn] = length[turn] > 0 ? list[i].turn[turn] / length[turn] : 0;
+        list[i].us = usual * tj_median(share, turns);
+        list[i].spread = tj_spread(share, turns);
+    }
 }
 
 /* Of two within the tie band: the one with more standing, then the one that takes less of a multiprocessor, then the lesser text. */

@@ -20,8 +20,8 @@ typedef enum tj_standing {
 typedef struct tj_finalist {
     tj_trial trial;
     tj_standing standing;
-    double turn[TJ_TURNS]; /* the median of each turn, in microseconds */
-    double us, spread;     /* of the turns: median, and half the distance of the quartiles by the median */
+    double turn[TJ_TURNS]; /* what it took in each turn, in microseconds */
+    double us, spread;     /* by tj_judge_turns */
 } tj_finalist;
 
 /** The configs that are compared whatever their times, so that the winner is no slower than either, but for the tie band. */
@@ -31,6 +31,13 @@ typedef struct tj_incumbents {
 
 /** From trials in the order of their times: the incumbents among them, and the fastest others; at most TJ_FINALISTS. */
 size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbents *in, tj_finalist *list);
+
+/**
+ * The us and spread of all from their first turns of at least one, by its share of what each turn took in all: what slows a whole turn,
+ * as a clock that falls under load does, is the same for all and says nothing of one. us: the median share of a turn of median length.
+ * spread: half the distance of the shares' quartiles, by their median. One alone is judged by its times.
+ */
+void tj_judge_turns(tj_finalist *list, size_t count, size_t turns);
 
 /** The fastest but one; but >= count: of all. 0 if there is no other. */
 size_t tj_fastest_of(const tj_finalist *list, size_t count, size_t but);

@@ -80,14 +80,14 @@ Test(winner, is_the_simplest_within_the_tie_band)
         double us[3], spread; /* the first is the default; the second the smaller kernel */
         size_t winner;
     } rows[] = {
-        {{100, 100, 90}, 0, 2},      /* clearly faster */
-        {{100, 99.8, 99.6}, 0, 0},   /* within 0.5 %: the default stays */
-        {{100, 99.6, 99.2}, 0, 1},   /* not within 0.5 %: of the others the smaller one */
-        {{110, 100.4, 100}, 0, 1},   /* within 0.5 %: the smaller one */
-        {{110, 100.6, 100}, 0, 2},   /* not within 0.5 % */
-        {{110, 102, 100}, 0.025, 1}, /* but within what it varies */
-        {{105, 110, 100}, 0.5, 2},   /* and never more than 3 % */
-        {{102.9, 110, 100}, 0.5, 0}, /* up to there it is */
+        {{100, 100, 90}, 0, 2},        /* clearly faster */
+        {{100, 99.8, 99.6}, 0, 0},     /* within 0.5 %: the default stays */
+        {{100, 99.6, 99.2}, 0, 1},     /* not within 0.5 %: of the others the smaller one */
+        {{110, 100.4, 100}, 0, 1},     /* within 0.5 %: the smaller one */
+        {{110, 100.6, 100}, 0, 2},     /* not within 0.5 % */
+        {{110, 100.8, 100}, 0.009, 1}, /* but within what it varies */
+        {{101.1, 110, 100}, 0.5, 2},   /* and never more than 1 % */
+        {{100.9, 110, 100}, 0.5, 0},   /* up to there it is */
         {{100, 120, 130}, 0.001, 0},
     };
 
@@ -104,6 +104,63 @@ Test(winner, is_the_simplest_within_the_tie_band)
             cr_expect(eq(sz, (tj_choose_winner(turned, 3) + k) % 3, rows[i].winner), "row %zu turned by %zu", i, k);
         }
     }
+}
+
+/* Two configs, the first the default, 0.8 % apart, on a device whose clock falls by a tenth, and rises again, while they are compared. */
+Test(turns, a_clock_that_drifts_hides_nothing)
+{
+    static const double clock[] = {1, 1.02, 1.06, 1.1, 1.1, 1.05, 1};
+    tj_finalist list[2] = {finalist(0, 0, 1000, 32, 16), finalist(0, 0, 2000, 32, 32)};
+
+    list[0].standing = TJ_STANDARD;
+    for (size_t turn = 0; turn < 7; turn++) {
+        list[0].turn[turn] = 100.8 * clock[turn];
+        list[1].turn[turn] = 100 * clock[turn];
+    }
+    list[0].turn[3] = 250; /* and one sample that something else disturbed */
+    tj_judge_turns(list, 2, 7);
+    cr_expect(ieee_ulp_eq(dbl, list[0].us / list[1].us, 1.008, 8));
+    cr_expect(fabs(list[1].us - 105) < 0.5, "%g: as in the median turn", list[1].us);
+    cr_expect(list[0].spread < 1e-12 && list[1].spread < 1e-12, "%g %g", list[0].spread, list[1].spread);
+    cr_expect(eq(sz, tj_choose_winner(list, 2), 1));
+}
+
+Test(turns, spread_is_what_one_varies_by_beside_the_others)
+{
+    tj_finalist list[2] = {finalist(0, 0, 0, 0, 16), finalist(0, 0, 0, 0, 32)};
+
+    for (size_t turn = 0; turn < 5; turn++) {
+        list[0].turn[turn] = 100;
+        list[1].turn[turn] = 90 + 5 * (double)turn; /* 90 to 110: half of them between 95 and 105 */
+    }
+    tj_judge_turns(list, 2, 5);
+    cr_expect(fabs(list[0].us - 100) < 1e-9 && fabs(list[1].us - 100) < 1e-9);
+    cr_expect(fabs(list[1].spread - 0.025) < 1e-3, "%g: of their sum, which varies half as much", list[1].spread);
+    tj_judge_turns(list, 2, 1);
+    cr_expect(eq(dbl, list[0].us, 100), "one turn is itself");
+    cr_expect(eq(dbl, list[1].us, 90));
+    cr_expect(eq(dbl, list[0].spread, 0));
+    cr_expect(eq(dbl, list[1].spread, 0));
+}
+
+Test(turns, of_one_alone_are_its_times)
+{
+    tj_finalist one = finalist(0, 0, 0, 0, 16);
+
+    for (size_t turn = 0; turn < 5; turn++)
+        one.turn[turn] = 90 + 5 * (double)turn;
+    tj_judge_turns(&one, 1, 5);
+    cr_expect(eq(dbl, one.us, 100));
+    cr_expect(eq(dbl, one.spread, 0.05));
+}
+
+Test(turns, of_no_length_are_no_times)
+{
+    tj_finalist list[2] = {finalist(1, 1, 0, 0, 16), finalist(1, 1, 0, 0, 32)};
+
+    tj_judge_turns(list, 2, 3);
+    cr_expect(eq(dbl, list[0].us, 0));
+    cr_expect(eq(dbl, list[1].spread, 0));
 }
 
 Test(winner, of_equals_is_what_was_there_before)
