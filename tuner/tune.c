@@ -30,7 +30,7 @@
 enum { SEEDS = 6, POOL_JOBS = 512 };
 
 static const double CHECK_FLOP = 2e8; /* of one check */
-static const double FINAL_SECONDS = 10;
+static const double FINAL_SECONDS = 8;
 
 typedef struct tuning {
     tj_context *context, *scratch; /* scratch holds the candidates; it is replaced when there are many */

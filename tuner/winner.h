@@ -7,7 +7,7 @@
 
 #include <tilejit/tuner.h>
 
-enum { TJ_TURNS = 15, TJ_FINALISTS = 8 };
+enum { TJ_TURNS = 15, TJ_FINALISTS = 16 };
 
 /** What a finalist was before this tuning: of two that are as fast, the one with more standing wins. */
 typedef enum tj_standing {
