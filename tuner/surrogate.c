@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_LEARNED = 256 };
 
@@ -63,20 +64,29 @@ static double covariance(const place *a, const place *b)
     return SHARED * SHARED + FAMILY * FAMILY + SLOPE * SLOPE * a->expected * b->expected + PLACE * PLACE * exp(-steps);
 }
 
+/* x becomes L^-1 . x, of the first `count` rows of L. */
+static void solve(const tj_surrogate *g, size_t count, double *x)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double *const row = g->factor + i * g->room;
+        double sum = x[i];
+
+        for (size_t k = 0; k < i; k++)
+            sum -= row[k] * x[k];
+        x[i] = sum / row[i];
+    }
+}
+
 /* The row that a place would get in the factor, without its last element; the answer is the variance that is left. */
-static double solve(const tj_surrogate *g, const place *where, double *row)
+static double row_of(const tj_surrogate *g, const place *where, double *row)
 {
     double left = covariance(where, where);
 
-    for (size_t i = 0; i < g->count; i++) {
-        const double *const other = g->factor + i * g->room;
-        double sum = covariance(where, &g->place[i]);
-
-        for (size_t k = 0; k < i; k++)
-            sum -= other[k] * row[k];
-        row[i] = sum / other[i];
+    for (size_t i = 0; i < g->count; i++)
+        row[i] = covariance(where, &g->place[i]);
+    solve(g, g->count, row);
+    for (size_t i = 0; i < g->count; i++)
         left -= row[i] * row[i];
-    }
     return left > 0 ? left : 0;
 }
 
@@ -84,7 +94,7 @@ static void add(tj_surrogate *g, const place *where)
 {
     double *const row = g->factor + g->count * g->room;
 
-    row[g->count] = sqrt(solve(g, where, row) + NOISE * NOISE);
+    row[g->count] = sqrt(row_of(g, where, row) + NOISE * NOISE);
     g->place[g->count++] = *where;
 }
 
@@ -96,14 +106,10 @@ static void weigh(tj_surrogate *g, const double *wrong)
 {
     double squares = 0;
 
-    for (size_t i = 0; i < g->learned; i++) {
-        double sum = wrong[i];
-
-        for (size_t k = 0; k < i; k++)
-            sum -= g->factor[i * g->room + k] * g->weight[k];
-        g->weight[i] = sum / g->factor[i * g->room + i];
+    memcpy(g->weight, wrong, g->learned * sizeof *wrong);
+    solve(g, g->learned, g->weight);
+    for (size_t i = 0; i < g->learned; i++)
         squares += g->weight[i] * g->weight[i];
-    }
     g->scale = sqrt((squares + AS_EXPECTED) / ((double)g->learned + AS_EXPECTED));
     for (size_t i = g->learned; i-- > 0;) {
         double sum = g->weight[i];
@@ -203,7 +209,7 @@ tj_belief tj_surrogate_believe(const tj_surrogate *g, search *s, int32_t point)
     const place where = place_of(g, s, point);
     double row[MOST_LEARNED + TJ_SURROGATE_UNDER_WAY];
 
-    return (tj_belief){mean_of(g, &where), g->scale * sqrt(solve(g, &where, row))};
+    return (tj_belief){mean_of(g, &where), g->scale * sqrt(row_of(g, &where, row))};
 }
 
 void tj_surrogate_assume(tj_surrogate *g, search *s, int32_t point)
