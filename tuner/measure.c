@@ -274,17 +274,20 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double middle(const double *sorted, size_t count)
+{
+    return count > 0 ? (sorted[(count - 1) / 2] + sorted[count / 2]) / 2 : 0;
+}
+
 double tj_median(double *value, size_t count)
 {
-    if (count == 0)
-        return 0;
     qsort(value, count, sizeof *value, by_value);
-    return (value[(count - 1) / 2] + value[count / 2]) / 2;
+    return middle(value, count);
 }
 
 double tj_spread(const double *sorted, size_t count)
 {
-    const double median = count > 0 ? (sorted[(count - 1) / 2] + sorted[count / 2]) / 2 : 0;
+    const double median = middle(sorted, count);
 
     return median > 0 ? (sorted[3 * (count - 1) / 4] - sorted[(count - 1) / 4]) / 2 / median : 0;
 }

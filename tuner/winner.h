@@ -33,8 +33,8 @@ typedef struct tj_incumbents {
 size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbents *in, tj_finalist *list);
 
 /**
- * The us and spread of all from their first turns of at least one, by its share of what each turn took in all: what slows a whole turn,
- * as a clock that falls under load does, is the same for all and says nothing of one. us: the median share of a turn of median length.
+ * Fill us and spread of all from the first so many turns, at least one. A time counts as its share of what its turn took in all: what
+ * slows a whole turn, as a clock does that falls under load, says nothing of one config. us: the median share, of a turn of median length.
  * spread: half the distance of the shares' quartiles, by their median. One alone is judged by its times.
  */
 void tj_judge_turns(tj_finalist *list, size_t count, size_t turns);
