@@ -27,10 +27,11 @@
 #include "verify.h"
 #include "winner.h"
 
-enum { SEEDS = 6, POOL_JOBS = 512 };
+enum { SEEDS = 6, POOL_JOBS = 512, LEAST_TURNS = 3, HEAT_TURNS = 4 };
 
 static const double CHECK_FLOP = 2e8; /* of one check */
 static const double FINAL_SECONDS = 8;
+static const double HEAT_SECONDS = 0.5; /* for some configs are slower after a quarter of a second of load */
 
 typedef struct tuning {
     tj_context *context, *scratch; /* scratch holds the candidates; it is replaced when there are many */
@@ -204,20 +205,28 @@ static bool is_cancelled(const tuning *t)
     return t->options.is_cancelled && t->options.is_cancelled(t->options.payload);
 }
 
-static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t count, tj_error *err)
+/*
+ * In turns: after a heat of all, the fastest go on alone, for the median of many turns tells configs apart that differ by less than
+ * one turn does from the next.
+ */
+static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t *count, tj_error *err)
 {
     uint64_t random = (uint64_t)t->options.seed;
-    const double end = now() + FINAL_SECONDS;
+    const double start = now();
     tj_status status = TJ_OK;
     size_t turns = 0;
 
     for (; turns < TJ_TURNS && status == TJ_OK; turns++) {
         size_t order[TJ_FINALISTS];
 
-        if (turns >= 3 && (now() > end || t->bench.is_emulated || is_cancelled(t)))
+        if (turns >= LEAST_TURNS && (now() > start + FINAL_SECONDS || t->bench.is_emulated || is_cancelled(t)))
             break;
-        shuffle(order, count, &random);
-        for (size_t i = 0; i < count && status == TJ_OK; i++) {
+        if (*count > TJ_CONTENDERS && turns >= HEAT_TURNS && now() > start + HEAT_SECONDS) {
+            tj_judge_turns(list, *count, turns);
+            *count = tj_keep_contenders(list, *count);
+        }
+        shuffle(order, *count, &random);
+        for (size_t i = 0; i < *count && status == TJ_OK; i++) {
             tj_finalist *one = &list[order[i]];
             const tj_plan *plan = NULL;
 
@@ -227,7 +236,7 @@ static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t count, t
         }
     }
     if (status == TJ_OK)
-        tj_judge_turns(list, count, turns);
+        tj_judge_turns(list, *count, turns);
     return status;
 }
 
@@ -378,7 +387,7 @@ static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_
     if (t->options.progress)
         t->options.progress(&progress, t->options.payload);
     count = tj_list_finalists(found->trial, found->count, in, list);
-    status = compare_finalists(t, list, count, err);
+    status = compare_finalists(t, list, &count, err);
     result->default_us = us_of(list, count, TJ_STANDARD, 0);
     result->before_us = us_of(list, count, TJ_RECORDED, result->default_us);
     if (status == TJ_OK)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * winner: which trials meet in the finals, and which of them wins.
+ * winner: which trials meet in the finals, which go on after the heat, and which of them wins.
  *
  * Two configs whose times differ by less than they vary are the same to the user. Among such the default wins, so that a
  * record says something only where there is something to say; then what an earlier tuning chose, so that tuning again changes
@@ -57,6 +57,31 @@ void tj_judge_turns(tj_finalist *list, size_t count, size_t turns)
         list[i].us = usual * tj_median(share, turns);
         list[i].spread = tj_spread(share, turns);
     }
+}
+
+/* How many that have no standing are faster. */
+static size_t place_of(const tj_finalist *one, const tj_finalist *list, size_t count)
+{
+    size_t place = 0;
+
+    for (size_t i = 0; i < count; i++)
+        place += list[i].standing == TJ_FOUND && (list[i].us < one->us || (list[i].us == one->us && &list[i] < one));
+    return place;
+}
+
+size_t tj_keep_contenders(tj_finalist *list, size_t count)
+{
+    bool stays[TJ_FINALISTS];
+    size_t others = TJ_CONTENDERS, kept = 0;
+
+    for (size_t i = 0; i < count; i++)
+        others -= list[i].standing != TJ_FOUND;
+    for (size_t i = 0; i < count; i++)
+        stays[i] = list[i].standing != TJ_FOUND || place_of(&list[i], list, count) < others;
+    for (size_t i = 0; i < count; i++)
+        if (stays[i])
+            list[kept++] = list[i];
+    return kept;
 }
 
 /* Of two within the tie band: the one with more standing, then the one that takes less of a multiprocessor, then the lesser text. */

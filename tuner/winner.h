@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * winner: which trials meet in the finals, and which of them wins.
+ * winner: which trials meet in the finals, which go on after the heat, and which of them wins.
  */
 #ifndef TJ_TUNER_WINNER_H
 #define TJ_TUNER_WINNER_H
 
 #include <tilejit/tuner.h>
 
-enum { TJ_TURNS = 15, TJ_FINALISTS = 16 };
+enum { TJ_TURNS = 40, TJ_FINALISTS = 16, TJ_CONTENDERS = 6 };
 
 /** What a finalist was before this tuning: of two that are as fast, the one with more standing wins. */
 typedef enum tj_standing {
@@ -38,6 +38,9 @@ size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbent
  * spread: half the distance of the shares' quartiles, by their median. One alone is judged by its times.
  */
 void tj_judge_turns(tj_finalist *list, size_t count, size_t turns);
+
+/** Let the incumbents and the fastest others, by us, stay in the list, in their order; at most TJ_CONTENDERS. Returns how many. */
+size_t tj_keep_contenders(tj_finalist *list, size_t count);
 
 /** The fastest but one; but >= count: of all. 0 if there is no other. */
 size_t tj_fastest_of(const tj_finalist *list, size_t count, size_t but);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which trials meet in the finals, and which of them wins: the fastest, unless a simpler one is as fast but for what times vary.
+ * Which trials meet in the finals, which go on after the heat, and which of them wins: the fastest, unless a simpler one is as fast
+ * but for what times vary.
  */
 #include "tuner_test.h"
 #include "winner.h"
@@ -161,6 +162,38 @@ Test(turns, of_no_length_are_no_times)
     tj_judge_turns(list, 2, 3);
     cr_expect(eq(dbl, list[0].us, 0));
     cr_expect(eq(dbl, list[1].spread, 0));
+}
+
+Test(contenders, are_the_fastest_and_what_was_there_before)
+{
+    static const double us[] = {107, 101, 105, 103, 100, 104, 102, 120, 130, 104};
+    static const int32_t stay[] = {1, 3, 4,
+                                   6, 7, 8}; /* in their order: the fastest four, and two slow ones for their standing */
+    tj_finalist list[10];
+
+    for (int32_t i = 0; i < 10; i++)
+        list[i] = finalist(us[i], 0, 0, 0, i);
+    list[7].standing = TJ_STANDARD;
+    list[8].standing = TJ_RECORDED;
+    list[4].turn[39] = 99; /* what they took stays with them */
+    cr_assert(eq(sz, tj_keep_contenders(list, 10), 6));
+    for (size_t i = 0; i < 6; i++)
+        cr_expect(eq(i32, number_of(&list[i]), stay[i]), "%zu", i);
+    cr_expect(list[4].standing == TJ_STANDARD && list[5].standing == TJ_RECORDED);
+    cr_expect(eq(dbl, list[2].turn[39], 99));
+    cr_expect(eq(sz, tj_keep_contenders(list, 6), 6), "all stay where there are no more");
+    cr_expect(eq(sz, tj_keep_contenders(list, 1), 1));
+}
+
+Test(contenders, of_equals_are_those_listed_first)
+{
+    tj_finalist list[9];
+
+    for (int32_t i = 0; i < 9; i++)
+        list[i] = finalist(100, 0, 0, 0, i);
+    cr_assert(eq(sz, tj_keep_contenders(list, 9), 6));
+    for (int32_t i = 0; i < 6; i++)
+        cr_expect(eq(i32, number_of(&list[i]), i));
 }
 
 Test(winner, of_equals_is_what_was_there_before)
