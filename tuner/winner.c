@@ -59,29 +59,18 @@ void tj_judge_turns(tj_finalist *list, size_t count, size_t turns)
     }
 }
 
-/* How many that have no standing are faster. */
-static size_t place_of(const tj_finalist *one, const tj_finalist *list, size_t count)
-{
-    size_t place = 0;
-
-    for (size_t i = 0; i < count; i++)
-        place += list[i].standing == TJ_FOUND && (list[i].us < one->us || (list[i].us == one->us && &list[i] < one));
-    return place;
-}
-
 size_t tj_keep_contenders(tj_finalist *list, size_t count)
 {
-    bool stays[TJ_FINALISTS];
-    size_t others = TJ_CONTENDERS, kept = 0;
+    while (count > TJ_CONTENDERS) {
+        size_t slowest = 0;
 
-    for (size_t i = 0; i < count; i++)
-        others -= list[i].standing != TJ_FOUND;
-    for (size_t i = 0; i < count; i++)
-        stays[i] = list[i].standing != TJ_FOUND || place_of(&list[i], list, count) < others;
-    for (size_t i = 0; i < count; i++)
-        if (stays[i])
-            list[kept++] = list[i];
-    return kept;
+        for (size_t i = 1; i < count; i++)
+            if (list[i].standing == TJ_FOUND && (list[slowest].standing != TJ_FOUND || list[i].us >= list[slowest].us))
+                slowest = i;
+        count--;
+        memmove(&list[slowest], &list[slowest + 1], (count - slowest) * sizeof *list);
+    }
+    return count;
 }
 
 /* Of two within the tie band: the one with more standing, then the one that takes less of a multiprocessor, then the lesser text. */
