@@ -38,7 +38,10 @@ static const struct {
     {"barriers", "barriers of warps", offsetof(cuEmuCounters, barriers)},
     {"block_barriers", "barriers of blocks", offsetof(cuEmuCounters, block_barriers)},
     {"divergences", "divergent branches", offsetof(cuEmuCounters, divergences)},
+    {"async_requests", "requests to copy asynchronously", offsetof(cuEmuCounters, async_requests)},
     {"async_bytes", "bytes copied asynchronously", offsetof(cuEmuCounters, async_bytes)},
+    {"async_wavefronts", "wavefronts of these copies", offsetof(cuEmuCounters, async_wavefronts)},
+    {"async_conflicts", "their bank conflicts", offsetof(cuEmuCounters, async_conflicts)},
 };
 
 enum { COUNTERS = sizeof counters / sizeof counters[0], SECTOR_BYTES = 32 };
@@ -104,11 +107,13 @@ static void print_total(const char *what, const cuEmuCounters *c)
     printf("  shared   %" PRIu64 " loads in %" PRIu64 " wavefronts, %" PRIu64 " stores in %" PRIu64 " wavefronts, %" PRIu64
            " bank conflicts\n",
            c->shared_loads, c->shared_load_wavefronts, c->shared_stores, c->shared_store_wavefronts, c->bank_conflicts);
+    if (c->async_requests)
+        printf("           %" PRIu64 " bytes copied there asynchronously in %" PRIu64 " wavefronts, %" PRIu64
+               " bank conflicts\n",
+               c->async_bytes, c->async_wavefronts, c->async_conflicts);
     printf("  barriers %" PRIu64 " of blocks, %" PRIu64 " arrivals of warps\n", c->block_barriers, c->barriers);
-    if (c->atomics || c->async_bytes || c->local_requests)
-        printf("  others   %" PRIu64 " atomics, %" PRIu64 " bytes copied asynchronously, %" PRIu64
-               " requests to local memory\n",
-               c->atomics, c->async_bytes, c->local_requests);
+    if (c->atomics || c->local_requests)
+        printf("  others   %" PRIu64 " atomics, %" PRIu64 " requests to local memory\n", c->atomics, c->local_requests);
 }
 
 /* Instructions of one line of the CUDA text, added up. */

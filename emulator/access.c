@@ -531,7 +531,7 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     if (reads & ~parts && !resolve(warp, &from, reads & ~parts, &inst->operand[1], bytes, &source))
         return;
     if (line) {
-        line->async_bytes += (uint64_t)emu_popcount(reads) * bytes;
+        emu_count_async(line, target.address, mask, reads, bytes);
         if (reads)
             emu_count_global(line, source.address, reads, bytes, bytes / 4, false);
     }

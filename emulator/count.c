@@ -64,8 +64,8 @@ static unsigned passes(const uint64_t *address, uint32_t mask, unsigned first, u
     return most;
 }
 
-void emu_count_shared(cuEmuCounters *line, const uint64_t *address, uint32_t mask, unsigned bytes, unsigned elements,
-                      bool is_write)
+/* Passes that a request needs; those above the least are added to the conflicts. */
+static unsigned wavefronts_of(const uint64_t *address, uint32_t mask, unsigned bytes, uint64_t *conflicts)
 {
     const unsigned parts = bytes <= 4 ? 1 : bytes / 4, lanes = EMU_LANES / parts;
     unsigned wavefronts = 0, least = 0;
@@ -76,6 +76,22 @@ void emu_count_shared(cuEmuCounters *line, const uint64_t *address, uint32_t mas
         wavefronts += n;
         least += n > 0;
     }
+    *conflicts += wavefronts - least;
+    return wavefronts;
+}
+
+void emu_count_async(cuEmuCounters *line, const uint64_t *target, uint32_t mask, uint32_t reads, unsigned bytes)
+{
+    line->async_requests++;
+    line->async_bytes += (uint64_t)emu_popcount(reads) * bytes;
+    line->async_wavefronts += wavefronts_of(target, mask, bytes, &line->async_conflicts);
+}
+
+void emu_count_shared(cuEmuCounters *line, const uint64_t *address, uint32_t mask, unsigned bytes, unsigned elements,
+                      bool is_write)
+{
+    const unsigned wavefronts = wavefronts_of(address, mask, bytes, &line->bank_conflicts);
+
     if (is_write) {
         line->shared_store_requests++;
         line->shared_stores += (uint64_t)emu_popcount(mask) * elements;
@@ -85,7 +101,6 @@ void emu_count_shared(cuEmuCounters *line, const uint64_t *address, uint32_t mas
         line->shared_loads += (uint64_t)emu_popcount(mask) * elements;
         line->shared_load_wavefronts += wavefronts;
     }
-    line->bank_conflicts += wavefronts - least;
 }
 
 void emu_counters_add(cuEmuCounters *a, const cuEmuCounters *b)

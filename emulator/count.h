@@ -11,6 +11,9 @@ void emu_count_global(cuEmuCounters *line, const uint64_t *address, uint32_t mas
 void emu_count_shared(cuEmuCounters *line, const uint64_t *address, uint32_t mask, unsigned bytes, unsigned elements,
                       bool is_write);
 
+/** Asynchronous copies by the lanes of mask to shared memory; those that are not in reads bring zeros. */
+void emu_count_async(cuEmuCounters *line, const uint64_t *target, uint32_t mask, uint32_t reads, unsigned bytes);
+
 /** Where the counters of an instruction are kept, or NULL if nothing is counted. */
 static inline cuEmuCounters *emu_line(const emu_warp *warp, const emu_inst *inst)
 {

@@ -121,11 +121,14 @@ typedef struct cuEmuCounters {
     uint64_t shared_store_wavefronts;
     uint64_t bank_conflicts; /* wavefronts above the least */
     uint64_t local_requests;
-    uint64_t atomics;        /* by threads */
-    uint64_t barriers;       /* arrivals of warps */
-    uint64_t block_barriers; /* barriers passed by whole blocks */
-    uint64_t divergences;    /* branches that parted a warp */
-    uint64_t async_bytes;    /* copied by cp.async; their requests and sectors are counted as global loads */
+    uint64_t atomics;          /* by threads */
+    uint64_t barriers;         /* arrivals of warps */
+    uint64_t block_barriers;   /* barriers passed by whole blocks */
+    uint64_t divergences;      /* branches that parted a warp */
+    uint64_t async_requests;   /* of cp.async, whose reads are counted as global loads */
+    uint64_t async_bytes;      /* copied by them; zeros that are filled in do not count */
+    uint64_t async_wavefronts; /* passes in which they arrive in shared memory, zeros too */
+    uint64_t async_conflicts;  /* those above the least */
 } cuEmuCounters;
 
 typedef struct cuEmuLaunch {

@@ -313,6 +313,49 @@ Test(textbook, small_products_move_every_byte_once_and_meet_in_no_bank)
             }
 }
 
+/*
+ * A warp's reads of register tiles meet in no bank, nor do the stores of what came through registers, nor copies of neighbours in a
+ * line of memory. Copies along k are the exception, on purpose: 16 lanes share a line of memory, whose elements come to lie in 16
+ * rows of the tile, two to a bank (slices: 8 lanes, and no conflict). So each request takes one pass more, or two of 8 bytes a lane.
+ */
+Test(textbook, register_tiles_meet_in_no_bank_but_for_copies_of_sixteen_along_k)
+{
+    static const char *const configs[] = {"simt:bm=64,bn=64,bk=16,tm=8,tn=8,stages=2,splits=1",
+                                          "simt:bm=32,bn=64,bk=16,tm=8,tn=4,stages=3,splits=1",
+                                          "simt:bm=64,bn=64,bk=16,tm=8,tn=8,slices=2,stages=2,splits=1",
+                                          "simt:bm=64,bn=64,bk=16,tm=8,tn=8,copy=registers,splits=1"};
+    static const int64_t sizes[][3] = {{64, 64, 64}, {63, 65, 66}};
+
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++)
+        for (int s = 0; s < 2; s++)
+            for (int layouts = 0; layouts < 4; layouts++)
+                for (int dtype = TJ_F32; dtype <= (s == 0 ? TJ_F64 : TJ_F32); dtype++) {
+                    tj_problem problem = TJ_PROBLEM_INIT(sizes[s][0], sizes[s][1], sizes[s][2], (tj_dtype)dtype);
+                    const uint64_t words = dtype == TJ_F64 ? 2 : 1;
+                    uint64_t along_k = 0;
+                    tj_config config;
+                    tj_counts predicted;
+                    cuEmuCounters c;
+                    tj_error err;
+
+                    problem.m_layout = layouts & 1;
+                    problem.n_layout = layouts >> 1;
+                    cr_assert(tj_config_parse(configs[i], &config, &err) == TJ_OK, "%s", err.message);
+                    cr_assert(tj_count(&problem, &config, &predicted, &err) == TJ_OK, "%s", err.message);
+                    if (i < 2)
+                        along_k = (uint64_t)((problem.m_layout == TJ_ROW_MAJOR ? predicted.load_m.requests : 0) +
+                                             (problem.n_layout == TJ_COL_MAJOR ? predicted.load_n.requests : 0));
+                    c = count(configs[i], 0, &problem, NULL, NULL).total;
+                    cr_expect(eq(u64, c.bank_conflicts, 0), "%s %d layouts %d", configs[i], s, layouts);
+                    cr_expect(eq(u64, c.async_conflicts, words * along_k), "%s %d layouts %d words %d", configs[i], s, layouts,
+                              (int)words);
+                    cr_expect(eq(u64, c.shared_loads * words, 32 * c.shared_load_wavefronts), "%s %d layouts %d", configs[i], s,
+                              layouts);
+                    cr_expect(eq(int, c.async_requests > 0, i < 3), "%s", configs[i]);
+                    cr_expect(eq(u64, c.async_bytes, (uint64_t)predicted.async_bytes), "%s", configs[i]);
+                }
+}
+
 /* What lines count adds up to what the launch counts, and the inner statement's lines hold all of its multiply-adds. */
 Test(textbook, lines_add_up_to_the_launch)
 {

@@ -74,6 +74,11 @@ else
     report_missing gpu_products
 fi
 run_program gpu_space 240 '^gpu/' "${PAIRS:-5000}" "${SEED:-1}"
+if space=$(find_program gpu_space); then
+    run gpu_space_all 240 '^gpu/' "$space" all 33x40x35 33x17x35x2:f16 17x33x9:f64
+else
+    report_missing gpu_space_all
+fi
 if python3 -c 'import numpy' 2>/dev/null; then
     run matmul_with_numpy 150 '^gpu/' python3 "$here/matmul_with_numpy.py" "$directory/tilejit"
 else

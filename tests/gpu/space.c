@@ -3,12 +3,14 @@
  * space [PAIRS [SEED [small]]]: every config of every family's space compiles and is right: as many pairs of a config and a problem
  * as asked for, drawn from all families alike, run and compared with the float64 reference. P starts as NaN between guards,
  * workspace as NaN. A combination that a constraint refuses must be refused by the generator too, with a sentence.
+ * space all JxKxL[xBATCH][:DTYPE]...: nothing is drawn: for each of these problems every config that a tuning might try.
  *
  * Threads compile ahead, so that 5000 pairs take minutes on a GPU; "small" keeps products tiny, for the emulator, whose checks
  * must then be silent.
  */
 #include "gpu_test.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -18,6 +20,7 @@
 
 enum { GUARD = 4096, CHUNK = 96, MAX_THREADS = 32, DRAWS = 2000 };
 
+static const char NAME[] = "space";
 static uint64_t state;
 static int is_small;
 static const tj_emulator *emulator; /* NULL: a GPU */
@@ -134,6 +137,20 @@ static void expect_refusal(const tj_problem *problem, const tj_config *config)
     tj_source_free(source);
 }
 
+static void set_label(pair *one)
+{
+    const tj_problem *p = &one->problem, known = tj_problem_canonical(p);
+    char text[TJ_CONFIG_TEXT_BYTES];
+
+    tj_config_print(&one->config, text);
+    snprintf(one->label, sizeof one->label,
+             "%lldx%lldx%lld %s p %s layouts %d%d%d ld %lld %lld %lld any %d%d%d batch %lld alpha %d beta %d, %s",
+             (long long)p->j.extent, (long long)p->k.extent, (long long)p->l.extent, tj_dtype_name((tj_dtype)known.dtype),
+             tj_dtype_name((tj_dtype)known.p_dtype), p->m_layout, p->n_layout, p->p_layout, (long long)p->ld_m,
+             (long long)p->ld_n, (long long)p->ld_p, p->j.mode, p->k.mode, p->l.mode, (long long)p->batch, p->has_alpha,
+             p->has_beta, text);
+}
+
 /* 0: the family has no config for what was drawn, however often. */
 static int draw_pair(pair *one)
 {
@@ -141,9 +158,7 @@ static int draw_pair(pair *one)
 
     for (int draws = 0; draws < DRAWS; draws++) {
         tj_config resolved;
-        tj_problem known;
         int64_t rows, cols;
-        char text[TJ_CONFIG_TEXT_BYTES];
 
         one->config = draw_config(family);
         tile_of(&one->config, &rows, &cols);
@@ -156,18 +171,40 @@ static int draw_pair(pair *one)
                 expect_refusal(&one->problem, &one->config);
             continue;
         }
-        known = tj_problem_canonical(&one->problem);
-        tj_config_print(&one->config, text);
-        snprintf(one->label, sizeof one->label,
-                 "%lldx%lldx%lld %s p %s layouts %d%d%d ld %lld %lld %lld any %d%d%d batch %lld alpha %d beta %d, %s",
-                 (long long)one->problem.j.extent, (long long)one->problem.k.extent, (long long)one->problem.l.extent,
-                 tj_dtype_name((tj_dtype)known.dtype), tj_dtype_name((tj_dtype)known.p_dtype), one->problem.m_layout,
-                 one->problem.n_layout, one->problem.p_layout, (long long)one->problem.ld_m, (long long)one->problem.ld_n,
-                 (long long)one->problem.ld_p, one->problem.j.mode, one->problem.k.mode, one->problem.l.mode,
-                 (long long)one->problem.batch, one->problem.has_alpha, one->problem.has_beta, text);
+        set_label(one);
         return 1;
     }
-    return 0;
+    return expect(0, "family %s has no config for what was drawn", tj_family_name(family));
+}
+
+/* ---- all of one problem ------------------------------------------------------------------------------------------- */
+
+static tj_space *walked;
+static tj_problem walked_problem;
+
+static int parse_problem(const char *text, tj_problem *problem)
+{
+    long long j = 0, k = 0, l = 0, batch = 0;
+    const int count = sscanf(text, "%lldx%lldx%lldx%lld", &j, &k, &l, &batch);
+    const char *colon = strchr(text, ':');
+    tj_dtype dtype = TJ_F32;
+    tj_error err = {TJ_OK, ""};
+
+    if (!expect(count >= 3, "%s is no JxKxL[xBATCH][:DTYPE]", text) ||
+        !expect(!colon || tj_dtype_parse(colon + 1, &dtype, &err) == TJ_OK, "%s: %s", text, err.message))
+        return 0;
+    *problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, dtype);
+    problem->batch = batch;
+    return 1;
+}
+
+static int walk_pair(pair *one)
+{
+    one->problem = walked_problem;
+    if (!tj_space_next(walked, &one->config))
+        return 0;
+    set_label(one);
+    return 1;
 }
 
 /* ---- compiling ahead ---------------------------------------------------------------------------------------------- */
@@ -321,35 +358,63 @@ static void run_chunk(chunk *c)
         pthread_join(thread[i], NULL);
 }
 
-int main(int argc, char **argv)
+/* Until so many were run, or there are no more. Returns how many. */
+static long run_pairs(int (*next_pair)(pair *one), long most)
 {
-    const int pairs = argc > 1 ? atoi(argv[1]) : 500;
-    const char *name = "space";
     static chunk c;
+    long done = 0;
 
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000003 : 1;
-    is_small = argc > 3 && strcmp(argv[3], "small") == 0;
-    for (int done = 0; done < pairs && gpu_failed < 20; done += c.count) {
+    do {
         tj_device_facts facts;
         tj_error err = {TJ_OK, ""};
 
-        c.context = open_gpu(name, "");
-        if (!expect(tj_emulator_get(c.context, &emulator, &err) == TJ_OK &&
-                        tj_device_current(c.context, &facts, &err) == TJ_OK &&
-                        tj_target_for(c.context, facts.cc_major, facts.cc_minor, c.target, &err) == TJ_OK,
-                    "opening: %s", err.message))
-            break;
-        for (c.count = 0; c.count < CHUNK && done + c.count < pairs; c.count++)
-            if (!expect(draw_pair(&c.one[c.count]), "no family has a config for what was drawn"))
-                break;
-        if (c.count == 0)
-            break;
+        c.context = open_gpu(NAME, "");
+        c.count = 0;
+        if (expect(tj_emulator_get(c.context, &emulator, &err) == TJ_OK &&
+                       tj_device_current(c.context, &facts, &err) == TJ_OK &&
+                       tj_target_for(c.context, facts.cc_major, facts.cc_minor, c.target, &err) == TJ_OK,
+                   "opening: %s", err.message))
+            while (c.count < CHUNK && done + c.count < most && next_pair(&c.one[c.count]))
+                c.count++;
         run_chunk(&c);
         tj_context_free(c.context);
         if (done / 1000 != (done + c.count) / 1000)
-            printf("%d pairs\n", done + c.count);
+            printf("%ld pairs\n", done + c.count);
+        done += c.count;
+    } while (c.count == CHUNK && done < most && gpu_failed < 20);
+    return done;
+}
+
+/* The device counts: what it cannot run is in no tuning of its own. */
+static void run_all_of(const char *text)
+{
+    tj_context *context = open_gpu(NAME, "");
+    tj_device_facts facts;
+    tj_error err = {TJ_OK, ""};
+
+    if (parse_problem(text, &walked_problem) &&
+        expect(tj_device_current(context, &facts, &err) == TJ_OK &&
+                   tj_space_create(&walked_problem, &facts, NULL, &walked, &err) == TJ_OK,
+               "%s: %s", text, err.message))
+        printf("gpu/space: %s: all %ld configs of %zu families\n", text, run_pairs(walk_pair, LONG_MAX), tj_family_count());
+    tj_space_free(walked);
+    walked = NULL;
+    tj_context_free(context);
+}
+
+int main(int argc, char **argv)
+{
+    long pairs;
+
+    if (argc > 2 && strcmp(argv[1], "all") == 0) {
+        for (int i = 2; i < argc && gpu_failed < 20; i++)
+            run_all_of(argv[i]);
+        return finish(NAME);
     }
-    printf("gpu/space: %d pairs of %zu families, %ld refused combinations among those looked at\n", pairs, tj_family_count(),
+    state = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000003 : 1;
+    is_small = argc > 3 && strcmp(argv[3], "small") == 0;
+    pairs = run_pairs(draw_pair, argc > 1 ? atol(argv[1]) : 500);
+    printf("gpu/space: %ld pairs of %zu families, %ld refused combinations among those looked at\n", pairs, tj_family_count(),
            refused_combinations);
-    return finish(name);
+    return finish(NAME);
 }
