@@ -91,7 +91,9 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
         tj_plan_free(plan);
         return status;
     }
-    if (!key->config && chosen_by != TJ_BY_RECORD && !has_any(key->problem) && key->problem->batch != TJ_ANY)
+    /* The thread behind tunes on the context's own device: for a program on another it would take up the wrong one. */
+    if (!key->config && chosen_by != TJ_BY_RECORD && !has_any(key->problem) && key->problem->batch != TJ_ANY &&
+        ordinal == context->device)
         tj_background_ask(context->background, key->problem);
     *out = plan;
     return TJ_OK;

@@ -54,7 +54,7 @@ typedef struct tj_context_options {
     int32_t background_tuning_s; /**< seconds to tune each problem for that has no record, on a thread of the library's own,
                                       behind the kernel that serves its calls meanwhile; 0: off. It uses the device and
                                       device memory besides the program, on a stream of its own, and breaks no capture of
-                                      the program's. Only in the device's primary CUDA context */
+                                      the program's. Only in the primary CUDA context of the device above */
     int32_t reserved;            /**< must be 0 */
 } tj_context_options;
 
