@@ -357,7 +357,8 @@ tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj
     launches = per_event(us[0], bench->sets);
     count = repeats(us[0], launches, 1, FIRST_LOOK);
     status = queue(bench, plan, 1, count, launches, us, &why);
-    trial->us = tj_median(us, (size_t)count);
+    if (status == TJ_OK)
+        trial->us = tj_median(us, (size_t)count);
     if (status == TJ_OK && (best_us == 0 || trial->us < SLOWER * best_us)) {
         const int more = repeats(trial->us, launches, 2, SECOND_LOOK);
 

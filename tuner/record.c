@@ -232,6 +232,8 @@ static json_t *content_to_json(const tj_record *r)
                               json_pack("{s:s, s:I, s:b, s:b, s:o, s:I}", "strategy", r->strategy, "evaluations",
                                         (json_int_t)r->evaluations, "is_complete", r->is_complete != 0, "was_cancelled",
                                         r->was_cancelled != 0, "seconds", number(r->seconds), "seed", (json_int_t)r->seed));
+    if (r->family[0])
+        (void)json_object_set_new(json_object_get(object, "search"), "family", json_string(r->family));
     (void)json_object_set_new(object, "made_with",
                               json_pack("{s:s, s:s, s:i, s:i, s:s}", "tilejit", r->version, "nvrtc", r->compiler, "driver",
                                         r->driver_version, "clock_khz", r->clock_khz, "source", r->source_hash));
@@ -298,6 +300,7 @@ static void read_content(const json_t *object, tj_record *r)
     copy_text(r->strategy, sizeof r->strategy, found, "strategy");
     r->evaluations = read_count(found, "evaluations");
     r->is_complete = json_is_true(json_object_get(found, "is_complete"));
+    copy_text(r->family, sizeof r->family, found, "family");
     r->was_cancelled = json_is_true(json_object_get(found, "was_cancelled"));
     r->seconds = read_number(found, "seconds");
     r->seed = json_integer_value(json_object_get(found, "seed"));
@@ -416,7 +419,8 @@ void tj_record_get_facts(const tj_record *record, tj_record_facts *facts)
 {
     *facts = (tj_record_facts){record->problem_text, record->device.name, record->config,        record->compiler,
                                record->strategy,     record->us,          record->default_us,    record->evaluations,
-                               record->created_s,    record->is_complete, record->was_cancelled, record->driver_version};
+                               record->created_s,    record->is_complete, record->was_cancelled, record->driver_version,
+                               record->family};
 }
 
 const tj_problem *tj_record_problem(const tj_record *record)
@@ -432,11 +436,16 @@ void tj_record_free(tj_record *record)
     free(record);
 }
 
+static bool covers_the_space(const tj_record *record)
+{
+    return record->is_complete && !record->family[0];
+}
+
 /* A total order, so that the best of a set does not depend on how the set came together. */
 int tj_record_compare(const tj_record *a, const tj_record *b)
 {
-    if (a->is_complete != b->is_complete)
-        return a->is_complete ? -1 : 1;
+    if (covers_the_space(a) != covers_the_space(b))
+        return covers_the_space(a) ? -1 : 1;
     if (a->evaluations != b->evaluations)
         return a->evaluations > b->evaluations ? -1 : 1;
     if (a->us < b->us || a->us > b->us)

@@ -37,6 +37,7 @@ struct tj_record {
     double check_ratio;
     int64_t check_elements;
     char strategy[16], policy[12]; /* "search"; "cold", "warm", or "emulated": its times mean nothing elsewhere */
+    char family[32];               /* the only one that was searched; "": all */
     int64_t evaluations, seed, created_s;
     double seconds;
     int32_t is_complete, was_cancelled, driver_version, clock_khz;

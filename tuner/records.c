@@ -193,7 +193,7 @@ tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_
         status = tj_store_put_record(context, name, record->json, err);
         if (status == TJ_OK)
             status = tj_records_add(won, tj_record_copy(record), err);
-        count++;
+        count += status == TJ_OK;
     }
     if (status == TJ_OK && count > 0)
         tj_store_visit_records(context, remove_beaten, &all);

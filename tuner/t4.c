@@ -71,6 +71,20 @@ json_t *tj_t4_from_records(const tj_records *records)
 
 /* ---- in ----------------------------------------------------------------------------------------------------------- */
 
+/* Microseconds of a unit; milliseconds are T4's when it names none. 0: not a unit of time. */
+static double unit_us(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double us;
+    } units[] = {{"", 1e3}, {"s", 1e6}, {"ms", 1e3}, {"us", 1}, {"ns", 1e-3}};
+
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(unit ? unit : "", units[i].name) == 0)
+            return units[i].us;
+    return 0;
+}
+
 /* The objective of a result in microseconds; 0 if it has none or is not correct. */
 static double time_of(const json_t *result)
 {
@@ -87,7 +101,7 @@ static double time_of(const json_t *result)
         const double value = json_number_value(json_object_get(one, "value"));
 
         if (name && strcmp(name, "time") == 0 && isfinite(value) && value > 0)
-            return unit && strcmp(unit, "us") == 0 ? value : unit && strcmp(unit, "s") == 0 ? 1e6 * value : 1e3 * value;
+            return unit_us(unit) * value;
     }
     return 0;
 }

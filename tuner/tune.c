@@ -166,16 +166,14 @@ static double seconds_gone(void *payload)
 
 /* ---- first -------------------------------------------------------------------------------------------------------- */
 
-/* The library's choice without records comes first, so that its time is what the winner is compared with. */
-static size_t list_first(const tuning *t, const tj_records *records, tj_config *first)
+/* The library's choice without records comes first, so that its time is what the winner is compared with. Some may come twice. */
+static size_t list_first(const tuning *t, const tj_records *records, const tj_record *before, tj_config *first)
 {
     size_t count = 0;
 
-    if (tj_choose(NULL, t->problem, &t->device, &first[0], NULL, NULL) == TJ_OK)
-        count++;
-    first[count] = tj_default_config(t->problem);
-    if (count == 0 || memcmp(&first[0], &first[1], sizeof *first) != 0)
-        count++;
+    count += tj_choose(NULL, t->problem, &t->device, &first[0], NULL, NULL) == TJ_OK;
+    first[count++] = tj_default_config(t->problem);
+    count += tj_record_read_config(before, &first[count]);
     return count + tj_choose_seeds(records, t->problem, &t->device, &first[count], SEEDS);
 }
 
@@ -212,10 +210,17 @@ static bool is_cancelled(const tuning *t)
 static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t *count, tj_error *err)
 {
     uint64_t random = (uint64_t)t->options.seed;
-    const double start = now();
     tj_status status = TJ_OK;
     size_t turns = 0;
+    double start;
 
+    /* A scratch context that was replaced compiles them once more: not at the expense of the turns. */
+    for (size_t i = 0; i < *count && status == TJ_OK; i++) {
+        const tj_plan *plan = NULL;
+
+        status = tj_plan_prepare(t->scratch, t->problem, &list[i].trial.config, &plan, err);
+    }
+    start = now();
     for (; turns < TJ_TURNS && status == TJ_OK; turns++) {
         size_t order[TJ_FINALISTS];
 
@@ -282,17 +287,38 @@ static void hash_source(const tj_problem *problem, const tj_config *config, char
     tj_source_free(source);
 }
 
-/* Was the config of a record among the trials? Then what was found beats all that the record's own search had tried. */
+static tj_trial *find_trial(const tj_search_result *found, const tj_config *config)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (memcmp(&found->trial[i].config, config, sizeof *config) == 0)
+            return &found->trial[i];
+    return NULL;
+}
+
+/*
+ * Was the config of a record among the trials? Then what was found beats all that the record's own search had tried, or that config
+ * fails here by now. One that this version cannot read is of no use to it either.
+ */
 static bool continues(const tj_record *before, const tj_search_result *found)
 {
     tj_config config;
 
-    if (!tj_record_read_config(before, &config))
-        return false;
-    for (size_t i = 0; i < found->count; i++)
-        if (memcmp(&found->trial[i].config, &config, sizeof config) == 0)
-            return found->trial[i].state == TJ_TRIAL_TIMED || found->trial[i].state == TJ_TRIAL_SLOW;
-    return false;
+    return before && (!tj_record_read_config(before, &config) || find_trial(found, &config));
+}
+
+/* Where two searches looked in different places, together they looked in more than one family, and in all of it if one of them did. */
+static void describe_search(const tuning *t, const tj_tune_result *result, const tj_record *before, tj_record *r)
+{
+    const char *const family = t->options.family ? tj_family_name(t->options.family) : "";
+
+    r->is_complete = result->is_complete;
+    (void)strncpy(r->family, family, sizeof r->family - 1);
+    if (before && strcmp(before->family, family) == 0) {
+        r->is_complete |= before->is_complete;
+    } else if (before) {
+        r->is_complete = family[0] ? before->is_complete && !before->family[0] : result->is_complete;
+        r->family[0] = '\0';
+    }
 }
 
 static tj_record *make_record(const tuning *t, const tj_tune_result *result, const tj_record *before)
@@ -319,7 +345,7 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result, con
     r.evaluations = result->evaluations + (before ? before->evaluations : 0);
     r.seed = t->options.seed;
     r.seconds = result->seconds;
-    r.is_complete = result->is_complete || (before && before->is_complete);
+    describe_search(t, result, before, &r);
     r.was_cancelled = result->was_cancelled;
     r.driver_version = t->device.driver_version;
     r.clock_khz = t->device.clock_khz;
@@ -334,17 +360,21 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result, con
 static bool keep_record(const tuning *t, const tj_tune_result *result, const tj_record *before)
 {
     tj_records *one = tj_records_create();
+    tj_record *record = one ? make_record(t, result, before) : NULL;
     tj_error why;
-    bool is_kept = false;
+    tj_status status = record ? tj_records_add(one, record, &why) : tj_fail_memory(&why, "a record");
+    int64_t kept = 0;
 
-    if (one && tj_records_add(one, make_record(t, result, before), &why) == TJ_OK && tj_records_count(one) > 0)
-        is_kept = tj_records_keep(t->context, one, NULL, &why) == TJ_OK;
-    if (is_kept)
-        is_kept = tj_plan_refresh(t->context, t->problem, &why) == TJ_OK;
-    if (!is_kept)
+    if (status == TJ_OK)
+        status = tj_records_keep(t->context, one, &kept, &why);
+    if (status == TJ_OK && kept == 0)
+        status = tj_fail(&why, TJ_ERR_NOT_FOUND, "the store has one of a larger search, which stays");
+    if (status == TJ_OK)
+        status = tj_plan_refresh(t->context, t->problem, &why);
+    if (status != TJ_OK)
         tj_store_warn_record(t->context, "of this tuning", why.message);
     tj_records_free(one);
-    return is_kept;
+    return kept > 0;
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
@@ -377,17 +407,34 @@ static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_
                              tj_error *err)
 {
     tj_finalist *list = calloc(TJ_FINALISTS, sizeof *list);
+    const tj_trial *standard = find_trial(found, &in->standard);
     const tj_tune_progress progress = {
-        result->evaluations, 0, now() - t->start, 0, found->count ? found->trial[0].us : 0, 0, NULL, NULL};
+        .evaluations = result->evaluations,
+        .limit = result->evaluations,
+        .seconds = now() - t->start,
+        .best_us = found->count > 0 ? found->trial[0].us : 0,
+        .default_us = standard ? standard->us : 0,
+        .best = found->count > 0 ? &found->trial[0].config : NULL,
+    };
+    tj_trial *before = find_trial(found, &in->recorded);
+    tj_status status = TJ_OK;
     size_t count;
-    tj_status status;
 
     if (!list)
         return tj_fail_memory(err, "the finalists of a tuning");
     if (t->options.progress)
         t->options.progress(&progress, t->options.payload);
+    /* A search verifies what is near its best, which what was recorded may seem not to be in one look. */
+    if (before && before->state == TJ_TRIAL_TIMED && !before->is_verified) {
+        status = verify_with(t, 0, before, NULL, err);
+        result->wrong += before->state == TJ_TRIAL_WRONG;
+    }
     count = tj_list_finalists(found->trial, found->count, in, list);
-    status = compare_finalists(t, list, &count, err);
+    if (status == TJ_OK && count == 0)
+        status = tj_fail(err, TJ_ERR_CHECK_FAILED, "no config of %zu that were tried computed the product; the first: %s",
+                         found->count, found->count > 0 ? found->trial[0].why : "none");
+    if (status == TJ_OK)
+        status = compare_finalists(t, list, &count, err);
     result->default_us = us_of(list, count, TJ_STANDARD, 0);
     result->before_us = us_of(list, count, TJ_RECORDED, result->default_us);
     if (status == TJ_OK)
@@ -412,17 +459,19 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
                   tj_error *err)
 {
     const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
-    tuning t = {.context = context, .problem = problem, .options = given ? *given : standard, .start = now()};
+    tuning t = {.context = context, .problem = problem, .options = standard, .start = now()};
     const tj_measurer measurer = {&t, announce, measure, verify, predict, seconds_gone, &t.device};
-    tj_config first[2 + SEEDS];
+    tj_config first[3 + SEEDS];
     tj_incumbents in;
     tj_search_result found = {NULL, 0, 0, 0};
     tj_records *records = tj_records_create();
     const tj_record *before = NULL;
     size_t first_count;
-    tj_status status = tj_tune_check_options(&t.options, err);
+    tj_status status = tj_tune_check_options(given ? given : &standard, err); /* before a smaller struct is copied */
 
     memset(result, 0, sizeof *result);
+    if (status == TJ_OK && given)
+        t.options = *given;
     if (status == TJ_OK)
         status = tj_problem_check(problem, err);
     if (status == TJ_OK && !records)
@@ -435,7 +484,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         status = open(&t, err);
     if (status == TJ_OK) {
         before = tj_records_find(records, problem, &t.device);
-        first_count = list_first(&t, records, first);
+        first_count = list_first(&t, records, before, first);
         result->default_config = in.standard = first[0];
         if (!tj_record_read_config(before, &in.recorded))
             in.recorded = in.standard;

@@ -141,10 +141,11 @@ typedef struct tj_tune_result {
  *
  * The library's own choice is always among the finalists, and another config must beat it by more than the tie band, so
  * tuning never makes things slower. What an earlier tuning of the problem chose is among them, too, and stays unless the
- * library's own is as fast or another is faster. Every config that takes the lead is compared with the float64 product
- * first, and a wrong one is out. Candidates are compiled on threads of the library's own while others are timed; none of
- * them is kept in the store but the winner. Other work on the device disturbs the times. P is poisoned before each check;
- * operands are random and the library's own, so the device needs memory for them.
+ * library's own is as fast or another is faster. Before a config may take the lead its product is checked: some rows of the
+ * first one's against the float64 product, every element of the others' against the first one's, and the winner's against
+ * the float64 product once more; a wrong one is out. Candidates are compiled on threads of the library's own while others
+ * are timed; none of them is kept in the store but the winner. Other work on the device disturbs the times. P is poisoned
+ * before each check; operands are random and the library's own, so the device needs memory for them.
  *
  * A dimension that is known only at launch is tuned for the extent in the problem; its record serves all extents.
  *
@@ -172,6 +173,7 @@ typedef struct tj_record_facts {
     double us, default_us;
     int64_t evaluations, created_s;
     int32_t is_complete, was_cancelled, driver_version;
+    const char *family; /**< the only one that was searched; "": all */
 } tj_record_facts;
 
 /**

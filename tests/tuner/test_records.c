@@ -385,6 +385,35 @@ Test(records, come_from_the_t4_of_other_tools)
     tj_records_free(records);
 }
 
+Test(records, of_other_tools_name_their_unit)
+{
+    static const struct {
+        const char *unit;
+        double us; /* of 500 of them; 0: not a time, so there is no record */
+    } rows[] = {{"\"s\"", 5e8}, {"\"ms\"", 5e5}, {"\"us\"", 500}, {"\"ns\"", 0.5}, {"\"\"", 5e5}, {"\"cycles\"", 0}};
+    const tj_problem problem = f32(512, 300, 700);
+    const tj_device_facts device = h200();
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_records *records = tj_records_create();
+        tj_record_facts facts = {0};
+        const tj_record *record;
+        char text[400];
+        int64_t added;
+
+        snprintf(text, sizeof text,
+                 "{\"schema_version\": \"1.0.0\", \"results\": [{\"configuration\": {\"family\": \"tiled\"},"
+                 " \"measurements\": [{\"name\": \"time\", \"value\": 500, \"unit\": %s}]}]}",
+                 rows[i].unit);
+        cr_assert(eq(int, tj_records_parse(text, &problem, &device, records, &added, &err), TJ_OK), "%s", err.message);
+        record = tj_records_find(records, &problem, &device);
+        if (record)
+            tj_record_get_facts(record, &facts);
+        cr_expect(eq(dbl, facts.us, rows[i].us), "%s", rows[i].unit);
+        tj_records_free(records);
+    }
+}
+
 Test(records, refuse_texts_that_are_none)
 {
     static const char *const rows[] = {

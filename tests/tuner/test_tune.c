@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "record.h"
 #include "tuner_test.h"
 
 static char folder[] = "/tmp/tilejit-tune-XXXXXX";
@@ -178,6 +179,100 @@ Test(tune, tries_all_of_a_small_space_and_says_so)
     tj_context_free(context);
 }
 
+/* The only record of the store. Owned: the caller's. */
+static tj_records *only_record(tj_context *context, tj_record_facts *facts)
+{
+    tj_records *records = tj_records_create();
+
+    cr_assert(eq(int, tj_records_load(context, records, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(sz, tj_records_count(records), 1));
+    tj_record_get_facts(tj_records_at(records, 0), facts);
+    return records;
+}
+
+static void expect_search(tj_context *context, const char *family, int is_complete)
+{
+    tj_record_facts facts;
+    tj_records *records = only_record(context, &facts);
+
+    cr_expect(eq(str, (char *)facts.family, (char *)family));
+    cr_expect(eq(int, facts.is_complete, is_complete), "of \"%s\"", family);
+    tj_records_free(records);
+}
+
+/* A complete record stands above every other: it must be one of the whole space, or say of which family. */
+Test(tune, of_one_family_says_so)
+{
+    const tj_problem problem = f32(1, 1, 1);
+    tj_context *context = open_context(folder);
+    watch w = {0};
+    tj_tune_options options = options_of(&w, 0);
+    tj_tune_result result;
+
+    options.strategy = TJ_EXHAUSTIVE;
+    options.family = tj_family_find("naive");
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    expect_search(context, "naive", 1);
+    options.strategy = TJ_SEARCH;
+    options.evaluations = 1;
+    options.family = tj_family_find("tiled");
+    w.trials = 0;
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    expect_search(context, "", 0); /* all of one and one of another are not all */
+    options.strategy = TJ_EXHAUSTIVE;
+    options.evaluations = 0;
+    options.family = NULL;
+    w.trials = 0;
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    expect_search(context, "", 1);
+    options.family = tj_family_find("naive");
+    w.trials = 0;
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    expect_search(context, "", 1); /* still */
+    tj_context_free(context);
+}
+
+/* However large the search was that found it. */
+Test(tune, replaces_a_record_that_it_cannot_read)
+{
+    const tj_problem problem = f32(20, 10, 12);
+    tj_context *context = open_context(folder);
+    watch w = {0};
+    tj_tune_options options = options_of(&w, 3);
+    tj_records *records = tj_records_create();
+    tj_device_facts device;
+    tj_tune_result result;
+    tj_record_facts facts;
+    tj_record fields;
+    tj_config used, winner;
+
+    cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK), "%s", err.message);
+    memset(&fields, 0, sizeof fields);
+    fields.problem = tj_problem_canonical(&problem);
+    fields.device = tj_device_kind_of(&device);
+    strcpy(fields.config, "warp_specialised:warps=4");
+    strcpy(fields.strategy, "search");
+    strcpy(fields.policy, "emulated");
+    fields.us = 1;
+    fields.evaluations = 400;
+    cr_assert(eq(int, tj_records_add(records, tj_record_create(&fields), &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_records_keep(context, records, NULL, &err), TJ_OK), "%s", err.message);
+    tj_records_free(records);
+    records = only_record(context, &facts);
+    cr_expect(eq(str, (char *)facts.config, (char *)"warp_specialised:warps=4"));
+    tj_records_free(records);
+    options.family = tj_family_find("tiled");
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, result.has_record, 1));
+    records = only_record(context, &facts);
+    cr_expect(eq(i64, facts.evaluations, 400 + result.evaluations));
+    used = planned(context, &problem);
+    winner = settled(&problem, result.config);
+    cr_expect(memcmp(&used, &winner, sizeof used) == 0);
+    tj_records_free(records);
+    tj_context_free(context);
+}
+
 Test(tune, that_is_cancelled_keeps_what_it_found)
 {
     const tj_problem problem = f32(32, 16, 32);
@@ -271,11 +366,14 @@ Test(tune, refuses_in_words)
 {
     tj_problem problem = f32(0, 16, 32);
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    const size_t smaller = sizeof smaller; /* all there is of a struct: nothing beyond it may be read */
     tj_context *context = open_context("");
     tj_tune_result result;
 
     cr_expect(eq(int, tj_tune(context, &problem, NULL, &result, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "j is 0") != NULL, "%s", err.message);
+    cr_expect(eq(int, tj_tune(context, &problem, (const tj_tune_options *)&smaller, &result, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "struct_size is 8") != NULL, "%s", err.message);
     tj_context_free(context);
     options.driver = "/nonexistent/libcuda.so";
     options.cache_dir = "";
