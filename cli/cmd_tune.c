@@ -94,20 +94,22 @@ static tj_status read_devices(const cli_words *words, int *device, size_t *count
 
 static atomic_int is_interrupted;
 
+/* A second Ctrl-C ends the process at once. (SA_RESETHAND would say that, but NVRTC's compiler keeps and restores handlers without it.) */
 static void on_interrupt(int number)
 {
-    (void)number;
-    atomic_store_explicit(&is_interrupted, 1, memory_order_relaxed);
+    if (atomic_exchange_explicit(&is_interrupted, 1, memory_order_relaxed)) {
+        (void)signal(number, SIG_DFL);
+        (void)raise(number);
+    }
 }
 
-/* A second Ctrl-C ends the process at once. */
 static void listen_for_interrupt(void)
 {
     struct sigaction action;
 
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
-    action.sa_flags = (int)(SA_RESTART | SA_RESETHAND);
+    action.sa_flags = (int)SA_RESTART;
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
 }
@@ -157,6 +159,8 @@ static void on_progress(const tj_tune_progress *progress, void *payload)
 /* A search that ended by itself tried as many configs as were worth it, be they more or fewer than another one would try now. */
 static bool is_founded(const tj_record_facts *facts, const tj_tune_options *options)
 {
+    if (facts->family[0] && (!options->family || strcmp(facts->family, tj_family_name(options->family)) != 0))
+        return false;
     if (facts->is_complete)
         return true;
     if (options->strategy == TJ_EXHAUSTIVE)
@@ -225,7 +229,7 @@ static void run_device(job *j, tj_context *context, int device)
         if (j->has_bar)
             tune_clear_bar();
         if (!j->words->is_json) {
-            tune_print_shape(one);
+            tune_print_shape(one, !j->words->no_record);
             (void)fflush(stdout);
         }
         if (j->trials)
@@ -319,6 +323,7 @@ static cli_exit tune_all(const cli_words *words, const tj_tune_options *options,
     job j = {.words = words, .options = options, .all = all, .has_bar = isatty(2) && words->log_level < TJ_LOG_INFO};
     int device[MAX_DEVICES];
     tj_context *context = NULL;
+    bool is_lost;
     size_t count;
     tj_status status;
 
@@ -341,7 +346,9 @@ static cli_exit tune_all(const cli_words *words, const tj_tune_options *options,
         tj_context_free(context);
     }
     pthread_mutex_destroy(&j.lock);
-    if (j.trials && fclose(j.trials) != 0 && status == TJ_OK)
+    is_lost = j.trials && ferror(j.trials);
+    is_lost |= j.trials && fclose(j.trials) != 0;
+    if (is_lost && status == TJ_OK)
         status = cli_fail(err, TJ_ERR_IO, "cannot write %.200s: %s", words->trials, strerror(errno));
     return sum_up(all, status, answer, err);
 }
@@ -354,6 +361,10 @@ static tj_status check_words(const cli_words *words, const tune_shapes *all, tj_
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--import, --export and --merge are three things to do: give one");
     if (words->merge && !words->output)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--merge needs -o: where to write the merged records");
+    if (words->output && !words->merge)
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "-o names the file of --merge; --export takes its own");
+    if (words->is_t4 && !words->merge && !words->export_to)
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--t4 is the format of --export and --merge: give one of them");
     if (moves == 0 && all->count == 0)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
                         "tune what? write a shape such as 512x300x700, or --shapes with a file of them");

@@ -44,7 +44,7 @@ void tune_clear_bar(void);
 void tune_log_trial(const tune_shape *shape, const tj_trial *trial);
 
 /** What became of a shape: a line on stdout, and its object for --json. */
-void tune_print_shape(const tune_shape *shape);
+void tune_print_shape(const tune_shape *shape, bool wants_record);
 json_t *tune_shape_json(const tune_shape *shape);
 
 #endif

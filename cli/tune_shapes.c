@@ -48,8 +48,11 @@ static tj_status add_line(const cli_words *words, char *line, tune_shapes *all, 
         return add_shape(words, field[0], 0, all, err);
     first = strspn(field[0], "0123456789") == strlen(field[0]) ? 0 : 1;
     if (count < first + 3)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s has %zu fields: write category,j,k,l,batch or j,k,l or jxkxl",
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.80s has %zu fields: write category,j,k,l,batch or j,k,l or jxkxl",
                         field[0], count);
+    if (count > first + 4)
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                        "\"%.80s\" after the batch: types and layouts are options, for all shapes", field[first + 4]);
     if (count > first + 3 && cli_parse_int("batch", field[first + 3], 1, INT32_MAX, &batch, err) != TJ_OK)
         return err->status;
     (void)snprintf(text, sizeof text, "%.20sx%.20sx%.20s", field[first], field[first + 1], field[first + 2]);
@@ -59,7 +62,8 @@ static tj_status add_line(const cli_words *words, char *line, tune_shapes *all, 
 tj_status tune_read_shapes(const cli_words *words, tune_shapes *all, tj_error *err)
 {
     FILE *file;
-    char line[512];
+    char *line = NULL;
+    size_t capacity = 0;
     tj_status status = TJ_OK;
     int number = 0;
 
@@ -70,7 +74,7 @@ tj_status tune_read_shapes(const cli_words *words, tune_shapes *all, tj_error *e
     file = fopen(words->shapes, "re");
     if (!file)
         return cli_fail(err, TJ_ERR_IO, "cannot open %.200s: %s", words->shapes, strerror(errno));
-    while (status == TJ_OK && fgets(line, sizeof line, file)) {
+    while (status == TJ_OK && getline(&line, &capacity, file) >= 0) {
         tj_error why = {TJ_OK, ""};
 
         number++;
@@ -78,6 +82,9 @@ tj_status tune_read_shapes(const cli_words *words, tune_shapes *all, tj_error *e
         if (status != TJ_OK)
             (void)cli_fail(err, status, "%.100s, line %d: %.250s", words->shapes, number, why.message);
     }
+    if (status == TJ_OK && ferror(file))
+        status = cli_fail(err, TJ_ERR_IO, "cannot read %.200s: %s", words->shapes, strerror(errno));
+    free(line);
     (void)fclose(file);
     return status;
 }

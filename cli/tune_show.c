@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { BAR = 20 };
+enum { BAR = 10 };
 
 void tune_clear_bar(void)
 {
@@ -33,7 +33,7 @@ void tune_draw_bar(const tune_shape *s, const tj_tune_progress *p)
     else if (p->best_us > 0)
         (void)snprintf(best, sizeof best, "  best %.2f us", p->best_us);
     fprintf(stderr, "\r\033[K%s  [%s] %" PRId64 "%s  %.0f s%s%s", s->text, bar, p->evaluations, limit, p->seconds, best,
-            p->trial ? "" : "  comparing finalists");
+            p->trial ? "" : "  finals");
 }
 
 static const char *state_name(int32_t state)
@@ -65,7 +65,7 @@ void tune_log_trial(const tune_shape *s, const tj_trial *trial)
     fprintf(stderr, "%s %s %s %.2f us %s\n", s->text, state_name(trial->state), config, trial->us, trial->why);
 }
 
-void tune_print_shape(const tune_shape *s)
+void tune_print_shape(const tune_shape *s, bool wants_record)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
     const tj_tune_result *r = &s->result;
@@ -85,7 +85,10 @@ void tune_print_shape(const tune_shape *s)
     if (r->before_us < r->default_us || r->before_us > r->default_us)
         printf(", %.3f times as fast as the earlier tuning's choice", r->before_us / r->us);
     printf(": %s (%" PRId64 " tried, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s%s)\n", config, r->evaluations, r->refused,
-           r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "", r->has_record ? "" : ", no record kept");
+           r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "",
+           r->has_record  ? ""
+           : wants_record ? ", no record kept: --log warning says why"
+                          : ", no record kept");
 }
 
 static void set_config(json_t *object, const char *name, const tj_config *config)
@@ -104,12 +107,13 @@ json_t *tune_shape_json(const tune_shape *s)
     cli_set_text(object, "shape", s->text);
     (void)json_object_set_new(object, "problem", cli_problem_json(&s->problem));
     cli_set_int(object, "device_ordinal", s->device);
+    cli_set_bool(object, "done", s->is_done);
     cli_set_bool(object, "skipped", s->is_skipped);
     if (s->status != TJ_OK) {
         cli_set_text(object, "error", s->err.message);
         return object;
     }
-    if (s->is_skipped)
+    if (s->is_skipped || !s->is_done) /* or no device came to it */
         return object;
     set_config(object, "config", &r->config);
     cli_set_real(object, "median_us", r->us);

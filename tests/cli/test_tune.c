@@ -173,10 +173,33 @@ Test(tune_command, keeps_what_it_found_when_it_is_interrupted)
     cr_expect(strstr(errors, "interrupted: what was found for 1 of 2 shapes is kept") != NULL, "%s", errors);
     root = answer();
     shape = json_array_get(json_object_get(root, "shapes"), 0);
-    cr_expect(is_set(shape, "cancelled") && is_set(shape, "recorded"), "%s", out);
+    cr_expect(is_set(shape, "done") && is_set(shape, "cancelled") && is_set(shape, "recorded"), "%s", out);
+    shape = json_array_get(json_object_get(root, "shapes"), 1);
+    cr_expect(is_set(shape, "done") == false && json_object_get(shape, "config") == NULL,
+              "nothing is said of what was not tuned: %s", out);
     json_decref(root);
     cr_expect(eq(int, shell("$T tune --export - --json | grep -c checksum"), 0), "%s", errors);
     cr_expect(eq(int, shell("$T run 32x32x32"), 0), "%s", errors);
+}
+
+/* The first waits for the trial to end and keeps what was found; whoever cannot wait for that asks again. */
+Test(tune_command, ends_at_once_when_it_is_interrupted_twice)
+{
+    NEEDS_COMPILER();
+    cr_expect(
+        ge(int,
+           shell("$T tune 300x300x300 --family tiled --verbose 2>log & pid=$!; for i in $(seq 600); do grep -q timed log && "
+                 "break; sleep 0.1; done; kill -INT $pid; kill -TERM $pid; wait $pid"),
+           130),
+        "%s %s", out, errors);
+    cr_expect(eq(int, shell("grep -q timed log && ! grep -q interrupted log"), 0), "it went on to sum up");
+}
+
+Test(tune_command, says_when_it_cannot_write_the_trials)
+{
+    NEEDS_COMPILER();
+    cr_expect(eq(int, shell("$T tune 16x16x16 --family naive --evaluations 2 --no-record --trials /dev/full"), 1), "%s", out);
+    cr_expect(strstr(errors, "cannot write /dev/full") != NULL, "%s", errors);
 }
 
 Test(tune_command, says_when_it_cannot_keep_a_record)
@@ -209,13 +232,18 @@ Test(tune_command, refuses_wrong_words)
         {"tune --merge b", "-o", 2},
         {"tune --shapes missing.csv", "missing.csv", 2},
         {"tune --shapes bad.csv", "bad.csv, line 2", 2},
+        {"tune --shapes more.csv", "\"f16\" after the batch", 2},
+        {"tune --shapes .", "cannot read .", 2},
+        {"tune 16x16x16 -o out.json", "--merge", 2},
+        {"tune 16x16x16 --t4", "--export", 2},
         {"tune --import missing.json", "missing.json", 1},
         {"tune --import bad.csv", "not JSON", 1},
         {"tune 16x16x16 --trials /nonexistent/trials", "/nonexistent/trials", 1},
         {"tune 16x16x16 --device 7", "7", 1},
     };
 
-    cr_assert(eq(int, shell("printf '16,16,16\\n16,16\\n' >bad.csv"), 0));
+    cr_assert(
+        eq(int, shell("printf '16,16,16\\n16,16\\n' >bad.csv; printf '# %%700s\\nx,16,16,16,1,f16\\n' long >more.csv"), 0));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         cr_expect(eq(int, shell("$T %s", rows[i].words), rows[i].code), "%s: %s", rows[i].words, errors);
         cr_expect(strstr(errors, rows[i].complaint) != NULL, "%s: %s", rows[i].words, errors);
