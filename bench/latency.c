@@ -276,9 +276,20 @@ static void measure_ready(void)
     tj_context_free(context);
 }
 
+static char store[] = "/tmp/tilejit-latency-XXXXXX";
+
+static void remove_store(void)
+{
+    char command[100];
+
+    snprintf(command, sizeof command, "rm -rf %s", store);
+    if (system(command) != 0)
+        fprintf(stderr, "latency: %s could not be removed\n", store);
+}
+
 int main(int argc, char **argv)
 {
-    char store[] = "/tmp/tilejit-latency-XXXXXX", command[100], self[512];
+    char self[512];
     ssize_t length;
 
     if (argc == 3 && strcmp(argv[1], "--child") == 0)
@@ -286,11 +297,11 @@ int main(int argc, char **argv)
     length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0 || !mkdtemp(store))
         return perror("latency"), 1;
+    (void)atexit(remove_store); /* however it ends */
     self[length] = '\0';
     printf("%-44s %10s %10s %10s\n", "", "least", "median", "most");
     measure_cold(store);
     measure_disk(self, store);
     measure_ready();
-    snprintf(command, sizeof command, "rm -rf %s", store);
-    return system(command) == 0 ? 0 : 1;
+    return 0;
 }

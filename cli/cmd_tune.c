@@ -320,7 +320,9 @@ static cli_exit sum_up(const tune_shapes *all, tj_status status, json_t *answer,
 static cli_exit tune_all(const cli_words *words, const tj_tune_options *options, tune_shapes *all, json_t *answer,
                          tj_error *err)
 {
-    job j = {.words = words, .options = options, .all = all, .has_bar = isatty(2) && words->log_level < TJ_LOG_INFO};
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    tj_tune_options shared = *options;
+    job j = {.words = words, .options = &shared, .all = all, .has_bar = isatty(2) && words->log_level < TJ_LOG_INFO};
     int device[MAX_DEVICES];
     tj_context *context = NULL;
     bool is_lost;
@@ -329,6 +331,8 @@ static cli_exit tune_all(const cli_words *words, const tj_tune_options *options,
 
     if (read_devices(words, device, &count, err) != TJ_OK)
         return CLI_WORDS;
+    if (shared.threads == 0 && count > 1) /* the processors compile for all devices */
+        shared.threads = processors > (long)count ? (int32_t)(processors / (long)count) : 1;
     if (words->trials && !(j.trials = fopen(words->trials, "we"))) {
         (void)cli_fail(err, TJ_ERR_IO, "cannot write %.200s: %s", words->trials, strerror(errno));
         return CLI_FAILED;
@@ -349,7 +353,7 @@ static cli_exit tune_all(const cli_words *words, const tj_tune_options *options,
     is_lost = j.trials && ferror(j.trials);
     is_lost |= j.trials && fclose(j.trials) != 0;
     if (is_lost && status == TJ_OK)
-        status = cli_fail(err, TJ_ERR_IO, "cannot write %.200s: %s", words->trials, strerror(errno));
+        status = cli_fail(err, TJ_ERR_IO, "cannot write %.200s to its end: is the disk full?", words->trials);
     return sum_up(all, status, answer, err);
 }
 

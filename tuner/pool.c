@@ -21,6 +21,7 @@ typedef struct job {
     struct job *next;
     tj_config config;
     int state;
+    bool was_awaited;
     tj_compiled compiled;
 } job;
 
@@ -175,6 +176,17 @@ void tj_pool_announce(tj_pool *pool, const tj_config *config)
     pthread_mutex_unlock(&pool->lock);
 }
 
+void tj_pool_pass_on(tj_pool *from, tj_pool *to)
+{
+    if (!from)
+        return;
+    pthread_mutex_lock(&from->lock); /* never taken by who holds the other's */
+    for (const job *one = from->first; one; one = one->next)
+        if (!one->was_awaited)
+            tj_pool_announce(to, &one->config);
+    pthread_mutex_unlock(&from->lock);
+}
+
 void tj_pool_await(tj_pool *pool, const tj_config *config, tj_compiled *compiled)
 {
     job *one;
@@ -182,6 +194,8 @@ void tj_pool_await(tj_pool *pool, const tj_config *config, tj_compiled *compiled
     memset(compiled, 0, sizeof *compiled);
     pthread_mutex_lock(&pool->lock);
     one = find_or_add(pool, config);
+    if (one)
+        one->was_awaited = true;
     if (one && one->state == WAITING)
         run(pool, one);
     while (one && one->state != DONE)

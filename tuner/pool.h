@@ -27,6 +27,9 @@ tj_pool *tj_pool_create(tj_context *context, const tj_problem *problem, const ch
 /** Finish what is being compiled, forget what waits. NULL: accepted. */
 void tj_pool_free(tj_pool *pool);
 
+/** Announce to another pool, in their order, the configs that nobody has awaited. from may be NULL. */
+void tj_pool_pass_on(tj_pool *from, tj_pool *to);
+
 /** Put a config in the queue, unless it is there or done. Forgotten without harm when memory runs out. */
 void tj_pool_announce(tj_pool *pool, const tj_config *config);
 

@@ -73,20 +73,27 @@ static double now(void)
 
 /* ---- the measurer ------------------------------------------------------------------------------------------------- */
 
-/* A fresh scratch context: the images and modules of the candidates so far are gone. */
+/* A fresh scratch context: the images and modules of the candidates so far are gone, what was announced ahead is so again. */
 static tj_status renew(tuning *t, tj_error *err)
 {
-    tj_status status;
+    tj_context *scratch = NULL;
+    tj_pool *pool;
+    const tj_status status = tj_context_create_scratch(t->context, &scratch, err);
 
-    tj_pool_free(t->pool);
-    tj_context_free(t->scratch);
-    t->pool = NULL;
-    t->announced = 0;
-    status = tj_context_create_scratch(t->context, &t->scratch, err);
     if (status != TJ_OK)
         return status;
-    t->pool = tj_pool_create(t->scratch, t->problem, t->target, t->options.threads);
-    return t->pool ? TJ_OK : tj_fail_memory(err, "the threads of a tuning");
+    pool = tj_pool_create(scratch, t->problem, t->target, t->options.threads);
+    if (!pool) {
+        tj_context_free(scratch);
+        return tj_fail_memory(err, "the threads of a tuning");
+    }
+    tj_pool_pass_on(t->pool, pool);
+    tj_pool_free(t->pool);
+    tj_context_free(t->scratch);
+    t->pool = pool;
+    t->scratch = scratch;
+    t->announced = 0;
+    return TJ_OK;
 }
 
 static void announce(void *payload, const tj_config *config)

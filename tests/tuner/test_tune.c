@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "pool.h"
 #include "record.h"
 #include "tuner_test.h"
 
@@ -270,6 +271,49 @@ Test(tune, replaces_a_record_that_it_cannot_read)
     winner = settled(&problem, result.config);
     cr_expect(memcmp(&used, &winner, sizeof used) == 0);
     tj_records_free(records);
+    tj_context_free(context);
+}
+
+static int64_t compiles(tj_context *context)
+{
+    tj_context_stats stats;
+
+    tj_context_get_stats(context, &stats);
+    return (int64_t)stats.compiles;
+}
+
+/* A tuning of many configs takes a new scratch context now and then: what it announced ahead must go on compiling there. */
+Test(tune, passes_on_what_was_announced)
+{
+    static const char *const configs[] = {"naive:tile_width=4", "naive:tile_width=8", "naive:tile_width=16"};
+    const tj_problem problem = f32(20, 10, 12);
+    tj_context *context = open_context(""), *old, *fresh;
+    tj_pool *from, *to;
+    tj_compiled compiled;
+    tj_config config[3];
+
+    cr_assert(eq(int, tj_context_create_scratch(context, &old, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_context_create_scratch(context, &fresh, &err), TJ_OK), "%s", err.message);
+    from = tj_pool_create(old, &problem, "sm_90", 1);
+    to = tj_pool_create(fresh, &problem, "sm_90", 2);
+    cr_assert(from && to);
+    for (int i = 0; i < 3; i++) {
+        cr_assert(eq(int, tj_config_parse(configs[i], &config[i], &err), TJ_OK), "%s", err.message);
+        tj_pool_announce(from, &config[i]);
+    }
+    tj_pool_await(from, &config[1], &compiled);
+    cr_expect(eq(int, compiled.status, TJ_OK), "%s", compiled.error.message);
+    tj_pool_pass_on(NULL, to);
+    tj_pool_pass_on(from, to);
+    for (int i = 0; i < 600 && compiles(fresh) < 2; i++)
+        usleep(100000);
+    for (int i = 0; i < 3; i += 2)
+        tj_pool_await(to, &config[i], &compiled);
+    cr_expect(eq(i64, compiles(fresh), 2), "the two that nobody asked for");
+    tj_pool_free(from);
+    tj_pool_free(to);
+    tj_context_free(fresh);
+    tj_context_free(old);
     tj_context_free(context);
 }
 
