@@ -83,6 +83,16 @@ static tj_tune_options options_of(watch *w, int64_t evaluations)
     return options;
 }
 
+/* A tuning that must succeed, watched from the start. */
+static tj_tune_result tuned(tj_context *context, const tj_problem *problem, const tj_tune_options *options)
+{
+    tj_tune_result result;
+
+    ((watch *)options->payload)->trials = 0;
+    cr_assert(eq(int, tj_tune(context, problem, options, &result, &err), TJ_OK), "%s", err.message);
+    return result;
+}
+
 /* The config that the library takes where none is named. */
 static tj_config planned(tj_context *context, const tj_problem *problem)
 {
@@ -96,6 +106,17 @@ static tj_config settled(const tj_problem *problem, tj_config config)
 {
     cr_assert(eq(int, tj_config_resolve(problem, &config, &err), TJ_OK), "%s", err.message);
     return config;
+}
+
+/* The only record of the store. Owned: the caller's. */
+static tj_records *only_record(tj_context *context, tj_record_facts *facts)
+{
+    tj_records *records = tj_records_create();
+
+    cr_assert(eq(int, tj_records_load(context, records, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(sz, tj_records_count(records), 1));
+    tj_record_get_facts(tj_records_at(records, 0), facts);
+    return records;
 }
 
 Test(tune, keeps_a_record_that_plans_use_from_then_on)
@@ -136,18 +157,15 @@ Test(tune, goes_on_from_the_record_that_is_there)
     watch w = {0};
     tj_tune_options options = options_of(&w, 6);
     tj_tune_result first, second;
-    tj_records *records = tj_records_create();
+    tj_records *records;
     tj_record_facts facts;
 
     options.family = tj_family_find("tiled");
-    cr_assert(eq(int, tj_tune(context, &problem, &options, &first, &err), TJ_OK), "%s", err.message);
+    first = tuned(context, &problem, &options);
     cr_expect(eq(dbl, first.before_us, first.default_us));
-    w.trials = 0;
     options.evaluations = 3; /* fewer than the first, and still the better founded */
-    cr_assert(eq(int, tj_tune(context, &problem, &options, &second, &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(int, tj_records_load(context, records, &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(sz, tj_records_count(records), 1));
-    tj_record_get_facts(tj_records_at(records, 0), &facts);
+    second = tuned(context, &problem, &options);
+    records = only_record(context, &facts);
     cr_expect(eq(i64, facts.evaluations, first.evaluations + second.evaluations));
     cr_expect(eq(int, facts.was_cancelled, 0));
     cr_expect(second.evaluations < first.evaluations);
@@ -180,17 +198,6 @@ Test(tune, tries_all_of_a_small_space_and_says_so)
     tj_context_free(context);
 }
 
-/* The only record of the store. Owned: the caller's. */
-static tj_records *only_record(tj_context *context, tj_record_facts *facts)
-{
-    tj_records *records = tj_records_create();
-
-    cr_assert(eq(int, tj_records_load(context, records, &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(sz, tj_records_count(records), 1));
-    tj_record_get_facts(tj_records_at(records, 0), facts);
-    return records;
-}
-
 static void expect_search(tj_context *context, const char *family, int is_complete)
 {
     tj_record_facts facts;
@@ -208,27 +215,23 @@ Test(tune, of_one_family_says_so)
     tj_context *context = open_context(folder);
     watch w = {0};
     tj_tune_options options = options_of(&w, 0);
-    tj_tune_result result;
 
     options.strategy = TJ_EXHAUSTIVE;
     options.family = tj_family_find("naive");
-    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    (void)tuned(context, &problem, &options);
     expect_search(context, "naive", 1);
     options.strategy = TJ_SEARCH;
     options.evaluations = 1;
     options.family = tj_family_find("tiled");
-    w.trials = 0;
-    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    (void)tuned(context, &problem, &options);
     expect_search(context, "", 0); /* all of one and one of another are not all */
     options.strategy = TJ_EXHAUSTIVE;
     options.evaluations = 0;
     options.family = NULL;
-    w.trials = 0;
-    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    (void)tuned(context, &problem, &options);
     expect_search(context, "", 1);
     options.family = tj_family_find("naive");
-    w.trials = 0;
-    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    (void)tuned(context, &problem, &options);
     expect_search(context, "", 1); /* still */
     tj_context_free(context);
 }
@@ -263,7 +266,7 @@ Test(tune, replaces_a_record_that_it_cannot_read)
     cr_expect(eq(str, (char *)facts.config, (char *)"warp_specialised:warps=4"));
     tj_records_free(records);
     options.family = tj_family_find("tiled");
-    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    result = tuned(context, &problem, &options);
     cr_expect(eq(int, result.has_record, 1));
     records = only_record(context, &facts);
     cr_expect(eq(i64, facts.evaluations, 400 + result.evaluations));
