@@ -175,18 +175,22 @@ void emu_apply_fixups(emu_module *module)
 
 /* ---- launching ------------------------------------------------------------------------------------------------------- */
 
+/* Where a block's shared arrays lie: those of its kernel. */
 static bool set_ranges(emu_launch *launch)
 {
     const emu_module *m = launch->module;
+    const int entry = (int)(launch->function - m->function);
     emu_shared_range *range = calloc(m->symbols + 1, sizeof *range);
 
     if (!range)
         return false;
     launch->range = range;
-    for (size_t i = 0; i < m->symbols; i++)
-        if (m->symbol[i].space == S_SHARED && !m->symbol[i].is_extern)
-            range[launch->ranges++] = (emu_shared_range){(uint32_t)m->symbol[i].address,
-                                                         (uint32_t)(m->symbol[i].address + m->symbol[i].bytes), &m->symbol[i]};
+    for (size_t i = 0; i < m->symbols; i++) {
+        const emu_symbol *s = &m->symbol[i];
+
+        if (s->space == S_SHARED && !s->is_extern && (s->entry == EVERY_ENTRY || s->entry == entry))
+            range[launch->ranges++] = (emu_shared_range){(uint32_t)s->address, (uint32_t)(s->address + s->bytes), s};
+    }
     if (launch->dynamic_shared)
         range[launch->ranges++] = (emu_shared_range){m->shared_bytes, m->shared_bytes + launch->dynamic_shared, NULL};
     launch->shared_bytes = m->shared_bytes + launch->dynamic_shared + EMU_RED_ZONE;

@@ -432,7 +432,8 @@ static void declare_symbol(emu_parser *p, emu_space space, bool is_extern)
                           .space = space,
                           .bytes = v.bytes,
                           .align = v.align,
-                          .is_extern = is_extern && space == S_SHARED};
+                          .is_extern = is_extern && space == S_SHARED,
+                          .entry = p->function && p->function->is_entry ? (int)(p->function - m->function) : EVERY_ENTRY};
         if (is_extern && space != S_SHARED)
             emu_fault(p, &v.name, "a variable defined in another module: the emulator loads one module at a time");
         else if (v.is_open && !is_extern && !is(p, "="))
@@ -876,29 +877,47 @@ static void parse_body(emu_parser *p, emu_function *f)
         f->orders_floats |= m->inst[f->first_inst + i].orders_floats;
 }
 
-/* Shared arrays: each behind a red zone, on the banks that it would have without. */
+/* What arrays take without red zones, and what the zones take. */
+typedef struct shared_room {
+    uint64_t tight, zones;
+} shared_room;
+
+/* Shared arrays of an entry: each behind a red zone, on the banks that it would have without. */
+static shared_room place_behind(emu_module *m, int entry, shared_room room)
+{
+    for (size_t i = 0; i < m->symbols; i++) {
+        emu_symbol *s = &m->symbol[i];
+
+        if (s->space != S_SHARED || s->is_extern || s->entry != entry)
+            continue;
+        room.tight = (room.tight + s->align - 1) / s->align * s->align;
+        room.zones += EMU_RED_ZONE;
+        s->address = room.tight + room.zones;
+        room.tight += s->bytes;
+    }
+    return room;
+}
+
+/* A block has the arrays of its own kernel. The dynamic part, which has one address, begins behind the largest of these. */
 static void place_shared(emu_parser *p)
 {
     emu_module *m = p->module;
-    uint64_t tight = 0, zones = 0;
+    const shared_room common = place_behind(m, EVERY_ENTRY, (shared_room){0, 0});
 
-    for (size_t i = 0; i < m->symbols; i++) {
-        emu_symbol *s = &m->symbol[i];
-        if (s->space != S_SHARED || s->is_extern)
-            continue;
-        tight = (tight + s->align - 1) / s->align * s->align;
-        zones += EMU_RED_ZONE;
-        s->address = tight + zones;
-        tight += s->bytes;
+    m->shared_bytes = EMU_RED_ZONE;
+    for (size_t i = 0; i < m->functions; i++) {
+        emu_function *f = &m->function[i];
+        const shared_room room = f->is_entry ? place_behind(m, (int)i, common) : common;
+        const uint64_t tight = (room.tight + 15) / 16 * 16, end = tight + room.zones + EMU_RED_ZONE;
+
+        if (tight > 1 << 20) {
+            emu_fault(p, NULL, "%llu bytes of shared arrays", (unsigned long long)tight);
+            return;
+        }
+        f->static_shared = (uint32_t)tight;
+        if (end > m->shared_bytes)
+            m->shared_bytes = (uint32_t)end;
     }
-    tight = (tight + 15) / 16 * 16;
-    if (tight > 1 << 20) {
-        emu_fault(p, NULL, "%llu bytes of shared arrays", (unsigned long long)tight);
-        return;
-    }
-    for (size_t i = 0; i < m->functions; i++)
-        m->function[i].static_shared = (uint32_t)tight;
-    m->shared_bytes = (uint32_t)(tight + zones + EMU_RED_ZONE);
     for (size_t i = 0; i < m->symbols; i++)
         if (m->symbol[i].space == S_SHARED && m->symbol[i].is_extern)
             m->symbol[i].address = m->shared_bytes;

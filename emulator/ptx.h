@@ -178,6 +178,8 @@ typedef enum emu_special_kind {
     SR_COUNT
 } emu_special_kind;
 
+enum { EVERY_ENTRY = -1 };
+
 /** A variable of the module: .global, .const, .shared. */
 typedef struct emu_symbol {
     const char *name;
@@ -186,6 +188,7 @@ typedef struct emu_symbol {
     uint64_t bytes;
     uint32_t align;
     bool is_extern;   /* .extern .shared: the dynamic part */
+    int entry;        /* of .shared: the entry that declares it, whose blocks alone have it; EVERY_ENTRY */
     uint64_t address; /* of .shared: the offset, settled by emu_ptx_load; of the others: settled by the loader */
     uint8_t *initial; /* NULL: zero */
     struct emu_initial_address {

@@ -452,6 +452,23 @@ Test(emulator, dynamic_shared_memory_has_the_size_of_the_launch)
     cr_expect(eq(u32, one_short.found.first[0].thread[0], 95));
 }
 
+/* Two kernels of 40000 and 24000 bytes: together more than a block may have. at: where k, which has the smaller, stores. */
+#define TWO_KERNELS(at)                                                                                               \
+    HEAD ".visible .entry large()\n{\n.shared .align 4 .b8 its[40000];\n.reg .b32 %r<2>;\nmov.u32 %r1, 7;\n"          \
+         "st.shared.u32 [its+39996], %r1;\nret;\n}\n" ENTRY ".shared .align 16 .b8 own[24000];\nmov.u32 %r11, own;\n" \
+         "st.shared.u32 [%r11+" #at "], %r4;\nld.shared.u32 %r12, [%r11+" #at "];\nmov.u32 %r13, %total_smem_size;\n" \
+         "add.u32 %r10, %r12, %r13;\n" DONE
+
+Test(emulator, a_block_has_the_shared_arrays_of_its_own_kernel)
+{
+    const run r = run_silent(TWO_KERNELS(23996), 3, 1, 0), beyond = run_ptx(TWO_KERNELS(24000), 1, 1, 0);
+
+    for (uint32_t b = 0; b < 3; b++)
+        cr_expect(eq(u32, r.out[b], 24000 + b));
+    cr_assert(ge(sz, beyond.found.count, 1));
+    cr_expect(eq(int, beyond.found.first[0].kind, CUEMU_OUT_OF_BOUNDS));
+}
+
 /* ---- what never ends ----------------------------------------------------------------------------------------------------- */
 
 Test(emulator, an_endless_loop_is_reported_with_its_line)
