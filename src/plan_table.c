@@ -95,27 +95,33 @@ static bool key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
            (a->config && b->config ? memcmp(a->config, b->config, sizeof *a->config) == 0 : a->config == b->config);
 }
 
-/* Where the plan of a key is, or the empty slot that it would take. */
-static _Atomic(tj_plan *) *slot_of(plan_array *array, const tj_plan_key *key)
+/*
+ * Where the plan of a key is, or the empty slot that it would take. *plan: what was found there, for a slot that was empty may have
+ * been taken since, by any key.
+ */
+static _Atomic(tj_plan *) *slot_of(plan_array *array, const tj_plan_key *key, tj_plan **plan)
 {
     for (size_t i = key->hash & (array->capacity - 1);; i = (i + 1) & (array->capacity - 1)) {
-        const tj_plan *plan = atomic_load_explicit(&array->slot[i], memory_order_acquire);
-
-        if (!plan || key_is_equal(&plan->key, key))
+        *plan = atomic_load_explicit(&array->slot[i], memory_order_acquire);
+        if (!*plan || key_is_equal(&(*plan)->key, key))
             return &array->slot[i];
     }
 }
 
+/* Under the lock. */
 static void array_put(plan_array *array, tj_plan *plan)
 {
-    atomic_store_explicit(slot_of(array, &plan->key), plan, memory_order_release);
+    tj_plan *before;
+
+    atomic_store_explicit(slot_of(array, &plan->key, &before), plan, memory_order_release);
 }
 
 const tj_plan *tj_plan_table_find(const struct tj_plan_table *table, const tj_plan_key *key)
 {
-    plan_array *array = atomic_load_explicit(&table->array, memory_order_acquire);
+    tj_plan *plan;
 
-    return atomic_load_explicit(slot_of(array, key), memory_order_acquire);
+    (void)slot_of(atomic_load_explicit(&table->array, memory_order_acquire), key, &plan);
+    return plan;
 }
 
 /* Under the lock. */
@@ -155,7 +161,7 @@ bool tj_plan_table_replace(struct tj_plan_table *table, tj_plan *plan)
 
     pthread_mutex_lock(&table->lock);
     array = atomic_load_explicit(&table->array, memory_order_relaxed);
-    present = atomic_load_explicit(slot_of(array, &plan->key), memory_order_relaxed);
+    (void)slot_of(array, &plan->key, &present);
     is_new = !has_same_config(present, plan);
     if (is_new) {
         plan->replaced = present;
