@@ -8,6 +8,8 @@
  */
 #include "plan.h"
 
+#include <string.h>
+
 #include "error.h"
 #include "family.h"
 #include "scope.h"
@@ -42,10 +44,8 @@ static tj_config undemanding_config(const tj_plan *chosen, bool may_split)
     return tj_config_resolve(chosen->key.problem, &resolved, NULL) == TJ_OK ? config : tiled;
 }
 
-static tj_status make_fallback(const tj_plan *chosen, const tj_scope *scope, struct CUstream_st *stream,
-                               const tj_plan **fallback, tj_error *err)
+static tj_status refuse_capture(const tj_plan *chosen, const tj_scope *scope, struct CUstream_st *stream, tj_error *err)
 {
-    const tj_config config = undemanding_config(chosen, tj_driver_has_stream_memory(scope->driver));
     bool is_capturing = false;
     tj_status status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
 
@@ -55,9 +55,28 @@ static tj_status make_fallback(const tj_plan *chosen, const tj_scope *scope, str
                          "elements at once: align m, n, p and c to 16 bytes, or launch once with such operands before the "
                          "capture begins",
                          tj_source_launch(chosen->source)->kernel);
-    if (status == TJ_OK)
-        status = tj_plan_obtain(chosen->kernel->context, scope, chosen->key.problem, &config, fallback, err);
     return status;
+}
+
+/* Inside a scope, outside a capture. Whichever thread comes last sets what the first one did. */
+static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, const tj_config *config, const tj_plan **fallback,
+                               tj_error *err)
+{
+    const tj_status status = tj_plan_obtain(chosen->kernel->context, scope, chosen->key.problem, config, fallback, err);
+
+    if (status == TJ_OK)
+        atomic_store_explicit(&chosen->fallback, *fallback, memory_order_release);
+    return status;
+}
+
+tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error *err)
+{
+    const tj_config config = undemanding_config(chosen, tj_driver_has_stream_memory(scope->driver));
+    const tj_plan *fallback;
+
+    if (memcmp(&config, tj_source_config(chosen->source), sizeof config) == 0)
+        return TJ_OK;
+    return make_fallback(chosen, scope, &config, &fallback, err);
 }
 
 tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, struct CUstream_st *stream,
@@ -66,7 +85,7 @@ tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_oper
     tj_plan *chosen = (tj_plan *)(uintptr_t)*plan; /* immutable but for the one pointer that is set here */
     const tj_plan *fallback;
     tj_operands x;
-    tj_status status;
+    tj_status status = TJ_OK;
 
     if (chosen->key.config || tj_operands_accept(given, &x, NULL) != TJ_OK)
         return TJ_OK;
@@ -74,12 +93,14 @@ tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_oper
     if (tj_kernel_suits(chosen->kernel, &x) || !elements_are_aligned(chosen->kernel, &x))
         return TJ_OK;
     fallback = atomic_load_explicit(&chosen->fallback, memory_order_acquire);
-    if (!fallback) {
-        status = make_fallback(chosen, scope, stream, &fallback, err);
-        if (status != TJ_OK)
-            return status;
-        atomic_store_explicit(&chosen->fallback, fallback, memory_order_release);
+    if (!fallback)
+        status = refuse_capture(chosen, scope, stream, err);
+    if (!fallback && status == TJ_OK) {
+        const tj_config config = undemanding_config(chosen, tj_driver_has_stream_memory(scope->driver));
+
+        status = make_fallback(chosen, scope, &config, &fallback, err);
     }
-    *plan = fallback;
-    return TJ_OK;
+    if (status == TJ_OK)
+        *plan = fallback;
+    return status;
 }

@@ -164,7 +164,11 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
     key = make_key(scope.context_id, problem, NULL, &storage);
     if (tj_plan_table_find(context->plans, &key))
         status = tj_plan_build(context, &scope, &key, &built, err);
-    if (built && tj_plan_table_replace(context->plans, built))
+    if (built)
+        status = tj_plan_make_fallback(built, &scope, err);
+    if (status != TJ_OK)
+        tj_plan_free(built);
+    else if (built && tj_plan_table_replace(context->plans, built))
         atomic_fetch_add_explicit(&context->stats.plans, 1, memory_order_relaxed);
     tj_scope_leave(&scope);
     return status;

@@ -59,6 +59,12 @@ tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_pr
                          const tj_plan **plan, tj_error *err);
 
 /**
+ * Make the fallback of a plan that is to take another's place, if there are operands that its kernel does not suit: what could be
+ * captured before, still can. Inside a scope of the plan's CUDA context, outside a capture. Errors: those of tj_plan_prepare.
+ */
+tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error *err);
+
+/**
  * Put the fallback of a plan in its place, if the library chose its config and the operands do not suit the kernel. To be
  * asked only where tj_kernel_suits says no. Inside a scope of the plan's CUDA context.
  * Errors: those of tj_plan_prepare, and TJ_ERR_CAPTURE: the stream is being captured and the fallback is not ready.

@@ -263,6 +263,38 @@ static void test_workspace(void)
     tj_context_free(context);
 }
 
+/* A plan that suits any operands gives way to one that does not: what was captured before the tuning, can be after it. */
+static void test_replaced(void)
+{
+    tj_context *context = open_gpu("fallback", "");
+    void *stream, *graph = NULL;
+    product q;
+    tj_error err;
+
+    if (!make_product(context, &q, (tj_problem)TJ_PROBLEM_INIT(5, 100, 64, TJ_F32)))
+        return;
+    place(&q, 1, 1, 1);
+    expect(cu.stream_create(&stream, 1) == 0, "a stream");
+    for (int tuned = 0; tuned <= 1; tuned++) {
+        choose(tuned ? "skinny:splits=1,vector=4" : "skinny:splits=1,vector=1");
+        expect((tuned ? tj_plan_refresh(context, &q.problem, &err) : tj_matmul(context, &q.problem, &q.x, stream, &err)) ==
+                       TJ_OK &&
+                   cu.stream_sync(stream) == 0,
+               "a plan: %s", err.message);
+        expect(plans_of(context) == (tuned ? 3 : 1), "%d plans", (int)plans_of(context)); /* its own, and its fallback's */
+        expect(cu.capture_begin(stream, 0) == 0, "a capture");
+        expect(tj_matmul(context, &q.problem, &q.x, stream, &err) == TJ_OK, "captured, tuned %d: %s", tuned, err.message);
+        expect(cu.capture_end(stream, &graph) == 0 && graph, "the capture is valid");
+        cu.graph_destroy(graph);
+    }
+    place(&q, 1, 1, 1);
+    expect(tj_matmul(context, &q.problem, &q.x, stream, &err) == TJ_OK && cu.stream_sync(stream) == 0 && is_right(&q, 1),
+           "afterwards: %s", err.message);
+    cu.stream_destroy(stream);
+    drop_product(&q);
+    tj_context_free(context);
+}
+
 int main(void)
 {
     tj_problem batch = TJ_PROBLEM_INIT(8, 16, 12, TJ_F64);
@@ -285,6 +317,7 @@ int main(void)
     expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0,
            "the primary context"); /* as with the CUDA runtime */
     test_workspace();
+    test_replaced();
     cu.ctx_pop(&primary);
     return finish("fallback");
 }
