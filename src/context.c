@@ -127,6 +127,23 @@ static tj_status resolve_store(char **root, const char **why_not, const tj_conte
     return tj_text_take(&path, root, err);
 }
 
+static tj_context *make_context(void)
+{
+    tj_context *context = calloc(1, sizeof *context);
+
+    if (context) {
+        pthread_mutex_init(&context->libraries, NULL);
+        context->pid = getpid();
+    }
+    return context;
+}
+
+static bool has_tables(tj_context *context)
+{
+    return (context->images = tj_image_table_create()) && (context->plans = tj_plan_table_create()) &&
+           (context->chooser = tj_chooser_create());
+}
+
 tj_status tj_context_create(const tj_context_options *given, tj_context **out, tj_error *err)
 {
     tj_context_options options;
@@ -150,11 +167,9 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "background_tuning_s is %d: use 0 (off) or seconds for each problem",
                        options.background_tuning_s);
 
-    context = calloc(1, sizeof *context);
+    context = make_context();
     if (!context)
         return tj_fail_memory(err, "a context");
-    pthread_mutex_init(&context->libraries, NULL);
-    context->pid = getpid();
     context->specialize = (tj_specialize)options.specialize;
     context->check_pointers = options.check_pointers != 0;
 
@@ -172,8 +187,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         !(context->store =
               tj_disk_store_create(root, options.read_only_roots,
                                    options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->log)) ||
-        !(context->images = tj_image_table_create()) || !(context->plans = tj_plan_table_create()) ||
-        !(context->chooser = tj_chooser_create()) ||
+        !has_tables(context) ||
         (options.background_tuning_s > 0 &&
          !(context->background = tj_background_create(context, options.background_tuning_s)))) {
         status = tj_fail_memory(err, "a context");
@@ -210,23 +224,27 @@ void tj_context_free(tj_context *context)
     free(context);
 }
 
+/* From what context resolved, not by tj_context_create: the environment may be another by now, or be changing. */
 tj_status tj_context_create_scratch(const tj_context *context, tj_context **scratch, tj_error *err)
 {
-    const char *root = tj_disk_store_path(context->store);
-    const char *const roots[] = {*root ? root : NULL, NULL};
-    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
     tj_status status = tj_context_check_process(context, err);
+    tj_context *made;
 
     *scratch = NULL;
-    options.nvrtc = context->nvrtc_path;
-    options.driver = context->driver_path;
-    options.cache_dir = "";
-    options.read_only_roots = roots;
-    options.device = context->device + 1;
-    options.log_level = (int32_t)context->log.level;
-    options.log = context->log.write;
-    options.log_payload = context->log.payload;
-    return status == TJ_OK ? tj_context_create(&options, scratch, err) : status;
+    if (status != TJ_OK)
+        return status;
+    made = make_context();
+    if (!made)
+        return tj_fail_memory(err, "a context");
+    made->log = context->log;
+    made->device = context->device;
+    if (!copy_text(&made->nvrtc_path, context->nvrtc_path) || !copy_text(&made->driver_path, context->driver_path) ||
+        !(made->store = tj_disk_store_create_reader(context->store)) || !has_tables(made)) {
+        tj_context_free(made);
+        return tj_fail_memory(err, "a context");
+    }
+    *scratch = made;
+    return TJ_OK;
 }
 
 tj_status tj_context_check_process(const tj_context *context, tj_error *err)

@@ -126,7 +126,7 @@ static char *absolute(const char *path)
     return joined;
 }
 
-tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_only_roots, int64_t max_bytes, const tj_log *log)
+static tj_disk_store *make_store(int64_t max_bytes, const tj_log *log)
 {
     tj_disk_store *store = calloc(1, sizeof *store);
 
@@ -139,7 +139,14 @@ tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_on
     if (log)
         store->log = *log;
     store->root_count = 1;
-    if (root && *root && !(store->root[0] = absolute(root)))
+    return store;
+}
+
+tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_only_roots, int64_t max_bytes, const tj_log *log)
+{
+    tj_disk_store *store = make_store(max_bytes, log);
+
+    if (!store || (root && *root && !(store->root[0] = absolute(root))))
         goto fail;
     for (size_t i = 0; read_only_roots && read_only_roots[i]; i++) {
         if (store->root_count == TJ_DISK_MAX_ROOTS) {
@@ -155,6 +162,22 @@ tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_on
 fail:
     tj_disk_store_free(store);
     return NULL;
+}
+
+tj_disk_store *tj_disk_store_create_reader(const tj_disk_store *other)
+{
+    tj_disk_store *store = make_store(other->max_bytes, &other->log);
+
+    for (size_t i = 0; store && i < other->root_count; i++) {
+        if (!other->root[i])
+            continue;
+        if (!(store->root[store->root_count] = strdup(other->root[i]))) {
+            tj_disk_store_free(store);
+            return NULL;
+        }
+        store->root_count++;
+    }
+    return store;
 }
 
 void tj_disk_store_free(tj_disk_store *store)

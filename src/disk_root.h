@@ -13,7 +13,8 @@
 enum { TJ_DISK_MAX_ROOTS = 16, TJ_DISK_TROUBLE_BYTES = 512 };
 
 struct tj_disk_store {
-    char *root[TJ_DISK_MAX_ROOTS]; /* absolute; root[0] is the own one, NULL: the disk is off */
+    /* Absolute; root[0] is the own one, NULL: none. One more than MAX for a reader, which has all of another's behind that. */
+    char *root[TJ_DISK_MAX_ROOTS + 1];
     size_t root_count;
     int64_t max_bytes;
     tj_log log;

@@ -67,6 +67,9 @@ typedef struct tj_stored {
  * Creates nothing yet. Text is copied. NULL only when out of memory.
  */
 tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_only_roots, int64_t max_bytes, const tj_log *log);
+
+/** A store without a root of its own that reads all roots of another. It does not depend on the other. NULL only when out of memory. */
+tj_disk_store *tj_disk_store_create_reader(const tj_disk_store *other);
 void tj_disk_store_free(tj_disk_store *store);
 
 /** true: *stored is filled, release it with tj_stored_drop. false: a miss, for whatever reason. */
