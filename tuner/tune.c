@@ -173,6 +173,27 @@ static double seconds_gone(void *payload)
 
 /* ---- first -------------------------------------------------------------------------------------------------------- */
 
+/* What a family settles by itself, spelled out as in the space: a search must not meet one kernel under two names. */
+static void settle(const tj_problem *problem, tj_config *config)
+{
+    tj_config resolved = *config;
+
+    if (tj_config_resolve(problem, &resolved, NULL) == TJ_OK)
+        memcpy(config->value, resolved.value, sizeof config->value);
+}
+
+/* The config of a record, if it is still one of the problem's. */
+static bool read_settled(const tj_record *record, const tj_problem *problem, tj_config *config)
+{
+    tj_config resolved;
+
+    if (!tj_record_read_config(record, config))
+        return false;
+    settle(problem, config);
+    resolved = *config;
+    return tj_config_resolve(problem, &resolved, NULL) == TJ_OK;
+}
+
 /* The library's choice without records comes first, so that its time is what the winner is compared with. Some may come twice. */
 static size_t list_first(const tuning *t, const tj_records *records, const tj_record *before, tj_config *first)
 {
@@ -180,8 +201,11 @@ static size_t list_first(const tuning *t, const tj_records *records, const tj_re
 
     count += tj_choose(NULL, t->problem, &t->device, &first[0], NULL, NULL) == TJ_OK;
     first[count++] = tj_default_config(t->problem);
-    count += tj_record_read_config(before, &first[count]);
-    return count + tj_choose_seeds(records, t->problem, &t->device, &first[count], SEEDS);
+    count += read_settled(before, t->problem, &first[count]);
+    count += tj_choose_seeds(records, t->problem, &t->device, &first[count], SEEDS);
+    for (size_t i = 0; i < count; i++)
+        settle(t->problem, &first[i]);
+    return count;
 }
 
 /* ---- finals ------------------------------------------------------------------------------------------------------- */
@@ -304,13 +328,13 @@ static tj_trial *find_trial(const tj_search_result *found, const tj_config *conf
 
 /*
  * Was the config of a record among the trials? Then what was found beats all that the record's own search had tried, or that config
- * fails here by now. One that this version cannot read is of no use to it either.
+ * fails here by now. One that this version cannot read, or refuses, is of no use to it either.
  */
-static bool continues(const tj_record *before, const tj_search_result *found)
+static bool continues(const tuning *t, const tj_record *before, const tj_search_result *found)
 {
     tj_config config;
 
-    return before && (!tj_record_read_config(before, &config) || find_trial(found, &config));
+    return before && (!read_settled(before, t->problem, &config) || find_trial(found, &config));
 }
 
 /* Where two searches looked in different places, together they looked in more than one family, and in all of it if one of them did. */
@@ -442,6 +466,7 @@ static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_
                          found->count, found->count > 0 ? found->trial[0].why : "none");
     if (status == TJ_OK)
         status = compare_finalists(t, list, &count, err);
+    result->was_cancelled |= is_cancelled(t);
     result->default_us = us_of(list, count, TJ_STANDARD, 0);
     result->before_us = us_of(list, count, TJ_RECORDED, result->default_us);
     if (status == TJ_OK)
@@ -493,7 +518,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         before = tj_records_find(records, problem, &t.device);
         first_count = list_first(&t, records, before, first);
         result->default_config = in.standard = first[0];
-        if (!tj_record_read_config(before, &in.recorded))
+        if (!read_settled(before, problem, &in.recorded))
             in.recorded = in.standard;
         status = tj_search(problem, &t.options, first, first_count, &measurer, &found, err);
     }
@@ -505,7 +530,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         result->seconds = now() - t.start;
     }
     if (status == TJ_OK && !t.options.no_record)
-        result->has_record = keep_record(&t, result, continues(before, &found) ? before : NULL);
+        result->has_record = keep_record(&t, result, continues(&t, before, &found) ? before : NULL);
     free(found.trial);
     tj_records_free(records);
     tj_anchor_drop(&t.anchor);
