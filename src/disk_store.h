@@ -104,7 +104,8 @@ void tj_disk_store_write_note(tj_disk_store *store, const char *name, const char
  * with one warning. remove: of the own root; missing is fine.
  */
 tj_status tj_disk_store_put_text(tj_disk_store *store, const char *folder, const char *name, const char *text, tj_error *err);
-void tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_text_visit visit, void *payload);
+void tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_name_filter filter, tj_store_text_visit visit,
+                             void *payload);
 void tj_disk_store_remove_text(tj_disk_store *store, const char *folder, const char *name);
 
 /** One warning about a text that was read and is not what it should be. */

@@ -93,7 +93,7 @@ tj_status tj_disk_store_put_text(tj_disk_store *store, const char *folder, const
 }
 
 /* All texts of one folder; true to go on with the next root. */
-static bool visit_texts(tj_disk_store *store, int folder, tj_store_text_visit visit, void *payload)
+static bool visit_texts(tj_disk_store *store, int folder, tj_store_name_filter filter, tj_store_text_visit visit, void *payload)
 {
     DIR *list = fdopendir(folder);
     const struct dirent *file;
@@ -107,7 +107,7 @@ static bool visit_texts(tj_disk_store *store, int folder, tj_store_text_visit vi
         char *text = NULL;
         size_t size;
 
-        if (!is_text_name(file->d_name))
+        if (!is_text_name(file->d_name) || (filter && !filter(file->d_name, payload)))
             continue;
         if (!tj_fs_read(dirfd(list), file->d_name, MAX_TEXT_BYTES, &text, &size)) {
             if (errno != ENOENT)
@@ -121,7 +121,8 @@ static bool visit_texts(tj_disk_store *store, int folder, tj_store_text_visit vi
     return goes_on;
 }
 
-void tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_text_visit visit, void *payload)
+void tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_name_filter filter, tj_store_text_visit visit,
+                             void *payload)
 {
     bool goes_on = true;
     char path[64];
@@ -138,7 +139,7 @@ void tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_
         fd = tj_fs_open_folder(root, path);
         close(root);
         if (fd >= 0)
-            goes_on = visit_texts(store, fd, visit, payload);
+            goes_on = visit_texts(store, fd, filter, visit, payload);
     }
 }
 

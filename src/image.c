@@ -260,7 +260,7 @@ static json_t *make_facts(const tj_source *source, const tj_image_body *body)
     return facts;
 }
 
-static void publish(tj_context *context, const tj_source *source, const tj_image_body *body)
+void tj_image_publish(tj_context *context, const tj_source *source, const tj_image_body *body)
 {
     const char *text = tj_source_text(source);
     tj_blob file[TJ_STORE_MAX_FILES];
@@ -374,7 +374,7 @@ tj_status tj_image_produce(tj_context *context, const tj_source *source, const t
         *origin = TJ_FROM_COMPILER;
         status = compile(context, source, key, target, body, err);
         if (status == TJ_OK) {
-            publish(context, source, *body);
+            tj_image_publish(context, source, *body);
             tj_context_remember_nvrtc(context);
         }
     }

@@ -50,6 +50,9 @@ struct tj_image {
 
 void tj_image_body_release(tj_image_body *body);
 
+/** Store a body that was compiled from source. Trouble is logged. */
+void tj_image_publish(tj_context *context, const tj_source *source, const tj_image_body *body);
+
 /** A handle of its own for a body; takes over one reference, also on failure. body NULL: *image is NULL, TJ_OK. */
 tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image, tj_error *err);
 

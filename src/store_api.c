@@ -35,6 +35,11 @@ int64_t tj_store_max_bytes(const tj_context *context)
     return tj_disk_store_max_bytes(context->store);
 }
 
+void tj_store_put_image(tj_context *context, const tj_source *source, const tj_image *image)
+{
+    tj_image_publish(context, source, image->body);
+}
+
 static const char RECORDS[] = "records";
 
 tj_status tj_store_put_record(tj_context *context, const char *name, const char *text, tj_error *err)
@@ -46,15 +51,20 @@ tj_status tj_store_put_record(tj_context *context, const char *name, const char 
     return status;
 }
 
-void tj_store_visit_records(tj_context *context, tj_store_text_visit visit, void *payload)
+void tj_store_visit_records(tj_context *context, tj_store_name_filter filter, tj_store_text_visit visit, void *payload)
 {
-    tj_disk_store_each_text(context->store, RECORDS, visit, payload);
+    tj_disk_store_each_text(context->store, RECORDS, filter, visit, payload);
 }
 
 void tj_store_remove_record(tj_context *context, const char *name)
 {
     tj_disk_store_remove_text(context->store, RECORDS, name);
     tj_context_records_changed(context);
+}
+
+void tj_store_warn_lost_record(tj_context *context, const char *reason)
+{
+    tj_log_line(&context->log, TJ_LOG_WARNING, "the record of this tuning is not kept: %s", reason);
 }
 
 void tj_store_warn_record(tj_context *context, const char *name, const char *reason)

@@ -143,33 +143,47 @@ tj_status tj_records_load(tj_context *context, tj_records *records, tj_error *er
 {
     loading all = {context, records, TJ_OK, err};
 
-    tj_store_visit_records(context, load_one, &all);
+    tj_store_visit_records(context, NULL, load_one, &all);
     return all.status;
 }
 
-/* Files of the keys that were just kept, which these beat; another process may have kept better ones meanwhile. */
-typedef struct beaten {
-    tj_context *context;
-    const tj_records *kept;
-} beaten;
+/* Records to be kept, and what the store has of the same keys: no other file need be read. */
+typedef struct keeping {
+    loading present; /* first: load_one takes it */
+    const tj_records *wanted;
+} keeping;
 
-static int remove_beaten(const char *name, const char *text, void *payload)
+/* The record of a set whose key a file's name begins with. */
+static const tj_record *named_by(const tj_records *records, const char *name)
 {
-    const beaten *all = payload;
     char key[TJ_RECORD_KEY_BYTES] = "";
-    const tj_record *record;
-    tj_record *other;
 
     if (strlen(name) <= sizeof key)
-        return 0;
+        return NULL;
     memcpy(key, name, sizeof key - 1);
-    record = find_key(all->kept, key);
-    if (!record)
-        return 0;
-    if (tj_record_parse(text, &other, NULL) != TJ_OK)
+    return find_key(records, key);
+}
+
+static int is_wanted(const char *name, void *payload)
+{
+    const keeping *all = payload;
+
+    return named_by(all->wanted, name) != NULL;
+}
+
+/* A file that a record which was just kept beats; another process may have kept a better one meanwhile. */
+static int remove_beaten(const char *name, const char *text, void *payload)
+{
+    const keeping *all = payload;
+    const tj_record *record = named_by(all->wanted, name);
+    char own[TJ_RECORD_NAME_BYTES];
+    tj_record *other;
+
+    tj_record_name(record, own);
+    if (strcmp(name, own) == 0 || tj_record_parse(text, &other, NULL) != TJ_OK)
         return 0;
     if (tj_record_compare(record, other) < 0)
-        tj_store_remove_record(all->context, name);
+        tj_store_remove_record(all->present.context, name);
     tj_record_free(other);
     return 0;
 }
@@ -177,12 +191,14 @@ static int remove_beaten(const char *name, const char *text, void *payload)
 tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_t *kept, tj_error *err)
 {
     tj_records *present = tj_records_create(), *won = tj_records_create();
-    beaten all = {context, won};
+    keeping all = {{context, present, TJ_OK, err}, records};
     int64_t count = 0;
     tj_status status = present && won ? TJ_OK : tj_fail_memory(err, "a set of records");
 
-    if (status == TJ_OK)
-        status = tj_records_load(context, present, err);
+    if (status == TJ_OK) {
+        tj_store_visit_records(context, is_wanted, load_one, &all);
+        status = all.present.status;
+    }
     for (size_t i = 0; i < records->count && status == TJ_OK; i++) {
         const tj_record *record = records->item[i], *other = find_key(present, record->key);
         char name[TJ_RECORD_NAME_BYTES];
@@ -195,8 +211,9 @@ tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_
             status = tj_records_add(won, tj_record_copy(record), err);
         count += status == TJ_OK;
     }
+    all.wanted = won;
     if (status == TJ_OK && count > 0)
-        tj_store_visit_records(context, remove_beaten, &all);
+        tj_store_visit_records(context, is_wanted, remove_beaten, &all);
     if (kept)
         *kept = count;
     tj_records_free(present);

@@ -41,6 +41,7 @@ typedef struct tuning {
     char target[16];
     tj_pool *pool;
     int announced;
+    bool was_short; /* of memory or threads, for a candidate that may be a good one */
     tj_bench bench;
     struct CUstream_st *stream; /* of its own: the program's work and captures are not disturbed by waiting for one another */
     tj_anchor anchor;
@@ -125,7 +126,10 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
     why = compiled.error;
     if (status == TJ_OK)
         status = tj_plan_prepare(t->scratch, t->problem, &trial->config, &plan, &why);
-    if (status == TJ_ERR_NO_COMPILER || status == TJ_ERR_NO_DRIVER || status == TJ_ERR_DEVICE_LOST || status == TJ_ERR_FORKED) {
+    t->was_short |= status == TJ_ERR_OUT_OF_MEMORY;
+    /* Without memory for the first, there is nothing to compare with. */
+    if (status == TJ_ERR_NO_COMPILER || status == TJ_ERR_NO_DRIVER || status == TJ_ERR_DEVICE_LOST || status == TJ_ERR_FORKED ||
+        (status == TJ_ERR_OUT_OF_MEMORY && best_us == 0)) {
         if (err)
             *err = why;
         return status;
@@ -337,7 +341,7 @@ static bool continues(const tuning *t, const tj_record *before, const tj_search_
     return before && (!read_settled(before, t->problem, &config) || find_trial(found, &config));
 }
 
-/* Where two searches looked in different places, together they looked in more than one family, and in all of it if one of them did. */
+/* Where two searches looked in different places, together they looked in all families if one of them did, else in several. */
 static void describe_search(const tuning *t, const tj_tune_result *result, const tj_record *before, tj_record *r)
 {
     const char *const family = t->options.family ? tj_family_name(t->options.family) : "";
@@ -346,8 +350,11 @@ static void describe_search(const tuning *t, const tj_tune_result *result, const
     (void)strncpy(r->family, family, sizeof r->family - 1);
     if (before && strcmp(before->family, family) == 0) {
         r->is_complete |= before->is_complete;
+    } else if (before && family[0] && before->family[0]) {
+        r->is_complete = false;
+        (void)strcpy(r->family, "several");
     } else if (before) {
-        r->is_complete = family[0] ? before->is_complete && !before->family[0] : result->is_complete;
+        r->is_complete = family[0] ? before->is_complete : result->is_complete;
         r->family[0] = '\0';
     }
 }
@@ -388,6 +395,15 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result, con
     return tj_record_create(&r);
 }
 
+/* The winner, out of the scratch context: the next process need not compile it. */
+static void keep_image(const tuning *t, const tj_config *winner)
+{
+    const tj_plan *plan = NULL;
+
+    if (tj_plan_prepare(t->scratch, t->problem, winner, &plan, NULL) == TJ_OK)
+        tj_store_put_image(t->context, tj_plan_source(plan), tj_plan_image(plan));
+}
+
 static bool keep_record(const tuning *t, const tj_tune_result *result, const tj_record *before)
 {
     tj_records *one = tj_records_create();
@@ -403,7 +419,9 @@ static bool keep_record(const tuning *t, const tj_tune_result *result, const tj_
     if (status == TJ_OK)
         status = tj_plan_refresh(t->context, t->problem, &why);
     if (status != TJ_OK)
-        tj_store_warn_record(t->context, "of this tuning", why.message);
+        tj_store_warn_lost_record(t->context, why.message);
+    if (kept > 0)
+        keep_image(t, &result->config);
     tj_records_free(one);
     return kept > 0;
 }
@@ -521,6 +539,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         if (!read_settled(before, problem, &in.recorded))
             in.recorded = in.standard;
         status = tj_search(problem, &t.options, first, first_count, &measurer, &found, err);
+        found.is_complete &= !t.was_short;
     }
     if (status == TJ_OK && found.was_cancelled && (found.count == 0 || !found.trial[0].is_verified))
         status = tj_fail(err, TJ_ERR_CANCELLED, "cancelled before any config was timed and verified: nothing to keep");

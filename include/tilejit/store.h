@@ -8,7 +8,7 @@
 #define TILEJIT_STORE_H
 
 #include <tilejit/context.h>
-#include <tilejit/source.h>
+#include <tilejit/image.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,6 +77,13 @@ typedef void (*tj_store_explain_visit)(const tj_store_field *field, void *payloa
 TJ_API TJ_MUST_CHECK tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key,
                                                 int *hit, tj_store_explain_visit visit, void *payload, tj_error *err);
 
+/**
+ * Keep an image that another context compiled, a scratch one say, in the own store, as if it had been compiled in this one, which
+ * has the same compiler. source: what it was compiled from. One that is there already stays. As with every image, trouble is logged
+ * and is no error. NULL: none may be NULL. Threads: any.
+ */
+TJ_API void tj_store_put_image(tj_context *context, const tj_source *source, const tj_image *image);
+
 /* ---- tuning records ----------------------------------------------------------------------------------------------- */
 
 /** Return 0 to go on, anything else to stop. Both texts are valid during the visit only. */
@@ -90,14 +97,20 @@ typedef int (*tj_store_text_visit)(const char *name, const char *text, void *pay
  */
 TJ_API TJ_MUST_CHECK tj_status tj_store_put_record(tj_context *context, const char *name, const char *text, tj_error *err);
 
+/** Is the text of that name to be read? */
+typedef int (*tj_store_name_filter)(const char *name, void *payload);
+
 /**
- * Visit every record of the own store and the read-only roots, in no order. A file that others could have written is
- * passed over with one warning. NULL: context and visit must not be NULL. Threads: any.
+ * Visit every record of the own store and the read-only roots whose name the filter lets pass, in no order. A file that others could
+ * have written is passed over with a warning. NULL: filter may be NULL (all). Threads: any.
  */
-TJ_API void tj_store_visit_records(tj_context *context, tj_store_text_visit visit, void *payload);
+TJ_API void tj_store_visit_records(tj_context *context, tj_store_name_filter filter, tj_store_text_visit visit, void *payload);
 
 /** Forget one record of the own store; a missing one is fine. NULL: neither may be NULL. Threads: any. */
 TJ_API void tj_store_remove_record(tj_context *context, const char *name);
+
+/** Say, as a warning and every time, that a tuning's record was not kept and why. NULL: neither may be NULL. Threads: any. */
+TJ_API void tj_store_warn_lost_record(tj_context *context, const char *reason);
 
 /** Say once, as a warning, that a record is not used and why. NULL: none may be NULL. Threads: any. */
 TJ_API void tj_store_warn_record(tj_context *context, const char *name, const char *reason);

@@ -47,12 +47,27 @@ static tj_context *open_context(const char *cache_dir)
 typedef struct watch {
     int64_t trials, cancel_after, verified;
     bool was_final;
+    const tj_problem *problem; /* NULL: what is tried may come twice */
+    tj_config tried[64];
 } watch;
+
+/* However its config is written. */
+static void expect_new_kernel(watch *w, const tj_config *config)
+{
+    tj_config *one = &w->tried[w->trials % 64];
+
+    *one = *config;
+    cr_assert(eq(int, tj_config_resolve(w->problem, one, &err), TJ_OK), "%s", err.message);
+    for (int64_t i = 0; i < w->trials && i < 64; i++)
+        cr_expect(memcmp(&w->tried[i], one, sizeof *one) != 0, "trials %d and %d are one kernel", (int)i, (int)w->trials);
+}
 
 static void on_progress(const tj_tune_progress *progress, void *payload)
 {
     watch *w = payload;
 
+    if (progress->trial && w->problem)
+        expect_new_kernel(w, &progress->trial->config);
     if (progress->trial) {
         w->trials++;
         w->verified += progress->trial->is_verified;
@@ -108,6 +123,14 @@ static tj_config settled(const tj_problem *problem, tj_config config)
     return config;
 }
 
+static int64_t compiles(tj_context *context)
+{
+    tj_context_stats stats;
+
+    tj_context_get_stats(context, &stats);
+    return (int64_t)stats.compiles;
+}
+
 /* The only record of the store. Owned: the caller's. */
 static tj_records *only_record(tj_context *context, tj_record_facts *facts)
 {
@@ -126,9 +149,10 @@ Test(tune, keeps_a_record_that_plans_use_from_then_on)
     watch w = {0};
     tj_tune_options options = options_of(&w, 12);
     tj_tune_result result;
-    tj_config winner;
+    tj_config winner, second;
 
-    (void)planned(context, &problem);         /* is there already, and must be replaced */
+    (void)planned(context, &problem); /* is there already, and must be replaced */
+    w.problem = &problem;
     options.family = tj_family_find("naive"); /* the default of another family is tried, too */
     cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
     cr_expect(result.evaluations == w.trials && w.trials >= 4 && w.trials <= 12, "%d trials", (int)w.trials);
@@ -137,6 +161,8 @@ Test(tune, keeps_a_record_that_plans_use_from_then_on)
     cr_expect(result.us > 0 && result.default_us > 0 && result.us <= result.default_us);
     cr_expect(result.check_elements == 40 * 36 && result.check_ratio < 1);
     winner = settled(&problem, result.config);
+    second = settled(&problem, result.second);
+    cr_expect(memcmp(&second, &winner, sizeof winner) != 0, "the second is another kernel");
     {
         const tj_config used = planned(context, &problem);
         cr_expect(memcmp(&used, &winner, sizeof used) == 0, "in this context");
@@ -170,6 +196,10 @@ Test(tune, goes_on_from_the_record_that_is_there)
     cr_expect(eq(int, facts.was_cancelled, 0));
     cr_expect(second.evaluations < first.evaluations);
     tj_records_free(records);
+    tj_context_free(context);
+    context = open_context(folder);
+    (void)planned(context, &problem);
+    cr_expect(eq(i64, compiles(context), 0), "the winner's kernel is in the store");
     tj_context_free(context);
 }
 
@@ -224,7 +254,7 @@ Test(tune, of_one_family_says_so)
     options.evaluations = 1;
     options.family = tj_family_find("tiled");
     (void)tuned(context, &problem, &options);
-    expect_search(context, "", 0); /* all of one and one of another are not all */
+    expect_search(context, "several", 0); /* all of one and one of another are not all */
     options.strategy = TJ_EXHAUSTIVE;
     options.evaluations = 0;
     options.family = NULL;
@@ -236,8 +266,8 @@ Test(tune, of_one_family_says_so)
     tj_context_free(context);
 }
 
-/* However large the search was that found it. */
-Test(tune, replaces_a_record_that_it_cannot_read)
+/* However large the search was that found it: an evaluation more than can be counted is none. */
+static void expect_replaced(const char *useless, int64_t evaluations)
 {
     const tj_problem problem = f32(20, 10, 12);
     tj_context *context = open_context(folder);
@@ -254,22 +284,23 @@ Test(tune, replaces_a_record_that_it_cannot_read)
     memset(&fields, 0, sizeof fields);
     fields.problem = tj_problem_canonical(&problem);
     fields.device = tj_device_kind_of(&device);
-    strcpy(fields.config, "warp_specialised:warps=4");
+    strcpy(fields.config, useless);
     strcpy(fields.strategy, "search");
     strcpy(fields.policy, "emulated");
     fields.us = 1;
-    fields.evaluations = 400;
+    fields.evaluations = evaluations;
     cr_assert(eq(int, tj_records_add(records, tj_record_create(&fields), &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_records_keep(context, records, NULL, &err), TJ_OK), "%s", err.message);
     tj_records_free(records);
     records = only_record(context, &facts);
-    cr_expect(eq(str, (char *)facts.config, (char *)"warp_specialised:warps=4"));
+    cr_expect(eq(str, (char *)facts.config, (char *)useless));
     tj_records_free(records);
     options.family = tj_family_find("tiled");
     result = tuned(context, &problem, &options);
     cr_expect(eq(int, result.has_record, 1));
     records = only_record(context, &facts);
-    cr_expect(eq(i64, facts.evaluations, 400 + result.evaluations));
+    if (evaluations == 400)
+        cr_expect(eq(i64, facts.evaluations, 400 + result.evaluations));
     used = planned(context, &problem);
     winner = settled(&problem, result.config);
     cr_expect(memcmp(&used, &winner, sizeof used) == 0);
@@ -277,12 +308,19 @@ Test(tune, replaces_a_record_that_it_cannot_read)
     tj_context_free(context);
 }
 
-static int64_t compiles(tj_context *context)
+Test(tune, replaces_a_record_that_it_cannot_read)
 {
-    tj_context_stats stats;
+    expect_replaced("warp_specialised:warps=4", 400);
+}
 
-    tj_context_get_stats(context, &stats);
-    return (int64_t)stats.compiles;
+Test(tune, replaces_a_record_that_its_family_refuses)
+{
+    expect_replaced("simt:bm=256,bn=256,bk=16,tm=4,tn=8", 400); /* 2048 threads */
+}
+
+Test(tune, replaces_a_record_of_more_evaluations_than_are_counted)
+{
+    expect_replaced("warp_specialised:warps=4", INT64_C(1) << 50);
 }
 
 /* A tuning of many configs takes a new scratch context now and then: what it announced ahead must go on compiling there. */
