@@ -42,6 +42,8 @@ static int64_t random_extent(int64_t tile)
     }
 }
 
+enum { TRIES = 500 }; /* to draw a config that suits; there may be none */
+
 /* A config by its text; 0: it does not suit the problem. */
 static int take(request *r, const char *text)
 {
@@ -71,6 +73,7 @@ static void make_skinny(request *r)
     const int streams_m = next() % 2;
     int64_t *const few = streams_m ? &r->known.l.extent : &r->known.j.extent;
     char text[128], splits[16];
+    int tries = 0;
 
     widen(&r->known);
     *few = 1 + *few % 64;
@@ -79,7 +82,7 @@ static void make_skinny(request *r)
         snprintf(splits, sizeof splits, ",splits=%d", (int)PICK(1, 1, 2, 3, 8));
         snprintf(text, sizeof text, "skinny:stream=%s,boundary=%s%s%s", streams_m ? "m" : "n", next() % 4 ? "auto" : "all",
                  next() % 6 ? splits : "", geometry[next() % 8]);
-    } while (!take(r, text));
+    } while (!take(r, text) && ++tries < TRIES);
 }
 
 /* Extents of 128 at most, all fixed, and a batch; a thread tile that the extents let, several products to a block or one. */
@@ -88,6 +91,7 @@ static void make_small_batch(request *r)
     static const char *const ways[] = {"", ",vector=1", ",copy=registers", ",copy=registers,vector=2", ",blocks=2"};
     tj_dim *const dims[] = {&r->known.j, &r->known.k, &r->known.l};
     char text[128], products[16], tile[24];
+    int tries = 0;
 
     widen(&r->known);
     for (int i = 0; i < 3; i++)
@@ -100,7 +104,7 @@ static void make_small_batch(request *r)
         snprintf(tile, sizeof tile, ",tm=%d,tn=%d", (int)PICK(1, 2, 3, 4, 8), (int)PICK(1, 2, 4, 5, 8));
         snprintf(text, sizeof text, "small_batch:boundary=%s%s%s%s", next() % 4 ? "auto" : "all", ways[next() % 5],
                  next() % 3 ? products : "", next() % 2 ? tile : "");
-    } while (!take(r, text));
+    } while (!take(r, text) && ++tries < TRIES);
 }
 
 /* Which configs of simt suit, depends on type and layouts. */
@@ -129,17 +133,19 @@ static void make_simt(request *r)
                                        "splits=5,copy=registers",
                                        "splits=8,vector=1"};
     char text[128];
+    int tries = 0;
 
     draw_storage(&r->known);
     do
         snprintf(text, sizeof text, "simt:%s,%s,boundary=%s", tiles[next() % (sizeof tiles / sizeof tiles[0])],
                  ways[next() % (sizeof ways / sizeof ways[0])], next() % 4 ? "auto" : "all");
-    while (!take(r, text));
+    while (!take(r, text) && ++tries < TRIES);
 }
 
 static void make_textbook(request *r, int64_t tile)
 {
     char text[128];
+    int tries = 0;
 
     draw_storage(&r->known);
     do {
@@ -147,7 +153,7 @@ static void make_textbook(request *r, int64_t tile)
 
         snprintf(text, sizeof text, "%stile_width=%d,rows=%s,boundary=%s", families[next() % 3], (int)tile,
                  next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");
-    } while (!take(r, text));
+    } while (!take(r, text) && ++tries < TRIES);
 }
 
 static void make_request(request *r, const char *number)
@@ -175,6 +181,8 @@ static void make_request(request *r, const char *number)
     default:
         make_textbook(r, tile);
     }
+    if (!is_served(r))
+        expect(take(r, "naive"), "%s: not even the naive family serves it", number);
     draw_open(r, tiles);
     describe(r, number);
 }
