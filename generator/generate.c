@@ -33,10 +33,10 @@ static const char *cuda_type(int32_t dtype)
 }
 
 /*
- * int indexes are the readable default. They hold if even the last tile, hanging over the edge, stays below 2^31; what is
- * known only at launch gets 64 bits.
+ * int indexes are the readable default. They hold if even the last tile, hanging over the edge, stays below 2^31, and k rounded up to
+ * whole phases of all its splits; what is known only at launch gets 64 bits.
  */
-static bool fits_int(const tj_problem *text, int32_t tile)
+static bool fits_int(const tj_problem *text, int32_t tile, int32_t splits)
 {
     const bool p_rows = text->p_layout == TJ_ROW_MAJOR;
     const struct {
@@ -58,7 +58,7 @@ static bool fits_int(const tj_problem *text, int32_t tile)
         if (!tj_mul(matrix[i].count->extent + tile, matrix[i].ld, &last) || last + matrix[i].width->extent + tile > INT32_MAX)
             return false;
     }
-    return true;
+    return text->k.extent + (int64_t)splits * tile <= INT32_MAX;
 }
 
 static void set_dim(tj_template_params *params, const char *name, const char *fixed, const char *any, const tj_dim *dim)
@@ -112,7 +112,6 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
     tj_template_set(params, "output_t", cuda_type(text->p_dtype));
     tj_template_set(params, "sum_t", text->dtype == TJ_F64 ? "double" : "float");
     tj_template_set_flag(params, "widens", text->dtype == TJ_F16 || text->dtype == TJ_BF16);
-    tj_template_set_flag(params, "int_fits", fits_int(text, config->family->widest));
     tj_template_set_flag(params, "uses_half", text->dtype == TJ_F16 || text->p_dtype == TJ_F16);
     tj_template_set_flag(params, "uses_bfloat16", text->dtype == TJ_BF16 || text->p_dtype == TJ_BF16);
     set_dim(params, "j", "fixed_j", "any_j", &text->j);
@@ -369,6 +368,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
         name_kernel(&source->problem, "reduce", source->launch.reduce.kernel);
         list_reduce_args(&text, &source->launch.reduce);
     }
+    tj_template_set_flag(&params, "int_fits", fits_int(&text, resolved.family->widest, source->launch.splits));
     tj_template_set_flag(&params, "splits_k", source->launch.splits > 1);
     tj_template_set_flag(&params, "whole_products", source->launch.products > 0);
     tj_template_set_flag(&params, "any_batch", source->launch.products > 0 && text.batch == TJ_ANY);

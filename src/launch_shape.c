@@ -11,7 +11,7 @@
 #include "context.h"
 #include "error.h"
 
-enum { MIN_TILE_WIDTH = 4, MAX_TILE_WIDTH = 32, CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
+enum { MIN_TILE_WIDTH = 4, MAX_TILE_WIDTH = 32, MAX_PHASE = 8192, CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
 
 static const char *const lower_name[TJ_MATRICES] = {"m", "n", "p", "c"};
 static const char upper_name[TJ_MATRICES] = {'M', 'N', 'P', 'C'};
@@ -33,6 +33,18 @@ static tj_status resolve_extent(char name, const tj_dim *dim, int64_t operand, i
                        "promise",
                        name, (long long)*extent, dim->multiple_of);
     return TJ_OK;
+}
+
+/* A kernel that splits an int k rounds it up to whole phases of all splits, in int. */
+static tj_status check_splits(const tj_kernel *kernel, int64_t k, tj_error *err)
+{
+    const int64_t most = INT32_MAX - (int64_t)kernel->form.splits * MAX_PHASE;
+
+    if (kernel->form.splits <= 1 || kernel->problem.k.mode != TJ_DIM_ANY || k <= most)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "k is %lld, and a kernel of %d splits takes one to %lld: generate with splits=1, or with k fixed",
+                   (long long)k, kernel->form.splits, (long long)most);
 }
 
 static tj_status resolve_batch(const tj_problem *problem, int64_t operand, int64_t *batch, tj_error *err)
@@ -327,6 +339,8 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
     status = resolve_extent('j', &problem->j, x->j, 1, &shape->j, err);
     if (status == TJ_OK)
         status = resolve_extent('k', &problem->k, x->k, 0, &shape->k, err);
+    if (status == TJ_OK)
+        status = check_splits(kernel, shape->k, err);
     if (status == TJ_OK)
         status = resolve_extent('l', &problem->l, x->l, 1, &shape->l, err);
     if (status == TJ_OK)

@@ -439,19 +439,30 @@ Test(generate, indexes_with_int_exactly_while_every_offset_fits)
     static const struct {
         int64_t j, k, l, ld_m;
         bool fits;
+        const char *config;
     } rows[] = {
         {46000, 46000, 16, 0, true},  /* 2 116 000 000 + the overhang */
         {46341, 46341, 16, 0, false}, /* just above 2^31 */
         {46330, 46330, 16, 0, false}, /* below 2^31, but the last tile hangs over */
-        {16, 16, 46341, 0, true},     {16, 16, 16, INT32_MAX / 48 - 1, true}, {16, 16, 16, INT32_MAX / 47, false},
+        {16, 16, 46341, 0, true},
+        {16, 16, 16, INT32_MAX / 48 - 1, true},
+        {16, 16, 16, INT32_MAX / 47, false},
         {INT32_MAX, 1, 1, 0, false},
+        {1, INT32_MAX - 20000, 1, 0, true, "skinny:splits=1"},
+        {1, INT32_MAX - 20000, 1, 0, false, "skinny:splits=264"}, /* k is rounded up to phases of all splits */
+        {1, INT32_MAX - 3000000, 1, 0, true, "skinny:splits=264"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_problem problem = problem_of(rows[i].j, rows[i].k, rows[i].l);
         tj_source *source;
         tj_error err = {0};
+        tj_config config = TJ_CONFIG_INIT;
         problem.ld_m = rows[i].ld_m;
-        cr_assert(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_OK), "row %zu: %s", i, err.message);
+        problem.m_layout = rows[i].config ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+        if (rows[i].config)
+            cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK), "row %zu: %s", i, err.message);
+        cr_assert(eq(int, tj_generate(&problem, rows[i].config ? &config : NULL, &source, &err), TJ_OK), "row %zu: %s", i,
+                  err.message);
         cr_expect(eq(int, strstr(tj_source_text(source), "using index_t = int;") != NULL, rows[i].fits), "row %zu", i);
         tj_source_free(source);
     }

@@ -1518,6 +1518,25 @@ Test(launch, of_a_large_batch_of_splits_takes_several)
     tj_kernel_free(kernel);
 }
 
+/* Such a kernel rounds its int k up to whole phases of all splits. */
+Test(launch, refuses_a_k_that_splits_cannot_be_rounded_up_from)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(16, 500, 16, TJ_F32);
+    tj_launch_form form;
+    tj_operands x;
+    tj_kernel *kernel;
+
+    problem.k.mode = TJ_DIM_ANY;
+    kernel = load_split(problem, 4, &form);
+    x = operands_with_workspace(&form);
+    x.k = INT32_MAX - 4 * 8192;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    x.k++;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("takes one to 2147450879"), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
 Test(launch, takes_a_workspace_from_the_stream_where_operands_bring_none)
 {
     const CUstream stream = (CUstream)(uintptr_t)0x7777;
