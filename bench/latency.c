@@ -179,19 +179,26 @@ static void look_up(void *library, const char *name, void *function)
     memcpy(function, &symbol, sizeof symbol);
 }
 
+/* In the driver and on the device that the contexts here take. */
 static bare load_bare(const tj_plan *plan)
 {
-    void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *module = NULL, *context = NULL;
+    const char *driver = getenv("TILEJIT_DRIVER"), *device = getenv("TILEJIT_DEVICE");
+    void *cuda = dlopen(driver && *driver ? driver : "libcuda.so.1", RTLD_NOW), *module = NULL, *context = NULL;
     int (*load)(void **, const void *), (*find)(void **, void *, const char *), (*retain)(void **, int), (*set)(void *);
     bare b = {NULL, NULL};
 
+    if (!cuda) {
+        fprintf(stderr, "latency: no bare kernel: %s\n", dlerror());
+        exit(1);
+    }
     look_up(cuda, "cuModuleLoadData", &load);
     look_up(cuda, "cuModuleGetFunction", &find);
     look_up(cuda, "cuDevicePrimaryCtxRetain", &retain);
     look_up(cuda, "cuCtxSetCurrent", &set);
     look_up(cuda, "cuLaunchKernel", &b.launch);
     /* The primary context made current, as in a program that uses the CUDA runtime. */
-    if (retain(&context, 0) != 0 || set(context) != 0 || load(&module, tj_image_cubin(tj_plan_image(plan), NULL)) != 0 ||
+    if (retain(&context, device ? atoi(device) : 0) != 0 || set(context) != 0 ||
+        load(&module, tj_image_cubin(tj_plan_image(plan), NULL)) != 0 ||
         find(&b.function, module, tj_source_launch(tj_plan_source(plan))->kernel) != 0) {
         fprintf(stderr, "latency: the bare kernel does not load\n");
         exit(1);

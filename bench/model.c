@@ -2,7 +2,7 @@
 /*
  * model: how long do the textbook's kernels take, beside what the model says?
  *
- *     bench_model > recorded.txt             measure: 40 shapes, families naive and tiled, three widths; needs a GPU
+ *     bench_model > recorded.txt             measure: 48 shapes, families naive and tiled, three widths; needs a GPU
  *     bench_model random 7 > recorded.txt    the same for 40 shapes drawn from a seed, which nobody has fitted anything to
  *     bench_model registers > recorded.txt   configs of simt and skinny, splits among them, on 14 shapes
  *     bench_model recorded.txt               compare a recording with the model of this build; needs nothing
@@ -228,7 +228,7 @@ static void measure(const shape *shapes, size_t count, const char *const *texts,
 
     options.cache_dir = "";
     must(tj_context_create(&options, &context, &err), &err);
-    must(tj_device_get(context, 0, &facts, &err), &err);
+    must(tj_device_current(context, &facts, &err), &err);
     m = random_buffer(context, MOST_ELEMENTS * 8);
     n = random_buffer(context, MOST_ELEMENTS * 8);
     must(tj_buffer_create(context, MOST_ELEMENTS * 8, &p, &err), &err);
