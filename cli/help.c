@@ -15,6 +15,7 @@ static const struct {
     {"1", "The request failed; one line on stderr says what, with the value and the remedy."},
     {"2", "The words of the command line were wrong: nothing was read, compiled or run."},
     {"3", "The product was computed and did not pass its check."},
+    {"130", "tune was interrupted; what it found until then is kept."},
 };
 
 static const struct {
@@ -23,7 +24,10 @@ static const struct {
     {"TILEJIT_CACHE_DIR",
      "Folder of the store. Default: $XDG_CACHE_HOME/tilejit, then $HOME/.cache/tilejit. The option --cache-dir wins."},
     {"TILEJIT_NVRTC", "Path of libnvrtc. The option --nvrtc wins."},
-    {"TILEJIT_DRIVER", "Path of libcuda. The option --driver wins."},
+    {"TILEJIT_DRIVER",
+     "Path of libcuda; or emulator, emulator:sm_80: compute on the CPU. The options --driver and --device emulator win."},
+    {"TILEJIT_EMULATOR",
+     "Path of libcuda_emulator.so. Default: beside the library, then in tilejit/ beside it, then one folder up."},
     {"TILEJIT_DEVICE", "CUDA device to use, counted from 0. The option --device wins."},
     {"TILEJIT_LOG", "error, warning, info or debug: lines on stderr. The options --log and --verbose win."},
     {"TILEJIT_DUMP",
@@ -34,7 +38,11 @@ static const struct {
     const char *name, *text;
 } files[] = {
     {"$XDG_CACHE_HOME/tilejit", "The store: one folder per kernel with its CUDA text, PTX, CUBIN, compiler log and manifest. "
-                                "It may be removed at any time."},
+                                "tilejit cache clear removes these at any time, and they are made again when they are needed."},
+    {"$XDG_CACHE_HOME/tilejit/v1/records",
+     "The records of tilejit tune, one file each. They are gone with the store's folder; tilejit cache clear keeps them."},
+    {"$XDG_CACHE_HOME/tilejit/bandwidth.json",
+     "The bandwidths that tilejit devices --measure found. It is gone with the store's folder; tilejit cache clear keeps it."},
 };
 
 /* Print words, broken at blanks, from column on; the first line starts where the cursor is. */
@@ -90,7 +98,7 @@ void cli_print_overview(FILE *out)
             fprintf(out, "  %-16s %s\n", command->name, command->summary);
     fputs("\n  help <command>   says what a command does; man tilejit says everything\n"
           "  version          prints the version\n\n"
-          "exit codes: 0 done, 1 failed, 2 wrong words, 3 computed but wrong\n",
+          "exit codes: 0 done, 1 failed, 2 wrong words, 3 computed but wrong, 130 interrupted\n",
           out);
 }
 
@@ -193,9 +201,11 @@ static void man_options(FILE *out)
         {"Timing", cli_timing_options},
         {"matmul", cli_matmul_options},
         {"run", cli_run_options},
+        {"tune", cli_tune_options},
         {"compile", cli_compile_options},
         {"explain and report", cli_analysis_options},
         {"explain", cli_explain_options},
+        {"report", cli_report_options},
         {"devices", cli_devices_options},
         {"cache clear", cli_clear_options},
     };

@@ -119,7 +119,7 @@ const cli_command cli_commands[] = {
     {"report", "<jxkxl> [config]", 1, 2, "draw the same as a web page",
      "One HTML file without anything from elsewhere: the roofline with each config's point, occupancy, the time's terms, the "
      "tile and "
-     "its traffic. Without --compare: naive and tiled at three widths.",
+     "its traffic. Without --compare: the library's choice, naive, and tiled at three widths.",
      "tilejit report 512x300x700 -o report.html\n"
      "tilejit report 1024x1024x1024 --compare tile_width=8,16,32 --measure -o report.html",
      report_groups, cmd_report, false},
@@ -140,7 +140,7 @@ const cli_command cli_commands[] = {
     {"cache verify", "", 0, 0, "read every stored file and compare its checksum",
      "Names each damaged entry and exits with 1 if there is one. Damage never harms: such an entry is a miss, and is replaced.",
      "", machine_groups, cmd_cache_verify, false},
-    {"cache clear", "", 0, 0, "remove the stored kernels", "Files that are not the store's own stay.",
+    {"cache clear", "", 0, 0, "remove the stored kernels", "Tuning records stay, and files that are not the store's own.",
      "tilejit cache clear --damaged", clear_groups, cmd_cache_clear, false},
     {"cache path", "", 0, 0, "print the store's folder", "It may not exist yet.", "", machine_groups, cmd_cache_path, false},
     {"cache explain", "<jxkxl>", 1, 1, "say field by field why a request would hit or miss",
