@@ -213,7 +213,7 @@ TJ_API tj_roof tj_roofline(const tj_peaks *peaks, double intensity);
 
 /** What the model says of one launch. Times in microseconds; the terms are those of docs/analysis.md. */
 typedef struct tj_prediction {
-    double us;        /**< the whole: launch + the longest of what follows */
+    double us;        /**< launch + (softly) the longer of blocks and memory + what does not overlap + reduce */
     double launch_us; /**< an empty kernel */
     double arithmetic_us, issue_us, shared_us, l1_us,
         start_us;            /**< a multiprocessor's pipes, each alone, the tail included; start: of blocks */
@@ -252,7 +252,7 @@ typedef struct tj_analysis {
  * Count, occupy, find peaks, predict. registers: per thread, 0 if not known yet (the estimate of the family's form takes its
  * place); measured_bytes_per_s: as tj_find_peaks.
  *
- * NULL:    config may be NULL (the library's choice for this device, tj_config_adapt), err too.
+ * NULL:    config may be NULL (the safe choice, its width that for this device: tj_config_adapt), err too.
  * Threads: any; pure.
  * Errors:  those of tj_count, tj_occupy and tj_find_peaks.
  */
@@ -260,7 +260,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_analyze(const tj_device_facts *facts, const tj
                                           int32_t registers, double measured_bytes_per_s, tj_analysis *analysis, tj_error *err);
 
 /**
- * Microseconds of tj_analyze's prediction at a small part of its cost: about 1 us a call. Of each loop that touches memory one warp
+ * Microseconds of tj_analyze's prediction at a small part of its cost: 1 to 5 us a call. Of each loop that touches memory one warp
  * is looked at, where tj_count looks at all: times differ by a few percent where rows are not aligned. Operands come from memory, as
  * they do when a tuner measures. The registers are a guess: the time is a mean over as few and as many as they may well be, so that
  * a config whose occupancy hangs by one register does not rank as if it were sure of it. For ranking many configs.

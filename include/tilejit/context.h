@@ -40,7 +40,7 @@ typedef struct tj_context_options {
                                 libcuda.so.1 */
     const char *cache_dir; /**< root of the store; default: $TILEJIT_CACHE_DIR, $XDG_CACHE_HOME/tilejit,
                                           $HOME/.cache/tilejit. "" switches the disk off */
-    const char *const *read_only_roots; /**< further stores, searched after the own one, never written; NULL-terminated */
+    const char *const *read_only_roots; /**< up to 15 stores, searched after the own one, never written; NULL-terminated */
     int64_t store_max_bytes;            /**< least recently used entries go beyond this; default 1 GiB */
     int32_t device;                     /**< device to use when the calling thread has no current CUDA context, plus one;
                                           default: $TILEJIT_DEVICE, then 0 */
@@ -48,13 +48,14 @@ typedef struct tj_context_options {
     int32_t check_pointers;             /**< 1: every launch asks the driver what each pointer is (about 100 ns each);
                                           default: only the first launch of a plan does */
     int32_t log_level;                  /**< tj_log_level; default: $TILEJIT_LOG (error, warning, info, debug), then off */
-    tj_log_fn log;                      /**< default: none; with $TILEJIT_LOG set, lines go to stderr */
+    tj_log_fn log;                      /**< default: none; with a level, lines go to stderr */
     void *log_payload;
     const char *dump_dir;        /**< every built kernel's text, PTX, CUBIN and log are written here too; $TILEJIT_DUMP */
     int32_t background_tuning_s; /**< seconds to tune each problem for that has no record, on a thread of the library's own,
                                       behind the kernel that serves its calls meanwhile; 0: off. It uses the device and
                                       device memory besides the program, on a stream of its own, and breaks no capture of
-                                      the program's. Only in the primary CUDA context of the device above */
+                                      the program's. Only in the primary CUDA context of the device above, and only problems whose
+                                      extents and batch are known: none under TJ_SPECIALIZE_TYPES */
     int32_t reserved;            /**< must be 0 */
 } tj_context_options;
 
@@ -63,13 +64,15 @@ typedef struct tj_context_options {
 /* clang-format on */
 
 /**
- * Make a context. Reads the environment once, here, and never again; in a set-uid program not at all. Opens no library
- * and creates no file.
+ * Make a context. Reads the environment here; TILEJIT_EMULATOR when the emulator is opened, and the variables that say where
+ * NVRTC may lie (docs/environment.md) when it is first needed; in a set-uid program nothing at all. Opens no library and
+ * creates no file.
  *
  * Owned:   *context belongs to the caller; tj_context_free().
  * NULL:    options may be NULL (all defaults); context must not be.
- * Errors:  TJ_ERR_INVALID_ARGUMENT (an option has a value it cannot have), TJ_ERR_OUT_OF_MEMORY. A store that cannot be
- *          used is no error: it is logged, and work goes on in memory.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (an option has a value it cannot have), TJ_ERR_UNSUPPORTED (a program built for a newer
+ *          library sets a field that this one does not know), TJ_ERR_OUT_OF_MEMORY. A store that cannot be used is no error:
+ *          it is logged, and work goes on in memory.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_context_create(const tj_context_options *options, tj_context **context, tj_error *err);
 
@@ -91,7 +94,7 @@ TJ_API void tj_context_free(tj_context *context);
 
 /** Since the context was made. Threads: any; each number is exact, the set is not one instant's. */
 typedef struct tj_context_stats {
-    uint64_t memory_hits; /**< requests served by a ready plan or image */
+    uint64_t memory_hits; /**< images found in memory; launches of ready plans are not counted */
     uint64_t store_hits;  /**< images read from a store */
     uint64_t compiles;    /**< NVRTC runs */
     uint64_t failures;    /**< NVRTC runs that failed */

@@ -34,14 +34,16 @@ typedef struct tj_device_facts {
 
 /**
  * How many devices the driver offers. Loads the driver on first use.
- * NULL: context and count must not be NULL. Threads: any. Errors: TJ_ERR_NO_DRIVER (what was tried, and the remedy).
+ * NULL: context and count must not be NULL. Threads: any.
+ * Errors: TJ_ERR_NO_DRIVER (what was tried, and the remedy); TJ_ERR_INVALID_ARGUMENT: the emulator has no such device;
+ * TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_count(struct tj_context *context, int *count, tj_error *err);
 
 /**
  * Facts of device number ordinal. Makes no CUDA context.
  * NULL: context and facts must not be NULL. Threads: any.
- * Errors: TJ_ERR_NO_DRIVER; TJ_ERR_INVALID_ARGUMENT: no such ordinal (the message says how many there are).
+ * Errors: those of tj_device_count; TJ_ERR_INVALID_ARGUMENT: no such ordinal (the message says how many there are).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_get(struct tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err);
 

@@ -6,7 +6,7 @@
  * the PTX of its kernels. Nothing else changes: the same calls, the same store under a key of its own. The library never takes the
  * emulator by itself. What it can do beyond a GPU is in <cuda_emulator.h>; this header hands it out.
  *
- * Where it is found: $TILEJIT_EMULATOR, then libcuda_emulator.so beside the library, then in tilejit/ beside it.
+ * Where it is found: $TILEJIT_EMULATOR, then libcuda_emulator.so beside the library, in tilejit/ beside it, and one folder up.
  */
 #ifndef TILEJIT_EMULATOR_H
 #define TILEJIT_EMULATOR_H
@@ -36,7 +36,7 @@ typedef struct tj_emulator {
 /**
  * The emulator that context runs on, or NULL in *emulator if its driver is a real one. Opens the driver on first use.
  * Owned: by the library, for ever. NULL: neither may be NULL. Threads: any; options and counters belong to the process.
- * Errors: TJ_ERR_NO_DRIVER.
+ * Errors: TJ_ERR_NO_DRIVER, TJ_ERR_INVALID_ARGUMENT (the emulator has no such device), TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_emulator_get(tj_context *context, const tj_emulator **emulator, tj_error *err);
 

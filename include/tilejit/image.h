@@ -38,8 +38,9 @@ typedef struct tj_resources {
  * NULL:    only err may be NULL.
  * Threads: any; compiles of different threads run in parallel.
  * Errors:  TJ_ERR_NO_COMPILER (what was tried, and the remedy), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not
- *          know; the message lists those it does), TJ_ERR_COMPILE (the first error of the log is in the message),
- *          TJ_ERR_FORKED, TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL, but for TJ_ERR_COMPILE: then it is an image
+ *          know; the message lists those it does), TJ_ERR_UNSUPPORTED (the text copies asynchronously, and the
+ *          target is before sm_80), TJ_ERR_COMPILE (the first error of the log is in the message), TJ_ERR_FORKED,
+ *          TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL, but for TJ_ERR_COMPILE: then it is an image
  *          that holds the log only.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image,
@@ -78,15 +79,17 @@ TJ_API tj_origin tj_image_origin(const tj_image *image);
 TJ_API tj_resources tj_image_resources(const tj_image *image);
 
 /**
- * The best target for a device: its own sm_XX if this NVRTC knows it, else the newest "compute_XX" below it.
- * target takes 16 bytes. NULL: only err may be NULL. Errors: TJ_ERR_NO_COMPILER, TJ_ERR_UNSUPPORTED (a device older than
- * all that this NVRTC serves; the message names both).
+ * The best target for a device: its own sm_XX if this NVRTC knows it (on the emulator, which reads PTX alone, compute_XX), else
+ * the newest "compute_XX" below it. target takes 16 bytes. NULL: only err may be NULL.
+ * Errors: TJ_ERR_NO_COMPILER, TJ_ERR_INVALID_ARGUMENT (no compute capability), TJ_ERR_UNSUPPORTED (a device older than all
+ * that this NVRTC serves, or one so new that it needs PTX, which is newer than the driver; the message names both),
+ * TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *target, tj_error *err);
 
 /**
  * The targets NVRTC knows ("sm_75", ...), as one NULL-terminated array. Owned: borrowed from context.
- * NULL: only err may be NULL. Errors: TJ_ERR_NO_COMPILER.
+ * NULL: only err may be NULL. Errors: TJ_ERR_NO_COMPILER, TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_targets(tj_context *context, const char *const **targets, tj_error *err);
 

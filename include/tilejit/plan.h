@@ -19,7 +19,8 @@ typedef struct tj_plan tj_plan;
  * Call it before a stream capture begins, or to pay for the first use at a time of your choosing.
  *
  * The library's choice (tuner.h) may want a workspace, as tj_plan_workspace_bytes says, and operands aligned to 16 bytes, as
- * the driver allocates them. tj_matmul takes another plan where operands have neither; tj_plan_launch refuses them.
+ * the driver allocates them. It needs neither: without the one a launch takes its workspace from the stream's memory pool, for
+ * operands that are not aligned tj_matmul and tj_plan_launch take another plan.
  *
  * Owned:   *plan is borrowed from context.
  * NULL:    config may be NULL (the library's choice), err too.

@@ -91,7 +91,7 @@ typedef struct tj_launch_form {
  * Pure: reads no file, calls no CUDA, uses no global. The same request gives the same bytes on every machine and in
  * every locale. The text is ASCII, needs no header, and holds one extern "C" kernel, or
  * two where it splits k. The config is resolved first
- * (tj_config_resolve); NULL means the library's choice.
+ * (tj_config_resolve); NULL means the safe choice that a config without a family gets there.
  *
  * Owned:   *source belongs to the caller; release it with tj_source_free().
  * NULL:    problem and source must not be NULL; config and err may be.

@@ -17,8 +17,11 @@
  * Rules that hold for every function:
  *   - What comes through a pointer-to-pointer is the caller's; what is returned belongs to its parent.
  *   - Text that goes in is copied if it is kept.
- *   - The library is silent: it calls a log callback, never writes to stdout or stderr unless TILEJIT_LOG says so.
- *   - After fork(), a context may only be freed in the child; every other call answers TJ_ERR_FORKED.
+ *   - The library is silent: it calls a log callback. It never writes to stdout, and to stderr only where TILEJIT_LOG or the
+ *     option log_level asks for lines and there is no callback.
+ *   - After fork(), a context may only be freed in the child. Calls that need a compiler or a driver answer TJ_ERR_FORKED;
+ *     those that read what is there or look into the store alone go on (tj_kernel_get_facts, tj_store_list, tj_store_clear,
+ *     tj_store_put_record, tj_records_load, tj_records_keep).
  */
 #ifndef TILEJIT_TILEJIT_H
 #define TILEJIT_TILEJIT_H

@@ -151,9 +151,11 @@ typedef struct tj_tune_result {
  *
  * NULL:    options may be NULL (all defaults), err too.
  * Threads: any; two at once on one device would disturb each other.
- * Errors:  TJ_ERR_INVALID_ARGUMENT (problem, options), TJ_ERR_NO_DRIVER, TJ_ERR_NO_COMPILER, TJ_ERR_DEVICE_MEMORY, TJ_ERR_DEVICE_LOST,
- *          TJ_ERR_CHECK_FAILED (not one config computed the product), TJ_ERR_CANCELLED (before one did), TJ_ERR_FORKED. A record that cannot be kept is no
- *          error: has_record is 0, and a warning says why. On failure *result is all zero.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (problem, options), TJ_ERR_NO_DRIVER, TJ_ERR_NO_COMPILER, TJ_ERR_UNSUPPORTED (a driver
+ *          without events, a device that NVRTC does not serve), TJ_ERR_OUT_OF_MEMORY, TJ_ERR_DEVICE_MEMORY, TJ_ERR_DRIVER,
+ *          TJ_ERR_DEVICE_LOST, TJ_ERR_CHECK_FAILED (not one config computed the product), TJ_ERR_CANCELLED (before one did),
+ *          TJ_ERR_FORKED. A record that cannot be kept is no error: has_record is 0, and a warning says why. On failure
+ *          *result is all zero.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *options,
                                        tj_tune_result *result, tj_error *err);
