@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # run_all.sh DIR: everything that needs a GPU, from a build folder or a bundle (scripts/bundle_for_gpu.sh), the quickest to tell of
-# trouble first, in some five minutes (twelve are the most). Prints summaries and failures; the whole output of each program is in DIR/gpu-logs.
+# trouble first, in some six minutes (twelve are the most). Prints summaries and failures; the whole output of each program is in DIR/gpu-logs.
 set -u
 directory=$(cd "${1:?give the build folder or the bundle}" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
