@@ -12,7 +12,7 @@
 #include "problem_text.h"
 #include "text.h"
 
-/* Adding a family is one line here. The first is what the library chooses for itself. */
+/* Adding a family is one line here. The first is the safe default; the model chooses among all. */
 static const tj_family *const families[] = {&tj_family_tiled, &tj_family_naive, &tj_family_simt, &tj_family_skinny,
                                             &tj_family_small_batch};
 
