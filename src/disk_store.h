@@ -101,11 +101,11 @@ void tj_disk_store_write_note(tj_disk_store *store, const char *name, const char
  * Texts kept beside the entries, each a file v1/<folder>/<name>, whole or not there. Unlike entries and notes they are not
  * disposable: the LRU does not see them. put: replaces in one step; the reason is told where it cannot. each: of the own root
  * and the read-only ones, in no order; stops when visit answers non-zero; a file that cannot be trusted or read is passed over
- * with one warning. remove: of the own root; missing is fine.
+ * with one warning, and counted; TJ_ERR_IO: a root cannot be used, the others were visited. remove: of the own root; missing is fine.
  */
 tj_status tj_disk_store_put_text(tj_disk_store *store, const char *folder, const char *name, const char *text, tj_error *err);
-void tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_name_filter filter, tj_store_text_visit visit,
-                             void *payload);
+tj_status tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_name_filter filter,
+                                  tj_store_text_visit visit, void *payload, int64_t *passed_over, tj_error *err);
 void tj_disk_store_remove_text(tj_disk_store *store, const char *folder, const char *name);
 
 /** One warning about a text that was read and is not what it should be. */

@@ -3,9 +3,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "disk_root.h"
@@ -92,8 +94,27 @@ tj_status tj_disk_store_put_text(tj_disk_store *store, const char *folder, const
     return TJ_ERR_IO;
 }
 
+/* Why tj_fs_read refused a file, and what to do: path is the store's folder. cause: its errno; EINVAL says "not to be trusted". */
+static void warn_refused(tj_disk_store *store, const char *path, int folder, const char *name, int cause)
+{
+    char reason[PATH_MAX + 512];
+    struct stat facts;
+
+    if (cause != EINVAL || fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+        (void)snprintf(reason, sizeof reason, "%s", strerror(cause));
+    else if (facts.st_uid != geteuid() && facts.st_uid != 0)
+        (void)snprintf(reason, sizeof reason, "it belongs to another user: chown or remove %s/%s", path, name);
+    else if (facts.st_mode & (S_IWGRP | S_IWOTH))
+        (void)snprintf(reason, sizeof reason, "its mode is %o, so others can write to it: chmod go-w %s/%s",
+                       facts.st_mode & 07777U, path, name);
+    else
+        (void)snprintf(reason, sizeof reason, "it is no file of at most %d bytes", MAX_TEXT_BYTES);
+    tj_disk_store_warn_text(store, name, reason);
+}
+
 /* All texts of one folder; true to go on with the next root. */
-static bool visit_texts(tj_disk_store *store, int folder, tj_store_name_filter filter, tj_store_text_visit visit, void *payload)
+static bool visit_texts(tj_disk_store *store, const char *path, int folder, tj_store_name_filter filter,
+                        tj_store_text_visit visit, void *payload, int64_t *passed_over)
 {
     DIR *list = fdopendir(folder);
     const struct dirent *file;
@@ -110,8 +131,10 @@ static bool visit_texts(tj_disk_store *store, int folder, tj_store_name_filter f
         if (!is_text_name(file->d_name) || (filter && !filter(file->d_name, payload)))
             continue;
         if (!tj_fs_read(dirfd(list), file->d_name, MAX_TEXT_BYTES, &text, &size)) {
-            if (errno != ENOENT)
-                tj_disk_store_warn_text(store, file->d_name, strerror(errno));
+            if (errno == ENOENT) /* removed since it was listed */
+                continue;
+            warn_refused(store, path, dirfd(list), file->d_name, errno);
+            (*passed_over)++;
             continue;
         }
         goes_on = visit(file->d_name, text, payload) == 0;
@@ -121,26 +144,44 @@ static bool visit_texts(tj_disk_store *store, int folder, tj_store_name_filter f
     return goes_on;
 }
 
-void tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_name_filter filter, tj_store_text_visit visit,
-                             void *payload)
+/* The folder of texts of one root; -1 without *why: there is none. */
+static int open_texts(const tj_disk_store *store, size_t index, const char *path, const char **why)
 {
-    bool goes_on = true;
-    char path[64];
+    const int root = tj_disk_open_root(store, index, why);
+    int folder;
 
+    if (root < 0)
+        return -1;
+    folder = tj_fs_open_folder(root, path);
+    if (folder < 0 && errno != ENOENT)
+        *why = strerror(errno);
+    close(root);
+    return folder;
+}
+
+tj_status tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_name_filter filter,
+                                  tj_store_text_visit visit, void *payload, int64_t *passed_over, tj_error *err)
+{
+    tj_status status = TJ_OK;
+    bool goes_on = true;
+    char path[64], whole[PATH_MAX];
+
+    *passed_over = 0;
     (void)snprintf(path, sizeof path, "v1/%s", folder);
     for (size_t i = 0; goes_on && i < store->root_count; i++) {
         const char *why = NULL;
-        int root = store->root[i] ? tj_disk_open_root(store, i, &why) : -1, fd;
+        const int fd = store->root[i] ? open_texts(store, i, path, &why) : -1;
 
-        if (why)
+        if (why) {
             tj_disk_warn_once(store, "the store %s is not used: %s", store->root[i], why);
-        if (root < 0)
+            status = tj_fail(err, TJ_ERR_IO, "the store %s is not used: %s", store->root[i], why);
+        }
+        if (fd < 0)
             continue;
-        fd = tj_fs_open_folder(root, path);
-        close(root);
-        if (fd >= 0)
-            goes_on = visit_texts(store, fd, filter, visit, payload);
+        (void)snprintf(whole, sizeof whole, "%s/%s", store->root[i], path);
+        goes_on = visit_texts(store, whole, fd, filter, visit, payload, passed_over);
     }
+    return status;
 }
 
 void tj_disk_store_remove_text(tj_disk_store *store, const char *folder, const char *name)

@@ -51,9 +51,13 @@ tj_status tj_store_put_record(tj_context *context, const char *name, const char 
     return status;
 }
 
-void tj_store_visit_records(tj_context *context, tj_store_name_filter filter, tj_store_text_visit visit, void *payload)
+tj_status tj_store_visit_records(tj_context *context, tj_store_name_filter filter, tj_store_text_visit visit, void *payload,
+                                 int64_t *passed_over, tj_error *err)
 {
-    tj_disk_store_each_text(context->store, RECORDS, filter, visit, payload);
+    int64_t uncounted;
+
+    return tj_disk_store_each_text(context->store, RECORDS, filter, visit, payload, passed_over ? passed_over : &uncounted,
+                                   err);
 }
 
 void tj_store_remove_record(tj_context *context, const char *name)

@@ -119,6 +119,7 @@ const tj_record *tj_records_find(const tj_records *records, const tj_problem *pr
 typedef struct loading {
     tj_context *context;
     tj_records *records;
+    int64_t damaged;
     tj_status status;
     tj_error *err;
 } loading;
@@ -129,22 +130,34 @@ static int load_one(const char *name, const char *text, void *payload)
     tj_record *record;
     tj_error why;
 
-    if (tj_record_parse(text, &record, &why) != TJ_OK)
+    if (tj_record_parse(text, &record, &why) != TJ_OK) {
         tj_store_warn_record(all->context, name, why.message);
-    else if (strncmp(name, record->key, strlen(record->key)) != 0) {
+        all->damaged++;
+    } else if (strncmp(name, record->key, strlen(record->key)) != 0) {
         tj_store_warn_record(all->context, name, "its name is not that of its content");
         tj_record_free(record);
+        all->damaged++;
     } else
         all->status = tj_records_add(all->records, record, all->err);
     return all->status != TJ_OK;
 }
 
+tj_status tj_records_load_all(tj_context *context, tj_records *records, int64_t *passed_over, tj_error *err)
+{
+    loading all = {context, records, 0, TJ_OK, err};
+    const tj_status status = tj_store_visit_records(context, NULL, load_one, &all, passed_over, err);
+
+    *passed_over += all.damaged;
+    return all.status == TJ_OK ? status : all.status;
+}
+
+/* A store that cannot be used has no records: no trouble with it fails a request. */
 tj_status tj_records_load(tj_context *context, tj_records *records, tj_error *err)
 {
-    loading all = {context, records, TJ_OK, err};
+    int64_t passed_over;
+    const tj_status status = tj_records_load_all(context, records, &passed_over, err);
 
-    tj_store_visit_records(context, NULL, load_one, &all);
-    return all.status;
+    return status == TJ_ERR_IO ? TJ_OK : status;
 }
 
 /* Records to be kept, and what the store has of the same keys: no other file need be read. */
@@ -191,12 +204,12 @@ static int remove_beaten(const char *name, const char *text, void *payload)
 tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_t *kept, tj_error *err)
 {
     tj_records *present = tj_records_create(), *won = tj_records_create();
-    keeping all = {{context, present, TJ_OK, err}, records};
+    keeping all = {{context, present, 0, TJ_OK, err}, records};
     int64_t count = 0;
     tj_status status = present && won ? TJ_OK : tj_fail_memory(err, "a set of records");
 
     if (status == TJ_OK) {
-        tj_store_visit_records(context, is_wanted, load_one, &all);
+        (void)tj_store_visit_records(context, is_wanted, load_one, &all, NULL, NULL); /* one that cannot be used has none */
         status = all.present.status;
     }
     for (size_t i = 0; i < records->count && status == TJ_OK; i++) {
@@ -213,7 +226,7 @@ tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_
     }
     all.wanted = won;
     if (status == TJ_OK && count > 0)
-        tj_store_visit_records(context, is_wanted, remove_beaten, &all);
+        (void)tj_store_visit_records(context, is_wanted, remove_beaten, &all, NULL, NULL);
     if (kept)
         *kept = count;
     tj_records_free(present);

@@ -102,9 +102,12 @@ typedef int (*tj_store_name_filter)(const char *name, void *payload);
 
 /**
  * Visit every record of the own store and the read-only roots whose name the filter lets pass, in no order. A file that others could
- * have written is passed over with a warning. NULL: filter may be NULL (all). Threads: any.
+ * have written, or that cannot be read, is passed over with one warning; *passed_over counts them.
+ * NULL: filter (all), passed_over and err may be NULL. Threads: any.
+ * Errors: TJ_ERR_IO: a store is there and cannot be used (it and the reason are named); the others were visited all the same.
  */
-TJ_API void tj_store_visit_records(tj_context *context, tj_store_name_filter filter, tj_store_text_visit visit, void *payload);
+TJ_API tj_status tj_store_visit_records(tj_context *context, tj_store_name_filter filter, tj_store_text_visit visit,
+                                        void *payload, int64_t *passed_over, tj_error *err);
 
 /** Forget one record of the own store; a missing one is fine. NULL: neither may be NULL. Threads: any. */
 TJ_API void tj_store_remove_record(tj_context *context, const char *name);

@@ -221,6 +221,13 @@ TJ_API const tj_record *tj_records_at(const tj_records *records, size_t index);
 TJ_API TJ_MUST_CHECK tj_status tj_records_load(tj_context *context, tj_records *records, tj_error *err);
 
 /**
+ * The same for whoever must know whether these are all, such as a backup: *passed_over counts the records that are there and not
+ * used. NULL: only err may be NULL. Errors: TJ_ERR_IO: a store is there and cannot be used (it and the reason are named).
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_records_load_all(tj_context *context, tj_records *records, int64_t *passed_over,
+                                                   tj_error *err);
+
+/**
  * Keep every record in the context's store, where it meets those that are there by the rule of tj_records_add; *kept (may
  * be NULL) counts the ones that were new or better. Plans that are made afterwards use them. Errors: TJ_ERR_IO.
  */
