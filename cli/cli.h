@@ -161,6 +161,9 @@ void cli_set_bool(json_t *object, const char *name, bool value);
 /** The problem as members of an object. Owned: the caller. */
 json_t *cli_problem_json(const tj_problem *problem);
 
+/** With --json stdout takes the object: refuse "-" as the file of an option, by its name. path may be NULL. */
+tj_status cli_check_stdout(const cli_words *words, const char *option, const char *path, tj_error *err);
+
 /**
  * Write a file whole or not at all: a temporary one beside it is renamed into place. "-" is stdout; a device or a pipe is
  * written as it is.

@@ -32,7 +32,8 @@ cli_exit cmd_generate(const cli_words *words, json_t *answer, tj_error *err)
     const char *text;
     tj_status status;
 
-    if (cli_read_request(words, words->operand[0], &request, err) != TJ_OK)
+    if (cli_check_stdout(words, "-o", words->output, err) != TJ_OK ||
+        cli_read_request(words, words->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
     if (!request.has_config) { /* a choice is one for a device: the one here, or, without a driver, an H200 */
         status = cli_context_create(words, &context, err);

@@ -311,6 +311,13 @@ static tj_status replace_file(const char *path, const void *bytes, size_t size, 
     return TJ_OK;
 }
 
+tj_status cli_check_stdout(const cli_words *words, const char *option, const char *path, tj_error *err)
+{
+    if (!words->is_json || !path || strcmp(path, "-") != 0)
+        return TJ_OK;
+    return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--json and %s - both write to stdout: name a file instead of -", option);
+}
+
 tj_status cli_write_file(const char *path, const void *bytes, size_t size, tj_error *err)
 {
     struct stat facts;
