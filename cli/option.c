@@ -186,7 +186,7 @@ const cli_option cli_tune_options[] = {
     INT("seed", "number", seed, 0, INT64_MAX - 8, "Of operands and search; default 1."),
     FLAG("warm", is_warm, 1, "Time with the operands left in the L2; default: they rotate beyond it."),
     FLAG("no-record", no_record, 1, "Keep no record of what was found."),
-    TEXT("trials", "file", trials, "Write every config that was tried here, one a line: what bench_tuner reads."),
+    TEXT("trials", "file", trials, "Write every config that was tried here, one a line: what bench_tuner reads; - is stdout."),
     TEXT("export", "file", export_to, "Write all records of the store to a file; - is stdout. Tunes nothing."),
     TEXT(
         "import", "files", import_from,

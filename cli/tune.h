@@ -2,10 +2,13 @@
 /*
  * tune: what the files of tilejit tune share.
  *
- *     tune_shapes.c     the list of shapes: words and files
- *     cmd_tune.c        options, devices, one shape after the other
- *     tune_show.c       progress, trials, results
- *     tune_records.c    --export, --import, --merge
+ *     cmd_tune.c          the words, and what came of it
+ *     tune_shapes.c       the list of shapes: words and files
+ *     tune_devices.c      devices, and one shape after the other
+ *     tune_resume.c       --resume: shapes that are passed over
+ *     tune_interrupt.c    Ctrl-C
+ *     tune_show.c         progress, trials, results
+ *     tune_records.c      --export, --import, --merge
  */
 #ifndef TILEJIT_CLI_TUNE_H
 #define TILEJIT_CLI_TUNE_H
@@ -15,6 +18,8 @@
 typedef struct tune_shape {
     char text[CLI_SHAPE_BYTES];
     tj_problem problem;
+    bool is_taken;     /* a device has it, or had it */
+    bool was_returned; /* by a device that was lost */
     /* what became of it */
     bool is_done, is_skipped;
     tj_status status;
@@ -28,8 +33,39 @@ typedef struct tune_shapes {
     size_t count;
 } tune_shapes;
 
-/** The shapes of the operands and of --shapes. all->item belongs to the caller; free(), after a failure too. */
-tj_status tune_read_shapes(const cli_words *words, tune_shapes *all, tj_error *err);
+enum { TUNE_MAX_DEVICES = 16 };
+
+/** --devices; none: the one of --device. */
+typedef struct tune_devices {
+    int number[TUNE_MAX_DEVICES];
+    size_t count;
+} tune_devices;
+
+/** Add the shapes of the operands, and those of the file of --shapes. all->item belongs to the caller; free(), after a failure too. */
+tj_status tune_read_words(const cli_words *words, tune_shapes *all, tj_error *err);
+tj_status tune_read_file(const cli_words *words, tune_shapes *all, tj_error *err);
+
+/** A file's text, which ends at its end: one with a NUL is refused. Owned: the caller; free(). */
+tj_status tune_read_text(const char *path, char **text, tj_error *err);
+
+/**
+ * Tune all shapes: what became of each is in it. Errors: a device cannot be used (then no shape was taken), the trials cannot be
+ * written, no memory.
+ */
+tj_status tune_on_devices(const cli_words *words, const tune_devices *devices, const tj_tune_options *options, tune_shapes *all,
+                          tj_error *err);
+
+/** Is there a record that is as well founded as what a tuning with these options would find? */
+bool tune_has_record(const tj_records *known, const tj_problem *problem, const tj_device_facts *device,
+                     const tj_tune_options *options);
+
+/**
+ * From now on Ctrl-C and SIGTERM are noted, and a second one ends the process at once. Before any thread is started: threads
+ * that do not block the two signals would take them. After tune_stop_listening a signal does what it did before the first call.
+ */
+tj_status tune_listen_for_interrupt(tj_error *err);
+void tune_stop_listening(void);
+bool tune_is_interrupted(void);
 
 /** --export, --import, --merge: no shape is tuned. */
 cli_exit tune_move_records(const cli_words *words, const tune_shapes *all, json_t *answer, tj_error *err);
@@ -43,8 +79,8 @@ void tune_draw_bar(const tune_shape *shape, const tj_tune_progress *progress);
 void tune_clear_bar(void);
 void tune_log_trial(const tune_shape *shape, const tj_trial *trial);
 
-/** What became of a shape: a line on stdout, and its object for --json. */
-void tune_print_shape(const tune_shape *shape, bool wants_record);
+/** What became of a shape: a line, and its object for --json. */
+void tune_print_shape(FILE *out, const tune_shape *shape, bool wants_record);
 json_t *tune_shape_json(const tune_shape *shape);
 
 #endif

@@ -9,35 +9,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tj_status read_file(const char *path, char **text, tj_error *err)
+/* The text so far is in *text, also after a failure. */
+static tj_status read_stream(FILE *file, const char *path, char **text, tj_error *err)
 {
-    FILE *file = fopen(path, "re");
-    size_t size = 0, capacity = 1 << 16;
-    bool is_read = false;
+    size_t capacity = 1 << 16, size = 0;
 
-    *text = NULL;
-    if (!file)
-        return cli_fail(err, TJ_ERR_IO, "cannot open %.200s: %s", path, strerror(errno));
     for (;; capacity *= 2) {
         char *larger = realloc(*text, capacity);
 
         if (!larger)
-            break;
+            return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %.200s", path);
         *text = larger;
-        size += fread(*text + size, 1, capacity - 1 - size, file);
-        if (size < capacity - 1) {
-            is_read = !ferror(file);
-            break;
-        }
+        size += fread(larger + size, 1, capacity - 1 - size, file);
+        if (ferror(file))
+            return cli_fail(err, TJ_ERR_IO, "cannot read %.200s: %s", path, strerror(errno));
+        if (size == capacity - 1)
+            continue;
+        larger[size] = '\0';
+        if (strlen(larger) == size)
+            return TJ_OK;
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.200s is no text: there is a NUL after %zu bytes", path,
+                        strlen(larger));
     }
-    (void)fclose(file);
-    if (is_read) {
-        (*text)[size] = '\0';
-        return TJ_OK;
-    }
-    free(*text);
+}
+
+tj_status tune_read_text(const char *path, char **text, tj_error *err)
+{
+    FILE *file = fopen(path, "re");
+    tj_status status;
+
     *text = NULL;
-    return cli_fail(err, TJ_ERR_IO, "cannot read %.200s", path);
+    if (!file)
+        return cli_fail(err, TJ_ERR_IO, "cannot open %.200s: %s", path, strerror(errno));
+    status = read_stream(file, path, text, err);
+    (void)fclose(file);
+    if (status != TJ_OK) {
+        free(*text);
+        *text = NULL;
+    }
+    return status;
 }
 
 /* All files of a comma-separated list. problem and device: for T4 files that do not say theirs. */
@@ -53,7 +63,7 @@ static tj_status parse_files(const char *list, const tj_problem *problem, const 
 
         (void)snprintf(path, sizeof path, "%.*s", (int)length, list);
         list += length + (list[length] != '\0');
-        status = read_file(path, &text, err);
+        status = tune_read_text(path, &text, err);
         if (status == TJ_OK && tj_records_parse(text, problem, device, records, NULL, &why) != TJ_OK)
             status = cli_fail(err, why.status, "%.120s: %.300s", path, why.message);
         free(text);
@@ -76,13 +86,13 @@ static tj_status write_records(const cli_words *words, const tj_records *records
 static tj_status import_records(const cli_words *words, const tune_shapes *all, tj_context *context, tj_records *records,
                                 json_t *answer, tj_error *err)
 {
+    const tj_problem *problem = all->count > 0 ? &all->item[0].problem : NULL;
     tj_device_facts device;
-    tj_error ignored;
-    const bool has_device = all->count > 0 && tj_device_current(context, &device, &ignored) == TJ_OK;
     int64_t kept = 0;
-    tj_status status =
-        parse_files(words->import_from, has_device ? &all->item[0].problem : NULL, has_device ? &device : NULL, records, err);
+    tj_status status = problem ? tj_device_get(context, cli_device_ordinal(words), &device, err) : TJ_OK;
 
+    if (status == TJ_OK)
+        status = parse_files(words->import_from, problem, problem ? &device : NULL, records, err);
     if (status == TJ_OK)
         status = tj_records_keep(context, records, &kept, err);
     if (status != TJ_OK)
@@ -96,15 +106,23 @@ static tj_status import_records(const cli_words *words, const tune_shapes *all, 
 
 static tj_status export_records(const cli_words *words, tj_context *context, tj_records *records, json_t *answer, tj_error *err)
 {
-    tj_status status = tj_records_load(context, records, err);
+    FILE *out = strcmp(words->export_to, "-") == 0 ? stderr : stdout;
+    int64_t passed_over = 0;
+    tj_status status = *tj_store_path(context) ? tj_records_load_all(context, records, &passed_over, err)
+                                               : cli_fail(err, TJ_ERR_IO, "nothing to export: %s", tj_store_trouble(context));
 
     if (status == TJ_OK)
         status = write_records(words, records, words->export_to, err);
     if (status != TJ_OK)
         return status;
     cli_set_int(answer, "written", (int64_t)tj_records_count(records));
-    if (!words->is_json && strcmp(words->export_to, "-") != 0)
-        printf("%zu records written to %s\n", tj_records_count(records), words->export_to);
+    cli_set_int(answer, "passed_over", passed_over);
+    if (words->is_json || (out == stderr && passed_over == 0))
+        return TJ_OK;
+    fprintf(out, "%zu records written to %s", tj_records_count(records), words->export_to);
+    if (passed_over > 0)
+        fprintf(out, "; passed over: %" PRId64 ", --log warning says why", passed_over);
+    fputc('\n', out);
     return TJ_OK;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "tune.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,21 +31,51 @@ static tj_status add_shape(const cli_words *words, const char *text, int64_t bat
     return TJ_OK;
 }
 
-/* "category,j,k,l,batch", "j,k,l", or "jxkxl"; '#' begins a comment. */
-static tj_status add_line(const cli_words *words, char *line, tune_shapes *all, tj_error *err)
-{
-    char *field[8], text[80], *rest = line;
-    size_t count = 0, first;
-    int64_t batch = 0;
+/* ---- files -------------------------------------------------------------------------------------------------------- */
 
-    line[strcspn(line, "#\r\n")] = '\0';
-    if (line[strspn(line, " \t")] == '\0')
-        return TJ_OK;
-    while (count < 8 && (field[count] = strsep(&rest, ",")))
-        count++;
-    if (count == 1)
-        return add_shape(words, field[0], 0, all, err);
-    first = strspn(field[0], "0123456789") == strlen(field[0]) ? 0 : 1;
+static char *trim(char *text)
+{
+    size_t length;
+
+    text += strspn(text, " \t");
+    for (length = strlen(text); length > 0 && strchr(" \t", text[length - 1]); length--)
+        text[length - 1] = '\0';
+    return text;
+}
+
+/* Cuts the next line off, which ends with LF, CRLF or a lone CR. NULL: there is none. */
+static char *next_line(char **rest)
+{
+    char *line = *rest, *end = line + strcspn(line, "\r\n");
+
+    if (!*line)
+        return NULL;
+    *rest = end + (end[0] == '\r' && end[1] == '\n') + (*end != '\0');
+    *end = '\0';
+    return line;
+}
+
+/* The names of the fields, where shapes have numbers. */
+static bool is_header(char *const *field, size_t count)
+{
+    static const char *const names[] = {"category", "j", "k", "l", "batch"};
+    const size_t skipped = strcmp(field[0], names[0]) == 0 ? 0 : 1;
+
+    if (count + skipped < 4 || count + skipped > 5)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(field[i], names[i + skipped]) != 0)
+            return false;
+    return true;
+}
+
+static tj_status add_fields(const cli_words *words, char *const *field, size_t count, tune_shapes *all, tj_error *err)
+{
+    const size_t first = strspn(field[0], "0123456789") == strlen(field[0]) ? 0 : 1;
+    int64_t batch = 0;
+    char *text;
+    tj_status status;
+
     if (count < first + 3)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.80s has %zu fields: write category,j,k,l,batch or j,k,l or jxkxl",
                         field[0], count);
@@ -55,36 +84,58 @@ static tj_status add_line(const cli_words *words, char *line, tune_shapes *all, 
                         "\"%.80s\" after the batch: types and layouts are options, for all shapes", field[first + 4]);
     if (count > first + 3 && cli_parse_int("batch", field[first + 3], 1, INT32_MAX, &batch, err) != TJ_OK)
         return err->status;
-    (void)snprintf(text, sizeof text, "%.20sx%.20sx%.20s", field[first], field[first + 1], field[first + 2]);
-    return add_shape(words, text, batch, all, err);
+    if (asprintf(&text, "%sx%sx%s", field[first], field[first + 1], field[first + 2]) < 0)
+        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a list of shapes");
+    status = add_shape(words, text, batch, all, err);
+    free(text);
+    return status;
 }
 
-tj_status tune_read_shapes(const cli_words *words, tune_shapes *all, tj_error *err)
+/* "category,j,k,l,batch", "j,k,l", or "jxkxl"; '#' begins a comment. */
+static tj_status add_line(const cli_words *words, char *line, bool may_be_header, tune_shapes *all, tj_error *err)
 {
-    FILE *file;
-    char *line = NULL;
-    size_t capacity = 0;
+    char *field[8], *rest;
+    size_t count = 0;
+
+    line[strcspn(line, "#")] = '\0';
+    rest = line = trim(line);
+    if (!*line)
+        return TJ_OK;
+    for (; count < 8 && rest; count++)
+        field[count] = trim(strsep(&rest, ","));
+    if (may_be_header && is_header(field, count))
+        return TJ_OK;
+    return count == 1 ? add_shape(words, field[0], 0, all, err) : add_fields(words, field, count, all, err);
+}
+
+tj_status tune_read_words(const cli_words *words, tune_shapes *all, tj_error *err)
+{
     tj_status status = TJ_OK;
-    int number = 0;
 
     for (size_t i = 0; i < words->operand_count && status == TJ_OK; i++)
         status = add_shape(words, words->operand[i], 0, all, err);
-    if (status != TJ_OK || !words->shapes)
-        return status;
-    file = fopen(words->shapes, "re");
-    if (!file)
-        return cli_fail(err, TJ_ERR_IO, "cannot open %.200s: %s", words->shapes, strerror(errno));
-    while (status == TJ_OK && getline(&line, &capacity, file) >= 0) {
-        tj_error why = {TJ_OK, ""};
+    return status;
+}
 
-        number++;
-        status = add_line(words, line, all, &why);
+tj_status tune_read_file(const cli_words *words, tune_shapes *all, tj_error *err)
+{
+    static const char mark[] = "\xef\xbb\xbf"; /* how some programs begin UTF-8 */
+    const size_t before = all->count;
+    char *text, *rest, *line;
+    tj_error why;
+    tj_status status = tune_read_text(words->shapes, &text, err);
+
+    if (status != TJ_OK)
+        return status;
+    rest = strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text;
+    for (int number = 1; status == TJ_OK && (line = next_line(&rest)); number++) {
+        status = add_line(words, line, all->count == before, all, &why);
         if (status != TJ_OK)
-            (void)cli_fail(err, status, "%.100s, line %d: %.250s", words->shapes, number, why.message);
+            (void)cli_fail(err, status, "%.100s, line %d: %.340s", words->shapes, number, why.message);
     }
-    if (status == TJ_OK && ferror(file))
-        status = cli_fail(err, TJ_ERR_IO, "cannot read %.200s: %s", words->shapes, strerror(errno));
-    free(line);
-    (void)fclose(file);
+    free(text);
+    if (status == TJ_OK && all->count == 0)
+        status =
+            cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.200s names no shape: write lines such as 512x300x700", words->shapes);
     return status;
 }

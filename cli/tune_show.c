@@ -65,30 +65,30 @@ void tune_log_trial(const tune_shape *s, const tj_trial *trial)
     fprintf(stderr, "%s %s %s %.2f us %s\n", s->text, state_name(trial->state), config, trial->us, trial->why);
 }
 
-void tune_print_shape(const tune_shape *s, bool wants_record)
+void tune_print_shape(FILE *out, const tune_shape *s, bool wants_record)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
     const tj_tune_result *r = &s->result;
 
     if (s->is_skipped) {
-        printf("%s: has a record already\n", s->text);
+        fprintf(out, "%s: has a record already\n", s->text);
         return;
     }
     if (s->status != TJ_OK) {
-        printf("%s: FAILED: %s\n", s->text, s->err.message);
+        fprintf(out, "%s: FAILED: %s\n", s->text, s->err.message);
         return;
     }
     tj_config_print(&r->config, config);
-    printf("%s: %.2f us", s->text, r->us);
+    fprintf(out, "%s: %.2f us", s->text, r->us);
     if (r->default_us > 0)
-        printf(", %.2f times as fast as the default's %.2f us", r->default_us / r->us, r->default_us);
+        fprintf(out, ", %.2f times as fast as the default's %.2f us", r->default_us / r->us, r->default_us);
     if (r->before_us < r->default_us || r->before_us > r->default_us)
-        printf(", %.3f times as fast as the earlier tuning's choice", r->before_us / r->us);
-    printf(": %s (%" PRId64 " tried, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s%s)\n", config, r->evaluations, r->refused,
-           r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "",
-           r->has_record  ? ""
-           : wants_record ? ", no record kept: --log warning says why"
-                          : ", no record kept");
+        fprintf(out, ", %.3f times as fast as the earlier tuning's choice", r->before_us / r->us);
+    fprintf(out, ": %s (%" PRId64 " tried, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s%s)\n", config, r->evaluations,
+            r->refused, r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "",
+            r->has_record  ? ""
+            : wants_record ? ", no record kept: --log warning says why"
+                           : ", no record kept");
 }
 
 static void set_config(json_t *object, const char *name, const tj_config *config)

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tune_devices: the devices at work. All are opened before one takes a shape; then each takes the next one when it is free.
+ */
+#include "tune.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct worker {
+    struct crew *crew;
+    int ordinal;
+    tj_context *context;
+    tj_device_facts facts;
+    pthread_t thread;
+    bool is_running;
+} worker;
+
+/* The devices, and what they share. */
+typedef struct crew {
+    const cli_words *words;
+    tj_tune_options options;
+    tune_shapes *all;
+    tj_records *known; /* --resume: those of the store before the first shape; NULL without it */
+    FILE *trials, *results;
+    bool has_bar;
+    worker worker[TUNE_MAX_DEVICES];
+    size_t count;
+    pthread_mutex_t lock; /* of the shapes, the two counts below, and the terminal */
+    pthread_cond_t has_ended;
+    size_t in_service, busy;
+} crew;
+
+/* One device at work on one shape. */
+typedef struct turn {
+    crew *crew;
+    const tune_shape *shape;
+} turn;
+
+/* ---- one shape ---------------------------------------------------------------------------------------------------- */
+
+static int is_cancelled(void *payload)
+{
+    (void)payload;
+    return tune_is_interrupted();
+}
+
+static void on_progress(const tj_tune_progress *progress, void *payload)
+{
+    const turn *t = payload;
+    crew *c = t->crew;
+
+    pthread_mutex_lock(&c->lock);
+    if (progress->trial && c->trials)
+        tune_write_trial(c->trials, t->shape, progress->trial);
+    if (progress->trial && c->words->log_level >= TJ_LOG_INFO)
+        tune_log_trial(t->shape, progress->trial);
+    else if (c->has_bar)
+        tune_draw_bar(t->shape, progress);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void tune_one(const worker *w, tune_shape *s)
+{
+    tj_tune_options options = w->crew->options;
+    turn mine = {w->crew, s};
+
+    s->device = w->ordinal;
+    s->status = TJ_OK; /* a lost device may have had it */
+    if (w->crew->known && tune_has_record(w->crew->known, &s->problem, &w->facts, &options)) {
+        s->is_skipped = true;
+        return;
+    }
+    options.is_cancelled = is_cancelled;
+    options.progress = on_progress;
+    options.payload = &mine;
+    s->status = tj_tune(w->context, &s->problem, &options, &s->result, &s->err);
+}
+
+static void show(const crew *c, const tune_shape *s)
+{
+    if (c->has_bar)
+        tune_clear_bar();
+    if (!c->words->is_json) {
+        tune_print_shape(c->results, s, !c->words->no_record);
+        (void)fflush(c->results);
+    }
+    if (c->trials)
+        (void)fflush(c->trials);
+}
+
+/* ---- sharing the shapes ------------------------------------------------------------------------------------------- */
+
+static tune_shape *next_shape(const crew *c)
+{
+    for (size_t i = 0; i < c->all->count && !tune_is_interrupted(); i++)
+        if (!c->all->item[i].is_taken)
+            return &c->all->item[i];
+    return NULL;
+}
+
+/* While others are busy there may be one yet: that of a device that is lost. */
+static tune_shape *take_shape(crew *c)
+{
+    tune_shape *one;
+
+    pthread_mutex_lock(&c->lock);
+    while (!(one = next_shape(c)) && c->busy > 0)
+        pthread_cond_wait(&c->has_ended, &c->lock);
+    if (one) {
+        one->is_taken = true;
+        c->busy++;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return one;
+}
+
+/* Does the device stay? A shape that it failed by its own fault gets another one, once: the fault may be the shape's after all. */
+static bool end_shape(worker *w, tune_shape *s)
+{
+    const bool stays = s->status != TJ_ERR_DEVICE_LOST && s->status != TJ_ERR_NO_DRIVER;
+    crew *c = w->crew;
+
+    pthread_mutex_lock(&c->lock);
+    c->busy--;
+    c->in_service -= !stays;
+    s->is_done = s->status == TJ_OK;
+    if (!stays && c->in_service > 0 && !s->was_returned) {
+        s->was_returned = true;
+        s->is_taken = false;
+        if (c->has_bar)
+            tune_clear_bar();
+        fprintf(stderr, "tilejit: device %d is out, another one gets %s: %s\n", w->ordinal, s->text, s->err.message);
+    } else {
+        show(c, s);
+    }
+    pthread_cond_broadcast(&c->has_ended);
+    pthread_mutex_unlock(&c->lock);
+    return stays;
+}
+
+static void *work(void *payload)
+{
+    worker *w = payload;
+    tune_shape *one;
+
+    while ((one = take_shape(w->crew))) {
+        tune_one(w, one);
+        if (!end_shape(w, one))
+            break;
+    }
+    return NULL;
+}
+
+static tj_status run_all(crew *c, tj_error *err)
+{
+    size_t running = 0;
+
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->has_ended, NULL);
+    pthread_mutex_lock(&c->lock); /* nobody leaves before all are counted */
+    for (size_t i = 0; i < c->count; i++) {
+        c->worker[i].is_running = pthread_create(&c->worker[i].thread, NULL, work, &c->worker[i]) == 0;
+        running += c->worker[i].is_running;
+    }
+    c->in_service = running;
+    pthread_mutex_unlock(&c->lock);
+    for (size_t i = 0; i < c->count; i++)
+        if (c->worker[i].is_running)
+            pthread_join(c->worker[i].thread, NULL);
+    for (size_t i = 0; i < c->all->count; i++)
+        if (c->all->item[i].was_returned && !c->all->item[i].is_taken)
+            show(c, &c->all->item[i]); /* nobody was left for it */
+    pthread_cond_destroy(&c->has_ended);
+    pthread_mutex_destroy(&c->lock);
+    return running > 0 ? TJ_OK : cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "no thread could be started");
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------ */
+
+/* number: of --devices; NULL: the device of --device. */
+static tj_status open_device(crew *c, const int *number, tj_error *err)
+{
+    worker *w = &c->worker[c->count++];
+    cli_words words = *c->words;
+    char text[16];
+    tj_error why;
+    tj_status status;
+
+    w->crew = c;
+    if (number) {
+        (void)snprintf(text, sizeof text, "%d", *number);
+        words.device = text;
+    }
+    w->ordinal = cli_device_ordinal(&words);
+    status = number ? cli_context_create(&words, &w->context, err) : cli_context_create_to_run(&words, &w->context, err);
+    if (status != TJ_OK)
+        return status;
+    status = tj_device_get(w->context, w->ordinal, &w->facts, &why);
+    if (status != TJ_OK)
+        (void)cli_fail(err, status, "device %d cannot be used, so nothing is tuned: %.380s", w->ordinal, why.message);
+    return status;
+}
+
+static tj_status open_devices(crew *c, const tune_devices *devices, tj_error *err)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    tj_status status = devices->count == 0 ? open_device(c, NULL, err) : TJ_OK;
+
+    for (size_t i = 0; i < devices->count && status == TJ_OK; i++)
+        status = open_device(c, &devices->number[i], err);
+    if (c->options.threads == 0 && c->count > 1) /* the processors compile for all devices */
+        c->options.threads = processors > (long)c->count ? (int32_t)(processors / (long)c->count) : 1;
+    return status;
+}
+
+static tj_status load_known(crew *c, tj_error *err)
+{
+    c->known = tj_records_create();
+    return c->known ? tj_records_load(c->worker[0].context, c->known, err)
+                    : cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for records");
+}
+
+static tj_status open_trials(crew *c, const char *path, tj_error *err)
+{
+    c->results = stdout;
+    if (!path)
+        return TJ_OK;
+    if (strcmp(path, "-") == 0) {
+        c->trials = stdout;
+        c->results = stderr;
+    } else if (!(c->trials = fopen(path, "we"))) {
+        return cli_fail(err, TJ_ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
+    }
+    tune_write_trials_head(c->trials);
+    return TJ_OK;
+}
+
+/* stdout is looked after where the command ends. */
+static tj_status close_trials(crew *c, const char *path, tj_error *err)
+{
+    bool is_lost;
+
+    if (!c->trials || c->trials == stdout)
+        return TJ_OK;
+    is_lost = ferror(c->trials) != 0;
+    is_lost |= fclose(c->trials) != 0;
+    return is_lost ? cli_fail(err, TJ_ERR_IO, "cannot write %.200s to its end: is the disk full?", path) : TJ_OK;
+}
+
+tj_status tune_on_devices(const cli_words *words, const tune_devices *devices, const tj_tune_options *options, tune_shapes *all,
+                          tj_error *err)
+{
+    crew c = {.words = words, .options = *options, .all = all, .has_bar = isatty(2) && words->log_level < TJ_LOG_INFO};
+    tj_error unwritten;
+    tj_status status = open_devices(&c, devices, err);
+
+    if (status == TJ_OK && words->resume)
+        status = load_known(&c, err);
+    if (status == TJ_OK)
+        status = open_trials(&c, words->trials, err);
+    if (status == TJ_OK)
+        status = run_all(&c, err);
+    if (close_trials(&c, words->trials, &unwritten) != TJ_OK && status == TJ_OK) {
+        status = unwritten.status;
+        *err = unwritten;
+    }
+    tj_records_free(c.known);
+    for (size_t i = 0; i < c.count; i++)
+        tj_context_free(c.worker[i].context);
+    return status;
+}
