@@ -85,6 +85,25 @@ Test(tune_command, finds_keeps_uses_and_passes_over)
     cr_expect(is_set(json_array_get(shapes, 0), "skipped"));
     cr_expect(is_set(json_array_get(shapes, 1), "skipped") == false);
     json_decref(root);
+    cr_expect(eq(int, shell("$T tune 20x10x30 --family tiled --evaluations 4 --seed 5"), 0), "%s", errors);
+    cr_expect(strstr(out, "has a record already") == NULL, "nobody asked to resume: %s", out);
+    cr_expect(eq(int, shell("$T tune --export - >kept.json && grep -q '\"seed\": 5' kept.json"), 0), "%s", errors);
+    cr_expect(eq(int, shell("test $(grep -c checksum kept.json) = 4"), 0), "of 8x8x8 none was wanted");
+}
+
+/* Of some thousand configs. */
+Test(tune_command, ends_with_its_budget)
+{
+    json_t *root;
+    const json_t *shape;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T tune 64x64x64 --budget 1s --evaluations 100000 --no-record --json"), 0), "%s", errors);
+    root = answer();
+    shape = json_array_get(json_object_get(root, "shapes"), 0);
+    cr_expect(number(shape, "evaluations") > 0 && number(shape, "evaluations") < 1000, "%s", out);
+    cr_expect(is_set(shape, "complete") == false && is_set(shape, "cancelled") == false);
+    json_decref(root);
 }
 
 /* All records of the store as a version with other families would have written them. */
@@ -216,6 +235,16 @@ Test(tune_command, moves_records_between_stores)
               "%s", errors);
     cr_expect(eq(int, shell("$T tune --merge all.json,t4.json,all.json -o merged.json && cmp all.json merged.json"), 0), "%s",
               errors);
+    cr_expect(eq(int, shell("$T tune --merge all.json,t4.json -o t4again.json --t4 && grep -q schema_version t4again.json"), 0),
+              "%s", errors);
+    cr_expect(eq(int,
+                 shell("{ cat all.json; head -c 100000 /dev/zero | tr '\\0' ' '; } >padded.json; $T tune --import padded.json "
+                       "--json"),
+                 0),
+              "%s", errors);
+    root = answer();
+    cr_expect(eq(i64, number(root, "read"), 2), "of a file of more than one buffer");
+    json_decref(root);
     cr_expect(eq(int, shell("head -c 700 all.json >half.json; $T tune --import half.json"), 1));
     cr_expect(strstr(errors, "half.json") != NULL, "%s", errors);
     cr_expect(eq(int, shell("sed 's/20,/21,/' all.json >edited.json; $T tune --import edited.json"), 1));
@@ -303,6 +332,8 @@ Test(tune_command, keeps_what_it_found_when_it_is_interrupted)
     json_decref(root);
     cr_expect(eq(int, shell("$T tune --export - | grep -c checksum"), 0), "%s", errors);
     cr_expect(eq(int, shell("$T run 32x32x32"), 0), "%s", errors);
+    cr_expect(eq(int, shell("$T tune 32x32x32 --resume --budget 1s"), 0), "%s", errors);
+    cr_expect(strstr(out, "has a record already") == NULL, "it was cut short: %s", out);
     cr_expect(eq(int,
                  shell(BEGIN("16x16x16 --no-record --trials no.tsv") "for i in $(seq 200); do test -s no.tsv && test $(wc "
                                                                      "-l <no.tsv) -gt 2 && break; sleep 0.05; done; "
@@ -372,6 +403,9 @@ Test(tune_command, refuses_wrong_words)
         {"tune 16x16x16 --budget fast", "--budget is \"fast\"", 2},
         {"tune 16x16x16 --budget 0s", "--budget", 2},
         {"tune 16x16x16 --budget -3m", "--budget", 2},
+        {"tune 16x16x16 --budget 200000m", "--budget", 2}, /* more than 1e7 seconds */
+        {"tune 16x16x16 --budget 2800h", "--budget", 2},
+        {"tune --import .", "cannot read .", 1},
         {"tune 16x16x16 --evaluations 0", "--evaluations", 2},
         {"tune 16x16x16 --strategy luck", "--strategy", 2},
         {"tune 16x16x16 --family fast", "no family is named \"fast\"", 2},
