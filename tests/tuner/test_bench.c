@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tuner's bench alone: where operands lie, what a look and a check see of a launch. Products are the emulator's; a driver that
+ * only pretends shows what is asked of it, and its memory is the host's.
+ */
+#include <math.h>
+
+#include "fake/fake_cuda.h"
+#include "tuner_test.h"
+#include "verify.h"
+
+static fake_cuda fake;
+static tj_error err;
+static tj_context *context;
+static tj_bench bench;
+static tj_anchor anchor;
+
+static void open_context(const char *driver, const char *nvrtc)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+
+    options.driver = driver;
+    options.nvrtc = nvrtc;
+    options.cache_dir = "";
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+}
+
+static void start_emulator(void)
+{
+    char target[16];
+
+    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
+    setenv("CUDA_EMULATOR_LOG", "0", 1);
+    open_context("emulator", NULL);
+    if (tj_target_for(context, 9, 0, target, &err) != TJ_OK) {
+        cr_assert(getenv("TILEJIT_REQUIRE_NVRTC") == NULL, "NVRTC is required: %s", err.message);
+        cr_skip_test("no NVRTC here: %s", err.message);
+    }
+}
+
+static void start_fake(void)
+{
+    fake = fake_open(FAKE_CUDA_PATH);
+    fake.fake_hide("cuFuncGetParamInfo");
+    fake.fake_set_parameters(3, (const size_t[]){8, 8, 8});
+    open_context(FAKE_CUDA_PATH, FAKE_NVRTC_PATH);
+}
+
+static void stop(void)
+{
+    tj_anchor_drop(&anchor);
+    tj_bench_drop(&bench);
+    tj_context_free(context);
+}
+
+TestSuite(check_of_a_trial, .init = start_emulator, .fini = stop, .timeout = 120);
+TestSuite(bench, .init = start_fake, .fini = stop, .timeout = 60);
+
+static void place(const tj_problem *problem, int is_warm)
+{
+    tj_device_facts device;
+
+    cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_bench_place(context, NULL, problem, &device, 1, is_warm, &bench, &err), TJ_OK), "%s", err.message);
+}
+
+static const tj_plan *plan_of(const tj_problem *problem, const char *text)
+{
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_plan *plan = NULL;
+
+    cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, problem, &config, &plan, &err), TJ_OK), "%s", err.message);
+    return plan;
+}
+
+/* A trial that was right before. */
+static tj_trial checked(const tj_plan *plan, double max_flop)
+{
+    tj_trial trial = {.state = TJ_TRIAL_TIMED, .is_verified = 1};
+
+    cr_assert(eq(int, tj_verify(&bench, plan, max_flop, &anchor, &trial, NULL, &err), TJ_OK), "%s", err.message);
+    return trial;
+}
+
+static void expect_right(const tj_plan *plan, double max_flop)
+{
+    const tj_trial trial = checked(plan, max_flop);
+
+    cr_expect(trial.state == TJ_TRIAL_TIMED && trial.is_verified == 1, "%s", trial.why);
+}
+
+static void expect_wrong(const tj_plan *plan, double max_flop, const char *why)
+{
+    const tj_trial trial = checked(plan, max_flop);
+
+    cr_expect(trial.state == TJ_TRIAL_WRONG && trial.is_verified == 0);
+    cr_expect(strstr(trial.why, why) != NULL, "\"%s\", not \"%s\"", trial.why, why);
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------- */
+
+static void expect_difference(const tj_plan *plan, int64_t index, double by, const char *why)
+{
+    float *const p = anchor.p, was = p[index];
+
+    p[index] = (float)(was + by);
+    expect_wrong(plan, 0, why);
+    p[index] = was;
+}
+
+/* First and last elements of the first and the last product, by very much and by little. */
+Test(check_of_a_trial, compares_every_element_with_the_first_product)
+{
+    tj_problem problem = f32(3, 4, 5);
+    const tj_plan *plan;
+    float *p;
+
+    problem.batch = 2;
+    problem.ld_p = 7;
+    place(&problem, 1);
+    plan = plan_of(&problem, "naive:tile_width=4");
+    expect_right(plan, 0);
+    p = anchor.p;
+    expect_difference(plan, 0, 1e-3, "P[0][0] of product 0");
+    expect_difference(plan, 4, -1e-5, "P[0][4] of product 0");
+    expect_difference(plan, 18, 1e-3, "P[2][4] of product 0");
+    expect_difference(plan, 21, 1e-3, "P[0][0] of product 1");
+    expect_difference(plan, 21 + 18, 1e-3, "P[2][4] of product 1");
+    expect_difference(plan, 21 + 8, (double)NAN, "P[1][1] of product 1");
+    expect_right(plan, 0);
+    /* Rounding is no difference, nor is what lies between the rows. */
+    p[18] = nextafterf(p[18], 2);
+    p[5] = 1;
+    expect_right(plan, 0);
+}
+
+Test(check_of_a_trial, compares_columns_and_long_ones)
+{
+    tj_problem problem = f32(1030, 1, 3);
+    const tj_plan *plan;
+
+    problem.p_layout = TJ_COL_MAJOR;
+    place(&problem, 1);
+    plan = plan_of(&problem, "naive:tile_width=32");
+    expect_right(plan, 0);
+    expect_difference(plan, 1023, 1e-3, "P[1023][0] of product 0");
+    expect_difference(plan, 1024, 1e-3, "P[1024][0] of product 0");
+    expect_difference(plan, 2 * 1030 + 1029, 1e-3, "P[1029][2] of product 0");
+}
+
+/* Without a product to compare with, whatever it costs; with one, where it is asked for. */
+Test(check_of_a_trial, begins_with_the_reference)
+{
+    const tj_problem problem = f32(3, 4, 5);
+    const tj_plan *plan;
+    tj_check_report report = {0};
+    tj_trial trial = {.state = TJ_TRIAL_TIMED};
+    float was;
+
+    place(&problem, 1);
+    plan = plan_of(&problem, "naive:tile_width=4");
+    was = *(float *)bench.host_m;
+    *(float *)bench.host_m = was + 1; /* of another product than the device's */
+    expect_wrong(plan, 0, "elements are");
+    cr_expect(eq(ptr, anchor.p, NULL), "a wrong product is none to compare with");
+    *(float *)bench.host_m = was;
+    expect_right(plan, 0);
+    *(float *)bench.host_m = was + 1;
+    expect_right(plan, 0);
+    expect_wrong(plan, 1e9, "elements are");
+    *(float *)bench.host_m = was;
+    cr_assert(eq(int, tj_verify(&bench, plan, 1e9, &anchor, &trial, &report, &err), TJ_OK), "%s", err.message);
+    cr_expect(report.passed && report.elements == 15 && report.max_ratio <= 1);
+    cr_expect(eq(int, trial.is_verified, 1));
+    /* What passes the reference must be the first product all the same: that one looked at some rows only. */
+    *(float *)anchor.p += 1;
+    expect_wrong(plan, 1e9, "P[0][0] of product 0");
+}
+
+/* A launch of this driver writes nothing; what an earlier one left must not pass for its product. */
+Test(bench, what_a_launch_does_not_write_cannot_pass)
+{
+    const tj_problem problem = f32(4, 1000, 64);
+    tj_host_operands host;
+    const tj_plan *plan;
+    unsigned char *workspace;
+
+    fake.fake_set_reduce_parameters(2, (const size_t[]){8, 8});
+    place(&problem, 1);
+    host = (tj_host_operands){bench.host_m, bench.host_n, NULL, 1, 0};
+    plan = plan_of(&problem, "skinny:splits=4");
+    cr_assert(eq(int, tj_reference_product(&bench.known, &host, tj_buffer_address(bench.p), 1, &err), TJ_OK));
+    expect_wrong(plan, 0, "elements are");
+    anchor.p = malloc(bench.p_bytes);
+    cr_assert(eq(int, tj_reference_product(&bench.known, &host, tj_buffer_address(bench.p), 1, &err), TJ_OK));
+    memcpy(anchor.p, tj_buffer_address(bench.p), bench.p_bytes);
+    expect_wrong(plan, 0, "P[0][0] of product 0");
+    /* The same goes for partial sums. */
+    cr_assert(bench.workspace != NULL);
+    workspace = tj_buffer_address(bench.workspace);
+    memset(workspace, 0, tj_buffer_bytes(bench.workspace));
+    (void)checked(plan, 0);
+    for (size_t i = 0; i < tj_buffer_bytes(bench.workspace); i++)
+        cr_assert(eq(int, workspace[i], 0xff));
+}
+
+/* ---- operands ----------------------------------------------------------------------------------------------------- */
+
+/* Each set has the same matrices in places of its own. */
+static void expect_sets(const void *(*operand)(const tj_operands *x), const void *host, size_t bytes)
+{
+    for (size_t i = 0; i < bench.sets; i++) {
+        const char *address = operand(&bench.set[i]);
+
+        cr_assert(address != NULL);
+        cr_expect(eq(sz, (uintptr_t)address % 256, 0), "set %zu", i);
+        cr_expect(host == NULL || memcmp(address, host, bytes) == 0, "set %zu", i);
+        if (i > 0)
+            cr_expect(bytes <= (size_t)(address - (const char *)operand(&bench.set[i - 1])), "set %zu", i);
+    }
+}
+
+static const void *m_of(const tj_operands *x)
+{
+    return x->m;
+}
+
+static const void *n_of(const tj_operands *x)
+{
+    return x->n;
+}
+
+static const void *c_of(const tj_operands *x)
+{
+    return x->c;
+}
+
+static const void *p_of(const tj_operands *x)
+{
+    return x->p;
+}
+
+static tj_problem padded_problem(void)
+{
+    tj_problem problem = f32(30, 20, 40);
+
+    problem.batch = 3;
+    problem.has_alpha = problem.has_beta = 1;
+    problem.ld_m = 21;
+    problem.ld_n = 42;
+    problem.ld_p = 43;
+    problem.ld_c = 44;
+    problem.stride_m = 1000;
+    problem.stride_n = TJ_BROADCAST;
+    problem.stride_p = 2000;
+    problem.stride_c = 3000;
+    return problem;
+}
+
+static size_t bytes_of(char which)
+{
+    return sizeof(float) * (size_t)tj_problem_span(&bench.known, which);
+}
+
+Test(bench, rotates_sets_beyond_the_cache)
+{
+    const tj_problem problem = padded_problem();
+    size_t all = 0;
+
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 200000);
+    place(&problem, 0);
+    for (const char *which = "MNCP"; *which; which++)
+        all += bench.sets * bytes_of(*which);
+    cr_expect(bench.sets > 5 && all >= 3 * 200000, "%zu sets of %zu bytes in all", bench.sets, all);
+    expect_sets(m_of, bench.host_m, bytes_of('M'));
+    expect_sets(n_of, bench.host_n, bytes_of('N'));
+    expect_sets(c_of, bench.host_c, bytes_of('C'));
+    expect_sets(p_of, NULL, bytes_of('P'));
+    for (size_t i = 0; i < bench.sets; i++) {
+        const tj_operands *x = &bench.set[i];
+
+        cr_expect(x->j == 30 && x->k == 20 && x->l == 40 && x->batch == 3);
+        cr_expect(x->ld_m == 21 && x->ld_n == 42 && x->ld_p == 43 && x->ld_c == 44);
+        cr_expect(x->stride_m == 1000 && x->stride_p == 2000 && x->stride_c == 3000);
+        cr_expect(x->alpha != 0 && x->alpha != 1 && x->beta != 0 && x->beta != 1, "or a kernel may forget them");
+    }
+}
+
+Test(bench, leaves_warm_operands_where_they_are)
+{
+    const tj_problem problem = f32(30, 20, 40);
+
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 200000);
+    place(&problem, 1);
+    cr_expect(eq(sz, bench.sets, 1));
+    cr_expect(bench.set[0].alpha == 1 && bench.set[0].beta == 0);
+    cr_expect(eq(ptr, (void *)bench.set[0].c, NULL));
+    cr_expect(bench.set[0].ld_c == 0 && bench.set[0].stride_c == 0);
+}
+
+/* The arrays of each set lead to the matrices of that set. */
+Test(bench, points_to_the_matrices_of_each_set)
+{
+    tj_problem problem = padded_problem();
+    int64_t distance;
+
+    problem.stride_m = problem.stride_c = TJ_POINTERS;
+    problem.stride_n = problem.stride_p = TJ_POINTERS_16;
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 200000);
+    place(&problem, 0);
+    cr_assert(bench.sets > 5);
+    distance = (char *)((void *const *)bench.set[1].p)[0] - (char *)((void *const *)bench.set[0].p)[0];
+    cr_expect(distance >= (int64_t)bytes_of('P'));
+    for (size_t i = 0; i < bench.sets; i++)
+        for (int64_t b = 0; b < 3; b++) {
+            const tj_operands *x = &bench.set[i];
+            const float *m = ((const float *const *)x->m)[b], *n = ((const float *const *)x->n)[b];
+            const float *c = ((const float *const *)x->c)[b], *p = ((const float *const *)x->p)[b];
+
+            cr_expect(memcmp(m, (float *)bench.host_m + b * bench.known.stride_m, 30 * 4) == 0, "%zu, %d", i, (int)b);
+            cr_expect(memcmp(n, (float *)bench.host_n + b * bench.known.stride_n, 42 * 4) == 0, "%zu, %d", i, (int)b);
+            cr_expect(memcmp(c, (float *)bench.host_c + b * bench.known.stride_c, 44 * 4) == 0, "%zu, %d", i, (int)b);
+            cr_expect(p == (float *)tj_buffer_address(bench.p) + (int64_t)i * distance / 4 + b * bench.known.stride_p);
+        }
+}
+
+static void expect_workspace(size_t bytes)
+{
+    cr_assert(bench.workspace != NULL);
+    cr_expect(eq(sz, tj_buffer_bytes(bench.workspace), bytes));
+    for (size_t i = 0; i < bench.sets; i++) {
+        cr_expect(eq(ptr, bench.set[i].workspace, tj_buffer_address(bench.workspace)), "set %zu", i);
+        cr_expect(eq(sz, bench.set[i].workspace_bytes, bytes), "set %zu", i);
+    }
+}
+
+Test(bench, makes_room_for_the_largest_workspace)
+{
+    const tj_problem problem = f32(4, 1000, 64);
+    const tj_plan *none, *small, *large;
+
+    fake.fake_set_reduce_parameters(2, (const size_t[]){8, 8});
+    fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 400000);
+    place(&problem, 0);
+    cr_assert(bench.sets > 1);
+    none = plan_of(&problem, "naive");
+    small = plan_of(&problem, "skinny:splits=2");
+    large = plan_of(&problem, "skinny:splits=4");
+    cr_assert(tj_plan_workspace_bytes(small) > 0 && tj_plan_workspace_bytes(large) > tj_plan_workspace_bytes(small));
+    cr_assert(eq(int, tj_bench_fit(&bench, none, &err), TJ_OK));
+    cr_expect(eq(ptr, bench.workspace, NULL));
+    cr_assert(eq(int, tj_bench_fit(&bench, small, &err), TJ_OK));
+    expect_workspace(tj_plan_workspace_bytes(small));
+    cr_assert(eq(int, tj_bench_fit(&bench, large, &err), TJ_OK));
+    expect_workspace(tj_plan_workspace_bytes(large));
+    cr_assert(eq(int, tj_bench_fit(&bench, small, &err), TJ_OK));
+    expect_workspace(tj_plan_workspace_bytes(large));
+}
+
+/* ---- times -------------------------------------------------------------------------------------------------------- */
+
+/* Every launch takes a millisecond here. */
+static unsigned long launches_of(const tj_plan *plan, double best_us, int32_t state)
+{
+    const unsigned long before = fake.fake_launches();
+    tj_trial trial = {0};
+
+    cr_assert(eq(int, tj_bench_time(&bench, plan, best_us, &trial, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, trial.state, state));
+    cr_expect(eq(dbl, trial.us, 1000));
+    return fake.fake_launches() - before;
+}
+
+Test(bench, spends_launches_on_what_may_be_the_best)
+{
+    const tj_problem problem = f32(30, 20, 40);
+    const tj_plan *plan;
+    unsigned long slower, first, faster;
+
+    place(&problem, 1);
+    plan = plan_of(&problem, "naive");
+    first = launches_of(plan, 0, TJ_TRIAL_TIMED);
+    faster = launches_of(plan, 990, TJ_TRIAL_TIMED);
+    slower = launches_of(plan, 500, TJ_TRIAL_TIMED);
+    cr_expect(eq(ulong, launches_of(plan, 300, TJ_TRIAL_SLOW), 2));
+    cr_expect(slower > 2 && slower < faster && faster == first, "%lu %lu %lu", slower, faster, first);
+}
+
+/* A launch that the driver refuses is that config's trouble; a lost device is everybody's. */
+Test(bench, tells_trouble_of_one_config_from_that_of_all)
+{
+    static const struct {
+        CUresult result;
+        tj_status status;
+    } row[] = {{CUDA_ERROR_INVALID_VALUE, TJ_OK}, {CUDA_ERROR_ILLEGAL_ADDRESS, TJ_ERR_DEVICE_LOST}};
+    const tj_problem problem = f32(30, 20, 40);
+    const tj_plan *plan;
+
+    place(&problem, 1);
+    plan = plan_of(&problem, "naive");
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        tj_trial trial = {0};
+
+        fake.fake_fail("cuLaunchKernel", 0, row[i].result);
+        fake.fake_fail("cuLaunchKernelEx", 0, row[i].result);
+        cr_expect(eq(int, tj_bench_time(&bench, plan, 0, &trial, &err), row[i].status));
+        if (row[i].status == TJ_OK)
+            cr_expect(trial.state == TJ_TRIAL_REFUSED && trial.why[0] != '\0');
+        else
+            cr_expect(err.message[0] != '\0');
+    }
+}
