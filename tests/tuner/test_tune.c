@@ -358,6 +358,29 @@ Test(tune, passes_on_what_was_announced)
     tj_context_free(context);
 }
 
+/* Configs are told apart by their family, too, where their values are the same. */
+Test(tune, compiles_each_family_s_kernel)
+{
+    static const char *const configs[] = {"naive:tile_width=16", "tiled:tile_width=16"};
+    const tj_problem problem = f32(20, 10, 12);
+    tj_context *context = open_context("");
+    tj_pool *pool = tj_pool_create(context, &problem, "sm_90", 1);
+    tj_compiled compiled[2];
+
+    cr_assert(pool != NULL);
+    for (int i = 0; i < 2; i++) {
+        tj_config config = TJ_CONFIG_INIT;
+
+        cr_assert(eq(int, tj_config_parse(configs[i], &config, &err), TJ_OK), "%s", err.message);
+        tj_pool_await(pool, &config, &compiled[i]);
+        cr_expect(eq(int, compiled[i].status, TJ_OK), "%s", compiled[i].error.message);
+    }
+    cr_expect(eq(i64, compiles(context), 2));
+    cr_expect(compiled[0].shared_bytes == 0 && compiled[1].shared_bytes > 0);
+    tj_pool_free(pool);
+    tj_context_free(context);
+}
+
 Test(tune, that_is_cancelled_keeps_what_it_found)
 {
     const tj_problem problem = f32(32, 16, 32);
