@@ -51,8 +51,7 @@ static double difference(const tj_problem *given, const tj_problem *other)
     const tj_problem a = tj_problem_canonical(given), b = tj_problem_canonical(other);
     const bool is_same_kind = a.dtype == b.dtype && a.p_dtype == b.p_dtype && a.m_layout == b.m_layout &&
                               a.n_layout == b.n_layout && a.p_layout == b.p_layout && a.j.mode == b.j.mode &&
-                              a.k.mode == b.k.mode && a.l.mode == b.l.mode && (a.batch > 1) == (b.batch > 1) &&
-                              (a.batch == TJ_ANY) == (b.batch == TJ_ANY);
+                              a.k.mode == b.k.mode && a.l.mode == b.l.mode && (a.batch > 1) == (b.batch > 1);
 
     if (!is_same_kind)
         return INFINITY;

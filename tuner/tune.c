@@ -24,6 +24,7 @@
 #include "rank.h"
 #include "record.h"
 #include "search.h"
+#include "space.h"
 #include "verify.h"
 #include "winner.h"
 
@@ -177,13 +178,25 @@ static double seconds_gone(void *payload)
 
 /* ---- first -------------------------------------------------------------------------------------------------------- */
 
-/* What a family settles by itself, spelled out as in the space: a search must not meet one kernel under two names. */
+/*
+ * Written as the space writes it, what a family settles by itself spelled out or, where nothing else is tried, left open: a search must
+ * not meet one kernel under two names.
+ */
 static void settle(const tj_problem *problem, tj_config *config)
 {
-    tj_config resolved = *config;
+    tj_config resolved = *config, opened, again;
+    tj_axes axes;
 
-    if (tj_config_resolve(problem, &resolved, NULL) == TJ_OK)
-        memcpy(config->value, resolved.value, sizeof config->value);
+    if (tj_config_resolve(problem, &resolved, NULL) != TJ_OK)
+        return;
+    tj_axes_of(config->family, &axes);
+    opened = resolved;
+    tj_axes_leave_open(&axes, &opened);
+    again = opened;
+    if (tj_config_resolve(problem, &again, NULL) == TJ_OK && memcmp(again.value, resolved.value, sizeof again.value) == 0)
+        memcpy(config->value, opened.value, sizeof config->value);
+    else
+        memcpy(config->value, resolved.value, sizeof config->value); /* not the problem's choice: outside the space */
 }
 
 /* The config of a record, if it is still one of the problem's. */

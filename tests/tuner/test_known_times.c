@@ -659,3 +659,25 @@ Test(known_times, without_memory_for_a_later_config_the_search_is_not_complete)
     cr_expect(eq(int, result.is_complete, 1), "it will never compile");
     tj_context_free(context);
 }
+
+/* What is tried first is written otherwise than the space writes it: the library's choice, and the config of a record. */
+Test(known_times, no_kernel_is_tried_under_two_names)
+{
+    static const char *const families[] = {"naive", "tiled", "simt", "skinny", "small_batch", NULL};
+    tj_context *context = open_context();
+    tj_tune_result result;
+
+    for (int f = 0; f < 6; f++)
+        for (int round = 0; round < 2; round++) { /* the second time what the first recorded is tried first */
+            (void)tuned(context, families[f], f < 2 ? 0 : 40);
+            for (int64_t i = 0; i < stage.looks; i++)
+                for (int64_t k = 0; k < i; k++)
+                    cr_expect(is_same(&stage.looked[i], &stage.looked[k]) == false, "%s: trials %d and %d are one kernel",
+                              families[f] ? families[f] : "all", (int)k, (int)i);
+        }
+    SET_TABLE({"naive:tile_width=8", 40, 40}, {"naive:tile_width=4", 41, 42});
+    (void)tuned(context, "naive", 0);
+    result = tuned(context, "naive", 0);
+    cr_expect(is_config(&result.second, "naive:tile_width=4"), "the second is another kernel");
+    tj_context_free(context);
+}
