@@ -24,6 +24,7 @@
 
 #include <tilejit/tilejit.h>
 
+#include "choose.h"
 #include "context.h"
 #include "fake/fake_cuda.h"
 #include "kernel.h"
@@ -164,6 +165,19 @@ int __wrap___vsnprintf_chk(char *out, size_t size, int flag, size_t room, const 
 {
     (void)flag, (void)room;
     return __wrap_vsnprintf(out, size, format, values);
+}
+
+/* ---- what plans ask to be tuned behind them ----------------------------------------------------------------------- */
+
+static atomic_int asked;
+
+void __wrap_tj_background_ask(struct tj_background *background, const tj_problem *problem);
+
+/* Nobody tunes here: only whether it is asked for counts. */
+void __wrap_tj_background_ask(struct tj_background *background, const tj_problem *problem)
+{
+    (void)background, (void)problem;
+    atomic_fetch_add(&asked, 1);
 }
 
 /* ---- helpers ------------------------------------------------------------------------------------------------------ */
@@ -567,19 +581,73 @@ Test(plan, serves_every_extent_that_is_passed)
     cr_expect(eq(u64, stats_of(context).compiles, 1));
 }
 
+/* Each on its own, then all: arguments of the kernel, and no part of the plan's key. */
+Test(plan, serves_every_extent_whichever_are_open)
+{
+    enum { J = 1, K = 2, L = 4 };
+    static const int rows[] = {J, K, L, J | L, J | K | L};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        size_t bytes[6];
+        int open = 0;
+
+        for (int bit = 0; bit < 3; bit++)
+            if (rows[i] >> bit & 1)
+                bytes[open++] = sizeof(int32_t);
+        for (int pointer = 0; pointer < 3; pointer++)
+            bytes[open + pointer] = sizeof(void *);
+        fake.fake_set_parameters(open + 3, bytes);
+        for (int32_t n = 1; n <= 4; n++) {
+            const int32_t extent[] = {rows[i] & J ? 100 * n : 33, rows[i] & K ? 10 * n + 1 : 20, rows[i] & L ? 7 * n : 48};
+            tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_F32);
+            tj_operands x = some_operands();
+            fake_launch launch;
+            int at = 0;
+
+            problem.j.mode = rows[i] & J ? TJ_DIM_ANY : TJ_DIM_FIXED;
+            problem.k.mode = rows[i] & K ? TJ_DIM_ANY : TJ_DIM_FIXED;
+            problem.l.mode = rows[i] & L ? TJ_DIM_ANY : TJ_DIM_FIXED;
+            if (n == 4) { /* an extent of the launch comes before the problem's */
+                problem.j.extent = rows[i] & J ? 5 : 33;
+                problem.k.extent = rows[i] & K ? 5 : 20;
+                problem.l.extent = rows[i] & L ? 5 : 48;
+                x.j = extent[0];
+                x.k = extent[1];
+                x.l = extent[2];
+            }
+            cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "row %zu: %s", i, err.message);
+            launch = last_launch();
+            for (int bit = 0; bit < 3; bit++) {
+                int32_t passed;
+
+                if (!(rows[i] >> bit & 1))
+                    continue;
+                memcpy(&passed, launch.args + sizeof passed * (size_t)at++, sizeof passed);
+                cr_expect(eq(i32, passed, extent[bit]), "row %zu, launch %d, %c", i, n, "jkl"[bit]);
+            }
+        }
+        cr_expect(eq(u64, stats_of(context).plans, i + 1), "row %zu", i);
+        cr_expect(eq(u64, stats_of(context).compiles, i + 1), "row %zu", i);
+    }
+}
+
 Test(plan, of_a_type_alone_serves_all_shapes_but_the_tallest)
 {
     static const struct {
         int64_t j, k, l, ld_m;
+        tj_layout p_layout;
         unsigned int grid[2];
         unsigned plans;
     } rows[] = {
-        {33, 5, 48, 0, {3, 3}, 1},
-        {1, 1, 1, 0, {1, 1}, 1},
-        {100, 0, 17, 9, {2, 7}, 1},
-        {65535 * 16, 1, 1, 0, {1, 65535}, 1},
-        {65535 * 16 + 1, 1, 1, 0, {65536, 1}, 2}, /* rows of blocks on grid.x, which holds more */
-        {34, 5, 48, 6, {3, 3}, 2},
+        {33, 5, 48, 0, TJ_ROW_MAJOR, {3, 3}, 1},
+        {1, 1, 1, 0, TJ_ROW_MAJOR, {1, 1}, 1},
+        {100, 0, 17, 9, TJ_ROW_MAJOR, {2, 7}, 1},
+        {65535 * 16, 1, 1, 0, TJ_ROW_MAJOR, {1, 65535}, 1},
+        {65535 * 16 + 1, 1, 1, 0, TJ_ROW_MAJOR, {65536, 1}, 2}, /* rows of blocks on grid.x, which holds more */
+        {34, 5, 48, 6, TJ_ROW_MAJOR, {3, 3}, 2},
+        {65535 * 16 + 1, 1, 1, 0, TJ_COL_MAJOR, {65536, 1}, 3}, /* whose columns are what the blocks take for rows */
+        {1, 1, 65535 * 16, 0, TJ_COL_MAJOR, {1, 65535}, 3},
+        {1, 1, 65535 * 16 + 1, 0, TJ_COL_MAJOR, {65536, 1}, 4},
     };
     tj_context *typed = open_context("", TJ_SPECIALIZE_TYPES);
     const tj_operands x = some_operands();
@@ -587,6 +655,7 @@ Test(plan, of_a_type_alone_serves_all_shapes_but_the_tallest)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, TJ_F32);
         problem.ld_m = rows[i].ld_m;
+        problem.p_layout = rows[i].p_layout;
         cr_assert(eq(int, tj_matmul(typed, &problem, &x, NULL, &err), TJ_OK), "row %zu: %s", i, err.message);
         cr_expect(eq(uint, last_launch().grid[0], rows[i].grid[0]), "row %zu", i);
         cr_expect(eq(uint, last_launch().grid[1], rows[i].grid[1]), "row %zu", i);
@@ -617,6 +686,90 @@ Test(plan, belongs_to_its_cuda_context_and_shares_the_compile)
     cr_expect(eq(u64, stats_of(context).plans, 2));
     cr_expect(eq(u64, stats_of(context).loads, 2));
     cr_expect(eq(u64, stats_of(context).compiles, 1));
+}
+
+/* Of a config that is named, what it leaves open is settled for the device: sm_75 has no asynchronous copies. */
+Test(plan, of_a_named_config_is_one_for_its_device)
+{
+    static const struct {
+        int major, minor;
+        const char *copy;
+    } rows[] = {{7, 5, "copy=registers"}, {9, 0, "copy=async"}};
+    const tj_problem problem = TJ_PROBLEM_INIT(100, 100, 100, TJ_F32);
+    tj_config config;
+
+    cr_assert(eq(int, tj_config_parse("simt", &config, &err), TJ_OK), "%s", err.message);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[TJ_CONFIG_TEXT_BYTES];
+        tj_context *fresh;
+        const tj_plan *plan;
+
+        set_capability(rows[i].major, rows[i].minor);
+        fresh = open_context("", TJ_SPECIALIZE_SHAPES);
+        cr_assert(eq(int, tj_plan_prepare(fresh, &problem, &config, &plan, &err), TJ_OK), "row %zu: %s", i, err.message);
+        tj_config_print(tj_source_config(tj_plan_source(plan)), text);
+        cr_expect(strstr(text, rows[i].copy) != NULL, "row %zu: %s", i, text);
+        tj_context_free(fresh);
+    }
+}
+
+/* ---- what is tuned behind them ------------------------------------------------------------------------------------ */
+
+static int asked_by(tj_context *in, const tj_problem *problem, const tj_config *config)
+{
+    const int before = asked;
+    const tj_plan *plan;
+
+    cr_assert(eq(int, tj_plan_prepare(in, problem, config, &plan, &err), TJ_OK), "%s", err.message);
+    return asked - before;
+}
+
+static void keep_record(tj_context *in, const tj_problem *problem)
+{
+    static const char text[] = "{\"schema_version\": \"1.0.0\", \"results\": [{\"configuration\": {\"family\": \"tiled\"}, "
+                               "\"measurements\": [{\"name\": \"time\", \"unit\": \"us\", \"value\": 5}]}]}";
+    tj_records *records = tj_records_create();
+    tj_device_facts device;
+
+    cr_assert(eq(int, tj_device_current(in, &device, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_records_parse(text, problem, &device, records, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_records_keep(in, records, NULL, &err), TJ_OK), "%s", err.message);
+    tj_records_free(records);
+}
+
+/* Once a problem, and only what a tuning would settle: not a config that was named, a record, or what the launch says. */
+Test(stored_plan, is_tuned_behind_its_calls_where_that_helps)
+{
+    const tj_problem plain = TJ_PROBLEM_INIT(33, 5, 48, TJ_F32), known = TJ_PROBLEM_INIT(33, 6, 48, TJ_F32),
+                     named = TJ_PROBLEM_INIT(33, 7, 48, TJ_F32);
+    tj_context *stored = open_context(folder, TJ_SPECIALIZE_SHAPES);
+    tj_config config;
+
+    cr_expect(eq(int, asked_by(stored, &plain, NULL), 1));
+    cr_expect(eq(int, asked_by(stored, &plain, NULL), 0));
+    cr_assert(eq(int, tj_config_parse("tiled:tile_width=8", &config, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, asked_by(stored, &named, &config), 0));
+    keep_record(stored, &known);
+    cr_expect(eq(int, asked_by(stored, &known, NULL), 0));
+    for (int i = 0; i < 4; i++) {
+        tj_problem open = plain;
+
+        *(i == 0 ? &open.j.mode : i == 1 ? &open.k.mode : &open.l.mode) = i < 3 ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        open.batch = i < 3 ? 0 : TJ_ANY;
+        cr_expect(eq(int, asked_by(stored, &open, NULL), 0), "%d", i);
+    }
+    tj_context_free(stored);
+}
+
+Test(plan, on_another_device_than_its_context_s_is_not_tuned)
+{
+    const tj_problem problem = TJ_PROBLEM_INIT(33, 5, 48, TJ_F32);
+
+    fake.fake_set_devices(2);
+    fake.fake_context_create(1);
+    cr_expect(eq(int, asked_by(context, &problem, NULL), 0));
+    fake.fake_context_create(0);
+    cr_expect(eq(int, asked_by(context, &problem, NULL), 1));
 }
 
 /* ---- what is wrong ------------------------------------------------------------------------------------------------ */
@@ -652,6 +805,29 @@ Test(plan, checks_pointers_before_its_first_launch)
     cr_expect(eq(ulong, fake.fake_launches(), 0));
     x = some_operands();
     cr_expect(eq(int, matmul_of(context, 5, &x), TJ_OK), "%s", err.message);
+}
+
+/* Before each launch only where the context says so: it costs a driver call. */
+Test(plan, checks_pointers_before_every_launch_if_it_is_told_to)
+{
+    for (int is_told = 0; is_told < 2; is_told++) {
+        tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+        tj_operands x = some_operands();
+        tj_context *checking;
+        float host[33 * 5];
+
+        options.driver = FAKE_CUDA_PATH;
+        options.nvrtc = FAKE_NVRTC_PATH;
+        options.cache_dir = "";
+        options.check_pointers = is_told;
+        cr_assert(eq(int, tj_context_create(&options, &checking, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, matmul_of(checking, 5, &x), TJ_OK), "%s", err.message);
+        x.m = host;
+        cr_expect(eq(int, matmul_of(checking, 5, &x), is_told ? TJ_ERR_INVALID_ARGUMENT : TJ_OK), "%d", is_told);
+        if (is_told)
+            cr_expect(says("copy it to the device"), "%s", err.message);
+        tj_context_free(checking);
+    }
 }
 
 Test(plan, that_could_not_be_made_can_be_made_later)

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hash.h"
+#include "rank.h"
 #include "record.h"
 #include "tuner_test.h"
 
@@ -270,6 +272,74 @@ Test(records, of_other_versions_are_read_as_far_as_they_can_be)
     tj_record_free(record);
 }
 
+/* A kernel serves every extent that it does not know, and so does its record, which still says what it was tuned for. */
+Test(records, of_open_dimensions_are_found_at_every_extent)
+{
+    static const char *const names[] = {"j", "k", "l"};
+    const tj_device_facts device = h200();
+
+    for (int i = 0; i < 3; i++) {
+        tj_problem problem = f32(512, 300, 700), other = f32(512, 300, 700);
+        tj_dim *const dim[] = {&problem.j, &problem.k, &problem.l}, *const there[] = {&other.j, &other.k, &other.l};
+        tj_records *records = tj_records_create();
+        const tj_record *record;
+
+        dim[i]->mode = there[i]->mode = TJ_DIM_ANY;
+        there[i]->extent = 17;
+        cr_assert(eq(int, tj_records_add(records, record_of(&problem, 5, 80), &err), TJ_OK));
+        record = tj_records_find(records, &other, &device);
+        cr_assert(record != NULL, "%s", names[i]);
+        cr_expect(memcmp(tj_record_problem(record), &record->problem, sizeof problem) == 0);
+        expect_same_again(record);
+        there[i]->multiple_of = 17;
+        cr_expect(tj_records_find(records, &other, &device) == NULL, "%s: another kernel", names[i]);
+        *there[i] = (tj_dim){17, TJ_DIM_FIXED, 0};
+        cr_expect(tj_records_find(records, &other, &device) == NULL, "%s: another kernel", names[i]);
+        tj_records_free(records);
+    }
+}
+
+Test(records, are_of_one_kind_of_device)
+{
+    const tj_problem problem = f32(512, 300, 700);
+    tj_records *records = tj_records_create();
+    tj_device_facts device = h200();
+
+    cr_assert(eq(int, tj_records_add(records, record_of(&problem, 5, 80), &err), TJ_OK));
+    device.clock_khz--;
+    cr_expect(tj_records_find(records, &problem, &device) != NULL);
+    for (int i = 0; i < 5; i++) {
+        device = h200();
+        device.name[0] = i == 0 ? 'n' : 'N';
+        device.cc_major += i == 1;
+        device.cc_minor += i == 2;
+        device.sm_count -= i == 3;
+        device.l2_bytes /= i == 4 ? 2 : 1; /* a slice of it */
+        cr_expect(tj_records_find(records, &problem, &device) == NULL, "%d", i);
+    }
+    tj_records_free(records);
+}
+
+/* Whatever their checksums, which come first in the JSON, have to say on it. */
+Test(records, of_which_nothing_else_is_better_give_way_to_newer_ones)
+{
+    const tj_problem problem = f32(64, 64, 64);
+
+    for (int i = 0; i < 16; i++) {
+        tj_record fields = fields_of(&problem, 5, 80);
+        tj_record *older, *newer;
+
+        fields.created_s += i;
+        older = tj_record_create(&fields);
+        fields.created_s++;
+        newer = tj_record_create(&fields);
+        cr_expect(lt(int, tj_record_compare(newer, older), 0));
+        cr_expect(gt(int, tj_record_compare(older, newer), 0));
+        tj_record_free(older);
+        tj_record_free(newer);
+    }
+}
+
 /* Sets of the same records, built in any order and grouping, are the same text. */
 Test(records, merge_to_the_same_in_any_order)
 {
@@ -336,6 +406,7 @@ Test(records, survive_t4)
                                                "invalidity", "correctness",   "measurements"};
         cr_expect(json_object_get(first, required[i]) != NULL, "no %s", required[i]);
     }
+    cr_expect(eq(str, (char *)json_string_value(json_object_get(first, "timestamp")), (char *)"2025-06-15T15:06:40+00:00"));
     cr_expect(eq(i64, json_integer_value(json_object_get(json_object_get(first, "configuration"), "tile_width")), 32));
     cr_expect(eq(dbl, json_real_value(json_array_get(json_object_get(json_object_get(first, "times"), "runtimes"), 0)), 0.007));
     cr_assert(eq(int, tj_records_parse(t4_text, NULL, NULL, again, &added, &err), TJ_OK), "%s", err.message);
@@ -382,6 +453,90 @@ Test(records, come_from_the_t4_of_other_tools)
     cr_expect(eq(dbl, facts.us, 250));
     cr_expect(strstr(facts.config, "tile_width=32") && strstr(facts.config, "shared=dynamic"), "%s", facts.config);
     cr_expect(eq(str, (char *)facts.strategy, (char *)"imported"));
+    tj_records_free(records);
+}
+
+/* One result of another tool. */
+static char *foreign_result(const char *configuration, const char *value, const char *unit)
+{
+    char *text = NULL;
+
+    cr_assert(asprintf(&text,
+                       "{\"configuration\": {%s}, \"measurements\": [{\"name\": \"time\", \"value\": %s, \"unit\": \"%s\"}]}",
+                       configuration, value, unit) > 0);
+    return text;
+}
+
+/* The record of several; NULL: none. one and two: NULL is none, and they are freed. */
+static const tj_record *import(const tj_problem *problem, char *one, char *two, tj_records *records)
+{
+    const tj_device_facts device = h200();
+    char *text = NULL;
+
+    cr_assert(asprintf(&text, "{\"schema_version\": \"1.0.0\", \"results\": [%s%s%s]}", one, two ? ", " : "", two ? two : "") >
+              0);
+    cr_assert(eq(int, tj_records_parse(text, problem, &device, records, NULL, &err), TJ_OK), "%s", err.message);
+    free(text);
+    free(one);
+    free(two);
+    return tj_records_find(records, problem, &device);
+}
+
+Test(records, of_other_tools_are_passed_over_if_they_take_no_time_or_for_ever)
+{
+    static const struct {
+        const char *value, *unit;
+    } rows[] = {{"1e6", "s"}, {"1e300", "s"}, {"1e-9", "us"}, {"0", "us"}, {"-1", "us"}};
+    const tj_problem problem = f32(512, 300, 700);
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_records *records = tj_records_create();
+        const tj_record *record;
+
+        record = import(&problem, foreign_result("\"family\": \"naive\"", rows[i].value, rows[i].unit), NULL, records);
+        cr_expect(record == NULL, "row %zu", i);
+        record = import(&problem, foreign_result("\"family\": \"naive\"", rows[i].value, rows[i].unit),
+                        foreign_result("\"family\": \"tiled\"", "250", "us"), records);
+        cr_assert(record != NULL, "row %zu", i);
+        cr_expect(eq(dbl, record->us, 250), "row %zu", i);
+        cr_expect(strncmp(record->config, "tiled:", 6) == 0, "row %zu: %s", i, record->config);
+        tj_records_free(records);
+    }
+}
+
+Test(records, of_other_tools_need_a_config_that_the_problem_admits)
+{
+    static const char text[] = "{\"schema_version\": \"1.0.0\", \"results\": [{\"configuration\": {\"family\": \"tiled\","
+                               " \"boundary\": \"none\"}, \"measurements\": [{\"name\": \"time\", \"value\": 1}]}]}";
+    const tj_problem ragged = f32(33, 5, 48), even = f32(64, 64, 64);
+    const tj_device_facts device = h200();
+    tj_records *records = tj_records_create();
+
+    cr_expect(eq(int, tj_records_parse(text, &ragged, &device, records, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "boundary") != NULL, "%s", err.message);
+    cr_expect(eq(int, tj_records_parse(text, &even, NULL, records, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "which problem and device") != NULL, "%s", err.message);
+    cr_expect(eq(sz, tj_records_count(records), 0));
+    cr_expect(eq(int, tj_records_parse(text, &even, &device, records, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(sz, tj_records_count(records), 1));
+    tj_records_free(records);
+}
+
+/* Who reads it later must be able to tell it from a tuning; and it counts elsewhere, as an emulator's would not. */
+Test(records, of_other_tools_say_when_and_how_they_came)
+{
+    const tj_problem problem = f32(512, 300, 700);
+    tj_records *records = tj_records_create();
+    const int64_t begin = (int64_t)time(NULL);
+    const tj_record *record = import(&problem, foreign_result("\"family\": \"tiled\"", "250", "us"), NULL, records);
+
+    cr_assert(record != NULL);
+    cr_expect(eq(str, (char *)record->policy, (char *)"cold"));
+    cr_expect(eq(str, (char *)record->strategy, (char *)"imported"));
+    cr_expect(record->created_s >= begin && record->created_s <= (int64_t)time(NULL), "%lld", (long long)record->created_s);
+    cr_expect(eq(i32, record->driver_version, h200().driver_version));
+    cr_expect(eq(i64, record->evaluations, 0));
+    expect_same_again(record);
     tj_records_free(records);
 }
 
@@ -525,6 +680,38 @@ Test(records, that_are_damaged_in_the_store_are_passed_over)
     tj_context_free(context);
 }
 
+/* Two files that changed places, say: their content is sound, and of another key. */
+Test(records, under_another_s_name_are_not_believed)
+{
+    const tj_problem problem = f32(512, 512, 512);
+    tj_context *context = open_context(folder, NULL);
+    char command[256];
+
+    keep(context, record_of(&problem, 10, 80), 1);
+    snprintf(command, sizeof command,
+             "cd %s/v1/records && for f in *.json; do mv $f \"$(echo $f | tr 0123456789abcdef 123456789abcdef0)\"; done",
+             folder);
+    cr_assert(system(command) == 0);
+    cr_expect(eq(int, count_files(), 1));
+    cr_expect(eq(dbl, stored_us(context, &problem), -1));
+    keep(context, record_of(&problem, 11, 80), 1);
+    cr_expect(eq(dbl, stored_us(context, &problem), 11));
+    tj_context_free(context);
+}
+
+/* What is read back from it is not always what was written: counts are cut to what can be added up. */
+Test(records, that_were_just_kept_are_not_beaten_by_themselves)
+{
+    const tj_problem problem = f32(512, 512, 512);
+    tj_context *context = open_context(folder, NULL);
+
+    keep(context, record_of(&problem, 9, 80), 1);
+    keep(context, record_of(&problem, 10, INT64_MAX), 1);
+    cr_expect(eq(dbl, stored_us(context, &problem), 10));
+    cr_expect(eq(int, count_files(), 1), "the beaten one is gone");
+    tj_context_free(context);
+}
+
 Test(records, of_read_only_roots_are_used_and_left_alone)
 {
     const tj_problem problem = f32(512, 512, 512);
@@ -640,4 +827,141 @@ Test(choice, takes_the_record_then_a_near_one_and_never_one_of_an_emulator)
     cr_assert(eq(int, tj_choose(records, &tuned, &device, &chosen, &by, &err), TJ_OK));
     cr_expect(eq(int, by, TJ_BY_MODEL));
     tj_records_free(records);
+}
+
+/* What would be chosen for asked with the record of another problem, whose config is the model's own for asked. */
+static tj_chosen_by chosen_beside(const tj_problem *asked, const tj_problem *tuned, const tj_device_facts *where)
+{
+    const tj_device_facts device = h200();
+    tj_record fields = fields_of(tuned, 50, 80);
+    tj_records *records = tj_records_create();
+    tj_chosen_by by;
+    tj_config config;
+
+    fields.device = tj_device_kind_of(where);
+    cr_assert(eq(int, tj_choose(NULL, asked, &device, &config, NULL, &err), TJ_OK), "%s", err.message);
+    tj_config_print(&config, fields.config);
+    cr_assert(eq(int, tj_records_add(records, tj_record_create(&fields), &err), TJ_OK));
+    cr_assert(eq(int, tj_choose(records, asked, &device, &config, &by, &err), TJ_OK), "%s", err.message);
+    tj_records_free(records);
+    return by;
+}
+
+Test(choice, takes_no_record_of_another_kind_of_problem_for_a_near_one)
+{
+    enum { NEAR, P_DTYPE, DTYPE, M_LAYOUT, N_LAYOUT, P_LAYOUT, J_OPEN, K_OPEN, L_OPEN, BATCH, OPEN_BATCH, BETA, ROWS };
+    const tj_device_facts device = h200();
+
+    for (int row = NEAR; row < ROWS; row++) {
+        tj_problem asked = f32(1000, 1000, 1000), tuned = f32(1000, 1040, 1000);
+
+        asked.dtype = tuned.dtype = TJ_F16;
+        tuned.p_dtype = row == P_DTYPE ? TJ_F32 : TJ_F16;
+        if (row == DTYPE)
+            tuned.dtype = TJ_BF16;
+        asked.p_dtype = TJ_F16;
+        tuned.m_layout = row == M_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+        tuned.n_layout = row == N_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+        tuned.p_layout = row == P_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+        tuned.j.mode = row == J_OPEN ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        tuned.k.mode = row == K_OPEN ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        tuned.l.mode = row == L_OPEN ? TJ_DIM_ANY : TJ_DIM_FIXED;
+        tuned.batch = row == BATCH ? 2 : row == OPEN_BATCH ? TJ_ANY : 1;
+        tuned.has_beta = row == BETA;
+        for (int turn = 0; turn < 2; turn++) {
+            const tj_chosen_by by = turn ? chosen_beside(&tuned, &asked, &device) : chosen_beside(&asked, &tuned, &device);
+
+            cr_expect(eq(int, by == TJ_BY_NEAREST, row == NEAR || row == BETA), "row %d, turn %d: %d", row, turn, (int)by);
+        }
+    }
+}
+
+Test(choice, takes_a_near_one_for_batches_that_are_open_in_both)
+{
+    const tj_device_facts device = h200();
+    tj_problem asked = f32(1000, 1000, 1000), tuned = f32(1000, 1040, 1000);
+
+    asked.batch = tuned.batch = TJ_ANY;
+    cr_expect(eq(int, chosen_beside(&asked, &tuned, &device), TJ_BY_NEAREST));
+    asked.batch = 4;
+    cr_expect(ne(int, chosen_beside(&asked, &tuned, &device), TJ_BY_NEAREST));
+    tuned.batch = 5;
+    cr_expect(eq(int, chosen_beside(&asked, &tuned, &device), TJ_BY_NEAREST));
+}
+
+/* One that differs in its L2 alone is another, and a record of it must be of a problem that is nearer. */
+Test(choice, trusts_a_record_of_another_device_less)
+{
+    const tj_device_facts device = h200();
+    const tj_problem asked = f32(1000, 1000, 1000), near = f32(1000, 1200, 1000);
+
+    cr_expect(eq(int, chosen_beside(&asked, &near, &device), TJ_BY_NEAREST));
+    for (int i = 0; i < 3; i++) {
+        tj_device_facts other = h200();
+
+        other.name[0] = i == 0 ? 'n' : 'N';
+        other.sm_count -= i == 1;
+        other.l2_bytes /= i == 2 ? 2 : 1;
+        cr_expect(eq(int, chosen_beside(&asked, &asked, &other), TJ_BY_NEAREST), "%d", i);
+        cr_expect(ne(int, chosen_beside(&asked, &near, &other), TJ_BY_NEAREST), "%d", i);
+    }
+}
+
+/* Near is not good: a neighbour's config must be about as fast as the model's own, by the model. */
+Test(choice, takes_no_near_record_that_the_model_thinks_little_of)
+{
+    static const struct {
+        double least, most; /* times the model's own */
+        tj_chosen_by by;
+    } rows[] = {{1, 1.09, TJ_BY_NEAREST}, {1.11, 1.5, TJ_BY_MODEL}, {2, 1e9, TJ_BY_MODEL}};
+    const tj_device_facts device = h200();
+    const tj_problem asked = f32(1000, 1000, 1000), tuned = f32(1000, 1040, 1000);
+    tj_config best;
+    double own;
+
+    cr_assert(eq(int, tj_choose(NULL, &asked, &device, &best, NULL, &err), TJ_OK), "%s", err.message);
+    own = tj_rank_predict(&device, &asked, &best);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_record fields = fields_of(&tuned, 50, 80);
+        tj_records *records = tj_records_create();
+        tj_config other, chosen;
+        tj_space *space;
+        tj_chosen_by by;
+        double share;
+
+        cr_assert(eq(int, tj_space_create(&asked, &device, best.family, &space, &err), TJ_OK), "%s", err.message);
+        do {
+            cr_assert(tj_space_next(space, &other), "row %zu: no such config", i);
+            share = tj_rank_predict(&device, &asked, &other) / own;
+        } while (share < rows[i].least || share > rows[i].most || memcmp(&other, &best, sizeof best) == 0);
+        tj_space_free(space);
+        tj_config_print(&other, fields.config);
+        cr_assert(eq(int, tj_records_add(records, tj_record_create(&fields), &err), TJ_OK));
+        cr_assert(eq(int, tj_choose(records, &asked, &device, &chosen, &by, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, by, rows[i].by), "row %zu: %.2f times the model's own", i, share);
+        cr_expect(memcmp(&chosen, by == TJ_BY_NEAREST ? &other : &best, sizeof chosen) == 0, "row %zu", i);
+        tj_records_free(records);
+    }
+}
+
+/* The first caller's extent must not decide for all the others, nor what near records there are. */
+Test(choice, of_an_open_dimension_is_the_same_whoever_comes_first)
+{
+    static const int64_t extents[] = {1, 37, 4096, 1000000};
+    const tj_device_facts device = h200();
+
+    for (int i = 0; i < 3; i++) {
+        tj_config first, config;
+
+        for (size_t e = 0; e < sizeof extents / sizeof extents[0]; e++) {
+            tj_problem problem = f32(512, 512, 512);
+            tj_dim *const dim[] = {&problem.j, &problem.k, &problem.l};
+
+            *dim[i] = (tj_dim){extents[e], TJ_DIM_ANY, 0};
+            cr_assert(eq(int, tj_choose(NULL, &problem, &device, &config, NULL, &err), TJ_OK), "%s", err.message);
+            if (e == 0)
+                first = config;
+            cr_expect(memcmp(&config, &first, sizeof config) == 0, "%c of %lld", "jkl"[i], (long long)extents[e]);
+        }
+    }
 }
