@@ -429,12 +429,13 @@ static bool keep_record(const tuning *t, const tj_tune_result *result, const tj_
         status = tj_records_keep(t->context, one, &kept, &why);
     if (status == TJ_OK && kept == 0)
         status = tj_fail(&why, TJ_ERR_NOT_FOUND, "the store has one of a larger search, which stays");
-    if (status == TJ_OK)
-        status = tj_plan_refresh(t->context, t->problem, &why);
-    if (status != TJ_OK)
-        tj_store_warn_lost_record(t->context, why.message);
-    if (kept > 0)
+    if (status == TJ_OK) {
         keep_image(t, &result->config);
+        if (tj_plan_refresh(t->context, t->problem, &why) != TJ_OK)
+            tj_store_warn_record(t->context, "of this tuning", why.message);
+    } else {
+        tj_store_warn_lost_record(t->context, why.message);
+    }
     tj_records_free(one);
     return kept > 0;
 }

@@ -340,6 +340,7 @@ Test(known_times, the_winner_of_the_finals_is_recorded_and_used)
     tj_context *context = open_context();
     const tj_record *record;
     tj_records *records;
+    tj_context_stats stats;
     tj_tune_result result;
     tj_config standard;
 
@@ -353,6 +354,8 @@ Test(known_times, the_winner_of_the_finals_is_recorded_and_used)
               result.warm_us, result.second_us);
     cr_expect(is_near(result.default_us, 90) && is_near(result.before_us, 90), "nothing was recorded before");
     cr_expect(is_planned(context, "naive:tile_width=4"), "in this context");
+    tj_context_get_stats(context, &stats);
+    cr_expect(eq(u64, stats.compiles, 1), "the plan that was replaced: the winner's kernel comes from the tuning");
     record = only_record(context, &records);
     cr_expect(is_text(record->config, "naive:tile_width=4") && is_text(record->second_config, "naive:tile_width=8"));
     {
