@@ -35,7 +35,7 @@ static tj_status resolve_extent(char name, const tj_dim *dim, int64_t operand, i
     return TJ_OK;
 }
 
-/* A kernel that splits an int k rounds it up to whole phases of all splits, in int. */
+/* A kernel that splits an int k rounds it up to whole phases of all splits, in int. MAX_PHASE: skinny's, the longest of all. */
 static tj_status check_splits(const tj_kernel *kernel, int64_t k, tj_error *err)
 {
     const int64_t most = INT32_MAX - (int64_t)kernel->form.splits * MAX_PHASE;

@@ -25,6 +25,11 @@ void tj_plan_free(tj_plan *plan)
     }
 }
 
+bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b)
+{
+    return memcmp(tj_source_config(a->source), tj_source_config(b->source), sizeof(tj_config)) == 0;
+}
+
 static bool has_any(const tj_problem *problem)
 {
     return problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY || problem->l.mode == TJ_DIM_ANY;
@@ -151,6 +156,7 @@ tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_pr
 
 tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err)
 {
+    const tj_plan *present;
     tj_plan *built = NULL;
     tj_problem storage;
     tj_plan_key key;
@@ -162,9 +168,10 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
     if (status != TJ_OK)
         return status;
     key = make_key(scope.context_id, problem, NULL, &storage);
-    if (tj_plan_table_find(context->plans, &key))
+    present = tj_plan_table_find(context->plans, &key);
+    if (present)
         status = tj_plan_build(context, &scope, &key, &built, err);
-    if (built)
+    if (built && !tj_plan_has_config_of(built, present)) /* one that changes nothing is thrown away */
         status = tj_plan_make_fallback(built, &scope, err);
     if (status != TJ_OK)
         tj_plan_free(built);

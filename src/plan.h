@@ -41,6 +41,9 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
 /** Free a plan and those that it replaced. NULL is permitted. */
 void tj_plan_free(tj_plan *plan);
 
+/** Were two plans of one problem made with the same config? */
+bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b);
+
 /** The plan of a key; NULL: there is none yet. Takes no lock; any thread. */
 const tj_plan *tj_plan_table_find(const struct tj_plan_table *table, const tj_plan_key *key);
 

@@ -148,11 +148,6 @@ static tj_status table_insert(struct tj_plan_table *table, tj_plan *plan, tj_err
     return TJ_OK;
 }
 
-static bool has_same_config(const tj_plan *a, const tj_plan *b)
-{
-    return memcmp(tj_source_config(a->source), tj_source_config(b->source), sizeof(tj_config)) == 0;
-}
-
 bool tj_plan_table_replace(struct tj_plan_table *table, tj_plan *plan)
 {
     plan_array *array;
@@ -162,7 +157,7 @@ bool tj_plan_table_replace(struct tj_plan_table *table, tj_plan *plan)
     pthread_mutex_lock(&table->lock);
     array = atomic_load_explicit(&table->array, memory_order_relaxed);
     (void)slot_of(array, &plan->key, &present);
-    is_new = !has_same_config(present, plan);
+    is_new = !tj_plan_has_config_of(plan, present);
     if (is_new) {
         plan->replaced = present;
         array_put(array, plan);

@@ -180,15 +180,15 @@ static double seconds_gone(void *payload)
 
 /*
  * Written as the space writes it, what a family settles by itself spelled out or, where nothing else is tried, left open: a search must
- * not meet one kernel under two names.
+ * not meet one kernel under two names. False: the problem refuses it, and it is as it was.
  */
-static void settle(const tj_problem *problem, tj_config *config)
+static bool settle(const tj_problem *problem, tj_config *config)
 {
     tj_config resolved = *config, opened, again;
     tj_axes axes;
 
     if (tj_config_resolve(problem, &resolved, NULL) != TJ_OK)
-        return;
+        return false;
     tj_axes_of(config->family, &axes);
     opened = resolved;
     tj_axes_leave_open(&axes, &opened);
@@ -197,18 +197,7 @@ static void settle(const tj_problem *problem, tj_config *config)
         memcpy(config->value, opened.value, sizeof config->value);
     else
         memcpy(config->value, resolved.value, sizeof config->value); /* not the problem's choice: outside the space */
-}
-
-/* The config of a record, if it is still one of the problem's. */
-static bool read_settled(const tj_record *record, const tj_problem *problem, tj_config *config)
-{
-    tj_config resolved;
-
-    if (!tj_record_read_config(record, config))
-        return false;
-    settle(problem, config);
-    resolved = *config;
-    return tj_config_resolve(problem, &resolved, NULL) == TJ_OK;
+    return true;
 }
 
 /* The library's choice without records comes first, so that its time is what the winner is compared with. Some may come twice. */
@@ -218,10 +207,10 @@ static size_t list_first(const tuning *t, const tj_records *records, const tj_re
 
     count += tj_choose(NULL, t->problem, &t->device, &first[0], NULL, NULL) == TJ_OK;
     first[count++] = tj_default_config(t->problem);
-    count += read_settled(before, t->problem, &first[count]);
+    count += tj_record_read_config(before, &first[count]);
     count += tj_choose_seeds(records, t->problem, &t->device, &first[count], SEEDS);
     for (size_t i = 0; i < count; i++)
-        settle(t->problem, &first[i]);
+        (void)settle(t->problem, &first[i]);
     return count;
 }
 
@@ -341,17 +330,6 @@ static tj_trial *find_trial(const tj_search_result *found, const tj_config *conf
         if (memcmp(&found->trial[i].config, config, sizeof *config) == 0)
             return &found->trial[i];
     return NULL;
-}
-
-/*
- * Was the config of a record among the trials? Then what was found beats all that the record's own search had tried, or that config
- * fails here by now. One that this version cannot read, or refuses, is of no use to it either.
- */
-static bool continues(const tuning *t, const tj_record *before, const tj_search_result *found)
-{
-    tj_config config;
-
-    return before && (!read_settled(before, t->problem, &config) || find_trial(found, &config));
 }
 
 /* Where two searches looked in different places, together they looked in all families if one of them did, else in several. */
@@ -530,6 +508,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     tj_search_result found = {NULL, 0, 0, 0};
     tj_records *records = tj_records_create();
     const tj_record *before = NULL;
+    bool is_usable = false; /* the config of before */
     size_t first_count;
     tj_status status = tj_tune_check_options(given ? given : &standard, err); /* before a smaller struct is copied */
 
@@ -550,7 +529,8 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         before = tj_records_find(records, problem, &t.device);
         first_count = list_first(&t, records, before, first);
         result->default_config = in.standard = first[0];
-        if (!read_settled(before, problem, &in.recorded))
+        is_usable = tj_record_read_config(before, &in.recorded) && settle(problem, &in.recorded);
+        if (!is_usable)
             in.recorded = in.standard;
         status = tj_search(problem, &t.options, first, first_count, &measurer, &found, err);
         found.is_complete &= !t.was_short;
@@ -562,8 +542,12 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         status = hold_finals(&t, &found, &in, result, err);
         result->seconds = now() - t.start;
     }
+    /*
+     * Was the config of the record among the trials? Then what was found beats all that the record's own search had tried, or that
+     * config fails here by now. One that this version cannot read, or refuses, is of no use to it either.
+     */
     if (status == TJ_OK && !t.options.no_record)
-        result->has_record = keep_record(&t, result, continues(&t, before, &found) ? before : NULL);
+        result->has_record = keep_record(&t, result, !is_usable || find_trial(&found, &in.recorded) ? before : NULL);
     free(found.trial);
     tj_records_free(records);
     tj_anchor_drop(&t.anchor);

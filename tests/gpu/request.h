@@ -358,7 +358,7 @@ static int may_be_in_place(const request *r, const tj_problem *lies)
 
 /* ---- running ------------------------------------------------------------------------------------------------------ */
 
-/* Beside the extents: a product of one has no strides to say. */
+/* All of them: what the problem fixes is ignored. */
 static void say_numbers(tj_operands *x, const tj_problem *lies)
 {
     x->j = lies->j.extent;

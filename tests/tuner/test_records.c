@@ -662,18 +662,22 @@ Test(records, in_the_store_give_way_to_better_ones_only)
     tj_context_free(context);
 }
 
+/* commands: of a shell, for each file $f among the store's records. */
+static void do_to_each_file(const char *commands)
+{
+    char command[256];
+
+    snprintf(command, sizeof command, "cd %s/v1/records && for f in *.json; do %s; done", folder, commands);
+    cr_assert(system(command) == 0);
+}
+
 Test(records, that_are_damaged_in_the_store_are_passed_over)
 {
     const tj_problem problem = f32(512, 512, 512);
     tj_context *context = open_context(folder, NULL);
-    char command[256];
 
     keep(context, record_of(&problem, 10, 80), 1);
-    snprintf(command, sizeof command,
-             "cd %s/v1/records && for f in *.json; do head -c 300 $f > 00000000000000000000000000000000-0000000000000000.json; "
-             "sed s/10.0/11.0/ $f > 1$f; done",
-             folder);
-    cr_assert(system(command) == 0);
+    do_to_each_file("head -c 300 $f > 00000000000000000000000000000000-0000000000000000.json; sed s/10.0/11.0/ $f > 1$f");
     cr_expect(eq(dbl, stored_us(context, &problem), 10));
     keep(context, record_of(&problem, 7, 90), 1);
     cr_expect(eq(dbl, stored_us(context, &problem), 7));
@@ -685,13 +689,9 @@ Test(records, under_another_s_name_are_not_believed)
 {
     const tj_problem problem = f32(512, 512, 512);
     tj_context *context = open_context(folder, NULL);
-    char command[256];
 
     keep(context, record_of(&problem, 10, 80), 1);
-    snprintf(command, sizeof command,
-             "cd %s/v1/records && for f in *.json; do mv $f \"$(echo $f | tr 0123456789abcdef 123456789abcdef0)\"; done",
-             folder);
-    cr_assert(system(command) == 0);
+    do_to_each_file("mv $f \"$(echo $f | tr 0123456789abcdef 123456789abcdef0)\"");
     cr_expect(eq(int, count_files(), 1));
     cr_expect(eq(dbl, stored_us(context, &problem), -1));
     keep(context, record_of(&problem, 11, 80), 1);
