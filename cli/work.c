@@ -323,20 +323,6 @@ static void tell_device(const cli_words *words, tj_context *context, const tj_pl
                tj_image_origin(image) == TJ_FROM_COMPILER ? "the compiler" : cli_origin(tj_image_origin(image)));
 }
 
-/* Where the words name no config: the one that a plan for nobody's config would get, and who chose it. */
-static tj_status choose_here(const cli_words *words, tj_context *context, cli_request *request, tj_error *err)
-{
-    tj_device_facts facts;
-    tj_status status;
-
-    if (request->has_config)
-        return TJ_OK;
-    status = tj_device_get(context, cli_device_ordinal(words), &facts, err);
-    if (status == TJ_OK)
-        status = cli_choose(context, &facts, &request->problem, &request->config, &request->chosen_by, err);
-    return status;
-}
-
 cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_product *product, json_t *answer, tj_error *err)
 {
     const cli_request *request = product->request;
@@ -350,15 +336,14 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
     bool timed = false;
     tj_status status;
 
-    status = choose_here(words, context, &chosen, err);
-    if (status == TJ_OK)
-        status = tj_plan_prepare(context, &request->problem, &chosen.config, &plan, err);
+    status = tj_plan_prepare(context, &request->problem, request->has_config ? &request->config : NULL, &plan, err);
     if (status == TJ_ERR_NO_DRIVER) {
         (void)compile_instead(words, context, request, answer, err);
         return CLI_FAILED;
     }
     if (status != TJ_OK)
         return CLI_FAILED;
+    chosen.chosen_by = tj_plan_chosen_by(plan);
     status = place_operands(context, product, tj_plan_workspace_bytes(plan), &on_device, err);
     if (status != TJ_OK)
         goto done;

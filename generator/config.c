@@ -396,3 +396,16 @@ int tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, si
     text = tj_family_text(config, problem, &is_swapped);
     return config->family->is_hopeless(&text, config, known);
 }
+
+int tj_config_relax(const tj_problem *problem, tj_config *config)
+{
+    tj_config looser = *config, resolved;
+
+    if (!config->family->relax || !config->family->relax(&looser))
+        return 0;
+    resolved = looser;
+    if (tj_config_resolve(problem, &resolved, NULL) != TJ_OK)
+        return 0;
+    *config = looser;
+    return 1;
+}

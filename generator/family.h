@@ -28,6 +28,7 @@ struct tj_family {
     const char *const *constraint;       /* sentences, NULL-terminated */
     const tj_family_start_values *start; /* where a search begins, beside the default */
     size_t start_count;
+    bool sums_in_registers; /* many of them: a kernel that spills is not launched */
     bool checks_k;  /* false: a thread walks all of k by itself, so k never needs a check */
     int32_t widest; /* the longest edge that a tile may have; it decides whether indexes fit an int */
 
@@ -45,6 +46,12 @@ struct tj_family {
      * in range already. problem is canonical and as the text sees it (tj_family_text); config speaks of the caller's dimensions.
      */
     tj_status (*resolve)(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err);
+
+    /**
+     * Leave a thread more registers, by looser launch bounds. config is resolved. False: they are as loose as they can be. NULL:
+     * this family has no such bounds.
+     */
+    bool (*relax)(tj_config *config);
 
     /** The template, its parameters beyond those every family has, and the launch geometry. */
     const char *(*describe)(const tj_problem *text, const tj_config *config, tj_template_params *params, tj_launch_form *form);

@@ -329,6 +329,7 @@ void tj_family_launch(const tj_problem *text, bool is_swapped, const tj_config *
     form->checks =
         (config->check_j == TJ_CHECK_ON) | (config->check_k == TJ_CHECK_ON) << 1 | (config->check_l == TJ_CHECK_ON) << 2;
     form->is_swapped = is_swapped;
+    form->sums_in_registers = config->family->sums_in_registers;
     (void)config->family->describe(text, config, NULL, form);
 }
 
@@ -358,6 +359,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     source->launch.checks =
         (resolved.check_j == TJ_CHECK_ON) | (resolved.check_k == TJ_CHECK_ON) << 1 | (resolved.check_l == TJ_CHECK_ON) << 2;
     source->launch.is_swapped = is_swapped;
+    source->launch.sums_in_registers = resolved.family->sums_in_registers;
     name_kernel(&source->problem, resolved.family->name, source->launch.kernel);
 
     fill_common(&text, &resolved, is_swapped, &params);

@@ -54,14 +54,15 @@ static void read_records(tj_context *context)
         tj_log_line(&context->log, TJ_LOG_WARNING, "tuning records are not used: %s", why.message);
 }
 
-tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config,
-                            tj_chosen_by *chosen_by, tj_error *err)
+tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
+                            const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
+                            tj_error *err)
 {
     tj_status status;
 
     pthread_mutex_lock(&context->chooser->lock);
     read_records(context);
-    status = tj_choose(context->chooser->records, problem, device, config, chosen_by, err);
+    status = tj_choose_another(context->chooser->records, problem, device, refused, refused_count, config, chosen_by, err);
     pthread_mutex_unlock(&context->chooser->lock);
     return status;
 }

@@ -31,17 +31,19 @@ static void set_to_1(tj_config *config, const char *name)
         config->value[index] = 1;
 }
 
+/* Serves any operands, and needs few registers. */
+static const tj_config textbook = {.struct_size = sizeof textbook, .family = &tj_family_tiled};
+
 /* Every family that reads several elements at once has a parameter "vector", of which 1 means one; the splits of k are "splits". */
 static tj_config undemanding_config(const tj_plan *chosen, bool may_split)
 {
     tj_config config = *tj_source_config(chosen->source), resolved;
-    const tj_config tiled = {.struct_size = sizeof tiled, .family = &tj_family_tiled};
 
     set_to_1(&config, "vector");
     if (!may_split)
         set_to_1(&config, "splits");
     resolved = config;
-    return tj_config_resolve(chosen->key.problem, &resolved, NULL) == TJ_OK ? config : tiled;
+    return tj_config_resolve(chosen->key.problem, &resolved, NULL) == TJ_OK ? config : textbook;
 }
 
 static tj_status refuse_capture(const tj_plan *chosen, const tj_scope *scope, struct CUstream_st *stream, tj_error *err)
@@ -58,12 +60,21 @@ static tj_status refuse_capture(const tj_plan *chosen, const tj_scope *scope, st
     return status;
 }
 
-/* Inside a scope, outside a capture. Whichever thread comes last sets what the first one did. */
-static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, const tj_config *config, const tj_plan **fallback,
+/*
+ * Inside a scope, outside a capture. Whichever thread comes last sets what the first one did. A config whose kernel may not be
+ * launched gives way as a chosen one does.
+ */
+static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config config, const tj_plan **fallback,
                                tj_error *err)
 {
-    const tj_status status = tj_plan_obtain(chosen->kernel->context, scope, chosen->key.problem, config, fallback, err);
+    const tj_problem *const problem = chosen->key.problem;
+    tj_status status = tj_plan_obtain(chosen->kernel->context, scope, problem, &config, fallback, err);
 
+    while (tj_plan_is_unfit(status) && config.family != &tj_family_tiled) {
+        if (tj_config_resolve(problem, &config, NULL) != TJ_OK || !tj_config_relax(problem, &config))
+            config = textbook;
+        status = tj_plan_obtain(chosen->kernel->context, scope, problem, &config, fallback, err);
+    }
     if (status == TJ_OK)
         atomic_store_explicit(&chosen->fallback, *fallback, memory_order_release);
     return status;
@@ -76,7 +87,7 @@ tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error
 
     if (memcmp(&config, tj_source_config(chosen->source), sizeof config) == 0)
         return TJ_OK;
-    return make_fallback(chosen, scope, &config, &fallback, err);
+    return make_fallback(chosen, scope, config, &fallback, err);
 }
 
 tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, struct CUstream_st *stream,
@@ -98,7 +109,7 @@ tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_oper
     if (!fallback && status == TJ_OK) {
         const tj_config config = undemanding_config(chosen, tj_driver_has_stream_memory(scope->driver));
 
-        status = make_fallback(chosen, scope, &config, &fallback, err);
+        status = make_fallback(chosen, scope, config, &fallback, err);
     }
     if (status == TJ_OK)
         *plan = fallback;

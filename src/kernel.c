@@ -14,6 +14,7 @@
 #include "context.h"
 #include "error.h"
 #include "scope.h"
+#include "spills.h"
 
 enum { JIT_LOG_BYTES = 4096, MAX_TILE_WIDTH = 32 };
 
@@ -371,6 +372,8 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     if (status == TJ_OK)
         status = read_facts(kernel, err);
     if (status == TJ_OK)
+        status = tj_spills_check_loaded(form, kernel->facts.local_bytes, kernel->facts.registers, err);
+    if (status == TJ_OK)
         status = check_parameters(kernel, kernel->function, form->kernel, form->arg, form->arg_count, err);
     if (status == TJ_OK && kernel->reduce_function)
         status = check_parameters(kernel, kernel->reduce_function, form->reduce.kernel, form->reduce.arg,
@@ -448,7 +451,11 @@ tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_
         .ptx = tj_image_ptx(image, NULL),
         .cubin = tj_image_cubin(image, NULL),
     };
+    const tj_status status = tj_spills_check_image(source, image, err);
 
+    *kernel = NULL;
+    if (status != TJ_OK)
+        return status;
     return tj_kernel_load_code(context, tj_source_launch(source), tj_source_problem(source), &code, kernel, err);
 }
 

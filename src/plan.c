@@ -56,10 +56,54 @@ static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj
     return status == TJ_OK ? tj_kernel_load(context, plan->source, plan->image, &plan->kernel, err) : status;
 }
 
+/* Source, image and kernel of a config; what an earlier config left in the plan goes. */
+static tj_status make(tj_context *context, const char *target, const tj_config *config, tj_plan *plan, tj_error *err)
+{
+    tj_status status;
+
+    tj_image_free(plan->image);
+    tj_source_free(plan->source);
+    plan->image = NULL;
+    plan->source = NULL;
+    status = tj_generate(plan->key.problem, config, &plan->source, err);
+    if (status == TJ_OK)
+        status = tj_image_obtain(context, plan->source, target, &plan->image, err);
+    if (status == TJ_OK)
+        status = load(context, target, plan, err);
+    return status;
+}
+
+bool tj_plan_is_unfit(tj_status status)
+{
+    return status == TJ_ERR_SPILLS;
+}
+
+/* What the library chose and may not be launched gives way to the next choice. */
+static tj_status make_chosen(tj_context *context, const tj_device_facts *device, const char *target, tj_plan *plan,
+                             tj_error *err)
+{
+    tj_config refused[TJ_MOST_REFUSED + 1], config = TJ_CONFIG_INIT;
+    tj_error why;
+
+    for (size_t count = 0;;) {
+        tj_status status =
+            tj_context_choose(context, device, plan->key.problem, refused, count, &config, &plan->chosen_by, err);
+
+        if (status != TJ_OK)
+            return status;
+        status = make(context, target, &config, plan, &why);
+        if (!tj_plan_is_unfit(status) || count > TJ_MOST_REFUSED) {
+            if (status != TJ_OK && err)
+                *err = why;
+            return status;
+        }
+        tj_log_line(&context->log, TJ_LOG_INFO, "another config is chosen: %s", why.message);
+        refused[count++] = *tj_source_config(plan->source);
+    }
+}
+
 tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
 {
-    tj_chosen_by chosen_by = TJ_BY_DEFAULT;
-    tj_config config = TJ_CONFIG_INIT;
     tj_device_facts device;
     int ordinal = 0;
     char target[16];
@@ -75,29 +119,27 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     if (key->config) {
         plan->config = *key->config;
         plan->key.config = &plan->config;
-        config = plan->config;
     }
     status = tj_scope_device(scope, &ordinal, err);
     if (status == TJ_OK)
         status = tj_device_get(context, ordinal, &device, err);
-    if (status == TJ_OK && !key->config)
-        status = tj_context_choose(context, &device, key->problem, &config, &chosen_by, err);
-    else if (status == TJ_OK)
-        status = tj_config_adapt(&device, key->problem, &config, err);
-    if (status == TJ_OK)
-        status = tj_generate(key->problem, &config, &plan->source, err);
     if (status == TJ_OK)
         status = tj_target_for(context, device.cc_major, device.cc_minor, target, err);
-    if (status == TJ_OK)
-        status = tj_image_obtain(context, plan->source, target, &plan->image, err);
-    if (status == TJ_OK)
-        status = load(context, target, plan, err);
+    if (status == TJ_OK && !key->config) {
+        status = make_chosen(context, &device, target, plan, err);
+    } else if (status == TJ_OK) {
+        tj_config config = plan->config;
+
+        status = tj_config_adapt(&device, key->problem, &config, err);
+        if (status == TJ_OK)
+            status = make(context, target, &config, plan, err);
+    }
     if (status != TJ_OK) {
         tj_plan_free(plan);
         return status;
     }
     /* The thread behind tunes on the context's own device: for a program on another it would take up the wrong one. */
-    if (!key->config && chosen_by != TJ_BY_RECORD && !has_any(key->problem) && key->problem->batch != TJ_ANY &&
+    if (!key->config && plan->chosen_by != TJ_BY_RECORD && !has_any(key->problem) && key->problem->batch != TJ_ANY &&
         ordinal == context->device)
         tj_background_ask(context->background, key->problem);
     *out = plan;
@@ -210,6 +252,11 @@ const tj_source *tj_plan_source(const tj_plan *plan)
 const tj_image *tj_plan_image(const tj_plan *plan)
 {
     return plan->image;
+}
+
+tj_chosen_by tj_plan_chosen_by(const tj_plan *plan)
+{
+    return plan->chosen_by;
 }
 
 const tj_kernel *tj_plan_kernel(const tj_plan *plan)

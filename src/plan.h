@@ -30,6 +30,7 @@ struct tj_plan {
     tj_source *source;
     tj_image *image;
     tj_kernel *kernel;
+    tj_chosen_by chosen_by; /* 0: its config was named */
     _Atomic(const tj_plan *) fallback; /* for operands that do not suit the kernel; NULL until it is first needed. Of the same
                                           table */
     tj_plan *replaced;                 /* the plan that this one took the place of; alive, because callers may hold it */
@@ -37,6 +38,9 @@ struct tj_plan {
 
 /** A new plan, the caller's: nobody else knows it yet. Inside a scope, outside a capture. *out is NULL on failure. */
 tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err);
+
+/** Does this status say that a kernel was made, and may not be launched, so that another config should be taken? */
+bool tj_plan_is_unfit(tj_status status);
 
 /** Free a plan and those that it replaced. NULL is permitted. */
 void tj_plan_free(tj_plan *plan);

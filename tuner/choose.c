@@ -26,6 +26,14 @@ void tj_config_spell_out(tj_config *config)
             config->value[i] = tj_family_param(config->family, i)->standard;
 }
 
+bool tj_is_refused(const tj_config *resolved, const tj_config *refused, size_t refused_count)
+{
+    for (size_t i = 0; i < refused_count; i++)
+        if (refused[i].family == resolved->family && memcmp(refused[i].value, resolved->value, sizeof resolved->value) == 0)
+            return true;
+    return false;
+}
+
 tj_config tj_default_config(const tj_problem *problem)
 {
     tj_config settled = TJ_CONFIG_INIT, config = TJ_CONFIG_INIT;
@@ -81,8 +89,15 @@ bool tj_record_read_config(const tj_record *record, tj_config *config)
     return true;
 }
 
-/* The config of a record, if this version knows it, the problem admits it and the device can run it. */
-static bool read_config(const tj_record *record, const tj_problem *problem, const tj_device_facts *device, tj_config *config)
+/* What must not be chosen, resolved. */
+typedef struct refusals {
+    const tj_config *config;
+    size_t count;
+} refusals;
+
+/* The config of a record, if this version knows it, the problem admits it, the device can run it and it was not refused. */
+static bool read_config(const tj_record *record, const tj_problem *problem, const tj_device_facts *device, refusals refused,
+                        tj_config *config)
 {
     tj_config resolved;
     tj_launch_form form;
@@ -90,7 +105,8 @@ static bool read_config(const tj_record *record, const tj_problem *problem, cons
     if (!tj_record_read_config(record, config))
         return false;
     resolved = *config;
-    return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form);
+    return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form) &&
+           !tj_is_refused(&resolved, refused.config, refused.count);
 }
 
 /* Another device counts as one and a half doublings, one of another compute capability as three. */
@@ -101,8 +117,8 @@ static double device_distance(const tj_device_kind *here, const tj_device_kind *
     return here->cc_major == there->cc_major && here->cc_minor == there->cc_minor ? 1.5 : 3;
 }
 
-static size_t seeds(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, double farthest,
-                    tj_config *seed, size_t capacity)
+static size_t seeds(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, refusals refused,
+                    double farthest, tj_config *seed, size_t capacity)
 {
     const size_t all = records ? tj_records_count(records) : 0;
     const tj_device_kind here = tj_device_kind_of(device);
@@ -122,7 +138,7 @@ static size_t seeds(const tj_records *records, const tj_problem *problem, const 
     if (list)
         qsort(list, listed, sizeof *list, by_distance);
     for (size_t i = 0; i < listed && count < capacity; i++) {
-        bool is_new = read_config(list[i].record, problem, device, &seed[count]);
+        bool is_new = read_config(list[i].record, problem, device, refused, &seed[count]);
 
         for (size_t k = 0; is_new && k < count; k++)
             is_new = memcmp(&seed[k], &seed[count], sizeof *seed) != 0;
@@ -135,7 +151,7 @@ static size_t seeds(const tj_records *records, const tj_problem *problem, const 
 size_t tj_choose_seeds(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *seed,
                        size_t capacity)
 {
-    return seeds(records, problem, device, 8, seed, capacity);
+    return seeds(records, problem, device, (refusals){NULL, 0}, 8, seed, capacity);
 }
 
 /* ---- model -------------------------------------------------------------------------------------------------------- */
@@ -154,15 +170,15 @@ static tj_problem nominal(const tj_problem *problem)
 
 /* Without a record of the problem itself. */
 static tj_chosen_by choose_unseen(const tj_records *records, const tj_problem *given, const tj_device_facts *device,
-                                  tj_config *config)
+                                  refusals refused, tj_config *config)
 {
     const tj_problem problem = nominal(given);
     const double standard = tj_rank_predict(device, &problem, config);
     tj_config near, ranked;
-    const double model = tj_climb(&problem, device, &ranked);
+    const double model = tj_climb(&problem, device, refused.config, refused.count, &ranked);
     double nearest = 0;
 
-    if (seeds(records, &problem, device, NEAR, &near, 1) > 0)
+    if (seeds(records, &problem, device, refused, NEAR, &near, 1) > 0)
         nearest = tj_rank_predict(device, &problem, &near);
     if (nearest > 0 && nearest < SIMILAR * model) {
         *config = near;
@@ -175,9 +191,28 @@ static tj_chosen_by choose_unseen(const tj_records *records, const tj_problem *g
     return TJ_BY_DEFAULT;
 }
 
+/* The last one that was refused, with looser launch bounds, if it may be launched with these for all that is known. */
+static bool relax_last(const tj_problem *problem, refusals refused, tj_config *config)
+{
+    *config = refused.config[refused.count - 1];
+    while (tj_config_relax(problem, config))
+        if (!tj_is_refused(config, refused.config, refused.count))
+            return true;
+    return false;
+}
+
 tj_status tj_choose(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *config,
                     tj_chosen_by *chosen_by, tj_error *err)
 {
+    return tj_choose_another(records, problem, device, NULL, 0, config, chosen_by, err);
+}
+
+tj_status tj_choose_another(const tj_records *records, const tj_problem *problem, const tj_device_facts *device,
+                            const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
+                            tj_error *err)
+{
+    const refusals out = {refused, refused_count};
+    tj_config looser;
     const tj_record *record = records ? tj_records_find(records, problem, device) : NULL;
     tj_config resolved = TJ_CONFIG_INIT;
     tj_chosen_by by = TJ_BY_RECORD;
@@ -185,11 +220,36 @@ tj_status tj_choose(const tj_records *records, const tj_problem *problem, const 
 
     if (status != TJ_OK)
         return status;
-    if (!read_config(record, problem, device, config)) {
+    if (refused_count > 0 && refused_count < TJ_MOST_REFUSED && relax_last(problem, out, &looser)) {
+        *config = looser;
+        return TJ_OK; /* chosen by whatever chose the one before */
+    }
+    if (refused_count >= TJ_MOST_REFUSED) {
         *config = tj_default_config(problem);
-        by = choose_unseen(records, problem, device, config);
+        by = TJ_BY_DEFAULT;
+    } else if (!read_config(record, problem, device, out, config)) {
+        *config = tj_default_config(problem);
+        by = choose_unseen(records, problem, device, out, config);
     }
     if (chosen_by)
         *chosen_by = by;
     return TJ_OK;
+}
+
+tj_status tj_choose_plan(tj_context *context, const tj_records *records, const tj_problem *problem,
+                         const tj_device_facts *device, tj_config *config, const tj_plan **plan, tj_error *err)
+{
+    tj_config refused[TJ_MOST_REFUSED + 1];
+    tj_status status = TJ_ERR_SPILLS;
+
+    *plan = NULL;
+    for (size_t count = 0; status == TJ_ERR_SPILLS && count <= TJ_MOST_REFUSED; count++) {
+        status = tj_choose_another(records, problem, device, refused, count, config, NULL, err);
+        if (status == TJ_OK)
+            status = tj_plan_prepare(context, problem, config, plan, err);
+        refused[count] = *config;
+        if (status == TJ_ERR_SPILLS && tj_config_resolve(problem, &refused[count], NULL) != TJ_OK)
+            break;
+    }
+    return status;
 }

@@ -41,6 +41,8 @@ typedef struct scored_config {
 typedef struct climb {
     const tj_problem *problem;
     const tj_device_facts *device;
+    const tj_config *refused;
+    size_t refused_count;
     tj_axes axes;
     known_config known[KNOWN];
     scored_config start[MOST_STARTS];
@@ -52,7 +54,7 @@ static double ask(const climb *c, const tj_config *config)
     tj_config resolved = *config;
     double seconds;
 
-    if (tj_config_resolve(c->problem, &resolved, NULL) != TJ_OK)
+    if (tj_config_resolve(c->problem, &resolved, NULL) != TJ_OK || tj_is_refused(&resolved, c->refused, c->refused_count))
         return 0;
     seconds = tj_rank_predict(c->device, c->problem, &resolved);
     return tj_config_is_worth_trying(c->problem, &resolved) ? seconds : 2 * seconds;
@@ -189,7 +191,8 @@ static void climb_family(climb *c, const tj_family *family, scored_config *best)
         *best = top;
 }
 
-double tj_climb(const tj_problem *problem, const tj_device_facts *device, tj_config *best)
+double tj_climb(const tj_problem *problem, const tj_device_facts *device, const tj_config *refused, size_t refused_count,
+                tj_config *best)
 {
     climb *c = calloc(1, sizeof *c);
     scored_config found = {.seconds = 0};
@@ -198,6 +201,8 @@ double tj_climb(const tj_problem *problem, const tj_device_facts *device, tj_con
         return 0;
     c->problem = problem;
     c->device = device;
+    c->refused = refused;
+    c->refused_count = refused_count;
     for (size_t i = 0; i < tj_family_count(); i++)
         climb_family(c, tj_family_at(i), &found);
     free(c);

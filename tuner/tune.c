@@ -203,9 +203,10 @@ static bool settle(const tj_problem *problem, tj_config *config)
 /* The library's choice without records comes first, so that its time is what the winner is compared with. Some may come twice. */
 static size_t list_first(const tuning *t, const tj_records *records, const tj_record *before, tj_config *first)
 {
+    const tj_plan *plan;
     size_t count = 0;
 
-    count += tj_choose(NULL, t->problem, &t->device, &first[0], NULL, NULL) == TJ_OK;
+    count += tj_choose_plan(t->scratch, NULL, t->problem, &t->device, &first[0], &plan, NULL) == TJ_OK;
     first[count++] = tj_default_config(t->problem);
     count += tj_record_read_config(before, &first[count]);
     count += tj_choose_seeds(records, t->problem, &t->device, &first[count], SEEDS);

@@ -270,11 +270,14 @@ static int settle(outcome *o, runner *r, int rounds)
     return 1;
 }
 
+/* config NULL: what is chosen without records, though there may be some. */
 static const tj_plan *prepare(const bench *b, const tj_problem *problem, const tj_config *config, outcome *o)
 {
     const tj_plan *plan;
+    tj_config chosen;
     tj_error why;
-    const tj_status status = tj_plan_prepare(b->context, problem, config, &plan, &why);
+    const tj_status status = config ? tj_plan_prepare(b->context, problem, config, &plan, &why)
+                                    : tj_choose_plan(b->context, NULL, problem, &b->device, &chosen, &plan, &why);
 
     if (status != TJ_OK) {
         /* A config that was forced may be none for this shape. */
@@ -378,7 +381,6 @@ int race_shape(const bench *b, const shape *what, const tj_config *config, const
     const tj_problem *p = &what->problem;
     const double products = (double)p->batch;
     const tj_plan *plan[2] = {NULL, NULL};
-    tj_config chosen = TJ_CONFIG_INIT;
     cublas_problem *peer = NULL;
     field *f = calloc(1, sizeof *f);
     operands x = {0};
@@ -391,11 +393,8 @@ int race_shape(const bench *b, const shape *what, const tj_config *config, const
     out->bytes = products * ((double)p->j.extent * (double)p->k.extent + (double)p->k.extent * (double)p->l.extent) *
                      (double)tj_dtype_bytes((tj_dtype)p->dtype) +
                  products * (double)p->j.extent * (double)p->l.extent * (double)tj_dtype_bytes((tj_dtype)p->p_dtype);
-    /* Without records, though there may be some. */
-    if (b->with_zero_shot && tj_choose(NULL, p, &b->device, &chosen, NULL, err) != TJ_OK)
-        miss(&out->of[ZERO_SHOT], 1, err->message);
-    else if (b->with_zero_shot)
-        plan[0] = prepare(b, p, &chosen, &out->of[ZERO_SHOT]);
+    if (b->with_zero_shot)
+        plan[0] = prepare(b, p, NULL, &out->of[ZERO_SHOT]);
     else
         miss(&out->of[ZERO_SHOT], 0, "not asked for");
     if (b->with_tuned && config)

@@ -23,6 +23,16 @@ int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, i
     return limit;
 }
 
+bool tj_relax_blocks(tj_config *config)
+{
+    int32_t *const blocks = &config->value[tj_family_param_index(config->family, "blocks")];
+
+    if (*blocks <= 1)
+        return false;
+    *blocks /= 2;
+    return true;
+}
+
 bool tj_limits_registers(int32_t blocks, int32_t threads)
 {
     return tj_registers_left(blocks, threads) < THREAD_REGISTERS;

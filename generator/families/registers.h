@@ -26,6 +26,9 @@ int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, i
 /** What ptxas may give a thread where launch bounds promise room for `blocks` blocks of `threads` threads. */
 int32_t tj_registers_left(int32_t blocks, int32_t threads);
 
+/** tj_family.relax of a form with TJ_BLOCKS: half as many blocks. */
+bool tj_relax_blocks(tj_config *config);
+
 /** Does that promise hold ptxas below what a thread may have anyway? If not, the code is the same without it. */
 bool tj_limits_registers(int32_t blocks, int32_t threads);
 

@@ -315,8 +315,8 @@ static int32_t blocks_for(const tj_problem *text, const tj_simt_shape *s)
 }
 
 /*
- * With fewer registers ptxas spills sums and addresses to local memory: much slower, and not always right. From a kernel of 1024
- * threads with tiles of 8 x 4, ptxas 13.0 for sm_90 made one that takes a pointer for a row and writes where it should not.
+ * With fewer registers ptxas spills sums and addresses to local memory, and such a kernel is never launched (src/spills.h). This guess
+ * saves the compile of those that are certain to; ptxas's own word decides about the rest.
  */
 static tj_status check_budget(const tj_problem *text, const tj_simt_shape *s, int32_t blocks, tj_error *err)
 {
@@ -544,10 +544,12 @@ const tj_family tj_family_simt = {
     .constraint = constraints,
     .start = starts,
     .start_count = sizeof starts / sizeof starts[0],
+    .sums_in_registers = true,
     .checks_k = true,
     .widest = 256,
     .tile = tile,
     .resolve = resolve,
+    .relax = tj_relax_blocks,
     .describe = describe,
     .count = tj_simt_count,
     .is_worth_trying = is_worth_trying,

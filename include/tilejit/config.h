@@ -157,6 +157,13 @@ TJ_API int tj_config_is_worth_trying(const tj_problem *problem, const tj_config 
  */
 TJ_API int tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, size_t known);
 
+/**
+ * Leave each thread more registers, by looser launch bounds: what helps a config whose kernel spills (TJ_ERR_SPILLS). config must be
+ * resolved. 1: config is looser now, and the problem admits it; 0: it is as loose as it can be, and as it was.
+ * NULL: neither may be NULL. Threads: any; pure.
+ */
+TJ_API TJ_MUST_CHECK int tj_config_relax(const tj_problem *problem, tj_config *config);
+
 #ifdef __cplusplus
 }
 #endif

@@ -63,8 +63,9 @@ typedef struct tj_kernel_facts {
  *
  * Owned:   *kernel belongs to the caller; tj_kernel_free(). It keeps what it needs of source and image.
  * NULL:    only err may be NULL.
- * Errors:  TJ_ERR_NO_DRIVER, TJ_ERR_UNSUPPORTED (image and device do not fit; both are named), TJ_ERR_DEVICE_MEMORY,
- *          TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED. On failure *kernel is NULL.
+ * Errors:  TJ_ERR_NO_DRIVER, TJ_ERR_UNSUPPORTED (image and device do not fit; both are named), TJ_ERR_SPILLS (the source keeps
+ *          its sums in registers, and the compiler moved some to memory; a looser config is in the message),
+ *          TJ_ERR_DEVICE_MEMORY, TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED. On failure *kernel is NULL.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_image *image,
                                               tj_kernel **kernel, tj_error *err);

@@ -14,6 +14,14 @@ extern "C" {
 /** Immutable; owned by its tj_context and alive as long as it. Launch it from any thread. */
 typedef struct tj_plan tj_plan;
 
+/** Why a config was chosen. */
+typedef enum tj_chosen_by {
+    TJ_BY_RECORD = 1,  /**< this problem was tuned on a device of this kind */
+    TJ_BY_NEAREST = 2, /**< a similar problem was, and the model thinks well of its config here */
+    TJ_BY_MODEL = 3,   /**< the model ranks it first */
+    TJ_BY_DEFAULT = 4  /**< the safe default: nothing is known, or nothing is expected to be clearly faster */
+} tj_chosen_by;
+
 /**
  * The plan of a problem in the current CUDA context: generated, compiled or fetched, loaded, ready to launch.
  * Call it before a stream capture begins, or to pay for the first use at a time of your choosing.
@@ -58,6 +66,9 @@ TJ_API size_t tj_plan_workspace_bytes(const tj_plan *plan);
 TJ_API const tj_source *tj_plan_source(const tj_plan *plan);
 TJ_API const tj_image *tj_plan_image(const tj_plan *plan);
 TJ_API const tj_kernel *tj_plan_kernel(const tj_plan *plan);
+
+/** Who chose its config. 0: the caller named it. NULL: plan must not be NULL. */
+TJ_API tj_chosen_by tj_plan_chosen_by(const tj_plan *plan);
 
 /**
  * The simple tier: from pointers to a launched product, in one call. The first call for a problem makes its plan; later

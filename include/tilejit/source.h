@@ -75,6 +75,8 @@ typedef struct tj_launch_form {
     int32_t tile_width_is_any;      /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched, and
                                              dynamic_shared_bytes grows with its square */
     int32_t least_target;           /**< 80: the text needs sm_80 or newer; 0: any target will do */
+    int32_t sums_in_registers;      /**< 1: a thread keeps many sums in registers. A kernel for which the compiler found too few
+                                             of them is never launched (TJ_ERR_SPILLS) */
     int64_t static_shared_bytes;    /**< declared in the text */
     int64_t dynamic_shared_bytes;   /**< to be given at launch */
     /** Bytes that the caller's matrices must be aligned to, because several elements are read or written at once; 0: an element.

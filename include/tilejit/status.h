@@ -32,7 +32,8 @@ extern "C" {
     X(ERR_FORKED, 13, "the process was forked after the context was made")                                    \
     X(ERR_CHECK_FAILED, 14, "a computed product did not pass its check")                                      \
     X(ERR_INTERNAL, 15, "a bug in TileJIT")                                                                   \
-    X(ERR_CANCELLED, 16, "the caller asked to stop before there was a result")
+    X(ERR_CANCELLED, 16, "the caller asked to stop before there was a result")                                \
+    X(ERR_SPILLS, 17, "the compiler spilled registers of this kernel to memory, and it is not launched")
 
 typedef enum tj_status {
 #define TJ_STATUS_ENUM(name, number, sentence) TJ_##name = number,

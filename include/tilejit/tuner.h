@@ -255,14 +255,6 @@ TJ_API const tj_record *tj_records_find(const tj_records *records, const tj_prob
 
 /* ---- choosing ----------------------------------------------------------------------------------------------------- */
 
-/** Why a config was chosen. */
-typedef enum tj_chosen_by {
-    TJ_BY_RECORD = 1,  /**< this problem was tuned on a device of this kind */
-    TJ_BY_NEAREST = 2, /**< a similar problem was, and the model thinks well of its config here */
-    TJ_BY_MODEL = 3,   /**< the model ranks it first */
-    TJ_BY_DEFAULT = 4  /**< the safe default: nothing is known, or nothing is expected to be clearly faster */
-} tj_chosen_by;
-
 /**
  * The config of a problem on a device, without measuring: what tj_plan_prepare and tj_matmul take where none is given.
  *
@@ -272,6 +264,29 @@ typedef enum tj_chosen_by {
  */
 TJ_API TJ_MUST_CHECK tj_status tj_choose(const tj_records *records, const tj_problem *problem, const tj_device_facts *device,
                                          tj_config *config, tj_chosen_by *chosen_by, tj_error *err);
+
+/**
+ * The same where the first choice turned out to be unfit (TJ_ERR_SPILLS, or a proof that failed). refused: the configs that were unfit,
+ * in their order, as tj_source_config gives them. The next one is the last of them with looser launch bounds, then whatever would be
+ * chosen without all of them; after TJ_MOST_REFUSED, for each may cost a compile, it is the safe default, which is never unfit.
+ * *chosen_by stays as it was where launch bounds alone are loosened.
+ * NULL: as tj_choose; refused may be NULL if refused_count is 0. Threads, Errors: as tj_choose.
+ */
+enum { TJ_MOST_REFUSED = 8 };
+TJ_API TJ_MUST_CHECK tj_status tj_choose_another(const tj_records *records, const tj_problem *problem,
+                                                 const tj_device_facts *device, const tj_config *refused, size_t refused_count,
+                                                 tj_config *config, tj_chosen_by *chosen_by, tj_error *err);
+
+/**
+ * The plan of what tj_choose chooses by these records, whatever the context's own say, and its config as a search would write it: what
+ * is unfit gives way (tj_choose_another). For those who compare a choice with others.
+ *
+ * Owned:   *plan is borrowed from context. NULL: records may be NULL (none), err too. Threads: any.
+ * Errors:  those of tj_choose and tj_plan_prepare.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_choose_plan(tj_context *context, const tj_records *records, const tj_problem *problem,
+                                              const tj_device_facts *device, tj_config *config, const tj_plan **plan,
+                                              tj_error *err);
 
 /* ---- search, over any source of times ----------------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
  *     FAKE_NVRTC_NO_BUILD=1              PTX without the line that names the build
  *     FAKE_NVRTC_EMPTY_PTX=1             succeed, with PTX of no length
  *     FAKE_NVRTC_NO_ENTRY=1              succeed, with PTX that lacks the kernel
+ *     FAKE_NVRTC_SPILLS=skinny_|BLOCKS = 2   registers of a text that contains one of these words are said to be spilled
  *     FAKE_NVRTC_RESULT=11               what every compile of anything but the empty text answers
  *
  * Text that contains "#error" does not compile. The exported counters are for the tests.
@@ -50,6 +51,17 @@ EXPORT int fake_nvrtc_compiles(void)
 EXPORT int fake_nvrtc_programs(void)
 {
     return programs; /* created and not destroyed */
+}
+
+static bool spills(const char *text)
+{
+    const char *words = getenv("FAKE_NVRTC_SPILLS");
+    char word[64];
+
+    for (int length; words && sscanf(words, "%63[^|]%n", word, &length) == 1; words += length + (words[length] == '|'))
+        if (strstr(text, word))
+            return true;
+    return false;
 }
 
 EXPORT size_t fake_nvrtc_stack_bytes(void)
@@ -199,9 +211,11 @@ EXPORT int nvrtcCompileProgram(program *program, int option_count, const char *c
         program->cubin_bytes = (size_t)snprintf(program->cubin, sizeof program->cubin, "\177ELF fake %lx", hash);
         snprintf(program->log, sizeof program->log,
                  "ptxas info    : Compiling entry function '%s' for '%s'\nptxas info    : Function properties for %s\n"
-                 "    8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads\n"
+                 "    %s\n"
                  "ptxas info    : Used 32 registers, used 1 barriers, 512 bytes smem, 400 bytes cmem[0]\n",
-                 kernel, target, kernel);
+                 kernel, target, kernel,
+                 spills(program->text) ? "8 bytes stack frame, 4 bytes spill stores, 12 bytes spill loads"
+                                       : "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads");
     }
     return DONE;
 }

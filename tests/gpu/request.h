@@ -386,8 +386,8 @@ static void write_digest(FILE *digests, const matrix *p, const char *label)
         fprintf(digests, "%016llx %s\n", (unsigned long long)hash, label);
 }
 
-/* is_whole: of whole numbers, whose product must be exact. */
-static void run_request(tj_context *context, const request *r, int is_whole, FILE *digests)
+/* is_whole: of whole numbers, whose product must be exact. 0: the compiler spilled registers, and the library refused to launch it. */
+static int run_request(tj_context *context, const request *r, int is_whole, FILE *digests)
 {
     const tj_problem lies = stored(&r->known);
     const tj_dtype p_dtype = (tj_dtype)lies.p_dtype;
@@ -404,6 +404,9 @@ static void run_request(tj_context *context, const request *r, int is_whole, FIL
     const tj_plan *plan;
     int watch;
 
+    if (tj_plan_prepare(context, &r->asked, &r->config, &plan, &err) == TJ_ERR_SPILLS)
+        return !expect(strstr(err.message, "spills") && strstr(err.message, ": use "), "%s: no remedy in: %s", label,
+                       err.message);
     if (!expect(make_matrix(context, &m, (tj_dtype)lies.dtype, tj_problem_span(&lies, 'M'), is_whole) &&
                     make_matrix(context, &n, (tj_dtype)lies.dtype, tj_problem_span(&lies, 'N'), is_whole) &&
                     make_matrix(context, &p, p_dtype, tj_problem_span(&lies, 'P'), reads_c && in_place ? is_whole : -1) &&
@@ -467,6 +470,7 @@ done:
     drop_pointers(&to_before);
     drop_pointers(&to_c);
     tj_buffer_free(workspace);
+    return 1;
 }
 
 #endif

@@ -20,7 +20,7 @@ enum { CHUNK = 96, MAX_THREADS = 32, DRAWS = 2000 };
 
 static const char NAME[] = "space";
 static int is_small;
-static long refused_combinations;
+static long refused_combinations, spilled;
 
 /* ---- drawing ------------------------------------------------------------------------------------------------------ */
 
@@ -183,9 +183,11 @@ static void *compile_ahead(void *payload)
 
 /* ---- running ------------------------------------------------------------------------------------------------------ */
 
-static void run_chunk(chunk *c)
+/* How many of them ran. */
+static int run_chunk(chunk *c)
 {
     pthread_t thread[MAX_THREADS];
+    int ran = 0;
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int threads = 0;
 
@@ -193,9 +195,11 @@ static void run_chunk(chunk *c)
     while (threads < processors && threads < MAX_THREADS && pthread_create(&thread[threads], NULL, compile_ahead, c) == 0)
         threads++;
     for (int i = 0; i < c->count && gpu_failed < 20; i++)
-        run_request(c->context, &c->one[i], i % 4 == 0, NULL);
+        ran += run_request(c->context, &c->one[i], i % 4 == 0, NULL);
     for (int i = 0; i < threads; i++)
         pthread_join(thread[i], NULL);
+    spilled += c->count - ran;
+    return ran;
 }
 
 /* Until so many were run, or there are no more. Returns how many. */
@@ -203,6 +207,7 @@ static long run_pairs(int (*next_pair)(request *one), long most)
 {
     static chunk c;
     long done = 0;
+    int ran, asked;
 
     do {
         tj_device_facts facts;
@@ -210,18 +215,19 @@ static long run_pairs(int (*next_pair)(request *one), long most)
 
         c.context = open_gpu(NAME, "");
         c.count = 0;
+        asked = most - done < CHUNK ? (int)(most - done) : CHUNK;
         if (expect(tj_emulator_get(c.context, &emulator, &err) == TJ_OK &&
                        tj_device_current(c.context, &facts, &err) == TJ_OK &&
                        tj_target_for(c.context, facts.cc_major, facts.cc_minor, c.target, &err) == TJ_OK,
                    "opening: %s", err.message))
-            while (c.count < CHUNK && done + c.count < most && next_pair(&c.one[c.count]))
+            while (c.count < asked && next_pair(&c.one[c.count]))
                 c.count++;
-        run_chunk(&c);
+        ran = run_chunk(&c);
         tj_context_free(c.context);
-        if (done / 1000 != (done + c.count) / 1000)
-            printf("%ld pairs\n", done + c.count);
-        done += c.count;
-    } while (c.count == CHUNK && done < most && gpu_failed < 20);
+        if (done / 1000 != (done + ran) / 1000)
+            printf("%ld pairs\n", done + ran);
+        done += ran;
+    } while (c.count == asked && done < most && gpu_failed < 20);
     return done;
 }
 
@@ -235,8 +241,13 @@ static void run_all_of(const char *text)
     if (parse_problem(text, &walked_problem) &&
         expect(tj_device_current(context, &facts, &err) == TJ_OK &&
                    tj_space_create(&walked_problem, &facts, NULL, &walked, &err) == TJ_OK,
-               "%s: %s", text, err.message))
-        printf("gpu/space: %s: all %ld configs of %zu families\n", text, run_pairs(walk_pair, LONG_MAX), tj_family_count());
+               "%s: %s", text, err.message)) {
+        const long ran = run_pairs(walk_pair, LONG_MAX);
+
+        printf("gpu/space: %s: all %ld configs of %zu families ran; %ld whose kernel spills were refused\n", text, ran,
+               tj_family_count(), spilled);
+        spilled = 0;
+    }
     tj_space_free(walked);
     walked = NULL;
     tj_context_free(context);
@@ -254,7 +265,9 @@ int main(int argc, char **argv)
     random_state = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000003 : 1;
     is_small = argc > 3 && strcmp(argv[3], "small") == 0;
     pairs = run_pairs(draw_pair, argc > 1 ? atol(argv[1]) : 500);
-    printf("gpu/space: %ld pairs of %zu families, %ld refused combinations among those looked at\n", pairs, tj_family_count(),
-           refused_combinations);
+    printf("gpu/space: seed %s: %ld pairs of %zu families ran; beside them %ld whose kernel spills were refused, and %ld "
+           "combinations "
+           "among those looked at\n",
+           argc > 2 ? argv[2] : "0", pairs, tj_family_count(), spilled, refused_combinations);
     return finish(NAME);
 }

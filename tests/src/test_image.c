@@ -122,6 +122,7 @@ Test(image_compile, gives_all_facts_of_one_compile)
     tj_error err = {0};
     size_t ptx_bytes = 0, cubin_bytes = 0;
 
+    setenv("FAKE_NVRTC_SPILLS", tj_source_launch(source)->kernel, 1);
     cr_assert(eq(int, tj_compile(context, source, "sm_90", &image, &err), TJ_OK), "%s", err.message);
     expect_in(tj_image_ptx(image, &ptx_bytes), tj_source_launch(source)->kernel);
     cr_expect(eq(sz, ptx_bytes, strlen(tj_image_ptx(image, NULL))));

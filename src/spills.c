@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spills.h"
+
+#include <stdio.h>
+
+#include "error.h"
+#include "family.h"
+
+/* What to do instead: looser launch bounds if there are any, else a smaller share of P for each thread. */
+static void print_remedy(const tj_source *source, char *remedy, size_t size)
+{
+    tj_config looser = *tj_source_config(source);
+    char text[TJ_CONFIG_TEXT_BYTES];
+
+    if (tj_config_relax(tj_source_problem(source), &looser)) {
+        tj_config_print(&looser, text);
+        (void)snprintf(remedy, size, "use looser launch bounds, such as %s", text);
+    } else {
+        (void)snprintf(remedy, size, "use a smaller thread tile, fewer threads, or no config, so that the library chooses");
+    }
+}
+
+tj_status tj_spills_check_image(const tj_source *source, const tj_image *image, tj_error *err)
+{
+    const tj_resources r = tj_image_resources(image);
+    char remedy[TJ_CONFIG_TEXT_BYTES + 64];
+
+    if (!tj_source_launch(source)->sums_in_registers || (r.spill_stores <= 0 && r.spill_loads <= 0 && r.stack_bytes <= 0))
+        return TJ_OK;
+    print_remedy(source, remedy, sizeof remedy);
+    return tj_fail(
+        err, TJ_ERR_SPILLS,
+        "%s is not launched: with %d registers a thread, NVRTC %s for %s spills %d bytes and has a stack of %d, and such "
+        "kernels have been wrong: %s",
+        tj_source_launch(source)->kernel, r.registers, tj_image_compiler(image), tj_image_target(image),
+        r.spill_stores > 0 ? r.spill_stores : 0, r.stack_bytes > 0 ? r.stack_bytes : 0, remedy);
+}
+
+tj_status tj_spills_check_loaded(const tj_launch_form *form, int local_bytes, int registers, tj_error *err)
+{
+    if (!form->sums_in_registers || local_bytes <= 0)
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_SPILLS,
+        "%s is not launched: the driver's compiler gives a thread %d registers and %d bytes of local memory, and such kernels "
+        "have been wrong: use looser launch bounds (fewer blocks), a smaller thread tile, or no config",
+        form->kernel, registers, local_bytes);
+}

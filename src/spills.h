@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spills: may this kernel be launched, by what the compiler said of its registers?
+ *
+ * A text that keeps many sums in registers is slow where they do not fit, and worse: ptxas of CUDA 13.0 made kernels of such texts that
+ * take half of a pointer for a row and write to wrong addresses (docs/compilers.md). Its own report is the judge, and for PTX the
+ * driver's word on the loaded function. No guess beforehand replaces them.
+ */
+#ifndef TJ_SRC_SPILLS_H
+#define TJ_SRC_SPILLS_H
+
+#include <tilejit/kernel.h>
+
+/**
+ * TJ_OK, or TJ_ERR_SPILLS with the bytes, the compiler and a config that may do better. What is not known (an image of PTX alone) is
+ * TJ_OK here: the driver is asked once the code is loaded.
+ */
+tj_status tj_spills_check_image(const tj_source *source, const tj_image *image, tj_error *err);
+
+/** The same of a loaded function. local_bytes: CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES. */
+tj_status tj_spills_check_loaded(const tj_launch_form *form, int local_bytes, int registers, tj_error *err);
+
+#endif
