@@ -65,6 +65,7 @@ typedef struct cli_words {
     int32_t measures, plots;
     /* tune */
     const char *budget, *shapes, *devices, *trials, *export_to, *import_from, *merge;
+    const char *cases; /* of prove */
     int64_t evaluations, threads;
     int32_t strategy; /* tj_strategy */
     int32_t resume, is_warm, no_record, is_t4;
@@ -122,7 +123,7 @@ const char *cli_nearest(const char *word, const char *(*next)(size_t index, cons
 extern const cli_option cli_problem_options[], cli_layout_options[], cli_config_options[], cli_scalar_options[],
     cli_machine_options[], cli_common_options[], cli_output_options[], cli_check_options[], cli_timing_options[],
     cli_matmul_options[], cli_run_options[], cli_compile_options[], cli_clear_options[], cli_analysis_options[],
-    cli_explain_options[], cli_report_options[], cli_devices_options[], cli_tune_options[];
+    cli_explain_options[], cli_report_options[], cli_devices_options[], cli_tune_options[], cli_prove_options[];
 
 /* ---- help --------------------------------------------------------------------------------------------------------- */
 
@@ -385,6 +386,7 @@ cli_exit cmd_compile(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_run(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_explain(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_prove(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_tune(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_families(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_devices(const cli_words *words, json_t *answer, tj_error *err);

@@ -54,6 +54,13 @@ static const cli_option *const explain_groups[] = {cli_problem_options,
 static const cli_option *const tune_groups[] = {
     cli_tune_options,   cli_output_options,  cli_problem_options, cli_layout_options,
     cli_scalar_options, cli_machine_options, cli_common_options,  NULL};
+static const cli_option *const prove_groups[] = {cli_prove_options,
+                                                 cli_problem_options,
+                                                 cli_layout_options,
+                                                 cli_scalar_options,
+                                                 cli_machine_options,
+                                                 cli_common_options,
+                                                 NULL};
 static const cli_option *const machine_groups[] = {cli_machine_options, cli_common_options, NULL};
 static const cli_option *const clear_groups[] = {cli_clear_options, cli_machine_options, cli_common_options, NULL};
 static const cli_option *const common_groups[] = {cli_common_options, NULL};
@@ -91,6 +98,21 @@ const cli_command cli_commands[] = {
      "tilejit tune --shapes shapes.csv --devices 0,1 --resume\n"
      "tilejit tune --export records.json",
      tune_groups, cmd_tune, false},
+    {"prove", "[jxkxl ...]", 0, CLI_MAX_OPERANDS, "run kernels between guards on the device and compare them",
+     "A compiler can be wrong. A proof runs the kernel of a shape once on random operands between guard bands, and compares P "
+     "with what "
+     "the textbook's kernel, naive, computes on the same device; of a large P it compares some lines. The result is kept "
+     "beside the stored "
+     "kernel, for this device and driver.\n\n"
+     "A kernel that fails is named and never launched here again; the library's next choice is proven in its place. Its CUDA "
+     "text, PTX, "
+     "CUBIN, log and a description are written to the folder of --cases, for a report to the makers of the compiler. Exits "
+     "with 3 if a "
+     "kernel failed.",
+     "tilejit prove 512x300x700\n"
+     "tilejit prove --shapes shapes.csv --dtype f16\n"
+     "tilejit prove 64x264x32 --dtype f64 --config simt:bm=64,bn=128,bk=8,tm=8,tn=4",
+     prove_groups, cmd_prove, false},
     {"generate", "<jxkxl>", 1, 1, "print the CUDA source of a request",
      "The text is what the compiler gets: one kernel, with this request's numbers in it. Needs neither compiler nor GPU.",
      "tilejit generate 512x300x700\n"

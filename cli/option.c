@@ -169,6 +169,16 @@ const cli_option cli_compile_options[] = {
     END,
 };
 
+const cli_option cli_prove_options[] = {
+    TEXT("config", "text", config, "Prove this config, in one line, in place of what the library chooses."),
+    TEXT("family", "name", family, "Prove the default config of this family."),
+    TEXT("shapes", "file.csv", shapes, "Prove the shapes of a file too: lines of category,j,k,l,batch or j,k,l or jxkxl."),
+    TEXT("cases", "folder", cases,
+         "Where to write what the makers of the compiler need of a kernel that failed; default: tilejit-cases, here."),
+    FLAG("resume", resume, 1, "Pass over kernels that were proven on such a device with its driver."),
+    END,
+};
+
 const cli_option cli_tune_options[] = {
     TEXT("family", "name", family, "Look in this family alone; default: in all. See tilejit families."),
     {0, "strategy", "name", CLI_CHOICE, AT(strategy), TJ_SEARCH, 0, 0, strategies,

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * background: problems without a record are tuned on a thread, one after the other, while their calls are served by what the
- * chooser chose. tj_tune keeps the record and has the plan replaced; nobody waits for it.
+ * background: kernels are proven, and problems without a record tuned, on a thread, one after the other, while their calls are served by
+ * what the chooser chose. tj_tune keeps the record and has the plan replaced, and so has a proof that fails; nobody waits for it.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "choose.h"
+#include "family.h"
 
 typedef struct request {
     struct request *next;
+    bool is_proof;
+    bool has_config; /* of a proof: the caller named one */
     tj_problem problem;
+    tj_config config;
 } request;
 
 struct tj_background {
@@ -44,16 +48,44 @@ static int is_ending(void *payload)
     return atomic_load(&((struct tj_background *)payload)->is_ending);
 }
 
+static void tune(struct tj_background *b, const request *one)
+{
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_tune_result result;
+    tj_error why;
+
+    options.seconds = b->seconds;
+    options.is_cancelled = is_ending;
+    options.payload = b;
+    options.threads = 1; /* the processors are the application's */
+    if (tj_tune(b->context, &one->problem, &options, &result, &why) != TJ_OK && !b->is_ending)
+        tj_log_line(&b->context->log, TJ_LOG_WARNING, "tuning in the background: %s", why.message);
+}
+
+static void prove(struct tj_background *b, const request *one)
+{
+    const tj_plan *plan;
+    tj_proof proof;
+    tj_error why;
+    tj_status status = tj_plan_prepare(b->context, &one->problem, one->has_config ? &one->config : NULL, &plan, &why);
+
+    if (status == TJ_OK && tj_source_config(tj_plan_source(plan))->family != &tj_family_naive)
+        status = tj_plan_prove(b->context, plan, &one->problem, 0, &proof, &why);
+    if (status == TJ_ERR_CHECK_FAILED || status == TJ_ERR_DEVICE_LOST)
+        tj_log_line(&b->context->log, TJ_LOG_ERROR, "earlier products of this kernel may be wrong: %s", why.message);
+    else if (status != TJ_OK)
+        tj_log_line(&b->context->log, TJ_LOG_WARNING, "a kernel is not proven: %s", why.message);
+    if (status == TJ_ERR_CHECK_FAILED && !one->has_config && tj_plan_refresh(b->context, &one->problem, &why) != TJ_OK)
+        tj_log_line(&b->context->log, TJ_LOG_ERROR, "a kernel that failed its proof stays in use: %s", why.message);
+}
+
 static void *work(void *payload)
 {
     struct tj_background *b = payload;
 
     pthread_mutex_lock(&b->lock);
     while (!b->is_ending) {
-        tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
         const request *one = b->next;
-        tj_tune_result result;
-        tj_error why;
 
         if (!one) {
             pthread_cond_wait(&b->has_work, &b->lock);
@@ -61,12 +93,10 @@ static void *work(void *payload)
         }
         b->next = one->next;
         pthread_mutex_unlock(&b->lock);
-        options.seconds = b->seconds;
-        options.is_cancelled = is_ending;
-        options.payload = b;
-        options.threads = 1; /* the processors are the application's */
-        if (tj_tune(b->context, &one->problem, &options, &result, &why) != TJ_OK && !b->is_ending)
-            tj_log_line(&b->context->log, TJ_LOG_WARNING, "tuning in the background: %s", why.message);
+        if (one->is_proof)
+            prove(b, one);
+        else
+            tune(b, one);
         pthread_mutex_lock(&b->lock);
     }
     pthread_mutex_unlock(&b->lock);
@@ -94,27 +124,30 @@ void tj_background_free(struct tj_background *b)
     free(b);
 }
 
+static bool is_same(const request *a, const request *b)
+{
+    return a->is_proof == b->is_proof && a->has_config == b->has_config &&
+           memcmp(&a->problem, &b->problem, sizeof a->problem) == 0 && memcmp(&a->config, &b->config, sizeof a->config) == 0;
+}
+
 /* Under the lock. */
-static bool was_asked(const struct tj_background *b, const tj_problem *problem)
+static bool was_asked(const struct tj_background *b, const request *wanted)
 {
     for (const request *one = b->first; one; one = one->next)
-        if (memcmp(&one->problem, problem, sizeof *problem) == 0)
+        if (is_same(one, wanted))
             return true;
     return false;
 }
 
-void tj_background_ask(struct tj_background *b, const tj_problem *problem)
+static void ask(struct tj_background *b, const request *wanted)
 {
-    request *one;
+    request *one = calloc(1, sizeof *one);
 
-    if (!b)
-        return;
-    one = calloc(1, sizeof *one);
     pthread_mutex_lock(&b->lock);
-    if (!one || b->is_ending || was_asked(b, problem)) {
+    if (!one || b->is_ending || was_asked(b, wanted)) {
         free(one);
     } else {
-        one->problem = *problem;
+        *one = *wanted;
         if (b->last)
             b->last->next = one;
         else
@@ -127,4 +160,19 @@ void tj_background_ask(struct tj_background *b, const tj_problem *problem)
         pthread_cond_signal(&b->has_work);
     }
     pthread_mutex_unlock(&b->lock);
+}
+
+void tj_background_tune(struct tj_background *b, const tj_problem *problem)
+{
+    if (b && b->seconds > 0)
+        ask(b, &(request){.problem = *problem});
+}
+
+void tj_background_prove(struct tj_background *b, const tj_problem *problem, const tj_config *config)
+{
+    if (b)
+        ask(b, &(request){.is_proof = true,
+                          .has_config = config != NULL,
+                          .problem = *problem,
+                          .config = config ? *config : (tj_config){0}});
 }

@@ -167,9 +167,14 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "background_tuning_s is %d: use 0 (off) or seconds for each problem",
                        options.background_tuning_s);
 
+    if (options.prove < TJ_PROVE_NEVER || options.prove > TJ_PROVE_BEHIND)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "prove is %d: use TJ_PROVE_NEVER (0), TJ_PROVE_BEFORE (1) or TJ_PROVE_BEHIND (2)", options.prove);
+
     context = make_context();
     if (!context)
         return tj_fail_memory(err, "a context");
+    context->prove = (tj_prove)options.prove;
     context->specialize = (tj_specialize)options.specialize;
     context->check_pointers = options.check_pointers != 0;
 
@@ -188,7 +193,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
               tj_disk_store_create(root, options.read_only_roots,
                                    options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->log)) ||
         !has_tables(context) ||
-        (options.background_tuning_s > 0 &&
+        ((options.background_tuning_s > 0 || options.prove == TJ_PROVE_BEHIND) &&
          !(context->background = tj_background_create(context, options.background_tuning_s)))) {
         status = tj_fail_memory(err, "a context");
         goto fail;

@@ -27,6 +27,7 @@ struct tj_context {
     int device;
     tj_specialize specialize;
     bool check_pointers;
+    tj_prove prove;
     pid_t pid; /* of the process that made it */
     tj_disk_store *store;
     struct tj_image_table *images;

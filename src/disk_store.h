@@ -79,6 +79,14 @@ void tj_stored_drop(tj_stored *stored);
 /** Publish an entry. facts is borrowed. Trouble is logged once and forgotten: the caller has the bytes anyway. */
 void tj_disk_store_publish(tj_disk_store *store, const tj_key *key, const tj_blob *file, size_t count, const json_t *facts);
 
+/**
+ * A small text in the folder of an entry, about it and gone with it, such as a proof; no part of what its manifest vouches for. attach:
+ * replaces in one step, in the own root; false: there is no such entry, or it cannot be written. read_attached: malloc'ed, of the first
+ * root that has it; NULL: none.
+ */
+bool tj_disk_store_attach(tj_disk_store *store, const tj_key *key, const char *name, const char *text);
+char *tj_disk_store_read_attached(tj_disk_store *store, const tj_key *key, const char *name);
+
 /** The entry was fetched but turned out to be unusable (the driver refused it): remove it, with one warning. */
 void tj_disk_store_reject(tj_disk_store *store, const tj_key *key, const char *reason);
 

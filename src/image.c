@@ -13,6 +13,7 @@
 
 #include "error.h"
 #include "problem_text.h"
+#include "proof.h"
 
 /* How long to wait for another process that compiles the same key: longer than a compile, shorter than patience. */
 enum { STORE_LOCK_WAIT_MS = 2000 };
@@ -26,6 +27,7 @@ void tj_image_body_release(tj_image_body *body)
 {
     if (!body || atomic_fetch_sub_explicit(&body->references, 1, memory_order_acq_rel) != 1)
         return;
+    tj_proof_notes_free(atomic_load_explicit(&body->proofs, memory_order_relaxed));
     free(body->key_text);
     free(body->ptx);
     free(body->cubin);

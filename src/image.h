@@ -12,6 +12,8 @@
 
 #include "context.h"
 
+struct tj_proof_note; /* proof.c */
+
 /** Storage for the text that a key borrows. */
 typedef struct tj_image_key_text {
     char options[512];
@@ -30,9 +32,10 @@ tj_status tj_image_make_key(tj_context *context, const tj_source *source, const 
 /** What all handles of one image share. Immutable once made, but for the count, the mark and the chain. */
 typedef struct tj_image_body {
     atomic_uint references;
-    atomic_bool is_rejected;    /* the driver refused it: not to be found again */
-    struct tj_image_body *next; /* in its bucket; set before it can be found */
-    tj_key key;                 /* borrows from key_text */
+    atomic_bool is_rejected;                /* the driver refused it: not to be found again */
+    _Atomic(struct tj_proof_note *) proofs; /* of its kernel, by device; proof.c */
+    struct tj_image_body *next;             /* in its bucket; set before it can be found */
+    tj_key key;                             /* borrows from key_text */
     char *key_text;
     const char *target, *compiler; /* of the key */
     char *ptx;                     /* never NULL; "" in an image of a failed compile */

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "family.h"
 #include "hash.h"
+#include "proof.h"
 
 /* ---- building ----------------------------------------------------------------------------------------------------- */
 
@@ -56,8 +57,36 @@ static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj
     return status == TJ_OK ? tj_kernel_load(context, plan->source, plan->image, &plan->kernel, err) : status;
 }
 
+/*
+ * Was the kernel proven wrong on such a device, or, if the context asks for it, is it wrong now? That nothing could be proven, for want of
+ * memory say, is no reason to refuse it. naive is what others are compared with.
+ */
+static tj_status believe(tj_context *context, const tj_device_facts *device, const tj_plan *plan, tj_error *err)
+{
+    tj_proof proof;
+    tj_error why;
+    tj_status status;
+
+    if (tj_proof_recall(context, plan->image, device, &proof))
+        return tj_proof_check(plan->source, device, &proof, err);
+    if (context->prove != TJ_PROVE_BEFORE || tj_source_config(plan->source)->family == &tj_family_naive)
+        return TJ_OK;
+    status = tj_plan_prove(context, plan, plan->key.problem, 0, &proof, &why);
+    if (status == TJ_ERR_CHECK_FAILED)
+        tj_log_line(&context->log, TJ_LOG_ERROR, "%s", why.message);
+    else if (status != TJ_OK && status != TJ_ERR_DEVICE_LOST)
+        tj_log_line(&context->log, TJ_LOG_WARNING, "%s is launched without a proof: %s", tj_source_launch(plan->source)->kernel,
+                    why.message);
+    if (status != TJ_ERR_CHECK_FAILED && status != TJ_ERR_DEVICE_LOST)
+        return TJ_OK;
+    if (err)
+        *err = why;
+    return status;
+}
+
 /* Source, image and kernel of a config; what an earlier config left in the plan goes. */
-static tj_status make(tj_context *context, const char *target, const tj_config *config, tj_plan *plan, tj_error *err)
+static tj_status make(tj_context *context, const tj_device_facts *device, const char *target, const tj_config *config,
+                      tj_plan *plan, tj_error *err)
 {
     tj_status status;
 
@@ -70,12 +99,18 @@ static tj_status make(tj_context *context, const char *target, const tj_config *
         status = tj_image_obtain(context, plan->source, target, &plan->image, err);
     if (status == TJ_OK)
         status = load(context, target, plan, err);
+    if (status == TJ_OK)
+        status = believe(context, device, plan, err);
+    if (status != TJ_OK) {
+        tj_kernel_free(plan->kernel);
+        plan->kernel = NULL;
+    }
     return status;
 }
 
 bool tj_plan_is_unfit(tj_status status)
 {
-    return status == TJ_ERR_SPILLS;
+    return status == TJ_ERR_SPILLS || status == TJ_ERR_CHECK_FAILED;
 }
 
 /* What the library chose and may not be launched gives way to the next choice. */
@@ -91,7 +126,7 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
 
         if (status != TJ_OK)
             return status;
-        status = make(context, target, &config, plan, &why);
+        status = make(context, device, target, &config, plan, &why);
         if (!tj_plan_is_unfit(status) || count > TJ_MOST_REFUSED) {
             if (status != TJ_OK && err)
                 *err = why;
@@ -132,7 +167,7 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
 
         status = tj_config_adapt(&device, key->problem, &config, err);
         if (status == TJ_OK)
-            status = make(context, target, &config, plan, err);
+            status = make(context, &device, target, &config, plan, err);
     }
     if (status != TJ_OK) {
         tj_plan_free(plan);
@@ -141,7 +176,9 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     /* The thread behind tunes on the context's own device: for a program on another it would take up the wrong one. */
     if (!key->config && plan->chosen_by != TJ_BY_RECORD && !has_any(key->problem) && key->problem->batch != TJ_ANY &&
         ordinal == context->device)
-        tj_background_ask(context->background, key->problem);
+        tj_background_tune(context->background, key->problem);
+    if (context->prove == TJ_PROVE_BEHIND && ordinal == context->device)
+        tj_background_prove(context->background, key->problem, key->config);
     *out = plan;
     return TJ_OK;
 }

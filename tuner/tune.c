@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <tilejit/prove.h>
 #include <tilejit/store.h>
 #include <tilejit/version.h>
 
@@ -46,6 +47,8 @@ typedef struct tuning {
     tj_bench bench;
     struct CUstream_st *stream; /* of its own: the program's work and captures are not disturbed by waiting for one another */
     tj_anchor anchor;
+    tj_proof proof; /* of the winner, if it is_proven */
+    bool is_proven;
     double start;
 } tuning;
 
@@ -283,7 +286,28 @@ static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t *count, 
     return status;
 }
 
-/* A winner is checked once more, on more rows; the fields of the result that speak of it. */
+/* Between guards, as the check against float64 is not. Want of device memory for that is no reason to refuse a winner. */
+static tj_status prove(tuning *t, const tj_config *winner, tj_error *err)
+{
+    const tj_plan *plan = NULL;
+    tj_error why;
+    tj_status status = tj_plan_prepare(t->scratch, t->problem, winner, &plan, &why);
+
+    if (status == TJ_OK)
+        status = tj_plan_prove(t->scratch, plan, t->problem, 1, &t->proof, &why);
+    t->is_proven = status == TJ_OK;
+    if (status == TJ_OK || status == TJ_ERR_DEVICE_MEMORY || status == TJ_ERR_OUT_OF_MEMORY)
+        return TJ_OK;
+    if (plan && t->proof.reason[0]) { /* no process need find that out again */
+        tj_store_put_image(t->context, tj_plan_source(plan), tj_plan_image(plan));
+        tj_proof_keep(t->context, plan, &t->proof);
+    }
+    if (err)
+        *err = why;
+    return status;
+}
+
+/* A winner is checked once more, on more rows, and proven; the fields of the result that speak of it. */
 static tj_status crown(tuning *t, tj_finalist *list, size_t *count, tj_tune_result *result, tj_error *err)
 {
     while (*count > 0) {
@@ -299,6 +323,14 @@ static tj_status crown(tuning *t, tj_finalist *list, size_t *count, tj_tune_resu
             list[winner] = list[--*count];
             continue;
         }
+        status = prove(t, &list[winner].trial.config, err);
+        if (status == TJ_ERR_CHECK_FAILED) {
+            result->wrong++;
+            list[winner] = list[--*count];
+            continue;
+        }
+        if (status != TJ_OK)
+            return status;
         result->config = list[winner].trial.config;
         result->us = list[winner].us;
         result->spread = list[winner].spread;
@@ -394,6 +426,8 @@ static void keep_image(const tuning *t, const tj_config *winner)
 
     if (tj_plan_prepare(t->scratch, t->problem, winner, &plan, NULL) == TJ_OK)
         tj_store_put_image(t->context, tj_plan_source(plan), tj_plan_image(plan));
+    if (plan && t->is_proven)
+        tj_proof_keep(t->context, plan, &t->proof);
 }
 
 static bool keep_record(const tuning *t, const tj_tune_result *result, const tj_record *before)

@@ -7,55 +7,12 @@
  */
 #include "verify.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
-
-enum { LINE = 1024 };
-
-/*
- * How far two right products of random operands from [-1, 1] may be apart. Whatever its order, the error of a sum of k such
- * terms stays below u * k, and far below for most elements; four times that leaves room for both products, and is still much
- * less than one term. (The reference's bound, which holds for all operands, grows past the elements themselves for a long k.)
- */
-static double tolerance(const tj_problem *known, double alpha)
-{
-    const double u = known->dtype == TJ_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
-
-    return 4 * u * ((double)known->k.extent + 8) * fabs(alpha) + 8 * u;
-}
-
-static double unit_of_p(const tj_problem *known)
-{
-    return known->p_dtype == TJ_F64   ? DBL_EPSILON
-           : known->p_dtype == TJ_F32 ? (double)FLT_EPSILON
-           : known->p_dtype == TJ_F16 ? 0x1p-10
-                                      : 0x1p-7;
-}
-
-/* Every element of one line against the anchor's; the index of the first that is too far, -1: none. */
-static int64_t compare_line(const tj_problem *known, const char *p, const char *anchor, int64_t width, double allowed)
-{
-    const size_t size = tj_dtype_bytes((tj_dtype)known->p_dtype);
-    const double relative = 2 * unit_of_p(known);
-    double x[LINE], y[LINE];
-
-    for (int64_t start = 0; start < width; start += LINE) {
-        const size_t count = (size_t)(width - start < LINE ? width - start : LINE);
-
-        tj_convert(TJ_F64, x, (tj_dtype)known->p_dtype, p + (size_t)start * size, count);
-        tj_convert(TJ_F64, y, (tj_dtype)known->p_dtype, anchor + (size_t)start * size, count);
-        for (size_t i = 0; i < count; i++)
-            if (!(fabs(x[i] - y[i]) <= allowed + relative * fabs(y[i])))
-                return start + (int64_t)i;
-    }
-    return -1;
-}
 
 static bool compare(const tj_bench *bench, const void *anchor, char *why, size_t why_bytes)
 {
@@ -64,13 +21,12 @@ static bool compare(const tj_bench *bench, const void *anchor, char *why, size_t
     const bool is_row_major = known->p_layout == TJ_ROW_MAJOR;
     const int64_t lines = is_row_major ? known->j.extent : known->l.extent,
                   width = is_row_major ? known->l.extent : known->j.extent;
-    const double allowed = tolerance(known, bench->alpha);
 
     for (int64_t b = 0; b < known->batch; b++)
         for (int64_t line = 0; line < lines; line++) {
             const size_t offset = (size_t)(b * known->stride_p + line * known->ld_p) * size;
-            const int64_t at =
-                compare_line(known, (const char *)bench->host_p + offset, (const char *)anchor + offset, width, allowed);
+            const int64_t at = tj_compare_random_products(known, bench->alpha, (const char *)bench->host_p + offset,
+                                                          (const char *)anchor + offset, width);
 
             if (at < 0)
                 continue;

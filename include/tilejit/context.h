@@ -56,7 +56,8 @@ typedef struct tj_context_options {
                                       device memory besides the program, on a stream of its own, and breaks no capture of
                                       the program's. Only in the primary CUDA context of the device above, and only problems whose
                                       extents and batch are known: none under TJ_SPECIALIZE_TYPES */
-    int32_t reserved;            /**< must be 0 */
+    int32_t prove;               /**< tj_prove (prove.h): whether kernels are proven on the device when they are first launched.
+                                      Default: never; proofs that are there are believed all the same */
 } tj_context_options;
 
 /* clang-format off */

@@ -65,6 +65,18 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_check(const tj_problem *problem, con
 TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p,
                                                     int threads, tj_error *err);
 
+/**
+ * Compare count elements of one product, in P's type, with those of another that was computed from the same operands, all drawn by
+ * tj_fill_random, in whatever order of sums. The index of the first pair that no order explains, -1 if there is none. Much tighter than
+ * the bound of tj_reference_check for a long k, and for such operands alone.
+ *
+ * The error of a sum of k terms from [-1, 1] stays below u * k whatever its order, and far below for most elements: four times that
+ * leaves room for both products, and is still much less than one term.
+ * NULL: none may be NULL unless count is 0. Threads: any; pure.
+ */
+TJ_API int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other,
+                                          int64_t count);
+
 /** Elements that a stored matrix spans, first to last, batch included (not where pointers lead to each, see
  * tj_problem_strided): what a buffer must hold. which: 'M', 'N', 'P', 'C'
  * (0 without has_beta). An extent that is an argument counts as the one to launch with. -1: a leading dimension, a stride or the

@@ -10,6 +10,7 @@
  *                 tj_plan_prepare, tj_plan_launch                                 plan.h
  *     expert      families, parameters, constraints as data                       config.h
  *     measured    tj_tune finds a problem's config and keeps it as a record        tuner.h
+ *     proven      tj_plan_prove runs a kernel between guards and compares it       prove.h
  *     beside it   the store, the reference, the doctor                            store.h, reference.h, doctor.h
  *                 counts, occupancy, roofline, predicted time                     analysis.h
  *                 device memory and timing, for programs without a CUDA runtime    buffer.h
@@ -37,6 +38,7 @@
 #include <tilejit/kernel.h>
 #include <tilejit/plan.h>
 #include <tilejit/problem.h>
+#include <tilejit/prove.h>
 #include <tilejit/reference.h>
 #include <tilejit/source.h>
 #include <tilejit/status.h>

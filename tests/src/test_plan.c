@@ -171,10 +171,10 @@ int __wrap___vsnprintf_chk(char *out, size_t size, int flag, size_t room, const 
 
 static atomic_int asked;
 
-void __wrap_tj_background_ask(struct tj_background *background, const tj_problem *problem);
+void __wrap_tj_background_tune(struct tj_background *background, const tj_problem *problem);
 
 /* Nobody tunes here: only whether it is asked for counts. */
-void __wrap_tj_background_ask(struct tj_background *background, const tj_problem *problem)
+void __wrap_tj_background_tune(struct tj_background *background, const tj_problem *problem)
 {
     (void)background, (void)problem;
     atomic_fetch_add(&asked, 1);

@@ -18,7 +18,7 @@
 enum { MAX_ROWS = 8, MAX_LOOKS = 64 };
 
 /* When a product shows that it is wrong: at once, or only at the last check, which looks at more rows. */
-typedef enum fault { RIGHT, WRONG, WRONG_AT_LAST } fault;
+typedef enum fault { RIGHT, WRONG, WRONG_AT_LAST, WRONG_IN_PROOF } fault;
 
 typedef struct row {
     const char *config; /* in the one-line form */
@@ -32,7 +32,7 @@ static struct {
     row row[MAX_ROWS], other; /* other: all that have no row */
     size_t rows;
     tj_config looked[MAX_LOOKS];
-    int64_t looks, checks, turns, standard_turns;
+    int64_t looks, checks, proofs, turns, standard_turns;
     double first_flop, last_flop, most_between; /* of the checks */
     bool is_cancelled, is_to_cancel_finals;
 } stage;
@@ -95,6 +95,8 @@ tj_status __wrap_tj_bench_time(tj_bench *bench, const tj_plan *plan, double best
 tj_status __wrap_tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_warm, double *median, tj_error *error);
 tj_status __wrap_tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop, tj_anchor *anchor, tj_trial *trial,
                            tj_check_report *report, tj_error *error);
+tj_status __wrap_tj_plan_prove(tj_context *in, const tj_plan *plan, const tj_problem *proven, int again, tj_proof *proof,
+                               tj_error *error);
 
 void __wrap_tj_pool_await(tj_pool *pool, const tj_config *config, tj_compiled *compiled)
 {
@@ -135,7 +137,7 @@ tj_status __wrap_tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop
                            tj_check_report *report, tj_error *error)
 {
     const row *r = row_of_plan(plan);
-    const bool is_right = r->fault == RIGHT || (r->fault == WRONG_AT_LAST && !report);
+    const bool is_right = r->fault == RIGHT || r->fault == WRONG_IN_PROOF || (r->fault == WRONG_AT_LAST && !report);
 
     (void)bench, (void)error;
     if (stage.checks == 0)
@@ -152,6 +154,22 @@ tj_status __wrap_tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop
     if (report)
         *report = (tj_check_report){.passed = is_right, .elements = 77, .max_ratio = 0.25};
     return TJ_OK;
+}
+
+tj_status __wrap_tj_plan_prove(tj_context *in, const tj_plan *plan, const tj_problem *proven, int again, tj_proof *proof,
+                               tj_error *error)
+{
+    const bool is_right = row_of_plan(plan)->fault != WRONG_IN_PROOF;
+
+    (void)in, (void)proven, (void)again;
+    stage.proofs++;
+    *proof = (tj_proof){.passed = is_right, .elements = 1, .created_s = 1};
+    if (is_right)
+        return TJ_OK;
+    strcpy(proof->reason, "the table says so");
+    error->status = TJ_ERR_CHECK_FAILED;
+    strcpy(error->message, "the table says so");
+    return TJ_ERR_CHECK_FAILED;
 }
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
@@ -290,6 +308,25 @@ Test(known_times, a_winner_that_fails_the_last_check_gives_way)
     cr_expect(is_near(result.us, 42) && is_near(result.second_us, 43));
     cr_expect(is_text(only_record(context, &records)->config, "naive:tile_width=4"));
     tj_records_free(records);
+    tj_context_free(context);
+}
+
+Test(known_times, a_winner_that_fails_its_proof_gives_way_and_is_remembered)
+{
+    tj_context *context = open_context();
+    tj_tune_result result;
+    tj_config failed = TJ_CONFIG_INIT;
+    const tj_plan *plan;
+
+    SET_TABLE({"naive:tile_width=8", 40, 40, WRONG_IN_PROOF}, {"naive:tile_width=4", 41, 42},
+              {"naive:tile_width=16", 41.1, 43});
+    cr_assert(eq(int, tune(context, "naive", 0, &result), TJ_OK), "%s", err.message);
+    cr_expect(is_config(&result.config, "naive:tile_width=4"));
+    cr_expect(eq(i64, result.wrong, 1));
+    cr_expect(eq(i64, stage.proofs, 2));
+    cr_assert(eq(int, tj_config_parse("naive:tile_width=8", &failed, &err), TJ_OK));
+    cr_expect(eq(int, tj_plan_prepare(context, &problem, &failed, &plan, &err), TJ_ERR_CHECK_FAILED),
+              "nobody launches it again");
     tj_context_free(context);
 }
 

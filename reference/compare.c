@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare: two products of the same random operands, summed in different orders. */
+#include <tilejit/reference.h>
+
+#include <float.h>
+#include <math.h>
+
+enum { CHUNK = 1024 };
+
+static double allowed_error(const tj_problem *problem, double alpha)
+{
+    const double u = problem->dtype == TJ_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
+
+    return 4 * u * ((double)problem->k.extent + 8) * fabs(alpha) + 8 * u;
+}
+
+static double unit_of_p(const tj_problem *problem)
+{
+    return problem->p_dtype == TJ_F64   ? DBL_EPSILON
+           : problem->p_dtype == TJ_F32 ? (double)FLT_EPSILON
+           : problem->p_dtype == TJ_F16 ? 0x1p-10
+                                        : 0x1p-7;
+}
+
+int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count)
+{
+    const tj_dtype dtype = (tj_dtype)problem->p_dtype;
+    const size_t size = tj_dtype_bytes(dtype);
+    const double allowed = allowed_error(problem, alpha), relative = 2 * unit_of_p(problem);
+    double x[CHUNK], y[CHUNK];
+
+    for (int64_t start = 0; start < count; start += CHUNK) {
+        const size_t length = (size_t)(count - start < CHUNK ? count - start : CHUNK);
+
+        tj_convert(TJ_F64, x, dtype, (const char *)p + (size_t)start * size, length);
+        tj_convert(TJ_F64, y, dtype, (const char *)other + (size_t)start * size, length);
+        for (size_t i = 0; i < length; i++)
+            if (!(fabs(x[i] - y[i]) <= allowed + relative * fabs(y[i])))
+                return start + (int64_t)i;
+    }
+    return -1;
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * prove: run a kernel once, between guards, and compare its product with what a simple kernel computes on the same device.
+ *
+ * Operands are random, a short stretch of numbers over and over, so that filling them costs a copy; its length is prime, so that no two
+ * lines are alike. P starts as NaN, as do the guards around every matrix and the workspace: an element that nobody writes, a sum that is
+ * read too early and a write beside P all show. The simple kernel is the textbook's, naive, for any extents: one compile for all shapes of
+ * a type and layout. It computes whole lines of P, as stored: all of them where that is cheap, else some, the first and the last ones
+ * among them.
+ */
+#include "proof.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <tilejit/buffer.h>
+#include <tilejit/emulator.h>
+#include <tilejit/reference.h>
+
+#include "error.h"
+#include "family.h"
+#include "kernel.h"
+#include "plan.h"
+
+enum { GUARD_BYTES = 4096, PATTERN = 1048573, MATRICES = 4, MOST_RUNS = 64, SAMPLED_RUNS = 8 };
+static const size_t MOST_BYTES = (size_t)16 << 20;   /* of one matrix that are read back */
+static const double FLOP = 4e9, EMULATED_FLOP = 2e6; /* of the simple kernel */
+static const char which_matrix[MATRICES] = {'M', 'N', 'P', 'C'};
+enum { M, N, P, C };
+
+typedef struct matrix {
+    tj_dtype dtype;
+    size_t bytes; /* of the elements, without guards; 0: there is none */
+    void *pattern;
+    tj_buffer *buffer, *array; /* array: of pointers into it, where the problem takes these */
+} matrix;
+
+/* Lines of P, one behind the other, of one product. */
+typedef struct run {
+    int64_t product, line, lines;
+} run;
+
+typedef struct proving {
+    tj_context *context;
+    const tj_plan *plan;
+    tj_problem lies; /* every number known, every stride: how the matrices lie */
+    const tj_problem *asked;
+    struct CUstream_st *stream;
+    matrix matrix[MATRICES];
+    tj_buffer *workspace, *simple_p;
+    double alpha, beta;
+    int64_t lines, width; /* of one P, as stored */
+    run run[MOST_RUNS];
+    int runs;
+    int64_t longest; /* of the runs */
+    char *p, *line;  /* read back: P, or as much of it as a run holds; and the simple kernel's lines */
+    bool has_all_of_p;
+    tj_proof *proof;
+} proving;
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+__attribute__((format(printf, 2, 3))) static void fail(proving *v, const char *format, ...)
+{
+    va_list values;
+
+    if (!v->proof->passed)
+        return; /* what was found first is told */
+    v->proof->passed = 0;
+    va_start(values, format);
+    (void)vsnprintf(v->proof->reason, sizeof v->proof->reason, format, values);
+    va_end(values);
+}
+
+/* ---- operands ----------------------------------------------------------------------------------------------------- */
+
+static int64_t stride_of(const tj_problem *p, int which)
+{
+    const int64_t stride[MATRICES] = {p->stride_m, p->stride_n, p->stride_p, p->stride_c};
+
+    return stride[which];
+}
+
+/* Bytes from one product's matrix to the next one's. */
+static size_t step(const proving *v, int which)
+{
+    const int64_t stride = stride_of(&v->lies, which);
+
+    return stride > 0 ? (size_t)stride * tj_dtype_bytes(v->matrix[which].dtype) : 0;
+}
+
+static char *address(const proving *v, int which)
+{
+    return (char *)tj_buffer_address(v->matrix[which].buffer) + GUARD_BYTES;
+}
+
+static tj_status place(proving *v, int which, tj_error *err)
+{
+    matrix *m = &v->matrix[which];
+    tj_status status;
+    size_t pattern_bytes;
+
+    m->dtype = (tj_dtype)(which == P || which == C ? v->lies.p_dtype : v->lies.dtype);
+    m->bytes = (size_t)tj_problem_span(&v->lies, which_matrix[which]) * tj_dtype_bytes(m->dtype);
+    if (which == C && !v->lies.has_beta)
+        return TJ_OK;
+    pattern_bytes = PATTERN * tj_dtype_bytes(m->dtype);
+    status = tj_buffer_create_in(v->context, v->stream, m->bytes + 2 * GUARD_BYTES, &m->buffer, err);
+    if (status == TJ_OK)
+        status = tj_buffer_fill(m->buffer, 0xff, err);
+    if (status != TJ_OK || which == P)
+        return status;
+    m->pattern = malloc(pattern_bytes);
+    if (!m->pattern)
+        return tj_fail_memory(err, "the operands of a proof");
+    tj_fill_random(m->dtype, m->pattern, m->bytes < pattern_bytes ? m->bytes / tj_dtype_bytes(m->dtype) : PATTERN,
+                   (uint64_t)which + 1);
+    for (size_t at = 0; at < m->bytes && status == TJ_OK; at += pattern_bytes)
+        status = tj_buffer_write(m->buffer, GUARD_BYTES + at, m->pattern,
+                                 m->bytes - at < pattern_bytes ? m->bytes - at : pattern_bytes, err);
+    return status;
+}
+
+static tj_status point(proving *v, int which, tj_error *err)
+{
+    const size_t batch = (size_t)v->lies.batch;
+    void **list;
+    tj_status status;
+
+    if (!v->matrix[which].buffer || !tj_stride_is_pointers(stride_of(v->asked, which)))
+        return TJ_OK;
+    list = malloc(batch * sizeof *list);
+    if (!list)
+        return tj_fail_memory(err, "the operands of a proof");
+    for (size_t i = 0; i < batch; i++)
+        list[i] = address(v, which) + i * step(v, which);
+    status = tj_buffer_create_in(v->context, v->stream, batch * sizeof *list, &v->matrix[which].array, err);
+    if (status == TJ_OK)
+        status = tj_buffer_write(v->matrix[which].array, 0, list, batch * sizeof *list, err);
+    free(list);
+    return status;
+}
+
+static void *operand(const proving *v, int which)
+{
+    const matrix *m = &v->matrix[which];
+
+    return m->array ? tj_buffer_address(m->array) : m->buffer ? address(v, which) : NULL;
+}
+
+static tj_operands describe(const proving *v)
+{
+    const tj_problem *k = &v->lies;
+    tj_operands x = TJ_OPERANDS_INIT;
+
+    x.m = operand(v, M);
+    x.n = operand(v, N);
+    x.p = operand(v, P);
+    x.c = operand(v, C);
+    x.alpha = v->alpha;
+    x.beta = v->beta;
+    x.j = k->j.extent;
+    x.k = k->k.extent;
+    x.l = k->l.extent;
+    x.ld_m = k->ld_m;
+    x.ld_n = k->ld_n;
+    x.ld_p = k->ld_p;
+    x.ld_c = k->has_beta ? k->ld_c : 0;
+    x.batch = k->batch;
+    x.stride_m = k->stride_m;
+    x.stride_n = k->stride_n;
+    x.stride_p = k->stride_p;
+    x.stride_c = k->has_beta ? k->stride_c : 0;
+    if (v->workspace) {
+        x.workspace = (char *)tj_buffer_address(v->workspace) + GUARD_BYTES;
+        x.workspace_bytes = tj_plan_workspace_bytes(v->plan);
+    }
+    return x;
+}
+
+/* ---- the simple kernel -------------------------------------------------------------------------------------------- */
+
+/* A product of any extents and leading dimensions, its types and layouts those of the problem. */
+static tj_problem any_product(const tj_problem *lies)
+{
+    tj_problem simple = *lies;
+
+    simple.j = simple.k = simple.l = (tj_dim){0, TJ_DIM_ANY, 0};
+    simple.ld_m = simple.ld_n = simple.ld_p = TJ_ANY;
+    simple.ld_c = lies->has_beta ? TJ_ANY : TJ_TIGHT;
+    simple.batch = 1;
+    simple.stride_m = simple.stride_n = simple.stride_p = simple.stride_c = TJ_TIGHT;
+    return simple;
+}
+
+/* grid.y counts 65 535 blocks, grid.x any number: the side that may be long is counted there. */
+static tj_status prepare_simple(const proving *v, const tj_plan **simple, tj_error *err)
+{
+    const tj_problem problem = any_product(&v->lies);
+    tj_config config = TJ_CONFIG_INIT;
+    tj_status status;
+
+    config.family = &tj_family_naive;
+    status = tj_config_set(&config, "rows", v->width <= UINT16_MAX ? "x" : "y", err);
+    return status == TJ_OK ? tj_plan_prepare(v->context, &problem, &config, simple, err) : status;
+}
+
+static tj_status compute_simply(const proving *v, const tj_plan *simple, const run *r, tj_error *err)
+{
+    const tj_problem *k = &v->lies;
+    const size_t in = tj_dtype_bytes(v->matrix[M].dtype), out = tj_dtype_bytes(v->matrix[P].dtype), b = (size_t)r->product;
+    const bool by_rows = k->p_layout == TJ_ROW_MAJOR;
+    const int64_t row = by_rows ? r->line : 0, col = by_rows ? 0 : r->line;
+    tj_operands x = TJ_OPERANDS_INIT;
+
+    x.m = address(v, M) + b * step(v, M) + (size_t)(row * (k->m_layout == TJ_ROW_MAJOR ? k->ld_m : 1)) * in;
+    x.n = address(v, N) + b * step(v, N) + (size_t)(col * (k->n_layout == TJ_ROW_MAJOR ? 1 : k->ld_n)) * in;
+    x.p = tj_buffer_address(v->simple_p);
+    if (v->matrix[C].buffer)
+        x.c = address(v, C) + b * step(v, C) + (size_t)(r->line * k->ld_c) * out;
+    x.alpha = v->alpha;
+    x.beta = v->beta;
+    x.j = by_rows ? r->lines : k->j.extent;
+    x.k = k->k.extent;
+    x.l = by_rows ? k->l.extent : r->lines;
+    x.ld_m = k->ld_m;
+    x.ld_n = k->ld_n;
+    x.ld_p = v->width;
+    x.ld_c = k->has_beta ? k->ld_c : 0;
+    return tj_kernel_launch(tj_plan_kernel(simple), &x, v->stream, err);
+}
+
+/* ---- which lines -------------------------------------------------------------------------------------------------- */
+
+/* All of them, or a run in each eighth of the lines of all products: the first lines, the last ones, and at random between. */
+static void draw_runs(proving *v, bool is_emulated)
+{
+    const tj_problem *k = &v->lies;
+    const double cost = 2.0 * (double)(k->k.extent + 1) * (double)v->width, line_bytes = (double)v->width * 8;
+    const double paid = (is_emulated ? EMULATED_FLOP : FLOP) / cost, held = (double)MOST_BYTES / line_bytes;
+    const int64_t most = (int64_t)(paid < held ? paid : held) + 1;
+    uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
+
+    v->longest = most < v->lines ? most : v->lines;
+    if (most >= v->lines * k->batch && k->batch <= MOST_RUNS) {
+        for (v->runs = 0; v->runs < k->batch; v->runs++)
+            v->run[v->runs] = (run){v->runs, 0, v->lines};
+        return;
+    }
+    v->longest = (most + SAMPLED_RUNS - 1) / SAMPLED_RUNS;
+    v->longest = v->longest < v->lines ? v->longest : v->lines;
+    for (v->runs = 0; v->runs < SAMPLED_RUNS; v->runs++) {
+        const int64_t share = v->lines * k->batch / SAMPLED_RUNS, spare = share - v->longest;
+        int64_t at = share * v->runs;
+
+        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        if (v->runs == SAMPLED_RUNS - 1)
+            at = v->lines * k->batch - v->longest;
+        else if (v->runs > 0 && spare > 0)
+            at += (int64_t)((random >> 20) % (uint64_t)spare);
+        v->run[v->runs] = (run){at / v->lines, at % v->lines, v->longest};
+        if (v->run[v->runs].line + v->longest > v->lines) /* within one product */
+            v->run[v->runs].lines = v->lines - v->run[v->runs].line;
+    }
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------- */
+
+static bool is_untouched(const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((unsigned char)bytes[i] != 0xff)
+            return false;
+    return true;
+}
+
+static tj_status check_guards(proving *v, const tj_buffer *buffer, const char *name, tj_error *err)
+{
+    char guard[GUARD_BYTES];
+    tj_status status = tj_buffer_read(buffer, 0, guard, sizeof guard, err);
+
+    if (status == TJ_OK && !is_untouched(guard, sizeof guard))
+        fail(v, "it writes before %s", name);
+    if (status == TJ_OK)
+        status = tj_buffer_read(buffer, tj_buffer_bytes(buffer) - sizeof guard, guard, sizeof guard, err);
+    if (status == TJ_OK && !is_untouched(guard, sizeof guard))
+        fail(v, "it writes behind %s", name);
+    return status;
+}
+
+/* The first stretch of M, N and C is as it was. */
+static tj_status check_input(proving *v, int which, tj_error *err)
+{
+    static const char *const name[MATRICES] = {"M", "N", "P", "C"};
+    const matrix *m = &v->matrix[which];
+    const size_t bytes = m->bytes < PATTERN * tj_dtype_bytes(m->dtype) ? m->bytes : PATTERN * tj_dtype_bytes(m->dtype);
+    char *copy;
+    tj_status status;
+
+    if (!m->buffer)
+        return TJ_OK;
+    copy = malloc(bytes ? bytes : 1);
+    if (!copy)
+        return tj_fail_memory(err, "the operands of a proof");
+    status = check_guards(v, m->buffer, name[which], err);
+    if (status == TJ_OK)
+        status = tj_buffer_read(m->buffer, GUARD_BYTES, copy, bytes, err);
+    if (status == TJ_OK && memcmp(copy, m->pattern, bytes) != 0)
+        fail(v, "it writes to %s", name[which]);
+    free(copy);
+    return status;
+}
+
+/* Of P as it was read back: every element written, and nothing between the lines. */
+static void check_all_of_p(proving *v)
+{
+    const tj_problem *k = &v->lies;
+    const size_t size = tj_dtype_bytes(v->matrix[P].dtype);
+    size_t expected = 0; /* where the next line begins, unless there is padding */
+
+    for (int64_t b = 0; b < k->batch; b++)
+        for (int64_t line = 0; line < v->lines; line++) {
+            const size_t at = (size_t)b * step(v, P) + (size_t)(line * k->ld_p) * size;
+
+            if (at > expected && !is_untouched(v->p + expected, at - expected))
+                fail(v, "it writes between the lines of P, before line %lld of product %lld", (long long)line, (long long)b);
+            for (int64_t i = 0; i < v->width; i++)
+                if (is_untouched(v->p + at + (size_t)i * size, size))
+                    fail(v, "it does not write element %lld of line %lld of P, product %lld", (long long)i, (long long)line,
+                         (long long)b);
+            expected = at + (size_t)v->width * size;
+        }
+}
+
+static tj_status compare_run(proving *v, const tj_plan *simple, const run *r, tj_error *err)
+{
+    const size_t size = tj_dtype_bytes(v->matrix[P].dtype), ld = (size_t)v->lies.ld_p * size, width = (size_t)v->width * size;
+    const size_t at = (size_t)r->product * step(v, P) + (size_t)r->line * ld;
+    const char *p = v->has_all_of_p ? v->p + at : v->p;
+    tj_status status = compute_simply(v, simple, r, err);
+
+    if (status == TJ_OK && !v->has_all_of_p)
+        status = tj_buffer_read(v->matrix[P].buffer, GUARD_BYTES + at, v->p, (size_t)(r->lines - 1) * ld + width, err);
+    if (status == TJ_OK)
+        status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * width, err);
+    for (int64_t i = 0; i < r->lines && status == TJ_OK; i++) {
+        const int64_t wrong =
+            tj_compare_random_products(&v->lies, v->alpha, p + (size_t)i * ld, v->line + (size_t)i * width, v->width);
+        const int64_t line = r->line + i;
+        const bool by_rows = v->lies.p_layout == TJ_ROW_MAJOR;
+
+        if (wrong >= 0)
+            fail(v, "P[%lld][%lld] of product %lld is not what the family naive computes", (long long)(by_rows ? line : wrong),
+                 (long long)(by_rows ? wrong : line), (long long)r->product);
+    }
+    v->proof->elements += r->lines * v->width;
+    return status;
+}
+
+/* ---- the proof ---------------------------------------------------------------------------------------------------- */
+
+static tj_status make_room(proving *v, tj_error *err)
+{
+    const size_t workspace = tj_plan_workspace_bytes(v->plan), size = tj_dtype_bytes(v->matrix[P].dtype);
+    const size_t line = (size_t)v->longest * (size_t)v->width * size;
+    const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.ld_p * size + (size_t)v->width * size;
+    tj_status status = TJ_OK;
+
+    v->has_all_of_p = v->matrix[P].bytes <= MOST_BYTES;
+    v->p = malloc(v->has_all_of_p ? v->matrix[P].bytes + 1 : lines_apart);
+    v->line = malloc(line);
+    if (!v->p || !v->line)
+        return tj_fail_memory(err, "the operands of a proof");
+    status = tj_buffer_create_in(v->context, v->stream, line, &v->simple_p, err);
+    if (status == TJ_OK && workspace > 0) {
+        status = tj_buffer_create_in(v->context, v->stream, workspace + 2 * GUARD_BYTES, &v->workspace, err);
+        if (status == TJ_OK)
+            status = tj_buffer_fill(v->workspace, 0xff, err);
+    }
+    return status;
+}
+
+/* The kernel under proof, alone: if the device is lost here, it is the kernel that lost it. */
+static tj_status launch(proving *v, tj_error *err)
+{
+    const tj_operands x = describe(v);
+    tj_status status = tj_synchronize(v->context, v->stream, err);
+    tj_error lost;
+
+    if (status != TJ_OK)
+        return status;
+    status = tj_kernel_launch(tj_plan_kernel(v->plan), &x, v->stream, &lost);
+    if (status == TJ_OK)
+        status = tj_synchronize(v->context, v->stream, &lost);
+    if (status == TJ_ERR_DEVICE_LOST)
+        fail(v, "%.190s", lost.message);
+    if (status != TJ_OK && err)
+        *err = lost;
+    return status;
+}
+
+static tj_status check(proving *v, const tj_plan *simple, tj_error *err)
+{
+    tj_status status = check_guards(v, v->matrix[P].buffer, "P", err);
+
+    for (int which = 0; which < MATRICES && status == TJ_OK; which++)
+        if (which != P)
+            status = check_input(v, which, err);
+    if (status == TJ_OK && v->workspace)
+        status = check_guards(v, v->workspace, "the workspace", err);
+    if (status == TJ_OK && v->has_all_of_p)
+        status = tj_buffer_read(v->matrix[P].buffer, GUARD_BYTES, v->p, v->matrix[P].bytes, err);
+    if (status == TJ_OK && v->has_all_of_p)
+        check_all_of_p(v);
+    for (int i = 0; i < v->runs && status == TJ_OK; i++)
+        status = compare_run(v, simple, &v->run[i], err);
+    return status;
+}
+
+static tj_status run_proof(proving *v, tj_error *err)
+{
+    const tj_plan *simple = NULL;
+    const tj_emulator *emulator = NULL;
+    double start;
+    tj_status status = prepare_simple(v, &simple, err);
+
+    if (status == TJ_OK)
+        status = tj_emulator_get(v->context, &emulator, err);
+    start = now_ms();
+    if (status == TJ_OK)
+        status = tj_stream_create(v->context, &v->stream, err);
+    for (int which = 0; which < MATRICES && status == TJ_OK; which++) {
+        status = place(v, which, err);
+        if (status == TJ_OK)
+            status = point(v, which, err);
+    }
+    draw_runs(v, emulator != NULL);
+    if (status == TJ_OK)
+        status = make_room(v, err);
+    if (status == TJ_OK)
+        status = launch(v, err);
+    if (status == TJ_OK)
+        status = check(v, simple, err);
+    v->proof->ms = now_ms() - start;
+    return status;
+}
+
+static void drop(proving *v)
+{
+    for (int which = 0; which < MATRICES; which++) {
+        tj_buffer_free(v->matrix[which].array);
+        tj_buffer_free(v->matrix[which].buffer);
+        free(v->matrix[which].pattern);
+    }
+    tj_buffer_free(v->workspace);
+    tj_buffer_free(v->simple_p);
+    tj_stream_destroy(v->context, v->stream);
+    free(v->p);
+    free(v->line);
+}
+
+/* A plan forgets the extents that it leaves to the launch: about a hundred will do. */
+static void settle_extent(tj_dim *dim)
+{
+    const int32_t unit = dim->multiple_of > 0 ? dim->multiple_of : 1;
+
+    if (dim->mode == TJ_DIM_ANY && dim->extent == 0)
+        dim->extent = (100 + unit - 1) / unit * unit;
+    dim->mode = TJ_DIM_FIXED;
+    dim->multiple_of = 0;
+}
+
+/* With everything known that the problem leaves to the launch: tight leading dimensions, a batch of one. */
+static tj_status settle(const tj_problem *asked, tj_problem *lies, tj_error *err)
+{
+    tj_problem known = tj_problem_canonical(asked);
+    int64_t *const number[] = {&known.ld_m,     &known.ld_n,     &known.ld_p,     &known.ld_c,
+                               &known.stride_m, &known.stride_n, &known.stride_p, &known.stride_c};
+
+    settle_extent(&known.j);
+    settle_extent(&known.k);
+    settle_extent(&known.l);
+    if (known.batch == TJ_ANY)
+        known.batch = 1;
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
+        if (*number[i] == TJ_ANY)
+            *number[i] = TJ_TIGHT;
+    known = tj_problem_canonical(&known);
+    *lies = tj_problem_strided(&known);
+    return tj_problem_check(lies, err);
+}
+
+tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again, tj_proof *proof,
+                        tj_error *err)
+{
+    proving v = {.context = context, .plan = plan, .asked = problem, .proof = proof};
+    tj_device_facts device;
+    tj_status status = tj_device_get(context, tj_kernel_device(plan->kernel), &device, err);
+
+    memset(proof, 0, sizeof *proof);
+    if (status == TJ_OK && !again && tj_proof_recall(context, plan->image, &device, proof))
+        return tj_proof_check(plan->source, &device, proof, err);
+    if (status == TJ_OK)
+        status = settle(problem, &v.lies, err);
+    if (status != TJ_OK)
+        return status;
+    v.alpha = v.lies.has_alpha ? 1.25 : 1.0;
+    v.beta = v.lies.has_beta ? 0.5 : 0.0;
+    v.lines = v.lies.p_layout == TJ_ROW_MAJOR ? v.lies.j.extent : v.lies.l.extent;
+    v.width = v.lies.p_layout == TJ_ROW_MAJOR ? v.lies.l.extent : v.lies.j.extent;
+    *proof = (tj_proof){.passed = 1, .created_s = (int64_t)time(NULL)};
+    proof->elements_total = v.lines * v.width * v.lies.batch;
+    status = run_proof(&v, err);
+    drop(&v);
+    if (status != TJ_OK && proof->passed) { /* nothing was proven */
+        memset(proof, 0, sizeof *proof);
+        return status;
+    }
+    tj_proof_remember(context, plan->image, &device, proof);
+    return status == TJ_OK ? tj_proof_check(plan->source, &device, proof, err) : status;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tilejit prove, as a user types it, on the emulator.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "shell.h"
+
+static void assign_variables(char *assignments, size_t bytes)
+{
+    snprintf(assignments, bytes, "TILEJIT_DRIVER=emulator");
+}
+
+TestSuite(prove_command, .init = make_folder, .fini = remove_folder, .timeout = 280);
+
+static json_int_t number(const char *name)
+{
+    json_t *root = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
+    json_int_t value;
+
+    cr_assert(root != NULL, "no JSON: %s", out);
+    value = json_integer_value(json_object_get(root, name));
+    json_decref(root);
+    return value;
+}
+
+Test(prove_command, proves_keeps_and_passes_over)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("printf '24,8,40\\n' >shapes.csv; $T prove 20x10x30 --shapes shapes.csv"), 0), "%s", errors);
+    cr_expect(strstr(out, "proven     20x10x30") && strstr(out, "proven     24x8x40"), "%s", out);
+    cr_expect(strstr(out, "600 of 600 elements compared") && strstr(out, "2 proven, 0 known, 0 failed"), "%s", out);
+    cr_assert(eq(int, shell("$T prove 20x10x30 21x10x30 --resume --json"), 0), "%s", errors);
+    cr_expect(number("proven") == 1 && number("known") == 1 && number("failed") == 0, "%s", out);
+    cr_assert(eq(int, shell("$T prove 20x10x30 --json"), 0), "%s", errors);
+    cr_expect(number("proven") == 1 && number("known") == 0, "without --resume everything is run: %s", out);
+}
+
+/* A stored proof says that the kernel failed: whoever names its config is told, and the library chooses another. */
+Test(prove_command, a_kernel_that_failed_is_not_launched_again)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int,
+                 shell("$T prove 20x10x30 --family tiled && sed -i 's/\"passed\": true/\"passed\": false/; s/\"reason\": "
+                       "\"\"/\"reason\": "
+                       "\"P is wrong\"/' $(find . -name 'proof-*')"),
+                 0),
+              "%s", errors);
+    cr_expect(eq(int, shell("$T run 20x10x30 --family tiled"), 1));
+    cr_expect(strstr(errors, "failed its proof on") && strstr(errors, "P is wrong"), "%s", errors);
+    cr_expect(eq(int, shell("$T prove 20x10x30 --family tiled"), 3));
+    cr_expect(eq(int, shell("$T run 20x10x30"), 0), "%s", errors);
+}
+
+Test(prove_command, refuses_what_it_cannot_mean)
+{
+    cr_expect(eq(int, shell("$T prove"), 2));
+    cr_expect(strstr(errors, "prove what?") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("$T prove 8x8x8 --config tiled --family naive"), 2));
+    cr_expect(eq(int, shell("$T prove 8x8x8 --config nothing"), 2));
+    cr_expect(eq(int, shell("$T prove 8x8"), 2));
+    cr_expect(eq(int, shell("$T prove --shapes /nowhere/shapes.csv"), 1));
+}

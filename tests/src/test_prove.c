@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Proofs, on the emulator: kernels of every family and storage pass; one whose stored code was made wrong fails, is told apart by what is
+ * wrong with it, stays known, and is launched by nobody again.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tilejit/tilejit.h>
+
+#include "image.h"
+#include "proof.h"
+
+static tj_error err;
+static char store[] = "/tmp/tilejit-prove-XXXXXX";
+static char logged[4096];
+
+static void keep_line(tj_log_level level, const char *line, void *payload)
+{
+    (void)payload;
+    if (level <= TJ_LOG_WARNING)
+        (void)snprintf(logged + strlen(logged), sizeof logged - strlen(logged), "%s\n", line);
+}
+
+static tj_context *open_context(const char *cache_dir, tj_prove prove)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context = NULL;
+
+    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
+    setenv("CUDA_EMULATOR_DEVICES", "sm_90", 1);
+    setenv("CUDA_EMULATOR_LOG", "0", 1);
+    options.driver = "emulator";
+    options.cache_dir = cache_dir;
+    options.prove = prove;
+    options.log = keep_line;
+    options.log_level = TJ_LOG_WARNING;
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    return context;
+}
+
+static bool has_nvrtc(void)
+{
+    tj_context *context = open_context("", TJ_PROVE_NEVER);
+    const char *const *targets;
+    const bool has = tj_targets(context, &targets, &err) == TJ_OK;
+
+    tj_context_free(context);
+    if (!has && getenv("TILEJIT_REQUIRE_NVRTC"))
+        cr_assert(has, "%s", err.message);
+    return has;
+}
+
+static void start(void)
+{
+    if (!has_nvrtc())
+        cr_skip_test("no NVRTC: %s", err.message);
+    cr_assert(mkdtemp(store) != NULL);
+}
+
+static void stop(void)
+{
+    char line[128];
+
+    (void)snprintf(line, sizeof line, "rm -rf %s", store);
+    cr_expect(eq(int, system(line), 0));
+}
+
+TestSuite(prove, .init = start, .fini = stop, .timeout = 120);
+
+static tj_config parsed(const char *text)
+{
+    tj_config config = TJ_CONFIG_INIT;
+
+    if (text)
+        cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK), "%s", err.message);
+    return config;
+}
+
+static tj_status prove(tj_context *context, const tj_problem *problem, const char *config, int again, tj_proof *proof)
+{
+    const tj_config named = parsed(config);
+    const tj_plan *plan;
+    tj_status status = tj_plan_prepare(context, problem, config ? &named : NULL, &plan, &err);
+
+    return status == TJ_OK ? tj_plan_prove(context, plan, problem, again, proof, &err) : status;
+}
+
+Test(prove, right_kernels_pass_however_their_matrices_lie)
+{
+    static const char *const configs[] = {"tiled", "naive", "simt:bm=32,bn=32,bk=8,tm=4,tn=4,copy=registers", "simt:splits=2",
+                                          "skinny:splits=3"};
+    tj_context *context = open_context("", TJ_PROVE_NEVER);
+
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++)
+        for (int storage = 0; storage < 6; storage++) {
+            tj_problem problem = TJ_PROBLEM_INIT(19, 23, 37, TJ_F32);
+            tj_proof proof;
+
+            if (storage == 1)
+                problem.m_layout = problem.p_layout = TJ_COL_MAJOR, problem.ld_p = 25, problem.has_beta = problem.has_alpha = 1;
+            if (storage == 2)
+                problem.batch = 3, problem.stride_m = TJ_BROADCAST, problem.stride_p = 19 * 37 + 11;
+            if (storage == 3)
+                problem.batch = 2, problem.stride_m = problem.stride_p = TJ_POINTERS, problem.stride_n = TJ_POINTERS_16;
+            if (storage == 4)
+                problem.dtype = TJ_F64, problem.n_layout = TJ_COL_MAJOR, problem.ld_n = 30;
+            if (storage == 5) {
+                problem.j.mode = problem.k.mode = TJ_DIM_ANY;
+                problem.batch = TJ_ANY;
+            }
+            if (storage == 4 && strstr(configs[i], "registers"))
+                continue;
+            if (prove(context, &problem, configs[i], 0, &proof) == TJ_ERR_INVALID_ARGUMENT)
+                continue; /* not of this family */
+            cr_assert(proof.passed == 1 && proof.reason[0] == '\0', "%s, storage %d: %s", configs[i], storage, err.message);
+            cr_expect(proof.elements == proof.elements_total && proof.elements >= 19 * 37, "%s, storage %d", configs[i],
+                      storage);
+        }
+    tj_context_free(context);
+}
+
+Test(prove, of_a_large_product_it_compares_some_lines)
+{
+    tj_context *context = open_context("", TJ_PROVE_NEVER);
+    const tj_problem problem = TJ_PROBLEM_INIT(96, 300, 160, TJ_F32);
+    tj_proof proof;
+
+    cr_assert(eq(int, prove(context, &problem, NULL, 0, &proof), TJ_OK), "%s", err.message);
+    cr_expect(proof.elements > 0 && proof.elements < proof.elements_total, "%lld", (long long)proof.elements);
+    tj_context_free(context);
+}
+
+/* ---- kernels that are wrong --------------------------------------------------------------------------------------- */
+
+static const tj_problem wrong_problem = TJ_PROBLEM_INIT(40, 24, 32, TJ_F32);
+#define WRONG "simt:bm=32,bn=32,bk=8,tm=4,tn=4,copy=registers,vector=1"
+
+/* What is done to the stores of P: each line "	st.global.f32 	[%rd1+8], %f2;" may get another before, behind or in its place. */
+typedef enum fault { NEGATED, MISSING, BEHIND } fault;
+
+static void append_fault(FILE *out, const char *line, size_t length, fault which)
+{
+    char address[64], value[64];
+    const char *at = strstr(line, "st.global.f32");
+
+    cr_assert(at && sscanf(at, "st.global.f32 [%63[^]]], %63[^;];", address, value) == 2, "%.*s", (int)length, line);
+    if (which == NEGATED)
+        fprintf(out, "neg.f32 %s, %s;\n", value, value);
+    if (which != MISSING)
+        fprintf(out, "%.*s\n", (int)length, line);
+    if (which == BEHIND)
+        fprintf(out, "add.s64 %.*s, %.*s, 2048;\nst.global.f32 [%s], %s;\n", (int)strcspn(address, "+"), address,
+                (int)strcspn(address, "+"), address, address, value);
+}
+
+/* Store, under the key of the request, a kernel whose last store is faulty: what a compiler that is wrong would leave there. */
+static void plant(fault which)
+{
+    tj_context *context = open_context(store, TJ_PROVE_NEVER);
+    const tj_config config = parsed(WRONG);
+    char *text = NULL, *last = NULL, *end;
+    size_t size = 0;
+    tj_source *source;
+    tj_image *image;
+    FILE *out;
+
+    cr_assert(eq(int, tj_generate(&wrong_problem, &config, &source, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_compile(context, source, "compute_90", &image, &err), TJ_OK), "%s", err.message);
+    for (char *at = image->body->ptx; (at = strstr(at, "st.global.f32")) != NULL; at++)
+        last = at;
+    cr_assert(last != NULL, "no store in:\n%s", image->body->ptx);
+    while (last[-1] != '\n')
+        last--;
+    end = strchr(last, '\n');
+    out = open_memstream(&text, &size);
+    fprintf(out, "%.*s", (int)(last - image->body->ptx), image->body->ptx);
+    append_fault(out, last, (size_t)(end - last), which);
+    fprintf(out, "%s", end + 1);
+    cr_assert(fclose(out) == 0);
+    free(image->body->ptx);
+    image->body->ptx = text;
+    image->body->ptx_bytes = size;
+    tj_image_publish(context, source, image->body);
+    tj_image_free(image);
+    tj_source_free(source);
+    tj_context_free(context);
+}
+
+static void expect_failure(const char *words)
+{
+    tj_context *context = open_context(store, TJ_PROVE_NEVER);
+    const tj_config named = parsed(WRONG);
+    const tj_plan *plan;
+    tj_proof proof;
+
+    cr_expect(eq(int, prove(context, &wrong_problem, WRONG, 0, &proof), TJ_ERR_CHECK_FAILED), "%s", err.message);
+    cr_expect(proof.passed == 0 && strstr(proof.reason, words) != NULL, "%s", proof.reason);
+    cr_expect(strstr(err.message, "failed its proof on") && strstr(err.message, "tilejit prove"), "%s", err.message);
+    tj_context_free(context);
+
+    context = open_context(store, TJ_PROVE_NEVER); /* the next process */
+    cr_expect(eq(int, tj_plan_prepare(context, &wrong_problem, &named, &plan, &err), TJ_ERR_CHECK_FAILED),
+              "it is not launched");
+    cr_expect(plan == NULL && strstr(err.message, words) != NULL, "%s", err.message);
+    tj_context_free(context);
+}
+
+Test(prove, a_wrong_sum_is_found)
+{
+    plant(NEGATED);
+    expect_failure("is not what the family naive computes");
+}
+
+Test(prove, an_element_that_is_not_written_is_found)
+{
+    plant(MISSING);
+    expect_failure("it does not write element");
+}
+
+Test(prove, a_store_behind_the_matrix_is_found)
+{
+    setenv("CUDA_EMULATOR_CHECKS", "none", 1); /* a GPU has none */
+    plant(BEHIND);
+    expect_failure("it writes behind P");
+}
+
+Test(prove, a_kernel_that_ends_the_device_is_known_to_the_next_process)
+{
+    tj_context *context = open_context(store, TJ_PROVE_NEVER);
+    tj_proof proof;
+
+    plant(BEHIND); /* which the emulator's own checks end */
+    cr_expect(eq(int, prove(context, &wrong_problem, WRONG, 0, &proof), TJ_ERR_DEVICE_LOST), "%s", err.message);
+    cr_expect(proof.passed == 0 && strstr(proof.reason, "CUDA_ERROR_LAUNCH_FAILED") != NULL, "%s", proof.reason);
+    tj_context_free(context);
+    /* The driver of this process is lost; a record of the failure is there for the next one. */
+    {
+        char line[128];
+
+        (void)snprintf(line, sizeof line, "grep -rq CUDA_ERROR_LAUNCH_FAILED %s/v1", store);
+        cr_expect(eq(int, system(line), 0));
+    }
+}
+
+Test(prove, a_choice_that_failed_gives_way)
+{
+    tj_context *context = open_context(store, TJ_PROVE_NEVER);
+    const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
+    const tj_plan *first, *second;
+    tj_proof proof = {.passed = 0, .created_s = 1, .reason = "wrong"};
+
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &first, &err), TJ_OK), "%s", err.message);
+    tj_proof_keep(context, first, &proof);
+    cr_assert(eq(int, tj_plan_refresh(context, &problem, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &second, &err), TJ_OK), "%s", err.message);
+    cr_expect(memcmp(tj_source_config(tj_plan_source(first)), tj_source_config(tj_plan_source(second)), sizeof(tj_config)) !=
+              0);
+    tj_context_free(context);
+}
+
+Test(prove, the_option_before_keeps_a_wrong_kernel_from_its_first_launch)
+{
+    tj_context *context;
+    const tj_config named = parsed(WRONG);
+    const tj_plan *plan;
+
+    plant(NEGATED);
+    logged[0] = '\0';
+    context = open_context(store, TJ_PROVE_BEFORE);
+    cr_expect(eq(int, tj_plan_prepare(context, &wrong_problem, &named, &plan, &err), TJ_ERR_CHECK_FAILED));
+    cr_expect(plan == NULL && strstr(logged, "failed its proof") != NULL, "%s", logged);
+    tj_context_free(context);
+}
+
+Test(prove, the_option_behind_says_that_products_may_be_wrong)
+{
+    tj_context *context;
+    const tj_config named = parsed(WRONG);
+    const tj_plan *plan;
+
+    plant(NEGATED);
+    logged[0] = '\0';
+    context = open_context(store, TJ_PROVE_BEHIND);
+    cr_assert(eq(int, tj_plan_prepare(context, &wrong_problem, &named, &plan, &err), TJ_OK), "%s", err.message);
+    for (int i = 0; i < 3000 && !strstr(logged, "may be wrong"); i++)
+        usleep(10000);
+    cr_expect(strstr(logged, "earlier products of this kernel may be wrong: ") != NULL, "%s", logged);
+    tj_context_free(context);
+}
+
+Test(prove, the_option_before_passes_what_is_right_and_proves_it_once)
+{
+    tj_context *context = open_context(store, TJ_PROVE_BEFORE);
+    const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
+    tj_device_facts device;
+    const tj_plan *plan;
+    tj_proof proof;
+
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK));
+    cr_expect(tj_proof_recall(context, tj_plan_image(plan), &device, &proof) && proof.passed);
+    tj_context_free(context);
+    context = open_context(store, TJ_PROVE_NEVER);
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_prove(context, plan, &problem, 0, &proof, &err), TJ_OK), "%s", err.message);
+    cr_expect(proof.was_known == 1, "it lies beside the image");
+    cr_assert(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
+    cr_expect(proof.was_known == 0);
+    tj_context_free(context);
+}
+
+Test(prove, the_option_behind_replaces_what_failed)
+{
+    tj_context *context = open_context(store, TJ_PROVE_BEHIND);
+    const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
+    tj_device_facts device;
+    const tj_plan *plan;
+    tj_proof proof;
+
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK));
+    for (int i = 0; i < 3000 && !tj_proof_recall(context, tj_plan_image(plan), &device, &proof); i++)
+        usleep(10000);
+    cr_expect(tj_proof_recall(context, tj_plan_image(plan), &device, &proof) && proof.passed, "a thread has proven it");
+    tj_context_free(context);
+}
+
+Test(prove, a_damaged_or_foreign_proof_counts_as_none)
+{
+    tj_context *context = open_context(store, TJ_PROVE_NEVER);
+    const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
+    tj_device_facts device, another;
+    const tj_plan *plan;
+    tj_proof proof, found;
+    char line[256];
+
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK));
+    cr_assert(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
+    another = device;
+    another.driver_version += 10;
+    cr_expect(eq(int, tj_proof_recall(context, tj_plan_image(plan), &another, &found), 0), "another driver compiles anew");
+    tj_context_free(context);
+    (void)snprintf(line, sizeof line, "for f in $(find %s -name 'proof-*'); do head -c 40 $f >$f.cut; mv $f.cut $f; done",
+                   store);
+    cr_assert(eq(int, system(line), 0));
+    context = open_context(store, TJ_PROVE_NEVER);
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_proof_recall(context, tj_plan_image(plan), &device, &found), 0));
+    tj_context_free(context);
+}
+
+Test(prove, a_case_holds_what_a_report_needs)
+{
+    tj_context *context = open_context("", TJ_PROVE_NEVER);
+    const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
+    tj_proof proof = {.passed = 0, .reason = "wrong"};
+    char folder[160], line[300];
+    const tj_plan *plan;
+
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    (void)snprintf(folder, sizeof folder, "%s/case", store);
+    cr_assert(eq(int, tj_proof_write_case(context, plan, &proof, folder, &err), TJ_OK), "%s", err.message);
+    (void)snprintf(line, sizeof line,
+                   "cd %s && ls *.cu *.ptx *.log *.json >/dev/null && grep -q '\"reason\": \"wrong\"' *.json "
+                   "&& grep -q '\"compiler\": \"1' *.json && grep -q config *.json",
+                   folder);
+    cr_expect(eq(int, system(line), 0));
+    cr_expect(eq(int, tj_proof_write_case(context, plan, &proof, "/proc/nowhere", &err), TJ_ERR_IO));
+    tj_context_free(context);
+}
+
+Test(prove, the_option_has_three_values)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context;
+
+    options.prove = 3;
+    cr_expect(eq(int, tj_context_create(&options, &context, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "prove is 3") != NULL, "%s", err.message);
+}
