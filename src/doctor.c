@@ -15,6 +15,7 @@
 #include "driver.h"
 #include "error.h"
 #include "nvrtc.h"
+#include "nvrtc_builds.h"
 #include "text.h"
 
 enum { FINDING_BYTES = 1024, TARGET_BYTES = 16 };
@@ -64,6 +65,16 @@ static void look_at_targets(const doctor *who, const tj_nvrtc *nvrtc)
     free(text);
 }
 
+/* Does this build make right code of what spills registers? */
+static void look_at_build(const doctor *who, const char *identity)
+{
+    const tj_nvrtc_record record = tj_nvrtc_record_of(identity);
+    const char *remedy;
+    const char *const words = tj_nvrtc_record_words(record, &remedy);
+
+    found(who, "spills", record == TJ_NVRTC_CLEAN ? TJ_FINDING_OK : TJ_FINDING_NOTE, remedy, "NVRTC %s %s", identity, words);
+}
+
 static const tj_nvrtc *look_at_nvrtc(doctor *who)
 {
     const tj_nvrtc *nvrtc = NULL;
@@ -75,11 +86,13 @@ static const tj_nvrtc *look_at_nvrtc(doctor *who)
         tj_nvrtc_search(who->context->nvrtc_path, look_at_place, who);
         return NULL;
     }
-    if (tj_nvrtc_identity(nvrtc, &identity, &err) == TJ_OK)
+    if (tj_nvrtc_identity(nvrtc, &identity, &err) == TJ_OK) {
         found(who, "nvrtc", TJ_FINDING_OK, "", "%s at %s", identity, tj_nvrtc_path(nvrtc));
-    else
+        look_at_build(who, identity);
+    } else {
         found(who, "nvrtc", TJ_FINDING_MISSING, NVRTC_REMEDY, "%d.%d at %s cannot compile: %s", tj_nvrtc_major(nvrtc),
               tj_nvrtc_minor(nvrtc), tj_nvrtc_path(nvrtc), err.message);
+    }
     tj_nvrtc_search(who->context->nvrtc_path, look_at_place, who);
     builtins = tj_nvrtc_builtins_path(nvrtc);
     if (builtins)

@@ -15,7 +15,7 @@ typedef enum tj_finding_state { TJ_FINDING_OK = 0, TJ_FINDING_NOTE = 1, TJ_FINDI
 
 /** One finding. Text is valid during the visit only. */
 typedef struct tj_finding {
-    const char *topic; /**< "nvrtc", "builtins", "driver", "device", "match", "probe", "store" ... */
+    const char *topic; /**< "nvrtc", "spills", "builtins", "driver", "device", "match", "probe", "store" ... */
     tj_finding_state state;
     const char *text;   /**< what was found, where, which version; or each place that was tried */
     const char *remedy; /**< how to mend it; "" if there is nothing to mend */

@@ -690,6 +690,47 @@ Test(command, says_that_there_is_nothing_to_run_on)
     cr_expect(strstr(errors, "/nonexistent/libcuda.so") != NULL, "%s", errors);
 }
 
+/* Each build by what is known of its machine code; one without a number, and the next of a minor version, are not known. */
+Test(command, doctor_knows_builds_that_make_wrong_code)
+{
+    static const struct {
+        const char *environment, *state, *words;
+        bool has_remedy;
+    } rows[] = {
+        {"FAKE_NVRTC_BUILD=13.0.88", "note", "NVRTC 13.0 V13.0.88 has made kernels that spill registers and store to wrong",
+         false},
+        {"FAKE_NVRTC_BUILD=12.3.107", "OK", "NVRTC 13.0 V12.3.107 was looked at: none of the kernels", false},
+        {"FAKE_NVRTC_BUILD=13.0.8", "note", "NVRTC 13.0 V13.0.8 was not looked at", true},
+        {"FAKE_NVRTC_NO_BUILD=1", "note", " was not looked at", true},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *const words = "doctor --driver " FAKE_CUDA_PATH " --nvrtc " FAKE_NVRTC_PATH;
+        json_t *answer, *finding;
+        size_t index, times = 0;
+
+        cr_expect(eq(int, shell("%s $T %s", rows[i].environment, words), 0), "%s%s", out, errors);
+        cr_expect(strstr(out, rows[i].words) != NULL, "row %zu: %s", i, out);
+        cr_expect(eq(int, shell("%s $T %s --json", rows[i].environment, words), 0), "%s%s", out, errors);
+        answer = json_loads(out, 0, NULL);
+        json_array_foreach(json_object_get(answer, "findings"), index, finding)
+        {
+            if (strcmp(json_string_value(json_object_get(finding, "topic")), "spills") != 0)
+                continue;
+            times++;
+            cr_expect(strstr(json_string_value(json_object_get(finding, "text")), rows[i].words) != NULL, "row %zu: %s", i,
+                      out);
+            cr_expect(eq(str, (char *)json_string_value(json_object_get(finding, "state")), (char *)rows[i].state), "row %zu",
+                      i);
+            cr_expect(eq(int, strstr(json_string_value(json_object_get(finding, "remedy")), "check_sass.py") != NULL,
+                         rows[i].has_remedy),
+                      "row %zu: %s", i, out);
+        }
+        cr_expect(eq(sz, times, 1), "row %zu", i);
+        json_decref(answer);
+    }
+}
+
 Test(command, names_the_missing_compiler_and_the_remedy)
 {
     cr_expect(eq(int, shell("$T compile 33x30x70 --nvrtc /nonexistent/libnvrtc.so"), 1));
