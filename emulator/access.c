@@ -100,9 +100,17 @@ static bool resolve_lane(emu_warp *warp, const emu_inst *inst, request *r, int l
         } else {
             space = S_GLOBAL;
         }
-        r->space[lane] = space;
-        r->address[lane] = address;
     }
+    if (space == S_GLOBAL && address - EMU_PARAM_WINDOW < EMU_WINDOW_BYTES) {
+        space = S_PARAM;
+        address -= EMU_PARAM_WINDOW;
+    }
+    if ((space == S_LOCAL || space == S_PARAM) && address - EMU_FRAMES_IN_LOCAL < EMU_WINDOW_BYTES - EMU_FRAMES_IN_LOCAL) {
+        space = S_FRAME;
+        address -= EMU_FRAMES_IN_LOCAL;
+    }
+    r->space[lane] = space;
+    r->address[lane] = address;
     r->allocation[lane] = NULL;
     switch (space) {
     case S_SHARED:
@@ -319,19 +327,25 @@ static void load(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
+/* Does a request write where programs may only read? A finding says so. */
+static bool is_forbidden(emu_warp *warp, const emu_inst *inst, const request *r)
+{
+    const uint32_t lanes = lanes_in(r, S_PARAM) | lanes_in(r, S_CONST);
+    const int lane = lanes ? __builtin_ctz(lanes) : 0;
+
+    if (lanes)
+        emu_find(warp, inst, CUEMU_ILLEGAL, lane, r->address[lane], "a store to memory that is read only");
+    return lanes != 0;
+}
+
 static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const unsigned size = emu_type_bytes(inst->type[0]), bytes = size * inst->vector;
     const uint32_t checks = warp->block->launch->checks;
     request r;
 
-    if (!resolve(warp, inst, mask, &inst->operand[0], bytes, &r))
+    if (!resolve(warp, inst, mask, &inst->operand[0], bytes, &r) || is_forbidden(warp, inst, &r))
         return;
-    if (r.space[__builtin_ctz(mask)] == S_PARAM || r.space[__builtin_ctz(mask)] == S_CONST) {
-        emu_find(warp, inst, CUEMU_ILLEGAL, __builtin_ctz(mask), r.address[__builtin_ctz(mask)],
-                 "a store to memory that is read only");
-        return;
-    }
     count(warp, inst, &r, inst->vector, true);
     EMU_EACH_LANE (i, mask) {
         uint8_t value[64];
@@ -359,9 +373,31 @@ static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-static void prefetch(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+static void change_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    (void)warp, (void)inst, (void)mask; /* moves nothing that a program could see */
+    (void)warp, (void)inst, (void)mask; /* that a program could see */
+}
+
+/* discard.L2 [a], 128: what lies there is as if it had never been written. */
+static void discard(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    request r;
+
+    if (!resolve(warp, inst, mask, &inst->operand[0], 128, &r) || is_forbidden(warp, inst, &r))
+        return;
+    EMU_EACH_LANE (i, mask) {
+        uint8_t *defined = defined_bytes(warp, &r, i);
+        if (defined)
+            memset(defined, 0, 128);
+    }
+}
+
+/* A cache policy is opaque, and hints change nothing here. */
+static void make_policy(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    EMU_EACH_LANE (i, mask)
+        emu_set_unsigned(warp, &inst->operand[0], i, 0);
+    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
 }
 
 /* ---- atomics --------------------------------------------------------------------------------------------------------- */
@@ -421,40 +457,91 @@ static uint64_t combine(int how, emu_type type, uint64_t old, uint64_t b, uint64
     }
 }
 
-static void atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool answers)
+/* What all atomics begin with; operand number address is followed by the values. */
+static bool begin_atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, unsigned address, request *r)
 {
-    const unsigned bytes = emu_type_bytes(inst->type[0]), first = answers ? 1 : 0;
     cuEmuCounters *line = emu_line(warp, inst);
-    const uint32_t checks = warp->block->launch->checks;
-    request r;
 
-    if (!resolve(warp, inst, mask, &inst->operand[first], bytes, &r))
-        return;
+    if (!resolve(warp, inst, mask, &inst->operand[address], emu_type_bytes(inst->type[0]) * inst->vector, r) ||
+        is_forbidden(warp, inst, r))
+        return false;
     if (line) {
         line->atomics += emu_popcount(mask);
-        count(warp, inst, &r, 1, true);
+        count(warp, inst, r, inst->vector, true);
     }
-    if (checks & CUEMU_CHECK_UNINITIALISED)
-        for (unsigned n = first + 1; n < inst->operands; n++)
+    if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
+        for (unsigned n = address + 1; n < inst->operands; n++)
             emu_check_defined(warp, inst, &inst->operand[n], mask, "in an atomic");
+    return true;
+}
+
+/* One element; a vector's are atomic each for itself. */
+static void combine_element(emu_warp *warp, const emu_inst *inst, const request *r, int lane, unsigned n, bool answers)
+{
+    const unsigned bytes = emu_type_bytes(inst->type[0]), first = answers ? inst->vector : 0;
+    const bool has_third = inst->vector == 1 && first + 2u < inst->operands;
+    const uint64_t b = emu_unsigned(warp, &inst->operand[first + 1 + n], lane);
+    const uint64_t c = has_third ? emu_unsigned(warp, &inst->operand[first + 2], lane) : 0;
+    const bool tracks = warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED;
+    uint8_t *at = r->at[lane] + (size_t)n * bytes, *defined = tracks ? defined_bytes(warp, r, lane) : NULL;
+    uint64_t old = 0, value;
+
+    defined = defined ? defined + (size_t)n * bytes : NULL;
+    memcpy(&old, at, bytes);
+    value = combine(inst->choice[3], inst->type[0], old, b, c, r->space[lane] == S_GLOBAL);
+    memcpy(at, &value, bytes);
+    if (answers)
+        emu_set_unsigned(warp, &inst->operand[n], lane, old);
+    if (answers && tracks)
+        emu_set_defined(warp, &inst->operand[n], defined && !defined[0] ? 0 : UINT32_MAX, 1u << lane);
+    if (defined && inst->choice[3] == EXCH)
+        memset(defined, 1, bytes);
+}
+
+static void atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool answers)
+{
+    request r;
+
+    if (!begin_atomic(warp, inst, mask, answers ? inst->vector : 0, &r))
+        return;
     pthread_mutex_lock(&atomics);
     EMU_EACH_LANE (i, mask) {
-        const uint64_t b = emu_unsigned(warp, &inst->operand[first + 1], i);
-        const uint64_t c = first + 2u < inst->operands ? emu_unsigned(warp, &inst->operand[first + 2], i) : 0;
-        uint8_t *defined = checks & CUEMU_CHECK_UNINITIALISED ? defined_bytes(warp, &r, i) : NULL;
-        uint64_t old = 0, value;
-        if (checks)
+        if (warp->block->launch->checks)
             check_access(warp, inst, &r, i, NULL, true, true);
-        memcpy(&old, r.at[i], bytes);
-        value = combine(inst->choice[3], inst->type[0], old, b, c, r.space[i] == S_GLOBAL);
-        memcpy(r.at[i], &value, bytes);
+        for (unsigned n = 0; n < inst->vector; n++)
+            combine_element(warp, inst, &r, i, n, answers);
         note_write(&r, i);
-        if (answers)
-            emu_set_unsigned(warp, &inst->operand[0], i, old);
-        if (answers && checks & CUEMU_CHECK_UNINITIALISED)
-            emu_set_defined(warp, &inst->operand[0], defined && !defined[0] ? 0 : UINT32_MAX, 1u << i);
-        if (defined && inst->choice[3] == EXCH)
-            memset(defined, 1, bytes);
+    }
+    pthread_mutex_unlock(&atomics);
+}
+
+/* exch and, with a third operand, cas of 128 bits. */
+static void atom_128(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint8_t *b, *c;
+    uint8_t *d = emu_lanes(warp, &inst->operand[0]);
+    request r;
+
+    if (!begin_atomic(warp, inst, mask, 1, &r))
+        return;
+    b = emu_lanes(warp, &inst->operand[2]);
+    c = inst->operands > 3 ? emu_lanes(warp, &inst->operand[3]) : NULL;
+    pthread_mutex_lock(&atomics);
+    EMU_EACH_LANE (i, mask) {
+        const size_t at = (size_t)i * 16;
+        uint8_t *defined = defined_bytes(warp, &r, i), old[16];
+        if (warp->block->launch->checks)
+            check_access(warp, inst, &r, i, NULL, true, true);
+        memcpy(old, r.at[i], 16);
+        if (!c)
+            memcpy(r.at[i], b + at, 16);
+        else if (memcmp(old, b + at, 16) == 0)
+            memcpy(r.at[i], c + at, 16);
+        memcpy(d + at, old, 16);
+        note_write(&r, i);
+        emu_set_defined(warp, &inst->operand[0], defined && !defined[0] ? 0 : UINT32_MAX, 1u << i);
+        if (defined && !c)
+            memset(defined, 1, 16);
     }
     pthread_mutex_unlock(&atomics);
 }
@@ -467,6 +554,23 @@ static void atom(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 static void red(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     atomic(warp, inst, mask, false);
+}
+
+/* f32 in vectors of up to 16 bytes, halves and pairs of halves in such of up to 16. */
+static bool is_vector_of_atomic(const emu_inst *inst)
+{
+    return inst->space != S_SHARED && emu_type_bytes(inst->type[0]) * inst->vector <= 16 &&
+           (inst->type[0] == T_F32) == (inst->choice[4] == 0);
+}
+
+static emu_exec choose_atom_vector(const emu_inst *inst)
+{
+    return is_vector_of_atomic(inst) ? atom : NULL;
+}
+
+static emu_exec choose_red_vector(const emu_inst *inst)
+{
+    return is_vector_of_atomic(inst) ? red : NULL;
 }
 
 /* ---- asynchronous copies --------------------------------------------------------------------------------------------- */
@@ -717,35 +821,40 @@ static void fence(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         warp->block->launch->fences[warp->block->number]++;
 }
 
-#define ORDERS                                                                                                             \
-    "{.volatile,.relaxed.gpu,.relaxed.sys,.relaxed.cta,.acquire.gpu,.acquire.sys,.acquire.cta,.release.gpu,.release.sys,." \
-    "release.cta,.weak}"
+#define ORDERS "{.volatile,.relaxed,.acquire,.release}{.weak,.mmio}{.cta,.cluster,.gpu,.sys}"
 #define SPACES "{.global,.shared,.shared::cta,.local,.param,.const,.param::entry,.param::func}"
 #define CACHES                                                                                                            \
     "{.ca,.cg,.cs,.lu,.cv,.wb,.wt}{.nc}{.L1::evict_normal,.L1::evict_unchanged,.L1::evict_first,.L1::evict_last,.L1::no_" \
     "allocate}"                                                                                                           \
-    "{.L2::evict_normal,.L2::evict_first,.L2::evict_last}{.L2::64B,.L2::128B,.L2::256B}"
+    "{.L2::evict_normal,.L2::evict_first,.L2::evict_last}{.L2::64B,.L2::128B,.L2::256B}{.L2::cache_hint}"
 #define VALUES "{.v2,.v4,.v8}{*.b8,.b16,.b32,.b64,.b128,.u8,.u16,.u32,.u64,.s8,.s16,.s32,.s64,.f16,.bf16,.f32,.f64}"
+#define HINT "{.L2::cache_hint}"
+#define ASYNC "{*.ca,.cg}{*.shared.global,.shared::cta.global}{.L2::64B,.L2::128B,.L2::256B}" HINT
+#define PRIORITIES \
+    "{*.L2::evict_last,.L2::evict_normal,.L2::evict_first,.L2::evict_unchanged}{.L2::evict_first,.L2::evict_unchanged}"
+#define RESTRICTIONS "{*.acquire.sync_restrict::shared::cluster,.release.sync_restrict::shared::cta}.cluster"
 #define SCOPES "{.relaxed,.acquire,.release,.acq_rel}{.cta,.cluster,.gpu,.sys}{.global,.shared,.shared::cta}"
 
 const emu_form emu_memory_forms[] = {
-    {"ld" ORDERS SPACES CACHES VALUES, "=~vT @", load, NULL, 0, D_OWN, 0, 0},
-    {"ldu{.global}{.global}" VALUES, "=~vT @", load, NULL, 0, D_OWN, 0, 0},
-    {"st" ORDERS SPACES CACHES VALUES, "@ ~vT", store, NULL, 0, D_OWN, 0, 0},
+    {"ld" ORDERS SPACES CACHES VALUES, "=~vT @ H", load, NULL, 0, D_OWN, 0, 0},
+    {"ldu{.-}{.global}" VALUES, "=~vT @", load, NULL, 0, D_OWN, 0, 0},
+    {"st" ORDERS SPACES CACHES VALUES, "@ ~vT H", store, NULL, 0, D_OWN, 0, 0},
     {"atom" SCOPES "{*.and,.or,.xor,.add,.min,.max,.inc,.dec,.exch}{.noftz}{*.b32,.b64,.u32,.u64,.s32,.s64,.f16,.f16x2,.bf16,."
-     "bf16x2,.f32,.f64}",
-     "=T @ T", atom, NULL, 0, D_OWN, 0, 0},
-    {"atom" SCOPES "{*.and,.or,.xor,.add,.min,.max,.inc,.dec,.exch,.cas}{*.b16,.b32,.b64}", "=T @ T T", atom, NULL, 0, D_OWN, 0,
-     0},
-    {"red" SCOPES
-     "{*.and,.or,.xor,.add,.min,.max,.inc,.dec}{.noftz}{*.b32,.b64,.u32,.u64,.s32,.s64,.f16,.f16x2,.bf16,.bf16x2,.f32,.f64}",
-     "@ T", red, NULL, 0, D_OWN, 0, 0},
-    {"cp.async{*.ca,.cg}{*.shared.global,.shared::cta.global}{.L2::64B,.L2::128B,.L2::256B}", "@ @ N", copy_async, NULL, 0,
-     D_OWN, 0, 0},
-    {"cp.async{*.ca,.cg}{*.shared.global,.shared::cta.global}{.L2::64B,.L2::128B,.L2::256B}", "@ @ N w", copy_async, NULL, 0,
-     D_OWN, 0, 0},
-    {"cp.async{*.ca,.cg}{*.shared.global,.shared::cta.global}{.L2::64B,.L2::128B,.L2::256B}", "@ @ N p", copy_async, NULL, 0,
-     D_OWN, 0, 0},
+     "bf16x2,.f32,.f64}" HINT,
+     "=T @ T H", atom, NULL, 0, D_ATOMIC, 0, 0},
+    {"atom" SCOPES "{*.-,.-,.-,.-,.-,.-,.-,.-,.-,.cas}{*.b16,.b32,.b64}" HINT, "=T @ T T H", atom, NULL, 0, D_OWN, 0, 0},
+    {"atom" SCOPES "{*.exch}.b128" HINT, "=T @ T H", atom_128, NULL, 0, D_OWN, 0, 0},
+    {"atom" SCOPES "{*.cas}.b128", "=T @ T T", atom_128, NULL, 0, D_OWN, 0, 0},
+    {"atom" SCOPES "{*.-,.-,.-,.add}{.noftz}{*.v2,.v4,.v8}{*.f32,.f16,.bf16,.f16x2,.bf16x2}" HINT, "=vT @ vT H", NULL,
+     choose_atom_vector, 0, D_ATOMIC, 0, 0},
+    {"red" SCOPES "{*.and,.or,.xor,.add,.min,.max,.inc,.dec}{.noftz}{*.b32,.b64,.u32,.u64,.s32,.s64,.f16,.f16x2,.bf16,.bf16x2,."
+     "f32,.f64}" HINT,
+     "@ T H", red, NULL, 0, D_ATOMIC, 0, 0},
+    {"red" SCOPES "{*.-,.-,.-,.add}{.noftz}{*.v2,.v4,.v8}{*.f32,.f16,.bf16,.f16x2,.bf16x2}" HINT, "@ vT H", NULL,
+     choose_red_vector, 0, D_ATOMIC, 0, 0},
+    {"cp.async" ASYNC, "@ @ N H", copy_async, NULL, 0, D_OWN, 0, 0},
+    {"cp.async" ASYNC, "@ @ N w H", copy_async, NULL, 0, D_OWN, 0, 0},
+    {"cp.async" ASYNC, "@ @ N p H", copy_async, NULL, 0, D_OWN, 0, 0},
     {"cp.async.commit_group", "", commit_group, NULL, 0, D_OWN, 0, 0},
     {"cp.async.wait_group", "N", wait_group, NULL, 0, D_OWN, 0, 0},
     {"cp.async.wait_all", "", wait_all, NULL, 0, D_OWN, 0, 0},
@@ -763,7 +872,22 @@ const emu_form emu_memory_forms[] = {
      0, 0},
     {"membar{*.cta,.gl,.sys}", "", fence, NULL, 0, D_OWN, 0, 0},
     {"fence{.sc,.acq_rel,.acquire,.release}{.cta,.cluster,.gpu,.sys}", "", fence, NULL, 0, D_OWN, 0, 0},
-    {"griddepcontrol{*.launch_dependents,.wait}", "", prefetch, NULL, 0, D_OWN, 0, 0}, /* grids run one after the other */
-    {"prefetch{.global,.local}{*.L1,.L2,.L2::evict_last,.L2::evict_normal}", "@", prefetch, NULL, 0, D_OWN, 0, 0},
+    /* Proxies are ways to the same memory that a device does not keep in order, and a program here has one. */
+    {"fence.proxy{*.alias,.async}{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"membar.proxy{*.alias,.async}{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence.proxy.tensormap::generic.release{*.cta,.cluster,.gpu,.sys}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence.proxy.tensormap::generic.acquire{*.cta,.cluster,.gpu,.sys}", "@ N", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence.proxy.async::generic" RESTRICTIONS, "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence" RESTRICTIONS, "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence.mbarrier_init.release.cluster", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"createpolicy.fractional" PRIORITIES ".b64", "=d w?", make_policy, NULL, 0, D_OWN, 0, 0},
+    {"createpolicy.range{.global}" PRIORITIES ".b64", "=d @ w w", make_policy, NULL, 0, D_OWN, 0, 0},
+    {"createpolicy.cvt.L2.b64", "=d d", make_policy, NULL, 0, D_OWN, 0, 0},
+    {"discard{.global}.L2", "@ N", discard, NULL, 0, D_OWN, 0, 0},
+    {"applypriority{.global}.L2::evict_normal", "@ N", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"prefetch{.const,.param}.tensormap", "@", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"prefetchu.L1", "@", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"griddepcontrol{*.launch_dependents,.wait}", "", change_nothing, NULL, 0, D_OWN, 0, 0}, /* grids run one after the other */
+    {"prefetch{.global,.local}{*.L1,.L2,.L2::evict_last,.L2::evict_normal}", "@", change_nothing, NULL, 0, D_OWN, 0, 0},
     {0},
 };

@@ -54,6 +54,12 @@ static const emu_format *format_of(emu_type type)
     case T_E5M2:
     case T_E5M2X2:
         return &emu_e5m2;
+    case T_E2M1X2:
+        return &emu_e2m1;
+    case T_E2M3X2:
+        return &emu_e2m3;
+    case T_E3M2X2:
+        return &emu_e3m2;
     default:
         return NULL;
     }
@@ -177,7 +183,7 @@ static uint64_t convert_whole(number n, emu_type to, bool saturates)
 /* A NaN of f64 made quiet, and as much of its payload as there is room for. */
 static uint64_t narrow_nan(uint64_t bits, emu_type to)
 {
-    const emu_format single = {8, 23, true}, *f = to == T_F32 ? &single : format_of(to);
+    const emu_format single = {8, 23, true, false}, *f = to == T_F32 ? &single : format_of(to);
     const uint64_t sign = bits >> 63 << (f->exponent + f->fraction);
     const uint64_t fraction = (bits | UINT64_C(1) << 51) << 12 >> (64 - f->fraction);
 
@@ -320,28 +326,31 @@ static void cvt_narrow(emu_warp *warp, const emu_inst *inst, uint32_t mask)
                       convert(emu_unsigned(warp, &inst->operand[1], i), inst->type[1], inst->type[0], m));
 }
 
+/* From one element of a pair to the next: those of 6 bits have a byte, of 4 bits half of one. */
+static unsigned pair_bits(emu_type type)
+{
+    return 4 * emu_type_bytes(type);
+}
+
 /* Two f32 to a pair: the first is the upper half. */
 static void cvt_pair(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     static const emu_round rounds[] = {ROUND_NEAREST, ROUND_NEAREST, ROUND_ZERO};
-    const bool is_byte = emu_type_bytes(inst->type[0]) == 2;
-    const modes m = {.round = rounds[inst->choice[0]],
-                     .clips = inst->choice[1] || (is_byte && inst->choice[3]),
-                     .is_finite = inst->choice[2] || is_byte};
+    const modes m = {.round = rounds[inst->choice[0]], .clips = inst->choice[1], .is_finite = inst->choice[2]};
 
     EMU_EACH_LANE (i, mask) {
         const uint64_t high = convert(emu_unsigned(warp, &inst->operand[1], i), inst->type[1], inst->type[0], m);
         const uint64_t low = convert(emu_unsigned(warp, &inst->operand[2], i), inst->type[1], inst->type[0], m);
-        emu_set_unsigned(warp, &inst->operand[0], i, high << (is_byte ? 8 : 16) | low);
+        emu_set_unsigned(warp, &inst->operand[0], i, high << pair_bits(inst->type[0]) | low);
     }
 }
 
-/* e4m3x2 and e5m2x2 to f16x2 and back. */
+/* Pairs of less than 16 bits to f16x2 and back. */
 static void cvt_bytes(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const bool widens = inst->type[0] == T_F16X2;
     const emu_format *from = format_of(inst->type[1]), *to = format_of(inst->type[0]);
-    const unsigned in = widens ? 8 : 16, out = widens ? 16 : 8;
+    const unsigned in = pair_bits(inst->type[1]), out = pair_bits(inst->type[0]);
 
     EMU_EACH_LANE (i, mask) {
         const uint32_t a = (uint32_t)emu_unsigned(warp, &inst->operand[1], i);
@@ -380,7 +389,10 @@ static void cvt_pack(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 static uint64_t window_of(emu_space space)
 {
-    return space == S_SHARED ? EMU_SHARED_WINDOW : space == S_LOCAL ? EMU_LOCAL_WINDOW : 0;
+    return space == S_SHARED  ? EMU_SHARED_WINDOW
+           : space == S_LOCAL ? EMU_LOCAL_WINDOW
+           : space == S_PARAM ? EMU_PARAM_WINDOW
+                              : 0;
 }
 
 static void cvta(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -402,6 +414,7 @@ static void isspacep(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         bits |= (uint32_t)(inst->space == S_SHARED   ? in_shared
                            : inst->space == S_LOCAL  ? in_local
                            : inst->space == S_GLOBAL ? !in_shared && !in_local
+                           : inst->space == S_PARAM  ? address - EMU_PARAM_WINDOW < EMU_WINDOW_BYTES
                                                      : false)
                 << i;
     }
@@ -415,11 +428,11 @@ const emu_form emu_convert_forms[] = {
     {"cvt{*.rn,.rz}{.relu}{.satfinite}{*.f16,.bf16}.f32", "=~T U", cvt_narrow, NULL, 0, 0, 0, 0},
     {"cvt{*.rn,.rz,.rna}{.relu}{.satfinite}.tf32.f32", "=w w", cvt_narrow, NULL, 0, 0, 0, 0},
     {"cvt{*.rn,.rz}{.relu}{.satfinite}{*.f16x2,.bf16x2}.f32", "=w U U", cvt_pair, NULL, 0, 0, 0, 0},
-    {"cvt.rn{.rn}{.relu}{*.satfinite}{.relu}{*.e4m3x2,.e5m2x2}.f32", "=h U U", cvt_pair, NULL, 0, 0, 0, 0},
+    {"cvt.rn{.-}{.relu}{*.satfinite}{*.e4m3x2,.e5m2x2,.e2m3x2,.e3m2x2,.e2m1x2}.f32", "=T U U", cvt_pair, NULL, 0, 0, 0, 0},
     {"cvt.rn{*.satfinite}{.relu}{*.e4m3x2,.e5m2x2}.f16x2", "=h w", cvt_bytes, NULL, 0, 0, 0, 0},
-    {"cvt{*.rn}{.relu}.f16x2{*.e4m3x2,.e5m2x2}", "=w h", cvt_bytes, NULL, 0, 0, 0, 0},
+    {"cvt{*.rn}{.relu}.f16x2{*.e4m3x2,.e5m2x2,.e2m3x2,.e3m2x2,.e2m1x2}", "=w U", cvt_bytes, NULL, 0, 0, 0, 0},
     {"cvt.pack.sat{*.s16,.u16,.s8,.u8,.s4,.u4,.s2,.u2}.s32{.b32}", "=w w w w?", cvt_pack, NULL, 0, 0, 0, 0},
-    {"cvta{.to}{*.global,.shared,.local,.const,.shared::cta}.u64", "=d d", cvta, NULL, 0, 0, 0, 0},
-    {"isspacep{*.global,.shared,.local,.const,.param,.shared::cta}", "=p d", isspacep, NULL, 0, 0, 0, 0},
+    {"cvta{.to}{*.global,.shared,.local,.const,.shared::cta,.param,.param::entry}.u64", "=d d", cvta, NULL, 0, 0, 0, 0},
+    {"isspacep{*.global,.shared,.local,.const,.param,.param::entry,.shared::cta}", "=p d", isspacep, NULL, 0, 0, 0, 0},
     {0},
 };

@@ -3,7 +3,10 @@
 #include "parse.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 typedef enum raw_kind {
     RAW_REGISTER,
@@ -47,6 +50,30 @@ static unsigned special_bytes(emu_special_kind kind)
 
 static raw *read_operand(emu_parser *p, int depth);
 
+/* Words of PTX that no table here has a place for: of clusters, of profilers. */
+static bool is_unknown_special(const emu_token *token)
+{
+    static const char *const names[] = {
+        "%clusterid",      "%nclusterid",           "%cluster_",           "%is_explicit_cluster", "%pm",
+        "%aggr_smem_size", "%reserved_smem_offset", "%current_graph_exec", "%globaltimer_"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (token->length >= strlen(names[i]) && memcmp(token->text, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* %envreg0 to %envreg31, which a driver may set; this one leaves them 0. */
+static bool is_envreg(const emu_token *token)
+{
+    static const char stem[] = "%envreg";
+    const size_t n = sizeof stem - 1;
+    char *end;
+
+    return token->length > n && token->length <= n + 2 && memcmp(token->text, stem, n) == 0 && token->text[n] >= '0' &&
+           token->text[n] <= '9' && strtoul(token->text + n, &end, 10) < 32 && end == token->text + token->length;
+}
+
 static void read_number(emu_parser *p, raw *r)
 {
     const bool is_minus = emu_accept(p, "-");
@@ -61,6 +88,9 @@ static void read_number(emu_parser *p, raw *r)
         r->bits = p->token.value;
         if (is_minus)
             r->bits ^= p->token.is_single ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
+    } else if (emu_token_is(&p->token, "(")) {
+        emu_unknown(p, NULL, "an expression");
+        return;
     } else {
         emu_fault(p, NULL, "expected a number");
         return;
@@ -85,8 +115,14 @@ static void read_name(emu_parser *p, raw *r)
                 r->kind = RAW_SPECIAL;
                 r->special = (emu_special_kind)i;
             }
-        if (r->kind != RAW_SPECIAL) {
-            emu_fault(p, NULL, "no register %.*s", (int)p->token.length, p->token.text);
+        if (is_envreg(&p->token))
+            r->kind = RAW_INTEGER;
+        if (r->kind == RAW_NAME) {
+            const int length = p->token.length < 100 ? (int)p->token.length : 100;
+            if (is_unknown_special(&p->token))
+                emu_unknown(p, NULL, "the register %.*s", length, p->token.text);
+            else
+                emu_fault(p, NULL, "no register %.*s", length, p->token.text);
             return;
         }
     }
@@ -237,22 +273,37 @@ static bool address_of_name(binding *b, const raw *r, unsigned bytes, bool is_ac
     if (param || place) {
         const bool is_entry_param = param && p->function->is_entry;
         const emu_space space = place ? place->space : is_entry_param ? S_PARAM : S_FRAME;
-        if (space != S_LOCAL && !is_access)
-            return refuse(b, "is a parameter, whose address the emulator does not give", &r->token);
-        *operand = emu_constant(p, place ? place->offset : param->offset, bytes);
-        operand->displacement = r->displacement;
-        if (is_access)
+        uint64_t address = place ? place->offset : param->offset;
+        if (is_access) {
+            *operand = emu_constant(p, address, bytes);
+            operand->displacement = r->displacement;
             b->inst->space = (uint8_t)space;
+            return true;
+        }
+        if (space == S_FRAME && place)
+            return refuse(b, "is a parameter of a call, which has no address", &r->token);
+        if (space == S_FRAME) /* those of a function have one in local memory */
+            address += EMU_FRAMES_IN_LOCAL;
+        *operand = emu_constant(p, address + (uint64_t)r->displacement, bytes);
         return true;
     }
     symbol = emu_find_symbol(p, r->token.text, r->token.length);
+    if (symbol < 0 && emu_find_function(p, r->token.text, r->token.length)) {
+        emu_unknown(p, &r->token, "the address of a function");
+        return false;
+    }
     if (symbol < 0)
         return refuse(b, "is no register, variable or parameter", &r->token);
+    if (p->module->symbol[symbol].unknown) {
+        emu_unknown(p, &r->token, "%.*s, a variable %s", r->token.length < 100 ? (int)r->token.length : 100, r->token.text,
+                    p->module->symbol[symbol].unknown);
+        return false;
+    }
     if (bytes != 4 && bytes != 8)
         return refuse(b, "is a variable: an address has 32 or 64 bits", &r->token);
     p->module->fixup = emu_arena_grow(p->arena, p->module->fixup, p->module->fixups, &p->fixup_capacity, sizeof(emu_fixup));
     if (!p->module->fixup) {
-        emu_fault(p, NULL, "out of memory");
+        emu_no_memory(p);
         return false;
     }
     *operand = emu_own_constant(p, bytes);
@@ -381,7 +432,10 @@ static bool bind_one(binding *b, const char **spec, const raw *r)
     default:
         break;
     }
-    if (*s == 'L') {
+    if (*s == 'H') {
+        is_right = bind_scalar(b, r, T_B64, 8, false, false);
+        b->count -= is_right;
+    } else if (*s == 'L') {
         is_right = r->kind == RAW_NAME;
         b->label = r->token.text;
         b->label_length = r->token.length;
@@ -425,6 +479,10 @@ static bool bind(binding *b, const char *spec, const raw *const *list, unsigned 
             spec++;
             continue;
         }
+        if (*spec == 'H' && !b->inst->has_hint) {
+            spec++;
+            continue;
+        }
         if (i == count) {
             const char *end = spec + strcspn(spec, " ");
             if (end[-1] != '?')
@@ -447,7 +505,7 @@ static emu_inst *new_inst(emu_parser *p)
 
     m->inst = emu_arena_grow(p->arena, m->inst, m->insts, &p->inst_capacity, sizeof *m->inst);
     if (!m->inst || m->insts >= EMU_MAX_INSTS) {
-        emu_fault(p, NULL, "too many instructions");
+        emu_unknown(p, NULL, "more than %d instructions", EMU_MAX_INSTS);
         return NULL;
     }
     m->inst[m->insts] = (emu_inst){0};
@@ -458,7 +516,7 @@ static void use_label(emu_parser *p, const char *name, size_t length, bool wants
 {
     p->use = emu_arena_grow(p->arena, p->use, p->uses, &p->use_capacity, sizeof *p->use);
     if (!p->use) {
-        emu_fault(p, NULL, "out of memory");
+        emu_no_memory(p);
         return;
     }
     p->use[p->uses++] =
@@ -468,73 +526,136 @@ static void use_label(emu_parser *p, const char *name, size_t length, bool wants
 static const emu_form *const form_lists[] = {emu_integer_forms, emu_float_forms, emu_half_forms, emu_convert_forms,
                                              emu_memory_forms,  emu_warp_forms,  emu_mma_forms};
 
-static bool begins_like(const char *form, const char *mnemonic, size_t length)
+/* What PTX 9.0 has beside the opcodes of the forms. */
+static bool is_opcode_of_ptx(const emu_mnemonic *m)
 {
-    size_t i = 0;
+    static const char *const others[] = {"alloca",     "clusterlaunchcontrol",
+                                         "getctarank", "istypep",
+                                         "mapa",       "mbarrier",
+                                         "multimem",   "stackrestore",
+                                         "stacksave",  "suld",
+                                         "suq",        "sured",
+                                         "sust",       "tcgen05",
+                                         "tensormap",  "tex",
+                                         "tld4",       "txq",
+                                         "vabsdiff",   "vabsdiff2",
+                                         "vadd",       "vadd2",
+                                         "vavrg2",     "vmad",
+                                         "vmax",       "vmax2",
+                                         "vmin",       "vmin2",
+                                         "vset",       "vset2",
+                                         "vset4",      "vshl",
+                                         "vsub",       "vsub2",
+                                         "wgmma",      "wmma"};
 
-    while (form[i] && form[i] != '{' && form[i] != '.') {
-        if (i >= length || form[i] != mnemonic[i])
-            return false;
-        i++;
-    }
-    return i == length || mnemonic[i] == '.';
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strlen(others[i]) == m->opcode_length && memcmp(others[i], m->text, m->opcode_length) == 0)
+            return true;
+    return false;
 }
 
-static bool decode_by_form(emu_parser *p, const emu_token *mnemonic, const raw *const *list, unsigned count, emu_inst *inst,
-                           char *why, size_t why_bytes)
-{
-    const emu_inst blank = *inst;
+enum { MAX_CANDIDATES = 8 };
 
+/* The forms that a mnemonic has, which differ in their operands. */
+typedef struct candidates {
+    struct {
+        const emu_form *form;
+        emu_inst inst;
+    } one[MAX_CANDIDATES];
+    unsigned count;
+} candidates;
+
+static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst *blank, candidates *found)
+{
+    bool is_opcode = false;
+    emu_mnemonic m;
+
+    emu_split_mnemonic(mnemonic->text, mnemonic->length, &m);
     for (size_t f = 0; f < sizeof form_lists / sizeof form_lists[0]; f++)
-        for (const emu_form *form = form_lists[f]; form->form; form++) {
-            binding b = {.p = p, .inst = inst};
-            *inst = blank;
-            if (!begins_like(form->form, mnemonic->text, mnemonic->length) ||
-                !emu_form_matches(form, mnemonic->text, mnemonic->length, inst))
+        for (const emu_form *form = form_lists[f]; form->form && found->count < MAX_CANDIDATES; form++) {
+            emu_inst inst = *blank;
+            if (!emu_form_has_opcode(form, &m))
                 continue;
-            if (!bind(&b, form->operands, list, count) || p->has_failed) {
-                snprintf(why, why_bytes, "%s", b.why[0] ? b.why : "the operands do not fit");
+            is_opcode = true;
+            if (!emu_form_matches(form, &m, &inst))
                 continue;
-            }
-            inst->flow = form->flow;
-            inst->tracking = form->tracking;
-            inst->flops = form->flops;
-            inst->is_fma = form->is_fma;
-            inst->operands = (uint8_t)b.count;
-            inst->operand = emu_take(p, sizeof(emu_operand) * (b.count + 1));
-            if (inst->operand)
-                memcpy((void *)inst->operand, b.operand, sizeof(emu_operand) * b.count);
-            else
-                return false;
-            inst->exec = form->exec ? form->exec : form->choose(inst);
-            if (!inst->exec) {
-                snprintf(why, why_bytes, "no such combination of modifiers is known");
-                continue;
-            }
-            if (b.label)
-                use_label(p, b.label, b.label_length, inst->flow == F_BRANCH_TABLE, mnemonic->line);
-            return true;
+            found->one[found->count].form = form;
+            found->one[found->count++].inst = inst;
         }
-    *inst = blank;
+    if (found->count == 0 && (is_opcode || is_opcode_of_ptx(&m)))
+        emu_unknown(p, mnemonic, "this instruction");
+    else if (found->count == 0)
+        emu_fault(p, mnemonic, "no instruction is called %.*s", m.opcode_length < 60 ? (int)m.opcode_length : 60, m.text);
+}
+
+/* Bind operands to the first form that takes them. */
+static bool decode_by_form(emu_parser *p, const emu_token *mnemonic, const candidates *found, const raw *const *list,
+                           unsigned count, emu_inst *inst)
+{
+    bool is_combination = true;
+    char why[160] = "";
+
+    for (unsigned i = 0; i < found->count && !p->has_failed; i++) {
+        const emu_form *form = found->one[i].form;
+        binding b = {.p = p, .inst = inst};
+        *inst = found->one[i].inst;
+        if (!bind(&b, form->operands, list, count) || p->has_failed) {
+            snprintf(why, sizeof why, "%s", b.why[0] ? b.why : "the operands do not fit");
+            continue;
+        }
+        inst->flow = form->flow;
+        inst->tracking = form->tracking;
+        inst->flops = form->flops;
+        inst->is_fma = form->is_fma;
+        inst->orders_floats = form->tracking == D_ATOMIC && emu_type_is_float((emu_type)inst->type[0]);
+        inst->operands = (uint8_t)b.count;
+        inst->operand = emu_take(p, sizeof(emu_operand) * (b.count + 1));
+        if (!inst->operand)
+            return false;
+        memcpy((void *)inst->operand, b.operand, sizeof(emu_operand) * b.count);
+        inst->exec = form->exec ? form->exec : form->choose(inst);
+        if (!inst->exec) {
+            is_combination = false;
+            continue;
+        }
+        if (b.label)
+            use_label(p, b.label, b.label_length, inst->flow == F_BRANCH_TABLE, mnemonic->line);
+        return true;
+    }
+    if (!is_combination)
+        emu_unknown(p, mnemonic, "this combination of modifiers");
+    else
+        emu_fault(p, mnemonic, "%s", why);
     return false;
+}
+
+/* A parameter of a call; NULL: it is none, and a fault says so. */
+static const place_decl *passed_place(emu_parser *p)
+{
+    const place_decl *place = emu_find_place(p, p->token.text, p->token.length);
+
+    if (place && place->space == S_FRAME)
+        return place;
+    if (p->token.kind != W_NAME || emu_find_register(p, &p->token, &(emu_operand){0}, &(emu_type){T_NONE}))
+        emu_unknown(p, NULL, "a call with parameters that are no .param variables");
+    else
+        emu_fault(p, NULL, "expected a .param variable");
+    return NULL;
 }
 
 /* call{.uni} (result), function, (inputs); what is passed lies in .param variables of the lanes' frames. */
 static void decode_call(emu_parser *p, emu_inst *inst)
 {
     emu_call *call = emu_take(p, sizeof *call);
+    const emu_function *f;
     emu_token name;
-    size_t known;
 
     if (!call)
         return;
     if (emu_accept(p, "(")) {
-        const emu_token result = p->token;
-        const place_decl *place = emu_find_place(p, result.text, result.length);
-        if (!place || place->space != S_FRAME) {
-            emu_fault(p, NULL, "expected a .param variable");
+        const place_decl *place = passed_place(p);
+        if (!place)
             return;
-        }
         call->output_to[0] = place->offset;
         call->output_bytes[0] = place->bytes;
         call->outputs = 1;
@@ -547,36 +668,34 @@ static void decode_call(emu_parser *p, emu_inst *inst)
         emu_fault(p, NULL, "expected the name of a function");
         return;
     }
-    known = (size_t)(uintptr_t)emu_names_find(p->names, N_FUNCTION, name.text, name.length);
-    if (known && !p->module->function[known - 1].is_entry) {
-        const emu_function *f = &p->module->function[known - 1];
-        if (!f->body && emu_token_is(&name, "vprintf"))
-            call->kind = CALL_PRINTF;
-        else if (!f->body && emu_token_is(&name, "__assertfail"))
-            call->kind = CALL_ASSERT;
-        else if (!f->body) {
-            emu_fault(p, &name, "a function without a body");
-            return;
-        }
+    f = emu_find_function(p, name.text, name.length);
+    if (!f && emu_find_register(p, &name, &(emu_operand){0}, &(emu_type){T_NONE})) {
+        emu_unknown(p, &name, "a call through a pointer");
+        return;
+    }
+    if (!f || f->is_entry) {
+        emu_fault(p, &name, "no function of this name");
+        return;
+    }
+    if (!f->body && emu_token_is(&name, "vprintf"))
+        call->kind = CALL_PRINTF;
+    else if (!f->body && emu_token_is(&name, "__assertfail"))
+        call->kind = CALL_ASSERT;
+    else if (!f->body) {
+        emu_unknown(p, &name, "%.*s, a function without a body", name.length < 100 ? (int)name.length : 100, name.text);
+        return;
+    } else {
         call->callee = f;
-    }
-    if (!call->callee) {
-        emu_fault(p, &name, "no function of this name (calls through pointers are not known to the emulator)");
-        return;
-    }
-    if (call->kind == CALL_FUNCTION && p->function->is_entry == call->callee->is_entry && call->callee >= p->function) {
-        emu_fault(p, &name, "a function that is defined behind this one, or recursion: the emulator knows neither");
-        return;
     }
     emu_next(p);
     if (emu_accept(p, ",")) {
         emu_expect(p, "(");
         while (!p->has_failed && !emu_accept(p, ")")) {
-            const place_decl *place = emu_find_place(p, p->token.text, p->token.length);
-            if (!place || place->space != S_FRAME || call->inputs == 32) {
-                emu_fault(p, NULL, "expected a .param variable");
+            const place_decl *place = passed_place(p);
+            if (place && call->inputs == 32)
+                emu_unknown(p, NULL, "a call with more than 32 parameters");
+            if (p->has_failed)
                 return;
-            }
             call->input_from[call->inputs] = place->offset;
             call->input_bytes[call->inputs++] = place->bytes;
             emu_next(p);
@@ -587,7 +706,7 @@ static void decode_call(emu_parser *p, emu_inst *inst)
     if (call->kind != CALL_FUNCTION && (call->inputs < (call->kind == CALL_PRINTF ? 2 : 3) || call->input_bytes[0] != 8 ||
                                         call->input_bytes[1] != 8 || (call->kind == CALL_ASSERT && call->input_bytes[2] != 4)))
         emu_fault(p, &name, "a call with other parameters than this function has");
-    if (call->kind == CALL_FUNCTION) {
+    if (call->kind == CALL_FUNCTION && !f->refusal) { /* else the sizes may not be known, and the caller is refused too */
         if (call->inputs != call->callee->params || call->outputs != call->callee->results) {
             emu_fault(p, &name, "a call with other parameters than the function has");
             return;
@@ -602,19 +721,39 @@ static void decode_call(emu_parser *p, emu_inst *inst)
             if (call->output_bytes[i] != call->callee->result[i].bytes)
                 emu_fault(p, &name, "a result of another size than the function has");
         }
-        inst->target = call->callee->first_inst;
     }
     inst->call = call;
     inst->flow = F_CALL;
+}
+
+static void decode_instruction(emu_parser *p, const emu_token *mnemonic, emu_inst *inst)
+{
+    candidates found = {.count = 0};
+    const raw *list[EMU_MAX_RAW];
+    unsigned count = 0;
+
+    find_forms(p, mnemonic, inst, &found);
+    while (!p->has_failed && !emu_token_is(&p->token, ";") && p->token.kind != W_END) {
+        if (count == EMU_MAX_RAW) {
+            emu_fault(p, mnemonic, "more than %d operands", EMU_MAX_RAW);
+            return;
+        }
+        list[count++] = read_operand(p, 0);
+        if (!emu_accept(p, ","))
+            break;
+    }
+    if (p->has_failed || !decode_by_form(p, mnemonic, &found, list, count, inst))
+        return;
+    if (count == 2 && list[1]->kind == RAW_SPECIAL && list[1]->special >= SR_CLOCK) {
+        inst->exec = emu_read_clock;
+        inst->choice[0] = (uint8_t)list[1]->special;
+    }
 }
 
 void emu_decode(emu_parser *p, bool is_guarded, bool is_negated, const emu_operand *guard)
 {
     const emu_token mnemonic = p->token;
     emu_inst *inst = new_inst(p), built;
-    const raw *list[EMU_MAX_RAW];
-    unsigned count = 0;
-    char why[200] = "";
 
     if (!inst)
         return;
@@ -625,31 +764,10 @@ void emu_decode(emu_parser *p, bool is_guarded, bool is_negated, const emu_opera
                        .cuda_line = p->cuda_line,
                        .text = mnemonic.text};
     emu_next(p);
-    if (emu_token_is(&mnemonic, "call") || emu_token_is(&mnemonic, "call.uni")) {
+    if (emu_token_is(&mnemonic, "call") || emu_token_is(&mnemonic, "call.uni"))
         decode_call(p, &built);
-    } else {
-        while (!p->has_failed && !emu_token_is(&p->token, ";") && p->token.kind != W_END) {
-            if (count == EMU_MAX_RAW) {
-                emu_fault(p, &mnemonic, "more than %d operands", EMU_MAX_RAW);
-                return;
-            }
-            list[count++] = read_operand(p, 0);
-            if (!emu_accept(p, ","))
-                break;
-        }
-        if (p->has_failed)
-            return;
-        if (decode_by_form(p, &mnemonic, list, count, &built, why, sizeof why)) {
-            if (count == 2 && list[1]->kind == RAW_SPECIAL && list[1]->special >= SR_CLOCK) {
-                built.exec = emu_read_clock;
-                built.choice[0] = (uint8_t)list[1]->special;
-            }
-        } else {
-            emu_fault(p, &mnemonic, "the emulator does not know this instruction%s%s%s", why[0] ? " (" : "", why,
-                      why[0] ? ")" : "");
-            return;
-        }
-    }
+    else
+        decode_instruction(p, &mnemonic, &built);
     built.text_length = (uint32_t)(p->token.text - mnemonic.text);
     emu_expect(p, ";");
     if (p->has_failed)

@@ -225,6 +225,9 @@ void emu_replace_context(CUcontext context);
 /** A line on stderr unless that is switched off. Needs no lock. */
 __attribute__((format(printf, 1, 2))) void emu_driver_log(const char *format, ...);
 
+/** CUDA_ERROR_NOT_SUPPORTED, and a line that says why, for a function that the emulator cannot run. */
+CUresult emu_function_allowed(const emu_function *function);
+
 /** Devices chosen by cuInit. */
 int emu_device_count(void);
 const emu_device *emu_device_at(int ordinal);
@@ -248,6 +251,7 @@ typedef struct emu_jit_log {
     void **filled; /* the option's value, which answers how much was written */
     void **info_filled;
     char *info;
+    size_t info_bytes;
 } emu_jit_log;
 
 emu_jit_log emu_jit_options(unsigned options, const int *option, void **value);

@@ -10,7 +10,7 @@ enum { CONSTANT_BYTES = 65536 };
 
 emu_jit_log emu_jit_options(unsigned options, const int *option, void **value)
 {
-    emu_jit_log log = {NULL, 0, NULL, NULL, NULL};
+    emu_jit_log log = {.buffer = NULL};
 
     for (unsigned i = 0; option && value && i < options; i++) {
         if (option[i] == CU_JIT_ERROR_LOG_BUFFER)
@@ -21,8 +21,10 @@ emu_jit_log emu_jit_options(unsigned options, const int *option, void **value)
         }
         if (option[i] == CU_JIT_INFO_LOG_BUFFER)
             log.info = value[i];
-        if (option[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES && value[i])
+        if (option[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES && value[i]) {
+            log.info_bytes = (size_t)(uintptr_t)value[i];
             log.info_filled = &value[i];
+        }
     }
     return log;
 }
@@ -43,6 +45,23 @@ static void tell(const emu_jit_log *log, const char *message)
         *log->info = '\0';
     if (log->info_filled)
         *log->info_filled = NULL;
+}
+
+/* The kernels of a module that cannot be run, each with the reason, in the log that has room for what is no error. */
+static void list_refused(const emu_jit_log *log, const emu_module *ptx)
+{
+    const size_t bytes = log->info && log->info_filled ? log->info_bytes : 0;
+    size_t filled = 0;
+
+    for (size_t i = 0; i < ptx->functions && filled + 1 < bytes; i++) {
+        const emu_function *f = &ptx->function[i];
+        if (!f->is_entry || !f->refusal)
+            continue;
+        snprintf(log->info + filled, bytes - filled, "%.*s cannot be run: %s\n", (int)f->name_length, f->name, f->refusal);
+        filled += strlen(log->info + filled);
+    }
+    if (bytes)
+        *log->info_filled = (void *)(uintptr_t)filled;
 }
 
 /* What a text says of itself before anything else. */
@@ -162,6 +181,7 @@ CUresult emu_image_decode(const emu_device *device, const void *image, const emu
         return CUDA_ERROR_INVALID_PTX;
     }
     tell(log, "");
+    list_refused(log, *ptx);
     return CUDA_SUCCESS;
 }
 

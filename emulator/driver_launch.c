@@ -58,6 +58,8 @@ static CUresult check_limits(const emu_kernel_function *f, const emu_work *work)
     const uint32_t *grid = work->grid, *block = work->block;
     const uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
 
+    if (emu_function_allowed(f->function) != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_SUPPORTED;
     for (int i = 0; i < 3; i++)
         if (!grid[i] || !block[i])
             return CUDA_ERROR_INVALID_VALUE;

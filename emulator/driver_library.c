@@ -158,6 +158,8 @@ CUresult EMU_EXPORT cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, cons
     function = emu_ptx_function(known->ptx, name);
     if (!function || !function->is_entry)
         return emu_leave(CUDA_ERROR_NOT_FOUND);
+    if (emu_function_allowed(function) != CUDA_SUCCESS)
+        return emu_leave(CUDA_ERROR_NOT_SUPPORTED);
     *kernel = known->kernel[function - known->ptx->function]->object.handle;
     return emu_leave(CUDA_SUCCESS);
 }

@@ -223,12 +223,22 @@ emu_kernel_function *emu_module_function(emu_loaded *module, size_t index)
     return made;
 }
 
+CUresult emu_function_allowed(const emu_function *function)
+{
+    if (!function->refusal)
+        return CUDA_SUCCESS;
+    emu_driver_log("%.*s cannot be run: %s", (int)function->name_length, function->name, function->refusal);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 static CUresult find_function(emu_loaded *module, const char *name, emu_kernel_function **function)
 {
     const emu_function *known = emu_ptx_function(module->ptx, name);
 
     if (!known || !known->is_entry)
         return CUDA_ERROR_NOT_FOUND;
+    if (emu_function_allowed(known) != CUDA_SUCCESS)
+        return CUDA_ERROR_NOT_SUPPORTED;
     *function = emu_module_function(module, (size_t)(known - module->ptx->function));
     return *function ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -17,8 +17,10 @@
 
 #define EMU_GLOBAL_BASE UINT64_C(0x0001000000000000)   /* the first address above what a host maps */
 #define EMU_SHARED_WINDOW UINT64_C(0x0001f00000000000) /* generic addresses of shared memory: 16 MiB */
-#define EMU_LOCAL_WINDOW UINT64_C(0x0001f10000000000)  /* and of local memory */
+#define EMU_LOCAL_WINDOW UINT64_C(0x0001f10000000000)  /* of local memory, */
+#define EMU_PARAM_WINDOW UINT64_C(0x0001f20000000000)  /* and of a kernel's parameters, which are global memory too */
 #define EMU_WINDOW_BYTES UINT64_C(0x1000000)
+#define EMU_FRAMES_IN_LOCAL UINT64_C(0x800000) /* where local addresses of a function's parameters begin */
 
 typedef enum emu_memory_kind { M_DEVICE, M_HOST, M_MODULE } emu_memory_kind;
 

@@ -4,7 +4,8 @@
  *
  * Sums of f16, bf16 and tf32 products follow the model that Xie et al. measured (MMA-Sim, arXiv 2511.10909): all products of a step
  * and C are cut to a number of bits below the largest exponent among them, added exactly, and cut to f32, or rounded to the nearest
- * f16. The number of bits and the length of a step depend on the architecture. f64 is a chain of fused multiply-adds, s8 is exact.
+ * f16. The number of bits and the length of a step depend on the architecture. f64 is a chain of fused multiply-adds; whole numbers of
+ * 8 and 4 bits and the counts of single ones are exact.
  */
 #include <math.h>
 
@@ -18,12 +19,9 @@ typedef struct shape {
     int m, n, k;
 } shape;
 
-/* choice[0] of the forms below. */
 static shape shape_of(const emu_inst *inst)
 {
-    static const shape shapes[] = {{0, 0, 0}, {16, 8, 16}, {16, 8, 8}, {16, 8, 4}, {8, 8, 4}, {16, 8, 32}, {8, 8, 16}};
-
-    return shapes[inst->choice[0]];
+    return (shape){inst->shape[0], inst->shape[1], inst->shape[2]};
 }
 
 /* Bits of one element of A: row r, column c; elements of `bits` bits, as many in a register as fit (f64: one). */
@@ -234,7 +232,7 @@ static bool begin(emu_warp *warp, const emu_inst *inst, const parts *p, shape s)
 
 /* A by rows and B by columns. */
 typedef struct factors {
-    uint64_t a[16][32], b[8][32];
+    uint64_t a[16][64], b[8][64];
 } factors;
 
 static void fetch(const emu_warp *warp, const parts *p, shape s, int bits, factors *f)
@@ -337,35 +335,66 @@ static void mma_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
             set_element_d(warp, p.d, false, r, c, emu_f64_bits(result[r][c]));
 }
 
-static int64_t whole(uint64_t byte, emu_type type)
+static int64_t whole(uint64_t bits, emu_type type)
 {
-    return type == T_S8 ? (int8_t)byte : (int64_t)(byte & 0xff);
+    switch (type) {
+    case T_S8:
+        return (int8_t)bits;
+    case T_S4:
+        return (int64_t)(bits ^ 8) - 8;
+    default:
+        return (int64_t)bits;
+    }
 }
 
-/* choice[1]: satfinite */
-static void mma_s8(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+/* Of 8 or 4 bits. choice[0]: satfinite */
+static void mma_whole(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const shape s = shape_of(inst);
-    const parts p = parts_of(inst, s, 8, false, false);
+    const int bits = inst->type[1] == T_S4 || inst->type[1] == T_U4 ? 4 : 8;
+    const parts p = parts_of(inst, s, bits, false, false);
     int64_t result[16][8];
     factors f;
 
     (void)mask;
     if (!begin(warp, inst, &p, s))
         return;
-    fetch(warp, &p, s, 8, &f);
+    fetch(warp, &p, s, bits, &f);
     for (int r = 0; r < s.m; r++)
         for (int c = 0; c < s.n; c++) {
             int64_t sum = (int32_t)element_c(warp, p.c, false, r, c);
             for (int k = 0; k < s.k; k++)
                 sum += whole(f.a[r][k], inst->type[1]) * whole(f.b[c][k], inst->type[2]);
-            if (inst->choice[1])
+            if (inst->choice[0])
                 sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
             result[r][c] = sum;
         }
     for (int r = 0; r < s.m; r++)
         for (int c = 0; c < s.n; c++)
             set_element_d(warp, p.d, false, r, c, (uint64_t)(uint32_t)result[r][c]);
+}
+
+/* Of single bits, 32 in a word: how many are set in a xor b, or a and b. choice[0]: xor, and */
+static void mma_bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const shape s = shape_of(inst), words = {s.m, s.n, s.k / 32};
+    const parts p = parts_of(inst, words, 32, false, false);
+    uint32_t result[16][8];
+    factors f;
+
+    (void)mask;
+    if (!begin(warp, inst, &p, s))
+        return;
+    fetch(warp, &p, words, 32, &f);
+    for (int r = 0; r < s.m; r++)
+        for (int c = 0; c < s.n; c++) {
+            result[r][c] = (uint32_t)element_c(warp, p.c, false, r, c);
+            for (int k = 0; k < words.k; k++)
+                result[r][c] += emu_popcount((uint32_t)(inst->choice[0] == 1 ? f.a[r][k] ^ f.b[c][k] : f.a[r][k] & f.b[c][k]));
+        }
+    for (int r = 0; r < s.m; r++)
+        for (int c = 0; c < s.n; c++)
+            set_element_d(warp, p.d, false, r, c, result[r][c]);
 }
 
 /* movmatrix.sync.aligned.m8n8.trans.b16: the transpose of an 8 x 8 matrix held by the warp */
@@ -388,28 +417,32 @@ static void movmatrix(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     emu_set_defined(warp, &inst->operand[0], emu_defined(warp, &inst->operand[1]) == UINT32_MAX ? UINT32_MAX : 0, UINT32_MAX);
 }
 
-#define ROWCOL ".row.col"
+#define MMA "mma.sync.aligned"
+#define ROWCOL "{*.row.col}"
+#define OF_BYTES "{.satfinite}.s32{*.s8,.u8}{*.s8,.u8}.s32" ROWCOL
+#define OF_HALF_BYTES "{.satfinite}.s32{*.s4,.u4}{*.s4,.u4}.s32" ROWCOL
+#define OF_BITS "{*.xor,.and}.popc.s32.b1.b1.s32" ROWCOL
 
 const emu_form emu_mma_forms[] = {
-    {"mma.sync.aligned{*.m16n8k16}" ROWCOL "{*.f32.f16.f16.f32,.f32.bf16.bf16.f32}", "=4w 4w 2w 4w", mma_float, NULL,
-     F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.m16n8k16}" ROWCOL ".f16.f16.f16.f16", "=2w 4w 2w 2w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.-,.m16n8k8}" ROWCOL "{*.f32.f16.f16.f32,.f32.bf16.bf16.f32}", "=4w 2w 1w 4w", mma_float, NULL,
-     F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.-,.m16n8k8}" ROWCOL ".f16.f16.f16.f16", "=2w 2w 1w 2w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.-,.m16n8k8}" ROWCOL ".f32.tf32.tf32.f32", "=4w 4w 2w 4w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.-,.-,.m16n8k4}" ROWCOL ".f32.tf32.tf32.f32", "=4w 2w 1w 4w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0,
-     0},
-    {"mma.sync.aligned{*.-,.-,.-,.m8n8k4}" ROWCOL ".f64.f64.f64.f64", "=2d 1d 1d 2d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.-,.-,.m16n8k4}" ROWCOL ".f64.f64.f64.f64", "=4d 2d 1d 4d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.-,.m16n8k8}" ROWCOL ".f64.f64.f64.f64", "=4d 4d 2d 4d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.m16n8k16}" ROWCOL ".f64.f64.f64.f64", "=4d 8d 4d 4d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.-,.-,.-,.-,.m16n8k32}" ROWCOL "{.satfinite}.s32{*.s8,.u8}{*.s8,.u8}.s32", "=4w 4w 2w 4w", mma_s8, NULL,
-     F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.m16n8k16}" ROWCOL "{.satfinite}.s32{*.s8,.u8}{*.s8,.u8}.s32", "=4w 2w 1w 4w", mma_s8, NULL,
-     F_COLLECTIVE, D_OWN, 0, 0},
-    {"mma.sync.aligned{*.-,.-,.-,.-,.-,.m8n8k16}" ROWCOL "{.satfinite}.s32{*.s8,.u8}{*.s8,.u8}.s32", "=2w 1w 1w 2w", mma_s8,
-     NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k16{*.f32.f16.f16.f32,.f32.bf16.bf16.f32}" ROWCOL, "=4w 4w 2w 4w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k16.f16.f16.f16.f16" ROWCOL, "=2w 4w 2w 2w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k8{*.f32.f16.f16.f32,.f32.bf16.bf16.f32}" ROWCOL, "=4w 2w 1w 4w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k8.f16.f16.f16.f16" ROWCOL, "=2w 2w 1w 2w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k8.f32.tf32.tf32.f32" ROWCOL, "=4w 4w 2w 4w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k4.f32.tf32.tf32.f32" ROWCOL, "=4w 2w 1w 4w", mma_float, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m8n8k4.f64.f64.f64.f64" ROWCOL, "=2d 1d 1d 2d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k4.f64.f64.f64.f64" ROWCOL, "=4d 2d 1d 4d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k8.f64.f64.f64.f64" ROWCOL, "=4d 4d 2d 4d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k16.f64.f64.f64.f64" ROWCOL, "=4d 8d 4d 4d", mma_f64, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k32" OF_BYTES, "=4w 4w 2w 4w", mma_whole, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k16" OF_BYTES, "=4w 2w 1w 4w", mma_whole, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m8n8k16" OF_BYTES, "=2w 1w 1w 2w", mma_whole, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k64" OF_HALF_BYTES, "=4w 4w 2w 4w", mma_whole, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k32" OF_HALF_BYTES, "=4w 2w 1w 4w", mma_whole, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m8n8k32" OF_HALF_BYTES, "=2w 1w 1w 2w", mma_whole, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k256" OF_BITS, "=4w 4w 2w 4w", mma_bits, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m16n8k128" OF_BITS, "=4w 2w 1w 4w", mma_bits, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {MMA ".m8n8k128" OF_BITS, "=2w 1w 1w 2w", mma_bits, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {"movmatrix.sync.aligned.m8n8.trans.b16", "=w w", movmatrix, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {0},
 };

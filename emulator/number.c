@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-const emu_format emu_half = {5, 10, true}, emu_bfloat16 = {8, 7, true}, emu_e4m3 = {4, 3, false}, emu_e5m2 = {5, 2, true},
-                 emu_tf32 = {8, 10, true};
+const emu_format emu_half = {5, 10, true, false}, emu_bfloat16 = {8, 7, true, false}, emu_e4m3 = {4, 3, false, false},
+                 emu_e5m2 = {5, 2, true, false}, emu_tf32 = {8, 10, true, false}, emu_e2m1 = {2, 1, false, true},
+                 emu_e2m3 = {2, 3, false, true}, emu_e3m2 = {3, 2, false, true};
 
 double emu_widen(uint32_t bits, const emu_format *f)
 {
@@ -15,7 +16,7 @@ double emu_widen(uint32_t bits, const emu_format *f)
 
     if (exponent == top && f->has_infinity)
         return fraction ? (double)NAN : sign * (double)INFINITY;
-    if (exponent == top && fraction == (1u << f->fraction) - 1)
+    if (exponent == top && fraction == (1u << f->fraction) - 1 && !f->is_finite)
         return (double)NAN;
     if (exponent == 0)
         return sign * ldexp((double)fraction, 1 - bias - f->fraction);
@@ -27,7 +28,7 @@ uint32_t emu_narrow(double value, const emu_format *f, emu_round round, bool sat
     const int bias = (1 << (f->exponent - 1)) - 1, top = (1 << f->exponent) - 1;
     const uint32_t sign_bit = 1u << (f->exponent + f->fraction), fraction_mask = (1u << f->fraction) - 1;
     const uint32_t infinity = (uint32_t)top << f->fraction;
-    const uint32_t largest = f->has_infinity ? infinity - 1 : infinity | (fraction_mask - 1);
+    const uint32_t largest = f->has_infinity ? infinity - 1 : f->is_finite ? sign_bit - 1 : infinity | (fraction_mask - 1);
     const uint32_t sign = signbit(value) ? sign_bit : 0;
     const double size = fabs(value);
     uint32_t bits;

@@ -76,10 +76,11 @@ static inline int emu_fenv(emu_round round)
 /** A narrow format: bits of exponent and of fraction; f16 is 5 and 10, bf16 8 and 7, e4m3 4 and 3, e5m2 5 and 2, tf32 8 and 10. */
 typedef struct emu_format {
     int exponent, fraction;
-    bool has_infinity; /* e4m3 has none, and one NaN */
+    bool has_infinity; /* e4m3 has none, and one NaN; */
+    bool is_finite;    /* formats of 4 and 6 bits have neither: NaN becomes the largest number */
 } emu_format;
 
-extern const emu_format emu_half, emu_bfloat16, emu_e4m3, emu_e5m2, emu_tf32;
+extern const emu_format emu_half, emu_bfloat16, emu_e4m3, emu_e5m2, emu_tf32, emu_e2m1, emu_e2m3, emu_e3m2;
 
 /** value exactly. */
 double emu_widen(uint32_t bits, const emu_format *format);

@@ -7,42 +7,95 @@
 #include <stdlib.h>
 #include <string.h>
 
-void emu_fault(emu_parser *p, const emu_token *at, const char *format, ...)
+__attribute__((format(printf, 4, 0))) static void report(emu_parser *p, const emu_token *at, const char *kind,
+                                                         const char *format, va_list arguments)
 {
     const char *start, *stop, *end = p->module->text + p->module->text_bytes;
+    char *to = p->message;
+    size_t left = p->message_bytes;
+
+#define PUT(call)                                                           \
+    do {                                                                    \
+        const int n = (call);                                               \
+        const size_t put = n < 0 ? 0 : (size_t)n < left ? (size_t)n : left; \
+        to += put;                                                          \
+        left -= put;                                                        \
+    } while (0)
+    at = at ? at : &p->token;
+    PUT(snprintf(to, left, "line %u", at->line));
+    if (p->function) {
+        const source_file *source = NULL;
+        PUT(snprintf(to, left, " (%s %.*s", p->function->is_entry ? "kernel" : "function",
+                     p->function->name_length < 200 ? (int)p->function->name_length : 200, p->function->name));
+        for (size_t i = 0; i < p->sources && !source; i++)
+            source = p->source[i].number == p->file ? &p->source[i] : NULL;
+        if (p->cuda_line && source)
+            PUT(snprintf(to, left, ", %.*s:%u", source->name_length < 100 ? (int)source->name_length : 100, source->name,
+                         p->cuda_line));
+        else if (p->cuda_line)
+            PUT(snprintf(to, left, ", CUDA line %u", p->cuda_line));
+        PUT(snprintf(to, left, ")"));
+    }
+    PUT(snprintf(to, left, ": %s: ", kind));
+    PUT(vsnprintf(to, left, format, arguments));
+    if (at->text >= p->module->text && at->text <= end) { /* else a word that we added */
+        for (start = at->text; start > p->module->text && start[-1] != '\n'; start--)
+            ;
+        for (; start < end && (*start == ' ' || *start == '\t'); start++)
+            ;
+        for (stop = start; stop < end && *stop != '\n' && stop - start < 160; stop++)
+            ;
+        PUT(snprintf(to, left, ": \"%.*s\"", (int)(stop - start), start));
+    }
+#undef PUT
+    p->has_failed = true;
+    p->token.kind = W_END;
+    p->token.length = 0;
+}
+
+void emu_fault(emu_parser *p, const emu_token *at, const char *format, ...)
+{
     va_list arguments;
-    int n;
 
     if (p->has_failed)
         return;
-    p->has_failed = true;
-    at = at ? at : &p->token;
-    n = snprintf(p->message, p->message_bytes, "line %u: ", at->line);
     va_start(arguments, format);
-    if (n >= 0 && (size_t)n < p->message_bytes)
-        n += vsnprintf(p->message + n, p->message_bytes - (size_t)n, format, arguments);
+    report(p, at, "the PTX is wrong", format, arguments);
     va_end(arguments);
-    if (at->text < p->module->text || at->text > end) { /* a word that we added */
-        p->token.kind = W_END;
-        p->token.length = 0;
+}
+
+void emu_unknown(emu_parser *p, const emu_token *at, const char *format, ...)
+{
+    va_list arguments;
+
+    if (p->has_failed)
         return;
-    }
-    for (start = at->text; start > p->module->text && start[-1] != '\n'; start--)
-        ;
-    for (; start < end && (*start == ' ' || *start == '\t'); start++)
-        ;
-    for (stop = start; stop < end && *stop != '\n' && stop - start < 160; stop++)
-        ;
-    if (n >= 0 && (size_t)n < p->message_bytes)
-        snprintf(p->message + n, p->message_bytes - (size_t)n, ": \"%.*s\"", (int)(stop - start), start);
+    p->is_unknown = true;
+    va_start(arguments, format);
+    report(p, at, "not supported by the emulator", format, arguments);
+    va_end(arguments);
+}
+
+void emu_no_memory(emu_parser *p)
+{
+    if (p->has_failed)
+        return;
+    snprintf(p->message, p->message_bytes, "out of memory");
+    p->has_failed = true;
     p->token.kind = W_END;
     p->token.length = 0;
 }
 
 void emu_next(emu_parser *p)
 {
-    if (!p->has_failed && !emu_lex(&p->lexer, &p->token))
+    if (p->has_failed)
+        return;
+    if (!emu_lex(&p->lexer, &p->token)) {
         emu_fault(p, NULL, "this is no PTX");
+    } else if (p->token.kind == W_NAME && emu_token_is(&p->token, "WARP_SZ")) {
+        p->token.kind = W_INTEGER;
+        p->token.value = 32;
+    }
 }
 
 static bool is(const emu_parser *p, const char *text)
@@ -69,7 +122,7 @@ void *emu_take(emu_parser *p, size_t bytes)
     void *memory = emu_arena_get(p->arena, bytes ? bytes : 1);
 
     if (!memory)
-        emu_fault(p, NULL, "out of memory");
+        emu_no_memory(p);
     return memory;
 }
 
@@ -114,7 +167,7 @@ uint32_t emu_new_register(emu_parser *p, emu_type type, uint32_t count, uint32_t
     f->register_bytes = (f->register_bytes + align - 1) / align * align;
     *offset = f->register_bytes;
     if (count > EMU_MAX_REGISTERS || f->registers + count > EMU_MAX_REGISTERS) {
-        emu_fault(p, NULL, "more than %d registers", EMU_MAX_REGISTERS);
+        emu_unknown(p, NULL, "more than %d registers", EMU_MAX_REGISTERS);
         return 0;
     }
     f->registers += count;
@@ -159,6 +212,13 @@ place_decl *emu_find_place(emu_parser *p, const char *name, size_t length)
     return emu_names_find(p->names, N_PLACE, name, length);
 }
 
+emu_function *emu_find_function(emu_parser *p, const char *name, size_t length)
+{
+    const size_t number = (size_t)(uintptr_t)emu_names_find(p->names, N_FUNCTION, name, length);
+
+    return number ? &p->module->function[number - 1] : NULL;
+}
+
 int emu_find_symbol(emu_parser *p, const char *name, size_t length)
 {
     return (int)(uintptr_t)emu_names_find(p->names, N_SYMBOL, name, length) - 1;
@@ -173,7 +233,7 @@ const emu_param *emu_find_param(emu_parser *p, const char *name, size_t length)
 static void add_name(emu_parser *p, emu_name_kind kind, const char *name, size_t length, void *what)
 {
     if (!emu_names_add(p->names, kind, name, length, what))
-        emu_fault(p, NULL, "out of memory");
+        emu_no_memory(p);
 }
 
 /* Constants grow as a whole, so they are named by offset. */
@@ -251,7 +311,7 @@ static uint64_t parse_dimensions(emu_parser *p, uint64_t *row, bool *is_open)
         } else {
             const uint64_t n = expect_integer(p);
             if (n > UINT32_MAX || elements * n > UINT32_MAX)
-                emu_fault(p, NULL, "an array of more than 4 GiB elements");
+                emu_unknown(p, NULL, "an array of more than 4 GiB elements");
             elements *= n;
             if (!is_first)
                 *row *= n;
@@ -270,7 +330,22 @@ typedef struct variable {
     uint64_t bytes, element_bytes;
     uint64_t row_bytes; /* of all dimensions but the first */
     bool is_open;
+    const char *unknown; /* what the emulator does not know of it */
 } variable;
+
+/* Skip what stands in brackets, the current word being the first one. */
+static void skip_brackets(emu_parser *p, const char *open, const char *close)
+{
+    int depth = 0;
+
+    do {
+        depth += is(p, open);
+        depth -= is(p, close);
+        emu_next(p);
+    } while (depth > 0 && p->token.kind != W_END);
+    if (depth > 0)
+        emu_fault(p, NULL, "a %s is never closed", open);
+}
 
 static variable parse_variable(emu_parser *p)
 {
@@ -294,10 +369,16 @@ static variable parse_variable(emu_parser *p)
         } else if (type_of_token(&p->token) != T_NONE) {
             v.type = type_of_token(&p->token);
             emu_next(p);
-        } else if (is(p, ".attribute")) {
-            emu_fault(p, NULL, "attributes of variables are not known to the emulator");
+        } else if (emu_accept(p, ".attribute")) {
+            v.unknown = "in managed memory";
+            if (is(p, "("))
+                skip_brackets(p, "(", ")");
+        } else if (is(p, ".texref") || is(p, ".samplerref") || is(p, ".surfref")) {
+            v.unknown = "that is a texture, a sampler or a surface";
+            v.type = T_B64;
+            emu_next(p);
         } else {
-            emu_fault(p, NULL, "unknown attribute of a variable");
+            emu_fault(p, NULL, "no attribute of a variable");
         }
     }
     v.name = expect_name(p);
@@ -328,17 +409,22 @@ static void put_element(emu_parser *p, emu_symbol *s, const variable *v, uint64_
         const emu_token name = expect_name(p);
         const int symbol = emu_find_symbol(p, name.text, name.length);
         int64_t displacement = 0;
+        if (is_generic)
+            emu_expect(p, ")");
+        if (symbol < 0 && emu_find_function(p, name.text, name.length)) {
+            s->unknown = "with the address of a function";
+            *at += v->element_bytes;
+            return;
+        }
         if (symbol < 0 || v->element_bytes != 8) {
             emu_fault(p, &name, "no variable of this name to take the address of");
             return;
         }
-        if (is_generic)
-            emu_expect(p, ")");
         if (emu_accept(p, "+"))
             displacement = (int64_t)expect_integer(p);
         s->address_in = emu_arena_grow(p->arena, s->address_in, s->address_count, capacity, sizeof *s->address_in);
         if (!s->address_in) {
-            emu_fault(p, NULL, "out of memory");
+            emu_no_memory(p);
             return;
         }
         s->address_in[s->address_count++] = (struct emu_initial_address){*at, symbol, displacement};
@@ -395,7 +481,7 @@ static void parse_initial(emu_parser *p, emu_symbol *s, const variable *v)
     if (v->is_open)
         s->bytes = count_rows(p) * v->row_bytes;
     if (s->bytes > EMU_MAX_INITIAL - p->initial_bytes) {
-        emu_fault(p, NULL, "more than %d MiB of variables with values", EMU_MAX_INITIAL >> 20);
+        emu_unknown(p, NULL, "more than %d MiB of variables with values", EMU_MAX_INITIAL >> 20);
         return;
     }
     p->initial_bytes += s->bytes;
@@ -403,7 +489,7 @@ static void parse_initial(emu_parser *p, emu_symbol *s, const variable *v)
     do {
         if (emu_accept(p, "{")) {
             if (++depth > 2)
-                emu_fault(p, NULL, "values in more than two braces inside each other are not known to the emulator");
+                emu_unknown(p, NULL, "values in more than two braces inside each other");
         } else if (emu_accept(p, "}")) {
             if (--depth == 1 && at % v->row_bytes) /* what is missing of a row is zero */
                 at += v->row_bytes - at % v->row_bytes;
@@ -422,7 +508,7 @@ static void declare_symbol(emu_parser *p, emu_space space, bool is_extern)
         emu_symbol *s;
         m->symbol = emu_arena_grow(p->arena, m->symbol, m->symbols, &p->symbol_capacity, sizeof *m->symbol);
         if (!m->symbol || p->has_failed) {
-            emu_fault(p, NULL, "out of memory");
+            emu_no_memory(p);
             return;
         }
         s = &m->symbol[m->symbols++];
@@ -432,16 +518,21 @@ static void declare_symbol(emu_parser *p, emu_space space, bool is_extern)
                           .space = space,
                           .bytes = v.bytes,
                           .align = v.align,
+                          .unknown = v.unknown,
                           .is_extern = is_extern && space == S_SHARED,
                           .entry = p->function && p->function->is_entry ? (int)(p->function - m->function) : EVERY_ENTRY};
         if (is_extern && space != S_SHARED)
-            emu_fault(p, &v.name, "a variable defined in another module: the emulator loads one module at a time");
+            emu_unknown(p, &v.name, "a variable defined in another module: the emulator loads one module at a time");
         else if (v.is_open && !is_extern && !is(p, "="))
             emu_fault(p, &v.name, "an array without a length");
-        if (emu_accept(p, "="))
-            parse_initial(p, s, &v);
+        if (emu_accept(p, "=")) {
+            if (v.unknown && is(p, "{"))
+                skip_brackets(p, "{", "}");
+            else
+                parse_initial(p, s, &v);
+        }
         if (s->space == S_SHARED && !s->is_extern && s->bytes > EMU_RED_ZONE * 4096u)
-            emu_fault(p, &v.name, "a shared array of %llu bytes", (unsigned long long)s->bytes);
+            emu_unknown(p, &v.name, "a shared array of %llu bytes", (unsigned long long)s->bytes);
     } while (emu_accept(p, ","));
     emu_expect(p, ";");
 }
@@ -467,7 +558,7 @@ static void declare_registers(emu_parser *p)
             count = expect_integer(p);
             emu_expect(p, ">");
             if (count == 0 || count > EMU_MAX_REGISTERS)
-                emu_fault(p, &name, "%llu registers of one name", (unsigned long long)count);
+                emu_unknown(p, &name, "%llu registers of one name", (unsigned long long)count);
         }
         if (!d || p->has_failed)
             return;
@@ -501,8 +592,8 @@ static void declare_place(emu_parser *p, emu_space space)
                           .bytes = (uint32_t)v.bytes,
                           .scope = p->scope,
                           .next = p->places};
-        if (v.bytes > 512 * 1024 || *used + v.bytes > 512 * 1024) {
-            emu_fault(p, &v.name, "more than 512 KiB of local memory for each thread");
+        if (v.bytes > EMU_MAX_FRAME || *used + v.bytes > EMU_MAX_FRAME) {
+            emu_unknown(p, &v.name, "more than %d KiB of local memory for each thread", EMU_MAX_FRAME >> 10);
             return;
         }
         *used += (uint32_t)v.bytes;
@@ -526,19 +617,19 @@ static void parse_params(emu_parser *p, emu_param **params, size_t *count, uint3
     while (!p->has_failed && !is(p, ")")) {
         variable v;
         if (emu_accept(p, ".reg"))
-            emu_fault(p, NULL, "parameters in registers are not known to the emulator");
+            emu_unknown(p, NULL, "parameters in registers");
         emu_expect(p, ".param");
         v = parse_variable(p);
         *params = emu_arena_grow(p->arena, *params, *count, &capacity, sizeof **params);
         if (!*params || p->has_failed) {
-            emu_fault(p, NULL, "out of memory");
+            emu_no_memory(p);
             return;
         }
         *bytes = (*bytes + v.align - 1) / v.align * v.align;
         (*params)[*count] = (emu_param){v.name.text, v.name.length, (uint32_t)v.bytes, v.align, *bytes};
         (*count)++;
         if (v.bytes > 32764 || *bytes + v.bytes > 32764)
-            emu_fault(p, &v.name, "more than 32764 bytes of parameters");
+            emu_unknown(p, &v.name, "more than 32764 bytes of parameters");
         *bytes += (uint32_t)v.bytes;
         if (!is(p, ")"))
             emu_expect(p, ",");
@@ -557,72 +648,101 @@ static void parse_three(emu_parser *p, uint32_t *three)
     }
 }
 
-/* Skip a body in braces; the text is read again once all names are known. */
-static void skip_braces(emu_parser *p)
+static void parse_attributes(emu_parser *p, emu_function *f)
 {
-    int depth = 0;
-
-    do {
-        depth += is(p, "{");
-        depth -= is(p, "}");
-        emu_next(p);
-    } while (depth > 0 && p->token.kind != W_END);
-    if (depth > 0)
-        emu_fault(p, NULL, "a { is never closed");
+    while (p->token.kind == W_DIRECTIVE) {
+        if (emu_accept(p, ".maxntid"))
+            parse_three(p, f->maxntid);
+        else if (emu_accept(p, ".reqntid"))
+            parse_three(p, f->reqntid);
+        else if (emu_accept(p, ".minnctapersm") || emu_accept(p, ".maxnreg") || emu_accept(p, ".maxnctapersm"))
+            expect_integer(p);
+        else if (emu_accept(p, ".pragma")) {
+            emu_next(p);
+            emu_expect(p, ";");
+        } else if (is(p, ".explicitcluster") || is(p, ".reqnctapercluster") || is(p, ".maxclusterrank") ||
+                   is(p, ".blocksareclusters"))
+            emu_unknown(p, NULL, "clusters");
+        else if (!emu_accept(p, ".noreturn"))
+            emu_unknown(p, NULL, "an attribute of a function");
+    }
 }
 
-static void parse_function(emu_parser *p, bool is_entry)
+/* Remember why a function cannot be run, and go on: only what calls it is refused too. */
+static void refuse(emu_parser *p, emu_function *f)
 {
-    emu_module *m = p->module;
+    const size_t bytes = strlen(p->message) + 1;
+    char *text;
+
+    p->has_failed = p->is_unknown = false;
+    text = emu_take(p, bytes);
+    if (text) {
+        f->refusal = memcpy(text, p->message, bytes);
+        *p->message = '\0';
+    }
+}
+
+/* (result) name (parameters) attributes; the name alone is read again where the rest holds what the emulator does not know. */
+static emu_function parse_head(emu_parser *p, bool is_entry)
+{
+    const emu_lexer before = p->lexer;
+    const emu_token first = p->token;
     emu_function f = {.is_entry = is_entry};
     emu_token name;
     uint32_t bytes;
-    size_t known;
 
     if (!is_entry && is(p, "("))
         parse_params(p, &f.result, &f.results, &bytes);
     name = expect_name(p);
     f.name = name.text;
     f.name_length = name.length;
+    p->function = &f;
     parse_params(p, &f.param, &f.params, &f.param_bytes);
-    while (p->token.kind == W_DIRECTIVE) {
-        if (emu_accept(p, ".maxntid"))
-            parse_three(p, f.maxntid);
-        else if (emu_accept(p, ".reqntid"))
-            parse_three(p, f.reqntid);
-        else if (emu_accept(p, ".minnctapersm") || emu_accept(p, ".maxnreg") || emu_accept(p, ".maxnctapersm"))
-            expect_integer(p);
-        else if (emu_accept(p, ".pragma")) {
-            emu_next(p);
-            emu_expect(p, ";");
-        } else if (!emu_accept(p, ".noreturn"))
-            emu_fault(p, NULL, "unknown attribute of a function");
-    }
-    /* A later definition completes an earlier declaration. */
-    known = (size_t)(uintptr_t)emu_names_find(p->names, N_FUNCTION, f.name, f.name_length);
-    if (known) {
-        if (is(p, "{") && m->function[known - 1].body)
-            emu_fault(p, &name, "a second function of this name");
-        if (is(p, "{")) {
-            f.body = p->token.text;
-            f.first_inst = p->token.line; /* until it is decoded */
-            m->function[known - 1] = f;
-            skip_braces(p);
-        } else {
-            emu_expect(p, ";");
-        }
+    parse_attributes(p, &f);
+    p->function = NULL;
+    if (!p->has_failed || !p->is_unknown)
+        return f;
+    refuse(p, &f);
+    p->lexer = before;
+    p->token = first;
+    if (is(p, "("))
+        skip_brackets(p, "(", ")");
+    name = expect_name(p);
+    f.name = name.text;
+    f.name_length = name.length;
+    while (!is(p, "{") && !is(p, ";") && p->token.kind != W_END)
+        emu_next(p);
+    return f;
+}
+
+/* The text of a body is read later, once all names are known. */
+static void parse_function(emu_parser *p, bool is_entry)
+{
+    emu_module *m = p->module;
+    const emu_token start = p->token;
+    emu_function f = parse_head(p, is_entry), *known;
+    const bool has_body = is(p, "{");
+
+    if (p->has_failed)
         return;
-    }
-    if (is(p, "{")) {
+    if (has_body) {
         f.body = p->token.text;
-        f.first_inst = p->token.line;
-        skip_braces(p);
+        f.first_inst = p->token.line; /* until it is decoded */
+        skip_brackets(p, "{", "}");
     } else {
         emu_expect(p, ";");
     }
+    /* A definition completes a declaration. */
+    known = emu_find_function(p, f.name, f.name_length);
+    if (known && has_body && known->body)
+        emu_fault(p, &start, "a second function of this name");
+    if (known && has_body)
+        *known = f;
+    if (known || p->has_failed)
+        return;
     m->function = emu_arena_grow(p->arena, m->function, m->functions, &p->function_capacity, sizeof *m->function);
     if (!m->function) {
-        emu_fault(p, &name, "out of memory");
+        emu_no_memory(p);
         return;
     }
     m->function[m->functions++] = f;
@@ -631,19 +751,78 @@ static void parse_function(emu_parser *p, bool is_entry)
 
 /* ---- statements ------------------------------------------------------------------------------------------------------ */
 
-static void close_scope(emu_parser *p)
+static void resolve_use(emu_parser *p, const label_use *use, const label *found)
+{
+    const emu_token at = {.text = use->name, .line = use->line};
+
+    if (found->is_table != use->wants_table) {
+        emu_fault(p, &at, "label %.*s is of another kind", (int)use->name_length, use->name);
+    } else if (use->wants_table) {
+        p->branch_targets += found->table_length;
+        if (p->branch_targets > EMU_MAX_TARGETS)
+            emu_unknown(p, &at, "more than %d targets of branches through tables", EMU_MAX_TARGETS);
+        p->module->inst[use->inst].table = found->table;
+        p->module->inst[use->inst].table_length = found->table_length;
+    } else if (use->place) {
+        *use->place = found->inst;
+    } else {
+        p->module->inst[use->inst].target = found->inst;
+    }
+}
+
+static label *find_label(const emu_parser *p, const char *name, size_t length)
+{
+    const size_t number = (size_t)(uintptr_t)emu_names_find(p->names, N_LABEL, name, length);
+
+    return number ? &p->label[number - 1] : NULL;
+}
+
+/* Labels are known in their scope and those inside it; what this one lacks may stand in the one around it. */
+static void resolve_labels(emu_parser *p)
+{
+    size_t left = p->scope_uses[p->scope];
+
+    for (size_t i = left; i < p->uses && !p->has_failed; i++) {
+        const label *found = find_label(p, p->use[i].name, p->use[i].name_length);
+        if (found && found->scope == p->scope)
+            resolve_use(p, &p->use[i], found);
+        else
+            p->use[left++] = p->use[i];
+    }
+    p->uses = left;
+}
+
+static void open_scope(emu_parser *p)
+{
+    if (p->scope == EMU_MAX_SCOPES)
+        emu_unknown(p, NULL, "more than %d scopes inside each other", EMU_MAX_SCOPES);
+    else
+        p->scope_uses[++p->scope] = p->uses;
+}
+
+static void leave_scope(emu_parser *p)
 {
     for (const reg_decl *d = p->regs; d && d->scope == p->scope; d = p->regs = d->next)
         emu_names_drop(p->names, d->count ? N_REGISTERS : N_REGISTER, d->name, d->name_length);
     for (const place_decl *d = p->places; d && d->scope == p->scope; d = p->places = d->next)
         emu_names_drop(p->names, N_PLACE, d->name, d->name_length);
+    while (p->labels > 0 && p->label[p->labels - 1].scope == p->scope) {
+        const label *last = &p->label[--p->labels];
+        emu_names_drop(p->names, N_LABEL, last->name, last->name_length);
+    }
     p->scope--;
+}
+
+static void close_scope(emu_parser *p)
+{
+    resolve_labels(p);
+    leave_scope(p);
 }
 
 /* .loc 1 20 5, function_name $L__info_string0, inlined_at 1 33 7 */
 static void parse_location(emu_parser *p)
 {
-    p->file = (uint32_t)expect_integer(p);
+    p->file = expect_integer(p);
     p->cuda_line = (uint32_t)expect_integer(p);
     expect_integer(p);
     while (emu_accept(p, ",")) {
@@ -661,15 +840,17 @@ static void parse_location(emu_parser *p)
 
 static void parse_label(emu_parser *p, const emu_token *name)
 {
-    if (emu_names_find(p->names, N_LABEL, name->text, name->length))
+    const label *known = find_label(p, name->text, name->length);
+
+    if (known && known->scope == p->scope)
         emu_fault(p, name, "a second label of this name");
     p->label = emu_arena_grow(p->arena, p->label, p->labels, &p->label_capacity, sizeof *p->label);
     if (!p->label) {
-        emu_fault(p, name, "out of memory");
+        emu_no_memory(p);
         return;
     }
-    p->label[p->labels++] =
-        (label){.name = name->text, .name_length = name->length, .inst = p->module->insts, .line = name->line};
+    p->label[p->labels++] = (label){
+        .name = name->text, .name_length = name->length, .inst = p->module->insts, .line = name->line, .scope = p->scope};
     add_name(p, N_LABEL, name->text, name->length, (void *)(uintptr_t)p->labels);
     if (emu_accept(p, ".branchtargets")) {
         label *table = &p->label[p->labels - 1];
@@ -683,7 +864,7 @@ static void parse_label(emu_parser *p, const emu_token *name)
             const emu_token target = expect_name(p);
             names = emu_arena_grow(p->arena, names, table->table_length, &capacity, sizeof *names);
             if (!names || p->has_failed) {
-                emu_fault(p, name, "out of memory");
+                emu_no_memory(p);
                 return;
             }
             names[table->table_length].text = target.text;
@@ -694,14 +875,14 @@ static void parse_label(emu_parser *p, const emu_token *name)
         for (uint32_t i = 0; table->table && i < table->table_length; i++) {
             p->use = emu_arena_grow(p->arena, p->use, p->uses, &p->use_capacity, sizeof *p->use);
             if (!p->use) {
-                emu_fault(p, name, "out of memory");
+                emu_no_memory(p);
                 return;
             }
             p->use[p->uses++] = (label_use){
                 .name = names[i].text, .name_length = names[i].length, .line = name->line, .place = &table->table[i]};
         }
     } else if (emu_accept(p, ".callprototype")) {
-        emu_fault(p, name, "calls through pointers are not known to the emulator");
+        emu_unknown(p, name, "a call through a pointer");
     }
 }
 
@@ -725,15 +906,38 @@ static void parse_instruction(emu_parser *p)
         emu_decode(p, is_guarded, is_negated, &guard);
 }
 
+/* At the } of a body. Every function ends, also if its text forgets to. */
+static void end_function(emu_parser *p)
+{
+    const bool is_entry = p->function->is_entry;
+    const emu_token close = p->token,
+                    end = {
+                        .kind = W_NAME, .text = is_entry ? "exit" : "ret", .length = is_entry ? 4 : 3, .line = p->token.line};
+
+    p->token = end;
+    p->lexer = (emu_lexer){";", NULL, end.line};
+    p->lexer.end = p->lexer.at + 1;
+    emu_decode(p, false, false, &(emu_operand){0});
+    if (!p->has_failed)
+        p->token = close;
+    close_scope(p);
+    if (p->uses > 0) {
+        const emu_token at = {.text = p->use[0].name, .line = p->use[0].line};
+        emu_fault(p, &at, "no label %.*s", (int)p->use[0].name_length, p->use[0].name);
+    }
+}
+
 static void parse_statement(emu_parser *p)
 {
     if (emu_accept(p, "{")) {
-        if (++p->scope > 64)
-            emu_fault(p, NULL, "more than 64 scopes inside each other");
+        open_scope(p);
     } else if (is(p, "}")) {
-        close_scope(p);
-        if (p->scope > 0)
+        if (p->scope > 1) {
+            close_scope(p);
             emu_next(p);
+        } else {
+            end_function(p);
+        }
     } else if (emu_accept(p, ";")) {
         return;
     } else if (emu_accept(p, ".reg")) {
@@ -754,7 +958,7 @@ static void parse_statement(emu_parser *p)
         emu_next(p);
         emu_expect(p, ";");
     } else if (p->token.kind == W_DIRECTIVE) {
-        emu_fault(p, NULL, "unknown directive");
+        emu_unknown(p, NULL, "a directive");
     } else {
         /* A label is a name with a colon behind it. */
         const emu_lexer before = p->lexer;
@@ -775,34 +979,6 @@ static void parse_statement(emu_parser *p)
     }
 }
 
-static void resolve_labels(emu_parser *p)
-{
-    for (size_t i = 0; i < p->uses; i++) {
-        const label_use *use = &p->use[i];
-        const size_t number = (size_t)(uintptr_t)emu_names_find(p->names, N_LABEL, use->name, use->name_length);
-        const label *found = number ? &p->label[number - 1] : NULL;
-        if (!found || found->is_table != use->wants_table) {
-            const emu_token at = {.text = use->name, .line = use->line};
-            emu_fault(p, &at, "no label %.*s", (int)use->name_length, use->name);
-            return;
-        }
-        if (use->wants_table) {
-            p->branch_targets += found->table_length;
-            if (p->branch_targets > EMU_MAX_TARGETS) {
-                const emu_token at = {.text = use->name, .line = use->line};
-                emu_fault(p, &at, "more than %d targets of branches through tables", EMU_MAX_TARGETS);
-                return;
-            }
-            p->module->inst[use->inst].table = found->table;
-            p->module->inst[use->inst].table_length = found->table_length;
-        } else if (use->place) {
-            *use->place = found->inst;
-        } else {
-            p->module->inst[use->inst].target = found->inst;
-        }
-    }
-}
-
 /* Make a function's parameters known, or forget them; of two of one name the first counts. */
 static void name_params(emu_parser *p, const emu_function *f, bool is_known)
 {
@@ -816,16 +992,29 @@ static void name_params(emu_parser *p, const emu_function *f, bool is_known)
     }
 }
 
-/* What a call leads to must be known first, so that an entry's file can hold it: functions first, then entries. */
+/* Formal parameters lie in the lanes' frames; calls from anywhere need to know where. */
+static void place_params(emu_parser *p, emu_function *f)
+{
+    for (int k = 0; k < 2; k++) {
+        emu_param *list = k ? f->result : f->param;
+        for (size_t i = 0; i < (k ? f->results : f->params); i++) {
+            p->frame_base = (p->frame_base + list[i].align - 1) / list[i].align * list[i].align;
+            list[i].offset = p->frame_base;
+            p->frame_base += list[i].bytes;
+            if (p->frame_base > EMU_MAX_FRAME) {
+                emu_unknown(p, NULL, "more than %d KiB of parameters between functions", EMU_MAX_FRAME >> 10);
+                return;
+            }
+        }
+    }
+}
+
 static void parse_body(emu_parser *p, emu_function *f)
 {
     emu_module *m = p->module;
+    const size_t fixups = m->fixups, symbols = m->symbols;
 
     p->function = f;
-    p->regs = NULL;
-    p->places = NULL;
-    p->labels = p->uses = 0;
-    p->scope = 0;
     p->cuda_line = 0;
     p->lexer = (emu_lexer){f->body, m->text + m->text_bytes, f->first_inst};
     f->first_inst = m->insts;
@@ -833,23 +1022,10 @@ static void parse_body(emu_parser *p, emu_function *f)
     f->registers = p->register_first;
     f->local_bytes = p->local_base;
     f->frame_bytes = p->frame_base;
-    if (!f->is_entry) /* formal parameters lie in the lanes' frames */
-        for (int k = 0; k < 2; k++) {
-            emu_param *list = k ? f->result : f->param;
-            for (size_t i = 0; i < (k ? f->results : f->params); i++) {
-                f->frame_bytes = (f->frame_bytes + list[i].align - 1) / list[i].align * list[i].align;
-                list[i].offset = f->frame_bytes;
-                f->frame_bytes += list[i].bytes;
-                if (f->frame_bytes > 512 * 1024) {
-                    emu_fault(p, NULL, "more than 512 KiB of parameters between functions");
-                    return;
-                }
-            }
-        }
     name_params(p, f, true);
     emu_next(p);
     emu_expect(p, "{");
-    p->scope = 1;
+    open_scope(p);
     while (!p->has_failed && p->scope > 0) {
         if (p->token.kind == W_END)
             emu_fault(p, NULL, "a { is never closed");
@@ -857,25 +1033,106 @@ static void parse_body(emu_parser *p, emu_function *f)
             parse_statement(p);
     }
     f->insts = m->insts - f->first_inst;
-    /* Every function ends, also if its text forgets to. */
-    if (!p->has_failed) {
-        const emu_token end = {
-            .kind = W_NAME, .text = f->is_entry ? "exit" : "ret", .length = f->is_entry ? 4 : 3, .line = p->token.line};
-        p->token = end;
-        p->lexer = (emu_lexer){";", NULL, end.line};
-        p->lexer.end = p->lexer.at + 1;
-        emu_decode(p, false, false, &(emu_operand){0});
-        f->insts = m->insts - f->first_inst;
-    }
-    resolve_labels(p);
-    for (size_t i = 0; i < p->labels; i++)
-        emu_names_drop(p->names, N_LABEL, p->label[i].name, p->label[i].name_length);
-    name_params(p, f, false);
     if (!p->has_failed && !emu_order_blocks(m, f, p->arena))
-        emu_fault(p, NULL, "out of memory");
+        emu_no_memory(p);
     for (uint32_t i = 0; i < f->insts && !p->has_failed; i++)
         f->orders_floats |= m->inst[f->first_inst + i].orders_floats;
+    if (p->has_failed && p->is_unknown) {
+        refuse(p, f);
+        while (p->scope > 0)
+            leave_scope(p);
+        for (; m->symbols > symbols; m->symbols--)
+            emu_names_drop(p->names, N_SYMBOL, m->symbol[m->symbols - 1].name, m->symbol[m->symbols - 1].name_length);
+        m->fixups = fixups;
+        m->insts = f->first_inst;
+        f->insts = 0;
+    }
+    p->uses = 0;
+    name_params(p, f, false);
+    p->function = NULL;
 }
+
+/* ---- calls ----------------------------------------------------------------------------------------------------------- */
+
+/* A function that calls one that cannot be run cannot be run either. */
+__attribute__((format(printf, 4, 5))) static void refuse_call(emu_parser *p, emu_function *f, const emu_inst *call,
+                                                              const char *format, ...)
+{
+    const emu_token at = {.text = call->text, .line = call->line};
+    char why[400];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    p->function = f;
+    p->cuda_line = call->cuda_line;
+    emu_unknown(p, &at, "%s", why);
+    p->function = NULL;
+    if (p->is_unknown)
+        refuse(p, f);
+}
+
+/* The call in f to a function that cannot be run, or to one with calls that are still to be followed; NULL: there is none. */
+static const emu_inst *find_call(const emu_module *m, const emu_function *f, const uint32_t *calls)
+{
+    for (uint32_t i = 0; i < f->insts; i++) {
+        const emu_inst *inst = &m->inst[f->first_inst + i];
+        const emu_function *to = inst->flow == F_CALL ? inst->call->callee : NULL;
+        if (to && (calls ? calls[to - m->function] > 0 : to->refusal != NULL))
+            return inst;
+    }
+    return NULL;
+}
+
+/*
+ * Follow calls from functions that call nothing upwards. A function has one set of registers and parameters: those that are never
+ * reached call themselves, directly or through others, and cannot be run.
+ */
+static void follow_calls(emu_parser *p)
+{
+    emu_module *m = p->module;
+    uint32_t *const calls = emu_take(p, m->functions * sizeof *calls); /* of each function: to those not followed yet */
+    uint32_t *const ready = emu_take(p, m->functions * sizeof *ready), *first, *next, *from, edges = 0, waiting = 0;
+
+    for (uint32_t i = 0; i < m->insts; i++)
+        edges += m->inst[i].flow == F_CALL && m->inst[i].call->callee;
+    first = emu_take(p, (m->functions + 1) * sizeof *first); /* calls to a function: a list of edges, from 1 */
+    next = emu_take(p, (edges + (size_t)1) * sizeof *next);
+    from = emu_take(p, (edges + (size_t)1) * sizeof *from);
+    edges = 0;
+    for (uint32_t f = 0; f < m->functions && !p->has_failed; f++) {
+        for (uint32_t i = 0; i < m->function[f].insts; i++) {
+            const emu_inst *inst = &m->inst[m->function[f].first_inst + i];
+            if (inst->flow != F_CALL || !inst->call->callee)
+                continue;
+            edges++;
+            from[edges] = f;
+            next[edges] = first[inst->call->callee - m->function];
+            first[inst->call->callee - m->function] = edges;
+            calls[f]++;
+        }
+        if (calls[f] == 0)
+            ready[waiting++] = f;
+    }
+    while (waiting > 0 && !p->has_failed) {
+        const uint32_t done = ready[--waiting];
+        const emu_inst *call = m->function[done].refusal ? NULL : find_call(m, &m->function[done], NULL);
+        if (call)
+            refuse_call(p, &m->function[done], call, "a call of %.*s, which cannot be run (%s)",
+                        call->call->callee->name_length < 100 ? (int)call->call->callee->name_length : 100,
+                        call->call->callee->name, call->call->callee->refusal);
+        for (uint32_t e = first[done]; e; e = next[e])
+            if (--calls[from[e]] == 0)
+                ready[waiting++] = from[e];
+    }
+    for (uint32_t f = 0; f < m->functions && !p->has_failed; f++)
+        if (calls[f] > 0 && !m->function[f].refusal)
+            refuse_call(p, &m->function[f], find_call(m, &m->function[f], calls),
+                        "recursion: this call leads to one that leads back");
+}
+
+/* ---- shared arrays --------------------------------------------------------------------------------------------------- */
 
 /* What arrays take without red zones, and what the zones take. */
 typedef struct shared_room {
@@ -907,11 +1164,11 @@ static void place_shared(emu_parser *p)
     m->shared_bytes = EMU_RED_ZONE;
     for (size_t i = 0; i < m->functions; i++) {
         emu_function *f = &m->function[i];
-        const shared_room room = f->is_entry ? place_behind(m, (int)i, common) : common;
+        const shared_room room = f->is_entry && !f->refusal ? place_behind(m, (int)i, common) : common;
         const uint64_t tight = (room.tight + 15) / 16 * 16, end = tight + room.zones + EMU_RED_ZONE;
 
         if (tight > 1 << 20) {
-            emu_fault(p, NULL, "%llu bytes of shared arrays", (unsigned long long)tight);
+            emu_unknown(p, NULL, "%llu bytes of shared arrays", (unsigned long long)tight);
             return;
         }
         f->static_shared = (uint32_t)tight;
@@ -933,6 +1190,29 @@ static void parse_target(emu_parser *p)
                  !emu_token_is(&name, "texmode_unified"))
             emu_fault(p, &name, "unknown target");
     } while (emu_accept(p, ","));
+}
+
+/* .file 1 "/home/me/gemm.cu", 1700000000, 5120 */
+static void parse_file(emu_parser *p)
+{
+    source_file *file;
+
+    p->source = emu_arena_grow(p->arena, p->source, p->sources, &p->source_capacity, sizeof *p->source);
+    if (!p->source) {
+        emu_no_memory(p);
+        return;
+    }
+    file = &p->source[p->sources];
+    *file = (source_file){.number = expect_integer(p), .name = p->token.text};
+    if (p->token.kind == W_STRING) {
+        for (const char *c = p->token.text; c < p->token.text + p->token.length; c++)
+            file->name = *c == '/' ? c + 1 : file->name;
+        file->name_length = p->token.length - (size_t)(file->name - p->token.text);
+        p->sources++;
+    }
+    emu_next(p);
+    while (emu_accept(p, ","))
+        expect_integer(p);
 }
 
 static void parse_top(emu_parser *p)
@@ -964,20 +1244,17 @@ static void parse_top(emu_parser *p)
         parse_target(p);
     else if (emu_accept(p, ".address_size")) {
         if (expect_integer(p) != 64)
-            emu_fault(p, NULL, "only addresses of 64 bits are known");
+            emu_unknown(p, NULL, "addresses of other than 64 bits");
     } else if (emu_accept(p, ".file")) {
-        expect_integer(p);
-        emu_next(p);
-        while (emu_accept(p, ","))
-            expect_integer(p);
+        parse_file(p);
     } else if (emu_accept(p, ".section")) {
         emu_next(p);
-        skip_braces(p);
+        skip_brackets(p, "{", "}");
     } else if (emu_accept(p, ".pragma")) {
         emu_next(p);
         emu_expect(p, ";");
     } else if (!emu_accept(p, ";"))
-        emu_fault(p, NULL, "unknown directive");
+        emu_unknown(p, NULL, "a directive");
 }
 
 static void parse_module(emu_parser *p)
@@ -986,27 +1263,32 @@ static void parse_module(emu_parser *p)
 
     emu_next(p);
     if (!is(p, ".version"))
-        emu_fault(p, NULL, "PTX begins with .version; a CUBIN has nothing that the emulator could run");
+        emu_fault(p, NULL, "it does not begin with .version");
     while (!p->has_failed && p->token.kind != W_END)
         parse_top(p);
     if (!p->has_failed && (!m->ptx_version || !m->target))
         emu_fault(p, NULL, "no .version or no .target");
     p->register_base = 32 * 16; /* what goes nowhere is written there */
     p->register_first = 1;
+    for (size_t i = 0; i < m->functions && !p->has_failed; i++)
+        if (!m->function[i].is_entry && !m->function[i].refusal)
+            place_params(p, &m->function[i]);
+    /* Functions first, so that an entry's file can hold what they need: each has places of its own. */
     for (int entries = 0; entries < 2; entries++)
         for (size_t i = 0; i < m->functions && !p->has_failed; i++) {
             emu_function *f = &m->function[i];
-            if (!f->body || f->is_entry != (entries == 1))
+            if (!f->body || f->refusal || f->is_entry != (entries == 1))
                 continue;
             parse_body(p, f);
-            f = &m->function[i];
-            if (!f->is_entry) {
+            if (!f->is_entry && !f->refusal) {
                 p->register_base = f->register_bytes;
                 p->register_first = f->registers;
                 p->local_base = (f->local_bytes + 15) / 16 * 16;
                 p->frame_base = (f->frame_bytes + 15) / 16 * 16;
             }
         }
+    if (!p->has_failed)
+        follow_calls(p);
     if (!p->has_failed)
         place_shared(p);
 }

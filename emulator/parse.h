@@ -2,7 +2,8 @@
 /*
  * parse: the state shared by parse.c (modules, declarations, functions) and decode.c (instructions).
  *
- * A fault is reported once, through emu_fault; from then on every word reads as the end of the text, so that all loops end.
+ * A fault is reported once; from then on every word reads as the end of the text, so that all loops end. A text that is wrong, by
+ * emu_fault, refuses the module; what only the emulator does not know, by emu_unknown, the function in which it stands.
  */
 #ifndef EMU_PARSE_H
 #define EMU_PARSE_H
@@ -13,7 +14,14 @@
 #include "names.h"
 #include "ptx.h"
 
-enum { EMU_MAX_VECTOR = 16, EMU_MAX_OPERANDS = 40, EMU_MAX_RAW = 12, EMU_MAX_REGISTERS = 60000, EMU_MAX_INSTS = 1 << 22 };
+enum {
+    EMU_MAX_VECTOR = 16,
+    EMU_MAX_OPERANDS = 40,
+    EMU_MAX_RAW = 12,
+    EMU_MAX_REGISTERS = 60000,
+    EMU_MAX_FRAME = 512 << 10,
+    EMU_MAX_INSTS = 1 << 22
+};
 
 /* Of one text, so that a short one cannot cost much: bytes of variables with values, ways out of branches through tables. */
 enum { EMU_MAX_INITIAL = 64 << 20, EMU_MAX_TARGETS = 1 << 20 };
@@ -44,12 +52,13 @@ typedef struct label {
     const char *name;
     size_t name_length;
     uint32_t inst, line;
+    int scope;
     bool is_table;
     uint32_t *table; /* of .branchtargets: labels by number, then instructions */
     uint32_t table_length;
 } label;
 
-/* A place where a label stands for an instruction number that is not known yet. */
+/* A place where a label stands for an instruction number that is not known before the end of the label's scope. */
 typedef struct label_use {
     const char *name;
     size_t name_length;
@@ -58,10 +67,19 @@ typedef struct label_use {
     bool wants_table;
 } label_use;
 
+/* .file 1 "gemm.cu" */
+typedef struct source_file {
+    uint64_t number;
+    const char *name; /* without its folders */
+    size_t name_length;
+} source_file;
+
+enum { EMU_MAX_SCOPES = 64 };
+
 typedef struct emu_parser {
     emu_lexer lexer;
-    emu_token token; /* the current one */
-    bool has_failed;
+    emu_token token;             /* the current one */
+    bool has_failed, is_unknown; /* unknown to the emulator alone */
     char *message;
     size_t message_bytes;
     emu_module *module;
@@ -77,14 +95,23 @@ typedef struct emu_parser {
     label_use *use;
     size_t uses, use_capacity;
     int scope;
-    uint32_t file, cuda_line;
+    size_t scope_uses[EMU_MAX_SCOPES + 1]; /* where those of each open scope begin */
+    uint64_t file;
+    uint32_t cuda_line;
+    source_file *source;
+    size_t sources, source_capacity;
     bool reached_end; /* the previous instruction never goes on behind */
     emu_names *names;
     uint64_t initial_bytes, branch_targets;
 } emu_parser;
 
-/** Report a fault at a token, or at the current one; NULL. */
+/** The text is wrong at a token, or at the current one: NULL. */
 __attribute__((format(printf, 3, 4))) void emu_fault(emu_parser *p, const emu_token *at, const char *format, ...);
+
+/** The emulator does not know, or not take, what stands there. */
+__attribute__((format(printf, 3, 4))) void emu_unknown(emu_parser *p, const emu_token *at, const char *format, ...);
+
+void emu_no_memory(emu_parser *p);
 
 void emu_next(emu_parser *p);
 bool emu_accept(emu_parser *p, const char *text);
@@ -96,7 +123,9 @@ void *emu_take(emu_parser *p, size_t bytes);
 /** A register by name; false: no such. */
 bool emu_find_register(emu_parser *p, const emu_token *name, emu_operand *operand, emu_type *type);
 place_decl *emu_find_place(emu_parser *p, const char *name, size_t length);
+/** A variable of the module by number, or -1. */
 int emu_find_symbol(emu_parser *p, const char *name, size_t length);
+emu_function *emu_find_function(emu_parser *p, const char *name, size_t length);
 const emu_param *emu_find_param(emu_parser *p, const char *name, size_t length);
 uint32_t emu_new_register(emu_parser *p, emu_type type, uint32_t count, uint32_t *offset);
 

@@ -45,6 +45,11 @@ typedef enum emu_type {
     T_B1,
     T_U16X2,
     T_S16X2,
+    T_F32X2,
+    T_E2M1X2,
+    T_E2M3X2,
+    T_E3M2X2,
+    T_UE8M0X2,
     T_COUNT
 } emu_type;
 
@@ -93,10 +98,11 @@ typedef enum emu_tracking {
     D_ALL,    /* a result is defined if all inputs are */
     D_SELECT, /* the chosen one */
     D_OWN,    /* the executing function sees to it */
+    D_ATOMIC, /* likewise, and of floats the result depends on the order of blocks */
     D_USE     /* no result; an undefined input is a finding */
 } emu_tracking;
 
-enum { EMU_CHOICES = 10, EMU_TYPES = 4 };
+enum { EMU_CHOICES = 14, EMU_TYPES = 4 };
 
 typedef struct emu_inst {
     emu_exec exec;
@@ -105,6 +111,7 @@ typedef struct emu_inst {
     uint8_t vector; /* elements of a vector access: 1, 2, 4, 8 */
     uint8_t type_count;
     uint8_t type[EMU_TYPES];     /* in the order of the mnemonic */
+    uint16_t shape[3];           /* m, n and k of m16n8k256 */
     uint8_t choice[EMU_CHOICES]; /* which alternative of each group of its form: ops.h */
     uint8_t outputs, operands;   /* the first outputs of operand[] are written */
     uint8_t flops, is_fma;       /* counted for each lane; */
@@ -112,10 +119,11 @@ typedef struct emu_inst {
     uint8_t tracking;            /* emu_tracking: how definedness passes through */
     bool is_guarded, guard_negated;
     bool is_block_start; /* lanes that meet here may join */
+    bool has_hint;       /* .L2::cache_hint */
     bool orders_floats;  /* an atomic whose result depends on the order of blocks */
     emu_operand guard;
     const emu_operand *operand;
-    uint32_t target;       /* F_BRANCH, F_CALL: instruction number */
+    uint32_t target;       /* F_BRANCH: instruction number */
     const uint32_t *table; /* F_BRANCH_TABLE */
     uint32_t table_length;
     const struct emu_call *call;
@@ -187,10 +195,11 @@ typedef struct emu_symbol {
     emu_space space;
     uint64_t bytes;
     uint32_t align;
-    bool is_extern;   /* .extern .shared: the dynamic part */
-    int entry;        /* of .shared: the entry that declares it, whose blocks alone have it; EVERY_ENTRY */
-    uint64_t address; /* of .shared: the offset, settled by emu_ptx_load; of the others: settled by the loader */
-    uint8_t *initial; /* NULL: zero */
+    bool is_extern;      /* .extern .shared: the dynamic part */
+    const char *unknown; /* what it is, if no function that names it can be run; NULL: it can */
+    int entry;           /* of .shared: the entry that declares it, whose blocks alone have it; EVERY_ENTRY */
+    uint64_t address;    /* of .shared: the offset, settled by emu_ptx_load; of the others: settled by the loader */
+    uint8_t *initial;    /* NULL: zero */
     struct emu_initial_address {
         uint64_t at;
         int symbol;
@@ -225,6 +234,7 @@ typedef struct emu_function {
     uint32_t static_shared;          /* bytes the kernel declares, without red zones */
     bool orders_floats;              /* blocks must run one after the other for a repeatable result */
     const char *body;                /* parsed later, when all names are known */
+    const char *refusal;             /* why it cannot be run, in the words of emu_ptx_load; NULL: it can */
 } emu_function;
 
 typedef struct emu_module {
@@ -248,7 +258,8 @@ typedef struct emu_module {
 enum { EMU_RED_ZONE = 4096 }; /* around shared arrays, a multiple of 128 so that banks stay the same */
 
 /**
- * Decode a module. On failure NULL, and message says "line 12: ..." with the statement. text need not end in NUL.
+ * Decode a module. NULL if the text is wrong, and message says "line 12 (kernel k, a.cu:7): the PTX is wrong: ..." with the
+ * statement. A function that has what the emulator does not know is refused alone: see emu_function. text need not end in NUL.
  */
 emu_module *emu_ptx_load(const char *text, size_t bytes, char *message, size_t message_bytes);
 void emu_ptx_free(emu_module *module);

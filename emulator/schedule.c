@@ -228,7 +228,7 @@ static bool enter(emu_warp *warp, emu_split *s, const emu_inst *inst)
         copy_frames(warp, s->mask, call->input_from[i], call->input_to[i], call->input_bytes[i]);
     s->call_from[s->depth] = s->pc;
     s->return_to[s->depth++] = s->pc + 1;
-    s->pc = inst->target;
+    s->pc = call->callee->first_inst;
     return true;
 }
 
@@ -263,7 +263,7 @@ static void count_inst(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     cuEmuCounters *line = emu_line(warp, inst);
     const uint64_t lanes = emu_popcount(mask);
-    const unsigned pair = inst->type[0] == T_F16X2 || inst->type[0] == T_BF16X2 ? 2 : 1;
+    const unsigned pair = inst->type[0] == T_F16X2 || inst->type[0] == T_BF16X2 || inst->type[0] == T_F32X2 ? 2 : 1;
 
     line->instructions++;
     line->lane_instructions += lanes;

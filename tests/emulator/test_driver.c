@@ -731,6 +731,29 @@ Test(driver, refuses_images_that_it_cannot_run)
     EXPECT(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad, &(CUmodule){NULL}, "/no/such/file");
 }
 
+Test(driver, refuses_a_kernel_that_it_cannot_run_and_no_other)
+{
+    static const char text[] =
+        HEADER ".visible .entry good() { ret; }\n.visible .entry bad() { wgmma.fence.sync.aligned; ret; }\n";
+    CUfunction function[2] = {NULL, NULL};
+    CUlibrary library;
+    CUkernel kernel;
+    CUmodule module;
+
+    start();
+    OK(cuModuleLoadData, &module, text);
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuModuleGetFunction, &function[0], module, "bad");
+    OK(cuModuleGetFunction, &function[0], module, "good");
+    cr_expect(launch(function[0], 1, 1, NULL, NULL) == CUDA_SUCCESS);
+    OK(cuModuleEnumerateFunctions, function, 2, module);
+    cr_expect(launch(function[0], 1, 1, NULL, NULL) == CUDA_SUCCESS);
+    cr_expect(launch(function[1], 1, 1, NULL, NULL) == CUDA_ERROR_NOT_SUPPORTED);
+    OK(cuCtxSynchronize);
+    OK(cuLibraryLoadData, &library, text, NULL, NULL, 0, NULL, NULL, 0);
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuLibraryGetKernel, &kernel, library, "bad");
+    OK(cuLibraryGetKernel, &kernel, library, "good");
+}
+
 Test(driver, uses_a_library_in_several_contexts)
 {
     CUcontext first = start_with("sm_90,sm_80"), second;

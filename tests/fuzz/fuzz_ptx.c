@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer: any bytes as PTX. What is refused must say where and why; what is accepted must be whole: every instruction can be
- * executed and every branch leads to an instruction. Links the emulator's sources only.
+ * libFuzzer: any bytes as PTX. What is refused, a module or one of its functions, must say where and why; what is accepted must be
+ * whole: every instruction can be executed, every branch leads to an instruction and every call to a function that can be run.
+ * Links the emulator's sources only.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static void check_inst(const emu_module *module, const emu_inst *inst)
     for (uint32_t i = 0; inst->flow == F_BRANCH_TABLE && i < inst->table_length; i++)
         if (inst->table[i] >= module->insts)
             abort();
-    if (inst->flow == F_CALL && (!inst->call || (inst->call->kind == CALL_FUNCTION && inst->target >= module->insts)))
+    if (inst->flow == F_CALL && (!inst->call || (inst->call->kind == CALL_FUNCTION && !inst->call->callee)))
         abort();
     for (unsigned i = 0; i < inst->operands; i++)
         if (inst->operand[i].bank == 1 &&
@@ -40,7 +41,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
         check_inst(module, &module->inst[i]);
     for (size_t i = 0; module && i < module->functions; i++) {
         const emu_function *f = &module->function[i];
-        if (f->body && (f->insts == 0 || f->first_inst + f->insts > module->insts))
+        if (f->refusal ? strncmp(f->refusal, "line ", 5) != 0
+                       : f->body && (f->insts == 0 || f->first_inst + f->insts > module->insts))
             abort();
     }
     if (module)
