@@ -7,6 +7,7 @@
  */
 #include "check.h"
 #include "lanes.h"
+#include "number.h"
 
 static void do_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
@@ -164,6 +165,32 @@ static void redux(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
 }
 
+/* Of f32: choice: min or max, abs, NaN. */
+static void redux_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const float *a = emu_lanes(warp, &inst->operand[1]);
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]), result = 0x7fffffffu;
+    bool is_nan = false, is_first = true;
+
+    EMU_EACH_LANE (i, mask) {
+        const uint32_t bits = emu_f32_bits(a[i]) & (inst->choice[1] ? 0x7fffffffu : UINT32_MAX);
+        /* Whole numbers in the order of the floats, -0 below +0. */
+        const int32_t place = bits >> 31 ? (int32_t) ~(bits & 0x7fffffffu) : (int32_t)bits;
+        const int32_t best = result >> 31 ? (int32_t) ~(result & 0x7fffffffu) : (int32_t)result;
+        if (a[i] != a[i]) {
+            is_nan = true;
+        } else if (is_first || (inst->choice[0] == 1 ? place < best : place > best)) {
+            result = bits;
+            is_first = false;
+        }
+    }
+    if (inst->choice[2] && is_nan)
+        result = 0x7fffffffu;
+    EMU_EACH_LANE (i, mask)
+        d[i] = result;
+    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+}
+
 static void activemask(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
@@ -197,6 +224,7 @@ const emu_form emu_warp_forms[] = {
     {"trap", "", trap, NULL, 0, D_USE, 0, 0},
     {"brkpt", "", do_nothing, NULL, 0, D_USE, 0, 0},
     {"nanosleep.u32", "w", do_nothing, NULL, 0, D_USE, 0, 0},
+    {"setmaxnreg{*.inc,.dec}.sync.aligned.u32", "N", do_nothing, NULL, 0, D_USE, 0, 0},
     {"pmevent{.mask}", "N", do_nothing, NULL, 0, D_USE, 0, 0},
     /* choice[0]: sync, arrive, red; choice[1]: popc, and, or */
     {"bar{.cta}{*.sync}", "w w?", do_nothing, NULL, F_BARRIER, D_USE, 0, 0},
@@ -213,6 +241,7 @@ const emu_form emu_warp_forms[] = {
     {"vote.sync.ballot.b32", "=w p w", ballot, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {"match{*.all,.any}.sync{*.b32,.b64}", "=w|p T w", match, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {"redux.sync{*.add,.min,.max,.and,.or,.xor}{*.u32,.s32,.b32}", "=w w w", redux, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"redux.sync{*.min,.max}{.abs}{.NaN}.f32", "=w w w", redux_f32, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {"activemask.b32", "=w", activemask, NULL, 0, 0, 0, 0},
     {"elect.sync", "=w|p w", elect, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {0},

@@ -132,6 +132,24 @@ static emu_exec choose_fma_f32(const emu_inst *inst)
     return is_plain(inst) ? fma_f32 : slow_fma_f32;
 }
 
+/* Two in 64 bits: each as it would be alone. Groups: rounding, ftz. */
+#define PAIR_F32(name, what, B, C)                                                                    \
+    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                             \
+    {                                                                                                 \
+        const modes m = modes_of(inst);                                                               \
+        float *d = emu_lanes(warp, &inst->operand[0]);                                                \
+        const float *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[B]); \
+        const float *c = emu_lanes(warp, &inst->operand[C]);                                          \
+        EMU_EACH_LANE (i, mask)                                                                       \
+            for (int n = 2 * i; n < 2 * i + 2; n++)                                                   \
+                d[n] = compute_f32(what, a[n], b[n], c[n], m);                                        \
+    }
+
+PAIR_F32(add_f32x2, ADD, 2, 2)
+PAIR_F32(sub_f32x2, SUB, 2, 2)
+PAIR_F32(mul_f32x2, MUL, 2, 2)
+PAIR_F32(fma_f32x2, FMA, 2, 3)
+
 /* ---- f64 ------------------------------------------------------------------------------------------------------------- */
 
 /* A NaN that goes in comes out, quiet; one that is made is 0xfff8000000000000. */
@@ -284,6 +302,34 @@ static void min_max_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask, boo
         else
             d[i] = emu_f32(emu_f32_bits(result) | sign);
     }
+}
+
+/* Of three: choice: ftz, NaN, abs */
+static void min_max_of_three(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool is_max)
+{
+    EMU_EACH_LANE (i, mask) {
+        double result = (double)NAN;
+        bool is_nan = false;
+        for (unsigned n = 1; n <= 3; n++) {
+            float one = emu_f32((uint32_t)emu_unsigned(warp, &inst->operand[n], i));
+            one = inst->choice[0] ? emu_flush(one) : one;
+            one = inst->choice[2] ? fabsf(one) : one;
+            is_nan |= one != one;
+            result = is_max ? greater(result, (double)one) : lesser(result, (double)one);
+        }
+        emu_set_unsigned(warp, &inst->operand[0], i,
+                         inst->choice[1] && is_nan ? 0x7fffffffu : emu_f32_bits(emu_canonical((float)result)));
+    }
+}
+
+static void min_of_three(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    min_max_of_three(warp, inst, mask, false);
+}
+
+static void max_of_three(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    min_max_of_three(warp, inst, mask, true);
 }
 
 static void min_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -530,6 +576,10 @@ const emu_form emu_float_forms[] = {
     {"sub" ROUNDS "{.ftz}{.sat}.f32", "=T T T", NULL, choose_sub_f32, 0, 0, 1, 0},
     {"mul" ROUNDS "{.ftz}{.sat}.f32", "=T T T", NULL, choose_mul_f32, 0, 0, 1, 0},
     {"mad" NEEDED_ROUNDS "{.ftz}{.sat}.f32", "=T T T T", NULL, choose_fma_f32, 0, 0, 2, 1},
+    {"fma" NEEDED_ROUNDS "{.ftz}.f32x2", "=T T T T", fma_f32x2, NULL, 0, 0, 2, 1},
+    {"add" ROUNDS "{.ftz}.f32x2", "=T T T", add_f32x2, NULL, 0, 0, 1, 0},
+    {"sub" ROUNDS "{.ftz}.f32x2", "=T T T", sub_f32x2, NULL, 0, 0, 1, 0},
+    {"mul" ROUNDS "{.ftz}.f32x2", "=T T T", mul_f32x2, NULL, 0, 0, 1, 0},
     {"fma" NEEDED_ROUNDS ".f64", "=T T T T", NULL, choose_fma_f64, 0, 0, 2, 1},
     {"mad" NEEDED_ROUNDS ".f64", "=T T T T", NULL, choose_fma_f64, 0, 0, 2, 1},
     {"add" ROUNDS ".f64", "=T T T", add_f64, NULL, 0, 0, 1, 0},
@@ -558,6 +608,8 @@ const emu_form emu_float_forms[] = {
     {"neg.f64", "=T T", neg_f64, NULL, 0, 0, 0, 0},
     {"min{.ftz}{.NaN}{.xorsign.abs}.f32", "=T T T", min_f32, NULL, 0, 0, 0, 0},
     {"max{.ftz}{.NaN}{.xorsign.abs}.f32", "=T T T", max_f32, NULL, 0, 0, 0, 0},
+    {"min{.ftz}{.NaN}{.abs}.f32", "=T T T T", min_of_three, NULL, 0, 0, 0, 0},
+    {"max{.ftz}{.NaN}{.abs}.f32", "=T T T T", max_of_three, NULL, 0, 0, 0, 0},
     {"min.f64", "=T T T", min_f64, NULL, 0, 0, 0, 0},
     {"max.f64", "=T T T", max_f64, NULL, 0, 0, 0, 0},
     {"copysign.f32", "=T T T", copysign_f32, NULL, 0, 0, 0, 0},

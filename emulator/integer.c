@@ -153,10 +153,21 @@ BY_WIDTH_OR_PRED(or)
 BY_WIDTH_OR_PRED(xor)
 BY_WIDTH_OR_PRED(not )
 
+static void mov_128(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    uint8_t *d = emu_lanes(warp, &inst->operand[0]);
+    const uint8_t *a = emu_lanes(warp, &inst->operand[1]);
+
+    EMU_EACH_LANE (i, mask)
+        memmove(d + (size_t)i * 16, a + (size_t)i * 16, 16);
+}
+
 static emu_exec choose_mov(const emu_inst *inst)
 {
     if (inst->type[0] == T_PRED)
         return mov_pred;
+    if (inst->type[0] == T_B128)
+        return mov_128;
     return emu_type_bytes(inst->type[0]) == 1 ? mov_8 : by_width(inst, mov_16, mov_32, mov_64);
 }
 
@@ -825,14 +836,73 @@ static void vshr(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
+/*
+ * vadd4.d.a.b{.sat} and its like work on four bytes. PTX can choose the bytes by selectors behind the operands, and merge the
+ * results into some bytes of c; neither is known here, so c matters with .add alone, which adds the results to it. Groups: sat, add.
+ */
+enum { V_ADD = 1, V_SUBTRACT, V_AVERAGE, V_DIFFERENCE, V_MIN, V_MAX };
+
+static int of_bytes(int how, int a, int b)
+{
+    switch (how) {
+    case V_ADD:
+        return a + b;
+    case V_SUBTRACT:
+        return a - b;
+    case V_AVERAGE:
+        return (a + b + (a + b >= 0)) >> 1;
+    case V_DIFFERENCE:
+        return a > b ? a - b : b - a;
+    case V_MIN:
+        return a < b ? a : b;
+    default:
+        return a > b ? a : b;
+    }
+}
+
+static void video(emu_warp *warp, const emu_inst *inst, uint32_t mask, int how)
+{
+    const bool is_signed = inst->type[0] == T_S32, saturates = inst->choice[0], adds = inst->choice[1];
+    const int low = is_signed ? INT8_MIN : 0, high = is_signed ? INT8_MAX : UINT8_MAX;
+
+    EMU_EACH_LANE (i, mask) {
+        const uint32_t a = (uint32_t)emu_unsigned(warp, &inst->operand[1], i);
+        const uint32_t b = (uint32_t)emu_unsigned(warp, &inst->operand[2], i);
+        uint32_t result = adds ? (uint32_t)emu_unsigned(warp, &inst->operand[3], i) : 0;
+        for (unsigned n = 0; n < 32; n += 8) {
+            const int x = inst->type[1] == T_S32 ? (int8_t)(a >> n) : (uint8_t)(a >> n);
+            const int y = inst->type[2] == T_S32 ? (int8_t)(b >> n) : (uint8_t)(b >> n);
+            int one = of_bytes(how, x, y);
+            if (saturates)
+                one = one < low ? low : one > high ? high : one;
+            result = adds ? result + (uint32_t)one : result | (uint32_t)(uint8_t)one << n;
+        }
+        emu_set_unsigned(warp, &inst->operand[0], i, result);
+    }
+}
+
+#define VIDEO(name, how)                                                  \
+    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
+    {                                                                     \
+        video(warp, inst, mask, how);                                     \
+    }
+
+VIDEO(vadd4, V_ADD)
+VIDEO(vsub4, V_SUBTRACT)
+VIDEO(vavrg4, V_AVERAGE)
+VIDEO(vabsdiff4, V_DIFFERENCE)
+VIDEO(vmin4, V_MIN)
+VIDEO(vmax4, V_MAX)
+
 #define INTS "{*.u16,.s16,.u32,.s32,.u64,.s64}"
 #define WORDS "{*.u32,.s32,.u64,.s64}"
 #define BITS "{*.b16,.b32,.b64}"
+#define VIDEO_TYPES "{*.u32,.s32}{*.u32,.s32}{*.u32,.s32}"
 #define COMPARISONS "{*.eq,.ne,.lt,.le,.gt,.ge,.lo,.ls,.hi,.hs}{.and,.or,.xor}"
 
 const emu_form emu_integer_forms[] = {
     {"add" INTS, "=T T T", NULL, choose_add, 0, 0, 0, 0},
-    {"mov{*.b8,.b16,.b32,.b64,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64,.pred}", "=T T", NULL, choose_mov, 0, 0, 0, 0},
+    {"mov{*.b8,.b16,.b32,.b64,.b128,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64,.pred}", "=T T", NULL, choose_mov, 0, 0, 0, 0},
     {"mov{*.b16,.b32,.b64,.b128}", "=T *T", pack, NULL, 0, 0, 0, 0},
     {"mov{*.b16,.b32,.b64,.b128}", "=*T T", unpack, NULL, 0, 0, 0, 0},
     {"mul.lo" INTS, "=T T T", NULL, choose_mul_lo, 0, 0, 0, 0},
@@ -892,5 +962,12 @@ const emu_form emu_integer_forms[] = {
     {"dp2a{*.lo,.hi}{*.u32,.s32}{*.u32,.s32}", "=w w w w", dp2a, NULL, 0, 0, 0, 0},
     {"vshr{*.u32,.s32}{*.u32,.s32}{*.u32}{.sat}{*.clamp,.wrap}", "=w w w", vshr, NULL, 0, 0, 0, 0},
     {"vshr{*.u32,.s32}{*.u32,.s32}{*.u32}{.sat}{*.clamp,.wrap}{*.add}", "=w w w w", vshr, NULL, 0, 0, 0, 0},
+    {"vadd4{.sat}{.-}" VIDEO_TYPES, "=w w w w", vadd4, NULL, 0, 0, 0, 0},
+    {"vsub4{.sat}{.-}" VIDEO_TYPES, "=w w w w", vsub4, NULL, 0, 0, 0, 0},
+    {"vavrg4{.sat}{.-}" VIDEO_TYPES, "=w w w w", vavrg4, NULL, 0, 0, 0, 0},
+    {"vabsdiff4{.sat}{.-}" VIDEO_TYPES, "=w w w w", vabsdiff4, NULL, 0, 0, 0, 0},
+    {"vmin4{.sat}{.-}" VIDEO_TYPES, "=w w w w", vmin4, NULL, 0, 0, 0, 0},
+    {"vmax4{.sat}{.-}" VIDEO_TYPES, "=w w w w", vmax4, NULL, 0, 0, 0, 0},
+    {"vabsdiff4{.-}{*.add}" VIDEO_TYPES, "=w w w w", vabsdiff4, NULL, 0, 0, 0, 0},
     {0},
 };

@@ -317,3 +317,282 @@ Test(ptx, messages_name_the_kernel_and_the_cuda_line)
     for (int i = 0; i < 2; i++)
         cr_expect(ne(ptr, strstr(log, wrong[i]), NULL), "%s", log);
 }
+
+/* ---- newer instructions ------------------------------------------------------------------------------------------------ */
+
+Test(ptx, hints_change_nothing)
+{
+    static const row rows[] = {
+        {"setmaxnreg.dec.sync.aligned.u32 64;\nsetmaxnreg.inc.sync.aligned.u32 192;\nfence.proxy.alias;\nfence.proxy.async;\n"
+         "fence.proxy.async.shared::cta;\nfence.proxy.async.global;\nfence.mbarrier_init.release.cluster;\nmembar.proxy.alias;"
+         "\n"
+         "fence.proxy.tensormap::generic.release.gpu;\nfence.proxy.tensormap::generic.acquire.gpu [%d1], 128;\n"
+         "fence.acquire.sync_restrict::shared::cluster.cluster;\n"
+         "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;\n"
+         "prefetch.global.L2::evict_last [%d1];\nprefetch.tensormap [%d1];\nprefetch.param.tensormap [out];\nprefetchu.L1 "
+         "[%d1];\n"
+         "applypriority.global.L2::evict_normal [%d1], 128;\nmov.u32 %r10, 7;",
+         7, 7},
+        {"mov.u32 %r10, %envreg0;\nmov.u32 %r11, %envreg31;\nadd.u32 %r10, %r10, %r11;", 0, 0},
+        {"createpolicy.fractional.L2::evict_last.b64 %d5, 1.0;\n"
+         "createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %d6;\n"
+         "createpolicy.range.global.L2::evict_last.L2::evict_first.b64 %d7, [%d1], 128, 256;\ncreatepolicy.cvt.L2.b64 %d8, "
+         "%d7;\n"
+         "st.global.L2::cache_hint.u32 [%d2], %r1, %d5;\nld.global.nc.L1::no_allocate.L2::cache_hint.u32 %r11, [%d2], %d6;\n"
+         "atom.global.add.L2::cache_hint.u32 %r12, [%d2], 2, %d7;\nred.global.add.L2::cache_hint.u32 [%d2], 3, %d8;\n"
+         "ld.L2::cache_hint.global.u32 %r13, [%d2], %d5;\nmad.lo.u32 %r10, %r11, 10000, %r12;\nmad.lo.u32 %r10, %r10, 10, "
+         "%r13;",
+         5, 500060},
+        {".shared .align 16 .b8 s[512];\nmov.u32 %r11, s;\nshl.b32 %r12, %r1, 4;\nadd.u32 %r11, %r11, %r12;\n"
+         "createpolicy.fractional.L2::evict_first.b64 %d5;\nst.global.u32 [%d2], 6;\n"
+         "cp.async.ca.shared.global.L2::cache_hint.L2::128B [%r11], [%d2], 4, %d5;\ncp.async.wait_all;\nld.shared.u32 %r10, "
+         "[%r11];",
+         6, 6},
+    };
+    char text[2048], log[512];
+
+    CHECK_ROWS(rows);
+    snprintf(text, sizeof text, "%sld.global.L2::cache_hint.u32 %%r10, [%%d3];\n%s", HEAD ENTRY, DONE);
+    cr_expect(eq(ptr, load_ptx(text, log, sizeof log), NULL), "a hint without its policy");
+    snprintf(text, sizeof text, "%sld.global.u32 %%r10, [%%d3], %%d5;\n%s", HEAD ENTRY, DONE);
+    cr_expect(eq(ptr, load_ptx(text, log, sizeof log), NULL), "a policy without its hint");
+}
+
+Test(ptx, what_was_discarded_is_not_read)
+{
+    static const char text[] =
+        HEAD ENTRY "setp.eq.u32 %p2, %r1, 0;\n@%p2 discard.global.L2 [%d3], 128;\n@%p2 ld.global.u32 %r10, "
+                   "[%d3+124];\n" DONE;
+    const run r = run_kernel(text, NULL);
+
+    cr_expect(eq(int, r.found.first[0].kind, CUEMU_UNINITIALISED), "%s", r.found.first[0].text);
+}
+
+#define PAIR(to, low, high) "mov.b64 " to ", {" low ", " high "};\n"
+
+Test(ptx, two_floats_in_one_register)
+{
+    static const row rows[] = {
+        /* 1 and 2, with 2^-24 and 4: rounded to nearest, and upwards */
+        {PAIR("%d5", "0f3f800000", "0f40000000")
+             PAIR("%d6", "0f33800000", "0f40800000") "add.f32x2 %d7, %d5, %d6;\nadd.rp.f32x2 "
+                                                     "%d8, %d5, %d6;\nmov.b64 {%r11, %r12}, %d7;\nmov.b64 {%r13, %r14}, "
+                                                     "%d8;\nsub.u32 %r10, %r13, %r11;\nsub.u32 %r11, %r12, "
+                                                     "0x40c00000;\nsub.u32 %r12, %r14, 0x40c00000;\nmad.lo.u32 %r10, %r11, 10, "
+                                                     "%r10;\nmad.lo.u32 %r10, %r12, 10, %r10;",
+         1, 1},
+        {PAIR("%d5", "0f40400000", "0f40000000")
+             PAIR("%d6", "0f3f800000", "0f40800000") "sub.rn.f32x2 %d7, %d5, %d6;\nmov.b64 {%r10, "
+                                                     "%r11}, %d7;\nxor.b32 %r10, %r10, %r11;",
+         0x80000000, 0x80000000},
+        {PAIR("%d5", "0f40400000", "0f40000000")
+             PAIR("%d6", "0f3f800000", "0f40800000") "mul.f32x2 %d7, %d5, %d6;\nmov.b64 {%r11, "
+                                                     "%r10}, %d7;",
+         0x41000000, 0x41000000},
+        {PAIR("%d5", "0f40400000", "0f40000000")
+             PAIR("%d6", "0f3f800000", "0f40800000") "fma.rn.f32x2 %d7, %d5, %d6, %d5;\nmov.b64 "
+                                                     "{%r11, %r10}, %d7;",
+         0x41200000, 0x41200000},
+        {PAIR("%d5", "0f00000001",
+              "0f00000001") "add.ftz.f32x2 %d7, %d5, %d5;\nadd.f32x2 %d8, %d5, %d5;\nmov.b64 {%r11, %r12}, "
+                            "%d7;\nmov.b64 {%r13, %r14}, %d8;\nadd.u32 %r10, %r11, %r12;\nmad.lo.u32 %r10, %r10, 10, "
+                            "%r13;\nadd.u32 %r10, %r10, %r14;",
+         4, 4},
+    };
+    CHECK_ROWS(rows);
+}
+
+#define F32(body) body "mov.b32 %r10, %f1;"
+
+Test(ptx, the_least_and_the_greatest_of_three)
+{
+    static const row rows[] = {
+        {F32("max.f32 %f1, 0f3f800000, 0f40000000, 0f40400000;\n"), 0x40400000, 0x40400000},
+        {F32("min.f32 %f1, 0f40000000, 0f40400000, 0f3f800000;\n"), 0x3f800000, 0x3f800000},
+        {F32("max.f32 %f1, 0f7fc00000, 0fc0000000, 0f7fc00000;\n"), 0xc0000000, 0xc0000000},
+        {F32("max.f32 %f1, 0f7fc00000, 0f7fc00000, 0f7fc00000;\n"), 0x7fffffff, 0x7fffffff},
+        {F32("min.NaN.f32 %f1, 0f3f800000, 0f7fc00000, 0f40400000;\n"), 0x7fffffff, 0x7fffffff},
+        {F32("max.abs.f32 %f1, 0fc0a00000, 0f3f800000, 0f40000000;\n"), 0x40a00000, 0x40a00000},
+        {F32("min.f32 %f1, 0f00000000, 0f80000000, 0f00000000;\n"), 0x80000000, 0x80000000},
+        {F32("max.ftz.f32 %f1, 0f00000001, 0f80000001, 0fbf800000;\n"), 0, 0},
+        {F32("cvt.rn.f32.u32 %f2, %r1;\nadd.f32 %f2, %f2, 0fc0400000;\nredux.sync.min.f32 %f1, %f2, 0xffffffff;\n"), 0xc0400000,
+         0xc0400000},
+        {F32("cvt.rn.f32.u32 %f2, %r1;\nadd.f32 %f2, %f2, 0fc2200000;\nredux.sync.max.abs.f32 %f1, %f2, 0xffffffff;\n"),
+         0x42200000, 0x42200000},
+        {F32("mov.f32 %f2, 0f00000000;\n@%p1 mov.f32 %f2, 0f7fc00000;\nredux.sync.max.NaN.f32 %f1, %f2, 0xffffffff;\n"),
+         0x7fffffff, 0x7fffffff},
+        {F32("mov.f32 %f2, 0f80000000;\n@%p1 mov.f32 %f2, 0f7fc00000;\nredux.sync.max.f32 %f1, %f2, 0xffffffff;\n"), 0x80000000,
+         0x80000000},
+    };
+    CHECK_ROWS(rows);
+}
+
+Test(ptx, four_bytes_at_once)
+{
+    static const row rows[] = {
+        {"vadd4.s32.s32.s32.sat %r10, 0x7f80ff01, 0x01ff0102, 0;", 0x7f800003, 0x7f800003},
+        {"vadd4.s32.s32.s32 %r10, 0x7f80ff01, 0x01ff0102, 0xffffffff;", 0x807f0003, 0x807f0003},
+        {"vadd4.u32.u32.s32.sat %r10, 0x02ff0100, 0xff01ff05, 0;", 0x01ff0005, 0x01ff0005},
+        {"vsub4.u32.u32.u32.sat %r10, 0x05010203, 0x04020200, 0;", 0x01000003, 0x01000003},
+        {"vavrg4.s32.s32.s32 %r10, 0x000003ff, 0x00000400, 0;", 0x000004ff, 0x000004ff},
+        {"vabsdiff4.u32.u32.u32 %r10, 0x10ff0005, 0x20010500, 77;", 0x10fe0505, 0x10fe0505},
+        {"vabsdiff4.u32.u32.u32.add %r10, 0x10ff0005, 0x20010500, %r1;", 280, 285},
+        {"vabsdiff4.u32.s32.s32 %r10, 0x80ff0005, 0x7f010500, 0;", 0xff020505, 0xff020505},
+        {"vmin4.s32.s32.s32 %r10, 0x80ff0005, 0x7f010500, 0;", 0x80ff0000, 0x80ff0000},
+        {"vmax4.u32.u32.u32 %r10, 0x80ff0005, 0x7f010500, 0;", 0x80ff0505, 0x80ff0505},
+    };
+    CHECK_ROWS(rows);
+}
+
+Test(ptx, floats_of_four_and_six_bits)
+{
+    static const row rows[] = {
+        {"cvt.rn.satfinite.e2m1x2.f32 %b1, 0f3fc00000, 0fc0c00000;\ncvt.u32.u8 %r10, %b1;", 0x3f, 0x3f},
+        {"cvt.rn.satfinite.e2m1x2.f32 %b1, 0f42c80000, 0fffc00000;\ncvt.u32.u8 %r10, %b1;", 0x77, 0x77},
+        {"cvt.rn.satfinite.relu.e2m1x2.f32 %b1, 0fc0c00000, 0f3e800000;\ncvt.u32.u8 %r10, %b1;", 0x00,
+         0x00}, /* 0.25: to even */
+        {"cvt.rn.satfinite.e2m1x2.f32 %b1, 0f3fc00000, 0fc0c00000;\ncvt.rn.f16x2.e2m1x2 %r10, %b1;", 0x3e00c600, 0x3e00c600},
+        {"cvt.rn.satfinite.e2m1x2.f32 %b1, 0f3fc00000, 0fc0c00000;\ncvt.rn.relu.f16x2.e2m1x2 %r10, %b1;", 0x3e000000,
+         0x3e000000},
+        {"cvt.rn.satfinite.e2m3x2.f32 %h1, 0f3f900000, 0fbe000000;\ncvt.u32.u16 %r10, %h1;", 0x0921, 0x0921},
+        {"cvt.rn.satfinite.e2m3x2.f32 %h1, 0f42c80000, 0f7fc00000;\ncvt.u32.u16 %r10, %h1;", 0x1f1f, 0x1f1f},
+        {"cvt.rn.satfinite.e3m2x2.f32 %h1, 0f41e00000, 0f3d800000;\ncvt.u32.u16 %r10, %h1;", 0x1f01, 0x1f01},
+        {"mov.b16 %h1, 0x3f01;\ncvt.rn.f16x2.e3m2x2 %r10, %h1;", 0xcf002c00, 0xcf002c00},
+        {"mov.b16 %h1, 0x2109;\ncvt.rn.f16x2.e2m3x2 %r10, %h1;", 0xb0003c80, 0xb0003c80},
+        {"cvt.rn.satfinite.e4m3x2.f32 %h1, 0f7fc00000, 0fc3e00000;\ncvt.u32.u16 %r10, %h1;", 0x7ffe, 0x7ffe},
+    };
+    CHECK_ROWS(rows);
+}
+
+Test(ptx, atomics_of_vectors_and_of_128_bits)
+{
+    static const row rows[] = {
+        {F32("atom.global.v4.f32.add {%f2, %f3, %f4, %f1}, [%d3], {0f3f800000, 0f40000000, 0f40400000, 0f40800000};\n"), 0,
+         0x41a00000},
+        {F32("red.global.add.v2.f32 [%d3], {0f3f800000, 0f40000000};\nbar.warp.sync 0xffffffff;\nld.relaxed.gpu.global.f32 "
+             "%f1, "
+             "[%d3+4];\n"),
+         0x42800000, 0x42800000},
+        {"mov.b16 %h1, 0x3c00;\nmov.b16 %h2, 0x4000;\natom.global.add.noftz.v2.f16 {%h3, %h4}, [%d3], {%h1, %h2};\n"
+         "mov.b32 %r10, {%h3, %h4};",
+         0, 0x49004500},
+        {"mov.b64 %d5, 5;\nmov.b64 %d6, 6;\nmov.b128 %q1, {%d5, %d6};\nmov.b128 %q2, %q1;\n@!%p1 mov.u64 %d6, 0;\n"
+         "mul.wide.u32 %d7, %r1, 16;\nadd.s64 %d7, %d3, %d7;\natom.global.b128.exch %q3, [%d7], %q2;\nld.global.b128 %q3, "
+         "[%d7];\n"
+         "mov.b128 {%d8, %d9}, %q3;\ncvt.u32.u64 %r11, %d8;\ncvt.u32.u64 %r12, %d9;\nmad.lo.u32 %r10, %r11, 10, %r12;",
+         56, 56},
+        /* lane 0 finds zeros and leaves 5, 6; lane 5 finds those, and no zeros */
+        {"mov.b64 %d5, 5;\nmov.b64 %d6, 6;\nmov.b64 %d7, 0;\nmov.b128 %q1, {%d5, %d6};\nmov.b128 %q2, {%d7, %d7};\n"
+         "atom.global.cas.b128 %q3, [%d3], %q2, %q1;\nmov.b128 {%d8, %d9}, %q3;\ncvt.u32.u64 %r11, %d8;\ncvt.u32.u64 %r12, "
+         "%d9;\n"
+         "mad.lo.u32 %r10, %r11, 10, %r12;",
+         0, 56},
+        {"mul.wide.u32 %d5, %r1, 1;\nmul.wide.u32 %d7, %r1, 16;\nadd.s64 %d7, %d3, %d7;\nmov.b128 %q1, {%d5, %d5};\n"
+         "st.global.b128 [%d7], %q1;\nld.global.v2.u64 {%d8, %d9}, [%d7];\nadd.s64 %d8, %d8, %d9;\ncvt.u32.u64 %r10, %d8;",
+         0, 10},
+    };
+    CHECK_ROWS(rows);
+}
+
+/* ---- products of small whole numbers ----------------------------------------------------------------------------------- */
+
+/* Registers of each lane: a, then b, then c; any bits. */
+static uint32_t word_of(unsigned lane, unsigned number)
+{
+    return (lane * 2654435761u + 12345) * (number * 40503u + 977) ^ lane << number;
+}
+
+typedef struct whole_product {
+    const char *mnemonic;
+    int m, k, bits;
+    bool a_is_signed, b_is_signed;
+    int how; /* 0: multiply; 1: xor; 2: and */
+} whole_product;
+
+static int64_t element_of(uint32_t word, int at, int bits, bool is_signed)
+{
+    const int64_t value = word >> at * bits & ((1u << bits) - 1);
+
+    return is_signed && value >> (bits - 1) ? value - (INT64_C(1) << bits) : value;
+}
+
+/*
+ * Lane l has, in its register n of A, row l / 4 (+ 8 in every second one, if there are 16 rows), and columns from 32 / bits * (l % 4)
+ * on, in the upper half of the registers half of k further; of B row and column change places, and there is no second half of rows.
+ */
+static int64_t expected_element(const whole_product *p, int row, int column, int in_a, int in_b)
+{
+    const int in_word = 32 / p->bits, halves = p->m / 8;
+    int64_t sum = 0;
+
+    for (int k = 0; k < p->k; k++) {
+        const int place = k / in_word, lane = place % 4, part = place / 4;
+        const int64_t a = element_of(word_of((unsigned)(row % 8 * 4 + lane), (unsigned)(part * halves + row / 8)), k % in_word,
+                                     p->bits, p->a_is_signed);
+        const int64_t b =
+            element_of(word_of((unsigned)(column * 4 + lane), (unsigned)(in_a + part)), k % in_word, p->bits, p->b_is_signed);
+        sum += p->how == 0 ? a * b : p->how == 1 ? a ^ b : a & b;
+    }
+    return sum + (int32_t)word_of((unsigned)(row % 8 * 4 + column / 2), (unsigned)(in_a + in_b + row / 8 * 2 + column % 2));
+}
+
+static void write_registers(char *text, size_t bytes, char name, int count)
+{
+    size_t n = strlen(text);
+
+    n += (size_t)snprintf(text + n, bytes - n, "%c{", name == 'd' ? ' ' : ',');
+    for (int i = 0; i < count; i++)
+        n += (size_t)snprintf(text + n, bytes - n, "%s%c%d", i ? ", " : "", name, i);
+    snprintf(text + n, bytes - n, "}");
+}
+
+static void check_product(const whole_product *p)
+{
+    const int in_a = p->m / 8 * p->k * p->bits / 128, in_b = p->k * p->bits / 128, in_d = p->m / 4;
+    char text[8192] = HEAD ".visible .entry k(.param .u64 out)\n{\n" REGISTERS ".reg .b32 a<4>, b<4>, c<4>, d<4>;\n" BEGIN;
+    const char *const names = "abc";
+    unsigned number = 0;
+    run r;
+
+#define ADD(...) snprintf(text + strlen(text), sizeof text - strlen(text), __VA_ARGS__)
+    ADD("mad.lo.u32 %%r11, %%r1, 2654435761, 12345;\n");
+    for (int list = 0; list < 3; list++)
+        for (int i = 0; i < (list == 0 ? in_a : list == 1 ? in_b : in_d); i++, number++)
+            ADD("mul.lo.u32 %%r12, %%r11, %u;\nshl.b32 %%r13, %%r1, %u;\nxor.b32 %c%d, %%r12, %%r13;\n", number * 40503u + 977,
+                number, names[list], i);
+    ADD("mma.sync.aligned.%s", p->mnemonic);
+    write_registers(text, sizeof text, 'd', in_d);
+    write_registers(text, sizeof text, 'a', in_a);
+    write_registers(text, sizeof text, 'b', in_b);
+    write_registers(text, sizeof text, 'c', in_d);
+    ADD(";\n");
+    for (int i = 0; i < in_d; i++)
+        ADD("st.global.u32 [%%d2+%d], d%d;\n", 128 * i, i);
+    ADD("ret;\n}\n");
+#undef ADD
+    r = run_kernel(text, NULL);
+    cr_assert(eq(sz, r.found.count, 0), "%s: %s", p->mnemonic, r.found.first[0].text);
+    for (int row = 0; row < p->m; row++)
+        for (int column = 0; column < 8; column++)
+            cr_expect(eq(u32, r.out[(row / 8 * 2 + column % 2) * 32 + row % 8 * 4 + column / 2],
+                         (uint32_t)expected_element(p, row, column, in_a, in_b)),
+                      "%s: %d, %d", p->mnemonic, row, column);
+}
+
+Test(ptx, products_of_half_bytes_and_bits)
+{
+    static const whole_product products[] = {
+        {"m8n8k32.row.col.s32.s4.s4.s32", 8, 32, 4, true, true, 0},
+        {"m16n8k32.row.col.s32.u4.s4.s32", 16, 32, 4, false, true, 0},
+        {"m16n8k64.row.col.s32.s4.u4.s32", 16, 64, 4, true, false, 0},
+        {"m16n8k64.row.col.s32.u4.u4.s32", 16, 64, 4, false, false, 0},
+        {"m8n8k128.row.col.s32.b1.b1.s32.xor.popc", 8, 128, 1, false, false, 1},
+        {"m16n8k128.row.col.s32.b1.b1.s32.and.popc", 16, 128, 1, false, false, 2},
+        {"m16n8k256.row.col.s32.b1.b1.s32.xor.popc", 16, 256, 1, false, false, 1},
+        {"m16n8k256.row.col.and.popc.s32.b1.b1.s32", 16, 256, 1, false, false, 2},
+        {"m16n8k32.row.col.s32.s8.u8.s32", 16, 32, 8, true, false, 0},
+    };
+
+    for (size_t i = 0; i < sizeof products / sizeof products[0]; i++)
+        check_product(&products[i]);
+}
