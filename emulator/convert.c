@@ -143,6 +143,8 @@ static double whole_to_f64(number n, emu_round round)
     volatile uint64_t size = n.size;
     volatile double result;
 
+    if (n.size == 0) /* compilers may convert by a difference, which is -0 downwards */
+        return 0;
     fesetround(emu_fenv(n.is_negative && round >= ROUND_DOWN ? (round == ROUND_DOWN ? ROUND_UP : ROUND_DOWN) : round));
     result = (double)size;
     fesetround(FE_TONEAREST);

@@ -219,7 +219,7 @@ F64(div_f64, DIV, 2, 1)
 F64(rcp_f64, RCP, 1, 1)
 F64(sqrt_f64, SQRT, 1, 1)
 
-static void fma_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+EMU_CLONED static void fma_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     double *d = emu_lanes(warp, &inst->operand[0]);
     const double *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);

@@ -9,43 +9,43 @@ __extension__ typedef unsigned __int128 wide_unsigned;
 
 /* ---- the frequent ones, by type -------------------------------------------------------------------------------------- */
 
-#define ARITHMETIC(bits, U, S, W, SW)                                                \
-    EMU_BINARY(add_##bits, U, U, a[i] + b[i])                                        \
-    EMU_BINARY(sub_##bits, U, U, a[i] - b[i])                                        \
-    EMU_BINARY(mul_lo_##bits, U, U, (W)a[i] * b[i])                                  \
-    EMU_TERNARY(mad_lo_##bits, U, U, (W)a[i] * b[i] + c[i])                          \
-    EMU_BINARY(and_##bits, U, U, a[i] & b[i])                                        \
-    EMU_BINARY(or_##bits, U, U, a[i] | b[i])                                         \
-    EMU_BINARY(xor_##bits, U, U, a[i] ^ b[i])                                        \
-    EMU_UNARY(mov_##bits, U, U, a[i])                                                \
-    EMU_UNARY(not_##bits, U, U, ~a[i])                                               \
-    EMU_UNARY(cnot_##bits, U, U, a[i] == 0)                                          \
-    EMU_UNARY(neg_##bits, U, U, 0 - a[i])                                            \
-    EMU_UNARY(abs_##bits, U, S, a[i] < 0 ? 0 - (U)a[i] : (U)a[i])                    \
-    EMU_BINARY(min_u##bits, U, U, a[i] < b[i] ? a[i] : b[i])                         \
-    EMU_BINARY(max_u##bits, U, U, a[i] > b[i] ? a[i] : b[i])                         \
-    EMU_BINARY(min_s##bits, S, S, a[i] < b[i] ? a[i] : b[i])                         \
-    EMU_BINARY(max_s##bits, S, S, a[i] > b[i] ? a[i] : b[i])                         \
-    static void shl_##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)      \
-    {                                                                                \
-        U *d = emu_lanes(warp, &inst->operand[0]);                                   \
-        const U *a = emu_lanes(warp, &inst->operand[1]);                             \
-        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                      \
-        EMU_LANEWISE(mask, d[i] = (U)(b[i] < bits ? (W)a[i] << (b[i] & 63) : 0));    \
-    }                                                                                \
-    static void shr_u##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)     \
-    {                                                                                \
-        U *d = emu_lanes(warp, &inst->operand[0]);                                   \
-        const U *a = emu_lanes(warp, &inst->operand[1]);                             \
-        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                      \
-        EMU_LANEWISE(mask, d[i] = (U)(b[i] < bits ? (W)a[i] >> (b[i] & 63) : 0));    \
-    }                                                                                \
-    static void shr_s##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)     \
-    {                                                                                \
-        S *d = emu_lanes(warp, &inst->operand[0]);                                   \
-        const S *a = emu_lanes(warp, &inst->operand[1]);                             \
-        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                      \
-        EMU_LANEWISE(mask, d[i] = (S)((SW)a[i] >> (b[i] < bits ? b[i] : bits - 1))); \
+#define ARITHMETIC(bits, U, S, W, SW)                                                       \
+    EMU_BINARY(add_##bits, U, U, a[i] + b[i])                                               \
+    EMU_BINARY(sub_##bits, U, U, a[i] - b[i])                                               \
+    EMU_BINARY(mul_lo_##bits, U, U, (W)a[i] * b[i])                                         \
+    EMU_TERNARY(mad_lo_##bits, U, U, (W)a[i] * b[i] + c[i])                                 \
+    EMU_BINARY(and_##bits, U, U, a[i] & b[i])                                               \
+    EMU_BINARY(or_##bits, U, U, a[i] | b[i])                                                \
+    EMU_BINARY(xor_##bits, U, U, a[i] ^ b[i])                                               \
+    EMU_UNARY(mov_##bits, U, U, a[i])                                                       \
+    EMU_UNARY(not_##bits, U, U, ~a[i])                                                      \
+    EMU_UNARY(cnot_##bits, U, U, a[i] == 0)                                                 \
+    EMU_UNARY(neg_##bits, U, U, 0 - a[i])                                                   \
+    EMU_UNARY(abs_##bits, U, S, a[i] < 0 ? 0 - (U)a[i] : (U)a[i])                           \
+    EMU_BINARY(min_u##bits, U, U, a[i] < b[i] ? a[i] : b[i])                                \
+    EMU_BINARY(max_u##bits, U, U, a[i] > b[i] ? a[i] : b[i])                                \
+    EMU_BINARY(min_s##bits, S, S, a[i] < b[i] ? a[i] : b[i])                                \
+    EMU_BINARY(max_s##bits, S, S, a[i] > b[i] ? a[i] : b[i])                                \
+    EMU_CLONED static void shl_##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)  \
+    {                                                                                       \
+        U *d = emu_lanes(warp, &inst->operand[0]);                                          \
+        const U *a = emu_lanes(warp, &inst->operand[1]);                                    \
+        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                             \
+        EMU_LANEWISE(mask, d[i] = (U)(b[i] < bits ? (W)a[i] << (b[i] & 63) : 0));           \
+    }                                                                                       \
+    EMU_CLONED static void shr_u##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
+    {                                                                                       \
+        U *d = emu_lanes(warp, &inst->operand[0]);                                          \
+        const U *a = emu_lanes(warp, &inst->operand[1]);                                    \
+        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                             \
+        EMU_LANEWISE(mask, d[i] = (U)(b[i] < bits ? (W)a[i] >> (b[i] & 63) : 0));           \
+    }                                                                                       \
+    EMU_CLONED static void shr_s##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
+    {                                                                                       \
+        S *d = emu_lanes(warp, &inst->operand[0]);                                          \
+        const S *a = emu_lanes(warp, &inst->operand[1]);                                    \
+        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                             \
+        EMU_LANEWISE(mask, d[i] = (S)((SW)a[i] >> (b[i] < bits ? b[i] : bits - 1)));        \
     }
 
 ARITHMETIC(16, uint16_t, int16_t, uint32_t, int32_t)
@@ -212,37 +212,37 @@ static void unpack(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 enum { EQ = 1, NE, LT, LE, GT, GE, LO, LS, HI, HS };
 
-#define COMPARE(bits, T)                                            \
-    static uint32_t compare_##bits(int how, const T *a, const T *b) \
-    {                                                               \
-        uint32_t result = 0;                                        \
-        switch (how) {                                              \
-        case EQ:                                                    \
-            for (int i = 0; i < 32; i++)                            \
-                result |= (uint32_t)(a[i] == b[i]) << i;            \
-            break;                                                  \
-        case NE:                                                    \
-            for (int i = 0; i < 32; i++)                            \
-                result |= (uint32_t)(a[i] != b[i]) << i;            \
-            break;                                                  \
-        case LT:                                                    \
-            for (int i = 0; i < 32; i++)                            \
-                result |= (uint32_t)(a[i] < b[i]) << i;             \
-            break;                                                  \
-        case LE:                                                    \
-            for (int i = 0; i < 32; i++)                            \
-                result |= (uint32_t)(a[i] <= b[i]) << i;            \
-            break;                                                  \
-        case GT:                                                    \
-            for (int i = 0; i < 32; i++)                            \
-                result |= (uint32_t)(a[i] > b[i]) << i;             \
-            break;                                                  \
-        default:                                                    \
-            for (int i = 0; i < 32; i++)                            \
-                result |= (uint32_t)(a[i] >= b[i]) << i;            \
-            break;                                                  \
-        }                                                           \
-        return result;                                              \
+#define COMPARE(bits, T)                                                       \
+    EMU_CLONED static uint32_t compare_##bits(int how, const T *a, const T *b) \
+    {                                                                          \
+        uint32_t result = 0;                                                   \
+        switch (how) {                                                         \
+        case EQ:                                                               \
+            for (int i = 0; i < 32; i++)                                       \
+                result |= (uint32_t)(a[i] == b[i]) << i;                       \
+            break;                                                             \
+        case NE:                                                               \
+            for (int i = 0; i < 32; i++)                                       \
+                result |= (uint32_t)(a[i] != b[i]) << i;                       \
+            break;                                                             \
+        case LT:                                                               \
+            for (int i = 0; i < 32; i++)                                       \
+                result |= (uint32_t)(a[i] < b[i]) << i;                        \
+            break;                                                             \
+        case LE:                                                               \
+            for (int i = 0; i < 32; i++)                                       \
+                result |= (uint32_t)(a[i] <= b[i]) << i;                       \
+            break;                                                             \
+        case GT:                                                               \
+            for (int i = 0; i < 32; i++)                                       \
+                result |= (uint32_t)(a[i] > b[i]) << i;                        \
+            break;                                                             \
+        default:                                                               \
+            for (int i = 0; i < 32; i++)                                       \
+                result |= (uint32_t)(a[i] >= b[i]) << i;                       \
+            break;                                                             \
+        }                                                                      \
+        return result;                                                         \
     }
 
 COMPARE(u16, uint16_t)

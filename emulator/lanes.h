@@ -6,6 +6,16 @@
 #include "form.h"
 #include "warp.h"
 
+/*
+ * A function that is built twice, once for processors with AVX2 and FMA; which one runs is settled when the library is loaded. The
+ * results are the same bits: nothing is contracted, and fma is the processor's instead of the C library's.
+ */
+#ifdef EMU_HAS_CLONES
+#define EMU_CLONED __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define EMU_CLONED
+#endif
+
 /* The statement for each lane i of mask. Whole warps, the usual case, get a loop that compilers turn into vectors. */
 #define EMU_LANEWISE(mask, statement)           \
     do {                                        \
@@ -20,22 +30,22 @@
     } while (0)
 
 /* An executing function: one result of type T from operands a, b, c of type S. */
-#define EMU_UNARY(name, T, S, expression)                                 \
-    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
-    {                                                                     \
-        T *d = emu_lanes(warp, &inst->operand[0]);                        \
-        const S *a = emu_lanes(warp, &inst->operand[1]);                  \
-        EMU_LANEWISE(mask, d[i] = (T)(expression));                       \
+#define EMU_UNARY(name, T, S, expression)                                            \
+    EMU_CLONED static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
+    {                                                                                \
+        T *d = emu_lanes(warp, &inst->operand[0]);                                   \
+        const S *a = emu_lanes(warp, &inst->operand[1]);                             \
+        EMU_LANEWISE(mask, d[i] = (T)(expression));                                  \
     }
 #define EMU_BINARY(name, T, S, expression)                                                        \
-    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                         \
+    EMU_CLONED static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)              \
     {                                                                                             \
         T *d = emu_lanes(warp, &inst->operand[0]);                                                \
         const S *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]); \
         EMU_LANEWISE(mask, d[i] = (T)(expression));                                               \
     }
 #define EMU_TERNARY(name, T, S, expression)                                                       \
-    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                         \
+    EMU_CLONED static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)              \
     {                                                                                             \
         T *d = emu_lanes(warp, &inst->operand[0]);                                                \
         const S *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]); \
