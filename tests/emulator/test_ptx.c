@@ -494,6 +494,57 @@ Test(ptx, atomics_of_vectors_and_of_128_bits)
     CHECK_ROWS(rows);
 }
 
+/* ---- what blocks and warps do to each other ---------------------------------------------------------------------------- */
+
+/* 1 / 1 + 1 / 2 + ...: another order of the blocks gives other bits. */
+static const char harmonic[] = HEAD ENTRY "mov.u32 %r11, %ctaid.x;\ncvt.rn.f32.u32 %f1, %r11;\nadd.f32 %f1, %f1, 0f3f800000;\n"
+                                          "rcp.rn.f32 %f1, %f1;\nsetp.eq.u32 %p2, %r1, 0;\n"
+                                          "@%p2 red.global.add.f32 [%d3], %f1;\nret;\n}\n";
+
+Test(ptx, atomics_of_floats_take_the_blocks_in_order)
+{
+    enum { BLOCKS = 3000 };
+    uint64_t out = device_memory(4096, NULL);
+    void *module, *function, *parameters[] = {&out};
+    float expected = 0, sum;
+    char log[512];
+
+    module = load_ptx(harmonic, log, sizeof log);
+    cr_assert(ne(ptr, module, NULL), "%s", log);
+    cr_assert(eq(int, cu.function(&function, module, "k"), 0));
+    for (int i = 0; i < BLOCKS; i++)
+        expected += 1 / (float)(i + 1);
+    cu.set_option(CUEMU_CHECKS, 0);
+    cu.set_option(CUEMU_THREADS, 4);
+    for (int time = 0; time < 20; time++) {
+        cr_assert(eq(int, cu.write(out + 1024, &(float){0}, sizeof sum), 0));
+        cr_assert(eq(int, launch_and_wait(function, BLOCKS, 32, 0, parameters), 0));
+        cr_assert(eq(int, cu.read(&sum, out + 1024, sizeof sum), 0));
+        cr_expect(eq(flt, sum, expected));
+    }
+}
+
+/* Warp 0 stores a word that warp 1 loads, with nothing between that orders them. */
+Test(ptx, weak_accesses_race)
+{
+    static const char text[] =
+        HEAD ENTRY ".shared .align 4 .b32 word;\nsetp.ge.u32 %p2, %r1, 32;\n@%p2 ld.weak.shared.u32 %r10, "
+                   "[word];\nsetp.eq.u32 %p3, %r1, 0;\n@%p3 st.weak.shared.u32 [word], 1;\nret;\n}\n";
+    uint64_t out = device_memory(4096, NULL);
+    void *module, *function, *parameters[] = {&out};
+    findings found;
+    char log[512];
+
+    module = load_ptx(text, log, sizeof log);
+    cr_assert(ne(ptr, module, NULL), "%s", log);
+    cr_assert(eq(int, cu.function(&function, module, "k"), 0));
+    cu.set_option(CUEMU_CHECKS, CUEMU_CHECK_RACES);
+    (void)launch_and_wait(function, 1, 64, 0, parameters);
+    found = take_findings();
+    cr_assert(ge(sz, found.count, 1));
+    cr_expect(eq(int, found.first[0].kind, CUEMU_RACE_SHARED), "%s", found.first[0].text);
+}
+
 /* ---- products of small whole numbers ----------------------------------------------------------------------------------- */
 
 /* Registers of each lane: a, then b, then c; any bits. */
