@@ -728,10 +728,11 @@ static void decode_call(emu_parser *p, emu_inst *inst)
 
 static void decode_instruction(emu_parser *p, const emu_token *mnemonic, emu_inst *inst)
 {
-    candidates found = {.count = 0};
     const raw *list[EMU_MAX_RAW];
     unsigned count = 0;
+    candidates found; /* large, so only what is used of it is written */
 
+    found.count = 0;
     find_forms(p, mnemonic, inst, &found);
     while (!p->has_failed && !emu_token_is(&p->token, ";") && p->token.kind != W_END) {
         if (count == EMU_MAX_RAW) {

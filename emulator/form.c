@@ -38,8 +38,10 @@ bool emu_type_is_signed(emu_type type)
 
 emu_type emu_type_of(const char *text, size_t length)
 {
+    if (length == 0)
+        return T_NONE;
     for (int i = T_PRED; i < T_COUNT; i++)
-        if (strlen(types[i].name) == length && memcmp(types[i].name, text, length) == 0)
+        if (types[i].name[0] == text[0] && strlen(types[i].name) == length && memcmp(types[i].name, text, length) == 0)
             return (emu_type)i;
     return T_NONE;
 }
@@ -199,7 +201,7 @@ static void collect(emu_inst *inst, const emu_mnemonic *m)
 
 bool emu_form_has_opcode(const emu_form *form, const emu_mnemonic *m)
 {
-    return strncmp(form->form, m->text, m->opcode_length) == 0 &&
+    return form->form[0] == m->text[0] && strncmp(form->form, m->text, m->opcode_length) == 0 &&
            (form->form[m->opcode_length] == '\0' || strchr(".{", form->form[m->opcode_length]));
 }
 
