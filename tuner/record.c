@@ -12,10 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tilejit/analysis.h>
+#include <tilejit/source.h>
+
 #include "error.h"
 #include "hash.h"
+#include "space.h"
 
-static const int64_t MOST_COUNTED = INT64_C(1) << 50;
+static const int64_t MOST_ELEMENTS = INT64_C(1) << 50, MOST_CREATED_S = INT64_C(253402300799); /* the year 9999 */
 
 /* ---- problem <-> JSON --------------------------------------------------------------------------------------------- */
 
@@ -259,12 +263,30 @@ static void copy_text(char *out, size_t bytes, const json_t *object, const char 
     (void)snprintf(out, bytes, "%s", text && strlen(text) < bytes ? text : "");
 }
 
-/* Counts are added up later. */
-static int64_t read_count(const json_t *object, const char *name)
+/* How well a record is founded, it says itself: what cannot be is refused, for it would displace what is. No member: 0. */
+static tj_status check_count(const json_t *object, const char *name, int64_t most, tj_error *err)
 {
-    const json_int_t value = json_integer_value(json_object_get(object, name));
+    const json_t *member = json_object_get(object, name);
+    const json_int_t value = json_integer_value(member);
 
-    return value < 0 ? 0 : value < MOST_COUNTED ? value : MOST_COUNTED;
+    if ((!member || json_is_integer(member)) && value >= 0 && value <= most)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of the record is %s%lld: it is a whole number from 0 to %lld", name,
+                   json_is_integer(member) ? "" : "no integer, ", (long long)value, (long long)most);
+}
+
+static tj_status check_counts(const json_t *object, tj_error *err)
+{
+    const json_t *found = json_object_get(object, "search");
+    tj_status status = check_count(found, "evaluations", TJ_RECORD_MOST_EVALUATIONS, err);
+
+    if (status == TJ_OK)
+        status = check_count(json_object_get(object, "check"), "elements", MOST_ELEMENTS, err);
+    if (status == TJ_OK)
+        status = check_count(object, "created_s", MOST_CREATED_S, err);
+    if (status == TJ_OK && json_number_value(json_object_get(found, "seconds")) < 0)
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "seconds of the record is negative");
+    return status;
 }
 
 static double read_number(const json_t *object, const char *name)
@@ -296,9 +318,9 @@ static void read_content(const json_t *object, tj_record *r)
     copy_text(r->second_config, sizeof r->second_config, second, "config");
     r->second_us = read_number(second, "median_us");
     r->check_ratio = read_number(check, "largest_ratio");
-    r->check_elements = read_count(check, "elements");
+    r->check_elements = json_integer_value(json_object_get(check, "elements"));
     copy_text(r->strategy, sizeof r->strategy, found, "strategy");
-    r->evaluations = read_count(found, "evaluations");
+    r->evaluations = json_integer_value(json_object_get(found, "evaluations"));
     r->is_complete = json_is_true(json_object_get(found, "is_complete"));
     copy_text(r->family, sizeof r->family, found, "family");
     r->was_cancelled = json_is_true(json_object_get(found, "was_cancelled"));
@@ -344,6 +366,8 @@ tj_status tj_record_from_json(const json_t *object, tj_record **out, tj_error *e
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the record's checksum does not fit its content: it is damaged or edited");
     memset(&fields, 0, sizeof fields);
     status = problem_from_json(json_object_get(object, "problem"), &fields.problem, err);
+    if (status == TJ_OK)
+        status = check_counts(object, err);
     if (status != TJ_OK)
         return status;
     read_content(object, &fields);
@@ -379,6 +403,8 @@ tj_record *tj_record_create(const tj_record *fields)
         return NULL;
     *record = *fields;
     round_times(record);
+    if (record->evaluations > TJ_RECORD_MOST_EVALUATIONS) /* of several tunings, added up: what is written must be read again */
+        record->evaluations = TJ_RECORD_MOST_EVALUATIONS;
     tj_record_key(&record->device, &record->problem, record->key);
     tj_problem_line(&record->problem, record->problem_text, sizeof record->problem_text);
     object = tj_record_to_json(record);
@@ -441,9 +467,34 @@ static bool covers_the_space(const tj_record *record)
     return record->is_complete && !record->family[0];
 }
 
+/*
+ * Would it choose anything here? This version knows the config, the problem admits it, and a device of that compute capability can
+ * run it, as far as one is known.
+ */
+static bool is_usable(const tj_record *record)
+{
+    tj_device_facts device;
+    tj_launch_form form;
+    tj_config config;
+    char product[16];
+
+    if (tj_config_parse(record->config, &config, NULL) != TJ_OK ||
+        tj_preview_launch(&record->problem, &config, &form, NULL) != TJ_OK)
+        return false;
+    (void)snprintf(product, sizeof product, "sm_%d%d", (int)record->device.cc_major, (int)record->device.cc_minor);
+    return tj_device_named(product, &device, NULL) != TJ_OK || tj_device_can_run(&device, &form);
+}
+
 /* A total order, so that the best of a set does not depend on how the set came together. */
 int tj_record_compare(const tj_record *a, const tj_record *b)
 {
+    bool a_is_usable;
+
+    if (strcmp(a->json, b->json) == 0)
+        return 0;
+    a_is_usable = is_usable(a);
+    if (a_is_usable != is_usable(b))
+        return a_is_usable ? -1 : 1;
     if (covers_the_space(a) != covers_the_space(b))
         return covers_the_space(a) ? -1 : 1;
     if (a->evaluations != b->evaluations)

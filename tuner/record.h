@@ -18,6 +18,7 @@ enum {
     TJ_RECORD_SCHEMA = 1,
     TJ_RECORD_KEY_BYTES = 33,
     TJ_RECORD_NAME_BYTES = 64,
+    TJ_RECORD_MOST_EVALUATIONS = 1 << 24, /* more than months of tuning make: a record that claims more is not believed */
     /* For people. 15 digits give a record's numbers back as they are, for none has more (round_times). */
     TJ_RECORD_JSON_FLAGS = JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(15)
 };
@@ -62,7 +63,7 @@ tj_record *tj_record_create(const tj_record *fields);
 
 tj_record *tj_record_copy(const tj_record *record);
 
-/** Below 0: a is the better founded; 0: they are the same bytes. */
+/** Below 0: a is the better founded; 0: they are the same bytes. One that is of no use here is worse than any that is. */
 int tj_record_compare(const tj_record *a, const tj_record *b);
 
 /** The file name in the store: key, and a hash of the content, so that two records for one key do not overwrite each other. */

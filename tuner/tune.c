@@ -430,7 +430,7 @@ static void keep_image(const tuning *t, const tj_config *winner)
         tj_proof_keep(t->context, plan, &t->proof);
 }
 
-static bool keep_record(const tuning *t, const tj_tune_result *result, const tj_record *before)
+static void keep_record(const tuning *t, const tj_record *before, tj_tune_result *result)
 {
     tj_records *one = tj_records_create();
     tj_record *record = one ? make_record(t, result, before) : NULL;
@@ -440,6 +440,8 @@ static bool keep_record(const tuning *t, const tj_tune_result *result, const tj_
 
     if (status == TJ_OK)
         status = tj_records_keep(t->context, one, &kept, &why);
+    result->has_record = kept > 0;
+    result->is_record_lost = status != TJ_OK;
     if (status == TJ_OK && kept == 0)
         status = tj_fail(&why, TJ_ERR_NOT_FOUND, "the store has one of a larger search, which stays");
     if (status == TJ_OK) {
@@ -450,7 +452,6 @@ static bool keep_record(const tuning *t, const tj_tune_result *result, const tj_
         tj_store_warn_lost_record(t->context, why.message);
     }
     tj_records_free(one);
-    return kept > 0;
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
@@ -579,10 +580,10 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     }
     /*
      * Was the config of the record among the trials? Then what was found beats all that the record's own search had tried, or that
-     * config fails here by now. One that this version cannot read, or refuses, is of no use to it either.
+     * config fails here by now. One that this version cannot read, or refuses, gives way whatever it counts.
      */
     if (status == TJ_OK && !t.options.no_record)
-        result->has_record = keep_record(&t, result, !is_usable || find_trial(&found, &in.recorded) ? before : NULL);
+        keep_record(&t, is_usable && find_trial(&found, &in.recorded) ? before : NULL, result);
     free(found.trial);
     tj_records_free(records);
     tj_anchor_drop(&t.anchor);

@@ -133,7 +133,7 @@ typedef struct tj_tune_result {
     int32_t is_complete;    /**< 1: every config of the space was tried */
     int32_t was_cancelled;  /**< 1: by options->is_cancelled */
     int32_t has_record;     /**< 1: a record was kept */
-    int32_t reserved;
+    int32_t is_record_lost; /**< 1: one was to be kept, and could not be; 0 also where the store has a better founded one */
 } tj_tune_result;
 
 /**
@@ -154,7 +154,7 @@ typedef struct tj_tune_result {
  * Errors:  TJ_ERR_INVALID_ARGUMENT (problem, options), TJ_ERR_NO_DRIVER, TJ_ERR_NO_COMPILER, TJ_ERR_UNSUPPORTED (a driver
  *          without events, a device that NVRTC does not serve), TJ_ERR_OUT_OF_MEMORY, TJ_ERR_DEVICE_MEMORY, TJ_ERR_DRIVER,
  *          TJ_ERR_DEVICE_LOST, TJ_ERR_CHECK_FAILED (not one config computed the product), TJ_ERR_CANCELLED (before one did),
- *          TJ_ERR_FORKED. A record that cannot be kept is no error: has_record is 0, and a warning says why. On failure
+ *          TJ_ERR_FORKED. A record that cannot be kept is no error: is_record_lost is 1, and a warning says why. On failure
  *          *result is all zero.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *options,

@@ -157,6 +157,12 @@ Test(tune_command, passes_over_what_would_not_be_better_founded)
     write_records_of_another_version("ours.json", "theirs.json");
     cr_assert(eq(int, shell("$T tune --import theirs.json && $T tune 8x8x8 --family naive --evaluations 1 --resume"), 0), "%s",
               errors);
+    cr_expect(strstr(out, "0 of them new") && strstr(out, "has a record already"), "it displaces none that chooses: %s", out);
+    cr_assert(eq(int,
+                 shell("export TILEJIT_CACHE_DIR=$PWD/other; $T tune --import theirs.json && $T tune 8x8x8 --family naive "
+                       "--evaluations 1 --resume"),
+                 0),
+              "%s", errors);
     cr_expect(strstr(out, "1 of them new") && strstr(out, "(1 tried"), "its record chooses nothing: %s", out);
 }
 

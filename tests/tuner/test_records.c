@@ -231,7 +231,17 @@ Test(records, of_other_versions_are_read_as_far_as_they_can_be)
         {"time", "{\"median_us\": 1e304}", "time"}, /* no double once it is rounded */
         {"time", "{\"median_us\": 1e-9}", "time"},  /* 0 once it is rounded */
         {"time", "{\"median_us\": 5, \"spread\": 1e304}", NULL},
-        {"search", "{\"evaluations\": 9223372036854775807}", NULL}, /* are added up */
+        {"search", "{\"evaluations\": 16777216}", NULL},
+        {"search", "{\"evaluations\": 16777217}", "evaluations"},
+        {"search", "{\"evaluations\": 9223372036854775807}", "evaluations"},
+        {"search", "{\"evaluations\": -1}", "evaluations"},
+        {"search", "{\"evaluations\": 1e18}", "evaluations"},
+        {"search", "{\"evaluations\": \"many\"}", "evaluations"},
+        {"search", "{\"seconds\": -1}", "seconds"},
+        {"check", "{\"elements\": -1}", "elements"},
+        {"check", "{\"elements\": 1125899906842625}", "elements"},
+        {"created_s", "-1", "created_s"},
+        {"created_s", "253402300800", "created_s"}, /* the year 10000 */
         {"device", NULL, "device"},
         {"device", "{\"name\": \"" LONGER_THAN_A_NAME "\"}", "device"},
         {"made_with", "{\"nvrtc\": \"" LONGER_THAN_A_NAME "\"}", NULL},
@@ -662,6 +672,79 @@ Test(records, in_the_store_give_way_to_better_ones_only)
     tj_context_free(context);
 }
 
+static tj_record *record_with(const tj_problem *problem, const char *config, double us, int64_t evaluations, int is_complete)
+{
+    tj_record fields = fields_of(problem, us, evaluations);
+
+    snprintf(fields.config, sizeof fields.config, "%s", config);
+    fields.is_complete = is_complete;
+    return tj_record_create(&fields);
+}
+
+/* However much it claims to be founded on, be it there first or later, in the store, in a file or in a merge. */
+Test(records, that_choose_nothing_displace_none_that_does)
+{
+    static const char *const useless[] = {"tiled:tile_width=999999999", "warp_specialised:warps=4",
+                                          "simt:bm=256,bn=256,bk=16,tm=4,tn=8" /* 2048 threads */,
+                                          "tiled:tile_width=16,nonsense=1"};
+    const tj_problem problem = f32(512, 512, 512);
+    const tj_device_facts device = h200();
+
+    for (size_t i = 0; i < sizeof useless / sizeof useless[0]; i++)
+        for (int is_first = 0; is_first < 2; is_first++) {
+            tj_record *good = record_of(&problem, 10, 80), *bad = record_with(&problem, useless[i], 1, 1 << 20, 1);
+            tj_records *records = tj_records_create(), *read = tj_records_create();
+            char own[64], *text;
+            tj_context *context;
+
+            cr_expect(lt(int, tj_record_compare(good, bad), 0), "%s", useless[i]);
+            cr_expect(gt(int, tj_record_compare(bad, good), 0), "%s", useless[i]);
+            cr_assert(eq(int, tj_records_add(records, tj_record_copy(is_first ? bad : good), &err), TJ_OK));
+            cr_assert(eq(int, tj_records_add(records, tj_record_copy(is_first ? good : bad), &err), TJ_OK));
+            cr_expect(eq(dbl, tj_records_find(records, &problem, &device)->us, 10), "%s", useless[i]);
+            tj_records_free(records);
+
+            records = tj_records_create();
+            cr_assert(eq(int, tj_records_add(records, tj_record_copy(bad), &err), TJ_OK));
+            text = tj_records_print(records, 0);
+            cr_assert(eq(int, tj_records_parse(text, NULL, NULL, read, NULL, &err), TJ_OK), "it may be of a later version");
+            free(text);
+            snprintf(own, sizeof own, "%s/%zu-%d", folder, i, is_first);
+            context = open_context(own, NULL);
+            if (is_first)
+                cr_assert(eq(int, tj_records_keep(context, read, NULL, &err), TJ_OK), "%s", err.message);
+            keep(context, tj_record_copy(good), 1);
+            cr_assert(eq(int, tj_records_keep(context, read, NULL, &err), TJ_OK), "%s", err.message);
+            cr_expect(eq(dbl, stored_us(context, &problem), 10), "%s", useless[i]);
+            tj_context_free(context);
+            tj_records_free(records);
+            tj_records_free(read);
+            tj_record_free(good);
+            tj_record_free(bad);
+        }
+}
+
+/* 128 KB of shared memory: an sm_90 has them, an sm_75 has not, whatever its record says. */
+Test(records, that_no_device_of_their_kind_can_run_displace_none)
+{
+    const char *const config = "simt:bm=128,bn=128,bk=32,tm=8,tn=8,stages=4,copy=async";
+    const tj_problem problem = f32(512, 512, 512);
+    tj_record fields = fields_of(&problem, 10, 80), *good, *bad;
+
+    for (int major = 7; major <= 9; major += 2) {
+        fields.device.cc_major = major;
+        fields.device.cc_minor = major == 7 ? 5 : 0;
+        good = tj_record_create(&fields);
+        fields.evaluations = 1000;
+        strcpy(fields.config, config);
+        bad = tj_record_create(&fields);
+        cr_expect(eq(int, tj_record_compare(good, bad) < 0, major == 7), "%d", major);
+        tj_record_free(good);
+        tj_record_free(bad);
+        fields = fields_of(&problem, 10, 80);
+    }
+}
+
 /* commands: of a shell, for each file $f among the store's records. */
 static void do_to_each_file(const char *commands)
 {
@@ -699,7 +782,7 @@ Test(records, under_another_s_name_are_not_believed)
     tj_context_free(context);
 }
 
-/* What is read back from it is not always what was written: counts are cut to what can be added up. */
+/* Nor is any written that could not be read again: evaluations are added up, and end where they are believed. */
 Test(records, that_were_just_kept_are_not_beaten_by_themselves)
 {
     const tj_problem problem = f32(512, 512, 512);
@@ -708,6 +791,7 @@ Test(records, that_were_just_kept_are_not_beaten_by_themselves)
     keep(context, record_of(&problem, 9, 80), 1);
     keep(context, record_of(&problem, 10, INT64_MAX), 1);
     cr_expect(eq(dbl, stored_us(context, &problem), 10));
+    keep(context, record_of(&problem, 10, INT64_MAX), 0);
     cr_expect(eq(int, count_files(), 1), "the beaten one is gone");
     tj_context_free(context);
 }
