@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "input.h"
 #include "text.h"
 
 static const uint64_t SPREAD = UINT64_C(0x9e3779b97f4a7c15); /* odd, so that different inputs stay different */
@@ -96,56 +97,30 @@ int tj_fs_make_path(const char *path)
 
 bool tj_fs_read(int at, const char *name, size_t max_bytes, char **bytes, size_t *size)
 {
-    int fd = open_file(at, name, O_RDONLY | O_NONBLOCK, 0);
-    size_t length = 0, wanted;
+    tj_input in = {.name = name, .fd = open_file(at, name, O_RDONLY | O_NONBLOCK, 0)};
     struct stat facts;
-    char *buffer = NULL;
     int cause = EINVAL;
+    bool is_read = false;
 
-    if (fd < 0)
+    if (in.fd < 0)
         return false;
-    if (fstat(fd, &facts) != 0) {
+    if (fstat(in.fd, &facts) != 0) {
         cause = errno;
-        goto fail;
+    } else if (S_ISREG(facts.st_mode) && (facts.st_uid == geteuid() || facts.st_uid == 0) &&
+               !(facts.st_mode & (S_IWGRP | S_IWOTH))) {
+        in.size = facts.st_size;
+        is_read = tj_input_read_rest(&in, max_bytes, bytes, size, NULL) == TJ_OK;
+        cause = errno == EFBIG ? EINVAL : errno;
     }
-    if (!S_ISREG(facts.st_mode) || facts.st_size < 0 || (uintmax_t)facts.st_size > max_bytes)
-        goto fail;
-    if ((facts.st_uid != geteuid() && facts.st_uid != 0) || (facts.st_mode & (S_IWGRP | S_IWOTH)))
-        goto fail;
-    wanted = (size_t)facts.st_size;
-    buffer = malloc(wanted + 1);
-    if (!buffer) {
-        cause = ENOMEM;
-        goto fail;
-    }
-    while (length < wanted) {
-        const ssize_t got = read(fd, buffer + length, wanted - length);
-        if (got > 0) {
-            length += (size_t)got;
-        } else if (got == 0) {
-            goto fail; /* shorter than it was a moment ago */
-        } else if (errno != EINTR) {
-            cause = errno;
-            goto fail;
-        }
-    }
-    close(fd);
-    buffer[length] = '\0';
-    *bytes = buffer;
-    *size = length;
-    return true;
-
-fail:
-    close(fd);
-    free(buffer);
+    close(in.fd);
     errno = cause;
-    return false;
+    return is_read;
 }
 
 static bool write_all(int fd, const char *bytes, size_t size)
 {
     while (size > 0) {
-        const ssize_t put = write(fd, bytes, size);
+        const ssize_t put = write(fd, bytes, size < 1u << 30 ? size : 1u << 30);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0)
@@ -157,7 +132,7 @@ static bool write_all(int fd, const char *bytes, size_t size)
 }
 
 /* A file-size limit is one more full disk, and no reason to end the process. */
-static bool write_within_limits(int fd, const char *bytes, size_t size)
+bool tj_fs_write(int fd, const void *bytes, size_t size)
 {
     static const struct timespec no_wait = {0, 0};
     sigset_t file_size, before;
@@ -185,7 +160,7 @@ bool tj_fs_write_new(int at, const char *name, const void *bytes, size_t size)
     fd = open_file(at, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0)
         return false;
-    is_written = fchmod(fd, 0600) == 0 && write_within_limits(fd, bytes, size) && fsync(fd) == 0;
+    is_written = fchmod(fd, 0600) == 0 && tj_fs_write(fd, bytes, size) && fsync(fd) == 0;
     cause = errno;
     if (close(fd) != 0 && is_written) { /* network file systems may report a failed write only here */
         cause = errno;
@@ -203,37 +178,56 @@ void tj_fs_append_byte(int at, const char *name)
     if (fd < 0)
         return;
     /* Past a megabyte only the time still matters. */
-    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_size >= 1 << 20 || !write_within_limits(fd, ".", 1)))
+    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && (facts.st_size >= 1 << 20 || !tj_fs_write(fd, ".", 1)))
         futimens(fd, NULL);
     close(fd);
 }
 
-static void remove_level(int at, const char *name, int levels)
+static bool remove_level(int at, const char *name, int levels)
 {
-    int fd;
+    int fd, cause;
     DIR *folder;
     const struct dirent *entry;
+    bool is_empty = true;
 
     if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
-        return;
+        return true;
+    cause = errno;
     fd = levels > 0 ? tj_fs_open_folder(at, name) : -1;
-    if (fd < 0)
-        return;
+    if (fd < 0) {
+        errno = errno == ENOTDIR || levels == 0 ? cause : errno;
+        return false;
+    }
     folder = fdopendir(fd);
     if (!folder) {
+        cause = errno;
         close(fd);
-        return;
+        errno = cause;
+        return false;
     }
     while ((entry = readdir(folder)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            remove_level(fd, entry->d_name, levels - 1);
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            !remove_level(fd, entry->d_name, levels - 1)) {
+            cause = errno;
+            is_empty = false;
+        }
     closedir(folder);
-    unlinkat(at, name, AT_REMOVEDIR);
+    if (is_empty && (unlinkat(at, name, AT_REMOVEDIR) == 0 || errno == ENOENT))
+        return true;
+    errno = is_empty ? errno : cause;
+    return false;
 }
 
-void tj_fs_remove_tree(int at, const char *name)
+bool tj_fs_remove_tree(int at, const char *name)
 {
-    remove_level(at, name, 2);
+    return remove_level(at, name, 2);
+}
+
+bool tj_fs_is_loadable(const char *path)
+{
+    struct stat facts;
+
+    return !strchr(path, '/') || stat(path, &facts) != 0 || S_ISREG(facts.st_mode);
 }
 
 void tj_fs_unique_name(char out[64])

@@ -31,14 +31,20 @@ int tj_fs_make_path(const char *path);
  */
 bool tj_fs_read(int at, const char *name, size_t max_bytes, char **bytes, size_t *size);
 
+/** Write all of it, or fail. SIGXFSZ does not reach the process. */
+bool tj_fs_write(int fd, const void *bytes, size_t size);
+
 /** Create a new file of mode 0600, write, fsync. SIGXFSZ does not reach the process. */
 bool tj_fs_write_new(int at, const char *name, const void *bytes, size_t size);
 
 /** Append one byte to a file and so set its modification time. Nothing is created; SIGXFSZ does not reach the process. */
 void tj_fs_append_byte(int at, const char *name);
 
-/** Remove a folder and what is in it, two levels at most: what an entry is, and no more. */
-void tj_fs_remove_tree(int at, const char *name);
+/** Remove a folder and what is in it, two levels at most: what an entry is, and no more. True: it is gone. */
+bool tj_fs_remove_tree(int at, const char *name);
+
+/** May path be given to dlopen? Not a FIFO, for whose writer that would wait. A bare name, and a path where nothing is, may. */
+bool tj_fs_is_loadable(const char *path);
 
 /** A name no other process or thread uses: "<pid>-<random>". */
 void tj_fs_unique_name(char out[64]);
