@@ -164,9 +164,8 @@ cli_exit cmd_cache_clear(const cli_words *words, json_t *answer, tj_error *err)
     int64_t removed = 0;
     tj_status status = cli_context_create(words, &context, err);
 
-    if (status == TJ_OK)
-        status = tj_store_clear(context, words->only_damaged, &removed, err);
     if (status == TJ_OK) {
+        status = tj_store_clear(context, words->only_damaged, &removed, err);
         cli_set_int(answer, "removed", removed);
         if (!words->is_json)
             printf("%" PRId64 " %s removed\n", removed, removed == 1 ? "entry" : "entries");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* disk_look: what a person may ask of a store: its entries, whether they are sound, why a key misses; and clearing it. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,9 +114,38 @@ tj_status tj_disk_store_list(tj_disk_store *store, bool verify, tj_store_visit v
     return status;
 }
 
+/* Is it one that verification refuses, now? */
+static bool is_damaged(const tj_disk_store *store, const tj_scanned *one)
+{
+    const int entry = open_entry(store, one);
+    tj_stored stored;
+    const char *damage = entry >= 0 ? tj_entry_read(entry, NULL, &stored) : tj_entry_unknown;
+    const bool is_refused = damage && damage != tj_entry_unknown && is_in_place(store, one, entry);
+
+    if (!damage)
+        tj_stored_drop(&stored);
+    if (entry >= 0)
+        close(entry);
+    return is_refused;
+}
+
+/* What stayed, of which the first is named. */
+typedef struct staying {
+    int64_t count;
+    char first[TJ_HASH_HEX_BYTES + 8];
+    int cause;
+} staying;
+
+static tj_status tell_staying(const tj_disk_store *store, const staying *stayed, tj_error *err)
+{
+    return tj_fail(err, TJ_ERR_IO, "%lld %s could not be removed; the first is %s/%s: %s", (long long)stayed->count,
+                   stayed->count == 1 ? "entry" : "entries", store->root[0], stayed->first, strerror(stayed->cause));
+}
+
 tj_status tj_disk_store_clear(tj_disk_store *store, bool only_damaged, int64_t *removed, tj_error *err)
 {
     tj_scan all = {0};
+    staying stayed = {0};
     char parent[8], name[32];
     const char *why;
     int64_t count = 0;
@@ -123,26 +153,25 @@ tj_status tj_disk_store_clear(tj_disk_store *store, bool only_damaged, int64_t *
     int root = status == TJ_OK && store->root[0] ? tj_disk_open_root(store, 0, &why) : -1;
 
     for (size_t i = 0; root >= 0 && i < all.count; i++) {
-        if (only_damaged) {
-            const int entry = open_entry(store, &all.entry[i]);
-            tj_stored stored;
-            const char *damage = entry >= 0 ? tj_entry_read(entry, NULL, &stored) : tj_entry_unknown;
-            const bool stays = !damage || damage == tj_entry_unknown || !is_in_place(store, &all.entry[i], entry);
-            if (!damage)
-                tj_stored_drop(&stored);
-            if (entry >= 0)
-                close(entry);
-            if (stays)
-                continue;
-        }
+        if (only_damaged && !is_damaged(store, &all.entry[i]))
+            continue;
         tj_disk_entry_names(all.entry[i].hex, parent, name);
-        tj_disk_remove_entry(root, parent, name);
-        count++;
+        if (tj_disk_remove_entry(root, parent, name)) {
+            count++;
+        } else if (stayed.count++ == 0) {
+            stayed.cause = errno;
+            (void)snprintf(stayed.first, sizeof stayed.first, "%s/%s", parent, name);
+        }
     }
     if (root >= 0) {
         tj_disk_sweep(root);
         close(root);
     }
+    if (stayed.count > 0)
+        status = tell_staying(store, &stayed, err);
+    else if (status == TJ_OK && all.unlisted[0])
+        status = tj_fail(err, TJ_ERR_IO, "the entries in %s/%s cannot be listed, and so not removed: %s", store->root[0],
+                         all.unlisted, strerror(all.cause));
     free(all.entry);
     pthread_mutex_lock(&store->lock);
     store->total_bytes = -1;

@@ -95,23 +95,31 @@ int tj_disk_make_root(tj_disk_store *store, const char **why)
     return root;
 }
 
-void tj_disk_remove_entry(int root, const char *parent, const char *name)
+bool tj_disk_remove_entry(int root, const char *parent, const char *name)
 {
     char temporary[80];
     const int folder = tj_fs_open_folder(root, parent);
+    bool is_gone;
+    int cause;
 
     if (folder < 0)
-        return;
+        return errno == ENOENT;
     tj_disk_temporary(temporary);
     tj_fs_make_folder(root, "v1/tmp");
-    if (renameat(folder, name, root, temporary) == 0)
-        tj_fs_remove_tree(root, temporary);
+    is_gone = renameat(folder, name, root, temporary) == 0 ? tj_fs_remove_tree(root, temporary)
+                                                           : errno == ENOENT && faccessat(root, "v1/tmp", F_OK, 0) == 0;
+    cause = errno;
     close(folder);
+    errno = cause;
+    return is_gone;
 }
 
 /* ---- the store ---------------------------------------------------------------------------------------------------- */
 
-/* Also without slashes at the end, which would have a link followed. */
+/*
+ * Also without slashes at the end, which would have a link followed. NULL with errno: ENOMEM, or what keeps the working folder from
+ * being named: it was removed, say.
+ */
 static char *absolute(const char *path)
 {
     char here[PATH_MAX], *joined;
@@ -119,8 +127,12 @@ static char *absolute(const char *path)
 
     if (path[0] == '/')
         joined = strdup(path);
-    else if (!getcwd(here, sizeof here) || asprintf(&joined, "%s/%s", here, path) < 0)
+    else if (!getcwd(here, sizeof here))
+        return NULL;
+    else if (asprintf(&joined, "%s/%s", here, path) < 0)
         joined = NULL;
+    if (!joined)
+        errno = ENOMEM;
     for (length = joined ? strlen(joined) : 0; length > 1 && joined[length - 1] == '/'; length--)
         joined[length - 1] = '\0';
     return joined;
@@ -146,16 +158,25 @@ tj_disk_store *tj_disk_store_create(const char *root, const char *const *read_on
 {
     tj_disk_store *store = make_store(max_bytes, log);
 
-    if (!store || (root && *root && !(store->root[0] = absolute(root))))
+    if (!store)
         goto fail;
+    if (root && *root && !(store->root[0] = absolute(root))) {
+        if (errno == ENOMEM)
+            goto fail;
+        store->no_root = "it is relative to a working folder that is gone: set TILEJIT_CACHE_DIR to an absolute path";
+        tj_disk_warn_once(store, "the store %s is not used: %s", root, store->no_root);
+    }
     for (size_t i = 0; read_only_roots && read_only_roots[i]; i++) {
         if (store->root_count == TJ_DISK_MAX_ROOTS) {
             tj_log_line(&store->log, TJ_LOG_WARNING, "only %d read-only stores are searched", TJ_DISK_MAX_ROOTS - 1);
             break;
         }
-        if (!(store->root[store->root_count] = absolute(read_only_roots[i])))
+        if ((store->root[store->root_count] = absolute(read_only_roots[i])))
+            store->root_count++;
+        else if (errno == ENOMEM)
             goto fail;
-        store->root_count++;
+        else
+            tj_disk_warn_once(store, "the store %s is not used: %s", read_only_roots[i], "the working folder is gone");
     }
     return store;
 
@@ -222,6 +243,8 @@ const char *tj_disk_store_trouble(tj_disk_store *store)
     char reason[TJ_DISK_TROUBLE_BYTES] = "";
     int root;
 
+    if (!store->root[0] && store->no_root)
+        return store->no_root;
     if (!store->root[0])
         return "the disk is switched off, or no folder for it is known: set TILEJIT_CACHE_DIR";
     root = tj_disk_open_root(store, 0, &why);

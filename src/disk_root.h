@@ -16,6 +16,7 @@ struct tj_disk_store {
     /* Absolute; root[0] is the own one, NULL: none. One more than MAX for a reader, which has all of another's behind that. */
     char *root[TJ_DISK_MAX_ROOTS + 1];
     size_t root_count;
+    const char *no_root; /* why there is no own one; NULL: nobody asked for it */
     int64_t max_bytes;
     tj_log log;
     pthread_mutex_t lock; /* of what follows; not held across file work but for eviction */
@@ -40,7 +41,10 @@ void tj_disk_entry_names(const char *hex, char parent[8], char name[32]);
 /** A path within a root that no other thread or process uses: what is filled there is then renamed into its place. */
 void tj_disk_temporary(char path[80]);
 
-/** Remove an entry: out of the way in one step, so that no reader meets half of it; then gone. */
-void tj_disk_remove_entry(int root, const char *parent, const char *name);
+/**
+ * Remove an entry: out of the way in one step, so that no reader meets half of it; then gone. True: so it is, perhaps by another
+ * process; false: errno says why not.
+ */
+bool tj_disk_remove_entry(int root, const char *parent, const char *name);
 
 #endif

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,9 +42,11 @@ static DIR *list_folder(int parent, const char *name)
 {
     const int fd = tj_fs_open_folder(parent, name);
     DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    const int cause = errno;
 
     if (fd >= 0 && !folder)
         close(fd);
+    errno = cause;
     return folder;
 }
 
@@ -93,6 +96,10 @@ tj_status tj_disk_scan_root(const tj_disk_store *store, size_t index, tj_scan *a
     while ((outer = readdir(folder))) {
         DIR *entries = is_hex(outer->d_name, 2) ? list_folder(v1, outer->d_name) : NULL;
 
+        if (!entries && is_hex(outer->d_name, 2) && errno != ENOENT && errno != ENOTDIR && !all->unlisted[0]) {
+            all->cause = errno;
+            (void)snprintf(all->unlisted, sizeof all->unlisted, "v1/%.2s", outer->d_name);
+        }
         while (entries && (inner = readdir(entries))) {
             tj_scanned one = {.root = index};
             if (!is_hex(inner->d_name, 30))

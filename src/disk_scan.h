@@ -16,6 +16,8 @@ typedef struct tj_scan {
     tj_scanned *entry; /* the caller frees it */
     size_t count, capacity;
     int64_t bytes;
+    char unlisted[8]; /* the first folder of entries that could not be listed: "v1/ab"; "": none */
+    int cause;        /* its errno */
 } tj_scan;
 
 /** Add the entries of a root; one that does not exist has none. Errors: what cannot be listed; all->entry is to be freed then too. */

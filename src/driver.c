@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "fs.h"
 #include "log.h"
 
 static const char DEFAULT_DRIVER[] = "libcuda.so.1";
@@ -362,6 +363,8 @@ static tj_status open_library(const char *asked, struct opened **out, tj_error *
     }
     if (status != TJ_OK)
         return status;
+    if (!tj_fs_is_loadable(path))
+        return tj_fail(err, TJ_ERR_NO_DRIVER, "cannot load the CUDA driver %s: it is no file", path);
     /* Never closed, not even when it cannot be used: a driver may have started threads. */
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)

@@ -2,58 +2,26 @@
 /*
  * image_dump: what was built, as files for people.
  *
- * Files are written under a temporary name and renamed: who watches the folder sees whole ones.
+ * Files are renamed into place: who watches the folder sees whole ones.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "image.h"
+#include "output.h"
 
-static bool write_all(int fd, const char *bytes, size_t size)
+static tj_status write_file(const char *path, const void *bytes, size_t size, tj_error *err)
 {
-    while (size > 0) {
-        ssize_t written = write(fd, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
+    tj_output file;
+    tj_status status = tj_output_open(path, &file, err);
 
-static bool write_file(const char *path, const void *bytes, size_t size)
-{
-    char temp[PATH_MAX];
-    bool is_written;
-    int fd, error;
-
-    if (snprintf(temp, sizeof temp, "%s.XXXXXX", path) >= (int)sizeof temp) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    fd = mkostemp(temp, O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    is_written = write_all(fd, bytes, size) && fchmod(fd, 0644) == 0;
-    error = errno;
-    if (close(fd) != 0 && is_written) {
-        is_written = false;
-        error = errno;
-    }
-    if (is_written && rename(temp, path) == 0)
-        return true;
-    if (is_written)
-        error = errno;
-    unlink(temp);
-    errno = error;
-    return false;
+    if (status == TJ_OK)
+        status = tj_output_write(&file, &(struct iovec){(void *)bytes, size}, 1, err);
+    tj_output_close(&file);
+    return status;
 }
 
 bool tj_image_dump(const char *dir, const tj_source *source, const tj_image_body *body, char *trouble, size_t size)
@@ -69,6 +37,7 @@ bool tj_image_dump(const char *dir, const tj_source *source, const tj_image_body
         {"log", body->log, strlen(body->log)},
     };
     char path[PATH_MAX];
+    tj_error err;
 
     if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
         snprintf(trouble, size, "cannot create %s: %s", dir, strerror(errno));
@@ -80,10 +49,11 @@ bool tj_image_dump(const char *dir, const tj_source *source, const tj_image_body
             continue;
         if (snprintf(path, sizeof path, "%s/%s-%.8s.%s", dir, tj_source_launch(source)->kernel, body->key.hex,
                      file[i].suffix) >= (int)sizeof path)
-            errno = ENAMETOOLONG;
-        else if (write_file(path, file[i].bytes, file[i].size))
+            snprintf(trouble, size, "cannot write %s: %s", path, strerror(ENAMETOOLONG));
+        else if (write_file(path, file[i].bytes, file[i].size, &err) == TJ_OK)
             continue;
-        snprintf(trouble, size, "cannot write %s: %s", path, strerror(errno));
+        else
+            snprintf(trouble, size, "%s", err.message);
         return false;
     }
     return true;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "fs.h"
 #include "nvrtc_search.h"
 #include "nvrtc_table.h"
 
@@ -97,7 +98,7 @@ static char *open_beside(const char *path, const char *name)
 
     if (!slash || snprintf(beside, sizeof beside, "%.*s/%s", (int)(slash - path), path, name) >= (int)sizeof beside)
         return NULL;
-    return dlopen(beside, RTLD_NOW | RTLD_LOCAL) ? strdup(beside) : NULL;
+    return tj_fs_is_loadable(beside) && dlopen(beside, RTLD_NOW | RTLD_LOCAL) ? strdup(beside) : NULL;
 }
 
 /*
@@ -251,8 +252,11 @@ fail:
 /* Never closed, not even a library that turned out to be of no use: others may have got hold of it. */
 static tj_status open_library(const char *library, bool only_if_loaded, const tj_nvrtc **nvrtc, tj_error *err)
 {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | (only_if_loaded ? RTLD_NOLOAD : 0));
+    void *handle;
 
+    if (!tj_fs_is_loadable(library))
+        return tj_fail(err, TJ_ERR_NO_COMPILER, "cannot open NVRTC %.150s: it is no file; %s", library, REMEDY);
+    handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | (only_if_loaded ? RTLD_NOLOAD : 0));
     if (!handle)
         return tj_fail(err, TJ_ERR_NO_COMPILER, "cannot open NVRTC %.150s: %.150s; %s", library, loader_error(), REMEDY);
     return adopt(handle, library, nvrtc, err);

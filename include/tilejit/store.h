@@ -45,7 +45,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_store_list(tj_context *context, int verify, tj
 /**
  * Remove entries of the own store: all, or (only_damaged) those that verification refuses; leftovers of killed
  * processes older than an hour go as well. Sound entries that another process is reading stay readable to it.
- * NULL: removed (a count) may be NULL. Errors: TJ_ERR_IO.
+ * NULL: removed (a count) may be NULL.
+ * Errors: TJ_ERR_IO: some could not be removed: how many, the first, and why. *removed counts those that are gone all the same.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_store_clear(tj_context *context, int only_damaged, int64_t *removed, tj_error *err);
 
