@@ -2,7 +2,7 @@
 /*
  * cli: what the files of the command share: words (the parsed command line), commands, answers, exit codes.
  *
- * The command is built on the public headers alone, like any other program. It never calls setlocale(), so numbers are
+ * The command is built on the public headers, like any other program, and on base/ for the files that a user names. It never calls setlocale(), so numbers are
  * read and written the C way in every locale.
  */
 #ifndef TJ_CLI_CLI_H
@@ -16,13 +16,16 @@
 
 #include <tilejit/tilejit.h>
 
+#include "input.h"
+#include "output.h"
+
 /** What the process exits with. */
 typedef enum cli_exit {
     CLI_DONE = 0,         /* done */
     CLI_FAILED = 1,       /* the request failed */
     CLI_WORDS = 2,        /* the words were wrong: nothing was read, compiled or run */
     CLI_CHECK_FAILED = 3, /* the product was computed and did not pass its check */
-    CLI_INTERRUPTED = 130 /* by Ctrl-C, as shells have it: what was done until then is kept */
+    CLI_INTERRUPTED = 128 /* and the signal's number, as shells have it */
 } cli_exit;
 
 /* ---- words -------------------------------------------------------------------------------------------------------- */
@@ -77,7 +80,7 @@ typedef enum cli_kind {
     CLI_TEXT,   /* const char *: may be empty if low is 1 */
     CLI_INT,    /* int64_t: from low to high; added to it is 'plus' */
     CLI_STRIDE, /* int64_t: as CLI_INT, or broadcast, pointers, pointers16 */
-    CLI_REAL,   /* cli_real */
+    CLI_REAL,   /* cli_real: at least low; low 0: any */
     CLI_CHOICE  /* int32_t: low + index in choice */
 } cli_kind;
 
@@ -162,14 +165,39 @@ void cli_set_bool(json_t *object, const char *name, bool value);
 /** The problem as members of an object. Owned: the caller. */
 json_t *cli_problem_json(const tj_problem *problem);
 
-/** With --json stdout takes the object: refuse "-" as the file of an option, by its name. path may be NULL. */
+/** With --json stdout takes the object: refuse it as the file of an option, by its name. path may be NULL. */
 tj_status cli_check_stdout(const cli_words *words, const char *option, const char *path, tj_error *err);
 
 /**
- * Write a file whole or not at all: a temporary one beside it is renamed into place. "-" is stdout; a device or a pipe is
- * written as it is.
+ * tj_output_open, for what is to be written in the end. Where that goes to stdout, what is printed from here on goes to stderr.
+ * path may be NULL: nothing is opened.
  */
-tj_status cli_write_file(const char *path, const void *bytes, size_t size, tj_error *err);
+tj_status cli_open_output(const char *path, tj_output *out, tj_error *err);
+
+/** tj_output_write of one piece. A signal waits for a file to be whole. */
+tj_status cli_write_output(const tj_output *out, const void *bytes, size_t size, tj_error *err);
+
+/* ---- signals ------------------------------------------------------------------------------------------------------ */
+
+/**
+ * From now on SIGINT, SIGTERM and, unless it was ignored, SIGHUP end the process in order: a line on stderr, with is_json an object
+ * on stdout, exit code CLI_INTERRUPTED and the number. Before any thread is started: those that do not block the signals would take
+ * them. Where no thread can be started they do what they did before.
+ */
+void cli_listen(bool is_json);
+
+/** From now on the first one is noted and no more; a second one ends the process. */
+void cli_note_signals(void);
+
+/** The one that was noted; 0: none. */
+int cli_noted_signal(void);
+
+/** Between these two no signal ends the process, but for a second one. */
+void cli_hold_signals(void);
+void cli_release_signals(void);
+
+/** Signals do again what they did before cli_listen. */
+void cli_stop_listening(void);
 
 /* ---- requests ----------------------------------------------------------------------------------------------------- */
 

@@ -29,7 +29,7 @@ static tj_status choose_image(const cli_words *words, int *emit, tj_error *err)
     return TJ_OK;
 }
 
-static tj_status write_image(const tj_image *image, int emit, const char *path, tj_error *err)
+static tj_status write_image(const tj_image *image, int emit, const tj_output *file, tj_error *err)
 {
     size_t size = 0;
     const void *bytes = emit == EMIT_PTX ? tj_image_ptx(image, &size) : tj_image_cubin(image, &size);
@@ -37,9 +37,7 @@ static tj_status write_image(const tj_image *image, int emit, const char *path, 
     if (!bytes)
         return cli_fail(err, TJ_ERR_UNSUPPORTED, "%s gives PTX alone, no CUBIN: use --arch sm_NN, or --emit ptx",
                         tj_image_target(image));
-    if (emit == EMIT_CUBIN && strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "a CUBIN is not for a terminal: add -o kernel.cubin");
-    return cli_write_file(path, bytes, size, err);
+    return cli_write_output(file, bytes, size, err);
 }
 
 cli_exit cmd_compile(const cli_words *words, json_t *answer, tj_error *err)
@@ -51,18 +49,21 @@ cli_exit cmd_compile(const cli_words *words, json_t *answer, tj_error *err)
     const char *path;
     char target[16];
     int emit = EMIT_NOTHING;
-    bool is_stdout_taken;
+    tj_output file;
     tj_status status;
 
     if (cli_read_request(words, words->operand[0], &request, err) != TJ_OK || choose_image(words, &emit, err) != TJ_OK)
         return CLI_WORDS;
-    path = words->output ? words->output : "-";
-    is_stdout_taken = emit != EMIT_NOTHING && strcmp(path, "-") == 0;
-    if (is_stdout_taken && words->is_json) {
+    path = emit == EMIT_NOTHING ? NULL : words->output ? words->output : "-";
+    if (words->is_json && path && tj_output_is_stdout(path)) {
         (void)cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the JSON object: add -o and a file for the image");
         return CLI_WORDS;
     }
-    status = cli_context_create(words, &context, err);
+    status = cli_open_output(path, &file, err);
+    if (status == TJ_OK && emit == EMIT_CUBIN && file.is_stdout && isatty(file.stream))
+        status = cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "a CUBIN is not for a terminal: add -o kernel.cubin");
+    if (status == TJ_OK)
+        status = cli_context_create(words, &context, err);
     if (status == TJ_OK)
         status = cli_target(context, words, target, err);
     if (status == TJ_OK)
@@ -77,16 +78,17 @@ cli_exit cmd_compile(const cli_words *words, json_t *answer, tj_error *err)
         cli_answer_kernel(answer, source, image);
         cli_answer_chosen(answer, &request);
         if (!words->is_json) {
-            cli_print_kernel(is_stdout_taken ? stderr : stdout, source, image);
-            cli_print_chosen(is_stdout_taken ? stderr : stdout, &request);
+            cli_print_kernel(stdout, source, image);
+            cli_print_chosen(stdout, &request);
         }
         if (emit != EMIT_NOTHING)
-            status = write_image(image, emit, path, err);
+            status = write_image(image, emit, &file, err);
         if (words->output)
             cli_set_text(answer, "output", words->output);
     } else if (image && !words->is_json) {
         fputs(tj_image_log(image), stderr);
     }
+    tj_output_close(&file);
     tj_image_free(image);
     tj_source_free(source);
     tj_context_free(context);

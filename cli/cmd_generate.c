@@ -30,24 +30,28 @@ cli_exit cmd_generate(const cli_words *words, json_t *answer, tj_error *err)
     tj_source *source = NULL;
     char target[16];
     const char *text;
+    tj_output file;
     tj_status status;
 
     if (cli_check_stdout(words, "-o", words->output, err) != TJ_OK ||
         cli_read_request(words, words->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
-    if (!request.has_config) { /* a choice is one for a device: the one here, or, without a driver, an H200 */
+    status = cli_open_output(words->output, &file, err);
+    if (status == TJ_OK &&
+        !request.has_config) { /* a choice is one for a device: the one here, or, without a driver, an H200 */
         status = cli_context_create(words, &context, err);
         if (status == TJ_OK)
             status = cli_target(context, words, target, err);
         if (status == TJ_OK)
             status = cli_adapt(context, words, target, &request, err);
         tj_context_free(context);
-        if (status != TJ_OK)
-            return CLI_FAILED;
     }
-    status = tj_generate(&request.problem, &request.config, &source, err);
-    if (status != TJ_OK)
+    if (status == TJ_OK)
+        status = tj_generate(&request.problem, &request.config, &source, err);
+    if (status != TJ_OK) {
+        tj_output_close(&file);
         return CLI_FAILED;
+    }
     text = tj_source_text(source);
     cli_answer_kernel(answer, source, NULL);
     cli_answer_chosen(answer, &request);
@@ -56,11 +60,12 @@ cli_exit cmd_generate(const cli_words *words, json_t *answer, tj_error *err)
     (void)json_object_set_new(answer, "launch", launch_json(tj_source_launch(source)));
     cli_set_text(answer, "source", text);
     if (words->output) {
-        status = cli_write_file(words->output, text, strlen(text), err);
+        status = cli_write_output(&file, text, strlen(text), err);
         cli_set_text(answer, "output", words->output);
     } else if (!words->is_json) {
-        status = cli_write_file("-", text, strlen(text), err);
+        fputs(text, stdout); /* main sees to trouble */
     }
+    tj_output_close(&file);
     tj_source_free(source);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }

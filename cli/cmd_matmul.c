@@ -52,8 +52,8 @@ static tj_status check_words(const cli_words *words, cli_request *request, tj_er
     memset(request, 0, sizeof *request);
     if (!words->output && !words->compile_only)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "where should P go? add -o P.npy");
-    if (words->output && strcmp(words->output, "-") == 0)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the report: give -o a file");
+    if (cli_check_stdout(words, "-o", words->output, err) != TJ_OK)
+        return err->status;
     if ((strcmp(words->operand[0], "-") == 0) + (strcmp(words->operand[1], "-") == 0) +
             (words->c && strcmp(words->c, "-") == 0) >
         1)
@@ -214,8 +214,22 @@ static tj_status make_p(const cli_request *request, matrices *all, tj_error *err
     return TJ_OK;
 }
 
-static cli_exit multiply(const cli_words *words, tj_context *context, const cli_request *request, matrices *all, json_t *answer,
-                         tj_error *err)
+/* A signal waits for a file to be whole. */
+static tj_status write_p(const tj_output *file, const tj_npy *p, tj_error *err)
+{
+    const bool is_file = file->folder >= 0;
+    tj_status status;
+
+    if (is_file)
+        cli_hold_signals();
+    status = tj_npy_write(file, p, err);
+    if (is_file)
+        cli_release_signals();
+    return status;
+}
+
+static cli_exit multiply(const cli_words *words, tj_context *context, const cli_request *request, const tj_output *file,
+                         matrices *all, json_t *answer, tj_error *err)
 {
     cli_product product;
     char shape[SHAPE_BYTES];
@@ -232,7 +246,7 @@ static cli_exit multiply(const cli_words *words, tj_context *context, const cli_
     code = cli_multiply(words, context, &product, answer, err);
     if (code != CLI_DONE && !(code == CLI_CHECK_FAILED && words->keep))
         return code;
-    if (tj_npy_write(words->output, &all->p, &write_err) != TJ_OK) {
+    if (write_p(file, &all->p, &write_err) != TJ_OK) {
         *err = write_err;
         return CLI_FAILED;
     }
@@ -248,13 +262,16 @@ cli_exit cmd_matmul(const cli_words *words, json_t *answer, tj_error *err)
     cli_request request;
     matrices all;
     tj_context *context = NULL;
+    tj_output file;
     cli_exit code = CLI_FAILED;
     tj_status status;
 
     memset(&all, 0, sizeof all);
     if (check_words(words, &request, err) != TJ_OK)
         return CLI_WORDS;
-    status = load(words, &all, err);
+    status = cli_open_output(words->compile_only ? NULL : words->output, &file, err);
+    if (status == TJ_OK)
+        status = load(words, &all, err);
     if (status == TJ_OK)
         status = check_shapes(words, &all, err);
     if (status == TJ_OK)
@@ -269,7 +286,8 @@ cli_exit cmd_matmul(const cli_words *words, json_t *answer, tj_error *err)
     if (status == TJ_OK && words->compile_only)
         code = cli_compile_only(words, context, &request, answer, err);
     else if (status == TJ_OK)
-        code = multiply(words, context, &request, &all, answer, err);
+        code = multiply(words, context, &request, &file, &all, answer, err);
+    tj_output_close(&file);
     tj_npy_drop(&all.m);
     tj_npy_drop(&all.n);
     tj_npy_drop(&all.c);

@@ -121,13 +121,18 @@ cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err)
     char *page = NULL;
     size_t size = 0;
     FILE *out;
+    tj_output file;
     tj_status status;
     cli_exit code;
 
-    if (words->is_json && strcmp(path, "-") == 0) {
+    memset(&look, 0, sizeof look);
+    if (words->is_json && tj_output_is_stdout(path)) {
         (void)cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the JSON object: add -o and a file for the page");
         return CLI_WORDS;
     }
+    code = CLI_FAILED;
+    if (cli_open_output(path, &file, err) != TJ_OK)
+        goto done;
     code = cli_look_open(words, standard, &look, err);
     if (code != CLI_DONE)
         goto done;
@@ -142,7 +147,7 @@ cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err)
         (void)cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the page");
         goto done;
     }
-    if (status != TJ_OK || cli_write_file(path, page, size, err) != TJ_OK)
+    if (status != TJ_OK || cli_write_output(&file, page, size, err) != TJ_OK)
         goto done;
     cli_answer_machine(answer, &look);
     cli_set_text(answer, "output", path);
@@ -151,6 +156,7 @@ cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err)
         printf("report     %s: %zu bytes, %zu configs\n", path, size, look.count);
     code = CLI_DONE;
 done:
+    tj_output_close(&file);
     free(page);
     cli_look_close(&look);
     return code;

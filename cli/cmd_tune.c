@@ -93,7 +93,23 @@ static cli_exit tell_interruption(const tune_shapes *all, tj_error *err)
     }
     (void)cli_fail(err, TJ_ERR_CANCELLED, "interrupted: shapes tuned: %zu of %zu, passed over: %zu, records kept: %zu", tuned,
                    all->count, skipped, recorded);
-    return CLI_INTERRUPTED;
+    return (cli_exit)(CLI_INTERRUPTED + cli_noted_signal());
+}
+
+/* What was found is in the answer, and yet the next call will not know it. */
+static tj_status tell_lost_records(const tune_shapes *all, tj_error *err)
+{
+    const tune_shape *first = NULL;
+    size_t lost = 0;
+
+    for (size_t i = all->count; i-- > 0;)
+        if (all->item[i].unrecorded[0]) {
+            first = &all->item[i];
+            lost++;
+        }
+    return first ? cli_fail(err, TJ_ERR_IO, "records that could not be kept: %zu; that of %s: %s", lost, first->text,
+                            first->unrecorded)
+                 : TJ_OK;
 }
 
 /* status: of the devices; *err says why it failed. */
@@ -107,7 +123,7 @@ static cli_exit sum_up(const tune_shapes *all, tj_status status, json_t *answer,
         done += all->item[i].is_done;
     }
     (void)json_object_set_new(answer, "shapes", list);
-    if (tune_is_interrupted())
+    if (cli_noted_signal())
         return tell_interruption(all, err);
     for (size_t i = 0; i < all->count; i++)
         if (all->item[i].status != TJ_OK) {
@@ -117,19 +133,16 @@ static cli_exit sum_up(const tune_shapes *all, tj_status status, json_t *answer,
     if (status == TJ_OK && done < all->count)
         status = cli_fail(err, TJ_ERR_DEVICE_LOST, "%zu of %zu shapes were tuned: no device was left for the others", done,
                           all->count);
+    if (status == TJ_OK)
+        status = tell_lost_records(all, err);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 
 static cli_exit tune_all(const cli_words *words, const tune_devices *devices, const tj_tune_options *options, tune_shapes *all,
                          json_t *answer, tj_error *err)
 {
-    tj_status status = tune_listen_for_interrupt(err);
-
-    if (status != TJ_OK)
-        return CLI_FAILED;
-    status = tune_on_devices(words, devices, options, all, err);
-    tune_stop_listening();
-    return sum_up(all, status, answer, err);
+    cli_note_signals();
+    return sum_up(all, tune_on_devices(words, devices, options, all, err), answer, err);
 }
 
 /* ---- the command -------------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ static const struct {
     {"1", "The request failed; one line on stderr says what, with the value and the remedy."},
     {"2", "The words of the command line were wrong: nothing was read, compiled or run."},
     {"3", "The product was computed and did not pass its check."},
-    {"130", "tune was interrupted; what it found until then is kept."},
+    {"128 + n", "Signal n ended it: 130 SIGINT, 143 SIGTERM, 129 SIGHUP; what tune found until then is kept."},
 };
 
 static const struct {
@@ -98,7 +98,7 @@ void cli_print_overview(FILE *out)
             fprintf(out, "  %-16s %s\n", command->name, command->summary);
     fputs("\n  help <command>   says what a command does; man tilejit says everything\n"
           "  version          prints the version\n\n"
-          "exit codes: 0 done, 1 failed, 2 wrong words, 3 computed but wrong, 130 interrupted\n",
+          "exit codes: 0 done, 1 failed, 2 wrong words, 3 computed but wrong, 130 or 143 ended by a signal\n",
           out);
 }
 

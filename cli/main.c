@@ -428,12 +428,14 @@ int main(int argc, char **argv)
 
     occupy_standard_files();
     is_json = asks_for_json(argc, argv);
+    cli_listen(is_json);
     answer = json_object();
     if (!answer) {
         fputs("tilejit: out of memory\n", stderr);
         return CLI_FAILED;
     }
     code = dispatch(argc, argv, answer, &command, &is_help, &err);
+    cli_stop_listening();
     if (is_json && !is_help)
         print_answer(answer, code, &err);
     json_decref(answer);

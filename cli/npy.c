@@ -7,19 +7,15 @@
  * The header is a Python dictionary. What stands in it is matched, never evaluated: three keys, a string, a truth value, a
  * tuple of numbers, in any order and with any blanks.
  *
- * Needs nothing of the library but the names and sizes of its types.
+ * Needs nothing of the library but the names and sizes of its types, and base/ for the file.
  */
 #include "npy.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -351,9 +347,12 @@ static tj_status wrong_size(const char *name, const tj_npy *array, size_t offset
                 wanted, size < wanted ? "cut off" : "too long");
 }
 
+/* malloc promises memory that is not there, and a pipe may fill it until the process is killed. */
 static tj_status allocate(const char *name, tj_npy *array, tj_error *err)
 {
-    array->data = malloc(array->bytes > 0 ? array->bytes : 1);
+    const uint64_t present = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE);
+
+    array->data = array->bytes <= present ? malloc(array->bytes > 0 ? array->bytes : 1) : NULL;
     return array->data
                ? TJ_OK
                : fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its %llu bytes", name, (unsigned long long)array->bytes);
@@ -375,136 +374,48 @@ static void swap_bytes(tj_npy *array)
 
 /* ---- files -------------------------------------------------------------------------------------------------------- */
 
-/* Read until wanted bytes are there or the file ends; -1 with errno on failure. */
-static ssize_t read_up_to(int fd, void *out, size_t wanted)
+/* From an open file that is at its beginning. A regular one of a wrong size is known before memory is asked for. */
+static tj_status read_array(tj_input *in, tj_npy *array, tj_error *err)
 {
-    size_t got = 0;
-
-    while (got < wanted) {
-        const size_t left = wanted - got, chunk = left < 1u << 30 ? left : 1u << 30;
-        const ssize_t count = read(fd, (char *)out + got, chunk);
-
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return -1;
-        if (count == 0)
-            break;
-        got += (size_t)count;
-    }
-    return (ssize_t)got;
-}
-
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-    const char *from = bytes;
-
-    while (size > 0) {
-        const ssize_t count = write(fd, from, size < 1u << 30 ? size : 1u << 30);
-
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return false;
-        from += count;
-        size -= (size_t)count;
-    }
-    return true;
-}
-
-static tj_status cannot_read(const char *name, tj_error *err)
-{
-    return fail(err, TJ_ERR_IO, "%s: cannot be read: %s", name, strerror(errno));
-}
-
-/*
- * Open for reading, without waiting for a writer that may never come: a named pipe with none is empty. From a pipe that has
- * one, and from /dev/fd/3, reading waits as usual.
- */
-static tj_status open_input(const char *path, int *fd, struct stat *facts, tj_error *err)
-{
-    int flags;
-
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*fd < 0)
-        return fail(err, errno == ENOENT ? TJ_ERR_NOT_FOUND : TJ_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    if (fstat(*fd, facts) != 0 || (flags = fcntl(*fd, F_GETFL)) < 0 || fcntl(*fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
-        return cannot_read(path, err);
-    if (S_ISDIR(facts->st_mode))
-        return fail(err, TJ_ERR_IO, "%s: is a folder, not a .npy file", path);
-    return TJ_OK;
-}
-
-/*
- * From an open file that is at its beginning. size: of a regular file, so that a wrong one is known before memory is asked for;
- * else -1.
- */
-static tj_status read_array(const char *name, int fd, int64_t size, tj_npy *array, tj_error *err)
-{
+    const char *name = in->name;
     unsigned char first[LONGEST_PREFIX] = {0};
-    size_t prefix = 0, length = 0;
+    size_t prefix = 0, length = 0, got, more = 0;
     char *text = NULL, extra;
     bool is_swapped;
-    ssize_t got = read_up_to(fd, first, 10);
-    tj_status status;
+    tj_status status = tj_input_read(in, first, 10, &got, err);
 
-    if (got < 0)
-        return cannot_read(name, err);
-    if (got == 10 && first[6] > 1) {
-        const ssize_t more = read_up_to(fd, first + 10, 2);
-
-        if (more < 0)
-            return cannot_read(name, err);
-        got += more;
-    }
-    status = read_prefix(name, first, (size_t)got, &prefix, &length, err);
+    if (status == TJ_OK && got == 10 && first[6] > 1)
+        status = tj_input_read(in, first + 10, 2, &more, err);
+    if (status == TJ_OK)
+        status = read_prefix(name, first, got + more, &prefix, &length, err);
     if (status != TJ_OK)
         return status;
 
     text = malloc(length + 1);
     if (!text)
         return fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its header", name);
-    got = read_up_to(fd, text, length);
-    if (got < 0) {
-        status = cannot_read(name, err);
-        goto done;
-    }
-    if ((size_t)got < length) {
+    status = tj_input_read(in, text, length, &got, err);
+    if (status == TJ_OK && got < length)
+        status = fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name,
+                      (long long)prefix + (long long)got);
+    if (status == TJ_OK)
+        status = read_header(name, text, length, array, &is_swapped, err);
+    if (status == TJ_OK && in->size >= 0 && (uint64_t)in->size != prefix + length + array->bytes)
+        status = wrong_size(name, array, prefix + length, in->size, err);
+    if (status == TJ_OK)
+        status = allocate(name, array, err);
+    if (status == TJ_OK)
+        status = tj_input_read(in, array->data, array->bytes, &got, err);
+    if (status == TJ_OK && got < array->bytes)
+        status = wrong_size(name, array, prefix + length, (long long)prefix + (long long)length + (long long)got, err);
+    if (status == TJ_OK)
+        status = tj_input_read(in, &extra, 1, &got, err);
+    if (status == TJ_OK && got > 0)
         status =
-            fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)prefix + got);
-        goto done;
-    }
-    status = read_header(name, text, length, array, &is_swapped, err);
-    if (status != TJ_OK)
-        goto done;
-    if (size >= 0 && (uint64_t)size != prefix + length + array->bytes) {
-        status = wrong_size(name, array, prefix + length, size, err);
-        goto done;
-    }
-    status = allocate(name, array, err);
-    if (status != TJ_OK)
-        goto done;
-    got = read_up_to(fd, array->data, array->bytes);
-    if (got < 0) {
-        status = cannot_read(name, err);
-        goto done;
-    }
-    if ((size_t)got < array->bytes) {
-        status = wrong_size(name, array, prefix + length, (long long)(prefix + length) + got, err);
-        goto done;
-    }
-    got = read_up_to(fd, &extra, 1);
-    if (got != 0) {
-        status = got < 0 ? cannot_read(name, err)
-                         : fail(err, TJ_ERR_INVALID_ARGUMENT,
-                                "%s: goes on behind the %lld bytes that its shape and type need: it is too long", name,
-                                (long long)prefix + (long long)length + (long long)array->bytes);
-        goto done;
-    }
-    if (is_swapped)
+            fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: goes on behind the %lld bytes that its shape and type need: it is too long",
+                 name, (long long)prefix + (long long)length + (long long)array->bytes);
+    if (status == TJ_OK && is_swapped)
         swap_bytes(array);
-
-done:
     free(text);
     return status;
 }
@@ -554,30 +465,6 @@ static tj_status check_array(const char *path, const tj_npy *array, tj_error *er
     return TJ_OK;
 }
 
-/* A new file beside the one to be written, with the permissions that any new file gets. */
-static int create_beside(const char *path, char temporary[PATH_MAX])
-{
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        int fd;
-
-        if (snprintf(temporary, PATH_MAX, "%s.%ld-%d.part", path, (long)getpid(), attempt) >= PATH_MAX) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
-    }
-    return -1;
-}
-
-static tj_status write_stream(const char *name, int fd, const void *head, size_t head_bytes, const tj_npy *array, tj_error *err)
-{
-    if (write_all(fd, head, head_bytes) && write_all(fd, array->data, array->bytes))
-        return TJ_OK;
-    return fail(err, TJ_ERR_IO, "%s: cannot be written: %s", name, strerror(errno));
-}
-
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
 tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size, tj_npy *array, tj_error *err)
@@ -610,69 +497,26 @@ tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size
 
 tj_status tj_npy_read(const char *path, tj_npy *array, tj_error *err)
 {
-    const bool is_stdin = strcmp(path, "-") == 0;
-    struct stat facts;
-    int fd = STDIN_FILENO;
-    tj_status status = TJ_OK;
+    tj_input in;
+    tj_status status = tj_input_open(path, &in, err);
 
     memset(array, 0, sizeof *array);
-    if (!is_stdin)
-        status = open_input(path, &fd, &facts, err);
     if (status == TJ_OK)
-        status = read_array(is_stdin ? "standard input" : path, fd,
-                            !is_stdin && S_ISREG(facts.st_mode) ? (int64_t)facts.st_size : -1, array, err);
-    if (!is_stdin && fd >= 0)
-        close(fd);
+        status = read_array(&in, array, err);
+    tj_input_close(&in);
     if (status != TJ_OK)
         tj_npy_drop(array);
     return status;
 }
 
-tj_status tj_npy_write(const char *path, const tj_npy *array, tj_error *err)
+tj_status tj_npy_write(const tj_output *out, const tj_npy *array, tj_error *err)
 {
-    char head[512], temporary[PATH_MAX] = "", target[PATH_MAX];
-    size_t head_bytes;
-    struct stat facts;
-    int fd;
-    tj_status status = check_array(path, array, err);
+    char head[512];
+    const tj_status status = check_array(out->path, array, err);
 
     if (status != TJ_OK)
         return status;
-    head_bytes = make_header(array, head);
-    if (strcmp(path, "-") == 0)
-        return write_stream("standard output", STDOUT_FILENO, head, head_bytes, array, err);
-
-    /* A device or a pipe cannot be replaced: written as it is. */
-    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
-        fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0)
-            return fail(err, TJ_ERR_IO, "%s: cannot be opened for writing: %s", path, strerror(errno));
-        status = write_stream(path, fd, head, head_bytes, array, err);
-        if (close(fd) != 0 && status == TJ_OK)
-            status = fail(err, TJ_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
-        return status;
-    }
-
-    /* Through a link, so that the link stays one. */
-    if (!realpath(path, target)) {
-        if (strlen(path) >= sizeof target)
-            return fail(err, TJ_ERR_IO, "%.200s...: cannot be created: %s", path, strerror(ENAMETOOLONG));
-        strcpy(target, path);
-    }
-    fd = create_beside(target, temporary);
-    if (fd < 0)
-        return fail(err, TJ_ERR_IO, "%s: cannot be created: %s", path, strerror(errno));
-    status = write_stream(path, fd, head, head_bytes, array, err);
-    if (status == TJ_OK && fsync(fd) != 0)
-        status = fail(err, TJ_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
-    /* Network file systems may report a failed write only here. */
-    if (close(fd) != 0 && status == TJ_OK)
-        status = fail(err, TJ_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
-    if (status == TJ_OK && rename(temporary, target) != 0)
-        status = fail(err, TJ_ERR_IO, "%s: cannot be put in place: %s", path, strerror(errno));
-    if (status != TJ_OK)
-        unlink(temporary);
-    return status;
+    return tj_output_write(out, (struct iovec[]){{head, make_header(array, head)}, {array->data, array->bytes}}, 2, err);
 }
 
 void tj_npy_drop(tj_npy *array)

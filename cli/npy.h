@@ -13,6 +13,9 @@
 
 #include <tilejit/problem.h>
 
+#include "input.h"
+#include "output.h"
+
 /** One array. data is owned; release with tj_npy_drop. */
 typedef struct tj_npy {
     tj_dtype dtype;
@@ -24,8 +27,8 @@ typedef struct tj_npy {
 } tj_npy;
 
 /**
- * Read a whole file; path "-" is standard input. Errors name the file, what it holds and the remedy: TJ_ERR_IO,
- * TJ_ERR_INVALID_ARGUMENT (not a .npy file, a header that is damaged, a size that does not fit the shape),
+ * Read a whole file or pipe; path "-" is standard input. Errors name the file, what it holds and the remedy: TJ_ERR_NOT_FOUND,
+ * TJ_ERR_IO, TJ_ERR_INVALID_ARGUMENT (not a .npy file, a header that is damaged, a size that does not fit the shape),
  * TJ_ERR_UNSUPPORTED (element type, rank), TJ_ERR_OUT_OF_MEMORY. On failure *array is all zero.
  */
 tj_status tj_npy_read(const char *path, tj_npy *array, tj_error *err);
@@ -33,11 +36,8 @@ tj_status tj_npy_read(const char *path, tj_npy *array, tj_error *err);
 /** The same from memory: what the fuzzer calls. name is for messages. */
 tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size, tj_npy *array, tj_error *err);
 
-/**
- * Write as NumPy does: format 1.0, bf16 as '<V2'. The file appears under its name only when it is complete; path "-" is standard
- * output. Errors: TJ_ERR_IO, TJ_ERR_OUT_OF_MEMORY.
- */
-tj_status tj_npy_write(const char *path, const tj_npy *array, tj_error *err);
+/** Write as NumPy does: format 1.0, bf16 as '<V2'. Errors: TJ_ERR_IO, TJ_ERR_INVALID_ARGUMENT (an array that makes no sense). */
+tj_status tj_npy_write(const tj_output *out, const tj_npy *array, tj_error *err);
 
 /** Release the data. Accepts an all-zero array. */
 void tj_npy_drop(tj_npy *array);

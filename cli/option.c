@@ -6,6 +6,7 @@
  * let a new option change what an old script means, POSIXLY_CORRECT would change the order of words, and a wrong word
  * should be answered with the nearest right one.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli.h"
@@ -126,15 +127,15 @@ const cli_option cli_common_options[] = {
 
 const cli_option cli_output_options[] = {
     {'o', "output", "file", CLI_TEXT, AT(output), 0, 0, 0, NULL,
-     "Write here; - is stdout. A file is replaced whole or not at all."},
+     "Write here; - is stdout, and the report goes to stderr then. A file is replaced whole or not at all."},
     END,
 };
 
 const cli_option cli_check_options[] = {
     FLAG("no-check", no_check, 1, "Do not compare P with the product in float64."),
     FLAG("check", no_check, 0, "Do compare (the default)."),
-    REAL("check-budget", "flop", check_budget,
-         "How much work the comparison may be; beyond it, whole rows of P are sampled. Default 2e10."),
+    {0, "check-budget", "flop", CLI_REAL, AT(check_budget), 1, 0, 0, NULL,
+     "How much work the comparison may be; beyond it, whole rows of P are sampled. Default 2e10."},
     END,
 };
 
@@ -187,7 +188,9 @@ const cli_option cli_tune_options[] = {
     INT("evaluations", "count", evaluations, 1, INT64_C(1) << 40,
         "Configs to try for each shape; default: 48 to 240, until none promises more; model: 80; exhaustive: all."),
     TEXT("shapes", "file.csv", shapes,
-         "Tune the shapes of a file too, more than the 64 of a command line: lines of category,j,k,l,batch or j,k,l or jxkxl."),
+         "Tune the shapes of a file too (- is stdin), more than the 64 of a command line: lines of category,j,k,l,batch or "
+         "j,k,l or "
+         "jxkxl."),
     TEXT("devices", "list", devices, "GPUs that share the shapes, at most 16, such as 0,1; default: one, that of --device."),
     FLAG("resume", resume, 1,
          "Pass over shapes that have a record already, of a tuning that was not cancelled or of as many evaluations."),
@@ -320,6 +323,16 @@ static bool read_special_stride(const char *value, int64_t *stride)
     return false;
 }
 
+static tj_status read_real(const cli_option *option, const char *what, const char *text, cli_real *real, tj_error *err)
+{
+    const tj_status status = cli_parse_real(what, text, &real->value, err);
+
+    real->is_given = status == TJ_OK;
+    if (status == TJ_OK && option->low > 0 && !(real->value >= (double)option->low)) /* nan, too */
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %.40s: it must be at least %" PRId64, what, text, option->low);
+    return status;
+}
+
 static tj_status apply(const cli_option *option, const char *value, cli_words *words, tj_error *err)
 {
     void *field = (char *)words + option->offset;
@@ -346,8 +359,7 @@ static tj_status apply(const cli_option *option, const char *value, cli_words *w
             *(int64_t *)field += option->plus;
         break;
     case CLI_REAL:
-        status = cli_parse_real(what, value, &((cli_real *)field)->value, err);
-        ((cli_real *)field)->is_given = status == TJ_OK;
+        status = read_real(option, what, value, field, err);
         break;
     case CLI_CHOICE:
         status = read_choice(option, what, value, field, err);

@@ -3,7 +3,6 @@
  * page_heat: the tuning space of a family as a map over its first two parameters that leave a choice: each cell is the best over
  * all others, by the model, or, with --trials, as it was measured.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -102,23 +101,25 @@ static tj_status enter_predicted(const cli_look *look, heat_map *map, tj_error *
     return status;
 }
 
+enum { MOST_TRIALS_BYTES = 256 << 20 }; /* two million trials */
+
 /* Lines of tilejit tune --trials: shape, config, state, microseconds and more, tabs between them. */
 static tj_status enter_measured(const cli_look *look, const char *path, heat_map *map, tj_error *err)
 {
-    FILE *file = fopen(path, "re");
-    char line[1024], shape[CLI_SHAPE_BYTES];
+    char *text, *lines, *line, shape[CLI_SHAPE_BYTES];
+    size_t size;
+    const tj_status status = tj_input_read_whole(path, MOST_TRIALS_BYTES, &text, &size, err);
 
-    if (!file)
-        return cli_fail(err, TJ_ERR_IO, "cannot open %.200s: %s", path, strerror(errno));
+    if (status != TJ_OK)
+        return status;
     cli_print_shape(&look->request.known, shape);
-    while (fgets(line, sizeof line, file)) {
+    for (lines = text; (line = strsep(&lines, "\r\n"));) {
         char *rest = line, *field[4];
         tj_config config;
         double us;
         size_t count = 0;
         tj_error ignored;
 
-        line[strcspn(line, "\r\n")] = '\0';
         while (count < 4 && (field[count] = strsep(&rest, "\t")))
             count++;
         if (count == 4 && strcmp(field[0], shape) == 0 && strcmp(field[2], "timed") == 0 &&
@@ -126,7 +127,7 @@ static tj_status enter_measured(const cli_look *look, const char *path, heat_map
             cli_parse_real("us", field[3], &us, &ignored) == TJ_OK)
             enter(map, &config, us);
     }
-    (void)fclose(file);
+    free(text);
     if (map->cells == 0)
         return cli_fail(err, TJ_ERR_NOT_FOUND, "%.200s has no timed trial of %s in family %s: give that family with --family",
                         path, shape, tj_family_name(map->family));

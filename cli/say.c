@@ -6,13 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -250,95 +248,49 @@ json_t *cli_problem_json(const tj_problem *problem)
 
 /* ---- files -------------------------------------------------------------------------------------------------------- */
 
-static tj_status io_failure(tj_error *err, const char *verb, const char *path)
-{
-    return cli_fail(err, TJ_ERR_IO, "cannot %s %s: %s", verb, path, strerror(errno));
-}
-
-static bool write_all(int file, const void *bytes, size_t size)
-{
-    const char *next = bytes;
-
-    while (size > 0) {
-        ssize_t wrote = write(file, next, size < (1u << 30) ? size : (1u << 30));
-
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return false;
-        next += wrote;
-        size -= (size_t)wrote;
-    }
-    return true;
-}
-
-/* Devices and pipes cannot be replaced by renaming. */
-static tj_status write_in_place(const char *path, const void *bytes, size_t size, tj_error *err)
-{
-    int file = open(path, O_WRONLY | O_CLOEXEC);
-    bool is_written;
-
-    if (file < 0)
-        return io_failure(err, "open", path);
-    is_written = write_all(file, bytes, size);
-    if (close(file) != 0 || !is_written)
-        return io_failure(err, "write", path);
-    return TJ_OK;
-}
-
-static tj_status replace_file(const char *path, const void *bytes, size_t size, tj_error *err)
-{
-    char temporary[PATH_MAX];
-    bool is_written;
-    int file;
-
-    if (snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof temporary)
-        return cli_fail(err, TJ_ERR_IO, "cannot write a file whose path has %zu bytes", strlen(path));
-    file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0)
-        return io_failure(err, "create", path);
-    is_written = write_all(file, bytes, size);
-    if (close(file) != 0 || !is_written) {
-        (void)io_failure(err, "write", path);
-        (void)unlink(temporary);
-        return err->status;
-    }
-    if (rename(temporary, path) != 0) {
-        (void)io_failure(err, "replace", path);
-        (void)unlink(temporary);
-        return err->status;
-    }
-    return TJ_OK;
-}
-
 tj_status cli_check_stdout(const cli_words *words, const char *option, const char *path, tj_error *err)
 {
-    if (!words->is_json || !path || strcmp(path, "-") != 0)
+    if (!words->is_json || !path || !tj_output_is_stdout(path))
         return TJ_OK;
-    return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--json and %s - both write to stdout: name a file instead of -", option);
+    return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--json and %s %.200s both write to stdout: name another file", option, path);
 }
 
-tj_status cli_write_file(const char *path, const void *bytes, size_t size, tj_error *err)
+/* A report that nobody can see, for stderr is closed (main has put a stand-in there), is no failure of what is on stdout. */
+static bool move_report(void)
 {
-    struct stat facts;
-    char *real;
+    const int mode = fcntl(STDERR_FILENO, F_GETFL);
+    const int to = mode >= 0 && (mode & O_ACCMODE) == O_RDONLY ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDERR_FILENO;
+    const bool is_moved = fflush(stdout) == 0 && dup2(to, STDOUT_FILENO) >= 0;
+
+    if (to > STDERR_FILENO)
+        close(to);
+    return is_moved;
+}
+
+tj_status cli_open_output(const char *path, tj_output *out, tj_error *err)
+{
     tj_status status;
 
-    if (strcmp(path, "-") == 0) {
-        if (fwrite(bytes, 1, size, stdout) != size)
-            return io_failure(err, "write", "stdout");
+    *out = (tj_output){.folder = -1, .stream = -1};
+    if (!path)
         return TJ_OK;
-    }
-    if (stat(path, &facts) != 0)
-        return errno == ENOENT ? replace_file(path, bytes, size, err) : io_failure(err, "write", path);
-    if (S_ISDIR(facts.st_mode))
-        return cli_fail(err, TJ_ERR_IO, "cannot write %s: it is a folder", path);
-    if (!S_ISREG(facts.st_mode))
-        return write_in_place(path, bytes, size, err);
-    /* A link stays a link: what it points to is replaced. */
-    real = realpath(path, NULL);
-    status = replace_file(real ? real : path, bytes, size, err);
-    free(real);
+    status = tj_output_open(path, out, err);
+    if (status == TJ_OK && out->is_stdout && !move_report())
+        status = cli_fail(err, TJ_ERR_IO, "cannot tell the report and %s apart: %s", path, strerror(errno));
+    return status;
+}
+
+tj_status cli_write_output(const tj_output *out, const void *bytes, size_t size, tj_error *err)
+{
+    const struct iovec piece = {(void *)bytes, size};
+    const bool is_file = out->folder >= 0;
+    tj_status status;
+
+    if (is_file)
+        cli_hold_signals();
+    status = tj_output_write(out, &piece, 1, err);
+    if (is_file)
+        cli_release_signals();
     return status;
 }
 

@@ -6,7 +6,6 @@
  *     tune_shapes.c       the list of shapes: words and files
  *     tune_devices.c      devices, and one shape after the other
  *     tune_resume.c       --resume: shapes that are passed over
- *     tune_interrupt.c    Ctrl-C
  *     tune_show.c         progress, trials, results
  *     tune_records.c      --export, --import, --merge
  */
@@ -22,6 +21,7 @@ typedef struct tune_shape {
     bool was_returned; /* by a device that was lost */
     /* what became of it */
     bool is_done, is_skipped;
+    char unrecorded[256]; /* why it has no record; "": it has one, or is to have none */
     tj_status status;
     tj_error err;
     tj_tune_result result;
@@ -45,12 +45,12 @@ typedef struct tune_devices {
 tj_status tune_read_words(const cli_words *words, tune_shapes *all, tj_error *err);
 tj_status tune_read_file(const cli_words *words, tune_shapes *all, tj_error *err);
 
-/** A file's text, which ends at its end: one with a NUL is refused. Owned: the caller; free(). */
-tj_status tune_read_text(const char *path, char **text, tj_error *err);
+/** A file's text, which ends at its end: one with a NUL, or of more than max_bytes, is refused. Owned: the caller; free(). */
+tj_status tune_read_text(const char *path, size_t max_bytes, char **text, tj_error *err);
 
 /**
- * Tune all shapes: what became of each is in it. Errors: a device cannot be used (then no shape was taken), the trials cannot be
- * written, no memory.
+ * Tune all shapes: what became of each is in it. Errors: a device cannot be used, or the trials cannot be written (then no shape
+ * was taken), no memory.
  */
 tj_status tune_on_devices(const cli_words *words, const tune_devices *devices, const tj_tune_options *options, tune_shapes *all,
                           tj_error *err);
@@ -58,14 +58,6 @@ tj_status tune_on_devices(const cli_words *words, const tune_devices *devices, c
 /** Is there a record that is as well founded as what a tuning with these options would find? */
 bool tune_has_record(const tj_records *known, const tj_problem *problem, const tj_device_facts *device,
                      const tj_tune_options *options);
-
-/**
- * From now on Ctrl-C and SIGTERM are noted, and a second one ends the process at once. Before any thread is started: threads
- * that do not block the two signals would take them. After tune_stop_listening a signal does what it did before the first call.
- */
-tj_status tune_listen_for_interrupt(tj_error *err);
-void tune_stop_listening(void);
-bool tune_is_interrupted(void);
 
 /** --export, --import, --merge: no shape is tuned. */
 cli_exit tune_move_records(const cli_words *words, const tune_shapes *all, json_t *answer, tj_error *err);

@@ -4,7 +4,6 @@
  */
 #include "tune.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +23,8 @@ typedef struct crew {
     tj_tune_options options;
     tune_shapes *all;
     tj_records *known; /* --resume: those of the store before the first shape; NULL without it */
-    FILE *trials, *results;
+    tj_output trials_file;
+    FILE *trials;
     bool has_bar;
     worker worker[TUNE_MAX_DEVICES];
     size_t count;
@@ -44,7 +44,7 @@ typedef struct turn {
 static int is_cancelled(void *payload)
 {
     (void)payload;
-    return tune_is_interrupted();
+    return cli_noted_signal() != 0;
 }
 
 static void on_progress(const tj_tune_progress *progress, void *payload)
@@ -62,6 +62,12 @@ static void on_progress(const tj_tune_progress *progress, void *payload)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* Then a record that is not kept is no loss. */
+static bool wants_no_disk(const cli_words *words)
+{
+    return words->no_cache || (words->cache_dir && !*words->cache_dir);
+}
+
 static void tune_one(const worker *w, tune_shape *s)
 {
     tj_tune_options options = w->crew->options;
@@ -77,6 +83,11 @@ static void tune_one(const worker *w, tune_shape *s)
     options.progress = on_progress;
     options.payload = &mine;
     s->status = tj_tune(w->context, &s->problem, &options, &s->result, &s->err);
+    if (s->status == TJ_OK && s->result.is_record_lost && !wants_no_disk(w->crew->words)) {
+        const char *trouble = tj_store_trouble(w->context);
+
+        (void)snprintf(s->unrecorded, sizeof s->unrecorded, "%s", trouble ? trouble : "--log warning says why");
+    }
 }
 
 static void show(const crew *c, const tune_shape *s)
@@ -84,8 +95,8 @@ static void show(const crew *c, const tune_shape *s)
     if (c->has_bar)
         tune_clear_bar();
     if (!c->words->is_json) {
-        tune_print_shape(c->results, s, !c->words->no_record);
-        (void)fflush(c->results);
+        tune_print_shape(stdout, s, !c->words->no_record);
+        (void)fflush(stdout);
     }
     if (c->trials)
         (void)fflush(c->trials);
@@ -95,7 +106,7 @@ static void show(const crew *c, const tune_shape *s)
 
 static tune_shape *next_shape(const crew *c)
 {
-    for (size_t i = 0; i < c->all->count && !tune_is_interrupted(); i++)
+    for (size_t i = 0; i < c->all->count && !cli_noted_signal(); i++)
         if (!c->all->item[i].is_taken)
             return &c->all->item[i];
     return NULL;
@@ -223,27 +234,29 @@ static tj_status load_known(crew *c, tj_error *err)
                     : cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for records");
 }
 
+/* What it held is there until the devices are open. */
 static tj_status open_trials(crew *c, const char *path, tj_error *err)
 {
-    c->results = stdout;
-    if (!path)
-        return TJ_OK;
-    if (strcmp(path, "-") == 0) {
-        c->trials = stdout;
-        c->results = stderr;
-    } else if (!(c->trials = fopen(path, "we"))) {
-        return cli_fail(err, TJ_ERR_IO, "cannot write %.200s: %s", path, strerror(errno));
+    int fd;
+    tj_status status = path ? tj_output_stream(&c->trials_file, &fd, err) : TJ_OK;
+
+    if (!path || status != TJ_OK)
+        return status;
+    c->trials = fdopen(fd, "w");
+    if (!c->trials) {
+        close(fd);
+        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %.200s", path);
     }
     tune_write_trials_head(c->trials);
     return TJ_OK;
 }
 
-/* stdout is looked after where the command ends. */
 static tj_status close_trials(crew *c, const char *path, tj_error *err)
 {
     bool is_lost;
 
-    if (!c->trials || c->trials == stdout)
+    tj_output_close(&c->trials_file);
+    if (!c->trials)
         return TJ_OK;
     is_lost = ferror(c->trials) != 0;
     is_lost |= fclose(c->trials) != 0;
@@ -255,8 +268,10 @@ tj_status tune_on_devices(const cli_words *words, const tune_devices *devices, c
 {
     crew c = {.words = words, .options = *options, .all = all, .has_bar = isatty(2) && words->log_level < TJ_LOG_INFO};
     tj_error unwritten;
-    tj_status status = open_devices(&c, devices, err);
+    tj_status status = cli_open_output(words->trials, &c.trials_file, err);
 
+    if (status == TJ_OK)
+        status = open_devices(&c, devices, err);
     if (status == TJ_OK && words->resume)
         status = load_known(&c, err);
     if (status == TJ_OK)

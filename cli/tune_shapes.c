@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_SHAPES_BYTES = 4 << 20 };
+
 /* batch: 0: as the words say. */
 static tj_status add_shape(const cli_words *words, const char *text, int64_t batch, tune_shapes *all, tj_error *err)
 {
@@ -123,7 +125,7 @@ tj_status tune_read_file(const cli_words *words, tune_shapes *all, tj_error *err
     const size_t before = all->count;
     char *text, *rest, *line;
     tj_error why;
-    tj_status status = tune_read_text(words->shapes, &text, err);
+    tj_status status = tune_read_text(words->shapes, MOST_SHAPES_BYTES, &text, err);
 
     if (status != TJ_OK)
         return status;

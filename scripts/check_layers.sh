@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The rules between files that include folders cannot enforce: the stages in src/ do not see each other, the command sees public headers
-# only, and every public header compiles alone, as C and as C++.
+# and, of base/, input.h and output.h only, and every public header compiles alone, as C and as C++.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

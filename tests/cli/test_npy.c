@@ -84,6 +84,17 @@ static const char *in_folder(const char *name)
     return path;
 }
 
+static tj_status write_npy(const char *path, const tj_npy *array, tj_error *err)
+{
+    tj_output file;
+    tj_status status = tj_output_open(path, &file, err);
+
+    if (status == TJ_OK)
+        status = tj_npy_write(&file, array, err);
+    tj_output_close(&file);
+    return status;
+}
+
 static int files_in_folder(void)
 {
     DIR *open_folder = opendir(folder);
@@ -309,7 +320,7 @@ Test(npy, writes_what_it_reads, .init = make_folder, .fini = remove_folder)
             tj_error err = {0};
             struct stat facts;
 
-            cr_assert(eq(int, tj_npy_write(path, &array, &err), TJ_OK), "%s", err.message);
+            cr_assert(eq(int, write_npy(path, &array, &err), TJ_OK), "%s", err.message);
             cr_assert(eq(int, tj_npy_read(path, &copy, &err), TJ_OK), "%s", err.message);
             cr_expect(eq(int, copy.dtype, array.dtype));
             cr_expect(eq(int, copy.rank, array.rank));
@@ -357,7 +368,7 @@ Test(npy, agrees_with_numpy, .init = make_folder, .fini = remove_folder)
             cr_assert(eq(int, fscanf(list, "%lld", &extent), 1));
             cr_expect(eq(i64, array.shape[i], extent), "%s", name);
         }
-        cr_assert(eq(int, tj_npy_write(copy, &array, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, write_npy(copy, &array, &err), TJ_OK), "%s", err.message);
         tj_npy_drop(&array);
         files++;
     }
@@ -374,7 +385,7 @@ Test(npy, names_what_it_cannot_open, .init = make_folder, .fini = remove_folder)
         const char *name, *word;
         tj_status status;
     } rows[] = {{"absent.npy", "No such file", TJ_ERR_NOT_FOUND},   {"folder", "is a folder", TJ_ERR_IO},
-                {"pipe", "is empty", TJ_ERR_INVALID_ARGUMENT},      {"secret.npy", "Permission denied", TJ_ERR_IO},
+                {"pipe", "no program writes", TJ_ERR_IO},           {"secret.npy", "Permission denied", TJ_ERR_IO},
                 {"empty.npy", "is empty", TJ_ERR_INVALID_ARGUMENT}, {"short.npy", "cut off", TJ_ERR_INVALID_ARGUMENT}};
 
     put_file(in_folder("secret.npy"), f.bytes, f.size);
@@ -439,7 +450,7 @@ Test(npy, uses_standard_input_and_output_for_a_dash, .init = make_folder, .fini 
     tj_status written, read;
 
     dup2(open(path, O_WRONLY | O_CREAT, 0600), 1);
-    written = tj_npy_write("-", &array, NULL);
+    written = write_npy("-", &array, NULL);
     dup2(saved_out, 1);
     dup2(open(path, O_RDONLY), 0);
     read = tj_npy_read("-", &copy, NULL);
@@ -483,10 +494,10 @@ Test(npy, leaves_nothing_half_written, .init = make_folder, .fini = remove_folde
     const struct rlimit limit = {4096, RLIM_INFINITY}, none = {RLIM_INFINITY, RLIM_INFINITY};
     tj_error err = {0};
 
-    cr_assert(eq(int, tj_npy_write(path, &small, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, write_npy(path, &small, &err), TJ_OK), "%s", err.message);
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limit);
-    cr_expect(eq(int, tj_npy_write(path, &large, &err), TJ_ERR_IO));
+    cr_expect(eq(int, write_npy(path, &large, &err), TJ_ERR_IO));
     setrlimit(RLIMIT_FSIZE, &none);
     cr_expect(not(eq(ptr, strstr(err.message, "p.npy"), NULL)), "%s", err.message);
     cr_expect(not(eq(ptr, strstr(err.message, "File too large"), NULL)), "%s", err.message);
@@ -504,23 +515,23 @@ Test(npy, names_what_it_cannot_write, .init = make_folder, .fini = remove_folder
     tj_error err = {0};
 
     mkdir(in_folder("folder"), 0700);
-    cr_expect(eq(int, tj_npy_write(in_folder("absent/p.npy"), &array, &err), TJ_ERR_IO));
-    cr_expect(not(eq(ptr, strstr(err.message, "absent/p.npy: cannot be created: No such file"), NULL)), "%s", err.message);
-    cr_expect(eq(int, tj_npy_write(in_folder("folder"), &array, &err), TJ_ERR_IO));
-    cr_expect(not(eq(ptr, strstr(err.message, "directory"), NULL)), "%s", err.message);
-    cr_expect(eq(int, tj_npy_write("/dev/full", &array, &err), TJ_ERR_IO));
-    cr_expect(not(eq(ptr, strstr(err.message, "/dev/full: cannot be written: No space left"), NULL)), "%s", err.message);
-    cr_expect(eq(int, tj_npy_write("/dev/null", &array, &err), TJ_OK), "a device is written as it is");
+    cr_expect(eq(int, write_npy(in_folder("absent/p.npy"), &array, &err), TJ_ERR_IO));
+    cr_expect(not(eq(ptr, strstr(err.message, "absent/p.npy: its folder does not exist"), NULL)), "%s", err.message);
+    cr_expect(eq(int, write_npy(in_folder("folder"), &array, &err), TJ_ERR_IO));
+    cr_expect(not(eq(ptr, strstr(err.message, "folder: it is a folder"), NULL)), "%s", err.message);
+    cr_expect(eq(int, write_npy("/dev/full", &array, &err), TJ_ERR_IO));
+    cr_expect(not(eq(ptr, strstr(err.message, "cannot write /dev/full: No space left"), NULL)), "%s", err.message);
+    cr_expect(eq(int, write_npy("/dev/null", &array, &err), TJ_OK), "a device is written as it is");
     wrong.bytes++;
-    cr_expect(eq(int, tj_npy_write(in_folder("p.npy"), &wrong, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, write_npy(in_folder("p.npy"), &wrong, &err), TJ_ERR_INVALID_ARGUMENT));
     wrong = array;
     wrong.rank = 1;
-    cr_expect(eq(int, tj_npy_write(in_folder("p.npy"), &wrong, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, write_npy(in_folder("p.npy"), &wrong, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(eq(int, files_in_folder(), 1));
     tj_npy_drop(&array);
 }
 
-Test(npy, writes_through_a_link_and_with_usual_permissions, .init = make_folder, .fini = remove_folder)
+Test(npy, writes_through_a_link_and_keeps_permissions, .init = make_folder, .fini = remove_folder)
 {
     tj_npy array = example(TJ_F32, 2, 2, 2, 0, 0);
     char target[256];
@@ -528,14 +539,18 @@ Test(npy, writes_through_a_link_and_with_usual_permissions, .init = make_folder,
 
     snprintf(target, sizeof target, "%s", in_folder("target.npy"));
     put_file(target, "old", 3);
+    cr_assert(eq(int, chmod(target, 0604), 0));
     cr_assert(eq(int, symlink("target.npy", in_folder("link.npy")), 0));
     umask(027);
-    cr_expect(eq(int, tj_npy_write(in_folder("link.npy"), &array, NULL), TJ_OK));
+    cr_expect(eq(int, write_npy(in_folder("link.npy"), &array, NULL), TJ_OK));
     lstat(in_folder("link.npy"), &facts);
     cr_expect(ne(int, S_ISLNK(facts.st_mode), 0));
     stat(target, &facts);
     cr_expect(eq(int, (int)facts.st_size, 128 + 16));
-    cr_expect(eq(int, (int)(facts.st_mode & 0777), 0640));
-    cr_expect(eq(int, files_in_folder(), 2));
+    cr_expect(eq(int, (int)(facts.st_mode & 0777), 0604));
+    cr_expect(eq(int, write_npy(in_folder("new.npy"), &array, NULL), TJ_OK));
+    stat(in_folder("new.npy"), &facts);
+    cr_expect(eq(int, (int)(facts.st_mode & 0777), 0640), "what any new file gets");
+    cr_expect(eq(int, files_in_folder(), 3));
     tj_npy_drop(&array);
 }
