@@ -233,7 +233,10 @@ tj_status cli_check_device(const cli_words *words, tj_error *err);
 /** A context as the words want it. */
 tj_status cli_context_create(const cli_words *words, tj_context **context, tj_error *err);
 
-/** The same to run on: with --device auto and no driver named, the emulator if there is no GPU, which stderr is told. */
+/** Do the words leave open what computes: --device auto, and no driver named? */
+bool cli_may_emulate(const cli_words *words);
+
+/** The same to run on: where the words leave that open, the emulator if there is no GPU, which stderr is told in a line. */
 tj_status cli_context_create_to_run(const cli_words *words, tj_context **context, tj_error *err);
 
 /** The device that such a context uses when none is current: --device, $TILEJIT_DEVICE, 0. */

@@ -92,6 +92,9 @@ const cli_command cli_commands[] = {
      "in "
      "turns, and keeps the winner as a record: from then on tilejit and the library choose it for that shape on that kind of "
      "device. The default is always among the finalists, so nothing gets slower.\n\n"
+     "It needs a GPU. --device emulator only tries whether configs compute the product: no time is measured there, and no "
+     "record "
+     "kept.\n\n"
      "Ctrl-C ends it soon and keeps what was found. With a terminal on stderr, progress is shown there.",
      "tilejit tune 4096x4096x4096\n"
      "tilejit tune 16x4096x4096 --budget 60s --evaluations 200\n"

@@ -287,22 +287,27 @@ tj_status cli_context_create(const cli_words *words, tj_context **context, tj_er
     return status == TJ_OK ? create(words, &choice, choice.emulator ? choice.emulator : words->driver, context, err) : status;
 }
 
-tj_status cli_context_create_to_run(const cli_words *words, tj_context **context, tj_error *err)
+bool cli_may_emulate(const cli_words *words)
 {
     const char *named = secure_getenv("TILEJIT_DRIVER");
+    device_choice choice;
+    tj_error ignored;
+
+    return !words->driver && (!named || !*named) && read_device(words, &choice, &ignored) == TJ_OK && choice.is_auto;
+}
+
+tj_status cli_context_create_to_run(const cli_words *words, tj_context **context, tj_error *err)
+{
     tj_status status = cli_context_create(words, context, err);
     tj_context *emulated = NULL;
-    device_choice choice;
-    tj_error none, ignored;
+    const device_choice choice = {.is_auto = true, .ordinal = -1};
+    tj_error ignored;
     int count = 0;
 
-    if (status != TJ_OK || read_device(words, &choice, err) != TJ_OK || !choice.is_auto || words->driver || (named && *named))
+    if (status != TJ_OK || !cli_may_emulate(words))
         return status;
-    status = tj_device_count(*context, &count, &none);
-    if (status == TJ_OK && count > 0)
+    if (tj_device_count(*context, &count, &ignored) == TJ_OK && count > 0)
         return TJ_OK;
-    if (status == TJ_OK)
-        (void)cli_fail(&none, TJ_ERR_NO_DRIVER, "the driver offers no device");
     if (create(words, &choice, "emulator", &emulated, &ignored) != TJ_OK)
         return TJ_OK; /* whoever needs a device is told that there is none */
     if (tj_device_count(emulated, &count, &ignored) != TJ_OK || count == 0) {
@@ -311,7 +316,7 @@ tj_status cli_context_create_to_run(const cli_words *words, tj_context **context
     }
     tj_context_free(*context);
     *context = emulated;
-    fprintf(stderr, "tilejit: no GPU here (%.200s): computing on the emulator of an sm_90\n", none.message);
+    fputs("tilejit: no GPU here, so the emulator is used (tilejit doctor says why)\n", stderr);
     return TJ_OK;
 }
 

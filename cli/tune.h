@@ -26,6 +26,7 @@ typedef struct tune_shape {
     tj_error err;
     tj_tune_result result;
     int device;
+    bool is_emulated; /* the device: no times */
 } tune_shape;
 
 typedef struct tune_shapes {

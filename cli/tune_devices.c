@@ -13,6 +13,7 @@ typedef struct worker {
     int ordinal;
     tj_context *context;
     tj_device_facts facts;
+    bool is_emulated;
     pthread_t thread;
     bool is_running;
 } worker;
@@ -74,6 +75,7 @@ static void tune_one(const worker *w, tune_shape *s)
     turn mine = {w->crew, s};
 
     s->device = w->ordinal;
+    s->is_emulated = w->is_emulated;
     s->status = TJ_OK; /* a lost device may have had it */
     if (w->crew->known && tune_has_record(w->crew->known, &s->problem, &w->facts, &options)) {
         s->is_skipped = true;
@@ -191,11 +193,19 @@ static tj_status run_all(crew *c, tj_error *err)
 
 /* ---- opening ------------------------------------------------------------------------------------------------------ */
 
+static bool has_devices(tj_context *context)
+{
+    int count = 0;
+
+    return tj_device_count(context, &count, NULL) == TJ_OK && count > 0;
+}
+
 /* number: of --devices; NULL: the device of --device. */
 static tj_status open_device(crew *c, const int *number, tj_error *err)
 {
     worker *w = &c->worker[c->count++];
     cli_words words = *c->words;
+    const tj_emulator *emulator = NULL;
     char text[16];
     tj_error why;
     tj_status status;
@@ -206,10 +216,17 @@ static tj_status open_device(crew *c, const int *number, tj_error *err)
         words.device = text;
     }
     w->ordinal = cli_device_ordinal(&words);
-    status = number ? cli_context_create(&words, &w->context, err) : cli_context_create_to_run(&words, &w->context, err);
+    status = cli_context_create(&words, &w->context, err);
     if (status != TJ_OK)
         return status;
     status = tj_device_get(w->context, w->ordinal, &w->facts, &why);
+    if (status == TJ_OK)
+        status = tj_emulator_get(w->context, &emulator, &why);
+    w->is_emulated = emulator != NULL;
+    if (status != TJ_OK && cli_may_emulate(c->words) && !has_devices(w->context))
+        return cli_fail(err, TJ_ERR_NO_DRIVER,
+                        "there is no GPU to tune on (tilejit doctor says why), and the emulator's times mean nothing: "
+                        "--device emulator only tries that configs compute the product, and keeps no record");
     if (status != TJ_OK)
         (void)cli_fail(err, status, "device %d cannot be used, so nothing is tuned: %.380s", w->ordinal, why.message);
     return status;
@@ -222,6 +239,8 @@ static tj_status open_devices(crew *c, const tune_devices *devices, tj_error *er
 
     for (size_t i = 0; i < devices->count && status == TJ_OK; i++)
         status = open_device(c, &devices->number[i], err);
+    if (status == TJ_OK && c->worker[0].is_emulated)
+        fputs("tilejit: on the emulator no time is measured and no record is kept\n", stderr);
     if (c->options.threads == 0 && c->count > 1) /* the processors compile for all devices */
         c->options.threads = processors > (long)c->count ? (int32_t)(processors / (long)c->count) : 1;
     return status;

@@ -5,6 +5,7 @@
 #include "tune.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 enum { BAR = 10 };
@@ -28,12 +29,16 @@ void tune_draw_bar(const tune_shape *s, const tj_tune_progress *p)
     bar[BAR] = '\0';
     if (p->limit > 0)
         (void)snprintf(limit, sizeof limit, "/%" PRId64, p->limit);
-    if (p->best_us > 0 && p->default_us > 0)
+    if (s->is_emulated)
+        (void)snprintf(best, sizeof best, "  on the emulator");
+    else if (p->best_us > 0 && p->default_us > 0)
         (void)snprintf(best, sizeof best, "  best %.2f us, %.2fx", p->best_us, p->default_us / p->best_us);
     else if (p->best_us > 0)
         (void)snprintf(best, sizeof best, "  best %.2f us", p->best_us);
     fprintf(stderr, "\r\033[K%s  [%s] %" PRId64 "%s  %.0f s%s%s", s->text, bar, p->evaluations, limit, p->seconds, best,
-            p->trial ? "" : "  finals");
+            p->trial         ? ""
+            : s->is_emulated ? "  last check"
+                             : "  finals");
 }
 
 static const char *state_name(int32_t state)
@@ -78,6 +83,12 @@ void tune_print_shape(FILE *out, const tune_shape *s, bool wants_record)
         fprintf(out, "%s: FAILED: %s\n", s->text, s->err.message);
         return;
     }
+    if (s->is_emulated) {
+        fprintf(out,
+                "%s: %" PRId64 " tried on the emulator, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s; no record kept\n",
+                s->text, r->evaluations, r->refused, r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "");
+        return;
+    }
     tj_config_print(&r->config, config);
     fprintf(out, "%s: %.2f us", s->text, r->us);
     if (r->default_us > 0)
@@ -89,6 +100,12 @@ void tune_print_shape(FILE *out, const tune_shape *s, bool wants_record)
             r->has_record  ? ""
             : wants_record ? ", no record kept: --log warning says why"
                            : ", no record kept");
+}
+
+/* null on the emulator, whose times mean nothing. */
+static void set_time(json_t *object, const char *name, const tune_shape *s, double value)
+{
+    cli_set_real(object, name, s->is_emulated ? (double)NAN : value);
 }
 
 static void set_config(json_t *object, const char *name, const tj_config *config)
@@ -116,14 +133,14 @@ json_t *tune_shape_json(const tune_shape *s)
     if (s->is_skipped || !s->is_done) /* or no device came to it */
         return object;
     set_config(object, "config", &r->config);
-    cli_set_real(object, "median_us", r->us);
-    cli_set_real(object, "spread", r->spread);
-    cli_set_real(object, "warm_us", r->warm_us);
+    set_time(object, "median_us", s, r->us);
+    set_time(object, "spread", s, r->spread);
+    set_time(object, "warm_us", s, r->warm_us);
     set_config(object, "default_config", &r->default_config);
-    cli_set_real(object, "default_us", r->default_us);
-    cli_set_real(object, "before_us", r->before_us);
+    set_time(object, "default_us", s, r->default_us);
+    set_time(object, "before_us", s, r->before_us);
     set_config(object, "second_config", &r->second);
-    cli_set_real(object, "second_us", r->second_us);
+    set_time(object, "second_us", s, r->second_us);
     cli_set_int(object, "evaluations", r->evaluations);
     cli_set_int(object, "refused", r->refused);
     cli_set_int(object, "wrong", r->wrong);
@@ -134,5 +151,6 @@ json_t *tune_shape_json(const tune_shape *s)
     cli_set_bool(object, "complete", r->is_complete);
     cli_set_bool(object, "cancelled", r->was_cancelled);
     cli_set_bool(object, "recorded", r->has_record);
+    cli_set_bool(object, "emulated", r->is_emulated);
     return object;
 }

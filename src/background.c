@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "choose.h"
+#include "context.h"
 #include "family.h"
 
 typedef struct request {
@@ -26,7 +27,7 @@ struct tj_background {
     request *first, *last; /* asked for, oldest first; those that were served stay, so that none is served twice */
     request *next;         /* to be served; NULL: none */
     atomic_bool is_ending;
-    bool has_thread;
+    bool has_thread, has_declined;
     pthread_t thread;
 };
 
@@ -139,6 +140,19 @@ static bool was_asked(const struct tj_background *b, const request *wanted)
     return false;
 }
 
+/* The emulator's times mean nothing, and tj_tune would keep none: said once. */
+static bool declines(struct tj_background *b)
+{
+    if (!tj_context_is_emulated(b->context))
+        return false;
+    pthread_mutex_lock(&b->lock);
+    if (!b->has_declined)
+        tj_log_line(&b->context->log, TJ_LOG_WARNING, "nothing is tuned in the background: the emulator's times mean nothing");
+    b->has_declined = true;
+    pthread_mutex_unlock(&b->lock);
+    return true;
+}
+
 static void ask(struct tj_background *b, const request *wanted)
 {
     request *one = calloc(1, sizeof *one);
@@ -164,7 +178,7 @@ static void ask(struct tj_background *b, const request *wanted)
 
 void tj_background_tune(struct tj_background *b, const tj_problem *problem)
 {
-    if (b && b->seconds > 0)
+    if (b && b->seconds > 0 && !declines(b))
         ask(b, &(request){.problem = *problem});
 }
 

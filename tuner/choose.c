@@ -130,8 +130,6 @@ static size_t seeds(const tj_records *records, const tj_problem *problem, const 
         const double elsewhere = device_distance(&here, &record->device);
         const double distance = difference(problem, &record->problem) + elsewhere;
 
-        if (elsewhere > 0 && strcmp(record->policy, "emulated") == 0)
-            continue; /* an emulator's times say nothing about any GPU */
         if (distance <= farthest)
             list[listed++] = (near_record){distance, record};
     }

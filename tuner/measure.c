@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "error.h"
 
 static const double HOPELESS = 3.0;  /* times the best: no further launch */
@@ -183,6 +184,7 @@ tj_status tj_bench_place(tj_context *context, struct CUstream_st *stream, const 
     memset(bench, 0, sizeof *bench);
     bench->context = context;
     bench->stream = stream;
+    bench->deadline = INFINITY;
     bench->known = tj_problem_known(problem);
     bench->known = tj_problem_strided(&bench->known);
     status = tj_problem_check(&bench->known, err); /* pointers may lead to more than one buffer can hold */
@@ -310,6 +312,16 @@ static int repeats(double us, int launches, int low, int high)
     return fit < least ? least : fit > high ? high : (int)fit;
 }
 
+/* So many samples as end before the deadline, and one launch ahead of them; no more than wanted. 0: not one. */
+static int in_time(const tj_bench *bench, double us, int launches, int wanted)
+{
+    const double left_us = 1e6 * (bench->deadline - tj_clock_s()) - us;
+
+    if (left_us >= us * launches * wanted)
+        return wanted;
+    return left_us > 0 ? (int)(left_us / (us * launches)) : 0;
+}
+
 static tj_status queue(tj_bench *bench, const tj_plan *plan, int warmup, int repeat, int launches, double *us, tj_error *err)
 {
     return tj_time_rotating(bench->context, plan, bench->set, bench->sets, bench->stream, warmup, repeat, launches, us, err);
@@ -342,9 +354,9 @@ tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj
     tj_status status = tj_bench_fit(bench, plan, &why);
 
     trial->state = TJ_TRIAL_TIMED;
-    /* The first launch loads what the driver left for later. */
+    /* The first launch loads what the driver left for later; the emulator leaves nothing. */
     if (status == TJ_OK)
-        status = queue(bench, plan, 1, 1, 1, us, &why);
+        status = queue(bench, plan, bench->is_emulated ? 0 : 1, 1, 1, us, &why);
     if (status != TJ_OK)
         return refuse(trial, status, &why, err);
     trial->us = us[0];
@@ -355,14 +367,17 @@ tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj
         return TJ_OK;
     }
     launches = per_event(us[0], bench->sets);
-    count = repeats(us[0], launches, 1, FIRST_LOOK);
+    count = in_time(bench, us[0], launches, repeats(us[0], launches, 1, FIRST_LOOK));
+    if (count == 0)
+        return TJ_OK; /* a time can only be disturbed upwards: one launch says at most too much */
     status = queue(bench, plan, 1, count, launches, us, &why);
     if (status == TJ_OK)
         trial->us = tj_median(us, (size_t)count);
     if (status == TJ_OK && (best_us == 0 || trial->us < SLOWER * best_us)) {
-        const int more = repeats(trial->us, launches, 2, SECOND_LOOK);
+        const int more = in_time(bench, trial->us, launches, repeats(trial->us, launches, 2, SECOND_LOOK));
 
-        status = queue(bench, plan, 0, more, launches, us + count, &why);
+        if (more > 0)
+            status = queue(bench, plan, 0, more, launches, us + count, &why);
         count += more;
     }
     if (status != TJ_OK)
@@ -372,11 +387,17 @@ tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj
     return TJ_OK;
 }
 
+double tj_bench_turn_seconds(const tj_bench *bench, double us)
+{
+    const int launches = per_event(us, bench->sets);
+
+    return 1e-6 * us * (1 + launches * repeats(us, launches, 1, MAX_TURN));
+}
+
 tj_status tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_warm, double *median, tj_error *err)
 {
     const size_t sets = is_warm ? 1 : bench->sets;
-    const int launches = bench->is_emulated ? 1 : per_event(us, sets);
-    const int count = bench->is_emulated ? 1 : repeats(us, launches, 1, MAX_TURN);
+    const int launches = per_event(us, sets), count = repeats(us, launches, 1, MAX_TURN);
     double sample[MAX_TURN];
     tj_status status = tj_bench_fit(bench, plan, err);
 

@@ -23,6 +23,7 @@ typedef struct tj_bench {
     tj_operands *set;
     size_t sets;
     int is_emulated; /* times mean nothing there: one launch does for many */
+    double deadline; /* by tj_clock_s; INFINITY: none. No launch begins that would end behind it, but for a trial's first */
 } tj_bench;
 
 /** problem with everything known that it leaves to the launch: extents as given, tight leading dimensions, a batch of one. */
@@ -41,13 +42,17 @@ tj_status tj_bench_fit(tj_bench *bench, const tj_plan *plan, tj_error *err);
 
 /**
  * Time a plan: state, us, spread of the trial. best_us > 0: one that takes several times as long is given up after two launches, as
- * TJ_TRIAL_SLOW, and one that is merely slower gets fewer launches. A launch that the driver refuses is TJ_TRIAL_REFUSED.
+ * TJ_TRIAL_SLOW, and one that is merely slower gets fewer launches; so does any before the deadline. A launch that the driver refuses
+ * is TJ_TRIAL_REFUSED.
  * Errors: TJ_ERR_DEVICE_LOST, TJ_ERR_DEVICE_MEMORY, TJ_ERR_OUT_OF_MEMORY.
  */
 tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj_trial *trial, tj_error *err);
 
 /** One turn of an interleaved comparison: the median of a few launches. us: what a launch takes, about. */
 tj_status tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_warm, double *median, tj_error *err);
+
+/** Seconds that such a turn takes on the device. */
+double tj_bench_turn_seconds(const tj_bench *bench, double us);
 
 /** Sorts. The median of no values is 0. */
 double tj_median(double *value, size_t count);

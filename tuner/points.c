@@ -11,7 +11,7 @@
 #include "error.h"
 #include "hash.h"
 
-enum { MAX_POINTS = 200000 /* of a larger space every n-th is taken up */ };
+enum { MAX_POINTS = 200000 /* of a larger space every n-th is taken up */, LOOKS_AT_CLOCK = 1024 /* configs between two */ };
 
 static uint64_t hash_config(const tj_config *config)
 {
@@ -96,7 +96,7 @@ double tj_search_predicted(search *s, tj_point *p)
     return p->predicted;
 }
 
-/* Intern every stride-th config of the space, at most `most` of them; *total: how many configs it has. */
+/* Intern every stride-th config of the space, at most `most` of them; *total: how many configs it has, as far as the time goes. */
 static tj_status walk(search *s, int64_t stride, int64_t most, int64_t *total, tj_error *err)
 {
     tj_space *space = NULL;
@@ -104,7 +104,10 @@ static tj_status walk(search *s, int64_t stride, int64_t most, int64_t *total, t
     tj_status status = tj_space_create(s->problem, s->measurer->device, s->options->family, &space, err);
 
     for (*total = 0; status == TJ_OK && tj_space_next(space, &config); ++*total)
-        if (*total % stride == 0 && *total / stride < most && tj_points_intern(s, &config) < 0)
+        if (*total % LOOKS_AT_CLOCK == 0 && tj_search_is_late(s)) {
+            s->is_sampled = true;
+            break;
+        } else if (*total % stride == 0 && *total / stride < most && tj_points_intern(s, &config) < 0)
             status = tj_fail_memory(err, "the configs of a search");
     tj_space_free(space);
     return status;
@@ -122,9 +125,9 @@ tj_status tj_points_take_up(search *s, tj_error *err)
     int64_t total;
     tj_status status = walk(s, 1, most, &total, err);
 
-    s->is_sampled = status == TJ_OK && total > most;
-    if (!s->is_sampled)
+    if (status != TJ_OK || total <= most)
         return status;
+    s->is_sampled = true;
     forget(s);
     return walk(s, total / most + 1, most, &total, err);
 }

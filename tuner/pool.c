@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 enum { WAITING, BUSY, DONE };
 enum { MAX_THREADS = 64 };
@@ -37,17 +38,9 @@ struct tj_pool {
     pthread_t thread[MAX_THREADS];
 };
 
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
 static void compile(const tj_pool *pool, const tj_config *config, tj_compiled *compiled)
 {
-    const double start = now_ms();
+    const double start = tj_clock_s();
     tj_source *source = NULL;
     tj_image *image = NULL;
 
@@ -59,7 +52,7 @@ static void compile(const tj_pool *pool, const tj_config *config, tj_compiled *c
 
         compiled->registers = tj_image_resources(image).registers;
         compiled->shared_bytes = form->static_shared_bytes + form->dynamic_shared_bytes;
-        compiled->ms = tj_image_origin(image) == TJ_FROM_COMPILER ? now_ms() - start : 0;
+        compiled->ms = tj_image_origin(image) == TJ_FROM_COMPILER ? 1e3 * (tj_clock_s() - start) : 0;
     }
     tj_image_free(image);
     tj_source_free(source);
@@ -125,14 +118,19 @@ tj_pool *tj_pool_create(tj_context *context, const tj_problem *problem, const ch
     return pool;
 }
 
-void tj_pool_free(tj_pool *pool)
+void tj_pool_stop(tj_pool *pool)
 {
-    if (!pool)
-        return;
     pthread_mutex_lock(&pool->lock);
     pool->is_ending = true;
     pthread_cond_broadcast(&pool->has_work);
     pthread_mutex_unlock(&pool->lock);
+}
+
+void tj_pool_free(tj_pool *pool)
+{
+    if (!pool)
+        return;
+    tj_pool_stop(pool);
     for (int i = 0; i < pool->threads; i++)
         pthread_join(pool->thread[i], NULL);
     while (pool->first) {

@@ -24,7 +24,10 @@ typedef struct tj_compiled {
  */
 tj_pool *tj_pool_create(tj_context *context, const tj_problem *problem, const char *target, int threads);
 
-/** Finish what is being compiled, forget what waits. NULL: accepted. */
+/** Finish what is being compiled, and begin nothing else: whoever awaits a config from now on compiles it himself. */
+void tj_pool_stop(tj_pool *pool);
+
+/** The same, and release. NULL: accepted. */
 void tj_pool_free(tj_pool *pool);
 
 /** Announce to another pool, in their order, the configs that nobody has awaited. from may be NULL. */

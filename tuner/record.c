@@ -378,6 +378,11 @@ tj_status tj_record_from_json(const json_t *object, tj_record **out, tj_error *e
     return *out ? TJ_OK : tj_fail_memory(err, "a record");
 }
 
+bool tj_record_is_emulated(const tj_record *record)
+{
+    return strcmp(record->policy, "emulated") == 0;
+}
+
 bool tj_record_is_time(double us)
 {
     return us >= 1e-6 && us <= 1e9;

@@ -37,7 +37,7 @@ struct tj_record {
     double us, spread, warm_us, default_us, second_us;
     double check_ratio;
     int64_t check_elements;
-    char strategy[16], policy[12]; /* "search"; "cold", "warm", or "emulated": its times mean nothing elsewhere */
+    char strategy[16], policy[12]; /* "search"; "cold" or "warm" */
     char family[32];               /* the only one that was searched; "": all */
     int64_t evaluations, seed, created_s;
     double seconds;
@@ -54,6 +54,9 @@ bool tj_device_kind_is_equal(const tj_device_kind *a, const tj_device_kind *b);
 
 /** What a record is found by: 32 hex digits of device kind and problem. */
 void tj_record_key(const tj_device_kind *device, const tj_problem *problem, char key[TJ_RECORD_KEY_BYTES]);
+
+/** Are its times those of an emulator? Earlier builds kept such records. */
+bool tj_record_is_emulated(const tj_record *record);
 
 /** Can a record be of this time? False for what is no time of a kernel: 0, less than a picosecond, more than a quarter of an hour. */
 bool tj_record_is_time(double us);

@@ -64,6 +64,10 @@ tj_status tj_records_add(tj_records *records, tj_record *record, tj_error *err)
 
     if (!record)
         return TJ_OK;
+    if (tj_record_is_emulated(record)) {
+        tj_record_free(record);
+        return TJ_OK;
+    }
     at = place_of(records, record->key);
     if (at < records->count && strcmp(records->item[at]->key, record->key) == 0) {
         tj_record **present = &records->item[at];
@@ -119,7 +123,7 @@ const tj_record *tj_records_find(const tj_records *records, const tj_problem *pr
 typedef struct loading {
     tj_context *context;
     tj_records *records;
-    int64_t damaged;
+    int64_t useless;
     tj_status status;
     tj_error *err;
 } loading;
@@ -132,11 +136,15 @@ static int load_one(const char *name, const char *text, void *payload)
 
     if (tj_record_parse(text, &record, &why) != TJ_OK) {
         tj_store_warn_record(all->context, name, why.message);
-        all->damaged++;
+        all->useless++;
     } else if (strncmp(name, record->key, strlen(record->key)) != 0) {
         tj_store_warn_record(all->context, name, "its name is not that of its content");
         tj_record_free(record);
-        all->damaged++;
+        all->useless++;
+    } else if (tj_record_is_emulated(record)) {
+        tj_store_warn_record(all->context, name, "its times are the emulator's, and mean nothing");
+        tj_record_free(record);
+        all->useless++;
     } else
         all->status = tj_records_add(all->records, record, all->err);
     return all->status != TJ_OK;
@@ -147,7 +155,7 @@ tj_status tj_records_load_all(tj_context *context, tj_records *records, int64_t 
     loading all = {context, records, 0, TJ_OK, err};
     const tj_status status = tj_store_visit_records(context, NULL, load_one, &all, passed_over, err);
 
-    *passed_over += all.damaged;
+    *passed_over += all.useless;
     return all.status == TJ_OK ? status : all.status;
 }
 

@@ -14,7 +14,7 @@
 
 /* Trials of one round, and how many an exhaustive search announces ahead. Not a matter of processors, so that a search can be
  * repeated anywhere. */
-enum { ROUND = 8, AHEAD = 64 };
+enum { ROUND = 8, AHEAD = 64, USUAL_SECONDS = 30 };
 
 /* A search that is given no number of trials ends when so many were in vain and no config promises to be faster by this share. */
 static const double WORTH_A_ROUND = 0.0003;
@@ -23,6 +23,18 @@ enum { IN_VAIN = 40, TRIALS_BY_MODEL = 80 };
 static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may end up among the finalists */
 
 /* ---- trying ------------------------------------------------------------------------------------------------------- */
+
+double tj_tune_budget(const tj_tune_options *options)
+{
+    if (options->seconds != 0)
+        return options->seconds > 0 ? options->seconds : 0;
+    return options->strategy == TJ_EXHAUSTIVE ? 0 : USUAL_SECONDS;
+}
+
+bool tj_search_is_late(const search *s)
+{
+    return s->seconds > 0 && s->measurer->clock && s->measurer->clock(s->measurer->payload) >= s->seconds;
+}
 
 static bool is_over(search *s)
 {
@@ -34,7 +46,7 @@ static bool is_over(search *s)
         return false; /* however short the budget: the default is tried */
     if (s->limit > 0 && (int64_t)s->trials >= s->limit)
         return true;
-    return s->seconds > 0 && s->measurer->clock && s->measurer->clock(s->measurer->payload) >= s->seconds;
+    return tj_search_is_late(s);
 }
 
 static bool trials_grow(search *s)
@@ -92,7 +104,9 @@ static tj_status try_point(search *s, int32_t index, tj_error *err)
     status = s->measurer->measure(s->measurer->payload, s->best_us, trial, err);
     if (status != TJ_OK)
         return status;
-    if (trial->state == TJ_TRIAL_TIMED && (s->best_us == 0 || trial->us < VERIFY_BAND * s->best_us || s->trials == 0)) {
+    /* A check costs about what the trial did: none begins when the time is over, unless nothing else could win. */
+    if (trial->state == TJ_TRIAL_TIMED &&
+        (s->best_us == 0 || (trial->us < VERIFY_BAND * s->best_us && !tj_search_is_late(s)))) {
         if (s->measurer->verify)
             status = s->measurer->verify(s->measurer->payload, trial, err);
         else
@@ -273,7 +287,7 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
     if (status != TJ_OK)
         return status;
     s.limit = options->evaluations > 0 ? options->evaluations : usual_limit[options->strategy];
-    s.seconds = options->seconds != 0 ? options->seconds : options->strategy == TJ_EXHAUSTIVE ? 0 : 30;
+    s.seconds = tj_tune_budget(options);
     s.families = tj_family_count();
     if (s.families > TJ_SEARCH_MAX_FAMILIES)
         s.families = TJ_SEARCH_MAX_FAMILIES;

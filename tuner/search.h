@@ -66,7 +66,13 @@ int tj_by_score(const void *a, const void *b);
 /** Options that this version knows, with values they can have. */
 tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err);
 
-/** Take up the space: all of it, or of a large one every n-th config. */
+/** Seconds of a tuning with these options; 0: no limit. */
+double tj_tune_budget(const tj_tune_options *options);
+
+/** Is the time over? */
+bool tj_search_is_late(const search *s);
+
+/** Take up the space: all of it, or of a large one every n-th config; as far as the time goes. */
 tj_status tj_points_take_up(search *s, tj_error *err);
 
 /** The point of a config that is known to be valid, taken up if it is new; -1 when memory ran out. */

@@ -5,7 +5,9 @@
  *     first     the library's choice without records, the safe default, configs of similar records
  *     search    tj_search; pool.c compiles ahead, measure.c times, verify.c checks what would take the lead
  *     finals    the fastest few and the default, in turns, so that a clock that drifts is the same for all
- *     record    unless the caller wants none; tj_matmul's choice follows
+ *     record    unless the caller wants none, or the emulator told the times; tj_matmul's choice follows
+ *
+ * The budget is that of all four: the search leaves a share of it to the finals, and nothing begins that would not end in time.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -18,6 +20,7 @@
 #include <tilejit/version.h>
 
 #include "choose.h"
+#include "clock.h"
 #include "error.h"
 #include "hash.h"
 #include "measure.h"
@@ -30,10 +33,11 @@
 #include "winner.h"
 
 enum { SEEDS = 6, POOL_JOBS = 512, LEAST_TURNS = 3, HEAT_TURNS = 4 };
+enum { LEAST_FINALISTS = 3 /* the incumbents and the fastest other */, LAST_CHECK = 10 /* times the first one's work */ };
 
-static const double CHECK_FLOP = 2e8; /* of one check */
-static const double FINAL_SECONDS = 8;
-static const double HEAT_SECONDS = 0.5; /* for some configs are slower after a quarter of a second of load */
+static const double CHECK_FLOP = 2e8;                      /* of one check */
+static const double FINAL_SECONDS = 8, FINAL_SHARE = 0.25; /* at most, and of the budget */
+static const double HEAT_SECONDS = 0.5;                    /* for some configs are slower after a quarter of a second of load */
 
 typedef struct tuning {
     tj_context *context, *scratch; /* scratch holds the candidates; it is replaced when there are many */
@@ -49,7 +53,9 @@ typedef struct tuning {
     tj_anchor anchor;
     tj_proof proof; /* of the winner, if it is_proven */
     bool is_proven;
-    double start;
+    tj_check_report first_check; /* of the anchor */
+    double first_check_s;
+    double start, budget; /* budget: seconds from the start; INFINITY: no limit */
 } tuning;
 
 tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err)
@@ -68,12 +74,9 @@ tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err)
     return TJ_OK;
 }
 
-static double now(void)
+static double seconds_left(const tuning *t)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return t->start + t->budget - tj_clock_s();
 }
 
 /* ---- the measurer ------------------------------------------------------------------------------------------------- */
@@ -160,9 +163,15 @@ static tj_status verify_with(tuning *t, double flop, tj_trial *trial, tj_check_r
 static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
 {
     tuning *t = payload;
+    const double start = tj_clock_s();
+    tj_status status;
 
     /* The reference costs more than the trial: the first product meets it, and the winner once more (crown). */
-    return verify_with(t, t->anchor.p ? 0 : t->options.check_flop, trial, NULL, err);
+    if (t->anchor.p)
+        return verify_with(t, 0, trial, NULL, err);
+    status = verify_with(t, t->options.check_flop, trial, &t->first_check, err);
+    t->first_check_s = tj_clock_s() - start;
+    return status;
 }
 
 static double predict(void *payload, const tj_config *config)
@@ -176,7 +185,25 @@ static double seconds_gone(void *payload)
 {
     const tuning *t = payload;
 
-    return now() - t->start;
+    return tj_clock_s() - t->start;
+}
+
+static int is_cancelled(void *payload)
+{
+    const tuning *t = payload;
+
+    return t->options.is_cancelled && t->options.is_cancelled(t->options.payload);
+}
+
+/* The search knows of its own share of the budget alone. */
+static void tell(const tj_tune_progress *progress, void *payload)
+{
+    const tuning *t = payload;
+    tj_tune_progress whole = *progress;
+
+    whole.budget = isfinite(t->budget) ? t->budget : 0;
+    if (t->options.progress)
+        t->options.progress(&whole, t->options.payload);
 }
 
 /* ---- first -------------------------------------------------------------------------------------------------------- */
@@ -239,60 +266,94 @@ static void shuffle(size_t *order, size_t count, uint64_t *random)
     }
 }
 
-static bool is_cancelled(const tuning *t)
+/* Seconds of a turn of all. */
+static double turn_seconds(const tuning *t, const tj_finalist *list, size_t count)
 {
-    return t->options.is_cancelled && t->options.is_cancelled(t->options.payload);
+    double seconds = 0;
+
+    for (size_t i = 0; i < count; i++)
+        seconds += tj_bench_turn_seconds(&t->bench, list[i].trial.us);
+    return seconds;
+}
+
+/* *is_whole: every one had its turn before the time was over; else nothing was learnt. */
+static tj_status take_turn(tuning *t, tj_finalist *list, size_t count, size_t turn, uint64_t *random, bool *is_whole,
+                           tj_error *err)
+{
+    size_t order[TJ_FINALISTS];
+    tj_status status = TJ_OK;
+
+    *is_whole = true;
+    shuffle(order, count, random);
+    for (size_t i = 0; i < count && status == TJ_OK; i++) {
+        tj_finalist *one = &list[order[i]];
+        const tj_plan *plan = NULL;
+
+        if (tj_clock_s() + tj_bench_turn_seconds(&t->bench, one->trial.us) > t->bench.deadline) {
+            *is_whole = false;
+            return TJ_OK;
+        }
+        status = tj_plan_prepare(t->scratch, t->problem, &one->trial.config, &plan, err);
+        if (status == TJ_OK)
+            status = tj_bench_turn(&t->bench, plan, one->trial.us, 0, &one->turn[turn], err);
+    }
+    return status;
 }
 
 /*
  * In turns: after a heat of all, the fastest go on alone, for the median of many turns tells configs apart that differ by less than
- * one turn does from the next.
+ * one turn does from the next. Where there is time for no turn, and on the emulator, where turns tell nothing, the looks count.
  */
 static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t *count, tj_error *err)
 {
     uint64_t random = (uint64_t)t->options.seed;
     tj_status status = TJ_OK;
     size_t turns = 0;
+    bool is_whole = true;
     double start;
 
+    tj_judge_looks(list, *count);
+    if (t->bench.is_emulated)
+        return TJ_OK;
+    while (*count > LEAST_FINALISTS && tj_clock_s() + LEAST_TURNS * turn_seconds(t, list, *count) > t->bench.deadline)
+        *count = tj_keep_contenders(list, *count, *count - 1);
     /* A scratch context that was replaced compiles them once more: not at the expense of the turns. */
     for (size_t i = 0; i < *count && status == TJ_OK; i++) {
         const tj_plan *plan = NULL;
 
+        if (tj_clock_s() >= t->bench.deadline)
+            return TJ_OK;
         status = tj_plan_prepare(t->scratch, t->problem, &list[i].trial.config, &plan, err);
     }
-    start = now();
-    for (; turns < TJ_TURNS && status == TJ_OK; turns++) {
-        size_t order[TJ_FINALISTS];
-
-        if (turns >= LEAST_TURNS && (now() > start + FINAL_SECONDS || t->bench.is_emulated || is_cancelled(t)))
+    for (start = tj_clock_s(); turns < TJ_TURNS && status == TJ_OK; turns += is_whole) {
+        if (turns >= LEAST_TURNS && (tj_clock_s() > start + FINAL_SECONDS || is_cancelled(t)))
             break;
-        if (*count > TJ_CONTENDERS && turns >= HEAT_TURNS && now() > start + HEAT_SECONDS) {
+        if (*count > TJ_CONTENDERS && turns >= HEAT_TURNS && tj_clock_s() > start + HEAT_SECONDS) {
             tj_judge_turns(list, *count, turns);
-            *count = tj_keep_contenders(list, *count);
+            *count = tj_keep_contenders(list, *count, TJ_CONTENDERS);
         }
-        shuffle(order, *count, &random);
-        for (size_t i = 0; i < *count && status == TJ_OK; i++) {
-            tj_finalist *one = &list[order[i]];
-            const tj_plan *plan = NULL;
-
-            status = tj_plan_prepare(t->scratch, t->problem, &one->trial.config, &plan, err);
-            if (status == TJ_OK)
-                status = tj_bench_turn(&t->bench, plan, one->trial.us, 0, &one->turn[turns], err);
-        }
+        status = take_turn(t, list, *count, turns, &random, &is_whole, err);
+        if (!is_whole)
+            break;
     }
-    if (status == TJ_OK)
+    if (status == TJ_OK && turns > 0)
         tj_judge_turns(list, *count, turns);
     return status;
 }
 
-/* Between guards, as the check against float64 is not. Want of device memory for that is no reason to refuse a winner. */
+/*
+ * Between guards, as the check against float64 is not. Want of device memory for that is no reason to refuse a winner. The emulator has
+ * no compiler of its own that could be wrong.
+ */
 static tj_status prove(tuning *t, const tj_config *winner, tj_error *err)
 {
     const tj_plan *plan = NULL;
     tj_error why;
-    tj_status status = tj_plan_prepare(t->scratch, t->problem, winner, &plan, &why);
+    tj_status status;
 
+    if (t->bench.is_emulated)
+        return TJ_OK;
+    status = tj_plan_prepare(t->scratch, t->problem, winner, &plan, &why);
     if (status == TJ_OK)
         status = tj_plan_prove(t->scratch, plan, t->problem, 1, &t->proof, &why);
     t->is_proven = status == TJ_OK;
@@ -307,14 +368,27 @@ static tj_status prove(tuning *t, const tj_config *winner, tj_error *err)
     return status;
 }
 
-/* A winner is checked once more, on more rows, and proven; the fields of the result that speak of it. */
+/* Work of the winner's check: what the rest of the budget pays for, at the pace of the first one. 0: nothing. */
+static double last_check_flop(const tuning *t)
+{
+    const double wanted = LAST_CHECK * t->options.check_flop, takes = LAST_CHECK * t->first_check_s;
+    const double left = seconds_left(t);
+
+    return left <= 0 ? 0 : takes <= left ? wanted : wanted * left / takes;
+}
+
+/*
+ * A winner is checked once more, on more rows, and proven; the fields of the result that speak of it. Where no time is left for that, every
+ * element is still what the first product has, and the result speaks of the check of that one.
+ */
 static tj_status crown(tuning *t, tj_finalist *list, size_t *count, tj_tune_result *result, tj_error *err)
 {
     while (*count > 0) {
         const size_t winner = tj_choose_winner(list, *count), second = tj_fastest_of(list, *count, winner);
-        tj_check_report report;
+        const double flop = last_check_flop(t);
+        tj_check_report report = t->first_check;
         const tj_plan *plan = NULL;
-        tj_status status = verify_with(t, 10 * t->options.check_flop, &list[winner].trial, &report, err);
+        tj_status status = flop > 0 ? verify_with(t, flop, &list[winner].trial, &report, err) : TJ_OK;
 
         if (status != TJ_OK)
             return status;
@@ -338,6 +412,8 @@ static tj_status crown(tuning *t, tj_finalist *list, size_t *count, tj_tune_resu
         result->second_us = list[second].us;
         result->check_ratio = report.max_ratio;
         result->check_elements = report.elements;
+        if (t->bench.is_emulated || tj_bench_turn_seconds(&t->bench, result->us) > seconds_left(t))
+            return TJ_OK;
         status = tj_plan_prepare(t->scratch, t->problem, &result->config, &plan, err);
         return status == TJ_OK ? tj_bench_turn(&t->bench, plan, result->us, 1, &result->warm_us, err) : status;
     }
@@ -403,7 +479,7 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result, con
     r.check_ratio = result->check_ratio;
     r.check_elements = result->check_elements;
     (void)strcpy(r.strategy, strategies[t->options.strategy]);
-    (void)strcpy(r.policy, t->bench.is_emulated ? "emulated" : t->options.is_warm ? "warm" : "cold");
+    (void)strcpy(r.policy, t->options.is_warm ? "warm" : "cold");
     r.evaluations = result->evaluations + (before ? before->evaluations : 0);
     r.seed = t->options.seed;
     r.seconds = result->seconds;
@@ -480,6 +556,12 @@ static double us_of(const tj_finalist *list, size_t count, tj_standing standing,
     return otherwise;
 }
 
+/* It may be right and the fastest; nobody looked. trial may be NULL. */
+static bool is_unchecked(const tj_trial *trial)
+{
+    return trial && trial->state == TJ_TRIAL_TIMED && !trial->is_verified;
+}
+
 static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_incumbents *in, tj_tune_result *result,
                              tj_error *err)
 {
@@ -488,7 +570,7 @@ static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_
     const tj_tune_progress progress = {
         .evaluations = result->evaluations,
         .limit = result->evaluations,
-        .seconds = now() - t->start,
+        .seconds = tj_clock_s() - t->start,
         .best_us = found->count > 0 ? found->trial[0].us : 0,
         .default_us = standard ? standard->us : 0,
         .best = found->count > 0 ? &found->trial[0].config : NULL,
@@ -499,10 +581,13 @@ static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_
 
     if (!list)
         return tj_fail_memory(err, "the finalists of a tuning");
-    if (t->options.progress)
-        t->options.progress(&progress, t->options.payload);
+    const double last_check_s = LAST_CHECK * t->first_check_s;
+
+    tell(&progress, t);
+    /* The turns leave time for the last check, but no more of it than half. */
+    t->bench.deadline = t->start + t->budget - fmin(last_check_s, fmax(seconds_left(t), 0) / 2);
     /* A search verifies what is near its best, which what was recorded may seem not to be in one look. */
-    if (before && before->state == TJ_TRIAL_TIMED && !before->is_verified) {
+    if (is_unchecked(before) && seconds_left(t) > 0) {
         status = verify_with(t, 0, before, NULL, err);
         result->wrong += before->state == TJ_TRIAL_WRONG;
     }
@@ -533,11 +618,25 @@ static void count_trials(const tj_search_result *found, tj_tune_result *result)
     }
 }
 
+/* Those of the tuning, but for the share of the budget that is left to the finals. */
+static tj_tune_options options_of_search(tuning *t)
+{
+    tj_tune_options options = t->options;
+
+    options.seconds = isfinite(t->budget) ? t->budget - fmin(FINAL_SECONDS, FINAL_SHARE * t->budget) : -1;
+    options.is_cancelled = is_cancelled;
+    options.progress = tell;
+    options.payload = t;
+    t->bench.deadline = isfinite(t->budget) ? t->start + options.seconds : (double)INFINITY;
+    return options;
+}
+
 tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *given, tj_tune_result *result,
                   tj_error *err)
 {
     const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
-    tuning t = {.context = context, .problem = problem, .options = standard, .start = now()};
+    tuning t = {.context = context, .problem = problem, .options = standard, .start = tj_clock_s()};
+    tj_tune_options of_search;
     const tj_measurer measurer = {&t, announce, measure, verify, predict, seconds_gone, &t.device};
     tj_config first[3 + SEEDS];
     tj_incumbents in;
@@ -557,6 +656,7 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         status = tj_fail_memory(err, "a set of records");
     if (t.options.check_flop == 0)
         t.options.check_flop = CHECK_FLOP;
+    t.budget = tj_tune_budget(&t.options) > 0 ? tj_tune_budget(&t.options) : (double)INFINITY;
     if (status == TJ_OK)
         status = tj_records_load(context, records, err);
     if (status == TJ_OK)
@@ -568,7 +668,9 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         is_usable = tj_record_read_config(before, &in.recorded) && settle(problem, &in.recorded);
         if (!is_usable)
             in.recorded = in.standard;
-        status = tj_search(problem, &t.options, first, first_count, &measurer, &found, err);
+        of_search = options_of_search(&t);
+        status = tj_search(problem, &of_search, first, first_count, &measurer, &found, err);
+        tj_pool_stop(t.pool); /* what was announced ahead is not wanted any more */
         found.is_complete &= !t.was_short;
     }
     if (status == TJ_OK && found.was_cancelled && (found.count == 0 || !found.trial[0].is_verified))
@@ -576,14 +678,18 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     if (status == TJ_OK) {
         count_trials(&found, result);
         status = hold_finals(&t, &found, &in, result, err);
-        result->seconds = now() - t.start;
+        result->is_emulated = t.bench.is_emulated;
+        result->seconds = tj_clock_s() - t.start;
     }
     /*
      * Was the config of the record among the trials? Then what was found beats all that the record's own search had tried, or that
      * config fails here by now. One that this version cannot read, or refuses, gives way whatever it counts.
      */
-    if (status == TJ_OK && !t.options.no_record)
-        keep_record(&t, is_usable && find_trial(&found, &in.recorded) ? before : NULL, result);
+    if (status == TJ_OK && !t.options.no_record && !t.bench.is_emulated) {
+        const tj_trial *again = find_trial(&found, &in.recorded);
+
+        keep_record(&t, is_usable && again && !is_unchecked(again) ? before : NULL, result);
+    }
     free(found.trial);
     tj_records_free(records);
     tj_anchor_drop(&t.anchor);

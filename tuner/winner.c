@@ -59,9 +59,17 @@ void tj_judge_turns(tj_finalist *list, size_t count, size_t turns)
     }
 }
 
-size_t tj_keep_contenders(tj_finalist *list, size_t count)
+void tj_judge_looks(tj_finalist *list, size_t count)
 {
-    while (count > TJ_CONTENDERS) {
+    for (size_t i = 0; i < count; i++) {
+        list[i].us = list[i].trial.us;
+        list[i].spread = list[i].trial.spread;
+    }
+}
+
+size_t tj_keep_contenders(tj_finalist *list, size_t count, size_t most)
+{
+    while (count > most) {
         size_t slowest = 0;
 
         for (size_t i = 1; i < count; i++)

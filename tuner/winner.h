@@ -39,8 +39,11 @@ size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbent
  */
 void tj_judge_turns(tj_finalist *list, size_t count, size_t turns);
 
-/** Let the incumbents and the fastest others, by us, stay in the list, in their order; at most TJ_CONTENDERS. Returns how many. */
-size_t tj_keep_contenders(tj_finalist *list, size_t count);
+/** Fill us and spread of all from the looks of the search: what counts where there is time for no turn. */
+void tj_judge_looks(tj_finalist *list, size_t count);
+
+/** Let the incumbents and the fastest others, by us, stay in the list, in their order; at most so many, which are 3 or more. Returns how many. */
+size_t tj_keep_contenders(tj_finalist *list, size_t count, size_t most);
 
 /** The fastest but one; but >= count: of all. 0 if there is no other. */
 size_t tj_fastest_of(const tj_finalist *list, size_t count, size_t but);

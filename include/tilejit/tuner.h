@@ -101,8 +101,9 @@ typedef struct tj_tune_options {
     int32_t threads;         /**< that compile; default: one per processor */
     int64_t evaluations;     /**< that many, if time and space suffice; default: TJ_TUNE_LEAST to TJ_TUNE_MOST, for TJ_MODEL 80,
                                      for TJ_EXHAUSTIVE no limit */
-    double seconds;          /**< at most, compiling included, the comparison of finalists not; default 30, for
-                                     TJ_EXHAUSTIVE no limit. Below 0: no limit */
+    double seconds;          /**< at most, of all that a tuning does; default 30, for TJ_EXHAUSTIVE no limit. Below 0: no limit.
+                                     A compile, a launch or a check that is under way then is not cut short, and the first
+                                     config is tried however short the time is */
     int64_t seed;            /**< of all that is drawn; the same seed and the same times give the same search */
     int32_t is_warm;         /**< 1: operands stay where they are between launches; default: they rotate beyond the L2 */
     int32_t no_record;       /**< 1: keep no record, and leave tj_matmul's choice as it was */
@@ -125,15 +126,16 @@ typedef struct tj_tune_result {
     double us, default_us, second_us; /**< medians of the interleaved comparison */
     double before_us;                 /**< of what an earlier tuning chose; the default's without one */
     double spread;                    /**< of the winner's share of a turn, as in tj_trial */
-    double warm_us;                   /**< the winner with its operands left in the L2; 0: not measured */
+    double warm_us;                   /**< the winner with its operands left in the L2; 0: not measured, for want of time say */
     int64_t evaluations, refused, wrong, slow;
     double seconds;
-    double check_ratio;     /**< of the winner: largest error / its bound */
-    int64_t check_elements; /**< that were compared */
+    double check_ratio;     /**< of the winner, or, without time for that, of the first product: largest error / its bound */
+    int64_t check_elements; /**< that were compared with float64 */
     int32_t is_complete;    /**< 1: every config of the space was tried */
     int32_t was_cancelled;  /**< 1: by options->is_cancelled */
     int32_t has_record;     /**< 1: a record was kept */
     int32_t is_record_lost; /**< 1: one was to be kept, and could not be; 0 also where the store has a better founded one */
+    int32_t is_emulated;    /**< 1: on the emulator, whose times mean nothing: no record was kept */
 } tj_tune_result;
 
 /**
@@ -146,6 +148,12 @@ typedef struct tj_tune_result {
  * the float64 product once more; a wrong one is out. Candidates are compiled on threads of the library's own while others
  * are timed; none of them is kept in the store but the winner. Other work on the device disturbs the times. P is poisoned
  * before each check; operands are random and the library's own, so the device needs memory for them.
+ *
+ * Three quarters of the time are the search's at most; the rest is the finalists', and the winner's check takes what they leave. Where
+ * that is too little for a single turn of all finalists, the times of the search decide.
+ *
+ * On the emulator configs are compiled, launched and checked, and that is all: its times mean nothing, so no record is kept, and
+ * tj_matmul's choice stays.
  *
  * A dimension that is known only at launch is tuned for the extent in the problem; its record serves all extents.
  *
@@ -208,7 +216,8 @@ TJ_API void tj_records_free(tj_records *records);
 /**
  * Add a record. Of two for the same problem and device the better founded stays: the complete search, then the one of more
  * evaluations, then the faster, then the newer, then the one whose JSON is greater. So merging gives the same set
- * in whatever order, grouping and number of times it is done.
+ * in whatever order, grouping and number of times it is done. A record with the times of an emulator, as earlier versions kept them,
+ * is not taken.
  * Owned: record is taken in any case. NULL: record may be NULL (ignored). Errors: TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_records_add(tj_records *records, tj_record *record, tj_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit tune, as a user types it, on the emulator.
+ * tilejit tune, as a user types it, on a GPU that is the emulator in disguise (fake_gpu); and on the emulator, which keeps nothing.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -20,7 +20,7 @@
 
 static void assign_variables(char *assignments, size_t bytes)
 {
-    snprintf(assignments, bytes, "TILEJIT_DRIVER=emulator");
+    snprintf(assignments, bytes, "TILEJIT_DRIVER=%s", FAKE_GPU_PATH);
 }
 
 TestSuite(tune_command, .init = make_folder, .fini = remove_folder, .timeout = 280);
@@ -134,6 +134,33 @@ static void write_records_of_another_version(const char *from, const char *to)
     tj_records_free(written);
 }
 
+/* All records of a file, as a build that kept the emulator's times would have, in a store. */
+static void write_emulated_records(const char *from, const char *records)
+{
+    tj_records *read = tj_records_create();
+    tj_error err;
+
+    read_text(from, out);
+    cr_assert(eq(int, tj_records_parse(out, NULL, NULL, read, NULL, &err), TJ_OK), "%s", err.message);
+    for (size_t i = 0; i < tj_records_count(read); i++) {
+        tj_record fields = *tj_records_at(read, i);
+        char name[TJ_RECORD_NAME_BYTES], path[PATH_MAX];
+        tj_record *record;
+        FILE *file;
+
+        strcpy(fields.policy, "emulated");
+        record = tj_record_create(&fields);
+        tj_record_name(record, name);
+        snprintf(path, sizeof path, "%s/%s/%s", folder, records, name);
+        file = fopen(path, "w");
+        cr_assert(file != NULL, "%s", path);
+        fputs(record->json, file);
+        fclose(file);
+        tj_record_free(record);
+    }
+    tj_records_free(read);
+}
+
 Test(tune_command, passes_over_what_would_not_be_better_founded)
 {
     static const struct {
@@ -206,7 +233,7 @@ Test(tune_command, tunes_nothing_unless_all_devices_are_there)
     cr_expect(strcmp(out, "old\n") == 0, "%s", out);
 }
 
-/* On the emulator a launch of so many instructions costs the device. */
+/* A launch of so many instructions costs the device. */
 Test(tune_command, gives_the_shape_of_a_lost_device_to_another_one_once)
 {
     NEEDS_COMPILER();
@@ -459,4 +486,64 @@ Test(tune_command, refuses_wrong_words)
         cr_expect(eq(int, shell("$T %s", rows[i].words), rows[i].code), "%s: %s", rows[i].words, errors);
         cr_expect(strstr(errors, rows[i].complaint) != NULL, "%s: %s", rows[i].words, errors);
     }
+}
+
+/* ---- without a GPU ------------------------------------------------------------------------------------------------ */
+
+/* Nobody asked for the emulator: at once, without a trial, and with what to do. */
+Test(tune_command, refuses_where_there_is_no_gpu)
+{
+    if (shell("unset TILEJIT_DRIVER; $T devices --device 0") == 0)
+        SKIP_TEST("there is a GPU here");
+    cr_expect(eq(int, shell("unset TILEJIT_DRIVER; $T tune 512x300x700 --trials trials.tsv; code=$?; ls; exit $code"), 1));
+    cr_expect(strstr(errors, "there is no GPU to tune on") && strstr(errors, "--device emulator"), "%s", errors);
+    cr_expect(strstr(out, "store") == NULL && strstr(out, "trials.tsv") == NULL, "nothing was begun: %s", out);
+    cr_expect(eq(int, shell("unset TILEJIT_DRIVER; $T tune 512x300x700 --devices 0,1"), 1));
+    cr_expect(strstr(errors, "there is no GPU to tune on") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("TILEJIT_DRIVER=/nonexistent/libcuda.so $T tune 512x300x700"), 1));
+    cr_expect(strstr(errors, "/nonexistent/libcuda.so") != NULL, "a driver that was named is named: %s", errors);
+}
+
+Test(tune_command, keeps_and_exports_nothing_of_the_emulator_s_times)
+{
+    json_t *root;
+    const json_t *shape;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("unset TILEJIT_DRIVER; $T tune 20x10x30 --device emulator --family tiled --evaluations 3"), 0),
+              "%s", errors);
+    cr_expect(strstr(errors, "no time is measured and no record is kept") && strchr(errors, '\n') == strrchr(errors, '\n'),
+              "one line: %s", errors);
+    cr_expect(strstr(out, "3 tried on the emulator, 0 refused, 0 wrong") && strstr(out, " us") == NULL, "%s", out);
+    cr_assert(eq(int, shell("TILEJIT_DRIVER=emulator $T tune 20x10x30 --family tiled --evaluations 3 --json"), 0), "%s",
+              errors);
+    root = answer();
+    shape = json_array_get(json_object_get(root, "shapes"), 0);
+    cr_expect(is_set(shape, "emulated") && !is_set(shape, "recorded"));
+    cr_expect(strstr(out, "\"median_us\": null") && strstr(out, "\"default_us\": null"), "%s", out);
+    json_decref(root);
+    cr_expect(eq(int, shell("$T tune --export - | grep -c checksum; ls store/v1/records"), 2), "%s", out);
+    cr_expect(strncmp(out, "0\n", 2) == 0, "%s", out);
+}
+
+/* As earlier builds kept them: they are in nobody's way, and in no backup. */
+Test(tune_command, passes_over_records_of_emulated_times)
+{
+    json_t *root;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T tune 8x8x8 9x9x9 --family naive --evaluations 1 && $T tune --export ours.json"), 0), "%s",
+              errors);
+    write_emulated_records("ours.json", "store/v1/records");
+    cr_expect(eq(int, shell("ls store/v1/records | wc -l; $T tune --export - --log warning | grep -c checksum"), 0));
+    cr_expect(strcmp(out, "4\n2\n") == 0, "%s", out);
+    cr_expect(strstr(errors, "its times are the emulator's") && strstr(errors, "passed over: 2"), "%s", errors);
+    cr_expect(eq(int,
+                 shell("{ printf '{\"tilejit_records\": ['; cat $(grep -l emulated store/v1/records/* | head -1); echo ']}'; } "
+                       ">old.json; $T tune --import old.json --json"),
+                 0),
+              "%s", errors);
+    root = answer();
+    cr_expect(eq(i64, number(root, "read"), 0), "nor are they imported: %s", out);
+    json_decref(root);
 }

@@ -30,7 +30,7 @@ static int look_up(void *library, const char *name, void *function)
 /* All of cu; false: there is no driver, or it lacks one. */
 static int load_driver(void)
 {
-    const char *emulator = getenv("TILEJIT_EMULATOR"); /* then TILEJIT_DRIVER is "emulator" */
+    const char *emulator = getenv("TILEJIT_EMULATOR"); /* then TILEJIT_DRIVER is "emulator", or leads to it */
     void *library = dlopen(emulator ? emulator : "libcuda.so.1", RTLD_NOW);
 
     return library && look_up(library, "cuCtxCreate_v2", &cu.ctx_create) &&

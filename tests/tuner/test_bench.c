@@ -5,9 +5,18 @@
  */
 #include <math.h>
 
+#include "clock.h"
 #include "fake/fake_cuda.h"
 #include "tuner_test.h"
 #include "verify.h"
+
+/* Linked with --wrap. */
+double __wrap_tj_clock_s(void);
+
+double __wrap_tj_clock_s(void)
+{
+    return 1000;
+}
 
 static fake_cuda fake;
 static tj_error err;
@@ -385,6 +394,30 @@ Test(bench, spends_launches_on_what_may_be_the_best)
     slower = launches_of(plan, 500, TJ_TRIAL_TIMED);
     cr_expect(eq(ulong, launches_of(plan, 300, TJ_TRIAL_SLOW), 2));
     cr_expect(slower > 2 && slower < faster && faster == first, "%lu %lu %lu", slower, faster, first);
+}
+
+/* So many launches before a deadline, which lies that far ahead. */
+static unsigned long launches_within(const tj_plan *plan, double seconds)
+{
+    bench.deadline = tj_clock_s() + seconds;
+    return launches_of(plan, 0, TJ_TRIAL_TIMED);
+}
+
+/* The first ones whatever the time; of the others as many as will have ended. On this clock no time passes between two. */
+Test(bench, begins_no_launch_that_would_end_too_late)
+{
+    const tj_problem problem = f32(30, 20, 40);
+    const tj_plan *plan;
+    unsigned long all;
+
+    place(&problem, 1);
+    plan = plan_of(&problem, "naive");
+    all = launches_of(plan, 0, TJ_TRIAL_TIMED);
+    cr_expect(eq(ulong, launches_within(plan, 3600), all));
+    cr_expect(eq(ulong, launches_within(plan, -1), 2));
+    cr_expect(eq(ulong, launches_within(plan, 0.0015), 2), "a sample would be the second millisecond's");
+    cr_expect(eq(ulong, launches_within(plan, 0.0035), 2 + 3 + 2), "two samples and a launch ahead; and two more without one");
+    cr_expect(eq(dbl, tj_bench_turn_seconds(&bench, 1000), 1e-3 * (1 + 3)));
 }
 
 /* A launch that the driver refuses is that config's trouble; a lost device is everybody's. */

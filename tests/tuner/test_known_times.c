@@ -3,10 +3,10 @@
  * tj_tune where times and products are known beforehand: who meets in the finals, who wins, what the record says of it.
  *
  * This program is linked with --wrap for what looks at the device: a table of the test says what each config takes, in one look and
- * in the finals, and whether its product is right. Driver and compiler only pretend, but for one test on the emulator. On that
- * every time is the same, so that the library's own choice wins whatever is done with the others.
+ * in the finals, and whether its product is right. Driver and compiler only pretend, and the clock goes on when the test says so.
  */
 #include <errno.h>
+#include <math.h>
 #include <unistd.h>
 
 #include "fake/fake_cuda.h"
@@ -34,6 +34,7 @@ static struct {
     tj_config looked[MAX_LOOKS];
     int64_t looks, checks, proofs, turns, standard_turns;
     double first_flop, last_flop, most_between; /* of the checks */
+    double now, compile_s, turn_s, check_s; /* the clock, and by how much each step puts it forward; a check: the first one */
     bool is_cancelled, is_to_cancel_finals;
 } stage;
 
@@ -98,11 +99,19 @@ tj_status __wrap_tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop
 tj_status __wrap_tj_plan_prove(tj_context *in, const tj_plan *plan, const tj_problem *proven, int again, tj_proof *proof,
                                tj_error *error);
 
+double __wrap_tj_clock_s(void);
+
+double __wrap_tj_clock_s(void)
+{
+    return stage.now;
+}
+
 void __wrap_tj_pool_await(tj_pool *pool, const tj_config *config, tj_compiled *compiled)
 {
     const tj_config one = resolved(*config);
     const row *r = row_of(&one);
 
+    stage.now += stage.compile_s;
     __real_tj_pool_await(pool, config, compiled);
     if (r->compile != TJ_OK) {
         compiled->status = r->compile;
@@ -127,6 +136,7 @@ tj_status __wrap_tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, 
     const row *r = row_of_plan(plan);
 
     (void)bench, (void)us, (void)error;
+    stage.now += stage.turn_s;
     stage.turns += !is_warm;
     stage.standard_turns += !is_warm && r == &stage.other;
     *median = is_warm ? r->final_us / 2 : r->final_us;
@@ -137,12 +147,15 @@ tj_status __wrap_tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop
                            tj_check_report *report, tj_error *error)
 {
     const row *r = row_of_plan(plan);
-    const bool is_right = r->fault == RIGHT || r->fault == WRONG_IN_PROOF || (r->fault == WRONG_AT_LAST && !report);
+    const bool is_last = stage.checks > 0 && report;
+    const bool is_right =
+        r->fault == RIGHT || r->fault == WRONG_IN_PROOF || (r->fault == WRONG_AT_LAST && !is_last);
 
     (void)bench, (void)error;
     if (stage.checks == 0)
         stage.first_flop = max_flop;
-    else if (!report && max_flop > stage.most_between)
+    stage.now += stage.check_s * max_flop / stage.first_flop;
+    if (stage.checks > 0 && !report && max_flop > stage.most_between)
         stage.most_between = max_flop;
     stage.last_flop = max_flop;
     stage.checks++;
@@ -152,7 +165,7 @@ tj_status __wrap_tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop
     if (is_right && !anchor->p)
         anchor->p = calloc(1, 1);
     if (report)
-        *report = (tj_check_report){.passed = is_right, .elements = 77, .max_ratio = 0.25};
+        *report = (tj_check_report){.passed = is_right, .elements = is_last ? 77 : 7, .max_ratio = is_last ? 0.25 : 0.125};
     return TJ_OK;
 }
 
@@ -591,27 +604,6 @@ Test(known_times, the_record_tells_how_operands_lay)
     tj_context_free(context);
 }
 
-/* Whose times nobody else may take for those of a device. */
-Test(known_times, the_record_tells_that_a_device_was_emulated)
-{
-    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-    tj_context *context;
-    char target[16];
-
-    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
-    setenv("CUDA_EMULATOR_LOG", "0", 1);
-    options.cache_dir = folder;
-    options.driver = "emulator";
-    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
-    if (tj_target_for(context, 9, 0, target, &err) != TJ_OK) {
-        cr_assert(getenv("TILEJIT_REQUIRE_NVRTC") == NULL, "NVRTC is required: %s", err.message);
-        cr_skip_test("no NVRTC here: %s", err.message);
-    }
-    (void)tuned(context, "naive", 1);
-    expect_policy(context, "emulated");
-    tj_context_free(context);
-}
-
 /* ---- how it ends -------------------------------------------------------------------------------------------------- */
 
 Test(known_times, cancelled_in_the_finals_it_ends_after_a_few_turns)
@@ -629,6 +621,153 @@ Test(known_times, cancelled_in_the_finals_it_ends_after_a_few_turns)
     cr_expect(is_config(&result.config, "naive:tile_width=4"), "three turns are enough to tell");
     cr_expect(eq(int, result.was_cancelled, 1));
     cr_expect(eq(int, only_record(context, &records)->was_cancelled, 1));
+    tj_records_free(records);
+    tj_context_free(context);
+}
+
+/* ---- budgets ------------------------------------------------------------------------------------------------------ */
+
+/* A search that would go on for ever, with so many seconds; the clock begins at 1000. */
+static tj_tune_result tuned_for(tj_context *context, double seconds)
+{
+    tj_tune_options options = options_of(NULL, 100000);
+    tj_tune_result result;
+
+    options.seconds = seconds;
+    options.check_flop = 1000;
+    stage.looks = stage.checks = stage.turns = stage.standard_turns = 0;
+    stage.now = 1000;
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    return result;
+}
+
+/* Whatever takes long: a compile, a turn or a check. Of each one may be under way when the time is over. */
+Test(known_times, all_of_it_ends_within_the_budget)
+{
+    static const struct {
+        double compile_s, turn_s, check_s;
+    } rows[] = {{1, 0.01, 0.1}, {1, 1, 1},  {0.5, 4, 1}, {0.5, 30, 1}, {30, 1, 1},
+                {1, 1, 8},      {45, 1, 1}, {1, 1, 60},  {2, 0.5, 3}};
+    tj_context *context = open_context();
+
+    SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_tune_result result;
+
+        stage.compile_s = rows[i].compile_s;
+        stage.turn_s = rows[i].turn_s;
+        stage.check_s = rows[i].check_s;
+        result = tuned_for(context, 40);
+        cr_expect(stage.now <= 1040 + fmax(rows[i].turn_s, rows[i].compile_s + rows[i].check_s), "row %zu: %g of 40 s", i,
+                  stage.now - 1000);
+        cr_expect(result.evaluations >= 1 && result.us > 0 && result.check_elements > 0, "row %zu", i);
+        cr_expect(is_near(result.seconds, stage.now - 1000), "row %zu", i);
+    }
+    tj_context_free(context);
+}
+
+static double told_budget;
+
+static void on_budget(const tj_tune_progress *progress, void *payload)
+{
+    (void)payload;
+    told_budget = progress->budget;
+}
+
+/* However long the search would go on, there are turns for its best; and who watches is told of the whole. */
+Test(known_times, a_quarter_of_the_budget_is_the_finals)
+{
+    tj_context *context = open_context();
+    tj_tune_options options = options_of(NULL, 100000);
+    tj_tune_result result;
+
+    SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
+    stage.compile_s = 0.25;
+    stage.turn_s = 0.0625;
+    options.seconds = 24; /* 18, and 6 */
+    options.progress = on_budget;
+    cr_assert(eq(int, tj_tune(context, &problem, &options, &result, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(i64, result.evaluations, 18 * 4));
+    cr_expect(eq(i64, stage.turns, 6 * 16), "%d turns", (int)stage.turns);
+    cr_expect(eq(dbl, told_budget, 24));
+    cr_expect(is_config(&result.config, "naive:tile_width=4"));
+    tj_context_free(context);
+}
+
+/* A turn that is cut short compared only some: then one look each is what is known. */
+Test(known_times, without_time_for_a_whole_turn_the_looks_decide)
+{
+    tj_context *context = open_context();
+    tj_tune_result result;
+    tj_records *records;
+
+    SET_TABLE({"naive:tile_width=8", 40, 44}, {"naive:tile_width=4", 41, 42});
+    stage.compile_s = 0.25;
+    stage.turn_s = 9; /* of 10 that there are */
+    result = tuned_for(context, 40);
+    cr_expect(stage.turns < 3, "%d turns", (int)stage.turns);
+    cr_expect(is_config(&result.config, "naive:tile_width=8"));
+    cr_expect(is_near(result.us, 40) && is_near(result.default_us, 100), "%g %g", result.us, result.default_us);
+    cr_expect(is_near(only_record(context, &records)->us, 40));
+    tj_records_free(records);
+    tj_context_free(context);
+}
+
+/* The library's own choice, however short the budget; without time for a second check the first one speaks for it. */
+Test(known_times, the_first_config_is_tried_and_checked_whatever_the_budget)
+{
+    tj_context *context = open_context();
+    tj_tune_result result;
+
+    stage.compile_s = 100;
+    result = tuned_for(context, 1);
+    cr_expect(eq(i64, result.evaluations, 1));
+    cr_expect(eq(i64, stage.turns, 0));
+    cr_expect(eq(i64, stage.checks, 1));
+    cr_expect(eq(i64, result.check_elements, 7));
+    cr_expect(eq(dbl, result.check_ratio, 0.125));
+    cr_expect(eq(dbl, result.warm_us, 0));
+    cr_expect(eq(int, result.has_record, 1));
+    tj_context_free(context);
+}
+
+/* The last check takes what the turns leave: all of it, or as much as there is time for. */
+Test(known_times, the_last_check_fits_the_rest_of_the_budget)
+{
+    tj_context *context = open_context();
+    tj_tune_result result;
+
+    stage.compile_s = 1;
+    stage.turn_s = 0.125;
+    stage.check_s = 0.25; /* ten times that is 2.5 of the 10 for the finals */
+    result = tuned_for(context, 40);
+    cr_expect(eq(dbl, stage.last_flop, 10000));
+    cr_expect(eq(i64, result.check_elements, 77));
+    stage.check_s = 4;
+    result = tuned_for(context, 40);
+    cr_expect(stage.last_flop > 500 && stage.last_flop < 3000, "%g", stage.last_flop);
+    cr_expect(eq(i64, result.check_elements, 77));
+    tj_context_free(context);
+}
+
+/* Tried too late for a check, the config of a record may still be the better one: its record stays. */
+Test(known_times, a_record_whose_config_there_was_no_time_to_check_stays)
+{
+    tj_context *context = open_context();
+    tj_tune_result first, second;
+    const tj_record *record;
+    tj_records *records;
+
+    SET_TABLE({"naive:tile_width=8", 40, 40});
+    first = tuned(context, "naive", 0);
+    stage.compile_s = 14; /* the default, the safe default, the recorded one, and all is over */
+    second = tuned_for(context, 40);
+    cr_expect(was_tried("naive:tile_width=8"));
+    cr_expect(eq(i64, second.evaluations, 3));
+    cr_expect(eq(int, second.has_record, 0));
+    record = only_record(context, &records);
+    cr_expect(is_text(record->config, "naive:tile_width=8"));
+    cr_expect(eq(i64, record->evaluations, first.evaluations));
     tj_records_free(records);
     tj_context_free(context);
 }

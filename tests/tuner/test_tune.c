@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tj_tune on the emulator: what is kept, who uses it, and how it ends. Its times mean nothing; all else is as on a GPU.
+ * tj_tune on a GPU that is the emulator in disguise (fake_gpu): what is kept, who uses it, and how it ends. Every launch takes as
+ * long as every other. Then on the emulator itself, where nothing is kept.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -27,20 +28,36 @@ static void remove_folder(void)
     cr_expect(system(command) == 0);
 }
 
+static int declined; /* lines of the log that say that nothing is tuned */
+
+static void on_line(tj_log_level level, const char *line, void *payload)
+{
+    (void)level, (void)payload;
+    declined += strstr(line, "nothing is tuned in the background") != NULL;
+}
+
 TestSuite(tune, .init = make_folder, .fini = remove_folder, .timeout = 280);
 
-static tj_context *open_context(const char *cache_dir)
+static tj_context *open_with(const char *driver, const char *cache_dir, int background_s)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
     tj_context *context;
     char target[16];
 
     options.cache_dir = cache_dir;
-    options.driver = "emulator";
+    options.driver = driver;
+    options.background_tuning_s = background_s;
+    options.log_level = TJ_LOG_WARNING;
+    options.log = on_line;
     cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
     if (tj_target_for(context, 9, 0, target, &err) != TJ_OK)
         cr_skip_test("no NVRTC here: %s", err.message);
     return context;
+}
+
+static tj_context *open_context(const char *cache_dir)
+{
+    return open_with(FAKE_GPU_PATH, cache_dir, 0);
 }
 
 /* Ends by itself, and lets every trial pass by. */
@@ -286,7 +303,7 @@ static void expect_replaced(const char *useless, int64_t evaluations)
     fields.device = tj_device_kind_of(&device);
     strcpy(fields.config, useless);
     strcpy(fields.strategy, "search");
-    strcpy(fields.policy, "emulated");
+    strcpy(fields.policy, "cold");
     fields.us = 1;
     fields.evaluations = evaluations;
     fields.is_complete = 1;
@@ -522,5 +539,58 @@ Test(tune, refuses_in_words)
     cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK));
     cr_expect(eq(int, tj_tune(context, &problem, NULL, &result, &err), TJ_ERR_NO_DRIVER));
     cr_expect(strlen(err.message) > 20, "%s", err.message);
+    tj_context_free(context);
+}
+
+/* ---- on the emulator ---------------------------------------------------------------------------------------------- */
+
+static void expect_no_record(tj_context *context)
+{
+    tj_records *records = tj_records_create();
+
+    cr_assert(eq(int, tj_records_load(context, records, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(sz, tj_records_count(records), 0));
+    tj_records_free(records);
+}
+
+/* Configs are compiled, launched and checked; their times choose nothing, now or later. */
+Test(tune, keeps_nothing_of_the_emulator_s_times)
+{
+    const tj_problem problem = f32(20, 10, 12);
+    tj_context *context = open_with("emulator", folder, 0);
+    watch w = {0};
+    tj_tune_options options = options_of(&w, 6);
+    const tj_config before = planned(context, &problem);
+    tj_tune_result result = tuned(context, &problem, &options);
+    tj_config after = planned(context, &problem);
+
+    cr_expect(eq(int, result.is_emulated, 1));
+    cr_expect(eq(int, result.has_record, 0));
+    cr_expect(result.evaluations == 6 && w.verified == 6 && result.check_elements == 20 * 12);
+    cr_expect(memcmp(&before, &after, sizeof before) == 0);
+    expect_no_record(context);
+    tj_context_free(context);
+    context = open_context(folder);
+    result = tuned(context, &problem, &options);
+    cr_expect(eq(int, result.is_emulated, 0), "the same on a GPU");
+    cr_expect(eq(int, result.has_record, 1));
+    tj_context_free(context);
+}
+
+Test(tune, does_nothing_in_the_background_of_the_emulator)
+{
+    const tj_problem problems[] = {f32(20, 10, 12), f32(20, 10, 13)};
+    tj_context *context = open_with("emulator", folder, 1);
+
+    for (size_t i = 0; i < 2; i++) {
+        const int64_t own = compiles(context);
+
+        (void)planned(context, &problems[i]);
+        cr_expect(eq(i64, compiles(context), own + 1));
+    }
+    tj_context_free(context); /* waits for what was begun */
+    cr_expect(eq(int, declined, 1), "said once");
+    context = open_context(folder);
+    expect_no_record(context);
     tj_context_free(context);
 }

@@ -176,13 +176,42 @@ Test(contenders, are_the_fastest_and_what_was_there_before)
     list[7].standing = TJ_STANDARD;
     list[8].standing = TJ_RECORDED;
     list[4].turn[39] = 99; /* what they took stays with them */
-    cr_assert(eq(sz, tj_keep_contenders(list, 10), 6));
+    cr_assert(eq(sz, tj_keep_contenders(list, 10, 6), 6));
     for (size_t i = 0; i < 6; i++)
         cr_expect(eq(i32, number_of(&list[i]), stay[i]), "%zu", i);
     cr_expect(list[4].standing == TJ_STANDARD && list[5].standing == TJ_RECORDED);
     cr_expect(eq(dbl, list[2].turn[39], 99));
-    cr_expect(eq(sz, tj_keep_contenders(list, 6), 6), "all stay where there are no more");
-    cr_expect(eq(sz, tj_keep_contenders(list, 1), 1));
+    cr_expect(eq(sz, tj_keep_contenders(list, 6, 6), 6), "all stay where there are no more");
+    cr_expect(eq(sz, tj_keep_contenders(list, 1, 6), 1));
+}
+
+/* Where a turn of six would take too long: what was there before, and the fastest other. */
+Test(contenders, may_be_no_more_than_three)
+{
+    static const double us[] = {107, 101, 120, 99, 130};
+    tj_finalist list[5];
+
+    for (int32_t i = 0; i < 5; i++)
+        list[i] = finalist(us[i], 0, 0, 0, i);
+    list[2].standing = TJ_STANDARD;
+    list[4].standing = TJ_RECORDED;
+    cr_assert(eq(sz, tj_keep_contenders(list, 5, 3), 3));
+    cr_expect(list[0].standing == TJ_STANDARD && number_of(&list[1]) == 3 && list[2].standing == TJ_RECORDED);
+}
+
+/* Until there were turns, one look is what is known. */
+Test(looks, are_times_too)
+{
+    tj_finalist list[2] = {finalist(1, 0.1, 0, 0, 16), finalist(2, 0.1, 0, 0, 32)};
+
+    list[0].trial.us = 30;
+    list[0].trial.spread = 0.004;
+    list[1].trial.us = 40;
+    tj_judge_looks(list, 2);
+    cr_expect(eq(dbl, list[0].us, 30));
+    cr_expect(eq(dbl, list[0].spread, 0.004));
+    cr_expect(eq(dbl, list[1].us, 40));
+    cr_expect(eq(dbl, list[1].spread, 0));
 }
 
 Test(contenders, of_equals_are_those_listed_first)
@@ -191,7 +220,7 @@ Test(contenders, of_equals_are_those_listed_first)
 
     for (int32_t i = 0; i < 9; i++)
         list[i] = finalist(100, 0, 0, 0, i);
-    cr_assert(eq(sz, tj_keep_contenders(list, 9), 6));
+    cr_assert(eq(sz, tj_keep_contenders(list, 9, 6), 6));
     for (int32_t i = 0; i < 6; i++)
         cr_expect(eq(i32, number_of(&list[i]), i));
 }
