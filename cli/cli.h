@@ -239,6 +239,12 @@ bool cli_may_emulate(const cli_words *words);
 /** The same to run on: where the words leave that open, the emulator if there is no GPU, which stderr is told in a line. */
 tj_status cli_context_create_to_run(const cli_words *words, tj_context **context, tj_error *err);
 
+/**
+ * That of tilejit run, or with --arch, for a device that need not be here, that of tilejit compile: what explain and cache explain look
+ * with. Its target is cli_target's.
+ */
+tj_status cli_context_create_to_look(const cli_words *words, tj_context **context, tj_error *err);
+
 /** The device that such a context uses when none is current: --device, $TILEJIT_DEVICE, 0. */
 int cli_device_ordinal(const cli_words *words);
 
@@ -338,7 +344,10 @@ typedef struct cli_machine {
     bool has_device;    /* it is there: a GPU or the emulator */
     bool is_emulator;
     double bytes_per_s; /* measured; 0: not known */
-    char target[16];
+    char target[16];    /* what a kernel would be compiled for */
+    char chip
+        [16]; /* what the compiler is asked for registers of: target, or where that is PTX for the device, the device's own */
+    tj_error no_target; /* status TJ_OK: there is one */
 } cli_machine;
 
 /** One config of a request. */

@@ -96,13 +96,79 @@ static tj_status walk(const cli_words *words, int with_verify, tj_store_visit ea
     return status == TJ_OK ? tj_store_list(*context, with_verify, each, to, err) : status;
 }
 
+/* ---- tuning records ----------------------------------------------------------------------------------------------- */
+
+static json_t *record_json(const tj_record *record)
+{
+    json_t *object = json_object();
+    tj_record_facts facts;
+
+    tj_record_get_facts(record, &facts);
+    (void)json_object_set_new(object, "problem", cli_problem_json(tj_record_problem(record)));
+    cli_set_text(object, "device", facts.device);
+    cli_set_text(object, "config", facts.config);
+    cli_set_real(object, "median_us", facts.us);
+    cli_set_real(object, "default_us", facts.default_us);
+    cli_set_text(object, "strategy", facts.strategy);
+    cli_set_text(object, "family", facts.family);
+    cli_set_int(object, "evaluations", facts.evaluations);
+    cli_set_bool(object, "complete", facts.is_complete);
+    cli_set_bool(object, "cancelled", facts.was_cancelled);
+    cli_set_int(object, "created_s", facts.created_s);
+    cli_set_text(object, "compiler", facts.compiler);
+    return object;
+}
+
+static void print_record(const tj_record *record, int64_t now)
+{
+    tj_record_facts facts;
+    char time[32], age[32];
+
+    tj_record_get_facts(record, &facts);
+    cli_format_time(time, facts.us);
+    cli_format_age(age, now - facts.created_s);
+    printf("%10s  %-34s %-20s %5" PRId64 " %9s  %s\n", time, facts.problem, facts.device, facts.evaluations, age, facts.config);
+}
+
+/* list may be NULL, has_kernels: is there something above; *count: those that are used, *passed_over: those that are there and are not. */
+static tj_status visit_records(tj_context *context, bool is_silent, bool has_kernels, json_t *list, int64_t *count,
+                               int64_t *passed_over, tj_error *err)
+{
+    tj_records *records = tj_records_create();
+    const int64_t now = (int64_t)time(NULL);
+    tj_status status = records ? tj_records_load_all(context, records, passed_over, err)
+                               : cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the tuning records");
+
+    *count = status == TJ_OK ? (int64_t)tj_records_count(records) : 0;
+    for (size_t i = 0; i < (size_t)*count && list; i++) {
+        const tj_record *one = tj_records_at(records, i);
+
+        (void)json_array_append_new(list, record_json(one));
+        if (!is_silent && i == 0)
+            printf("%s%10s  %-34s %-20s %5s %9s  %s\n", has_kernels ? "\n" : "", "TIME", "TUNED", "DEVICE", "TRIED", "AGE",
+                   "CONFIG");
+        if (!is_silent)
+            print_record(one, now);
+    }
+    tj_records_free(records);
+    return status;
+}
+
 cli_exit cmd_cache_list(const cli_words *words, json_t *answer, tj_error *err)
 {
     tj_context *context = NULL;
+    json_t *records = json_array();
+    int64_t count = 0, passed_over = 0;
     visit to;
     tj_status status = walk(words, 0, list_entry, &to, &context, err);
 
+    if (status == TJ_OK)
+        status = visit_records(context, words->is_json, to.entries > 0, records, &count, &passed_over, err);
+    if (passed_over > 0 && !words->is_json)
+        fprintf(stderr, "tilejit: records that are not used: %" PRId64 ", --log warning says why\n", passed_over);
     (void)json_object_set_new(answer, "entries", to.list);
+    (void)json_object_set_new(answer, "records", records);
+    cli_set_int(answer, "records_passed_over", passed_over);
     tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
@@ -112,10 +178,13 @@ cli_exit cmd_cache_stats(const cli_words *words, json_t *answer, tj_error *err)
     tj_context *context = NULL;
     const char *trouble;
     char size[32], limit[32];
+    int64_t records = 0, passed_over = 0;
     visit to;
     tj_status status = walk(words, 0, count_only, &to, &context, err);
 
     json_decref(to.list);
+    if (status == TJ_OK)
+        status = visit_records(context, true, false, NULL, &records, &passed_over, err);
     if (status == TJ_OK) {
         trouble = tj_store_trouble(context);
         cli_set_text(answer, "path", tj_store_path(context));
@@ -124,14 +193,17 @@ cli_exit cmd_cache_stats(const cli_words *words, json_t *answer, tj_error *err)
         cli_set_int(answer, "bytes", to.bytes);
         cli_set_int(answer, "max_bytes", tj_store_max_bytes(context));
         cli_set_int(answer, "hits", to.hits);
+        cli_set_int(answer, "records", records);
+        cli_set_int(answer, "records_passed_over", passed_over);
         if (trouble)
             cli_set_text(answer, "trouble", trouble);
         cli_format_bytes(size, to.bytes);
         cli_format_bytes(limit, tj_store_max_bytes(context));
         if (!words->is_json)
-            printf("store      %s\nentries    %" PRId64 "\nsize       %s of %s\nhits       %" PRId64 "\ntrouble    %s\n",
-                   *tj_store_path(context) ? tj_store_path(context) : "switched off", to.entries, size, limit, to.hits,
-                   trouble ? trouble : "none");
+            printf("store      %s\nkernels    %" PRId64 "\nsize       %s of %s\nhits       %" PRId64 "\nrecords    %" PRId64
+                   ", not used %" PRId64 "\ntrouble    %s\n",
+                   *tj_store_path(context) ? tj_store_path(context) : "none", to.entries, size, limit, to.hits, records,
+                   passed_over, trouble ? trouble : "none");
     }
     tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
@@ -184,7 +256,7 @@ cli_exit cmd_cache_path(const cli_words *words, json_t *answer, tj_error *err)
 
         cli_set_text(answer, "path", path);
         if (!*path)
-            status = cli_fail(err, TJ_ERR_NOT_FOUND, "there is no store: the disk is switched off, or no folder is known");
+            status = cli_fail(err, TJ_ERR_NOT_FOUND, "there is no store: %s", tj_store_trouble(context));
         else if (!words->is_json)
             puts(path);
     }
@@ -279,7 +351,7 @@ cli_exit cmd_cache_explain(const cli_words *words, json_t *answer, tj_error *err
     memset(&to, 0, sizeof to);
     to.is_silent = words->is_json;
     to.list = json_array();
-    status = cli_context_create(words, &context, err);
+    status = cli_context_create_to_look(words, &context, err);
     if (status == TJ_OK)
         status = cli_target(context, words, target, err);
     if (status == TJ_OK)

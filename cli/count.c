@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "progress.h"
 
 /* The counters, by name; group breaks the text into lines that belong together. */
 static const struct {
@@ -204,12 +204,15 @@ static tj_status take_launch(const tj_emulator *emulator, cuEmuLaunch *launch, t
 tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
                            bool is_first, cuEmuLaunch *launch, tj_error *err)
 {
+    cli_progress progress;
     tj_status status;
 
     (void)emulator->set_option(CUEMU_COUNT, is_first ? FIRST_KERNEL : LAST_KERNEL);
+    cli_progress_begin(&progress, emulator);
     status = tj_plan_launch(plan, operands, NULL, err);
     if (status == TJ_OK)
         status = tj_synchronize(context, NULL, err);
+    cli_progress_end(&progress);
     if (status == TJ_OK)
         return take_launch(emulator, launch, err);
     (void)emulator->set_option(CUEMU_COUNT, 0);

@@ -14,8 +14,10 @@
 static tj_status find_machine(const cli_words *words, cli_machine *machine, tj_error *err)
 {
     const tj_emulator *emulator = NULL;
-    tj_status status;
+    tj_status status = cli_context_create_to_look(words, &machine->context, err);
 
+    if (status != TJ_OK)
+        return status;
     if (words->arch) { /* a device that need not be there */
         const char *number = strchr(words->arch, '_');
         char product[24];
@@ -23,19 +25,18 @@ static tj_status find_machine(const cli_words *words, cli_machine *machine, tj_e
         (void)snprintf(product, sizeof product, "sm_%.*s", number ? (int)strspn(number + 1, "0123456789") : 0,
                        number ? number + 1 : "");
         machine->origin = "as published; it need not be here";
-        status = cli_context_create(words, &machine->context, err);
+        status = tj_device_named(product, &machine->facts, err);
         if (status == TJ_OK)
-            status = tj_device_named(product, &machine->facts, err);
-        return status == TJ_OK ? cli_target(machine->context, words, machine->target, err) : status;
-    }
-    status = cli_context_create_to_run(words, &machine->context, err);
-    if (status != TJ_OK)
+            status = cli_target(machine->context, words, machine->target, err);
+        memcpy(machine->chip, machine->target, sizeof machine->chip);
         return status;
+    }
     status = tj_device_get(machine->context, cli_device_ordinal(words), &machine->facts, err);
     if (status == TJ_ERR_NO_DRIVER) {
         machine->origin = "as published; there is no driver here";
-        memcpy(machine->target, "sm_90", sizeof "sm_90");
-        return tj_device_named("sm_90", &machine->facts, err);
+        status = cli_target(machine->context, words, machine->target, err);
+        memcpy(machine->chip, machine->target, sizeof machine->chip);
+        return status == TJ_OK ? tj_device_named(machine->target, &machine->facts, err) : status;
     }
     if (status == TJ_OK)
         status = tj_emulator_get(machine->context, &emulator, err);
@@ -45,8 +46,10 @@ static tj_status find_machine(const cli_words *words, cli_machine *machine, tj_e
     machine->is_emulator = emulator != NULL;
     machine->origin = emulator ? "the emulator's facts" : "the driver's facts";
     machine->bytes_per_s = cli_read_bandwidth(machine->context, &machine->facts);
-    (void)snprintf(machine->target, sizeof machine->target, "sm_%d%d", (int)machine->facts.cc_major,
-                   (int)machine->facts.cc_minor);
+    (void)snprintf(machine->chip, sizeof machine->chip, "sm_%d%d", (int)machine->facts.cc_major, (int)machine->facts.cc_minor);
+    /* The compiler settles it; the analysis does without one. */
+    if (cli_target(machine->context, words, machine->target, &machine->no_target) != TJ_OK)
+        memcpy(machine->target, machine->chip, sizeof machine->target);
     return TJ_OK;
 }
 
@@ -138,25 +141,33 @@ static void no_field(const tj_store_field *field, void *payload)
     (void)payload;
 }
 
+/* None of PTX alone. */
+static void take_registers(cli_case *one, tj_image *image)
+{
+    if (tj_image_resources(image).registers > 0)
+        one->registers = tj_image_resources(image).registers;
+    tj_image_free(image);
+}
+
 /* The store's answer and the registers: from the stored image, or compiled aside, leaving the store as it is. */
 static void ask_compiler(const cli_machine *machine, cli_case *one)
 {
     tj_image *image = NULL;
-    tj_error err;
-    tj_status status =
-        tj_store_explain(machine->context, one->source, machine->target, one->key, &one->hit, no_field, NULL, &err);
+    tj_error err = machine->no_target;
+    tj_status status = err.status;
 
+    if (status == TJ_OK)
+        status = tj_store_explain(machine->context, one->source, machine->target, one->key, &one->hit, no_field, NULL, &err);
     if (status != TJ_OK) {
         one->hit = -1;
         (void)snprintf(one->why, sizeof one->why, "%s", err.message);
         if (status == TJ_ERR_NO_COMPILER)
             return;
     }
-    status = one->hit == 1 ? tj_image_obtain(machine->context, one->source, machine->target, &image, &err)
-                           : tj_compile(machine->context, one->source, machine->target, &image, &err);
-    if (status == TJ_OK && tj_image_resources(image).registers > 0)
-        one->registers = tj_image_resources(image).registers;
-    tj_image_free(image);
+    if (one->hit == 1 && tj_image_obtain(machine->context, one->source, machine->target, &image, &err) == TJ_OK)
+        take_registers(one, image);
+    if (one->registers == 0 && tj_compile(machine->context, one->source, machine->chip, &image, &err) == TJ_OK)
+        take_registers(one, image);
 }
 
 static tj_status analyze_case(const cli_look *look, cli_case *one, tj_error *err)

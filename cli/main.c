@@ -158,10 +158,12 @@ const cli_command cli_commands[] = {
      "anything "
      "is missing.",
      "", machine_groups, cmd_doctor, false},
-    {"cache list", "", 0, 0, "list the stored kernels", "Most recently used first.", "", machine_groups, cmd_cache_list, false},
+    {"cache list", "", 0, 0, "list the stored kernels and tuning records",
+     "Kernels, most recently used first; then what tilejit tune found: the shape, its time and its config.", "", machine_groups,
+     cmd_cache_list, false},
     {"cache stats", "", 0, 0, "sum the store up",
-     "Where it is, how many kernels it holds, their size, how often they were read.", "", machine_groups, cmd_cache_stats,
-     false},
+     "Where it is, how many kernels it holds, their size, how often they were read; and how many tuning records.", "",
+     machine_groups, cmd_cache_stats, false},
     {"cache verify", "", 0, 0, "read every stored file and compare its checksum",
      "Names each damaged entry and exits with 1 if there is one. Damage never harms: such an entry is a miss, and is replaced.",
      "", machine_groups, cmd_cache_verify, false},
@@ -169,8 +171,10 @@ const cli_command cli_commands[] = {
      "tilejit cache clear --damaged", clear_groups, cmd_cache_clear, false},
     {"cache path", "", 0, 0, "print the store's folder", "It may not exist yet.", "", machine_groups, cmd_cache_path, false},
     {"cache explain", "<jxkxl>", 1, 1, "say field by field why a request would hit or miss",
-     "Compares the request's key with the stored entry that shares most of it.", "tilejit cache explain 512x300x700",
-     explain_groups, cmd_cache_explain, false},
+     "Compares the key that tilejit run would look for here, or with --arch tilejit compile, with the stored entry that shares "
+     "most "
+     "of it.",
+     "tilejit cache explain 512x300x700", explain_groups, cmd_cache_explain, false},
     {"help", "[command]", 0, 2, "say what a command does", "Without a command: the list of commands.", "tilejit help run",
      common_groups, cmd_help, true},
     {"version", "", 0, 0, "print the version", "The version of the library that is loaded.", "", common_groups, cmd_version,

@@ -320,6 +320,11 @@ tj_status cli_context_create_to_run(const cli_words *words, tj_context **context
     return TJ_OK;
 }
 
+tj_status cli_context_create_to_look(const cli_words *words, tj_context **context, tj_error *err)
+{
+    return words->arch ? cli_context_create(words, context, err) : cli_context_create_to_run(words, context, err);
+}
+
 int cli_device_ordinal(const cli_words *words)
 {
     const char *text = secure_getenv("TILEJIT_DEVICE");

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "progress.h"
 
 static const double DEFAULT_CHECK_FLOP = 2e10;
 
@@ -244,6 +244,28 @@ static void tell_time(const cli_words *words, const cli_product *product, double
                gflops);
 }
 
+/* In JSON there is no member of it. */
+static void tell_no_time(const cli_words *words)
+{
+    if (!words->is_json)
+        puts("time       not measured: the emulator runs on the CPU, and its clock tells nothing of a GPU");
+}
+
+/* Launch and wait. */
+static tj_status launch(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
+                        tj_error *err)
+{
+    cli_progress progress;
+    tj_status status;
+
+    cli_progress_begin(&progress, emulator);
+    status = tj_plan_launch(plan, operands, NULL, err);
+    if (status == TJ_OK)
+        status = tj_synchronize(context, NULL, err);
+    cli_progress_end(&progress);
+    return status;
+}
+
 /* An answer member and a line about the comparison. */
 static void tell_check(const cli_words *words, const tj_check_report *report, json_t *answer)
 {
@@ -357,9 +379,7 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
     if (status == TJ_OK && words->counts)
         status = cli_count_begin(words, context, plan, err);
     if (status == TJ_OK)
-        status = tj_plan_launch(plan, &operands, NULL, err);
-    if (status == TJ_OK)
-        status = tj_synchronize(context, NULL, err);
+        status = launch(context, emulator, plan, &operands, err);
     if (status == TJ_OK)
         status = tj_buffer_read(on_device.p, 0, product->p, span_bytes(&request->known, 'P'), err);
     timed = product->repeat > 0 && !emulator; /* the emulator's clock is a model, and no measure of anything */
@@ -382,6 +402,8 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
         goto done;
     if (timed)
         tell_time(words, product, median, least, answer);
+    else if (emulator)
+        tell_no_time(words);
     code = product->with_check ? check_product(words, product, answer, err) : CLI_DONE;
 done:
     tj_buffer_free(on_device.m);

@@ -243,7 +243,9 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
         launch.fences = calloc(launch.blocks, sizeof *launch.fences); /* without: no fence orders anything */
     launch.workers = choose_workers(&launch);
     emu_memory_hold();
+    emu_progress_begin(launch.blocks);
     emu_run(&launch);
+    emu_progress_end();
     emu_memory_release();
     free(launch.range);
     free(launch.fences);

@@ -28,6 +28,11 @@ int emu_counted_launch(cuEmuLaunch *launch);
 int emu_counted_line(size_t index, uint32_t *ptx_line, uint32_t *cuda_line, char *text, size_t text_bytes,
                      cuEmuCounters *counters);
 
+/** Of the launch that begins, of a block of it that is done, and of its end: see cuEmuGetProgress. */
+void emu_progress_begin(uint64_t blocks);
+void emu_progress_step(void);
+void emu_progress_end(void);
+
 /** Drop what is remembered of a module's launches before it is freed. */
 void emu_forget_launches(const emu_module *module);
 

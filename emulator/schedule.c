@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "count.h"
+#include "launch.h"
 
 enum { QUANTUM = 1 << 20, STREAK = 20000 };
 
@@ -912,6 +913,7 @@ static void *work(void *argument)
         if (number >= launch->blocks)
             break;
         run_block(&block, number);
+        emu_progress_step();
     }
     if (block.line) {
         pthread_mutex_lock(&merging);

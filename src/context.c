@@ -95,21 +95,26 @@ static tj_status resolve_device(int *device, const tj_context_options *options, 
 }
 
 /*
- * The store's folder, or NULL for none. A home that is unset, relative or "/" belongs to nobody (services, containers):
+ * The store's folder, or NULL for none, and then why. A home that is unset, relative or "/" belongs to nobody (services, containers):
  * writing there would surprise, so work goes on in memory.
  */
-static tj_status resolve_store(char **root, const char **why_not, const tj_context_options *options, tj_error *err)
+static tj_status resolve_store(tj_context *context, char **root, const tj_context_options *options, tj_error *err)
 {
-    const char *given = option_or_environment(options->cache_dir, "TILEJIT_CACHE_DIR");
+    const char *variable = environment("TILEJIT_CACHE_DIR");
+    const char *given = options->cache_dir ? options->cache_dir : variable;
     const char *cache_home = environment("XDG_CACHE_HOME");
     const char *home = environment("HOME");
     tj_text path = TJ_TEXT_INIT(PATH_MAX);
 
     *root = NULL;
-    *why_not = NULL;
+    if (options->cache_dir && !*options->cache_dir)
+        context->why_no_store = "the disk is switched off: the option cache_dir is empty, as --no-cache makes it";
+    else if (!options->cache_dir && variable && strcmp(variable, "off") == 0)
+        context->why_no_store = "the disk is switched off: TILEJIT_CACHE_DIR is \"off\"";
+    context->is_disk_off = context->why_no_store != NULL;
+    if (context->is_disk_off)
+        return TJ_OK;
     if (given) {
-        if (!*given)
-            return TJ_OK;
         if (!copy_text(root, given))
             return tj_fail_memory(err, "the store's path");
         return TJ_OK;
@@ -120,7 +125,8 @@ static tj_status resolve_store(char **root, const char **why_not, const tj_conte
         tj_text_append(&path, home);
         tj_text_append(&path, "/.cache");
     } else {
-        *why_not = "neither XDG_CACHE_HOME nor HOME names a folder of this user's: set TILEJIT_CACHE_DIR to keep kernels";
+        context->why_no_store =
+            "no store: neither XDG_CACHE_HOME nor HOME names a folder of this user's: set TILEJIT_CACHE_DIR to keep kernels";
         return TJ_OK;
     }
     tj_text_append(&path, "/tilejit");
@@ -148,7 +154,6 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
 {
     tj_context_options options;
     tj_context *context = NULL;
-    const char *why_no_store = NULL;
     char *root = NULL;
     tj_status status;
 
@@ -182,7 +187,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     if (status == TJ_OK)
         status = resolve_device(&context->device, &options, err);
     if (status == TJ_OK)
-        status = resolve_store(&root, &why_no_store, &options, err);
+        status = resolve_store(context, &root, &options, err);
     if (status != TJ_OK)
         goto fail;
 
@@ -199,8 +204,8 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         goto fail;
     }
     free(root);
-    if (why_no_store)
-        tj_log_line(&context->log, TJ_LOG_WARNING, "no store: %s", why_no_store);
+    if (context->why_no_store && !context->is_disk_off)
+        tj_log_line(&context->log, TJ_LOG_WARNING, "%s", context->why_no_store);
     *out = context;
     return TJ_OK;
 

@@ -30,6 +30,8 @@ struct tj_context {
     tj_prove prove;
     pid_t pid; /* of the process that made it */
     tj_disk_store *store;
+    const char *why_no_store; /* of its own, in words; NULL: there is one */
+    bool is_disk_off;         /* because the caller or the environment wants none */
     struct tj_image_table *images;
     struct tj_plan_table *plans;
     struct tj_chooser *chooser;

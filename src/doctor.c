@@ -22,8 +22,8 @@ enum { FINDING_BYTES = 1024, TARGET_BYTES = 16 };
 
 static const char NVRTC_REMEDY[] = "pip install nvidia-cuda-nvrtc, or set TILEJIT_NVRTC to the path of a libnvrtc.so";
 static const char DRIVER_REMEDY[] =
-    "install the NVIDIA driver (libcuda.so.1 comes with it), or set TILEJIT_DRIVER to the path of "
-    "a driver; until then kernels can be generated, compiled and stored, not run";
+    "install the NVIDIA driver (libcuda.so.1 comes with it), or set TILEJIT_DRIVER=emulator to compute on the CPU; until then "
+    "kernels can be generated, compiled and stored, not run";
 
 typedef struct doctor {
     tj_context *context;
@@ -202,12 +202,11 @@ static void look_at_store(const doctor *who)
     const char *path = tj_store_path(who->context);
     const char *trouble = tj_store_trouble(who->context);
 
-    if (trouble)
+    if (who->context->is_disk_off)
+        found(who, "store", TJ_FINDING_NOTE, "", "%s; kernels and records live in memory only", trouble);
+    else if (trouble)
         found(who, "store", TJ_FINDING_NOTE,
-              "set TILEJIT_CACHE_DIR to a folder of yours; until then kernels live in memory only", "%s: %s",
-              *path ? path : "no folder", trouble);
-    else if (!*path)
-        found(who, "store", TJ_FINDING_NOTE, "", "the disk is switched off: kernels live in memory only");
+              "set TILEJIT_CACHE_DIR to a folder of yours; until then kernels live in memory only", "%s", trouble);
     else
         found(who, "store", TJ_FINDING_OK, "", "%s, limited to %lld bytes", path, (long long)tj_store_max_bytes(who->context));
 }

@@ -63,7 +63,8 @@ static const struct result results[] = {
     {36, NO_DRIVER, "CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER", "the call needs a newer driver", "update the NVIDIA driver"},
     {46, PLAIN, "CUDA_ERROR_DEVICE_UNAVAILABLE", "the device is busy or unavailable",
      "another process may hold it in exclusive mode: see nvidia-smi"},
-    {100, NO_DRIVER, "CUDA_ERROR_NO_DEVICE", "no CUDA device", "check nvidia-smi and CUDA_VISIBLE_DEVICES"},
+    {100, NO_DRIVER, "CUDA_ERROR_NO_DEVICE", "no CUDA device",
+     "check nvidia-smi and CUDA_VISIBLE_DEVICES, or set TILEJIT_DRIVER=emulator to compute on the CPU"},
     {101, PLAIN, "CUDA_ERROR_INVALID_DEVICE", "no such device", "check CUDA_VISIBLE_DEVICES"},
     {200, NO_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "the driver cannot read this image",
      "an NVRTC of a newer major version than the driver's CUDA makes such images: update the driver or use an older NVRTC"},
@@ -369,8 +370,8 @@ static tj_status open_library(const char *asked, struct opened **out, tj_error *
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return tj_fail(err, TJ_ERR_NO_DRIVER,
-                       "cannot load the CUDA driver %s: %s; install the NVIDIA driver, or name a driver library with "
-                       "TILEJIT_DRIVER",
+                       "cannot load the CUDA driver %s: %s; install the NVIDIA driver, set TILEJIT_DRIVER=emulator to "
+                       "compute on the CPU, or set it to the path of a driver",
                        path, dlerror());
     entry = calloc(1, sizeof *entry);
     if (!entry)

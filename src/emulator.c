@@ -60,7 +60,8 @@ bool tj_emulator_fill(void *library, tj_emulator *table)
            find_symbol(library, "cuEmuGetOption", &table->get_option) &&
            find_symbol(library, "cuEmuGetLaunch", &table->get_launch) &&
            find_symbol(library, "cuEmuGetLine", &table->get_line) && find_symbol(library, "cuEmuWatch", &table->watch) &&
-           find_symbol(library, "cuEmuUnwatch", &table->unwatch);
+           find_symbol(library, "cuEmuUnwatch", &table->unwatch) &&
+           find_symbol(library, "cuEmuGetProgress", &table->get_progress);
 }
 
 tj_status tj_emulator_choose_devices(void *library, const char *driver_path, tj_error *err)

@@ -27,7 +27,7 @@ const char *tj_store_path(const tj_context *context)
 
 const char *tj_store_trouble(tj_context *context)
 {
-    return tj_disk_store_trouble(context->store);
+    return context->why_no_store ? context->why_no_store : tj_disk_store_trouble(context->store);
 }
 
 int64_t tj_store_max_bytes(const tj_context *context)

@@ -147,6 +147,12 @@ int cuEmuGetLaunch(cuEmuLaunch *launch);
 int cuEmuGetLine(size_t index, uint32_t *ptx_line, uint32_t *cuda_line, char *text, size_t text_bytes, cuEmuCounters *counters);
 
 /**
+ * How far the launch is that runs now, or the last one to begin if several do: blocks that are done, of how many. 0, and neither is
+ * set, while none runs. Asked by another thread than the one that waits for it.
+ */
+int cuEmuGetProgress(uint64_t *done, uint64_t *blocks);
+
+/**
  * Watch a matrix of rows lines of row_bytes bytes, pitch_bytes from one to the next: each of its bytes must be written exactly
  * once from here to cuEmuUnwatch, and no byte between the lines. address must lie in one allocation with all of it. Returns a
  * number above 0, or 0 if it does not.

@@ -39,7 +39,8 @@ typedef struct tj_context_options {
     const char *driver;    /**< path of libcuda, or emulator, emulator:sm_80 (see emulator.h); default: $TILEJIT_DRIVER, then
                                 libcuda.so.1 */
     const char *cache_dir; /**< root of the store; default: $TILEJIT_CACHE_DIR, $XDG_CACHE_HOME/tilejit,
-                                          $HOME/.cache/tilejit. "" switches the disk off */
+                                          $HOME/.cache/tilejit. "", or TILEJIT_CACHE_DIR=off, switches the disk off:
+                                          kernels and records are kept in memory alone */
     const char *const *read_only_roots; /**< up to 15 stores, searched after the own one, never written; NULL-terminated */
     int64_t store_max_bytes;            /**< least recently used entries go beyond this; default 1 GiB */
     int32_t device;                     /**< device to use when the calling thread has no current CUDA context, plus one;

@@ -31,6 +31,7 @@ typedef struct tj_emulator {
                     cuEmuCounters *counters);
     int (*watch)(uint64_t address, uint64_t rows, uint64_t row_bytes, uint64_t pitch_bytes);
     int (*unwatch)(int watch);
+    int (*get_progress)(uint64_t *done, uint64_t *blocks);
 } tj_emulator;
 
 /**

@@ -72,11 +72,63 @@ Test(analysis, explain_says_it_all_on_one_screen)
 Test(analysis, explain_knows_where_the_store_would_hit)
 {
     NEEDS_COMPILER();
-    cr_assert(eq(int, shell("$T compile 64x64x64 --config tiled:tile_width=8 --arch sm_90"), 0), "%s", errors);
+    cr_assert(eq(int, shell("$T run 64x64x64 --config tiled:tile_width=8"), 0), "%s", errors);
     cr_assert(eq(int, shell("$T explain 64x64x64 tiled:tile_width=8"), 0), "%s", errors);
+    cr_expect(has(out, "(an estimate") == false, "the stored PTX does not say the registers; the compiler does: %s", out);
     cr_expect(has(out, "store      a hit"), "%s", out);
     cr_assert(eq(int, shell("$T explain 64x64x65 tiled:tile_width=8"), 0), "%s", errors);
     cr_expect(has(out, "store      a miss"), "%s", out);
+}
+
+/* What explain and cache explain say of one request, and what was run or compiled, in the store's terms. */
+static void expect_agreement(const char *environment, const char *words, bool is_stored)
+{
+    static char key[64], target[32];
+    json_t *answer, *field;
+    const json_t *one;
+    size_t index;
+
+    cr_assert(eq(int, shell("%s; $T explain 40x24x36 %s --json", environment, words), 0), "%s", errors);
+    answer = json_loads(out, 0, NULL);
+    one = json_array_get(json_object_get(answer, "configs"), 0);
+    snprintf(key, sizeof key, "%s", json_string_value(json_object_get(one, "key")));
+    snprintf(target, sizeof target, "%s", json_string_value(json_object_get(answer, "target")));
+    cr_expect(is_stored == (json_object_get(one, "hit") == json_true()), "explain %s: %s", words, out);
+    json_decref(answer);
+    cr_assert(eq(int, shell("%s; $T cache explain 40x24x36 %s --json", environment, words), 0), "%s", errors);
+    answer = json_loads(out, 0, NULL);
+    cr_expect(eq(str, (char *)json_string_value(json_object_get(answer, "key")), key), "%s", words);
+    cr_expect(is_stored == (json_object_get(answer, "hit") == json_true()), "cache explain %s: %s", words, out);
+    json_array_foreach(json_object_get(answer, "fields"), index,
+                       field) if (strcmp(json_string_value(json_object_get(field, "name")), "target") == 0)
+        cr_expect(eq(str, (char *)json_string_value(json_object_get(field, "wanted")), target), "%s", words);
+    json_decref(answer);
+}
+
+/* And both are right: after a run of the request, or its compile, they say that it would hit. */
+Test(analysis, explain_and_cache_explain_agree)
+{
+    static const struct {
+        const char *environment, *verb, *words;
+    } rows[] = {
+        {"unset TILEJIT_DRIVER", "run", "--config tiled"}, /* without a GPU: on the emulator */
+        {"unset TILEJIT_DRIVER", "run", ""},
+        {"unset TILEJIT_DRIVER", "run", "--device emulator:sm_80"},
+        {"unset TILEJIT_DRIVER", "compile", "--arch sm_80"},
+        {"unset TILEJIT_DRIVER", "compile", "--arch compute_80 --config tiled"},
+        {"export TILEJIT_DRIVER=emulator", "run", "--batch 2"},
+        {"export TILEJIT_DRIVER=" FAKE_GPU_PATH, "run", ""}, /* a GPU newer than the compiler */
+        {"export TILEJIT_DRIVER=" FAKE_CUDA_PATH " FAKE_CUDA_HIDE=cuFuncGetParamInfo", "run", "--config naive"},
+    };
+
+    NEEDS_COMPILER();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_assert(eq(int, shell("rm -rf store"), 0));
+        expect_agreement(rows[i].environment, rows[i].words, false);
+        cr_expect(ne(int, shell("%s; $T %s 40x24x36 %s", rows[i].environment, rows[i].verb, rows[i].words), 1), "%s: %s",
+                  rows[i].words, errors); /* the fake computes nothing */
+        expect_agreement(rows[i].environment, rows[i].words, true);
+    }
 }
 
 Test(analysis, explain_counts_on_the_emulator)

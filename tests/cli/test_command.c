@@ -43,8 +43,16 @@ TestSuite(command, .init = make_folder, .fini = remove_folder);
 
 /* ---- words -------------------------------------------------------------------------------------------------------- */
 
+/* On stderr there is one line of it. */
+static void expect_short_notice(const char *words)
+{
+    cr_expect(strncmp(errors, "tilejit: no GPU here", 20) == 0 && strstr(errors, "emulator"), "%s: %s", words, errors);
+    cr_expect(strchr(errors, '\n') == strrchr(errors, '\n') && strlen(errors) <= 80, "%s: %s", words, errors);
+}
+
 Test(command, takes_the_emulator_where_there_is_no_gpu_and_says_so)
 {
+    static const char *const others[] = {"devices", "explain 33x30x70", "report 33x30x70 -o r.html", "cache explain 33x30x70"};
     json_t *answer;
     const char *name;
 
@@ -52,19 +60,84 @@ Test(command, takes_the_emulator_where_there_is_no_gpu_and_says_so)
     if (shell("$T devices --device 0") == 0)
         SKIP_TEST("there is a GPU here");
     cr_assert(eq(int, shell("$T run 33x30x70"), 0), "%s", errors);
-    cr_expect(strstr(errors, "no GPU here") && strstr(errors, "emulator"), "%s", errors);
+    expect_short_notice("run");
     cr_expect(strstr(out, "CUDA emulator sm_90") && strstr(out, "check      passed"), "%s", out);
-    cr_expect(strstr(out, "time ") == NULL, "emulated time is no measure: %s", out);
+    cr_expect(strstr(out, "time       not measured: the emulator") && strstr(out, " us median") == NULL,
+              "emulated time is no measure: %s", out);
     cr_assert(eq(int, shell("$T run 33x30x70 --device auto --json"), 0), "%s", errors);
     answer = json_loads(out, 0, NULL);
     name = json_string_value(json_object_get(answer, "device"));
     cr_expect(name && strstr(name, "emulator"), "%s", out);
     json_decref(answer);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        cr_expect(eq(int, shell("$T %s", others[i]), 0), "%s: %s", others[i], errors);
+        expect_short_notice(others[i]);
+    }
     cr_expect(eq(int, shell("$T run 33x30x70 --device 0"), 1), "a device that was named is not replaced");
+    cr_expect(strstr(errors, "libcuda.so.1") && strstr(errors, "set TILEJIT_DRIVER=emulator"), "%s", errors);
     cr_expect(eq(int, shell("TILEJIT_DRIVER=/nonexistent/libcuda.so $T run 33x30x70"), 1), "nor is a driver");
     cr_expect(eq(int, shell("$T run 33x30x70 --device emulator --driver /x"), 2));
     cr_expect(eq(int, shell("TILEJIT_EMULATOR=/nonexistent.so $T run 33x30x70 --device emulator"), 1));
     cr_expect(strstr(errors, "/nonexistent.so") != NULL, "%s", errors);
+}
+
+/* All that is written to a terminal by a command whose stderr it is, and the exit code. */
+static int on_terminal(const char *words, char *text, size_t bytes)
+{
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    size_t used = 0;
+    int status = 0;
+    ssize_t got;
+    pid_t child;
+    int held;
+
+    cr_assert(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    held = open(ptsname(terminal), O_RDWR | O_NOCTTY); /* until the child has it */
+    child = fork();
+    if (child == 0)
+        _exit(shell("$T %s 2>%s", words, ptsname(terminal)));
+    cr_assert(child > 0);
+    fcntl(terminal, F_SETFL, O_NONBLOCK);
+    do {
+        const bool has_ended = waitpid(child, &status, WNOHANG) == child;
+
+        got = read(terminal, text + used, bytes - 1 - used);
+        used += got > 0 ? (size_t)got : 0;
+        if (has_ended)
+            break;
+        usleep(10000);
+    } while (used < bytes - 1);
+    while (used < bytes - 1 && (got = read(terminal, text + used, bytes - 1 - used)) > 0)
+        used += (size_t)got;
+    text[used] = '\0';
+    close(held);
+    close(terminal);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* How far a launch of the emulator is that takes seconds; the line is gone when it ends. */
+Test(command, shows_how_far_the_emulator_is, .timeout = 280)
+{
+    static const char drawn[] = "\r\033[Kemulator: ", cleared[] = "\r\033[K";
+    static char text[1 << 16];
+    const char *at;
+    int draws = 0, percent = -1;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, on_terminal("run 384x384x384 --config naive --no-check --device emulator", text, sizeof text), 0), "%s",
+              text);
+    for (at = strstr(text, drawn); at; at = strstr(at + 1, drawn), draws++) {
+        int now = -1;
+
+        cr_expect(sscanf(at + strlen(drawn), "%d %%, ", &now) == 1 && now >= percent && now <= 100, "%s", at);
+        percent = now;
+    }
+    cr_expect(draws > 0 && percent > 0, "%s", text);
+    cr_expect(eq(str, text + strlen(text) - strlen(cleared), (char *)cleared), "%s", text);
+    cr_expect(eq(int, on_terminal("run 16x16x16 --config naive --device emulator", text, sizeof text), 0));
+    cr_expect(eq(str, text, ""), "what takes no time has no progress");
+    cr_expect(eq(int, shell("$T run 384x384x384 --config naive --no-check --device emulator"), 0));
+    cr_expect(eq(str, errors, ""), "nor is there any in a file");
 }
 
 Test(command, counts_in_json_too)
@@ -508,8 +581,8 @@ Test(command, answers_json_for_every_command)
         {"matmul M.npy N.npy -o P.npy --no-check --driver " FAKE_CUDA_PATH, 0, "kernel origin was_run time output"},
         {"matmul M.npy N.npy -o P.npy --driver " FAKE_CUDA_PATH, 3, "kernel check error"},
         {"matmul M.npy M.npy -o P.npy --driver " FAKE_CUDA_PATH, 1, "error"},
-        {"cache list", 0, "entries"},
-        {"cache stats", 0, "path entries read_only_entries bytes max_bytes hits"},
+        {"cache list", 0, "entries records records_passed_over"},
+        {"cache stats", 0, "path entries read_only_entries bytes max_bytes hits records records_passed_over"},
         {"cache stats --cache-dir /dev/null", 1, "error"},
         {"cache verify", 0, "entries damaged"},
         {"cache path", 0, "path"},
@@ -624,6 +697,31 @@ Test(command, works_whatever_the_cache_folder_is)
         cr_expect(ne(int, shell("$T cache stats --cache-dir %s", folders[i]), 99), "%s: %s", folders[i], errors);
         cr_expect(ne(int, shell("$T doctor --cache-dir %s", folders[i]), 99), "%s: %s", folders[i], errors);
     }
+}
+
+Test(command, keeps_nothing_where_the_environment_switches_the_disk_off)
+{
+    json_t *answer;
+
+    NEEDS_COMPILER();
+    for (int i = 0; i < 2; i++) {
+        cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=off $T run 33x30x70 --device emulator"), 0), "%s", errors);
+        cr_expect(strstr(out, "image from the compiler") != NULL, "%s", out);
+    }
+    cr_expect(eq(int, shell("ls; test ! -e store -a ! -e off -a ! -e .cache"), 0), "%s", out);
+    cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=off $T doctor --driver " FAKE_CUDA_PATH), 0), "%s", errors);
+    cr_expect(strstr(out, "note     store     the disk is switched off: TILEJIT_CACHE_DIR is \"off\"") != NULL, "%s", out);
+    cr_expect(eq(int, shell("$T doctor --no-cache --driver " FAKE_CUDA_PATH), 0), "%s", errors);
+    cr_expect(strstr(out, "the disk is switched off: the option cache_dir is empty") != NULL, "%s", out);
+    cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=off $T cache stats --json"), 0), "%s", errors);
+    answer = json_loads(out, 0, NULL);
+    cr_expect(strstr(json_string_value(json_object_get(answer, "trouble")), "TILEJIT_CACHE_DIR") != NULL, "%s", out);
+    json_decref(answer);
+    cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=off $T cache path"), 1));
+    cr_expect(strstr(errors, "TILEJIT_CACHE_DIR is \"off\"") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=./off $T run 33x30x70 --device emulator; test -d off/v1"), 0), "%s", errors);
+    cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=off $T run 33x30x70 --device emulator --cache-dir named; test -d named/v1"), 0),
+              "%s", errors);
 }
 
 Test(command, leaves_nothing_behind_when_it_is_stopped_while_compiling)

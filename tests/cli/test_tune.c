@@ -193,6 +193,36 @@ Test(tune_command, passes_over_what_would_not_be_better_founded)
     cr_expect(strstr(out, "1 of them new") && strstr(out, "(1 tried"), "its record chooses nothing: %s", out);
 }
 
+Test(tune_command, leaves_records_that_the_cache_verbs_show)
+{
+    json_t *root;
+    const json_t *one;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T tune 8x8x8 9x9x9 --family naive --evaluations 1 && $T cache list"), 0), "%s", errors);
+    cr_expect(strstr(out, "KERNEL") && strstr(out, "8x8x8 f32") && strstr(out, "9x9x9 f32") && strstr(out, "Fake GPU"), "%s",
+              out);
+    cr_assert(eq(int, shell("$T cache list --json"), 0), "%s", errors);
+    root = answer();
+    cr_assert(eq(sz, json_array_size(json_object_get(root, "records")), 2), "%s", out);
+    one = json_array_get(json_object_get(root, "records"), 0);
+    cr_expect(eq(i64, number(one, "evaluations"), 1));
+    cr_expect(eq(str, (char *)json_string_value(json_object_get(one, "family")), "naive"));
+    cr_expect(eq(str, (char *)json_string_value(json_object_get(one, "device")), "Fake GPU"));
+    cr_expect(json_real_value(json_object_get(one, "median_us")) > 0 && is_set(one, "complete") == false);
+    json_decref(root);
+    cr_assert(eq(int, shell("chmod 664 store/v1/records/$(ls store/v1/records | head -1); $T cache stats"), 0), "%s", errors);
+    cr_expect(strstr(out, "records    1, not used 1") != NULL, "%s", out);
+    cr_assert(eq(int, shell("$T cache stats --json"), 0), "%s", errors);
+    root = answer();
+    cr_expect(number(root, "records") == 1 && number(root, "records_passed_over") == 1);
+    json_decref(root);
+    cr_assert(eq(int, shell("$T cache list"), 0));
+    cr_expect(strstr(errors, "records that are not used: 1") != NULL, "%s", errors);
+    cr_assert(eq(int, shell("$T cache clear && $T cache list"), 0), "records stay: %s", errors);
+    cr_expect(strstr(out, "KERNEL") == NULL && strstr(out, "TUNED") != NULL, "%s", out);
+}
+
 Test(tune_command, shares_shapes_between_devices)
 {
     json_t *root;

@@ -19,7 +19,8 @@
 #include "driver_functions.h"
 
 #define EMULATOR_FUNCTIONS(X) \
-    X(cuEmuGetFinding) X(cuEmuFindingCount) X(cuEmuClear) X(cuEmuSetOption) X(cuEmuGetOption) X(cuEmuWatch) X(cuEmuUnwatch)
+    X(cuEmuGetFinding)        \
+    X(cuEmuFindingCount) X(cuEmuClear) X(cuEmuSetOption) X(cuEmuGetOption) X(cuEmuWatch) X(cuEmuUnwatch) X(cuEmuGetProgress)
 
 /* Every function, under its own name in a table. */
 static struct {
@@ -842,11 +843,13 @@ Test(driver, watches_a_matrix)
     void *parameters[] = {&address, &value};
     cuEmuFinding finding;
     CUfunction store;
+    uint64_t done = 7, blocks = 7;
     int watch;
 
     start();
     store = get(load(), "store");
     address = zeroed(64);
+    cr_expect(cu.cuEmuGetProgress_(&done, &blocks) == 0 && done == 7, "no launch runs");
     cr_expect(cu.cuEmuWatch_(address, 5, 16, 16) == 0, "longer than its memory");
     cr_expect((watch = cu.cuEmuWatch_(address, 4, 16, 16)) > 0);
     cr_expect(launch(store, 1, 16, NULL, parameters) == CUDA_SUCCESS);

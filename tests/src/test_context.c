@@ -161,6 +161,9 @@ Test(context, finds_the_store_s_folder)
         {NULL, "/b", "/c", "/d", "/b"},
         {NULL, NULL, "/c", "/d", "/c/tilejit"},
         {NULL, "", "/c", "/d", "/c/tilejit"},
+        {NULL, "off", "/c", "/d", ""},
+        {NULL, "/x/off", "/c", "/d", "/x/off"},
+        {"/a", "off", "/c", "/d", "/a"},
         {NULL, NULL, NULL, "/d", "/d/.cache/tilejit"},
         {NULL, NULL, "", "/d", "/d/.cache/tilejit"},
         {NULL, NULL, "relative", "/d", "/d/.cache/tilejit"},
@@ -213,6 +216,32 @@ Test(context, warns_once_where_there_is_no_home)
     cr_expect(eq(int, warnings, 1));
     cr_expect(strstr(warning, "TILEJIT_CACHE_DIR") != NULL, "%s", warning);
     tj_context_free(context);
+}
+
+/* It was meant: no warning, and whoever asks is told what switched it off. */
+Test(context, says_what_switched_the_disk_off)
+{
+    static const struct {
+        const char *option, *variable, *why;
+    } rows[] = {{"", NULL, "the disk is switched off: the option cache_dir is empty, as --no-cache makes it"},
+                {"", "off", "the disk is switched off: the option cache_dir is empty, as --no-cache makes it"},
+                {NULL, "off", "the disk is switched off: TILEJIT_CACHE_DIR is \"off\""}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+        tj_context *context;
+
+        clear_environment();
+        if (rows[i].variable)
+            setenv("TILEJIT_CACHE_DIR", rows[i].variable, 1);
+        options.cache_dir = rows[i].option;
+        options.log_level = TJ_LOG_WARNING;
+        options.log = keep_warning;
+        context = open_context(&options);
+        cr_expect(eq(str, (char *)tj_store_trouble(context), (char *)rows[i].why));
+        tj_context_free(context);
+    }
+    cr_expect(eq(int, warnings, 0), "%s", warning);
 }
 
 static tj_status count_devices(tj_context *context, int *count)
