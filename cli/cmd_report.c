@@ -24,19 +24,27 @@ static const char STYLE[] =
     "--c0:#0072b2;--c1:#b35900;--c2:#00795a;--c3:#a0467f;--c4:#6b6b00;--c5:#8a2f2f;--c6:#3d4ea8;--c7:#555}"
     "figure,table{break-inside:avoid}h2{break-after:avoid}}\n"
     "html{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}\n"
-    "body{max-width:62rem;margin:0 auto;padding:1.5rem}\n"
+    "body{max-width:75rem;margin:0 auto;padding:1.5rem}p,ul,dl{max-width:50rem}\n" /* wide enough for a table of five configs */
     "h1{font-size:1.6rem;line-height:1.25;margin:0 0 .5rem}h2{font-size:1.2rem;margin:2.2rem 0 .5rem}\n"
     "figure{margin:1rem 0}figcaption{color:var(--soft);font-size:.92rem;max-width:50rem}\n"
-    "svg{width:100%;min-width:42rem;height:auto;display:block;background:var(--paper)}\n"
+    "svg{width:100%;max-width:50rem;height:auto;display:block;background:var(--paper)}\n"
     "svg text{fill:var(--ink);font:13px system-ui,sans-serif}svg .soft{fill:var(--soft)}\n"
     ".axis{stroke:var(--ink);stroke-width:1.2;fill:none}.grid{stroke:var(--line);stroke-width:1;fill:none}\n"
     ".roof{stroke:var(--ink);stroke-width:2.4;fill:none}.tint{fill:var(--tint);stroke:var(--line)}\n"
-    ".scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem}\n"
+    /* Shadows at the edges where there is more: what scrolls with the table covers them at its ends. */
+    ".scroll{overflow-x:auto;background:linear-gradient(90deg,var(--paper) 40%,transparent) left/3rem 100% no-repeat local,"
+    "linear-gradient(270deg,var(--paper) 40%,transparent) right/3rem 100% no-repeat local,"
+    "linear-gradient(90deg,var(--line),transparent) left/1rem 100% no-repeat scroll,"
+    "linear-gradient(270deg,var(--line),transparent) right/1rem 100% no-repeat scroll}\n"
+    "table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem}\n"
     "th,td{padding:.25rem .7rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}\n"
-    "th:first-child{text-align:left;font-weight:600}thead th{border-bottom:2px solid var(--ink)}\n"
+    "th:first-child{text-align:left;font-weight:600;position:sticky;left:0;background:var(--paper)}"
+    "thead th{border-bottom:2px solid var(--ink)}.win{background:var(--tint);font-weight:600}\n"
+    "@media (max-width:48rem){body{padding:1rem}svg text{font-size:17px}th,td{padding:.25rem .5rem}"
+    "th:first-child{white-space:normal;min-width:6rem;padding-left:0}}\n"
     "code{font:.92em ui-monospace,monospace;background:var(--tint);padding:0 .2em;overflow-wrap:anywhere}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.5rem 0}dt{color:var(--soft)}dd{margin:0}\n"
-    "@media print{svg{min-width:0}.scroll{overflow:visible}table{font-size:.75rem}th,td{padding:.15rem "
+    "@media print{.scroll{overflow:visible;background:none}table{font-size:.75rem}th,td{padding:.15rem "
     ".35rem;white-space:normal}}\n"
     ".k0{--c:var(--c0)}.k1{--c:var(--c1)}.k2{--c:var(--c2)}.k3{--c:var(--c3)}"
     ".k4{--c:var(--c4)}.k5{--c:var(--c5)}.k6{--c:var(--c6)}.k7{--c:var(--c7)}\n"
@@ -97,7 +105,7 @@ static tj_status put_page(FILE *out, const cli_look *look, const char *trials, t
     tj_status status;
 
     put_head(out, look);
-    cli_page_table(out, look);
+    cli_page_table(out, look, fastest(look));
     cli_page_roofline(out, look);
     cli_page_occupancy(out, look);
     cli_page_time(out, look);

@@ -38,7 +38,7 @@ void cli_page_name(FILE *out, const cli_case *one)
 void cli_page_open_figure(FILE *out, const char *id, int width, int height, const char *title)
 {
     fprintf(out,
-            "<figure>\n<div class=\"scroll\" tabindex=\"0\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\" "
+            "<figure>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\" "
             "aria-describedby=\"%s-desc\">\n"
             "<title>%s</title>\n",
             width, height, title, id, title);

@@ -13,7 +13,10 @@ void cli_page_text(FILE *out, const char *text);
 /** The config's name in a few words, as cli_name_case gives it. */
 void cli_page_name(FILE *out, const cli_case *one);
 
-/** A figure and its SVG, with a title for those who do not see it; the caller adds <desc id="{id}-desc"> and closes both. */
+/** Units of a drawing across, or a few more: so few that its text can be read where the page is 400 pixels wide. */
+enum { CLI_PAGE_WIDTH = 640 };
+
+/** A figure and its SVG, which is as wide as the page, with a title for those who do not see it; the caller adds <desc id="{id}-desc"> and closes both. */
 void cli_page_open_figure(FILE *out, const char *id, int width, int height, const char *title);
 
 void cli_page_roofline(FILE *out, const cli_look *look);
@@ -26,6 +29,7 @@ void cli_page_tile(FILE *out, const cli_look *look, size_t index);
  */
 tj_status cli_page_heat(FILE *out, const cli_look *look, const tj_family *family, const char *trials, tj_error *err);
 
-void cli_page_table(FILE *out, const cli_look *look);
+/** Every config in a column; that of winner stands out. */
+void cli_page_table(FILE *out, const cli_look *look, size_t winner);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* ---- occupancy ------------------------------------------------------------------------------------------------------ */
 
-enum { BAR_WIDTH = 860, BAR_LEFT = 190, BAR_SPAN = 560, BAR_LINE = 22 };
+enum { BAR_WIDTH = CLI_PAGE_WIDTH, BAR_LEFT = 190, BAR_SPAN = 330, BAR_LINE = 22 };
 
 void cli_page_occupancy(FILE *out, const cli_look *look)
 {
@@ -59,8 +59,7 @@ void cli_page_occupancy(FILE *out, const cli_look *look)
         }
         fprintf(out, "</g>\n");
     }
-    fprintf(out, "<path class=\"axis\" stroke-dasharray=\"5 4\" d=\"M%d 8 V%d\"/>\n</svg></div>\n", BAR_LEFT + BAR_SPAN,
-            height - 8);
+    fprintf(out, "<path class=\"axis\" stroke-dasharray=\"5 4\" d=\"M%d 8 V%d\"/>\n</svg>\n", BAR_LEFT + BAR_SPAN, height - 8);
     fputs("<figcaption>Blocks that each resource alone lets in, drawn as the share of the multiprocessor's warps that they "
           "would be; the "
           "dashed line is all of them. The full bar is the limit.</figcaption>\n</figure>\n<ul>\n",
@@ -129,7 +128,7 @@ void cli_page_time(FILE *out, const cli_look *look)
         }
         fputs("</g>\n", out);
     }
-    fputs("</svg></div>\n<figcaption>What overlaps does not add up: the time is the launch and a soft maximum of the rest. The "
+    fputs("</svg>\n<figcaption>What overlaps does not add up: the time is the launch and a soft maximum of the rest. The "
           "full "
           "bar is what the "
           "model says is longest.</figcaption>\n</figure>\n",

@@ -12,7 +12,7 @@
 
 #include "page.h"
 
-enum { CELL_WIDTH = 84, CELL_HEIGHT = 34, MAP_LEFT = 110, MAP_TOP = 20, MAP_BELOW = 52, MAP_LEAST_WIDTH = 640, NO_AXIS = -1 };
+enum { CELL_WIDTH = 74, CELL_HEIGHT = 34, MAP_LEFT = 100, MAP_TOP = 20, MAP_BELOW = 52, NO_AXIS = -1 };
 
 /* One parameter along an edge of the map. */
 typedef struct axis {
@@ -198,7 +198,7 @@ static void put_cell(FILE *out, const heat_map *map, int down, int across)
 static void put_map(FILE *out, const heat_map *map)
 {
     const int bottom = MAP_TOP + map->down.count * CELL_HEIGHT, right = MAP_LEFT + map->across.count * CELL_WIDTH;
-    const int width = right + 20 > MAP_LEAST_WIDTH ? right + 20 : MAP_LEAST_WIDTH;
+    const int width = right + 20 > CLI_PAGE_WIDTH ? right + 20 : CLI_PAGE_WIDTH;
 
     cli_page_open_figure(out, "heat", width, bottom + MAP_BELOW,
                          "Heat map of the tuning space: best time for each pair of values");
@@ -219,7 +219,7 @@ static void put_map(FILE *out, const heat_map *map)
     }
     fprintf(out, "<text x=\"4\" y=\"%d\">%s</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
             MAP_TOP + CELL_HEIGHT / 2 + 5, name_of(&map->down), (MAP_LEFT + right) / 2, bottom + 40, name_of(&map->across));
-    fprintf(out, "<rect class=\"best\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n</svg></div>\n",
+    fprintf(out, "<rect class=\"best\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n</svg>\n",
             MAP_LEFT + map->best_across * CELL_WIDTH + 1, MAP_TOP + map->best_down * CELL_HEIGHT + 1, CELL_WIDTH - 2,
             CELL_HEIGHT - 2);
 }

@@ -8,7 +8,7 @@
 
 #include "page.h"
 
-enum { ROOF_WIDTH = 860, ROOF_HEIGHT = 460, LEFT = 90, RIGHT = 30, TOP = 24, BOTTOM = 56 };
+enum { ROOF_WIDTH = CLI_PAGE_WIDTH, ROOF_HEIGHT = 400, LEFT = 124, RIGHT = 20, TOP = 24, BOTTOM = 56 };
 
 /* Logarithmic axes. */
 typedef struct frame {
@@ -135,7 +135,7 @@ void cli_page_roofline(FILE *out, const cli_look *look)
     put_axes(out, &f);
     put_roofs(out, &f, peaks);
     put_points(out, &f, look);
-    fputs("</svg></div>\n<figcaption>Rings: predicted", out);
+    fputs("</svg>\n<figcaption>Rings: predicted", out);
     fputs(look->cases[0].is_measured ? "; discs: measured. " : ". ", out);
     fputs("The slope counts every access as one to memory, as the textbook does. Caches answer most of them, so a point may "
           "stand above "

@@ -74,8 +74,9 @@ static void format_number(const cli_case *one, number which, char out[64])
     }
 }
 
-void cli_page_table(FILE *out, const cli_look *look)
+void cli_page_table(FILE *out, const cli_look *look, size_t winner)
 {
+    static const char win[] = " class=\"win\"";
     static const char *const names[NUMBERS] = {"global loads",
                                                "global bytes",
                                                "FLOP per byte",
@@ -90,9 +91,12 @@ void cli_page_table(FILE *out, const cli_look *look)
                                                "measured time",
                                                "loads the emulator counted"};
 
-    fputs("<h2>Numbers</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\">config</th>", out);
+    fputs("<h2>Numbers</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+          "aria-label=\"Numbers\"><table>\n<thead><tr><th scope=\"col\">config</th>",
+          out);
     for (size_t i = 0; i < look->count; i++) {
-        fprintf(out, "<th scope=\"col\"><span class=\"k%zu\"><span class=\"key\">%c</span></span> ", i, (char)('A' + i));
+        fprintf(out, "<th scope=\"col\"%s><span class=\"k%zu\"><span class=\"key\">%c</span></span> ", i == winner ? win : "",
+                i, (char)('A' + i));
         cli_page_name(out, &look->cases[i]);
         fputs("</th>", out);
     }
@@ -105,7 +109,7 @@ void cli_page_table(FILE *out, const cli_look *look)
             char text[64] = "";
 
             format_number(&look->cases[i], (number)n, text);
-            fputs("<td>", out);
+            fprintf(out, "<td%s>", i == winner ? win : "");
             cli_page_text(out, text);
             fputs("</td>", out);
         }

@@ -8,12 +8,29 @@
 
 #include "page.h"
 
-enum { TILE_WIDTH_PX = 860, TILE_GAP = 46, TILE_MARGIN = 60 };
+enum { TILE_GAP = 40, TILE_MARGIN = 100, TILE_LONGEST = 245 };
 
 static void put_box(FILE *out, const char *class, double x, double y, double width, double height)
 {
     fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", class, x, y, fmax(width, 1),
             fmax(height, 1));
+}
+
+/* Under the picture, where there is room on every screen. */
+static void put_traffic(FILE *out, const cli_case *one, const tj_problem *p, size_t index)
+{
+    const tj_counts *c = &one->analysis.counts;
+    const double batch = (double)(p->batch > 1 ? p->batch : 1), k = (double)p->k.extent;
+
+    fprintf(out, "<span class=\"k%zu\"><span class=\"key\">%c</span></span> ", index, (char)('A' + index));
+    cli_page_name(out, one);
+    fprintf(out, ": each element of M is read %.4g times, each of N %.4g times",
+            cli_ratio((double)c->load_m.elements, (double)p->j.extent * k * batch),
+            cli_ratio((double)c->load_n.elements, k * (double)p->l.extent * batch));
+    if (c->phases)
+        fprintf(out, "; %" PRId64 " phases of %" PRId64 " loads and %" PRId64 " operations", c->phases, c->phase.loads,
+                c->phase.flop);
+    fputs(".", out);
 }
 
 /* M left, N above, P where they meet; one block's tile, and the tiles that it walks along. */
@@ -24,7 +41,7 @@ void cli_page_tile(FILE *out, const cli_look *look, size_t index)
     const tj_problem *p = &look->request.known;
     const double j = (double)p->j.extent, k = fmax(1, (double)p->k.extent), l = (double)p->l.extent;
     /* Very different extents are drawn less different: a strip of one pixel explains nothing. */
-    const double longest = fmax(j, fmax(k, l)), power = 0.7, scale = 300;
+    const double longest = fmax(j, fmax(k, l)), power = 0.7, scale = TILE_LONGEST;
     const double J = fmax(40, scale * pow(j / longest, power)), K = fmax(40, scale * pow(k / longest, power)),
                  L = fmax(40, scale * pow(l / longest, power));
     const double rows = fmin(J, fmax(6, J * c->block_rows / j)), cols = fmin(L, fmax(6, L * c->block_cols / l));
@@ -36,7 +53,7 @@ void cli_page_tile(FILE *out, const cli_look *look, size_t index)
     char loads[32], stores[32];
 
     fputs("<h2>The tile and its traffic</h2>\n", out);
-    cli_page_open_figure(out, "tile", TILE_WIDTH_PX, (int)bottom,
+    cli_page_open_figure(out, "tile", CLI_PAGE_WIDTH, (int)bottom,
                          "M on the left, N above, P where they meet: one block's tile of P and what it reads");
     cli_format_count(loads, c->load_m.elements + c->load_n.elements);
     cli_format_count(stores, c->store_p.elements);
@@ -71,31 +88,8 @@ void cli_page_tile(FILE *out, const cli_look *look, size_t index)
             py + J + 17, p->l.extent);
     fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">k %" PRId64 "</text>\n", px - 6, top + K / 2,
             p->k.extent);
-    {
-        const double x = px + L + 24;
-        const double reads_m = cli_ratio((double)c->load_m.elements,
-                                         (double)p->j.extent * (double)p->k.extent * (double)(p->batch > 1 ? p->batch : 1));
-        const double reads_n = cli_ratio((double)c->load_n.elements,
-                                         (double)p->k.extent * (double)p->l.extent * (double)(p->batch > 1 ? p->batch : 1));
-        double y = top + 14;
-
-        if (x < TILE_WIDTH_PX - 190) {
-            fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"k%zu mark\">%c</tspan> ", x, y, index,
-                    (char)('A' + index));
-            cli_page_name(out, one);
-            fputs("</text>\n", out);
-            fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">each element of M: read %.4g times</text>\n", x, y += 22, reads_m);
-            fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">each element of N: read %.4g times</text>\n", x, y += 20, reads_n);
-            if (c->phases)
-                fprintf(out,
-                        "<text x=\"%.1f\" y=\"%.1f\">phases: %" PRId64 "</text>\n<text x=\"%.1f\" y=\"%.1f\">a phase: %" PRId64
-                        " loads,</text>\n"
-                        "<text x=\"%.1f\" y=\"%.1f\">%" PRId64 " operations</text>\n",
-                        x, y + 20, c->phases, x, y + 40, c->phase.loads, x, y + 60, c->phase.flop);
-        }
-    }
-    fputs("</svg></div>\n<figcaption>Full: the tile of P that one block computes. Pale: what it reads of M and N. Darker: one ",
-          out);
+    fputs("</svg>\n<figcaption>Full: the tile of P that one block computes. Pale: what it reads of M and N. Darker: one ", out);
     fputs(c->phases ? "phase of it, which lies in shared memory. " : "step of it; nothing is kept for the next thread. ", out);
-    fputs("Extents are drawn less different than they are.</figcaption>\n</figure>\n", out);
+    put_traffic(out, one, p, index);
+    fputs(" Extents are drawn less different than they are.</figcaption>\n</figure>\n", out);
 }

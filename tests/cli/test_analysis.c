@@ -221,7 +221,7 @@ Test(analysis, report_describes_every_picture_in_words)
     read_text("page.html", page);
     cr_expect(eq(int, times(page, "<svg "), 5));
     cr_expect(eq(int, times(page, "role=\"img\""), 5));
-    cr_expect(eq(int, times(page, "aria-label=\""), 5));
+    cr_expect(eq(int, times(page, "aria-label=\""), 6)); /* and the table that scrolls */
     cr_expect(eq(int, times(page, "<title>"), 6));
     for (size_t i = 0; i < 5; i++) {
         char described[64], description[64];
@@ -234,6 +234,46 @@ Test(analysis, report_describes_every_picture_in_words)
     cr_expect(eq(int, times(page, "<div"), times(page, "</div>")));
     cr_expect(eq(int, times(page, "<g "), times(page, "</g>")));
     cr_expect(eq(int, times(page, "<text "), times(page, "</text>")));
+}
+
+/* Every coordinate across that a drawing names lies in it. */
+static void expect_within(const char *svg, const char *what)
+{
+    const char *end = strstr(svg, "</svg>");
+    double width = 0, height = 0, x;
+
+    cr_assert(end != NULL && sscanf(svg, "<svg viewBox=\"0 0 %lf %lf\"", &width, &height) == 2, "%s: %.80s", what, svg);
+    cr_expect(width >= 640 && width < 1000 && height > 50, "%s: %g x %g", what, width, height);
+    for (const char *at = strstr(svg, " x=\""); at && at < end; at = strstr(at + 1, " x=\"")) {
+        double wide = 0;
+        int used = 0;
+
+        cr_assert(sscanf(at, " x=\"%lf\" y=\"%*f\"%n", &x, &used) == 1, "%s: %.80s", what, at);
+        if (used > 0)
+            (void)sscanf(at + used, " width=\"%lf\"", &wide);
+        cr_expect(x >= 0 && x + wide <= width, "%s: %.80s is not within %g", what, at, width);
+    }
+}
+
+/* No table and no drawing is cut off, on a desktop's screen or a telephone's. */
+Test(analysis, report_fits_every_screen)
+{
+    static const char scroll[] = "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Numbers\"><table>";
+    static const char *const shapes[] = {"512x300x700", "1x100000x1", "8x8x8 --batch 1000",
+                                         "2048x2048x2048 --compare tile_width=4,8,16,32"};
+
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        cr_assert(eq(int, shell("$T report %s -o page.html", shapes[i]), 0), "%s", errors);
+        read_text("page.html", page);
+        cr_expect(times(page, "<table") == 1 && times(page, scroll) == 1, "a table scrolls: %s", shapes[i]);
+        cr_expect(eq(int, times(page, " class=\"win\">"), times(page, "<tr>")), "one column stands out");
+        cr_expect(has(page, "svg{width:100%;max-width:50rem;height:auto;") && times(page, "min-width:42rem") == 0);
+        cr_expect(has(page, ".scroll{overflow-x:auto;") && has(page, "position:sticky;left:0"));
+        cr_expect(has(page, "@media (max-width:48rem)") && has(page, "name=\"viewport\""));
+        cr_expect(eq(int, times(page, "<svg "), 5));
+        for (const char *svg = strstr(page, "<svg "); svg; svg = strstr(svg + 1, "<svg "))
+            expect_within(svg, shapes[i]);
+    }
 }
 
 Test(analysis, report_draws_shapes_of_every_proportion)
