@@ -17,8 +17,10 @@ typedef struct valley {
     int64_t measured; /* calls */
     int64_t cancel_after, fail_after, wrong;
     int64_t surprise; /* this measurement, counted from 1, is of half the time; 0: none */
-    double clock;     /* seconds, 0.5 more a measurement */
-    bool lies;        /* the model says the opposite */
+    double clock;     /* seconds, 0.5 more a measurement, and tick more a look */
+    double tick;
+    int64_t predicted; /* calls */
+    bool lies;         /* the model says the opposite */
     tj_config seen[4096];
 } valley;
 
@@ -79,15 +81,18 @@ static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
 
 static double predict(void *payload, const tj_config *config)
 {
-    const valley *v = payload;
+    valley *v = payload;
     const double us = 1e6 * tj_rank_predict(&v->device, &v->problem, config);
 
+    v->predicted++;
     return v->lies ? 1e6 / us : us;
 }
 
 static double seconds(void *payload)
 {
-    return ((valley *)payload)->clock;
+    valley *v = payload;
+
+    return v->clock += v->tick;
 }
 
 static int is_cancelled(void *payload)
@@ -386,6 +391,24 @@ Test(search, tries_the_default_however_short_the_budget)
     options.seconds = 1;
     found = search_with(v, &options, true, true);
     cr_expect(eq(sz, found.count, 1));
+    free(found.trial);
+    free(v);
+}
+
+/* Nor is all of a large space walked first: of these 8 000 configs as many as three looks at the clock allow. */
+Test(search, ends_its_walk_of_the_space_when_the_time_is_over)
+{
+    valley *v = make_valley(2048, 0);
+    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+    tj_search_result found;
+
+    v->tick = 1; /* at each look */
+    options.seconds = 3;
+    options.strategy = TJ_EXHAUSTIVE; /* asks the model about all that it knows */
+    found = search_with(v, &options, true, true);
+    cr_expect(eq(sz, found.count, 1));
+    cr_expect(eq(int, found.is_complete, 0));
+    cr_expect(v->predicted > 1000 && v->predicted < 4000, "%d", (int)v->predicted);
     free(found.trial);
     free(v);
 }

@@ -408,6 +408,29 @@ Test(tune, passes_on_what_was_announced)
     tj_context_free(context);
 }
 
+/* The search is over: what it had announced would only be waited for. */
+Test(tune, compiles_nothing_more_than_is_asked_for_when_the_search_is_over)
+{
+    static const char *const configs[] = {"naive:tile_width=4", "naive:tile_width=8", "naive:tile_width=16"};
+    const tj_problem problem = f32(20, 10, 12);
+    tj_context *context = open_context("");
+    tj_pool *pool = tj_pool_create(context, &problem, "sm_90", 2);
+    tj_compiled compiled;
+    tj_config config[3];
+
+    cr_assert(pool != NULL);
+    tj_pool_stop(pool);
+    for (int i = 0; i < 3; i++) {
+        cr_assert(eq(int, tj_config_parse(configs[i], &config[i], &err), TJ_OK), "%s", err.message);
+        tj_pool_announce(pool, &config[i]);
+    }
+    tj_pool_await(pool, &config[1], &compiled);
+    cr_expect(eq(int, compiled.status, TJ_OK), "%s", compiled.error.message);
+    tj_pool_free(pool);
+    cr_expect(eq(i64, compiles(context), 1));
+    tj_context_free(context);
+}
+
 /* Configs are told apart by their family, too, where their values are the same. */
 Test(tune, compiles_each_family_s_kernel)
 {
