@@ -701,8 +701,6 @@ Test(command, works_whatever_the_cache_folder_is)
 
 Test(command, keeps_nothing_where_the_environment_switches_the_disk_off)
 {
-    json_t *answer;
-
     NEEDS_COMPILER();
     for (int i = 0; i < 2; i++) {
         cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=off $T run 33x30x70 --device emulator"), 0), "%s", errors);
@@ -714,9 +712,7 @@ Test(command, keeps_nothing_where_the_environment_switches_the_disk_off)
     cr_expect(eq(int, shell("$T doctor --no-cache --driver " FAKE_CUDA_PATH), 0), "%s", errors);
     cr_expect(strstr(out, "the disk is switched off: the option cache_dir is empty") != NULL, "%s", out);
     cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=off $T cache stats --json"), 0), "%s", errors);
-    answer = json_loads(out, 0, NULL);
-    cr_expect(strstr(json_string_value(json_object_get(answer, "trouble")), "TILEJIT_CACHE_DIR") != NULL, "%s", out);
-    json_decref(answer);
+    cr_expect(strstr(out, "\"trouble\": \"the disk is switched off: TILEJIT_CACHE_DIR is") != NULL, "%s", out);
     cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=off $T cache path"), 1));
     cr_expect(strstr(errors, "TILEJIT_CACHE_DIR is \"off\"") != NULL, "%s", errors);
     cr_expect(eq(int, shell("TILEJIT_CACHE_DIR=./off $T run 33x30x70 --device emulator; test -d off/v1"), 0), "%s", errors);
