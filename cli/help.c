@@ -21,8 +21,8 @@ static const struct {
 static const struct {
     const char *name, *text;
 } variables[] = {
-    {"TILEJIT_CACHE_DIR",
-     "Folder of the store. Default: $XDG_CACHE_HOME/tilejit, then $HOME/.cache/tilejit. The option --cache-dir wins."},
+    {"TILEJIT_CACHE_DIR", "Folder of the store; off: none. Default: $XDG_CACHE_HOME/tilejit, then $HOME/.cache/tilejit. The "
+                          "option --cache-dir wins."},
     {"TILEJIT_NVRTC", "Path of libnvrtc. The option --nvrtc wins."},
     {"TILEJIT_DRIVER",
      "Path of libcuda; or emulator, emulator:sm_80: compute on the CPU. The options --driver and --device emulator win."},
