@@ -74,7 +74,7 @@ static int own_elapsed(float *milliseconds, void *start, void *stop)
 
 EXPORT int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *status)
 {
-    int (*const own[])() = {(int (*)())own_name, (int (*)())own_attribute, (int (*)())own_elapsed};
+    void (*const own[])(void) = {(void (*)(void))own_name, (void (*)(void))own_attribute, (void (*)(void))own_elapsed};
     static const char *const names[] = {"cuDeviceGetName", "cuDeviceGetAttribute", "cuEventElapsedTime"};
 
     pthread_once(&opening, open_emulator);
