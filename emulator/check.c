@@ -161,22 +161,27 @@ void emu_findings_clear(void)
 
 const char *emu_describe_address(uint64_t address, char *text, size_t bytes)
 {
-    bool is_near;
-    const emu_allocation *one = emu_memory_find_near(address, &is_near);
-    const char *state = one && one->is_freed ? "freed memory" : "an allocation";
+    enum { NEAR = 1 << 20 }; /* to pinned memory, among addresses of which the emulator knows nothing */
+    bool is_outside;
+    const emu_allocation *one = emu_memory_find_near(address, &is_outside);
+    const uint64_t before = one ? one->base - address : 0, into = one ? address - one->base : 0;
+    const char *state;
 
-    if (!one || address < EMU_GLOBAL_BASE)
-        snprintf(text, bytes, "which is no address of device memory");
-    else if (!is_near)
-        snprintf(text, bytes, "%llu bytes into %s of %llu bytes at 0x%llx", (unsigned long long)(address - one->base), state,
+    if (!one ||
+        (is_outside && address < EMU_GLOBAL_BASE && (!emu_is_pinned(one) || (before > NEAR && into - one->size > NEAR)))) {
+        snprintf(text, bytes, "which is no address of device memory or pinned host memory");
+        return text;
+    }
+    state = one->is_freed ? "freed memory" : emu_is_pinned(one) ? "pinned host memory" : "an allocation";
+    if (!is_outside)
+        snprintf(text, bytes, "%llu bytes into %s of %llu bytes at 0x%llx", (unsigned long long)into, state,
                  (unsigned long long)one->size, (unsigned long long)one->base);
     else if (address < one->base)
-        snprintf(text, bytes, "%llu bytes before %s of %llu bytes at 0x%llx", (unsigned long long)(one->base - address), state,
+        snprintf(text, bytes, "%llu bytes before %s of %llu bytes at 0x%llx", (unsigned long long)before, state,
                  (unsigned long long)one->size, (unsigned long long)one->base);
     else
-        snprintf(text, bytes, "%llu bytes behind the end of %s of %llu bytes at 0x%llx",
-                 (unsigned long long)(address - one->base - one->size), state, (unsigned long long)one->size,
-                 (unsigned long long)one->base);
+        snprintf(text, bytes, "%llu bytes behind the end of %s of %llu bytes at 0x%llx", (unsigned long long)(into - one->size),
+                 state, (unsigned long long)one->size, (unsigned long long)one->base);
     return text;
 }
 

@@ -28,6 +28,8 @@ typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUmemPool_st *CUmemoryPool;
 
+typedef struct CUlinkState_st *CUlinkState;
+
 typedef struct CUuuid_st {
     unsigned char bytes[16];
 } CUuuid;
@@ -54,6 +56,7 @@ enum {
     CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
     CUDA_ERROR_INVALID_PTX = 218,
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+    CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY = 224,
     CUDA_ERROR_FILE_NOT_FOUND = 301,
     CUDA_ERROR_INVALID_HANDLE = 400,
     CUDA_ERROR_ILLEGAL_STATE = 401,
@@ -201,6 +204,13 @@ typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st {
     CUgraphNode error_node;
     int result;
 } CUDA_GRAPH_INSTANTIATE_PARAMS;
+
+/* What cuCtxCreate_v4 takes. */
+typedef struct CUctxCreateParams_st {
+    void *affinity;
+    int affinities;
+    void *graphics;
+} CUctxCreateParams;
 
 /* What cuDeviceGetProperties fills. */
 typedef struct CUdevprop_st {

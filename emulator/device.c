@@ -51,7 +51,7 @@ static const struct {
     {15, 1},                                       /* GPU_OVERLAP */
     {17, 0},                                       /* KERNEL_EXEC_TIMEOUT */
     {18, 0},                                       /* INTEGRATED */
-    {19, 0},                                       /* CAN_MAP_HOST_MEMORY: kernels reach device memory only */
+    {19, 1},                                       /* CAN_MAP_HOST_MEMORY */
     {20, 0},                                       /* COMPUTE_MODE: default */
     {30, 512},                                     /* SURFACE_ALIGNMENT */
     {31, 1},                                       /* CONCURRENT_KERNELS */
@@ -71,7 +71,7 @@ static const struct {
     {88, 0},                                       /* PAGEABLE_MEMORY_ACCESS */
     {89, 0},                                       /* CONCURRENT_MANAGED_ACCESS */
     {90, 1},                                       /* COMPUTE_PREEMPTION_SUPPORTED */
-    {91, 0},                                       /* CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
+    {91, 1},                                       /* CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
     {92, 0},                                       /* CAN_USE_STREAM_MEM_OPS_V1 and what follows it */
     {93, 0},          {94, 0},    {95, 0},         /* COOPERATIVE_LAUNCH */
     {96, 0},                                       /* COOPERATIVE_MULTI_DEVICE_LAUNCH */

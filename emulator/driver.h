@@ -33,7 +33,8 @@ typedef enum emu_object_kind {
     O_GRAPH,
     O_NODE,
     O_EXECUTABLE,
-    O_POOL
+    O_POOL,
+    O_LINK
 } emu_object_kind;
 
 /** What every object begins with. */
@@ -49,6 +50,7 @@ typedef struct emu_context {
     const emu_device *device;
     unsigned flags;
     bool is_primary;
+    unsigned uses;   /* of cuCtxCreate and cuCtxAttach */
     CUresult sticky; /* what every call returns since a kernel failed */
     struct emu_stream *legacy;
     size_t blocking_at_work; /* streams that the legacy one waits for, and that run work just now */
@@ -71,12 +73,19 @@ typedef struct emu_function_settings {
     int max_dynamic, carveout;
 } emu_function_settings;
 
+/** What a program has set for its next cuLaunch. */
+typedef struct emu_legacy {
+    uint32_t block[3], shared_bytes, parameter_bytes;
+    uint8_t parameters[];
+} emu_legacy;
+
 typedef struct emu_kernel_function {
     emu_object object;
     emu_loaded *module;
     const emu_function *function;
     char *name;
     emu_function_settings settings;
+    emu_legacy *legacy; /* or NULL */
 } emu_kernel_function;
 
 typedef struct emu_kernel {
@@ -89,8 +98,9 @@ typedef struct emu_kernel {
 
 typedef struct emu_library {
     emu_object object;
-    char *text;
-    emu_module *ptx;
+    void *image;
+    size_t image_bytes;
+    emu_module *ptx;     /* for the first device that the image fits */
     emu_kernel **kernel; /* one for each of ptx->function */
 } emu_library;
 
@@ -109,6 +119,7 @@ typedef struct emu_work {
     uint8_t *parameters;
     size_t parameter_bytes;
     uint64_t to, from;                          /* device or host addresses */
+    bool to_is_device, from_is_device;          /* must be memory that the device reaches */
     size_t to_pitch, from_pitch, width, height; /* width in bytes */
     uint32_t value, unit;                       /* of a fill: unit bytes */
     CUhostFn call;
@@ -256,11 +267,36 @@ typedef struct emu_jit_log {
 
 emu_jit_log emu_jit_options(unsigned options, const int *option, void **value);
 
-/** Decode a text for a device; NULL: for any of those there are. */
-CUresult emu_image_decode(const emu_device *device, const void *image, const emu_jit_log *log, emu_module **ptx);
+/** A message for stderr and the log of a load; an empty one is for the log only. */
+__attribute__((format(printf, 2, 3))) void emu_jit_tell(const emu_jit_log *log, const char *format, ...);
 
-/** The text of a file, which the caller frees; NULL and *result, why not. */
-char *emu_image_read(const char *path, CUresult *result);
+/** An image is PTX, or a fat binary that holds some. bytes of it, SIZE_MAX: as many as it says or up to its NUL. */
+
+/** Decode an image for a device; NULL: for any of those there are. */
+CUresult emu_image_decode(const emu_device *device, const void *image, size_t bytes, const emu_jit_log *log, emu_module **ptx);
+
+/** The PTX of an image for a device, or for any; the caller frees it. */
+CUresult emu_image_text(const emu_device *device, const void *image, size_t bytes, const emu_jit_log *log, char **text);
+
+/** A copy of an image, and how long it is; NULL: out of memory. */
+void *emu_image_copy(const void *image, size_t *bytes);
+
+/** The content of a file, which the caller frees; NULL and *result, why not. */
+void *emu_image_read(const char *path, size_t *bytes, CUresult *result);
+
+/** How well a text fits a device: the more the better; below 0: not at all. */
+int emu_image_rank(const emu_device *device, const char *text);
+
+/* ---- driver_fatbin.c; needs no lock ---- */
+
+bool emu_is_fatbin(const void *image, size_t bytes);
+
+/** The container of a fat binary, and its length; NULL: damaged. */
+const void *emu_fatbin_container(const void *image, size_t *bytes);
+
+/** The best PTX for a device in a fat binary, which the caller frees, or a message. */
+CUresult emu_fatbin_text(const emu_device *device, const void *image, size_t bytes, char **text, char *message,
+                         size_t message_bytes);
 
 /* ---- driver_module.c; locked ---- */
 
@@ -286,6 +322,9 @@ unsigned emu_module_entries(const emu_module *ptx);
 CUresult emu_module_global(const emu_module *ptx, const char *name, CUdeviceptr *address, size_t *bytes);
 
 /* ---- driver_library.c ---- */
+
+/** The kernel of a name; NULL: there is none. */
+emu_kernel *emu_library_kernel(const emu_library *library, const char *name);
 
 /** The function of a CUfunction, or of a CUkernel in a context: 0, or why not. Locked. */
 CUresult emu_function_get(emu_context *context, CUfunction handle, emu_kernel_function **function);
@@ -389,15 +428,6 @@ CUresult emu_work_do(CUcontext context, const emu_work *work, bool is_trial);
 
 /** Memory of a device for a program. Not locked. */
 CUresult emu_device_allocate(const emu_device *device, int ordinal, uint64_t owner, uint64_t bytes, CUdeviceptr *address);
-
-/** Does what a program allocated begin here? */
-bool emu_is_allocation(CUdeviceptr address);
-
-/** Is it pinned or registered host memory? Locked. */
-bool emu_is_host(uint64_t address);
-
-/** Forget host memory of a context, and free what it allocated. */
-void emu_host_close(uint64_t owner);
 
 /* ---- driver_copy.c ---- */
 

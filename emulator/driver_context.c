@@ -48,7 +48,6 @@ static void free_memory(uint64_t owner, int ordinal, const char *how)
 {
     const size_t left = emu_memory_free_owner(owner);
 
-    emu_host_close(owner);
     if (left)
         emu_driver_log("a context of device %d was %s with %zu allocation%s of device memory not freed", ordinal, how, left,
                        left == 1 ? "" : "s");
@@ -189,6 +188,7 @@ CUresult EMU_EXPORT cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice 
     made = make_context(device, flags);
     if (!made)
         return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    made->uses = 1;
     if (!emu_push_context(made->object.handle)) {
         destroy_context(made);
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -197,18 +197,57 @@ CUresult EMU_EXPORT cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice 
     return emu_leave(CUDA_SUCCESS);
 }
 
+/* Some processors for a context are a service of MPS, which the emulator has as little as most drivers. */
 CUresult EMU_EXPORT cuCtxCreate_v3(CUcontext *context, void *affinity, int affinities, unsigned flags, CUdevice device)
 {
-    if (affinity || affinities)
-        return CUDA_ERROR_NOT_SUPPORTED;
+    if (affinities < 0 || (affinities && !affinity))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (affinities) {
+        emu_driver_log("a context with an execution affinity is not supported");
+        return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    }
     return cuCtxCreate_v2(context, flags, device);
 }
 
-CUresult EMU_EXPORT cuCtxCreate_v4(CUcontext *context, void *parameters, unsigned flags, CUdevice device)
+CUresult EMU_EXPORT cuCtxCreate_v4(CUcontext *context, const CUctxCreateParams *parameters, unsigned flags, CUdevice device)
 {
-    if (parameters)
+    if (parameters && parameters->graphics) {
+        emu_driver_log("a context shared with graphics is not supported");
         return CUDA_ERROR_NOT_SUPPORTED;
-    return cuCtxCreate_v2(context, flags, device);
+    }
+    return cuCtxCreate_v3(context, parameters ? parameters->affinity : NULL, parameters ? parameters->affinities : 0, flags,
+                          device);
+}
+
+CUresult EMU_EXPORT cuCtxAttach(CUcontext *context, unsigned flags)
+{
+    emu_context *known;
+    const CUresult result = emu_enter(&known);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!context || flags)
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    known->uses++;
+    *context = known->object.handle;
+    return emu_leave(CUDA_SUCCESS);
+}
+
+/* Give one use back; the last one destroys the context. */
+CUresult EMU_EXPORT cuCtxDetach(CUcontext context)
+{
+    const CUresult result = emu_enter_driver();
+    emu_context *known;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    known = emu_handle_get(O_CONTEXT, context);
+    if (!known || known->uses == 0)
+        return emu_leave(CUDA_ERROR_INVALID_CONTEXT);
+    if (--known->uses > 0 || known->is_primary)
+        return emu_leave(CUDA_SUCCESS);
+    emu_unlock();
+    return cuCtxDestroy_v2(context);
 }
 
 CUresult EMU_EXPORT cuCtxDestroy_v2(CUcontext context)

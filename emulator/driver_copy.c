@@ -2,7 +2,10 @@
 /* driver_copy: copying and filling, in a stream or at once. */
 #include "driver.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "memory.h"
 
@@ -14,10 +17,22 @@ enum {
 /* One side of a copy: rows of bytes in host memory, with what is known of their definedness. */
 typedef struct side {
     uint8_t *at, *defined;
-    bool is_device;
+    bool is_device, is_reachable; /* reachable: by kernels and fills */
 } side;
 
-static bool resolve(uint64_t address, size_t pitch, size_t width, size_t height, side *one)
+/* Is host memory there to be read or written? A program's wild address should be its error, not a crash in here. */
+static bool is_mapped(uint64_t address, uint64_t bytes)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = address / page * page;
+    uint64_t span;
+
+    if (__builtin_add_overflow(address - start, bytes, &span) || start + span < start)
+        return false;
+    /* It synchronises nothing, and fails for what no mapping has. */
+    return msync((void *)(uintptr_t)start, span, MS_ASYNC) == 0 || errno != ENOMEM;
+}
+
+static bool resolve(uint64_t address, bool is_typed, size_t pitch, size_t width, size_t height, side *one)
 {
     emu_allocation *allocation;
     uint64_t span;
@@ -25,16 +40,20 @@ static bool resolve(uint64_t address, size_t pitch, size_t width, size_t height,
     if (height > 1 && (pitch < width || pitch > (UINT64_MAX - width) / (height - 1)))
         return false;
     span = pitch * (height - 1) + width;
-    one->defined = NULL;
-    one->is_device = address >= EMU_GLOBAL_BASE;
-    if (!one->is_device) {
-        one->at = (uint8_t *)(uintptr_t)address;
-        return address != 0;
-    }
     one->at = emu_memory_range(address, span, &allocation);
-    if (one->at && allocation->defined)
-        one->defined = allocation->defined + (address - allocation->base);
-    return one->at;
+    one->defined = one->at && allocation->defined ? allocation->defined + (address - allocation->base) : NULL;
+    one->is_device = allocation && !emu_is_pinned(allocation);
+    one->is_reachable = allocation;
+    if (allocation || is_typed || address >= EMU_GLOBAL_BASE)
+        return one->at;
+    for (size_t row = 0; row < height; row++) { /* what lies between the lines is none of ours */
+        if (row == 0 && is_mapped(address, span))
+            break;
+        if (!is_mapped(address + row * pitch, width))
+            return false;
+    }
+    one->at = (uint8_t *)(uintptr_t)address;
+    return true;
 }
 
 static void copy_rows(const emu_work *work, const side *to, const side *from)
@@ -76,10 +95,11 @@ CUresult emu_move(int ordinal, const emu_device *device, const emu_work *work, b
     if (!work->width || !work->height)
         return CUDA_SUCCESS;
     emu_memory_hold();
-    is_found = resolve(work->to, work->to_pitch, work->width, work->height, &to) &&
-               (work->kind == W_FILL || resolve(work->from, work->from_pitch, work->width, work->height, &from));
+    is_found =
+        resolve(work->to, work->to_is_device, work->to_pitch, work->width, work->height, &to) &&
+        (work->kind == W_FILL || resolve(work->from, work->from_is_device, work->from_pitch, work->width, work->height, &from));
     if (is_found && work->kind == W_FILL)
-        is_found = to.is_device && work->to % work->unit == 0;
+        is_found = to.is_reachable && work->to % work->unit == 0 && (work->height == 1 || work->to_pitch % work->unit == 0);
     if (is_found && !is_trial) {
         if (work->kind == W_FILL)
             fill_rows(work, &to);
@@ -121,9 +141,16 @@ static CUresult submit_now(const emu_work *work)
     return result == CUDA_SUCCESS ? emu_submit(context, CU_STREAM_LEGACY, work) : emu_leave(result);
 }
 
-static emu_work copy(uint64_t to, uint64_t from, size_t bytes)
+/* to_device, from_device: what is no address of memory that the device reaches is an error. */
+static emu_work copy(uint64_t to, bool to_device, uint64_t from, bool from_device, size_t bytes)
 {
-    return (emu_work){.kind = W_COPY, .to = to, .from = from, .width = bytes, .height = 1};
+    return (emu_work){.kind = W_COPY,
+                      .to = to,
+                      .to_is_device = to_device,
+                      .from = from,
+                      .from_is_device = from_device,
+                      .width = bytes,
+                      .height = 1};
 }
 
 static emu_work fill(uint64_t to, size_t pitch, uint32_t value, uint32_t unit, size_t width, size_t height)
@@ -144,58 +171,58 @@ static uint64_t host(const void *pointer_in_host)
 
 CUresult EMU_EXPORT cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
-    return submit_now(&(emu_work){.kind = W_COPY, .to = to, .from = from, .width = bytes, .height = 1});
+    const emu_work work = copy(to, false, from, false, bytes);
+
+    return submit_now(&work);
 }
 
 CUresult EMU_EXPORT cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    const emu_work work = copy(to, from, bytes);
+    const emu_work work = copy(to, false, from, false, bytes);
 
     return submit(stream, &work);
 }
 
-/* A device pointer of a typed copy is device memory, or host memory that is pinned. */
-static bool is_device_pointer(CUdeviceptr address)
-{
-    bool is_one = address >= EMU_GLOBAL_BASE;
-
-    if (!is_one) {
-        emu_lock();
-        is_one = emu_is_host(address);
-        emu_unlock();
-    }
-    return is_one;
-}
-
 CUresult EMU_EXPORT cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
-    return bytes && !is_device_pointer(to) ? CUDA_ERROR_INVALID_VALUE : cuMemcpy(to, host(from), bytes);
+    const emu_work work = copy(to, true, host(from), false, bytes);
+
+    return submit_now(&work);
 }
 
 CUresult EMU_EXPORT cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
-    return bytes && !is_device_pointer(to) ? CUDA_ERROR_INVALID_VALUE : cuMemcpyAsync(to, host(from), bytes, stream);
+    const emu_work work = copy(to, true, host(from), false, bytes);
+
+    return submit(stream, &work);
 }
 
 CUresult EMU_EXPORT cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
-    return bytes && !is_device_pointer(from) ? CUDA_ERROR_INVALID_VALUE : cuMemcpy(host(to), from, bytes);
+    const emu_work work = copy(host(to), false, from, true, bytes);
+
+    return submit_now(&work);
 }
 
 CUresult EMU_EXPORT cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    return bytes && !is_device_pointer(from) ? CUDA_ERROR_INVALID_VALUE : cuMemcpyAsync(host(to), from, bytes, stream);
+    const emu_work work = copy(host(to), false, from, true, bytes);
+
+    return submit(stream, &work);
 }
 
 CUresult EMU_EXPORT cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
-    return bytes && (!is_device_pointer(to) || !is_device_pointer(from)) ? CUDA_ERROR_INVALID_VALUE : cuMemcpy(to, from, bytes);
+    const emu_work work = copy(to, true, from, true, bytes);
+
+    return submit_now(&work);
 }
 
 CUresult EMU_EXPORT cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    return bytes && (!is_device_pointer(to) || !is_device_pointer(from)) ? CUDA_ERROR_INVALID_VALUE
-                                                                         : cuMemcpyAsync(to, from, bytes, stream);
+    const emu_work work = copy(to, true, from, true, bytes);
+
+    return submit(stream, &work);
 }
 
 static bool are_contexts(CUcontext one, CUcontext other)
@@ -219,29 +246,37 @@ CUresult EMU_EXPORT cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUde
     return are_contexts(to_context, from_context) ? cuMemcpyDtoDAsync_v2(to, from, bytes, stream) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-/* One side of a copy of a rectangle; false: not an address, such as an array. */
-static bool place(int type, const void *in_host, CUdeviceptr in_device, size_t x, size_t y, size_t pitch, uint64_t *address)
+/* One side of a copy of a rectangle; false: not an address, such as an array, or none that can be. */
+static bool place(int type, const void *in_host, CUdeviceptr in_device, size_t x, size_t y, size_t width, size_t *pitch,
+                  uint64_t *address, bool *is_device)
 {
+    size_t line, at;
+
     if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
         return false;
-    *address = (type == CU_MEMORYTYPE_HOST ? host(in_host) : in_device) + y * pitch + x;
-    return true;
+    if (__builtin_add_overflow(x, width, &line))
+        return false;
+    *pitch = *pitch ? *pitch : line;
+    *is_device = type == CU_MEMORYTYPE_DEVICE;
+    return line <= *pitch && !__builtin_mul_overflow(y, *pitch, &at) && !__builtin_add_overflow(at, x, &at) &&
+           !__builtin_add_overflow(type == CU_MEMORYTYPE_HOST ? host(in_host) : in_device, at, address);
 }
 
 static CUresult make_rectangle(const CUDA_MEMCPY2D *asked, emu_work *work)
 {
-    const size_t from_pitch = asked && asked->from_pitch ? asked->from_pitch : asked ? asked->width + asked->from_x : 0;
-    const size_t to_pitch = asked && asked->to_pitch ? asked->to_pitch : asked ? asked->width + asked->to_x : 0;
-
     if (!asked)
         return CUDA_ERROR_INVALID_VALUE;
     if (asked->from_type == CU_MEMORYTYPE_ARRAY || asked->to_type == CU_MEMORYTYPE_ARRAY)
         return CUDA_ERROR_NOT_SUPPORTED;
-    *work = (emu_work){
-        .kind = W_COPY, .to_pitch = to_pitch, .from_pitch = from_pitch, .width = asked->width, .height = asked->height};
-    if (asked->width + asked->from_x > from_pitch || asked->width + asked->to_x > to_pitch ||
-        !place(asked->from_type, asked->from_host, asked->from_device, asked->from_x, asked->from_y, from_pitch, &work->from) ||
-        !place(asked->to_type, asked->to_host, asked->to_device, asked->to_x, asked->to_y, to_pitch, &work->to))
+    *work = (emu_work){.kind = W_COPY,
+                       .to_pitch = asked->to_pitch,
+                       .from_pitch = asked->from_pitch,
+                       .width = asked->width,
+                       .height = asked->height};
+    if (!place(asked->from_type, asked->from_host, asked->from_device, asked->from_x, asked->from_y, asked->width,
+               &work->from_pitch, &work->from, &work->from_is_device) ||
+        !place(asked->to_type, asked->to_host, asked->to_device, asked->to_x, asked->to_y, asked->width, &work->to_pitch,
+               &work->to, &work->to_is_device))
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS;
 }

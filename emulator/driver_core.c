@@ -271,6 +271,9 @@ static CUresult choose_devices(const char *list)
         devices[count++] = device;
         at += length;
     }
+    if (count == 0)
+        emu_driver_log("CUDA_EMULATOR_DEVICES is empty, so there is no device: unset it for an sm_90, or name some of %s",
+                       emu_device_names());
     device_count = count;
     return CUDA_SUCCESS;
 }

@@ -5,6 +5,8 @@
  */
 #include "driver.h"
 
+#include <string.h>
+
 enum {
     REGISTERS = 32,
     REGISTER_UNIT = 256, /* of a warp's registers */
@@ -150,10 +152,10 @@ CUresult EMU_EXPORT cuKernelSetAttribute(int attribute, int value, CUkernel kern
     result = set_attribute(attribute, value, known->function, &known->settings[device], emu_device_at(device));
     for (emu_object *one; result == CUDA_SUCCESS && (one = emu_handle_next(&at, O_MODULE));) {
         const emu_loaded *module = (const emu_loaded *)one;
-        emu_kernel_function *f =
-            module->library == known->library ? module->function[known->function - known->library->ptx->function] : NULL;
-        if (f && module->context->ordinal == device)
-            f->settings = known->settings[device];
+        for (size_t i = 0; module->library == known->library && i < module->ptx->functions; i++)
+            if (module->function[i] && module->context->ordinal == device &&
+                strcmp(module->function[i]->name, known->name) == 0)
+                module->function[i]->settings = known->settings[device];
     }
     return emu_leave(result);
 }

@@ -27,6 +27,7 @@
     X(cuGetProcAddress, cuGetProcAddress, 11030, (const char *name, void **function, int version, uint64_t flags))             \
     X(cuGetProcAddress, cuGetProcAddress_v2, 12000,                                                                            \
       (const char *name, void **function, int version, uint64_t flags, int *status))                                           \
+    X(cuGetExportTable, cuGetExportTable, 3000, (const void **table, const CUuuid *id))                                        \
     /* devices */                                                                                                              \
     X(cuDeviceGet, cuDeviceGet, 2000, (CUdevice *device, int ordinal))                                                         \
     X(cuDeviceGetCount, cuDeviceGetCount, 2000, (int *count))                                                                  \
@@ -54,7 +55,9 @@
     X(cuCtxCreate, cuCtxCreate_v2, 3020, (CUcontext *context, unsigned flags, CUdevice device))                                \
     X(cuCtxCreate, cuCtxCreate_v3, 11040,                                                                                      \
       (CUcontext *context, void *affinity, int affinities, unsigned flags, CUdevice device))                                   \
-    X(cuCtxCreate, cuCtxCreate_v4, 12050, (CUcontext *context, void *parameters, unsigned flags, CUdevice device))             \
+    X(cuCtxCreate, cuCtxCreate_v4, 12050, (CUcontext *context, const CUctxCreateParams *parameters, unsigned flags, CUdevice device)) \
+    X(cuCtxAttach, cuCtxAttach, 2000, (CUcontext *context, unsigned flags))                                                    \
+    X(cuCtxDetach, cuCtxDetach, 2000, (CUcontext context))                                                                     \
     X(cuCtxDestroy, cuCtxDestroy, 2000, (CUcontext context))                                                                   \
     X(cuCtxDestroy, cuCtxDestroy_v2, 4000, (CUcontext context))                                                                \
     X(cuCtxPushCurrent, cuCtxPushCurrent, 2000, (CUcontext context))                                                           \
@@ -106,6 +109,13 @@
     X(cuLibraryGetModule, cuLibraryGetModule, 12000, (CUmodule *module, CUlibrary library))                                    \
     X(cuLibraryGetGlobal, cuLibraryGetGlobal, 12000,                                                                           \
       (CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name))                                              \
+    X(cuLinkCreate, cuLinkCreate_v2, 6050, (unsigned options, int *option, void **value, CUlinkState *state))                  \
+    X(cuLinkAddData, cuLinkAddData_v2, 6050,                                                                                   \
+      (CUlinkState state, int type, void *data, size_t bytes, const char *name, unsigned options, int *option, void **value))  \
+    X(cuLinkAddFile, cuLinkAddFile_v2, 6050,                                                                                   \
+      (CUlinkState state, int type, const char *path, unsigned options, int *option, void **value))                            \
+    X(cuLinkComplete, cuLinkComplete, 5050, (CUlinkState state, void **image, size_t *bytes))                                  \
+    X(cuLinkDestroy, cuLinkDestroy, 5050, (CUlinkState state))                                                                 \
     X(cuKernelGetFunction, cuKernelGetFunction, 12000, (CUfunction *function, CUkernel kernel))                                \
     X(cuKernelGetLibrary, cuKernelGetLibrary, 12050, (CUlibrary *library, CUkernel kernel))                                    \
     X(cuKernelGetName, cuKernelGetName, 12030, (const char **name, CUkernel kernel))                                           \
@@ -144,6 +154,7 @@
     X(cuMemHostAlloc, cuMemHostAlloc, 2020, (void **host, size_t bytes, unsigned flags))                                       \
     X(cuMemFreeHost, cuMemFreeHost, 2000, (void *host))                                                                        \
     X(cuMemHostGetFlags, cuMemHostGetFlags, 2030, (unsigned *flags, void *host))                                               \
+    X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 3020, (CUdeviceptr *address, void *host, unsigned flags))       \
     X(cuMemHostRegister, cuMemHostRegister_v2, 6050, (void *host, size_t bytes, unsigned flags))                               \
     X(cuMemHostUnregister, cuMemHostUnregister, 4000, (void *host))                                                            \
     X(cuMemAllocAsync, cuMemAllocAsync, 11020, (CUdeviceptr *address, size_t bytes, CUstream stream))                          \
@@ -255,6 +266,15 @@
     X(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000,                                                              \
       (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,             \
        unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters))                                           \
+    X(cuFuncSetBlockShape, cuFuncSetBlockShape, 2000, (CUfunction function, int x, int y, int z))                              \
+    X(cuFuncSetSharedSize, cuFuncSetSharedSize, 2000, (CUfunction function, unsigned bytes))                                   \
+    X(cuParamSetSize, cuParamSetSize, 2000, (CUfunction function, unsigned bytes))                                             \
+    X(cuParamSeti, cuParamSeti, 2000, (CUfunction function, int offset, unsigned value))                                       \
+    X(cuParamSetf, cuParamSetf, 2000, (CUfunction function, int offset, float value))                                          \
+    X(cuParamSetv, cuParamSetv, 2000, (CUfunction function, int offset, void *value, unsigned bytes))                          \
+    X(cuLaunch, cuLaunch, 2000, (CUfunction function))                                                                         \
+    X(cuLaunchGrid, cuLaunchGrid, 2000, (CUfunction function, int width, int height))                                          \
+    X(cuLaunchGridAsync, cuLaunchGridAsync, 2000, (CUfunction function, int width, int height, CUstream stream))               \
     X(cuProfilerStart, cuProfilerStart, 4000, (void))                                                                          \
     X(cuProfilerStop, cuProfilerStop, 4000, (void))
 

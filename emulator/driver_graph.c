@@ -43,7 +43,7 @@ void emu_graph_memory_drop(emu_graph_memory *memory)
 {
     if (!memory || --memory->users)
         return;
-    (void)emu_memory_free(memory->address); /* a context that is gone took it along */
+    (void)emu_memory_free(memory->address, M_DEVICE); /* a context that is gone took it along */
     free(memory);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_image: what a program gives to be loaded: its text, and where messages about it go. */
+/* driver_image: what a program gives to be loaded: its PTX, and where messages about it go. */
 #include "driver.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +30,15 @@ emu_jit_log emu_jit_options(unsigned options, const int *option, void **value)
     return log;
 }
 
-static void tell(const emu_jit_log *log, const char *message)
+void emu_jit_tell(const emu_jit_log *log, const char *format, ...)
 {
+    char message[1024];
     size_t length = 0;
+    va_list arguments;
 
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
     if (*message)
         emu_driver_log("%s", message);
     if (log->buffer && log->bytes) {
@@ -119,32 +125,79 @@ static bool is_runnable(const header *head, const emu_device *device)
     return head->target <= device->capability;
 }
 
-CUresult emu_image_decode(const emu_device *device, const void *image, const emu_jit_log *log, emu_module **ptx)
+int emu_image_rank(const emu_device *device, const char *text)
 {
-    static const uint32_t fatbin = 0xba55ed50, fatbin_wrapper = 0x466243b1;
-    uint32_t magic = 0;
+    const header head = read_header(text);
+
+    if (!head.target || !is_runnable(&head, device))
+        return -1;
+    return head.target * 4 + (head.suffix == 'a' ? 2 : head.suffix == 'f' ? 1 : 0); /* made for this device alone is best */
+}
+
+/* The PTX of an image that is made of other things, for a device; NULL, with the reason. The caller frees it. */
+static CUresult extract(const emu_device *device, const void *image, size_t bytes, char **text, char *message,
+                        size_t message_bytes)
+{
+    CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+
+    *text = NULL;
+    if (bytes > 0 && memcmp(image, "\177", 1) == 0) {
+        snprintf(message, message_bytes, "the image is a CUBIN: the emulator needs PTX");
+        return result;
+    }
+    if (!emu_is_fatbin(image, bytes)) {
+        *text = strndup(image, bytes);
+        return *text ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (device)
+        return emu_fatbin_text(device, image, bytes, text, message, message_bytes);
+    for (int i = emu_device_count(); i-- > 0 && !*text;) /* the message is that of the first device */
+        result = emu_fatbin_text(emu_device_at(i), image, bytes, text, message, message_bytes);
+    return result;
+}
+
+CUresult emu_image_text(const emu_device *device, const void *image, size_t bytes, const emu_jit_log *log, char **text)
+{
+    char message[1024] = "";
+    CUresult result;
+
+    *text = NULL;
+    if (!image)
+        return CUDA_ERROR_INVALID_VALUE;
+    result = extract(device, image, bytes, text, message, sizeof message);
+    if (result != CUDA_SUCCESS)
+        emu_jit_tell(log, "%s", message);
+    return result;
+}
+
+void *emu_image_copy(const void *image, size_t *bytes)
+{
+    const void *from = emu_is_fatbin(image, *bytes) ? emu_fatbin_container(image, bytes) : image;
+    char *made;
+
+    if (!from) /* found out already, by the first who read it */
+        return NULL;
+    if (!emu_is_fatbin(image, *bytes))
+        *bytes = strnlen(image, *bytes);
+    made = malloc(*bytes + 1);
+    if (made) {
+        memcpy(made, from, *bytes);
+        made[*bytes] = '\0';
+    }
+    return made;
+}
+
+static CUresult decode(const emu_device *device, const char *text, const emu_jit_log *log, emu_module **ptx)
+{
     char message[1024] = "";
     bool fits = false;
     uint64_t constant_bytes = 0;
-    header head;
+    const header head = read_header(text);
 
-    *ptx = NULL;
-    if (!image)
-        return CUDA_ERROR_INVALID_VALUE;
-    /* A text of less than four bytes ends in the NUL. */
-    for (size_t i = 0; i < sizeof magic && (i == 0 || ((const char *)image)[i - 1]); i++)
-        memcpy((char *)&magic + i, (const char *)image + i, 1);
-    if (memcmp(image, "\177", 1) == 0 || magic == fatbin || magic == fatbin_wrapper) {
-        snprintf(message, sizeof message, "the image is a %s: the emulator needs PTX",
-                 magic == fatbin || magic == fatbin_wrapper ? "fat binary" : "CUBIN");
-        tell(log, message);
-        return CUDA_ERROR_NO_BINARY_FOR_GPU;
-    }
-    head = read_header(image);
     if (head.version > EMU_PTX_VERSION) {
         snprintf(message, sizeof message, "PTX version %d.%d is newer than %d.%d, the last one known", head.version / 10,
                  head.version % 10, EMU_PTX_VERSION / 10, EMU_PTX_VERSION % 10);
-        tell(log, message);
+        emu_jit_tell(log, "%s", message);
         return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
     for (int i = 0; !device && i < emu_device_count() && !fits; i++)
@@ -155,12 +208,12 @@ CUresult emu_image_decode(const emu_device *device, const void *image, const emu
         char suffix[2] = {head.suffix, '\0'};
         snprintf(message, sizeof message, "PTX for sm_%d%s does not run on %ssm_%d", head.target, suffix,
                  device ? "" : "any device: the first is ", device ? device->capability : emu_device_at(0)->capability);
-        tell(log, message);
+        emu_jit_tell(log, "%s", message);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    *ptx = emu_ptx_load(image, strlen(image), message, sizeof message);
+    *ptx = emu_ptx_load(text, strlen(text), message, sizeof message);
     if (!*ptx) {
-        tell(log, message);
+        emu_jit_tell(log, "%s", message);
         return CUDA_ERROR_INVALID_PTX;
     }
     for (size_t i = 0; i < (*ptx)->functions && !*message; i++)
@@ -175,17 +228,29 @@ CUresult emu_image_decode(const emu_device *device, const void *image, const emu
         snprintf(message, sizeof message, "the module has %llu bytes of constants, and %d are possible",
                  (unsigned long long)constant_bytes, CONSTANT_BYTES);
     if (*message) {
-        tell(log, message);
+        emu_jit_tell(log, "%s", message);
         emu_ptx_free(*ptx);
         *ptx = NULL;
         return CUDA_ERROR_INVALID_PTX;
     }
-    tell(log, "");
+    emu_jit_tell(log, "%s", "");
     list_refused(log, *ptx);
     return CUDA_SUCCESS;
 }
 
-char *emu_image_read(const char *path, CUresult *result)
+CUresult emu_image_decode(const emu_device *device, const void *image, size_t bytes, const emu_jit_log *log, emu_module **ptx)
+{
+    char *text;
+    CUresult result = emu_image_text(device, image, bytes, log, &text);
+
+    *ptx = NULL;
+    if (result == CUDA_SUCCESS)
+        result = decode(device, text, log, ptx);
+    free(text);
+    return result;
+}
+
+void *emu_image_read(const char *path, size_t *image_bytes, CUresult *result)
 {
     FILE *file = path ? fopen(path, "rb") : NULL;
     char *text = NULL;
@@ -201,6 +266,7 @@ char *emu_image_read(const char *path, CUresult *result)
             *result = CUDA_ERROR_FILE_NOT_FOUND;
     }
     fclose(file);
+    *image_bytes = bytes < 0 ? 0 : (size_t)bytes;
     if (*result != CUDA_SUCCESS) {
         free(text);
         text = NULL;

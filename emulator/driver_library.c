@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* driver_library: a library is a text; each context that uses it has a module of it. */
+/* driver_library: a library is an image; each context that uses it has a module of it. */
 #include "driver.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void free_library(emu_library *library)
     emu_handle_drop(&library->object);
     free(library->kernel);
     emu_ptx_free(library->ptx);
-    free(library->text);
+    free(library->image);
     free(library);
 }
 
@@ -41,23 +41,27 @@ static emu_kernel *make_kernel(emu_library *library, const emu_function *functio
     return made;
 }
 
-CUresult EMU_EXPORT cuLibraryLoadData(CUlibrary *library, const void *code, int *jit_option, void **jit_value,
-                                      unsigned jit_options, int *option, void **value, unsigned options)
+emu_kernel *emu_library_kernel(const emu_library *library, const char *name)
+{
+    const emu_function *function = emu_ptx_function(library->ptx, name);
+
+    return function ? library->kernel[function - library->ptx->function] : NULL;
+}
+
+static CUresult load(CUlibrary *library, const void *image, size_t bytes, int *jit_option, void **jit_value,
+                     unsigned jit_options)
 {
     const emu_jit_log log = emu_jit_options(jit_options, jit_option, jit_value);
     CUresult result = emu_enter_driver();
     emu_library *made = NULL;
     emu_module *ptx = NULL;
 
-    (void)option; /* whether the code outlives the call: it is copied */
-    (void)value;
-    (void)options;
     if (result == CUDA_SUCCESS)
         result = emu_leave(emu_allow_unsafe());
     if (result == CUDA_SUCCESS && !library)
         result = CUDA_ERROR_INVALID_VALUE;
     if (result == CUDA_SUCCESS)
-        result = emu_image_decode(NULL, code, &log, &ptx);
+        result = emu_image_decode(NULL, image, bytes, &log, &ptx);
     if (result != CUDA_SUCCESS)
         return result;
     emu_lock();
@@ -67,9 +71,10 @@ CUresult EMU_EXPORT cuLibraryLoadData(CUlibrary *library, const void *code, int 
         return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
     }
     made->ptx = ptx;
-    made->text = strdup(code);
+    made->image_bytes = bytes;
+    made->image = emu_image_copy(image, &made->image_bytes);
     made->kernel = calloc(ptx->functions ? ptx->functions : 1, sizeof(emu_kernel *));
-    bool is_whole = made->text && made->kernel && emu_handle_new(&made->object, O_LIBRARY);
+    bool is_whole = made->image && made->kernel && emu_handle_new(&made->object, O_LIBRARY);
     for (size_t i = 0; is_whole && i < ptx->functions; i++)
         is_whole = (made->kernel[i] = make_kernel(made, &ptx->function[i])) != NULL;
     if (!is_whole) {
@@ -80,15 +85,24 @@ CUresult EMU_EXPORT cuLibraryLoadData(CUlibrary *library, const void *code, int 
     return emu_leave(CUDA_SUCCESS);
 }
 
+CUresult EMU_EXPORT cuLibraryLoadData(CUlibrary *library, const void *code, int *jit_option, void **jit_value,
+                                      unsigned jit_options, int *option, void **value, unsigned options)
+{
+    (void)option, (void)value, (void)options; /* whether the code outlives the call: it is copied */
+    return load(library, code, SIZE_MAX, jit_option, jit_value, jit_options);
+}
+
 CUresult EMU_EXPORT cuLibraryLoadFromFile(CUlibrary *library, const char *path, int *jit_option, void **jit_value,
                                           unsigned jit_options, int *option, void **value, unsigned options)
 {
     CUresult result;
-    char *text = emu_image_read(path, &result);
+    size_t bytes;
+    void *image = emu_image_read(path, &bytes, &result);
 
-    if (text)
-        result = cuLibraryLoadData(library, text, jit_option, jit_value, jit_options, option, value, options);
-    free(text);
+    (void)option, (void)value, (void)options;
+    if (image)
+        result = load(library, image, bytes, jit_option, jit_value, jit_options);
+    free(image);
     return result;
 }
 
@@ -136,7 +150,7 @@ static CUresult library_module(emu_context *context, emu_library *library, emu_l
     }
     result = emu_allow_unsafe();
     if (result == CUDA_SUCCESS)
-        result = emu_image_decode(context->device, library->text, &nowhere, &ptx);
+        result = emu_image_decode(context->device, library->image, library->image_bytes, &nowhere, &ptx);
     if (result != CUDA_SUCCESS)
         return result;
     result = emu_module_add(context, ptx, module);
@@ -233,12 +247,16 @@ CUresult EMU_EXPORT cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUli
 /* The function of a kernel in a context. */
 static CUresult kernel_function(emu_context *context, const emu_kernel *kernel, emu_kernel_function **function)
 {
+    const emu_function *known;
     emu_loaded *module;
     const CUresult result = library_module(context, kernel->library, &module);
 
     if (result != CUDA_SUCCESS)
         return result;
-    *function = emu_module_function(module, (size_t)(kernel->function - kernel->library->ptx->function));
+    known = emu_ptx_function(module->ptx, kernel->name); /* the PTX of another device may lack it, or have it elsewhere */
+    if (!known)
+        return CUDA_ERROR_NOT_FOUND;
+    *function = emu_module_function(module, (size_t)(known - module->ptx->function));
     return *function ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "launch.h"
+
 static const struct {
     CUresult number;
     const char *name, *text;
@@ -152,6 +154,16 @@ EMU_PER_THREAD_FUNCTIONS(EMU_DEFINE)
     }
 EMU_PER_THREAD_COPIES(EMU_DEFINE)
 #undef EMU_DEFINE
+
+/* Tables between NVIDIA's own libraries, which ask for them and go on without: an answer as of a driver that has not this one. */
+CUresult EMU_EXPORT cuGetExportTable(const void **table, const CUuuid *id)
+{
+    if (table)
+        *table = NULL;
+    if (id && emu_option(CUEMU_LOG) > 1)
+        emu_driver_log("there is no export table %02x%02x%02x%02x-...", id->bytes[0], id->bytes[1], id->bytes[2], id->bytes[3]);
+    return CUDA_ERROR_INVALID_VALUE;
+}
 
 /* ---- functions by name -------------------------------------------------------------------------------------------- */
 

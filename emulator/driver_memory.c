@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * driver_memory: allocating, and what is known of a pointer. Pinned host memory is ordinary host memory: kernels cannot reach it,
- * copies can.
+ * driver_memory: allocating, and what is known of a pointer. Pinned host memory has one address for the host and for kernels.
  */
 #include "driver.h"
 
@@ -11,20 +10,6 @@
 
 #include "launch.h"
 #include "memory.h"
-
-/* Pinned or registered host memory. */
-typedef struct host_range {
-    uint8_t *begin;
-    size_t bytes;
-    unsigned flags;
-    uint64_t owner, id;
-    CUcontext context;
-    int ordinal;
-    bool is_registered; /* the program's own */
-    struct host_range *next;
-} host_range;
-
-static host_range *ranges;
 
 enum { HOST_FLAGS = 7, REGISTER_FLAGS = 15, PITCH_ALIGNMENT = 512 };
 
@@ -123,19 +108,6 @@ CUresult EMU_EXPORT cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size
     return result;
 }
 
-/* Is it the first byte of memory that a program allocated? */
-bool emu_is_allocation(CUdeviceptr address)
-{
-    const emu_allocation *one;
-    bool is_one;
-
-    emu_memory_hold();
-    one = emu_memory_find(address);
-    is_one = one && one->base == address && one->kind == M_DEVICE;
-    emu_memory_release();
-    return is_one;
-}
-
 CUresult EMU_EXPORT cuMemFree_v2(CUdeviceptr address)
 {
     emu_context *context;
@@ -146,7 +118,7 @@ CUresult EMU_EXPORT cuMemFree_v2(CUdeviceptr address)
     emu_unlock();
     if (!address)
         return CUDA_SUCCESS;
-    return emu_is_allocation(address) && emu_memory_free(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return emu_memory_free(address, M_DEVICE) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult EMU_EXPORT cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
@@ -170,78 +142,43 @@ CUresult EMU_EXPORT cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CU
 
 /* ---- host memory -------------------------------------------------------------------------------------------------- */
 
-static host_range *find_host(uint64_t address)
+/* Enter host memory of the current context as pinned. *begin NULL: allocate it. */
+static CUresult pin(void **begin, size_t bytes, unsigned flags, emu_memory_kind kind)
 {
-    for (host_range *one = ranges; one; one = one->next)
-        if (address - (uint64_t)(uintptr_t)one->begin < one->bytes)
-            return one;
-    return NULL;
-}
+    emu_context *context;
+    emu_allocation one = {.size = bytes, .kind = kind, .flags = flags, .id = emu_next_id()};
+    CUresult result = enter_unsafe(&context);
+    void *made = *begin;
+    int entered;
 
-bool emu_is_host(uint64_t address)
-{
-    return find_host(address) != NULL;
-}
-
-static CUresult add_host(emu_context *context, void *begin, size_t bytes, unsigned flags, bool is_registered)
-{
-    host_range *made = malloc(sizeof *made);
-
-    if (!made)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    *made = (host_range){begin,         bytes, flags, context->id, emu_next_id(), context->object.handle, context->ordinal,
-                         is_registered, ranges};
-    ranges = made;
-    return CUDA_SUCCESS;
-}
-
-/* Take the range that begins at host out of the list. */
-static host_range *remove_host(const void *host, bool is_registered)
-{
-    for (host_range **at = &ranges; *at; at = &(*at)->next)
-        if ((*at)->begin == host && (*at)->is_registered == is_registered) {
-            host_range *one = *at;
-            *at = one->next;
-            return one;
-        }
-    return NULL;
-}
-
-void emu_host_close(uint64_t owner)
-{
-    emu_lock();
-    for (host_range **at = &ranges; *at;) {
-        host_range *one = *at;
-        if (one->owner != owner) {
-            at = &one->next;
-            continue;
-        }
-        *at = one->next;
-        if (!one->is_registered)
-            free(one->begin);
-        free(one);
-    }
+    if (result != CUDA_SUCCESS)
+        return result;
+    one.device = context->ordinal;
+    one.owner = context->id;
     emu_unlock();
+    if (!made && (!host_has(bytes) || posix_memalign(&made, 4096, bytes) != 0))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    one.base = (uint64_t)(uintptr_t)made;
+    one.host = made;
+    entered = one.base + bytes < one.base ? 0 : emu_memory_pin(&one);
+    if (entered == 1)
+        *begin = made;
+    else if (kind == M_PINNED)
+        free(made);
+    return entered == 1 ? CUDA_SUCCESS : entered == 0 ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult EMU_EXPORT cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
 {
-    emu_context *context;
-    CUresult result = enter_unsafe(&context);
     void *made = NULL;
+    CUresult result;
 
-    if (result != CUDA_SUCCESS)
-        return result;
     if (!host || !bytes || (flags & ~(unsigned)HOST_FLAGS))
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    if (!host_has(bytes) || posix_memalign(&made, 4096, bytes) != 0)
-        return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-    result = add_host(context, made, bytes, flags, false);
+        return CUDA_ERROR_INVALID_VALUE;
+    result = pin(&made, bytes, flags, M_PINNED);
     if (result == CUDA_SUCCESS)
         *host = made;
-    else
-        free(made);
-    return emu_leave(result);
+    return result;
 }
 
 CUresult EMU_EXPORT cuMemAllocHost_v2(void **host, size_t bytes)
@@ -249,60 +186,74 @@ CUresult EMU_EXPORT cuMemAllocHost_v2(void **host, size_t bytes)
     return cuMemHostAlloc(host, bytes, 0);
 }
 
+CUresult EMU_EXPORT cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
+{
+    if (!host || !bytes || (flags & ~(unsigned)REGISTER_FLAGS) || (uint64_t)(uintptr_t)host >= EMU_GLOBAL_BASE)
+        return CUDA_ERROR_INVALID_VALUE;
+    return pin(&host, bytes, flags, M_REGISTERED);
+}
+
 /* Free, or forget what is registered. */
-static CUresult drop_host(void *host, bool is_registered, CUresult unknown)
+static CUresult unpin(const void *host, emu_memory_kind kind, CUresult unknown)
 {
     emu_context *context;
-    CUresult result = enter_unsafe(&context);
-    host_range *one;
+    const CUresult result = enter_unsafe(&context);
 
     if (result != CUDA_SUCCESS)
         return result;
-    one = host ? remove_host(host, is_registered) : NULL;
-    if (one && !is_registered)
-        free(one->begin);
-    free(one);
-    return emu_leave(one ? CUDA_SUCCESS : unknown);
+    emu_unlock();
+    return emu_memory_free((uint64_t)(uintptr_t)host, kind) ? CUDA_SUCCESS : unknown;
 }
 
 CUresult EMU_EXPORT cuMemFreeHost(void *host)
 {
-    return drop_host(host, false, CUDA_ERROR_INVALID_VALUE);
+    return unpin(host, M_PINNED, CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult EMU_EXPORT cuMemHostUnregister(void *host)
+{
+    return unpin(host, M_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+}
+
+/* The flags of pinned host memory at an address; false: there is none. */
+static bool find_pinned(const void *host, unsigned *flags)
+{
+    const emu_allocation *one;
+
+    emu_memory_hold();
+    one = emu_memory_find((uint64_t)(uintptr_t)host);
+    if (one && emu_is_pinned(one))
+        *flags = one->flags;
+    else
+        one = NULL;
+    emu_memory_release();
+    return one;
 }
 
 CUresult EMU_EXPORT cuMemHostGetFlags(unsigned *flags, void *host)
 {
     emu_context *context;
-    CUresult result = emu_enter(&context);
-    const host_range *one;
+    const CUresult result = emu_enter(&context);
 
     if (result != CUDA_SUCCESS)
         return result;
-    one = find_host((uint64_t)(uintptr_t)host);
-    if (!flags || !one)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    *flags = one->flags;
-    return emu_leave(CUDA_SUCCESS);
+    emu_unlock();
+    return flags && find_pinned(host, flags) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult EMU_EXPORT cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
+CUresult EMU_EXPORT cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned flags)
 {
     emu_context *context;
-    CUresult result = enter_unsafe(&context);
+    const CUresult result = emu_enter(&context);
+    unsigned unused;
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!host || !bytes || (flags & ~(unsigned)REGISTER_FLAGS))
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    for (const host_range *one = ranges; one; one = one->next)
-        if ((uint8_t *)host < one->begin + one->bytes && one->begin < (uint8_t *)host + bytes)
-            return emu_leave(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    return emu_leave(add_host(context, host, bytes, flags, true));
-}
-
-CUresult EMU_EXPORT cuMemHostUnregister(void *host)
-{
-    return drop_host(host, true, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    emu_unlock();
+    if (!address || flags || !find_pinned(host, &unused))
+        return CUDA_ERROR_INVALID_VALUE;
+    *address = (CUdeviceptr)(uintptr_t)host;
+    return CUDA_SUCCESS;
 }
 
 /* ---- pointers ----------------------------------------------------------------------------------------------------- */
@@ -318,20 +269,16 @@ typedef struct pointer {
 static pointer describe(uint64_t address)
 {
     pointer found = {.is_known = false};
-    const host_range *host;
     const emu_allocation *one;
     size_t at = 0;
 
     emu_memory_hold();
     one = emu_memory_find(address);
     if (one)
-        found = (pointer){true, false, one->base, one->size, one->owner, one->base, NULL, one->device};
+        found = (pointer){true, emu_is_pinned(one), one->base, one->size, one->owner, one->id ? one->id : one->base,
+                          NULL, one->device};
     emu_memory_release();
     emu_lock();
-    host = found.is_known ? NULL : find_host(address);
-    if (host)
-        found = (pointer){true,          true,         (uint64_t)(uintptr_t)host->begin, host->bytes, host->owner, host->id,
-                          host->context, host->ordinal};
     for (emu_object *object; found.is_known && !found.context && (object = emu_handle_next(&at, O_CONTEXT));)
         if (((emu_context *)object)->id == found.owner)
             found.context = object->handle;
@@ -351,12 +298,11 @@ static CUresult pointer_attribute(const pointer *p, uint64_t address, int attrib
                             : attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE     ? p->bytes
                             : attribute == CU_POINTER_ATTRIBUTE_BUFFER_ID      ? p->id
                             : attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER   ? (p->is_host ? address : 0)
-                            : attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER ? (p->is_host ? 0 : address)
+                            : attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER ? address
                                                                                : 0;
     const unsigned type = !p->is_known ? 0 : p->is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
     const int ordinal = p->is_known ? p->ordinal : 0;
-    const unsigned access = p->is_known && !p->is_host ? 3 : 0; /* read and write */
-    const bool is_mapped = p->is_known && !p->is_host;
+    const unsigned access = p->is_known ? 3 : 0; /* read and write */
 
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -384,7 +330,7 @@ static CUresult pointer_attribute(const pointer *p, uint64_t address, int attrib
         put(value, &(bool){false}, sizeof(bool));
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED:
-        put(value, &is_mapped, sizeof is_mapped);
+        put(value, &p->is_known, sizeof p->is_known);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         put(value, &(uint64_t){0}, sizeof(uint64_t));

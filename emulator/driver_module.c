@@ -12,7 +12,7 @@ static void free_symbols(const emu_module *ptx)
 {
     for (size_t i = 0; i < ptx->symbols; i++)
         if ((ptx->symbol[i].space == S_GLOBAL || ptx->symbol[i].space == S_CONST) && ptx->symbol[i].address)
-            emu_memory_free(ptx->symbol[i].address);
+            emu_memory_free(ptx->symbol[i].address, M_MODULE);
 }
 
 /* Give a module's variables their memory and first values. */
@@ -69,6 +69,7 @@ void emu_module_unload(emu_loaded *module)
         if (f) {
             emu_handle_drop(&f->object);
             free(f->name);
+            free(f->legacy);
             free(f);
         }
     }
@@ -108,7 +109,7 @@ CUresult emu_module_add(emu_context *context, emu_module *ptx, emu_loaded **modu
     return CUDA_SUCCESS;
 }
 
-static CUresult load(CUmodule *module, const void *image, const emu_jit_log *log)
+static CUresult load(CUmodule *module, const void *image, size_t bytes, const emu_jit_log *log)
 {
     emu_context *context;
     CUresult result = emu_enter(&context);
@@ -129,7 +130,7 @@ static CUresult load(CUmodule *module, const void *image, const emu_jit_log *log
     emu_unlock();
     if (!module)
         return CUDA_ERROR_INVALID_VALUE;
-    result = emu_image_decode(device, image, log, &ptx);
+    result = emu_image_decode(device, image, bytes, log, &ptx);
     if (result != CUDA_SUCCESS)
         return result;
     emu_lock();
@@ -148,7 +149,7 @@ CUresult EMU_EXPORT cuModuleLoadDataEx(CUmodule *module, const void *image, unsi
 {
     const emu_jit_log log = emu_jit_options(options, option, value);
 
-    return options && (!option || !value) ? CUDA_ERROR_INVALID_VALUE : load(module, image, &log);
+    return options && (!option || !value) ? CUDA_ERROR_INVALID_VALUE : load(module, image, SIZE_MAX, &log);
 }
 
 CUresult EMU_EXPORT cuModuleLoadData(CUmodule *module, const void *image)
@@ -161,15 +162,16 @@ CUresult EMU_EXPORT cuModuleLoadFatBinary(CUmodule *module, const void *image)
     return cuModuleLoadData(module, image);
 }
 
-/* A whole file, with a NUL behind it; NULL with the reason. */
 CUresult EMU_EXPORT cuModuleLoad(CUmodule *module, const char *path)
 {
+    const emu_jit_log nowhere = {NULL, 0, NULL, NULL, NULL};
     CUresult result;
-    char *text = emu_image_read(path, &result);
+    size_t bytes;
+    void *image = emu_image_read(path, &bytes, &result);
 
-    if (text)
-        result = cuModuleLoadData(module, text);
-    free(text);
+    if (image)
+        result = load(module, image, bytes, &nowhere);
+    free(image);
     return result;
 }
 
@@ -202,6 +204,7 @@ emu_kernel_function *emu_module_function(emu_loaded *module, size_t index)
 {
     const emu_function *function = &module->ptx->function[index];
     emu_kernel_function *made = module->function[index];
+    const emu_kernel *kernel;
 
     if (made)
         return made;
@@ -217,8 +220,9 @@ emu_kernel_function *emu_module_function(emu_loaded *module, size_t index)
     made->module = module;
     made->function = function;
     made->settings = emu_settings_of(function);
-    if (module->library)
-        made->settings = module->library->kernel[index]->settings[module->context->ordinal];
+    kernel = module->library ? emu_library_kernel(module->library, made->name) : NULL;
+    if (kernel)
+        made->settings = kernel->settings[module->context->ordinal];
     module->function[index] = made;
     return made;
 }

@@ -140,7 +140,7 @@ static CUresult allocate_in_graph(CUdeviceptr address, CUstream stream)
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
 
     if (!made) {
-        (void)emu_memory_free(address);
+        (void)emu_memory_free(address, M_DEVICE);
         return result;
     }
     *made = (emu_graph_memory){address, 1, false};
@@ -205,5 +205,5 @@ CUresult EMU_EXPORT cuMemFreeAsync(CUdeviceptr address, CUstream stream)
     emu_unlock();
     if (!address)
         return CUDA_SUCCESS;
-    return emu_is_allocation(address) && emu_memory_free(address) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return emu_memory_free(address, M_DEVICE) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

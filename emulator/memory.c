@@ -7,7 +7,7 @@
 
 enum { RED_ZONE = 1 << 16, QUARANTINE = 4096 };
 
-/* Sorted by base, which grows with time: a new one goes to the end. */
+/* Sorted by base. That of device memory grows with time: a new one goes to the end. */
 static emu_allocation **table;
 static size_t count, capacity, freed;
 static uint64_t next_base = EMU_GLOBAL_BASE + RED_ZONE;
@@ -75,7 +75,8 @@ uint8_t *emu_memory_range(uint64_t address, uint64_t bytes, emu_allocation **all
 
 static void drop_content(emu_allocation *one)
 {
-    free(one->host);
+    if (one->kind != M_REGISTERED)
+        free(one->host);
     free(one->defined);
     free(one->access);
     one->host = NULL;
@@ -86,6 +87,21 @@ static void drop_content(emu_allocation *one)
         free(one->watch);
         one->watch = NULL;
     }
+}
+
+/* For one more in the table; false: out of memory. */
+static bool has_room(void)
+{
+    emu_allocation **larger;
+
+    if (count < capacity)
+        return true;
+    larger = realloc(table, (capacity * 2 + 64) * sizeof *table);
+    if (!larger)
+        return false;
+    table = larger;
+    capacity = capacity * 2 + 64;
+    return true;
 }
 
 emu_allocation *emu_memory_new(uint64_t bytes, emu_memory_kind kind, int device, uint64_t owner, bool track, bool is_defined)
@@ -110,16 +126,11 @@ emu_allocation *emu_memory_new(uint64_t bytes, emu_memory_kind kind, int device,
     /* What is read before it is written should not look like an answer: NaN in every type. */
     memset(one->host, is_defined ? 0 : 0xff, bytes);
     pthread_rwlock_wrlock(&lock);
-    if (count == capacity) {
-        emu_allocation **larger = realloc(table, (capacity * 2 + 64) * sizeof *table);
-        if (!larger) {
-            pthread_rwlock_unlock(&lock);
-            drop_content(one);
-            free(one);
-            return NULL;
-        }
-        table = larger;
-        capacity = capacity * 2 + 64;
+    if (!has_room()) {
+        pthread_rwlock_unlock(&lock);
+        drop_content(one);
+        free(one);
+        return NULL;
     }
     one->base = next_base;
     next_base += step;
@@ -129,7 +140,34 @@ emu_allocation *emu_memory_new(uint64_t bytes, emu_memory_kind kind, int device,
     return one;
 }
 
-/* Freed ones are remembered, so that a use after free can be named; the oldest go. */
+int emu_memory_pin(const emu_allocation *like)
+{
+    emu_allocation *one = malloc(sizeof *one);
+    size_t at;
+    int result = -1;
+
+    if (!one)
+        return result;
+    *one = *like;
+    pthread_rwlock_wrlock(&lock);
+    if (has_room()) {
+        at = find_before(one->base);
+        at = at == count ? 0 : at + 1;
+        result = !(at > 0 && one->base - table[at - 1]->base < table[at - 1]->size) &&
+                 !(at < count && table[at]->base - one->base < one->size);
+    }
+    if (result == 1) {
+        memmove(table + at + 1, table + at, (count - at) * sizeof *table);
+        table[at] = one;
+        count++;
+    } else {
+        free(one);
+    }
+    pthread_rwlock_unlock(&lock);
+    return result;
+}
+
+/* Freed device memory is remembered, so that a use after free can be named; the oldest go. */
 static void forget_oldest(void)
 {
     size_t kept = 0, dropped = 0;
@@ -148,32 +186,36 @@ static void forget_oldest(void)
     freed -= dropped;
 }
 
-static void mark_freed(emu_allocation *one)
+/* Free number i of the table. Host memory leaves the table: its address may come back. */
+static void free_at(size_t i)
 {
+    emu_allocation *one = table[i];
+
     drop_content(one);
+    if (emu_is_pinned(one)) {
+        memmove(table + i, table + i + 1, (--count - i) * sizeof *table);
+        free(one);
+        return;
+    }
     one->is_freed = true;
     used[one->device & 63] -= one->size;
     freed++;
 }
 
-bool emu_memory_free(uint64_t address)
+bool emu_memory_free(uint64_t address, emu_memory_kind kind)
 {
-    emu_allocation *one;
+    size_t i;
+    bool is_found;
 
     pthread_rwlock_wrlock(&lock);
-    one = emu_memory_find(address);
-    if (!one && count) { /* of no bytes */
-        const size_t i = find_before(address);
-        one = i < count && table[i]->base == address && !table[i]->is_freed ? table[i] : NULL;
-    }
-    if (one && one->base == address) {
-        mark_freed(one);
+    i = find_before(address);
+    is_found = i < count && table[i]->base == address && table[i]->kind == kind && !table[i]->is_freed;
+    if (is_found) {
+        free_at(i);
         forget_oldest();
-    } else {
-        one = NULL;
     }
     pthread_rwlock_unlock(&lock);
-    return one;
+    return is_found;
 }
 
 size_t emu_memory_free_owner(uint64_t owner)
@@ -181,10 +223,10 @@ size_t emu_memory_free_owner(uint64_t owner)
     size_t left = 0;
 
     pthread_rwlock_wrlock(&lock);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = count; i-- > 0;)
         if (!table[i]->is_freed && table[i]->owner == owner) {
             left += table[i]->kind == M_DEVICE;
-            mark_freed(table[i]);
+            free_at(i);
         }
     forget_oldest();
     pthread_rwlock_unlock(&lock);

@@ -2,8 +2,9 @@
 /*
  * memory: the address space of all devices, and what is known of each byte in it.
  *
- * Addresses lie outside what a host process can map, so a host dereference faults. Each allocation is followed by unmapped addresses
- * of at least its own size, and no address is given out twice: overruns and uses after free hit nothing.
+ * Addresses of device memory lie outside what a host process can map, so a host dereference faults. Each allocation is followed by
+ * unmapped addresses of at least its own size, and no address is given out twice: overruns and uses after free hit nothing. Pinned
+ * host memory is in the same table under its host address, as kernels reach it there.
  *
  * Threads: allocating and freeing wait until no launch holds the table (emu_memory_hold).
  */
@@ -22,7 +23,8 @@
 #define EMU_WINDOW_BYTES UINT64_C(0x1000000)
 #define EMU_FRAMES_IN_LOCAL UINT64_C(0x800000) /* where local addresses of a function's parameters begin */
 
-typedef enum emu_memory_kind { M_DEVICE, M_HOST, M_MODULE } emu_memory_kind;
+/** M_PINNED: host memory that the emulator allocated; M_REGISTERED: the program's own. Both keep their host address. */
+typedef enum emu_memory_kind { M_DEVICE, M_MODULE, M_PINNED, M_REGISTERED } emu_memory_kind;
 
 typedef struct emu_watch {
     int number;
@@ -39,14 +41,27 @@ typedef struct emu_allocation {
     emu_memory_kind kind;
     int device;     /* ordinal */
     uint64_t owner; /* id of the context it was allocated in */
+    uint64_t id;    /* of host memory: never repeats, as its address may */
+    unsigned flags; /* of host memory, as the program gave them */
     bool is_freed;
 } emu_allocation;
+
+static inline bool emu_is_pinned(const emu_allocation *one)
+{
+    return one->kind == M_PINNED || one->kind == M_REGISTERED;
+}
 
 /** NULL: out of memory. is_defined: zeroed and initialised from the start. */
 emu_allocation *emu_memory_new(uint64_t bytes, emu_memory_kind kind, int device, uint64_t owner, bool track, bool is_defined);
 
-/** Free the allocation that begins at address; false: none does. */
-bool emu_memory_free(uint64_t address);
+/**
+ * Enter host memory as one: all of it counts as defined. Its id and flags are copied from like. 0: it overlaps what is there already;
+ * below 0: out of memory.
+ */
+int emu_memory_pin(const emu_allocation *like);
+
+/** Free the allocation of that kind that begins at address; false: none does. */
+bool emu_memory_free(uint64_t address, emu_memory_kind kind);
 
 /** Free all that a context owns. Returns how many of M_DEVICE there were. */
 size_t emu_memory_free_owner(uint64_t owner);

@@ -27,8 +27,8 @@
     X(cuCheckpointProcessUnlock, cuCheckpointProcessUnlock, 12080) X(cuCoredumpGetAttribute, cuCoredumpGetAttribute, 12010)    \
     X(cuCoredumpGetAttributeGlobal, cuCoredumpGetAttributeGlobal, 12010)                                                       \
     X(cuCoredumpSetAttribute, cuCoredumpSetAttribute, 12010)                                                                   \
-    X(cuCoredumpSetAttributeGlobal, cuCoredumpSetAttributeGlobal, 12010) X(cuCtxAttach, cuCtxAttach, 2000)                     \
-    X(cuCtxCreate, cuCtxCreate, 2000) X(cuCtxDetach, cuCtxDetach, 2000) X(cuCtxFromGreenCtx, cuCtxFromGreenCtx, 12040)         \
+    X(cuCoredumpSetAttributeGlobal, cuCoredumpSetAttributeGlobal, 12010)                                                       \
+    X(cuCtxCreate, cuCtxCreate, 2000) X(cuCtxFromGreenCtx, cuCtxFromGreenCtx, 12040)                                           \
     X(cuCtxGetDevResource, cuCtxGetDevResource, 12040) X(cuCtxGetExecAffinity, cuCtxGetExecAffinity, 11040)                    \
     X(cuCtxRecordEvent, cuCtxRecordEvent, 12050) X(cuCtxWaitEvent, cuCtxWaitEvent, 12050)                                      \
     X(cuDestroyExternalMemory, cuDestroyExternalMemory, 10000)                                                                 \
@@ -57,8 +57,8 @@
     X(cuEventCreateFromEGLSync, cuEventCreateFromEGLSync, 9000)                                                                \
     X(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer, 10000)                                                 \
     X(cuExternalMemoryGetMappedMipmappedArray, cuExternalMemoryGetMappedMipmappedArray, 10000)                                 \
-    X(cuFlushGPUDirectRDMAWrites, cuFlushGPUDirectRDMAWrites, 11030) X(cuFuncSetBlockShape, cuFuncSetBlockShape, 2000)         \
-    X(cuFuncSetSharedSize, cuFuncSetSharedSize, 2000) X(cuGLCtxCreate, cuGLCtxCreate, 2000)                                    \
+    X(cuFlushGPUDirectRDMAWrites, cuFlushGPUDirectRDMAWrites, 11030)                                                           \
+    X(cuGLCtxCreate, cuGLCtxCreate, 2000)                                                                                      \
     X(cuGLCtxCreate, cuGLCtxCreate_v2, 3020) X(cuGLGetDevices, cuGLGetDevices, 4010)                                           \
     X(cuGLGetDevices, cuGLGetDevices_v2, 6050) X(cuGLInit, cuGLInit, 2000)                                                     \
     X(cuGLMapBufferObject, cuGLMapBufferObject, 2000) X(cuGLMapBufferObjectAsync, cuGLMapBufferObjectAsync, 2030)              \
@@ -67,7 +67,7 @@
     X(cuGLMapBufferObject, cuGLMapBufferObject_v2_ptds, 0) X(cuGLRegisterBufferObject, cuGLRegisterBufferObject, 2000)         \
     X(cuGLSetBufferObjectMapFlags, cuGLSetBufferObjectMapFlags, 2030) X(cuGLUnmapBufferObject, cuGLUnmapBufferObject, 2000)    \
     X(cuGLUnmapBufferObjectAsync, cuGLUnmapBufferObjectAsync, 2030)                                                            \
-    X(cuGLUnregisterBufferObject, cuGLUnregisterBufferObject, 2000) X(cuGetExportTable, cuGetExportTable, 3000)                \
+    X(cuGLUnregisterBufferObject, cuGLUnregisterBufferObject, 2000)                                                            \
     X(cuGraphAddBatchMemOpNode, cuGraphAddBatchMemOpNode, 11070)                                                               \
     X(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000) X(cuGraphAddDependencies, cuGraphAddDependencies, 10000)      \
     X(cuGraphAddDependencies, cuGraphAddDependencies_v2, 12030) X(cuGraphAddEmptyNode, cuGraphAddEmptyNode, 10000)             \
@@ -153,13 +153,13 @@
     X(cuImportExternalSemaphore, cuImportExternalSemaphore, 10000) X(cuIpcCloseMemHandle, cuIpcCloseMemHandle, 4010)           \
     X(cuIpcGetEventHandle, cuIpcGetEventHandle, 4010) X(cuIpcGetMemHandle, cuIpcGetMemHandle, 4010)                            \
     X(cuIpcOpenEventHandle, cuIpcOpenEventHandle, 4010) X(cuIpcOpenMemHandle, cuIpcOpenMemHandle, 4010)                        \
-    X(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, 11000) X(cuLaunch, cuLaunch, 2000)                                            \
-    X(cuLaunchCooperativeKernelMultiDevice, cuLaunchCooperativeKernelMultiDevice, 9000) X(cuLaunchGrid, cuLaunchGrid, 2000)    \
-    X(cuLaunchGridAsync, cuLaunchGridAsync, 2000) X(cuLibraryGetManaged, cuLibraryGetManaged, 12000)                           \
+    X(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, 11000)                                                                        \
+    X(cuLaunchCooperativeKernelMultiDevice, cuLaunchCooperativeKernelMultiDevice, 9000)                                        \
+    X(cuLibraryGetManaged, cuLibraryGetManaged, 12000)                                                                         \
     X(cuLibraryGetUnifiedFunction, cuLibraryGetUnifiedFunction, 12000) X(cuLinkAddData, cuLinkAddData, 5050)                   \
-    X(cuLinkAddData, cuLinkAddData_v2, 6050) X(cuLinkAddFile, cuLinkAddFile, 5050) X(cuLinkAddFile, cuLinkAddFile_v2, 6050)    \
-    X(cuLinkComplete, cuLinkComplete, 5050) X(cuLinkCreate, cuLinkCreate, 5050) X(cuLinkCreate, cuLinkCreate_v2, 6050)         \
-    X(cuLinkDestroy, cuLinkDestroy, 5050) X(cuLogsCurrent, cuLogsCurrent, 12090)                                               \
+    X(cuLinkAddFile, cuLinkAddFile, 5050)                                                                                      \
+    X(cuLinkCreate, cuLinkCreate, 5050)                                                                                        \
+    X(cuLogsCurrent, cuLogsCurrent, 12090)                                                                                     \
     X(cuLogsDumpToFile, cuLogsDumpToFile, 12090) X(cuLogsDumpToMemory, cuLogsDumpToMemory, 12090)                              \
     X(cuLogsRegisterCallback, cuLogsRegisterCallback, 12090) X(cuLogsUnregisterCallback, cuLogsUnregisterCallback, 12090)      \
     X(cuMemAddressFree, cuMemAddressFree, 10020) X(cuMemAddressReserve, cuMemAddressReserve, 10020)                            \
@@ -177,7 +177,7 @@
     X(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, 13000)                                                                   \
     X(cuMemGetHandleForAddressRange, cuMemGetHandleForAddressRange, 11070) X(cuMemGetInfo, cuMemGetInfo, 2000)                 \
     X(cuMemGetMemPool, cuMemGetMemPool, 13000) X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer, 2020)                   \
-    X(cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 3020) X(cuMemHostRegister, cuMemHostRegister, 4000)             \
+    X(cuMemHostRegister, cuMemHostRegister, 4000)                                                                              \
     X(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, 10020) X(cuMemMap, cuMemMap, 10020)                      \
     X(cuMemMapArrayAsync, cuMemMapArrayAsync, 11010) X(cuMemMapArrayAsync, cuMemMapArrayAsync_ptsz, 0)                         \
     X(cuMemPoolCreate, cuMemPoolCreate, 11020) X(cuMemPoolDestroy, cuMemPoolDestroy, 11020)                                    \
@@ -225,8 +225,8 @@
     X(cuMulticastCreate, cuMulticastCreate, 12010) X(cuMulticastGetGranularity, cuMulticastGetGranularity, 12010)              \
     X(cuMulticastUnbind, cuMulticastUnbind, 12010) X(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters, 11070)        \
     X(cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize, 11070)                                           \
-    X(cuParamSetSize, cuParamSetSize, 2000) X(cuParamSetTexRef, cuParamSetTexRef, 2000) X(cuParamSetf, cuParamSetf, 2000)      \
-    X(cuParamSeti, cuParamSeti, 2000) X(cuParamSetv, cuParamSetv, 2000) X(cuProfilerInitialize, cuProfilerInitialize, 4000)    \
+    X(cuParamSetTexRef, cuParamSetTexRef, 2000)                                                                                \
+    X(cuProfilerInitialize, cuProfilerInitialize, 4000)                                                                        \
     X(cuSignalExternalSemaphoresAsync, cuSignalExternalSemaphoresAsync, 10000)                                                 \
     X(cuSignalExternalSemaphoresAsync, cuSignalExternalSemaphoresAsync_ptsz, 0)                                                \
     X(cuStreamAttachMemAsync, cuStreamAttachMemAsync, 6000) X(cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz, 0)          \

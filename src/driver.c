@@ -323,6 +323,9 @@ static tj_status start(tj_driver *driver, tj_error *err)
         result = driver->api.driver_get_version(&driver->version);
     if (result == CUDA_SUCCESS)
         return TJ_OK;
+    if (result == CUDA_ERROR_NO_DEVICE && driver->is_emulator)
+        return tj_fail(err, TJ_ERR_NO_DRIVER,
+                       "the emulator has no device, as CUDA_EMULATOR_DEVICES is empty: unset it, or name one such as sm_90");
     /* Whatever stops a driver from starting, there is none to use; and a start that failed is no loss for ever. */
     (void)tj_driver_fail(NULL, result, err, "cannot start the CUDA driver %s", driver->path);
     if (err)

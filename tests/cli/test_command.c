@@ -79,6 +79,8 @@ Test(command, takes_the_emulator_where_there_is_no_gpu_and_says_so)
     cr_expect(eq(int, shell("$T run 33x30x70 --device emulator --driver /x"), 2));
     cr_expect(eq(int, shell("TILEJIT_EMULATOR=/nonexistent.so $T run 33x30x70 --device emulator"), 1));
     cr_expect(strstr(errors, "/nonexistent.so") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("CUDA_EMULATOR_DEVICES= $T run 33x30x70 --device emulator"), 1));
+    cr_expect(strstr(errors, "the emulator has no device, as CUDA_EMULATOR_DEVICES is empty: unset it") != NULL, "%s", errors);
 }
 
 /* All that is written to a terminal by a command whose stderr it is, and the exit code. */

@@ -5,6 +5,7 @@
  * Criterion runs each test in a process of its own, so each begins with an uninitialised driver.
  */
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -360,6 +361,68 @@ static void *destroy_elsewhere(void *context)
     return (void *)(uintptr_t)CALL(cuCtxDestroy_v2, context);
 }
 
+Test(driver, creates_contexts_with_parameters_that_ask_for_nothing)
+{
+    const CUctxCreateParams nothing = {NULL, 0, NULL};
+    uint32_t affinity[2] = {0, 4};
+    const CUctxCreateParams some = {affinity, 1, NULL}, wrong = {NULL, 1, NULL}, graphics = {NULL, 0, affinity};
+    CUcontext first = start(), made, current;
+
+    OK(cuCtxCreate_v4, &made, &nothing, 0, 0);
+    OK(cuCtxGetCurrent, &current);
+    cr_expect(made != first && current == made);
+    OK(cuCtxCreate_v3, &made, affinity, 0, 0, 0);
+    EXPECT(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, cuCtxCreate_v4, &made, &some, 0, 0);
+    EXPECT(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, cuCtxCreate_v3, &made, affinity, 1, 0, 0);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuCtxCreate_v4, &made, &wrong, 0, 0);
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuCtxCreate_v4, &made, &graphics, 0, 0);
+}
+
+Test(driver, destroys_a_context_with_its_last_use)
+{
+    CUcontext context = start(), attached, primary;
+
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuCtxAttach, &attached, 1);
+    OK(cuCtxAttach, &attached, 0);
+    cr_expect(attached == context);
+    OK(cuCtxDetach, context);
+    OK(cuCtxSynchronize);
+    OK(cuCtxDetach, context);
+    EXPECT(CUDA_ERROR_INVALID_CONTEXT, cuCtxSynchronize);
+    EXPECT(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach, context);
+    EXPECT(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach, NULL);
+    OK(cuDevicePrimaryCtxRetain, &primary, 0);
+    EXPECT(CUDA_ERROR_INVALID_CONTEXT, cuCtxDetach, primary);
+}
+
+/* What NVRTC asks at each compile: as of a driver without that table, and nothing is said of it. */
+Test(driver, has_no_export_tables_and_says_so_to_its_caller_only, .init = cr_redirect_stderr)
+{
+    const CUuuid id = {{1, 2, 3}};
+    const void *table = &id;
+
+    setenv("CUDA_EMULATOR_LOG", "1", 1);
+    open_library();
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuGetExportTable, &table, &id);
+    cr_expect(table == NULL);
+    cu.cuEmuSetOption_(CUEMU_LOG, 2);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuGetExportTable, &table, &id);
+    fflush(stderr);
+    cr_assert_stderr_eq_str("cuda emulator: there is no export table 01020300-...\n");
+}
+
+Test(driver, names_an_empty_list_of_devices, .init = cr_redirect_stderr)
+{
+    setenv("CUDA_EMULATOR_DEVICES", " , ", 1);
+    setenv("CUDA_EMULATOR_LOG", "1", 1);
+    open_library();
+    EXPECT(CUDA_ERROR_NO_DEVICE, cuInit, 0);
+    fflush(stderr);
+    cr_assert_stderr_eq_str(
+        "cuda emulator: CUDA_EMULATOR_DEVICES is empty, so there is no device: unset it for an sm_90, or name "
+        "some of sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121\n");
+}
+
 Test(driver, tells_a_thread_that_its_context_is_gone)
 {
     CUcontext context = start();
@@ -495,6 +558,138 @@ Test(driver, copies_rectangles)
     for (int y = 0; y < 3; y++)
         for (int x = 0; x < 3; x++)
             cr_expect(to[y][x] == 10 * (y + 1) + x + 2, "line %d, column %d is %d", y, x, to[y][x]);
+}
+
+Test(driver, refuses_addresses_that_are_none)
+{
+    static const uint64_t wild[] = {
+        0, 0x10, 0x1234000, UINT64_C(0x00007ffffffff000), UINT64_C(0x000f000000000000), UINT64_MAX - 7};
+    const CUdeviceptr owned = (start(), zeroed(4096));
+    CUcontext context;
+    char own[64] = {0};
+
+    OK(cuCtxGetCurrent, &context);
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
+        const CUdeviceptr bad = wild[i];
+        void *const in_host = (void *)(uintptr_t)bad;
+        CUDA_MEMCPY2D one = {.from_type = CU_MEMORYTYPE_HOST,
+                             .from_host = own,
+                             .from_pitch = 8,
+                             .to_type = CU_MEMORYTYPE_DEVICE,
+                             .to_device = bad,
+                             .to_pitch = 8,
+                             .width = 8,
+                             .height = 2};
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2, &one);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpy2DUnaligned_v2, &one);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpy2DAsync_v2, &one, NULL);
+        for (int type = CU_MEMORYTYPE_HOST; type <= CU_MEMORYTYPE_UNIFIED; type++) {
+            one = (CUDA_MEMCPY2D){.from_type = type,
+                                  .from_host = in_host,
+                                  .from_device = bad,
+                                  .from_pitch = 8,
+                                  .to_type = CU_MEMORYTYPE_HOST,
+                                  .to_host = own,
+                                  .to_pitch = 8,
+                                  .width = 8,
+                                  .height = 2};
+            EXPECT(type == CU_MEMORYTYPE_ARRAY ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2, &one);
+        }
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpy, bad, owned, 16);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpy, owned, bad, 16);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyAsync, owned, bad, 16, NULL);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2, bad, own, 16);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2, owned, in_host, 16);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoDAsync_v2, owned, in_host, 16, NULL);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2, in_host, owned, 16);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2, own, bad, 16);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoHAsync_v2, in_host, owned, 16, NULL);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoD_v2, bad, owned, 16);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoDAsync_v2, owned, bad, 16, NULL);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyPeer, bad, context, owned, context, 16);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyPeerAsync, owned, context, bad, context, 16, NULL);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemsetD8_v2, bad, 0, 16);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemsetD16Async, bad, 0, 16, NULL);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemsetD32_v2, bad, 0, 16);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemsetD2D8_v2, bad, 8, 0, 8, 2);
+        EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemsetD2D32Async, bad, 8, 0, 2, 2, NULL);
+    }
+    /* Sums that wrap around. */
+    CUDA_MEMCPY2D far = {.from_type = CU_MEMORYTYPE_HOST,
+                         .from_host = own,
+                         .to_type = CU_MEMORYTYPE_DEVICE,
+                         .to_device = owned,
+                         .from_y = SIZE_MAX / 4,
+                         .from_pitch = 16,
+                         .to_pitch = 16,
+                         .width = 8,
+                         .height = 2};
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2, &far);
+    far.from_y = 0;
+    far.from_x = SIZE_MAX - 3;
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D_v2, &far);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD_v2, owned, own, SIZE_MAX);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpy, (CUdeviceptr)(uintptr_t)own, (CUdeviceptr)(uintptr_t)own, SIZE_MAX);
+    cr_expect(read_word(owned) == 0);
+}
+
+/* Pinned memory has one address for all: kernels read and write it, and are held to its ends. */
+Test(driver, runs_kernels_on_pinned_memory)
+{
+    static uint32_t registered[1024];
+    uint32_t *pinned, word = 0;
+    unsigned value = 100, flags = 0;
+    CUdeviceptr address, beyond;
+    void *parameters[] = {&address, &value};
+    cuEmuFinding finding;
+    CUmodule module;
+    int attribute;
+    bool is_mapped = false;
+
+    start();
+    module = load();
+    OK(cuDeviceGetAttribute, &attribute, 19, 0);
+    cr_expect(attribute == 1, "CAN_MAP_HOST_MEMORY");
+    OK(cuMemHostAlloc, (void **)&pinned, 64 * sizeof *pinned, 2);
+    OK(cuMemHostGetDevicePointer_v2, &address, pinned, 0);
+    cr_expect(launch(get(module, "store"), 2, 32, NULL, parameters) == CUDA_SUCCESS);
+    for (unsigned i = 0; i < 64; i++)
+        cr_expect(pinned[i] == 100 + i, "%u: %u", i, pinned[i]);
+    pinned[5] = 41; /* what the host writes is written */
+    address += 20;
+    cr_expect(launch(get(module, "bump"), 1, 1, NULL, parameters) == CUDA_SUCCESS);
+    cr_expect(pinned[5] == 42 && cu.cuEmuFindingCount_() == 0);
+    OK(cuMemsetD32_v2, address, 7, 2);
+    cr_expect(pinned[5] == 7 && pinned[6] == 7);
+    OK(cuPointerGetAttribute, &is_mapped, CU_POINTER_ATTRIBUTE_MAPPED, address);
+    OK(cuPointerGetAttribute, &beyond, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, address);
+    cr_expect(is_mapped && beyond == address);
+
+    OK(cuMemHostRegister_v2, registered + 16, 512, 0);
+    EXPECT(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2, registered, 68, 0);
+    EXPECT(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2, registered + 143, 100, 0);
+    OK(cuMemHostGetFlags, &flags, registered + 20);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemHostGetDevicePointer_v2, &address, registered, 0);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemHostGetDevicePointer_v2, &address, registered + 16, 1);
+    OK(cuMemHostGetDevicePointer_v2, &address, registered + 16, 0);
+    cr_expect(launch(get(module, "store"), 2, 64, NULL, parameters) == CUDA_SUCCESS);
+    cr_expect(registered[16] == 100 && registered[143] == 227 && registered[144] == 0 && registered[15] == 0);
+    OK(cuMemcpyDtoH_v2, &word, address + 4, 4);
+    cr_expect(word == 101);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH_v2, registered + 200, address + 500, 16);
+    beyond = address + 512;
+    parameters[0] = &beyond;
+    cr_expect(launch(get(module, "bump"), 1, 1, NULL, parameters) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    cr_expect(cu.cuEmuGetFinding_(0, &finding) && strstr(finding.text, "0 bytes behind the end of pinned host memory"), "%s",
+              finding.text);
+    cu.cuEmuClear_();
+    OK(cuMemHostUnregister, registered + 16);
+    parameters[0] = &address;
+    cr_expect(launch(get(module, "bump"), 1, 1, NULL, parameters) == CUDA_ERROR_ILLEGAL_ADDRESS);
+    cu.cuEmuClear_();
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2, (CUdeviceptr)(uintptr_t)pinned);
+    OK(cuMemFreeHost, pinned);
+    OK(cuMemHostRegister_v2, registered, sizeof registered, 0); /* and once more where it was */
 }
 
 Test(driver, knows_how_much_memory_is_left)
@@ -708,7 +903,8 @@ Test(driver, refuses_images_that_it_cannot_run)
         CUresult result;
         const char *message;
     } rows[] = {{"\177ELF\2\1\1", CUDA_ERROR_NO_BINARY_FOR_GPU, "needs PTX"},
-                {"\x50\xed\x55\xba\x01", CUDA_ERROR_NO_BINARY_FOR_GPU, "needs PTX"},
+                {"\x50\xed\x55\xba\1\0\x10\0\0\0\0\0\0\0\0\0", CUDA_ERROR_NO_BINARY_FOR_GPU, "holds nothing"},
+                {"\x50\xed\x55\xba\1\0\1\0\0\0\0\0\0\0\0\0", CUDA_ERROR_INVALID_IMAGE, "damaged"},
                 {".version 8.0\n.target sm_100\n.address_size 64\n", CUDA_ERROR_NO_BINARY_FOR_GPU, "sm_100"},
                 {".version 8.0\n.target sm_80a\n.address_size 64\n", CUDA_ERROR_NO_BINARY_FOR_GPU, "sm_80a"},
                 {"// later\n.version 12.5\n.target sm_75\n.address_size 64\n", CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "12.5"},
@@ -753,6 +949,275 @@ Test(driver, refuses_a_kernel_that_it_cannot_run_and_no_other)
     OK(cuLibraryLoadData, &library, text, NULL, NULL, 0, NULL, NULL, 0);
     EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuLibraryGetKernel, &kernel, library, "bad");
     OK(cuLibraryGetKernel, &kernel, library, "good");
+}
+
+/* ---- fat binaries ------------------------------------------------------------------------------------------------- */
+
+/* "which" stores the number that it was made for. */
+#define PTX_FOR(target, number)                                                                                        \
+    ".version 8.0\n.target " target "\n.address_size 64\n.visible .entry which(.param .u64 p)\n{\n .reg .b64 %d<2>;\n" \
+    " ld.param.u64 %d1, [p];\n st.global.u32 [%d1], " number ";\n ret;\n}\n"
+
+enum { PLAIN = 0x11, WITH_LZ4 = 0x2011, WITH_ZSTD = 0x8011, SASS = 2 };
+
+static struct fatbin {
+    uint32_t magic;
+    uint16_t version, header_bytes;
+    uint64_t bytes;
+    uint8_t entry[8192];
+} fatbin;
+
+/* Begin with an empty one. */
+static void begin_fatbin(void)
+{
+    fatbin = (struct fatbin){0xba55ed50u, 1, 16, 0, {0}};
+}
+
+static void add_entry(uint16_t kind, uint32_t capability, uint64_t flags, const void *content, size_t bytes,
+                      uint64_t text_bytes)
+{
+    uint8_t *at = fatbin.entry + fatbin.bytes;
+    const uint64_t padded = (bytes + 7) / 8 * 8;
+    const uint32_t header_bytes = 80, compressed = text_bytes ? (uint32_t)bytes : 0;
+
+    cr_assert(fatbin.bytes + header_bytes + padded <= sizeof fatbin.entry);
+    memcpy(at, &kind, 2);
+    memcpy(at + 4, &header_bytes, 4);
+    memcpy(at + 8, &padded, 8);
+    memcpy(at + 16, &compressed, 4);
+    memcpy(at + 28, &capability, 4);
+    memcpy(at + 40, &flags, 8);
+    memcpy(at + 56, &text_bytes, 8);
+    memcpy(at + header_bytes, content, bytes);
+    fatbin.bytes += header_bytes + padded;
+}
+
+/* An entry of PTX. Compressed: as data of that kind that is stored as it is. */
+static void add_ptx(uint32_t capability, uint64_t flags, const char *text)
+{
+    uint8_t packed[2048];
+    const size_t length = strlen(text);
+    size_t n = 0;
+
+    cr_assert(length >= 15 && length < 15 + 255);
+    if (flags == WITH_LZ4) { /* literals only: their number is 15 and what follows it */
+        const uint8_t token[] = {0xf0, (uint8_t)(length - 15)};
+        memcpy(packed, token, n = sizeof token);
+    } else if (flags == WITH_ZSTD) { /* one block that is the last and raw, in a frame that says how long it is */
+        const uint32_t block = 1 | (uint32_t)length << 3;
+        const uint8_t frame[] = {0x28,
+                                 0xb5,
+                                 0x2f,
+                                 0xfd,
+                                 0xa0,
+                                 (uint8_t)length,
+                                 (uint8_t)(length >> 8),
+                                 0,
+                                 0,
+                                 (uint8_t)block,
+                                 (uint8_t)(block >> 8),
+                                 (uint8_t)(block >> 16)};
+        memcpy(packed, frame, n = sizeof frame);
+    }
+    memcpy(packed + n, text, length);
+    add_entry(1, capability, flags, packed, n + length, flags == PLAIN ? 0 : length);
+}
+
+/* The number that "which" of an image stores; below 0: the error of loading it. */
+static int number_of(const void *image, char *log, size_t log_bytes)
+{
+    int option[] = {5, 6};
+    void *value[] = {log, (void *)log_bytes};
+    CUdeviceptr address = zeroed(4);
+    void *parameters[] = {&address};
+    CUmodule module;
+    const CUresult result = CALL(cuModuleLoadDataEx, &module, image, 2, option, value);
+
+    if (result != CUDA_SUCCESS)
+        return -(int)result;
+    cr_assert(launch(get(module, "which"), 1, 1, NULL, parameters) == CUDA_SUCCESS);
+    OK(cuModuleUnload, module);
+    return (int)read_word(address);
+}
+
+Test(driver, takes_the_best_ptx_of_a_fat_binary)
+{
+    struct {
+        uint32_t magic, version;
+        const void *container;
+        void *name;
+    } wrapper = {0x466243b1u, 1, &fatbin, NULL};
+    char log[512] = "", path[] = "/tmp/tilejit_fatbin_XXXXXX";
+    CUmodule module;
+    int file;
+
+    start_with("sm_90,sm_80");
+    begin_fatbin();
+    add_entry(SASS, 90, PLAIN, "\177ELF", 4, 0);
+    add_ptx(80, PLAIN, PTX_FOR("sm_80", "80"));
+    add_ptx(100, PLAIN, PTX_FOR("sm_100", "100"));
+    add_ptx(90, PLAIN, PTX_FOR("sm_90", "90"));
+    add_ptx(90, PLAIN, PTX_FOR("sm_90a", "901"));
+    add_ptx(75, PLAIN, PTX_FOR("sm_75", "75"));
+    cr_expect(number_of(&fatbin, log, sizeof log) == 901, "%s", log);
+    cr_expect(number_of(&wrapper, log, sizeof log) == 901, "%s", log);
+    OK(cuModuleLoadFatBinary, &module, &wrapper);
+    file = mkstemp(path);
+    cr_assert(file >= 0 && write(file, &fatbin, 16 + fatbin.bytes) == (ssize_t)(16 + fatbin.bytes) && close(file) == 0);
+    OK(cuModuleLoad, &module, path);
+    cr_expect(truncate(path, (off_t)(fatbin.bytes - 8)) == 0);
+    EXPECT(CUDA_ERROR_INVALID_IMAGE, cuModuleLoad, &module, path);
+    unlink(path);
+    fatbin.bytes -= 8; /* cuts the last entry short */
+    cr_expect(number_of(&fatbin, log, sizeof log) == -CUDA_ERROR_INVALID_IMAGE && strstr(log, "damaged"), "%s", log);
+}
+
+Test(driver, says_what_a_fat_binary_has_instead_of_ptx)
+{
+    char log[512] = "";
+
+    start();
+    begin_fatbin();
+    add_entry(SASS, 90, PLAIN, "\177ELF", 4, 0);
+    cr_expect(number_of(&fatbin, log, sizeof log) == -CUDA_ERROR_NO_BINARY_FOR_GPU);
+    cr_expect(strstr(log, "SASS for sm_90") && strstr(log, "code=compute_90"), "%s", log);
+    add_ptx(100, PLAIN, PTX_FOR("sm_100", "100"));
+    cr_expect(number_of(&fatbin, log, sizeof log) == -CUDA_ERROR_NO_BINARY_FOR_GPU && strstr(log, "PTX for sm_100"), "%s", log);
+}
+
+Test(driver, reads_compressed_ptx_where_the_library_for_it_is_installed)
+{
+    static const struct {
+        uint64_t flags;
+        const char *library;
+    } rows[] = {{WITH_LZ4, "liblz4.so.1"}, {WITH_ZSTD, "libzstd.so.1"}};
+
+    start();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        void *compression = dlopen(rows[i].library, RTLD_NOW);
+        char log[512] = "";
+        int number;
+        begin_fatbin();
+        add_ptx(90, rows[i].flags, PTX_FOR("sm_90", "90"));
+        number = number_of(&fatbin, log, sizeof log);
+        cr_expect(compression ? number == 90 : number == -CUDA_ERROR_NOT_SUPPORTED && strstr(log, rows[i].library),
+                  "%s: %d, %s", rows[i].library, number, log);
+        fatbin.entry[80] ^= 0x40; /* the first byte of the content */
+        number = number_of(&fatbin, log, sizeof log);
+        cr_expect(!compression || (number == -CUDA_ERROR_INVALID_IMAGE && strstr(log, "damaged")), "%d, %s", number, log);
+    }
+}
+
+Test(driver, gives_each_device_its_own_ptx_of_a_library)
+{
+    CUcontext first = start_with("sm_90,sm_80"), second;
+    CUlibrary both;
+    CUkernel kernel;
+    CUfunction function;
+
+    begin_fatbin();
+    add_ptx(80, PLAIN, PTX_FOR("sm_80", "80"));
+    add_ptx(90, PLAIN, PTX_FOR("sm_90", "90"));
+    OK(cuLibraryLoadData, &both, &fatbin, NULL, NULL, 0, NULL, NULL, 0);
+    begin_fatbin(); /* it has a copy */
+    OK(cuLibraryGetKernel, &kernel, both, "which");
+    OK(cuCtxCreate_v2, &second, 0, 1);
+    for (int i = 0; i < 2; i++) {
+        CUdeviceptr address;
+        void *parameters[] = {&address};
+        OK(cuCtxSetCurrent, i ? second : first);
+        address = zeroed(4);
+        OK(cuKernelGetFunction, &function, kernel);
+        cr_expect(launch(function, 1, 1, NULL, parameters) == CUDA_SUCCESS);
+        cr_expect(read_word(address) == (i ? 80 : 90), "%u", read_word(address));
+    }
+}
+
+/* ---- what older programs call -------------------------------------------------------------------------------------- */
+
+Test(driver, links_ptx)
+{
+    CUlinkState state;
+    char log[512] = "", path[] = "/tmp/tilejit_link_XXXXXX";
+    int option[] = {5, 6}, file;
+    void *value[] = {log, (void *)sizeof log}, *image;
+    size_t bytes;
+
+    start();
+    OK(cuLinkCreate_v2, 2, option, value, &state);
+    OK(cuLinkAddData_v2, state, 1, (void *)PTX_FOR("sm_90", "90"), sizeof PTX_FOR("sm_90", "90") - 1, "which.ptx", 0, NULL,
+       NULL);
+    OK(cuLinkComplete, state, &image, &bytes);
+    cr_expect(bytes == sizeof PTX_FOR("sm_90", "90") && number_of(image, log, sizeof log) == 90, "%zu %s", bytes, log);
+    EXPECT(CUDA_ERROR_INVALID_HANDLE, cuLinkComplete, state, &image, &bytes);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuLinkAddData_v2, state, 1, "x", 1, "x", 0, NULL, NULL);
+    OK(cuLinkDestroy, state);
+    EXPECT(CUDA_ERROR_INVALID_HANDLE, cuLinkDestroy, state);
+
+    value[1] = (void *)sizeof log;
+    OK(cuLinkCreate_v2, 2, option, value, &state);
+    EXPECT(CUDA_ERROR_INVALID_IMAGE, cuLinkComplete, state, &image, &bytes);
+    EXPECT(CUDA_ERROR_NO_BINARY_FOR_GPU, cuLinkAddData_v2, state, 0, "\177ELF", 5, "a.cubin", 0, NULL, NULL);
+    cr_expect(strstr(log, "a.cubin is a CUBIN"), "%s", log);
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuLinkAddFile_v2, state, 4, "libcudadevrt.a", 0, NULL, NULL);
+    cr_expect(strstr(log, "libcudadevrt.a is a library"), "%s", log);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuLinkAddData_v2, state, 9, "x", 1, "x", 0, NULL, NULL);
+    EXPECT(CUDA_ERROR_FILE_NOT_FOUND, cuLinkAddFile_v2, state, 1, "/no/such/file.ptx", 0, NULL, NULL);
+    begin_fatbin();
+    add_ptx(80, PLAIN, PTX_FOR("sm_80", "80"));
+    OK(cuLinkAddData_v2, state, 2, &fatbin, 16 + fatbin.bytes, "which.fatbin", 0, NULL, NULL);
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuLinkAddData_v2, state, 1, (void *)PTX, sizeof PTX, "second.ptx", 0, NULL, NULL);
+    cr_expect(strstr(log, "second.ptx") && strstr(log, "which.fatbin"), "%s", log);
+    OK(cuLinkComplete, state, &image, &bytes);
+    cr_expect(number_of(image, log, sizeof log) == 80, "%s", log);
+    OK(cuLinkDestroy, state);
+
+    file = mkstemp(path);
+    cr_assert(file >= 0 && write(file, HEADER "frobnicate", sizeof HEADER "frobnicate" - 1) > 0 && close(file) == 0);
+    value[1] = (void *)sizeof log;
+    OK(cuLinkCreate_v2, 2, option, value, &state);
+    OK(cuLinkAddFile_v2, state, 1, path, 0, NULL, NULL);
+    unlink(path);
+    EXPECT(CUDA_ERROR_INVALID_PTX, cuLinkComplete, state, &image, &bytes);
+    cr_expect(strstr(log, "line 4") && (size_t)value[1] == strlen(log), "%s", log);
+    OK(cuLinkDestroy, state);
+}
+
+Test(driver, launches_as_before_cuda_4)
+{
+    CUdeviceptr address;
+    CUfunction store;
+    CUstream stream;
+
+    start();
+    store = get(load(), "store");
+    address = zeroed(64 * 4);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuLaunch, store);
+    OK(cuFuncSetBlockShape, store, 8, 1, 1);
+    OK(cuFuncSetSharedSize, store, 128);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuLaunch, store);
+    OK(cuParamSetv, store, 0, &address, sizeof address);
+    OK(cuParamSeti, store, 8, 40);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuLaunch, store);
+    OK(cuParamSetSize, store, 12);
+    OK(cuLaunch, store);
+    cr_expect(read_word(address + 28) == 47 && read_word(address + 32) == 0);
+    OK(cuLaunchGrid, store, 2, 1);
+    cr_expect(read_word(address + 60) == 55 && read_word(address + 64) == 0);
+    OK(cuStreamCreate, &stream, 0);
+    OK(cuParamSetf, store, 8, 1.0f);
+    OK(cuLaunchGridAsync, store, 1, 1, stream);
+    OK(cuStreamSynchronize, stream);
+    cr_expect(read_word(address) == 0x3f800000u);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuFuncSetBlockShape, store, 0, 1, 1);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuFuncSetBlockShape, store, 1024, 2, 1);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuParamSetv, store, 4092, &address, 8);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuParamSetv, store, -4, &address, 8);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuParamSetSize, store, 4097);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuLaunchGrid, store, 0, 1);
+    OK(cuFuncSetSharedSize, store, 1 << 20);
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuLaunch, store);
+    EXPECT(CUDA_ERROR_INVALID_HANDLE, cuLaunch, NULL);
 }
 
 Test(driver, uses_a_library_in_several_contexts)
