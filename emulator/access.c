@@ -182,6 +182,10 @@ static bool resolve(emu_warp *warp, const emu_inst *inst, uint32_t mask, const e
     }
     if (space == S_GLOBAL || (space == S_GENERIC && high < EMU_SHARED_WINDOW)) {
         emu_allocation *one = find_allocation(warp->block, low, high - low + bytes);
+        if (warp->block->progress.is_watched) {
+            emu_touch(warp->block, low);
+            emu_touch(warp->block, high);
+        }
         if (one) {
             EMU_EACH_LANE (i, mask) {
                 r->at[i] = one->host + (r->address[i] - one->base);
@@ -275,6 +279,18 @@ static bool is_ordered(const emu_inst *inst)
     return inst->choice[0] != 0;
 }
 
+/* What an access of release semantics orders is what a fence before it would. */
+static bool releases(const emu_inst *inst)
+{
+    return memmem(inst->text, inst->text_length, ".release", 8) || memmem(inst->text, inst->text_length, ".acq_rel", 8);
+}
+
+static void count_fence(emu_warp *warp)
+{
+    if (warp->block->launch->order)
+        warp->block->launch->order[warp->block->number].fences++;
+}
+
 static void load_element(emu_warp *warp, const emu_inst *inst, const request *r, unsigned n, uint32_t mask)
 {
     const emu_operand *d = &inst->operand[n];
@@ -347,6 +363,8 @@ static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     if (!resolve(warp, inst, mask, &inst->operand[0], bytes, &r) || is_forbidden(warp, inst, &r))
         return;
     count(warp, inst, &r, inst->vector, true);
+    if (checks & CUEMU_CHECK_RACES && is_ordered(inst) && releases(inst))
+        count_fence(warp);
     EMU_EACH_LANE (i, mask) {
         uint8_t value[64];
         for (unsigned n = 0; n < inst->vector; n++) {
@@ -472,7 +490,18 @@ static bool begin_atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, un
     if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
         for (unsigned n = address + 1; n < inst->operands; n++)
             emu_check_defined(warp, inst, &inst->operand[n], mask, "in an atomic");
+    if (warp->block->launch->checks & CUEMU_CHECK_RACES && releases(inst))
+        count_fence(warp);
     return true;
+}
+
+/* What an atomic leaves is defined; what it found must have been, unless it is only exchanged. */
+static void define(emu_warp *warp, const emu_inst *inst, int lane, uint64_t address, uint8_t *defined, unsigned bytes,
+                   bool is_exchange)
+{
+    if (!is_exchange && memchr(defined, 0, bytes))
+        emu_find(warp, inst, CUEMU_UNINITIALISED, lane, address, "combines a value with memory that was never written");
+    memset(defined, 1, bytes); /* once is enough */
 }
 
 /* One element; a vector's are atomic each for itself. */
@@ -494,8 +523,8 @@ static void combine_element(emu_warp *warp, const emu_inst *inst, const request 
         emu_set_unsigned(warp, &inst->operand[n], lane, old);
     if (answers && tracks)
         emu_set_defined(warp, &inst->operand[n], defined && !defined[0] ? 0 : UINT32_MAX, 1u << lane);
-    if (defined && inst->choice[3] == EXCH)
-        memset(defined, 1, bytes);
+    if (defined)
+        define(warp, inst, lane, r->address[lane] + (uint64_t)n * bytes, defined, bytes, inst->choice[3] == EXCH);
 }
 
 static void atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool answers)
@@ -540,8 +569,8 @@ static void atom_128(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         memcpy(d + at, old, 16);
         note_write(&r, i);
         emu_set_defined(warp, &inst->operand[0], defined && !defined[0] ? 0 : UINT32_MAX, 1u << i);
-        if (defined && !c)
-            memset(defined, 1, 16);
+        if (defined)
+            define(warp, inst, i, r.address[i], defined, 16, !c);
     }
     pthread_mutex_unlock(&atomics);
 }
@@ -816,9 +845,7 @@ static void stmatrix(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 static void fence(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     (void)inst, (void)mask; /* one lane after the other: all is in order already; races are told by the count */
-    warp->block->fences++;
-    if (warp->block->launch->fences)
-        warp->block->launch->fences[warp->block->number]++;
+    count_fence(warp);
 }
 
 #define ORDERS "{.volatile,.relaxed,.acquire,.release}{.weak,.mmio}{.cta,.cluster,.gpu,.sys}"

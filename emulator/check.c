@@ -49,7 +49,7 @@ static void say(const cuEmuFinding *f)
 {
     if (!emu_option(CUEMU_LOG))
         return;
-    fprintf(stderr, "cuda emulator: %s: %s", kind_name(f->kind), f->text);
+    fprintf(stderr, "cuda emulator: %s%s: %s", emu_is_warning(f->kind) ? "warning: " : "", kind_name(f->kind), f->text);
     if (f->ptx_line)
         fprintf(stderr, "; block (%u, %u, %u), thread (%u, %u, %u), PTX line %u", f->block[0], f->block[1], f->block[2],
                 f->thread[0], f->thread[1], f->thread[2], f->ptx_line);
@@ -293,7 +293,36 @@ static bool is_ordered(const emu_block *block, uint32_t other_block, uint32_t ep
 {
     if (other_block == (uint32_t)block->number)
         return epoch != block->epoch;
-    return block->launch->fences && block->launch->fences[other_block] != fences;
+    return block->launch->order && block->launch->order[other_block].fences != fences;
+}
+
+/* An atomic that gives a value back: whoever shares its address learns how far this block is. */
+static void take_ticket(emu_block *block, uint64_t address)
+{
+    emu_order *own = block->launch->order ? &block->launch->order[block->number] : NULL;
+
+    if (own) {
+        own->tickets++;
+        own->ticket = address;
+    }
+    block->ticket[block->tickets++ % (sizeof block->ticket / sizeof block->ticket[0])] = address;
+}
+
+/*
+ * Does this block rely on an order that there is not? Volatile and relaxed accesses of one place are no race, but they order no other:
+ * the writer took a ticket after its write, with no fence between, and this block took one at the same address before it reads.
+ */
+static bool lacks_fence(const emu_block *block, const emu_global_byte *byte)
+{
+    const emu_order *writer = block->launch->order ? &block->launch->order[byte->write_block] : NULL;
+    const size_t most = sizeof block->ticket / sizeof block->ticket[0];
+
+    if (!writer || writer->fences != byte->write_fences || writer->tickets == byte->write_tickets)
+        return false;
+    for (size_t i = 0; i < most && i < block->tickets; i++)
+        if (block->ticket[i] == writer->ticket)
+            return true;
+    return false;
 }
 
 void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_allocation *allocation, uint64_t address,
@@ -306,6 +335,8 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
 
     if (!prepare(allocation))
         return;
+    if (is_write && is_atomic && !value && inst->outputs)
+        take_ticket(block, address);
     for (unsigned b = 0; b < bytes; b++) {
         emu_global_byte *byte = &allocation->access[start + b];
         const bool was_written = byte->writer && byte->write_launch == launch;
@@ -319,6 +350,15 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
             emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
                      "%s 0x%llx, which thread %u of block %u wrote in this launch", is_write ? "writes" : "reads",
                      (unsigned long long)address + b, byte->writer - 1, byte->write_block);
+            byte->writer = 0;
+        } else if (was_written && !is_write && is_atomic && byte->is_atomic && byte->write_block != number &&
+                   lacks_fence(block, byte)) {
+            emu_find(
+                warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
+                "reads 0x%llx, which thread %u of block %u wrote with no fence before its atomic at 0x%llx, which tells this "
+                "block of it",
+                (unsigned long long)address + b, byte->writer - 1, byte->write_block,
+                (unsigned long long)block->launch->order[byte->write_block].ticket);
             byte->writer = 0;
         } else if (is_write && was_read && !read_itself && !is_atomic &&
                    (byte->read_block != number ||
@@ -334,7 +374,8 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
             byte->write_block = number;
             byte->write_epoch = block->epoch;
             byte->write_step = warp->step;
-            byte->write_fences = block->launch->fences ? block->launch->fences[number] : 0;
+            byte->write_fences = block->launch->order ? block->launch->order[number].fences : 0;
+            byte->write_tickets = block->launch->order ? block->launch->order[number].tickets : 0;
             byte->is_atomic = is_atomic;
         } else if (!was_read || read_itself || byte->read_block == number) {
             byte->reader = thread;

@@ -33,6 +33,12 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
 /** Undefined lanes of an operand where its value matters. */
 void emu_check_defined(emu_warp *warp, const emu_inst *inst, const emu_operand *operand, uint32_t mask, const char *use);
 
+/** Is a finding of that kind no failure of the launch? */
+static inline bool emu_is_warning(cuEmuKind kind)
+{
+    return kind == CUEMU_EXITED_BARRIER;
+}
+
 size_t emu_finding_count(void);
 bool emu_finding_get(size_t index, cuEmuFinding *finding);
 void emu_findings_clear(void);

@@ -173,7 +173,7 @@ static emu_exec choose_mov(const emu_inst *inst)
 
 void emu_read_clock(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    const uint64_t now = warp->executed * 4 + warp->block->executed;
+    const uint64_t now = warp->executed * 4;
 
     EMU_EACH_LANE (i, mask)
         emu_set_unsigned(warp, &inst->operand[0], i, inst->choice[0] == SR_CLOCK_HI ? now >> 32 : now);

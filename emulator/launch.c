@@ -25,7 +25,8 @@ static uint64_t checks_of(const char *words)
                  {"uninitialised", CUEMU_CHECK_UNINITIALISED},
                  {"races", CUEMU_CHECK_RACES},
                  {"async", CUEMU_CHECK_ASYNC},
-                 {"barriers", CUEMU_CHECK_BARRIERS}};
+                 {"barriers", CUEMU_CHECK_BARRIERS},
+                 {"masks", CUEMU_CHECK_MASKS}};
     uint64_t bits = 0;
 
     while (*words) {
@@ -39,8 +40,8 @@ static uint64_t checks_of(const char *words)
         if (!is_known) {
             fprintf(
                 stderr,
-                "cuda emulator: CUDA_EMULATOR_CHECKS: \"%.*s\" is none of all, none, uninitialised, races, async, barriers; "
-                "checking all\n",
+                "cuda emulator: CUDA_EMULATOR_CHECKS: \"%.*s\" is none of all, none, uninitialised, races, async, barriers, "
+                "masks; checking all\n",
                 (int)length, words);
             return CUEMU_CHECK_ALL;
         }
@@ -76,6 +77,7 @@ static void read_environment(void)
     options[CUEMU_SEED] = number_of("CUDA_EMULATOR_SEED", 0);
     options[CUEMU_BUDGET] = number_of("CUDA_EMULATOR_BUDGET", UINT64_C(10000000000));
     options[CUEMU_LOG] = number_of("CUDA_EMULATOR_LOG", 1);
+    options[CUEMU_PATIENCE] = number_of("CUDA_EMULATOR_PATIENCE", 5);
 }
 
 uint64_t emu_option(cuEmuOption option)
@@ -227,10 +229,11 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
         .counts = emu_option(CUEMU_COUNT) != 0,
         .seed = emu_option(CUEMU_SEED),
         .budget = emu_option(CUEMU_BUDGET),
+        .patience = emu_option(CUEMU_PATIENCE),
         .number = ++launches,
         .owner = owner,
     };
-    cuEmuFinding last;
+    cuEmuFinding found;
 
     memcpy(launch.grid, grid, sizeof launch.grid);
     memcpy(launch.block, block, sizeof launch.block);
@@ -240,7 +243,7 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
         return CUEMU_ILLEGAL;
     }
     if (launch.checks & CUEMU_CHECK_RACES && launch.blocks <= 1 << 24)
-        launch.fences = calloc(launch.blocks, sizeof *launch.fences); /* without: no fence orders anything */
+        launch.order = calloc(launch.blocks, sizeof *launch.order); /* without: no fence orders anything */
     launch.workers = choose_workers(&launch);
     emu_memory_hold();
     emu_progress_begin(launch.blocks);
@@ -248,12 +251,15 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
     emu_progress_end();
     emu_memory_release();
     free(launch.range);
-    free(launch.fences);
+    free(launch.order);
     if (launch.counts)
         keep_counters(&launch);
     if (emu_option(CUEMU_COUNT) == 2) /* this one alone was meant */
         emu_set_option(CUEMU_COUNT, 0);
     if (launch.failed)
         return (cuEmuKind)launch.failed;
-    return emu_finding_count() > before && emu_finding_get(before, &last) ? last.kind : CUEMU_NONE;
+    for (size_t i = before; emu_finding_get(i, &found); i++)
+        if (!emu_is_warning(found.kind))
+            return found.kind;
+    return CUEMU_NONE;
 }

@@ -10,12 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "check.h"
 #include "count.h"
 #include "launch.h"
 
-enum { QUANTUM = 1 << 20, STREAK = 20000 };
+enum { QUANTUM = 1 << 16, STREAK = 20000, LOOK = 1 << 16 }; /* instructions; LOOK: between two looks at a block's progress */
 
 /* Why a warp stopped running. */
 typedef enum stop { STOP_WAITS, STOP_DONE, STOP_TURN, STOP_FAILED } stop;
@@ -101,6 +102,7 @@ static void end_lanes(emu_warp *warp, uint32_t index, uint32_t mask)
 {
     warp->alive &= ~mask;
     warp->exited |= mask;
+    warp->block->progress.steps++;
     warp->split[index].mask &= ~mask;
     if (warp->split[index].mask == 0)
         remove_split(warp, index);
@@ -288,6 +290,16 @@ static uint32_t members(const emu_warp *warp, const emu_inst *inst, int lane)
     return (uint32_t)emu_unsigned(warp, &inst->operand[inst->operands - 1], lane);
 }
 
+/* The lanes of mask that want these members. */
+static uint32_t members_alike(const emu_warp *warp, const emu_inst *inst, uint32_t mask, uint32_t wanted)
+{
+    uint32_t alike = 0;
+
+    EMU_EACH_LANE (i, mask)
+        alike |= (uint32_t)(members(warp, inst, i) == wanted) << i;
+    return alike;
+}
+
 /* Execute a collective for the lanes of mask, group by group; false: some of the members are elsewhere still. */
 static bool try_collective(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
@@ -299,22 +311,18 @@ static bool try_collective(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         return true;
     }
     for (; left; left &= ~group) {
-        const int lane = __builtin_ctz(left);
-        const uint32_t wanted = members(warp, inst, lane);
-        group = 0;
-        EMU_EACH_LANE (i, left)
-            group |= (uint32_t)(members(warp, inst, i) == wanted) << i;
-        if (group & ~wanted) {
+        const uint32_t wanted = members(warp, inst, __builtin_ctz(left));
+        group = members_alike(warp, inst, left, wanted);
+        if (group & ~wanted && warp->block->launch->checks & CUEMU_CHECK_MASKS) {
             emu_find(warp, inst, CUEMU_ILLEGAL, __builtin_ctz(group & ~wanted), 0,
                      "the lane is not in its own member mask 0x%08x", wanted);
             return true;
         }
-        if (group != (wanted & warp->alive))
+        if ((group & wanted) != (wanted & warp->alive))
             return false;
     }
     for (left = mask; left; left &= ~group) {
-        const uint32_t wanted = members(warp, inst, __builtin_ctz(left));
-        group = wanted & left;
+        group = members_alike(warp, inst, left, members(warp, inst, __builtin_ctz(left)));
         inst->exec(warp, inst, group);
     }
     return true;
@@ -572,7 +580,7 @@ static void release(emu_block *block, uint32_t id)
     /* A barrier that counts its threads does not wait for those of the whole block. */
     if (exited && block->launch->checks & CUEMU_CHECK_BARRIERS && first && first->barrier_threads == 0)
         emu_find(first, &insts[first->split[0].pc], CUEMU_EXITED_BARRIER, __builtin_ctz(first->split[0].mask), 0,
-                 "threads of the block have returned and never reach this barrier");
+                 "threads of the block have returned and never reach this barrier, which waits for the others only");
     if (first && block->line)
         emu_line(first, &insts[first->split[0].pc])->block_barriers++;
     for (uint32_t w = 0; w < block->launch->warps; w++) {
@@ -772,8 +780,10 @@ static void start_block(emu_block *block, uint64_t number)
     block->index[1] = (uint32_t)(number / launch->grid[0] % launch->grid[1]);
     block->index[2] = (uint32_t)(number / launch->grid[0] / launch->grid[1]);
     block->epoch = 1;
-    block->fences = 0;
-    block->executed = 0;
+    block->tickets = 0;
+    block->progress.steps = block->progress.executed = 0;
+    block->progress.next_look = LOOK;
+    block->progress.is_watched = false;
     block->random = launch->seed * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
     memset(block->arrived, 0, sizeof block->arrived);
     memset(block->shared, 0xff, launch->shared_bytes);
@@ -785,16 +795,56 @@ static void start_block(emu_block *block, uint64_t number)
         start_warp(&block->warp[w], launch, w);
 }
 
-static bool is_over_budget(emu_block *block, uint64_t executed)
+static uint64_t cpu_time(void)
 {
-    emu_launch *launch = block->launch;
+    struct timespec t = {0, 0};
 
-    return atomic_fetch_add_explicit(&launch->executed, executed, memory_order_relaxed) + executed > launch->budget;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * Has a warp of a block run on without an end? A long kernel gets on to other data, or has many blocks that each come to their end; what
+ * does neither for long is taken for endless. CPU time tells the same on a busy host. A block of the usual length is not watched.
+ */
+static void check_endless(emu_warp *warp, uint64_t executed)
+{
+    const emu_launch *launch = warp->block->launch;
+    emu_progress *p = &warp->block->progress;
+    const emu_inst *inst = &launch->module->inst[warp->split[0].pc];
+    const int lane = __builtin_ctz(warp->split[0].mask);
+    uint64_t now;
+
+    p->executed += executed;
+    if (p->executed > launch->budget)
+        emu_find(warp, inst, CUEMU_ENDLESS, lane, 0,
+                 "more than %llu warp instructions in one block, probably in a loop without an end; CUDA_EMULATOR_BUDGET=N "
+                 "allows N",
+                 (unsigned long long)launch->budget);
+    if (p->executed < p->next_look || !launch->patience)
+        return;
+    now = cpu_time();
+    p->next_look = p->executed + LOOK;
+    if (!p->is_watched) {
+        memset(p->line, 0, sizeof p->line);
+        p->lines = 0;
+    }
+    if (!p->is_watched || p->steps != p->seen) {
+        p->is_watched = true;
+        p->seen = p->steps;
+        p->since = now;
+    } else if (now - p->since > launch->patience * 1000000000) {
+        emu_find(warp, inst, CUEMU_ENDLESS, lane, 0,
+                 "no thread of the block has ended or come to new data for %llu s, probably in a loop without an end; "
+                 "CUDA_EMULATOR_PATIENCE=N waits N seconds, 0 for ever",
+                 (unsigned long long)launch->patience);
+    }
 }
 
 static void run_block(emu_block *block, uint64_t number)
 {
     emu_launch *launch = block->launch;
+    const uint64_t quantum = launch->budget < QUANTUM ? launch->budget + 1 : QUANTUM;
     uint32_t done = 0;
 
     start_block(block, number);
@@ -810,15 +860,11 @@ static void run_block(emu_block *block, uint64_t number)
                 done++;
                 continue;
             }
-            why = run_warp(warp, launch->seed ? 1 + next_random(block) % 500 : QUANTUM);
+            why = run_warp(warp, launch->seed ? 1 + next_random(block) % 500 : quantum);
             if (warp->executed > before)
                 warp->barrier_threads = UINT32_MAX; /* whatever it waits at, it came there now */
-            if (is_over_budget(block, warp->executed - before) && why != STOP_FAILED && warp->splits) {
-                const uint32_t pc = warp->split[0].pc;
-                emu_find(warp, &launch->module->inst[pc], CUEMU_ENDLESS, __builtin_ctz(warp->split[0].mask), 0,
-                         "more than %llu warp instructions in this launch: possibly a loop without an end",
-                         (unsigned long long)launch->budget);
-            }
+            if (why != STOP_FAILED && warp->splits)
+                check_endless(warp, warp->executed - before);
             if (has_failed(warp))
                 return;
             done += warp->splits == 0;

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "cuda_emulator.h"
 #include "device.h"
@@ -29,12 +30,19 @@ typedef struct emu_shared_byte {
 
 /** The same for a byte of global memory, in one launch. */
 typedef struct emu_global_byte {
-    uint32_t write_launch, write_block, write_epoch, write_fences;
+    uint32_t write_launch, write_block, write_epoch, write_fences, write_tickets;
     uint32_t read_launch, read_block, read_epoch;
     uint32_t write_step, read_step; /* warp synchronisations, within a block */
     uint16_t writer, reader;
     uint8_t is_atomic;
 } emu_global_byte;
+
+/** What a block has done that orders its writes for other blocks. */
+typedef struct emu_order {
+    uint32_t fences;  /* device-wide, by any of its threads */
+    uint32_t tickets; /* atomics on global memory that gave a value back */
+    uint64_t ticket;  /* address of the last of them */
+} emu_order;
 
 enum { EMU_MANY_OF_WARP = 0x4000, EMU_MANY = 0xffff };
 
@@ -58,10 +66,11 @@ typedef struct emu_launch {
     uint32_t checks;
     bool counts;
     uint64_t seed, budget, number;
-    uint64_t owner;   /* context */
-    uint32_t *fences; /* of each block, if races are looked for */
+    uint64_t patience; /* seconds */
+    uint64_t owner;    /* context */
+    emu_order *order;  /* of each block, if races are looked for */
     uint32_t workers;
-    _Atomic(uint64_t) next_block, executed;
+    _Atomic(uint64_t) next_block;
     atomic_int failed;   /* cuEmuKind that ended it, or 0 */
     cuEmuCounters *line; /* one for each instruction, merged at the end */
 } emu_launch;
@@ -83,6 +92,20 @@ typedef struct emu_copy { /* a cp.async on its way */
     const emu_inst *inst;
 } emu_copy;
 
+/**
+ * Does a block get on? One that runs for long does, if it touches global memory where it has not been before, or if threads of it end.
+ * Where it has been is kept as hashes of lines, and forgotten when they become too many.
+ */
+typedef struct emu_progress {
+    uint64_t steps; /* new lines and ended threads */
+    uint64_t seen;  /* steps at the last look */
+    uint64_t since; /* CPU time of the host thread when they last grew, in nanoseconds */
+    uint64_t executed, next_look;
+    bool is_watched;
+    uint32_t lines;
+    uint64_t line[1024];
+} emu_progress;
+
 typedef struct emu_block {
     emu_launch *launch;
     struct emu_warp *warp;
@@ -90,11 +113,12 @@ typedef struct emu_block {
     uint64_t number;
     uint8_t *shared;
     uint8_t *shared_defined;
-    emu_shared_byte *byte;          /* NULL: races are not looked for */
-    uint32_t fences;                /* device-wide fences passed by any of its threads */
+    emu_shared_byte *byte; /* NULL: races are not looked for */
+    uint64_t ticket[8];    /* addresses of the atomics that gave it a value back, the last ones */
+    uint32_t tickets;
     uint32_t epoch;                 /* barriers passed */
     uint32_t arrived[EMU_BARRIERS]; /* warps waiting, or threads for barriers with a count */
-    uint64_t executed;
+    emu_progress progress;
     uint64_t random;
     emu_allocation *last[8]; /* allocations hit last */
     unsigned last_next;
@@ -119,6 +143,23 @@ typedef struct emu_warp {
     uint32_t barrier_threads;  /* UINT32_MAX: where it waits was not counted yet */
     uint64_t executed;
 } emu_warp;
+
+/** Global memory is accessed at an address. */
+static inline void emu_touch(emu_block *block, uint64_t address)
+{
+    enum { LINE_SHIFT = 7 };
+    emu_progress *p = &block->progress;
+    const uint64_t hash = (address >> LINE_SHIFT) * UINT64_C(0x9e3779b97f4a7c15) >> 48, bit = UINT64_C(1) << hash % 64;
+
+    if (p->line[hash / 64] & bit)
+        return;
+    p->line[hash / 64] |= bit;
+    p->steps++;
+    if (++p->lines > 3 * 64 * (sizeof p->line / sizeof p->line[0]) / 4) {
+        memset(p->line, 0, sizeof p->line);
+        p->lines = 0;
+    }
+}
 
 /** The 32 lanes of an operand. */
 static inline void *emu_lanes(const emu_warp *warp, const emu_operand *operand)

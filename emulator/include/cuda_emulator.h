@@ -9,12 +9,13 @@
  * The environment sets the same options before cuInit:
  *
  *     CUDA_EMULATOR_DEVICES   sm_90            one device a word, separated by commas: sm_75,sm_90
- *     CUDA_EMULATOR_CHECKS    all              none, or words of: uninitialised, races, async, barriers
+ *     CUDA_EMULATOR_CHECKS    all              none, or words of: uninitialised, races, async, barriers, masks
  *     CUDA_EMULATOR_COUNT     0                1: count; see cuEmuGetLaunch
  *     CUDA_EMULATOR_THREADS   (processors)     host threads a launch may use
  *     CUDA_EMULATOR_SEED      0                schedule; 0 is the plain one
- *     CUDA_EMULATOR_BUDGET    10000000000      warp instructions after which a launch counts as endless
- *     CUDA_EMULATOR_LOG       1                0: say nothing on stderr
+ *     CUDA_EMULATOR_PATIENCE  5                seconds of CPU time without progress after which a block counts as endless; 0: no end
+ *     CUDA_EMULATOR_BUDGET    10000000000      warp instructions after which a block counts as endless whatever it does
+ *     CUDA_EMULATOR_LOG       1                0: say nothing on stderr; 2: what only a debugger of the emulator wants to know, too
  *
  * Threads: all functions may be called from any thread. Options take effect with the next launch or allocation.
  */
@@ -41,14 +42,15 @@ typedef enum cuEmuKind {
     CUEMU_MISALIGNED,      /* an address that is no multiple of the access size */
     CUEMU_DIVERGENT,       /* lanes of one warp wait at different barriers or collective instructions for ever */
     CUEMU_DEADLOCK,        /* no warp of the block can go on */
-    CUEMU_ENDLESS,         /* more instructions than the budget */
+    CUEMU_ENDLESS,         /* a block without progress for longer than the patience, or with more instructions than the budget */
     CUEMU_ILLEGAL,         /* an instruction used against its rules: a lane missing from its member mask, recursion */
     CUEMU_ASSERT,          /* device assert, trap */
     CUEMU_UNINITIALISED,   /* a value never written decides an address or a branch, or reaches global memory or an MMA */
     CUEMU_RACE_SHARED,     /* two threads, one of them writing, with no barrier between */
     CUEMU_RACE_GLOBAL,     /* the same in global memory */
     CUEMU_ASYNC_IN_FLIGHT, /* bytes of a cp.async touched before its wait */
-    CUEMU_EXITED_BARRIER,  /* a barrier that threads of the block never reach, as they have returned */
+    CUEMU_EXITED_BARRIER,  /* a barrier that threads of the block never reach, as they have returned: a warning, since from sm_70
+                              on a barrier waits only for those that have not; the launch goes on and succeeds */
     CUEMU_WRITTEN_TWICE,   /* a byte of a watched region, see cuEmuWatch */
     CUEMU_NEVER_WRITTEN,
     CUEMU_PADDING_WRITTEN,
@@ -81,8 +83,9 @@ typedef enum cuEmuOption {
     CUEMU_COUNT,   /* 1: count; 2: count the next launch and no later one, so that the first of several can be told of */
     CUEMU_THREADS, /* 0: one for each processor */
     CUEMU_SEED,
-    CUEMU_BUDGET,
+    CUEMU_BUDGET, /* of a block */
     CUEMU_LOG,
+    CUEMU_PATIENCE, /* seconds */
     CUEMU_OPTIONS
 } cuEmuOption;
 
@@ -91,7 +94,8 @@ enum {
     CUEMU_CHECK_RACES = 2,
     CUEMU_CHECK_ASYNC = 4,
     CUEMU_CHECK_BARRIERS = 8,
-    CUEMU_CHECK_ALL = 15
+    CUEMU_CHECK_MASKS = 16, /* a lane that is not in its own member mask ends the launch; unchecked, it takes part */
+    CUEMU_CHECK_ALL = 31
 };
 
 /** Set an option; 0 if there is none of that number. Memory allocated while nothing was checked counts as initialised. */

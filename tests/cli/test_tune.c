@@ -263,12 +263,12 @@ Test(tune_command, tunes_nothing_unless_all_devices_are_there)
     cr_expect(strcmp(out, "old\n") == 0, "%s", out);
 }
 
-/* A launch of so many instructions costs the device. */
+/* On the emulator a block of so many instructions costs the device. */
 Test(tune_command, gives_the_shape_of_a_lost_device_to_another_one_once)
 {
     NEEDS_COMPILER();
     cr_expect(eq(int,
-                 shell("CUDA_EMULATOR_BUDGET=20000 CUDA_EMULATOR_DEVICES=sm_90,sm_90 $T tune 64x64x200 --devices 0,1 --family "
+                 shell("CUDA_EMULATOR_BUDGET=200 CUDA_EMULATOR_DEVICES=sm_90,sm_90 $T tune 64x64x200 --devices 0,1 --family "
                        "naive --evaluations 1"),
                  1));
     cr_expect(strstr(errors, "is out, another one gets 64x64x200") != NULL, "%s", errors);

@@ -486,6 +486,50 @@ Test(emulator, an_endless_loop_is_reported_with_its_line)
     run_silent(loops, 1, 64, 0); /* and the device works on */
 }
 
+/* Loops that the default budget would leave for minutes; one that adds up an array takes longer than the patience and is let be. */
+Test(emulator, a_loop_without_progress_is_endless_and_a_long_one_is_not)
+{
+    static const char *const endless[] = {HEAD ENTRY "FOREVER: bra FOREVER;\n}\n",
+                                          HEAD ENTRY "FOREVER: add.u32 %r10, %r10, 1;\nbra FOREVER;\n}\n",
+                                          HEAD ENTRY "FOREVER: bar.sync 0;\nbra FOREVER;\n}\n",
+                                          HEAD ENTRY "FOREVER: st.volatile.global.u32 [%d3], %r10;\nadd.u32 %r10, %r10, 1;\n"
+                                                     "bra FOREVER;\n}\n",
+                                          HEAD ENTRY "FOREVER: ld.volatile.global.u32 %r11, [%d3];\nsetp.eq.u32 %p1, %r11, 0;\n"
+                                                     "@%p1 bra FOREVER;\n" DONE};
+    static const char array[] =
+        HEAD ENTRY "mov.u32 %r11, 0;\nNEXT: mul.wide.u32 %d4, %r11, 4;\nadd.s64 %d5, %d1, %d4;\nld.global.u32 %r12, [%d5];\n"
+                   "add.u32 %r10, %r10, %r12;\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p1, %r11, 8000000;\n"
+                   "@%p1 bra NEXT;\nst.global.u32 [%d1], %r10;\nret;\n}\n";
+    const size_t bytes = 8000000 * sizeof(uint32_t);
+    uint32_t *ones = malloc(bytes), sum = 0;
+    uint64_t out;
+    void *module, *function = NULL, *parameters[] = {&out};
+    char log[1024];
+
+    cr_assert(ne(ptr, ones, NULL));
+    cu.set_option(CUEMU_PATIENCE, 1);
+    for (size_t i = 0; i < sizeof endless / sizeof endless[0]; i++) {
+        const run r = run_ptx(endless[i], 2, 64, 0);
+        cr_assert(ge(sz, r.found.count, 1), "loop %zu", i);
+        cr_expect(eq(int, r.found.first[0].kind, CUEMU_ENDLESS), "loop %zu: %s", i, r.found.first[0].text);
+        cr_expect(ge(u32, r.found.first[0].ptx_line, line_of(endless[i], "FOREVER:")), "loop %zu", i);
+        cr_expect(strcmp(r.found.first[0].kernel, "k") == 0);
+        cr_expect(ne(ptr, strstr(r.found.first[0].text, "CUDA_EMULATOR_PATIENCE=N"), NULL), "%s", r.found.first[0].text);
+        cr_expect(eq(int, r.result, 702), "loop %zu", i);
+    }
+    for (size_t i = 0; i < bytes / sizeof *ones; i++)
+        ones[i] = 1;
+    out = device_memory(bytes, ones);
+    module = load_ptx(array, log, sizeof log);
+    cr_assert(ne(ptr, module, NULL), "%s", log);
+    cr_assert(eq(int, cu.function(&function, module, "k"), 0));
+    cr_expect(eq(int, launch_and_wait(function, 1, 1, 0, parameters), 0));
+    cr_expect(eq(sz, cu.finding_count(), 0));
+    cr_assert(eq(int, cu.read(&sum, out, sizeof sum), 0));
+    cr_expect(eq(u32, sum, 8000000));
+    free(ones);
+}
+
 Test(emulator, a_deadlock_is_reported_with_where_each_warp_waits)
 {
     static const char text[] =
@@ -510,6 +554,37 @@ Test(emulator, lanes_of_a_warp_at_different_barriers)
     cr_assert(eq(sz, r.found.count, 1));
     cr_expect(eq(int, r.found.first[0].kind, CUEMU_DIVERGENT));
     cr_expect(r.found.first[0].ptx_line == line_of(text, "bar.sync") || r.found.first[0].ptx_line == line_of(text, "OTHER:"));
+}
+
+static const char half_returns[] = HEAD ENTRY "setp.ge.u32 %p1, %r1, 40;\n@%p1 ret;\nbar.sync 0;\nmov.u32 %r10, 7;\n" DONE;
+
+/* A barrier counts the threads that have not returned: a warning, and no failure. */
+Test(emulator, a_barrier_goes_on_without_threads_that_have_returned)
+{
+    const run r = run_ptx(half_returns, 1, 64, 0);
+
+    cr_expect(eq(int, r.result, 0));
+    cr_assert(eq(sz, r.found.count, 1));
+    cr_expect(eq(int, r.found.first[0].kind, CUEMU_EXITED_BARRIER));
+    for (uint32_t t = 0; t < 64; t++)
+        cr_expect(eq(u32, r.out[t], t < 40 ? 7u : 0u), "thread %u", t);
+    cu.set_option(CUEMU_CHECKS, CUEMU_CHECK_ALL & ~CUEMU_CHECK_BARRIERS);
+    run_silent(half_returns, 1, 64, 0);
+}
+
+static const char not_in_mask[] = HEAD ENTRY "setp.lt.u32 %p1, %r1, 4;\nvote.sync.ballot.b32 %r10, %p1, 0xffff;\n" DONE;
+
+Test(emulator, a_lane_outside_its_own_mask_is_let_be_if_asked_for)
+{
+    run r = run_ptx(not_in_mask, 1, 32, 0);
+
+    cr_assert(eq(sz, r.found.count, 1));
+    cr_expect(eq(int, r.found.first[0].kind, CUEMU_ILLEGAL));
+    cr_expect(ne(int, r.result, 0));
+    cu.set_option(CUEMU_CHECKS, CUEMU_CHECK_ALL & ~CUEMU_CHECK_MASKS);
+    r = run_silent(not_in_mask, 1, 32, 0);
+    for (uint32_t t = 0; t < 32; t++)
+        cr_expect(eq(u32, r.out[t], 15), "thread %u", t);
 }
 
 /* ---- schedules ----------------------------------------------------------------------------------------------------------- */

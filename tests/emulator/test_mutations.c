@@ -669,6 +669,40 @@ static const char sums[] = "__device__ float total;\n"
                            "    out[blockIdx.x * 64 + t] = (float)bin[t % 8] + both;\n"
                            "}\n";
 
+static const char last_block[] = "__device__ volatile float partial[2];\n"
+                                 "__device__ unsigned ticket;\n"
+                                 "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                                 "{\n"
+                                 "    __shared__ bool last;\n"
+                                 "    if (threadIdx.x == 0) {\n"
+                                 "        partial[blockIdx.x] = in[blockIdx.x];\n"
+                                 "        __threadfence();\n"
+                                 "        last = atomicInc(&ticket, 1) == gridDim.x - 1;\n"
+                                 "    }\n"
+                                 "    __syncthreads();\n"
+                                 "    if (last && threadIdx.x == 1)\n"
+                                 "        out[0] = partial[0] + partial[1];\n"
+                                 "}\n";
+
+/* Decoupled look-back: each block takes its number from one counter and waits for the flag, with its value, of the one before. */
+static const char look_back[] = "__device__ volatile unsigned long long state[2];\n"
+                                "__device__ unsigned counter;\n"
+                                "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                                "{\n"
+                                "    if (threadIdx.x != 0) return;\n"
+                                "    const unsigned n = atomicAdd(&counter, 1u);\n"
+                                "    unsigned long long before = 0;\n"
+                                "    while (n > 0 && !(before = state[n - 1])) {}\n"
+                                "    state[n] = before + 1 + (unsigned)in[n];\n"
+                                "    out[n] = (float)before;\n"
+                                "}\n";
+
+static const char tally[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                            "{\n"
+                            "    float *bins = (float *)in;\n"
+                            "    atomicAdd(&bins[threadIdx.x % 7], 1.0f);\n"
+                            "}\n";
+
 static const char parties[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
                               "{\n"
                               "    __shared__ float box[32];\n"
@@ -711,6 +745,9 @@ static const struct small {
               {"shuffle", shuffle},
               {"tensor cores", tensor},
               {"atomics", sums},
+              {"last block", last_block},
+              {"look back", look_back},
+              {"tally", tally},
               {"producer and consumer", parties},
               {"choices", choices}};
 
@@ -837,6 +874,10 @@ static const struct small_mutation {
      {"total +="},
      0},
     {sums, "fence missing", "        __threadfence();\n", "", CUEMU_RACE_GLOBAL, {"both = out"}, 0},
+    {last_block, "fence missing", "        __threadfence();\n", "", CUEMU_RACE_GLOBAL, {"out[0] = partial"}, 0},
+    {last_block, "a fence of the block only", "__threadfence();", "__syncwarp(1);", CUEMU_RACE_GLOBAL, {"out[0] = partial"}, 0},
+    {tally, "bins never written", "= (float *)in", "= out", CUEMU_UNINITIALISED, {"atomicAdd"}, 0},
+    {pipeline, "a loop that does not get on", "n < 6; ++n", "n < 6; n += 0", CUEMU_ENDLESS, {0}, CUEMU_ASYNC_IN_FLIGHT},
     {sums, "bins not cleared", "if (t < 8) bin[t] = 0;", "", CUEMU_UNINITIALISED, {0}, 0},
     {sums,
      "flag read without a barrier",
