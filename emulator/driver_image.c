@@ -151,8 +151,14 @@ static CUresult extract(const emu_device *device, const void *image, size_t byte
     }
     if (device)
         return emu_fatbin_text(device, image, bytes, text, message, message_bytes);
-    for (int i = emu_device_count(); i-- > 0 && !*text;) /* the message is that of the first device */
-        result = emu_fatbin_text(emu_device_at(i), image, bytes, text, message, message_bytes);
+    if (emu_device_count() == 0)
+        return CUDA_ERROR_NO_DEVICE;
+    result = emu_fatbin_text(emu_device_at(0), image, bytes, text, message, message_bytes);
+    for (int i = 1; i < emu_device_count() && !*text; i++) { /* a message is that of the first device */
+        char unused[1];
+        if (emu_fatbin_text(emu_device_at(i), image, bytes, text, unused, sizeof unused) == CUDA_SUCCESS)
+            result = CUDA_SUCCESS;
+    }
     return result;
 }
 

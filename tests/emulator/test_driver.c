@@ -1114,6 +1114,7 @@ Test(driver, gives_each_device_its_own_ptx_of_a_library)
     CUlibrary both;
     CUkernel kernel;
     CUfunction function;
+    int number;
 
     begin_fatbin();
     add_ptx(80, PLAIN, PTX_FOR("sm_80", "80"));
@@ -1121,6 +1122,8 @@ Test(driver, gives_each_device_its_own_ptx_of_a_library)
     OK(cuLibraryLoadData, &both, &fatbin, NULL, NULL, 0, NULL, NULL, 0);
     begin_fatbin(); /* it has a copy */
     OK(cuLibraryGetKernel, &kernel, both, "which");
+    OK(cuKernelGetAttribute, &number, CU_FUNC_ATTRIBUTE_PTX_VERSION, kernel, 0);
+    cr_expect(number == 90, "that of the first device: %d", number);
     OK(cuCtxCreate_v2, &second, 0, 1);
     for (int i = 0; i < 2; i++) {
         CUdeviceptr address;
