@@ -15,7 +15,7 @@
 
 static void assign_variables(char *assignments, size_t bytes)
 {
-    snprintf(assignments, bytes, "EMULATOR='%s' FAKE_NVRTC='%s'", EMULATOR_PATH, FAKE_NVRTC_PATH);
+    snprintf(assignments, bytes, "EMULATOR='%s' FAKE_NVRTC='%s' FAKE_GPU='%s'", EMULATOR_PATH, FAKE_NVRTC_PATH, FAKE_GPU_PATH);
 }
 
 TestSuite(files, .init = make_folder, .fini = remove_folder, .timeout = 250);
@@ -128,7 +128,7 @@ Test(files, may_be_pipes_that_somebody_writes)
     cr_expect(strstr(out, "8x8x8: ") && strstr(out, "9x9x9: "), "%s", out);
     cr_expect(
         eq(int,
-           shell("echo 8x8x8 | $T tune --shapes /dev/stdin --device emulator --family naive --evaluations 4 --trials t.tsv"),
+           shell("echo 8x8x8 | $T tune --shapes /dev/stdin --driver $FAKE_GPU --family naive --evaluations 4 --trials t.tsv"),
            0),
         "%s", errors);
     cr_expect(
@@ -290,7 +290,7 @@ Test(files, of_a_record_that_is_lost_make_the_tuning_fail)
     json_t *root;
 
     NEEDS_COMPILER();
-#define TUNE "$T tune 8x8x8 9x9x9 --device emulator --family naive --evaluations 1 "
+#define TUNE "$T tune 8x8x8 9x9x9 --driver $FAKE_GPU --family naive --evaluations 1 "
     cr_expect(eq(int, shell("echo file >taken; " TUNE "--cache-dir taken/store --json"), 1));
     root = answer();
     cr_expect(strstr(failure(root), "records that could not be kept: 2; that of 8x8x8: ") &&

@@ -358,7 +358,7 @@ Test(tune, counts_no_more_evaluations_than_are_read_again)
     fields.problem = tj_problem_canonical(&problem);
     fields.device = tj_device_kind_of(&device);
     strcpy(fields.config, "naive:tile_width=8");
-    strcpy(fields.policy, "emulated");
+    strcpy(fields.policy, "cold");
     fields.us = 1e6;
     fields.evaluations = TJ_RECORD_MOST_EVALUATIONS;
     cr_assert(eq(int, tj_records_add(records, tj_record_create(&fields), &err), TJ_OK), "%s", err.message);
