@@ -9,6 +9,7 @@
 
 #include "choose.h"
 #include "context.h"
+#include "ending.h"
 #include "family.h"
 
 typedef struct request {
@@ -46,7 +47,7 @@ struct tj_background *tj_background_create(tj_context *context, double seconds)
 
 static int is_ending(void *payload)
 {
-    return atomic_load(&((struct tj_background *)payload)->is_ending);
+    return atomic_load(&((struct tj_background *)payload)->is_ending) || tj_ending_has_begun();
 }
 
 static void tune(struct tj_background *b, const request *one)
@@ -59,7 +60,7 @@ static void tune(struct tj_background *b, const request *one)
     options.is_cancelled = is_ending;
     options.payload = b;
     options.threads = 1; /* the processors are the application's */
-    if (tj_tune(b->context, &one->problem, &options, &result, &why) != TJ_OK && !b->is_ending)
+    if (tj_tune(b->context, &one->problem, &options, &result, &why) != TJ_OK && !is_ending(b))
         tj_log_line(&b->context->log, TJ_LOG_WARNING, "tuning in the background: %s", why.message);
 }
 
@@ -85,7 +86,7 @@ static void *work(void *payload)
     struct tj_background *b = payload;
 
     pthread_mutex_lock(&b->lock);
-    while (!b->is_ending) {
+    while (!is_ending(b)) {
         const request *one = b->next;
 
         if (!one) {
@@ -94,10 +95,13 @@ static void *work(void *payload)
         }
         b->next = one->next;
         pthread_mutex_unlock(&b->lock);
-        if (one->is_proof)
-            prove(b, one);
-        else
-            tune(b, one);
+        if (tj_ending_enter(false, NULL) == TJ_OK) {
+            if (one->is_proof)
+                prove(b, one);
+            else
+                tune(b, one);
+            tj_ending_leave(false);
+        }
         pthread_mutex_lock(&b->lock);
     }
     pthread_mutex_unlock(&b->lock);

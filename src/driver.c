@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ending.h"
 #include "error.h"
 #include "fs.h"
 #include "log.h"
@@ -412,15 +413,16 @@ tj_status tj_driver_open(const char *path, const tj_log *log, const tj_driver **
     pthread_mutex_lock(&opening);
     for (entry = atomic_load(&drivers); entry && strcmp(entry->key, path) != 0; entry = entry->next)
         ;
-    if (!entry) {
+    if (!entry && (status = tj_ending_enter(true, err)) == TJ_OK) {
         status = open_library(path, &entry, err);
+        tj_ending_leave(true);
         if (entry) {
             entry->next = atomic_load(&drivers);
             atomic_store(&drivers, entry);
             tj_log_line(log, TJ_LOG_INFO, "driver: %s, CUDA %d.%d", entry->driver.path, entry->driver.version / 1000,
                         entry->driver.version % 1000 / 10);
         }
-    } else if (atomic_load(&entry->life) == TJ_DRIVER_FORKED) {
+    } else if (entry && atomic_load(&entry->life) == TJ_DRIVER_FORKED) {
         status = tj_driver_report_death(&entry->driver, err);
     }
     pthread_mutex_unlock(&opening);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ending.h"
 #include "error.h"
 #include "fs.h"
 #include "nvrtc_search.h"
@@ -58,6 +59,7 @@ static void watch(void)
 tj_status tj_nvrtc_enter(tj_error *err)
 {
     pthread_once(&watch_forks, watch);
+    tj_ending_watch_thread();
     if (atomic_load(&was_forked_inside))
         return tj_fail(err, TJ_ERR_FORKED,
                        "this process was forked while its parent was compiling, which leaves NVRTC locked for ever: "
@@ -190,6 +192,10 @@ static tj_status find_functions(tj_nvrtc *nvrtc, tj_error *err)
         status = find_function(nvrtc->handle, nvrtc->path, #symbol, &nvrtc->call.member, err);
     TJ_NVRTC_FUNCTIONS(TJ_NVRTC_FIND)
 #undef TJ_NVRTC_FIND
+    if (status == TJ_OK) {
+        void *address = dlsym(nvrtc->handle, "nvrtcSetFlowCallback");
+        memcpy(&nvrtc->call.set_flow_callback, &address, sizeof address);
+    }
     return status;
 }
 
@@ -252,14 +258,21 @@ fail:
 /* Never closed, not even a library that turned out to be of no use: others may have got hold of it. */
 static tj_status open_library(const char *library, bool only_if_loaded, const tj_nvrtc **nvrtc, tj_error *err)
 {
+    tj_status status;
     void *handle;
 
     if (!tj_fs_is_loadable(library))
         return tj_fail(err, TJ_ERR_NO_COMPILER, "cannot open NVRTC %.150s: it is no file; %s", library, REMEDY);
+    status = tj_ending_enter(true, err);
+    if (status != TJ_OK)
+        return status;
     handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | (only_if_loaded ? RTLD_NOLOAD : 0));
-    if (!handle)
-        return tj_fail(err, TJ_ERR_NO_COMPILER, "cannot open NVRTC %.150s: %.150s; %s", library, loader_error(), REMEDY);
-    return adopt(handle, library, nvrtc, err);
+    if (handle)
+        status = adopt(handle, library, nvrtc, err);
+    else
+        status = tj_fail(err, TJ_ERR_NO_COMPILER, "cannot open NVRTC %.150s: %.150s; %s", library, loader_error(), REMEDY);
+    tj_ending_leave(true);
+    return status;
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */

@@ -76,7 +76,7 @@ enum { TJ_NVRTC_LINES = 1 /* the PTX says which line of the text it came from */
  * Compile. name is the program name shown in messages ("kernel.cu"). Refuses text with NUL, 0xFF or any byte that is not
  * ASCII. Runs on a thread of its own with a 16 MiB stack. On TJ_ERR_COMPILE compiled->log is set and the message holds
  * its first error. *compiled is filled or zeroed on every path: tj_compiled_drop is always right.
- * Errors: as tj_nvrtc_options, and TJ_ERR_COMPILE, TJ_ERR_OUT_OF_MEMORY, TJ_ERR_INTERNAL.
+ * Errors: as tj_nvrtc_options, and TJ_ERR_COMPILE, TJ_ERR_OUT_OF_MEMORY, TJ_ERR_CANCELLED (exit() is under way), TJ_ERR_INTERNAL.
  */
 tj_status tj_nvrtc_compile(const tj_nvrtc *nvrtc, const char *text, size_t text_bytes, const char *name, const char *target,
                            unsigned wishes, tj_compiled *compiled, tj_error *err);

@@ -13,8 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "compiler_log.h"
+#include "ending.h"
 #include "error.h"
 #include "nvrtc_table.h"
 
@@ -22,10 +25,72 @@
 
 enum { STACK_BYTES = 16 * 1024 * 1024, MAX_OPTIONS = 16, OPTIONS_BYTES = 512 };
 
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * In its first compile NVRTC's front end takes these signals for itself: it ignores them first, which drops what is pending, then calls
+ * exit() on them, and puts back what was there by signal(), which drops a handler's flags and mask. So the calling thread takes them
+ * meanwhile, in as far as it would be the one to get them, and sends them again when what was there is back, whole.
+ */
+static const int taken[] = {SIGINT, SIGTERM, SIGXFSZ};
+enum { TAKEN = sizeof taken / sizeof taken[0] };
+
+typedef struct kept_signals {
+    sigset_t set, mask;
+    struct sigaction action[TAKEN];
+    siginfo_t info[TAKEN];
+    bool came[TAKEN];
+} kept_signals;
+
+static void keep_signals(kept_signals *kept)
+{
+    memset(kept, 0, sizeof *kept);
+    sigemptyset(&kept->set);
+    for (int i = 0; i < TAKEN; i++)
+        sigaddset(&kept->set, taken[i]);
+    pthread_sigmask(SIG_BLOCK, &kept->set, &kept->mask);
+    for (int i = 0; i < TAKEN; i++)
+        sigaction(taken[i], NULL, &kept->action[i]);
+}
+
+/* Asleep in a wait, so that what comes is taken before NVRTC drops it. */
+static void join_and_keep(pthread_t thread, kept_signals *kept)
+{
+    const struct timespec moment = {0, 2000000};
+
+    while (pthread_tryjoin_np(thread, NULL) == EBUSY) {
+        siginfo_t info;
+        const int signal = sigtimedwait(&kept->set, &info, &moment);
+
+        for (int i = 0; i < TAKEN; i++)
+            if (signal == taken[i]) {
+                kept->came[i] = true;
+                kept->info[i] = info;
+            }
+    }
+}
+
+/* A handler that the program has changed meanwhile stays as it is. */
+static void put_signals_back(const kept_signals *kept)
+{
+    for (int i = 0; i < TAKEN; i++) {
+        struct sigaction now;
+
+        sigaction(taken[i], NULL, &now);
+        if (now.sa_handler == kept->action[i].sa_handler)
+            sigaction(taken[i], &kept->action[i], NULL);
+        /* As it was, which Linux lets the first thread alone send; else again, by this process. */
+        if (kept->came[i] && syscall(SYS_rt_sigqueueinfo, getpid(), taken[i], &kept->info[i]) != 0)
+            kill(getpid(), taken[i]);
+    }
+    pthread_sigmask(SIG_SETMASK, &kept->mask, NULL);
+}
+
 /* ---- one compile ------------------------------------------------------------------------------------------------- */
 
 typedef struct compile_job {
     const tj_nvrtc *nvrtc;
+    kept_signals *kept; /* of the calling thread; NULL: they are not touched */
     const char *text, *name;
     const char *const *option;
     int option_count;
@@ -34,6 +99,8 @@ typedef struct compile_job {
     int result;              /* of NVRTC */
     const char *failed_call; /* NULL: none */
     bool is_out_of_memory;   /* ours */
+    bool was_cancelled;      /* since the process is exiting, or might be */
+    bool is_first_use;       /* NVRTC makes static objects as it comes to need them */
 } compile_job;
 
 /* Run one call of NVRTC unless an earlier one failed. */
@@ -96,19 +163,43 @@ static void read_cubin(compile_job *job, tj_nvrtc_program *program)
         job->compiled->cubin_bytes = size;
 }
 
-static void *run(void *payload)
+static int is_cancelled(void *payload, void *unused)
 {
     compile_job *job = payload;
+
+    (void)unused;
+    job->was_cancelled |= tj_ending_is_near(job->is_first_use); /* once and for all, as NVRTC wants it */
+    return job->was_cancelled;
+}
+
+static void compile_inside(compile_job *job)
+{
     const tj_nvrtc *nvrtc = job->nvrtc;
     tj_nvrtc_program *program = NULL;
 
     if (!succeeded(job, nvrtc->call.create_program(&program, job->text, job->name, 0, NULL, NULL), "nvrtcCreateProgram"))
-        return NULL;
+        return;
+    if (nvrtc->call.set_flow_callback)
+        (void)nvrtc->call.set_flow_callback(program, is_cancelled, job); /* without it the compile just takes its time */
     succeeded(job, nvrtc->call.compile_program(program, job->option_count, job->option), "nvrtcCompileProgram");
     read_log(job, program);
     read_ptx(job, program);
     read_cubin(job, program);
     nvrtc->call.destroy_program(&program);
+}
+
+/* exit() waits for this thread, not for the one that waits for it too: that one's signal handler may be what calls exit(). */
+static void *run(void *payload)
+{
+    compile_job *job = payload;
+
+    if (tj_ending_enter(job->is_first_use, NULL) == TJ_OK) {
+        compile_inside(job);
+        tj_ending_leave(job->is_first_use);
+    } else {
+        job->was_cancelled = true;
+        job->failed_call = "exit";
+    }
     return NULL;
 }
 
@@ -134,7 +225,10 @@ static tj_status run_on_own_thread(compile_job *job, tj_error *err)
                        "cannot start the compiler's thread with its 16 MiB stack: %s; see the limits on memory and threads "
                        "(ulimit -v, ulimit -u)",
                        strerror(error));
-    pthread_join(thread, NULL);
+    if (job->kept)
+        join_and_keep(thread, job->kept);
+    else
+        pthread_join(thread, NULL);
     return TJ_OK;
 }
 
@@ -144,6 +238,8 @@ static tj_status report(const compile_job *job, const char *target, tj_error *er
     const char *log = job->compiled->log ? job->compiled->log : "";
     char first[320];
 
+    if (job->was_cancelled && job->failed_call)
+        return tj_fail(err, TJ_ERR_CANCELLED, "the process is exiting: nothing is compiled any more");
     if (job->is_out_of_memory || (job->failed_call && job->result == NVRTC_OUT_OF_MEMORY))
         return tj_fail_memory(err, "the compiler");
     tj_log_first_error(log, first, sizeof first);
@@ -179,11 +275,11 @@ void tj_compiled_drop(tj_compiled *compiled)
 
 /* The options are one per line. Between tj_nvrtc_enter and _leave. */
 static tj_status compile(const tj_nvrtc *nvrtc, const char *text, const char *name, const char *target, const char *options,
-                         tj_compiled *compiled, tj_error *err)
+                         kept_signals *kept, tj_compiled *compiled, tj_error *err)
 {
     char lines[OPTIONS_BYTES], *rest = lines;
     const char *option[MAX_OPTIONS];
-    compile_job job = {.nvrtc = nvrtc, .text = text, .name = name, .option = option, .compiled = compiled};
+    compile_job job = {.nvrtc = nvrtc, .text = text, .name = name, .option = option, .kept = kept, .compiled = compiled};
     tj_status status;
 
     snprintf(lines, sizeof lines, "%s", options);
@@ -191,8 +287,16 @@ static tj_status compile(const tj_nvrtc *nvrtc, const char *text, const char *na
         if (*line)
             option[job.option_count++] = line;
     job.wants_cubin = strncmp(target, "sm_", 3) == 0;
+    job.is_first_use = !atomic_load(&nvrtc->probe->has_compiled);
     *compiled = (tj_compiled){0};
-    status = run_on_own_thread(&job, err);
+    do {
+        tj_compiled_drop(compiled);
+        job.was_cancelled = job.is_out_of_memory = false;
+        job.failed_call = NULL;
+        status = run_on_own_thread(&job, err);
+    } while (status == TJ_OK && job.was_cancelled && job.failed_call && !tj_ending_has_begun());
+    if (*text && !job.failed_call)
+        atomic_store(&nvrtc->probe->has_compiled, true);
     if (status == TJ_OK)
         status = report(&job, target, err);
     compiled->resources = tj_log_resources(compiled->log ? compiled->log : "");
@@ -239,7 +343,7 @@ static void name_by_file(const tj_nvrtc *nvrtc, char identity[64])
  * Compile nothing, with every option that only newer versions know. A version that does not know one says so at once,
  * before compiling; the one that compiles also tells its build.
  */
-static tj_status probe_locked(const tj_nvrtc *nvrtc, tj_error *err)
+static tj_status probe_locked(const tj_nvrtc *nvrtc, kept_signals *kept, tj_error *err)
 {
     static const struct {
         bool minimal, no_cache;
@@ -259,7 +363,7 @@ static tj_status probe_locked(const tj_nvrtc *nvrtc, tj_error *err)
     snprintf(target, sizeof target, "compute_%s", nvrtc->target[0] + strlen("sm_"));
     for (i = 0; i < sizeof tries / sizeof tries[0]; i++) {
         snprintf(options, sizeof options, "--gpu-architecture=%s\n-std=c++17\n%s", target, tries[i].options);
-        status = compile(nvrtc, "", "probe.cu", target, options, &compiled, &why);
+        status = compile(nvrtc, "", "probe.cu", target, options, kept, &compiled, &why);
         if (status != TJ_ERR_INVALID_ARGUMENT)
             break;
     }
@@ -288,8 +392,13 @@ static tj_status probe_once(const tj_nvrtc *nvrtc, tj_error *err)
     if (atomic_load_explicit(&probe->is_done, memory_order_acquire))
         return TJ_OK;
     pthread_mutex_lock(&probe->lock);
-    if (!atomic_load_explicit(&probe->is_done, memory_order_relaxed))
-        status = probe_locked(nvrtc, err);
+    if (!atomic_load_explicit(&probe->is_done, memory_order_relaxed)) {
+        kept_signals kept;
+
+        keep_signals(&kept);
+        status = probe_locked(nvrtc, &kept, err);
+        put_signals_back(&kept);
+    }
     pthread_mutex_unlock(&probe->lock);
     return status;
 }
@@ -414,7 +523,7 @@ static void ask_for_reason(const tj_nvrtc *nvrtc, const char *text, const char *
     if (!verbose || tj_log_reports_error(compiled->log))
         return;
     *verbose = '\0'; /* it is the last one */
-    if (compile(nvrtc, text, name, target, options, &again, &why) == TJ_ERR_COMPILE && tj_log_reports_error(again.log)) {
+    if (compile(nvrtc, text, name, target, options, NULL, &again, &why) == TJ_ERR_COMPILE && tj_log_reports_error(again.log)) {
         tj_compiled_drop(compiled);
         *compiled = again;
         again = (tj_compiled){0};
@@ -466,7 +575,7 @@ tj_status tj_nvrtc_compile(const tj_nvrtc *nvrtc, const char *text, size_t text_
         status = tj_fail_memory(err, "the source");
         goto done;
     }
-    status = compile(nvrtc, terminated, name, target, options, compiled, err);
+    status = compile(nvrtc, terminated, name, target, options, NULL, compiled, err);
     if (status == TJ_ERR_COMPILE)
         ask_for_reason(nvrtc, terminated, name, target, options, compiled, err);
 

@@ -34,12 +34,20 @@ typedef struct tj_nvrtc_program tj_nvrtc_program; /* NVRTC's own; never looked i
 /* clang-format on */
 
 /* The results that mean something of their own to us. */
-enum { NVRTC_DONE = 0, NVRTC_OUT_OF_MEMORY = 1, NVRTC_INVALID_OPTION = 5, NVRTC_COMPILATION = 6, NVRTC_BUILTINS = 7 };
+enum {
+    NVRTC_DONE = 0,
+    NVRTC_OUT_OF_MEMORY = 1,
+    NVRTC_INVALID_OPTION = 5,
+    NVRTC_COMPILATION = 6,
+    NVRTC_BUILTINS = 7,
+    NVRTC_CANCELLED = 16
+};
 
 /* What only a compile tells: read off a probe, once. */
 typedef struct tj_nvrtc_probe {
     pthread_mutex_t lock;
     atomic_bool is_done;
+    atomic_bool has_compiled; /* more than nothing, and so has made the last of its static objects */
     bool has_minimal, has_no_cache;
     char identity[64];
 } tj_nvrtc_probe;
@@ -49,6 +57,8 @@ struct tj_nvrtc {
 #define TJ_NVRTC_MEMBER(member, symbol, result, arguments) result(*member) arguments;
         TJ_NVRTC_FUNCTIONS(TJ_NVRTC_MEMBER)
 #undef TJ_NVRTC_MEMBER
+        /* NULL in older versions: asked now and then during a compile whether to give it up. */
+        int (*set_flow_callback)(tj_nvrtc_program *program, int (*is_cancelled)(void *payload, void *unused), void *payload);
     } call;
     void *handle; /* NULL: known by its card (nvrtc_card.h), not opened */
     char *path, *builtins_path;

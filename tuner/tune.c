@@ -136,7 +136,7 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
     t->was_short |= status == TJ_ERR_OUT_OF_MEMORY;
     /* Without memory for the first, there is nothing to compare with. */
     if (status == TJ_ERR_NO_COMPILER || status == TJ_ERR_NO_DRIVER || status == TJ_ERR_DEVICE_LOST || status == TJ_ERR_FORKED ||
-        (status == TJ_ERR_OUT_OF_MEMORY && best_us == 0)) {
+        status == TJ_ERR_CANCELLED || (status == TJ_ERR_OUT_OF_MEMORY && best_us == 0)) {
         if (err)
             *err = why;
         return status;

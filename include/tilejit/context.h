@@ -55,7 +55,7 @@ typedef struct tj_context_options {
     int32_t background_tuning_s; /**< seconds to tune each problem for that has no record, on a thread of the library's own,
                                       behind the kernel that serves its calls meanwhile; 0: off. It uses the device and
                                       device memory besides the program, on a stream of its own, and breaks no capture of
-                                      the program's. Only in the primary CUDA context of the device above, and only problems whose
+                                      the program's. exit() cancels it. Only in the primary CUDA context of the device above, and only problems whose
                                       extents and batch are known: none under TJ_SPECIALIZE_TYPES, and none on the emulator,
                                       whose times mean nothing */
     int32_t prove;               /**< tj_prove (prove.h): whether kernels are proven on the device when they are first launched.

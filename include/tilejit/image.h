@@ -40,7 +40,7 @@ typedef struct tj_resources {
  * Errors:  TJ_ERR_NO_COMPILER (what was tried, and the remedy), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not
  *          know; the message lists those it does), TJ_ERR_UNSUPPORTED (the text copies asynchronously, and the
  *          target is before sm_80), TJ_ERR_COMPILE (the first error of the log is in the message), TJ_ERR_FORKED,
- *          TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL, but for TJ_ERR_COMPILE: then it is an image
+ *          TJ_ERR_CANCELLED (the process is exiting), TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL, but for TJ_ERR_COMPILE: then it is an image
  *          that holds the log only.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image,

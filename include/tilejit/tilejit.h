@@ -23,6 +23,9 @@
  *   - After fork(), a context may only be freed in the child. Calls that need a compiler or a driver answer TJ_ERR_FORKED;
  *     those that read what is there or look into the store alone go on (tj_kernel_get_facts, tj_store_list, tj_store_clear,
  *     tj_store_put_record, tj_records_load, tj_records_keep).
+ *   - exit() may be called at any time. It waits, for 10 s at most, until the other threads have left NVRTC and tuning in the
+ *     background has stopped; from then on, calls that would compile, open a library or tune answer TJ_ERR_CANCELLED
+ *     (docs/errors.md). A program that loads the library with dlopen frees its contexts before dlclose.
  */
 #ifndef TILEJIT_TILEJIT_H
 #define TILEJIT_TILEJIT_H

@@ -13,6 +13,7 @@
  *     FAKE_NVRTC_EMPTY_PTX=1             succeed, with PTX of no length
  *     FAKE_NVRTC_NO_ENTRY=1              succeed, with PTX that lacks the kernel
  *     FAKE_NVRTC_SPILLS=skinny_|BLOCKS = 2   registers of a text that contains one of these words are said to be spilled
+ *     FAKE_NVRTC_NO_FLOW=1               compiles cannot be cancelled, as before CUDA 13
  *     FAKE_NVRTC_RESULT=11               what every compile of anything but the empty text answers
  *
  * Text that contains "#error" does not compile. The exported counters are for the tests.
@@ -29,11 +30,13 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { DONE = 0, OUT_OF_MEMORY = 1, INVALID_INPUT = 3, INVALID_OPTION = 5, COMPILATION = 6, BUILTINS = 7 };
+enum { DONE = 0, OUT_OF_MEMORY = 1, INVALID_INPUT = 3, INVALID_OPTION = 5, COMPILATION = 6, BUILTINS = 7, CANCELLED = 16 };
 
 typedef struct program {
     char *text, ptx[1024], log[1024], cubin[256];
     size_t cubin_bytes;
+    int (*is_cancelled)(void *payload, void *unused);
+    void *payload;
 } program;
 
 static atomic_int compiles, programs;
@@ -160,6 +163,28 @@ static void note_stack(void)
     stack_bytes = size;
 }
 
+EXPORT int nvrtcSetFlowCallback(program *program, int (*is_cancelled)(void *payload, void *unused), void *payload)
+{
+    if (is_set("FAKE_NVRTC_NO_FLOW"))
+        return INVALID_INPUT;
+    program->is_cancelled = is_cancelled;
+    program->payload = payload;
+    return DONE;
+}
+
+/* False: cancelled. */
+static bool take_time(const program *program, long ms)
+{
+    const struct timespec moment = {0, 1000000};
+
+    for (long i = 0; i < ms; i++) {
+        if (program->is_cancelled && program->is_cancelled(program->payload, NULL) != 0)
+            return false;
+        nanosleep(&moment, NULL);
+    }
+    return true;
+}
+
 EXPORT int nvrtcCompileProgram(program *program, int option_count, const char *const *option)
 {
     const char *unknown = getenv("FAKE_NVRTC_UNKNOWN"), *sleep_ms = getenv("FAKE_NVRTC_SLEEP_MS");
@@ -180,11 +205,8 @@ EXPORT int nvrtcCompileProgram(program *program, int option_count, const char *c
     nvrtcVersion(&major, &minor);
     note_stack();
     compiles += !is_probe;
-    if (sleep_ms && !is_probe) {
-        long ms = atol(sleep_ms);
-        struct timespec rest = {ms / 1000, ms % 1000 * 1000000};
-        nanosleep(&rest, NULL);
-    }
+    if (sleep_ms && !is_probe && !take_time(program, atol(sleep_ms)))
+        return CANCELLED;
     snprintf(builtins, sizeof builtins, "libnvrtc-builtins.so.%d.%d", major, minor);
     if (is_set("FAKE_NVRTC_NEEDS_BUILTINS") && !dl_iterate_phdr(find_loaded, builtins)) {
         snprintf(program->log, sizeof program->log, "nvrtc: error: failed to open %s.\n", builtins);

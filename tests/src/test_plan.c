@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
@@ -420,26 +421,51 @@ static void *compile_slowly(void *payload)
     return NULL;
 }
 
-/* The library has no exit handler that could wait for the compiler, or end under it. */
-Test(plan, may_be_in_the_making_when_the_program_ends)
+/* Registered before NVRTC is opened, as NVRTC's own destructors would be a moment later. */
+static void expect_that_nobody_compiles(void)
+{
+    void *nvrtc = dlopen(FAKE_NVRTC_PATH, RTLD_NOW | RTLD_NOLOAD);
+    int (*programs)(void) = NULL, (*compiles)(void) = NULL;
+
+    if (nvrtc) {
+        *(void **)(void *)&programs = dlsym(nvrtc, "fake_nvrtc_programs");
+        *(void **)(void *)&compiles = dlsym(nvrtc, "fake_nvrtc_compiles");
+    }
+    if (!programs || !compiles || compiles() == 0 || programs() != 0)
+        _exit(8);
+}
+
+/* The status of a process that ends with 7 while it compiles something that takes so long. */
+static int end_while_compiling(const char *compile_ms, bool can_cancel)
 {
     int status = -1;
-    pid_t child;
+    const pid_t child = fork();
 
-    child = fork();
     if (child == 0) {
         tj_context *own = open_context("", TJ_SPECIALIZE_SHAPES);
         pthread_t thread;
 
-        setenv("FAKE_NVRTC_SLEEP_MS", "3000", 1);
-        alarm(2); /* which a program that waits for it would meet */
-        if (pthread_create(&thread, NULL, compile_slowly, own) != 0)
+        setenv("FAKE_NVRTC_SLEEP_MS", compile_ms, 1);
+        if (!can_cancel)
+            setenv("FAKE_NVRTC_NO_FLOW", "1", 1);
+        alarm(60);
+        if (atexit(expect_that_nobody_compiles) != 0 || pthread_create(&thread, NULL, compile_slowly, own) != 0)
             _exit(1);
-        usleep(100 * 1000);
+        usleep(200 * 1000);
         exit(7);
     }
     cr_assert(eq(int, waitpid(child, &status, 0), child));
-    cr_expect(eq(int, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), 7));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+Test(plan, in_the_making_is_cancelled_when_the_program_ends)
+{
+    cr_expect(eq(int, end_while_compiling("3600000", true), 7));
+}
+
+Test(plan, in_the_making_is_waited_for_when_the_program_ends_and_nvrtc_cannot_cancel)
+{
+    cr_expect(eq(int, end_while_compiling("1000", false), 7));
 }
 
 /* ---- captures ----------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ending.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "error.h"
+
+enum { LONGEST_WAIT_MS = 10000 };
+
+static atomic_bool has_begun;
+static atomic_int inside, first_uses, ending_threads;
+static _Thread_local int own_inside, own_first_uses; /* who calls exit() in there does not wait for itself */
+static _Thread_local bool is_watched;
+
+/* What runs the destructors of C++'s thread_local: a part of glibc. NULL elsewhere: then exit() does not wait for first uses. */
+extern int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library) __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static void wait_for_others(const atomic_int *count, int own)
+{
+    const struct timespec moment = {0, 1000000};
+
+    for (int i = 0; i < LONGEST_WAIT_MS && atomic_load(count) > own; i++)
+        nanosleep(&moment, NULL);
+}
+
+static void at_exit(void)
+{
+    atomic_store(&has_begun, true);
+    wait_for_others(&inside, own_inside);
+}
+
+static void at_thread_exit(void *unused)
+{
+    (void)unused;
+    atomic_fetch_add(&ending_threads, 1);
+    wait_for_others(&first_uses, own_first_uses);
+    atomic_fetch_sub(&ending_threads, 1);
+}
+
+static void in_child(void)
+{
+    atomic_store(&inside, own_inside);
+    atomic_store(&first_uses, own_first_uses);
+    atomic_store(&ending_threads, 0);
+}
+
+/* Both registrations fail only without memory: then nothing waits. */
+void tj_ending_watch_thread(void)
+{
+    if (!is_watched && __cxa_thread_atexit_impl)
+        (void)__cxa_thread_atexit_impl(at_thread_exit, NULL, &__dso_handle);
+    is_watched = true;
+}
+
+__attribute__((constructor)) static void watch_loading_thread(void)
+{
+    (void)atexit(at_exit);
+    pthread_atfork(NULL, NULL, in_child);
+    tj_ending_watch_thread();
+}
+
+bool tj_ending_has_begun(void)
+{
+    return atomic_load(&has_begun);
+}
+
+bool tj_ending_is_near(bool is_first_use)
+{
+    return tj_ending_has_begun() || (is_first_use && atomic_load(&ending_threads) > 0);
+}
+
+static void count(int one, bool is_first_use)
+{
+    own_inside += one;
+    atomic_fetch_add(&inside, one);
+    if (is_first_use) {
+        own_first_uses += one;
+        atomic_fetch_add(&first_uses, one);
+    }
+}
+
+tj_status tj_ending_enter(bool is_first_use, tj_error *err)
+{
+    if (is_first_use)
+        wait_for_others(&ending_threads, 0);
+    /* Counted first: the handler says that it has begun before it looks at the count. */
+    count(1, is_first_use);
+    if (!tj_ending_has_begun())
+        return TJ_OK;
+    count(-1, is_first_use);
+    return tj_fail(err, TJ_ERR_CANCELLED, "the process is exiting: nothing is compiled, loaded or tuned any more");
+}
+
+void tj_ending_leave(bool is_first_use)
+{
+    if (is_first_use)
+        (void)atexit(at_exit);
+    count(-1, is_first_use);
+}
