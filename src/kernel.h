@@ -38,7 +38,7 @@ tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *ope
 
 /**
  * Ask the driver what each pointer is: host addresses, freed ones, memory of a device that the kernel's cannot reach,
- * buffers shorter than the problem needs, P in place of M or N. Inside a scope as for tj_kernel_launch_ready. One driver
+ * buffers shorter than the problem needs. Inside a scope as for tj_kernel_launch_ready. One driver
  * call per operand.
  * Errors: TJ_ERR_INVALID_ARGUMENT, and those of a launch that come before the driver.
  */
@@ -112,6 +112,11 @@ struct tj_kernel {
     /* Ready: everything but pointers and scalars is known since the load. */
     bool is_ready;
     bool c_may_be_p; /* C and P are stored alike, so c = NULL can mean p */
+    /* From the first byte of that operand, and from that of P, in which both may lie if the other begins there; for arrays of pointers
+     * 1, and for a C that is not read 0. */
+    struct {
+        uintptr_t of_operand, of_p;
+    } reach[TJ_MATRICES];
     tj_launch_numbers ready;
 };
 
@@ -147,7 +152,8 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *operands
 /** Of caller's structs of other versions: the fields known here; refuses those it does not know. */
 tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj_error *err);
 
-/** Pointers: not NULL where elements are read or written, aligned as the text needs them; the workspace is large enough. */
+/** Pointers: not NULL where elements are read or written, aligned as the text needs them, P apart from what is read; the workspace
+ * is large enough. */
 tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *operands, const tj_launch_shape *shape, tj_error *err);
 
 /** Set is_ready and what goes with it, if the problem leaves nothing open. For kernel.c. */

@@ -3,7 +3,7 @@
  * launch: operands -> grid, arguments -> cuLaunchKernel.
  *
  * Two ways lead to the same call. A kernel whose problem leaves nothing open has grid and constant arguments since its
- * load, and a launch of it only looks at the pointers. Everything else, and everything that is wrong, goes through
+ * load, and a launch of it only looks at the pointers, and whether P reaches into what is read. Everything else, and everything that is wrong, goes through
  * tj_launch_resolve. Neither way allocates, locks, or asks the driver anything, but for the workspace of a split k where
  * the operands bring none: that comes from the driver, in the order of the stream.
  */
@@ -218,6 +218,13 @@ static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *
     return status;
 }
 
+/* Do that operand and P, at these addresses, reach into each other? If there are gaps in them, that may be as it should. */
+static inline bool is_apart(const tj_kernel *kernel, enum tj_matrix which, const void *operand, const void *p)
+{
+    return (uintptr_t)p - (uintptr_t)operand >= kernel->reach[which].of_operand &&
+           (uintptr_t)operand - (uintptr_t)p >= kernel->reach[which].of_p;
+}
+
 /* Are the pointers of a ready kernel good as they stand? If not, the long way says what is wrong with them. */
 static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands *x)
 {
@@ -226,7 +233,9 @@ static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands
 
     if (!x->m || !x->n || !x->p)
         return false;
-    if (kernel->problem.has_beta && !x->c && !kernel->c_may_be_p)
+    if (!is_apart(kernel, TJ_MATRIX_M, x->m, x->p) || !is_apart(kernel, TJ_MATRIX_N, x->n, x->p))
+        return false;
+    if (kernel->problem.has_beta && (!x->c || x->c == x->p ? !kernel->c_may_be_p : !is_apart(kernel, TJ_MATRIX_C, x->c, x->p)))
         return false;
     if (kernel->reduce_function && (!tj_kernel_has_workspace(kernel, x) || !tj_workspace_is_aligned(x)))
         return false;
@@ -276,6 +285,13 @@ void tj_launch_make_ready(tj_kernel *kernel)
     x.c = NULL;
     x.beta = 1.0;
     fill_numbers(&kernel->form, &shape, &kernel->ready);
+    for (int which = 0; which < TJ_MATRICES; which++) {
+        const bool has_array = kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P];
+
+        kernel->reach[which].of_operand = has_array ? 1 : (uintptr_t)shape.matrix[which].span * kernel->element_bytes[which];
+        kernel->reach[which].of_p =
+            has_array ? 1 : (uintptr_t)shape.matrix[TJ_MATRIX_P].span * kernel->element_bytes[TJ_MATRIX_P];
+    }
     kernel->c_may_be_p = tj_launch_resolve(kernel, &x, &shape, NULL) == TJ_OK;
     kernel->is_ready = true;
 }

@@ -378,6 +378,93 @@ tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj
     return TJ_OK;
 }
 
+/* In bytes: `count` lines of `width`, `step` from one to the next. */
+typedef struct lines {
+    int64_t begin, count, step, width;
+} lines;
+
+/* A matrix, with its whole batch where that is lines at one distance too, else its first product. */
+static lines lines_of(const tj_kernel *kernel, const tj_launch_shape *shape, int which, const void *pointer)
+{
+    const tj_stored_shape *m = &shape->matrix[which];
+    const int64_t bytes = (int64_t)kernel->element_bytes[which];
+    const int64_t products = m->stride == 0 ? 1 : shape->batch;
+    lines all = {(int64_t)(uintptr_t)pointer, m->lines, m->lines > 1 ? m->ld * bytes : 0, m->width * bytes};
+
+    if (kernel->is_array[which])
+        return (lines){all.begin, 1, 1, 1}; /* where the matrices lie, only the device knows */
+    if (all.count == 1) {
+        all.count = products;
+        all.step = m->stride * bytes;
+    } else if (m->stride == m->lines * m->ld) {
+        all.count *= products;
+    }
+    if (all.count == 1 || all.step == all.width) /* one long line */
+        all = (lines){all.begin, 1, 1, all.count * all.width};
+    return all;
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+/*
+ * Do a and b certainly share a byte? Both are lines at the same distance, or one of them is a single line: then line i of a and line r
+ * of b meet if and only if (i - r) * step lies between b's distance from a less a's width, and that plus b's width. Of lines at two
+ * distances nothing is said.
+ */
+static bool certainly_meet(const lines *a, const lines *b)
+{
+    const int64_t step = a->count > 1 ? a->step : b->step;
+    int64_t distance, low, high, first, last;
+
+    if (a->count > 1 && b->count > 1 && a->step != b->step)
+        return false;
+    if (__builtin_sub_overflow(b->begin, a->begin, &distance) || __builtin_sub_overflow(distance, a->width, &low) ||
+        !tj_add(distance, b->width, &high) || high == INT64_MIN)
+        return false; /* no such memory */
+    first = floor_div(low, step) + 1;
+    last = floor_div(high - 1, step);
+    if (first < 1 - b->count)
+        first = 1 - b->count;
+    if (last > a->count - 1)
+        last = a->count - 1;
+    return first <= last;
+}
+
+/* C at P's address is P itself if each element lies where P's does. */
+static tj_status check_c_in_place(const tj_kernel *kernel, const tj_launch_shape *shape, tj_error *err)
+{
+    const tj_stored_shape *c = &shape->matrix[TJ_MATRIX_C], *p = &shape->matrix[TJ_MATRIX_P];
+
+    if (kernel->is_array[TJ_MATRIX_C] == kernel->is_array[TJ_MATRIX_P] && (c->ld == p->ld || c->lines == 1) &&
+        (c->stride == p->stride || shape->batch == 1))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "P is at the address of C, and C is stored otherwise (ld_c %lld, stride_c %lld; P: %lld, %lld): a product "
+                   "cannot overwrite what it reads; give P memory of its own, or C the ld and stride of P",
+                   (long long)c->ld, (long long)c->stride, (long long)p->ld, (long long)p->stride);
+}
+
+static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *shape, int which, const void *pointer,
+                             const void *p, tj_error *err)
+{
+    const lines in = lines_of(kernel, shape, which, pointer), out = lines_of(kernel, shape, TJ_MATRIX_P, p);
+
+    if (pointer == p && which == TJ_MATRIX_C)
+        return check_c_in_place(kernel, shape, err);
+    if (pointer == p)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "P is at the address of %c: a product cannot overwrite what it reads; give P memory of its own",
+                       upper_name[which]);
+    if (kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P] || !certainly_meet(&in, &out))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "P at 0x%llx and %c at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
+                   (unsigned long long)(uintptr_t)p, upper_name[which], (unsigned long long)(uintptr_t)pointer);
+}
+
 static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, tj_error *err)
 {
     const int64_t needed = kernel->form.reduce.workspace_bytes;
@@ -401,15 +488,19 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
     return TJ_OK;
 }
 
+/* A beta of 0 never reads C, whatever its address; and c = NULL is P. */
+static bool is_idle_c(const tj_kernel *kernel, const tj_operands *x, int which)
+{
+    return which == TJ_MATRIX_C && (!kernel->problem.has_beta || x->beta == 0.0 || !x->c);
+}
+
 tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
     const void *const pointer[TJ_MATRICES] = {x->m, x->n, x->p, x->c};
 
     for (int which = 0; which < TJ_MATRICES; which++) {
         int bytes = (int)kernel->element_bytes[which];
-        /* A beta of 0 never reads C, whatever its address; and c = NULL is P. */
-        bool is_idle_c = which == TJ_MATRIX_C && (!kernel->problem.has_beta || x->beta == 0.0 || !x->c);
-        if (shape->matrix[which].span == 0 || is_idle_c)
+        if (shape->matrix[which].span == 0 || is_idle_c(kernel, x, which))
             continue;
         if (!pointer[which])
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the device address of %s%c", lower_name[which],
@@ -422,6 +513,13 @@ tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const
                            "%s is 0x%llx, and %s takes %d bytes of it at once: align it to that, or generate with vector=1",
                            lower_name[which], (unsigned long long)(uintptr_t)pointer[which], kernel->form.kernel,
                            (int)kernel->alignment[which]);
+    }
+    for (int which = 0; which < TJ_MATRICES; which++) {
+        const bool is_read = which != TJ_MATRIX_P && shape->matrix[which].span > 0 && !is_idle_c(kernel, x, which);
+        const tj_status status = is_read ? check_apart(kernel, shape, which, pointer[which], x->p, err) : TJ_OK;
+
+        if (status != TJ_OK)
+            return status;
     }
     return check_workspace(kernel, x, err);
 }

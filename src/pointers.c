@@ -110,37 +110,6 @@ static tj_status check_place(const tj_kernel *kernel, const char *name, const vo
     return status == TJ_OK ? check_room(name, pointer, &place, bytes, err) : status;
 }
 
-/* Elements without a gap: then whatever lies between the first and the last belongs to the matrix. */
-static bool is_dense(const tj_stored_shape *matrix, int64_t batch)
-{
-    return (matrix->ld == matrix->width || matrix->lines == 1) &&
-           (batch == 1 || matrix->stride == 0 || matrix->stride == matrix->lines * matrix->width);
-}
-
-/* Matrices with gaps may lie in each other's, as blocks of one large matrix do; dense ones may not. */
-static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *shape, enum tj_matrix which, const void *pointer,
-                             const void *p, tj_error *err)
-{
-    const tj_stored_shape *matrix = &shape->matrix[which], *out = &shape->matrix[TJ_MATRIX_P];
-    const uintptr_t begin = (uintptr_t)pointer, p_begin = (uintptr_t)p;
-    const uintptr_t end = begin + (uintptr_t)matrix->span * kernel->element_bytes[which];
-    const uintptr_t p_end = p_begin + (uintptr_t)out->span * kernel->element_bytes[TJ_MATRIX_P];
-    const char name = "MNPC"[which];
-
-    if (which == TJ_MATRIX_C && pointer == p)
-        return TJ_OK; /* the one way to be both, which the launch has checked */
-    if (pointer == p)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "P is at the address of %c: a product cannot overwrite what it reads; give P memory of its own", name);
-    if (kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P])
-        return TJ_OK; /* where the matrices lie, only the device knows */
-    if (begin >= p_end || p_begin >= end || !is_dense(matrix, shape->batch) || !is_dense(out, shape->batch))
-        return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "P at 0x%llx and %c at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
-                   (unsigned long long)p_begin, name, (unsigned long long)begin);
-}
-
 tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *given, tj_error *err)
 {
     tj_launch_shape shape;
@@ -163,11 +132,8 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
 
         if (!pointer[which] || span == 0)
             continue;
-        if (which != TJ_MATRIX_P)
-            status = check_apart(kernel, &shape, (enum tj_matrix)which, pointer[which], x.p, err);
-        if (status == TJ_OK)
-            status = check_place(kernel, kernel->is_array[which] ? array_name[which] : name[which], pointer[which],
-                                 span * (int64_t)kernel->element_bytes[which], err);
+        status = check_place(kernel, kernel->is_array[which] ? array_name[which] : name[which], pointer[which],
+                             span * (int64_t)kernel->element_bytes[which], err);
         if (status != TJ_OK)
             return status;
     }

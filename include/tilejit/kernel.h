@@ -30,7 +30,12 @@ typedef struct tj_operands {
     size_t struct_size;
     const void *m;
     const void *n;
-    void *p;                        /**< overlaps neither M nor N; may be C itself */
+    void *
+        p; /**< overlaps neither M nor N nor C, but may be C itself, if C is stored as P is. Each launch refuses a P that shares an
+                  address with what is read, as far as that is certain: whichever of the two has no gaps, or both have the same
+                  leading dimension, as blocks of one matrix do, which may well lie side by side. Of batches with gaps between
+                  their matrices the first ones are compared, of matrices with different leading dimensions and what arrays of
+                  pointers lead to, nothing */
     const void *c;                  /**< read if the problem has_beta and beta is not 0; NULL: P itself */
     double alpha, beta;             /**< used if the problem has_alpha, has_beta; converted to f32 for all but f64 */
     int64_t j, k, l;                /**< TJ_DIM_ANY dimensions; 0: the extent in the problem */

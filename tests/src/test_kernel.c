@@ -142,9 +142,9 @@ static tj_operands some_operands(void)
 {
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m = (const void *)(uintptr_t)0x10000;
-    x.n = (const void *)(uintptr_t)0x20000;
-    x.p = (void *)(uintptr_t)0x30000;
+    x.m = (const void *)(uintptr_t)0x100000000000;
+    x.n = (const void *)(uintptr_t)0x200000000000;
+    x.p = (void *)(uintptr_t)0x300000000000;
     return x;
 }
 
@@ -742,7 +742,7 @@ Test(launch, passes_arguments_of_every_kind)
         fake_launch launch;
 
         cr_assert(eq(int, form.arg_count, 18));
-        x.c = (const void *)(uintptr_t)0x40000;
+        x.c = (const void *)(uintptr_t)0x400000000000;
         x.alpha = -1.25;
         x.beta = 0.1;
         x.j = 33, x.k = 70000, x.l = 17;
@@ -953,7 +953,7 @@ Test(launch, names_the_operand_that_is_wrong)
 
     problem.j.multiple_of = 32;
     kernel = load(problem);
-    good.c = (const void *)(uintptr_t)0x40000;
+    good.c = (const void *)(uintptr_t)0x400000000000;
     good.beta = 1.0;
     good.j = 64, good.k = 48, good.l = 40, good.batch = 2;
     cr_assert(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "%s", err.message);
@@ -1045,7 +1045,7 @@ Test(launch, takes_P_for_C_only_if_they_are_stored_alike)
     x.beta = 1.0;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("ld_c 32") && says("P: 40"), "%s", err.message);
-    x.c = (const void *)(uintptr_t)0x40000;
+    x.c = (const void *)(uintptr_t)0x400000000000;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     tj_kernel_free(kernel);
 }
@@ -1235,7 +1235,7 @@ Test(launch, of_arrays_of_pointers_passes_them_on_product_by_product)
         tj_operands x = some_operands(), want;
         const unsigned long before = fake.fake_launches();
 
-        x.c = (const void *)(uintptr_t)0x40000;
+        x.c = (const void *)(uintptr_t)0x400000000000;
         x.beta = 1.0;
         cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
         cr_assert(eq(ulong, fake.fake_launches() - before, 3));
@@ -1423,7 +1423,7 @@ Test(launch, of_a_split_k_is_the_product_and_then_the_sums)
     cr_expect(eq(ulong, fake.fake_calls("cuFuncLoad"), 2));
     x = operands_with_workspace(&form);
     x.alpha = 2.5, x.beta = -1.0;
-    x.c = (const void *)(uintptr_t)0x40000;
+    x.c = (const void *)(uintptr_t)0x400000000000;
     x.ld_p = 80, x.ld_c = 90, x.stride_p = 2000;
     cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(ulong, fake.fake_launches(), 2));
@@ -1681,10 +1681,10 @@ Test(launch, holds_pointers_to_the_alignment_of_the_text)
         const char *words;
     } rows[] = {
         {offsetof(tj_operands, m),
-         "m is 0x10008, and tiled takes 16 bytes of it at once: align it to that, or generate with vector=1"},
-        {offsetof(tj_operands, n), "n is 0x20004, and tiled takes 8 bytes of it at once"},
-        {offsetof(tj_operands, p), "p is 0x30010, and tiled takes 32 bytes of it at once"},
-        {offsetof(tj_operands, c), "c is 0x40008, and tiled takes 16 bytes of it at once"},
+         "m is 0x100000000008, and tiled takes 16 bytes of it at once: align it to that, or generate with vector=1"},
+        {offsetof(tj_operands, n), "n is 0x200000000004, and tiled takes 8 bytes of it at once"},
+        {offsetof(tj_operands, p), "p is 0x300000000010, and tiled takes 32 bytes of it at once"},
+        {offsetof(tj_operands, c), "c is 0x400000000008, and tiled takes 16 bytes of it at once"},
     };
     static const int off_by[] = {8, 4, 16, 8};
 
@@ -1702,7 +1702,7 @@ Test(launch, holds_pointers_to_the_alignment_of_the_text)
         form.align_m = 16, form.align_n = 8, form.align_p = 32, form.align_c = 16;
         kernel = load_form(&form, &problem);
         cr_expect(eq(int, kernel->is_ready, !is_open));
-        good.c = (const void *)(uintptr_t)0x40000;
+        good.c = (const void *)(uintptr_t)0x400000000000;
         good.beta = 1.0;
         cr_expect(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "%s", err.message);
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -1887,7 +1887,7 @@ Test(pointers, of_dense_matrices_must_be_apart)
         {20, 0, 200, 800, 800, NULL},      /* C is P */
         {20, 0, 200, 800, 801, "C at 0x"}, /* half of it is */
         {20, 0, 200, 800, 1099, "C at 0x"},  {20, 800, 200, 800, 1100, "address of M"},
-        {60, 0, 2000, 20, 3000, NULL}, /* P might lie in M's padding: that is for the caller to know */
+        {60, 0, 2000, 20, 3000, "M at 0x"}, /* P's 300 elements do not fit M's padding */
     };
     uint64_t start;
 
@@ -1911,6 +1911,87 @@ Test(pointers, of_dense_matrices_must_be_apart)
         cr_expect(rows[i].words == NULL || says(rows[i].words), "row %zu: %s", i, err.message);
         tj_kernel_free(kernel);
     }
+}
+
+/* A matrix of the test below, in elements of one buffer: [at + b * stride + line * ld, ... + width). */
+typedef struct laid {
+    int64_t at, lines, width, ld, stride, batch;
+} laid;
+
+static bool share_an_element(const laid *a, const laid *b)
+{
+    static char is_of_a[4096];
+    bool share = false;
+
+    memset(is_of_a, 0, sizeof is_of_a);
+    for (int64_t i = 0; i < a->batch * a->lines; i++)
+        memset(is_of_a + a->at + i / a->lines * a->stride + i % a->lines * a->ld, 1, (size_t)a->width);
+    for (int64_t i = 0; i < b->batch * b->lines; i++)
+        share |= memchr(is_of_a + b->at + i / b->lines * b->stride + i % b->lines * b->ld, 1, (size_t)b->width) != NULL;
+    return share;
+}
+
+static int64_t draw(unsigned *seed, int64_t least, int64_t most)
+{
+    return least + rand_r(seed) % (most - least + 1);
+}
+
+/* Every launch, not only the first: 8000 pairs of an M and a P in one buffer, against a look at each element. */
+Test(launch, refuses_a_p_that_overlaps_what_it_reads_and_no_other)
+{
+    enum { FAR = 1 << 20, RUNS = 8000 };
+    unsigned seed = 24;
+    int refused = 0, accepted_inside = 0;
+
+    fake.fake_context_create(0);
+    for (int run = 0; run < RUNS; run++) {
+        const int64_t j = draw(&seed, 1, 6), k = draw(&seed, 1, 6), l = draw(&seed, 1, 6), batch = draw(&seed, 1, 3);
+        const bool has_one_ld = run % 2 == 0, is_read_as_c = run % 4 == 1;
+        const int64_t ld = draw(&seed, 6, 18);
+        tj_problem problem = TJ_PROBLEM_INIT(j, k, l, TJ_F32);
+        tj_operands x = TJ_OPERANDS_INIT;
+        tj_kernel *kernel;
+        tj_status first, second;
+        laid in = {0, j, is_read_as_c ? l : k, has_one_ld ? ld : draw(&seed, 6, 12), 0, batch}, p = {0, j, l, 0, 0, batch};
+        bool share;
+
+        p.ld = has_one_ld ? ld : draw(&seed, l, 12);
+        in.stride = draw(&seed, 0, 2) ? in.lines * in.ld + draw(&seed, 0, 1) * 5 : 0;
+        p.stride = draw(&seed, 0, 3) ? p.lines * p.ld : p.lines * p.ld + 7;
+        in.at = draw(&seed, 0, 60);
+        p.at = in.at + draw(&seed, -40, 60);
+        p.at = p.at < 0 ? 0 : p.at;
+        problem.batch = batch;
+        problem.ld_p = p.ld;
+        problem.stride_p = p.stride;
+        problem.has_beta = is_read_as_c;
+        *(is_read_as_c ? &problem.ld_c : &problem.ld_m) = in.ld;
+        *(is_read_as_c ? &problem.stride_c : &problem.stride_m) = in.stride ? in.stride : TJ_BROADCAST;
+        kernel = load(problem);
+        x.beta = 1.0;
+        x.m = (const void *)(uintptr_t)(2 * FAR);
+        x.n = (const void *)(uintptr_t)(3 * FAR);
+        x.p = (void *)(uintptr_t)(FAR + 4 * p.at);
+        *(is_read_as_c ? &x.c : &x.m) = (const void *)(uintptr_t)(FAR + 4 * in.at);
+        first = tj_kernel_launch(kernel, &x, NULL, &err);
+        second = tj_kernel_launch(kernel, &x, NULL, &err);
+        cr_expect(eq(int, first, second));
+        share = share_an_element(&in, &p);
+        if (is_read_as_c && x.c == x.p) { /* in place, if it lies in P as P does */
+            cr_expect(eq(int, first == TJ_OK, (in.ld == p.ld || j == 1) && (in.stride == p.stride || batch == 1)), "run %d",
+                      run);
+        } else if (first != TJ_OK) {
+            cr_expect(share && (says("overlap") || says("at the address of")), "run %d is refused: %s", run, err.message);
+            refused++;
+        } else {
+            accepted_inside += !share && in.at < p.at + p.lines * p.ld && p.at < in.at + in.lines * in.ld;
+            /* What the header promises to see. */
+            cr_expect(not(share && batch == 1 && (in.ld == p.ld || j == 1 || in.ld == in.width || p.ld == p.width)), "run %d",
+                      run);
+        }
+        tj_kernel_free(kernel);
+    }
+    cr_expect(refused > 1000 && accepted_inside > 200, "%d refused, %d accepted side by side", refused, accepted_inside);
 }
 
 /* Of an array the driver is asked what it is asked of a matrix; what it leads to, only the device knows. */

@@ -52,7 +52,8 @@ static void *work(void *argument)
     tj_operands x = TJ_OPERANDS_INIT;
     tj_error err;
 
-    x.m = x.n = x.p = (void *)(uintptr_t)0x10000;
+    x.m = x.n = (const void *)(uintptr_t)0x100000000000;
+    x.p = (void *)(uintptr_t)0x200000000000;
     for (int round = 0; round < ROUNDS; round++) {
         tj_kernel *kernel = NULL;
 
@@ -77,7 +78,8 @@ static void *work_on_a_lost_device(void *argument)
     bool is_lost = false;
 
     (void)argument;
-    x.m = x.n = x.p = (void *)(uintptr_t)0x10000;
+    x.m = x.n = (const void *)(uintptr_t)0x100000000000;
+    x.p = (void *)(uintptr_t)0x200000000000;
     for (int i = 0; i < ROUNDS; i++) {
         tj_error err = {0};
         tj_status status = tj_kernel_launch(shared_kernel, &x, NULL, &err);
