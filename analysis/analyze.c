@@ -39,6 +39,12 @@ static tj_status analyze(const tj_device_facts *facts, const tj_problem *problem
 tj_status tj_analyze(const tj_device_facts *facts, const tj_problem *problem, const tj_config *config, int32_t registers,
                      double measured_bytes_per_s, tj_analysis *analysis, tj_error *err)
 {
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!analysis)
+        return tj_fail_null(err, __func__, "analysis");
     tj_config chosen = TJ_CONFIG_INIT;
     tj_status status = TJ_OK;
 
@@ -72,6 +78,10 @@ static int32_t least(int32_t a, int32_t b)
 tj_status tj_widest_tile(const tj_device_facts *facts, int32_t element_bytes, int32_t registers, tj_tile_limits *limits,
                          tj_error *err)
 {
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
+    if (!limits)
+        return tj_fail_null(err, __func__, "limits");
     const int64_t shared =
         facts->shared_per_block_optin > facts->shared_per_block ? facts->shared_per_block_optin : facts->shared_per_block;
     int32_t width;
@@ -120,6 +130,12 @@ static void adapt_copies(const tj_device_facts *facts, const tj_problem *problem
 
 tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *problem, tj_config *config, tj_error *err)
 {
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!config)
+        return tj_fail_null(err, __func__, "config");
     static const int32_t widths[] = {32, 16, 8};
     const double tie = 0.98; /* a narrower tile must win by 2 % */
     tj_config standard = *config;

@@ -32,17 +32,34 @@ static tj_problem with_numbers(const tj_problem *problem)
     return known;
 }
 
+/* Does every byte of a matrix, a tile beyond its edges included, have an offset that 62 bits hold? */
+static bool fits(int32_t layout, int64_t rows, int64_t cols, int64_t pad, int64_t ld, int64_t stride, int64_t batch)
+{
+    int64_t lines, products, bytes;
+
+    return tj_mul((layout == TJ_ROW_MAJOR ? rows : cols) + pad, ld > 0 ? ld : cols, &lines) &&
+           tj_mul(stride > 0 ? stride : 0, batch, &products) && tj_add(lines, products, &bytes) && tj_mul(bytes, 16, &bytes);
+}
+
 /* Every count, and every step on the way to one, is below this product: nothing overflows after it was looked at. */
 static tj_status check_size(const tj_problem *text, const tj_launch_form *form, tj_error *err)
 {
     const int64_t pad = form->block_rows > form->block_cols ? form->block_rows : form->block_cols;
     int64_t most = 64 * (form->splits > 1 ? form->splits : 1);
 
+    if (text->j.extent < 0 || text->k.extent < 0 || text->l.extent < 0) /* those to launch with: no one has checked them */
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "extents are %lld, %lld and %lld: none may be below 0",
+                       (long long)text->j.extent, (long long)text->k.extent, (long long)text->l.extent);
     if (tj_mul(most, text->j.extent + pad, &most) && tj_mul(most, text->k.extent + pad, &most) &&
-        tj_mul(most, text->l.extent + pad, &most) && tj_mul(most, text->batch, &most))
+        tj_mul(most, text->l.extent + pad, &most) && tj_mul(most, text->batch, &most) &&
+        fits(text->m_layout, text->j.extent, text->k.extent, pad, text->ld_m, text->stride_m, text->batch) &&
+        fits(text->n_layout, text->k.extent, text->l.extent, pad, text->ld_n, text->stride_n, text->batch) &&
+        fits(text->p_layout, text->j.extent, text->l.extent, pad, text->ld_p, text->stride_p, text->batch) &&
+        fits(text->p_layout, text->j.extent, text->l.extent, pad, text->ld_c, text->stride_c, text->batch))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                   "a product of j %lld, k %lld, l %lld and batch %lld is too large to count in 63 bits",
+                   "a product of j %lld, k %lld, l %lld and batch %lld, or its leading dimensions or strides, are too large to "
+                   "count in 63 bits",
                    (long long)text->j.extent, (long long)text->k.extent, (long long)text->l.extent, (long long)text->batch);
 }
 
@@ -132,6 +149,12 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
 
 tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts *counts, tj_error *err)
 {
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!config)
+        return tj_fail_null(err, __func__, "config");
+    if (!counts)
+        return tj_fail_null(err, __func__, "counts");
     tj_config resolved = *config;
     tj_launch_form form;
     tj_status status = tj_config_resolve(problem, &resolved, err);

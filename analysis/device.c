@@ -31,6 +31,10 @@ static const struct {
 
 tj_status tj_device_named(const char *target, tj_device_facts *facts, tj_error *err)
 {
+    if (!target)
+        return tj_fail_null(err, __func__, "target");
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
     size_t i = 0;
 
     memset(facts, 0, sizeof *facts);

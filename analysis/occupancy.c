@@ -35,12 +35,13 @@ static int64_t shared_unit(const tj_device_facts *facts)
 
 static tj_status check_input(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks, tj_error *err)
 {
-    if (facts->cc_major * 10 + facts->cc_minor < 75)
+    if (facts->cc_major < 7 || (facts->cc_major == 7 && facts->cc_minor < 5))
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "compute capability %d.%d is below 7.5, the first whose occupancy is known here", facts->cc_major,
                        facts->cc_minor);
     if (facts->sm_count < 1 || facts->max_threads_per_sm < WARP || facts->max_blocks_per_sm < 1 ||
-        facts->registers_per_sm < 1 || facts->shared_per_sm < 1 || facts->max_threads_per_block < 1)
+        facts->registers_per_sm < 1 || facts->shared_per_sm < 1 || facts->max_threads_per_block < 1 ||
+        facts->reserved_shared_per_block < 0)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "the device facts lack multiprocessors or their limits: take them from tj_device_get or tj_device_named");
@@ -76,8 +77,13 @@ static int64_t most_shared_per_block(const tj_device_facts *facts)
 
 static int32_t by_shared(const tj_device_facts *facts, int64_t bytes, int64_t *taken)
 {
-    const int64_t whole = round_up(bytes + facts->reserved_shared_per_block, shared_unit(facts));
+    int64_t whole;
 
+    if (!tj_add(bytes, facts->reserved_shared_per_block, &whole) || whole > INT64_MAX - shared_unit(facts)) {
+        *taken = INT64_MAX; /* and more */
+        return 0;
+    }
+    whole = round_up(whole, shared_unit(facts));
     *taken = whole;
     if (bytes > most_shared_per_block(facts))
         return 0;
@@ -200,6 +206,12 @@ tj_status tj_occupy_silently(const tj_device_facts *facts, const tj_block_needs 
 tj_status tj_occupy(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks, tj_occupancy *occupancy,
                     tj_error *err)
 {
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
+    if (!needs)
+        return tj_fail_null(err, __func__, "needs");
+    if (!occupancy)
+        return tj_fail_null(err, __func__, "occupancy");
     const tj_status status = tj_occupy_silently(facts, needs, blocks, occupancy, err);
 
     if (status == TJ_OK)

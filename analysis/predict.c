@@ -191,6 +191,8 @@ static const char *longest(const tj_prediction *p)
 tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, const tj_occupancy *occupancy,
                          const tj_peaks *peaks)
 {
+    if (!facts || !counts || !occupancy || !peaks)
+        return (tj_prediction){0};
     const double per_us = peaks->clock_hz / 1e6, resident = occupancy->blocks_per_sm;
     tj_prediction p;
     block_cycles one;

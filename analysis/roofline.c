@@ -21,6 +21,10 @@ static const struct {
 
 tj_status tj_find_peaks(const tj_device_facts *facts, tj_dtype sum, double measured_bytes_per_s, tj_peaks *peaks, tj_error *err)
 {
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
+    if (!peaks)
+        return tj_fail_null(err, __func__, "peaks");
     const int32_t capability = facts->cc_major * 10 + facts->cc_minor;
     size_t row = 0;
 
@@ -51,6 +55,8 @@ tj_status tj_find_peaks(const tj_device_facts *facts, tj_dtype sum, double measu
 
 tj_roof tj_roofline(const tj_peaks *peaks, double intensity)
 {
+    if (!peaks)
+        return (tj_roof){0};
     const double slope = peaks->bytes_per_s * intensity;
     tj_roof roof = {.intensity = intensity};
 

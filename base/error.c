@@ -59,3 +59,8 @@ tj_status tj_fail_memory(tj_error *err, const char *what)
 {
     return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %s", what);
 }
+
+tj_status tj_fail_null(tj_error *err, const char *function, const char *argument)
+{
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s was called with %s = NULL: it must not be NULL", function, argument);
+}

@@ -17,6 +17,10 @@
  */
 __attribute__((format(printf, 3, 4))) tj_status tj_fail(tj_error *err, tj_status status, const char *format, ...);
 
+/** tj_fail(TJ_ERR_INVALID_ARGUMENT) naming a public function and which of its arguments is NULL: if (!x) return tj_fail_null(err,
+ * __func__, "x"); where the public header names it otherwise than the function itself, the header's name. */
+tj_status tj_fail_null(tj_error *err, const char *function, const char *argument);
+
 /** tj_fail(TJ_ERR_OUT_OF_MEMORY) naming what was wanted. */
 tj_status tj_fail_memory(tj_error *err, const char *what);
 

@@ -38,21 +38,29 @@ const tj_family *tj_family_find(const char *name)
 
 const char *tj_family_name(const tj_family *family)
 {
+    if (!family)
+        return NULL;
     return family->name;
 }
 
 const char *tj_family_summary(const tj_family *family)
 {
+    if (!family)
+        return NULL;
     return family->summary;
 }
 
 size_t tj_family_param_count(const tj_family *family)
 {
+    if (!family)
+        return 0;
     return family->param_count;
 }
 
 const tj_param *tj_family_param(const tj_family *family, size_t index)
 {
+    if (!family)
+        return NULL;
     return index < family->param_count ? &family->param[index] : NULL;
 }
 
@@ -72,6 +80,8 @@ static size_t insert_value(int32_t *value, size_t count, int32_t one)
 
 size_t tj_param_values(const tj_param *param, int32_t *value)
 {
+    if (!param || !value)
+        return 0;
     size_t count = 0;
 
     if (param->tried) {
@@ -88,6 +98,8 @@ size_t tj_param_values(const tj_param *param, int32_t *value)
 
 const char *tj_family_constraint(const tj_family *family, size_t index)
 {
+    if (!family)
+        return NULL;
     for (size_t i = 0; family->constraint[i]; i++)
         if (i == index)
             return family->constraint[i];
@@ -96,6 +108,8 @@ const char *tj_family_constraint(const tj_family *family, size_t index)
 
 int tj_family_start(const tj_family *family, size_t index, tj_config *config)
 {
+    if (!family || !config)
+        return 0;
     if (index > family->start_count)
         return 0;
     *config = (tj_config)TJ_CONFIG_INIT;
@@ -193,6 +207,12 @@ bad:
 
 tj_status tj_config_set(tj_config *config, const char *name, const char *value, tj_error *err)
 {
+    if (!config)
+        return tj_fail_null(err, __func__, "config");
+    if (!name)
+        return tj_fail_null(err, __func__, "name");
+    if (!value)
+        return tj_fail_null(err, __func__, "value");
     static const char *const dimension[] = {"boundary_j", "boundary_k", "boundary_l"};
     int32_t *const check[] = {&config->check_j, &config->check_k, &config->check_l};
     const tj_param *param;
@@ -218,6 +238,8 @@ tj_status tj_config_set(tj_config *config, const char *name, const char *value, 
 
 int32_t tj_config_get(const tj_config *config, const char *name)
 {
+    if (!config || !name)
+        return 0;
     int index = config->family ? tj_family_param_index(config->family, name) : -1;
 
     if (index < 0)
@@ -229,6 +251,10 @@ int32_t tj_config_get(const tj_config *config, const char *name)
 
 tj_status tj_config_parse(const char *text, tj_config *config, tj_error *err)
 {
+    if (!text)
+        return tj_fail_null(err, __func__, "text");
+    if (!config)
+        return tj_fail_null(err, __func__, "config");
     tj_config parsed = TJ_CONFIG_INIT;
     char word[TJ_CONFIG_TEXT_BYTES];
     const char *rest = text;
@@ -299,6 +325,8 @@ static void print_boundary(tj_text *text, const tj_config *config)
 
 void tj_config_print(const tj_config *config, char *out)
 {
+    if (!config || !out)
+        return;
     tj_text text = TJ_TEXT_INIT(TJ_CONFIG_TEXT_BYTES - 1);
     const tj_family *family = config->family ? config->family : families[0];
     char *line = NULL;
@@ -357,6 +385,10 @@ static tj_status check_config(const tj_config *config, tj_error *err)
 
 tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err)
 {
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!config)
+        return tj_fail_null(err, __func__, "config");
     tj_config resolved = *config;
     tj_problem text;
     bool is_swapped;
@@ -380,6 +412,8 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
 
 int tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config)
 {
+    if (!problem || !config)
+        return 0;
     bool is_swapped;
     const tj_problem text = tj_family_text(config, problem, &is_swapped);
 
@@ -388,6 +422,8 @@ int tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config
 
 int tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, size_t known)
 {
+    if (!problem || !config)
+        return 0;
     bool is_swapped;
     tj_problem text;
 

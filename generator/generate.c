@@ -335,6 +335,11 @@ void tj_family_launch(const tj_problem *text, bool is_swapped, const tj_config *
 
 tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **out, tj_error *err)
 {
+    if (!out)
+        return tj_fail_null(err, __func__, "source");
+    *out = NULL;
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
     const tj_config standard = TJ_CONFIG_INIT;
     tj_config resolved = config ? *config : standard;
     tj_template_params params = {0};
@@ -345,7 +350,6 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     bool is_swapped;
     tj_status status;
 
-    *out = NULL;
     status = tj_config_resolve(problem, &resolved, err);
     if (status != TJ_OK)
         return status;
@@ -395,11 +399,17 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
 
 tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_launch_form *form, tj_error *err)
 {
+    if (!form)
+        return tj_fail_null(err, __func__, "form");
+    memset(form, 0, sizeof *form);
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!config)
+        return tj_fail_null(err, __func__, "config");
     bool is_swapped;
     tj_problem text;
     tj_status status = tj_config_resolve(problem, config, err);
 
-    memset(form, 0, sizeof *form);
     if (status != TJ_OK)
         return status;
     text = tj_family_text(config, problem, &is_swapped);
@@ -418,25 +428,35 @@ void tj_source_free(tj_source *source)
 
 const char *tj_source_text(const tj_source *source)
 {
+    if (!source)
+        return NULL;
     return source->text;
 }
 
 const tj_launch_form *tj_source_launch(const tj_source *source)
 {
+    if (!source)
+        return NULL;
     return &source->launch;
 }
 
 const tj_problem *tj_source_problem(const tj_source *source)
 {
+    if (!source)
+        return NULL;
     return &source->problem;
 }
 
 const tj_config *tj_source_config(const tj_source *source)
 {
+    if (!source)
+        return NULL;
     return &source->config;
 }
 
 const char *tj_source_checks_text(const tj_source *source)
 {
+    if (!source)
+        return NULL;
     return source->checks_text;
 }

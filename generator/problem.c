@@ -30,6 +30,10 @@ const char *tj_dtype_name(tj_dtype dtype)
 
 tj_status tj_dtype_parse(const char *name, tj_dtype *dtype, tj_error *err)
 {
+    if (!name)
+        return tj_fail_null(err, __func__, "name");
+    if (!dtype)
+        return tj_fail_null(err, __func__, "dtype");
     for (int i = TJ_F32; i <= TJ_BF16; i++)
         if (strcmp(name, dtype_names[i]) == 0) {
             *dtype = (tj_dtype)i;
@@ -60,15 +64,16 @@ static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_err
 
 static tj_status check_types(const tj_problem *problem, tj_error *err)
 {
-    const tj_problem c = tj_problem_canonical(problem);
+    /* Not by tj_problem_canonical, which multiplies what has not been checked yet. */
+    const int32_t dtype = problem->dtype ? problem->dtype : TJ_F32, p_dtype = problem->p_dtype ? problem->p_dtype : dtype;
 
-    if (tj_dtype_bytes((tj_dtype)c.dtype) == 0)
+    if (tj_dtype_bytes((tj_dtype)dtype) == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "dtype is %d: use TJ_F32, TJ_F64, TJ_F16 or TJ_BF16", problem->dtype);
-    if (tj_dtype_bytes((tj_dtype)c.p_dtype) == 0)
+    if (tj_dtype_bytes((tj_dtype)p_dtype) == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "p_dtype is %d: use TJ_F32, TJ_F64, TJ_F16 or TJ_BF16", problem->p_dtype);
-    if ((c.dtype == TJ_F64) != (c.p_dtype == TJ_F64))
+    if ((dtype == TJ_F64) != (p_dtype == TJ_F64))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M and N are %s but P is %s: f64 goes with f64 only",
-                       tj_dtype_name((tj_dtype)c.dtype), tj_dtype_name((tj_dtype)c.p_dtype));
+                       tj_dtype_name((tj_dtype)dtype), tj_dtype_name((tj_dtype)p_dtype));
     return TJ_OK;
 }
 
@@ -115,13 +120,13 @@ static tj_status check_matrix(const matrix *m, int64_t batch, tj_error *err)
             m->name + ('a' - 'A'), (long long)m->stride);
     if (m->is_written && m->stride == TJ_BROADCAST)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_p is TJ_BROADCAST: every product of a batch needs a P of its own");
-    if (m->width < 0 || m->count < 0 || m->ld == TJ_ANY)
+    if (m->count < 0 || m->ld == TJ_ANY || (m->width < 0 && m->ld == TJ_TIGHT))
         return TJ_OK; /* the rest is checked when it is launched */
 
     /* From the first element to the last, in elements and in bytes. */
     if (!tj_mul(m->ld ? m->ld : least, m->count, &span))
         goto too_large;
-    if (m->is_written && batch > 1 && m->stride > 0 && !are_apart(m, m->ld ? m->ld : least, span, batch))
+    if (m->is_written && m->width >= 0 && batch > 1 && m->stride > 0 && !are_apart(m, m->ld ? m->ld : least, span, batch))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "stride_p is %lld: products of the batch would overlap, each P spans %lld elements",
                        (long long)m->stride, (long long)(span - ((m->ld ? m->ld : least) - m->width)));
@@ -131,11 +136,16 @@ static tj_status check_matrix(const matrix *m, int64_t batch, tj_error *err)
     return TJ_OK;
 
 too_large:
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is too large: its size in bytes does not fit 63 bits", m->name);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "%c is too large: with ld_%c %lld, stride_%c %lld and batch %lld its size in bytes does not fit 63 bits",
+                   m->name, m->name + ('a' - 'A'), (long long)(m->ld ? m->ld : least), m->name + ('a' - 'A'),
+                   (long long)m->stride, (long long)batch);
 }
 
 tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
 {
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
     const tj_problem *p = problem;
     tj_status status;
 
@@ -184,8 +194,8 @@ static void spell_out(int64_t *ld, int64_t *stride, const tj_dim *width, const t
         *ld = width->extent > 1 ? width->extent : 1;
     if (batch == 1 && !tj_stride_is_pointers(*stride))
         *stride = TJ_TIGHT;
-    else if (*stride == TJ_TIGHT && *ld > 0 && count->mode == TJ_DIM_FIXED)
-        *stride = *ld * count->extent;
+    else if (*stride == TJ_TIGHT && *ld > 0 && count->mode == TJ_DIM_FIXED && !tj_mul(*ld, count->extent, stride))
+        *stride = TJ_TIGHT; /* no problem that has passed its check */
 }
 
 static void forget_unused(tj_dim *dim)
@@ -198,6 +208,8 @@ static void forget_unused(tj_dim *dim)
 
 tj_problem tj_problem_canonical(const tj_problem *problem)
 {
+    if (!problem)
+        return (tj_problem){0};
     tj_problem c = *problem;
     const tj_dim *m_width, *m_count, *n_width, *n_count, *p_width, *p_count;
 
@@ -242,6 +254,8 @@ static void make_strided(int64_t *stride, int64_t ld, const tj_dim *count, int32
 
 tj_problem tj_problem_strided(const tj_problem *problem)
 {
+    if (!problem)
+        return (tj_problem){0};
     tj_problem c = tj_problem_canonical(problem);
     const tj_dim *p_count = c.p_layout == TJ_ROW_MAJOR ? &c.j : &c.l;
 

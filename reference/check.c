@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checked.h"
 #include "error.h"
 #include "number.h"
 #include "product.h"
@@ -394,6 +395,14 @@ static int64_t rows_to_check(const tj_problem *p, double max_flop)
 tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p, double max_flop,
                              int threads, tj_check_report *report, tj_error *err)
 {
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!operands)
+        return tj_fail_null(err, __func__, "operands");
+    if (!p)
+        return tj_fail_null(err, __func__, "p");
+    if (!report)
+        return tj_fail_null(err, __func__, "report");
     tj_check_report found = {0};
     resolved request;
     checking check = {.request = &request};
@@ -445,6 +454,12 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
 
 tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p, int threads, tj_error *err)
 {
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!operands)
+        return tj_fail_null(err, __func__, "operands");
+    if (!p)
+        return tj_fail_null(err, __func__, "p");
     resolved request;
     writing output = {.request = &request, .p = p};
     tj_product product;
@@ -458,8 +473,10 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
 
 int64_t tj_problem_span(const tj_problem *problem, char which)
 {
+    if (!problem)
+        return -1;
     tj_problem p = *problem;
-    int64_t width, count, ld, stride;
+    int64_t width, count, ld, stride, products, lines, span;
     bool is_row_major;
 
     /* An extent that is an argument is one that this launch knows. */
@@ -494,5 +511,9 @@ int64_t tj_problem_span(const tj_problem *problem, char which)
         return -1;
     if (width < 1 || count < 1)
         return 0;
-    return (p.batch - 1) * (stride < 0 ? 0 : stride) + (count - 1) * ld + width; /* TJ_BROADCAST and pointers: of one */
+    stride = stride < 0 ? 0 : stride; /* TJ_BROADCAST and pointers: of one */
+    return tj_mul(p.batch - 1, stride, &products) && tj_mul(count - 1, ld, &lines) && tj_add(products, lines, &span) &&
+                   tj_add(span, width, &span)
+               ? span
+               : -1;
 }

@@ -186,6 +186,8 @@ void tj_write_number(tj_dtype dtype, void *base, int64_t index, long double valu
 
 void tj_convert(tj_dtype to, void *destination, tj_dtype from, const void *source, size_t count)
 {
+    if (count == 0 || !destination || !source)
+        return;
     if (to == from) {
         if (count > 0)
             memcpy(destination, source, count * tj_dtype_bytes(to));
@@ -219,6 +221,8 @@ static inline double next_uniform(uint64_t *state)
 
 void tj_fill_random(tj_dtype dtype, void *destination, size_t count, uint64_t seed)
 {
+    if (!destination && count > 0)
+        return;
     uint64_t state = seed;
 
     switch (dtype) {

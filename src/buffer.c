@@ -51,18 +51,27 @@ static tj_status check_range(const tj_buffer *buffer, size_t offset, size_t byte
 
 tj_status tj_buffer_create(tj_context *context, size_t bytes, tj_buffer **out, tj_error *err)
 {
+    if (!out)
+        return tj_fail_null(err, __func__, "buffer");
+    *out = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
     return tj_buffer_create_in(context, NULL, bytes, out, err);
 }
 
 tj_status tj_buffer_create_in(tj_context *context, CUstream stream, size_t bytes, tj_buffer **out, tj_error *err)
 {
+    if (!out)
+        return tj_fail_null(err, __func__, "buffer");
+    *out = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
     tj_buffer *buffer = calloc(1, sizeof *buffer);
     size_t free_bytes = 0, total_bytes = 0;
     CUresult result;
     tj_visit v;
     tj_status status;
 
-    *out = NULL;
     if (!buffer)
         return tj_fail_memory(err, "a buffer");
     status = tj_visit_enter(context, &v, err);
@@ -95,16 +104,24 @@ done:
 
 void *tj_buffer_address(const tj_buffer *buffer)
 {
+    if (!buffer)
+        return NULL;
     return (void *)(uintptr_t)buffer->address;
 }
 
 size_t tj_buffer_bytes(const tj_buffer *buffer)
 {
+    if (!buffer)
+        return 0;
     return buffer->bytes;
 }
 
 tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, size_t bytes, tj_error *err)
 {
+    if (!buffer)
+        return tj_fail_null(err, __func__, "buffer");
+    if (!host && bytes > 0)
+        return tj_fail_null(err, __func__, "host");
     tj_status status = check_range(buffer, offset, bytes, err);
     CUresult result;
     tj_visit v;
@@ -125,6 +142,10 @@ tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, si
 
 tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, size_t bytes, tj_error *err)
 {
+    if (!buffer)
+        return tj_fail_null(err, __func__, "buffer");
+    if (!host && bytes > 0)
+        return tj_fail_null(err, __func__, "host");
     tj_status status = check_range(buffer, offset, bytes, err);
     CUresult result;
     tj_visit v;
@@ -145,6 +166,8 @@ tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, siz
 
 tj_status tj_buffer_fill(tj_buffer *buffer, int byte, tj_error *err)
 {
+    if (!buffer)
+        return tj_fail_null(err, __func__, "buffer");
     tj_status status = TJ_OK;
     CUresult result;
     tj_visit v;
@@ -178,11 +201,15 @@ void tj_buffer_free(tj_buffer *buffer)
 
 tj_status tj_stream_create(tj_context *context, CUstream *stream, tj_error *err)
 {
+    if (!stream)
+        return tj_fail_null(err, __func__, "stream");
+    *stream = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
     tj_visit v;
     tj_status status;
     CUresult result;
 
-    *stream = NULL;
     status = tj_visit_enter(context, &v, err);
     if (status != TJ_OK)
         return status;
@@ -197,6 +224,8 @@ tj_status tj_stream_create(tj_context *context, CUstream *stream, tj_error *err)
 
 void tj_stream_destroy(tj_context *context, CUstream stream)
 {
+    if (!context)
+        return;
     tj_visit v;
 
     if (!stream || tj_visit_enter(context, &v, NULL) != TJ_OK)
@@ -207,6 +236,8 @@ void tj_stream_destroy(tj_context *context, CUstream stream)
 
 tj_status tj_synchronize(tj_context *context, struct CUstream_st *stream, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
     tj_visit v;
     tj_status status = tj_visit_enter(context, &v, err);
     CUresult result;
@@ -222,6 +253,12 @@ tj_status tj_synchronize(tj_context *context, struct CUstream_st *stream, tj_err
 
 tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *total_bytes, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!free_bytes)
+        return tj_fail_null(err, __func__, "free_bytes");
+    if (!total_bytes)
+        return tj_fail_null(err, __func__, "total_bytes");
     tj_visit v;
     tj_status status = tj_visit_enter(context, &v, err);
     CUresult result;

@@ -152,12 +152,14 @@ static bool has_tables(tj_context *context)
 
 tj_status tj_context_create(const tj_context_options *given, tj_context **out, tj_error *err)
 {
+    if (!out)
+        return tj_fail_null(err, __func__, "context");
+    *out = NULL;
     tj_context_options options;
     tj_context *context = NULL;
     char *root = NULL;
     tj_status status;
 
-    *out = NULL;
     status = resolve_options(&options, given, err);
     if (status != TJ_OK)
         return status;
@@ -237,10 +239,14 @@ void tj_context_free(tj_context *context)
 /* From what context resolved, not by tj_context_create: the environment may be another by now, or be changing. */
 tj_status tj_context_create_scratch(const tj_context *context, tj_context **scratch, tj_error *err)
 {
+    if (!scratch)
+        return tj_fail_null(err, __func__, "scratch");
+    *scratch = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
     tj_status status = tj_context_check_process(context, err);
     tj_context *made;
 
-    *scratch = NULL;
     if (status != TJ_OK)
         return status;
     made = make_context();
@@ -354,6 +360,8 @@ void tj_context_remember_nvrtc(tj_context *context)
 
 void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
 {
+    if (!context || !stats)
+        return;
     stats->memory_hits = atomic_load_explicit(&context->stats.memory_hits, memory_order_relaxed);
     stats->store_hits = atomic_load_explicit(&context->stats.store_hits, memory_order_relaxed);
     stats->compiles = atomic_load_explicit(&context->stats.compiles, memory_order_relaxed);

@@ -87,6 +87,10 @@ static tj_status all_attributes(const tj_driver *driver, CUdevice device, tj_dev
 
 tj_status tj_device_count(tj_context *context, int *count, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!count)
+        return tj_fail_null(err, __func__, "count");
     const tj_driver *driver = NULL;
     CUresult result;
     tj_status status = usable_driver(context, &driver, err);
@@ -102,6 +106,10 @@ tj_status tj_device_count(tj_context *context, int *count, tj_error *err)
 
 tj_status tj_device_get(tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
     const tj_driver *driver = NULL;
     CUdevice device = 0;
     CUuuid uuid;
@@ -143,6 +151,10 @@ tj_status tj_device_get(tj_context *context, int ordinal, tj_device_facts *facts
 
 tj_status tj_device_current(tj_context *context, tj_device_facts *facts, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
     int ordinal = 0;
     tj_scope scope;
     tj_status status = tj_context_check_process(context, err);

@@ -213,6 +213,10 @@ static void look_at_store(const doctor *who)
 
 tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!visit)
+        return tj_fail_null(err, __func__, "visit");
     doctor who = {context, visit, payload};
     char target[TARGET_BYTES] = "";
     const tj_nvrtc *nvrtc = NULL;

@@ -84,6 +84,11 @@ tj_status tj_emulator_choose_devices(void *library, const char *driver_path, tj_
 
 tj_status tj_emulator_get(tj_context *context, const tj_emulator **emulator, tj_error *err)
 {
+    if (!emulator)
+        return tj_fail_null(err, __func__, "emulator");
+    *emulator = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
     const tj_driver *driver = NULL;
     const tj_status status = tj_context_driver(context, &driver, err);
 

@@ -402,12 +402,20 @@ tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image,
 
 tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err)
 {
+    if (!image)
+        return tj_fail_null(err, __func__, "image");
+    *image = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!source)
+        return tj_fail_null(err, __func__, "source");
+    if (!target)
+        return tj_fail_null(err, __func__, "target");
     tj_image_key_text text;
     tj_image_body *body;
     tj_status status, wrapped;
     tj_key key;
 
-    *image = NULL;
     status = tj_image_make_key(context, source, target, &text, &key, err);
     if (status != TJ_OK)
         return status;
@@ -426,6 +434,8 @@ void tj_image_free(tj_image *image)
 
 const char *tj_image_ptx(const tj_image *image, size_t *bytes)
 {
+    if (!image)
+        return NULL;
     if (bytes)
         *bytes = image->body->ptx_bytes;
     return image->body->ptx;
@@ -433,6 +443,8 @@ const char *tj_image_ptx(const tj_image *image, size_t *bytes)
 
 const void *tj_image_cubin(const tj_image *image, size_t *bytes)
 {
+    if (!image)
+        return NULL;
     if (bytes)
         *bytes = image->body->cubin_bytes;
     return image->body->cubin;
@@ -440,30 +452,42 @@ const void *tj_image_cubin(const tj_image *image, size_t *bytes)
 
 const char *tj_image_log(const tj_image *image)
 {
+    if (!image)
+        return NULL;
     return image->body->log;
 }
 
 const char *tj_image_target(const tj_image *image)
 {
+    if (!image)
+        return NULL;
     return image->body->target;
 }
 
 const char *tj_image_key(const tj_image *image)
 {
+    if (!image)
+        return NULL;
     return image->body->key.hex;
 }
 
 const char *tj_image_compiler(const tj_image *image)
 {
+    if (!image)
+        return NULL;
     return image->body->compiler;
 }
 
 tj_origin tj_image_origin(const tj_image *image)
 {
+    if (!image)
+        return (tj_origin)0;
     return image->origin;
 }
 
 tj_resources tj_image_resources(const tj_image *image)
 {
+    if (!image)
+        return (tj_resources){0};
     return image->body->resources;
 }

@@ -445,6 +445,15 @@ done:
 
 tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_image *image, tj_kernel **kernel, tj_error *err)
 {
+    if (!kernel)
+        return tj_fail_null(err, __func__, "kernel");
+    *kernel = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!source)
+        return tj_fail_null(err, __func__, "source");
+    if (!image)
+        return tj_fail_null(err, __func__, "image");
     tj_code code = {
         .target = tj_image_target(image),
         .compiler = tj_image_compiler(image),
@@ -461,6 +470,10 @@ tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_
 
 tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err)
 {
+    if (!kernel)
+        return tj_fail_null(err, __func__, "kernel");
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
     (void)err; /* everything was asked at the load */
     *facts = kernel->facts;
     return TJ_OK;

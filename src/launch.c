@@ -306,6 +306,10 @@ tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *x, 
 
 tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
 {
+    if (!kernel)
+        return tj_fail_null(err, __func__, "kernel");
+    if (!operands)
+        return tj_fail_null(err, __func__, "operands");
     tj_scope scope;
     tj_status status = tj_scope_enter(kernel->context, &scope, err);
 

@@ -235,6 +235,10 @@ tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_pr
 
 tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
     const tj_plan *present;
     tj_plan *built = NULL;
     tj_problem storage;
@@ -262,6 +266,10 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
 
 tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
 {
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    if (!operands)
+        return tj_fail_null(err, __func__, "operands");
     tj_scope scope;
     tj_status status;
 
@@ -278,16 +286,22 @@ tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struc
 
 size_t tj_plan_workspace_bytes(const tj_plan *plan)
 {
+    if (!plan)
+        return 0;
     return (size_t)tj_source_launch(plan->source)->reduce.workspace_bytes;
 }
 
 const tj_source *tj_plan_source(const tj_plan *plan)
 {
+    if (!plan)
+        return NULL;
     return plan->source;
 }
 
 const tj_image *tj_plan_image(const tj_plan *plan)
 {
+    if (!plan)
+        return NULL;
     return plan->image;
 }
 
@@ -298,6 +312,8 @@ tj_chosen_by tj_plan_chosen_by(const tj_plan *plan)
 
 const tj_kernel *tj_plan_kernel(const tj_plan *plan)
 {
+    if (!plan)
+        return NULL;
     return plan->kernel;
 }
 
@@ -377,10 +393,16 @@ static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj
 tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_plan **plan,
                           tj_error *err)
 {
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    *plan = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
     tj_scope scope;
     tj_status status;
 
-    *plan = NULL;
     status = check_structs(problem, NULL, err);
     if (status == TJ_OK)
         status = tj_scope_enter(context, &scope, err);
@@ -441,6 +463,12 @@ static void fill_extents(const tj_problem *problem, tj_operands *operands)
 tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands, struct CUstream_st *stream,
                     tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!operands)
+        return tj_fail_null(err, __func__, "operands");
     tj_problem general;
     tj_operands moved;
     tj_config storage;

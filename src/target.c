@@ -38,6 +38,10 @@ static tj_status check_driver_takes_ptx(tj_context *context, const tj_nvrtc *nvr
 
 tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *target, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!target)
+        return tj_fail_null(err, __func__, "target");
     const tj_nvrtc *nvrtc;
     const char *const *list, *below = NULL;
     int wanted = 10 * cc_major + cc_minor;
@@ -74,6 +78,11 @@ tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *t
 
 tj_status tj_targets(tj_context *context, const char *const **targets, tj_error *err)
 {
+    if (!targets)
+        return tj_fail_null(err, __func__, "targets");
+    *targets = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
     const tj_nvrtc *nvrtc;
     tj_status status = tj_context_nvrtc(context, &nvrtc, err);
 

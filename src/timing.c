@@ -137,6 +137,14 @@ tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_op
                            struct CUstream_st *stream, int warmup, int repeat, int per_event, double *microseconds,
                            tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    if (!operands)
+        return tj_fail_null(err, __func__, "operands");
+    if (!microseconds)
+        return tj_fail_null(err, __func__, "microseconds");
     timing t = {.plan = plan,
                 .set = operands,
                 .sets = count,
@@ -176,5 +184,13 @@ tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_op
 tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
                            int warmup, int repeat, double *microseconds, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    if (!operands)
+        return tj_fail_null(err, __func__, "operands");
+    if (!microseconds)
+        return tj_fail_null(err, __func__, "microseconds");
     return tj_time_rotating(context, plan, operands, 1, stream, warmup, repeat, 1, microseconds, err);
 }

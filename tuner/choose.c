@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "climb.h"
+#include "error.h"
 #include "rank.h"
 #include "record.h"
 #include "space.h"
@@ -211,6 +212,12 @@ tj_status tj_choose_another(const tj_records *records, const tj_problem *problem
 {
     const refusals out = {refused, refused_count};
     tj_config looser;
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!device)
+        return tj_fail_null(err, __func__, "device");
+    if (!config)
+        return tj_fail_null(err, __func__, "config");
     const tj_record *record = records ? tj_records_find(records, problem, device) : NULL;
     tj_config resolved = TJ_CONFIG_INIT;
     tj_chosen_by by = TJ_BY_RECORD;

@@ -429,11 +429,15 @@ tj_record *tj_record_copy(const tj_record *record)
 
 tj_status tj_record_parse(const char *json, tj_record **record, tj_error *err)
 {
+    if (!record)
+        return tj_fail_null(err, __func__, "record");
+    *record = NULL;
+    if (!json)
+        return tj_fail_null(err, __func__, "json");
     json_error_t why;
     json_t *object = json_loads(json, JSON_REJECT_DUPLICATES, &why);
     tj_status status;
 
-    *record = NULL;
     if (!object)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "not JSON: line %d, column %d: %.120s", why.line, why.column, why.text);
     status = tj_record_from_json(object, record, err);
@@ -443,11 +447,15 @@ tj_status tj_record_parse(const char *json, tj_record **record, tj_error *err)
 
 char *tj_record_print(const tj_record *record)
 {
+    if (!record)
+        return NULL;
     return strdup(record->json);
 }
 
 void tj_record_get_facts(const tj_record *record, tj_record_facts *facts)
 {
+    if (!record || !facts)
+        return;
     *facts = (tj_record_facts){record->problem_text, record->device.name, record->config,        record->compiler,
                                record->strategy,     record->us,          record->default_us,    record->evaluations,
                                record->created_s,    record->is_complete, record->was_cancelled, record->driver_version,
@@ -456,6 +464,8 @@ void tj_record_get_facts(const tj_record *record, tj_record_facts *facts)
 
 const tj_problem *tj_record_problem(const tj_record *record)
 {
+    if (!record)
+        return NULL;
     return &record->problem;
 }
 

@@ -62,6 +62,10 @@ tj_status tj_records_add(tj_records *records, tj_record *record, tj_error *err)
 {
     size_t at;
 
+    if (!records) {
+        tj_record_free(record);
+        return tj_fail_null(err, __func__, "records");
+    }
     if (!record)
         return TJ_OK;
     if (tj_record_is_emulated(record)) {
@@ -99,16 +103,22 @@ tj_status tj_records_add(tj_records *records, tj_record *record, tj_error *err)
 
 size_t tj_records_count(const tj_records *records)
 {
+    if (!records)
+        return 0;
     return records->count;
 }
 
 const tj_record *tj_records_at(const tj_records *records, size_t index)
 {
+    if (!records)
+        return NULL;
     return index < records->count ? records->item[index] : NULL;
 }
 
 const tj_record *tj_records_find(const tj_records *records, const tj_problem *problem, const tj_device_facts *device)
 {
+    if (!records || !problem || !device)
+        return NULL;
     const tj_device_kind kind = tj_device_kind_of(device);
     char key[TJ_RECORD_KEY_BYTES];
 
@@ -152,6 +162,12 @@ static int load_one(const char *name, const char *text, void *payload)
 
 tj_status tj_records_load_all(tj_context *context, tj_records *records, int64_t *passed_over, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!records)
+        return tj_fail_null(err, __func__, "records");
+    if (!passed_over)
+        return tj_fail_null(err, __func__, "passed_over");
     loading all = {context, records, 0, TJ_OK, err};
     const tj_status status = tj_store_visit_records(context, NULL, load_one, &all, passed_over, err);
 
@@ -162,6 +178,10 @@ tj_status tj_records_load_all(tj_context *context, tj_records *records, int64_t 
 /* A store that cannot be used has no records: no trouble with it fails a request. */
 tj_status tj_records_load(tj_context *context, tj_records *records, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!records)
+        return tj_fail_null(err, __func__, "records");
     int64_t passed_over;
     const tj_status status = tj_records_load_all(context, records, &passed_over, err);
 
@@ -211,6 +231,10 @@ static int remove_beaten(const char *name, const char *text, void *payload)
 
 tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_t *kept, tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!records)
+        return tj_fail_null(err, __func__, "records");
     tj_records *present = tj_records_create(), *won = tj_records_create();
     keeping all = {{context, present, 0, TJ_OK, err}, records};
     int64_t count = 0;
@@ -286,6 +310,10 @@ static tj_status parse_text(const char *text, const tj_problem *problem, const t
 tj_status tj_records_parse(const char *text, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
                            int64_t *added, tj_error *err)
 {
+    if (!text)
+        return tj_fail_null(err, __func__, "text");
+    if (!records)
+        return tj_fail_null(err, __func__, "records");
     tj_records *parsed = tj_records_create();
     tj_status status = parsed ? parse_text(text, problem, device, parsed, err) : tj_fail_memory(err, "a set of records");
 
@@ -301,6 +329,8 @@ tj_status tj_records_parse(const char *text, const tj_problem *problem, const tj
 
 char *tj_records_print(const tj_records *records, int is_t4)
 {
+    if (!records)
+        return NULL;
     json_t *root, *list;
     char *text;
 

@@ -276,6 +276,14 @@ static void sort_trials(search *s)
 tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, const tj_config *first, size_t first_count,
                     const tj_measurer *measurer, tj_search_result *result, tj_error *err)
 {
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!first && first_count > 0)
+        return tj_fail_null(err, __func__, "first");
+    if (!measurer)
+        return tj_fail_null(err, __func__, "measurer");
+    if (!result)
+        return tj_fail_null(err, __func__, "result");
     static const int64_t usual_limit[] = {[TJ_SEARCH] = TJ_TUNE_MOST, [TJ_MODEL] = TRIALS_BY_MODEL, [TJ_EXHAUSTIVE] = 0};
     const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
     const tj_tune_options *options = given ? given : &standard;

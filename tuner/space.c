@@ -70,10 +70,14 @@ static void enter_family(tj_space *space, const tj_family *family)
 tj_status tj_space_create(const tj_problem *problem, const tj_device_facts *device, const tj_family *family, tj_space **out,
                           tj_error *err)
 {
+    if (!out)
+        return tj_fail_null(err, __func__, "space");
+    *out = NULL;
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
     tj_status status = tj_problem_check(problem, err);
     tj_space *space;
 
-    *out = NULL;
     if (status != TJ_OK)
         return status;
     space = calloc(1, sizeof *space);
@@ -145,6 +149,8 @@ static int64_t combinations_left(const tj_space *space, size_t digits)
 
 int tj_space_next(tj_space *space, tj_config *config)
 {
+    if (!space || !config)
+        return 0;
     while (space->family) {
         size_t hopeless;
 
@@ -172,6 +178,8 @@ int tj_space_next(tj_space *space, tj_config *config)
 
 int64_t tj_space_seen(const tj_space *space, int64_t *refused)
 {
+    if (!space)
+        return 0;
     if (refused)
         *refused = space->refused;
     return space->seen;

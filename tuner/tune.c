@@ -634,6 +634,13 @@ static tj_tune_options options_of_search(tuning *t)
 tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *given, tj_tune_result *result,
                   tj_error *err)
 {
+    if (!result)
+        return tj_fail_null(err, __func__, "result");
+    memset(result, 0, sizeof *result);
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
     const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
     tuning t = {.context = context, .problem = problem, .options = standard, .start = tj_clock_s()};
     tj_tune_options of_search;
@@ -647,7 +654,6 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     size_t first_count;
     tj_status status = tj_tune_check_options(given ? given : &standard, err); /* before a smaller struct is copied */
 
-    memset(result, 0, sizeof *result);
     if (status == TJ_OK && given)
         t.options = *given;
     if (status == TJ_OK)

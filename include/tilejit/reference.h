@@ -80,7 +80,7 @@ TJ_API int64_t tj_compare_random_products(const tj_problem *problem, double alph
 /** Elements that a stored matrix spans, first to last, batch included (not where pointers lead to each, see
  * tj_problem_strided): what a buffer must hold. which: 'M', 'N', 'P', 'C'
  * (0 without has_beta). An extent that is an argument counts as the one to launch with. -1: a leading dimension, a stride or the
- * batch it depends on is TJ_ANY, or which is no matrix. The problem must have passed tj_problem_check. NULL: not problem. */
+ * batch it depends on is TJ_ANY, extents of a launch give a span that 63 bits do not count, or which is no matrix. The problem must have passed tj_problem_check. NULL: not problem. */
 TJ_API int64_t tj_problem_span(const tj_problem *problem, char which);
 
 /** Convert count elements between types, rounding once to nearest even, as the GPU does; the same type is copied bit for bit.

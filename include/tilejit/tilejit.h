@@ -23,6 +23,9 @@
  *   - After fork(), a context may only be freed in the child. Calls that need a compiler or a driver answer TJ_ERR_FORKED;
  *     those that read what is there or look into the store alone go on (tj_kernel_get_facts, tj_store_list, tj_store_clear,
  *     tj_store_put_record, tj_records_load, tj_records_keep).
+ *   - What is said to be NULL in "NULL:" may be; any other pointer that is NULL is an error: a call that has a status answers
+ *     TJ_ERR_INVALID_ARGUMENT and names function and argument, one that returns a pointer or a number answers NULL or 0
+ *     (tj_problem_span: -1), one that returns nothing does nothing.
  *   - exit() may be called at any time. It waits, for 10 s at most, until the other threads have left NVRTC and tuning in the
  *     background has stopped; from then on, calls that would compile, open a library or tune answer TJ_ERR_CANCELLED
  *     (docs/errors.md). A program that loads the library with dlopen frees its contexts before dlclose.

@@ -537,7 +537,7 @@ Test(check, names_what_it_cannot_work_with)
         {&any_dim, &all, x, 0, 1, "k is TJ_DIM_ANY"},   {&any_ld, &all, x, 0, 1, "ld_n is TJ_ANY"},
         {&any_batch, &all, x, 0, 1, "batch is TJ_ANY"}, {&empty, &all, x, 0, 1, "j is 0"},
         {&plain, &no_m, x, 0, 1, "M is NULL"},          {&plain, &no_n, x, 0, 1, "N is NULL"},
-        {&beta, &no_c, x, 0, 1, "C is NULL"},           {&plain, &all, NULL, 0, 1, "P is NULL"},
+        {&beta, &no_c, x, 0, 1, "C is NULL"},           {&plain, &all, NULL, 0, 1, "p = NULL"},
         {&plain, &all, x, -1, 1, "max_flop"},           {&plain, &all, x, NAN, 1, "max_flop"},
         {&plain, &all, x, 0, -1, "threads is -1"},
     };
