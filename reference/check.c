@@ -22,6 +22,7 @@
 #include "checked.h"
 #include "error.h"
 #include "number.h"
+#include "scalar.h"
 #include "product.h"
 
 static const double default_max_flop = 2e11;
@@ -101,6 +102,8 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     request->alpha = c.has_alpha ? operands->alpha : 1.0;
     request->beta = c.has_beta ? operands->beta : 0.0;
     if (c.dtype != TJ_F64) { /* the kernel takes them as f32 */
+        if (tj_scalar_check("alpha", request->alpha, err) != TJ_OK || tj_scalar_check("beta", request->beta, err) != TJ_OK)
+            return TJ_ERR_INVALID_ARGUMENT;
         request->alpha = (double)(float)request->alpha;
         request->beta = (double)(float)request->beta;
     }

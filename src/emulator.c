@@ -2,6 +2,7 @@
 #include "emulator.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +29,11 @@ tj_status tj_emulator_find(char path[PATH_MAX], tj_error *err)
     Dl_info here;
 
     if (given && *given) {
+        if (strchr(given, '/') && access(given, R_OK) != 0) /* a bare name is the loader's to find */
+            return tj_fail(err, TJ_ERR_NO_DRIVER, "TILEJIT_EMULATOR is \"%s\": %s; set it to the path of libcuda_emulator.so",
+                           given, strerror(errno));
         snprintf(path, PATH_MAX, "%s", given);
-        return TJ_OK; /* wrong or not, it is what is meant: dlopen will say */
+        return TJ_OK;
     }
     if (dladdr((const void *)WORD, &here) == 0 || !here.dli_fname || !(slash = strrchr(here.dli_fname, '/')))
         return tj_fail(err, TJ_ERR_NO_DRIVER,

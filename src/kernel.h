@@ -111,7 +111,8 @@ struct tj_kernel {
 
     /* Ready: everything but pointers and scalars is known since the load. */
     bool is_ready;
-    bool c_may_be_p; /* C and P are stored alike, so c = NULL can mean p */
+    bool narrows_scalars; /* alpha or beta is an argument, in f32 */
+    bool c_may_be_p;      /* C and P are stored alike, so c = NULL can mean p */
     /* From the first byte of that operand, and from that of P, in which both may lie if the other begins there; for arrays of pointers
      * 1, and for a C that is not read 0. */
     struct {

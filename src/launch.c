@@ -11,6 +11,7 @@
 
 #include "context.h"
 #include "error.h"
+#include "scalar.h"
 #include "scope.h"
 
 static void fill_constants(const int32_t *arg, int32_t count, const tj_launch_shape *shape, tj_constant *constant)
@@ -225,6 +226,13 @@ static inline bool is_apart(const tj_kernel *kernel, enum tj_matrix which, const
            (uintptr_t)operand - (uintptr_t)p >= kernel->reach[which].of_p;
 }
 
+/* Is a scalar that the kernel takes, and takes in f32, still what it was given as? */
+static inline bool scalars_fit(const tj_kernel *kernel, const tj_operands *x)
+{
+    return !kernel->narrows_scalars ||
+           ((!kernel->problem.has_alpha || tj_scalar_fits(x->alpha)) && (!kernel->problem.has_beta || tj_scalar_fits(x->beta)));
+}
+
 /* Are the pointers of a ready kernel good as they stand? If not, the long way says what is wrong with them. */
 static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands *x)
 {
@@ -293,13 +301,14 @@ void tj_launch_make_ready(tj_kernel *kernel)
             has_array ? 1 : (uintptr_t)shape.matrix[TJ_MATRIX_P].span * kernel->element_bytes[TJ_MATRIX_P];
     }
     kernel->c_may_be_p = tj_launch_resolve(kernel, &x, &shape, NULL) == TJ_OK;
+    kernel->narrows_scalars = kernel->problem.dtype != TJ_F64 && (kernel->problem.has_alpha || kernel->problem.has_beta);
     kernel->is_ready = true;
 }
 
 tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *x, CUstream stream, tj_error *err)
 {
     if (__builtin_expect(kernel->is_ready && x->struct_size == sizeof *x && (x->reserved | x->tile_width) == 0, 1) &&
-        __builtin_expect(pointers_are_plain(kernel, x), 1))
+        __builtin_expect(pointers_are_plain(kernel, x) && scalars_fit(kernel, x), 1))
         return queue(kernel, x, &kernel->ready, stream, err);
     return launch_the_long_way(kernel, x, stream, err);
 }

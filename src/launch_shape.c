@@ -10,6 +10,7 @@
 #include "checked.h"
 #include "context.h"
 #include "error.h"
+#include "scalar.h"
 
 enum { MIN_TILE_WIDTH = 4, MAX_TILE_WIDTH = 32, MAX_PHASE = 8192, CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
 
@@ -494,6 +495,17 @@ static bool is_idle_c(const tj_kernel *kernel, const tj_operands *x, int which)
     return which == TJ_MATRIX_C && (!kernel->problem.has_beta || x->beta == 0.0 || !x->c);
 }
 
+static tj_status check_scalars(const tj_problem *problem, const tj_operands *x, tj_error *err)
+{
+    tj_status status = TJ_OK;
+
+    if (problem->dtype != TJ_F64 && problem->has_alpha)
+        status = tj_scalar_check("alpha", x->alpha, err);
+    if (status == TJ_OK && problem->dtype != TJ_F64 && problem->has_beta)
+        status = tj_scalar_check("beta", x->beta, err);
+    return status;
+}
+
 tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
     const void *const pointer[TJ_MATRICES] = {x->m, x->n, x->p, x->c};
@@ -521,5 +533,7 @@ tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const
         if (status != TJ_OK)
             return status;
     }
+    if (check_scalars(&kernel->problem, x, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
     return check_workspace(kernel, x, err);
 }

@@ -36,11 +36,12 @@ typedef struct tj_operands {
                   leading dimension, as blocks of one matrix do, which may well lie side by side. Of batches with gaps between
                   their matrices the first ones are compared, of matrices with different leading dimensions and what arrays of
                   pointers lead to, nothing */
-    const void *c;                  /**< read if the problem has_beta and beta is not 0; NULL: P itself */
-    double alpha, beta;             /**< used if the problem has_alpha, has_beta; converted to f32 for all but f64 */
-    int64_t j, k, l;                /**< TJ_DIM_ANY dimensions; 0: the extent in the problem */
-    int64_t ld_m, ld_n, ld_p, ld_c; /**< TJ_ANY ones; 0: tight */
-    int64_t batch;                  /**< TJ_ANY; 0: 1 */
+    const void *c;      /**< read if the problem has_beta and beta is not 0; NULL: P itself */
+    double alpha, beta; /**< used if the problem has_alpha, has_beta; converted to f32 for all but f64, where one that
+                                         would become infinite or 0 is an error */
+    int64_t j, k, l;    /**< TJ_DIM_ANY dimensions; 0: the extent in the problem */
+    int64_t ld_m, ld_n, ld_p, ld_c;                 /**< TJ_ANY ones; 0: tight */
+    int64_t batch;                                  /**< TJ_ANY; 0: 1 */
     int64_t stride_m, stride_n, stride_p, stride_c; /**< TJ_ANY ones; 0: tight; TJ_BROADCAST */
     int32_t tile_width;                             /**< shared=dynamic kernels only; 0: the config's */
     int32_t reserved;                               /**< must be 0 */

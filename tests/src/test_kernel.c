@@ -2,6 +2,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include <math.h>
+
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
@@ -1911,6 +1913,51 @@ Test(pointers, of_dense_matrices_must_be_apart)
         cr_expect(rows[i].words == NULL || says(rows[i].words), "row %zu: %s", i, err.message);
         tj_kernel_free(kernel);
     }
+}
+
+/* In f32, 1e39 would be infinite and 1e-46 nothing; infinities and NaN are what they are. */
+Test(launch, refuses_scalars_that_their_type_cannot_hold)
+{
+    static const struct {
+        double value;
+        const char *words; /* NULL: accepted */
+    } rows[] = {
+        {1e39, "is 1.000e39"},
+        {-1e39, "is -1.000e39"},
+        {1e-46, "is 1.000e-46"},
+        {3.5e38, "is 3.500e38"},
+        {1e300, "is 1.000e300"},
+        {3.4028235e38, NULL},
+        {1e-45, NULL},
+        {0.0, NULL},
+        {-0.0, NULL},
+        {0.1, NULL},
+        {(double)INFINITY, NULL},
+        {-(double)INFINITY, NULL},
+        {(double)NAN, NULL},
+    };
+
+    fake.fake_context_create(0);
+    for (int open = 0; open < 2; open++)
+        for (int is_f64 = 0; is_f64 < 2; is_f64++) {
+            tj_problem problem = TJ_PROBLEM_INIT(8, 8, 8, is_f64 ? TJ_F64 : TJ_F16);
+            tj_kernel *kernel;
+
+            problem.has_alpha = problem.has_beta = 1;
+            problem.j.mode = open ? TJ_DIM_ANY : TJ_DIM_FIXED;
+            kernel = load(problem);
+            for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+                for (int which = 0; which < 2; which++) {
+                    tj_operands x = some_operands();
+                    const bool is_refused = rows[i].words && !is_f64;
+
+                    *(which ? &x.beta : &x.alpha) = rows[i].value;
+                    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), is_refused ? TJ_ERR_INVALID_ARGUMENT : TJ_OK),
+                              "row %zu: %s", i, err.message);
+                    cr_expect(is_refused == false || (says(which ? "beta" : "alpha") && says(rows[i].words)), "%s", err.message);
+                }
+            tj_kernel_free(kernel);
+        }
 }
 
 /* A matrix of the test below, in elements of one buffer: [at + b * stride + line * ld, ... + width). */

@@ -224,3 +224,24 @@ Test(null_arguments, of_no_elements_may_be)
     tj_fill_random(TJ_F32, NULL, 0, 1);
     cr_expect(tj_family_find(NULL) == NULL);
 }
+
+/* Of each struct that a program fills in. Operands: test_kernel.c. */
+Test(reserved_fields, must_be_0)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_problem problem = TJ_PROBLEM_INIT(8, 8, 8, TJ_F32);
+    tj_config config = TJ_CONFIG_INIT;
+    tj_context *context = NULL;
+    tj_source *source = NULL;
+    tj_error err = {TJ_OK, ""};
+
+    options.reserved = 5;
+    cr_expect(eq(int, tj_context_create(&options, &context, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "reserved") && strstr(err.message, "is 5"), "%s", err.message);
+    config.reserved = 6;
+    cr_expect(eq(int, tj_generate(&problem, &config, &source, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "reserved is 6") != NULL, "%s", err.message);
+    problem.reserved = 7;
+    cr_expect(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(strstr(err.message, "reserved is 7") != NULL, "%s", err.message);
+}
