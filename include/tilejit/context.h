@@ -21,7 +21,8 @@ typedef enum tj_log_level { TJ_LOG_OFF = 0, TJ_LOG_ERROR, TJ_LOG_WARNING, TJ_LOG
 
 /**
  * Receives one line, without a newline. May be called from any thread, from several at once; must not call back into
- * the same context. The text is valid during the call only.
+ * the same context. The text is valid during the call only. It must return: it is called while the library holds locks, so an
+ * exception or a longjmp out of it would leave later calls waiting for ever.
  */
 typedef void (*tj_log_fn)(tj_log_level level, const char *line, void *payload);
 

@@ -26,6 +26,7 @@
  *   - What is said to be NULL in "NULL:" may be; any other pointer that is NULL is an error: a call that has a status answers
  *     TJ_ERR_INVALID_ARGUMENT and names function and argument, one that returns a pointer or a number answers NULL or 0
  *     (tj_problem_span: -1), one that returns nothing does nothing.
+ *   - Callbacks return: no exception and no longjmp may leave them.
  *   - exit() may be called at any time. It waits, for 10 s at most, until the other threads have left NVRTC and tuning in the
  *     background has stopped; from then on, calls that would compile, open a library or tune answer TJ_ERR_CANCELLED
  *     (docs/errors.md). A program that loads the library with dlopen frees its contexts before dlclose.
