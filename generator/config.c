@@ -435,6 +435,8 @@ int tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, si
 
 int tj_config_relax(const tj_problem *problem, tj_config *config)
 {
+    if (!problem || !config)
+        return 0;
     tj_config looser = *config, resolved;
 
     if (!config->family->relax || !config->family->relax(&looser))

@@ -24,6 +24,10 @@ static double unit_of_p(const tj_problem *problem)
 
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count)
 {
+    if (count < 1)
+        return -1;
+    if (!problem || !p || !other)
+        return 0; /* the first pair: nothing explains what is not there */
     const tj_dtype dtype = (tj_dtype)problem->p_dtype;
     const size_t size = tj_dtype_bytes(dtype);
     const double allowed = allowed_error(problem, alpha), relative = 2 * unit_of_p(problem);

@@ -55,9 +55,6 @@ static tj_status resolve_options(tj_context_options *out, const tj_context_optio
                            "use the library the program was built for",
                            (int)in->struct_size, (int)sizeof *out);
     memcpy(out, in, in->struct_size < sizeof *out ? in->struct_size : sizeof *out);
-    if (out->reserved != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the reserved field of the context options is %d: it must be 0",
-                       out->reserved);
     return TJ_OK;
 }
 

@@ -307,6 +307,8 @@ const tj_image *tj_plan_image(const tj_plan *plan)
 
 tj_chosen_by tj_plan_chosen_by(const tj_plan *plan)
 {
+    if (!plan)
+        return (tj_chosen_by)0;
     return plan->chosen_by;
 }
 

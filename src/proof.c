@@ -162,6 +162,8 @@ static tj_status device_of(tj_context *context, const tj_plan *plan, tj_device_f
 
 void tj_proof_keep(tj_context *context, const tj_plan *plan, const tj_proof *proof)
 {
+    if (!context || !plan || !proof)
+        return;
     tj_device_facts device;
 
     if (device_of(context, plan, &device, NULL) == TJ_OK)
@@ -196,6 +198,14 @@ static json_t *describe_case(const tj_plan *plan, const tj_device_facts *device,
 tj_status tj_proof_write_case(tj_context *context, const tj_plan *plan, const tj_proof *proof, const char *folder,
                               tj_error *err)
 {
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    if (!proof)
+        return tj_fail_null(err, __func__, "proof");
+    if (!folder)
+        return tj_fail_null(err, __func__, "folder");
     char trouble[512], path[PATH_MAX];
     tj_device_facts device;
     json_t *object;

@@ -502,11 +502,19 @@ static tj_status settle(const tj_problem *asked, tj_problem *lies, tj_error *err
 tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again, tj_proof *proof,
                         tj_error *err)
 {
+    if (!proof)
+        return tj_fail_null(err, __func__, "proof");
+    memset(proof, 0, sizeof *proof);
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
     proving v = {.context = context, .plan = plan, .asked = problem, .proof = proof};
     tj_device_facts device;
     tj_status status = tj_device_get(context, tj_kernel_device(plan->kernel), &device, err);
 
-    memset(proof, 0, sizeof *proof);
     if (status == TJ_OK && !again && tj_proof_recall(context, plan->image, &device, proof))
         return tj_proof_check(plan->source, &device, proof, err);
     if (status == TJ_OK)

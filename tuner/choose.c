@@ -203,6 +203,12 @@ static bool relax_last(const tj_problem *problem, refusals refused, tj_config *c
 tj_status tj_choose(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *config,
                     tj_chosen_by *chosen_by, tj_error *err)
 {
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!device)
+        return tj_fail_null(err, __func__, "device");
+    if (!config)
+        return tj_fail_null(err, __func__, "config");
     return tj_choose_another(records, problem, device, NULL, 0, config, chosen_by, err);
 }
 
@@ -210,14 +216,16 @@ tj_status tj_choose_another(const tj_records *records, const tj_problem *problem
                             const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
                             tj_error *err)
 {
-    const refusals out = {refused, refused_count};
-    tj_config looser;
     if (!problem)
         return tj_fail_null(err, __func__, "problem");
     if (!device)
         return tj_fail_null(err, __func__, "device");
     if (!config)
         return tj_fail_null(err, __func__, "config");
+    if (!refused && refused_count > 0)
+        return tj_fail_null(err, __func__, "refused");
+    const refusals out = {refused, refused_count};
+    tj_config looser;
     const tj_record *record = records ? tj_records_find(records, problem, device) : NULL;
     tj_config resolved = TJ_CONFIG_INIT;
     tj_chosen_by by = TJ_BY_RECORD;
@@ -244,10 +252,20 @@ tj_status tj_choose_another(const tj_records *records, const tj_problem *problem
 tj_status tj_choose_plan(tj_context *context, const tj_records *records, const tj_problem *problem,
                          const tj_device_facts *device, tj_config *config, const tj_plan **plan, tj_error *err)
 {
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    *plan = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!device)
+        return tj_fail_null(err, __func__, "device");
+    if (!config)
+        return tj_fail_null(err, __func__, "config");
     tj_config refused[TJ_MOST_REFUSED + 1];
     tj_status status = TJ_ERR_SPILLS;
 
-    *plan = NULL;
     for (size_t count = 0; status == TJ_ERR_SPILLS && count <= TJ_MOST_REFUSED; count++) {
         status = tj_choose_another(records, problem, device, refused, count, config, NULL, err);
         if (status == TJ_OK)
