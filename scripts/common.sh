@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the other scripts: installing what is missing, and finding NVRTC. Asks no questions and is safe to repeat.
+# Sourced by the other scripts: installing what is missing, finding NVRTC, copying the sources. Asks no questions and is safe to repeat.
 
 say() { printf '\n== %s\n' "$*"; }
 
+# copy_sources FOLDER   what git tracks or would, as it is now, without what was built.
+copy_sources() {
+    mkdir -p "$1"
+    git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -C "$1" -xf -
+}
+
 # need_packages COMMAND-OR-FILE:PACKAGE ...   installs the packages whose command or file is missing.
 need_packages() {
-    local pair missing=() sudo=
+    local pair tool missing=() sudo=
     for pair in "$@"; do
         local probe=${pair%%:*} package=${pair#*:}
         case $probe in
@@ -15,49 +21,68 @@ need_packages() {
     done
     [ ${#missing[@]} -eq 0 ] && return 0
     say "installing ${missing[*]}"
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || { echo "missing: ${missing[*]}; install them, or run this as root" >&2; return 1; }
-        sudo=sudo
-    fi
+    [ "$(id -u)" -eq 0 ] || sudo=sudo
+    for tool in $sudo apt-get; do
+        command -v $tool >/dev/null || {
+            echo "$tool is not here to install them: install ${missing[*]} (or what your system calls them), and run this again" >&2
+            return 1
+        }
+    done
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get update -qq
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 need_build_tools() {
-    need_packages cc:gcc cmake:cmake ninja:ninja-build pkg-config:pkg-config \
+    need_packages cc:gcc /usr/include/stdio.h:libc6-dev cmake:cmake ninja:ninja-build pkg-config:pkg-config \
         /usr/include/jansson.h:libjansson-dev /usr/include/xxhash.h:libxxhash-dev python3:python3
+    need_cmake
 }
 
-# Where a private copy of NVRTC and NumPy goes when the machine has none. The library looks here too.
+# Where private copies of what the machine lacks go: NVRTC, NumPy, CMake. The library looks for NVRTC here too.
 tilejit_home=${XDG_DATA_HOME:-$HOME/.local/share}/tilejit
 
-# private_python PACKAGE ...   a virtual environment that has them; sets $python.
-private_python() {
-    python=python3
-    local wanted=() package
-    for package in "$@"; do
-        "$python" -c "import ${package%%:*}" 2>/dev/null || wanted+=("${package#*:}")
-    done
-    [ ${#wanted[@]} -eq 0 ] && return 0
+# fetch PACKAGE ...   installs Python packages into a virtual environment of our own.
+fetch() {
+    local environment=$tilejit_home/python
     python3 -c 'import ensurepip, venv' 2>/dev/null || need_packages /nonexistent:python3-venv
-    [ -x "$tilejit_home/python/bin/python" ] || python3 -m venv "$tilejit_home/python"
-    python=$tilejit_home/python/bin/python
-    wanted=()
-    for package in "$@"; do
-        "$python" -c "import ${package%%:*}" 2>/dev/null || wanted+=("${package#*:}")
-    done
-    [ ${#wanted[@]} -eq 0 ] && return 0
-    say "installing ${wanted[*]} into $tilejit_home/python"
-    "$python" -m pip install --quiet --disable-pip-version-check "${wanted[@]}"
+    "$environment/bin/python" -m pip --version >/dev/null 2>&1 || python3 -m venv "$environment"
+    say "installing $* into $environment"
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# need_nvrtc TILEJIT-COMMAND   makes sure that NVRTC can be found; fetches the wheel of it otherwise.
+# The presets need a CMake of 3.22 or newer. An older one stays where it is: ours comes before it in PATH, for this run.
+need_cmake() {
+    local needed=3.22 ours=$tilejit_home/cmake
+    is_new_enough() { printf '%s\n' "$needed" "$("$1" --version | sed -n '1s/.* //p')" | sort -CV; }
+    is_new_enough cmake && return 0
+    mkdir -p "$ours"
+    is_new_enough "$ours/cmake" 2>/dev/null || {
+        say "CMake is older than $needed"
+        fetch cmake
+        ln -sf "$tilejit_home"/python/bin/{cmake,ctest} "$ours"
+    }
+    PATH=$ours:$PATH
+}
+
+# private_python MODULE:PACKAGE ...   a Python that has them; sets $python.
+private_python() {
+    local pair missing
+    for python in python3 "$tilejit_home/python/bin/python"; do
+        missing=()
+        for pair in "$@"; do
+            "$python" -c "import ${pair%%:*}" 2>/dev/null || missing+=("${pair#*:}")
+        done
+        [ ${#missing[@]} -eq 0 ] && return 0
+    done
+    fetch "${missing[@]}"
+}
+
+# need_nvrtc TILEJIT-COMMAND   makes sure that NVRTC can be found; fetches the wheel of it otherwise: of the release that the kernels
+# were measured with and the tests' counts are of. Others compile the same text to other instructions.
 need_nvrtc() {
     "$1" compile 1x1x1 --arch sm_90 --no-cache --emit cubin -o /dev/null >/dev/null 2>&1 && return 0
-    say "NVRTC is not on this machine: fetching its wheel"
-    python3 -c 'import ensurepip, venv' 2>/dev/null || need_packages /nonexistent:python3-venv
-    [ -x "$tilejit_home/python/bin/python" ] || python3 -m venv "$tilejit_home/python"
-    "$tilejit_home/python/bin/python" -m pip install --quiet --disable-pip-version-check nvidia-cuda-nvrtc
+    say "NVRTC is not on this machine"
+    fetch 'nvidia-cuda-nvrtc==13.0.*'
     TILEJIT_NVRTC=$(compgen -G "$tilejit_home/python/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.*" | grep -v alt | tail -n 1)
     export TILEJIT_NVRTC
     "$1" compile 1x1x1 --arch sm_90 --no-cache --emit cubin -o /dev/null >/dev/null
