@@ -116,6 +116,9 @@ typedef struct cli_command {
 /** All commands; a NULL name ends the table. */
 extern const cli_command cli_commands[];
 
+/** The command that the words begin with, in *used of them; second may be NULL. NULL: none. */
+const cli_command *cli_find_command(const char *first, const char *second, int *used);
+
 /** Read the words after the command's name. The last of a repeated option wins. */
 tj_status cli_parse(const cli_command *command, int count, char *const *word, cli_words *words, tj_error *err);
 
@@ -437,5 +440,6 @@ cli_exit cmd_cache_verify(const cli_words *words, json_t *answer, tj_error *err)
 cli_exit cmd_cache_clear(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_cache_path(const cli_words *words, json_t *answer, tj_error *err);
 cli_exit cmd_cache_explain(const cli_words *words, json_t *answer, tj_error *err);
+cli_exit cmd_completion(const cli_words *words, json_t *answer, tj_error *err);
 
 #endif

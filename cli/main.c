@@ -175,6 +175,14 @@ const cli_command cli_commands[] = {
      "most "
      "of it.",
      "tilejit cache explain 512x300x700", explain_groups, cmd_cache_explain, false},
+    {"completion", "<bash|zsh|fish>", 1, CLI_MAX_OPERANDS, "print a script that completes words in a shell",
+     "An installed TileJIT is completed already: the scripts are where shells look for them. \"completion words -- WORD ...\" "
+     "is "
+     "what they ask: what may follow on the command line.",
+     ". <(tilejit completion bash)\n"
+     "tilejit completion zsh > ~/.zfunc/_tilejit\n"
+     "tilejit completion fish | source",
+     common_groups, cmd_completion, false},
     {"help", "[command]", 0, 2, "say what a command does", "Without a command: the list of commands.", "tilejit help run",
      common_groups, cmd_help, true},
     {"version", "", 0, 0, "print the version", "The version of the library that is loaded.", "", common_groups, cmd_version,
@@ -236,7 +244,7 @@ const char *cli_nearest(const char *word, const char *(*next)(size_t index, cons
 
 /* ---- help, version, man ------------------------------------------------------------------------------------------- */
 
-static const cli_command *find_command(const char *first, const char *second, int *used)
+const cli_command *cli_find_command(const char *first, const char *second, int *used)
 {
     char both[128];
 
@@ -296,7 +304,7 @@ static cli_exit cmd_help(const cli_words *words, json_t *answer, tj_error *err)
     int used = 0;
 
     if (words->operand_count > 0) {
-        command = find_command(words->operand[0], words->operand[1], &used);
+        command = cli_find_command(words->operand[0], words->operand[1], &used);
         if (!command && strcmp(words->operand[0], "cache") == 0 && words->operand_count == 1) {
             if (!words->is_json)
                 for (const cli_command *each = cli_commands; each->name; each++)
@@ -368,11 +376,11 @@ static cli_exit dispatch(int count, char *const *word, json_t *answer, const cli
         return CLI_WORDS;
     }
     if (strcmp(word[1], "--help") == 0 || strcmp(word[1], "-h") == 0)
-        *command = find_command("help", NULL, &used);
+        *command = cli_find_command("help", NULL, &used);
     else if (strcmp(word[1], "--version") == 0)
-        *command = find_command("version", NULL, &used);
+        *command = cli_find_command("version", NULL, &used);
     else
-        *command = find_command(word[1], count > 2 ? word[2] : NULL, &used);
+        *command = cli_find_command(word[1], count > 2 ? word[2] : NULL, &used);
     if (!*command) {
         (void)unknown_command(word[1], count > 2 && word[2][0] != '-' ? word[2] : NULL, err);
         return CLI_WORDS;

@@ -257,6 +257,7 @@ Test(command, names_what_is_wrong_with_the_words)
         {"run 2147483647x2147483647x2147483647", "does not fit 63 bits"},
         {"run 5x3x2 5x3x2", "one word too many"},
         {"families now", "takes no operand"},
+        {"completion tcsh", "not for tcsh"},
         {"run 5x3x2 --tile-widht 8", "did you mean --tile-width?"},
         {"run 5x3x2 --til 8", "has no option --til"},
         {"run 5x3x2 -x", "has no option -x"},
@@ -374,9 +375,9 @@ Test(command, treats_words_after_two_dashes_as_operands)
 
 Test(command, answers_help_for_every_command)
 {
-    static const char *const commands[] = {"matmul",      "run",        "generate",     "compile",     "families",
-                                           "devices",     "doctor",     "cache list",   "cache stats", "cache verify",
-                                           "cache clear", "cache path", "cache explain"};
+    static const char *const commands[] = {"matmul",      "run",        "generate",      "compile",     "families",
+                                           "devices",     "doctor",     "cache list",    "cache stats", "cache verify",
+                                           "cache clear", "cache path", "cache explain", "completion"};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         static char asked[OUTPUT_BYTES];
@@ -390,6 +391,49 @@ Test(command, answers_help_for_every_command)
     cr_expect(eq(int, shell("$T help"), 0));
     cr_expect(eq(int, shell("$T --version"), 0));
     cr_expect(strncmp(out, "tilejit ", 8) == 0, "%s", out);
+}
+
+Test(command, completes_words_from_its_tables)
+{
+    static const struct {
+        const char *words, *answer; /* the candidates, without their summaries */
+    } rows[] = {
+        {"cache ''", "list stats verify clear path explain "},
+        {"help cache ''", "list stats verify clear path explain "},
+        {"help run ''", ""},
+        {"completion ''", "bash zsh fish "},
+        {"run 8x8x8 --layout-m ''", "row col "},
+        {"run --stride-p ''", "pointers pointers16 "},
+        {"run --dtype ''", "f32 f64 f16 bf16 "},
+        {"matmul ''", ":files "},
+        {"matmul -o ''", ":files "},
+        {"run --cache-dir ''", ":files "},
+        {"run --alpha ''", ""},
+        {"run ''", ""},
+        {"nonsense ''", ""},
+        {"cache nonsense ''", ""},
+        {"run '' ''", ""},
+        {"$(printf '%%0200d' 0) $(printf '%%0200d' 0) ''", ""},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_expect(eq(int, shell("$T completion words -- %s | cut -f 1 | tr '\\n' ' '", rows[i].words), 0), "%s", errors);
+        cr_expect(eq(str, out, (char *)rows[i].answer), "%s", rows[i].words);
+        cr_expect(eq(str, errors, ""), "%s", rows[i].words);
+    }
+    /* All commands and all options, as --help has them; man is hidden there. */
+    cr_expect(eq(int,
+                 shell("for first in '' help; do $T help | awk '/^  [a-z]/ { print $1 }' | uniq > wanted; "
+                       "$T completion words -- $first '' | cut -f 1 | grep -vx man | diff wanted - || exit 1; done"),
+                 0),
+              "%s", out);
+    cr_expect(eq(int,
+                 shell("$T help run | grep -oE '^  (-., )?--[a-z0-9-]+' | sed 's/.*--/--/' > wanted; test -s wanted && "
+                       "$T completion words -- run -- | cut -f 1 | diff wanted -"),
+                 0),
+              "%s", out);
+    cr_expect(eq(int, shell("$T completion words -- run --layout-m"), 0));
+    cr_expect(strstr(out, "--layout-m\tHow M lies in memory\n") != NULL, "%s", out);
 }
 
 Test(command, man_page_has_every_option_and_troff_accepts_it)

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * completion: tilejit completion. A shell's script asks the command itself for the words that may come next, and the command
+ * answers from the tables that --help is printed from.
+ */
+#include <string.h>
+
+#include "cli.h"
+
+/* Each hands the words up to the cursor to "completion words", --option=value as two, and offers what its prefix leaves. */
+static const struct {
+    const char *shell, *script;
+} scripts[] = {
+    {"bash", "# Made by \"tilejit completion bash\".\n"
+             "_tilejit()\n"
+             "{\n"
+             "    local last=${COMP_WORDS[COMP_CWORD]} words=() word answer\n"
+             "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+             "        [ \"$word\" = = ] || words+=(\"$word\")\n"
+             "    done\n"
+             "    [ \"$last\" != = ] || last=\n"
+             "    answer=$(\"$1\" completion words -- \"${words[@]}\" \"$last\" 2>/dev/null)\n"
+             "    if [ \"$answer\" = :files ]; then\n"
+             "        compopt -o filenames 2>/dev/null\n"
+             "        mapfile -t COMPREPLY < <(compgen -f -- \"$last\")\n"
+             "    else\n"
+             "        mapfile -t COMPREPLY < <(compgen -W \"$(cut -f 1 <<<\"$answer\")\" -- \"$last\")\n"
+             "    fi\n"
+             "}\n"
+             "complete -F _tilejit tilejit\n"},
+    {"zsh", "#compdef tilejit\n"
+            "# Made by \"tilejit completion zsh\".\n"
+            "_tilejit()\n"
+            "{\n"
+            "    local -a before=(\"${(@)words[2,CURRENT-1]}\") answer\n"
+            "    if [[ $PREFIX == --*=* ]]; then\n"
+            "        before+=(\"${PREFIX%%=*}\")\n"
+            "        compset -P '*='\n"
+            "    fi\n"
+            "    answer=(\"${(@f)$(\"$words[1]\" completion words -- \"$before[@]\" \"$PREFIX\" 2>/dev/null)}\")\n"
+            "    if [[ $answer[1] == :files ]]; then\n"
+            "        _files\n"
+            "    else\n"
+            "        answer=(\"${(@)answer//:/\\\\:}\")\n"
+            "        answer=(\"${(@)answer/$'\\t'/:}\")\n"
+            "        _describe tilejit answer\n"
+            "    fi\n"
+            "}\n"
+            "if [[ $funcstack[1] == _tilejit ]]; then\n"
+            "    _tilejit \"$@\"\n"
+            "else\n"
+            "    compdef _tilejit tilejit\n"
+            "fi\n"},
+    {"fish", "# Made by \"tilejit completion fish\".\n"
+             "function __tilejit_complete\n"
+             "    set -l words (commandline -opc)\n"
+             "    set -l last (commandline -ct)\n"
+             "    set -l prefix ''\n"
+             "    if string match -q -- '--*=*' $last\n"
+             "        set prefix (string replace -r '=.*' '=' -- $last)\n"
+             "        set words $words (string replace -r '=.*' '' -- $last)\n"
+             "        set last (string replace -r '^[^=]*=' '' -- $last)\n"
+             "    end\n"
+             "    set -l answer ($words[1] completion words -- $words[2..] \"$last\" 2>/dev/null)\n"
+             "    if test \"$answer\" = :files\n"
+             "        set answer (__fish_complete_path \"$last\")\n"
+             "    end\n"
+             "    for line in $answer\n"
+             "        echo $prefix$line\n"
+             "    end\n"
+             "end\n"
+             "complete -c tilejit -f -a '(__tilejit_complete)'\n"},
+};
+
+/* One candidate, with the first clause of what --help says of it. */
+static void offer(const char *word, size_t length, const char *summary)
+{
+    size_t end = 0;
+
+    while (summary[end] && !(strchr(".:;", summary[end]) && (summary[end + 1] == ' ' || !summary[end + 1])))
+        end++;
+    printf("%.*s\t%.*s\n", (int)length, word, (int)end, summary);
+}
+
+static void offer_word(const char *word)
+{
+    offer(word, strlen(word), "");
+}
+
+/* What may follow the words that a command's name begins with; true if anything may. */
+static bool offer_commands(const char *const *word, size_t count)
+{
+    char typed[128] = "";
+    const char *last = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < count && used < sizeof typed; i++)
+        used += (size_t)snprintf(typed + used, sizeof typed - used, "%s ", word[i]);
+    for (const cli_command *command = cli_commands; command->name; command++) {
+        const char *next;
+        size_t length;
+
+        if (strncmp(command->name, typed, used) != 0)
+            continue;
+        next = command->name + used;
+        length = strcspn(next, " ");
+        if (strncmp(last, next, length + 1) == 0 && next[length]) /* a further "cache ..." */
+            continue;
+        offer(next, length, next[length] ? "" : command->summary);
+        last = next;
+    }
+    return *last != '\0';
+}
+
+static void offer_options(const cli_command *command)
+{
+    for (size_t g = 0; command->groups[g]; g++)
+        for (const cli_option *option = command->groups[g]; option->name; option++) {
+            char name[64];
+
+            offer(name, (size_t)snprintf(name, sizeof name, "--%s", option->name), option->summary);
+        }
+}
+
+static bool contains_file(const char *argument)
+{
+    return strstr(argument, "file") || strstr(argument, "path") || strstr(argument, "folder") || strstr(argument, ".npy");
+}
+
+static void offer_values(const cli_option *option)
+{
+    if (option->kind == CLI_CHOICE) {
+        for (size_t i = 0; option->choice[i]; i++)
+            offer_word(option->choice[i]);
+    } else if (option->kind == CLI_STRIDE) {
+        if (strcmp(option->name, "stride-p") != 0)
+            offer_word("broadcast");
+        offer_word("pointers");
+        offer_word("pointers16");
+    } else if (strcmp(option->argument, "type") == 0) {
+        for (int type = TJ_F32; type <= TJ_BF16; type++)
+            offer_word(tj_dtype_name((tj_dtype)type));
+    } else if (strcmp(option->name, "family") == 0) {
+        for (size_t i = 0; i < tj_family_count(); i++)
+            offer_word(tj_family_name(tj_family_at(i)));
+    } else if (contains_file(option->argument)) {
+        puts(":files");
+    }
+}
+
+/* The option that word names, if a value must follow it. */
+static const cli_option *awaits_value(const cli_command *command, const char *word)
+{
+    for (size_t g = 0; word[0] == '-' && command->groups[g]; g++)
+        for (const cli_option *option = command->groups[g]; option->name; option++) {
+            const bool is_long = word[1] == '-' && strcmp(word + 2, option->name) == 0;
+            const bool is_letter = option->letter && word[1] == option->letter && !word[2];
+
+            if (option->argument && (is_long || is_letter))
+                return option;
+        }
+    return NULL;
+}
+
+/* The words up to the cursor, the last one as far as it was typed: one line for each that it may become. */
+static void offer_next(const char *const *word, size_t count)
+{
+    const cli_command *command;
+    const cli_option *option;
+    const bool is_help = count > 1 && strcmp(word[0], "help") == 0;
+    const size_t skip = is_help ? 1 : 0;
+    int used;
+
+    if (offer_commands(word + skip, count - 1 - skip) || is_help)
+        return;
+    command = cli_find_command(word[0], count > 2 ? word[1] : NULL, &used);
+    if (!command)
+        return;
+    option = awaits_value(command, word[count - 2]);
+    if (option)
+        offer_values(option);
+    else if (word[count - 1][0] == '-')
+        offer_options(command);
+    else if (contains_file(command->operands))
+        puts(":files");
+    else if (strcmp(command->name, "completion") == 0)
+        for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
+            offer_word(scripts[i].shell);
+}
+
+cli_exit cmd_completion(const cli_words *words, json_t *answer, tj_error *err)
+{
+    (void)answer;
+    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
+        if (words->operand_count == 1 && strcmp(words->operand[0], scripts[i].shell) == 0) {
+            if (!words->is_json)
+                fputs(scripts[i].script, stdout);
+            return CLI_DONE;
+        }
+    if (strcmp(words->operand[0], "words") == 0 && words->operand_count > 1) {
+        if (!words->is_json)
+            offer_next(words->operand + 1, words->operand_count - 1);
+        return CLI_DONE;
+    }
+    (void)cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "completion is for bash, zsh or fish, not for %.40s", words->operand[0]);
+    return CLI_WORDS;
+}
