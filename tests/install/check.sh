@@ -1,31 +1,78 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check.sh BUILD_FOLDER: install that build into a fresh prefix, and use it as a stranger would: by find_package, by pkg-config, as a
-# static library, and as the command with its man page.
+# check.sh BUILD_FOLDER: install that build into a fresh prefix, and use it as a stranger would: by find_package and by pkg-config, shared
+# and static, and as the command with its man page; then move the prefix, and use it again.
 set -euo pipefail
 build=$1
 here=$(cd "$(dirname "$0")" && pwd)
+scripts=$here/../../scripts
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-prefix=$work/prefix
-
-cmake --install "$build" --prefix "$prefix" >/dev/null
 fail() { echo "install: $*" >&2; exit 1; }
 
-cmake -G Ninja -S "$here" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
-cmake --build "$work/consumer" >/dev/null
-"$work/consumer/consumer" || fail "the find_package consumer failed"
+# configure PREFIX LIBRARY
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
+configure() { cmake -G "$generator" -S "$here" -B "$1.$2" -DCMAKE_PREFIX_PATH="$1" -DLIBRARY="$2"; }
 
-PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name tilejit.pc)")
-export PKG_CONFIG_PATH
-define="--define-variable=prefix=$prefix"
-library=$(pkg-config "$define" --variable=libdir tilejit)
-cc "$here/main.c" -o "$work/shared" $(pkg-config "$define" --cflags --libs tilejit) -Wl,-rpath,"$library"
-"$work/shared" || fail "the pkg-config consumer failed"
-cc "$here/main.c" -o "$work/static" $(pkg-config "$define" --cflags tilejit) "$library/libtilejit.a" \
-    $(pkg-config "$define" --static --libs-only-l tilejit | sed 's/-ltilejit//')
-"$work/static" || fail "the static consumer failed"
+use() {
+    local prefix=$1 library folder
+    for library in tilejit tilejit_static; do
+        configure "$prefix" $library >/dev/null
+        cmake --build "$prefix.$library" >/dev/null
+        "$prefix.$library/consumer" || fail "the find_package consumer of $library failed"
+    done
+    readelf -d "$prefix.tilejit_static/consumer" | grep -q libtilejit && fail "the static consumer needs libtilejit.so"
 
-"$prefix/bin/tilejit" --version >/dev/null || fail "the installed command does not start"
-grep -q '^\.TH' "$prefix"/share/man/man1/tilejit.1 || fail "no man page"
-echo "install: find_package, pkg-config, static library, command and man page work"
+    PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name tilejit.pc)")
+    export PKG_CONFIG_PATH
+    [ "$(realpath "$(pkg-config --variable=prefix tilejit)")" = "$prefix" ] || fail "pkg-config names another prefix"
+    folder=$(pkg-config --variable=libdir tilejit)
+    cc "$here/main.c" -o "$prefix.shared" $(pkg-config --cflags --libs tilejit) -Wl,-rpath,"$folder"
+    "$prefix.shared" || fail "the pkg-config consumer failed"
+    cc "$here/main.c" -o "$prefix.static" $(pkg-config --cflags tilejit) "$folder/libtilejit.a" \
+        $(pkg-config --static --libs-only-l tilejit | sed 's/-ltilejit//')
+    "$prefix.static" || fail "the static pkg-config consumer failed"
+    "$prefix/bin/tilejit" --version >/dev/null || fail "the installed command does not start"
+}
+
+cmake --install "$build" --prefix "$work/prefix" >/dev/null
+"$scripts/check_runpath.sh" "$work/prefix"
+use "$work/prefix"
+grep -rIE "$work|$build|/usr/local" "$work/prefix"/lib* && fail "an installed file names a folder of this machine"
+mv "$work/prefix" "$work/moved"
+use "$work/moved"
+prefix=$work/moved
+
+# The shared library is found without what only the static one needs, and what that needs is named.
+PKG_CONFIG_LIBDIR=$work/none configure "$prefix" tilejit >/dev/null 2>"$work/errors" || fail "the shared library needs jansson's headers"
+rm -rf "$prefix.tilejit_static"
+PKG_CONFIG_LIBDIR=$work/none PKG_CONFIG_PATH= configure "$prefix" tilejit_static >/dev/null 2>"$work/errors" && fail "the static library needs nothing"
+grep -q libjansson-dev "$work/errors" || fail "nothing says what the static library needs: $(cat "$work/errors")"
+
+# The current folder is no place for libraries: neither the built nor the installed command loads what lies there.
+mkdir "$work/planted"
+for name in $(readelf -d "$build/tilejit" "$build/libtilejit.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+    echo "not a library" >"$work/planted/$name"
+done
+for command in "$build/tilejit" "$prefix/bin/tilejit"; do
+    (cd "$work/planted" && "$command" --version >/dev/null) || fail "$command loads libraries from the current folder"
+done
+
+# Beside the programs: the licence, the documents, which point to one another, the man page, the completions.
+documents=$prefix/share/doc/tilejit
+grep -q "Apache License" "$documents/LICENSE" || fail "no licence"
+for page in "$documents"/docs/*.md; do
+    for link in $(grep -oE '\]\([^)#:]+[)#]' "$page" | sed 's/^](//; s/.$//'); do
+        [ -e "$documents/docs/$link" ] || [[ $link == ../* ]] || fail "$(basename "$page") points to $link, which is not installed"
+    done
+done
+[ -e "$documents/docs/commands.md" ] || fail "no documents"
+grep -q '^\.TH' "$prefix/share/man/man1/tilejit.1" || fail "no man page"
+if [[ $(man -w 2>/dev/null) == /* ]]; then # man is here, and no stand-in for it; it finds pages by PATH
+    for pair in "$build=$build/man" "$prefix/bin=$prefix/share/man"; do
+        page=$(unset MANPATH && PATH=${pair%%=*}:$PATH man -w tilejit) || fail "man finds no page for the command in ${pair%%=*}"
+        [ "$page" = "${pair#*=}/man1/tilejit.1" ] || fail "man takes $page for the command in ${pair%%=*}"
+    done
+fi
+PATH=$prefix/bin:$PATH "$here/completions.sh" "$prefix/share"
+echo "install: find_package, pkg-config, static library, command, man page, documents and completions work, moved as well"
