@@ -29,8 +29,8 @@ struct tj_family {
     const tj_family_start_values *start; /* where a search begins, beside the default */
     size_t start_count;
     bool sums_in_registers; /* many of them: a kernel that spills is not launched */
-    bool checks_k;  /* false: a thread walks all of k by itself, so k never needs a check */
-    int32_t widest; /* the longest edge that a tile may have; it decides whether indexes fit an int */
+    bool checks_k;          /* false: a thread walks all of k by itself, so k never needs a check */
+    int32_t widest;         /* the longest edge that a tile may have; it decides whether indexes fit an int */
 
     /**
      * Does the text compute P^T = N^T . M^T (tj_problem_transpose)? NULL: exactly where P is column-major, so that the text's P

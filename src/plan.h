@@ -30,7 +30,7 @@ struct tj_plan {
     tj_source *source;
     tj_image *image;
     tj_kernel *kernel;
-    tj_chosen_by chosen_by; /* 0: its config was named */
+    tj_chosen_by chosen_by;            /* 0: its config was named */
     _Atomic(const tj_plan *) fallback; /* for operands that do not suit the kernel; NULL until it is first needed. Of the same
                                           table */
     tj_plan *replaced;                 /* the plan that this one took the place of; alive, because callers may hold it */

@@ -38,20 +38,20 @@ int cuEmuSetDevices(const char *list);
 /** What can be found. Those up to CUEMU_ASSERT end the launch as they would on a GPU, and are looked for always. */
 typedef enum cuEmuKind {
     CUEMU_NONE = 0,
-    CUEMU_OUT_OF_BOUNDS,   /* an access outside every allocation or shared array, or of freed memory */
-    CUEMU_MISALIGNED,      /* an address that is no multiple of the access size */
-    CUEMU_DIVERGENT,       /* lanes of one warp wait at different barriers or collective instructions for ever */
-    CUEMU_DEADLOCK,        /* no warp of the block can go on */
-    CUEMU_ENDLESS,         /* a block without progress for longer than the patience, or with more instructions than the budget */
-    CUEMU_ILLEGAL,         /* an instruction used against its rules: a lane missing from its member mask, recursion */
-    CUEMU_ASSERT,          /* device assert, trap */
-    CUEMU_UNINITIALISED,   /* a value never written decides an address or a branch, or reaches global memory or an MMA */
-    CUEMU_RACE_SHARED,     /* two threads, one of them writing, with no barrier between */
-    CUEMU_RACE_GLOBAL,     /* the same in global memory */
+    CUEMU_OUT_OF_BOUNDS, /* an access outside every allocation or shared array, or of freed memory */
+    CUEMU_MISALIGNED,    /* an address that is no multiple of the access size */
+    CUEMU_DIVERGENT,     /* lanes of one warp wait at different barriers or collective instructions for ever */
+    CUEMU_DEADLOCK,      /* no warp of the block can go on */
+    CUEMU_ENDLESS,       /* a block without progress for longer than the patience, or with more instructions than the budget */
+    CUEMU_ILLEGAL,       /* an instruction used against its rules: a lane missing from its member mask, recursion */
+    CUEMU_ASSERT,        /* device assert, trap */
+    CUEMU_UNINITIALISED, /* a value never written decides an address or a branch, or reaches global memory or an MMA */
+    CUEMU_RACE_SHARED,   /* two threads, one of them writing, with no barrier between */
+    CUEMU_RACE_GLOBAL,   /* the same in global memory */
     CUEMU_ASYNC_IN_FLIGHT, /* bytes of a cp.async touched before its wait */
-    CUEMU_EXITED_BARRIER,  /* a barrier that threads of the block never reach, as they have returned: a warning, since from sm_70
+    CUEMU_EXITED_BARRIER, /* a barrier that threads of the block never reach, as they have returned: a warning, since from sm_70
                               on a barrier waits only for those that have not; the launch goes on and succeeds */
-    CUEMU_WRITTEN_TWICE,   /* a byte of a watched region, see cuEmuWatch */
+    CUEMU_WRITTEN_TWICE,  /* a byte of a watched region, see cuEmuWatch */
     CUEMU_NEVER_WRITTEN,
     CUEMU_PADDING_WRITTEN,
     CUEMU_KINDS

@@ -1954,7 +1954,8 @@ Test(launch, refuses_scalars_that_their_type_cannot_hold)
                     *(which ? &x.beta : &x.alpha) = rows[i].value;
                     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), is_refused ? TJ_ERR_INVALID_ARGUMENT : TJ_OK),
                               "row %zu: %s", i, err.message);
-                    cr_expect(is_refused == false || (says(which ? "beta" : "alpha") && says(rows[i].words)), "%s", err.message);
+                    cr_expect(is_refused == false || (says(which ? "beta" : "alpha") && says(rows[i].words)), "%s",
+                              err.message);
                 }
             tj_kernel_free(kernel);
         }

@@ -148,8 +148,7 @@ tj_status __wrap_tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop
 {
     const row *r = row_of_plan(plan);
     const bool is_last = stage.checks > 0 && report;
-    const bool is_right =
-        r->fault == RIGHT || r->fault == WRONG_IN_PROOF || (r->fault == WRONG_AT_LAST && !is_last);
+    const bool is_right = r->fault == RIGHT || r->fault == WRONG_IN_PROOF || (r->fault == WRONG_AT_LAST && !is_last);
 
     (void)bench, (void)error;
     if (stage.checks == 0)
