@@ -343,6 +343,8 @@ cli_exit cmd_cache_explain(const cli_words *words, json_t *answer, tj_error *err
     tj_context *context = NULL;
     tj_source *source = NULL;
     char target[16], key[33] = "";
+    const char *const *targets;
+    tj_error unused;
     int hit = 0;
     tj_status status;
 
@@ -364,8 +366,11 @@ cli_exit cmd_cache_explain(const cli_words *words, json_t *answer, tj_error *err
     if (status == TJ_OK) {
         cli_set_text(answer, "key", key);
         cli_set_bool(answer, "hit", hit);
+        cli_set_bool(answer, "has_compiler", tj_targets(context, &targets, &unused) == TJ_OK);
         if (!words->is_json)
             printf("key       %s: this request would %s\n", key, hit ? "hit" : "miss");
+        if (!words->is_json && tj_targets(context, &targets, &unused) != TJ_OK)
+            puts("note      there is no NVRTC here: the entry was found by the other fields, options and compiler are its own");
     }
     tj_source_free(source);
     tj_context_free(context);

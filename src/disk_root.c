@@ -145,6 +145,7 @@ static tj_disk_store *make_store(int64_t max_bytes, const tj_log *log)
     if (!store)
         return NULL;
     pthread_mutex_init(&store->lock, NULL);
+    pthread_mutex_init(&store->index_lock, NULL);
     atomic_flag_clear(&store->has_warned);
     store->max_bytes = max_bytes;
     store->total_bytes = -1;
@@ -208,6 +209,8 @@ void tj_disk_store_free(tj_disk_store *store)
     for (size_t i = 0; i < store->root_count; i++)
         free(store->root[i]);
     pthread_mutex_destroy(&store->lock);
+    pthread_mutex_destroy(&store->index_lock);
+    tj_disk_index_free(store->index);
     free(store);
 }
 

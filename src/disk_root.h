@@ -20,8 +20,10 @@ struct tj_disk_store {
     int64_t max_bytes;
     tj_log log;
     pthread_mutex_t lock; /* of what follows; not held across file work but for eviction */
-    int64_t total_bytes;  /* of the own root, approximate; -1: not counted yet */
-    unsigned refusals;    /* publishes left to skip */
+    pthread_mutex_t index_lock;
+    struct tj_disk_index *index; /* under index_lock; disk_find.c; NULL: not needed yet */
+    int64_t total_bytes;         /* of the own root, approximate; -1: not counted yet */
+    unsigned refusals;           /* publishes left to skip */
     char trouble[TJ_DISK_TROUBLE_BYTES];
     atomic_flag has_warned;
 };
@@ -46,5 +48,8 @@ void tj_disk_temporary(char path[80]);
  * process; false: errno says why not.
  */
 bool tj_disk_remove_entry(int root, const char *parent, const char *name);
+
+/** For tj_disk_store_free. NULL is permitted. */
+void tj_disk_index_free(struct tj_disk_index *index);
 
 #endif

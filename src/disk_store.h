@@ -91,6 +91,12 @@ char *tj_disk_store_read_attached(tj_disk_store *store, const tj_key *key, const
 void tj_disk_store_reject(tj_disk_store *store, const tj_key *key, const char *reason);
 
 /**
+ * The manifest of the entry used last whose key has the fields of wanted, whatever its other fields: a new reference; NULL: there is none.
+ * For callers that cannot know all of a key. All calls of a store want fields of the same names. The first one reads every manifest.
+ */
+json_t *tj_disk_store_find(tj_disk_store *store, const tj_key *wanted);
+
+/**
  * Advisory lock of one key across processes, so that one compiles while the others wait. Never needed for correctness:
  * waits at most wait_ms, and on any trouble answers -1, which is fine. Kernel-released (flock), never unlinked while
  * held. Unlock with tj_disk_store_unlock(the answer), -1 accepted.

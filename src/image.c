@@ -14,6 +14,7 @@
 #include "error.h"
 #include "problem_text.h"
 #include "proof.h"
+#include "store_entry.h"
 
 /* How long to wait for another process that compiles the same key: longer than a compile, shorter than patience. */
 enum { STORE_LOCK_WAIT_MS = 2000 };
@@ -107,27 +108,62 @@ static bool wants_cubin(const char *target)
 
 /* ---- key --------------------------------------------------------------------------------------------------------- */
 
+/* The fields that a source and a target determine. */
+static tj_key begin_key(const tj_context *context, const tj_source *source)
+{
+    tj_key key = {0};
+
+    tj_key_add(&key, "schema", SCHEMA);
+    tj_key_add(&key, "backend", tj_context_is_emulated(context) ? "emulator" : "cuda");
+    tj_key_add(&key, "source", tj_source_text(source));
+    return key;
+}
+
+/* Options and compiler as some NVRTC stored them with an image of this very source for this target; false: none did. */
+static bool recall_compiler(tj_context *context, const tj_source *source, const char *target, tj_image_key_text *text)
+{
+    tj_key wanted = begin_key(context, source);
+    const char *options, *compiler;
+    json_t *manifest;
+    bool is_known;
+
+    tj_key_add(&wanted, "target", target);
+    manifest = tj_disk_store_find(context->store, &wanted);
+    options = manifest ? tj_entry_key_field(manifest, "options") : NULL;
+    compiler = manifest ? tj_entry_key_field(manifest, "compiler") : NULL;
+    is_known = options && compiler && strlen(options) < sizeof text->options && strlen(compiler) < sizeof text->compiler;
+    if (is_known) {
+        (void)strcpy(text->options, options);
+        (void)strcpy(text->compiler, compiler);
+        tj_log_line(&context->log, TJ_LOG_INFO, "there is no NVRTC: %s is the stored one of NVRTC %s",
+                    tj_source_launch(source)->kernel, compiler);
+    }
+    json_decref(manifest);
+    return is_known;
+}
+
 tj_status tj_image_make_key(tj_context *context, const tj_source *source, const char *target, tj_image_key_text *text,
                             tj_key *key, tj_error *err)
 {
     const tj_nvrtc *nvrtc;
-    const char *identity;
-    bool is_emulated = false;
-    tj_status status = tj_context_nvrtc(context, &nvrtc, err);
+    const char *identity = text->compiler;
+    tj_error why;
+    tj_status status = tj_context_nvrtc(context, &nvrtc, &why);
 
-    if (status == TJ_OK) {
-        is_emulated = tj_context_is_emulated(context);
-        /* Findings and counts name lines of the CUDA text. */
-        status = tj_nvrtc_options(nvrtc, target, is_emulated ? TJ_NVRTC_LINES : 0, text->options, err);
-    }
+    if (status == TJ_OK) /* findings and counts name lines of the CUDA text */
+        status = tj_nvrtc_options(nvrtc, target, tj_context_is_emulated(context) ? TJ_NVRTC_LINES : 0, text->options, &why);
     if (status == TJ_OK)
-        status = tj_nvrtc_identity(nvrtc, &identity, err);
-    if (status != TJ_OK)
+        status = tj_nvrtc_identity(nvrtc, &identity, &why);
+    if (status == TJ_ERR_NO_COMPILER && recall_compiler(context, source, target, text)) {
+        identity = text->compiler;
+        status = TJ_OK;
+    }
+    if (status != TJ_OK) {
+        if (err)
+            *err = why;
         return status;
-    *key = (tj_key){0};
-    tj_key_add(key, "schema", SCHEMA);
-    tj_key_add(key, "backend", is_emulated ? "emulator" : "cuda");
-    tj_key_add(key, "source", tj_source_text(source));
+    }
+    *key = begin_key(context, source);
     tj_key_add(key, "options", text->options);
     tj_key_add(key, "target", target);
     tj_key_add(key, "compiler", identity);

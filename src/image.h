@@ -16,13 +16,14 @@ struct tj_proof_note; /* proof.c */
 
 /** Storage for the text that a key borrows. */
 typedef struct tj_image_key_text {
-    char options[512];
+    char options[512], compiler[128];
 } tj_image_key_text;
 
 /**
  * The key of a request: schema, backend, source, options, target, compiler. Launch facts are no field: they follow from
  * the source's text. *key borrows from source, target, *text and the opened NVRTC: it must not outlive them.
- * Errors: TJ_ERR_NO_COMPILER, TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not know), TJ_ERR_FORKED.
+ * Without an NVRTC, compiler and options are those of an image that is stored for the rest of the key.
+ * Errors: TJ_ERR_NO_COMPILER (and nothing is stored), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not know), TJ_ERR_FORKED.
  */
 tj_status tj_image_make_key(tj_context *context, const tj_source *source, const char *target, tj_image_key_text *text,
                             tj_key *key, tj_error *err);

@@ -51,6 +51,10 @@ tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *t
     if (cc_major < 1 || cc_major > 99 || cc_minor < 0 || cc_minor > 9)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d.%d is no compute capability: use one such as 9.0", cc_major, cc_minor);
     status = tj_context_nvrtc(context, &nvrtc, err);
+    if (status == TJ_ERR_NO_COMPILER) { /* what is stored for the device itself can run all the same */
+        snprintf(target, TARGET_BYTES, tj_context_is_emulated(context) ? "compute_%d" : "sm_%d", wanted);
+        return TJ_OK;
+    }
     if (status != TJ_OK)
         return status;
     for (list = tj_nvrtc_targets(nvrtc); *list; list++) {

@@ -49,6 +49,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_compile(tj_context *context, const tj_source *
 /**
  * The same through memory and the stores: compiled at most once per process for a key, at most once per store if it
  * can be written. Trouble with a store never fails the call.
+ * Without an NVRTC an image that any NVRTC stored for the same source and target is taken.
  * Owned, NULL, Threads, Errors: as tj_compile. A second thread that asks for a key being compiled waits for the first.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_image_obtain(tj_context *context, const tj_source *source, const char *target,
@@ -80,8 +81,8 @@ TJ_API tj_resources tj_image_resources(const tj_image *image);
 
 /**
  * The best target for a device: its own sm_XX if this NVRTC knows it (on the emulator, which reads PTX alone, compute_XX), else
- * the newest "compute_XX" below it. target takes 16 bytes. NULL: only err may be NULL.
- * Errors: TJ_ERR_NO_COMPILER, TJ_ERR_INVALID_ARGUMENT (no compute capability), TJ_ERR_UNSUPPORTED (a device older than all
+ * the newest "compute_XX" below it. Without an NVRTC it is the device's own: images that are stored for it run. target takes 16 bytes. NULL: only err may be NULL.
+ * Errors: TJ_ERR_INVALID_ARGUMENT (no compute capability), TJ_ERR_UNSUPPORTED (a device older than all
  * that this NVRTC serves, or one so new that it needs PTX, which is newer than the driver; the message names both),
  * TJ_ERR_FORKED.
  */

@@ -71,7 +71,8 @@ typedef void (*tj_store_explain_visit)(const tj_store_field *field, void *payloa
 
 /**
  * Would this request hit, and if not, why? Visits every field of the key beside the entry that shares most of it.
- * Generates but compiles nothing; needs NVRTC (its version is part of the key).
+ * Generates but compiles nothing. Without an NVRTC, whose version is part of the key, it answers for the image that would be taken
+ * (tj_image_obtain); where there is none, it fails.
  * key receives 33 bytes; hit 1 or 0. NULL: only err may be NULL.
  * Errors: TJ_ERR_NO_COMPILER, TJ_ERR_IO.
  */

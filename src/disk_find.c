@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * disk_find: entries by a part of their key, for a caller that cannot know all of it.
+ *
+ * An entry is found by the hash of its whole key. Here every manifest is read once, and a table of what the wanted fields hash to is kept
+ * in memory. What another process has stored since is found by reading them again, at most once a second.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "disk_root.h"
+#include "disk_scan.h"
+#include "fs.h"
+#include "hash.h"
+#include "store_entry.h"
+
+typedef struct indexed {
+    uint64_t hash; /* of the wanted fields */
+    size_t root;
+    char hex[TJ_HASH_HEX_BYTES];
+} indexed;
+
+struct tj_disk_index {
+    indexed *entry; /* the most recently used first */
+    size_t count;
+    int64_t read_at_s;
+};
+
+static uint64_t hash_value(uint64_t hash, const char *name, const char *value)
+{
+    hash = hash * UINT64_C(0x9e3779b97f4a7c15) + tj_hash_bytes64(name, strlen(name) + 1);
+    return hash * UINT64_C(0x9e3779b97f4a7c15) + tj_hash_bytes64(value, strlen(value) + 1);
+}
+
+static uint64_t hash_wanted(const tj_key *wanted)
+{
+    uint64_t hash = 0;
+
+    for (size_t i = 0; i < wanted->count; i++)
+        hash = hash_value(hash, wanted->field[i].name, wanted->field[i].value);
+    return hash;
+}
+
+static json_t *read_manifest(const tj_disk_store *store, size_t index, const char *hex)
+{
+    char parent[8], name[32];
+    const char *why, *damage;
+    json_t *manifest = NULL;
+    int root = tj_disk_open_root(store, index, &why), folder, entry = -1;
+
+    if (root < 0)
+        return NULL;
+    tj_disk_entry_names(hex, parent, name);
+    folder = tj_fs_open_folder(root, parent);
+    if (folder >= 0) {
+        entry = tj_fs_open_folder(folder, name);
+        close(folder);
+    }
+    if (entry >= 0) {
+        manifest = tj_entry_manifest(entry, &damage);
+        close(entry);
+    }
+    close(root);
+    return manifest;
+}
+
+/* The hash of the same fields of a stored key; false: it lacks one. */
+static bool hash_stored(const json_t *manifest, const tj_key *wanted, uint64_t *hash)
+{
+    *hash = 0;
+    for (size_t i = 0; i < wanted->count; i++) {
+        const char *value = tj_entry_key_field(manifest, wanted->field[i].name);
+
+        if (!value)
+            return false;
+        *hash = hash_value(*hash, wanted->field[i].name, value);
+    }
+    return true;
+}
+
+static bool is_wanted(const json_t *manifest, const tj_key *wanted)
+{
+    for (size_t i = 0; i < wanted->count; i++) {
+        const char *value = tj_entry_key_field(manifest, wanted->field[i].name);
+
+        if (!value || strcmp(value, wanted->field[i].value) != 0)
+            return false;
+    }
+    return true;
+}
+
+static int64_t now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+void tj_disk_index_free(struct tj_disk_index *index)
+{
+    if (index)
+        free(index->entry);
+    free(index);
+}
+
+/* NULL: out of memory. What cannot be listed or read has no entries. */
+static struct tj_disk_index *read_index(const tj_disk_store *store, const tj_key *wanted)
+{
+    struct tj_disk_index *index = calloc(1, sizeof *index);
+    tj_scan all = {0};
+
+    for (size_t i = 0; i < store->root_count; i++)
+        (void)tj_disk_scan_root(store, i, &all, NULL);
+    tj_scan_sort(&all);
+    if (index)
+        index->entry = calloc(all.count + 1, sizeof *index->entry);
+    if (!index || !index->entry) {
+        free(all.entry);
+        tj_disk_index_free(index);
+        return NULL;
+    }
+    for (size_t i = 0; i < all.count; i++) {
+        indexed *one = &index->entry[index->count];
+        json_t *manifest = read_manifest(store, all.entry[i].root, all.entry[i].hex);
+
+        if (manifest && hash_stored(manifest, wanted, &one->hash)) {
+            one->root = all.entry[i].root;
+            memcpy(one->hex, all.entry[i].hex, sizeof one->hex);
+            index->count++;
+        }
+        json_decref(manifest);
+    }
+    index->read_at_s = now_s();
+    free(all.entry);
+    return index;
+}
+
+/* Under the lock. */
+static json_t *look_up(const tj_disk_store *store, const tj_key *wanted)
+{
+    const uint64_t hash = hash_wanted(wanted);
+
+    for (size_t i = 0; store->index && i < store->index->count; i++) {
+        const indexed *one = &store->index->entry[i];
+        json_t *manifest = one->hash == hash ? read_manifest(store, one->root, one->hex) : NULL;
+
+        if (manifest && is_wanted(manifest, wanted))
+            return manifest;
+        json_decref(manifest);
+    }
+    return NULL;
+}
+
+json_t *tj_disk_store_find(tj_disk_store *store, const tj_key *wanted)
+{
+    json_t *manifest;
+
+    pthread_mutex_lock(&store->index_lock);
+    manifest = look_up(store, wanted);
+    if (!manifest && (!store->index || now_s() > store->index->read_at_s)) {
+        struct tj_disk_index *index = read_index(store, wanted);
+
+        if (index) {
+            tj_disk_index_free(store->index);
+            store->index = index;
+            manifest = look_up(store, wanted);
+        }
+    }
+    pthread_mutex_unlock(&store->index_lock);
+    return manifest;
+}
