@@ -72,6 +72,7 @@ run_program gpu_launching 60 '^gpu/'
 run_program gpu_fallback 60 '^gpu/'
 run_program gpu_rounding 60 '^gpu/'
 run_program gpu_background 90 '^gpu/'
+run_program gpu_proving 60 '^gpu/|proof says'
 # Most of a case is compiling it, on one core: eight runs, each with a seed of its own, beside one another.
 if products=$(find_program gpu_products); then
     run gpu_products 300 '^gpu/' xargs -P "$(nproc)" -I{} "$products" "$((${CASES:-800} / 8))" {} \
