@@ -5,7 +5,7 @@
  * A buffer remembers the CUDA context it was made in and makes it current for each call. Nothing else in the library uses
  * this file: the product itself allocates no device memory.
  */
-#include <tilejit/buffer.h>
+#include "buffer.h"
 
 #include <stdlib.h>
 
@@ -162,6 +162,40 @@ tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, siz
         status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes from the device", bytes);
     tj_visit_leave(&v);
     return status;
+}
+
+/* What is there, `written` bytes from offset on, doubles until it is `bytes` long. */
+static tj_status double_up(const tj_buffer *buffer, size_t offset, size_t written, size_t bytes, tj_error *err)
+{
+    const CUdeviceptr start = buffer->address + offset;
+    CUresult result = CUDA_SUCCESS;
+    tj_visit v;
+    tj_status status = enter_home(buffer, &v, err);
+
+    if (status != TJ_OK)
+        return status;
+    for (size_t more; written < bytes && result == CUDA_SUCCESS; written += more) {
+        more = bytes - written < written ? bytes - written : written;
+        result = buffer->driver->api.memcpy_on_device(start + written, start, more, buffer->stream);
+    }
+    if (result == CUDA_SUCCESS)
+        result = buffer->driver->api.stream_synchronize(buffer->stream);
+    if (result != CUDA_SUCCESS)
+        status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes on the device", bytes);
+    tj_visit_leave(&v);
+    return status;
+}
+
+tj_status tj_buffer_write_over_and_over(tj_buffer *buffer, size_t offset, const void *host, size_t period, size_t bytes,
+                                        tj_error *err)
+{
+    const bool can_double = buffer->driver->api.memcpy_on_device != NULL;
+    tj_status status = TJ_OK;
+    size_t written = 0;
+
+    for (; written < bytes && status == TJ_OK && (written == 0 || !can_double); written += period)
+        status = tj_buffer_write(buffer, offset + written, host, bytes - written < period ? bytes - written : period, err);
+    return status == TJ_OK && written < bytes ? double_up(buffer, offset, written, bytes, err) : status;
 }
 
 tj_status tj_buffer_fill(tj_buffer *buffer, int byte, tj_error *err)

@@ -96,6 +96,8 @@ struct tj_log; /* log.h */
       (CUdeviceptr destination, const void *source, size_t bytes, CUstream stream))                                    \
     X(memcpy_to_host, cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, 3020, false,                                            \
       (void *destination, CUdeviceptr source, size_t bytes, CUstream stream))                                          \
+    X(memcpy_on_device, cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, 3020, false,                                          \
+      (CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream stream))                                    \
     X(memset_bytes, cuMemsetD8Async, cuMemsetD8Async, 3020, false,                                                     \
       (CUdeviceptr destination, unsigned char byte, size_t bytes, CUstream stream))                                    \
     X(stream_create, cuStreamCreate, cuStreamCreate, 2000, false, (CUstream *stream, unsigned int flags))              \

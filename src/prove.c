@@ -16,16 +16,16 @@
 #include <string.h>
 #include <time.h>
 
-#include <tilejit/buffer.h>
 #include <tilejit/emulator.h>
 #include <tilejit/reference.h>
 
+#include "buffer.h"
 #include "error.h"
 #include "family.h"
 #include "kernel.h"
 #include "plan.h"
 
-enum { GUARD_BYTES = 4096, PATTERN = 1048573, MATRICES = 4, MOST_RUNS = 64, SAMPLED_RUNS = 8 };
+enum { GUARD_BYTES = 4096, PATTERN = 262139, MATRICES = 4, MOST_RUNS = 64, SAMPLED_RUNS = 8 };
 static const size_t MOST_BYTES = (size_t)16 << 20;   /* of one matrix that are read back */
 static const double FLOP = 4e9, EMULATED_FLOP = 2e6; /* of the simple kernel */
 static const char which_matrix[MATRICES] = {'M', 'N', 'P', 'C'};
@@ -124,10 +124,7 @@ static tj_status place(proving *v, int which, tj_error *err)
         return tj_fail_memory(err, "the operands of a proof");
     tj_fill_random(m->dtype, m->pattern, m->bytes < pattern_bytes ? m->bytes / tj_dtype_bytes(m->dtype) : PATTERN,
                    (uint64_t)which + 1);
-    for (size_t at = 0; at < m->bytes && status == TJ_OK; at += pattern_bytes)
-        status = tj_buffer_write(m->buffer, GUARD_BYTES + at, m->pattern,
-                                 m->bytes - at < pattern_bytes ? m->bytes - at : pattern_bytes, err);
-    return status;
+    return tj_buffer_write_over_and_over(m->buffer, GUARD_BYTES, m->pattern, pattern_bytes, m->bytes, err);
 }
 
 static tj_status point(proving *v, int which, tj_error *err)

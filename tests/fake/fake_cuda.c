@@ -878,6 +878,16 @@ EXPORT CUresult cuMemcpyDtoHAsync_v2(void *destination, CUdeviceptr source, size
     return end(result);
 }
 
+EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream stream)
+{
+    CUresult result = check_range(destination, bytes, check_range(source, bytes, begin(CALL_memcpy_on_device)));
+
+    (void)stream;
+    if (result == CUDA_SUCCESS)
+        memcpy((void *)(uintptr_t)destination, (const void *)(uintptr_t)source, bytes);
+    return end(result);
+}
+
 EXPORT CUresult cuMemsetD8Async(CUdeviceptr destination, unsigned char byte, size_t bytes, CUstream stream)
 {
     CUresult result = check_range(destination, bytes, begin(CALL_memset_bytes));

@@ -6,6 +6,7 @@
 
 #include <tilejit/tilejit.h>
 
+#include "buffer.h"
 #include "fake/fake_cuda.h"
 
 static fake_cuda fake;
@@ -50,6 +51,39 @@ Test(buffer, gives_back_what_was_written)
     tj_buffer_free(buffer);
     tj_buffer_free(NULL);
     cr_expect(eq(int, (int)fake.fake_calls("cuMemFree"), 1));
+}
+
+/* The host sends it once, and the device doubles it; a driver that cannot gets it all from the host. */
+static void expect_repeated(unsigned long from_host)
+{
+    static const char wanted[] = "..abcabcabcabcabcab";
+    const unsigned long before = fake.fake_calls("cuMemcpyHtoDAsync");
+    char back[sizeof wanted - 1];
+    tj_buffer *buffer = NULL;
+
+    cr_assert(eq(int, tj_buffer_create(context, sizeof back, &buffer, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_fill(buffer, '.', &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_write_over_and_over(buffer, 2, "abc", 3, 17, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_read(buffer, 0, back, sizeof back, &err), TJ_OK), "%s", err.message);
+    cr_expect(memcmp(back, wanted, sizeof back) == 0, "%.19s", back);
+    cr_expect(eq(ulong, fake.fake_calls("cuMemcpyHtoDAsync") - before, from_host));
+    cr_expect(eq(int, tj_buffer_write_over_and_over(buffer, 2, "abc", 3, 0, &err), TJ_OK));
+    cr_expect(eq(int, tj_buffer_write_over_and_over(buffer, 17, "abc", 3, 3, &err), TJ_ERR_INVALID_ARGUMENT), "past its end");
+    tj_buffer_free(buffer);
+}
+
+Test(buffer, writes_a_period_over_and_over)
+{
+    expect_repeated(1);
+}
+
+Test(buffer_of_an_older_driver, writes_a_period_over_and_over)
+{
+    fake = fake_open(FAKE_CUDA_PATH);
+    fake.fake_hide("cuMemcpyDtoDAsync");
+    make_context();
+    expect_repeated(6);
+    free_context();
 }
 
 Test(buffer, refuses_to_copy_outside_itself)
