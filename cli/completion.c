@@ -72,12 +72,18 @@ static const struct {
              "complete -c tilejit -f -a '(__tilejit_complete)'\n"},
 };
 
+/* A full stop, a colon or a semicolon; the dot of M . N stands alone. */
+static bool ends_clause(const char *summary, size_t at)
+{
+    return strchr(".:;", summary[at]) && (at == 0 || summary[at - 1] != ' ') && (!summary[at + 1] || summary[at + 1] == ' ');
+}
+
 /* One candidate, with the first clause of what --help says of it. */
 static void offer(const char *word, size_t length, const char *summary)
 {
     size_t end = 0;
 
-    while (summary[end] && !(strchr(".:;", summary[end]) && (summary[end + 1] == ' ' || !summary[end + 1])))
+    while (summary[end] && !ends_clause(summary, end))
         end++;
     printf("%.*s\t%.*s\n", (int)length, word, (int)end, summary);
 }

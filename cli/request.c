@@ -3,9 +3,13 @@
  * request: words -> problem, config and context. All that can be wrong with the words alone is found here, before a file
  * or a library is opened.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -264,6 +268,22 @@ tj_status cli_check_device(const cli_words *words, tj_error *err)
     return read_device(words, &choice, err);
 }
 
+/* The library only warns, since it compiles all the same; a command that was asked for the files fails. */
+static tj_status check_dump_dir(const char *dir, tj_error *err)
+{
+    struct stat facts;
+
+    if (!dir)
+        return TJ_OK;
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return cli_fail(err, TJ_ERR_IO, "cannot create %.300s, the folder of --dump-dir: %s", dir, strerror(errno));
+    if (stat(dir, &facts) != 0 || !S_ISDIR(facts.st_mode))
+        return cli_fail(err, TJ_ERR_IO, "--dump-dir is %.300s, which is no folder: name another", dir);
+    if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) != 0)
+        return cli_fail(err, TJ_ERR_IO, "cannot write into %.300s, the folder of --dump-dir: %s", dir, strerror(errno));
+    return TJ_OK;
+}
+
 static tj_status create(const cli_words *words, const device_choice *choice, const char *driver, tj_context **context,
                         tj_error *err)
 {
@@ -281,9 +301,11 @@ static tj_status create(const cli_words *words, const device_choice *choice, con
 tj_status cli_context_create(const cli_words *words, tj_context **context, tj_error *err)
 {
     device_choice choice;
-    const tj_status status = read_device(words, &choice, err);
+    tj_status status = read_device(words, &choice, err);
 
     *context = NULL;
+    if (status == TJ_OK)
+        status = check_dump_dir(words->dump_dir, err);
     return status == TJ_OK ? create(words, &choice, choice.emulator ? choice.emulator : words->driver, context, err) : status;
 }
 
@@ -301,7 +323,7 @@ tj_status cli_context_create_to_run(const cli_words *words, tj_context **context
     tj_status status = cli_context_create(words, context, err);
     tj_context *emulated = NULL;
     const device_choice choice = {.is_auto = true, .ordinal = -1};
-    tj_error ignored;
+    tj_error ignored, why;
     int count = 0;
 
     if (status != TJ_OK || !cli_may_emulate(words))
@@ -310,9 +332,10 @@ tj_status cli_context_create_to_run(const cli_words *words, tj_context **context
         return TJ_OK;
     if (create(words, &choice, "emulator", &emulated, &ignored) != TJ_OK)
         return TJ_OK; /* whoever needs a device is told that there is none */
-    if (tj_device_count(emulated, &count, &ignored) != TJ_OK || count == 0) {
+    if (tj_device_count(emulated, &count, &why) != TJ_OK) {
+        fprintf(stderr, "tilejit: no GPU here, nor the emulator: %s\n", why.message);
         tj_context_free(emulated);
-        return TJ_OK;
+        return TJ_OK; /* so too */
     }
     tj_context_free(*context);
     *context = emulated;

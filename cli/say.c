@@ -75,6 +75,8 @@ tj_status cli_parse_real(const char *what, const char *text, double *value, tj_e
                         what, text);
     if (is_number && !isfinite(*value))
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %s: too large for a double", what, text);
+    if (is_number && *value == 0 && strspn(text, "+-.0") < strcspn(text, "eE"))
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %s: too small for a double", what, text);
     return TJ_OK;
 }
 

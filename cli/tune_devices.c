@@ -97,7 +97,7 @@ static void show(const crew *c, const tune_shape *s)
     if (c->has_bar)
         tune_clear_bar();
     if (!c->words->is_json) {
-        tune_print_shape(stdout, s, !c->words->no_record);
+        tune_print_shape(stdout, s, !c->words->no_record && !wants_no_disk(c->words));
         (void)fflush(stdout);
     }
     if (c->trials)

@@ -48,6 +48,12 @@ static const char *state_name(int32_t state)
     return names[state >= TJ_TRIAL_TIMED && state <= TJ_TRIAL_WRONG ? state : 0];
 }
 
+/* The emulator's times mean nothing: none is told. */
+static bool is_tried_alone(const tune_shape *s, const tj_trial *trial)
+{
+    return s->is_emulated && (trial->state == TJ_TRIAL_TIMED || trial->state == TJ_TRIAL_SLOW);
+}
+
 void tune_write_trials_head(FILE *file)
 {
     fputs("# shape\tconfig\tstate\tus\tspread\tpredicted_us\tcompile_ms\tregisters\tshared_bytes\n", file);
@@ -58,8 +64,13 @@ void tune_write_trial(FILE *file, const tune_shape *s, const tj_trial *trial)
     char config[TJ_CONFIG_TEXT_BYTES];
 
     tj_config_print(&trial->config, config);
-    fprintf(file, "%s\t%s\t%s\t%.4f\t%.4f\t%.4f\t%.1f\t%d\t%" PRId64 "\n", s->text, config, state_name(trial->state), trial->us,
-            trial->spread, trial->predicted_us, trial->compile_ms, trial->registers, trial->shared_bytes);
+    fprintf(file, "%s\t%s\t", s->text, config);
+    if (is_tried_alone(s, trial))
+        fputs("tried\t-\t-", file);
+    else
+        fprintf(file, "%s\t%.4f\t%.4f", state_name(trial->state), trial->us, trial->spread);
+    fprintf(file, "\t%.4f\t%.1f\t%d\t%" PRId64 "\n", trial->predicted_us, trial->compile_ms, trial->registers,
+            trial->shared_bytes);
 }
 
 void tune_log_trial(const tune_shape *s, const tj_trial *trial)
@@ -67,7 +78,10 @@ void tune_log_trial(const tune_shape *s, const tj_trial *trial)
     char config[TJ_CONFIG_TEXT_BYTES];
 
     tj_config_print(&trial->config, config);
-    fprintf(stderr, "%s %s %s %.2f us %s\n", s->text, state_name(trial->state), config, trial->us, trial->why);
+    if (is_tried_alone(s, trial))
+        fprintf(stderr, "%s tried %s\n", s->text, config);
+    else
+        fprintf(stderr, "%s %s %s %.2f us %s\n", s->text, state_name(trial->state), config, trial->us, trial->why);
 }
 
 void tune_print_shape(FILE *out, const tune_shape *s, bool wants_record)

@@ -353,6 +353,12 @@ static void drop(struct opened *entry)
     free(entry);
 }
 
+static tj_status no_emulator(const char *path, const char *why, tj_error *err)
+{
+    return tj_fail(err, TJ_ERR_NO_DRIVER,
+                   "cannot load the emulator %s: %s; set TILEJIT_EMULATOR to the path of libcuda_emulator.so", path, why);
+}
+
 static tj_status open_library(const char *asked, struct opened **out, tj_error *err)
 {
     const bool wants_emulator = tj_emulator_is_asked(asked);
@@ -369,9 +375,12 @@ static tj_status open_library(const char *asked, struct opened **out, tj_error *
     if (status != TJ_OK)
         return status;
     if (!tj_fs_is_loadable(path))
-        return tj_fail(err, TJ_ERR_NO_DRIVER, "cannot load the CUDA driver %s: it is no file", path);
+        return wants_emulator ? no_emulator(path, "it is no file", err)
+                              : tj_fail(err, TJ_ERR_NO_DRIVER, "cannot load the CUDA driver %s: it is no file", path);
     /* Never closed, not even when it cannot be used: a driver may have started threads. */
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library && wants_emulator)
+        return no_emulator(path, dlerror(), err);
     if (!library)
         return tj_fail(err, TJ_ERR_NO_DRIVER,
                        "cannot load the CUDA driver %s: %s; install the NVIDIA driver, set TILEJIT_DRIVER=emulator to "

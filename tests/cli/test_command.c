@@ -79,6 +79,13 @@ Test(command, takes_the_emulator_where_there_is_no_gpu_and_says_so)
     cr_expect(eq(int, shell("$T run 33x30x70 --device emulator --driver /x"), 2));
     cr_expect(eq(int, shell("TILEJIT_EMULATOR=/nonexistent.so $T run 33x30x70 --device emulator"), 1));
     cr_expect(strstr(errors, "/nonexistent.so") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("TILEJIT_EMULATOR=/nonexistent.so $T run 33x30x70"), 1));
+    cr_expect(strstr(errors, "no GPU here, nor the emulator: TILEJIT_EMULATOR is \"/nonexistent.so\"") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("TILEJIT_EMULATOR=/dev/zero $T run 33x30x70 --device emulator"), 1));
+    cr_expect(strstr(errors, "cannot load the emulator /dev/zero: it is no file; set TILEJIT_EMULATOR") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("TILEJIT_EMULATOR=/etc/passwd $T run 33x30x70 --device emulator"), 1));
+    cr_expect(strstr(errors, "cannot load the emulator /etc/passwd: ") && strstr(errors, "set TILEJIT_EMULATOR"), "%s", errors);
+    cr_expect(strstr(errors, "TILEJIT_DRIVER") == NULL, "no remedy that is in use: %s", errors);
     cr_expect(eq(int, shell("CUDA_EMULATOR_DEVICES= $T run 33x30x70 --device emulator"), 1));
     cr_expect(strstr(errors, "the emulator has no device, as CUDA_EMULATOR_DEVICES is empty: unset it") != NULL, "%s", errors);
 }
@@ -313,6 +320,7 @@ Test(command, names_what_is_wrong_with_the_words)
         {"matmul M.npy N.npy -o /dev/stdout --json", "--json and -o /dev/stdout"},
         {"run 8x8x8 --check-budget -1", "--check-budget is -1: it must be at least 1"},
         {"run 8x8x8 --check-budget 0", "--check-budget is 0"},
+        {"run 8x8x8 --beta -0.01e-400", "--beta is -0.01e-400: too small for a double"},
         {"run 8x8x8 --check-budget nan", "--check-budget is nan"},
         {"matmul - - -o P.npy", "stdin"},
         {"matmul M.npy N.npy -o P.npy --beta 2", "add --c"},
@@ -434,6 +442,7 @@ Test(command, completes_words_from_its_tables)
               "%s", out);
     cr_expect(eq(int, shell("$T completion words -- run --layout-m"), 0));
     cr_expect(strstr(out, "--layout-m\tHow M lies in memory\n") != NULL, "%s", out);
+    cr_expect(strstr(out, "--alpha\tP = alpha * M . N\n") != NULL, "%s", out);
 }
 
 Test(command, man_page_has_every_option_and_troff_accepts_it)

@@ -245,6 +245,37 @@ Test(files, of_a_product_go_to_stdout)
     cr_expect(strstr(errors, "8x8x8: ") != NULL, "%s", errors);
 }
 
+Test(files, of_trials_on_the_emulator_hold_no_times)
+{
+    NEEDS_COMPILER();
+    cr_expect(eq(int, shell("$T tune 8x8x8 --device emulator --family naive --evaluations 1 --trials t.tsv --verbose"), 0));
+    cr_expect(strstr(errors, "8x8x8 tried ") && strstr(errors, "5.00 us") == NULL, "%s", errors);
+    cr_expect(eq(int, shell("cut -f 1,3-5 t.tsv"), 0));
+    cr_expect(strcmp(out, "# shape\tstate\tus\tspread\n8x8x8\ttried\t-\t-\n") == 0, "%s", out);
+    cr_expect(eq(int, shell("$T report 8x8x8 naive --device emulator --trials t.tsv -o page.html"), 1));
+    cr_expect(strstr(errors, "t.tsv has no timed trial of 8x8x8") != NULL, "%s", errors);
+}
+
+Test(files, of_a_dump_need_a_folder)
+{
+    static const struct {
+        const char *dir, *says;
+    } bad[] = {
+        {"missing/dump", "cannot create missing/dump, the folder of --dump-dir: No such file"},
+        {"file", "--dump-dir is file, which is no folder"},
+        {"/dev/null", "--dump-dir is /dev/null, which is no folder"},
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        cr_expect(eq(
+            int,
+            shell("touch file; $T compile 8x8x8 --arch sm_90 --nvrtc $FAKE_NVRTC --cache-dir store --dump-dir %s", bad[i].dir),
+            1));
+        cr_expect(strstr(errors, bad[i].says) != NULL, "%s", errors);
+        cr_expect(eq(int, shell("ls -d store missing"), 2), "nothing was compiled: %s", out);
+    }
+}
+
 /* A process that was killed while it wrote, and the next one. */
 Test(files, that_a_killed_process_began_are_swept)
 {
