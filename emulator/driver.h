@@ -281,11 +281,16 @@ CUresult emu_image_text(const emu_device *device, const void *image, size_t byte
 /** A copy of an image, and how long it is; NULL: out of memory. */
 void *emu_image_copy(const void *image, size_t *bytes);
 
-/** The content of a file, which the caller frees; NULL and *result, why not. */
-void *emu_image_read(const char *path, size_t *bytes, CUresult *result);
-
 /** How well a text fits a device: the more the better; below 0: not at all. */
 int emu_image_rank(const emu_device *device, const char *text);
+
+/* ---- driver_file.c; needs no lock ---- */
+
+/**
+ * The content of a regular file, or of a pipe that somebody writes; the caller frees it. NULL: *result, and stderr says why. A pipe
+ * that nobody writes within a second is refused, so no call waits for ever.
+ */
+void *emu_file_read(const char *path, size_t *bytes, CUresult *result);
 
 /* ---- driver_fatbin.c; needs no lock ---- */
 

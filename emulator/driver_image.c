@@ -255,27 +255,3 @@ CUresult emu_image_decode(const emu_device *device, const void *image, size_t by
     free(text);
     return result;
 }
-
-void *emu_image_read(const char *path, size_t *image_bytes, CUresult *result)
-{
-    FILE *file = path ? fopen(path, "rb") : NULL;
-    char *text = NULL;
-    long bytes = -1;
-
-    *result = path ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
-    if (!file)
-        return NULL;
-    if (fseek(file, 0, SEEK_END) == 0 && (bytes = ftell(file)) >= 0 && fseek(file, 0, SEEK_SET) == 0) {
-        text = calloc(1, (size_t)bytes + 8);
-        *result = text ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-        if (text && fread(text, 1, (size_t)bytes, file) != (size_t)bytes)
-            *result = CUDA_ERROR_FILE_NOT_FOUND;
-    }
-    fclose(file);
-    *image_bytes = bytes < 0 ? 0 : (size_t)bytes;
-    if (*result != CUDA_SUCCESS) {
-        free(text);
-        text = NULL;
-    }
-    return text;
-}

@@ -97,7 +97,7 @@ CUresult EMU_EXPORT cuLibraryLoadFromFile(CUlibrary *library, const char *path, 
 {
     CUresult result;
     size_t bytes;
-    void *image = emu_image_read(path, &bytes, &result);
+    void *image = emu_file_read(path, &bytes, &result);
 
     (void)option, (void)value, (void)options;
     if (image)

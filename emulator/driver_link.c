@@ -119,7 +119,7 @@ CUresult EMU_EXPORT cuLinkAddFile_v2(CUlinkState state, int type, const char *pa
     emu_unlock();
     if (result != CUDA_SUCCESS)
         return result;
-    image = emu_image_read(path, &bytes, &result);
+    image = emu_file_read(path, &bytes, &result);
     if (image)
         result = cuLinkAddData_v2(state, type, image, bytes, path, options, option, value);
     free(image);

@@ -167,7 +167,7 @@ CUresult EMU_EXPORT cuModuleLoad(CUmodule *module, const char *path)
     const emu_jit_log nowhere = {NULL, 0, NULL, NULL, NULL};
     CUresult result;
     size_t bytes;
-    void *image = emu_image_read(path, &bytes, &result);
+    void *image = emu_file_read(path, &bytes, &result);
 
     if (image)
         result = load(module, image, bytes, &nowhere);

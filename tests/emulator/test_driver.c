@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -926,6 +927,64 @@ Test(driver, refuses_images_that_it_cannot_run)
     }
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData, &(CUmodule){NULL}, NULL);
     EXPECT(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad, &(CUmodule){NULL}, "/no/such/file");
+}
+
+static void *write_ptx(void *path)
+{
+    FILE *file = fopen(path, "w"); /* waits for the reader */
+
+    if (!file || fwrite(PTX, 1, sizeof PTX - 1, file) != sizeof PTX - 1 || fclose(file) != 0)
+        return path;
+    return NULL;
+}
+
+/* What would hang a call or fill the memory is refused, with its name and the reason. */
+Test(driver, reads_regular_files_and_pipes_that_somebody_writes, .init = cr_redirect_stderr, .timeout = 60)
+{
+    static const char zeros[] = "/dev/zero";
+    char folder[] = "/tmp/emulator_XXXXXX", pipe[64], large[64], told[1024];
+    CUmodule module = NULL;
+    CUlibrary library;
+    CUlinkState link;
+    pthread_t writer;
+    void *failed = NULL;
+    int length;
+    FILE *file;
+
+    setenv("CUDA_EMULATOR_LOG", "1", 1);
+    start();
+    cr_assert(mkdtemp(folder));
+    snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+    snprintf(large, sizeof large, "%s/large", folder);
+    cr_assert(mkfifo(pipe, 0600) == 0);
+    file = fopen(large, "w");
+    cr_assert(file && ftruncate(fileno(file), ((off_t)1 << 30) + 1) == 0 && fclose(file) == 0);
+    OK(cuLinkCreate_v2, 0, NULL, NULL, &link);
+
+    EXPECT(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad, &module, pipe);
+    EXPECT(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad, &module, large);
+    EXPECT(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad, &module, folder);
+    EXPECT(CUDA_ERROR_FILE_NOT_FOUND, cuLibraryLoadFromFile, &library, zeros, NULL, NULL, 0, NULL, NULL, 0);
+    EXPECT(CUDA_ERROR_FILE_NOT_FOUND, cuLinkAddFile_v2, link, 1, zeros, 0, NULL, NULL);
+    EXPECT(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad, &module, "/no/such/file");
+    length = snprintf(told, sizeof told, "cuda emulator: cannot read %s: it is a pipe into which no program writes\n", pipe);
+    length +=
+        snprintf(told + length, sizeof told - (size_t)length, "cuda emulator: cannot read %s: it has more than 1 GiB\n", large);
+    length += snprintf(told + length, sizeof told - (size_t)length, "cuda emulator: cannot read %s: it is a folder\n", folder);
+    for (int i = 0; i < 2; i++)
+        length += snprintf(told + length, sizeof told - (size_t)length,
+                           "cuda emulator: cannot read %s: it is no regular file and no pipe\n", zeros);
+    snprintf(told + length, sizeof told - (size_t)length,
+             "cuda emulator: cannot read /no/such/file: No such file or directory\n");
+    fflush(stderr);
+    cr_assert_stderr_eq_str(told);
+
+    cr_assert(pthread_create(&writer, NULL, write_ptx, pipe) == 0);
+    EXPECT(CUDA_SUCCESS, cuModuleLoad, &module, pipe);
+    cr_assert(pthread_join(writer, &failed) == 0 && !failed);
+    cr_expect(get(module, "store"));
+    OK(cuLinkDestroy, link);
+    cr_expect(remove(pipe) == 0 && remove(large) == 0 && rmdir(folder) == 0);
 }
 
 Test(driver, refuses_a_kernel_that_it_cannot_run_and_no_other)
