@@ -88,14 +88,26 @@ static void read_number(emu_parser *p, raw *r)
         r->bits = p->token.value;
         if (is_minus)
             r->bits ^= p->token.is_single ? UINT64_C(1) << 31 : UINT64_C(1) << 63;
-    } else if (emu_token_is(&p->token, "(")) {
-        emu_unknown(p, NULL, "an expression");
-        return;
     } else {
-        emu_fault(p, NULL, "expected a number");
+        if (emu_starts_expression(&p->token))
+            emu_unknown(p, NULL, "an expression");
+        else
+            emu_fault(p, NULL, "expected a number");
         return;
     }
     emu_next(p);
+}
+
+/* %r1.b3210 and %r1.h1: the operands of video instructions. */
+static bool has_selector(emu_parser *p, const emu_token *token)
+{
+    const char *const dot = memchr(token->text, '.', token->length);
+    emu_token name = *token;
+
+    if (!dot || (dot[1] != 'b' && dot[1] != 'h'))
+        return false;
+    name.length = (size_t)(dot - token->text);
+    return emu_find_register(p, &name, &(emu_operand){0}, &(emu_type){T_NONE});
 }
 
 static void read_name(emu_parser *p, raw *r)
@@ -109,6 +121,9 @@ static void read_name(emu_parser *p, raw *r)
     r->kind = RAW_NAME;
     if (emu_find_register(p, &p->token, &r->place, &r->type)) {
         r->kind = RAW_REGISTER;
+    } else if (has_selector(p, &p->token)) {
+        emu_unknown(p, NULL, "a selector of bytes or halves");
+        return;
     } else if (p->token.text[0] == '%') {
         for (int i = 0; i < SR_COUNT; i++)
             if (emu_token_is(&p->token, special_names[i])) {
@@ -142,11 +157,21 @@ static void read_displacement(emu_parser *p, raw *r)
     }
 }
 
+/* An operand that is no address: the sum of a register and a number is none of those that are taken. */
+static raw *read_value(emu_parser *p, int depth)
+{
+    raw *r = read_operand(p, depth);
+
+    if (r && r->kind == RAW_REGISTER && r->displacement)
+        emu_unknown(p, &r->token, "an expression");
+    return p->has_failed ? NULL : r;
+}
+
 static void read_elements(emu_parser *p, raw *r, const char *end, int depth)
 {
     r->element = emu_take(p, EMU_MAX_VECTOR * sizeof *r->element);
     while (r->element && !p->has_failed) {
-        const raw *one = read_operand(p, depth + 1);
+        const raw *one = read_value(p, depth + 1);
         if (r->elements == EMU_MAX_VECTOR) {
             emu_fault(p, NULL, "more than %d elements in braces", EMU_MAX_VECTOR);
             return;
@@ -186,8 +211,13 @@ static raw *read_operand(emu_parser *p, int depth)
             r->second = read_operand(p, depth + 1);
     } else {
         read_number(p, r);
-        read_displacement(p, r);
+        if (r->kind == RAW_INTEGER)
+            read_displacement(p, r);
+        r->bits += (uint64_t)r->displacement;
+        r->displacement = 0;
     }
+    if (!p->has_failed && emu_continues_expression(&p->token))
+        emu_unknown(p, NULL, "an expression");
     return p->has_failed ? NULL : r;
 }
 
@@ -739,7 +769,7 @@ static void decode_instruction(emu_parser *p, const emu_token *mnemonic, emu_ins
             emu_fault(p, mnemonic, "more than %d operands", EMU_MAX_RAW);
             return;
         }
-        list[count++] = read_operand(p, 0);
+        list[count++] = read_value(p, 0);
         if (!emu_accept(p, ","))
             break;
     }

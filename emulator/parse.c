@@ -39,11 +39,11 @@ __attribute__((format(printf, 4, 0))) static void report(emu_parser *p, const em
     PUT(snprintf(to, left, ": %s: ", kind));
     PUT(vsnprintf(to, left, format, arguments));
     if (at->text >= p->module->text && at->text <= end) { /* else a word that we added */
-        for (start = at->text; start > p->module->text && start[-1] != '\n'; start--)
+        for (start = at->text; start > p->module->text && start[-1] != '\n' && start[-1] != ';'; start--)
             ;
-        for (; start < end && (*start == ' ' || *start == '\t'); start++)
+        for (; start < at->text && (*start == ' ' || *start == '\t'); start++)
             ;
-        for (stop = start; stop < end && *stop != '\n' && stop - start < 160; stop++)
+        for (stop = start; stop < end && *stop != '\n' && stop - start < 160 && (stop <= at->text || stop[-1] != ';'); stop++)
             ;
         PUT(snprintf(to, left, ": \"%.*s\"", (int)(stop - start), start));
     }
@@ -124,6 +124,21 @@ void *emu_take(emu_parser *p, size_t bytes)
     if (!memory)
         emu_no_memory(p);
     return memory;
+}
+
+static bool is_mark(const emu_token *token, const char *marks)
+{
+    return token->kind == W_MARK && strchr(marks, *token->text) != NULL;
+}
+
+bool emu_starts_expression(const emu_token *token)
+{
+    return is_mark(token, "(~!+");
+}
+
+bool emu_continues_expression(const emu_token *token)
+{
+    return is_mark(token, "+-*/%&|^<>=!?");
 }
 
 static uint64_t expect_integer(emu_parser *p)
@@ -394,6 +409,13 @@ static variable parse_variable(emu_parser *p)
     return v;
 }
 
+/* Up to the comma, brace or semicolon behind it. */
+static void skip_expression(emu_parser *p)
+{
+    while (!p->has_failed && p->token.kind != W_END && !is_mark(&p->token, ",};"))
+        emu_next(p);
+}
+
 static void put_element(emu_parser *p, emu_symbol *s, const variable *v, uint64_t *at, size_t *capacity)
 {
     const bool is_generic = emu_accept(p, "generic");
@@ -441,9 +463,13 @@ static void put_element(emu_parser *p, emu_symbol *s, const variable *v, uint64_
         }
         memcpy(s->initial + *at, &bits, v->element_bytes);
         emu_next(p);
-    } else {
+    } else if (!emu_starts_expression(&p->token)) {
         bits = expect_integer(p);
         memcpy(s->initial + *at, &bits, v->element_bytes < 8 ? v->element_bytes : 8);
+    }
+    if (emu_starts_expression(&p->token) || emu_continues_expression(&p->token)) {
+        s->unknown = "with an expression as its value";
+        skip_expression(p);
     }
     *at += v->element_bytes;
 }
@@ -1247,6 +1273,9 @@ static void parse_top(emu_parser *p)
             emu_unknown(p, NULL, "addresses of other than 64 bits");
     } else if (emu_accept(p, ".file")) {
         parse_file(p);
+    } else if (emu_accept(p, ".alias")) { /* the name stays that of a function without a body */
+        while (!emu_accept(p, ";") && p->token.kind != W_END)
+            emu_next(p);
     } else if (emu_accept(p, ".section")) {
         emu_next(p);
         skip_brackets(p, "{", "}");

@@ -111,6 +111,10 @@ __attribute__((format(printf, 3, 4))) void emu_fault(emu_parser *p, const emu_to
 /** The emulator does not know, or not take, what stands there. */
 __attribute__((format(printf, 3, 4))) void emu_unknown(emu_parser *p, const emu_token *at, const char *format, ...);
 
+/** Whether an expression with operators, which the emulator does not evaluate, begins here, or goes on behind an operand. */
+bool emu_starts_expression(const emu_token *token);
+bool emu_continues_expression(const emu_token *token);
+
 void emu_no_memory(emu_parser *p);
 
 void emu_next(emu_parser *p);

@@ -137,6 +137,17 @@ Test(ptx, the_size_of_a_warp_is_a_number)
     CHECK_ROWS(rows);
 }
 
+Test(ptx, a_sum_is_a_number)
+{
+    static const row rows[] = {
+        {"mov.u32 %r10, 3+4;", 7, 7},
+        {"add.u32 %r10, %r1, 3+-4;", UINT32_MAX, 4},
+        {"mov.b64 %d5, {3+4, 1};\nmov.b64 {%r10, %r11}, %d5;", 7, 7},
+        {".global .u32 t[3] = {1, 2, 9};\nld.global.u32 %r10, [t+4+4];", 9, 9},
+    };
+    CHECK_ROWS(rows);
+}
+
 Test(ptx, labels_are_known_in_their_scope)
 {
     static const row rows[] = {
@@ -264,7 +275,18 @@ Test(ptx, what_is_not_known_refuses_the_kernel_alone)
         {"", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d2, {%f5, %f6}];", "this instruction: \"tex"},
         {"", "mbarrier.init.shared.b64 [%r3], 32;", "this instruction: \"mbarrier"},
         {"", "mov.u32 %r10, %cluster_ctarank;", "the register %cluster_ctarank"},
-        {"", "add.u32 %r10, %r10, (3 + 4);", "an expression"},
+        {"", "add.u32 %r10, %r10, (3 + 4);", "an expression: \"add.u32 %r10, %r10, (3 + 4);\""},
+        {"", "mov.u32 %r9, 1; mov.u32 %r10, 3+4*2; mov.u32 %r9, 2;", "an expression: \"mov.u32 %r10, 3+4*2;\""},
+        {"", "mov.u32 %r10, 3-4;", "an expression"},
+        {"", "mov.u32 %r10, %r1+4;", "an expression"},
+        {"", "mov.u32 %r10, 1<<4;", "an expression"},
+        {"", "mov.u32 %r10, ~1;", "an expression"},
+        {".global .u32 table[3] = {1, (4<<3)+1, 2*3};\n", "ld.global.u32 %r10, [table];",
+         "table, a variable with an expression as its value"},
+        {".global .u32 three = 1+2;\n", "ld.global.u32 %r10, [three];", "three, a variable with an expression as its value"},
+        {"", "vadd4.u32.u32.u32 %r10.b10, %r1.b3210, %r2, %r3;", "selector of bytes or halves"},
+        {"", "vadd4.u32.u32.u32 %r10, %r1.h1, %r2, %r3;", "selector of bytes or halves"},
+        {".visible .func f() { ret; }\n.visible .func g();\n.alias g, f;\n", "call g;", "g, a function without a body"},
         {"", "pr: .callprototype (.param .b32 _) _ (.param .b32 _);", "a call through a pointer"},
         {"", "call (%r1), %d2, (%r2), pr;", "no .param variables"},
         {FUNCTION("f", "mov.u32 %r2, 1;\n"), "mov.u64 %d5, f;", "the address of a function"},
