@@ -300,5 +300,8 @@ CUresult EMU_EXPORT cuLaunchCooperativeKernel(CUfunction function, unsigned grid
 
     (void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
     (void)shared_bytes, (void)stream, (void)parameters;
-    return result == CUDA_SUCCESS ? emu_leave(CUDA_ERROR_NOT_SUPPORTED) : result;
+    if (result != CUDA_SUCCESS)
+        return result;
+    emu_driver_log("cuLaunchCooperativeKernel is not supported");
+    return emu_leave(CUDA_ERROR_NOT_SUPPORTED);
 }

@@ -43,7 +43,7 @@ typedef enum cuEmuKind {
     CUEMU_DIVERGENT,     /* lanes of one warp wait at different barriers or collective instructions for ever */
     CUEMU_DEADLOCK,      /* no warp of the block can go on */
     CUEMU_ENDLESS,       /* a block without progress for longer than the patience, or with more instructions than the budget */
-    CUEMU_ILLEGAL,       /* an instruction used against its rules: a lane missing from its member mask, recursion */
+    CUEMU_ILLEGAL,       /* an instruction used against its rules: a lane missing from its member mask */
     CUEMU_ASSERT,        /* device assert, trap */
     CUEMU_UNINITIALISED, /* a value never written decides an address or a branch, or reaches global memory or an MMA */
     CUEMU_RACE_SHARED,   /* two threads, one of them writing, with no barrier between */

@@ -412,6 +412,18 @@ Test(driver, has_no_export_tables_and_says_so_to_its_caller_only, .init = cr_red
     cr_assert_stderr_eq_str("cuda emulator: there is no export table 01020300-...\n");
 }
 
+Test(driver, names_a_function_that_it_lacks, .init = cr_redirect_stderr)
+{
+    CUfunction function;
+
+    setenv("CUDA_EMULATOR_LOG", "1", 1);
+    start();
+    function = get(load(), "narrow");
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuLaunchCooperativeKernel, function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL);
+    fflush(stderr);
+    cr_assert_stderr_eq_str("cuda emulator: cuLaunchCooperativeKernel is not supported\n");
+}
+
 Test(driver, names_an_empty_list_of_devices, .init = cr_redirect_stderr)
 {
     setenv("CUDA_EMULATOR_DEVICES", " , ", 1);

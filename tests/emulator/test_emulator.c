@@ -495,7 +495,9 @@ Test(emulator, a_loop_without_progress_is_endless_and_a_long_one_is_not)
                                           HEAD ENTRY "FOREVER: st.volatile.global.u32 [%d3], %r10;\nadd.u32 %r10, %r10, 1;\n"
                                                      "bra FOREVER;\n}\n",
                                           HEAD ENTRY "FOREVER: ld.volatile.global.u32 %r11, [%d3];\nsetp.eq.u32 %p1, %r11, 0;\n"
-                                                     "@%p1 bra FOREVER;\n" DONE};
+                                                     "@%p1 bra FOREVER;\n" DONE,
+                                          HEAD ENTRY "setp.eq.u32 %p1, %r1, 40;\n@!%p1 bra WAIT;\nFOREVER: bra FOREVER;\n"
+                                                     "WAIT: bar.sync 0;\n" DONE};
     static const char array[] =
         HEAD ENTRY "mov.u32 %r11, 0;\nNEXT: mul.wide.u32 %d4, %r11, 4;\nadd.s64 %d5, %d1, %d4;\nld.global.u32 %r12, [%d5];\n"
                    "add.u32 %r10, %r10, %r12;\nadd.u32 %r11, %r11, 1;\nsetp.lt.u32 %p1, %r11, 8000000;\n"
