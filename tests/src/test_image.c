@@ -180,7 +180,8 @@ Test(image_compile, names_a_missing_nvrtc)
     expect_in(err.message, "/no/such/libnvrtc.so.13");
     cr_expect(eq(int, tj_image_obtain(context, source, "sm_90", &image, &err), TJ_ERR_NO_COMPILER));
     cr_expect(image == NULL);
-    cr_expect(eq(int, tj_target_for(context, 9, 0, target, &err), TJ_OK), "what is stored for the device can run: %s", err.message);
+    cr_expect(eq(int, tj_target_for(context, 9, 0, target, &err), TJ_OK), "what is stored for the device can run: %s",
+              err.message);
     cr_expect(eq(str, target, "sm_90"));
     cr_expect(eq(int, tj_targets(context, &targets, &err), TJ_ERR_NO_COMPILER));
     tj_source_free(source);
