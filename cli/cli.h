@@ -279,6 +279,9 @@ const char *cli_origin(tj_origin origin);
 /** Describe a source and an image (NULL: none) in answer. */
 void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *image);
 
+/** Did the compiler spill registers of a kernel that keeps its sums there, so that it is never launched? */
+bool cli_spills(const tj_source *source, const tj_image *image);
+
 /** The same for people: the kernel, what it was made for, registers and spills. */
 void cli_print_kernel(FILE *out, const tj_source *source, const tj_image *image);
 
@@ -360,6 +363,7 @@ typedef struct cli_case {
     tj_source *source;
     tj_analysis analysis;
     int registers; /* as the compiler says; 0: estimated */
+    bool spills;   /* and of a kernel that is therefore not launched (TJ_ERR_SPILLS) */
     int hit;       /* 1, 0: would the store have it; -1: not known, why says why */
     char key[33], why[TJ_ERROR_MESSAGE_BYTES];
     tj_chosen_by chosen_by; /* 0: the words name the family */

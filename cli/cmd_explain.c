@@ -185,6 +185,9 @@ static void print_case(const cli_look *look, const cli_case *one)
     print_prediction(one);
     if (one->is_counted)
         print_counted(one);
+    if (one->spills)
+        printf("note       the compiler spills registers of this kernel, so it is never launched: %s\n",
+               one->chosen_by != 0 ? "a run takes another config, which tilejit prove names" : "use looser launch bounds");
     if (one->hit >= 0)
         printf("store      %s, key %s\n", one->hit ? "a hit" : "a miss: it would be compiled", one->key);
     else

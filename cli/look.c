@@ -144,8 +144,10 @@ static void no_field(const tj_store_field *field, void *payload)
 /* None of PTX alone. */
 static void take_registers(cli_case *one, tj_image *image)
 {
-    if (tj_image_resources(image).registers > 0)
+    if (tj_image_resources(image).registers > 0) {
         one->registers = tj_image_resources(image).registers;
+        one->spills = cli_spills(one->source, image);
+    }
     tj_image_free(image);
 }
 

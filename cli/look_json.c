@@ -71,6 +71,7 @@ static json_t *occupancy_json(const cli_case *one)
     cli_set_real(object, "tail", o->tail);
     cli_set_int(object, "registers_per_thread", one->analysis.needs.registers);
     cli_set_bool(object, "registers_are_estimated", one->registers == 0);
+    cli_set_bool(object, "spilled", one->spills);
     return object;
 }
 

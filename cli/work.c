@@ -16,6 +16,14 @@ const char *cli_origin(tj_origin origin)
     return origin == TJ_FROM_COMPILER ? "compiled" : origin == TJ_FROM_STORE ? "store" : "memory";
 }
 
+bool cli_spills(const tj_source *source, const tj_image *image)
+{
+    const tj_resources used = tj_image_resources(image);
+
+    return tj_source_launch(source)->sums_in_registers &&
+           (used.stack_bytes > 0 || used.spill_stores > 0 || used.spill_loads > 0);
+}
+
 void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *image)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
@@ -46,6 +54,7 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
         cli_set_int(resources, "spill_stores", used.spill_stores);
         cli_set_int(resources, "spill_loads", used.spill_loads);
         cli_set_int(resources, "constant_bytes", used.constant_bytes);
+        cli_set_bool(resources, "spilled", cli_spills(source, image));
         (void)json_object_set_new(answer, "resources", resources);
     }
 }
@@ -73,6 +82,8 @@ void cli_print_kernel(FILE *out, const tj_source *source, const tj_image *image)
                 (int)used.spill_stores, (int)used.spill_loads);
     else
         fputs("resources  not known before the driver has compiled the PTX\n", out);
+    if (cli_spills(source, image))
+        fputs("note       a kernel that spills its sums is never launched: a run would say so, or take another config\n", out);
 }
 
 /* ---- without a device --------------------------------------------------------------------------------------------- */

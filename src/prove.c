@@ -25,7 +25,7 @@
 #include "kernel.h"
 #include "plan.h"
 
-enum { GUARD_BYTES = 4096, PATTERN = 262139, MATRICES = 4, MOST_RUNS = 64, SAMPLED_RUNS = 8 };
+enum { GUARD_BYTES = 4096, PATTERN = 262139, MATRICES = 4, MOST_RUNS = 64, SAMPLED_RUNS = 8, LONG_K = 100000 };
 static const size_t MOST_BYTES = (size_t)16 << 20;   /* of one matrix that are read back */
 static const double FLOP = 4e9, EMULATED_FLOP = 2e6; /* of the simple kernel */
 static const char which_matrix[MATRICES] = {'M', 'N', 'P', 'C'};
@@ -238,35 +238,40 @@ static tj_status compute_simply(const proving *v, const tj_plan *simple, const r
 
 /* ---- which lines -------------------------------------------------------------------------------------------------- */
 
-/* All of them, or a run in each eighth of the lines of all products: the first lines, the last ones, and at random between. */
+/*
+ * All of them, or a run in each eighth of the lines of all products: the first lines, the last ones, and at random between. A thread of
+ * the simple kernel walks all of k, whatever else runs beside it: where k is very long, two runs must do.
+ */
 static void draw_runs(proving *v, bool is_emulated)
 {
     const tj_problem *k = &v->lies;
+    const int64_t total = v->lines * k->batch;
     const double cost = 2.0 * (double)(k->k.extent + 1) * (double)v->width, line_bytes = (double)v->width * 8;
     const double paid = (is_emulated ? EMULATED_FLOP : FLOP) / cost, held = (double)MOST_BYTES / line_bytes;
     const int64_t most = (int64_t)(paid < held ? paid : held) + 1;
+    const int64_t wanted = k->k.extent > LONG_K ? 2 : SAMPLED_RUNS, runs = wanted < total ? wanted : total;
+    const int64_t share = total / runs, length = (most + runs - 1) / runs;
     uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
 
-    v->longest = most < v->lines ? most : v->lines;
-    if (most >= v->lines * k->batch && k->batch <= MOST_RUNS) {
+    if (most >= total && k->batch <= MOST_RUNS) {
+        v->longest = v->lines;
         for (v->runs = 0; v->runs < k->batch; v->runs++)
             v->run[v->runs] = (run){v->runs, 0, v->lines};
         return;
     }
-    v->longest = (most + SAMPLED_RUNS - 1) / SAMPLED_RUNS;
+    v->longest = length < share ? length : share;
     v->longest = v->longest < v->lines ? v->longest : v->lines;
-    for (v->runs = 0; v->runs < SAMPLED_RUNS; v->runs++) {
-        const int64_t share = v->lines * k->batch / SAMPLED_RUNS, spare = share - v->longest;
-        int64_t at = share * v->runs;
+    for (v->runs = 0; v->runs < runs; v->runs++) {
+        const int64_t spare = share - v->longest;
+        int64_t at = share * v->runs, left;
 
         random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        if (v->runs == SAMPLED_RUNS - 1)
-            at = v->lines * k->batch - v->longest;
+        if (v->runs == runs - 1)
+            at = total - v->longest;
         else if (v->runs > 0 && spare > 0)
             at += (int64_t)((random >> 20) % (uint64_t)spare);
-        v->run[v->runs] = (run){at / v->lines, at % v->lines, v->longest};
-        if (v->run[v->runs].line + v->longest > v->lines) /* within one product */
-            v->run[v->runs].lines = v->lines - v->run[v->runs].line;
+        left = v->lines - at % v->lines; /* of that product */
+        v->run[v->runs] = (run){at / v->lines, at % v->lines, v->longest < left ? v->longest : left};
     }
 }
 

@@ -59,6 +59,18 @@ Test(prove_command, a_kernel_that_failed_is_not_launched_again)
     cr_expect(eq(int, shell("$T run 20x10x30"), 0), "%s", errors);
 }
 
+/* Who looks at a kernel that spills is told that nobody launches it. */
+Test(prove_command, a_kernel_that_spills_is_named_by_those_that_only_look)
+{
+#define FAKE "FAKE_NVRTC_SPILLS=simt_f32 TILEJIT_NVRTC=" FAKE_NVRTC_PATH " $T "
+    cr_assert(eq(int, shell(FAKE "explain 512x512x512 --config simt --arch sm_90"), 0), "%s", errors);
+    cr_expect(strstr(out, "so it is never launched: use looser launch bounds") != NULL, "%s", out);
+    cr_assert(eq(int, shell(FAKE "compile 512x512x512 --config simt --arch sm_90 --json"), 0), "%s", errors);
+    cr_expect(strstr(out, "\"spilled\": true") != NULL, "%s", out);
+    cr_assert(eq(int, shell(FAKE "explain 512x512x512 --config tiled --arch sm_90"), 0), "%s", errors);
+    cr_expect(strstr(out, "never launched") == NULL, "%s", out);
+}
+
 Test(prove_command, refuses_what_it_cannot_mean)
 {
     cr_expect(eq(int, shell("$T prove"), 2));
