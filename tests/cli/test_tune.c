@@ -344,10 +344,10 @@ Test(tune_command, leaves_an_old_backup_where_the_store_cannot_be_used)
     json_decref(root);
 }
 
-/* Begin a tuning without an end, as $pid, and wait until it listens for signals. */
-#define BEGIN(shapes)                                                             \
-    "$T tune " shapes " --budget 1h --evaluations 100000 --json >json & pid=$!; " \
-    "for i in $(seq 400); do grep -q 'SigBlk:.*4003' /proc/$pid/status && break; sleep 0.005; done; "
+/* Begin a tuning without an end, as $pid, and wait until it notes signals instead of ending by them: then it opens the file of trials. */
+#define BEGIN(shapes)                                                                                               \
+    "rm -f seen.tsv; $T tune " shapes " --budget 1h --evaluations 100000 --trials seen.tsv --json >json & pid=$!; " \
+    "for i in $(seq 2000); do test -e seen.tsv && break; sleep 0.005; done; "
 
 /* Also while NVRTC has handlers of its own in place, which is during the first compile. */
 Test(tune_command, is_interrupted_in_order_at_any_time)
@@ -367,8 +367,8 @@ Test(tune_command, is_interrupted_in_order_at_any_time)
         json_decref(root);
     }
     /* Two of one kind might become one on a busy machine. */
-    cr_expect(eq(int, shell(BEGIN("32x32x32") "sleep 0.04; kill -INT $pid; sleep 0.01; kill -TERM $pid; wait $pid"), 128 + 15),
-              "%s", errors);
+    cr_expect(eq(int, shell(BEGIN("32x32x32") "sleep 0.04; kill -INT $pid; kill -TERM $pid; wait $pid"), 128 + 15), "%s",
+              errors);
     read_text("json", out);
     root = answer();
     cr_expect(json_object_get(root, "error") && !json_object_get(root, "shapes"), "a second one ends it at once: %s", out);
@@ -400,9 +400,8 @@ Test(tune_command, keeps_what_it_found_when_it_is_interrupted)
     cr_expect(eq(int, shell("$T tune 32x32x32 --resume --budget 1s"), 0), "%s", errors);
     cr_expect(strstr(out, "has a record already") == NULL, "it was cut short: %s", out);
     cr_expect(eq(int,
-                 shell(BEGIN("16x16x16 --no-record --trials no.tsv") "for i in $(seq 200); do test -s no.tsv && test $(wc "
-                                                                     "-l <no.tsv) -gt 2 && break; sleep 0.05; done; "
-                                                                     "kill -INT $pid; wait $pid"),
+                 shell(BEGIN("16x16x16 --no-record") "for i in $(seq 200); do test $(wc -l <seen.tsv) -gt 2 && break; "
+                                                     "sleep 0.05; done; kill -INT $pid; wait $pid"),
                  130));
     cr_expect(strstr(errors, "tuned: 1 of 1, passed over: 0, records kept: 0") != NULL, "%s", errors);
 }
