@@ -6,7 +6,8 @@
  *     beside       exit() on one thread, tj_compile on two others
  *     background   exit() while a problem is tuned behind the calls, and no tj_context_free
  *     late         a handler of the program's own, older than the library's, frees the context and asks for one compile more
- *     child        a forked child calls exit() while its parent compiles
+ *     child        a forked child calls _exit() while its parent compiles (exit() would run NVRTC's destructors, which may wait for a lock
+ *                  that a thread of the parent held)
  *     interrupted  SIGINT comes while the only thread compiles: the program's handler gets it and stays what it was
  *
  * Exit 77, said loudly, without NVRTC.
@@ -87,7 +88,7 @@ static int end_child(void)
     pid_t child = fork();
 
     if (child == 0)
-        exit(ENDED_WELL);
+        _exit(ENDED_WELL);
     waitpid(child, &status, 0);
     if (WIFSIGNALED(status))
         raise(WTERMSIG(status));
