@@ -45,24 +45,14 @@ static uint64_t hash_wanted(const tj_key *wanted)
 
 static json_t *read_manifest(const tj_disk_store *store, size_t index, const char *hex)
 {
-    char parent[8], name[32];
-    const char *why, *damage;
-    json_t *manifest = NULL;
-    int root = tj_disk_open_root(store, index, &why), folder, entry = -1;
+    const int entry = tj_disk_open_entry(store, index, hex);
+    const char *damage;
+    json_t *manifest;
 
-    if (root < 0)
+    if (entry < 0)
         return NULL;
-    tj_disk_entry_names(hex, parent, name);
-    folder = tj_fs_open_folder(root, parent);
-    if (folder >= 0) {
-        entry = tj_fs_open_folder(folder, name);
-        close(folder);
-    }
-    if (entry >= 0) {
-        manifest = tj_entry_manifest(entry, &damage);
-        close(entry);
-    }
-    close(root);
+    manifest = tj_entry_manifest(entry, &damage);
+    close(entry);
     return manifest;
 }
 

@@ -16,20 +16,7 @@ enum { EXPLAIN_MAX = 4096 }; /* manifests read to find the nearest entry */
 
 static int open_entry(const tj_disk_store *store, const tj_scanned *one)
 {
-    char parent[8], name[32];
-    const char *why;
-    int root = tj_disk_open_root(store, one->root, &why), folder, entry;
-
-    if (root < 0)
-        return -1;
-    tj_disk_entry_names(one->hex, parent, name);
-    folder = tj_fs_open_folder(root, parent);
-    close(root);
-    if (folder < 0)
-        return -1;
-    entry = tj_fs_open_folder(folder, name);
-    close(folder);
-    return entry;
+    return tj_disk_open_entry(store, one->root, one->hex);
 }
 
 static const char *fact(const json_t *manifest, const char *name)

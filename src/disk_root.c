@@ -274,3 +274,22 @@ int64_t tj_disk_store_max_bytes(const tj_disk_store *store)
 {
     return store->max_bytes;
 }
+
+int tj_disk_open_entry(const tj_disk_store *store, size_t index, const char *hex)
+{
+    char parent[8], name[32];
+    const char *why;
+    const int root = store->root[index] ? tj_disk_open_root(store, index, &why) : -1;
+    int folder, entry;
+
+    if (root < 0)
+        return -1;
+    tj_disk_entry_names(hex, parent, name);
+    folder = tj_fs_open_folder(root, parent);
+    close(root);
+    if (folder < 0)
+        return -1;
+    entry = tj_fs_open_folder(folder, name);
+    close(folder);
+    return entry;
+}

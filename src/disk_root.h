@@ -49,6 +49,9 @@ void tj_disk_temporary(char path[80]);
  */
 bool tj_disk_remove_entry(int root, const char *parent, const char *name);
 
+/** The open folder of the entry of that key in a root; -1: there is none, or the root cannot be used. */
+int tj_disk_open_entry(const tj_disk_store *store, size_t index, const char *hex);
+
 /** For tj_disk_store_free. NULL is permitted. */
 void tj_disk_index_free(struct tj_disk_index *index);
 
