@@ -7,7 +7,7 @@
 #ifndef TJ_GENERATOR_SPLIT_H
 #define TJ_GENERATOR_SPLIT_H
 
-#include "../family.h"
+#include "family.h"
 
 enum { TJ_MAX_SPLITS = 1024 };
 

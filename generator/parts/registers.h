@@ -6,7 +6,7 @@
 #ifndef TJ_GENERATOR_REGISTERS_H
 #define TJ_GENERATOR_REGISTERS_H
 
-#include "../family.h"
+#include "family.h"
 
 /* A parameter of every form that promises blocks to ptxas (__launch_bounds__). */
 #define TJ_BLOCKS(most, standard, tried, role)                                                                            \

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * skinny_count: what a launch of family skinny moves and computes. Every loop of the template is one access here; the names are
+ * counts: what a launch of family skinny moves and computes. Every loop of the template is one access here; the names are
  * its own.
  */
-#include "../traffic.h"
+#include "form.h"
+
 #include "checked.h"
-#include "pointers.h"
-#include "registers.h"
-#include "skinny.h"
-#include "split.h"
+#include "parts/pointers.h"
+#include "parts/registers.h"
+#include "parts/split.h"
+#include "parts/traffic.h"
 
 /* What the loops know. */
 typedef struct scene {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "split.h"
 
-#include "../traffic.h"
+#include "traffic.h"
 #include "checked.h"
 #include "error.h"
 

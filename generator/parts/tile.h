@@ -5,7 +5,7 @@
 #ifndef TJ_GENERATOR_TILE_H
 #define TJ_GENERATOR_TILE_H
 
-#include "../family.h"
+#include "family.h"
 
 extern const char *const tj_row_choices[];
 

@@ -5,7 +5,7 @@
 #ifndef TJ_GENERATOR_TEXTBOOK_H
 #define TJ_GENERATOR_TEXTBOOK_H
 
-#include "../traffic.h"
+#include "traffic.h"
 #include "tile.h"
 
 /* A parameter of every such form. A macro, because an initialiser cannot name another constant. */

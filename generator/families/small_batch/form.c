@@ -2,13 +2,13 @@
 /*
  * small_batch: many products of up to 128 x 128 x 128, each computed whole by a team of threads, in shared memory and registers.
  */
-#include "small_batch.h"
+#include "form.h"
 
-#include "access.h"
 #include "checked.h"
-#include "copy.h"
 #include "error.h"
-#include "registers.h"
+#include "parts/access.h"
+#include "parts/copy.h"
+#include "parts/registers.h"
 
 enum {
     MOST = 128,        /* of j, k and l: larger ones are worth more than one block */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * skinny: what the form of the family (skinny.c) and its counts (skinny_count.c) both know.
+ * skinny: what the form of the family (form.c) and its counts (counts.c) both know.
  */
 #ifndef TJ_GENERATOR_SKINNY_H
 #define TJ_GENERATOR_SKINNY_H
 
-#include "../family.h"
+#include "family.h"
 
 enum { TJ_SKINNY_PADDING = 4 }; /* elements, of a row of the tile of M */
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simt_copy: how the threads of a block share the copies of a tile, how many elements one copy takes, and where they come to lie in
+ * copy: how the threads of a block share the copies of a tile, how many elements one copy takes, and where they come to lie in
  * shared memory.
  */
-#include "access.h"
-#include "copy.h"
-#include "simt.h"
+#include "form.h"
+
+#include "parts/access.h"
+#include "parts/copy.h"
 
 enum { QUAD = 4, WARP = 32, LONG_RUN = 16 };
 

@@ -5,7 +5,7 @@
 #ifndef TJ_GENERATOR_COPY_H
 #define TJ_GENERATOR_COPY_H
 
-#include "../family.h"
+#include "family.h"
 
 enum { TJ_COPY_ASYNC = 1, TJ_COPY_REGISTERS = 2 };
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * small_batch_count: what a launch of family small_batch moves and computes.
+ * counts: what a launch of family small_batch moves and computes.
  *
  * A warp may hold lanes of several teams, each with a product of its own, so every access is looked at lane by lane: a function
  * says where a thread of a team is in one step of a loop of the template. The names are its own.
  */
-#include "small_batch.h"
+#include "form.h"
 
 #include <string.h>
 
-#include "../lanes.h"
 #include "checked.h"
-#include "copy.h"
-#include "registers.h"
+#include "parts/copy.h"
+#include "parts/lanes.h"
+#include "parts/registers.h"
 
 enum { LINE = 128, POINTER_BYTES = 8, SM_THREADS = 2048, COPIES_TOGETHER = 8, STEPS_LOOKED_AT = 3 };
 

@@ -4,14 +4,14 @@
  *
  * The text always has few rows: where P has few columns it computes the transpose. Its N is the matrix that is streamed.
  */
-#include "skinny.h"
+#include "form.h"
 
-#include "access.h"
 #include "checked.h"
 #include "error.h"
-#include "registers.h"
-#include "split.h"
-#include "tile.h"
+#include "parts/access.h"
+#include "parts/registers.h"
+#include "parts/split.h"
+#include "parts/tile.h"
 
 enum {
     STREAM_N = 1,

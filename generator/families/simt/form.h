@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simt: what the form of the family (simt.c) and its counts (simt_count.c) both know.
+ * simt: what the form of the family (form.c) and its counts (counts.c) both know.
  */
 #ifndef TJ_GENERATOR_SIMT_H
 #define TJ_GENERATOR_SIMT_H
 
-#include "../family.h"
+#include "family.h"
 
 enum { TJ_SIMT_LANE_ROWS = 4, TJ_SIMT_LANE_COLS = 8 }; /* how the lanes of a warp stand */
 enum { TJ_SIMT_TOGETHER = 1, TJ_SIMT_SPREAD = 2 };     /* values of parameter start */

@@ -8,14 +8,14 @@
  * Two texts: one copies tiles past the registers (cp.async, sm_80 and newer), the other through them, which serves older devices
  * and 16-bit elements, converted on the way.
  */
-#include "simt.h"
+#include "form.h"
 
 #include "checked.h"
-#include "copy.h"
 #include "error.h"
-#include "registers.h"
-#include "split.h"
-#include "tile.h"
+#include "parts/copy.h"
+#include "parts/registers.h"
+#include "parts/split.h"
+#include "parts/tile.h"
 
 enum { OTHER_REGISTERS = 30, FEWEST_OTHERS = 16, REGISTER_UNIT = 8, PARTS = 4, MOST_BLOCKS = 8 };
 enum { QUAD = 4, WARP = 32, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simt_count: what a launch of family simt moves and computes. Every loop of the two templates is one access here; the names are
+ * counts: what a launch of family simt moves and computes. Every loop of the two templates is one access here; the names are
  * theirs.
  */
-#include "../traffic.h"
+#include "form.h"
+
 #include "checked.h"
-#include "copy.h"
-#include "pointers.h"
-#include "registers.h"
-#include "simt.h"
-#include "split.h"
+#include "parts/copy.h"
+#include "parts/pointers.h"
+#include "parts/registers.h"
+#include "parts/split.h"
+#include "parts/traffic.h"
 
 /* A matrix as the text sees it: elements `across` its block tile, along k, and how far apart they lie. */
 typedef struct operand {

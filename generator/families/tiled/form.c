@@ -2,8 +2,8 @@
 /*
  * tiled: a block shares its loads: tiles of M and N pass through shared memory, phase by phase.
  */
-#include "pointers.h"
-#include "textbook.h"
+#include "parts/pointers.h"
+#include "parts/textbook.h"
 
 enum { SHARED_STATIC = 1, SHARED_DYNAMIC = 2 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * small_batch: what the form of the family (small_batch.c) and its counts (small_batch_count.c) both know.
+ * small_batch: what the form of the family (form.c) and its counts (counts.c) both know.
  */
 #ifndef TJ_GENERATOR_SMALL_BATCH_H
 #define TJ_GENERATOR_SMALL_BATCH_H
 
-#include "../family.h"
+#include "family.h"
 
 typedef struct tj_small_batch_shape {
     int32_t tm, tn, products;

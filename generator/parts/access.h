@@ -5,7 +5,7 @@
 #ifndef TJ_GENERATOR_ACCESS_H
 #define TJ_GENERATOR_ACCESS_H
 
-#include "../family.h"
+#include "family.h"
 
 /**
  * The most elements, a power of two up to limit, that every line of a stored matrix begins at a multiple of and is a multiple of: its

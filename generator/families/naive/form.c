@@ -2,8 +2,8 @@
 /*
  * naive: one thread per element of P, the sum over k straight from global memory.
  */
-#include "pointers.h"
-#include "textbook.h"
+#include "parts/pointers.h"
+#include "parts/textbook.h"
 
 static const tj_param params[] = {TJ_TEXTBOOK_TILE_WIDTH, TJ_TILE_ROWS};
 

@@ -5,7 +5,7 @@
 #ifndef TJ_GENERATOR_POINTERS_H
 #define TJ_GENERATOR_POINTERS_H
 
-#include "../traffic.h"
+#include "traffic.h"
 
 /**
  * Count the pointers of a product, which every thread reads for itself, the same ones in a block. first: the threads and the instances
