@@ -17,9 +17,9 @@ forbid() {
 forbid "$(ls src/disk_*.[ch] src/store_entry.[ch])" 'nvrtc|driver|kernel|scope|plan|context\.h|image'
 forbid "$(ls src/nvrtc*.[ch])" 'disk_|driver|kernel|scope|plan|context\.h|store_'
 forbid "$(ls src/driver.[ch] src/cuda_abi.h)" 'disk_|nvrtc|plan|image'
-forbid "$(ls cli/*.[ch])" 'error\.h|text\.h|fs\.h|hash\.h|log\.h|checked\.h|driver|context\.h|disk_'
+forbid "$(ls cli/*.[ch] cli/*/*.[ch])" 'error\.h|text\.h|fs\.h|hash\.h|log\.h|checked\.h|driver|context\.h|disk_'
 forbid "$(ls tuner/*.[ch])" 'context\.h"|driver|nvrtc|disk_|image\.h"|kernel\.h"|plan\.h"|scope|family\.h|template\.h'
-forbid "$(ls base/*.[ch] tuner/*.[ch] generator/*.[ch] generator/*/*.[ch] generator/families/*/*.[ch] analysis/*.c reference/*.[ch] src/*.[ch] cli/*.[ch])" 'cuda\.h|nvrtc\.h>|cuda_runtime'
+forbid "$(ls base/*.[ch] tuner/*.[ch] generator/*.[ch] generator/*/*.[ch] generator/families/*/*.[ch] analysis/*.c reference/*.[ch] src/*.[ch] cli/*.[ch] cli/*/*.[ch])" 'cuda\.h|nvrtc\.h>|cuda_runtime'
 
 forbid "$(ls emulator/*.[ch] emulator/include/*.h)" 'tilejit|error\.h|text\.h|fs\.h|hash\.h|log\.h|xxhash|jansson|cuda\.h'
 
