@@ -42,53 +42,53 @@ static bool fits(int32_t layout, int64_t rows, int64_t cols, int64_t pad, int64_
 }
 
 /* Every count, and every step on the way to one, is below this product: nothing overflows after it was looked at. */
-static tj_status check_size(const tj_problem *text, const tj_launch_form *form, tj_error *err)
+static tj_status check_size(const tj_problem *view, const tj_launch_form *form, tj_error *err)
 {
     const int64_t pad = form->block_rows > form->block_cols ? form->block_rows : form->block_cols;
     int64_t most = 64 * (form->splits > 1 ? form->splits : 1);
 
-    if (text->j.extent < 0 || text->k.extent < 0 || text->l.extent < 0) /* those to launch with: no one has checked them */
+    if (view->j.extent < 0 || view->k.extent < 0 || view->l.extent < 0) /* those to launch with: no one has checked them */
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "extents are %lld, %lld and %lld: none may be below 0",
-                       (long long)text->j.extent, (long long)text->k.extent, (long long)text->l.extent);
-    if (tj_mul(most, text->j.extent + pad, &most) && tj_mul(most, text->k.extent + pad, &most) &&
-        tj_mul(most, text->l.extent + pad, &most) && tj_mul(most, text->batch, &most) &&
-        fits(text->m_layout, text->j.extent, text->k.extent, pad, text->ld_m, text->stride_m, text->batch) &&
-        fits(text->n_layout, text->k.extent, text->l.extent, pad, text->ld_n, text->stride_n, text->batch) &&
-        fits(text->p_layout, text->j.extent, text->l.extent, pad, text->ld_p, text->stride_p, text->batch) &&
-        fits(text->p_layout, text->j.extent, text->l.extent, pad, text->ld_c, text->stride_c, text->batch))
+                       (long long)view->j.extent, (long long)view->k.extent, (long long)view->l.extent);
+    if (tj_mul(most, view->j.extent + pad, &most) && tj_mul(most, view->k.extent + pad, &most) &&
+        tj_mul(most, view->l.extent + pad, &most) && tj_mul(most, view->batch, &most) &&
+        fits(view->m_layout, view->j.extent, view->k.extent, pad, view->ld_m, view->stride_m, view->batch) &&
+        fits(view->n_layout, view->k.extent, view->l.extent, pad, view->ld_n, view->stride_n, view->batch) &&
+        fits(view->p_layout, view->j.extent, view->l.extent, pad, view->ld_p, view->stride_p, view->batch) &&
+        fits(view->p_layout, view->j.extent, view->l.extent, pad, view->ld_c, view->stride_c, view->batch))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_UNSUPPORTED,
                    "a product of j %lld, k %lld, l %lld and batch %lld, or its leading dimensions or strides, are too large to "
                    "count in 63 bits",
-                   (long long)text->j.extent, (long long)text->k.extent, (long long)text->l.extent, (long long)text->batch);
+                   (long long)view->j.extent, (long long)view->k.extent, (long long)view->l.extent, (long long)view->batch);
 }
 
 /* A matrix that all products of a batch share moves once. */
-static int64_t matrices(const tj_problem *text, int64_t stride)
+static int64_t matrices(const tj_problem *view, int64_t stride)
 {
-    return stride == TJ_BROADCAST ? 1 : text->batch;
+    return stride == TJ_BROADCAST ? 1 : view->batch;
 }
 
-static void fill_frame(const tj_problem *text, const tj_launch_form *form, tj_counts *counts)
+static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_counts *counts)
 {
-    const int64_t j = text->j.extent, k = text->k.extent, l = text->l.extent;
-    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
+    const int64_t j = view->j.extent, k = view->k.extent, l = view->l.extent;
+    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
 
     memset(counts, 0, sizeof *counts);
-    counts->element_bytes = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
-    counts->sum_bytes = text->dtype == TJ_F64 ? 8 : 4;
+    counts->element_bytes = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype);
+    counts->sum_bytes = view->dtype == TJ_F64 ? 8 : 4;
     counts->block_rows = form->block_rows;
     counts->block_cols = form->block_cols;
     counts->row_blocks = tj_ceil_div(j, form->block_rows);
     counts->col_blocks = tj_ceil_div(l, form->block_cols);
     counts->splits = form->splits > 1 ? form->splits : 1;
-    counts->blocks = counts->row_blocks * counts->col_blocks * text->batch * counts->splits;
+    counts->blocks = counts->row_blocks * counts->col_blocks * view->batch * counts->splits;
     counts->threads_per_block = form->block_x * form->block_y;
     counts->shared_bytes = form->static_shared_bytes + form->dynamic_shared_bytes;
-    counts->flop = (2 * k + (text->has_alpha ? 1 : 0) + (text->has_beta ? 2 : 0)) * j * l * text->batch;
+    counts->flop = (2 * k + (view->has_alpha ? 1 : 0) + (view->has_beta ? 2 : 0)) * j * l * view->batch;
     counts->least_bytes =
-        counts->element_bytes * (j * k * matrices(text, text->stride_m) + k * l * matrices(text, text->stride_n)) +
-        p_bytes * j * l * (text->batch + (text->has_beta ? matrices(text, text->stride_c) : 0));
+        counts->element_bytes * (j * k * matrices(view, view->stride_m) + k * l * matrices(view, view->stride_n)) +
+        p_bytes * j * l * (view->batch + (view->has_beta ? matrices(view, view->stride_c) : 0));
 }
 
 static double ratio(int64_t part, int64_t whole)
@@ -118,22 +118,22 @@ static void estimate_all(tj_counts *counts)
 tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved, bool is_estimate, tj_launch_form *form,
                             tj_counts *counts, tj_error *err)
 {
-    tj_problem known, text;
+    tj_problem known, view;
     bool is_swapped;
     tj_status status;
 
     if (!resolved->family->count)
         return tj_fail(err, TJ_ERR_UNSUPPORTED, "family %s states no counts", resolved->family->name);
     known = with_numbers(problem);
-    text = tj_family_text(resolved, &known, &is_swapped);
-    tj_family_launch(&text, is_swapped, resolved, form);
-    status = check_size(&text, form, err);
+    view = tj_family_view(resolved, &known, &is_swapped);
+    tj_family_launch(&view, is_swapped, resolved, form);
+    status = check_size(&view, form, err);
     if (status != TJ_OK)
         return status;
-    fill_frame(&text, form, counts);
+    fill_frame(&view, form, counts);
     if (is_estimate)
         estimate_all(counts);
-    resolved->family->count(&text, resolved, counts);
+    resolved->family->count(&view, resolved, counts);
     if (is_swapped) { /* the text's M is the caller's N */
         const tj_traffic m = counts->load_n;
         counts->load_n = counts->load_m;

@@ -119,14 +119,12 @@ int tj_family_start(const tj_family *family, size_t index, tj_config *config)
     return 1;
 }
 
-tj_problem tj_family_text(const tj_config *config, const tj_problem *problem, bool *is_swapped)
+tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bool *is_swapped)
 {
-    const tj_family *family = config->family;
     const tj_problem canonical = tj_problem_canonical(problem);
 
-    if (!family->is_swapped)
-        return tj_problem_as_text(&canonical, is_swapped);
-    *is_swapped = family->is_swapped(&canonical, config);
+    *is_swapped =
+        config->family->is_swapped ? config->family->is_swapped(&canonical, config) : canonical.p_layout == TJ_COL_MAJOR;
     return *is_swapped ? tj_problem_transpose(&canonical) : canonical;
 }
 
@@ -390,7 +388,7 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
     if (!config)
         return tj_fail_null(err, __func__, "config");
     tj_config resolved = *config;
-    tj_problem text;
+    tj_problem view;
     bool is_swapped;
     tj_status status = tj_problem_check(problem, err);
 
@@ -403,8 +401,8 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
     for (size_t i = 0; i < resolved.family->param_count; i++)
         if (resolved.value[i] == 0)
             resolved.value[i] = resolved.family->param[i].standard;
-    text = tj_family_text(&resolved, problem, &is_swapped);
-    status = resolved.family->resolve(&text, is_swapped, &resolved, err);
+    view = tj_family_view(&resolved, problem, &is_swapped);
+    status = resolved.family->resolve(&view, is_swapped, &resolved, err);
     if (status == TJ_OK)
         *config = resolved;
     return status;
@@ -415,9 +413,9 @@ int tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config
     if (!problem || !config)
         return 0;
     bool is_swapped;
-    const tj_problem text = tj_family_text(config, problem, &is_swapped);
+    const tj_problem view = tj_family_view(config, problem, &is_swapped);
 
-    return !config->family->is_worth_trying || config->family->is_worth_trying(&text, config);
+    return !config->family->is_worth_trying || config->family->is_worth_trying(&view, config);
 }
 
 int tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, size_t known)
@@ -425,12 +423,12 @@ int tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, si
     if (!problem || !config)
         return 0;
     bool is_swapped;
-    tj_problem text;
+    tj_problem view;
 
     if (!config->family->is_hopeless)
         return 0;
-    text = tj_family_text(config, problem, &is_swapped);
-    return config->family->is_hopeless(&text, config, known);
+    view = tj_family_view(config, problem, &is_swapped);
+    return config->family->is_hopeless(&view, config, known);
 }
 
 int tj_config_relax(const tj_problem *problem, tj_config *config)

@@ -43,9 +43,9 @@ struct tj_family {
 
     /**
      * Settle the parameters that are still 0 and the checks that are still TJ_CHECK_AUTO, and test the constraints. Numbers are
-     * in range already. problem is canonical and as the text sees it (tj_family_text); config speaks of the caller's dimensions.
+     * in range already. view is the problem as the text sees it (tj_family_view); config speaks of the caller's dimensions.
      */
-    tj_status (*resolve)(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err);
+    tj_status (*resolve)(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 
     /**
      * Leave a thread more registers, by looser launch bounds. config is resolved. False: they are as loose as they can be. NULL:
@@ -54,20 +54,20 @@ struct tj_family {
     bool (*relax)(tj_config *config);
 
     /** The template, its parameters beyond those every family has, and the launch geometry. */
-    const char *(*describe)(const tj_problem *text, const tj_config *config, tj_template_params *params, tj_launch_form *form);
+    const char *(*describe)(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form);
 
     /**
-     * What a launch moves and computes (docs/analysis.md). Every extent, leading dimension and stride of text is a number. The
+     * What a launch moves and computes (docs/analysis.md). Every extent, leading dimension and stride of view is a number. The
      * caller has filled in blocks, threads, bytes of elements and of shared memory and flop, and derives global_bytes and the
      * intensities; the rest is the family's. May be NULL: then nothing can be said of the family's speed.
      */
-    void (*count)(const tj_problem *text, const tj_config *config, tj_counts *counts);
+    void (*count)(const tj_problem *view, const tj_config *config, tj_counts *counts);
 
     /** Can a resolved config be the fastest for this problem on any device? What a tuner leaves out. NULL: each can. */
-    bool (*is_worth_trying)(const tj_problem *text, const tj_config *config);
+    bool (*is_worth_trying)(const tj_problem *view, const tj_config *config);
 
     /** The same, before all parameters are known (tj_config_is_hopeless). NULL: nothing is known before. */
-    bool (*is_hopeless)(const tj_problem *text, const tj_config *config, size_t known);
+    bool (*is_hopeless)(const tj_problem *view, const tj_config *config, size_t known);
 };
 
 extern const tj_family tj_family_naive;
@@ -76,14 +76,14 @@ extern const tj_family tj_family_simt;
 extern const tj_family tj_family_skinny;
 extern const tj_family tj_family_small_batch;
 
-/** The canonical problem as a text of the config's family sees it. */
-tj_problem tj_family_text(const tj_config *config, const tj_problem *problem, bool *is_swapped);
+/** The view that a text of the config's family has of a problem: canonical, and transposed where is_swapped says so. */
+tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bool *is_swapped);
 
 /**
- * The launch form of a resolved config, as tj_generate would fill it in, but for the kernel's name and arguments. text and
- * is_swapped: tj_family_text.
+ * The launch form of a resolved config, as tj_generate would fill it in, but for the kernel's name and arguments. view and
+ * is_swapped: tj_family_view.
  */
-void tj_family_launch(const tj_problem *text, bool is_swapped, const tj_config *config, tj_launch_form *form);
+void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form);
 
 /** Where a parameter of that name stands in the family's form; -1 if it has none. */
 int tj_family_param_index(const tj_family *family, const char *name);

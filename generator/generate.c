@@ -36,19 +36,19 @@ static const char *cuda_type(int32_t dtype)
  * int indexes are the readable default. They hold if even the last tile, hanging over the edge, stays below 2^31, and k rounded up to
  * whole phases of all its splits; what is known only at launch gets 64 bits.
  */
-static bool fits_int(const tj_problem *text, int32_t tile, int32_t splits)
+static bool fits_int(const tj_problem *view, int32_t tile, int32_t splits)
 {
-    const bool p_rows = text->p_layout == TJ_ROW_MAJOR;
+    const bool p_rows = view->p_layout == TJ_ROW_MAJOR;
     const struct {
         const tj_dim *width, *count;
         int64_t ld;
     } matrix[] = {
-        {text->m_layout == TJ_ROW_MAJOR ? &text->k : &text->j, text->m_layout == TJ_ROW_MAJOR ? &text->j : &text->k,
-         text->ld_m},
-        {text->n_layout == TJ_ROW_MAJOR ? &text->l : &text->k, text->n_layout == TJ_ROW_MAJOR ? &text->k : &text->l,
-         text->ld_n},
-        {p_rows ? &text->l : &text->j, p_rows ? &text->j : &text->l, text->ld_p},
-        {p_rows ? &text->l : &text->j, p_rows ? &text->j : &text->l, text->ld_c},
+        {view->m_layout == TJ_ROW_MAJOR ? &view->k : &view->j, view->m_layout == TJ_ROW_MAJOR ? &view->j : &view->k,
+         view->ld_m},
+        {view->n_layout == TJ_ROW_MAJOR ? &view->l : &view->k, view->n_layout == TJ_ROW_MAJOR ? &view->k : &view->l,
+         view->ld_n},
+        {p_rows ? &view->l : &view->j, p_rows ? &view->j : &view->l, view->ld_p},
+        {p_rows ? &view->l : &view->j, p_rows ? &view->j : &view->l, view->ld_c},
     };
 
     for (size_t i = 0; i < sizeof matrix / sizeof matrix[0]; i++) {
@@ -58,7 +58,7 @@ static bool fits_int(const tj_problem *text, int32_t tile, int32_t splits)
         if (!tj_mul(matrix[i].count->extent + tile, matrix[i].ld, &last) || last + matrix[i].width->extent + tile > INT32_MAX)
             return false;
     }
-    return text->k.extent + (int64_t)splits * tile <= INT32_MAX;
+    return view->k.extent + (int64_t)splits * tile <= INT32_MAX;
 }
 
 static void set_dim(tj_template_params *params, const char *name, const char *fixed, const char *any, const tj_dim *dim)
@@ -94,7 +94,7 @@ static void set_ld(tj_template_params *params, const number_names *names, int64_
         memcpy(params->param[params->count - 1].value, width_name, strlen(width_name) + 1);
 }
 
-static void fill_common(const tj_problem *text, const tj_config *config, bool is_swapped, tj_template_params *params)
+static void fill_common(const tj_problem *view, const tj_config *config, bool is_swapped, tj_template_params *params)
 {
     static const number_names ld_m = {"ld_m", "fixed_ld_m", "any_ld_m", "derived_ld_m"},
                               ld_n = {"ld_n", "fixed_ld_n", "any_ld_n", "derived_ld_n"},
@@ -104,42 +104,42 @@ static void fill_common(const tj_problem *text, const tj_config *config, bool is
                               stride_n = {"stride_n", "fixed_stride_n", "any_stride_n", "derived_stride_n"},
                               stride_p = {"stride_p", "fixed_stride_p", "any_stride_p", "derived_stride_p"},
                               stride_c = {"stride_c", "fixed_stride_c", "any_stride_c", "derived_stride_c"};
-    const bool is_batched = text->batch != 1, has_c = text->has_beta;
-    const bool m_rows = text->m_layout == TJ_ROW_MAJOR, n_rows = text->n_layout == TJ_ROW_MAJOR,
-               p_rows = text->p_layout == TJ_ROW_MAJOR;
+    const bool is_batched = view->batch != 1, has_c = view->has_beta;
+    const bool m_rows = view->m_layout == TJ_ROW_MAJOR, n_rows = view->n_layout == TJ_ROW_MAJOR,
+               p_rows = view->p_layout == TJ_ROW_MAJOR;
 
-    tj_template_set(params, "input_t", cuda_type(text->dtype));
-    tj_template_set(params, "output_t", cuda_type(text->p_dtype));
-    tj_template_set(params, "sum_t", text->dtype == TJ_F64 ? "double" : "float");
-    tj_template_set_flag(params, "widens", text->dtype == TJ_F16 || text->dtype == TJ_BF16);
-    tj_template_set_flag(params, "uses_half", text->dtype == TJ_F16 || text->p_dtype == TJ_F16);
-    tj_template_set_flag(params, "uses_bfloat16", text->dtype == TJ_BF16 || text->p_dtype == TJ_BF16);
-    set_dim(params, "j", "fixed_j", "any_j", &text->j);
-    set_dim(params, "k", "fixed_k", "any_k", &text->k);
-    set_dim(params, "l", "fixed_l", "any_l", &text->l);
+    tj_template_set(params, "input_t", cuda_type(view->dtype));
+    tj_template_set(params, "output_t", cuda_type(view->p_dtype));
+    tj_template_set(params, "sum_t", view->dtype == TJ_F64 ? "double" : "float");
+    tj_template_set_flag(params, "widens", view->dtype == TJ_F16 || view->dtype == TJ_BF16);
+    tj_template_set_flag(params, "uses_half", view->dtype == TJ_F16 || view->p_dtype == TJ_F16);
+    tj_template_set_flag(params, "uses_bfloat16", view->dtype == TJ_BF16 || view->p_dtype == TJ_BF16);
+    set_dim(params, "j", "fixed_j", "any_j", &view->j);
+    set_dim(params, "k", "fixed_k", "any_k", &view->k);
+    set_dim(params, "l", "fixed_l", "any_l", &view->l);
     tj_template_set_flag(params, "m_row_major", m_rows);
     tj_template_set_flag(params, "n_row_major", n_rows);
     tj_template_set_flag(params, "p_row_major", p_rows);
-    set_ld(params, &ld_m, text->ld_m, true, m_rows ? "k" : "j", m_rows ? &text->k : &text->j);
-    set_ld(params, &ld_n, text->ld_n, true, n_rows ? "l" : "k", n_rows ? &text->l : &text->k);
-    set_ld(params, &ld_p, text->ld_p, true, p_rows ? "l" : "j", p_rows ? &text->l : &text->j);
-    set_ld(params, &ld_c, text->ld_c, has_c, p_rows ? "l" : "j", p_rows ? &text->l : &text->j);
-    set_number(params, &stride_m, text->stride_m, is_batched, m_rows ? "ld_m * j" : "ld_m * k");
-    set_number(params, &stride_n, text->stride_n, is_batched, n_rows ? "ld_n * k" : "ld_n * l");
-    set_number(params, &stride_p, text->stride_p, is_batched, p_rows ? "ld_p * j" : "ld_p * l");
-    set_number(params, &stride_c, text->stride_c, is_batched && has_c, p_rows ? "ld_c * j" : "ld_c * l");
+    set_ld(params, &ld_m, view->ld_m, true, m_rows ? "k" : "j", m_rows ? &view->k : &view->j);
+    set_ld(params, &ld_n, view->ld_n, true, n_rows ? "l" : "k", n_rows ? &view->l : &view->k);
+    set_ld(params, &ld_p, view->ld_p, true, p_rows ? "l" : "j", p_rows ? &view->l : &view->j);
+    set_ld(params, &ld_c, view->ld_c, has_c, p_rows ? "l" : "j", p_rows ? &view->l : &view->j);
+    set_number(params, &stride_m, view->stride_m, is_batched, m_rows ? "ld_m * j" : "ld_m * k");
+    set_number(params, &stride_n, view->stride_n, is_batched, n_rows ? "ld_n * k" : "ld_n * l");
+    set_number(params, &stride_p, view->stride_p, is_batched, p_rows ? "ld_p * j" : "ld_p * l");
+    set_number(params, &stride_c, view->stride_c, is_batched && has_c, p_rows ? "ld_c * j" : "ld_c * l");
     tj_template_set_flag(params, "derives",
-                         text->ld_m == TJ_TIGHT || text->ld_n == TJ_TIGHT || text->ld_p == TJ_TIGHT ||
-                             (has_c && text->ld_c == TJ_TIGHT) ||
-                             (is_batched && (text->stride_m == TJ_TIGHT || text->stride_n == TJ_TIGHT ||
-                                             text->stride_p == TJ_TIGHT || (has_c && text->stride_c == TJ_TIGHT))));
+                         view->ld_m == TJ_TIGHT || view->ld_n == TJ_TIGHT || view->ld_p == TJ_TIGHT ||
+                             (has_c && view->ld_c == TJ_TIGHT) ||
+                             (is_batched && (view->stride_m == TJ_TIGHT || view->stride_n == TJ_TIGHT ||
+                                             view->stride_p == TJ_TIGHT || (has_c && view->stride_c == TJ_TIGHT))));
     tj_template_set_flag(params, "batched", is_batched);
-    tj_template_set_flag(params, "points", tj_problem_points(text));
-    tj_template_set_flag(params, "m_array", tj_stride_is_pointers(text->stride_m));
-    tj_template_set_flag(params, "n_array", tj_stride_is_pointers(text->stride_n));
-    tj_template_set_flag(params, "p_array", tj_stride_is_pointers(text->stride_p));
-    tj_template_set_flag(params, "c_array", tj_stride_is_pointers(text->stride_c));
-    tj_template_set_flag(params, "has_alpha", text->has_alpha);
+    tj_template_set_flag(params, "points", tj_problem_points(view));
+    tj_template_set_flag(params, "m_array", tj_stride_is_pointers(view->stride_m));
+    tj_template_set_flag(params, "n_array", tj_stride_is_pointers(view->stride_n));
+    tj_template_set_flag(params, "p_array", tj_stride_is_pointers(view->stride_p));
+    tj_template_set_flag(params, "c_array", tj_stride_is_pointers(view->stride_c));
+    tj_template_set_flag(params, "has_alpha", view->has_alpha);
     tj_template_set_flag(params, "has_beta", has_c);
     tj_template_set_flag(params, "check_j", (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON);
     tj_template_set_flag(params, "check_k", config->check_k == TJ_CHECK_ON);
@@ -160,24 +160,24 @@ static void add_arg(const arg_list *list, bool is_present, tj_arg arg)
 }
 
 /* In the order of templates/parts/parameters.cuh. The text's M is the caller's N when the two have changed places. */
-static void list_args(const tj_problem *text, bool is_swapped, tj_launch_form *form)
+static void list_args(const tj_problem *view, bool is_swapped, tj_launch_form *form)
 {
     const arg_list list = {form->arg, &form->arg_count};
-    const bool is_batched = text->batch != 1, writes_p = form->splits <= 1, has_c = text->has_beta && writes_p;
+    const bool is_batched = view->batch != 1, writes_p = form->splits <= 1, has_c = view->has_beta && writes_p;
 
-    add_arg(&list, text->j.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_L : TJ_ARG_J);
-    add_arg(&list, text->k.mode == TJ_DIM_ANY, TJ_ARG_K);
-    add_arg(&list, text->l.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_J : TJ_ARG_L);
-    add_arg(&list, text->ld_m == TJ_ANY, is_swapped ? TJ_ARG_LD_N : TJ_ARG_LD_M);
-    add_arg(&list, text->ld_n == TJ_ANY, is_swapped ? TJ_ARG_LD_M : TJ_ARG_LD_N);
-    add_arg(&list, writes_p && text->ld_p == TJ_ANY, TJ_ARG_LD_P);
-    add_arg(&list, has_c && text->ld_c == TJ_ANY, TJ_ARG_LD_C);
-    add_arg(&list, is_batched && text->stride_m == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_N : TJ_ARG_STRIDE_M);
-    add_arg(&list, is_batched && text->stride_n == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_M : TJ_ARG_STRIDE_N);
-    add_arg(&list, writes_p && is_batched && text->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
-    add_arg(&list, is_batched && has_c && text->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
-    add_arg(&list, form->products > 0 && text->batch == TJ_ANY, TJ_ARG_BATCH);
-    add_arg(&list, writes_p && text->has_alpha, TJ_ARG_ALPHA);
+    add_arg(&list, view->j.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_L : TJ_ARG_J);
+    add_arg(&list, view->k.mode == TJ_DIM_ANY, TJ_ARG_K);
+    add_arg(&list, view->l.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_J : TJ_ARG_L);
+    add_arg(&list, view->ld_m == TJ_ANY, is_swapped ? TJ_ARG_LD_N : TJ_ARG_LD_M);
+    add_arg(&list, view->ld_n == TJ_ANY, is_swapped ? TJ_ARG_LD_M : TJ_ARG_LD_N);
+    add_arg(&list, writes_p && view->ld_p == TJ_ANY, TJ_ARG_LD_P);
+    add_arg(&list, has_c && view->ld_c == TJ_ANY, TJ_ARG_LD_C);
+    add_arg(&list, is_batched && view->stride_m == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_N : TJ_ARG_STRIDE_M);
+    add_arg(&list, is_batched && view->stride_n == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_M : TJ_ARG_STRIDE_N);
+    add_arg(&list, writes_p && is_batched && view->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
+    add_arg(&list, is_batched && has_c && view->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
+    add_arg(&list, form->products > 0 && view->batch == TJ_ANY, TJ_ARG_BATCH);
+    add_arg(&list, writes_p && view->has_alpha, TJ_ARG_ALPHA);
     add_arg(&list, has_c, TJ_ARG_BETA);
     add_arg(&list, true, is_swapped ? TJ_ARG_N : TJ_ARG_M);
     add_arg(&list, true, is_swapped ? TJ_ARG_M : TJ_ARG_N);
@@ -187,16 +187,16 @@ static void list_args(const tj_problem *text, bool is_swapped, tj_launch_form *f
 }
 
 /* In the order of templates/parts/reduce.cuh. */
-static void list_reduce_args(const tj_problem *text, tj_reduce_form *reduce)
+static void list_reduce_args(const tj_problem *view, tj_reduce_form *reduce)
 {
     const arg_list list = {reduce->arg, &reduce->arg_count};
-    const bool is_batched = text->batch != 1, has_c = text->has_beta;
+    const bool is_batched = view->batch != 1, has_c = view->has_beta;
 
-    add_arg(&list, text->ld_p == TJ_ANY, TJ_ARG_LD_P);
-    add_arg(&list, has_c && text->ld_c == TJ_ANY, TJ_ARG_LD_C);
-    add_arg(&list, is_batched && text->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
-    add_arg(&list, is_batched && has_c && text->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
-    add_arg(&list, text->has_alpha, TJ_ARG_ALPHA);
+    add_arg(&list, view->ld_p == TJ_ANY, TJ_ARG_LD_P);
+    add_arg(&list, has_c && view->ld_c == TJ_ANY, TJ_ARG_LD_C);
+    add_arg(&list, is_batched && view->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
+    add_arg(&list, is_batched && has_c && view->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
+    add_arg(&list, view->has_alpha, TJ_ARG_ALPHA);
     add_arg(&list, has_c, TJ_ARG_BETA);
     add_arg(&list, true, TJ_ARG_WORKSPACE);
     add_arg(&list, has_c, TJ_ARG_C);
@@ -251,7 +251,7 @@ static void append_extents(tj_text *out, const char *matrix, const tj_dim *rows,
 }
 
 /* The request in one line, and the formula with this request's numbers. */
-static void append_head(tj_text *out, const tj_problem *problem, const tj_problem *text, bool is_swapped)
+static void append_head(tj_text *out, const tj_problem *problem, const tj_problem *view, bool is_swapped)
 {
     char line[TJ_PROBLEM_TEXT_BYTES];
 
@@ -259,12 +259,12 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     tj_text_append(out, "// ");
     tj_text_append(out, line);
     tj_text_append(out, "\n//\n//     ");
-    append_extents(out, "P", &text->j, "j", &text->l, "l");
-    tj_text_append(out, text->has_alpha ? " = alpha * " : " = ");
-    append_extents(out, "M", &text->j, "j", &text->k, "k");
+    append_extents(out, "P", &view->j, "j", &view->l, "l");
+    tj_text_append(out, view->has_alpha ? " = alpha * " : " = ");
+    append_extents(out, "M", &view->j, "j", &view->k, "k");
     tj_text_append(out, " . ");
-    append_extents(out, "N", &text->k, "k", &text->l, "l");
-    tj_text_append(out, text->has_beta ? " + beta * C\n//\n" : "\n//\n");
+    append_extents(out, "N", &view->k, "k", &view->l, "l");
+    tj_text_append(out, view->has_beta ? " + beta * C\n//\n" : "\n//\n");
     if (is_swapped && problem->p_layout == TJ_ROW_MAJOR)
         tj_text_append(out, "// This text computes the transpose, P^T = N^T . M^T, so that j is the shorter side: its M is the "
                             "caller's N, its\n"
@@ -323,14 +323,14 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-void tj_family_launch(const tj_problem *text, bool is_swapped, const tj_config *config, tj_launch_form *form)
+void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form)
 {
     memset(form, 0, sizeof *form);
     form->checks =
         (config->check_j == TJ_CHECK_ON) | (config->check_k == TJ_CHECK_ON) << 1 | (config->check_l == TJ_CHECK_ON) << 2;
     form->is_swapped = is_swapped;
     form->sums_in_registers = config->family->sums_in_registers;
-    (void)config->family->describe(text, config, NULL, form);
+    (void)config->family->describe(view, config, NULL, form);
 }
 
 tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **out, tj_error *err)
@@ -346,7 +346,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_text body = TJ_TEXT_INIT(MAX_SOURCE_BYTES);
     tj_source *source = NULL;
     const char *template_name;
-    tj_problem text;
+    tj_problem view;
     bool is_swapped;
     tj_status status;
 
@@ -359,30 +359,30 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
 
     source->problem = tj_problem_canonical(problem);
     source->config = resolved;
-    text = tj_family_text(&resolved, problem, &is_swapped);
+    view = tj_family_view(&resolved, problem, &is_swapped);
     source->launch.checks =
         (resolved.check_j == TJ_CHECK_ON) | (resolved.check_k == TJ_CHECK_ON) << 1 | (resolved.check_l == TJ_CHECK_ON) << 2;
     source->launch.is_swapped = is_swapped;
     source->launch.sums_in_registers = resolved.family->sums_in_registers;
     name_kernel(&source->problem, resolved.family->name, source->launch.kernel);
 
-    fill_common(&text, &resolved, is_swapped, &params);
+    fill_common(&view, &resolved, is_swapped, &params);
     tj_template_set(&params, "kernel", source->launch.kernel);
-    template_name = resolved.family->describe(&text, &resolved, &params, &source->launch);
-    list_args(&text, is_swapped, &source->launch);
+    template_name = resolved.family->describe(&view, &resolved, &params, &source->launch);
+    list_args(&view, is_swapped, &source->launch);
     if (source->launch.splits > 1) {
         name_kernel(&source->problem, "reduce", source->launch.reduce.kernel);
-        list_reduce_args(&text, &source->launch.reduce);
+        list_reduce_args(&view, &source->launch.reduce);
     }
-    tj_template_set_flag(&params, "int_fits", fits_int(&text, resolved.family->widest, source->launch.splits));
+    tj_template_set_flag(&params, "int_fits", fits_int(&view, resolved.family->widest, source->launch.splits));
     tj_template_set_flag(&params, "splits_k", source->launch.splits > 1);
     tj_template_set_flag(&params, "whole_products", source->launch.products > 0);
-    tj_template_set_flag(&params, "any_batch", source->launch.products > 0 && text.batch == TJ_ANY);
+    tj_template_set_flag(&params, "any_batch", source->launch.products > 0 && view.batch == TJ_ANY);
     tj_template_set(&params, "reduce_kernel", source->launch.reduce.kernel);
     tj_template_set_flag(&params, "rows_on_x", source->launch.rows_on_x);
     tj_template_set_flag(&params, "rows_on_y", !source->launch.rows_on_x);
 
-    append_head(&body, &source->problem, &text, is_swapped);
+    append_head(&body, &source->problem, &view, is_swapped);
     status = tj_template_fill(template_name, &params, &body, err);
     if (status == TJ_OK)
         status = tj_text_take(&body, &source->text, err);
@@ -407,13 +407,13 @@ tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_lau
     if (!config)
         return tj_fail_null(err, __func__, "config");
     bool is_swapped;
-    tj_problem text;
+    tj_problem view;
     tj_status status = tj_config_resolve(problem, config, err);
 
     if (status != TJ_OK)
         return status;
-    text = tj_family_text(config, problem, &is_swapped);
-    tj_family_launch(&text, is_swapped, config, form);
+    view = tj_family_view(config, problem, &is_swapped);
+    tj_family_launch(&view, is_swapped, config, form);
     return TJ_OK;
 }
 

@@ -294,12 +294,6 @@ tj_problem tj_problem_transpose(const tj_problem *problem)
     return t;
 }
 
-tj_problem tj_problem_as_text(const tj_problem *problem, bool *is_swapped)
-{
-    *is_swapped = problem->p_layout == TJ_COL_MAJOR;
-    return *is_swapped ? tj_problem_transpose(problem) : tj_problem_canonical(problem);
-}
-
 /* ---- one line ----------------------------------------------------------------------------------------------------- */
 
 static void print_dim(tj_text *text, const char *name, const tj_dim *dim)

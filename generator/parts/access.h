@@ -11,6 +11,6 @@
  * The most elements, a power of two up to limit, that every line of a stored matrix begins at a multiple of and is a multiple of: its
  * width, leading dimension and, in a batch, stride. The pointer's alignment is for the launch form to ask for.
  */
-int32_t tj_access_widest(const tj_problem *text, const tj_dim *width, int64_t ld, int64_t stride, int32_t limit);
+int32_t tj_access_widest(const tj_problem *view, const tj_dim *width, int64_t ld, int64_t stride, int32_t limit);
 
 #endif

@@ -18,19 +18,19 @@ static void count_array(int64_t stride, const tj_access *threads, tj_traffic *tr
         tj_traffic_add(traffic, &access);
 }
 
-void tj_pointers_count(const tj_problem *text, const tj_access *first, tj_counts *counts)
+void tj_pointers_count(const tj_problem *view, const tj_access *first, tj_counts *counts)
 {
     const tj_access all = all_threads(counts->blocks, counts->threads_per_block),
                     second = all_threads(counts->reduce.blocks, counts->reduce.threads_per_block);
     const tj_access *const last = counts->splits > 1 ? &second : first ? first : &all;
     tj_traffic *const outputs = counts->splits > 1 ? &counts->reduce.load_pointers : &counts->load_pointers;
 
-    if (text->k.extent > 0) {
-        count_array(text->stride_m, first ? first : &all, &counts->load_pointers);
-        count_array(text->stride_n, first ? first : &all, &counts->load_pointers);
-        counts->waits += tj_stride_is_pointers(text->stride_m) || tj_stride_is_pointers(text->stride_n);
+    if (view->k.extent > 0) {
+        count_array(view->stride_m, first ? first : &all, &counts->load_pointers);
+        count_array(view->stride_n, first ? first : &all, &counts->load_pointers);
+        counts->waits += tj_stride_is_pointers(view->stride_m) || tj_stride_is_pointers(view->stride_n);
     }
-    count_array(text->stride_p, last, outputs);
-    if (text->has_beta)
-        count_array(text->stride_c, last, outputs);
+    count_array(view->stride_p, last, outputs);
+    if (view->has_beta)
+        count_array(view->stride_c, last, outputs);
 }

@@ -11,6 +11,6 @@
  * Count the pointers of a product, which every thread reads for itself, the same ones in a block. first: the threads and the instances
  * of the first kernel, if not all of its threads get that far; NULL: all do. counts has its blocks, and the second kernel's.
  */
-void tj_pointers_count(const tj_problem *text, const tj_access *first, tj_counts *counts);
+void tj_pointers_count(const tj_problem *view, const tj_access *first, tj_counts *counts);
 
 #endif

@@ -9,36 +9,36 @@ enum { REDUCE_THREADS = 256, MOST_GROUPS = 16, SPLITS_PER_THREAD = 4, GRID_Z_LIM
 
 const int32_t tj_splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 33, 48, 66, 96, 132, 264, 0};
 
-bool tj_split_is_possible(const tj_problem *text)
+bool tj_split_is_possible(const tj_problem *view)
 {
-    return text->j.mode == TJ_DIM_FIXED && text->l.mode == TJ_DIM_FIXED && text->batch > 0;
+    return view->j.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED && view->batch > 0;
 }
 
 /* Of one launch: a larger batch takes several, which use the same workspace one after the other. */
-static int64_t workspace_bytes(const tj_problem *text, int32_t splits)
+static int64_t workspace_bytes(const tj_problem *view, int32_t splits)
 {
-    const int64_t most = GRID_Z_LIMIT / splits, products = text->batch < most ? text->batch : most;
+    const int64_t most = GRID_Z_LIMIT / splits, products = view->batch < most ? view->batch : most;
     int64_t bytes;
 
-    if (!tj_mul(text->j.extent, text->l.extent, &bytes) || !tj_mul(bytes, splits * products, &bytes) ||
-        !tj_mul(bytes, text->dtype == TJ_F64 ? 8 : 4, &bytes))
+    if (!tj_mul(view->j.extent, view->l.extent, &bytes) || !tj_mul(bytes, splits * products, &bytes) ||
+        !tj_mul(bytes, view->dtype == TJ_F64 ? 8 : 4, &bytes))
         return -1;
     return bytes;
 }
 
-tj_status tj_split_check(const tj_problem *text, int32_t splits, tj_error *err)
+tj_status tj_split_check(const tj_problem *view, int32_t splits, tj_error *err)
 {
     if (splits <= 1)
         return TJ_OK;
-    if (!tj_split_is_possible(text))
+    if (!tj_split_is_possible(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "splits is %d, and the workspace it takes is known only for a fixed j, l and batch: fix them, or use "
                        "splits=1",
                        splits);
-    if (workspace_bytes(text, splits) < 0)
+    if (workspace_bytes(view, splits) < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%d splits of %lld x %lld elements need more bytes of workspace than 63 bits count: use splits=1",
-                       splits, (long long)text->j.extent, (long long)text->l.extent);
+                       splits, (long long)view->j.extent, (long long)view->l.extent);
     return TJ_OK;
 }
 
@@ -52,7 +52,7 @@ static int32_t groups_of(int32_t splits)
     return groups;
 }
 
-void tj_split_describe(const tj_problem *text, int32_t splits, tj_template_params *fill, tj_launch_form *form)
+void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_params *fill, tj_launch_form *form)
 {
     const int32_t groups = groups_of(splits);
 
@@ -63,7 +63,7 @@ void tj_split_describe(const tj_problem *text, int32_t splits, tj_template_param
     form->splits = splits;
     form->reduce.threads = REDUCE_THREADS;
     form->reduce.block_elements = REDUCE_THREADS / groups;
-    form->reduce.workspace_bytes = workspace_bytes(text, splits);
+    form->reduce.workspace_bytes = workspace_bytes(view, splits);
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
@@ -77,54 +77,54 @@ tj_split_phases tj_split_share(int64_t phases, int32_t splits)
 
 /* A thread for each element of P in turn, line after line, as they lie in the workspace. Sectors of a padded P are those of one
  * that is not. */
-static tj_access in_order(const tj_problem *text, int32_t block_elements, int64_t bytes, int64_t stride)
+static tj_access in_order(const tj_problem *view, int32_t block_elements, int64_t bytes, int64_t stride)
 {
     return (tj_access){
         .threads_x = block_elements,
         .threads_y = 1,
         .step_x = bytes,
         .element_bytes = (int32_t)bytes,
-        .axis = {tj_tile_axis(text->j.extent * text->l.extent, block_elements, block_elements * bytes),
+        .axis = {tj_tile_axis(view->j.extent * view->l.extent, block_elements, block_elements * bytes),
                  {1, 0, 1, 1},
-                 {text->batch, (stride > 0 ? stride : 0) * bytes, 0, 0}},
+                 {view->batch, (stride > 0 ? stride : 0) * bytes, 0, 0}},
         .repeat = 1,
     };
 }
 
-void tj_split_count(const tj_problem *text, int32_t splits, tj_counts *counts)
+void tj_split_count(const tj_problem *view, int32_t splits, tj_counts *counts)
 {
     const int32_t groups = groups_of(splits), elements = REDUCE_THREADS / groups;
-    const int64_t matrix = text->j.extent * text->l.extent, bytes = counts->sum_bytes;
-    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
+    const int64_t matrix = view->j.extent * view->l.extent, bytes = counts->sum_bytes;
+    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
     tj_access access;
 
     if (splits <= 1)
         return;
-    counts->reduce.blocks = tj_ceil_div(matrix, elements) * text->batch;
+    counts->reduce.blocks = tj_ceil_div(matrix, elements) * view->batch;
     counts->reduce.threads_per_block = REDUCE_THREADS;
     counts->reduce.barriers = counts->reduce.blocks;
-    counts->reduce.sums = matrix * text->batch * (splits + groups - 1);
+    counts->reduce.sums = matrix * view->batch * (splits + groups - 1);
     /* Group g adds up the splits g, g + groups and so on. */
-    access = in_order(text, elements, bytes, matrix * splits);
+    access = in_order(view, elements, bytes, matrix * splits);
     access.threads_y = groups;
     access.step_y = matrix * bytes;
     access.axis[1] = tj_tile_axis(splits, groups, groups * matrix * bytes);
     tj_traffic_add(&counts->load_w, &access);
-    access = in_order(text, REDUCE_THREADS, bytes, 0);
+    access = in_order(view, REDUCE_THREADS, bytes, 0);
     access.is_shared = true;
     access.axis[0] = (tj_axis){counts->reduce.blocks, 0, REDUCE_THREADS, REDUCE_THREADS};
     access.axis[2] = (tj_axis){0};
     if (groups > 1) /* the compiler drops stores that nobody reads */
         tj_traffic_add(&counts->reduce.shared_store, &access);
-    access = in_order(text, elements, bytes, 0);
+    access = in_order(view, elements, bytes, 0);
     access.is_shared = true;
     access.repeat = groups - 1;
     tj_traffic_add(&counts->reduce.shared_load, &access);
-    access = in_order(text, elements, p_bytes, text->stride_p);
+    access = in_order(view, elements, p_bytes, view->stride_p);
     tj_traffic_add(&counts->store_p, &access);
-    if (text->has_beta) {
-        access = in_order(text, elements, p_bytes, text->stride_c);
+    if (view->has_beta) {
+        access = in_order(view, elements, p_bytes, view->stride_c);
         tj_traffic_add(&counts->load_c, &access);
-        counts->reduce.fma = matrix * text->batch;
+        counts->reduce.fma = matrix * view->batch;
     }
 }

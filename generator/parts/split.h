@@ -24,13 +24,13 @@ extern const int32_t tj_splits_tried[]; /* by a tuner */
 #define TJ_SPLITS_CONSTRAINT "with splits, j, l and the batch are fixed: they make the size of the workspace"
 
 /** Can this problem be split? Its workspace must be known when the text is made. */
-bool tj_split_is_possible(const tj_problem *text);
+bool tj_split_is_possible(const tj_problem *view);
 
 /** Refuses splits where they are not possible, or where the workspace would be larger than any. */
-tj_status tj_split_check(const tj_problem *text, int32_t splits, tj_error *err);
+tj_status tj_split_check(const tj_problem *view, int32_t splits, tj_error *err);
 
 /** The template's parameters and the form of the second kernel. */
-void tj_split_describe(const tj_problem *text, int32_t splits, tj_template_params *fill, tj_launch_form *form);
+void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_params *fill, tj_launch_form *form);
 
 /** How many whole phases of a tile's `phases` one split has at most, and how many splits have any. */
 typedef struct tj_split_phases {
@@ -40,6 +40,6 @@ typedef struct tj_split_phases {
 tj_split_phases tj_split_share(int64_t phases, int32_t splits);
 
 /** Count the second kernel, which reads the workspace and C and writes P, if there is more than one split. */
-void tj_split_count(const tj_problem *text, int32_t splits, tj_counts *counts);
+void tj_split_count(const tj_problem *view, int32_t splits, tj_counts *counts);
 
 #endif

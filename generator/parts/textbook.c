@@ -24,35 +24,35 @@ void tj_textbook_describe(const tj_config *config, tj_template_params *params, t
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
 /* One element of P or C for each thread whose element exists. */
-static void count_output(const tj_problem *text, int32_t tile_width, int64_t ld, int64_t stride, tj_traffic *traffic)
+static void count_output(const tj_problem *view, int32_t tile_width, int64_t ld, int64_t stride, tj_traffic *traffic)
 {
-    const int64_t bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
+    const int64_t bytes = (int64_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
     const tj_access access = {
         .threads_x = tile_width,
         .threads_y = tile_width,
         .step_x = bytes,
         .step_y = ld * bytes,
         .element_bytes = (int32_t)bytes,
-        .axis = {tj_tile_axis(text->l.extent, tile_width, tile_width * bytes),
-                 tj_tile_axis(text->j.extent, tile_width, tile_width * ld * bytes),
-                 {text->batch, (stride > 0 ? stride : 0) * bytes, 0, 0}},
+        .axis = {tj_tile_axis(view->l.extent, tile_width, tile_width * bytes),
+                 tj_tile_axis(view->j.extent, tile_width, tile_width * ld * bytes),
+                 {view->batch, (stride > 0 ? stride : 0) * bytes, 0, 0}},
         .repeat = 1,
     };
 
     tj_traffic_add(traffic, &access);
 }
 
-void tj_textbook_count(const tj_problem *text, int32_t tile_width, tj_counts *counts)
+void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts)
 {
-    count_output(text, tile_width, text->ld_p, text->stride_p, &counts->store_p);
-    if (text->has_beta) {
-        count_output(text, tile_width, text->ld_c, text->stride_c, &counts->load_c);
-        counts->fma += text->j.extent * text->l.extent * text->batch;
+    count_output(view, tile_width, view->ld_p, view->stride_p, &counts->store_p);
+    if (view->has_beta) {
+        count_output(view, tile_width, view->ld_c, view->stride_c, &counts->load_c);
+        counts->fma += view->j.extent * view->l.extent * view->batch;
         counts->waits++;
     }
     counts->registers = counts->registers_least = counts->registers_most = 32;
     counts->chain_fma = 1;
-    counts->l2_bytes = counts->element_bytes * text->batch * text->k.extent *
-                           (text->j.extent * counts->col_blocks + text->l.extent * counts->row_blocks) +
+    counts->l2_bytes = counts->element_bytes * view->batch * view->k.extent *
+                           (view->j.extent * counts->col_blocks + view->l.extent * counts->row_blocks) +
                        counts->store_p.bytes + counts->load_c.bytes;
 }

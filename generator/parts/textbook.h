@@ -21,6 +21,6 @@ tj_tile tj_textbook_tile(const tj_config *config);
 void tj_textbook_describe(const tj_config *config, tj_template_params *params, tj_launch_form *form);
 
 /** Count the stores of P, the loads of C, and what every such kernel has. */
-void tj_textbook_count(const tj_problem *text, int32_t tile_width, tj_counts *counts);
+void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts);
 
 #endif

@@ -41,11 +41,11 @@ static int64_t fixed_blocks(const tj_dim *dim, int32_t tile_width)
     return dim->mode == TJ_DIM_FIXED ? tj_ceil_div(dim->extent, tile_width) : 0;
 }
 
-tj_status tj_tile_resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
+tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     const tj_tile tile = config->family->tile(config);
     int32_t *const rows = &config->value[tj_family_param_index(config->family, "rows")];
-    const int64_t row_blocks = fixed_blocks(&text->j, tile.rows), col_blocks = fixed_blocks(&text->l, tile.cols);
+    const int64_t row_blocks = fixed_blocks(&view->j, tile.rows), col_blocks = fixed_blocks(&view->l, tile.cols);
     int32_t *const check_rows = is_swapped ? &config->check_l : &config->check_j;
     int32_t *const check_cols = is_swapped ? &config->check_j : &config->check_l;
     tj_status status;
@@ -60,11 +60,11 @@ tj_status tj_tile_resolve(const tj_problem *text, bool is_swapped, tj_config *co
                        : *rows == TJ_ROWS_ON_Y                                ? "use rows=x, raise"
                                                                               : "use rows=y, raise",
                        tile.rows_name);
-    status = settle_check(is_swapped ? 'l' : 'j', &text->j, tile.rows, tile.rows_name, check_rows, err);
+    status = settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, check_rows, err);
     if (status == TJ_OK && config->family->checks_k)
-        status = settle_check('k', &text->k, tile.k, tile.k_name, &config->check_k, err);
+        status = settle_check('k', &view->k, tile.k, tile.k_name, &config->check_k, err);
     if (status == TJ_OK)
-        status = settle_check(is_swapped ? 'j' : 'l', &text->l, tile.cols, tile.cols_name, check_cols, err);
+        status = settle_check(is_swapped ? 'j' : 'l', &view->l, tile.cols, tile.cols_name, check_cols, err);
     if (!config->family->checks_k)
         config->check_k = TJ_CHECK_OFF;
     return status;

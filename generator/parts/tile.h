@@ -19,6 +19,6 @@ extern const char *const tj_row_choices[];
 enum { TJ_ROWS_ON_Y = 1, TJ_ROWS_ON_X = 2 };
 
 /** Settle rows and checks for the family's tile. */
-tj_status tj_tile_resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err);
+tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 
 #endif

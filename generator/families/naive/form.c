@@ -13,19 +13,19 @@ static const char *const constraints[] = {
     NULL,
 };
 
-static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
-    (void)text;
+    (void)view;
     tj_textbook_describe(config, fill, form);
     return "naive.cu";
 }
 
 /* At every step of k, each thread whose element exists loads one element of M and one of N. */
-static void count_loads(const tj_problem *text, int32_t tile_width, bool is_m, int64_t element_bytes, tj_traffic *traffic)
+static void count_loads(const tj_problem *view, int32_t tile_width, bool is_m, int64_t element_bytes, tj_traffic *traffic)
 {
-    const int64_t ld = is_m ? text->ld_m : text->ld_n, stride = is_m ? text->stride_m : text->stride_n;
+    const int64_t ld = is_m ? view->ld_m : view->ld_n, stride = is_m ? view->stride_m : view->stride_n;
     /* From one row of M (column of N) to the next, and from one step of k to the next. */
-    const bool rows_of_k = (is_m ? text->m_layout : text->n_layout) == (is_m ? TJ_ROW_MAJOR : TJ_COL_MAJOR);
+    const bool rows_of_k = (is_m ? view->m_layout : view->n_layout) == (is_m ? TJ_ROW_MAJOR : TJ_COL_MAJOR);
     const int64_t across = (rows_of_k ? ld : 1) * element_bytes, along = (rows_of_k ? 1 : ld) * element_bytes;
     const tj_access access = {
         .threads_x = tile_width,
@@ -33,38 +33,38 @@ static void count_loads(const tj_problem *text, int32_t tile_width, bool is_m, i
         .step_x = is_m ? 0 : across,
         .step_y = is_m ? across : 0,
         .element_bytes = (int32_t)element_bytes,
-        .axis = {tj_tile_axis(text->l.extent, tile_width, is_m ? 0 : tile_width * across),
-                 tj_tile_axis(text->j.extent, tile_width, is_m ? tile_width * across : 0),
-                 {text->k.extent, along, 0, 0},
-                 {text->batch, (stride > 0 ? stride : 0) * element_bytes, 0, 0}},
+        .axis = {tj_tile_axis(view->l.extent, tile_width, is_m ? 0 : tile_width * across),
+                 tj_tile_axis(view->j.extent, tile_width, is_m ? tile_width * across : 0),
+                 {view->k.extent, along, 0, 0},
+                 {view->batch, (stride > 0 ? stride : 0) * element_bytes, 0, 0}},
         .repeat = 1,
     };
 
     tj_traffic_add(traffic, &access);
 }
 
-static void count(const tj_problem *text, const tj_config *config, tj_counts *counts)
+static void count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
     const int64_t threads = (int64_t)tile_width * tile_width;
     const int64_t loads_in_flight = 6; /* steps of k: a loop unrolled by the compiler asks for that much before it waits */
 
     counts->phase = (tj_phase_counts){.depth = 1, .loads = 2 * threads, .flop = 2 * threads};
-    counts->fma = text->j.extent * text->k.extent * text->l.extent * text->batch;
-    counts->chain = text->k.extent;
-    counts->waits = (text->k.extent + loads_in_flight - 1) / loads_in_flight;
-    if (text->k.extent > 0) {
-        count_loads(text, tile_width, true, counts->element_bytes, &counts->load_m);
-        count_loads(text, tile_width, false, counts->element_bytes, &counts->load_n);
+    counts->fma = view->j.extent * view->k.extent * view->l.extent * view->batch;
+    counts->chain = view->k.extent;
+    counts->waits = (view->k.extent + loads_in_flight - 1) / loads_in_flight;
+    if (view->k.extent > 0) {
+        count_loads(view, tile_width, true, counts->element_bytes, &counts->load_m);
+        count_loads(view, tile_width, false, counts->element_bytes, &counts->load_n);
     }
-    tj_textbook_count(text, tile_width, counts);
+    tj_textbook_count(view, tile_width, counts);
     /* Whoever hangs over the edge has left before. */
-    tj_pointers_count(text,
+    tj_pointers_count(view,
                       &(tj_access){.threads_x = tile_width,
                                    .threads_y = tile_width,
-                                   .axis = {tj_tile_axis(text->l.extent, tile_width, 0),
-                                            tj_tile_axis(text->j.extent, tile_width, 0),
-                                            {text->batch, 0, 0, 0}}},
+                                   .axis = {tj_tile_axis(view->l.extent, tile_width, 0),
+                                            tj_tile_axis(view->j.extent, tile_width, 0),
+                                            {view->batch, 0, 0, 0}}},
                       counts);
 }
 

@@ -84,28 +84,28 @@ static void share(const tj_simt_shape *s, int32_t width, tj_simt_copy *c)
 }
 
 /* What alignment allows. An asynchronous copy cannot transpose. */
-static int32_t widest(const tj_problem *text, const tj_simt_shape *s, bool is_m, bool along_k)
+static int32_t widest(const tj_problem *view, const tj_simt_shape *s, bool is_m, bool along_k)
 {
-    const int32_t most = 16 / (int32_t)tj_dtype_bytes((tj_dtype)text->dtype), vec = tj_simt_vec(text);
-    const tj_dim *const line = along_k ? &text->k : is_m ? &text->j : &text->l;
+    const int32_t most = 16 / (int32_t)tj_dtype_bytes((tj_dtype)view->dtype), vec = tj_simt_vec(view);
+    const tj_dim *const line = along_k ? &view->k : is_m ? &view->j : &view->l;
     int32_t width;
 
     if (s->copy == TJ_COPY_ASYNC && along_k)
         return 1;
-    width = tj_access_widest(text, line, is_m ? text->ld_m : text->ld_n, is_m ? text->stride_m : text->stride_n,
+    width = tj_access_widest(view, line, is_m ? view->ld_m : view->ld_n, is_m ? view->stride_m : view->stride_n,
                              s->vector < most ? s->vector : most);
     return width > vec && !along_k && !rows_take_gaps(s, is_m, vec) ? vec : width;
 }
 
-tj_simt_copy tj_simt_copy_of(const tj_problem *text, const tj_simt_shape *s, bool is_m)
+tj_simt_copy tj_simt_copy_of(const tj_problem *view, const tj_simt_shape *s, bool is_m)
 {
-    tj_simt_copy c = {.along_k = is_m ? text->m_layout == TJ_ROW_MAJOR : text->n_layout == TJ_COL_MAJOR,
+    tj_simt_copy c = {.along_k = is_m ? view->m_layout == TJ_ROW_MAJOR : view->n_layout == TJ_COL_MAJOR,
                       .tile = is_m ? s->bm : s->bn};
 
-    share(s, widest(text, s, is_m, c.along_k), &c);
+    share(s, widest(view, s, is_m, c.along_k), &c);
     while (c.goes == 0 && c.width > 1)
         share(s, c.width / 2, &c);
-    c.skew = s->copy == TJ_COPY_REGISTERS ? skew_of(&c, tj_simt_vec(text)) : 0;
+    c.skew = s->copy == TJ_COPY_REGISTERS ? skew_of(&c, tj_simt_vec(view)) : 0;
     return c;
 }
 
@@ -115,10 +115,10 @@ static int64_t tile_elements(const tj_simt_shape *s, const tj_simt_copy *c, int3
     return (int64_t)s->bk * c->tile + (c->along_k ? s->bk / c->width : s->bk * (c->tile / (8 * vec))) * c->skew;
 }
 
-int64_t tj_simt_shared_bytes(const tj_problem *text, const tj_simt_shape *s)
+int64_t tj_simt_shared_bytes(const tj_problem *view, const tj_simt_shape *s)
 {
-    const int32_t bytes = tj_simt_sum_bytes(text), vec = tj_simt_vec(text);
-    const tj_simt_copy m = tj_simt_copy_of(text, s, true), n = tj_simt_copy_of(text, s, false);
+    const int32_t bytes = tj_simt_sum_bytes(view), vec = tj_simt_vec(view);
+    const tj_simt_copy m = tj_simt_copy_of(view, s, true), n = tj_simt_copy_of(view, s, false);
     const int64_t phase = s->bk * (s->bm + (m.along_k ? vec : 0) + s->bn + (n.along_k ? vec : 0)) * bytes;
     const int64_t sums = s->slices > 1 ? s->bm * s->bn * bytes : 0;
 
@@ -129,21 +129,21 @@ int64_t tj_simt_shared_bytes(const tj_problem *text, const tj_simt_shape *s)
 
 /* ---- P ------------------------------------------------------------------------------------------------------------ */
 
-bool tj_simt_has_vector_p(const tj_problem *text, const tj_simt_shape *s)
+bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s)
 {
-    const int32_t width = tj_simt_vec(text);
+    const int32_t width = tj_simt_vec(view);
 
     if (s->vector < width)
         return false;
     if (s->splits > 1)
-        return tj_access_widest(text, &text->l, TJ_TIGHT, TJ_TIGHT, width) == width; /* the workspace is tight */
-    return tj_access_widest(text, &text->l, text->ld_p, text->stride_p, width) == width &&
-           (!text->has_beta || tj_access_widest(text, &text->l, text->ld_c, text->stride_c, width) == width);
+        return tj_access_widest(view, &view->l, TJ_TIGHT, TJ_TIGHT, width) == width; /* the workspace is tight */
+    return tj_access_widest(view, &view->l, view->ld_p, view->stride_p, width) == width &&
+           (!view->has_beta || tj_access_widest(view, &view->l, view->ld_c, view->stride_c, width) == width);
 }
 
-int32_t tj_simt_col_run(const tj_problem *text, const tj_simt_shape *s)
+int32_t tj_simt_col_run(const tj_problem *view, const tj_simt_shape *s)
 {
-    const bool may_spread = s->copy == TJ_COPY_ASYNC && text->n_layout == TJ_ROW_MAJOR;
+    const bool may_spread = s->copy == TJ_COPY_ASYNC && view->n_layout == TJ_ROW_MAJOR;
 
-    return may_spread && !tj_simt_has_vector_p(text, s) ? tj_simt_copy_of(text, s, false).width : tj_simt_vec(text);
+    return may_spread && !tj_simt_has_vector_p(view, s) ? tj_simt_copy_of(view, s, false).width : tj_simt_vec(view);
 }

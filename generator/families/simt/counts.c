@@ -30,32 +30,32 @@ typedef struct part {
 } part;
 
 /* Does the last tile move back? Where all are whole it makes no difference. */
-static bool is_moved(const tj_problem *text, int32_t tile, bool is_j)
+static bool is_moved(const tj_problem *view, int32_t tile, bool is_j)
 {
-    const tj_dim *dim = is_j ? &text->j : &text->l;
+    const tj_dim *dim = is_j ? &view->j : &view->l;
 
     return dim->extent % tile != 0 && tj_simt_moves(dim, tile);
 }
 
-static operand operand_of(const tj_problem *text, const tj_simt_shape *s, const tj_counts *counts, bool is_m)
+static operand operand_of(const tj_problem *view, const tj_simt_shape *s, const tj_counts *counts, bool is_m)
 {
-    const tj_simt_copy copy = tj_simt_copy_of(text, s, is_m);
-    const int64_t bytes = counts->element_bytes, line = (is_m ? text->ld_m : text->ld_n) * bytes;
-    const int64_t stride = is_m ? text->stride_m : text->stride_n;
-    const tj_split_phases share = tj_split_share(tj_ceil_div(text->k.extent, s->bk), (int32_t)counts->splits);
+    const tj_simt_copy copy = tj_simt_copy_of(view, s, is_m);
+    const int64_t bytes = counts->element_bytes, line = (is_m ? view->ld_m : view->ld_n) * bytes;
+    const int64_t stride = is_m ? view->stride_m : view->stride_n;
+    const tj_split_phases share = tj_split_share(tj_ceil_div(view->k.extent, s->bk), (int32_t)counts->splits);
 
     return (operand){
         .copy = copy,
-        .across = is_m ? text->j.extent : text->l.extent,
-        .k = text->k.extent,
+        .across = is_m ? view->j.extent : view->l.extent,
+        .k = view->k.extent,
         .step_across = copy.along_k ? line : bytes,
         .step_k = copy.along_k ? bytes : line,
-        .batch = text->batch,
+        .batch = view->batch,
         .stride = stride > 0 ? stride * bytes : 0,
         .repeat = is_m ? counts->col_blocks : counts->row_blocks,
         .element_bytes = (int32_t)bytes,
-        .moves = is_moved(text, copy.tile, is_m),
-        .k_begin = text->k.extent % s->bk != 0 ? (share.splits - 1) * share.most * s->bk : -1,
+        .moves = is_moved(view, copy.tile, is_m),
+        .k_begin = view->k.extent % s->bk != 0 ? (share.splits - 1) * share.most * s->bk : -1,
     };
 }
 
@@ -271,12 +271,12 @@ static void count_output_part(const output *o, const stored *rows, const stored 
         }
 }
 
-static void count_output(const tj_problem *text, const tj_simt_shape *s, const output *o, tj_traffic *traffic)
+static void count_output(const tj_problem *view, const tj_simt_shape *s, const output *o, tj_traffic *traffic)
 {
     stored rows[2], cols[2];
     const bool is_exact = !traffic->is_estimate;
-    const int row_parts = stored_parts(text->j.extent, s->bm, is_exact && is_moved(text, s->bm, true), rows),
-              col_parts = stored_parts(text->l.extent, s->bn, is_exact && is_moved(text, s->bn, false), cols);
+    const int row_parts = stored_parts(view->j.extent, s->bm, is_exact && is_moved(view, s->bm, true), rows),
+              col_parts = stored_parts(view->l.extent, s->bn, is_exact && is_moved(view, s->bn, false), cols);
 
     for (int r = 0; r < row_parts; r++)
         for (int c = 0; c < col_parts; c++)
@@ -286,26 +286,26 @@ static void count_output(const tj_problem *text, const tj_simt_shape *s, const o
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
 /* Fitted to what ptxas gave 40 configs for sm_90; off by 6 % of most. A bound by `blocks` makes it spill what does not fit. */
-static void estimate_registers(const tj_problem *text, const tj_simt_shape *s, int32_t blocks, tj_counts *counts)
+static void estimate_registers(const tj_problem *view, const tj_simt_shape *s, int32_t blocks, tj_counts *counts)
 {
     const int32_t slack = 8; /* so much less ptxas makes do with */
-    const int32_t wanted = tj_simt_registers(text, s) + 32;
+    const int32_t wanted = tj_simt_registers(view, s) + 32;
     const int32_t lacking = wanted - tj_guess_registers(counts, wanted, 6, blocks, s->threads);
 
     counts->spilled = lacking > slack ? lacking - slack : 0;
 }
 
-void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *counts)
+void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
-    const int32_t vec = tj_simt_vec(text), run = tj_simt_col_run(text, &s);
-    const operand m = operand_of(text, &s, counts, true), n = operand_of(text, &s, counts, false);
+    const int32_t vec = tj_simt_vec(view), run = tj_simt_col_run(view, &s);
+    const operand m = operand_of(view, &s, counts, true), n = operand_of(view, &s, counts, false);
     const int32_t splits = (int32_t)counts->splits;
-    const int64_t phases = tj_ceil_div(text->k.extent, s.bk), tiles = counts->blocks / splits, block_phases = tiles * phases;
+    const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks / splits, block_phases = tiles * phases;
     const tj_split_phases share = tj_split_share(phases, splits);
-    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype), rows = text->j.extent, cols = text->l.extent;
+    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)view->p_dtype), rows = view->j.extent, cols = view->l.extent;
     const int64_t tile = (int64_t)s.bm * s.bn, loads = (int64_t)(s.bm + s.bn) * s.bk;
-    const bool is_async = s.copy == TJ_COPY_ASYNC, is_wide = tj_simt_has_vector_p(text, &s);
+    const bool is_async = s.copy == TJ_COPY_ASYNC, is_wide = tj_simt_has_vector_p(view, &s);
 
     counts->phase = (tj_phase_counts){.depth = s.bk,
                                       .loads = loads,
@@ -324,7 +324,7 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
     counts->streams = 1;
     counts->ahead = s.stages - 1;
     counts->pieces = s.start == TJ_SIMT_SPREAD ? s.bk / s.slices / TJ_SIMT_PIECE_STEPS : 0;
-    estimate_registers(text, &s, tj_config_get(config, "blocks"), counts);
+    estimate_registers(view, &s, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
         count_copies(&m, &s, &counts->load_m);
         count_copies(&n, &s, &counts->load_n);
@@ -332,28 +332,28 @@ void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *c
     }
     if (phases > 0 && is_async) {
         counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
-        counts->async_wavefronts = counts->load_m.requests * m.copy.width * tj_simt_sum_bytes(text) / 4 +
-                                   counts->load_n.requests * n.copy.width * tj_simt_sum_bytes(text) / 4;
+        counts->async_wavefronts = counts->load_m.requests * m.copy.width * tj_simt_sum_bytes(view) / 4 +
+                                   counts->load_n.requests * n.copy.width * tj_simt_sum_bytes(view) / 4;
     } else if (phases > 0) {
         count_tile_stores(&m.copy, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
         count_tile_stores(&n.copy, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
     }
     count_partial_sums(&s, counts);
     if (splits > 1) {
-        const output w = {counts->sum_bytes, cols, rows * cols, text->batch * splits, vec, run, is_wide};
-        count_output(text, &s, &w, &counts->store_w);
-        tj_split_count(text, splits, counts);
+        const output w = {counts->sum_bytes, cols, rows * cols, view->batch * splits, vec, run, is_wide};
+        count_output(view, &s, &w, &counts->store_w);
+        tj_split_count(view, splits, counts);
     } else {
-        const output p = {p_bytes, text->ld_p, text->stride_p, text->batch, vec, run, is_wide};
-        const output c = {p_bytes, text->ld_c, text->stride_c, text->batch, vec, run, is_wide};
-        count_output(text, &s, &p, &counts->store_p);
-        if (text->has_beta) {
-            count_output(text, &s, &c, &counts->load_c);
-            counts->fma += rows * cols * text->batch;
+        const output p = {p_bytes, view->ld_p, view->stride_p, view->batch, vec, run, is_wide};
+        const output c = {p_bytes, view->ld_c, view->stride_c, view->batch, vec, run, is_wide};
+        count_output(view, &s, &p, &counts->store_p);
+        if (view->has_beta) {
+            count_output(view, &s, &c, &counts->load_c);
+            counts->fma += rows * cols * view->batch;
             counts->waits++;
         }
     }
-    tj_pointers_count(text, NULL, counts);
+    tj_pointers_count(view, NULL, counts);
     counts->l2_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->store_p.bytes + counts->load_c.bytes +
                        counts->store_w.bytes + counts->load_w.bytes;
 }

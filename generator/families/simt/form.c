@@ -174,15 +174,15 @@ static tj_tile tile(const tj_config *config)
     return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
 }
 
-int32_t tj_simt_sum_bytes(const tj_problem *text)
+int32_t tj_simt_sum_bytes(const tj_problem *view)
 {
-    return text->dtype == TJ_F64 ? 8 : 4;
+    return view->dtype == TJ_F64 ? 8 : 4;
 }
 
 /* Elements of a 16-byte access to shared memory. */
-int32_t tj_simt_vec(const tj_problem *text)
+int32_t tj_simt_vec(const tj_problem *view)
 {
-    return 16 / tj_simt_sum_bytes(text);
+    return 16 / tj_simt_sum_bytes(view);
 }
 
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
@@ -192,12 +192,12 @@ bool tj_simt_moves(const tj_dim *dim, int32_t tile)
     return dim->mode == TJ_DIM_FIXED && dim->extent >= tile;
 }
 
-static tj_status check_async(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
+static tj_status check_async(const tj_problem *view, const tj_simt_shape *s, tj_error *err)
 {
-    if (text->dtype != TJ_F32 && text->dtype != TJ_F64)
+    if (view->dtype != TJ_F32 && view->dtype != TJ_F64)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
-                       tj_dtype_name((tj_dtype)text->dtype));
+                       tj_dtype_name((tj_dtype)view->dtype));
     if (s->bk % TJ_SIMT_RUN != 0 || s->bk % (2 * s->slices) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with copy=async and slices=%d it must be a multiple of %d",
                        s->bk, s->slices, TJ_SIMT_RUN > 2 * s->slices ? TJ_SIMT_RUN : 2 * s->slices);
@@ -221,27 +221,27 @@ static tj_status check_registers(const tj_simt_shape *s, tj_error *err)
     return TJ_OK;
 }
 
-static tj_status check_copy(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
+static tj_status check_copy(const tj_problem *view, const tj_simt_shape *s, tj_error *err)
 {
-    return s->copy == TJ_COPY_ASYNC ? check_async(text, s, err) : check_registers(s, err);
+    return s->copy == TJ_COPY_ASYNC ? check_async(view, s, err) : check_registers(s, err);
 }
 
-static tj_status check_shares(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
+static tj_status check_shares(const tj_problem *view, const tj_simt_shape *s, tj_error *err)
 {
     const char *const hint = "%d threads cannot share the copies of a tile of %d x %d alike: change bk, or bm, bn, tm "
                              "and tn, which make that number";
 
-    if (tj_simt_copy_of(text, s, true).goes == 0)
+    if (tj_simt_copy_of(view, s, true).goes == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, hint, s->threads, s->bm, s->bk);
-    if (tj_simt_copy_of(text, s, false).goes == 0)
+    if (tj_simt_copy_of(view, s, false).goes == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, hint, s->threads, s->bk, s->bn);
     return TJ_OK;
 }
 
-static tj_status check_thread_tile(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
+static tj_status check_thread_tile(const tj_problem *view, const tj_simt_shape *s, tj_error *err)
 {
     const int warp_rows = TJ_SIMT_LANE_ROWS * s->tm, warp_cols = TJ_SIMT_LANE_COLS * s->tn,
-              most = text->dtype == TJ_F64 ? 64 : 128;
+              most = view->dtype == TJ_F64 ? 64 : 128;
 
     if (s->tm % QUAD != 0 || s->tn % QUAD != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm is %d and tn is %d: both must be multiples of 4", s->tm, s->tn);
@@ -261,9 +261,9 @@ static tj_status check_thread_tile(const tj_problem *text, const tj_simt_shape *
     return TJ_OK;
 }
 
-static tj_status check_shared(const tj_problem *text, const tj_simt_shape *s, tj_error *err)
+static tj_status check_shared(const tj_problem *view, const tj_simt_shape *s, tj_error *err)
 {
-    const int64_t bytes = tj_simt_shared_bytes(text, s), most = s->copy == TJ_COPY_REGISTERS ? MAX_STATIC_SHARED : MAX_SHARED;
+    const int64_t bytes = tj_simt_shared_bytes(view, s), most = s->copy == TJ_COPY_REGISTERS ? MAX_STATIC_SHARED : MAX_SHARED;
 
     if (bytes <= most)
         return TJ_OK;
@@ -273,29 +273,29 @@ static tj_status check_shared(const tj_problem *text, const tj_simt_shape *s, tj
 }
 
 /* Registers that hold one operand's elements on their way: of 16 bits two share one, if they were loaded together. */
-static int32_t next_words(const tj_problem *text, const tj_simt_shape *s, bool is_m)
+static int32_t next_words(const tj_problem *view, const tj_simt_shape *s, bool is_m)
 {
-    const tj_simt_copy c = tj_simt_copy_of(text, s, is_m);
-    const int32_t elements = c.goes * c.width, bytes = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
+    const tj_simt_copy c = tj_simt_copy_of(view, s, is_m);
+    const int32_t elements = c.goes * c.width, bytes = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype);
 
     return bytes == 2 && c.width == 1 ? elements : elements * bytes / 4;
 }
 
 /* Of all the copies that a thread has on their way. */
-static int32_t copy_words(const tj_problem *text, const tj_simt_shape *s)
+static int32_t copy_words(const tj_problem *view, const tj_simt_shape *s)
 {
-    return s->copy == TJ_COPY_ASYNC ? 0 : next_words(text, s, true) + next_words(text, s, false);
+    return s->copy == TJ_COPY_ASYNC ? 0 : next_words(view, s, true) + next_words(view, s, false);
 }
 
-int32_t tj_simt_registers(const tj_problem *text, const tj_simt_shape *s)
+int32_t tj_simt_registers(const tj_problem *view, const tj_simt_shape *s)
 {
-    return tj_simt_sum_bytes(text) / 4 * (s->tm * s->tn + 2 * (s->tm + s->tn)) + copy_words(text, s);
+    return tj_simt_sum_bytes(view) / 4 * (s->tm * s->tn + 2 * (s->tm + s->tn)) + copy_words(view, s);
 }
 
 /* The fewest that ptxas makes do with, more or less: what stays for a step, and either the next step or the copies. */
-static int32_t fewest_registers(const tj_problem *text, const tj_simt_shape *s)
+static int32_t fewest_registers(const tj_problem *view, const tj_simt_shape *s)
 {
-    const int32_t words = tj_simt_sum_bytes(text) / 4, step = words * (s->tm + s->tn), copies = copy_words(text, s);
+    const int32_t words = tj_simt_sum_bytes(view) / 4, step = words * (s->tm + s->tn), copies = copy_words(view, s);
 
     return words * s->tm * s->tn + step + (copies > step ? copies : step) + FEWEST_OTHERS;
 }
@@ -304,9 +304,9 @@ static int32_t fewest_registers(const tj_problem *text, const tj_simt_shape *s)
  * As many as leave a thread the registers that its tile takes. Asking for them pays even where they would fit anyway: ptxas then
  * uses what there is, and read fewer operands twice (5 % at 4096 cubed on an H200).
  */
-static int32_t blocks_for(const tj_problem *text, const tj_simt_shape *s)
+static int32_t blocks_for(const tj_problem *view, const tj_simt_shape *s)
 {
-    const int32_t registers = (int32_t)tj_ceil_div(tj_simt_registers(text, s) + OTHER_REGISTERS, REGISTER_UNIT) * REGISTER_UNIT;
+    const int32_t registers = (int32_t)tj_ceil_div(tj_simt_registers(view, s) + OTHER_REGISTERS, REGISTER_UNIT) * REGISTER_UNIT;
     /* A warp has those of one of an SM's four parts. */
     const int32_t warps = PARTS * (TJ_SM_REGISTERS / PARTS / (WARP * registers));
     const int32_t blocks = warps * WARP / s->threads;
@@ -318,9 +318,9 @@ static int32_t blocks_for(const tj_problem *text, const tj_simt_shape *s)
  * With fewer registers ptxas spills sums and addresses to local memory, and such a kernel is never launched (src/spills.h). This guess
  * saves the compile of those that are certain to; ptxas's own word decides about the rest.
  */
-static tj_status check_budget(const tj_problem *text, const tj_simt_shape *s, int32_t blocks, tj_error *err)
+static tj_status check_budget(const tj_problem *view, const tj_simt_shape *s, int32_t blocks, tj_error *err)
 {
-    const int32_t needed = fewest_registers(text, s), left = tj_registers_left(blocks, s->threads);
+    const int32_t needed = fewest_registers(view, s), left = tj_registers_left(blocks, s->threads);
     int32_t most = blocks;
 
     if (needed <= left)
@@ -340,12 +340,12 @@ static tj_status check_budget(const tj_problem *text, const tj_simt_shape *s, in
 }
 
 /* More would make no difference. */
-static int32_t widest_asked(const tj_problem *text)
+static int32_t widest_asked(const tj_problem *view)
 {
-    return tj_dtype_bytes((tj_dtype)text->dtype) == 2 ? 8 : 4;
+    return tj_dtype_bytes((tj_dtype)view->dtype) == 2 ? 8 : 4;
 }
 
-static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
+static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     int32_t *const copy = &config->value[COPY], *const stages = &config->value[STAGES];
     int32_t *const vector = &config->value[VECTOR];
@@ -353,29 +353,29 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     tj_simt_shape s;
 
     if (*copy == 0)
-        *copy = text->dtype == TJ_F32 || text->dtype == TJ_F64 ? TJ_COPY_ASYNC : TJ_COPY_REGISTERS;
+        *copy = view->dtype == TJ_F32 || view->dtype == TJ_F64 ? TJ_COPY_ASYNC : TJ_COPY_REGISTERS;
     if (*stages == 0)
         *stages = *copy == TJ_COPY_ASYNC ? 3 : 2;
     if (*vector == 0)
-        *vector = widest_asked(text);
+        *vector = widest_asked(view);
     s = tj_simt_shape_of(config);
     if ((*vector & (*vector - 1)) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d: it must be 1, 2, 4 or 8", *vector);
-    status = check_thread_tile(text, &s, err);
+    status = check_thread_tile(view, &s, err);
     if (status == TJ_OK)
-        status = check_copy(text, &s, err);
+        status = check_copy(view, &s, err);
     if (status == TJ_OK)
-        status = check_shares(text, &s, err);
+        status = check_shares(view, &s, err);
     if (status == TJ_OK)
-        status = check_shared(text, &s, err);
+        status = check_shared(view, &s, err);
     if (status == TJ_OK && config->value[BLOCKS] == 0)
-        config->value[BLOCKS] = blocks_for(text, &s);
+        config->value[BLOCKS] = blocks_for(view, &s);
     if (status == TJ_OK)
-        status = check_budget(text, &s, config->value[BLOCKS], err);
+        status = check_budget(view, &s, config->value[BLOCKS], err);
     if (status == TJ_OK)
-        status = tj_split_check(text, config->value[SPLITS], err);
+        status = tj_split_check(view, config->value[SPLITS], err);
     if (status == TJ_OK)
-        status = tj_tile_resolve(text, is_swapped, config, err);
+        status = tj_tile_resolve(view, is_swapped, config, err);
     if (status == TJ_OK && config->value[GROUP] > 1 && tj_config_get(config, "rows") == TJ_ROWS_ON_X)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "group is %d, and rows=x has no groups: use group=1",
                        config->value[GROUP]);
@@ -396,16 +396,16 @@ static bool is_oversized(int32_t length, int32_t smallest, int64_t extent)
 }
 
 /* Does asking for so many change anything? */
-static bool blocks_matter(const tj_problem *text, const tj_simt_shape *s, int32_t blocks)
+static bool blocks_matter(const tj_problem *view, const tj_simt_shape *s, int32_t blocks)
 {
-    return blocks == 1 || (tj_limits_registers(blocks, s->threads) && blocks * tj_simt_shared_bytes(text, s) <= MAX_SHARED);
+    return blocks == 1 || (tj_limits_registers(blocks, s->threads) && blocks * tj_simt_shared_bytes(view, s) <= MAX_SHARED);
 }
 
 /* Does any access become as wide as this asks? */
-static bool vector_matters(const tj_problem *text, const tj_simt_shape *s)
+static bool vector_matters(const tj_problem *view, const tj_simt_shape *s)
 {
-    return s->vector <= QUAD || (s->vector <= widest_asked(text) && (tj_simt_copy_of(text, s, true).width == s->vector ||
-                                                                     tj_simt_copy_of(text, s, false).width == s->vector));
+    return s->vector <= QUAD || (s->vector <= widest_asked(view) && (tj_simt_copy_of(view, s, true).width == s->vector ||
+                                                                     tj_simt_copy_of(view, s, false).width == s->vector));
 }
 
 /* An SM with small blocks has many of them, and what one waits for the others use. */
@@ -415,18 +415,18 @@ static bool start_matters(const tj_simt_shape *s)
 }
 
 /* Where the tiles are too few for the device, and every part of k is some phases long. */
-static bool splits_matter(const tj_problem *text, const tj_simt_shape *s, int64_t tiles, int32_t splits)
+static bool splits_matter(const tj_problem *view, const tj_simt_shape *s, int64_t tiles, int32_t splits)
 {
-    return splits == 1 || (tiles * splits <= FULL_GPU && text->k.extent >= (int64_t)splits * 4 * s->bk &&
+    return splits == 1 || (tiles * splits <= FULL_GPU && view->k.extent >= (int64_t)splits * 4 * s->bk &&
                            (s->slices == 1 || tiles <= FEW_TILES));
 }
 
-static int64_t tiles_of(const tj_problem *text, const tj_simt_shape *s)
+static int64_t tiles_of(const tj_problem *view, const tj_simt_shape *s)
 {
-    return tj_ceil_div(text->j.extent, s->bm) * tj_ceil_div(text->l.extent, s->bn) * (text->batch > 1 ? text->batch : 1);
+    return tj_ceil_div(view->j.extent, s->bm) * tj_ceil_div(view->l.extent, s->bn) * (view->batch > 1 ? view->batch : 1);
 }
 
-static bool is_hopeless(const tj_problem *text, const tj_config *config, size_t known)
+static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
 {
     tj_simt_shape s;
     tj_config least = *config;
@@ -438,40 +438,40 @@ static bool is_hopeless(const tj_problem *text, const tj_config *config, size_t 
         least.value[START] = TJ_SIMT_TOGETHER;
     s = tj_simt_shape_of(&least);
     last = s.copy == TJ_COPY_ASYNC ? BLOCKS : VECTOR;
-    return (known > BM && is_oversized(s.bm, 16, text->j.extent)) || (known > BN && is_oversized(s.bn, 32, text->l.extent)) ||
-           (known > BK && is_oversized(s.bk, 8, text->k.extent)) ||
-           (known > TN && check_thread_tile(text, &s, NULL) != TJ_OK) ||
-           (known > SLICES && (s.threads < 64 || (s.slices > 1 && tiles_of(text, &s) > FULL_GPU))) ||
-           (known > SPLITS && !splits_matter(text, &s, tiles_of(text, &s), config->value[SPLITS])) ||
-           (known > COPY && check_copy(text, &s, NULL) != TJ_OK) ||
+    return (known > BM && is_oversized(s.bm, 16, view->j.extent)) || (known > BN && is_oversized(s.bn, 32, view->l.extent)) ||
+           (known > BK && is_oversized(s.bk, 8, view->k.extent)) ||
+           (known > TN && check_thread_tile(view, &s, NULL) != TJ_OK) ||
+           (known > SLICES && (s.threads < 64 || (s.slices > 1 && tiles_of(view, &s) > FULL_GPU))) ||
+           (known > SPLITS && !splits_matter(view, &s, tiles_of(view, &s), config->value[SPLITS])) ||
+           (known > COPY && check_copy(view, &s, NULL) != TJ_OK) ||
            (known > last &&
-            (check_shared(text, &s, NULL) != TJ_OK || check_budget(text, &s, config->value[BLOCKS], NULL) != TJ_OK ||
-             !blocks_matter(text, &s, config->value[BLOCKS])));
+            (check_shared(view, &s, NULL) != TJ_OK || check_budget(view, &s, config->value[BLOCKS], NULL) != TJ_OK ||
+             !blocks_matter(view, &s, config->value[BLOCKS])));
 }
 
-static bool is_worth_trying(const tj_problem *text, const tj_config *config)
+static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
-    const int64_t rows = tj_ceil_div(text->j.extent, s.bm), cols = tj_ceil_div(text->l.extent, s.bn);
+    const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
     const int32_t group = config->value[GROUP];
 
-    return !is_hopeless(text, config, TJ_CONFIG_MAX_PARAMS) && (group == 1 || (rows > group && cols > group)) &&
-           vector_matters(text, &s) && start_matters(&s);
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (group == 1 || (rows > group && cols > group)) &&
+           vector_matters(view, &s) && start_matters(&s);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
 /* Bytes that the pointers must be aligned to. */
-static void describe_alignment(const tj_problem *text, const tj_simt_shape *s, tj_launch_form *form)
+static void describe_alignment(const tj_problem *view, const tj_simt_shape *s, tj_launch_form *form)
 {
-    const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
-    const bool writes_vectors = tj_simt_has_vector_p(text, s) && s->splits == 1;
-    const int32_t out = writes_vectors ? tj_simt_vec(text) * (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype) : 0;
+    const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype);
+    const bool writes_vectors = tj_simt_has_vector_p(view, s) && s->splits == 1;
+    const int32_t out = writes_vectors ? tj_simt_vec(view) * (int32_t)tj_dtype_bytes((tj_dtype)view->p_dtype) : 0;
 
-    *(form->is_swapped ? &form->align_n : &form->align_m) = in * tj_simt_copy_of(text, s, true).width;
-    *(form->is_swapped ? &form->align_m : &form->align_n) = in * tj_simt_copy_of(text, s, false).width;
+    *(form->is_swapped ? &form->align_n : &form->align_m) = in * tj_simt_copy_of(view, s, true).width;
+    *(form->is_swapped ? &form->align_m : &form->align_n) = in * tj_simt_copy_of(view, s, false).width;
     form->align_p = out;
-    form->align_c = text->has_beta ? out : 0;
+    form->align_c = view->has_beta ? out : 0;
 }
 
 /*
@@ -485,11 +485,11 @@ static void describe_edge(tj_template_params *fill, const char *moves, const cha
     tj_template_set_flag(fill, clips, is_checked && !tj_simt_moves(dim, tile));
 }
 
-static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
     const int32_t group = config->value[GROUP];
-    const tj_simt_copy m = tj_simt_copy_of(text, &s, true), n = tj_simt_copy_of(text, &s, false);
+    const tj_simt_copy m = tj_simt_copy_of(view, &s, true), n = tj_simt_copy_of(view, &s, false);
 
     tj_template_set_int(fill, "bm", s.bm);
     tj_template_set_int(fill, "bn", s.bn);
@@ -504,9 +504,9 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "group", group);
     tj_template_set_flag(fill, "grouped", group > 1);
     describe_edge(fill, "moves_rows", "clips_rows", (form->is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON,
-                  &text->j, s.bm);
+                  &view->j, s.bm);
     describe_edge(fill, "moves_cols", "clips_cols", (form->is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON,
-                  &text->l, s.bn);
+                  &view->l, s.bn);
     tj_template_set_int(fill, "m_run", m.run);
     tj_template_set_int(fill, "n_run", n.run);
     tj_template_set_int(fill, "m_vector", m.width);
@@ -517,21 +517,21 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "n_skew", n.skew);
     tj_template_set_flag(fill, "m_skews", m.skew > 0);
     tj_template_set_flag(fill, "n_skews", n.skew > 0);
-    tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(text, &s));
-    tj_template_set_int(fill, "col_run", tj_simt_col_run(text, &s));
-    tj_template_set_flag(fill, "spreads_cols", tj_simt_col_run(text, &s) != tj_simt_vec(text));
-    tj_split_describe(text, config->value[SPLITS], fill, form);
+    tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(view, &s));
+    tj_template_set_int(fill, "col_run", tj_simt_col_run(view, &s));
+    tj_template_set_flag(fill, "spreads_cols", tj_simt_col_run(view, &s) != tj_simt_vec(view));
+    tj_split_describe(view, config->value[SPLITS], fill, form);
     form->block_x = s.threads;
     form->block_y = 1;
     form->block_rows = s.bm;
     form->block_cols = s.bn;
     form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
-    describe_alignment(text, &s, form);
+    describe_alignment(view, &s, form);
     if (s.copy == TJ_COPY_REGISTERS) {
-        form->static_shared_bytes = tj_simt_shared_bytes(text, &s);
+        form->static_shared_bytes = tj_simt_shared_bytes(view, &s);
         return "simt_registers.cu";
     }
-    form->dynamic_shared_bytes = tj_simt_shared_bytes(text, &s);
+    form->dynamic_shared_bytes = tj_simt_shared_bytes(view, &s);
     form->least_target = 80;
     return "simt.cu";
 }

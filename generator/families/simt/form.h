@@ -23,10 +23,10 @@ tj_simt_shape tj_simt_shape_of(const tj_config *config);
 bool tj_simt_moves(const tj_dim *dim, int32_t tile);
 
 /** Of an element in shared memory and in registers. */
-int32_t tj_simt_sum_bytes(const tj_problem *text);
+int32_t tj_simt_sum_bytes(const tj_problem *view);
 
 /** Elements of one 16-byte access to shared memory: VEC. */
-int32_t tj_simt_vec(const tj_problem *text);
+int32_t tj_simt_vec(const tj_problem *view);
 
 /** How the threads copy the tiles of M, or of N. */
 typedef struct tj_simt_copy {
@@ -42,24 +42,24 @@ typedef struct tj_simt_copy {
 } tj_simt_copy;
 
 /** The parameters are settled but for blocks, and the threads are as many as check_thread_tile wants. */
-tj_simt_copy tj_simt_copy_of(const tj_problem *text, const tj_simt_shape *s, bool is_m);
+tj_simt_copy tj_simt_copy_of(const tj_problem *view, const tj_simt_shape *s, bool is_m);
 
 /** Of a block. */
-int64_t tj_simt_shared_bytes(const tj_problem *text, const tj_simt_shape *s);
+int64_t tj_simt_shared_bytes(const tj_problem *view, const tj_simt_shape *s);
 
 /** Those that the sums of a thread take, the operands of two steps, and what is on its way through registers. */
-int32_t tj_simt_registers(const tj_problem *text, const tj_simt_shape *s);
+int32_t tj_simt_registers(const tj_problem *view, const tj_simt_shape *s);
 
 /** Are P and C written and read VEC elements at a time? */
-bool tj_simt_has_vector_p(const tj_problem *text, const tj_simt_shape *s);
+bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s);
 
 /**
  * Columns of P that a thread has side by side. VEC, but where rows of P are not aligned and every element is stored by itself:
  * then neighbouring lanes had better have neighbouring columns. N is copied to shared memory in an order that makes it so.
  */
-int32_t tj_simt_col_run(const tj_problem *text, const tj_simt_shape *s);
+int32_t tj_simt_col_run(const tj_problem *view, const tj_simt_shape *s);
 
 /** The family's count (tj_family). */
-void tj_simt_count(const tj_problem *text, const tj_config *config, tj_counts *counts);
+void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *counts);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* What the loops know. */
 typedef struct scene {
-    const tj_problem *text;
+    const tj_problem *view;
     tj_skinny_shape s;
     int32_t run, rows_at_once, block_cols, phase, outputs, bytes; /* bytes: of a sum */
     int64_t block_phases;                                         /* phases of all blocks together */
@@ -33,7 +33,7 @@ static int64_t positive(int64_t stride)
 /* load: a thread's share of N. A slice holds runs of RUN elements, SLICES * RUN apart. */
 static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_traffic *traffic)
 {
-    const tj_problem *t = c->text;
+    const tj_problem *t = c->view;
     const int32_t vector = c->s.vector, lanes = c->s.lanes, slices = c->s.slices;
     const int64_t line = t->ld_n * element_bytes, along = vector * element_bytes;
     tj_access access = {.element_bytes = (int32_t)element_bytes, .width = vector, .repeat = repeat};
@@ -70,7 +70,7 @@ static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
 /* load: the tile of M, element by element. */
 static void count_m(const scene *c, int64_t element_bytes, int64_t repeat, tj_traffic *traffic)
 {
-    const tj_problem *t = c->text;
+    const tj_problem *t = c->view;
     const bool m_rows = t->m_layout == TJ_ROW_MAJOR;
     const int32_t x = m_rows ? c->phase : c->s.tm, y = m_rows ? c->s.tm : c->phase;
     const int64_t line = t->ld_m * element_bytes;
@@ -114,7 +114,7 @@ static void count_tile(const scene *c, tj_counts *counts)
     const int32_t pitch = c->phase + TJ_SKINNY_PADDING, wide = least(c->run, 16 / c->bytes);
     const int64_t reads = c->block_phases * c->s.tm * (c->s.k_thread / wide);
 
-    if (c->text->m_layout == TJ_ROW_MAJOR)
+    if (c->view->m_layout == TJ_ROW_MAJOR)
         count_shared(c, c->phase, c->s.tm, 1, pitch, 1, c->block_phases, &counts->shared_store);
     else
         count_shared(c, c->s.tm, c->phase, pitch, 1, 1, c->block_phases, &counts->shared_store);
@@ -155,7 +155,7 @@ static void count_sums(const scene *c, int64_t matrices, tj_traffic *traffic)
         .step_y = c->block_cols * c->bytes,
         .element_bytes = c->bytes,
         .is_shared = true,
-        .axis = {tj_tile_axis(c->text->l.extent, c->block_cols, 0), tj_tile_axis(c->text->j.extent, c->rows_at_once, 0)},
+        .axis = {tj_tile_axis(c->view->l.extent, c->block_cols, 0), tj_tile_axis(c->view->j.extent, c->rows_at_once, 0)},
         .repeat = matrices,
     };
 
@@ -165,7 +165,7 @@ static void count_sums(const scene *c, int64_t matrices, tj_traffic *traffic)
 /* P, C or the workspace: a thread for each output. */
 static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stride, int64_t matrices, tj_traffic *traffic)
 {
-    const bool p_rows = c->text->p_layout == TJ_ROW_MAJOR;
+    const bool p_rows = c->view->p_layout == TJ_ROW_MAJOR;
     const int64_t step_x = p_rows ? bytes : ld * bytes, step_y = p_rows ? ld * bytes : bytes;
     const tj_access access = {
         .threads_x = c->block_cols,
@@ -173,8 +173,8 @@ static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stri
         .step_x = step_x,
         .step_y = step_y,
         .element_bytes = (int32_t)bytes,
-        .axis = {tj_tile_axis(c->text->l.extent, c->block_cols, c->block_cols * step_x),
-                 tj_tile_axis(c->text->j.extent, c->rows_at_once, c->rows_at_once * step_y),
+        .axis = {tj_tile_axis(c->view->l.extent, c->block_cols, c->block_cols * step_x),
+                 tj_tile_axis(c->view->j.extent, c->rows_at_once, c->rows_at_once * step_y),
                  {matrices, positive(stride) * bytes, 0, 0}},
         .repeat = 1,
     };
@@ -198,21 +198,21 @@ static void estimate_registers(const tj_skinny_shape *s, bool n_row_major, int32
     counts->spilled = needed > most ? needed - most : 0;
 }
 
-void tj_skinny_count(const tj_problem *text, const tj_config *config, tj_counts *counts)
+void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
     const int32_t threads = s.lanes * s.slices, splits = (int32_t)counts->splits;
-    const bool p_rows = text->p_layout == TJ_ROW_MAJOR;
-    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
-    scene c = {.text = text, .s = s, .run = tj_skinny_run(text, &s), .bytes = counts->sum_bytes};
+    const bool p_rows = view->p_layout == TJ_ROW_MAJOR;
+    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
+    scene c = {.view = view, .s = s, .run = tj_skinny_run(view, &s), .bytes = counts->sum_bytes};
     int64_t phases;
 
-    c.n_rows = text->n_layout == TJ_ROW_MAJOR;
+    c.n_rows = view->n_layout == TJ_ROW_MAJOR;
     c.rows_at_once = tj_skinny_rows_at_once(&s, c.bytes);
     c.block_cols = s.lanes * s.tn;
     c.outputs = c.rows_at_once * c.block_cols;
     c.phase = s.slices * s.k_thread;
-    phases = tj_ceil_div(text->k.extent, c.phase);
+    phases = tj_ceil_div(view->k.extent, c.phase);
     c.block_phases = counts->blocks / splits * phases;
     counts->phase = (tj_phase_counts){.depth = c.phase,
                                       .loads = (int64_t)(s.tm + c.block_cols) * c.phase,
@@ -228,27 +228,27 @@ void tj_skinny_count(const tj_problem *text, const tj_config *config, tj_counts 
     /* The next phase's loads are under way while this one is multiplied, yet little of that shows in the times. */
     counts->waits = counts->phases + 1;
     counts->streams = 1;
-    estimate_registers(&s, text->n_layout == TJ_ROW_MAJOR, tj_config_get(config, "blocks"), counts);
+    estimate_registers(&s, view->n_layout == TJ_ROW_MAJOR, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
         count_m(&c, counts->element_bytes, counts->col_blocks, &counts->load_m);
         count_n(&c, counts->element_bytes, counts->row_blocks, &counts->load_n);
         count_tile(&c, counts);
     }
     count_tree(&c, counts);
-    count_sums(&c, text->batch * splits, &counts->shared_load);
+    count_sums(&c, view->batch * splits, &counts->shared_load);
     if (splits > 1) {
-        count_output(&c, c.bytes, p_rows ? text->l.extent : text->j.extent, text->j.extent * text->l.extent,
-                     text->batch * splits, &counts->store_w);
-        tj_split_count(text, splits, counts);
+        count_output(&c, c.bytes, p_rows ? view->l.extent : view->j.extent, view->j.extent * view->l.extent,
+                     view->batch * splits, &counts->store_w);
+        tj_split_count(view, splits, counts);
     } else {
-        count_output(&c, p_bytes, text->ld_p, text->stride_p, text->batch, &counts->store_p);
-        if (text->has_beta) {
-            count_output(&c, p_bytes, text->ld_c, text->stride_c, text->batch, &counts->load_c);
-            counts->fma += text->j.extent * text->l.extent * text->batch;
+        count_output(&c, p_bytes, view->ld_p, view->stride_p, view->batch, &counts->store_p);
+        if (view->has_beta) {
+            count_output(&c, p_bytes, view->ld_c, view->stride_c, view->batch, &counts->load_c);
+            counts->fma += view->j.extent * view->l.extent * view->batch;
             counts->waits++;
         }
     }
-    tj_pointers_count(text, NULL, counts);
+    tj_pointers_count(view, NULL, counts);
     counts->l2_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->store_p.bytes + counts->load_c.bytes +
                        counts->store_w.bytes + counts->load_w.bytes;
 }

@@ -112,16 +112,16 @@ static bool is_swapped(const tj_problem *problem, const tj_config *config)
     return problem->l.mode == TJ_DIM_FIXED && problem->l.extent <= MOST_ROWS;
 }
 
-static int32_t sum_bytes(const tj_problem *text)
+static int32_t sum_bytes(const tj_problem *view)
 {
-    return text->dtype == TJ_F64 ? 8 : 4;
+    return view->dtype == TJ_F64 ? 8 : 4;
 }
 
 /* How many elements of N one aligned load may take. */
-static int32_t widest_vector(const tj_problem *text)
+static int32_t widest_vector(const tj_problem *view)
 {
-    return tj_access_widest(text, text->n_layout == TJ_ROW_MAJOR ? &text->l : &text->k, text->ld_n, text->stride_n,
-                            LOAD_BYTES / (int32_t)tj_dtype_bytes((tj_dtype)text->dtype));
+    return tj_access_widest(view, view->n_layout == TJ_ROW_MAJOR ? &view->l : &view->k, view->ld_n, view->stride_n,
+                            LOAD_BYTES / (int32_t)tj_dtype_bytes((tj_dtype)view->dtype));
 }
 
 /* ---- geometry ----------------------------------------------------------------------------------------------------- */
@@ -175,32 +175,32 @@ static int64_t extent_or(const tj_dim *dim, int64_t unknown)
 }
 
 /* Equal parts of j, none larger than the most that registers hold. */
-static int32_t default_tm(const tj_problem *text, int32_t most)
+static int32_t default_tm(const tj_problem *view, int32_t most)
 {
-    const int64_t j = extent_or(&text->j, 16);
+    const int64_t j = extent_or(&view->j, 16);
 
     return (int32_t)tj_ceil_div(j, tj_ceil_div(j, most));
 }
 
-static int64_t blocks_of(const tj_problem *text, int32_t tm, int32_t cols)
+static int64_t blocks_of(const tj_problem *view, int32_t tm, int32_t cols)
 {
-    return tj_ceil_div(extent_or(&text->j, tm), tm) * tj_ceil_div(extent_or(&text->l, 1), cols) * text->batch;
+    return tj_ceil_div(extent_or(&view->j, tm), tm) * tj_ceil_div(extent_or(&view->l, 1), cols) * view->batch;
 }
 
 /* Few enough blocks for several splits to find room; else a second kernel costs more than a GPU that is half full. */
-static bool may_split(const tj_problem *text, int64_t blocks)
+static bool may_split(const tj_problem *view, int64_t blocks)
 {
-    return tj_split_is_possible(text) && blocks * 3 <= FULL_GPU;
+    return tj_split_is_possible(view) && blocks * 3 <= FULL_GPU;
 }
 
 /* Enough blocks for every SM, while each keeps a few phases; but a block that streams little is done before a second kernel begins. */
-static int32_t default_splits(const tj_problem *text, const tj_skinny_shape *s)
+static int32_t default_splits(const tj_problem *view, const tj_skinny_shape *s)
 {
-    const int64_t streamed = extent_or(&text->k, 4096) * s->lanes * s->tn * (int64_t)tj_dtype_bytes((tj_dtype)text->dtype);
-    const int64_t blocks = blocks_of(text, s->tm, s->lanes * s->tn);
-    const int64_t phases = tj_ceil_div(extent_or(&text->k, 4096), (int64_t)s->slices * s->k_thread);
+    const int64_t streamed = extent_or(&view->k, 4096) * s->lanes * s->tn * (int64_t)tj_dtype_bytes((tj_dtype)view->dtype);
+    const int64_t blocks = blocks_of(view, s->tm, s->lanes * s->tn);
+    const int64_t phases = tj_ceil_div(extent_or(&view->k, 4096), (int64_t)s->slices * s->k_thread);
 
-    if (!may_split(text, blocks) || phases < 4 || streamed < WORTH_SPLITTING)
+    if (!may_split(view, blocks) || phases < 4 || streamed < WORTH_SPLITTING)
         return 1;
     return (int32_t)(FULL_GPU / blocks < phases / 2 ? FULL_GPU / blocks : phases / 2);
 }
@@ -209,25 +209,25 @@ static int32_t default_splits(const tj_problem *text, const tj_skinny_shape *s)
  * Where N lies along P: enough to read whole lines of N, and for the columns of a block to outweigh its rows of M, which every block
  * reads. Half as many, where that would leave the GPU half empty with too little room for splits.
  */
-static int32_t lanes_along_l(const tj_problem *text, int32_t tm, int32_t tn, int32_t line)
+static int32_t lanes_along_l(const tj_problem *view, int32_t tm, int32_t tn, int32_t line)
 {
     const int32_t wide = power_of_2_for(2 * tm, WARP), most = line > wide ? line : wide;
-    const int32_t lanes = power_of_2_for(tj_ceil_div(extent_or(&text->l, 1024), tn), most);
-    const int64_t blocks = blocks_of(text, tm, lanes * tn);
+    const int32_t lanes = power_of_2_for(tj_ceil_div(extent_or(&view->l, 1024), tn), most);
+    const int64_t blocks = blocks_of(view, tm, lanes * tn);
 
-    return lanes > line && blocks < FULL_GPU / 2 && !may_split(text, blocks) ? lanes / 2 : lanes;
+    return lanes > line && blocks < FULL_GPU / 2 && !may_split(view, blocks) ? lanes / 2 : lanes;
 }
 
 /* Where N lies along k, the slices read its lines. A single row of M weighs nothing; several do, where there are few blocks anyway. */
-static int32_t lanes_along_k(const tj_problem *text, int32_t tm, int32_t tn)
+static int32_t lanes_along_k(const tj_problem *view, int32_t tm, int32_t tn)
 {
     const int32_t few = tm == 1 ? 1 : 4;
-    const bool is_split = may_split(text, blocks_of(text, tm, few * tn));
+    const bool is_split = may_split(view, blocks_of(view, tm, few * tn));
 
-    return power_of_2_for(tj_ceil_div(extent_or(&text->l, 1024), tn), is_split && tm > 2 ? 2 * tm : few);
+    return power_of_2_for(tj_ceil_div(extent_or(&view->l, 1024), tn), is_split && tm > 2 ? 2 * tm : few);
 }
 
-static void settle_all(const tj_problem *text, tj_config *config)
+static void settle_all(const tj_problem *view, tj_config *config)
 {
     int32_t *const value = config->value;
     const tj_family *family = config->family;
@@ -236,54 +236,54 @@ static void settle_all(const tj_problem *text, tj_config *config)
     int32_t *const slices = &value[tj_family_param_index(family, "slices")];
     int32_t *const vector = &value[tj_family_param_index(family, "vector")];
     int32_t *const k_thread = &value[tj_family_param_index(family, "k_thread")];
-    const bool along_l = text->n_layout == TJ_ROW_MAJOR, is_open = *slices == 0, is_k_open = *k_thread == 0;
+    const bool along_l = view->n_layout == TJ_ROW_MAJOR, is_open = *slices == 0, is_k_open = *k_thread == 0;
     /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
-    const int32_t most_sums = text->dtype == TJ_F64 || !along_l ? 32 : text->dtype == TJ_F32 ? 128 : 64;
-    const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
+    const int32_t most_sums = view->dtype == TJ_F64 || !along_l ? 32 : view->dtype == TJ_F32 ? 128 : 64;
+    const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype);
     tj_skinny_shape s;
 
-    settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(text)));
+    settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(view)));
     if (along_l) {
-        settle(tn, *vector > 4 ? *vector : extent_or(&text->l, 64) < 32 ? *vector : least(4, most_sums / 16));
-        settle(tm, default_tm(text, least(32, most_sums / *tn)));
-        settle(k_thread, *tm * *tn * sum_bytes(text) <= 32 * 4 ? 8 : 4);
-        settle(lanes, lanes_along_l(text, *tm, *tn, LINE_BYTES / (*vector * size)));
+        settle(tn, *vector > 4 ? *vector : extent_or(&view->l, 64) < 32 ? *vector : least(4, most_sums / 16));
+        settle(tm, default_tm(view, least(32, most_sums / *tn)));
+        settle(k_thread, *tm * *tn * sum_bytes(view) <= 32 * 4 ? 8 : 4);
+        settle(lanes, lanes_along_l(view, *tm, *tn, LINE_BYTES / (*vector * size)));
         settle(slices, power_of_2_for(GOOD_THREADS / (*lanes > 0 ? *lanes : 1), MAX_THREADS));
     } else {
-        settle(tn, (int32_t)(extent_or(&text->l, 64) < 4 ? extent_or(&text->l, 64) : 4));
-        settle(tm, default_tm(text, least(32, most_sums / *tn)));
+        settle(tn, (int32_t)(extent_or(&view->l, 64) < 4 ? extent_or(&view->l, 64) : 4));
+        settle(tm, default_tm(view, least(32, most_sums / *tn)));
         settle(k_thread, *vector > 4 ? *vector : 4);
-        settle(lanes, lanes_along_k(text, *tm, *tn));
+        settle(lanes, lanes_along_k(view, *tm, *tn));
         settle(slices, power_of_2_for((*tm == 1 ? GOOD_THREADS / 2 : GOOD_THREADS) / *lanes, MAX_THREADS));
     }
     s = tj_skinny_shape_of(config);
     while (is_open && s.slices > 1 && s.slices * s.lanes > WARP &&
-           shared_bytes(&s, sum_bytes(text), along_l) > MAX_STATIC_SHARED)
+           shared_bytes(&s, sum_bytes(view), along_l) > MAX_STATIC_SHARED)
         s.slices /= 2;
-    while (is_k_open && s.k_thread > (along_l ? 1 : s.vector) && shared_bytes(&s, sum_bytes(text), along_l) > MAX_STATIC_SHARED)
+    while (is_k_open && s.k_thread > (along_l ? 1 : s.vector) && shared_bytes(&s, sum_bytes(view), along_l) > MAX_STATIC_SHARED)
         s.k_thread /= 2;
     *slices = s.slices;
     *k_thread = s.k_thread;
-    settle(&value[tj_family_param_index(family, "splits")], default_splits(text, &s));
+    settle(&value[tj_family_param_index(family, "splits")], default_splits(view, &s));
 }
 
 /* ---- the form ----------------------------------------------------------------------------------------------------- */
 
-static tj_status check_problem(const tj_problem *text, bool is_swapped, tj_error *err)
+static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error *err)
 {
-    if (text->j.mode == TJ_DIM_FIXED && text->j.extent > MOST_ROWS)
+    if (view->j.mode == TJ_DIM_FIXED && view->j.extent > MOST_ROWS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%c is %lld, and family skinny is for %d at most: another family, or stream=%c if %c is short",
-                       is_swapped ? 'l' : 'j', (long long)text->j.extent, MOST_ROWS, is_swapped ? 'n' : 'm',
+                       is_swapped ? 'l' : 'j', (long long)view->j.extent, MOST_ROWS, is_swapped ? 'n' : 'm',
                        is_swapped ? 'j' : 'l');
     return TJ_OK;
 }
 
-static tj_status check_shape(const tj_problem *text, const tj_skinny_shape *s, tj_error *err)
+static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, tj_error *err)
 {
-    const bool along_l = text->n_layout == TJ_ROW_MAJOR;
-    const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype), most_sums = text->dtype == TJ_F64 ? 64 : 128;
-    const int64_t bytes = shared_bytes(s, sum_bytes(text), along_l);
+    const bool along_l = view->n_layout == TJ_ROW_MAJOR;
+    const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype), most_sums = view->dtype == TJ_F64 ? 64 : 128;
+    const int64_t bytes = shared_bytes(s, sum_bytes(view), along_l);
 
     if (!is_power_of_2(s->lanes) || !is_power_of_2(s->slices) || !is_power_of_2(s->vector) || !is_power_of_2(s->k_thread))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "lanes is %d, slices %d, vector %d, k_thread %d: all must be powers of 2",
@@ -293,98 +293,98 @@ static tj_status check_shape(const tj_problem *text, const tj_skinny_shape *s, t
                        s->slices, s->lanes * s->slices);
     if (s->vector > LOAD_BYTES / size)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d, and one load takes %d elements of %s: use that at most",
-                       s->vector, LOAD_BYTES / size, tj_dtype_name((tj_dtype)text->dtype));
-    if (s->vector > widest_vector(text))
+                       s->vector, LOAD_BYTES / size, tj_dtype_name((tj_dtype)view->dtype));
+    if (s->vector > widest_vector(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "vector is %d, and the lines of the streamed matrix are aligned to %d elements only: use vector=%d",
-                       s->vector, widest_vector(text), widest_vector(text));
+                       s->vector, widest_vector(view), widest_vector(view));
     if ((along_l ? s->tn : s->k_thread) % s->vector != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: it must be a multiple of vector %d",
                        along_l ? "tn" : "k_thread", along_l ? s->tn : s->k_thread, s->vector);
     if (s->tm * s->tn > most_sums)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d are the most of %s", s->tm,
-                       s->tn, s->tm * s->tn, most_sums, text->dtype == TJ_F64 ? "f64" : "f32");
+                       s->tn, s->tm * s->tn, most_sums, view->dtype == TJ_F64 ? "f64" : "f32");
     if (bytes > MAX_STATIC_SHARED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "tm %d, slices %d and k_thread %d need %lld bytes of shared memory: 48 KiB is the most", s->tm,
                        s->slices, s->k_thread, (long long)bytes);
-    return tj_split_check(text, s->splits, err);
+    return tj_split_check(view, s->splits, err);
 }
 
-static tj_status resolve(const tj_problem *text, bool is_text_swapped, tj_config *config, tj_error *err)
+static tj_status resolve(const tj_problem *view, bool is_text_swapped, tj_config *config, tj_error *err)
 {
     int32_t *const rows = &config->value[tj_family_param_index(config->family, "rows")];
-    tj_status status = check_problem(text, is_text_swapped, err);
+    tj_status status = check_problem(view, is_text_swapped, err);
     tj_skinny_shape s;
 
     if (status != TJ_OK)
         return status;
     config->value[tj_family_param_index(config->family, "stream")] = is_text_swapped ? STREAM_M : STREAM_N;
-    settle_all(text, config);
+    settle_all(view, config);
     s = tj_skinny_shape_of(config);
-    status = check_shape(text, &s, err);
+    status = check_shape(view, &s, err);
     if (status != TJ_OK)
         return status;
     /* Blocks that read the same columns of N follow each other, so that the second finds them in the L2. */
-    if (*rows == 0 && text->l.mode == TJ_DIM_FIXED && tj_ceil_div(text->l.extent, (int64_t)s.lanes * s.tn) <= UINT16_MAX)
+    if (*rows == 0 && view->l.mode == TJ_DIM_FIXED && tj_ceil_div(view->l.extent, (int64_t)s.lanes * s.tn) <= UINT16_MAX)
         *rows = TJ_ROWS_ON_X;
-    return tj_tile_resolve(text, is_text_swapped, config, err);
+    return tj_tile_resolve(view, is_text_swapped, config, err);
 }
 
 /* A slice's elements of k are neighbours, if the threads beside it fill a line of N without it. */
-int32_t tj_skinny_run(const tj_problem *text, const tj_skinny_shape *s)
+int32_t tj_skinny_run(const tj_problem *view, const tj_skinny_shape *s)
 {
-    if (text->n_layout == TJ_COL_MAJOR)
+    if (view->n_layout == TJ_COL_MAJOR)
         return s->vector;
-    return s->lanes * s->vector * (int32_t)tj_dtype_bytes((tj_dtype)text->dtype) < 64 ? 1 : s->k_thread;
+    return s->lanes * s->vector * (int32_t)tj_dtype_bytes((tj_dtype)view->dtype) < 64 ? 1 : s->k_thread;
 }
 
-static bool is_16_bit(const tj_problem *text)
+static bool is_16_bit(const tj_problem *view)
 {
-    return tj_dtype_bytes((tj_dtype)text->dtype) == 2;
+    return tj_dtype_bytes((tj_dtype)view->dtype) == 2;
 }
 
 /* Elements of N that a thread takes in all its phases, where NVRTC unrolls these: one row leaves them short, and their number is known. */
-static int64_t unrolled(const tj_problem *text, const tj_skinny_shape *s)
+static int64_t unrolled(const tj_problem *view, const tj_skinny_shape *s)
 {
-    const bool unrolls = s->tm == 1 && s->splits == 1 && text->k.mode == TJ_DIM_FIXED;
+    const bool unrolls = s->tm == 1 && s->splits == 1 && view->k.mode == TJ_DIM_FIXED;
 
-    return unrolls ? tj_ceil_div(text->k.extent, (int64_t)s->slices * s->k_thread) * s->k_thread * s->tn : 0;
+    return unrolls ? tj_ceil_div(view->k.extent, (int64_t)s->slices * s->k_thread) * s->k_thread * s->tn : 0;
 }
 
 /*
  * Unrolling pays, for loads of later phases pass those of the first. But beyond some thousand elements it takes many seconds, and
  * loads of 16-bit elements fall apart (1x4096x28672 in f16 on an H200: 91 us, and 58 as a loop).
  */
-static bool must_loop(const tj_problem *text, const tj_skinny_shape *s)
+static bool must_loop(const tj_problem *view, const tj_skinny_shape *s)
 {
-    return unrolled(text, s) > (is_16_bit(text) ? 1024 : 2048);
+    return unrolled(view, s) > (is_16_bit(view) ? 1024 : 2048);
 }
 
-static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
-    const int32_t bytes = sum_bytes(text), align = s.vector * (int32_t)tj_dtype_bytes((tj_dtype)text->dtype);
+    const int32_t bytes = sum_bytes(view), align = s.vector * (int32_t)tj_dtype_bytes((tj_dtype)view->dtype);
 
     tj_template_set_int(fill, "tm", s.tm);
     tj_template_set_int(fill, "tn", s.tn);
     tj_template_set_int(fill, "lanes", s.lanes);
     tj_template_set_int(fill, "slices", s.slices);
     tj_template_set_int(fill, "vector", s.vector);
-    tj_template_set_int(fill, "run", tj_skinny_run(text, &s));
+    tj_template_set_int(fill, "run", tj_skinny_run(view, &s));
     tj_template_set_int(fill, "k_thread", s.k_thread);
     tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
     tj_template_set_int(fill, "rows_at_once", tj_skinny_rows_at_once(&s, bytes));
-    tj_template_set_flag(fill, "loops", must_loop(text, &s));
+    tj_template_set_flag(fill, "loops", must_loop(view, &s));
     tj_template_set_flag(fill, "ragged_m", s.tm * s.k_thread % s.lanes != 0);
-    tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || text->k.mode == TJ_DIM_ANY || text->k.extent == 0);
-    tj_split_describe(text, s.splits, fill, form);
+    tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || view->k.mode == TJ_DIM_ANY || view->k.extent == 0);
+    tj_split_describe(view, s.splits, fill, form);
     form->block_x = s.lanes * s.slices;
     form->block_y = 1;
     form->block_rows = s.tm;
     form->block_cols = s.lanes * s.tn;
     form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
-    form->static_shared_bytes = shared_bytes(&s, bytes, text->n_layout == TJ_ROW_MAJOR);
+    form->static_shared_bytes = shared_bytes(&s, bytes, view->n_layout == TJ_ROW_MAJOR);
     *(form->is_swapped ? &form->align_m : &form->align_n) = align;
     return "skinny.cu";
 }
@@ -393,15 +393,15 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
  * Blocks of the usual sizes, no wider than P and no longer than k. No row of 32 bits and more so long that it may compile for seven
  * seconds, or loops, which is slower: more slices make it short.
  */
-static bool is_worth_trying(const tj_problem *text, const tj_config *config)
+static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
     const int64_t cols = (int64_t)s.lanes * s.tn, phase = (int64_t)s.slices * s.k_thread;
     const int32_t threads = s.lanes * s.slices, blocks = tj_config_get(config, "blocks");
 
     return threads >= 64 && threads <= 512 && blocks * threads <= 1024 &&
-           (blocks == 1 || tj_limits_registers(blocks, threads)) && (cols == s.tn || cols / 2 < text->l.extent) &&
-           (phase == s.k_thread || phase / 2 < text->k.extent) && (unrolled(text, &s) <= 1536 || is_16_bit(text));
+           (blocks == 1 || tj_limits_registers(blocks, threads)) && (cols == s.tn || cols / 2 < view->l.extent) &&
+           (phase == s.k_thread || phase / 2 < view->k.extent) && (unrolled(view, &s) <= 1536 || is_16_bit(view));
 }
 
 const tj_family tj_family_skinny = {

@@ -20,9 +20,9 @@ tj_skinny_shape tj_skinny_shape_of(const tj_config *config);
 int32_t tj_skinny_rows_at_once(const tj_skinny_shape *s, int32_t bytes);
 
 /** Elements along k that are neighbours in a slice. */
-int32_t tj_skinny_run(const tj_problem *text, const tj_skinny_shape *s);
+int32_t tj_skinny_run(const tj_problem *view, const tj_skinny_shape *s);
 
 /** The family's count (tj_family). */
-void tj_skinny_count(const tj_problem *text, const tj_config *config, tj_counts *counts);
+void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts *counts);
 
 #endif

@@ -20,7 +20,7 @@ enum { LINE = 128, POINTER_BYTES = 8, SM_THREADS = 2048, COPIES_TOGETHER = 8, ST
 static const int64_t FAR = INT64_C(1) << 40;
 
 typedef struct scene {
-    const tj_problem *text;
+    const tj_problem *view;
     tj_small_batch_shape s;
     tj_small_batch_widths w;
 } scene;
@@ -137,7 +137,7 @@ static void estimate_warps(const scene *c, const access *a, int32_t warp, int64_
 static void estimate(const scene *c, const access *a, tj_traffic *traffic)
 {
     const int32_t threads = c->s.products * c->s.team, full = threads / TJ_WARP;
-    const int64_t blocks = tj_ceil_div(c->text->batch, c->s.products);
+    const int64_t blocks = tj_ceil_div(c->view->batch, c->s.products);
 
     if (full > 0)
         estimate_warps(c, a, 0, full * blocks, traffic);
@@ -147,8 +147,8 @@ static void estimate(const scene *c, const access *a, tj_traffic *traffic)
 
 static void count(const scene *c, const access *a, tj_traffic *traffic)
 {
-    const int64_t whole = c->text->batch / c->s.products;
-    const int32_t rest = (int32_t)(c->text->batch % c->s.products);
+    const int64_t whole = c->view->batch / c->s.products;
+    const int32_t rest = (int32_t)(c->view->batch % c->s.products);
 
     if (traffic->is_estimate) {
         estimate(c, a, traffic);
@@ -187,7 +187,7 @@ static access lines_of(const scene *c, int32_t lines, int32_t line, int32_t skip
 /* One matrix: out of global memory, into shared memory unless past the registers, and zeros behind k. */
 static void count_operand(const scene *c, bool is_m, bool is_async, tj_counts *counts)
 {
-    const tj_problem *t = c->text;
+    const tj_problem *t = c->view;
     const bool along_k = is_m ? t->m_layout == TJ_ROW_MAJOR : t->n_layout == TJ_COL_MAJOR;
     const int32_t across = (int32_t)(is_m ? t->j.extent : t->l.extent), k = (int32_t)t->k.extent;
     const int32_t lines = along_k ? across : k, line = along_k ? k : across, pitch = is_m ? c->s.m_pitch : c->s.n_pitch;
@@ -239,25 +239,25 @@ static int32_t within(int32_t at, int64_t extent, int32_t i, int32_t together)
 static int64_t m_read(const scene *c, const access *a, int32_t thread, int32_t step)
 {
     const int32_t groups = c->s.tm / a->line, r = step % groups * a->line, line = step / groups;
-    const int32_t row = within(row_of(c, thread, r), c->text->j.extent, r, c->w.rows);
+    const int32_t row = within(row_of(c, thread, r), c->view->j.extent, r, c->w.rows);
 
     return a->base +
-           (c->text->m_layout == TJ_ROW_MAJOR ? (int64_t)row * a->pitch : (int64_t)line * a->pitch + row) * a->element_bytes;
+           (c->view->m_layout == TJ_ROW_MAJOR ? (int64_t)row * a->pitch : (int64_t)line * a->pitch + row) * a->element_bytes;
 }
 
 static int64_t n_read(const scene *c, const access *a, int32_t thread, int32_t step)
 {
     const int32_t groups = c->s.tn / a->line, i = step % groups * a->line, line = step / groups;
-    const int32_t col = within(col_of(c, thread, i), c->text->l.extent, i, c->w.cols);
+    const int32_t col = within(col_of(c, thread, i), c->view->l.extent, i, c->w.cols);
 
     return a->base +
-           (c->text->n_layout == TJ_COL_MAJOR ? (int64_t)col * a->pitch : (int64_t)line * a->pitch + col) * a->element_bytes;
+           (c->view->n_layout == TJ_COL_MAJOR ? (int64_t)col * a->pitch : (int64_t)line * a->pitch + col) * a->element_bytes;
 }
 
 /* One turn of the loop over k, VEC steps; every turn is like it, VEC elements or lines further on. */
 static void count_turn(const scene *c, tj_counts *counts)
 {
-    const bool m_along_k = c->text->m_layout == TJ_ROW_MAJOR, n_along_k = c->text->n_layout == TJ_COL_MAJOR;
+    const bool m_along_k = c->view->m_layout == TJ_ROW_MAJOR, n_along_k = c->view->n_layout == TJ_COL_MAJOR;
     const int64_t turns = c->s.k_padded / c->s.vec;
     tj_traffic turn = {.is_estimate = counts->shared_load.is_estimate};
     access a = {
@@ -288,14 +288,14 @@ static int64_t output_at(const scene *c, const access *a, int32_t thread, int32_
     const int32_t groups = c->s.tn / a->width;
     const int32_t row = row_of(c, thread, step / groups), col = col_of(c, thread, step % groups * a->width);
 
-    if (row >= c->text->j.extent || col >= c->text->l.extent)
+    if (row >= c->view->j.extent || col >= c->view->l.extent)
         return -1;
     return ((int64_t)row * a->pitch + col) * a->element_bytes;
 }
 
 static void count_output(const scene *c, int64_t ld, int64_t stride, tj_traffic *traffic)
 {
-    const int32_t bytes = (int32_t)tj_dtype_bytes((tj_dtype)c->text->p_dtype);
+    const int32_t bytes = (int32_t)tj_dtype_bytes((tj_dtype)c->view->p_dtype);
     const access a = {.at = output_at,
                       .steps = c->s.tm * (c->s.tn / c->w.p),
                       .element_bytes = bytes,
@@ -343,28 +343,28 @@ static void estimate_registers(const tj_small_batch_shape *s, int32_t blocks, tj
 /* Loads that are on their way together are those of an unrolled turn. */
 static int64_t waits_of(const scene *c)
 {
-    const int64_t m = c->text->j.extent * c->text->k.extent / c->w.m, n = c->text->k.extent * c->text->l.extent / c->w.n;
+    const int64_t m = c->view->j.extent * c->view->k.extent / c->w.m, n = c->view->k.extent * c->view->l.extent / c->w.n;
 
     return tj_ceil_div(m, (int64_t)COPIES_TOGETHER * c->s.team) + tj_ceil_div(n, (int64_t)COPIES_TOGETHER * c->s.team);
 }
 
-void tj_small_batch_count(const tj_problem *text, const tj_config *config, tj_counts *counts)
+void tj_small_batch_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
-    const tj_problem strided = tj_problem_strided(text); /* matrices that lie anywhere lie apart */
-    const scene c = {&strided, tj_small_batch_shape_of(text, config), tj_small_batch_widths_of(text, config)};
+    const tj_problem strided = tj_problem_strided(view); /* matrices that lie anywhere lie apart */
+    const scene c = {&strided, tj_small_batch_shape_of(view, config), tj_small_batch_widths_of(view, config)};
     const tj_small_batch_shape *s = &c.s;
-    const int64_t elements = (text->j.extent + text->l.extent) * text->k.extent * s->products;
+    const int64_t elements = (view->j.extent + view->l.extent) * view->k.extent * s->products;
     const bool is_async = tj_config_get(config, "copy") == TJ_COPY_ASYNC;
 
-    counts->blocks = tj_ceil_div(text->batch, s->products);
+    counts->blocks = tj_ceil_div(view->batch, s->products);
     counts->phases = 1;
-    counts->phase = (tj_phase_counts){.depth = text->k.extent,
+    counts->phase = (tj_phase_counts){.depth = view->k.extent,
                                       .loads = elements,
-                                      .flop = 2 * text->j.extent * text->k.extent * text->l.extent * s->products,
+                                      .flop = 2 * view->j.extent * view->k.extent * view->l.extent * s->products,
                                       .shared_stores = is_async ? 0 : elements,
                                       .shared_loads = (int64_t)s->products * s->team * s->k_padded * (s->tm + s->tn)};
     counts->barriers = tj_small_batch_in_warp(s) ? 0 : counts->blocks;
-    counts->fma = text->batch * s->team * s->k_padded * s->tm * s->tn;
+    counts->fma = view->batch * s->team * s->k_padded * s->tm * s->tn;
     counts->chain = s->k_padded;
     counts->chain_fma = s->tm * s->tn;
     counts->waits = is_async ? 1 : waits_of(&c);
@@ -376,11 +376,11 @@ void tj_small_batch_count(const tj_problem *text, const tj_config *config, tj_co
         counts->async_wavefronts = (counts->load_m.requests * c.w.m + counts->load_n.requests * c.w.n) * counts->sum_bytes / 4;
     }
     count_turn(&c, counts);
-    count_pointers(&c, text, counts);
-    count_output(&c, text->ld_p, strided.stride_p, &counts->store_p);
-    if (text->has_beta) {
-        count_output(&c, text->ld_c, strided.stride_c, &counts->load_c);
-        counts->fma += text->j.extent * text->l.extent * text->batch;
+    count_pointers(&c, view, counts);
+    count_output(&c, view->ld_p, strided.stride_p, &counts->store_p);
+    if (view->has_beta) {
+        count_output(&c, view->ld_c, strided.stride_c, &counts->load_c);
+        counts->fma += view->j.extent * view->l.extent * view->batch;
         counts->waits++;
     }
     counts->l2_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->store_p.bytes + counts->load_c.bytes;

@@ -58,9 +58,9 @@ static const char *const constraints[] = {
 
 /* ---- geometry ----------------------------------------------------------------------------------------------------- */
 
-static int32_t sum_bytes(const tj_problem *text)
+static int32_t sum_bytes(const tj_problem *view)
 {
-    return text->dtype == TJ_F64 ? 8 : 4;
+    return view->dtype == TJ_F64 ? 8 : 4;
 }
 
 static int32_t round_up(int32_t value, int32_t multiple)
@@ -76,19 +76,19 @@ static int32_t pitch_along_k(int32_t k, int32_t vec)
     return (accesses | 1) * vec;
 }
 
-tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *text, const tj_config *config)
+tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *view, const tj_config *config)
 {
-    const int32_t j = (int32_t)text->j.extent, k = (int32_t)text->k.extent, l = (int32_t)text->l.extent;
-    const bool m_along_k = text->m_layout == TJ_ROW_MAJOR, n_along_k = text->n_layout == TJ_COL_MAJOR;
+    const int32_t j = (int32_t)view->j.extent, k = (int32_t)view->k.extent, l = (int32_t)view->l.extent;
+    const bool m_along_k = view->m_layout == TJ_ROW_MAJOR, n_along_k = view->n_layout == TJ_COL_MAJOR;
     tj_small_batch_shape s = {
         .tm = tj_config_get(config, "tm"), .tn = tj_config_get(config, "tn"), .products = tj_config_get(config, "products")};
 
-    s.vec = ACCESS_BYTES / sum_bytes(text);
+    s.vec = ACCESS_BYTES / sum_bytes(view);
     s.k_padded = round_up(k, s.vec);
     s.m_pitch = m_along_k ? pitch_along_k(k, s.vec) : round_up(j, s.vec);
     s.n_pitch = n_along_k ? pitch_along_k(k, s.vec) : round_up(l, s.vec);
-    s.m_bytes = (int64_t)(m_along_k ? j : s.k_padded) * s.m_pitch * sum_bytes(text);
-    s.bytes = s.m_bytes + (int64_t)(n_along_k ? l : s.k_padded) * s.n_pitch * sum_bytes(text);
+    s.m_bytes = (int64_t)(m_along_k ? j : s.k_padded) * s.m_pitch * sum_bytes(view);
+    s.bytes = s.m_bytes + (int64_t)(n_along_k ? l : s.k_padded) * s.n_pitch * sum_bytes(view);
     if (s.tm > 0 && s.tn > 0) {
         s.team_rows = (j + s.tm - 1) / s.tm;
         s.team_cols = (l + s.tn - 1) / s.tn;
@@ -112,20 +112,20 @@ static int32_t part_of(int64_t extent, int32_t wanted)
     return (int32_t)tj_ceil_div(extent, tj_ceil_div(extent, wanted));
 }
 
-static void settle_tile(const tj_problem *text, int32_t *tm, int32_t *tn)
+static void settle_tile(const tj_problem *view, int32_t *tm, int32_t *tn)
 {
-    const int64_t elements = text->j.extent * text->l.extent;
-    const int32_t rows = elements <= 256 ? 2 : elements < (text->dtype == TJ_F64 ? 8192 : 512) ? 4 : 8;
+    const int64_t elements = view->j.extent * view->l.extent;
+    const int32_t rows = elements <= 256 ? 2 : elements < (view->dtype == TJ_F64 ? 8192 : 512) ? 4 : 8;
 
     if (*tm == 0)
-        *tm = part_of(text->j.extent, rows);
+        *tm = part_of(view->j.extent, rows);
     if (*tn == 0)
-        *tn = part_of(text->l.extent, 4);
+        *tn = part_of(view->l.extent, 4);
 }
 
-static int32_t default_products(const tj_problem *text, const tj_small_batch_shape *s)
+static int32_t default_products(const tj_problem *view, const tj_small_batch_shape *s)
 {
-    const int64_t batch = text->batch > 0 ? text->batch : INT32_MAX;
+    const int64_t batch = view->batch > 0 ? view->batch : INT32_MAX;
     const int64_t bytes = s->bytes > 0 ? s->bytes : 1; /* none where k is 0 */
     int64_t products = GOOD_THREADS / (s->team > 0 ? s->team : 1);
 
@@ -137,27 +137,27 @@ static int32_t default_products(const tj_problem *text, const tj_small_batch_sha
 }
 
 /* As many as find room for 80 registers a thread: what ptxas makes do with where N is read along l and nothing hangs over. */
-static int32_t default_blocks(const tj_problem *text, const tj_small_batch_shape *s)
+static int32_t default_blocks(const tj_problem *view, const tj_small_batch_shape *s)
 {
     const int32_t threads = s->products * s->team;
     const int32_t by_registers = TJ_SM_REGISTERS / GOOD_REGISTERS / (threads > 0 ? threads : 1);
     const int32_t by_shared = (int32_t)(MAX_SHARED / (s->products * s->bytes + SYSTEM_SHARED));
     const int32_t blocks = by_registers < by_shared ? by_registers : by_shared;
-    const bool is_even = text->j.extent % s->tm == 0 && text->l.extent % s->tn == 0 && text->k.extent % s->vec == 0;
+    const bool is_even = view->j.extent % s->tm == 0 && view->l.extent % s->tn == 0 && view->k.extent % s->vec == 0;
 
-    if (text->dtype == TJ_F64 || text->n_layout != TJ_ROW_MAJOR || !is_even || s->tm * s->tn > 32 || blocks < 1)
+    if (view->dtype == TJ_F64 || view->n_layout != TJ_ROW_MAJOR || !is_even || s->tm * s->tn > 32 || blocks < 1)
         return 1;
     return blocks < 16 ? blocks : 16;
 }
 
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
 
-static tj_status check_problem(const tj_problem *text, bool is_swapped, tj_error *err)
+static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error *err)
 {
     const struct {
         char name;
         const tj_dim *dim;
-    } dims[] = {{is_swapped ? 'l' : 'j', &text->j}, {'k', &text->k}, {is_swapped ? 'j' : 'l', &text->l}};
+    } dims[] = {{is_swapped ? 'l' : 'j', &view->j}, {'k', &view->k}, {is_swapped ? 'j' : 'l', &view->l}};
 
     for (int i = 0; i < 3; i++) {
         if (dims[i].dim->mode != TJ_DIM_FIXED)
@@ -170,7 +170,7 @@ static tj_status check_problem(const tj_problem *text, bool is_swapped, tj_error
                            "%c is %lld, and family small_batch is for %d at most: use another family", dims[i].name,
                            (long long)dims[i].dim->extent, MOST);
     }
-    if (text->k.extent == 0)
+    if (view->k.extent == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "k is 0, and family small_batch has nothing to multiply: use another family");
     return TJ_OK;
@@ -186,20 +186,20 @@ static tj_status check_part(char name, const char *param, int64_t extent, int32_
                    param, part, exact, name, (long long)extent, param, exact);
 }
 
-static tj_status check_shape(const tj_problem *text, bool is_swapped, const tj_config *config, tj_error *err)
+static tj_status check_shape(const tj_problem *view, bool is_swapped, const tj_config *config, tj_error *err)
 {
-    const tj_small_batch_shape s = tj_small_batch_shape_of(text, config);
-    const int32_t most_sums = text->dtype == TJ_F64 ? 32 : 64;
-    tj_status status = check_part(is_swapped ? 'l' : 'j', "tm", text->j.extent, s.tm, err);
+    const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
+    const int32_t most_sums = view->dtype == TJ_F64 ? 32 : 64;
+    tj_status status = check_part(is_swapped ? 'l' : 'j', "tm", view->j.extent, s.tm, err);
 
     if (status == TJ_OK)
-        status = check_part(is_swapped ? 'j' : 'l', "tn", text->l.extent, s.tn, err);
+        status = check_part(is_swapped ? 'j' : 'l', "tn", view->l.extent, s.tn, err);
     if (status != TJ_OK)
         return status;
     if (s.tm * s.tn > most_sums)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d are the most of %s", s.tm, s.tn,
-                       s.tm * s.tn, most_sums, text->dtype == TJ_F64 ? "f64" : "f32");
-    if (text->batch == 1 && s.products > 1)
+                       s.tm * s.tn, most_sums, view->dtype == TJ_F64 ? "f64" : "f32");
+    if (view->batch == 1 && s.products > 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "products is %d, and the problem is one product: use products=1",
                        s.products);
     if ((int64_t)s.products * s.team > MAX_THREADS)
@@ -212,15 +212,15 @@ static tj_status check_shape(const tj_problem *text, bool is_swapped, const tj_c
     return TJ_OK;
 }
 
-static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *config, tj_error *err)
+static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     const tj_family *family = config->family;
     int32_t *const value = config->value;
     int32_t *const copy = &value[tj_family_param_index(family, "copy")];
     int32_t *const products = &value[tj_family_param_index(family, "products")];
     int32_t *const blocks = &value[tj_family_param_index(family, "blocks")];
-    const bool is_as_stored = text->dtype == TJ_F32 || text->dtype == TJ_F64;
-    tj_status status = check_problem(text, is_swapped, err);
+    const bool is_as_stored = view->dtype == TJ_F32 || view->dtype == TJ_F64;
+    tj_status status = check_problem(view, is_swapped, err);
     tj_small_batch_shape s;
 
     if (status != TJ_OK)
@@ -232,17 +232,17 @@ static tj_status resolve(const tj_problem *text, bool is_swapped, tj_config *con
     if (*copy == TJ_COPY_ASYNC && !is_as_stored)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
-                       tj_dtype_name((tj_dtype)text->dtype));
-    settle_tile(text, &value[tj_family_param_index(family, "tm")], &value[tj_family_param_index(family, "tn")]);
-    s = tj_small_batch_shape_of(text, config);
+                       tj_dtype_name((tj_dtype)view->dtype));
+    settle_tile(view, &value[tj_family_param_index(family, "tm")], &value[tj_family_param_index(family, "tn")]);
+    s = tj_small_batch_shape_of(view, config);
     if (*products == 0)
-        *products = default_products(text, &s);
+        *products = default_products(view, &s);
     s.products = *products;
     if (*blocks == 0)
-        *blocks = default_blocks(text, &s);
+        *blocks = default_blocks(view, &s);
     config->check_j = config->check_k = config->check_l =
         TJ_CHECK_OFF; /* products are whole: nothing hangs over an edge of them */
-    return check_shape(text, is_swapped, config, err);
+    return check_shape(view, is_swapped, config, err);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
@@ -255,22 +255,22 @@ static int32_t common(int64_t extent, int32_t part, int32_t limit)
     return limit;
 }
 
-tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *text, const tj_config *config)
+tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *view, const tj_config *config)
 {
-    const tj_small_batch_shape s = tj_small_batch_shape_of(text, config);
+    const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
     const int32_t asked = tj_config_get(config, "vector"), limit = asked < s.vec ? asked : s.vec;
-    const tj_dim *m_width = text->m_layout == TJ_ROW_MAJOR ? &text->k : &text->j;
-    const tj_dim *n_width = text->n_layout == TJ_ROW_MAJOR ? &text->l : &text->k;
+    const tj_dim *m_width = view->m_layout == TJ_ROW_MAJOR ? &view->k : &view->j;
+    const tj_dim *n_width = view->n_layout == TJ_ROW_MAJOR ? &view->l : &view->k;
     tj_small_batch_widths w = {
-        .m = tj_access_widest(text, m_width, text->ld_m, text->stride_m, limit),
-        .n = tj_access_widest(text, n_width, text->ld_n, text->stride_n, limit),
+        .m = tj_access_widest(view, m_width, view->ld_m, view->stride_m, limit),
+        .n = tj_access_widest(view, n_width, view->ld_n, view->stride_n, limit),
         .p = 1,
-        .rows = text->m_layout == TJ_ROW_MAJOR ? 1 : common(text->j.extent, s.tm, s.vec),
-        .cols = text->n_layout == TJ_ROW_MAJOR ? common(text->l.extent, s.tn, s.vec) : 1,
+        .rows = view->m_layout == TJ_ROW_MAJOR ? 1 : common(view->j.extent, s.tm, s.vec),
+        .cols = view->n_layout == TJ_ROW_MAJOR ? common(view->l.extent, s.tn, s.vec) : 1,
     };
 
-    if (w.cols <= limit && tj_access_widest(text, &text->l, text->ld_p, text->stride_p, w.cols) == w.cols &&
-        (!text->has_beta || tj_access_widest(text, &text->l, text->ld_c, text->stride_c, w.cols) == w.cols))
+    if (w.cols <= limit && tj_access_widest(view, &view->l, view->ld_p, view->stride_p, w.cols) == w.cols &&
+        (!view->has_beta || tj_access_widest(view, &view->l, view->ld_c, view->stride_c, w.cols) == w.cols))
         w.p = w.cols;
     return w;
 }
@@ -281,19 +281,19 @@ bool tj_small_batch_in_warp(const tj_small_batch_shape *s)
     return s->team > 0 && WARP % s->team == 0 && s->products * s->team % WARP == 0;
 }
 
-static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
-    const tj_small_batch_shape s = tj_small_batch_shape_of(text, config);
-    const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)text->dtype), out = (int32_t)tj_dtype_bytes((tj_dtype)text->p_dtype);
-    const tj_small_batch_widths w = tj_small_batch_widths_of(text, config);
+    const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
+    const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype), out = (int32_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
+    const tj_small_batch_widths w = tj_small_batch_widths_of(view, config);
     const bool is_async = tj_config_get(config, "copy") == TJ_COPY_ASYNC;
-    const bool checks_batch = text->batch == TJ_ANY || text->batch % s.products != 0;
+    const bool checks_batch = view->batch == TJ_ANY || view->batch % s.products != 0;
 
     tj_template_set_int(fill, "tm", s.tm);
     tj_template_set_int(fill, "tn", s.tn);
     tj_template_set_int(fill, "products", s.products);
     tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
-    tj_template_set_int(fill, "batch", text->batch);
+    tj_template_set_int(fill, "batch", view->batch);
     tj_template_set_int(fill, "m_vector", w.m);
     tj_template_set_int(fill, "n_vector", w.n);
     tj_template_set_int(fill, "p_vector", w.p);
@@ -302,24 +302,24 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
     tj_template_set_int(fill, "m_pitch", s.m_pitch);
     tj_template_set_int(fill, "n_pitch", s.n_pitch);
     tj_template_set_flag(fill, "many", s.products > 1);
-    tj_template_set_flag(fill, "fixed_batch", checks_batch && text->batch != TJ_ANY);
+    tj_template_set_flag(fill, "fixed_batch", checks_batch && view->batch != TJ_ANY);
     tj_template_set_flag(fill, "check_batch", checks_batch && s.products > 1);
-    tj_template_set_flag(fill, "ragged_j", text->j.extent % s.tm != 0);
-    tj_template_set_flag(fill, "ragged_l", text->l.extent % s.tn != 0);
-    tj_template_set_flag(fill, "ragged_k", text->k.extent % s.vec != 0);
+    tj_template_set_flag(fill, "ragged_j", view->j.extent % s.tm != 0);
+    tj_template_set_flag(fill, "ragged_l", view->l.extent % s.tn != 0);
+    tj_template_set_flag(fill, "ragged_k", view->k.extent % s.vec != 0);
     tj_template_set_flag(fill, "async", is_async);
     tj_template_set_flag(fill, "team_in_warp", tj_small_batch_in_warp(&s));
     form->block_x = s.products * s.team;
     form->block_y = 1;
-    form->block_rows = (int32_t)text->j.extent;
-    form->block_cols = (int32_t)text->l.extent;
+    form->block_rows = (int32_t)view->j.extent;
+    form->block_cols = (int32_t)view->l.extent;
     form->products = s.products;
     form->dynamic_shared_bytes = s.products * s.bytes;
     form->least_target = is_async ? 80 : 0;
     *(form->is_swapped ? &form->align_n : &form->align_m) = in * w.m;
     *(form->is_swapped ? &form->align_m : &form->align_n) = in * w.n;
     form->align_p = out * w.p;
-    form->align_c = text->has_beta ? out * w.p : 0;
+    form->align_c = view->has_beta ? out * w.p : 0;
     return "small_batch.cu";
 }
 
@@ -336,14 +336,14 @@ static bool blocks_matter(const tj_small_batch_shape *s, int32_t blocks)
 }
 
 /* Blocks of the usual sizes, and enough of them where they hold several products. */
-static bool is_worth_trying(const tj_problem *text, const tj_config *config)
+static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
-    const tj_small_batch_shape s = tj_small_batch_shape_of(text, config);
+    const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
     const int32_t threads = s.products * s.team;
     const bool is_whole = s.products == 1 || (threads <= 256 && s.products * s.bytes <= 2 * GOOD_SHARED);
 
-    return threads <= 512 && is_whole && (threads >= WARP || s.products == text->batch || s.tm * s.tn <= 8) &&
-           (s.products == 1 || text->batch / s.products >= FULL_GPU / 2) && blocks_matter(&s, tj_config_get(config, "blocks"));
+    return threads <= 512 && is_whole && (threads >= WARP || s.products == view->batch || s.tm * s.tn <= 8) &&
+           (s.products == 1 || view->batch / s.products >= FULL_GPU / 2) && blocks_matter(&s, tj_config_get(config, "blocks"));
 }
 
 const tj_family tj_family_small_batch = {

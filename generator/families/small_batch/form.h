@@ -16,7 +16,7 @@ typedef struct tj_small_batch_shape {
     int32_t team_rows, team_cols, team;
 } tj_small_batch_shape;
 
-tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *text, const tj_config *config);
+tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *view, const tj_config *config);
 
 /** Elements of one access to each matrix in global memory; rows and columns of P that are neighbours in a thread. */
 typedef struct tj_small_batch_widths {
@@ -24,12 +24,12 @@ typedef struct tj_small_batch_widths {
     int32_t rows, cols;
 } tj_small_batch_widths;
 
-tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *text, const tj_config *config);
+tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *view, const tj_config *config);
 
 /** Does a team wait for its warp alone, and no barrier for the block? */
 bool tj_small_batch_in_warp(const tj_small_batch_shape *s);
 
 /** The family's count (tj_family). */
-void tj_small_batch_count(const tj_problem *text, const tj_config *config, tj_counts *counts);
+void tj_small_batch_count(const tj_problem *view, const tj_config *config, tj_counts *counts);
 
 #endif

@@ -23,10 +23,10 @@ static const char *const constraints[] = {
     NULL,
 };
 
-static const char *describe(const tj_problem *text, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     /* Tiles hold the type of the sum: 16-bit elements are converted once per load, not once per use. */
-    const int64_t element_bytes = text->dtype == TJ_F64 ? 8 : 4;
+    const int64_t element_bytes = view->dtype == TJ_F64 ? 8 : 4;
     int64_t tile;
 
     tj_textbook_describe(config, fill, form);
@@ -37,7 +37,7 @@ static const char *describe(const tj_problem *text, const tj_config *config, tj_
         return "tiled_dynamic.cu";
     }
     /* A column-major N is transposed on its way in. Without padding its stores would all meet in one or two banks. */
-    form->static_shared_bytes = (2 * tile + (text->n_layout == TJ_COL_MAJOR ? form->tile_width : 0)) * element_bytes;
+    form->static_shared_bytes = (2 * tile + (view->n_layout == TJ_COL_MAJOR ? form->tile_width : 0)) * element_bytes;
     return "tiled.cu";
 }
 
@@ -81,13 +81,13 @@ static void count_shared(int32_t tile_width, int64_t bytes, int64_t step_x, int6
     tj_traffic_add(traffic, &access);
 }
 
-static void count(const tj_problem *text, const tj_config *config, tj_counts *counts)
+static void count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
     const bool is_static = tj_config_get(config, "shared") == SHARED_STATIC;
-    const bool m_rows = text->m_layout == TJ_ROW_MAJOR, n_rows = text->n_layout == TJ_ROW_MAJOR;
+    const bool m_rows = view->m_layout == TJ_ROW_MAJOR, n_rows = view->n_layout == TJ_ROW_MAJOR;
     const int64_t width = tile_width, threads = width * width;
-    const int64_t j = text->j.extent, k = text->k.extent, l = text->l.extent;
+    const int64_t j = view->j.extent, k = view->k.extent, l = view->l.extent;
     const int64_t phases = (k + width - 1) / width, block_phases = counts->blocks * phases;
     const int64_t pitch = is_static && !n_rows ? width + 1 : width; /* of Nds */
     /* Four neighbours of a row of Mds (two of f64) are one wide load, which takes half as many passes. */
@@ -104,9 +104,9 @@ static void count(const tj_problem *text, const tj_config *config, tj_counts *co
     counts->chain = phases * width;
     counts->waits = phases;
     if (phases > 0) {
-        count_loads(m_rows ? j : k, m_rows ? k : j, text->ld_m, text->batch, text->stride_m, counts->col_blocks, tile_width,
+        count_loads(m_rows ? j : k, m_rows ? k : j, view->ld_m, view->batch, view->stride_m, counts->col_blocks, tile_width,
                     counts->element_bytes, &counts->load_m);
-        count_loads(n_rows ? k : l, n_rows ? l : k, text->ld_n, text->batch, text->stride_n, counts->row_blocks, tile_width,
+        count_loads(n_rows ? k : l, n_rows ? l : k, view->ld_n, view->batch, view->stride_n, counts->row_blocks, tile_width,
                     counts->element_bytes, &counts->load_n);
         count_shared(tile_width, counts->sum_bytes, 1, width, 0, block_phases, 0, &counts->shared_store);
         count_shared(tile_width, counts->sum_bytes, n_rows ? 1 : pitch, n_rows ? pitch : 1, 0, block_phases, 0,
@@ -115,8 +115,8 @@ static void count(const tj_problem *text, const tj_config *config, tj_counts *co
                      &counts->shared_load);
         count_shared(tile_width, counts->sum_bytes, 1, 0, pitch, block_phases, 0, &counts->shared_load);
     }
-    tj_textbook_count(text, tile_width, counts);
-    tj_pointers_count(text, NULL, counts);
+    tj_textbook_count(view, tile_width, counts);
+    tj_pointers_count(view, NULL, counts);
 }
 
 const tj_family tj_family_tiled = {
