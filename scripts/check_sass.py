@@ -447,7 +447,7 @@ def check_cubin(nvdisasm, cubin, text):
 
 # ---- compiling --------------------------------------------------------------------------------------------------------------
 
-# As src/nvrtc_compile.c has them. The last ones are left out where a build does not know them.
+# As src/compiler/nvrtc_compile.c has them. The last ones are left out where a build does not know them.
 OPTIONS = ("-std=c++17", "--no-source-include", "--diag-suppress=177", "--minimal", "--no-cache", "--ptxas-options=-v")
 OPTIONAL = ("--minimal", "--no-cache")
 RESULTS = {0: "done", 5: "invalid option", 6: "does not compile"}

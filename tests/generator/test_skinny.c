@@ -129,7 +129,7 @@ static void set_if_known(tj_config *config, const char *name)
             config->value[i] = 1;
 }
 
-/* What src/fallback.c relies on: with vector=1, every family's text takes any pointer, and with splits=1 no workspace. */
+/* What src/session/fallback.c relies on: with vector=1, every family's text takes any pointer, and with splits=1 no workspace. */
 Test(families, can_do_without_alignment_and_workspace)
 {
     static const tj_problem problems[] = {

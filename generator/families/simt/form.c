@@ -315,7 +315,7 @@ static int32_t blocks_for(const tj_problem *view, const tj_simt_shape *s)
 }
 
 /*
- * With fewer registers ptxas spills sums and addresses to local memory, and such a kernel is never launched (src/spills.h). This guess
+ * With fewer registers ptxas spills sums and addresses to local memory, and such a kernel is never launched (src/runtime/spills.h). This guess
  * saves the compile of those that are certain to; ptxas's own word decides about the rest.
  */
 static tj_status check_budget(const tj_problem *view, const tj_simt_shape *s, int32_t blocks, tj_error *err)

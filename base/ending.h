@@ -13,8 +13,8 @@
  *
  * _exit, quick_exit and fatal signals run no destructors, and a forked child has none of the threads: nothing is waited for there.
  */
-#ifndef TJ_SRC_ENDING_H
-#define TJ_SRC_ENDING_H
+#ifndef TJ_BASE_ENDING_H
+#define TJ_BASE_ENDING_H
 
 #include <stdbool.h>
 
