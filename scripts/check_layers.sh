@@ -18,7 +18,7 @@ forbid "$(ls cli/*.[ch] cli/*/*.[ch])" 'error\.h|text\.h|fs\.h|hash\.h|log\.h|ch
 forbid "$(ls tuner/*.[ch])" 'context\.h"|driver|nvrtc|disk_|image\.h"|kernel\.h"|plan\.h"|scope|family\.h|template\.h'
 forbid "$(find base generator analysis reference src tuner cli -name '*.[ch]')" 'cuda\.h|nvrtc\.h>|cuda_runtime'
 
-forbid "$(ls emulator/*.[ch] emulator/include/*.h)" 'tilejit|error\.h|text\.h|fs\.h|hash\.h|log\.h|xxhash|jansson|cuda\.h'
+forbid "$(ls emulator/*/*.[ch])" 'tilejit|error\.h|text\.h|fs\.h|hash\.h|log\.h|xxhash|jansson|cuda\.h'
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "cuda_emulator.h"
-#include "driver_functions.h"
+#include "functions.h"
 
 #define EMULATOR_FUNCTIONS(X) \
     X(cuEmuGetFinding)        \

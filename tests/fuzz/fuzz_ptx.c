@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx.h"
+#include "operations.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size);
 
@@ -33,7 +33,7 @@ static void check_inst(const emu_module *module, const emu_inst *inst)
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
 {
     char message[256] = "";
-    emu_module *module = emu_ptx_load((const char *)bytes, size, message, sizeof message);
+    emu_module *module = emu_ptx_load((const char *)bytes, size, &emu_all_operations, message, sizeof message);
 
     if (!module && strncmp(message, "line ", 5) != 0 && strcmp(message, "out of memory") != 0)
         abort();

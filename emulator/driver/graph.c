@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* graph: what is to be done and in which order, as captures record it and graphs do it. */
+#include "driver.h"
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRAPH_FLAGS = 15, GRAPH_DEVICE_LAUNCH = 4 };
+
+/* ---- frontiers ---------------------------------------------------------------------------------------------------- */
+
+void emu_frontier_clear(emu_frontier *frontier)
+{
+    free(frontier->node);
+    *frontier = (emu_frontier){NULL, 0};
+}
+
+bool emu_frontier_has(const emu_frontier *frontier, const emu_node *node)
+{
+    for (size_t i = 0; i < frontier->nodes; i++)
+        if (frontier->node[i] == node)
+            return true;
+    return false;
+}
+
+bool emu_frontier_add(emu_frontier *frontier, const emu_frontier *other)
+{
+    emu_node **larger = realloc(frontier->node, (frontier->nodes + other->nodes + 1) * sizeof *larger);
+
+    if (!larger)
+        return false;
+    frontier->node = larger;
+    for (size_t i = 0; i < other->nodes; i++)
+        if (!emu_frontier_has(frontier, other->node[i]))
+            frontier->node[frontier->nodes++] = other->node[i];
+    return true;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+
+void emu_graph_memory_drop(emu_graph_memory *memory)
+{
+    if (!memory || --memory->users)
+        return;
+    (void)emu_memory_free(memory->address, M_DEVICE); /* a context that is gone took it along */
+    free(memory);
+}
+
+static bool copy_work(emu_work *to, const emu_work *from)
+{
+    *to = *from;
+    to->parameters = NULL;
+    if (to->memory)
+        to->memory->users++;
+    if (!from->parameter_bytes)
+        return true;
+    to->parameters = malloc(from->parameter_bytes);
+    if (to->parameters)
+        memcpy(to->parameters, from->parameters, from->parameter_bytes);
+    return to->parameters;
+}
+
+static void drop_work(emu_work *work)
+{
+    free(work->parameters);
+    emu_graph_memory_drop(work->memory);
+}
+
+static void free_node(emu_node *node)
+{
+    emu_handle_drop(&node->object);
+    drop_work(&node->work);
+    free(node->after);
+    free(node);
+}
+
+void emu_graph_free(emu_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes; i++)
+        free_node(graph->node[i]);
+    emu_handle_drop(&graph->object);
+    free(graph->node);
+    free(graph);
+}
+
+emu_graph *emu_graph_new(void)
+{
+    emu_graph *made = calloc(1, sizeof *made);
+
+    if (made && !emu_handle_new(&made->object, O_GRAPH)) {
+        free(made);
+        made = NULL;
+    }
+    return made;
+}
+
+emu_node *emu_graph_add(emu_graph *graph, const emu_work *work, emu_node *const *after, size_t afters)
+{
+    emu_node *made = calloc(1, sizeof *made);
+    emu_node **larger = realloc(graph->node, (graph->nodes + 1) * sizeof *larger);
+
+    if (larger)
+        graph->node = larger;
+    if (made)
+        made->after = malloc((afters + 1) * sizeof(emu_node *));
+    if (!made || !larger || !made->after || !copy_work(&made->work, work) || !emu_handle_new(&made->object, O_NODE)) {
+        if (made) {
+            drop_work(&made->work);
+            free(made->after);
+        }
+        free(made);
+        return NULL;
+    }
+    made->graph = graph;
+    made->afters = afters;
+    for (size_t i = 0; i < afters; i++) {
+        made->after[i] = after[i];
+        after[i]->has_dependents = true;
+    }
+    graph->node[graph->nodes++] = made;
+    return made;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------- */
+
+/* A finished graph. Locked on success. */
+static CUresult enter_graph(CUgraph handle, emu_graph **graph)
+{
+    const CUresult result = emu_enter_driver();
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    *graph = emu_handle_get(O_GRAPH, handle);
+    return *graph ? CUDA_SUCCESS : emu_leave(CUDA_ERROR_INVALID_VALUE);
+}
+
+static void free_executable(emu_executable *executable)
+{
+    for (size_t i = 0; executable->work && i < executable->works; i++)
+        drop_work(&executable->work[i]);
+    free(executable->work);
+    free(executable);
+}
+
+CUresult EMU_EXPORT cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph, unsigned long long flags)
+{
+    emu_context *context;
+    CUresult result = emu_enter(&context);
+    const emu_graph *known;
+    emu_executable *made;
+    bool is_whole;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    known = emu_handle_get(O_GRAPH, graph);
+    if (!executable || !known || (flags & ~(unsigned long long)GRAPH_FLAGS) || emu_graph_is_captured(known))
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    if (flags & GRAPH_DEVICE_LAUNCH)
+        return emu_leave(CUDA_ERROR_NOT_SUPPORTED);
+    made = calloc(1, sizeof *made);
+    if (made)
+        made->work = calloc(known->nodes + 1, sizeof *made->work);
+    is_whole = made && made->work;
+    for (size_t i = 0; is_whole && i < known->nodes; i++) {
+        is_whole = copy_work(&made->work[i], &known->node[i]->work);
+        made->works = i + 1;
+    }
+    if (!is_whole || !emu_handle_new(&made->object, O_EXECUTABLE)) {
+        if (made)
+            free_executable(made);
+        return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    made->flags = flags;
+    *executable = made->object.handle;
+    return emu_leave(CUDA_SUCCESS);
+}
+
+CUresult EMU_EXPORT cuGraphInstantiate_v2(CUgraphExec *executable, CUgraph graph, CUgraphNode *node, char *log, size_t bytes)
+{
+    if (node)
+        *node = NULL;
+    if (log && bytes)
+        *log = '\0';
+    return cuGraphInstantiateWithFlags(executable, graph, 0);
+}
+
+CUresult EMU_EXPORT cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, CUgraphNode *node, char *log, size_t bytes)
+{
+    return cuGraphInstantiate_v2(executable, graph, node, log, bytes);
+}
+
+CUresult EMU_EXPORT cuGraphInstantiateWithParams(CUgraphExec *executable, CUgraph graph,
+                                                 CUDA_GRAPH_INSTANTIATE_PARAMS *parameters)
+{
+    CUresult result;
+
+    if (!parameters)
+        return CUDA_ERROR_INVALID_VALUE;
+    result = cuGraphInstantiateWithFlags(executable, graph, parameters->flags);
+    parameters->error_node = NULL;
+    parameters->result = result == CUDA_SUCCESS ? 0 : 1;
+    return result;
+}
+
+/* Record all of a graph in a stream that is captured. */
+static CUresult record_all(emu_stream *stream, const emu_executable *executable)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (size_t i = 0; i < executable->works && result == CUDA_SUCCESS; i++)
+        result = emu_capture_record(stream, &executable->work[i]);
+    return result;
+}
+
+static bool calls_host(const emu_executable *executable)
+{
+    for (size_t i = 0; i < executable->works; i++)
+        if (executable->work[i].kind == W_HOST)
+            return true;
+    return false;
+}
+
+CUresult EMU_EXPORT cuGraphLaunch(CUgraphExec executable, CUstream stream)
+{
+    emu_stream *where;
+    CUresult result = emu_stream_enter(stream, &where);
+    emu_executable *known;
+    CUcontext context;
+    bool takes_turn;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    known = emu_handle_get(O_EXECUTABLE, executable);
+    if (!known)
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    if (where->is_legacy)
+        result = emu_allow_legacy(where->context);
+    takes_turn = !calls_host(known);
+    known->users++;
+    if (result == CUDA_SUCCESS && takes_turn)
+        result = emu_stream_begin_work(stream, &where);
+    if (result == CUDA_SUCCESS && where->capture) {
+        result = record_all(where, known);
+    } else if (result == CUDA_SUCCESS) {
+        context = where->context->object.handle;
+        emu_unlock();
+        for (size_t i = 0; i < known->works && result == CUDA_SUCCESS; i++)
+            result = emu_work_do(context, &known->work[i], false);
+        emu_lock();
+        if (takes_turn)
+            emu_stream_end_work(context, stream);
+    }
+    if (--known->users == 0 && known->is_destroyed)
+        free_executable(known);
+    return emu_leave(result);
+}
+
+CUresult EMU_EXPORT cuGraphUpload(CUgraphExec executable, CUstream stream)
+{
+    emu_stream *where;
+    const CUresult result = emu_stream_enter(stream, &where);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    return emu_leave(emu_handle_get(O_EXECUTABLE, executable) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult EMU_EXPORT cuGraphExecDestroy(CUgraphExec executable)
+{
+    const CUresult result = emu_enter_driver();
+    emu_executable *known;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    known = emu_handle_get(O_EXECUTABLE, executable);
+    if (!known)
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    emu_handle_drop(&known->object);
+    known->is_destroyed = true;
+    if (!known->users)
+        free_executable(known);
+    return emu_leave(CUDA_SUCCESS);
+}
+
+CUresult EMU_EXPORT cuGraphExecGetFlags(CUgraphExec executable, uint64_t *flags)
+{
+    const CUresult result = emu_enter_driver();
+    const emu_executable *known;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    known = emu_handle_get(O_EXECUTABLE, executable);
+    if (!known || !flags)
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    *flags = known->flags;
+    return emu_leave(CUDA_SUCCESS);
+}
+
+CUresult EMU_EXPORT cuGraphDestroy(CUgraph graph)
+{
+    emu_graph *known;
+    const CUresult result = enter_graph(graph, &known);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (emu_graph_is_captured(known))
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    emu_graph_free(known);
+    return emu_leave(CUDA_SUCCESS);
+}
+
+/* The node of a clone that stands where node stands in its graph. */
+static emu_node *counterpart(const emu_graph *clone, const emu_node *node)
+{
+    for (size_t i = 0; i < clone->nodes; i++)
+        if (node->graph->node[i] == node)
+            return clone->node[i];
+    return NULL;
+}
+
+CUresult EMU_EXPORT cuGraphClone(CUgraph *clone, CUgraph graph)
+{
+    emu_graph *known, *made;
+    const CUresult result = enter_graph(graph, &known);
+    bool is_whole;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!clone || emu_graph_is_captured(known))
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < known->nodes; i++)
+        if (known->node[i]->work.memory)
+            return emu_leave(CUDA_ERROR_NOT_SUPPORTED);
+    made = emu_graph_new();
+    is_whole = made;
+    for (size_t i = 0; is_whole && i < known->nodes; i++) {
+        const emu_node *node = known->node[i];
+        emu_frontier after = {malloc((node->afters + 1) * sizeof(emu_node *)), node->afters};
+        for (size_t n = 0; after.node && n < node->afters; n++)
+            after.node[n] = counterpart(made, node->after[n]);
+        is_whole = after.node && emu_graph_add(made, &node->work, after.node, after.nodes);
+        emu_frontier_clear(&after);
+    }
+    if (!is_whole) {
+        if (made)
+            emu_graph_free(made);
+        return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    *clone = made->object.handle;
+    return emu_leave(CUDA_SUCCESS);
+}
+
+/* Hand out nodes: as many as there is room for, the rest NULL; or only how many there are. */
+static CUresult hand_out(emu_node *const *from, size_t count, bool only_roots, CUgraphNode *node, size_t *nodes)
+{
+    size_t filled = 0;
+
+    if (!nodes)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        if (only_roots && from[i]->afters)
+            continue;
+        if (node && filled < *nodes)
+            node[filled] = from[i]->object.handle;
+        filled++;
+    }
+    for (size_t i = filled; node && i < *nodes; i++)
+        node[i] = NULL;
+    if (!node || filled < *nodes)
+        *nodes = filled;
+    return CUDA_SUCCESS;
+}
+
+CUresult EMU_EXPORT cuGraphGetNodes(CUgraph graph, CUgraphNode *node, size_t *nodes)
+{
+    emu_graph *known;
+    const CUresult result = enter_graph(graph, &known);
+
+    return result == CUDA_SUCCESS ? emu_leave(hand_out(known->node, known->nodes, false, node, nodes)) : result;
+}
+
+CUresult EMU_EXPORT cuGraphGetRootNodes(CUgraph graph, CUgraphNode *node, size_t *nodes)
+{
+    emu_graph *known;
+    const CUresult result = enter_graph(graph, &known);
+
+    return result == CUDA_SUCCESS ? emu_leave(hand_out(known->node, known->nodes, true, node, nodes)) : result;
+}
+
+CUresult EMU_EXPORT cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *dependency, size_t *dependencies)
+{
+    const CUresult result = emu_enter_driver();
+    const emu_node *known;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    known = emu_handle_get(O_NODE, node);
+    return emu_leave(known ? hand_out(known->after, known->afters, false, dependency, dependencies) : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult EMU_EXPORT cuGraphNodeGetType(CUgraphNode node, int *type)
+{
+    static const int types[] = {[W_KERNEL] = CU_GRAPH_NODE_TYPE_KERNEL,      [W_COPY] = CU_GRAPH_NODE_TYPE_MEMCPY,
+                                [W_FILL] = CU_GRAPH_NODE_TYPE_MEMSET,        [W_HOST] = CU_GRAPH_NODE_TYPE_HOST,
+                                [W_ALLOCATE] = CU_GRAPH_NODE_TYPE_MEM_ALLOC, [W_FREE] = CU_GRAPH_NODE_TYPE_MEM_FREE};
+    const CUresult result = emu_enter_driver();
+    const emu_node *known;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    known = emu_handle_get(O_NODE, node);
+    if (!known || !type)
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    *type = types[known->work.kind];
+    return emu_leave(CUDA_SUCCESS);
+}

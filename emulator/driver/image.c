@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image: what a program gives to be loaded: its PTX, and where messages about it go. */
+#include "driver.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "operations.h"
+
+enum { CONSTANT_BYTES = 65536 };
+
+emu_jit_log emu_jit_options(unsigned options, const int *option, void **value)
+{
+    emu_jit_log log = {.buffer = NULL};
+
+    for (unsigned i = 0; option && value && i < options; i++) {
+        if (option[i] == CU_JIT_ERROR_LOG_BUFFER)
+            log.buffer = value[i];
+        if (option[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
+            log.bytes = (size_t)(uintptr_t)value[i];
+            log.filled = &value[i];
+        }
+        if (option[i] == CU_JIT_INFO_LOG_BUFFER)
+            log.info = value[i];
+        if (option[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES && value[i]) {
+            log.info_bytes = (size_t)(uintptr_t)value[i];
+            log.info_filled = &value[i];
+        }
+    }
+    return log;
+}
+
+void emu_jit_tell(const emu_jit_log *log, const char *format, ...)
+{
+    char message[1024];
+    size_t length = 0;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (*message)
+        emu_driver_log("%s", message);
+    if (log->buffer && log->bytes) {
+        snprintf(log->buffer, log->bytes, "%s", message);
+        length = strlen(log->buffer);
+    }
+    if (log->filled)
+        *log->filled = (void *)(uintptr_t)length;
+    if (log->info && log->info_filled)
+        *log->info = '\0';
+    if (log->info_filled)
+        *log->info_filled = NULL;
+}
+
+/* The kernels of a module that cannot be run, each with the reason, in the log that has room for what is no error. */
+static void list_refused(const emu_jit_log *log, const emu_module *ptx)
+{
+    const size_t bytes = log->info && log->info_filled ? log->info_bytes : 0;
+    size_t filled = 0;
+
+    for (size_t i = 0; i < ptx->functions && filled + 1 < bytes; i++) {
+        const emu_function *f = &ptx->function[i];
+        if (!f->is_entry || !f->refusal)
+            continue;
+        snprintf(log->info + filled, bytes - filled, "%.*s cannot be run: %s\n", (int)f->name_length, f->name, f->refusal);
+        filled += strlen(log->info + filled);
+    }
+    if (bytes)
+        *log->info_filled = (void *)(uintptr_t)filled;
+}
+
+/* What a text says of itself before anything else. */
+typedef struct header {
+    int version, target; /* 90 for 9.0; 0: not said */
+    char suffix;         /* of sm_90a, sm_100f; or 0 */
+} header;
+
+static const char *skip_blanks(const char *at)
+{
+    for (;;) {
+        const char *end = NULL;
+        at += strspn(at, " \t\r\n\v\f");
+        if (at[0] == '/' && at[1] == '/')
+            end = strchr(at, '\n');
+        else if (at[0] == '/' && at[1] == '*')
+            end = strstr(at + 2, "*/");
+        else
+            return at;
+        at = end ? end + (*end == '*' ? 2 : 1) : at + strlen(at);
+    }
+}
+
+static header read_header(const char *text)
+{
+    header found = {0, 0, 0};
+    int major = 0, minor = 0;
+
+    for (const char *at = skip_blanks(text); *at == '.'; at = skip_blanks(at)) {
+        const size_t line = strcspn(at, "\n");
+        if (strncmp(at, ".version", 8) == 0 && sscanf(at + 8, " %4d.%4d", &major, &minor) == 2) {
+            found.version = major * 10 + minor;
+        } else if (strncmp(at, ".target", 7) == 0) {
+            const char *name = strstr(at, "sm_");
+            char *end;
+            if (name && name < at + line) {
+                found.target = (int)strtol(name + 3, &end, 10);
+                found.suffix = *end == 'a' || *end == 'f' ? *end : 0;
+            }
+            return found;
+        } else if (strncmp(at, ".address_size", 13) != 0) {
+            return found;
+        }
+        at += line;
+    }
+    return found;
+}
+
+static bool is_runnable(const header *head, const emu_device *device)
+{
+    if (head->suffix == 'a')
+        return head->target == device->capability;
+    if (head->suffix == 'f')
+        return head->target / 10 == device->capability / 10 && head->target <= device->capability;
+    return head->target <= device->capability;
+}
+
+int emu_image_rank(const emu_device *device, const char *text)
+{
+    const header head = read_header(text);
+
+    if (!head.target || !is_runnable(&head, device))
+        return -1;
+    return head.target * 4 + (head.suffix == 'a' ? 2 : head.suffix == 'f' ? 1 : 0); /* made for this device alone is best */
+}
+
+/* The PTX of an image that is made of other things, for a device; NULL, with the reason. The caller frees it. */
+static CUresult extract(const emu_device *device, const void *image, size_t bytes, char **text, char *message,
+                        size_t message_bytes)
+{
+    CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+
+    *text = NULL;
+    if (bytes > 0 && memcmp(image, "\177", 1) == 0) {
+        snprintf(message, message_bytes, "the image is a CUBIN: the emulator needs PTX");
+        return result;
+    }
+    if (!emu_is_fatbin(image, bytes)) {
+        *text = strndup(image, bytes);
+        return *text ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (device)
+        return emu_fatbin_text(device, image, bytes, text, message, message_bytes);
+    if (emu_device_count() == 0)
+        return CUDA_ERROR_NO_DEVICE;
+    result = emu_fatbin_text(emu_device_at(0), image, bytes, text, message, message_bytes);
+    for (int i = 1; i < emu_device_count() && !*text; i++) { /* a message is that of the first device */
+        char unused[1];
+        if (emu_fatbin_text(emu_device_at(i), image, bytes, text, unused, sizeof unused) == CUDA_SUCCESS)
+            result = CUDA_SUCCESS;
+    }
+    return result;
+}
+
+CUresult emu_image_text(const emu_device *device, const void *image, size_t bytes, const emu_jit_log *log, char **text)
+{
+    char message[1024] = "";
+    CUresult result;
+
+    *text = NULL;
+    if (!image)
+        return CUDA_ERROR_INVALID_VALUE;
+    result = extract(device, image, bytes, text, message, sizeof message);
+    if (result != CUDA_SUCCESS)
+        emu_jit_tell(log, "%s", message);
+    return result;
+}
+
+void *emu_image_copy(const void *image, size_t *bytes)
+{
+    const void *from = emu_is_fatbin(image, *bytes) ? emu_fatbin_container(image, bytes) : image;
+    char *made;
+
+    if (!from) /* found out already, by the first who read it */
+        return NULL;
+    if (!emu_is_fatbin(image, *bytes))
+        *bytes = strnlen(image, *bytes);
+    made = malloc(*bytes + 1);
+    if (made) {
+        memcpy(made, from, *bytes);
+        made[*bytes] = '\0';
+    }
+    return made;
+}
+
+static CUresult decode(const emu_device *device, const char *text, const emu_jit_log *log, emu_module **ptx)
+{
+    char message[1024] = "";
+    bool fits = false;
+    uint64_t constant_bytes = 0;
+    const header head = read_header(text);
+
+    if (head.version > EMU_PTX_VERSION) {
+        snprintf(message, sizeof message, "PTX version %d.%d is newer than %d.%d, the last one known", head.version / 10,
+                 head.version % 10, EMU_PTX_VERSION / 10, EMU_PTX_VERSION % 10);
+        emu_jit_tell(log, "%s", message);
+        return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    }
+    for (int i = 0; !device && i < emu_device_count() && !fits; i++)
+        fits = is_runnable(&head, emu_device_at(i));
+    if (device)
+        fits = is_runnable(&head, device);
+    if (head.target && !fits) {
+        char suffix[2] = {head.suffix, '\0'};
+        snprintf(message, sizeof message, "PTX for sm_%d%s does not run on %ssm_%d", head.target, suffix,
+                 device ? "" : "any device: the first is ", device ? device->capability : emu_device_at(0)->capability);
+        emu_jit_tell(log, "%s", message);
+        return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    }
+    *ptx = emu_ptx_load(text, strlen(text), &emu_all_operations, message, sizeof message);
+    if (!*ptx) {
+        emu_jit_tell(log, "%s", message);
+        return CUDA_ERROR_INVALID_PTX;
+    }
+    for (size_t i = 0; i < (*ptx)->functions && !*message; i++)
+        if ((*ptx)->function[i].is_entry && (*ptx)->function[i].static_shared > EMU_SHARED_DEFAULT)
+            snprintf(message, sizeof message, "%.*s declares %u bytes of shared memory, and there are %d",
+                     (int)(*ptx)->function[i].name_length, (*ptx)->function[i].name, (*ptx)->function[i].static_shared,
+                     EMU_SHARED_DEFAULT);
+    for (size_t i = 0; i < (*ptx)->symbols; i++)
+        if ((*ptx)->symbol[i].space == S_CONST)
+            constant_bytes += (*ptx)->symbol[i].bytes;
+    if (constant_bytes > CONSTANT_BYTES)
+        snprintf(message, sizeof message, "the module has %llu bytes of constants, and %d are possible",
+                 (unsigned long long)constant_bytes, CONSTANT_BYTES);
+    if (*message) {
+        emu_jit_tell(log, "%s", message);
+        emu_ptx_free(*ptx);
+        *ptx = NULL;
+        return CUDA_ERROR_INVALID_PTX;
+    }
+    emu_jit_tell(log, "%s", "");
+    list_refused(log, *ptx);
+    return CUDA_SUCCESS;
+}
+
+CUresult emu_image_decode(const emu_device *device, const void *image, size_t bytes, const emu_jit_log *log, emu_module **ptx)
+{
+    char *text;
+    CUresult result = emu_image_text(device, image, bytes, log, &text);
+
+    *ptx = NULL;
+    if (result == CUDA_SUCCESS)
+        result = decode(device, text, log, ptx);
+    free(text);
+    return result;
+}

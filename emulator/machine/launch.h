@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* launch: one kernel launch, from its parameters to its counters. */
+#ifndef EMU_LAUNCH_H
+#define EMU_LAUNCH_H
+
+#include "cuda_emulator.h"
+#include "device.h"
+#include "ptx.h"
+
+/**
+ * Run a kernel to its end. The caller has checked the limits of the device; module's symbols have their addresses and its fixups are
+ * filled in. parameters: function->param_bytes bytes, laid out as function->param says. owner: id of the context. Returns 0, or the
+ * kind of the finding that ended it; other findings, if there were new ones, are returned too, after all blocks ran.
+ */
+cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, const emu_function *function,
+                            const uint32_t grid[3], const uint32_t block[3], uint32_t dynamic_shared, const uint8_t *parameters,
+                            uint64_t owner);
+
+/** The launch that was counted last; see cuEmuGetLaunch and cuEmuGetLine. */
+int emu_counted_launch(cuEmuLaunch *launch);
+int emu_counted_line(size_t index, uint32_t *ptx_line, uint32_t *cuda_line, char *text, size_t text_bytes,
+                     cuEmuCounters *counters);
+
+/** Drop what is remembered of a module's launches before it is freed. */
+void emu_forget_launches(const emu_module *module);
+
+#endif

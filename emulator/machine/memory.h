@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory: the address space of all devices, and what is known of each byte in it.
+ *
+ * Addresses of device memory lie outside what a host process can map, so a host dereference faults. Each allocation is followed by
+ * unmapped addresses of at least its own size, and no address is given out twice: overruns and uses after free hit nothing. Pinned
+ * host memory is in the same table under its host address, as kernels reach it there.
+ *
+ * Threads: allocating and freeing wait until no launch holds the table (emu_memory_hold).
+ */
+#ifndef EMU_MEMORY_H
+#define EMU_MEMORY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EMU_GLOBAL_BASE UINT64_C(0x0001000000000000)   /* the first address above what a host maps */
+#define EMU_SHARED_WINDOW UINT64_C(0x0001f00000000000) /* generic addresses of shared memory: 16 MiB */
+#define EMU_LOCAL_WINDOW UINT64_C(0x0001f10000000000)  /* of local memory, */
+#define EMU_PARAM_WINDOW UINT64_C(0x0001f20000000000)  /* and of a kernel's parameters, which are global memory too */
+#define EMU_WINDOW_BYTES UINT64_C(0x1000000)
+
+/** M_PINNED: host memory that the emulator allocated; M_REGISTERED: the program's own. Both keep their host address. */
+typedef enum emu_memory_kind { M_DEVICE, M_MODULE, M_PINNED, M_REGISTERED } emu_memory_kind;
+
+typedef struct emu_watch {
+    int number;
+    uint64_t address, rows, row_bytes, pitch;
+    _Atomic(uint8_t) *writes; /* one counter a byte, up to 255 */
+} emu_watch;
+
+typedef struct emu_allocation {
+    uint64_t base, size;
+    uint8_t *host;
+    uint8_t *defined;               /* one byte a byte, or NULL: everything counts as defined */
+    struct emu_global_byte *access; /* who touched each byte, made at the first access that is checked for races */
+    emu_watch *watch;
+    emu_memory_kind kind;
+    int device;     /* ordinal */
+    uint64_t owner; /* id of the context it was allocated in */
+    uint64_t id;    /* of host memory: never repeats, as its address may */
+    unsigned flags; /* of host memory, as the program gave them */
+    bool is_freed;
+} emu_allocation;
+
+static inline bool emu_is_pinned(const emu_allocation *one)
+{
+    return one->kind == M_PINNED || one->kind == M_REGISTERED;
+}
+
+/** NULL: out of memory. is_defined: zeroed and initialised from the start. */
+emu_allocation *emu_memory_new(uint64_t bytes, emu_memory_kind kind, int device, uint64_t owner, bool track, bool is_defined);
+
+/**
+ * Enter host memory as one: all of it counts as defined. Its id and flags are copied from like. 0: it overlaps what is there already;
+ * below 0: out of memory.
+ */
+int emu_memory_pin(const emu_allocation *like);
+
+/** Free the allocation of that kind that begins at address; false: none does. */
+bool emu_memory_free(uint64_t address, emu_memory_kind kind);
+
+/** Free all that a context owns. Returns how many of M_DEVICE there were. */
+size_t emu_memory_free_owner(uint64_t owner);
+
+/** The live allocation that holds address, or NULL. Call between hold and release; it stays valid until release. */
+emu_allocation *emu_memory_find(uint64_t address);
+
+/** Like emu_memory_find, freed ones too, or the nearest live one: for messages. *is_near: address is outside. */
+emu_allocation *emu_memory_find_near(uint64_t address, bool *is_near);
+
+/** Keep the table as it is; calls may nest between threads, not within one. */
+void emu_memory_hold(void);
+void emu_memory_release(void);
+
+/** Bytes allocated on a device. */
+uint64_t emu_memory_used(int device);
+
+/** Host memory behind a range of device memory that lies in one allocation, or NULL. Held by the caller. */
+uint8_t *emu_memory_range(uint64_t address, uint64_t bytes, emu_allocation **allocation);
+
+#endif

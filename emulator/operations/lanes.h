@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lanes: how executing functions walk over the lanes of a warp. */
+#ifndef EMU_LANES_H
+#define EMU_LANES_H
+
+#include "operations.h"
+#include "warp.h"
+
+/*
+ * A function that is built twice, once for processors with AVX2 and FMA; which one runs is settled when the library is loaded. The
+ * results are the same bits: nothing is contracted, and fma is the processor's instead of the C library's.
+ */
+#ifdef EMU_HAS_CLONES
+#define EMU_CLONED __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define EMU_CLONED
+#endif
+
+/* The statement for each lane i of mask. Whole warps, the usual case, get a loop that compilers turn into vectors. */
+#define EMU_LANEWISE(mask, statement)           \
+    do {                                        \
+        if ((mask) == UINT32_MAX) {             \
+            for (int i = 0; i < EMU_LANES; i++) \
+                statement;                      \
+        } else {                                \
+            for (int i = 0; i < EMU_LANES; i++) \
+                if ((mask) >> i & 1)            \
+                    statement;                  \
+        }                                       \
+    } while (0)
+
+/* An executing function: one result of type T from operands a, b, c of type S. */
+#define EMU_UNARY(name, T, S, expression)                                            \
+    EMU_CLONED static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
+    {                                                                                \
+        T *d = emu_lanes(warp, &inst->operand[0]);                                   \
+        const S *a = emu_lanes(warp, &inst->operand[1]);                             \
+        EMU_LANEWISE(mask, d[i] = (T)(expression));                                  \
+    }
+#define EMU_BINARY(name, T, S, expression)                                                        \
+    EMU_CLONED static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)              \
+    {                                                                                             \
+        T *d = emu_lanes(warp, &inst->operand[0]);                                                \
+        const S *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]); \
+        EMU_LANEWISE(mask, d[i] = (T)(expression));                                               \
+    }
+#define EMU_TERNARY(name, T, S, expression)                                                       \
+    EMU_CLONED static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)              \
+    {                                                                                             \
+        T *d = emu_lanes(warp, &inst->operand[0]);                                                \
+        const S *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]); \
+        const T *c = emu_lanes(warp, &inst->operand[3]);                                          \
+        EMU_LANEWISE(mask, d[i] = (T)(expression));                                               \
+    }
+
+/* Bits of an operand as a signed number of its width. */
+static inline int64_t emu_signed(const emu_warp *warp, const emu_operand *operand, int lane)
+{
+    const uint64_t bits = emu_unsigned(warp, operand, lane);
+
+    switch (operand->bytes) {
+    case 1:
+        return (int8_t)bits;
+    case 2:
+        return (int16_t)bits;
+    case 4:
+        return (int32_t)bits;
+    default:
+        return (int64_t)bits;
+    }
+}
+
+#endif

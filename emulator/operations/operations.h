@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* operations: all instructions that the emulator has. Each list is one file's, and ends in a form without text. */
+#ifndef EMU_OPERATIONS_H
+#define EMU_OPERATIONS_H
+
+#include "form.h"
+
+extern const emu_form emu_integer_forms[], emu_float_forms[], emu_half_forms[], emu_convert_forms[], emu_memory_forms[],
+    emu_warp_forms[], emu_mma_forms[];
+
+void emu_read_clock(struct emu_warp *warp, const emu_inst *inst, uint32_t mask);
+
+extern const emu_operations emu_all_operations;
+
+#endif

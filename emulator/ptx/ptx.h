@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ptx: a module of PTX, decoded once when it is loaded, ready to be executed.
+ *
+ * Everything that can be known before a launch is settled here: operands are places in a warp's register file or in the
+ * function's constants, labels are instruction numbers, each instruction points at the function that executes it. Does not know
+ * of devices, memory or launches.
+ */
+#ifndef EMU_PTX_H
+#define EMU_PTX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum emu_type {
+    T_NONE,
+    T_PRED,
+    T_B8,
+    T_B16,
+    T_B32,
+    T_B64,
+    T_B128,
+    T_U8,
+    T_U16,
+    T_U32,
+    T_U64,
+    T_S8,
+    T_S16,
+    T_S32,
+    T_S64,
+    T_F16,
+    T_F16X2,
+    T_BF16,
+    T_BF16X2,
+    T_TF32,
+    T_F32,
+    T_F64,
+    T_E4M3,
+    T_E5M2,
+    T_E4M3X2,
+    T_E5M2X2,
+    T_U4,
+    T_S4,
+    T_B1,
+    T_U16X2,
+    T_S16X2,
+    T_F32X2,
+    T_E2M1X2,
+    T_E2M3X2,
+    T_E3M2X2,
+    T_UE8M0X2,
+    T_COUNT
+} emu_type;
+
+/** Bytes of a value; 0 for predicates and T_NONE, and 1 for the types below a byte. */
+unsigned emu_type_bytes(emu_type type);
+bool emu_type_is_float(emu_type type);
+bool emu_type_is_signed(emu_type type);
+
+typedef enum emu_space {
+    S_GENERIC,
+    S_GLOBAL,
+    S_SHARED,
+    S_LOCAL,
+    S_PARAM, /* of the kernel */
+    S_CONST,
+    S_FRAME /* parameters between functions, kept for each lane */
+} emu_space;
+
+/** A place in one of two banks: the warp's registers, or constants that all warps share. 32 lanes side by side. */
+typedef struct emu_operand {
+    uint32_t offset;      /* of lane 0, in bytes */
+    uint16_t reg;         /* number of the register, for its definedness; 0 is always defined */
+    uint8_t bank;         /* 0 registers, 1 constants */
+    uint8_t bytes;        /* of one lane; 0: a predicate, one bit a lane */
+    bool is_sink;         /* written to nothing: _ */
+    bool is_negated;      /* !%p */
+    int64_t displacement; /* of an address */
+} emu_operand;
+
+struct emu_warp;
+struct emu_inst;
+struct emu_operations; /* form.h */
+typedef void (*emu_exec)(struct emu_warp *warp, const struct emu_inst *inst, uint32_t mask);
+
+typedef enum emu_flow {
+    F_NEXT,   /* go on behind */
+    F_BRANCH, /* target, for lanes of the guard */
+    F_BRANCH_TABLE,
+    F_EXIT,
+    F_CALL,
+    F_RETURN,
+    F_BARRIER,   /* of the block */
+    F_COLLECTIVE /* of a warp's lanes: waits for all in its member mask */
+} emu_flow;
+
+typedef enum emu_tracking {
+    D_ALL,    /* a result is defined if all inputs are */
+    D_SELECT, /* the chosen one */
+    D_OWN,    /* the executing function sees to it */
+    D_ATOMIC, /* likewise, and of floats the result depends on the order of blocks */
+    D_USE     /* no result; an undefined input is a finding */
+} emu_tracking;
+
+enum { EMU_CHOICES = 14, EMU_TYPES = 4 };
+
+typedef struct emu_inst {
+    emu_exec exec;
+    uint8_t flow;   /* emu_flow */
+    uint8_t space;  /* emu_space, of memory instructions */
+    uint8_t vector; /* elements of a vector access: 1, 2, 4, 8 */
+    uint8_t type_count;
+    uint8_t type[EMU_TYPES];     /* in the order of the mnemonic */
+    uint16_t shape[3];           /* m, n and k of m16n8k256 */
+    uint8_t choice[EMU_CHOICES]; /* which alternative of each group of its form: ops.h */
+    uint8_t outputs, operands;   /* the first outputs of operand[] are written */
+    uint8_t flops, is_fma;       /* counted for each lane; */
+    uint32_t mma_flops;          /* or for the warp */
+    uint8_t tracking;            /* emu_tracking: how definedness passes through */
+    bool is_guarded, guard_negated;
+    bool is_block_start; /* lanes that meet here may join */
+    bool has_hint;       /* .L2::cache_hint */
+    bool orders_floats;  /* an atomic whose result depends on the order of blocks */
+    emu_operand guard;
+    const emu_operand *operand;
+    uint32_t target;       /* F_BRANCH: instruction number */
+    const uint32_t *table; /* F_BRANCH_TABLE */
+    uint32_t table_length;
+    const struct emu_call *call;
+    uint32_t priority; /* reverse postorder number of its block: lanes with the lowest run first */
+    uint32_t line, cuda_line;
+    const char *text; /* the statement, in the module's text */
+    uint32_t text_length;
+} emu_inst;
+
+/** A formal or actual parameter, in a kernel's buffer or in a lane's frame memory. */
+typedef struct emu_param {
+    const char *name;
+    size_t name_length;
+    uint32_t bytes, align, offset;
+} emu_param;
+
+typedef struct emu_call {
+    const struct emu_function *callee; /* or NULL: */
+    enum { CALL_FUNCTION, CALL_PRINTF, CALL_ASSERT } kind;
+    uint32_t inputs, outputs;
+    uint32_t input_from[32], input_to[32], input_bytes[32]; /* in frame memory */
+    uint32_t output_from[4], output_to[4], output_bytes[4];
+} emu_call;
+
+typedef struct emu_special {
+    uint8_t kind; /* emu_special_kind */
+    emu_operand place;
+} emu_special;
+
+typedef enum emu_special_kind {
+    SR_TID_X,
+    SR_TID_Y,
+    SR_TID_Z,
+    SR_NTID_X,
+    SR_NTID_Y,
+    SR_NTID_Z,
+    SR_CTAID_X,
+    SR_CTAID_Y,
+    SR_CTAID_Z,
+    SR_NCTAID_X,
+    SR_NCTAID_Y,
+    SR_NCTAID_Z,
+    SR_LANEID,
+    SR_WARPID,
+    SR_NWARPID,
+    SR_SMID,
+    SR_NSMID,
+    SR_GRIDID,
+    SR_LANEMASK_EQ,
+    SR_LANEMASK_LE,
+    SR_LANEMASK_LT,
+    SR_LANEMASK_GE,
+    SR_LANEMASK_GT,
+    SR_DYNAMIC_SMEM,
+    SR_TOTAL_SMEM,
+    SR_CLOCK,
+    SR_CLOCK_HI,
+    SR_CLOCK64,
+    SR_GLOBALTIMER,
+    SR_COUNT
+} emu_special_kind;
+
+enum { EVERY_ENTRY = -1 };
+
+/** A variable of the module: .global, .const, .shared. */
+typedef struct emu_symbol {
+    const char *name;
+    size_t name_length;
+    emu_space space;
+    uint64_t bytes;
+    uint32_t align;
+    bool is_extern;      /* .extern .shared: the dynamic part */
+    const char *unknown; /* what it is, if no function that names it can be run; NULL: it can */
+    int entry;           /* of .shared: the entry that declares it, whose blocks alone have it; EVERY_ENTRY */
+    uint64_t address;    /* of .shared: the offset, settled by emu_ptx_load; of the others: settled by the loader */
+    uint8_t *initial;    /* NULL: zero */
+    struct emu_initial_address {
+        uint64_t at;
+        int symbol;
+        int64_t displacement;
+    } * address_in; /* initialisers that name symbols */
+    size_t address_count;
+} emu_symbol;
+
+/** A constant that is the address of a symbol, to be filled in by the loader: 32 lanes at constants + offset. */
+typedef struct emu_fixup {
+    uint32_t offset;
+    uint8_t bytes;
+    int symbol;
+    int64_t displacement;
+    bool is_generic;
+} emu_fixup;
+
+typedef struct emu_function {
+    const char *name;
+    size_t name_length;
+    bool is_entry;
+    emu_param *param, *result;
+    size_t params, results;
+    uint32_t param_bytes; /* of an entry's buffer */
+    uint32_t first_inst, insts;
+    uint32_t register_bytes;           /* of the file of a warp that runs this entry, all functions it may call included */
+    uint32_t registers;                /* numbers in use, likewise */
+    uint32_t local_bytes, frame_bytes; /* for each lane, likewise */
+    emu_special *special;
+    size_t specials;
+    uint32_t maxntid[3], reqntid[3]; /* 0: none */
+    uint32_t static_shared;          /* bytes the kernel declares, without red zones */
+    bool orders_floats;              /* blocks must run one after the other for a repeatable result */
+    const char *body;                /* parsed later, when all names are known */
+    const char *refusal;             /* why it cannot be run, in the words of emu_ptx_load; NULL: it can */
+} emu_function;
+
+typedef struct emu_module {
+    char *text;
+    size_t text_bytes;
+    int ptx_version, target; /* 90 for 9.0; 75 for sm_75 */
+    emu_inst *inst;
+    uint32_t insts;
+    emu_function *function;
+    size_t functions;
+    emu_symbol *symbol;
+    size_t symbols;
+    emu_fixup *fixup;
+    size_t fixups;
+    uint8_t *constants;
+    uint32_t constant_bytes;
+    uint32_t shared_bytes;   /* of the static arrays, with red zones: where the dynamic one begins */
+    struct emu_arena *arena; /* all of the above */
+} emu_module;
+
+enum { EMU_FRAMES_IN_LOCAL = 0x800000 }; /* where local addresses of a function's parameters begin */
+enum { EMU_RED_ZONE = 4096 };            /* around shared arrays, a multiple of 128 so that banks stay the same */
+
+/**
+ * Decode a module. NULL if the text is wrong, and message says "line 12 (kernel k, a.cu:7): the PTX is wrong: ..." with the
+ * statement. A function that has what operations do not know is refused alone: see emu_function. text need not end in NUL.
+ */
+emu_module *emu_ptx_load(const char *text, size_t bytes, const struct emu_operations *operations, char *message,
+                         size_t message_bytes);
+void emu_ptx_free(emu_module *module);
+
+/** Write the constants that hold addresses of symbols: emu_symbol.address is set for all by now. Before the first launch. */
+void emu_apply_fixups(emu_module *module);
+
+/** The function of that name, or NULL. */
+const emu_function *emu_ptx_function(const emu_module *module, const char *name);
+
+#endif
