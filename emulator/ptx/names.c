@@ -11,13 +11,13 @@ typedef struct name {
     size_t length;
     uint64_t hash;
     void *what;
-    struct name *next;
+    struct name *next, *before; /* in its bucket; of all */
     uint8_t kind;
 } name;
 
 struct emu_names {
     emu_arena *arena;
-    name **bucket, *unused;
+    name **bucket, *unused, *latest;
     size_t buckets, count;
 };
 
@@ -69,18 +69,6 @@ static bool grow(emu_names *names)
     return true;
 }
 
-/* The link to the latest of that name. */
-static name **link_to(const emu_names *names, emu_name_kind kind, const char *text, size_t length)
-{
-    const uint64_t hash = hash_of(kind, text, length);
-    name **link = &names->bucket[hash % names->buckets];
-
-    while (*link && ((*link)->hash != hash || (*link)->kind != kind || (*link)->length != length ||
-                     memcmp((*link)->text, text, length) != 0))
-        link = &(*link)->next;
-    return link;
-}
-
 bool emu_names_add(emu_names *names, emu_name_kind kind, const char *text, size_t length, void *what)
 {
     name *n = names->unused;
@@ -92,27 +80,36 @@ bool emu_names_add(emu_names *names, emu_name_kind kind, const char *text, size_
     else if (!(n = emu_arena_get(names->arena, sizeof *n)))
         return false;
     *n = (name){.text = text, .length = length, .hash = hash_of(kind, text, length), .what = what, .kind = (uint8_t)kind};
+    n->before = names->latest;
     n->next = names->bucket[n->hash % names->buckets];
-    names->bucket[n->hash % names->buckets] = n;
+    names->latest = names->bucket[n->hash % names->buckets] = n;
     names->count++;
     return true;
 }
 
 void *emu_names_find(const emu_names *names, emu_name_kind kind, const char *text, size_t length)
 {
-    const name *n = *link_to(names, kind, text, length);
+    const uint64_t hash = hash_of(kind, text, length);
 
-    return n ? n->what : NULL;
+    for (const name *n = names->bucket[hash % names->buckets]; n; n = n->next)
+        if (n->hash == hash && n->kind == kind && n->length == length && memcmp(n->text, text, length) == 0)
+            return n->what;
+    return NULL;
 }
 
-void emu_names_drop(emu_names *names, emu_name_kind kind, const char *text, size_t length)
+const void *emu_names_latest(const emu_names *names)
 {
-    name **link = link_to(names, kind, text, length), *n = *link;
+    return names->latest;
+}
 
-    if (!n)
-        return;
-    *link = n->next;
-    n->next = names->unused;
-    names->unused = n;
-    names->count--;
+void emu_names_forget(emu_names *names, const void *since)
+{
+    while (names->latest != since) {
+        name *n = names->latest;
+        names->latest = n->before;
+        names->bucket[n->hash % names->buckets] = n->next; /* nothing later is left in its bucket */
+        n->next = names->unused;
+        names->unused = n;
+        names->count--;
+    }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names: what the names of a text stand for. A name that is added hides an earlier one of its kind until it is dropped; the
+ * names: what the names of a text stand for. A name that is added hides an earlier one of its kind until it is forgotten; the
  * cost of each does not grow with how many there are.
  */
 #ifndef EMU_NAMES_H
@@ -14,12 +14,12 @@
 typedef enum emu_name_kind {
     N_SYMBOL,
     N_FUNCTION,
-    N_PARAM,
+    N_CONSTANT, /* its bits */
+    N_PARAM,    /* this and what follows are a function's own */
     N_LABEL,
     N_REGISTER,  /* of exactly this name */
     N_REGISTERS, /* with a number behind it */
-    N_PLACE,
-    N_CONSTANT /* its bits */
+    N_PLACE
 } emu_name_kind;
 
 typedef struct emu_names emu_names;
@@ -33,7 +33,8 @@ bool emu_names_add(emu_names *names, emu_name_kind kind, const char *text, size_
 /** The latest of that name, or NULL. */
 void *emu_names_find(const emu_names *names, emu_name_kind kind, const char *text, size_t length);
 
-/** Forget the latest of that name. */
-void emu_names_drop(emu_names *names, emu_name_kind kind, const char *text, size_t length);
+/** The name added last, and forgetting all that were added since. */
+const void *emu_names_latest(const emu_names *names);
+void emu_names_forget(emu_names *names, const void *since);
 
 #endif

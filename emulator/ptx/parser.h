@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parse: the state shared by parse.c (modules, declarations, functions) and decode.c (instructions).
+ * parser: what is known of a text while it is read, word by word: names, registers and constants.
  *
  * A fault is reported once; from then on every word reads as the end of the text, so that all loops end. A text that is wrong, by
  * emu_fault, refuses the module; what only the emulator does not know, by emu_unknown, the function in which it stands.
  */
-#ifndef EMU_PARSE_H
-#define EMU_PARSE_H
+#ifndef EMU_PARSER_H
+#define EMU_PARSER_H
 
 #include "arena.h"
 #include "form.h"
@@ -26,35 +26,26 @@ enum {
 /* Of one text, so that a short one cannot cost much: bytes of variables with values, ways out of branches through tables. */
 enum { EMU_MAX_INITIAL = 64 << 20, EMU_MAX_TARGETS = 1 << 20 };
 
-/* .reg .b32 %r<778>; or one register. Innermost scope first. */
+/* .reg .b32 %r<778>; or one register. */
 typedef struct reg_decl {
-    const char *name;
-    size_t name_length;
     uint32_t count;  /* 0: a single one, of exactly this name */
     uint32_t first;  /* register number in the function */
     uint32_t offset; /* of the first, in the function's file */
     uint8_t type;
     int scope;
-    struct reg_decl *next;
 } reg_decl;
 
 /* .param inside a body, or a .local array, kept for each lane. */
 typedef struct place_decl {
-    const char *name;
-    size_t name_length;
     emu_space space; /* S_FRAME, S_LOCAL */
     uint32_t offset, bytes;
-    int scope;
-    struct place_decl *next;
 } place_decl;
 
 typedef struct label {
-    const char *name;
-    size_t name_length;
-    uint32_t inst, line;
+    uint32_t inst;
     int scope;
     bool is_table;
-    uint32_t *table; /* of .branchtargets: labels by number, then instructions */
+    uint32_t *table; /* of .branchtargets: instructions */
     uint32_t table_length;
 } label;
 
@@ -89,20 +80,19 @@ typedef struct emu_parser {
     /* of the function being read */
     emu_function *function;
     uint32_t register_base, register_first, local_base, frame_base; /* what functions before it use */
-    reg_decl *regs;
-    place_decl *places;
-    label *label;
-    size_t labels, label_capacity;
     label_use *use;
     size_t uses, use_capacity;
     int scope;
-    size_t scope_uses[EMU_MAX_SCOPES + 1]; /* where those of each open scope begin */
+    struct {
+        size_t uses;
+        const void *names;
+    } begin[EMU_MAX_SCOPES + 1]; /* where those of each open scope begin */
     uint64_t file;
     uint32_t cuda_line;
     source_file *source;
     size_t sources, source_capacity;
-    bool reached_end; /* the previous instruction never goes on behind */
-    emu_names *names;
+    bool reached_end;             /* the previous instruction never goes on behind */
+    emu_names *names, *own_names; /* of the module, with its constants; of the function: registers, labels, parameters */
     uint64_t initial_bytes, branch_targets;
 } emu_parser;
 
@@ -119,14 +109,25 @@ bool emu_continues_expression(const emu_token *token);
 void emu_no_memory(emu_parser *p);
 
 void emu_next(emu_parser *p);
+bool emu_is(const emu_parser *p, const char *text);
 bool emu_accept(emu_parser *p, const char *text);
 void emu_expect(emu_parser *p, const char *text);
+uint64_t emu_expect_integer(emu_parser *p);
+emu_token emu_expect_name(emu_parser *p);
+bool emu_is_mark(const emu_token *token, const char *marks);
+
+/** Skip what stands in brackets, the current word being the first one. */
+void emu_skip_brackets(emu_parser *p, const char *open, const char *close);
 
 /** Memory of the module; a fault and NULL if there is none. */
 void *emu_take(emu_parser *p, size_t bytes);
 
 /** A register by name; false: no such. */
 bool emu_find_register(emu_parser *p, const emu_token *name, emu_operand *operand, emu_type *type);
+
+/** A name of the module, or of the function until its scope ends. What has a number is named by it, from 1. */
+void emu_add_name(emu_parser *p, emu_name_kind kind, const char *name, size_t length, void *what);
+
 place_decl *emu_find_place(emu_parser *p, const char *name, size_t length);
 /** A variable of the module by number, or -1. */
 int emu_find_symbol(emu_parser *p, const char *name, size_t length);
@@ -140,10 +141,10 @@ emu_operand emu_constant(emu_parser *p, uint64_t bits, unsigned bytes);
 /** A constant that no other operand shares, to be written later. */
 emu_operand emu_own_constant(emu_parser *p, unsigned bytes);
 
-/** Read one instruction, behind its guard if it has one; the current token is its mnemonic. */
-void emu_decode(emu_parser *p, bool is_guarded, bool is_negated, const emu_operand *guard);
+/** A use of a label, to be settled at the end of its scope; NULL: out of memory. */
+label_use *emu_use_label(emu_parser *p, const char *name, size_t length, uint32_t line);
 
-/** Blocks and their priorities, for the instructions of a function. */
-bool emu_order_blocks(emu_module *module, const emu_function *function, emu_arena *arena);
+/** Remember why a function cannot be run, and go on: only what calls it is refused too. */
+void emu_refuse(emu_parser *p, emu_function *f);
 
 #endif

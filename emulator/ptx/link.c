@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "link.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- calls ----------------------------------------------------------------------------------------------------------- */
+
+/* A function that calls one that cannot be run cannot be run either. */
+__attribute__((format(printf, 4, 5))) static void refuse_call(emu_parser *p, emu_function *f, const emu_inst *call,
+                                                              const char *format, ...)
+{
+    const emu_token at = {.text = call->text, .line = call->line};
+    char why[400];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    p->function = f;
+    p->cuda_line = call->cuda_line;
+    emu_unknown(p, &at, "%s", why);
+    p->function = NULL;
+    if (p->is_unknown)
+        emu_refuse(p, f);
+}
+
+/* The call in f to a function that cannot be run, or to one with calls that are still to be followed; NULL: there is none. */
+static const emu_inst *find_call(const emu_module *m, const emu_function *f, const uint32_t *calls)
+{
+    for (uint32_t i = 0; i < f->insts; i++) {
+        const emu_inst *inst = &m->inst[f->first_inst + i];
+        const emu_function *to = inst->flow == F_CALL ? inst->call->callee : NULL;
+        if (to && (calls ? calls[to - m->function] > 0 : to->refusal != NULL))
+            return inst;
+    }
+    return NULL;
+}
+
+/*
+ * Follow calls from functions that call nothing upwards. A function has one set of registers and parameters: those that are never
+ * reached call themselves, directly or through others, and cannot be run.
+ */
+void emu_follow_calls(emu_parser *p)
+{
+    emu_module *m = p->module;
+    uint32_t *const calls = emu_take(p, m->functions * sizeof *calls); /* of each function: to those not followed yet */
+    uint32_t *const ready = emu_take(p, m->functions * sizeof *ready), *first, *next, *from, edges = 0, waiting = 0;
+
+    for (uint32_t i = 0; i < m->insts; i++)
+        edges += m->inst[i].flow == F_CALL && m->inst[i].call->callee;
+    first = emu_take(p, (m->functions + 1) * sizeof *first); /* calls to a function: a list of edges, from 1 */
+    next = emu_take(p, (edges + (size_t)1) * sizeof *next);
+    from = emu_take(p, (edges + (size_t)1) * sizeof *from);
+    edges = 0;
+    for (uint32_t f = 0; f < m->functions && !p->has_failed; f++) {
+        for (uint32_t i = 0; i < m->function[f].insts; i++) {
+            const emu_inst *inst = &m->inst[m->function[f].first_inst + i];
+            if (inst->flow != F_CALL || !inst->call->callee)
+                continue;
+            edges++;
+            from[edges] = f;
+            next[edges] = first[inst->call->callee - m->function];
+            first[inst->call->callee - m->function] = edges;
+            calls[f]++;
+        }
+        if (calls[f] == 0)
+            ready[waiting++] = f;
+    }
+    while (waiting > 0 && !p->has_failed) {
+        const uint32_t done = ready[--waiting];
+        const emu_inst *call = m->function[done].refusal ? NULL : find_call(m, &m->function[done], NULL);
+        if (call)
+            refuse_call(p, &m->function[done], call, "a call of %.*s, which cannot be run (%s)",
+                        call->call->callee->name_length < 100 ? (int)call->call->callee->name_length : 100,
+                        call->call->callee->name, call->call->callee->refusal);
+        for (uint32_t e = first[done]; e; e = next[e])
+            if (--calls[from[e]] == 0)
+                ready[waiting++] = from[e];
+    }
+    for (uint32_t f = 0; f < m->functions && !p->has_failed; f++)
+        if (calls[f] > 0 && !m->function[f].refusal)
+            refuse_call(p, &m->function[f], find_call(m, &m->function[f], calls),
+                        "recursion: this call leads to one that leads back");
+}
+
+/* ---- addresses of variables ------------------------------------------------------------------------------------------ */
+
+/* What arrays take without red zones, and what the zones take. */
+typedef struct shared_room {
+    uint64_t tight, zones;
+} shared_room;
+
+/* Shared arrays of an entry: each behind a red zone, on the banks that it would have without. */
+static shared_room place_behind(emu_module *m, int entry, shared_room room)
+{
+    for (size_t i = 0; i < m->symbols; i++) {
+        emu_symbol *s = &m->symbol[i];
+
+        if (s->space != S_SHARED || s->is_extern || s->entry != entry)
+            continue;
+        room.tight = (room.tight + s->align - 1) / s->align * s->align;
+        room.zones += EMU_RED_ZONE;
+        s->address = room.tight + room.zones;
+        room.tight += s->bytes;
+    }
+    return room;
+}
+
+/* A block has the arrays of its own kernel. The dynamic part, which has one address, begins behind the largest of these. */
+void emu_place_shared(emu_parser *p)
+{
+    emu_module *m = p->module;
+    const shared_room common = place_behind(m, EVERY_ENTRY, (shared_room){0, 0});
+
+    m->shared_bytes = EMU_RED_ZONE;
+    for (size_t i = 0; i < m->functions; i++) {
+        emu_function *f = &m->function[i];
+        const shared_room room = f->is_entry && !f->refusal ? place_behind(m, (int)i, common) : common;
+        const uint64_t tight = (room.tight + 15) / 16 * 16, end = tight + room.zones + EMU_RED_ZONE;
+
+        if (tight > 1 << 20) {
+            emu_unknown(p, NULL, "%llu bytes of shared arrays", (unsigned long long)tight);
+            return;
+        }
+        f->static_shared = (uint32_t)tight;
+        if (end > m->shared_bytes)
+            m->shared_bytes = (uint32_t)end;
+    }
+    for (size_t i = 0; i < m->symbols; i++)
+        if (m->symbol[i].space == S_SHARED && m->symbol[i].is_extern)
+            m->symbol[i].address = m->shared_bytes;
+}
+
+void emu_apply_fixups(emu_module *module)
+{
+    for (size_t i = 0; i < module->fixups; i++) {
+        const emu_fixup *f = &module->fixup[i];
+        const emu_symbol *s = &module->symbol[f->symbol];
+        const uint64_t address = s->address + (uint64_t)f->displacement;
+        for (size_t lane = 0; lane < 32; lane++)
+            memcpy(module->constants + f->offset + lane * f->bytes, &address, f->bytes);
+    }
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* operand: the operands of an instruction, as they are written and as its form (form.h) wants them. */
+#ifndef EMU_OPERAND_H
+#define EMU_OPERAND_H
+
+#include "parser.h"
+
+typedef enum emu_raw_kind {
+    RAW_REGISTER,
+    RAW_SPECIAL,
+    RAW_INTEGER,
+    RAW_FLOAT,
+    RAW_NAME,
+    RAW_SINK,
+    RAW_VECTOR,
+    RAW_ADDRESS
+} emu_raw_kind;
+
+/** An operand as it was written. */
+typedef struct emu_raw {
+    emu_raw_kind kind;
+    emu_token token;
+    emu_operand place; /* RAW_REGISTER */
+    emu_type type;
+    emu_special_kind special;
+    uint64_t bits;   /* RAW_INTEGER, RAW_FLOAT */
+    bool is_negated; /* ! */
+    bool is_minus;
+    int64_t displacement;
+    struct emu_raw *element, *second; /* of a vector or address; behind | */
+    uint32_t elements;
+} emu_raw;
+
+/** An operand that is no address: the sum of a register and a number is none of those that are taken. NULL: a fault says why. */
+emu_raw *emu_read_value(emu_parser *p, int depth);
+
+/** Why operands do not fit a form, for the message if none fits; the rest of the parser's faults are final at once. */
+typedef struct emu_binding {
+    emu_parser *p;
+    emu_inst *inst;
+    emu_operand operand[EMU_MAX_OPERANDS];
+    unsigned count;
+    const char *label; /* of a branch */
+    size_t label_length;
+    char why[160];
+} emu_binding;
+
+/** Put the operands of a list where a form's signature wants them. */
+bool emu_bind(emu_binding *b, const char *spec, const emu_raw *const *list, unsigned count);
+
+#endif
