@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""matmul_tables.py RESULTS.csv...: the tables of docs/performance.md, as Markdown, from what bench_matmul --csv wrote.
+"""matmul_tables.py RESULTS.csv...: the tables of bench/results/matmul.md, as Markdown, from what bench_matmul --csv wrote.
 
 Of a shape that several files hold, the last one counts: ratios are never taken between runs.
 """

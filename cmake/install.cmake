@@ -44,7 +44,8 @@ install(FILES ${completions}/_tilejit DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/s
 install(FILES ${completions}/tilejit.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY bench/shapes DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench) # the data of what docs/ measures
+install(FILES bench/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
+install(DIRECTORY bench/shapes bench/results DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench) # the data of what docs/ says
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilejit)
 install(EXPORT tilejit-targets NAMESPACE tilejit:: DESTINATION ${package})

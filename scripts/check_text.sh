@@ -16,5 +16,16 @@ for file in $(printf '%s\n' $files | grep -E '\.(c|h|sh|cmake)$|CMakeLists.txt$'
 done
 bad=$(LC_ALL=C grep -nP '[^\x00-\x7F]' templates/*.cu templates/parts/*.cuh || true)
 [ -z "$bad" ] || complain "templates are ASCII: NVRTC cuts a source at some other bytes:"$'\n'"$bad"
+# Markdown: lines end at 100 columns, but for tables and fenced code; a link leads to a file; README shows a kernel as it is.
+pages=$(printf '%s\n' $files | grep '\.md$')
+bad=$(awk 'FNR == 1 { fenced = 0 } /^```/ { fenced = !fenced } !fenced && length > 100 && !/^ *\|/ { print FILENAME ":" FNR }' $pages)
+[ -z "$bad" ] || complain "Markdown lines end at 100 columns:"$'\n'"$bad"
+for page in $pages; do
+    for link in $(tr '\n' ' ' <"$page" | grep -oE '\]\([^)# ]+' | cut -c3- | grep -v :); do
+        [ -e "$(dirname "$page")/$link" ] || complain "$page points to $link, which is not there"
+    done
+done
+kernel=tests/golden/tiled/rectangular.cu
+awk '/^```/ { shown = /^```cuda/; next } shown' README.md | cmp -s - $kernel || complain "the kernel in README.md is not $kernel"
 [ $status -eq 0 ] && echo "check_text: no complaint"
 exit $status
