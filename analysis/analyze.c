@@ -112,20 +112,30 @@ static bool is_known(const tj_problem *problem)
            problem->batch != TJ_ANY;
 }
 
-/* Asynchronous copies are the default of families that have them, and a device before sm_80 has none. */
-static void adapt_copies(const tj_device_facts *facts, const tj_problem *problem, tj_config *config)
+/* Texts of this family may ask for more than the device has, and others do not. */
+static void adapt_to_target(const tj_device_facts *facts, const tj_problem *problem, const tj_family *family, tj_config *config)
 {
-    const int index = config->family ? tj_family_param_index(config->family, "copy") : -1;
-    tj_config resolved = *config, candidate = *config;
-    tj_launch_form form;
+    tj_config candidate = *config, resolved;
 
-    if (index < 0 || config->value[index] != 0 || tj_preview_launch(problem, &resolved, &form, NULL) != TJ_OK ||
-        form.least_target <= 10 * facts->cc_major + facts->cc_minor ||
-        tj_config_set(&candidate, "copy", "registers", NULL) != TJ_OK)
+    if (!family->for_target)
         return;
+    family->for_target(10 * facts->cc_major + facts->cc_minor, &candidate);
     resolved = candidate;
-    if (tj_config_resolve(problem, &resolved, NULL) == TJ_OK) /* else what else was named asks for them */
+    if (tj_config_resolve(problem, &resolved, NULL) == TJ_OK) /* else what was named asks for it */
         *config = candidate;
+}
+
+/* False: the config names one of them itself. */
+static bool fill_in(const tj_family_start_values *values, tj_config *config)
+{
+    for (size_t i = 0; i < TJ_FAMILY_START_PARAMS; i++) {
+        if ((*values)[i] == 0)
+            continue;
+        if (config->value[i] != 0)
+            return false;
+        config->value[i] = (*values)[i];
+    }
+    return true;
 }
 
 tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *problem, tj_config *config, tj_error *err)
@@ -136,41 +146,27 @@ tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *proble
         return tj_fail_null(err, __func__, "problem");
     if (!config)
         return tj_fail_null(err, __func__, "config");
-    static const int32_t widths[] = {32, 16, 8};
-    const double tie = 0.98; /* a narrower tile must win by 2 % */
-    tj_config standard = *config;
+    const double tie = 0.98; /* a later one must win by 2 % */
+    tj_config standard = *config, open, candidate;
     tj_status status = tj_config_resolve(problem, &standard, err);
-    tj_tile_limits limits;
-    tj_error ignored;
+    const tj_family *const family = standard.family;
     double best_us = 0;
-    int32_t best = 0;
-    int index;
+    tj_analysis a;
 
     if (status != TJ_OK)
         return status;
-    adapt_copies(facts, problem, config);
-    index = tj_family_param_index(standard.family, "tile_width");
-    if (index < 0 || config->value[index] != 0 || !is_known(problem) ||
-        tj_widest_tile(facts, standard.family->count && problem->dtype == TJ_F64 ? 8 : 4, 0, &limits, &ignored) != TJ_OK)
-        return TJ_OK;
-    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
-        tj_config candidate = *config;
-        tj_analysis a;
-
-        candidate.family = standard.family;
-        candidate.value[index] = widths[i];
-        if (widths[i] > limits.widest || widths[i] > standard.family->param[index].maximum ||
-            widths[i] < standard.family->param[index].minimum ||
-            analyze(facts, problem, &candidate, 0, 0, &a, &ignored) != TJ_OK || a.occupancy.blocks_per_sm == 0)
+    adapt_to_target(facts, problem, family, config);
+    open = *config;
+    open.family = family;
+    for (size_t i = 0; is_known(problem) && i < family->weighed_count; i++) {
+        candidate = open;
+        if (!fill_in(&family->weighed[i], &candidate) || analyze(facts, problem, &candidate, 0, 0, &a, NULL) != TJ_OK ||
+            a.occupancy.blocks_per_sm == 0)
             continue;
-        if (best == 0 || a.predicted.us < best_us * tie) {
-            best = widths[i];
+        if (best_us == 0 || a.predicted.us < best_us * tie) {
+            *config = candidate;
             best_us = a.predicted.us;
         }
-    }
-    if (best != 0) {
-        config->family = standard.family;
-        config->value[index] = best;
     }
     return TJ_OK;
 }

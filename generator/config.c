@@ -12,9 +12,9 @@
 #include "problem_text.h"
 #include "text.h"
 
-/* Adding a family is one line here. The first is the safe default; the model chooses among all. */
-static const tj_family *const families[] = {&tj_family_tiled, &tj_family_naive, &tj_family_simt, &tj_family_skinny,
-                                            &tj_family_small_batch};
+#define TJ_FAMILY_ROW(name) &tj_family_##name,
+static const tj_family *const families[] = {TJ_FAMILIES(TJ_FAMILY_ROW)};
+#undef TJ_FAMILY_ROW
 
 static const char *const check_words[] = {[TJ_CHECK_AUTO] = "auto", [TJ_CHECK_ON] = "all", [TJ_CHECK_OFF] = "none"};
 
@@ -326,7 +326,7 @@ void tj_config_print(const tj_config *config, char *out)
     if (!config || !out)
         return;
     tj_text text = TJ_TEXT_INIT(TJ_CONFIG_TEXT_BYTES - 1);
-    const tj_family *family = config->family ? config->family : families[0];
+    const tj_family *family = config->family ? config->family : TJ_SAFE_FAMILY;
     char *line = NULL;
 
     tj_text_append(&text, family->name);
@@ -397,7 +397,7 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
     if (status != TJ_OK)
         return status;
     if (!resolved.family)
-        resolved.family = families[0];
+        resolved.family = TJ_SAFE_FAMILY;
     for (size_t i = 0; i < resolved.family->param_count; i++)
         if (resolved.value[i] == 0)
             resolved.value[i] = resolved.family->param[i].standard;

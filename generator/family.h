@@ -28,6 +28,8 @@ struct tj_family {
     const char *const *constraint;       /* sentences, NULL-terminated */
     const tj_family_start_values *start; /* where a search begins, beside the default */
     size_t start_count;
+    const tj_family_start_values *weighed; /* which one is best on a device the model says, where a config names none of them */
+    size_t weighed_count;
     bool sums_in_registers; /* many of them: a kernel that spills is not launched */
     bool checks_k;          /* false: a thread walks all of k by itself, so k never needs a check */
     int32_t widest;         /* the longest edge that a tile may have; it decides whether indexes fit an int */
@@ -53,6 +55,18 @@ struct tj_family {
      */
     bool (*relax)(tj_config *config);
 
+    /** Admit so many rows of the text's P. config is resolved. False: it does as it is, or nothing helps. NULL: nothing ever does. */
+    bool (*for_tall)(int64_t rows, tj_config *config);
+
+    /**
+     * Ask nothing of the operands: no alignment but that of an element and, without a workspace, none. config is resolved. NULL: this
+     * family never asks.
+     */
+    void (*for_any_operands)(bool has_workspace, tj_config *config);
+
+    /** Choose what a target such as 75 (sm_75) has, where config leaves that open. NULL: no text of this family asks for more. */
+    void (*for_target)(int32_t target, tj_config *config);
+
     /** The template, its parameters beyond those every family has, and the launch geometry. */
     const char *(*describe)(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form);
 
@@ -70,11 +84,7 @@ struct tj_family {
     bool (*is_hopeless)(const tj_problem *view, const tj_config *config, size_t known);
 };
 
-extern const tj_family tj_family_naive;
-extern const tj_family tj_family_tiled;
-extern const tj_family tj_family_simt;
-extern const tj_family tj_family_skinny;
-extern const tj_family tj_family_small_batch;
+#include "families/table.h"
 
 /** The view that a text of the config's family has of a problem: canonical, and transposed where is_swapped says so. */
 tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bool *is_swapped);

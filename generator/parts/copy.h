@@ -8,6 +8,7 @@
 #include "family.h"
 
 enum { TJ_COPY_ASYNC = 1, TJ_COPY_REGISTERS = 2 };
+enum { TJ_COPY_ASYNC_TARGET = 80 }; /* the first that has asynchronous ones */
 
 extern const char *const tj_copy_choices[];
 extern const int32_t tj_copies_tried[];
@@ -18,5 +19,14 @@ extern const int32_t tj_copies_tried[];
         "copy", "async: past the registers (sm_80 and newer); registers: through them", 1, 2, 0, tj_copy_choices, \
             tj_copies_tried, TJ_PARAM_ORDER                                                                       \
     }
+
+/** What a config that leaves it open gets: asynchronous copies, where elements are summed as they are stored. */
+int32_t tj_copy_default(const tj_problem *view);
+
+/** Can elements be copied so? */
+tj_status tj_copy_check(const tj_problem *view, int32_t copy, tj_error *err);
+
+/** tj_family.for_target of a form with TJ_COPY. */
+void tj_copy_for_target(int32_t target, tj_config *config);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "checked.h"
 
+const tj_family_start_values tj_textbook_widths[TJ_TEXTBOOK_WIDTHS] = {{32}, {16}, {8}};
+
 tj_tile tj_textbook_tile(const tj_config *config)
 {
     const int32_t width = tj_config_get(config, "tile_width");

@@ -14,6 +14,10 @@
         "tile_width", "edge of the square block of threads, and of its tile of P", 4, 32, 16, NULL \
     }
 
+/** tj_family.weighed of a form whose first parameter is TJ_TEXTBOOK_TILE_WIDTH. */
+enum { TJ_TEXTBOOK_WIDTHS = 3 };
+extern const tj_family_start_values tj_textbook_widths[TJ_TEXTBOOK_WIDTHS];
+
 /** TILE_WIDTH in every direction. */
 tj_tile tj_textbook_tile(const tj_config *config);
 

@@ -41,10 +41,23 @@ static int64_t fixed_blocks(const tj_dim *dim, int32_t tile_width)
     return dim->mode == TJ_DIM_FIXED ? tj_ceil_div(dim->extent, tile_width) : 0;
 }
 
+static int32_t *rows_of(tj_config *config)
+{
+    return &config->value[tj_family_param_index(config->family, "rows")];
+}
+
+bool tj_tile_for_tall(int64_t rows, tj_config *config)
+{
+    if (rows <= GRID_Y_LIMIT * config->family->tile(config).rows)
+        return false;
+    *rows_of(config) = TJ_ROWS_ON_X;
+    return true;
+}
+
 tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     const tj_tile tile = config->family->tile(config);
-    int32_t *const rows = &config->value[tj_family_param_index(config->family, "rows")];
+    int32_t *const rows = rows_of(config);
     const int64_t row_blocks = fixed_blocks(&view->j, tile.rows), col_blocks = fixed_blocks(&view->l, tile.cols);
     int32_t *const check_rows = is_swapped ? &config->check_l : &config->check_j;
     int32_t *const check_cols = is_swapped ? &config->check_j : &config->check_l;

@@ -71,7 +71,7 @@ static void prove(struct tj_background *b, const request *one)
     tj_error why;
     tj_status status = tj_plan_prepare(b->context, &one->problem, one->has_config ? &one->config : NULL, &plan, &why);
 
-    if (status == TJ_OK && tj_source_config(tj_plan_source(plan))->family != &tj_family_naive)
+    if (status == TJ_OK && tj_source_config(tj_plan_source(plan))->family != TJ_SIMPLE_FAMILY)
         status = tj_plan_prove(b->context, plan, &one->problem, 0, &proof, &why);
     if (status == TJ_ERR_CHECK_FAILED || status == TJ_ERR_DEVICE_LOST)
         tj_log_line(&b->context->log, TJ_LOG_ERROR, "earlier products of this kernel may be wrong: %s", why.message);

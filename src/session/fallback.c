@@ -23,25 +23,14 @@ static bool elements_are_aligned(const tj_kernel *kernel, const tj_operands *x)
             ((uintptr_t)x->p & (bytes[TJ_MATRIX_P] - 1)) | ((uintptr_t)x->c & (bytes[TJ_MATRIX_C] - 1))) == 0;
 }
 
-static void set_to_1(tj_config *config, const char *name)
-{
-    const int index = tj_family_param_index(config->family, name);
+static const tj_config textbook = {.struct_size = sizeof textbook, .family = TJ_SAFE_FAMILY};
 
-    if (index >= 0)
-        config->value[index] = 1;
-}
-
-/* Serves any operands, and needs few registers. */
-static const tj_config textbook = {.struct_size = sizeof textbook, .family = &tj_family_tiled};
-
-/* Every family that reads several elements at once has a parameter "vector", of which 1 means one; the splits of k are "splits". */
-static tj_config undemanding_config(const tj_plan *chosen, bool may_split)
+static tj_config undemanding_config(const tj_plan *chosen, bool has_workspace)
 {
     tj_config config = *tj_source_config(chosen->source), resolved;
 
-    set_to_1(&config, "vector");
-    if (!may_split)
-        set_to_1(&config, "splits");
+    if (config.family->for_any_operands)
+        config.family->for_any_operands(has_workspace, &config);
     resolved = config;
     return tj_config_resolve(chosen->key.problem, &resolved, NULL) == TJ_OK ? config : textbook;
 }
@@ -70,7 +59,7 @@ static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config
     const tj_problem *const problem = chosen->key.problem;
     tj_status status = tj_plan_obtain(chosen->kernel->context, scope, problem, &config, fallback, err);
 
-    while (tj_plan_is_unfit(status) && config.family != &tj_family_tiled) {
+    while (tj_plan_is_unfit(status) && config.family != TJ_SAFE_FAMILY) {
         if (tj_config_resolve(problem, &config, NULL) != TJ_OK || !tj_config_relax(problem, &config))
             config = textbook;
         status = tj_plan_obtain(chosen->kernel->context, scope, problem, &config, fallback, err);

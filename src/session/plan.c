@@ -69,7 +69,7 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
 
     if (tj_proof_recall(context, plan->image, device, &proof))
         return tj_proof_check(plan->source, device, &proof, err);
-    if (context->prove != TJ_PROVE_BEFORE || tj_source_config(plan->source)->family == &tj_family_naive)
+    if (context->prove != TJ_PROVE_BEFORE || tj_source_config(plan->source)->family == TJ_SIMPLE_FAMILY)
         return TJ_OK;
     status = tj_plan_prove(context, plan, plan->key.problem, 0, &proof, &why);
     if (status == TJ_ERR_CHECK_FAILED)
@@ -354,24 +354,15 @@ static void generalize(tj_problem *problem, tj_operands *operands)
     move_to_launch(&problem->stride_c, &operands->stride_c);
 }
 
-/*
- * Text for unknown extents counts the row blocks of P on grid.y, which takes 65 535 of them; a P that may be taller gets
- * the text that counts them on grid.x.
- */
+/* Text for unknown extents may not hold as many rows as this P has, and another one does. */
 static const tj_config *config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
 {
     const int64_t rows = problem->p_layout == TJ_ROW_MAJOR ? operands->j : operands->l;
-    const tj_family *family;
 
     *storage = (tj_config)TJ_CONFIG_INIT;
     if (tj_config_resolve(problem, storage, NULL) != TJ_OK)
         return NULL; /* the generator will say why */
-    if (rows <= (int64_t)65535 * storage->family->tile(storage).rows)
-        return NULL;
-    family = storage->family;
-    *storage = (tj_config)TJ_CONFIG_INIT;
-    storage->family = family;
-    return tj_config_set(storage, "rows", "x", NULL) == TJ_OK ? storage : NULL;
+    return storage->family->for_tall && storage->family->for_tall(rows, storage) ? storage : NULL;
 }
 
 /* Not ready: make the plan, unless the stream is being captured, where compiling and loading would break the capture. */

@@ -199,15 +199,17 @@ static tj_problem any_product(const tj_problem *lies)
     return simple;
 }
 
-/* grid.y counts 65 535 blocks, grid.x any number: the side that may be long is counted there. */
+/* Of any number of lines, unless they are long themselves. */
 static tj_status prepare_simple(const proving *v, const tj_plan **simple, tj_error *err)
 {
     const tj_problem problem = any_product(&v->lies);
     tj_config config = TJ_CONFIG_INIT;
     tj_status status;
 
-    config.family = &tj_family_naive;
-    status = tj_config_set(&config, "rows", v->width <= UINT16_MAX ? "x" : "y", err);
+    config.family = TJ_SIMPLE_FAMILY;
+    status = tj_config_resolve(&problem, &config, err);
+    if (status == TJ_OK && v->width <= UINT16_MAX)
+        (void)config.family->for_tall(INT64_MAX, &config);
     return status == TJ_OK ? tj_plan_prepare(v->context, &problem, &config, simple, err) : status;
 }
 

@@ -76,8 +76,11 @@ const tj_family tj_family_naive = {
     .constraint = constraints,
     .checks_k = false,
     .widest = 32,
+    .weighed = tj_textbook_widths,
+    .weighed_count = TJ_TEXTBOOK_WIDTHS,
     .tile = tj_textbook_tile,
     .resolve = tj_tile_resolve,
+    .for_tall = tj_tile_for_tall,
     .describe = describe,
     .count = count,
 };

@@ -32,7 +32,7 @@ static const int32_t phases_tried[] = {8, 16, 32, 64, 0}, stages_tried[] = {2, 3
  */
 static const int32_t thread_tile_tried[] = {4, 8, 0};
 
-enum { BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS, GROUP, VECTOR, START }; /* in this order: */
+enum { BM, BN, BK, TM, TN, SLICES, SPLITS, STAGES, COPY, BLOCKS, GROUP, VECTOR, START, ROWS }; /* in this order: */
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 16, 256, 64, NULL},
@@ -194,10 +194,10 @@ bool tj_simt_moves(const tj_dim *dim, int32_t tile)
 
 static tj_status check_async(const tj_problem *view, const tj_simt_shape *s, tj_error *err)
 {
-    if (view->dtype != TJ_F32 && view->dtype != TJ_F64)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
-                       tj_dtype_name((tj_dtype)view->dtype));
+    const tj_status status = tj_copy_check(view, s->copy, err);
+
+    if (status != TJ_OK)
+        return status;
     if (s->bk % TJ_SIMT_RUN != 0 || s->bk % (2 * s->slices) != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bk is %d: with copy=async and slices=%d it must be a multiple of %d",
                        s->bk, s->slices, TJ_SIMT_RUN > 2 * s->slices ? TJ_SIMT_RUN : 2 * s->slices);
@@ -353,7 +353,7 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     tj_simt_shape s;
 
     if (*copy == 0)
-        *copy = view->dtype == TJ_F32 || view->dtype == TJ_F64 ? TJ_COPY_ASYNC : TJ_COPY_REGISTERS;
+        *copy = tj_copy_default(view);
     if (*stages == 0)
         *stages = *copy == TJ_COPY_ASYNC ? 3 : 2;
     if (*vector == 0)
@@ -376,10 +376,17 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = tj_split_check(view, config->value[SPLITS], err);
     if (status == TJ_OK)
         status = tj_tile_resolve(view, is_swapped, config, err);
-    if (status == TJ_OK && config->value[GROUP] > 1 && tj_config_get(config, "rows") == TJ_ROWS_ON_X)
+    if (status == TJ_OK && config->value[GROUP] > 1 && config->value[ROWS] == TJ_ROWS_ON_X)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "group is %d, and rows=x has no groups: use group=1",
                        config->value[GROUP]);
     return status;
+}
+
+static void for_any_operands(bool has_workspace, tj_config *config)
+{
+    config->value[VECTOR] = 1;
+    if (!has_workspace)
+        config->value[SPLITS] = 1;
 }
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
@@ -525,14 +532,14 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->block_y = 1;
     form->block_rows = s.bm;
     form->block_cols = s.bn;
-    form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
+    form->rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     describe_alignment(view, &s, form);
     if (s.copy == TJ_COPY_REGISTERS) {
         form->static_shared_bytes = tj_simt_shared_bytes(view, &s);
         return "simt_registers.cu";
     }
     form->dynamic_shared_bytes = tj_simt_shared_bytes(view, &s);
-    form->least_target = 80;
+    form->least_target = TJ_COPY_ASYNC_TARGET;
     return "simt.cu";
 }
 
@@ -550,6 +557,9 @@ const tj_family tj_family_simt = {
     .tile = tile,
     .resolve = resolve,
     .relax = tj_relax_blocks,
+    .for_tall = tj_tile_for_tall,
+    .for_any_operands = for_any_operands,
+    .for_target = tj_copy_for_target,
     .describe = describe,
     .count = tj_simt_count,
     .is_worth_trying = is_worth_trying,

@@ -36,6 +36,8 @@ static const int32_t columns_tried[] = {1, 2, 4, 8, 0}, lanes_tried[] = {1, 2, 4
                      slices_tried[] = {4, 8, 16, 32, 64, 128, 256, 0}, k_tried[] = {2, 4, 8, 16, 0},
                      blocks_tried[] = {1, 2, 4, 0};
 
+enum { STREAM, TM, TN, LANES, SLICES, VECTOR, K_THREAD, SPLITS, BLOCKS, ROWS }; /* in this order: */
+
 static const tj_param params[] = {
     {"stream", "the operand that is streamed: n where P has few rows, m where it has few columns", 1, 2, 0, stream_choices},
     {"tm", "rows of P that a thread computes (columns with stream=m)", 1, 32, 0, NULL},
@@ -100,10 +102,8 @@ static int32_t widest_that_divides(int32_t value, int32_t limit)
 
 static bool is_swapped(const tj_problem *problem, const tj_config *config)
 {
-    const int32_t stream = tj_config_get(config, "stream");
-
-    if (stream != 0)
-        return stream == STREAM_M;
+    if (config->value[STREAM] != 0)
+        return config->value[STREAM] == STREAM_M;
     if (problem->j.mode == TJ_DIM_FIXED && problem->l.mode == TJ_DIM_FIXED)
         return problem->l.extent < problem->j.extent;
     /* One that is known only at launch counts as long, unless the other is too long to be the short one. */
@@ -128,10 +128,9 @@ static int32_t widest_vector(const tj_problem *view)
 
 tj_skinny_shape tj_skinny_shape_of(const tj_config *config)
 {
-    return (tj_skinny_shape){tj_config_get(config, "tm"),     tj_config_get(config, "tn"),
-                             tj_config_get(config, "lanes"),  tj_config_get(config, "slices"),
-                             tj_config_get(config, "vector"), tj_config_get(config, "k_thread"),
-                             tj_config_get(config, "splits")};
+    const int32_t *v = config->value;
+
+    return (tj_skinny_shape){v[TM], v[TN], v[LANES], v[SLICES], v[VECTOR], v[K_THREAD], v[SPLITS]};
 }
 
 static tj_tile tile(const tj_config *config)
@@ -229,13 +228,8 @@ static int32_t lanes_along_k(const tj_problem *view, int32_t tm, int32_t tn)
 
 static void settle_all(const tj_problem *view, tj_config *config)
 {
-    int32_t *const value = config->value;
-    const tj_family *family = config->family;
-    int32_t *const tm = &value[tj_family_param_index(family, "tm")], *const tn = &value[tj_family_param_index(family, "tn")];
-    int32_t *const lanes = &value[tj_family_param_index(family, "lanes")];
-    int32_t *const slices = &value[tj_family_param_index(family, "slices")];
-    int32_t *const vector = &value[tj_family_param_index(family, "vector")];
-    int32_t *const k_thread = &value[tj_family_param_index(family, "k_thread")];
+    int32_t *const v = config->value, *const tm = &v[TM], *const tn = &v[TN], *const lanes = &v[LANES];
+    int32_t *const slices = &v[SLICES], *const vector = &v[VECTOR], *const k_thread = &v[K_THREAD];
     const bool along_l = view->n_layout == TJ_ROW_MAJOR, is_open = *slices == 0, is_k_open = *k_thread == 0;
     /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
     const int32_t most_sums = view->dtype == TJ_F64 || !along_l ? 32 : view->dtype == TJ_F32 ? 128 : 64;
@@ -264,7 +258,7 @@ static void settle_all(const tj_problem *view, tj_config *config)
         s.k_thread /= 2;
     *slices = s.slices;
     *k_thread = s.k_thread;
-    settle(&value[tj_family_param_index(family, "splits")], default_splits(view, &s));
+    settle(&v[SPLITS], default_splits(view, &s));
 }
 
 /* ---- the form ----------------------------------------------------------------------------------------------------- */
@@ -313,13 +307,13 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
 
 static tj_status resolve(const tj_problem *view, bool is_text_swapped, tj_config *config, tj_error *err)
 {
-    int32_t *const rows = &config->value[tj_family_param_index(config->family, "rows")];
+    int32_t *const rows = &config->value[ROWS];
     tj_status status = check_problem(view, is_text_swapped, err);
     tj_skinny_shape s;
 
     if (status != TJ_OK)
         return status;
-    config->value[tj_family_param_index(config->family, "stream")] = is_text_swapped ? STREAM_M : STREAM_N;
+    config->value[STREAM] = is_text_swapped ? STREAM_M : STREAM_N;
     settle_all(view, config);
     s = tj_skinny_shape_of(config);
     status = check_shape(view, &s, err);
@@ -329,6 +323,13 @@ static tj_status resolve(const tj_problem *view, bool is_text_swapped, tj_config
     if (*rows == 0 && view->l.mode == TJ_DIM_FIXED && tj_ceil_div(view->l.extent, (int64_t)s.lanes * s.tn) <= UINT16_MAX)
         *rows = TJ_ROWS_ON_X;
     return tj_tile_resolve(view, is_text_swapped, config, err);
+}
+
+static void for_any_operands(bool has_workspace, tj_config *config)
+{
+    config->value[VECTOR] = 1;
+    if (!has_workspace)
+        config->value[SPLITS] = 1;
 }
 
 /* A slice's elements of k are neighbours, if the threads beside it fill a line of N without it. */
@@ -373,7 +374,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "vector", s.vector);
     tj_template_set_int(fill, "run", tj_skinny_run(view, &s));
     tj_template_set_int(fill, "k_thread", s.k_thread);
-    tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
+    tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
     tj_template_set_int(fill, "rows_at_once", tj_skinny_rows_at_once(&s, bytes));
     tj_template_set_flag(fill, "loops", must_loop(view, &s));
     tj_template_set_flag(fill, "ragged_m", s.tm * s.k_thread % s.lanes != 0);
@@ -383,7 +384,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->block_y = 1;
     form->block_rows = s.tm;
     form->block_cols = s.lanes * s.tn;
-    form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
+    form->rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     form->static_shared_bytes = shared_bytes(&s, bytes, view->n_layout == TJ_ROW_MAJOR);
     *(form->is_swapped ? &form->align_m : &form->align_n) = align;
     return "skinny.cu";
@@ -397,7 +398,7 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
     const int64_t cols = (int64_t)s.lanes * s.tn, phase = (int64_t)s.slices * s.k_thread;
-    const int32_t threads = s.lanes * s.slices, blocks = tj_config_get(config, "blocks");
+    const int32_t threads = s.lanes * s.slices, blocks = config->value[BLOCKS];
 
     return threads >= 64 && threads <= 512 && blocks * threads <= 1024 &&
            (blocks == 1 || tj_limits_registers(blocks, threads)) && (cols == s.tn || cols / 2 < view->l.extent) &&
@@ -419,6 +420,8 @@ const tj_family tj_family_skinny = {
     .tile = tile,
     .resolve = resolve,
     .relax = tj_relax_blocks,
+    .for_tall = tj_tile_for_tall,
+    .for_any_operands = for_any_operands,
     .describe = describe,
     .count = tj_skinny_count,
     .is_worth_trying = is_worth_trying,

@@ -27,6 +27,8 @@ enum {
 static const int32_t tile_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 0}, products_tried[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 0},
                      vectors_tried[] = {4, 0}, blocks_tried[] = {1, 4, 6, 8, 0};
 
+enum { TM, TN, PRODUCTS, COPY, VECTOR, BLOCKS }; /* in this order: */
+
 static const tj_param params[] = {
     {"tm", "rows of P that a thread computes", 1, 16, 0, NULL, tile_tried},
     {"tn", "columns of P that a thread computes", 1, 16, 0, NULL, tile_tried},
@@ -80,8 +82,7 @@ tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *view, const tj_co
 {
     const int32_t j = (int32_t)view->j.extent, k = (int32_t)view->k.extent, l = (int32_t)view->l.extent;
     const bool m_along_k = view->m_layout == TJ_ROW_MAJOR, n_along_k = view->n_layout == TJ_COL_MAJOR;
-    tj_small_batch_shape s = {
-        .tm = tj_config_get(config, "tm"), .tn = tj_config_get(config, "tn"), .products = tj_config_get(config, "products")};
+    tj_small_batch_shape s = {.tm = config->value[TM], .tn = config->value[TN], .products = config->value[PRODUCTS]};
 
     s.vec = ACCESS_BYTES / sum_bytes(view);
     s.k_padded = round_up(k, s.vec);
@@ -214,26 +215,20 @@ static tj_status check_shape(const tj_problem *view, bool is_swapped, const tj_c
 
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
-    const tj_family *family = config->family;
-    int32_t *const value = config->value;
-    int32_t *const copy = &value[tj_family_param_index(family, "copy")];
-    int32_t *const products = &value[tj_family_param_index(family, "products")];
-    int32_t *const blocks = &value[tj_family_param_index(family, "blocks")];
-    const bool is_as_stored = view->dtype == TJ_F32 || view->dtype == TJ_F64;
+    int32_t *const v = config->value, *const copy = &v[COPY], *const products = &v[PRODUCTS], *const blocks = &v[BLOCKS];
     tj_status status = check_problem(view, is_swapped, err);
     tj_small_batch_shape s;
 
     if (status != TJ_OK)
         return status;
-    if (tj_config_get(config, "vector") == 3)
+    if (v[VECTOR] == 3)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is 3: it must be 1, 2 or 4");
     if (*copy == 0)
-        *copy = is_as_stored ? TJ_COPY_ASYNC : TJ_COPY_REGISTERS;
-    if (*copy == TJ_COPY_ASYNC && !is_as_stored)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
-                       tj_dtype_name((tj_dtype)view->dtype));
-    settle_tile(view, &value[tj_family_param_index(family, "tm")], &value[tj_family_param_index(family, "tn")]);
+        *copy = tj_copy_default(view);
+    status = tj_copy_check(view, *copy, err);
+    if (status != TJ_OK)
+        return status;
+    settle_tile(view, &v[TM], &v[TN]);
     s = tj_small_batch_shape_of(view, config);
     if (*products == 0)
         *products = default_products(view, &s);
@@ -258,7 +253,7 @@ static int32_t common(int64_t extent, int32_t part, int32_t limit)
 tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *view, const tj_config *config)
 {
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
-    const int32_t asked = tj_config_get(config, "vector"), limit = asked < s.vec ? asked : s.vec;
+    const int32_t asked = config->value[VECTOR], limit = asked < s.vec ? asked : s.vec;
     const tj_dim *m_width = view->m_layout == TJ_ROW_MAJOR ? &view->k : &view->j;
     const tj_dim *n_width = view->n_layout == TJ_ROW_MAJOR ? &view->l : &view->k;
     tj_small_batch_widths w = {
@@ -286,13 +281,13 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
     const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype), out = (int32_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
     const tj_small_batch_widths w = tj_small_batch_widths_of(view, config);
-    const bool is_async = tj_config_get(config, "copy") == TJ_COPY_ASYNC;
+    const bool is_async = config->value[COPY] == TJ_COPY_ASYNC;
     const bool checks_batch = view->batch == TJ_ANY || view->batch % s.products != 0;
 
     tj_template_set_int(fill, "tm", s.tm);
     tj_template_set_int(fill, "tn", s.tn);
     tj_template_set_int(fill, "products", s.products);
-    tj_template_set_int(fill, "blocks", tj_config_get(config, "blocks"));
+    tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
     tj_template_set_int(fill, "batch", view->batch);
     tj_template_set_int(fill, "m_vector", w.m);
     tj_template_set_int(fill, "n_vector", w.n);
@@ -315,12 +310,18 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->block_cols = (int32_t)view->l.extent;
     form->products = s.products;
     form->dynamic_shared_bytes = s.products * s.bytes;
-    form->least_target = is_async ? 80 : 0;
+    form->least_target = is_async ? TJ_COPY_ASYNC_TARGET : 0;
     *(form->is_swapped ? &form->align_n : &form->align_m) = in * w.m;
     *(form->is_swapped ? &form->align_m : &form->align_n) = in * w.n;
     form->align_p = out * w.p;
     form->align_c = view->has_beta ? out * w.p : 0;
     return "small_batch.cu";
+}
+
+static void for_any_operands(bool has_workspace, tj_config *config)
+{
+    (void)has_workspace; /* it takes none */
+    config->value[VECTOR] = 1;
 }
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
@@ -343,7 +344,7 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     const bool is_whole = s.products == 1 || (threads <= 256 && s.products * s.bytes <= 2 * GOOD_SHARED);
 
     return threads <= 512 && is_whole && (threads >= WARP || s.products == view->batch || s.tm * s.tn <= 8) &&
-           (s.products == 1 || view->batch / s.products >= FULL_GPU / 2) && blocks_matter(&s, tj_config_get(config, "blocks"));
+           (s.products == 1 || view->batch / s.products >= FULL_GPU / 2) && blocks_matter(&s, config->value[BLOCKS]);
 }
 
 const tj_family tj_family_small_batch = {
@@ -360,6 +361,8 @@ const tj_family tj_family_small_batch = {
     .tile = tile,
     .resolve = resolve,
     .relax = tj_relax_blocks,
+    .for_any_operands = for_any_operands,
+    .for_target = tj_copy_for_target,
     .describe = describe,
     .count = tj_small_batch_count,
     .is_worth_trying = is_worth_trying,

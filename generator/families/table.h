@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table: the families, one row each, in the order in which they are shown.
+ */
+#ifndef TJ_GENERATOR_FAMILIES_TABLE_H
+#define TJ_GENERATOR_FAMILIES_TABLE_H
+
+#define TJ_FAMILIES(X) \
+    X(tiled)           \
+    X(naive)           \
+    X(simt)            \
+    X(skinny)          \
+    X(small_batch)
+
+#define TJ_DECLARE_FAMILY(name) extern const tj_family tj_family_##name;
+TJ_FAMILIES(TJ_DECLARE_FAMILY)
+#undef TJ_DECLARE_FAMILY
+
+#define TJ_SAFE_FAMILY (&tj_family_tiled)   /* any problem, any operands, few registers: where nothing else is known */
+#define TJ_SIMPLE_FAMILY (&tj_family_naive) /* any problem, nothing to go wrong: what proofs compare with */
+
+#endif
