@@ -126,14 +126,14 @@ static void adapt_to_target(const tj_device_facts *facts, const tj_problem *prob
 }
 
 /* False: the config names one of them itself. */
-static bool fill_in(const tj_family_start_values *values, tj_config *config)
+static bool fill_in(const int32_t *values, tj_config *config)
 {
     for (size_t i = 0; i < TJ_FAMILY_START_PARAMS; i++) {
-        if ((*values)[i] == 0)
+        if (values[i] == 0)
             continue;
         if (config->value[i] != 0)
             return false;
-        config->value[i] = (*values)[i];
+        config->value[i] = values[i];
     }
     return true;
 }
@@ -158,9 +158,9 @@ tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *proble
     adapt_to_target(facts, problem, family, config);
     open = *config;
     open.family = family;
-    for (size_t i = 0; is_known(problem) && i < family->weighed_count; i++) {
+    for (size_t i = 0; is_known(problem) && family->weighed && i < family->weighed->count; i++) {
         candidate = open;
-        if (!fill_in(&family->weighed[i], &candidate) || analyze(facts, problem, &candidate, 0, 0, &a, NULL) != TJ_OK ||
+        if (!fill_in(family->weighed->row[i], &candidate) || analyze(facts, problem, &candidate, 0, 0, &a, NULL) != TJ_OK ||
             a.occupancy.blocks_per_sm == 0)
             continue;
         if (best_us == 0 || a.predicted.us < best_us * tie) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config: families as data, and the one-line form of a config.
+ * config: setting one, its one-line form, and settling what it leaves open.
  */
 #include <tilejit/config.h>
 
@@ -9,132 +9,9 @@
 
 #include "error.h"
 #include "family.h"
-#include "problem_text.h"
 #include "text.h"
 
-#define TJ_FAMILY_ROW(name) &tj_family_##name,
-static const tj_family *const families[] = {TJ_FAMILIES(TJ_FAMILY_ROW)};
-#undef TJ_FAMILY_ROW
-
 static const char *const check_words[] = {[TJ_CHECK_AUTO] = "auto", [TJ_CHECK_ON] = "all", [TJ_CHECK_OFF] = "none"};
-
-size_t tj_family_count(void)
-{
-    return sizeof families / sizeof families[0];
-}
-
-const tj_family *tj_family_at(size_t index)
-{
-    return index < tj_family_count() ? families[index] : NULL;
-}
-
-const tj_family *tj_family_find(const char *name)
-{
-    for (size_t i = 0; name && i < tj_family_count(); i++)
-        if (strcmp(families[i]->name, name) == 0)
-            return families[i];
-    return NULL;
-}
-
-const char *tj_family_name(const tj_family *family)
-{
-    if (!family)
-        return NULL;
-    return family->name;
-}
-
-const char *tj_family_summary(const tj_family *family)
-{
-    if (!family)
-        return NULL;
-    return family->summary;
-}
-
-size_t tj_family_param_count(const tj_family *family)
-{
-    if (!family)
-        return 0;
-    return family->param_count;
-}
-
-const tj_param *tj_family_param(const tj_family *family, size_t index)
-{
-    if (!family)
-        return NULL;
-    return index < family->param_count ? &family->param[index] : NULL;
-}
-
-/* Keep the list ascending and without repetition. */
-static size_t insert_value(int32_t *value, size_t count, int32_t one)
-{
-    size_t at = 0;
-
-    while (at < count && value[at] < one)
-        at++;
-    if ((at < count && value[at] == one) || count == TJ_PARAM_MAX_TRIED)
-        return count;
-    memmove(&value[at + 1], &value[at], (count - at) * sizeof *value);
-    value[at] = one;
-    return count + 1;
-}
-
-size_t tj_param_values(const tj_param *param, int32_t *value)
-{
-    if (!param || !value)
-        return 0;
-    size_t count = 0;
-
-    if (param->tried) {
-        for (const int32_t *next = param->tried; *next; next++)
-            count = insert_value(value, count, *next);
-    } else if (param->standard != 0) {
-        for (int64_t next = param->choice ? param->minimum : 1; next <= param->maximum;
-             next = param->choice ? next + 1 : 2 * next)
-            if (next >= param->minimum)
-                count = insert_value(value, count, (int32_t)next);
-    }
-    return param->standard == 0 && count > 0 ? count : insert_value(value, count, param->standard);
-}
-
-const char *tj_family_constraint(const tj_family *family, size_t index)
-{
-    if (!family)
-        return NULL;
-    for (size_t i = 0; family->constraint[i]; i++)
-        if (i == index)
-            return family->constraint[i];
-    return NULL;
-}
-
-int tj_family_start(const tj_family *family, size_t index, tj_config *config)
-{
-    if (!family || !config)
-        return 0;
-    if (index > family->start_count)
-        return 0;
-    *config = (tj_config)TJ_CONFIG_INIT;
-    config->family = family;
-    if (index > 0)
-        memcpy(config->value, family->start[index - 1], sizeof family->start[0]);
-    return 1;
-}
-
-tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bool *is_swapped)
-{
-    const tj_problem canonical = tj_problem_canonical(problem);
-
-    *is_swapped =
-        config->family->is_swapped ? config->family->is_swapped(&canonical, config) : canonical.p_layout == TJ_COL_MAJOR;
-    return *is_swapped ? tj_problem_transpose(&canonical) : canonical;
-}
-
-int tj_family_param_index(const tj_family *family, const char *name)
-{
-    for (size_t i = 0; i < family->param_count; i++)
-        if (strcmp(family->param[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
 
 /* ---- setting ------------------------------------------------------------------------------------------------------ */
 

@@ -18,18 +18,20 @@ typedef struct tj_tile {
     const char *rows_name, *k_name, *cols_name;
 } tj_tile;
 
-/** The first parameters of a config, in the order of the form; 0 and those behind them: the default. */
-typedef int32_t tj_family_start_values[TJ_FAMILY_START_PARAMS];
+/** Rows of the first parameters of a config, in the order of the form; 0, and what is behind them: left open. */
+typedef struct tj_family_values {
+    size_t count;
+    const int32_t (*row)[TJ_FAMILY_START_PARAMS];
+} tj_family_values;
 
 struct tj_family {
     const char *name, *summary;
     const tj_param *param;
     size_t param_count;
-    const char *const *constraint;       /* sentences, NULL-terminated */
-    const tj_family_start_values *start; /* where a search begins, beside the default */
-    size_t start_count;
-    const tj_family_start_values *weighed; /* which one is best on a device the model says, where a config names none of them */
-    size_t weighed_count;
+    const char *const *constraint; /* sentences, NULL-terminated */
+    const tj_family_values *start; /* where a search begins, beside the default. NULL: nowhere else */
+    const tj_family_values
+        *weighed;           /* the model says which is best on a device, where a config names none of them. NULL: none */
     bool sums_in_registers; /* many of them: a kernel that spills is not launched */
     bool checks_k;          /* false: a thread walks all of k by itself, so k never needs a check */
     int32_t widest;         /* the longest edge that a tile may have; it decides whether indexes fit an int */

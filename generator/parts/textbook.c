@@ -3,7 +3,9 @@
 
 #include "checked.h"
 
-const tj_family_start_values tj_textbook_widths[TJ_TEXTBOOK_WIDTHS] = {{32}, {16}, {8}};
+static const int32_t widths[][TJ_FAMILY_START_PARAMS] = {{32}, {16}, {8}};
+
+const tj_family_values tj_textbook_widths = {sizeof widths / sizeof widths[0], widths};
 
 tj_tile tj_textbook_tile(const tj_config *config)
 {

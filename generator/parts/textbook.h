@@ -15,8 +15,7 @@
     }
 
 /** tj_family.weighed of a form whose first parameter is TJ_TEXTBOOK_TILE_WIDTH. */
-enum { TJ_TEXTBOOK_WIDTHS = 3 };
-extern const tj_family_start_values tj_textbook_widths[TJ_TEXTBOOK_WIDTHS];
+extern const tj_family_values tj_textbook_widths;
 
 /** TILE_WIDTH in every direction. */
 tj_tile tj_textbook_tile(const tj_config *config);

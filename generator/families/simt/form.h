@@ -59,6 +59,9 @@ bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s);
  */
 int32_t tj_simt_col_run(const tj_problem *view, const tj_simt_shape *s);
 
+/** Where a search begins (tj_family). */
+extern const tj_family_values tj_simt_start;
+
 /** The family's count (tj_family). */
 void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *counts);
 

@@ -51,16 +51,6 @@ static const tj_param params[] = {
     TJ_TILE_ROWS,
 };
 
-/*
- * Where a search begins: one of these tiles was the fastest, or nearly, of each shape that a tuner measured on an H200.
- * STREAM, TM, TN, LANES, SLICES, VECTOR, K_THREAD, SPLITS, BLOCKS.
- */
-static const tj_family_start_values starts[] = {
-    {0, 0, 2, 1, 128, 0, 16, 0, 2}, {0, 0, 2, 4, 16, 0, 16, 0, 4}, {0, 0, 2, 4, 32, 0, 16, 0, 2}, {0, 0, 2, 8, 32, 0, 8, 0, 1},
-    {0, 0, 2, 16, 32, 0, 8, 0, 2},  {0, 0, 2, 32, 8, 0, 16, 0, 2}, {0, 0, 4, 8, 32, 0, 8, 0, 1},  {0, 0, 4, 16, 8, 0, 16, 0, 2},
-    {0, 0, 4, 32, 4, 0, 16, 0, 1},  {0, 0, 4, 32, 8, 0, 16, 0, 1}, {0, 0, 8, 4, 32, 0, 8, 0, 2},  {0, 0, 8, 16, 8, 0, 8, 0, 1},
-};
-
 static const char *const constraints[] = {
     "P has at most 64 rows, or at most 64 columns; or the one that stands for few is known only at launch",
     "LANES, SLICES, VECTOR and K_THREAD are powers of 2, and 32 <= LANES * SLICES <= 1024 threads",
@@ -411,8 +401,7 @@ const tj_family tj_family_skinny = {
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
-    .start = starts,
-    .start_count = sizeof starts / sizeof starts[0],
+    .start = &tj_skinny_start,
     .sums_in_registers = true,
     .checks_k = true,
     .widest = 8192,

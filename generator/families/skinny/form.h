@@ -22,6 +22,9 @@ int32_t tj_skinny_rows_at_once(const tj_skinny_shape *s, int32_t bytes);
 /** Elements along k that are neighbours in a slice. */
 int32_t tj_skinny_run(const tj_problem *view, const tj_skinny_shape *s);
 
+/** Where a search begins (tj_family). */
+extern const tj_family_values tj_skinny_start;
+
 /** The family's count (tj_family). */
 void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts *counts);
 

@@ -39,14 +39,6 @@ static const tj_param params[] = {
     TJ_BLOCKS(16, 0, blocks_tried, TJ_PARAM_ORDER),
 };
 
-/*
- * Where a search begins: one of these tiles was the fastest, or nearly, of each shape that a tuner measured on an H200.
- * TM, TN, PRODUCTS, COPY, VECTOR, BLOCKS.
- */
-static const tj_family_start_values starts[] = {
-    {3, 1, 5, 0, 4, 1}, {4, 2, 1, 0, 4, 1}, {4, 2, 2, 0, 4, 1}, {4, 3, 4, 0, 4, 1}, {6, 3, 1, 0, 4, 1},
-};
-
 static const char *const constraints[] = {
     "j, k and l are fixed, and at most 128",
     "TM is ceil(j / TEAM_ROWS) and TN is ceil(l / TEAM_COLS), so that only a thread's last rows or columns can hang over",
@@ -353,8 +345,7 @@ const tj_family tj_family_small_batch = {
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,
-    .start = starts,
-    .start_count = sizeof starts / sizeof starts[0],
+    .start = &tj_small_batch_start,
     .sums_in_registers = true,
     .checks_k = true,
     .widest = MOST,

@@ -29,6 +29,9 @@ tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *view, const tj_
 /** Does a team wait for its warp alone, and no barrier for the block? */
 bool tj_small_batch_in_warp(const tj_small_batch_shape *s);
 
+/** Where a search begins (tj_family). */
+extern const tj_family_values tj_small_batch_start;
+
 /** The family's count (tj_family). */
 void tj_small_batch_count(const tj_problem *view, const tj_config *config, tj_counts *counts);
 
