@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device.h: facts of one CUDA device, as data.
+ * device.h: the facts of a CUDA device, as plain data.
  */
 #ifndef TILEJIT_DEVICE_H
 #define TILEJIT_DEVICE_H
@@ -16,7 +16,7 @@ extern "C" {
 
 struct tj_context;
 
-/** What the driver says of a device. Sizes in bytes, clocks in kHz. A fact the driver does not know is 0. */
+/** What the driver says about a device. Sizes are in bytes, clocks in kHz. A fact that the driver does not know is 0. */
 typedef struct tj_device_facts {
     char name[128];
     char uuid[40]; /**< lower-case hex with dashes */
@@ -29,11 +29,11 @@ typedef struct tj_device_facts {
     int64_t shared_per_block, shared_per_block_optin, shared_per_sm, reserved_shared_per_block;
     int64_t l2_bytes, memory_bytes;
     int32_t clock_khz, memory_clock_khz, memory_bus_bits;
-    int32_t driver_version; /**< 1000 * major + 10 * minor of CUDA: 13000 */
+    int32_t driver_version; /**< the newest CUDA that the driver supports, as 1000 * major + 10 * minor: 13000 */
 } tj_device_facts;
 
 /**
- * How many devices the driver offers. Loads the driver on first use.
+ * Count the devices that the driver offers. Loads the driver on first use.
  * NULL: context and count must not be NULL. Threads: any.
  * Errors: TJ_ERR_NO_DRIVER (what was tried, and the remedy); TJ_ERR_INVALID_ARGUMENT: the emulator has no such device;
  * TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED.
@@ -41,14 +41,14 @@ typedef struct tj_device_facts {
 TJ_API TJ_MUST_CHECK tj_status tj_device_count(struct tj_context *context, int *count, tj_error *err);
 
 /**
- * Facts of device number ordinal. Makes no CUDA context.
+ * Get the facts of one device, without making a CUDA context.
  * NULL: context and facts must not be NULL. Threads: any.
- * Errors: those of tj_device_count; TJ_ERR_INVALID_ARGUMENT: no such ordinal (the message says how many there are).
+ * Errors: those of tj_device_count, and TJ_ERR_INVALID_ARGUMENT: no such ordinal (the message says how many there are).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_get(struct tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err);
 
 /**
- * Facts of the device that a call would run on now: that of the current CUDA context, else the TileJIT context's.
+ * Get the facts of the device that a call would run on now: that of the current CUDA context, or else of the TileJIT context.
  * NULL: context and facts must not be NULL. Threads: any. Errors: those of tj_device_get, TJ_ERR_DEVICE_LOST, TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_current(struct tj_context *context, tj_device_facts *facts, tj_error *err);

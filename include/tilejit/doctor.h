@@ -13,18 +13,18 @@ extern "C" {
 
 typedef enum tj_finding_state { TJ_FINDING_OK = 0, TJ_FINDING_NOTE = 1, TJ_FINDING_MISSING = 2 } tj_finding_state;
 
-/** One finding. Text is valid during the visit only. */
+/** One finding. Its text is valid during the visit only. */
 typedef struct tj_finding {
     const char *topic; /**< "nvrtc", "spills", "builtins", "driver", "device", "match", "probe", "store" ... */
     tj_finding_state state;
     const char *text;   /**< what was found, where, which version; or each place that was tried */
-    const char *remedy; /**< how to mend it; "" if there is nothing to mend */
+    const char *remedy; /**< how to put it right; "" if nothing is wrong */
 } tj_finding;
 
 typedef void (*tj_finding_visit)(const tj_finding *finding, void *payload);
 
 /**
- * Look at NVRTC, its builtins, the driver, every device, whether they fit together, and the store. Creates nothing.
+ * Examine NVRTC and its builtins, the driver, every device, whether they fit together, and the store. Creates nothing.
  * NULL: context and visit must not be NULL. Threads: any. Errors: TJ_ERR_FORKED only: other trouble is a finding.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, tj_error *err);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emulator.h: the bundled emulator, where a context runs on it.
+ * emulator.h: access to the bundled emulator.
  *
- * A context whose option driver is "emulator" or "emulator:sm_80" (a list: "emulator:sm_80,sm_90") computes on the CPU, by executing
- * the PTX of its kernels. Nothing else changes: the same calls, the same store under a key of its own. The library never takes the
- * emulator by itself. What it can do beyond a GPU is in <cuda_emulator.h>; this header hands it out.
+ * A context whose option driver is "emulator", or "emulator:sm_80" (several devices: "emulator:sm_80,sm_90"), computes on the
+ * CPU by executing the PTX of its kernels. The calls are the same, and so is the store, in which its images have keys of their
+ * own. The library never chooses the emulator by itself. <cuda_emulator.h> says what it can do that a GPU cannot; the functions
+ * of that header are handed out here.
  *
- * Where it is found: $TILEJIT_EMULATOR, then libcuda_emulator.so beside the library, in tilejit/ beside it, and one folder up.
+ * The emulator is the library at $TILEJIT_EMULATOR, or else libcuda_emulator.so beside this library, in tilejit/ beside it, or
+ * one folder up.
  */
 #ifndef TILEJIT_EMULATOR_H
 #define TILEJIT_EMULATOR_H
@@ -19,7 +21,7 @@
 extern "C" {
 #endif
 
-/** The functions of <cuda_emulator.h>, see there. */
+/** The functions of <cuda_emulator.h>, which describes them. */
 typedef struct tj_emulator {
     int (*get_finding)(size_t index, cuEmuFinding *finding);
     size_t (*finding_count)(void);
@@ -35,8 +37,8 @@ typedef struct tj_emulator {
 } tj_emulator;
 
 /**
- * The emulator that context runs on, or NULL in *emulator if its driver is a real one. Opens the driver on first use.
- * Owned: by the library, for ever. NULL: neither may be NULL. Threads: any; options and counters belong to the process.
+ * Get the emulator that a context runs on; *emulator is NULL if its driver is a real one. Opens the driver on first use.
+ * Owned: by the library, for ever. NULL: only err may be NULL. Threads: any; options and counters belong to the process.
  * Errors: TJ_ERR_NO_DRIVER, TJ_ERR_INVALID_ARGUMENT (the emulator has no such device), TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_emulator_get(tj_context *context, const tj_emulator **emulator, tj_error *err);

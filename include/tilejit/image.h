@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image.h: source -> PTX and CUBIN, by NVRTC, with or without the store.
+ * image.h: compile a source to PTX and CUBIN with NVRTC, with or without the store.
  */
 #ifndef TILEJIT_IMAGE_H
 #define TILEJIT_IMAGE_H
@@ -12,13 +12,13 @@
 extern "C" {
 #endif
 
-/** A compiled source. Immutable; share it freely between threads. */
+/** A compiled source. It never changes, and threads may share it. */
 typedef struct tj_image tj_image;
 
 /** Where an image came from. */
 typedef enum tj_origin { TJ_FROM_MEMORY = 1, TJ_FROM_STORE = 2, TJ_FROM_COMPILER = 3 } tj_origin;
 
-/** What ptxas said. -1: not known (PTX only). */
+/** What ptxas reported. -1: not known (PTX only). */
 typedef struct tj_resources {
     int32_t registers;                 /**< per thread */
     int32_t shared_bytes;              /**< static, per block */
@@ -30,9 +30,10 @@ typedef struct tj_resources {
 /**
  * Compile for a target, without looking into any store. Needs NVRTC; needs no GPU and no driver.
  *
- * target is "sm_90", "sm_90a" and so on: PTX and CUBIN come back; or "compute_90": PTX alone.
- * Runs on a thread of the library's own with a 16 MiB stack; the caller waits. A child that is forked while any thread of
- * its parent compiles cannot compile any more, with a context of its own neither: it gets TJ_ERR_FORKED.
+ * target names a real architecture, such as "sm_90" or "sm_90a", which gives PTX and CUBIN, or a virtual one, such as
+ * "compute_90", which gives PTX alone. The compile runs on a thread of the library's own, with a stack of 16 MiB, and the
+ * caller waits. A child that was forked while a thread of its parent was compiling can never compile, not even in a context of
+ * its own: it gets TJ_ERR_FORKED.
  *
  * Owned:   *image belongs to the caller; tj_image_free().
  * NULL:    only err may be NULL.
@@ -40,17 +41,17 @@ typedef struct tj_resources {
  * Errors:  TJ_ERR_NO_COMPILER (what was tried, and the remedy), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not
  *          know; the message lists those it does), TJ_ERR_UNSUPPORTED (the text copies asynchronously, and the
  *          target is before sm_80), TJ_ERR_COMPILE (the first error of the log is in the message), TJ_ERR_FORKED,
- *          TJ_ERR_CANCELLED (the process is exiting), TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL, but for TJ_ERR_COMPILE: then it is an image
- *          that holds the log only.
+ *          TJ_ERR_CANCELLED (the process is exiting), TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL, except after
+ *          TJ_ERR_COMPILE: then it is an image that holds only the log.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image,
                                           tj_error *err);
 
 /**
- * The same through memory and the stores: compiled at most once per process for a key, at most once per store if it
- * can be written. Trouble with a store never fails the call.
- * Without an NVRTC an image that any NVRTC stored for the same source and target is taken.
- * Owned, NULL, Threads, Errors: as tj_compile. A second thread that asks for a key being compiled waits for the first.
+ * The same, but look in memory and in the stores first. A key is compiled at most once per process, and at most once per store
+ * if the store can be written. Trouble with a store never fails the call. Without an NVRTC, an image that any NVRTC stored for
+ * the same source and target is taken.
+ * Owned, NULL, Threads, Errors: as tj_compile. A thread that asks for a key which another one is compiling waits for it.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_image_obtain(tj_context *context, const tj_source *source, const char *target,
                                                tj_image **image, tj_error *err);
@@ -58,38 +59,40 @@ TJ_API TJ_MUST_CHECK tj_status tj_image_obtain(tj_context *context, const tj_sou
 /** Drop one reference. NULL: accepted. */
 TJ_API void tj_image_free(tj_image *image);
 
-/** PTX text, NUL-terminated, and its length without the NUL. Owned: borrowed. NULL: bytes may be NULL. */
+/** The PTX text, NUL-terminated, and its length without the NUL. Owned: borrowed. NULL: bytes may be NULL. */
 TJ_API const char *tj_image_ptx(const tj_image *image, size_t *bytes);
 
-/** CUBIN; NULL for a "compute_" target. Owned: borrowed. NULL: bytes may be NULL. */
+/** The CUBIN; NULL for a "compute_" target. Owned: borrowed. NULL: bytes may be NULL. */
 TJ_API const void *tj_image_cubin(const tj_image *image, size_t *bytes);
 
 /** The compiler's log, possibly "". Owned: borrowed. */
 TJ_API const char *tj_image_log(const tj_image *image);
 
-/** "sm_90". Owned: borrowed. */
+/** The target, such as "sm_90". Owned: borrowed. */
 TJ_API const char *tj_image_target(const tj_image *image);
 
 /** The key as 32 hex digits. Owned: borrowed. */
 TJ_API const char *tj_image_key(const tj_image *image);
 
-/** NVRTC that made it, "13.0" and its build, such as "13.0 V13.0.88". Owned: borrowed. */
+/** The version and build of the NVRTC that made it, such as "13.0 V13.0.88". Owned: borrowed. */
 TJ_API const char *tj_image_compiler(const tj_image *image);
 
 TJ_API tj_origin tj_image_origin(const tj_image *image);
 TJ_API tj_resources tj_image_resources(const tj_image *image);
 
 /**
- * The best target for a device: its own sm_XX if this NVRTC knows it (on the emulator, which reads PTX alone, compute_XX), else
- * the newest "compute_XX" below it. Without an NVRTC it is the device's own: images that are stored for it run. target takes 16 bytes. NULL: only err may be NULL.
- * Errors: TJ_ERR_INVALID_ARGUMENT (no compute capability), TJ_ERR_UNSUPPORTED (a device older than all
- * that this NVRTC serves, or one so new that it needs PTX, which is newer than the driver; the message names both),
- * TJ_ERR_FORKED.
+ * The best target for a device: its own "sm_XX" if this NVRTC knows it ("compute_XX" on the emulator, which reads PTX alone),
+ * or else the newest "compute_XX" below it. Without an NVRTC it is the device's own, for which stored images may exist.
+ * target points to 16 bytes, which receive its name.
+ * NULL: only err may be NULL.
+ * Errors: TJ_ERR_INVALID_ARGUMENT (not a compute capability), TJ_ERR_FORKED, TJ_ERR_UNSUPPORTED: the device is older than all
+ * that this NVRTC serves; or it is so new that it needs PTX, and this NVRTC's PTX is newer than the driver (the message names
+ * both versions).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *target, tj_error *err);
 
 /**
- * The targets NVRTC knows ("sm_75", ...), as one NULL-terminated array. Owned: borrowed from context.
+ * List the targets that NVRTC knows ("sm_75", ...), as one NULL-terminated array. Owned: borrowed from context.
  * NULL: only err may be NULL. Errors: TJ_ERR_NO_COMPILER, TJ_ERR_FORKED.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_targets(tj_context *context, const char *const **targets, tj_error *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * status.h: how every call reports.
+ * status.h: how every call reports a failure.
  *
- * A call returns a tj_status and takes, last, a caller-owned tj_error to describe a failure. There is no last-error
- * state anywhere in the library: two threads never see each other's messages, and a stale one cannot be read.
+ * A call returns a tj_status, and its last argument is a tj_error of the caller's, in which it describes the failure. The
+ * library keeps no "last error": two threads never see each other's messages, and nobody can read a stale one.
  */
 #ifndef TILEJIT_STATUS_H
 #define TILEJIT_STATUS_H
@@ -44,11 +44,10 @@ typedef enum tj_status {
 enum { TJ_ERROR_MESSAGE_BYTES = 480 };
 
 /**
- * Why a call failed. Lives on the caller's stack, needs no initialisation and no freeing.
+ * Why a call failed. It may live on the stack, and needs neither initialising nor freeing.
  *
- * message is one NUL-terminated line in ASCII (bytes of foreign text that are not printable are shown as '?'): the
- * object, the value, the remedy. It is written only when a call fails and is then always complete; a call that
- * succeeds leaves the struct alone.
+ * message is one NUL-terminated line that names the object, the value and the remedy. It is ASCII: unprintable bytes of
+ * foreign text are shown as '?'. A call that fails always writes it whole; a call that succeeds leaves the struct alone.
  */
 typedef struct tj_error {
     tj_status status;
@@ -56,7 +55,7 @@ typedef struct tj_error {
 } tj_error;
 
 /**
- * The name of a status, such as "TJ_ERR_COMPILE"; "TJ_ERR_UNKNOWN" for a number that is none.
+ * The name of a status, such as "TJ_ERR_COMPILE"; "TJ_ERR_UNKNOWN" for a number that is no status.
  * Owned: static text. Threads: any.
  */
 TJ_API const char *tj_status_name(tj_status status);

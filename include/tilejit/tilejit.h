@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tilejit.h: everything, and where to begin.
+ * tilejit.h: includes everything, and says where to begin.
  *
- * TileJIT computes P (j x l) = M (j x k) . N (k x l) with a CUDA kernel that it writes for exactly that request: it
- * fills a template, compiles it with NVRTC, stores the result, and launches it.
+ * TileJIT computes P (j x l) = M (j x k) . N (k x l) with a CUDA kernel that it writes for exactly that request: it fills a
+ * template, compiles it with NVRTC, stores the result, and launches it. Other libraries call these dimensions m x k x n; here M
+ * and N are matrices.
  *
- *     simple      tj_context_create, tj_matmul                                    plan.h
+ *     simple      tj_context_create, tj_matmul                                    context.h, plan.h
  *     explicit    tj_generate, tj_image_obtain, tj_kernel_load, tj_kernel_launch  source.h, image.h, kernel.h
  *                 tj_plan_prepare, tj_plan_launch                                 plan.h
  *     expert      families, parameters, constraints as data                       config.h
  *     measured    tj_tune finds a problem's config and keeps it as a record        tuner.h
  *     proven      tj_plan_prove runs a kernel between guards and compares it       prove.h
- *     beside it   the store, the reference, the doctor                            store.h, reference.h, doctor.h
+ *     besides     the store, the reference, the doctor                            store.h, reference.h, doctor.h
  *                 counts, occupancy, roofline, predicted time                     analysis.h
  *                 device memory and timing, for programs without a CUDA runtime    buffer.h
  *
  * Rules that hold for every function:
- *   - What comes through a pointer-to-pointer is the caller's; what is returned belongs to its parent.
- *   - Text that goes in is copied if it is kept.
- *   - The library is silent: it calls a log callback. It never writes to stdout, and to stderr only where TILEJIT_LOG or the
- *     option log_level asks for lines and there is no callback.
- *   - After fork(), a context may only be freed in the child. Calls that need a compiler or a driver answer TJ_ERR_FORKED;
- *     those that read what is there or look into the store alone go on (tj_kernel_get_facts, tj_store_list, tj_store_clear,
- *     tj_store_put_record, tj_records_load, tj_records_keep).
- *   - What is said to be NULL in "NULL:" may be; any other pointer that is NULL is an error: a call that has a status answers
- *     TJ_ERR_INVALID_ARGUMENT and names function and argument, one that returns a pointer or a number answers NULL or 0
- *     (tj_problem_span: -1), one that returns nothing does nothing.
- *   - Callbacks return: no exception and no longjmp may leave them.
+ *   - An object that a call hands out through a pointer-to-pointer belongs to the caller. What a function returns belongs to the
+ *     object that it was asked of.
+ *   - Text that is passed in is copied if it is kept.
+ *   - The library logs to a callback. It never writes to stdout. It writes to stderr only if TILEJIT_LOG or the option log_level
+ *     asks for lines and there is no callback.
+ *   - After fork() the child should do no more with a context than free it. Calls that need a compiler or a driver return
+ *     TJ_ERR_FORKED there; those that only read what is in memory or in the store still work (tj_kernel_get_facts,
+ *     tj_store_list, tj_store_clear, tj_store_put_record, tj_records_load, tj_records_keep).
+ *   - "NULL:" says which pointers may be NULL. For any other a function that returns a status answers TJ_ERR_INVALID_ARGUMENT
+ *     and names itself and the argument, one that returns a pointer or a number answers NULL or 0 (tj_problem_span: -1), and
+ *     one that returns nothing does nothing.
+ *   - A callback must return: no exception and no longjmp may leave it.
  *   - exit() may be called at any time. It waits, for 10 s at most, until the other threads have left NVRTC and tuning in the
- *     background has stopped; from then on, calls that would compile, open a library or tune answer TJ_ERR_CANCELLED
- *     (docs/errors.md). A program that loads the library with dlopen frees its contexts before dlclose.
+ *     background has stopped. From then on, calls that would compile, open a library or tune return TJ_ERR_CANCELLED
+ *     (docs/errors.md). A program that loads the library with dlopen must free its contexts before dlclose.
  */
 #ifndef TILEJIT_TILEJIT_H
 #define TILEJIT_TILEJIT_H
