@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Turn every file of DIR (*.cu, parts/*.cuh) into a byte array of the C file OUT. Arrays, because C promises string literals of
+# Turn every file of DIR (<family>/*.cu, parts/*.cuh) into a byte array of the C file OUT. Arrays, because C promises string literals of
 # only 4 095 characters, and because the templates stay ordinary files for editors.
-file(GLOB files RELATIVE ${DIR} ${DIR}/*.cu ${DIR}/parts/*.cuh)
+file(GLOB files RELATIVE ${DIR} ${DIR}/*/*.cu ${DIR}/*/*.cuh)
 list(SORT files)
 set(arrays "")
 set(table "")

@@ -5,9 +5,10 @@
  *     //@ if NAME [and|or [not] NAME ...]      keep or drop whole lines; "and" binds tighter than "or"
  *     //@ elif ... / //@ else / //@ end
  *     //@| line                                a line that only a filled template has: its branch excludes the one in plain sight
- *     #include "parts/half.cuh"  //@ include   the part, filled with the same parameters
+ *     #include "parts/half.cuh"  //@ include   the part, filled with the same parameters, as deep as this line stands
  *     ... = X;  //@ NAME                       the text between = and ; becomes the parameter's value
  *     ... word( //@ NAME for word              that word becomes the parameter's value
+ *     ... a && b ...  //@ NAME && NAME         of the terms, those whose condition holds; the same for || and ,
  *
  * Knows text. Does not know CUDA, problems or families.
  */
@@ -17,7 +18,7 @@
 
 #include "error.h"
 
-enum { MAX_DEPTH = 16, MAX_INCLUDES = 4, MAX_LINE = 512 };
+enum { MAX_DEPTH = 16, MAX_INCLUDES = 4, MAX_LINE = 512, MAX_TERMS = 8 };
 
 /* One open //@ if. */
 typedef struct block {
@@ -40,7 +41,8 @@ typedef struct fill {
     const char *line_in_file;
     block open[MAX_DEPTH];
     int depth;
-    int includes; /* how deep this file is included */
+    int includes;  /* how deep this file is included, */
+    size_t indent; /* and how far in */
 } fill;
 
 void tj_template_set(tj_template_params *params, const char *name, const char *value)
@@ -143,23 +145,23 @@ static bool is_live(const fill *f)
     return f->depth == 0 || f->open[f->depth - 1].is_live;
 }
 
-static tj_status fill_file(const char *name, const char *bytes, size_t size, const tj_template_params *params, tj_text *out,
-                           int includes, tj_error *err);
+static tj_status fill_file(const tj_template_file *file, const tj_template_params *params, tj_text *out, int includes,
+                           size_t indent, tj_error *err);
 
 /* #include "parts/half.cuh"  //@ include */
 static tj_status include(const fill *f, const char *marker)
 {
-    const char *text = strchr(f->line, '"');
+    const char *start = skip_blanks(f->line), *text = strchr(start, '"');
     const char *end = text ? strchr(text + 1, '"') : NULL;
 
-    if (!end || end > marker || strncmp(f->line, "#include ", 9) != 0)
+    if (!end || end > marker || strncmp(start, "#include ", 9) != 0)
         return complain(f, "expected #include and a file name in quotes");
     if (f->includes == MAX_INCLUDES)
         return complain(f, "files include each other too deeply");
     for (size_t i = 0; i < tj_template_file_count; i++) {
         const tj_template_file *file = &tj_template_files[i];
         if (strlen(file->name) == (size_t)(end - text - 1) && strncmp(file->name, text + 1, strlen(file->name)) == 0)
-            return fill_file(file->name, (const char *)file->bytes, file->size, f->params, f->out, f->includes + 1, f->err);
+            return fill_file(file, f->params, f->out, f->includes + 1, f->indent + (size_t)(start - f->line), f->err);
     }
     return complain(f, "no such part");
 }
@@ -222,15 +224,147 @@ static tj_status obey(fill *f, const char *text)
     return complain(f, "unknown directive");
 }
 
-/* Copy the line up to stop, with [from, to) replaced by value, without trailing blanks. */
-static void emit(fill *f, const char *from, const char *to, const char *value, const char *stop)
+/* As deep as the #include of this file stands; preprocessor lines stay in the first column. */
+static void begin_line(const fill *f, const char *end)
 {
-    while (stop > to && (stop[-1] == ' ' || stop[-1] == '\t'))
-        stop--;
-    tj_text_append_bytes(f->out, f->line, (size_t)(from - f->line));
-    tj_text_append(f->out, value);
-    tj_text_append_bytes(f->out, to, (size_t)(stop - to));
+    for (size_t i = 0; i < f->indent && *f->line != '#' && *f->line != '\0'; i++)
+        tj_text_append(f->out, " ");
+    tj_text_append_bytes(f->out, f->line, (size_t)(end - f->line));
+}
+
+/* From there to the end, without trailing blanks. */
+static void end_line(const fill *f, const char *from, const char *end)
+{
+    while (end > from && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    tj_text_append_bytes(f->out, from, (size_t)(end - from));
     tj_text_append(f->out, "\n");
+}
+
+/* ---- terms -------------------------------------------------------------------------------------------------------- */
+
+static const char *const joints[] = {"&&", "||", ","};
+
+/* Part of a line. */
+typedef struct span {
+    const char *start, *end;
+} span;
+
+static bool is_one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c);
+}
+
+/* The bracket that closes the one at text, or the end. */
+static const char *closing(const char *text)
+{
+    for (int depth = 0; *text != '\0'; text++) {
+        depth += is_one_of(*text, "([{") - is_one_of(*text, ")]}");
+        if (depth == 0)
+            break;
+    }
+    return text;
+}
+
+/* Past one character; past all of what is bracketed, and of a comparison. */
+static const char *step(const char *text)
+{
+    if (is_one_of(*text, "([{"))
+        text = closing(text);
+    else if (is_one_of(*text, "=!<>") && text[1] == '=')
+        text++;
+    return text + (*text != '\0');
+}
+
+/* How many characters here part two terms, or terms from the rest. */
+static size_t parting(const char *text)
+{
+    if (is_one_of(*text, "&|") && text[1] == *text)
+        return 2;
+    return is_one_of(*text, ",;?:") || (*text == '=' && text[1] != '=');
+}
+
+static const char *term_end(const char *text)
+{
+    while (*text != '\0' && parting(text) == 0 && !is_one_of(*text, ")]}"))
+        text = step(text);
+    return text;
+}
+
+/* Where the first term begins, if the first sign that joins terms is at joint. */
+static const char *terms_start(const char *line, const char *joint)
+{
+    const char *start = line;
+
+    while (line < joint) {
+        const size_t parts = is_one_of(*line, "([{") && closing(line) > joint ? 1 : parting(line);
+        line = parts > 0 ? line + parts : step(line);
+        start = parts > 0 ? line : start;
+    }
+    return skip_blanks(start);
+}
+
+static span trimmed(const char *start, const char *end)
+{
+    start = skip_blanks(start);
+    while (end > start && is_one_of(end[-1], " \t"))
+        end--;
+    return (span){start, end};
+}
+
+static bool is_bracketed(span term)
+{
+    return *term.start == '(' && closing(term.start) == term.end - 1;
+}
+
+/* code a && b //@ COND && COND: a term without a condition stays. Of "c ? a : b" without a term in c, a is left. */
+static tj_status keep_terms(fill *f, const char *marker, const char *op)
+{
+    const char *condition = marker + 3, *text = strstr(f->line, op), *from, *to;
+    span kept[MAX_TERMS];
+    size_t count = 0;
+
+    if (text >= marker)
+        return complain(f, "no terms on this line are joined in this way");
+    from = to = terms_start(f->line, text);
+    for (bool is_last = false; !is_last;) {
+        const char *end = term_end(condition);
+        char copy[MAX_LINE] = "";
+        bool is_kept = true;
+
+        text = to;
+        to = term_end(text);
+        is_last = strncmp(to, op, strlen(op)) != 0;
+        if (is_last != (strncmp(end, op, strlen(op)) != 0))
+            return complain(f, "expected a condition for each term");
+        if (count == MAX_TERMS)
+            return complain(f, "too many terms");
+        memcpy(copy, condition, (size_t)(end - condition));
+        if (*skip_blanks(copy) != '\0' && evaluate(f, copy, &is_kept) != TJ_OK)
+            return TJ_ERR_INTERNAL;
+        if (is_kept)
+            kept[count++] = trimmed(text, to);
+        if (!is_last) {
+            to += strlen(op);
+            condition = end + strlen(op);
+        }
+    }
+    if (count == 0 && *to == '?' && *term_end(to + 1) == ':') {
+        kept[count++] = trimmed(to + 1, term_end(to + 1));
+        to = term_end(term_end(to + 1) + 1);
+    } else if (count == 0) {
+        return complain(f, "no term is left of these");
+    }
+    if (count == 1 && is_bracketed(kept[0]))
+        kept[0] = (span){kept[0].start + 1, kept[0].end - 1};
+    to = trimmed(from, to).end;
+    begin_line(f, from);
+    for (size_t i = 0; i < count; i++) {
+        tj_text_append(f->out, i == 0 ? "" : *op == ',' ? ", " : *op == '&' ? " && " : " || ");
+        tj_text_append_bytes(f->out, kept[i].start, (size_t)(kept[i].end - kept[i].start));
+    }
+    end_line(f, to, marker);
+    return TJ_OK;
 }
 
 /* code //@ NAME            or            code //@ NAME for word */
@@ -241,6 +375,9 @@ static tj_status substitute(fill *f, const char *marker)
 
     if (is_word(name, "include") && *rest == '\0')
         return include(f, marker);
+    for (size_t i = 0; i < sizeof joints / sizeof joints[0]; i++)
+        if (strstr(marker, joints[i]))
+            return keep_terms(f, marker, joints[i]);
     value = find_param(f->params, name, word_length(name));
     if (!value)
         return complain(f, "no such parameter");
@@ -257,7 +394,9 @@ static tj_status substitute(fill *f, const char *marker)
             return complain(f, "expected \"= value;\" before the parameter");
         from = skip_blanks(from + 1);
     }
-    emit(f, from, to, value, marker);
+    begin_line(f, from);
+    tj_text_append(f->out, value);
+    end_line(f, to, marker);
     return TJ_OK;
 }
 
@@ -287,17 +426,17 @@ static tj_status take_line(fill *f)
     if (marker)
         return substitute(f, marker);
     if (!is_second_blank(f)) {
-        tj_text_append(f->out, f->line);
+        begin_line(f, f->line + strlen(f->line));
         tj_text_append(f->out, "\n");
     }
     return TJ_OK;
 }
 
-static tj_status fill_file(const char *name, const char *bytes, size_t size, const tj_template_params *params, tj_text *out,
-                           int includes, tj_error *err)
+static tj_status fill_file(const tj_template_file *file, const tj_template_params *params, tj_text *out, int includes,
+                           size_t indent, tj_error *err)
 {
-    fill f = {.name = name, .params = params, .out = out, .err = err, .includes = includes};
-    const char *end = bytes + size;
+    fill f = {.name = file->name, .params = params, .out = out, .err = err, .includes = includes, .indent = indent};
+    const char *bytes = (const char *)file->bytes, *end = bytes + file->size;
 
     while (bytes < end) {
         const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
@@ -330,13 +469,15 @@ static tj_status fill_file(const char *name, const char *bytes, size_t size, con
 tj_status tj_template_fill_text(const char *name, const char *bytes, size_t size, const tj_template_params *params,
                                 tj_text *out, tj_error *err)
 {
-    return fill_file(name, bytes, size, params, out, 0, err);
+    const tj_template_file file = {name, (const unsigned char *)bytes, size};
+
+    return fill_file(&file, params, out, 0, 0, err);
 }
 
 tj_status tj_template_fill(const char *name, const tj_template_params *params, tj_text *out, tj_error *err)
 {
     for (size_t i = 0; i < tj_template_file_count; i++)
         if (strcmp(tj_template_files[i].name, name) == 0)
-            return fill_file(name, (const char *)tj_template_files[i].bytes, tj_template_files[i].size, params, out, 0, err);
+            return fill_file(&tj_template_files[i], params, out, 0, 0, err);
     return tj_fail(err, TJ_ERR_INTERNAL, "no template named %s is built in", name);
 }

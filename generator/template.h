@@ -9,7 +9,7 @@
 
 /** One embedded file of templates/. Made by cmake/embed_templates.cmake. */
 typedef struct tj_template_file {
-    const char *name; /* "tiled.cu", "parts/half.cuh" */
+    const char *name; /* "tiled/tiled.cu", "parts/half.cuh" */
     const unsigned char *bytes;
     size_t size;
 } tj_template_file;

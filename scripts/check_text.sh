@@ -14,7 +14,7 @@ bad=$(grep -nIE -e '\bTODO\b|\bFIXME\b' -e '/(work|root)/' -e 'pypi\.org|deb\.de
 for file in $(printf '%s\n' $files | grep -E '\.(c|h|sh|cmake)$|CMakeLists.txt$'); do
     head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || complain "$file has no SPDX line"
 done
-bad=$(LC_ALL=C grep -nP '[^\x00-\x7F]' templates/*.cu templates/parts/*.cuh || true)
+bad=$(LC_ALL=C grep -nP '[^\x00-\x7F]' templates/*/*.cu templates/*/*.cuh || true)
 [ -z "$bad" ] || complain "templates are ASCII: NVRTC cuts a source at some other bytes:"$'\n'"$bad"
 # Markdown: lines end at 100 columns, but for tables and fenced code; a link leads to a file; README shows a kernel as it is.
 pages=$(printf '%s\n' $files | grep '\.md$')

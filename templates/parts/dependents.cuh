@@ -1,5 +1,5 @@
-    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+// The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
+asm volatile("griddepcontrol.launch_dependents;");
 #endif
 

@@ -1,27 +1,27 @@
-    //@ if derived_ld_m
-    //@| const index_t ld_m = k;  //@ ld_m
-    //@ end
-    //@ if derived_ld_n
-    //@| const index_t ld_n = l;  //@ ld_n
-    //@ end
-    //@ if derived_ld_p and not splits_k
-    //@| const index_t ld_p = l;  //@ ld_p
-    //@ end
-    //@ if derived_ld_c and not splits_k
-    //@| const index_t ld_c = l;  //@ ld_c
-    //@ end
-    //@ if derived_stride_m
-    //@| const long long stride_m = ld_m * j;  //@ stride_m
-    //@ end
-    //@ if derived_stride_n
-    //@| const long long stride_n = ld_n * k;  //@ stride_n
-    //@ end
-    //@ if derived_stride_p and not splits_k
-    //@| const long long stride_p = ld_p * j;  //@ stride_p
-    //@ end
-    //@ if derived_stride_c and not splits_k
-    //@| const long long stride_c = ld_c * j;  //@ stride_c
-    //@ end
-    //@ if derives
+//@ if derived_ld_m
+//@| const index_t ld_m = k;  //@ ld_m
+//@ end
+//@ if derived_ld_n
+//@| const index_t ld_n = l;  //@ ld_n
+//@ end
+//@ if derived_ld_p and not splits_k
+//@| const index_t ld_p = l;  //@ ld_p
+//@ end
+//@ if derived_ld_c and not splits_k
+//@| const index_t ld_c = l;  //@ ld_c
+//@ end
+//@ if derived_stride_m
+//@| const long long stride_m = ld_m * j;  //@ stride_m
+//@ end
+//@ if derived_stride_n
+//@| const long long stride_n = ld_n * k;  //@ stride_n
+//@ end
+//@ if derived_stride_p and not splits_k
+//@| const long long stride_p = ld_p * j;  //@ stride_p
+//@ end
+//@ if derived_stride_c and not splits_k
+//@| const long long stride_c = ld_c * j;  //@ stride_c
+//@ end
+//@ if derives
 
-    //@ end
+//@ end

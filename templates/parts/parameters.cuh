@@ -1,66 +1,66 @@
-    //@ if any_j
-    //@| int j,
-    //@ end
-    //@ if any_k
-    //@| int k,
-    //@ end
-    //@ if any_l
-    //@| int l,
-    //@ end
-    //@ if any_ld_m
-    //@| long long ld_m,
-    //@ end
-    //@ if any_ld_n
-    //@| long long ld_n,
-    //@ end
-    //@ if any_ld_p and not splits_k
-    //@| long long ld_p,
-    //@ end
-    //@ if any_ld_c and not splits_k
-    //@| long long ld_c,
-    //@ end
-    //@ if any_stride_m
-    //@| long long stride_m,
-    //@ end
-    //@ if any_stride_n
-    //@| long long stride_n,
-    //@ end
-    //@ if any_stride_p and not splits_k
-    //@| long long stride_p,
-    //@ end
-    //@ if any_stride_c and not splits_k
-    //@| long long stride_c,
-    //@ end
-    //@ if any_batch
-    //@| int batch,
-    //@ end
-    //@ if has_alpha and not splits_k
-    sum_t alpha,
-    //@ end
-    //@ if has_beta and not splits_k
-    sum_t beta,
-    //@ end
-    //@ if m_array
-    //@| const input_t *const *M_array,  // where the M of each product lies
-    //@ else
-    const input_t *__restrict__ M,
-    //@ end
-    //@ if n_array
-    //@| const input_t *const *N_array,  // where the N of each product lies
-    //@ else
-    const input_t *__restrict__ N,
-    //@ end
-    //@ if splits_k
-    //@| sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product
-    //@ else
-    //@ if has_beta and c_array
-    //@| const output_t *const *C_array,  // where the C of each product lies; each may be that product's P
-    //@ elif has_beta
-    const output_t *C,  // may be P itself
-    //@ end
-    //@ if p_array
-    //@| output_t *const *P_array)  // where the P of each product lies
-    //@ else
-    output_t *P)
-    //@ end
-    //@ end
+//@ if any_j
+//@| int j,
+//@ end
+//@ if any_k
+//@| int k,
+//@ end
+//@ if any_l
+//@| int l,
+//@ end
+//@ if any_ld_m
+//@| long long ld_m,
+//@ end
+//@ if any_ld_n
+//@| long long ld_n,
+//@ end
+//@ if any_ld_p and not splits_k
+//@| long long ld_p,
+//@ end
+//@ if any_ld_c and not splits_k
+//@| long long ld_c,
+//@ end
+//@ if any_stride_m
+//@| long long stride_m,
+//@ end
+//@ if any_stride_n
+//@| long long stride_n,
+//@ end
+//@ if any_stride_p and not splits_k
+//@| long long stride_p,
+//@ end
+//@ if any_stride_c and not splits_k
+//@| long long stride_c,
+//@ end
+//@ if any_batch
+//@| int batch,
+//@ end
+//@ if has_alpha and not splits_k
+sum_t alpha,
+//@ end
+//@ if has_beta and not splits_k
+sum_t beta,
+//@ end
+//@ if m_array
+//@| const input_t *const *M_array,  // where the M of each product lies
+//@ else
+const input_t *__restrict__ M,
+//@ end
+//@ if n_array
+//@| const input_t *const *N_array,  // where the N of each product lies
+//@ else
+const input_t *__restrict__ N,
+//@ end
+//@ if splits_k
+//@| sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product
+//@ else
+//@ if has_beta and c_array
+//@| const output_t *const *C_array,  // where the C of each product lies; each may be that product's P
+//@ elif has_beta
+const output_t *C,  // may be P itself
+//@ end
+//@ if p_array
+//@| output_t *const *P_array)  // where the P of each product lies
+//@ else
+output_t *P)
+//@ end
+//@ end

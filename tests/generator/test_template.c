@@ -53,6 +53,21 @@ Test(template, fills_each_directive)
         {"//@|\nb\n", "\nb\n"},
         {"a\n\n//@ if no\nb\n//@ end\n\nc\n", "a\n\nc\n"},
         {"//@ if no\n#include \"parts/none.cuh\"  //@ include\n//@ end\n", ""},
+        {"if (a && b)  //@ yes && yes\n", "if (a && b)\n"},
+        {"if (a && b)  //@ yes && no\n", "if (a)\n"},
+        {"while (x <= a || b == y || c)  //@ no || yes and width || yes\n", "while (b == y || c)\n"},
+        {"f(x, a && (b || c));  //@ yes && yes\n", "f(x, a && (b || c));\n"},
+        {"f(x, a && (b || c));  //@ no && yes\n", "f(x, b || c);\n"},
+        {"x += a[i && j] && f(b, c) ? d : e;  //@ no && yes\n", "x += a[j] && f(b, c) ? d : e;\n"},
+        {"x = a >= b && f(c, {d}) ? g(h) : 0;  // why  //@ no && no\n", "x = g(h);  // why\n"},
+        {"return f(a, b, c);  //@ , no, yes\n", "return f(a, c);\n"},
+        {"    //@| [&](t &a, bool b, int c) {  //@ , yes,\n", "    [&](t &a, bool b, int c) {\n"},
+        {"//@ if no\nif (a && b)  //@ yes && unknown\n//@ end\n", ""},
+        {"  #include \"parts/dependents.cuh\"  //@ include\n",
+         "  // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.\n"
+         "#if __CUDA_ARCH__ >= 900\n"
+         "  asm volatile(\"griddepcontrol.launch_dependents;\");\n"
+         "#endif\n\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};
@@ -92,6 +107,14 @@ Test(template, names_file_line_and_fault)
         {"int x = 1;  //@ unknown\n", "test.cu:1", "no such parameter"},
         {"int x;  //@ width\n", "test.cu:1", "= value;"},
         {"f(  //@ kernel for g\n", "test.cu:1", "not on this line"},
+        {"if (a && b)  //@ yes && yes && yes\n", "test.cu:1", "a condition for each term"},
+        {"if (a && b && c)  //@ yes && yes\n", "test.cu:1", "a condition for each term"},
+        {"if (a || b)  //@ yes && no\n", "test.cu:1", "joined in this way"},
+        {"if (a && b)  //@ no && no\n", "test.cu:1", "no term is left"},
+        {"x = a && b ? c;  //@ no && no\n", "test.cu:1", "no term is left"},
+        {"if (a && b)  //@ yes && maybe\n", "test.cu:1", "no parameter"},
+        {"if (a && b)  //@ yes && no no\n", "test.cu:1", "expected \"and\""},
+        {"f(a, b, c, d, e, f, g, h, i);  //@ , , , , , , , ,\n", "test.cu:1", "too many terms"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};

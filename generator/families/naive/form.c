@@ -17,7 +17,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 {
     (void)view;
     tj_textbook_describe(config, fill, form);
-    return "naive.cu";
+    return "naive/naive.cu";
 }
 
 /* At every step of k, each thread whose element exists loads one element of M and one of N. */

@@ -453,11 +453,11 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_alignment(view, &s, form);
     if (s.copy == TJ_COPY_REGISTERS) {
         form->static_shared_bytes = tj_simt_shared_bytes(view, &s);
-        return "simt_registers.cu";
+        return "simt/registers.cu";
     }
     form->dynamic_shared_bytes = tj_simt_shared_bytes(view, &s);
     form->least_target = TJ_COPY_ASYNC_TARGET;
-    return "simt.cu";
+    return "simt/async.cu";
 }
 
 const tj_family tj_family_simt = {

@@ -377,7 +377,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     form->static_shared_bytes = shared_bytes(&s, bytes, view->n_layout == TJ_ROW_MAJOR);
     *(form->is_swapped ? &form->align_m : &form->align_n) = align;
-    return "skinny.cu";
+    return "skinny/skinny.cu";
 }
 
 /*

@@ -307,7 +307,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     *(form->is_swapped ? &form->align_m : &form->align_n) = in * w.n;
     form->align_p = out * w.p;
     form->align_c = view->has_beta ? out * w.p : 0;
-    return "small_batch.cu";
+    return "small_batch/small_batch.cu";
 }
 
 static void for_any_operands(bool has_workspace, tj_config *config)

@@ -24,7 +24,7 @@ extern __shared__ sum_t shared_tiles[];
 
 extern "C" __global__ void __launch_bounds__(32 * 32)
 tiled_dynamic(  //@ kernel for tiled_dynamic
-#include "parts/parameters.cuh"  //@ include
+    #include "parts/parameters.cuh"  //@ include
 {
     const int TILE_WIDTH = blockDim.x;
     //@ if widens
@@ -33,9 +33,9 @@ tiled_dynamic(  //@ kernel for tiled_dynamic
     sum_t *const Mds = shared_tiles;                            // the tile of M comes first,
     sum_t *const Nds = shared_tiles + TILE_WIDTH * TILE_WIDTH;  // the tile of N right behind it
 
-#include "parts/derived.cuh"  //@ include
-#include "parts/product.cuh"  //@ include
-#include "parts/block.cuh"  //@ include
+    #include "parts/derived.cuh"  //@ include
+    #include "parts/product.cuh"  //@ include
+    #include "parts/block.cuh"  //@ include
     //@ if not m_row_major
     //@| const index_t m_row = block_row + tx;  // M is column-major: neighbouring threads load neighbouring rows
     //@ end
@@ -56,46 +56,14 @@ tiled_dynamic(  //@ kernel for tiled_dynamic
         const index_t k_ty = phase * TILE_WIDTH + ty;
         //@ end
         //@ if m_row_major
-        //@ if check_j and check_k
-        Mds[ty * TILE_WIDTH + tx] = Row < j && k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};
-        //@ elif check_j
-        //@| Mds[ty * TILE_WIDTH + tx] = Row < j ? M[Row * ld_m + k_tx] : sum_t{0};
-        //@ elif check_k
-        //@| Mds[ty * TILE_WIDTH + tx] = k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};
+        Mds[ty * TILE_WIDTH + tx] = Row < j && k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};  //@ check_j && check_k
         //@ else
-        //@| Mds[ty * TILE_WIDTH + tx] = M[Row * ld_m + k_tx];
-        //@ end
-        //@ else
-        //@ if check_j and check_k
-        //@| Mds[ty * TILE_WIDTH + tx] = m_row < j && k_ty < k ? M[k_ty * ld_m + m_row] : sum_t{0};
-        //@ elif check_j
-        //@| Mds[ty * TILE_WIDTH + tx] = m_row < j ? M[k_ty * ld_m + m_row] : sum_t{0};
-        //@ elif check_k
-        //@| Mds[ty * TILE_WIDTH + tx] = k_ty < k ? M[k_ty * ld_m + m_row] : sum_t{0};
-        //@ else
-        //@| Mds[ty * TILE_WIDTH + tx] = M[k_ty * ld_m + m_row];
-        //@ end
+        //@| Mds[ty * TILE_WIDTH + tx] = m_row < j && k_ty < k ? M[k_ty * ld_m + m_row] : sum_t{0};  //@ check_j && check_k
         //@ end
         //@ if n_row_major
-        //@ if check_l and check_k
-        Nds[ty * TILE_WIDTH + tx] = k_ty < k && Col < l ? N[k_ty * ld_n + Col] : sum_t{0};
-        //@ elif check_l
-        //@| Nds[ty * TILE_WIDTH + tx] = Col < l ? N[k_ty * ld_n + Col] : sum_t{0};
-        //@ elif check_k
-        //@| Nds[ty * TILE_WIDTH + tx] = k_ty < k ? N[k_ty * ld_n + Col] : sum_t{0};
+        Nds[ty * TILE_WIDTH + tx] = k_ty < k && Col < l ? N[k_ty * ld_n + Col] : sum_t{0};  //@ check_k && check_l
         //@ else
-        //@| Nds[ty * TILE_WIDTH + tx] = N[k_ty * ld_n + Col];
-        //@ end
-        //@ else
-        //@ if check_l and check_k
-        //@| Nds[tx * TILE_WIDTH + ty] = k_tx < k && n_col < l ? N[n_col * ld_n + k_tx] : sum_t{0};
-        //@ elif check_l
-        //@| Nds[tx * TILE_WIDTH + ty] = n_col < l ? N[n_col * ld_n + k_tx] : sum_t{0};
-        //@ elif check_k
-        //@| Nds[tx * TILE_WIDTH + ty] = k_tx < k ? N[n_col * ld_n + k_tx] : sum_t{0};
-        //@ else
-        //@| Nds[tx * TILE_WIDTH + ty] = N[n_col * ld_n + k_tx];
-        //@ end
+        //@| Nds[tx * TILE_WIDTH + ty] = k_tx < k && n_col < l ? N[n_col * ld_n + k_tx] : sum_t{0};  //@ check_k && check_l
         //@ end
         __syncthreads();  // read after write: both tiles are complete before anyone reads them
 
@@ -108,15 +76,9 @@ tiled_dynamic(  //@ kernel for tiled_dynamic
         __syncthreads();  // write after read: everyone is done with them before the next phase overwrites them
     }
 
-    //@ if check_j and check_l
-    if (Row >= j || Col >= l)
+    //@ if check_j or check_l
+    if (Row >= j || Col >= l)  //@ check_j || check_l
         return;  // this thread only helped to load
-    //@ elif check_j
-    //@| if (Row >= j)
-    //@|     return;  // this thread only helped to load
-    //@ elif check_l
-    //@| if (Col >= l)
-    //@|     return;  // this thread only helped to load
     //@ end
-#include "parts/value.cuh"  //@ include
+    #include "parts/value.cuh"  //@ include
 }

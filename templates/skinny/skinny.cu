@@ -58,14 +58,14 @@ union shared_t {
 //@ end
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 skinny(  //@ kernel for skinny
-#include "parts/parameters.cuh"  //@ include
+    #include "parts/parameters.cuh"  //@ include
 {
     __shared__ __align__(16) shared_t shared;
 
-#include "parts/derived.cuh"  //@ include
-#include "parts/product.cuh"  //@ include
+    #include "parts/derived.cuh"  //@ include
+    #include "parts/product.cuh"  //@ include
     //@ if splits_k
-//@| #include "parts/dependents.cuh"  //@ include
+    //@| #include "parts/dependents.cuh"  //@ include
     //@ end
     // This block's part of P begins here.
     //@ if rows_on_y
@@ -122,18 +122,10 @@ skinny(  //@ kernel for skinny
             //@ else
             //@| const index_t at = col * ld_n + kk;
             //@ end
-            //@ if check_k and check_l
+            //@ if check_k or check_l
             vector_t n = {};  // zero, which adds nothing, beyond the edge
-            if (kk < k_end && col < l)
+            if (kk < k_end && col < l)  //@ check_k && check_l
                 n = *reinterpret_cast<const vector_t *>(&N[at]);
-            //@ elif check_k
-            //@| vector_t n = {};  // zero, which adds nothing, beyond the edge
-            //@| if (kk < k_end)
-            //@|     n = *reinterpret_cast<const vector_t *>(&N[at]);
-            //@ elif check_l
-            //@| vector_t n = {};  // zero, which adds nothing, beyond the edge
-            //@| if (col < l)
-            //@|     n = *reinterpret_cast<const vector_t *>(&N[at]);
             //@ else
             //@| const vector_t n = *reinterpret_cast<const vector_t *>(&N[at]);
             //@ end
@@ -162,15 +154,7 @@ skinny(  //@ kernel for skinny
             //@| if (e >= TM * PHASE)
             //@|     continue;
             //@ end
-            //@ if check_j and check_k
-            m_next[i] = row < j && kk < k_end ? M[at] : input_t{};
-            //@ elif check_j
-            //@| m_next[i] = row < j ? M[at] : input_t{};
-            //@ elif check_k
-            //@| m_next[i] = kk < k_end ? M[at] : input_t{};
-            //@ else
-            //@| m_next[i] = M[at];
-            //@ end
+            m_next[i] = row < j && kk < k_end ? M[at] : input_t{};  //@ check_j && check_k
         }
     };
 
@@ -255,15 +239,9 @@ skinny(  //@ kernel for skinny
             const index_t Row = block_row + top + e / BLOCK_COLS;
             const index_t Col = block_col + e % BLOCK_COLS;
             sum_t Pvalue = shared.partial[0][e];
-            //@ if check_j and check_l
-            if (Row >= j || Col >= l)
+            //@ if check_j or check_l
+            if (Row >= j || Col >= l)  //@ check_j || check_l
                 continue;
-            //@ elif check_j
-            //@| if (Row >= j)
-            //@|     continue;
-            //@ elif check_l
-            //@| if (Col >= l)
-            //@|     continue;
             //@ end
             //@ if splits_k and p_row_major
             //@| W[Row * l + Col] = Pvalue;

@@ -7,22 +7,16 @@ constexpr int TILE_WIDTH = 16;  //@ tile_width
 #include "parts/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 naive(  //@ kernel for naive
-#include "parts/parameters.cuh"  //@ include
+    #include "parts/parameters.cuh"  //@ include
 {
-#include "parts/derived.cuh"  //@ include
-#include "parts/block.cuh"  //@ include
-    //@ if check_j and check_l
-    if (Row >= j || Col >= l)
+    #include "parts/derived.cuh"  //@ include
+    #include "parts/block.cuh"  //@ include
+    //@ if check_j or check_l
+    if (Row >= j || Col >= l)  //@ check_j || check_l
         return;  // this thread hangs over the edge of P
-    //@ elif check_j
-    //@| if (Row >= j)
-    //@|     return;  // this thread hangs over the lower edge of P
-    //@ elif check_l
-    //@| if (Col >= l)
-    //@|     return;  // this thread hangs over the right edge of P
     //@ end
 
-#include "parts/product.cuh"  //@ include
+    #include "parts/product.cuh"  //@ include
     sum_t Pvalue = 0;
     for (index_t i = 0; i < k; ++i)
     //@ if m_row_major and n_row_major
@@ -35,5 +29,5 @@ naive(  //@ kernel for naive
     //@|     Pvalue += M[i * ld_m + Row] * N[Col * ld_n + i];
     //@ end
 
-#include "parts/value.cuh"  //@ include
+    #include "parts/value.cuh"  //@ include
 }

@@ -21,7 +21,7 @@ constexpr int TILE_WIDTH = 16;  //@ tile_width
 #include "parts/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(TILE_WIDTH * TILE_WIDTH)
 tiled(  //@ kernel for tiled
-#include "parts/parameters.cuh"  //@ include
+    #include "parts/parameters.cuh"  //@ include
 {
     //@ if widens
     // sum_t: a 16-bit element is converted once, on its way in, not at each of its TILE_WIDTH uses.
@@ -33,9 +33,9 @@ tiled(  //@ kernel for tiled
     //@| __shared__ sum_t Nds[TILE_WIDTH][TILE_WIDTH + 1];  // + 1: the loads below store down a column, into other banks then
     //@ end
 
-#include "parts/derived.cuh"  //@ include
-#include "parts/product.cuh"  //@ include
-#include "parts/block.cuh"  //@ include
+    #include "parts/derived.cuh"  //@ include
+    #include "parts/product.cuh"  //@ include
+    #include "parts/block.cuh"  //@ include
     //@ if not m_row_major
     //@| const index_t m_row = block_row + tx;  // M is column-major: neighbouring threads load neighbouring rows
     //@ end
@@ -56,46 +56,14 @@ tiled(  //@ kernel for tiled
         const index_t k_ty = phase * TILE_WIDTH + ty;
         //@ end
         //@ if m_row_major
-        //@ if check_j and check_k
-        Mds[ty][tx] = Row < j && k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};
-        //@ elif check_j
-        //@| Mds[ty][tx] = Row < j ? M[Row * ld_m + k_tx] : sum_t{0};
-        //@ elif check_k
-        //@| Mds[ty][tx] = k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};
+        Mds[ty][tx] = Row < j && k_tx < k ? M[Row * ld_m + k_tx] : sum_t{0};  //@ check_j && check_k
         //@ else
-        //@| Mds[ty][tx] = M[Row * ld_m + k_tx];
-        //@ end
-        //@ else
-        //@ if check_j and check_k
-        //@| Mds[ty][tx] = m_row < j && k_ty < k ? M[k_ty * ld_m + m_row] : sum_t{0};
-        //@ elif check_j
-        //@| Mds[ty][tx] = m_row < j ? M[k_ty * ld_m + m_row] : sum_t{0};
-        //@ elif check_k
-        //@| Mds[ty][tx] = k_ty < k ? M[k_ty * ld_m + m_row] : sum_t{0};
-        //@ else
-        //@| Mds[ty][tx] = M[k_ty * ld_m + m_row];
-        //@ end
+        //@| Mds[ty][tx] = m_row < j && k_ty < k ? M[k_ty * ld_m + m_row] : sum_t{0};  //@ check_j && check_k
         //@ end
         //@ if n_row_major
-        //@ if check_l and check_k
-        Nds[ty][tx] = k_ty < k && Col < l ? N[k_ty * ld_n + Col] : sum_t{0};
-        //@ elif check_l
-        //@| Nds[ty][tx] = Col < l ? N[k_ty * ld_n + Col] : sum_t{0};
-        //@ elif check_k
-        //@| Nds[ty][tx] = k_ty < k ? N[k_ty * ld_n + Col] : sum_t{0};
+        Nds[ty][tx] = k_ty < k && Col < l ? N[k_ty * ld_n + Col] : sum_t{0};  //@ check_k && check_l
         //@ else
-        //@| Nds[ty][tx] = N[k_ty * ld_n + Col];
-        //@ end
-        //@ else
-        //@ if check_l and check_k
-        //@| Nds[tx][ty] = k_tx < k && n_col < l ? N[n_col * ld_n + k_tx] : sum_t{0};
-        //@ elif check_l
-        //@| Nds[tx][ty] = n_col < l ? N[n_col * ld_n + k_tx] : sum_t{0};
-        //@ elif check_k
-        //@| Nds[tx][ty] = k_tx < k ? N[n_col * ld_n + k_tx] : sum_t{0};
-        //@ else
-        //@| Nds[tx][ty] = N[n_col * ld_n + k_tx];
-        //@ end
+        //@| Nds[tx][ty] = k_tx < k && n_col < l ? N[n_col * ld_n + k_tx] : sum_t{0};  //@ check_k && check_l
         //@ end
         __syncthreads();  // read after write: both tiles are complete before anyone reads them
 
@@ -108,15 +76,9 @@ tiled(  //@ kernel for tiled
         __syncthreads();  // write after read: everyone is done with them before the next phase overwrites them
     }
 
-    //@ if check_j and check_l
-    if (Row >= j || Col >= l)
+    //@ if check_j or check_l
+    if (Row >= j || Col >= l)  //@ check_j || check_l
         return;  // this thread only helped to load
-    //@ elif check_j
-    //@| if (Row >= j)
-    //@|     return;  // this thread only helped to load
-    //@ elif check_l
-    //@| if (Col >= l)
-    //@|     return;  // this thread only helped to load
     //@ end
-#include "parts/value.cuh"  //@ include
+    #include "parts/value.cuh"  //@ include
 }

@@ -82,11 +82,11 @@ __device__ __forceinline__ void copy(sum_t *to, const input_t *from)
 //         ceil(batch / PRODUCTS) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 small_batch(  //@ kernel for small_batch
-#include "parts/parameters.cuh"  //@ include
+    #include "parts/parameters.cuh"  //@ include
 {
     extern __shared__ operands_t operands[];
 
-#include "parts/derived.cuh"  //@ include
+    #include "parts/derived.cuh"  //@ include
     const int thread = threadIdx.x % TEAM;  // of the team
     const int row = thread / TEAM_COLS;
     const int col = thread % TEAM_COLS;

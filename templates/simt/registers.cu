@@ -7,7 +7,7 @@
 // the elements of the next step come from shared memory into the other half of m and n.
 
 #include "parts/card.cuh"  //@ include
-#include "parts/simt_card.cuh"  //@ include
+#include "simt/card.cuh"  //@ include
 
 // Neighbouring elements, which one instruction loads.
 template <int WIDTH>
@@ -38,19 +38,19 @@ struct __align__(VEC * sizeof(output_t)) output_vector_t {
 };
 
 //@ end
-#include "parts/simt_launch.cuh"  //@ include
+#include "simt/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(  //@ kernel for simt
-#include "parts/parameters.cuh"  //@ include
+    #include "parts/parameters.cuh"  //@ include
 {
-#include "parts/derived.cuh"  //@ include
-#include "parts/product.cuh"  //@ include
+    #include "parts/derived.cuh"  //@ include
+    #include "parts/product.cuh"  //@ include
     //@ if splits_k
-//@| #include "parts/dependents.cuh"  //@ include
+    //@| #include "parts/dependents.cuh"  //@ include
     //@ end
-#include "parts/simt_block.cuh"  //@ include
+    #include "simt/block.cuh"  //@ include
 
-#include "parts/simt_share.cuh"  //@ include
+    #include "simt/share.cuh"  //@ include
 
     // Where a tile's elements lie in shared memory: k by k, so that a row holds what one step of the inner loop needs. Some
     // places stay empty, so that what the lanes of a warp store at the same time goes to different banks.
@@ -94,12 +94,8 @@ simt(  //@ kernel for simt
                 //@ else
                 //@| const input_t *from = &m_from[kk * ld_m + row];
                 //@ end
-                //@ if clips_rows and check_k
-                to = load_elements_or_zero<M_WIDTH>(from, row < rows_left && (!is_first || m_kk + kk < first_steps));
-                //@ elif clips_rows
-                //@| to = load_elements_or_zero<M_WIDTH>(from, row < rows_left);
-                //@ elif check_k
-                //@| to = load_elements_or_zero<M_WIDTH>(from, !is_first || m_kk + kk < first_steps);
+                //@ if clips_rows or check_k
+                to = load_elements_or_zero<M_WIDTH>(from, row < rows_left && (!is_first || m_kk + kk < first_steps));  //@ clips_rows && check_k
                 //@ else
                 //@| to = load_elements<M_WIDTH>(from);
                 //@ end
@@ -115,18 +111,14 @@ simt(  //@ kernel for simt
                 //@ else
                 //@| const input_t *from = &n_from[col * ld_n + kk];
                 //@ end
-                //@ if clips_cols and check_k
-                to = load_elements_or_zero<N_WIDTH>(from, col < cols_left && (!is_first || n_kk + kk < first_steps));
-                //@ elif clips_cols
-                //@| to = load_elements_or_zero<N_WIDTH>(from, col < cols_left);
-                //@ elif check_k
-                //@| to = load_elements_or_zero<N_WIDTH>(from, !is_first || n_kk + kk < first_steps);
+                //@ if clips_cols or check_k
+                to = load_elements_or_zero<N_WIDTH>(from, col < cols_left && (!is_first || n_kk + kk < first_steps));  //@ clips_cols && check_k
                 //@ else
                 //@| to = load_elements<N_WIDTH>(from);
                 //@ end
             }
         }
-#include "parts/simt_advance.cuh"  //@ include
+        #include "simt/advance.cuh"  //@ include
     };
 
     // From there into one half of shared memory, as what is summed.
@@ -213,14 +205,14 @@ simt(  //@ kernel for simt
                 __syncthreads();  // the next tiles are complete, and everyone is done with these
                 load(stage, 0);
             }
-#include "parts/simt_multiply.cuh"  //@ include
+            #include "simt/multiply.cuh"  //@ include
         }
     }
 
     //@ if splits_k
-//@| #include "parts/simt_partial.cuh"  //@ include
+    //@| #include "simt/partial.cuh"  //@ include
     //@ else
-#include "parts/simt_store.cuh"  //@ include
+    #include "simt/store.cuh"  //@ include
     //@ end
 }
 //@ if splits_k

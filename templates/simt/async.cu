@@ -11,7 +11,7 @@
 //@ end
 
 #include "parts/card.cuh"  //@ include
-#include "parts/simt_card.cuh"  //@ include
+#include "simt/card.cuh"  //@ include
 constexpr int STAGES = 3;  //@ stages
 //@ if sliced
 constexpr int STEPS = BK / SLICES;  // of a phase, for one thread
@@ -48,34 +48,26 @@ struct __align__(VEC * sizeof(output_t)) output_vector_t {
 };
 
 //@ end
-#include "parts/simt_launch.cuh"  //@ include
+#include "simt/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(  //@ kernel for simt
-#include "parts/parameters.cuh"  //@ include
+    #include "parts/parameters.cuh"  //@ include
 {
     extern __shared__ phase_t tiles[];
 
-#include "parts/derived.cuh"  //@ include
-#include "parts/product.cuh"  //@ include
+    #include "parts/derived.cuh"  //@ include
+    #include "parts/product.cuh"  //@ include
     //@ if splits_k
-//@| #include "parts/dependents.cuh"  //@ include
+    //@| #include "parts/dependents.cuh"  //@ include
     //@ end
-#include "parts/simt_block.cuh"  //@ include
+    #include "simt/block.cuh"  //@ include
     //@ if sliced
     const int slice = thread / TILE_THREADS;
     //@ end
 
-#include "parts/simt_share.cuh"  //@ include
+    #include "simt/share.cuh"  //@ include
 
-    //@ if check_k and spreads_copies
-    //@| const auto start_copies = [&](phase_t &into, bool is_first, int piece) {
-    //@ elif check_k
-    const auto start_copies = [&](phase_t &into, bool is_first) {
-    //@ elif spreads_copies
-    //@| const auto start_copies = [&](phase_t &into, int piece) {
-    //@ else
-    //@| const auto start_copies = [&](phase_t &into) {
-    //@ end
+    const auto start_copies = [&](phase_t &into, bool is_first, int piece) {  //@ , check_k, spreads_copies
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
@@ -90,12 +82,8 @@ simt(  //@ kernel for simt
                 //@| const input_t *from = &m_from[kk * ld_m + row];
                 //@ end
                 sum_t *to = &into.M[m_kk + kk][m_row + row];
-                //@ if clips_rows and check_k
-                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && (!is_first || m_kk + kk < first_steps));
-                //@ elif clips_rows
-                //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left);
-                //@ elif check_k
-                //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, !is_first || m_kk + kk < first_steps);
+                //@ if clips_rows or check_k
+                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && (!is_first || m_kk + kk < first_steps));  //@ clips_rows && check_k
                 //@ else
                 //@| copy_async<M_WIDTH * sizeof(input_t)>(to, from);
                 //@ end
@@ -119,12 +107,8 @@ simt(  //@ kernel for simt
                 //@ else
                 sum_t *to = &into.N[n_kk + kk][n_col + col];
                 //@ end
-                //@ if clips_cols and check_k
-                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && (!is_first || n_kk + kk < first_steps));
-                //@ elif clips_cols
-                //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left);
-                //@ elif check_k
-                //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, !is_first || n_kk + kk < first_steps);
+                //@ if clips_cols or check_k
+                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && (!is_first || n_kk + kk < first_steps));  //@ clips_cols && check_k
                 //@ else
                 //@| copy_async<N_WIDTH * sizeof(input_t)>(to, from);
                 //@ end
@@ -134,7 +118,7 @@ simt(  //@ kernel for simt
         //@| if (piece < PIECES - 1)
         //@|     return;
         //@ end
-#include "parts/simt_advance.cuh"  //@ include
+        #include "simt/advance.cuh"  //@ include
     };
 
     // One step's elements for this thread's rows and columns.
@@ -168,17 +152,10 @@ simt(  //@ kernel for simt
 //@| #pragma unroll
         //@| for (int piece = 0; piece < PIECES; ++piece)
         //@|     if (s < phases)
-        //@ if check_k
-        //@|         start_copies(tiles[s], s == 0, piece);
+        //@|         start_copies(tiles[s], s == 0, piece);  //@ , check_k,
         //@ else
-        //@|         start_copies(tiles[s], piece);
-        //@ end
-        //@ elif check_k
         if (s < phases)
-            start_copies(tiles[s], s == 0);
-        //@ else
-        //@| if (s < phases)
-        //@|     start_copies(tiles[s]);
+            start_copies(tiles[s], s == 0, 0);  //@ , check_k, spreads_copies
         //@ end
         commit_copies();
     }
@@ -204,26 +181,18 @@ simt(  //@ kernel for simt
             //@ if spreads_copies
             //@| if (step % 2 == 0 && step / 2 < PIECES) {
             //@|     if (phase + STAGES - 1 < phases)
-            //@ if check_k
-            //@|         start_copies(tiles[free], false, step / 2);
-            //@ else
-            //@|         start_copies(tiles[free], step / 2);
-            //@ end
+            //@|         start_copies(tiles[free], false, step / 2);  //@ , check_k,
             //@|     if (step / 2 == PIECES - 1)
             //@|         commit_copies();
             //@| }
             //@ else
             if (step == 0) {
                 if (phase + STAGES - 1 < phases)
-                //@ if check_k
-                    start_copies(tiles[free], false);
-                //@ else
-                //@|     start_copies(tiles[free]);
-                //@ end
+                    start_copies(tiles[free], false, 0);  //@ , check_k, spreads_copies
                 commit_copies();
             }
             //@ end
-#include "parts/simt_multiply.cuh"  //@ include
+            #include "simt/multiply.cuh"  //@ include
         }
         free = current;
         current = next;
@@ -249,9 +218,9 @@ simt(  //@ kernel for simt
 
     //@ end
     //@ if splits_k
-//@| #include "parts/simt_partial.cuh"  //@ include
+    //@| #include "simt/partial.cuh"  //@ include
     //@ else
-#include "parts/simt_store.cuh"  //@ include
+    #include "simt/store.cuh"  //@ include
     //@ end
 }
 //@ if splits_k
