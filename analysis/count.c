@@ -9,7 +9,7 @@
 #include "checked.h"
 #include "error.h"
 #include "family.h"
-#include "problem_text.h"
+#include "canonical.h"
 #include "rough.h"
 
 /* Numbers in place of all that is known only at launch. */
@@ -17,8 +17,8 @@ static tj_problem with_numbers(const tj_problem *problem)
 {
     tj_problem known = *problem;
     tj_dim *const dim[] = {&known.j, &known.k, &known.l};
-    int64_t *const tight[] = {&known.ld_m,     &known.ld_n,     &known.ld_p,     &known.ld_c,
-                              &known.stride_m, &known.stride_n, &known.stride_p, &known.stride_c};
+    int64_t *const tight[] = {&known.m.ld,     &known.n.ld,     &known.p.ld,     &known.c.ld,
+                              &known.m.stride, &known.n.stride, &known.p.stride, &known.c.stride};
 
     for (size_t i = 0; i < sizeof dim / sizeof dim[0]; i++) {
         dim[i]->mode = TJ_DIM_FIXED;
@@ -52,10 +52,10 @@ static tj_status check_size(const tj_problem *view, const tj_launch_form *form, 
                        (long long)view->j.extent, (long long)view->k.extent, (long long)view->l.extent);
     if (tj_mul(most, view->j.extent + pad, &most) && tj_mul(most, view->k.extent + pad, &most) &&
         tj_mul(most, view->l.extent + pad, &most) && tj_mul(most, view->batch, &most) &&
-        fits(view->m_layout, view->j.extent, view->k.extent, pad, view->ld_m, view->stride_m, view->batch) &&
-        fits(view->n_layout, view->k.extent, view->l.extent, pad, view->ld_n, view->stride_n, view->batch) &&
-        fits(view->p_layout, view->j.extent, view->l.extent, pad, view->ld_p, view->stride_p, view->batch) &&
-        fits(view->p_layout, view->j.extent, view->l.extent, pad, view->ld_c, view->stride_c, view->batch))
+        fits(view->m.layout, view->j.extent, view->k.extent, pad, view->m.ld, view->m.stride, view->batch) &&
+        fits(view->n.layout, view->k.extent, view->l.extent, pad, view->n.ld, view->n.stride, view->batch) &&
+        fits(view->p.layout, view->j.extent, view->l.extent, pad, view->p.ld, view->p.stride, view->batch) &&
+        fits(view->p.layout, view->j.extent, view->l.extent, pad, view->c.ld, view->c.stride, view->batch))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_UNSUPPORTED,
                    "a product of j %lld, k %lld, l %lld and batch %lld, or its leading dimensions or strides, are too large to "
@@ -72,11 +72,11 @@ static int64_t matrices(const tj_problem *view, int64_t stride)
 static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_counts *counts)
 {
     const int64_t j = view->j.extent, k = view->k.extent, l = view->l.extent;
-    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
+    const int64_t p_bytes = (int64_t)tj_type_bytes((tj_type)view->p.type);
 
     memset(counts, 0, sizeof *counts);
-    counts->element_bytes = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype);
-    counts->sum_bytes = view->dtype == TJ_F64 ? 8 : 4;
+    counts->element_bytes = (int32_t)tj_type_bytes((tj_type)view->m.type);
+    counts->sum_bytes = view->m.type == TJ_F64 ? 8 : 4;
     counts->block_rows = form->block_rows;
     counts->block_cols = form->block_cols;
     counts->row_blocks = tj_ceil_div(j, form->block_rows);
@@ -85,10 +85,10 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
     counts->blocks = counts->row_blocks * counts->col_blocks * view->batch * counts->splits;
     counts->threads_per_block = form->block_x * form->block_y;
     counts->shared_bytes = form->static_shared_bytes + form->dynamic_shared_bytes;
-    counts->flop = (2 * k + (view->has_alpha ? 1 : 0) + (view->has_beta ? 2 : 0)) * j * l * view->batch;
+    counts->flop = (2 * k + (view->epilogue.has_alpha ? 1 : 0) + (view->epilogue.has_beta ? 2 : 0)) * j * l * view->batch;
     counts->least_bytes =
-        counts->element_bytes * (j * k * matrices(view, view->stride_m) + k * l * matrices(view, view->stride_n)) +
-        p_bytes * j * l * (view->batch + (view->has_beta ? matrices(view, view->stride_c) : 0));
+        counts->element_bytes * (j * k * matrices(view, view->m.stride) + k * l * matrices(view, view->n.stride)) +
+        p_bytes * j * l * (view->batch + (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0));
 }
 
 static double ratio(int64_t part, int64_t whole)

@@ -19,7 +19,7 @@ static const struct {
     {89, 128, 2, 128},  {86, 128, 2, 256},  {80, 64, 32, 256},  {75, 64, 2, 128},
 };
 
-tj_status tj_find_peaks(const tj_device_facts *facts, tj_dtype sum, double measured_bytes_per_s, tj_peaks *peaks, tj_error *err)
+tj_status tj_find_peaks(const tj_device_facts *facts, tj_type sum, double measured_bytes_per_s, tj_peaks *peaks, tj_error *err)
 {
     if (!facts)
         return tj_fail_null(err, __func__, "facts");
@@ -35,7 +35,7 @@ tj_status tj_find_peaks(const tj_device_facts *facts, tj_dtype sum, double measu
         return tj_fail(err, TJ_ERR_UNSUPPORTED, "compute capability %d.%d is below 7.5, the first whose units are known here",
                        facts->cc_major, facts->cc_minor);
     if (sum != TJ_F32 && sum != TJ_F64 && sum != TJ_F16)
-        return tj_fail(err, TJ_ERR_UNSUPPORTED, "no peak is known for sums in %s: use f32, f64 or f16", tj_dtype_name(sum));
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "no peak is known for sums in %s: use f32, f64 or f16", tj_type_name(sum));
     if (facts->sm_count < 1 || facts->clock_khz < 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the device facts lack multiprocessors (%d) or their clock (%d kHz)",
                        facts->sm_count, facts->clock_khz);

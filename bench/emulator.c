@@ -54,9 +54,9 @@ static double time_product(tj_context *context, int64_t n, int launches, tj_erro
         tj_buffer_write(m, 0, data, bytes, err) != TJ_OK || tj_buffer_write(k, 0, data, bytes, err) != TJ_OK ||
         tj_plan_prepare(context, &problem, &config, &plan, err) != TJ_OK)
         goto done;
-    x.m = tj_buffer_address(m);
-    x.n = tj_buffer_address(k);
-    x.p = tj_buffer_address(p);
+    x.m.address = tj_buffer_address(m);
+    x.n.address = tj_buffer_address(k);
+    x.p.address = tj_buffer_address(p);
     for (int i = -1; i < launches; i++) {
         const double start = now();
         if (tj_plan_launch(plan, &x, NULL, err) != TJ_OK || tj_synchronize(context, NULL, err) != TJ_OK)

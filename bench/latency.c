@@ -79,9 +79,9 @@ static void make_operands(tj_context *context, tiny *t)
     must(tj_buffer_write(t->m, 0, ones, sizeof ones, &err), &err);
     must(tj_buffer_write(t->n, 0, ones, sizeof ones, &err), &err);
     t->x = (tj_operands)TJ_OPERANDS_INIT;
-    t->x.m = tj_buffer_address(t->m);
-    t->x.n = tj_buffer_address(t->n);
-    t->x.p = tj_buffer_address(t->p);
+    t->x.m.address = tj_buffer_address(t->m);
+    t->x.n.address = tj_buffer_address(t->n);
+    t->x.p.address = tj_buffer_address(t->p);
 }
 
 static void drop_operands(tiny *t)
@@ -252,7 +252,7 @@ static void measure_ready(void)
             for (int i = 0; i < CALLS; i++) {
                 tj_status status = TJ_OK;
                 if (way == 0) {
-                    void *m = (void *)t.x.m, *n = (void *)t.x.n, *p = t.x.p;
+                    void *m = (void *)t.x.m.address, *n = (void *)t.x.n.address, *p = (void *)t.x.p.address;
                     void *arguments[] = {&m, &n, &p};
                     if (b.launch(b.function, g.grid_x, g.grid_y, 1, g.block_x, g.block_y, 1, g.shared_bytes, NULL, arguments,
                                  NULL) != 0)

@@ -24,7 +24,7 @@ static const double MOST_FLOP = 4e10;
 
 typedef struct shape {
     int64_t j, k, l;
-    tj_dtype dtype;
+    tj_type type;
 } shape;
 
 static const shape chosen_shapes[] = {
@@ -134,7 +134,7 @@ static int64_t random_extent(void)
 
 static void draw_shapes(uint64_t seed, shape *out, int count)
 {
-    static const tj_dtype types[] = {TJ_F32, TJ_F32, TJ_F32, TJ_F32, TJ_F32, TJ_F32, TJ_F64, TJ_F16};
+    static const tj_type types[] = {TJ_F32, TJ_F32, TJ_F32, TJ_F32, TJ_F32, TJ_F32, TJ_F64, TJ_F16};
 
     state = seed;
     for (int i = 0; i < count; i++)
@@ -188,7 +188,7 @@ static double median_us(tj_context *context, const tj_plan *plan, const tj_opera
 /* beta * C with k = 0 reads and writes a matrix once: the bandwidth that a kernel of this library reaches. */
 static void measure_bandwidth(tj_context *context)
 {
-    static const tj_dtype types[] = {TJ_F32, TJ_F64};
+    static const tj_type types[] = {TJ_F32, TJ_F64};
     const size_t bytes = (size_t)COPY_EXTENT * COPY_EXTENT * 8;
     tj_operands x = TJ_OPERANDS_INIT;
     tj_buffer *from, *to;
@@ -197,20 +197,20 @@ static void measure_bandwidth(tj_context *context)
     must(tj_buffer_create(context, bytes, &from, &err), &err);
     must(tj_buffer_create(context, bytes, &to, &err), &err);
     must(tj_buffer_fill(from, 0, &err), &err);
-    x.c = tj_buffer_address(from);
-    x.p = tj_buffer_address(to);
+    x.c.address = tj_buffer_address(from);
+    x.p.address = tj_buffer_address(to);
     x.beta = 1;
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
         for (size_t c = 0; c < 3; c++) {
             tj_problem problem = TJ_PROBLEM_INIT(COPY_EXTENT, 0, COPY_EXTENT, (int32_t)types[t]);
-            const double moved = 2.0 * (double)COPY_EXTENT * COPY_EXTENT * (double)tj_dtype_bytes(types[t]);
+            const double moved = 2.0 * (double)COPY_EXTENT * COPY_EXTENT * (double)tj_type_bytes(types[t]);
             tj_config config;
             const tj_plan *plan;
 
-            problem.has_beta = 1;
+            problem.epilogue.has_beta = 1;
             must(tj_config_parse(configs[c], &config, &err), &err);
             must(tj_plan_prepare(context, &problem, &config, &plan, &err), &err);
-            printf("# bandwidth %s %s %.1f GB/s\n", configs[c], tj_dtype_name(types[t]),
+            printf("# bandwidth %s %s %.1f GB/s\n", configs[c], tj_type_name(types[t]),
                    moved / median_us(context, plan, &x, 5) / 1e3);
         }
     tj_buffer_free(from);
@@ -233,14 +233,14 @@ static void measure(const shape *shapes, size_t count, const char *const *texts,
     n = random_buffer(context, MOST_ELEMENTS * 8);
     must(tj_buffer_create(context, MOST_ELEMENTS * 8, &p, &err), &err);
     must(tj_buffer_create(context, (size_t)MOST_ELEMENTS * 8 * MOST_SPLITS, &workspace, &err), &err);
-    x.m = tj_buffer_address(m);
-    x.n = tj_buffer_address(n);
-    x.p = tj_buffer_address(p);
+    x.m.address = tj_buffer_address(m);
+    x.n.address = tj_buffer_address(n);
+    x.p.address = tj_buffer_address(p);
     printf("# %s: j k l type config registers median_us\n", facts.name);
     measure_bandwidth(context);
     for (size_t s = 0; s < count; s++)
         for (size_t c = 0; c < text_count; c++) {
-            tj_problem problem = TJ_PROBLEM_INIT(shapes[s].j, shapes[s].k, shapes[s].l, (int32_t)shapes[s].dtype);
+            tj_problem problem = TJ_PROBLEM_INIT(shapes[s].j, shapes[s].k, shapes[s].l, (int32_t)shapes[s].type);
             const double flop = 2.0 * (double)shapes[s].j * (double)shapes[s].k * (double)shapes[s].l;
             tj_kernel_facts kernel;
             tj_config config;
@@ -255,7 +255,7 @@ static void measure(const shape *shapes, size_t count, const char *const *texts,
             x.workspace_bytes = tj_plan_workspace_bytes(plan);
             must(tj_kernel_get_facts(tj_plan_kernel(plan), &kernel, &err), &err);
             printf("%" PRId64 " %" PRId64 " %" PRId64 " %s %s %d %.3f\n", shapes[s].j, shapes[s].k, shapes[s].l,
-                   tj_dtype_name(shapes[s].dtype), texts[c], (int)kernel.registers,
+                   tj_type_name(shapes[s].type), texts[c], (int)kernel.registers,
                    median_us(context, plan, &x, flop < 1e9 ? 50 : 3));
             fflush(stdout);
         }
@@ -284,7 +284,7 @@ static void read_row(const char *line, row *out)
     tj_device_facts facts;
     tj_analysis a;
     tj_config config;
-    tj_dtype dtype;
+    tj_type dtype;
     tj_problem problem;
     int64_t j, k, l;
     char type[8];
@@ -296,7 +296,7 @@ static void read_row(const char *line, row *out)
         fprintf(stderr, "model: not a line of a recording: %s", line);
         exit(1);
     }
-    must(tj_dtype_parse(type, &dtype, &err), &err);
+    must(tj_type_parse(type, &dtype, &err), &err);
     must(tj_config_parse(out->config, &config, &err), &err);
     must(tj_device_named("sm_90", &facts, &err), &err);
     problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, (int32_t)dtype);

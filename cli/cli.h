@@ -330,10 +330,10 @@ tj_operands cli_operands(const cli_request *request, const tj_buffer *m, const t
                          const tj_buffer *p);
 
 /** Does the problem take that operand ('M', 'N', 'P', 'C') as an array of pointers? */
-bool cli_is_scattered(const tj_problem *known, char which);
+bool cli_is_scattered(const tj_problem *known, tj_which which);
 
 /** Such an array, to matrices from base on as tj_problem_strided lays them out, but in another order. Owned: the caller; free(). */
-tj_status cli_scatter(const tj_problem *known, char which, const void *base, void ***array, tj_error *err);
+tj_status cli_scatter(const tj_problem *known, tj_which which, const void *base, void ***array, tj_error *err);
 
 /** The operands of x that the problem takes so become such arrays, in buffers of their own: cli_drop_arrays, after a failure too. */
 tj_status cli_scatter_operands(tj_context *context, const tj_problem *known, tj_operands *x, tj_buffer *array[4],

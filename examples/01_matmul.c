@@ -33,9 +33,9 @@ int main(void)
         tj_buffer_write(device_n, 0, N, sizeof(float) * K * L, &err) != TJ_OK)
         goto done;
 
-    operands.m = tj_buffer_address(device_m);
-    operands.n = tj_buffer_address(device_n);
-    operands.p = tj_buffer_address(device_p);
+    operands.m.address = tj_buffer_address(device_m);
+    operands.n.address = tj_buffer_address(device_n);
+    operands.p.address = tj_buffer_address(device_p);
     if (tj_matmul(context, &problem, &operands, NULL, &err) != TJ_OK || tj_synchronize(context, NULL, &err) != TJ_OK ||
         tj_buffer_read(device_p, 0, P, sizeof(float) * J * L, &err) != TJ_OK)
         goto done;

@@ -36,7 +36,7 @@ static tj_status check(const char *what, const tj_problem *problem, const void *
                        tj_error *err)
 {
     tj_host_operands host = {M, N, NULL, 1.0, 0.0};
-    size_t bytes = sizeof(float) * (size_t)tj_problem_span(problem, 'P');
+    size_t bytes = sizeof(float) * (size_t)tj_problem_span(problem, TJ_MATRIX_P);
     float *P = malloc(bytes);
     tj_check_report report;
     tj_status status = TJ_ERR_OUT_OF_MEMORY;
@@ -77,14 +77,14 @@ int main(void)
         tj_buffer_write(device_m, 0, M, sizeof(float) * BATCH * J * K, &err) != TJ_OK ||
         tj_buffer_write(device_n, 0, N, sizeof(float) * K * L, &err) != TJ_OK)
         goto done;
-    operands.m = tj_buffer_address(device_m);
-    operands.n = tj_buffer_address(device_n);
+    operands.m.address = tj_buffer_address(device_m);
+    operands.n.address = tj_buffer_address(device_n);
 
     /* Eight products, one launch. */
     tj_problem batch = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
     batch.batch = BATCH;
-    batch.stride_n = TJ_BROADCAST;
-    operands.p = tj_buffer_address(device_p[0]);
+    batch.n.stride = TJ_BROADCAST;
+    operands.p.address = tj_buffer_address(device_p[0]);
     if (tj_matmul(context, &batch, &operands, streams[0], &err) != TJ_OK ||
         tj_synchronize(context, streams[0], &err) != TJ_OK ||
         check("8 products in one launch", &batch, M, N, device_p[0], &err) != TJ_OK)
@@ -97,11 +97,11 @@ int main(void)
         on_host[i] = M + (BATCH - 1 - i) * J * K;
     }
     tj_operands scattered = operands;
-    batch.stride_m = TJ_POINTERS_16; /* a promise: J * K floats are a multiple of 16 bytes, so each M is aligned to that */
+    batch.m.stride = TJ_POINTERS_16; /* a promise: J * K floats are a multiple of 16 bytes, so each M is aligned to that */
     if (tj_buffer_create(context, sizeof on_device, &pointers, &err) != TJ_OK ||
         tj_buffer_write(pointers, 0, on_device, sizeof on_device, &err) != TJ_OK)
         goto done;
-    scattered.m = tj_buffer_address(pointers);
+    scattered.m.address = tj_buffer_address(pointers);
     if (tj_matmul(context, &batch, &scattered, streams[0], &err) != TJ_OK ||
         tj_synchronize(context, streams[0], &err) != TJ_OK ||
         check("the same 8 backwards, by pointers", &batch, on_host, N, device_p[0], &err) != TJ_OK)
@@ -115,7 +115,7 @@ int main(void)
         goto done;
     for (int i = 0; i < 2; i++) {
         operands.j = i == 0 ? 16 : 48;
-        operands.p = tj_buffer_address(device_p[i]);
+        operands.p.address = tj_buffer_address(device_p[i]);
         if (tj_plan_launch(plan, &operands, streams[i], &err) != TJ_OK)
             goto done;
     }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "problem_text.h"
+#include "canonical.h"
 
 #define TJ_FAMILY_ROW(name) &tj_family_##name,
 static const tj_family *const families[] = {TJ_FAMILIES(TJ_FAMILY_ROW)};
@@ -118,7 +118,7 @@ tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bo
     const tj_problem canonical = tj_problem_canonical(problem);
 
     *is_swapped =
-        config->family->is_swapped ? config->family->is_swapped(&canonical, config) : canonical.p_layout == TJ_COL_MAJOR;
+        config->family->is_swapped ? config->family->is_swapped(&canonical, config) : canonical.p.layout == TJ_COL_MAJOR;
     return *is_swapped ? tj_problem_transpose(&canonical) : canonical;
 }
 

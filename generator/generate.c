@@ -10,7 +10,7 @@
 #include "checked.h"
 #include "error.h"
 #include "family.h"
-#include "problem_text.h"
+#include "canonical.h"
 #include "text.h"
 
 enum { MAX_SOURCE_BYTES = 256 * 1024, MAX_CHECKS_TEXT = 1024 };
@@ -38,17 +38,17 @@ static const char *cuda_type(int32_t dtype)
  */
 static bool fits_int(const tj_problem *view, int32_t tile, int32_t splits)
 {
-    const bool p_rows = view->p_layout == TJ_ROW_MAJOR;
+    const bool p_rows = view->p.layout == TJ_ROW_MAJOR;
     const struct {
         const tj_dim *width, *count;
         int64_t ld;
     } matrix[] = {
-        {view->m_layout == TJ_ROW_MAJOR ? &view->k : &view->j, view->m_layout == TJ_ROW_MAJOR ? &view->j : &view->k,
-         view->ld_m},
-        {view->n_layout == TJ_ROW_MAJOR ? &view->l : &view->k, view->n_layout == TJ_ROW_MAJOR ? &view->k : &view->l,
-         view->ld_n},
-        {p_rows ? &view->l : &view->j, p_rows ? &view->j : &view->l, view->ld_p},
-        {p_rows ? &view->l : &view->j, p_rows ? &view->j : &view->l, view->ld_c},
+        {view->m.layout == TJ_ROW_MAJOR ? &view->k : &view->j, view->m.layout == TJ_ROW_MAJOR ? &view->j : &view->k,
+         view->m.ld},
+        {view->n.layout == TJ_ROW_MAJOR ? &view->l : &view->k, view->n.layout == TJ_ROW_MAJOR ? &view->k : &view->l,
+         view->n.ld},
+        {p_rows ? &view->l : &view->j, p_rows ? &view->j : &view->l, view->p.ld},
+        {p_rows ? &view->l : &view->j, p_rows ? &view->j : &view->l, view->c.ld},
     };
 
     for (size_t i = 0; i < sizeof matrix / sizeof matrix[0]; i++) {
@@ -104,42 +104,42 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
                               stride_n = {"stride_n", "fixed_stride_n", "any_stride_n", "derived_stride_n"},
                               stride_p = {"stride_p", "fixed_stride_p", "any_stride_p", "derived_stride_p"},
                               stride_c = {"stride_c", "fixed_stride_c", "any_stride_c", "derived_stride_c"};
-    const bool is_batched = view->batch != 1, has_c = view->has_beta;
-    const bool m_rows = view->m_layout == TJ_ROW_MAJOR, n_rows = view->n_layout == TJ_ROW_MAJOR,
-               p_rows = view->p_layout == TJ_ROW_MAJOR;
+    const bool is_batched = view->batch != 1, has_c = view->epilogue.has_beta;
+    const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR,
+               p_rows = view->p.layout == TJ_ROW_MAJOR;
 
-    tj_template_set(params, "input_t", cuda_type(view->dtype));
-    tj_template_set(params, "output_t", cuda_type(view->p_dtype));
-    tj_template_set(params, "sum_t", view->dtype == TJ_F64 ? "double" : "float");
-    tj_template_set_flag(params, "widens", view->dtype == TJ_F16 || view->dtype == TJ_BF16);
-    tj_template_set_flag(params, "uses_half", view->dtype == TJ_F16 || view->p_dtype == TJ_F16);
-    tj_template_set_flag(params, "uses_bfloat16", view->dtype == TJ_BF16 || view->p_dtype == TJ_BF16);
+    tj_template_set(params, "input_t", cuda_type(view->m.type));
+    tj_template_set(params, "output_t", cuda_type(view->p.type));
+    tj_template_set(params, "sum_t", view->m.type == TJ_F64 ? "double" : "float");
+    tj_template_set_flag(params, "widens", view->m.type == TJ_F16 || view->m.type == TJ_BF16);
+    tj_template_set_flag(params, "uses_half", view->m.type == TJ_F16 || view->p.type == TJ_F16);
+    tj_template_set_flag(params, "uses_bfloat16", view->m.type == TJ_BF16 || view->p.type == TJ_BF16);
     set_dim(params, "j", "fixed_j", "any_j", &view->j);
     set_dim(params, "k", "fixed_k", "any_k", &view->k);
     set_dim(params, "l", "fixed_l", "any_l", &view->l);
     tj_template_set_flag(params, "m_row_major", m_rows);
     tj_template_set_flag(params, "n_row_major", n_rows);
     tj_template_set_flag(params, "p_row_major", p_rows);
-    set_ld(params, &ld_m, view->ld_m, true, m_rows ? "k" : "j", m_rows ? &view->k : &view->j);
-    set_ld(params, &ld_n, view->ld_n, true, n_rows ? "l" : "k", n_rows ? &view->l : &view->k);
-    set_ld(params, &ld_p, view->ld_p, true, p_rows ? "l" : "j", p_rows ? &view->l : &view->j);
-    set_ld(params, &ld_c, view->ld_c, has_c, p_rows ? "l" : "j", p_rows ? &view->l : &view->j);
-    set_number(params, &stride_m, view->stride_m, is_batched, m_rows ? "ld_m * j" : "ld_m * k");
-    set_number(params, &stride_n, view->stride_n, is_batched, n_rows ? "ld_n * k" : "ld_n * l");
-    set_number(params, &stride_p, view->stride_p, is_batched, p_rows ? "ld_p * j" : "ld_p * l");
-    set_number(params, &stride_c, view->stride_c, is_batched && has_c, p_rows ? "ld_c * j" : "ld_c * l");
+    set_ld(params, &ld_m, view->m.ld, true, m_rows ? "k" : "j", m_rows ? &view->k : &view->j);
+    set_ld(params, &ld_n, view->n.ld, true, n_rows ? "l" : "k", n_rows ? &view->l : &view->k);
+    set_ld(params, &ld_p, view->p.ld, true, p_rows ? "l" : "j", p_rows ? &view->l : &view->j);
+    set_ld(params, &ld_c, view->c.ld, has_c, p_rows ? "l" : "j", p_rows ? &view->l : &view->j);
+    set_number(params, &stride_m, view->m.stride, is_batched, m_rows ? "ld_m * j" : "ld_m * k");
+    set_number(params, &stride_n, view->n.stride, is_batched, n_rows ? "ld_n * k" : "ld_n * l");
+    set_number(params, &stride_p, view->p.stride, is_batched, p_rows ? "ld_p * j" : "ld_p * l");
+    set_number(params, &stride_c, view->c.stride, is_batched && has_c, p_rows ? "ld_c * j" : "ld_c * l");
     tj_template_set_flag(params, "derives",
-                         view->ld_m == TJ_TIGHT || view->ld_n == TJ_TIGHT || view->ld_p == TJ_TIGHT ||
-                             (has_c && view->ld_c == TJ_TIGHT) ||
-                             (is_batched && (view->stride_m == TJ_TIGHT || view->stride_n == TJ_TIGHT ||
-                                             view->stride_p == TJ_TIGHT || (has_c && view->stride_c == TJ_TIGHT))));
+                         view->m.ld == TJ_TIGHT || view->n.ld == TJ_TIGHT || view->p.ld == TJ_TIGHT ||
+                             (has_c && view->c.ld == TJ_TIGHT) ||
+                             (is_batched && (view->m.stride == TJ_TIGHT || view->n.stride == TJ_TIGHT ||
+                                             view->p.stride == TJ_TIGHT || (has_c && view->c.stride == TJ_TIGHT))));
     tj_template_set_flag(params, "batched", is_batched);
     tj_template_set_flag(params, "points", tj_problem_points(view));
-    tj_template_set_flag(params, "m_array", tj_stride_is_pointers(view->stride_m));
-    tj_template_set_flag(params, "n_array", tj_stride_is_pointers(view->stride_n));
-    tj_template_set_flag(params, "p_array", tj_stride_is_pointers(view->stride_p));
-    tj_template_set_flag(params, "c_array", tj_stride_is_pointers(view->stride_c));
-    tj_template_set_flag(params, "has_alpha", view->has_alpha);
+    tj_template_set_flag(params, "m_array", tj_stride_is_pointers(view->m.stride));
+    tj_template_set_flag(params, "n_array", tj_stride_is_pointers(view->n.stride));
+    tj_template_set_flag(params, "p_array", tj_stride_is_pointers(view->p.stride));
+    tj_template_set_flag(params, "c_array", tj_stride_is_pointers(view->c.stride));
+    tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha);
     tj_template_set_flag(params, "has_beta", has_c);
     tj_template_set_flag(params, "check_j", (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON);
     tj_template_set_flag(params, "check_k", config->check_k == TJ_CHECK_ON);
@@ -163,21 +163,21 @@ static void add_arg(const arg_list *list, bool is_present, tj_arg arg)
 static void list_args(const tj_problem *view, bool is_swapped, tj_launch_form *form)
 {
     const arg_list list = {form->arg, &form->arg_count};
-    const bool is_batched = view->batch != 1, writes_p = form->splits <= 1, has_c = view->has_beta && writes_p;
+    const bool is_batched = view->batch != 1, writes_p = form->splits <= 1, has_c = view->epilogue.has_beta && writes_p;
 
     add_arg(&list, view->j.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_L : TJ_ARG_J);
     add_arg(&list, view->k.mode == TJ_DIM_ANY, TJ_ARG_K);
     add_arg(&list, view->l.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_J : TJ_ARG_L);
-    add_arg(&list, view->ld_m == TJ_ANY, is_swapped ? TJ_ARG_LD_N : TJ_ARG_LD_M);
-    add_arg(&list, view->ld_n == TJ_ANY, is_swapped ? TJ_ARG_LD_M : TJ_ARG_LD_N);
-    add_arg(&list, writes_p && view->ld_p == TJ_ANY, TJ_ARG_LD_P);
-    add_arg(&list, has_c && view->ld_c == TJ_ANY, TJ_ARG_LD_C);
-    add_arg(&list, is_batched && view->stride_m == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_N : TJ_ARG_STRIDE_M);
-    add_arg(&list, is_batched && view->stride_n == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_M : TJ_ARG_STRIDE_N);
-    add_arg(&list, writes_p && is_batched && view->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
-    add_arg(&list, is_batched && has_c && view->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
+    add_arg(&list, view->m.ld == TJ_ANY, is_swapped ? TJ_ARG_LD_N : TJ_ARG_LD_M);
+    add_arg(&list, view->n.ld == TJ_ANY, is_swapped ? TJ_ARG_LD_M : TJ_ARG_LD_N);
+    add_arg(&list, writes_p && view->p.ld == TJ_ANY, TJ_ARG_LD_P);
+    add_arg(&list, has_c && view->c.ld == TJ_ANY, TJ_ARG_LD_C);
+    add_arg(&list, is_batched && view->m.stride == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_N : TJ_ARG_STRIDE_M);
+    add_arg(&list, is_batched && view->n.stride == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_M : TJ_ARG_STRIDE_N);
+    add_arg(&list, writes_p && is_batched && view->p.stride == TJ_ANY, TJ_ARG_STRIDE_P);
+    add_arg(&list, is_batched && has_c && view->c.stride == TJ_ANY, TJ_ARG_STRIDE_C);
     add_arg(&list, form->products > 0 && view->batch == TJ_ANY, TJ_ARG_BATCH);
-    add_arg(&list, writes_p && view->has_alpha, TJ_ARG_ALPHA);
+    add_arg(&list, writes_p && view->epilogue.has_alpha, TJ_ARG_ALPHA);
     add_arg(&list, has_c, TJ_ARG_BETA);
     add_arg(&list, true, is_swapped ? TJ_ARG_N : TJ_ARG_M);
     add_arg(&list, true, is_swapped ? TJ_ARG_M : TJ_ARG_N);
@@ -190,13 +190,13 @@ static void list_args(const tj_problem *view, bool is_swapped, tj_launch_form *f
 static void list_reduce_args(const tj_problem *view, tj_reduce_form *reduce)
 {
     const arg_list list = {reduce->arg, &reduce->arg_count};
-    const bool is_batched = view->batch != 1, has_c = view->has_beta;
+    const bool is_batched = view->batch != 1, has_c = view->epilogue.has_beta;
 
-    add_arg(&list, view->ld_p == TJ_ANY, TJ_ARG_LD_P);
-    add_arg(&list, has_c && view->ld_c == TJ_ANY, TJ_ARG_LD_C);
-    add_arg(&list, is_batched && view->stride_p == TJ_ANY, TJ_ARG_STRIDE_P);
-    add_arg(&list, is_batched && has_c && view->stride_c == TJ_ANY, TJ_ARG_STRIDE_C);
-    add_arg(&list, view->has_alpha, TJ_ARG_ALPHA);
+    add_arg(&list, view->p.ld == TJ_ANY, TJ_ARG_LD_P);
+    add_arg(&list, has_c && view->c.ld == TJ_ANY, TJ_ARG_LD_C);
+    add_arg(&list, is_batched && view->p.stride == TJ_ANY, TJ_ARG_STRIDE_P);
+    add_arg(&list, is_batched && has_c && view->c.stride == TJ_ANY, TJ_ARG_STRIDE_C);
+    add_arg(&list, view->epilogue.has_alpha, TJ_ARG_ALPHA);
     add_arg(&list, has_c, TJ_ARG_BETA);
     add_arg(&list, true, TJ_ARG_WORKSPACE);
     add_arg(&list, has_c, TJ_ARG_C);
@@ -214,7 +214,7 @@ static size_t name_dim(char *out, const tj_dim *dim, char letter)
 /* tiled_f32_512x300x700; a dimension that is passed keeps its letter. */
 static void name_kernel(const tj_problem *problem, const char *what, char out[TJ_KERNEL_NAME_BYTES])
 {
-    const char *type = tj_dtype_name((tj_dtype)problem->dtype);
+    const char *type = tj_type_name((tj_type)problem->m.type);
     size_t length = strlen(what);
 
     memcpy(out, what, length);
@@ -260,12 +260,12 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     tj_text_append(out, line);
     tj_text_append(out, "\n//\n//     ");
     append_extents(out, "P", &view->j, "j", &view->l, "l");
-    tj_text_append(out, view->has_alpha ? " = alpha * " : " = ");
+    tj_text_append(out, view->epilogue.has_alpha ? " = alpha * " : " = ");
     append_extents(out, "M", &view->j, "j", &view->k, "k");
     tj_text_append(out, " . ");
     append_extents(out, "N", &view->k, "k", &view->l, "l");
-    tj_text_append(out, view->has_beta ? " + beta * C\n//\n" : "\n//\n");
-    if (is_swapped && problem->p_layout == TJ_ROW_MAJOR)
+    tj_text_append(out, view->epilogue.has_beta ? " + beta * C\n//\n" : "\n//\n");
+    if (is_swapped && problem->p.layout == TJ_ROW_MAJOR)
         tj_text_append(out, "// This text computes the transpose, P^T = N^T . M^T, so that j is the shorter side: its M is the "
                             "caller's N, its\n"
                             "// N the caller's M, and j and l have changed places.\n//\n");

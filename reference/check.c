@@ -40,38 +40,35 @@ typedef struct resolved {
     int threads;
 } resolved;
 
-static tj_matrix_view view_of(const void *base, int32_t dtype, int32_t layout, int64_t ld, int64_t stride)
+static tj_matrix_view view_of(const tj_matrix *matrix, const void *base)
 {
-    const tj_matrix_view view = {
+    return (tj_matrix_view){
         .base = base,
-        .dtype = (tj_dtype)dtype,
-        .row_step = layout == TJ_ROW_MAJOR ? ld : 1,
-        .col_step = layout == TJ_ROW_MAJOR ? 1 : ld,
-        .stride = stride < 0 ? 0 : stride, /* TJ_BROADCAST, and pointers */
-        .is_array = tj_stride_is_pointers(stride),
+        .type = (tj_type)matrix->type,
+        .row_step = matrix->layout == TJ_ROW_MAJOR ? matrix->ld : 1,
+        .col_step = matrix->layout == TJ_ROW_MAJOR ? 1 : matrix->ld,
+        .stride = matrix->stride < 0 ? 0 : matrix->stride, /* TJ_BROADCAST, and pointers */
+        .is_array = tj_stride_is_pointers(matrix->stride),
     };
-
-    return view;
 }
 
 static tj_status require_known(const tj_problem *p, tj_error *err)
 {
-    const struct {
-        const char *name;
-        int64_t value;
-    } numbers[] = {{"ld_m", p->ld_m},         {"ld_n", p->ld_n},         {"ld_p", p->ld_p},
-                   {"ld_c", p->ld_c},         {"batch", p->batch},       {"stride_m", p->stride_m},
-                   {"stride_n", p->stride_n}, {"stride_p", p->stride_p}, {"stride_c", p->stride_c}};
-
     if (p->j.mode != TJ_DIM_FIXED || p->k.mode != TJ_DIM_FIXED || p->l.mode != TJ_DIM_FIXED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%c is TJ_DIM_ANY: the reference needs every extent, with mode TJ_DIM_FIXED",
                        p->j.mode != TJ_DIM_FIXED   ? 'j'
                        : p->k.mode != TJ_DIM_FIXED ? 'k'
                                                    : 'l');
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (numbers[i].value == TJ_ANY)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is TJ_ANY: the reference needs a number", numbers[i].name);
+    if (p->batch == TJ_ANY)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "batch is TJ_ANY: the reference needs a number");
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const tj_matrix *m = tj_problem_matrix(p, (tj_which)which);
+
+        if (m->ld == TJ_ANY || m->stride == TJ_ANY)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s_%c is TJ_ANY: the reference needs a number",
+                           m->ld == TJ_ANY ? "ld" : "stride", "mnpc"[which]);
+    }
     return TJ_OK;
 }
 
@@ -99,27 +96,27 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     c = tj_problem_canonical(problem);
     request->problem = c;
     request->threads = threads == 0 ? default_threads() : threads < most_threads ? threads : most_threads;
-    request->alpha = c.has_alpha ? operands->alpha : 1.0;
-    request->beta = c.has_beta ? operands->beta : 0.0;
-    if (c.dtype != TJ_F64) { /* the kernel takes them as f32 */
+    request->alpha = c.epilogue.has_alpha ? operands->alpha : 1.0;
+    request->beta = c.epilogue.has_beta ? operands->beta : 0.0;
+    if (c.compute == TJ_COMPUTE_F32) { /* the kernel takes them as f32 */
         if (tj_scalar_check("alpha", request->alpha, err) != TJ_OK || tj_scalar_check("beta", request->beta, err) != TJ_OK)
             return TJ_ERR_INVALID_ARGUMENT;
         request->alpha = (double)(float)request->alpha;
         request->beta = (double)(float)request->beta;
     }
     request->reads_c = request->beta != 0.0;
-    request->sum_limits = tj_number_limits_of(c.dtype == TJ_F64 ? TJ_F64 : TJ_F32);
-    request->p_limits = tj_number_limits_of((tj_dtype)c.p_dtype);
+    request->sum_limits = tj_number_limits_of(c.compute == TJ_COMPUTE_F64 ? TJ_F64 : TJ_F32);
+    request->p_limits = tj_number_limits_of((tj_type)c.p.type);
     if (!p || (c.k.extent > 0 && (!operands->m || !operands->n)) || (request->reads_c && !operands->c))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the matrix in host memory",
                        !p                               ? "P"
                        : c.k.extent > 0 && !operands->m ? "M"
                        : c.k.extent > 0 && !operands->n ? "N"
                                                         : "C");
-    request->m = view_of(operands->m, c.dtype, c.m_layout, c.ld_m, c.stride_m);
-    request->n = view_of(operands->n, c.dtype, c.n_layout, c.ld_n, c.stride_n);
-    request->c = view_of(operands->c, c.p_dtype, c.p_layout, c.ld_c, c.stride_c);
-    request->p = view_of(p, c.p_dtype, c.p_layout, c.ld_p, c.stride_p);
+    request->m = view_of(&c.m, operands->m);
+    request->n = view_of(&c.n, operands->n);
+    request->c = view_of(&c.c, operands->c);
+    request->p = view_of(&c.p, p);
     return TJ_OK;
 }
 
@@ -162,7 +159,7 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
     e.partial = tile->magnitude ? (long double)tile->magnitude[at] : 0.0L;
     e.magnitude = fabsl((long double)request->alpha) * e.partial;
     if (request->reads_c) {
-        const double old = tj_read_number(request->c.dtype, tj_view_base(&request->c, tile->batch),
+        const double old = tj_read_number(request->c.type, tj_view_base(&request->c, tile->batch),
                                           tj_view_index(&request->c, tile->batch, tile->rows[r], tile->first_col + c));
 
         e.value += (long double)request->beta * (long double)old;
@@ -283,7 +280,7 @@ static void check_tile(const tj_tile *tile, int worker, void *payload)
         for (int c = 0; c < tile->col_count; c++) {
             const int64_t row = tile->rows[r], col = tile->first_col + c;
             const element e = element_at(request, tile, r, c);
-            const double p = tj_read_number(request->p.dtype, tj_view_base(&request->p, tile->batch),
+            const double p = tj_read_number(request->p.type, tj_view_base(&request->p, tile->batch),
                                             tj_view_index(&request->p, tile->batch, row, col));
             const double ratio = judge(request, &e, p);
 
@@ -451,7 +448,7 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
     (void)worker;
     for (int r = 0; r < tile->row_count; r++)
         for (int c = 0; c < tile->col_count; c++)
-            tj_write_number(request->p.dtype, p, tj_view_index(&request->p, tile->batch, tile->rows[r], tile->first_col + c),
+            tj_write_number(request->p.type, p, tj_view_index(&request->p, tile->batch, tile->rows[r], tile->first_col + c),
                             element_at(request, tile, r, c).value);
 }
 
@@ -472,51 +469,4 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
         return status;
     product = product_of(&request, request.problem.j.extent * request.problem.batch, false, write_tile, &output);
     return tj_product_run(&product, err);
-}
-
-int64_t tj_problem_span(const tj_problem *problem, char which)
-{
-    if (!problem)
-        return -1;
-    tj_problem p = *problem;
-    int64_t width, count, ld, stride, products, lines, span;
-    bool is_row_major;
-
-    /* An extent that is an argument is one that this launch knows. */
-    p.j.mode = p.k.mode = p.l.mode = TJ_DIM_FIXED;
-    p = tj_problem_canonical(&p);
-    if (which == 'C' && !p.has_beta)
-        return 0;
-    switch (which) {
-    case 'M':
-        is_row_major = p.m_layout == TJ_ROW_MAJOR;
-        width = is_row_major ? p.k.extent : p.j.extent;
-        count = is_row_major ? p.j.extent : p.k.extent;
-        ld = p.ld_m, stride = p.stride_m;
-        break;
-    case 'N':
-        is_row_major = p.n_layout == TJ_ROW_MAJOR;
-        width = is_row_major ? p.l.extent : p.k.extent;
-        count = is_row_major ? p.k.extent : p.l.extent;
-        ld = p.ld_n, stride = p.stride_n;
-        break;
-    case 'P':
-    case 'C':
-        is_row_major = p.p_layout == TJ_ROW_MAJOR;
-        width = is_row_major ? p.l.extent : p.j.extent;
-        count = is_row_major ? p.j.extent : p.l.extent;
-        ld = which == 'P' ? p.ld_p : p.ld_c, stride = which == 'P' ? p.stride_p : p.stride_c;
-        break;
-    default:
-        return -1;
-    }
-    if (ld == TJ_ANY || stride == TJ_ANY || p.batch == TJ_ANY)
-        return -1;
-    if (width < 1 || count < 1)
-        return 0;
-    stride = stride < 0 ? 0 : stride; /* TJ_BROADCAST and pointers: of one */
-    return tj_mul(p.batch - 1, stride, &products) && tj_mul(count - 1, ld, &lines) && tj_add(products, lines, &span) &&
-                   tj_add(span, width, &span)
-               ? span
-               : -1;
 }

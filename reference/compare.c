@@ -9,17 +9,17 @@ enum { CHUNK = 1024 };
 
 static double allowed_error(const tj_problem *problem, double alpha)
 {
-    const double u = problem->dtype == TJ_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
+    const double u = problem->m.type == TJ_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
 
     return 4 * u * ((double)problem->k.extent + 8) * fabs(alpha) + 8 * u;
 }
 
 static double unit_of_p(const tj_problem *problem)
 {
-    return problem->p_dtype == TJ_F64   ? DBL_EPSILON
-           : problem->p_dtype == TJ_F32 ? (double)FLT_EPSILON
-           : problem->p_dtype == TJ_F16 ? 0x1p-10
-                                        : 0x1p-7;
+    return problem->p.type == TJ_F64   ? DBL_EPSILON
+           : problem->p.type == TJ_F32 ? (double)FLT_EPSILON
+           : problem->p.type == TJ_F16 ? 0x1p-10
+                                       : 0x1p-7;
 }
 
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count)
@@ -28,8 +28,8 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
         return -1;
     if (!problem || !p || !other)
         return 0; /* the first pair: nothing explains what is not there */
-    const tj_dtype dtype = (tj_dtype)problem->p_dtype;
-    const size_t size = tj_dtype_bytes(dtype);
+    const tj_type dtype = (tj_type)problem->p.type;
+    const size_t size = tj_type_bytes(dtype);
     const double allowed = allowed_error(problem, alpha), relative = 2 * unit_of_p(problem);
     double x[CHUNK], y[CHUNK];
 

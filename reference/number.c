@@ -33,7 +33,7 @@ static const tj_number_limits limits[] = {
     [TJ_BF16] = {0x1p-8L, 0x1p-133L, 0x1p128L - 0x1p120L, 0x1p128L - 0x1p119L},
 };
 
-const tj_number_limits *tj_number_limits_of(tj_dtype dtype)
+const tj_number_limits *tj_number_limits_of(tj_type dtype)
 {
     return &limits[dtype];
 }
@@ -99,8 +99,7 @@ static inline uint16_t narrow_from_double(double value, narrow_format format)
     return (uint16_t)(sign | quotient);
 }
 
-void tj_read_numbers(tj_dtype dtype, const void *base, int64_t first, int64_t step, int64_t count, double *out,
-                     int64_t out_step)
+void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t step, int64_t count, double *out, int64_t out_step)
 {
     switch (dtype) {
     case TJ_F32: {
@@ -131,12 +130,12 @@ void tj_read_numbers(tj_dtype dtype, const void *base, int64_t first, int64_t st
             out[i * out_step] = widen(in[i * step], bf16_format);
         break;
     }
-    case TJ_DTYPE_DEFAULT:
+    case TJ_TYPE_DEFAULT:
         break;
     }
 }
 
-double tj_read_number(tj_dtype dtype, const void *base, int64_t index)
+double tj_read_number(tj_type dtype, const void *base, int64_t index)
 {
     double value = NAN;
 
@@ -162,7 +161,7 @@ static double round_to_odd(long double value)
     return other;
 }
 
-void tj_write_number(tj_dtype dtype, void *base, int64_t index, long double value)
+void tj_write_number(tj_type dtype, void *base, int64_t index, long double value)
 {
     switch (dtype) {
     case TJ_F32:
@@ -177,20 +176,20 @@ void tj_write_number(tj_dtype dtype, void *base, int64_t index, long double valu
     case TJ_BF16:
         ((uint16_t *)base)[index] = narrow_from_double(round_to_odd(value), bf16_format);
         break;
-    case TJ_DTYPE_DEFAULT:
+    case TJ_TYPE_DEFAULT:
         break;
     }
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-void tj_convert(tj_dtype to, void *destination, tj_dtype from, const void *source, size_t count)
+void tj_convert(tj_type to, void *destination, tj_type from, const void *source, size_t count)
 {
     if (count == 0 || !destination || !source)
         return;
     if (to == from) {
         if (count > 0)
-            memcpy(destination, source, count * tj_dtype_bytes(to));
+            memcpy(destination, source, count * tj_type_bytes(to));
         return;
     }
     if (to == TJ_F64) { /* exact, and by far the most asked for */
@@ -219,7 +218,7 @@ static inline double next_uniform(uint64_t *state)
     return (double)odd * 0x1p-53;
 }
 
-void tj_fill_random(tj_dtype dtype, void *destination, size_t count, uint64_t seed)
+void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t seed)
 {
     if (!destination && count > 0)
         return;
@@ -242,7 +241,7 @@ void tj_fill_random(tj_dtype dtype, void *destination, size_t count, uint64_t se
         for (size_t i = 0; i < count; i++)
             ((uint16_t *)destination)[i] = narrow_from_double(next_uniform(&state), bf16_format);
         break;
-    case TJ_DTYPE_DEFAULT:
+    case TJ_TYPE_DEFAULT:
         break;
     }
 }

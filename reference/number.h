@@ -16,16 +16,16 @@ typedef struct tj_number_limits {
 } tj_number_limits;
 
 /** dtype must be one of the four types. */
-const tj_number_limits *tj_number_limits_of(tj_dtype dtype);
+const tj_number_limits *tj_number_limits_of(tj_type dtype);
 
 /** out[i * out_step] = base[first + i * step], exactly. */
-void tj_read_numbers(tj_dtype dtype, const void *base, int64_t first, int64_t step, int64_t count, double *out,
+void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t step, int64_t count, double *out,
                      int64_t out_step);
 
 /** base[index], exactly. */
-double tj_read_number(tj_dtype dtype, const void *base, int64_t index);
+double tj_read_number(tj_type dtype, const void *base, int64_t index);
 
 /** base[index] = value, rounded once, ties to even. */
-void tj_write_number(tj_dtype dtype, void *base, int64_t index, long double value);
+void tj_write_number(tj_type dtype, void *base, int64_t index, long double value);
 
 #endif

@@ -163,7 +163,7 @@ static void pack_m(const tj_product *p, workspace *w, int64_t batch, int row_cou
     for (int r = 0; r < row_count; r++) {
         double *row = &w->m[r * TJ_TILE_STEP];
 
-        tj_read_numbers(p->m.dtype, tj_view_base(&p->m, batch), tj_view_index(&p->m, batch, w->rows[r], first), p->m.col_step,
+        tj_read_numbers(p->m.type, tj_view_base(&p->m, batch), tj_view_index(&p->m, batch, w->rows[r], first), p->m.col_step,
                         step, row, 1);
         w->row_special[r] |= has_special(row, step, 1);
     }
@@ -177,14 +177,14 @@ static void pack_n(const tj_product *p, workspace *w, int64_t batch, int64_t fir
         for (int i = 0; i < step; i++) {
             double *row = &w->n[i * TJ_TILE_COLS];
 
-            tj_read_numbers(p->n.dtype, tj_view_base(&p->n, batch), tj_view_index(&p->n, batch, first + i, first_col), 1,
+            tj_read_numbers(p->n.type, tj_view_base(&p->n, batch), tj_view_index(&p->n, batch, first + i, first_col), 1,
                             col_count, row, 1);
             for (int c = 0; c < col_count; c++)
                 w->col_special[c] |= !isfinite(row[c]);
         }
     } else {
         for (int c = 0; c < col_count; c++) {
-            tj_read_numbers(p->n.dtype, tj_view_base(&p->n, batch), tj_view_index(&p->n, batch, first, first_col + c),
+            tj_read_numbers(p->n.type, tj_view_base(&p->n, batch), tj_view_index(&p->n, batch, first, first_col + c),
                             p->n.row_step, step, &w->n[c], TJ_TILE_COLS);
             w->col_special[c] |= has_special(&w->n[c], step, TJ_TILE_COLS);
         }
@@ -226,7 +226,7 @@ static void compute_tile(const tiled_run *run, worker *self, int64_t batch, int 
 {
     const tj_product *p = run->product;
     workspace *w = self->space;
-    const bool is_f64 = p->m.dtype == TJ_F64;
+    const bool is_f64 = p->m.type == TJ_F64;
     const int64_t left = p->l - first_col;
     const int col_count = left < TJ_TILE_COLS ? (int)left : TJ_TILE_COLS;
     const size_t used = (size_t)((row_count + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE) * TJ_TILE_COLS * sizeof(double);

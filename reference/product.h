@@ -20,7 +20,7 @@ enum {
 /** Where a stored matrix has its elements: base[batch * stride + row * row_step + col * col_step]; see tj_view_base. */
 typedef struct tj_matrix_view {
     const void *base;
-    tj_dtype dtype;
+    tj_type type;
     int64_t row_step, col_step, stride;
     bool is_array; /* base is an array of pointers to the matrices, and stride is 0 */
 } tj_matrix_view;

@@ -58,14 +58,14 @@ static double doublings(int64_t a, int64_t b)
 static double difference(const tj_problem *given, const tj_problem *other)
 {
     const tj_problem a = tj_problem_canonical(given), b = tj_problem_canonical(other);
-    const bool is_same_kind = a.dtype == b.dtype && a.p_dtype == b.p_dtype && a.m_layout == b.m_layout &&
-                              a.n_layout == b.n_layout && a.p_layout == b.p_layout && a.j.mode == b.j.mode &&
+    const bool is_same_kind = a.m.type == b.m.type && a.p.type == b.p.type && a.m.layout == b.m.layout &&
+                              a.n.layout == b.n.layout && a.p.layout == b.p.layout && a.j.mode == b.j.mode &&
                               a.k.mode == b.k.mode && a.l.mode == b.l.mode && (a.batch > 1) == (b.batch > 1);
 
     if (!is_same_kind)
         return INFINITY;
     return doublings(a.j.extent, b.j.extent) + doublings(a.k.extent, b.k.extent) + doublings(a.l.extent, b.l.extent) +
-           (a.batch == b.batch ? 0 : doublings(a.batch, b.batch)) + 0.1 * (a.has_beta != b.has_beta);
+           (a.batch == b.batch ? 0 : doublings(a.batch, b.batch)) + 0.1 * (a.epilogue.has_beta != b.epilogue.has_beta);
 }
 
 typedef struct near_record {

@@ -33,8 +33,8 @@ enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SE
 tj_problem tj_problem_known(const tj_problem *problem)
 {
     tj_problem known = tj_problem_canonical(problem);
-    int64_t *const number[] = {&known.ld_m,     &known.ld_n,     &known.ld_p,     &known.ld_c,
-                               &known.stride_m, &known.stride_n, &known.stride_p, &known.stride_c};
+    int64_t *const number[] = {&known.m.ld,     &known.n.ld,     &known.p.ld,     &known.c.ld,
+                               &known.m.stride, &known.n.stride, &known.p.stride, &known.c.stride};
 
     known.j.mode = known.k.mode = known.l.mode = TJ_DIM_FIXED;
     known.j.multiple_of = known.k.multiple_of = known.l.multiple_of = 0;
@@ -46,11 +46,9 @@ tj_problem tj_problem_known(const tj_problem *problem)
     return tj_problem_canonical(&known);
 }
 
-static size_t matrix_bytes(const tj_problem *known, char which)
+static size_t matrix_bytes(const tj_problem *known, tj_which which)
 {
-    const int32_t dtype = which == 'P' || which == 'C' ? known->p_dtype : known->dtype;
-
-    return (size_t)tj_problem_span(known, which) * tj_dtype_bytes((tj_dtype)dtype);
+    return (size_t)tj_problem_span(known, which) * tj_type_bytes((tj_type)tj_problem_matrix(known, which)->type);
 }
 
 static size_t rounded(size_t bytes)
@@ -58,15 +56,15 @@ static size_t rounded(size_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static tj_status random_matrix(const tj_problem *known, char which, uint64_t seed, void **matrix, tj_error *err)
+static tj_status random_matrix(const tj_problem *known, tj_which which, uint64_t seed, void **matrix, tj_error *err)
 {
-    const int32_t dtype = which == 'C' ? known->p_dtype : known->dtype;
+    const tj_type type = (tj_type)tj_problem_matrix(known, which)->type;
     const size_t bytes = matrix_bytes(known, which);
 
     *matrix = malloc(bytes ? bytes : 1);
     if (!*matrix)
         return tj_fail_memory(err, "the operands of a tuning");
-    tj_fill_random((tj_dtype)dtype, *matrix, bytes / tj_dtype_bytes((tj_dtype)dtype), seed);
+    tj_fill_random(type, *matrix, bytes / tj_type_bytes(type), seed);
     return TJ_OK;
 }
 
@@ -102,11 +100,11 @@ static size_t array_bytes(const tj_problem *known)
 }
 
 /* For each set, the addresses of its matrices. */
-static tj_status point(const tj_bench *bench, char which, int64_t problem_stride, int64_t stride, const tj_buffer *matrices,
+static tj_status point(const tj_bench *bench, tj_which which, int64_t problem_stride, int64_t stride, const tj_buffer *matrices,
                        tj_buffer **array, tj_error *err)
 {
-    const int32_t dtype = which == 'P' || which == 'C' ? bench->known.p_dtype : bench->known.dtype;
-    const size_t step = (size_t)stride * tj_dtype_bytes((tj_dtype)dtype), bytes = array_bytes(&bench->known);
+    const tj_type type = (tj_type)tj_problem_matrix(&bench->known, which)->type;
+    const size_t step = (size_t)stride * tj_type_bytes(type), bytes = array_bytes(&bench->known);
     const size_t batch = (size_t)bench->known.batch;
     tj_status status;
     void **address;
@@ -128,19 +126,19 @@ static tj_status point(const tj_bench *bench, char which, int64_t problem_stride
 
 static tj_status point_to_all(tj_bench *b, const tj_problem *problem, tj_error *err)
 {
-    tj_status status = point(b, 'M', problem->stride_m, b->known.stride_m, b->m, &b->m_array, err);
+    tj_status status = point(b, TJ_MATRIX_M, problem->m.stride, b->known.m.stride, b->m, &b->m_array, err);
 
     if (status == TJ_OK)
-        status = point(b, 'N', problem->stride_n, b->known.stride_n, b->n, &b->n_array, err);
+        status = point(b, TJ_MATRIX_N, problem->n.stride, b->known.n.stride, b->n, &b->n_array, err);
     if (status == TJ_OK)
-        status = point(b, 'P', problem->stride_p, b->known.stride_p, b->p, &b->p_array, err);
+        status = point(b, TJ_MATRIX_P, problem->p.stride, b->known.p.stride, b->p, &b->p_array, err);
     if (status == TJ_OK)
-        status = point(b, 'C', problem->stride_c, b->known.stride_c, b->c, &b->c_array, err);
+        status = point(b, TJ_MATRIX_C, problem->c.stride, b->known.c.stride, b->c, &b->c_array, err);
     return status;
 }
 
 /* A matrix, or the array of pointers that the kernel takes in its place. */
-static void *operand(const tj_bench *bench, const tj_buffer *array, const tj_buffer *matrix, char which, size_t set)
+static void *operand(const tj_bench *bench, const tj_buffer *array, const tj_buffer *matrix, tj_which which, size_t set)
 {
     return array ? at(array, set, array_bytes(&bench->known)) : at(matrix, set, matrix_bytes(&bench->known, which));
 }
@@ -153,24 +151,24 @@ static void describe_sets(tj_bench *bench)
         tj_operands *x = &bench->set[i];
 
         *x = (tj_operands)TJ_OPERANDS_INIT;
-        x->m = operand(bench, bench->m_array, bench->m, 'M', i);
-        x->n = operand(bench, bench->n_array, bench->n, 'N', i);
-        x->p = operand(bench, bench->p_array, bench->p, 'P', i);
-        x->c = operand(bench, bench->c_array, bench->c, 'C', i);
+        x->m.address = operand(bench, bench->m_array, bench->m, TJ_MATRIX_M, i);
+        x->n.address = operand(bench, bench->n_array, bench->n, TJ_MATRIX_N, i);
+        x->p.address = operand(bench, bench->p_array, bench->p, TJ_MATRIX_P, i);
+        x->c.address = operand(bench, bench->c_array, bench->c, TJ_MATRIX_C, i);
         x->alpha = bench->alpha;
         x->beta = bench->beta;
         x->j = k->j.extent;
         x->k = k->k.extent;
         x->l = k->l.extent;
-        x->ld_m = k->ld_m;
-        x->ld_n = k->ld_n;
-        x->ld_p = k->ld_p;
-        x->ld_c = k->has_beta ? k->ld_c : 0;
+        x->m.ld = k->m.ld;
+        x->n.ld = k->n.ld;
+        x->p.ld = k->p.ld;
+        x->c.ld = k->epilogue.has_beta ? k->c.ld : 0;
         x->batch = k->batch;
-        x->stride_m = k->stride_m;
-        x->stride_n = k->stride_n;
-        x->stride_p = k->stride_p;
-        x->stride_c = k->has_beta ? k->stride_c : 0;
+        x->m.stride = k->m.stride;
+        x->n.stride = k->n.stride;
+        x->p.stride = k->p.stride;
+        x->c.stride = k->epilogue.has_beta ? k->c.stride : 0;
     }
 }
 
@@ -190,11 +188,11 @@ tj_status tj_bench_place(tj_context *context, struct CUstream_st *stream, const 
     status = tj_problem_check(&bench->known, err); /* pointers may lead to more than one buffer can hold */
     if (status != TJ_OK)
         return status;
-    bench->alpha = problem->has_alpha ? 1.25 : 1.0;
-    bench->beta = problem->has_beta ? 0.5 : 0.0;
-    bench->p_bytes = matrix_bytes(&bench->known, 'P');
-    set_bytes = rounded(matrix_bytes(&bench->known, 'M')) + rounded(matrix_bytes(&bench->known, 'N')) +
-                rounded(bench->p_bytes) + rounded(matrix_bytes(&bench->known, 'C'));
+    bench->alpha = problem->epilogue.has_alpha ? 1.25 : 1.0;
+    bench->beta = problem->epilogue.has_beta ? 0.5 : 0.0;
+    bench->p_bytes = matrix_bytes(&bench->known, TJ_MATRIX_P);
+    set_bytes = rounded(matrix_bytes(&bench->known, TJ_MATRIX_M)) + rounded(matrix_bytes(&bench->known, TJ_MATRIX_N)) +
+                rounded(bench->p_bytes) + rounded(matrix_bytes(&bench->known, TJ_MATRIX_C));
     status = tj_device_memory(context, &free_bytes, &total_bytes, err);
     if (status != TJ_OK)
         return status;
@@ -207,17 +205,17 @@ tj_status tj_bench_place(tj_context *context, struct CUstream_st *stream, const 
     bench->host_p = malloc(bench->p_bytes ? bench->p_bytes : 1);
     if (!bench->set || !bench->host_p)
         return tj_fail_memory(err, "the operands of a tuning");
-    status = random_matrix(&bench->known, 'M', seed + 1, &bench->host_m, err);
+    status = random_matrix(&bench->known, TJ_MATRIX_M, seed + 1, &bench->host_m, err);
     if (status == TJ_OK)
-        status = random_matrix(&bench->known, 'N', seed + 2, &bench->host_n, err);
-    if (status == TJ_OK && problem->has_beta)
-        status = random_matrix(&bench->known, 'C', seed + 3, &bench->host_c, err);
+        status = random_matrix(&bench->known, TJ_MATRIX_N, seed + 2, &bench->host_n, err);
+    if (status == TJ_OK && problem->epilogue.has_beta)
+        status = random_matrix(&bench->known, TJ_MATRIX_C, seed + 3, &bench->host_c, err);
     if (status == TJ_OK)
-        status = place(bench, bench->host_m, matrix_bytes(&bench->known, 'M'), &bench->m, err);
+        status = place(bench, bench->host_m, matrix_bytes(&bench->known, TJ_MATRIX_M), &bench->m, err);
     if (status == TJ_OK)
-        status = place(bench, bench->host_n, matrix_bytes(&bench->known, 'N'), &bench->n, err);
-    if (status == TJ_OK && problem->has_beta)
-        status = place(bench, bench->host_c, matrix_bytes(&bench->known, 'C'), &bench->c, err);
+        status = place(bench, bench->host_n, matrix_bytes(&bench->known, TJ_MATRIX_N), &bench->n, err);
+    if (status == TJ_OK && problem->epilogue.has_beta)
+        status = place(bench, bench->host_c, matrix_bytes(&bench->known, TJ_MATRIX_C), &bench->c, err);
     if (status == TJ_OK)
         status = place(bench, NULL, bench->p_bytes, &bench->p, err);
     if (status == TJ_OK)

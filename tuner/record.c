@@ -25,24 +25,34 @@ static const int64_t MOST_ELEMENTS = INT64_C(1) << 50, MOST_CREATED_S = INT64_C(
 
 typedef struct number_field {
     const char *name;
-    size_t offset;
+    size_t offset, bytes;
 } number_field;
 
-#define FIELD(type, member)             \
-    {                                   \
-#member, offsetof(type, member) \
+#define FIELD(name, member)                                                            \
+    {                                                                                  \
+        name, offsetof(tj_problem, member), sizeof(((const tj_problem *)NULL)->member) \
     }
 
-static const number_field small_numbers[] = {
-    FIELD(tj_problem, m_layout),    FIELD(tj_problem, n_layout),  FIELD(tj_problem, p_layout), FIELD(tj_problem, transpose_m),
-    FIELD(tj_problem, transpose_n), FIELD(tj_problem, has_alpha), FIELD(tj_problem, has_beta)};
+/* The flags come first: 0 or 1. */
+static const number_field numbers[] = {FIELD("m_layout", m.layout),
+                                       FIELD("n_layout", n.layout),
+                                       FIELD("p_layout", p.layout),
+                                       FIELD("transpose_m", m.transposed),
+                                       FIELD("transpose_n", n.transposed),
+                                       FIELD("has_alpha", epilogue.has_alpha),
+                                       FIELD("has_beta", epilogue.has_beta),
 
-static const number_field large_numbers[] = {
-    FIELD(tj_problem, ld_m),     FIELD(tj_problem, ld_n),     FIELD(tj_problem, ld_p),
-    FIELD(tj_problem, ld_c),     FIELD(tj_problem, batch),    FIELD(tj_problem, stride_m),
-    FIELD(tj_problem, stride_n), FIELD(tj_problem, stride_p), FIELD(tj_problem, stride_c)};
+                                       FIELD("ld_m", m.ld),
+                                       FIELD("ld_n", n.ld),
+                                       FIELD("ld_p", p.ld),
+                                       FIELD("ld_c", c.ld),
+                                       FIELD("batch", batch),
+                                       FIELD("stride_m", m.stride),
+                                       FIELD("stride_n", n.stride),
+                                       FIELD("stride_p", p.stride),
+                                       FIELD("stride_c", c.stride)};
 
-static const number_field dims[] = {FIELD(tj_problem, j), FIELD(tj_problem, k), FIELD(tj_problem, l)};
+static const number_field dims[] = {FIELD("j", j), FIELD("k", k), FIELD("l", l)};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -54,6 +64,27 @@ static void *member(void *base, const number_field *field)
 static const void *const_member(const void *base, const number_field *field)
 {
     return (const char *)base + field->offset;
+}
+
+static int64_t get_number(const tj_problem *p, const number_field *field)
+{
+    const void *at = const_member(p, field);
+
+    return field->bytes == sizeof(int16_t)   ? *(const int16_t *)at
+           : field->bytes == sizeof(int32_t) ? *(const int32_t *)at
+                                             : *(const int64_t *)at;
+}
+
+static void set_number(tj_problem *p, const number_field *field, int64_t value)
+{
+    void *at = member(p, field);
+
+    if (field->bytes == sizeof(int16_t))
+        *(int16_t *)at = (int16_t)value;
+    else if (field->bytes == sizeof(int32_t))
+        *(int32_t *)at = (int32_t)value;
+    else
+        *(int64_t *)at = value;
 }
 
 static json_t *dim_to_json(const tj_dim *dim, bool with_extent)
@@ -71,14 +102,10 @@ static json_t *problem_to_json(const tj_problem *p, bool with_extents)
 
     for (size_t i = 0; i < COUNT(dims); i++)
         (void)json_object_set_new(object, dims[i].name, dim_to_json(const_member(p, &dims[i]), with_extents));
-    (void)json_object_set_new(object, "dtype", json_string(tj_dtype_name((tj_dtype)p->dtype)));
-    (void)json_object_set_new(object, "p_dtype", json_string(tj_dtype_name((tj_dtype)p->p_dtype)));
-    for (size_t i = 0; i < COUNT(small_numbers); i++)
-        (void)json_object_set_new(object, small_numbers[i].name,
-                                  json_integer(*(const int32_t *)const_member(p, &small_numbers[i])));
-    for (size_t i = 0; i < COUNT(large_numbers); i++)
-        (void)json_object_set_new(object, large_numbers[i].name,
-                                  json_integer(*(const int64_t *)const_member(p, &large_numbers[i])));
+    (void)json_object_set_new(object, "dtype", json_string(tj_type_name((tj_type)p->m.type)));
+    (void)json_object_set_new(object, "p_dtype", json_string(tj_type_name((tj_type)p->p.type)));
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        (void)json_object_set_new(object, numbers[i].name, json_integer(get_number(p, &numbers[i])));
     return object;
 }
 
@@ -99,7 +126,7 @@ static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error
 {
     const char *dtype = json_string_value(json_object_get(object, "dtype"));
     const char *p_dtype = json_string_value(json_object_get(object, "p_dtype"));
-    tj_dtype type, p_type;
+    tj_type type, p_type;
     tj_status status;
 
     *p = (tj_problem)TJ_PROBLEM_INIT(0, 0, 0, TJ_F32);
@@ -108,23 +135,21 @@ static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no extent %s", dims[i].name);
     if (!dtype || !p_dtype)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no dtype or p_dtype");
-    status = tj_dtype_parse(dtype, &type, err);
+    status = tj_type_parse(dtype, &type, err);
     if (status == TJ_OK)
-        status = tj_dtype_parse(p_dtype, &p_type, err);
+        status = tj_type_parse(p_dtype, &p_type, err);
     if (status != TJ_OK)
         return status;
-    p->dtype = (int32_t)type;
-    p->p_dtype = (int32_t)p_type;
-    for (size_t i = 0; i < COUNT(small_numbers); i++) {
-        const json_int_t value = json_integer_value(json_object_get(object, small_numbers[i].name));
+    p->m.type = (int32_t)type;
+    p->p.type = (int32_t)p_type;
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        const json_int_t value = json_integer_value(json_object_get(object, numbers[i].name));
 
-        if (value < 0 || value > 1)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 or 1",
-                           small_numbers[i].name, (long long)value);
-        *(int32_t *)member(p, &small_numbers[i]) = (int32_t)value;
+        if (numbers[i].bytes < sizeof(int64_t) && (value < 0 || value > 1))
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 or 1", numbers[i].name,
+                           (long long)value);
+        set_number(p, &numbers[i], value);
     }
-    for (size_t i = 0; i < COUNT(large_numbers); i++)
-        *(int64_t *)member(p, &large_numbers[i]) = json_integer_value(json_object_get(object, large_numbers[i].name));
     status = tj_problem_check(p, err);
     if (status == TJ_OK)
         *p = tj_problem_canonical(p);
@@ -149,11 +174,12 @@ void tj_problem_line(const tj_problem *problem, char *out, size_t bytes)
     line_dim(l, sizeof l, &p.l);
     if (p.batch > 1)
         (void)snprintf(batch, sizeof batch, " batch %lld", (long long)p.batch);
-    if (p.p_dtype != p.dtype)
-        (void)snprintf(type, sizeof type, "->%s", tj_dtype_name((tj_dtype)p.p_dtype));
-    (void)snprintf(out, bytes, "%sx%sx%s %s%s%s%s%s%s%s%s", j, k, l, tj_dtype_name((tj_dtype)p.dtype), type, batch,
-                   p.m_layout == TJ_COL_MAJOR ? " M:col" : "", p.n_layout == TJ_COL_MAJOR ? " N:col" : "",
-                   p.p_layout == TJ_COL_MAJOR ? " P:col" : "", p.has_alpha ? " alpha" : "", p.has_beta ? " beta" : "");
+    if (p.p.type != p.m.type)
+        (void)snprintf(type, sizeof type, "->%s", tj_type_name((tj_type)p.p.type));
+    (void)snprintf(out, bytes, "%sx%sx%s %s%s%s%s%s%s%s%s", j, k, l, tj_type_name((tj_type)p.m.type), type, batch,
+                   p.m.layout == TJ_COL_MAJOR ? " M:col" : "", p.n.layout == TJ_COL_MAJOR ? " N:col" : "",
+                   p.p.layout == TJ_COL_MAJOR ? " P:col" : "", p.epilogue.has_alpha ? " alpha" : "",
+                   p.epilogue.has_beta ? " beta" : "");
 }
 
 /* ---- device ------------------------------------------------------------------------------------------------------- */

@@ -17,14 +17,14 @@
 static bool compare(const tj_bench *bench, const void *anchor, char *why, size_t why_bytes)
 {
     const tj_problem *known = &bench->known;
-    const size_t size = tj_dtype_bytes((tj_dtype)known->p_dtype);
-    const bool is_row_major = known->p_layout == TJ_ROW_MAJOR;
+    const size_t size = tj_type_bytes((tj_type)known->p.type);
+    const bool is_row_major = known->p.layout == TJ_ROW_MAJOR;
     const int64_t lines = is_row_major ? known->j.extent : known->l.extent,
                   width = is_row_major ? known->l.extent : known->j.extent;
 
     for (int64_t b = 0; b < known->batch; b++)
         for (int64_t line = 0; line < lines; line++) {
-            const size_t offset = (size_t)(b * known->stride_p + line * known->ld_p) * size;
+            const size_t offset = (size_t)(b * known->p.stride + line * known->p.ld) * size;
             const int64_t at = tj_compare_random_products(known, bench->alpha, (const char *)bench->host_p + offset,
                                                           (const char *)anchor + offset, width);
 

@@ -239,11 +239,11 @@ static int type_of(int32_t dtype)
 }
 
 /* rows x cols as the product reads it; column-major storage holds it so, row-major its transpose. */
-static operand read_operand(int64_t rows, int64_t cols, int32_t layout, int is_swapped, int32_t dtype, int64_t ld,
-                            int64_t stride)
+static operand read_operand(const tj_matrix *matrix, int64_t rows, int64_t cols, int is_swapped)
 {
-    const int is_col = layout == TJ_COL_MAJOR;
-    operand x = {.type = type_of(dtype), .ld = ld, .stride = stride == TJ_BROADCAST ? 0 : stride};
+    const int is_col = matrix->layout == TJ_COL_MAJOR;
+    operand x = {
+        .type = type_of(matrix->type), .ld = matrix->ld, .stride = matrix->stride == TJ_BROADCAST ? 0 : matrix->stride};
 
     x.op = is_col != is_swapped ? OP_N : OP_T;
     x.rows = is_col ? rows : cols;
@@ -285,7 +285,7 @@ static int ask_heuristic(cublas_problem *p, tj_error *err)
 cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_error *err)
 {
     cublas_problem *p = calloc(1, sizeof *p);
-    const int is_swapped = problem->p_layout == TJ_ROW_MAJOR;
+    const int is_swapped = problem->p.layout == TJ_ROW_MAJOR;
     const int64_t j = problem->j.extent, k = problem->k.extent, l = problem->l.extent;
     operand m, n;
 
@@ -293,19 +293,19 @@ cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_e
         fail(err, "out of memory");
         return NULL;
     }
-    m = read_operand(j, k, problem->m_layout, is_swapped, problem->dtype, problem->ld_m, problem->stride_m);
-    n = read_operand(k, l, problem->n_layout, is_swapped, problem->dtype, problem->ld_n, problem->stride_n);
+    m = read_operand(&problem->m, j, k, is_swapped);
+    n = read_operand(&problem->n, k, l, is_swapped);
     p->library = library;
     p->is_swapped = is_swapped;
     p->m = (int)(is_swapped ? l : j);
     p->n = (int)(is_swapped ? j : l);
     p->k = (int)k;
     p->batch = (int)problem->batch;
-    p->compute = problem->dtype == TJ_F64 ? COMPUTE_64F : COMPUTE_32F;
-    p->is_f32 = problem->dtype == TJ_F32 && problem->p_dtype == TJ_F32;
+    p->compute = problem->m.type == TJ_F64 ? COMPUTE_64F : COMPUTE_32F;
+    p->is_f32 = problem->m.type == TJ_F32 && problem->p.type == TJ_F32;
     p->a = is_swapped ? n : m;
     p->b = is_swapped ? m : n;
-    p->c = (operand){OP_N, type_of(problem->p_dtype), p->m, p->n, problem->ld_p, problem->stride_p, NULL};
+    p->c = (operand){OP_N, type_of(problem->p.type), p->m, p->n, problem->p.ld, problem->p.stride, NULL};
     if (check(library->desc_create(&p->desc, p->compute, p->compute == COMPUTE_64F ? R_64F : R_32F), "cublasLtMatmulDescCreate",
               err) &&
         check(library->desc_set(p->desc, DESC_TRANSA, &p->a.op, sizeof p->a.op), "setting A's transpose", err) &&
@@ -347,24 +347,25 @@ static const double one_f64 = 1, zero_f64 = 0;
 int cublas_queue_default(const cublas_problem *p, const tj_operands *x, tj_error *err)
 {
     const cublas *l = p->library;
-    const void *a = p->is_swapped ? x->n : x->m, *b = p->is_swapped ? x->m : x->n;
+    const void *a = p->is_swapped ? x->n.address : x->m.address, *b = p->is_swapped ? x->m.address : x->n.address;
+    void *const c = (void *)(uintptr_t)x->p.address;
     const void *one = p->compute == COMPUTE_64F ? (const void *)&one_f64 : &one_f32;
     const void *zero = p->compute == COMPUTE_64F ? (const void *)&zero_f64 : &zero_f32;
     const int lda = (int)p->a.ld, ldb = (int)p->b.ld, ldc = (int)p->c.ld;
 
     if (p->is_f32 && p->batch == 1)
-        return check(l->sgemm(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, lda, b, ldb, zero, x->p, ldc),
-                     "cublasSgemm", err);
+        return check(l->sgemm(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, lda, b, ldb, zero, c, ldc), "cublasSgemm",
+                     err);
     if (p->is_f32)
         return check(l->sgemm_batched(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, lda, p->a.stride, b, ldb,
-                                      p->b.stride, zero, x->p, ldc, p->c.stride, p->batch),
+                                      p->b.stride, zero, c, ldc, p->c.stride, p->batch),
                      "cublasSgemmStridedBatched", err);
     if (p->batch == 1)
         return check(l->gemm_ex(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, p->a.type, lda, b, p->b.type, ldb, zero,
-                                x->p, p->c.type, ldc, p->compute, GEMM_DEFAULT),
+                                c, p->c.type, ldc, p->compute, GEMM_DEFAULT),
                      "cublasGemmEx", err);
     return check(l->gemm_ex_batched(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, p->a.type, lda, p->a.stride, b,
-                                    p->b.type, ldb, p->b.stride, zero, x->p, p->c.type, ldc, p->c.stride, p->batch, p->compute,
+                                    p->b.type, ldb, p->b.stride, zero, c, p->c.type, ldc, p->c.stride, p->batch, p->compute,
                                     GEMM_DEFAULT),
                  "cublasGemmStridedBatchedEx", err);
 }
@@ -372,11 +373,12 @@ int cublas_queue_default(const cublas_problem *p, const tj_operands *x, tj_error
 int cublas_queue_idea(const cublas_problem *p, int index, const tj_operands *x, tj_error *err)
 {
     const cublas *l = p->library;
-    const void *a = p->is_swapped ? x->n : x->m, *b = p->is_swapped ? x->m : x->n;
+    const void *a = p->is_swapped ? x->n.address : x->m.address, *b = p->is_swapped ? x->m.address : x->n.address;
+    void *const c = (void *)(uintptr_t)x->p.address;
     const void *one = p->compute == COMPUTE_64F ? (const void *)&one_f64 : &one_f32;
     const void *zero = p->compute == COMPUTE_64F ? (const void *)&zero_f64 : &zero_f32;
 
-    return check(l->matmul(l->lt_handle, p->desc, one, a, p->a.layout, b, p->b.layout, zero, x->p, p->c.layout, x->p,
-                           p->c.layout, &p->idea[index].algo, l->workspace, l->workspace_bytes, l->stream),
+    return check(l->matmul(l->lt_handle, p->desc, one, a, p->a.layout, b, p->b.layout, zero, c, p->c.layout, c, p->c.layout,
+                           &p->idea[index].algo, l->workspace, l->workspace_bytes, l->stream),
                  "cublasLtMatmul", err);
 }

@@ -57,13 +57,14 @@ static int upload(const operands *x, tj_buffer *buffer, const void *host, size_t
 
 static int place(const bench *b, const tj_problem *problem, operands *x, tj_error *err)
 {
-    const size_t element = tj_dtype_bytes((tj_dtype)problem->dtype), p_element = tj_dtype_bytes((tj_dtype)problem->p_dtype);
-    const size_t m_count = (size_t)tj_problem_span(problem, 'M'), n_count = (size_t)tj_problem_span(problem, 'N');
+    const size_t element = tj_type_bytes((tj_type)problem->m.type), p_element = tj_type_bytes((tj_type)problem->p.type);
+    const size_t m_count = (size_t)tj_problem_span(problem, TJ_MATRIX_M),
+                 n_count = (size_t)tj_problem_span(problem, TJ_MATRIX_N);
     size_t free_bytes, total_bytes;
 
     x->m_bytes = m_count * element;
     x->n_bytes = n_count * element;
-    x->p_bytes = (size_t)tj_problem_span(problem, 'P') * p_element;
+    x->p_bytes = (size_t)tj_problem_span(problem, TJ_MATRIX_P) * p_element;
     if (tj_device_memory(b->context, &free_bytes, &total_bytes, err) != TJ_OK)
         return 0;
     x->sets = count_sets(b, aligned(x->m_bytes) + aligned(x->n_bytes) + aligned(x->p_bytes), free_bytes);
@@ -73,8 +74,8 @@ static int place(const bench *b, const tj_problem *problem, operands *x, tj_erro
     x->set = calloc(x->sets, sizeof *x->set);
     if (!x->host_m || !x->host_n || !x->host_p || !x->set)
         return fail(err, "out of memory for the operands");
-    tj_fill_random((tj_dtype)problem->dtype, x->host_m, m_count, 1);
-    tj_fill_random((tj_dtype)problem->dtype, x->host_n, n_count, 2);
+    tj_fill_random((tj_type)problem->m.type, x->host_m, m_count, 1);
+    tj_fill_random((tj_type)problem->m.type, x->host_n, n_count, 2);
     if (tj_buffer_create(b->context, x->sets * aligned(x->m_bytes), &x->m, err) != TJ_OK ||
         tj_buffer_create(b->context, x->sets * aligned(x->n_bytes), &x->n, err) != TJ_OK ||
         tj_buffer_create(b->context, x->sets * aligned(x->p_bytes), &x->p, err) != TJ_OK ||
@@ -82,9 +83,9 @@ static int place(const bench *b, const tj_problem *problem, operands *x, tj_erro
         return 0;
     for (size_t i = 0; i < x->sets; i++) {
         x->set[i] = (tj_operands)TJ_OPERANDS_INIT;
-        x->set[i].m = (char *)tj_buffer_address(x->m) + i * aligned(x->m_bytes);
-        x->set[i].n = (char *)tj_buffer_address(x->n) + i * aligned(x->n_bytes);
-        x->set[i].p = (char *)tj_buffer_address(x->p) + i * aligned(x->p_bytes);
+        x->set[i].m.address = (char *)tj_buffer_address(x->m) + i * aligned(x->m_bytes);
+        x->set[i].n.address = (char *)tj_buffer_address(x->n) + i * aligned(x->n_bytes);
+        x->set[i].p.address = (char *)tj_buffer_address(x->p) + i * aligned(x->p_bytes);
     }
     return 1;
 }
@@ -217,11 +218,11 @@ static int choose_finalists(const bench *b, const operands *x, const cublas_prob
  */
 static double rms_limit(const tj_problem *problem)
 {
-    const double u = problem->dtype == TJ_F64 ? 0x1p-53 : 0x1p-24;
-    const double u_p = problem->p_dtype == TJ_F64    ? 0x1p-53
-                       : problem->p_dtype == TJ_F16  ? 0x1p-11
-                       : problem->p_dtype == TJ_BF16 ? 0x1p-8
-                                                     : 0x1p-24;
+    const double u = problem->m.type == TJ_F64 ? 0x1p-53 : 0x1p-24;
+    const double u_p = problem->p.type == TJ_F64    ? 0x1p-53
+                       : problem->p.type == TJ_F16  ? 0x1p-11
+                       : problem->p.type == TJ_BF16 ? 0x1p-8
+                                                    : 0x1p-24;
 
     return 8 * u * sqrt((double)problem->k.extent) + 8 * u_p;
 }
@@ -391,8 +392,8 @@ int race_shape(const bench *b, const shape *what, const tj_config *config, const
     *out = (result){.shape = what};
     out->flop = 2 * products * (double)p->j.extent * (double)p->k.extent * (double)p->l.extent;
     out->bytes = products * ((double)p->j.extent * (double)p->k.extent + (double)p->k.extent * (double)p->l.extent) *
-                     (double)tj_dtype_bytes((tj_dtype)p->dtype) +
-                 products * (double)p->j.extent * (double)p->l.extent * (double)tj_dtype_bytes((tj_dtype)p->p_dtype);
+                     (double)tj_type_bytes((tj_type)p->m.type) +
+                 products * (double)p->j.extent * (double)p->l.extent * (double)tj_type_bytes((tj_type)p->p.type);
     if (b->with_zero_shot)
         plan[0] = prepare(b, p, NULL, &out->of[ZERO_SHOT]);
     else

@@ -190,7 +190,7 @@ void report_csv_row(FILE *out, const result *r, const ceilings *most)
 
     fprintf(out, "%s,%s,%lld,%lld,%lld,%lld,%s,%s,%.0f,%.0f,%zu,%d,%.3f", r->shape->category, r->shape->name,
             (long long)p->j.extent, (long long)p->k.extent, (long long)p->l.extent, (long long)p->batch,
-            tj_dtype_name((tj_dtype)p->dtype), tj_dtype_name((tj_dtype)p->p_dtype), r->flop, r->bytes, r->sets, r->rounds,
+            tj_type_name((tj_type)p->m.type), tj_type_name((tj_type)p->p.type), r->flop, r->bytes, r->sets, r->rounds,
             r->bytes / most->bytes_per_us);
     for (int i = 0; i < CONTENDERS; i++) {
         const outcome *o = &r->of[i];

@@ -93,16 +93,16 @@ static int read_number(const reader *r, column c, const char *field, int64_t *va
 
 static int read_type(const reader *r, const char *field, int32_t *value)
 {
-    tj_dtype dtype;
+    tj_type dtype;
     tj_error why;
 
-    if (tj_dtype_parse(field, &dtype, &why) != TJ_OK)
+    if (tj_type_parse(field, &dtype, &why) != TJ_OK)
         return fail(r, "%s", why.message);
     *value = (int32_t)dtype;
     return 1;
 }
 
-static int read_layout(const reader *r, column c, const char *field, int32_t *value)
+static int read_layout(const reader *r, column c, const char *field, int16_t *value)
 {
     if (strcmp(field, "row") != 0 && strcmp(field, "col") != 0)
         return fail(r, "%s \"%.40s\" is neither row nor col", column_name[c], field);
@@ -130,15 +130,15 @@ static int read_field(const reader *r, column c, const char *field, shape *s)
     case BATCH:
         return read_number(r, c, field, &s->problem.batch);
     case DTYPE:
-        return read_type(r, field, &s->problem.dtype);
+        return read_type(r, field, &s->problem.m.type);
     case P_DTYPE:
-        return read_type(r, field, &s->problem.p_dtype);
+        return read_type(r, field, &s->problem.p.type);
     case M_LAYOUT:
-        return read_layout(r, c, field, &s->problem.m_layout);
+        return read_layout(r, c, field, &s->problem.m.layout);
     case N_LAYOUT:
-        return read_layout(r, c, field, &s->problem.n_layout);
+        return read_layout(r, c, field, &s->problem.n.layout);
     case P_LAYOUT:
-        return read_layout(r, c, field, &s->problem.p_layout);
+        return read_layout(r, c, field, &s->problem.p.layout);
     default:
         return strcmp(field, "none") == 0 || fail(r, "epilogue \"%.40s\" is not measured yet: none", field);
     }
@@ -151,13 +151,13 @@ static void name_shape(shape *s)
 
     if (p->batch > 1)
         (void)snprintf(batch, sizeof batch, "b%lld", (long long)p->batch);
-    if (p->p_dtype != p->dtype)
-        (void)snprintf(types, sizeof types, "-%s-%s", tj_dtype_name((tj_dtype)p->dtype), tj_dtype_name((tj_dtype)p->p_dtype));
-    else if (p->dtype != TJ_F32)
-        (void)snprintf(types, sizeof types, "-%s", tj_dtype_name((tj_dtype)p->dtype));
-    if (p->m_layout || p->n_layout || p->p_layout)
-        (void)snprintf(layouts, sizeof layouts, "-%c%c%c", p->m_layout ? 'c' : 'r', p->n_layout ? 'c' : 'r',
-                       p->p_layout ? 'c' : 'r');
+    if (p->p.type != p->m.type)
+        (void)snprintf(types, sizeof types, "-%s-%s", tj_type_name((tj_type)p->m.type), tj_type_name((tj_type)p->p.type));
+    else if (p->m.type != TJ_F32)
+        (void)snprintf(types, sizeof types, "-%s", tj_type_name((tj_type)p->m.type));
+    if (p->m.layout || p->n.layout || p->p.layout)
+        (void)snprintf(layouts, sizeof layouts, "-%c%c%c", p->m.layout ? 'c' : 'r', p->n.layout ? 'c' : 'r',
+                       p->p.layout ? 'c' : 'r');
     (void)snprintf(s->name, sizeof s->name, "%lldx%lldx%lld%s%s%s", (long long)p->j.extent, (long long)p->k.extent,
                    (long long)p->l.extent, batch, types, layouts);
 }

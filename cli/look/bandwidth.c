@@ -96,7 +96,7 @@ static tj_status time_scale(tj_context *context, int64_t extent, const char *tex
     tj_config config;
     tj_status status;
 
-    problem.has_beta = 1;
+    problem.epilogue.has_beta = 1;
     status = tj_config_parse(text, &config, err);
     if (status == TJ_OK)
         status = tj_plan_prepare(context, &problem, &config, &plan, err);
@@ -133,8 +133,8 @@ tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *fact
     if (status == TJ_OK)
         status = tj_buffer_fill(from, 0, err);
     if (status == TJ_OK) {
-        x.c = tj_buffer_address(from);
-        x.p = tj_buffer_address(to);
+        x.c.address = tj_buffer_address(from);
+        x.p.address = tj_buffer_address(to);
         x.beta = 1;
     }
     for (size_t i = 0; i < sizeof configs / sizeof configs[0] && status == TJ_OK; i++) {

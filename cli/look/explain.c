@@ -213,7 +213,7 @@ cli_exit cmd_explain(const cli_words *words, json_t *answer, tj_error *err)
             printf("problem    P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64
                    "), %s",
                    known->j.extent, known->l.extent, known->j.extent, known->k.extent, known->k.extent, known->l.extent,
-                   tj_dtype_name((tj_dtype)known->dtype));
+                   tj_type_name((tj_type)known->m.type));
             if (known->batch > 1)
                 printf(", %" PRId64 " of them", known->batch);
             printf("\ndevice     %s, compute capability %d.%d: %s\n", look.machine.facts.name, (int)look.machine.facts.cc_major,

@@ -11,19 +11,19 @@ static const double MOST_FMA_TO_EXECUTE = 2e9; /* minutes on the emulator */
 enum { DEFAULT_WARMUP = 5, DEFAULT_REPEAT = 21 };
 
 /* A buffer of a matrix, filled with the same few random numbers again and again. */
-static tj_status make_matrix(tj_context *context, const tj_problem *known, char which, tj_buffer **buffer, tj_error *err)
+static tj_status make_matrix(tj_context *context, const tj_problem *known, tj_which which, tj_buffer **buffer, tj_error *err)
 {
     enum { CHUNK = 1 << 16 };
     const tj_problem p = tj_problem_strided(known);
-    const tj_dtype dtype = (tj_dtype)(which == 'P' || which == 'C' ? p.p_dtype : p.dtype);
-    const size_t bytes = (size_t)tj_problem_span(&p, which) * tj_dtype_bytes(dtype);
-    const size_t chunk = CHUNK * tj_dtype_bytes(dtype);
+    const tj_type dtype = (tj_type)(tj_problem_matrix(&p, which)->type);
+    const size_t bytes = (size_t)tj_problem_span(&p, which) * tj_type_bytes(dtype);
+    const size_t chunk = CHUNK * tj_type_bytes(dtype);
     void *values = malloc(chunk);
     tj_status status;
 
     if (!values)
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a part of %c", which);
-    tj_fill_random(dtype, values, CHUNK, (uint64_t)which);
+        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a part of %c", "MNPC"[which]);
+    tj_fill_random(dtype, values, CHUNK, (uint64_t) "MNPC"[which]);
     status = tj_buffer_create(context, bytes, buffer, err);
     for (size_t at = 0; at < bytes && status == TJ_OK; at += chunk)
         status = tj_buffer_write(*buffer, at, values, bytes - at < chunk ? bytes - at : chunk, err);
@@ -103,14 +103,14 @@ static tj_status run_cases(const cli_words *words, cli_look *look, tj_context *c
     const cli_request *request = &look->request;
     tj_buffer *m = NULL, *n = NULL, *c = NULL, *p = NULL, *array[4] = {NULL, NULL, NULL, NULL};
     tj_operands x;
-    tj_status status = make_matrix(context, &request->known, 'M', &m, err);
+    tj_status status = make_matrix(context, &request->known, TJ_MATRIX_M, &m, err);
 
     if (status == TJ_OK)
-        status = make_matrix(context, &request->known, 'N', &n, err);
+        status = make_matrix(context, &request->known, TJ_MATRIX_N, &n, err);
     if (status == TJ_OK)
-        status = make_matrix(context, &request->known, 'P', &p, err);
-    if (status == TJ_OK && request->known.has_beta)
-        status = make_matrix(context, &request->known, 'C', &c, err);
+        status = make_matrix(context, &request->known, TJ_MATRIX_P, &p, err);
+    if (status == TJ_OK && request->known.epilogue.has_beta)
+        status = make_matrix(context, &request->known, TJ_MATRIX_C, &c, err);
     if (status == TJ_OK) {
         x = cli_operands(request, m, n, c, p);
         status = cli_scatter_operands(context, &request->known, &x, array, err);

@@ -75,9 +75,9 @@ static void put_head(FILE *out, const cli_look *look)
             "content=\"light dark\">\n"
             "<title>%" PRId64 " x %" PRId64 " x %" PRId64
             " %s - TileJIT report</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
-            p->j.extent, p->k.extent, p->l.extent, tj_dtype_name((tj_dtype)p->dtype), STYLE);
+            p->j.extent, p->k.extent, p->l.extent, tj_type_name((tj_type)p->m.type), STYLE);
     fprintf(out, "<h1>P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64 "), %s",
-            p->j.extent, p->l.extent, p->j.extent, p->k.extent, p->k.extent, p->l.extent, tj_dtype_name((tj_dtype)p->dtype));
+            p->j.extent, p->l.extent, p->j.extent, p->k.extent, p->k.extent, p->l.extent, tj_type_name((tj_type)p->m.type));
     if (p->batch > 1)
         fprintf(out, ", %" PRId64 " of them", p->batch);
     cli_format_rate(peak, best->analysis.peaks.flop_per_s, "FLOP/s");

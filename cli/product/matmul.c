@@ -71,27 +71,27 @@ static tj_status check_words(const cli_words *words, cli_request *request, tj_er
 }
 
 /* Bring an array to a type; nothing happens if it has it. */
-static tj_status convert(tj_npy *array, tj_dtype dtype, tj_error *err)
+static tj_status convert(tj_npy *array, tj_type dtype, tj_error *err)
 {
-    size_t count = array->bytes / tj_dtype_bytes(array->dtype);
+    size_t count = array->bytes / tj_type_bytes(array->dtype);
     void *data;
 
     if (array->dtype == dtype)
         return TJ_OK;
-    data = malloc(count ? count * tj_dtype_bytes(dtype) : 1);
+    data = malloc(count ? count * tj_type_bytes(dtype) : 1);
     if (!data)
         return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a matrix of %zu elements", count);
     tj_convert(dtype, data, array->dtype, array->data, count);
     free(array->data);
     array->data = data;
     array->dtype = dtype;
-    array->bytes = count * tj_dtype_bytes(dtype);
+    array->bytes = count * tj_type_bytes(dtype);
     return TJ_OK;
 }
 
 static tj_status load(const cli_words *words, matrices *all, tj_error *err)
 {
-    int32_t dtype = TJ_DTYPE_DEFAULT;
+    int32_t dtype = TJ_TYPE_DEFAULT;
     tj_status status = tj_npy_read(words->operand[0], &all->m, err);
 
     if (status == TJ_OK)
@@ -101,14 +101,14 @@ static tj_status load(const cli_words *words, matrices *all, tj_error *err)
     if (status != TJ_OK)
         return status;
     status = cli_read_dtype(words->dtype, &dtype, err);
-    if (status == TJ_OK && dtype == TJ_DTYPE_DEFAULT && all->m.dtype != all->n.dtype)
+    if (status == TJ_OK && dtype == TJ_TYPE_DEFAULT && all->m.dtype != all->n.dtype)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
                         "%s holds %s and %s holds %s: add --dtype and a type, to which both are converted", words->operand[0],
-                        tj_dtype_name(all->m.dtype), words->operand[1], tj_dtype_name(all->n.dtype));
-    if (status == TJ_OK && dtype != TJ_DTYPE_DEFAULT)
-        status = convert(&all->m, (tj_dtype)dtype, err);
-    if (status == TJ_OK && dtype != TJ_DTYPE_DEFAULT)
-        status = convert(&all->n, (tj_dtype)dtype, err);
+                        tj_type_name(all->m.dtype), words->operand[1], tj_type_name(all->n.dtype));
+    if (status == TJ_OK && dtype != TJ_TYPE_DEFAULT)
+        status = convert(&all->m, (tj_type)dtype, err);
+    if (status == TJ_OK && dtype != TJ_TYPE_DEFAULT)
+        status = convert(&all->n, (tj_type)dtype, err);
     return status;
 }
 
@@ -163,26 +163,26 @@ static tj_status make_request(const cli_words *words, const matrices *all, cli_r
     tj_status status;
 
     *known = (tj_problem)TJ_PROBLEM_INIT(j, k, l, (int32_t)all->m.dtype);
-    known->m_layout = all->m.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
-    known->n_layout = all->n.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
-    known->p_layout = words->order == 2 || (words->c && all->c.is_fortran_order) ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
-    known->transpose_m = words->transpose_m;
-    known->transpose_n = words->transpose_n;
-    known->has_alpha = words->alpha.is_given;
-    known->has_beta = words->c != NULL;
+    known->m.layout = all->m.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+    known->n.layout = all->n.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+    known->p.layout = words->order == 2 || (words->c && all->c.is_fortran_order) ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+    known->m.transposed = (int16_t)words->transpose_m;
+    known->n.transposed = (int16_t)words->transpose_n;
+    known->epilogue.has_alpha = words->alpha.is_given;
+    known->epilogue.has_beta = words->c != NULL;
     request->alpha = words->alpha.is_given ? words->alpha.value : 1.0;
     request->beta = !words->c ? 0.0 : words->beta.is_given ? words->beta.value : 1.0;
     known->batch = batch(&all->m) > batch(&all->n) ? batch(&all->m) : batch(&all->n);
     if (known->batch > 1) {
-        known->stride_m = all->m.rank == 3 && batch(&all->m) > 1 ? TJ_TIGHT : TJ_BROADCAST;
-        known->stride_n = all->n.rank == 3 && batch(&all->n) > 1 ? TJ_TIGHT : TJ_BROADCAST;
-        if (known->has_beta)
-            known->stride_c = all->c.rank == 3 ? TJ_TIGHT : TJ_BROADCAST;
+        known->m.stride = all->m.rank == 3 && batch(&all->m) > 1 ? TJ_TIGHT : TJ_BROADCAST;
+        known->n.stride = all->n.rank == 3 && batch(&all->n) > 1 ? TJ_TIGHT : TJ_BROADCAST;
+        if (known->epilogue.has_beta)
+            known->c.stride = all->c.rank == 3 ? TJ_TIGHT : TJ_BROADCAST;
     }
-    status = cli_read_dtype(words->p_dtype, &known->p_dtype, err);
+    status = cli_read_dtype(words->p_dtype, &known->p.type, err);
     if (status == TJ_OK)
         status = tj_problem_check(known, err);
-    if (status == TJ_OK && known->has_beta)
+    if (status == TJ_OK && known->epilogue.has_beta)
         status = check_c(words, all, known, err);
     request->problem = *known;
     if (status == TJ_OK)
@@ -199,13 +199,13 @@ static tj_status make_p(const cli_request *request, matrices *all, tj_error *err
     tj_problem known = tj_problem_canonical(&request->known);
     tj_npy *p = &all->p;
 
-    p->dtype = (tj_dtype)known.p_dtype;
+    p->dtype = (tj_type)known.p.type;
     p->rank = all->m.rank == 3 || all->n.rank == 3 ? 3 : 2;
     p->shape[0] = known.batch;
     p->shape[p->rank - 2] = known.j.extent;
     p->shape[p->rank - 1] = known.l.extent;
-    p->is_fortran_order = known.p_layout == TJ_COL_MAJOR;
-    p->bytes = (size_t)tj_problem_span(&known, 'P') * tj_dtype_bytes(p->dtype);
+    p->is_fortran_order = known.p.layout == TJ_COL_MAJOR;
+    p->bytes = (size_t)tj_problem_span(&known, TJ_MATRIX_P) * tj_type_bytes(p->dtype);
     p->data = malloc(p->bytes);
     if (!p->data)
         return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for P, %zu bytes", p->bytes);
@@ -253,7 +253,7 @@ static cli_exit multiply(const cli_words *words, tj_context *context, const cli_
     cli_set_text(answer, "output", words->output);
     format_shape(shape, &all->p);
     if (!words->is_json)
-        printf("P          %s: %s %s\n", words->output, shape, tj_dtype_name(all->p.dtype));
+        printf("P          %s: %s %s\n", words->output, shape, tj_type_name(all->p.dtype));
     return code;
 }
 
@@ -277,7 +277,7 @@ cli_exit cmd_matmul(const cli_words *words, json_t *answer, tj_error *err)
     if (status == TJ_OK)
         status = make_request(words, &all, &request, err);
     if (status == TJ_OK && words->c)
-        status = convert(&all.c, (tj_dtype)tj_problem_canonical(&request.known).p_dtype, err);
+        status = convert(&all.c, (tj_type)tj_problem_canonical(&request.known).p.type, err);
     if (status == TJ_OK)
         status = make_p(&request, &all, err);
     if (status == TJ_OK)

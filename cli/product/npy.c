@@ -253,7 +253,7 @@ static tj_status read_type(const char *name, const header *h, tj_npy *array, boo
 {
     static const struct {
         const char *code;
-        tj_dtype dtype;
+        tj_type dtype;
     } types[] = {{"f4", TJ_F32}, {"f8", TJ_F64}, {"f2", TJ_F16}, {"V2", TJ_BF16}, {"bfloat16", TJ_BF16}};
     const bool has_order = h->type[0] != '\0' && strchr("<>=|", h->type[0]);
     const char *code = h->type + has_order;
@@ -288,7 +288,7 @@ static tj_status interpret(const char *name, const header *h, tj_npy *array, boo
                     "%s: a batch (3 dimensions) in Fortran order is not supported: save numpy.ascontiguousarray(M)", name);
     array->rank = h->rank;
     array->is_fortran_order = h->is_fortran_order;
-    bytes = (int64_t)tj_dtype_bytes(array->dtype);
+    bytes = (int64_t)tj_type_bytes(array->dtype);
     for (int i = 0; i < h->rank; i++) {
         array->shape[i] = h->shape[i];
         /* A zero anywhere empties the array, but must not hide extents that no address could reach. */
@@ -360,7 +360,7 @@ static tj_status allocate(const char *name, tj_npy *array, tj_error *err)
 
 static void swap_bytes(tj_npy *array)
 {
-    const size_t width = tj_dtype_bytes(array->dtype);
+    const size_t width = tj_type_bytes(array->dtype);
     unsigned char *data = array->data;
 
     for (size_t i = 0; i < array->bytes; i += width)
@@ -449,7 +449,7 @@ static size_t make_header(const tj_npy *array, char out[512])
 
 static tj_status check_array(const char *path, const tj_npy *array, tj_error *err)
 {
-    int64_t bytes = (int64_t)tj_dtype_bytes(array->dtype);
+    int64_t bytes = (int64_t)tj_type_bytes(array->dtype);
 
     if (bytes == 0 || (array->rank != 2 && array->rank != 3) || (array->rank == 3 && array->is_fortran_order))
         return fail(err, TJ_ERR_INVALID_ARGUMENT,

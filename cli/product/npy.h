@@ -18,7 +18,7 @@
 
 /** One array. data is owned; release with tj_npy_drop. */
 typedef struct tj_npy {
-    tj_dtype dtype;
+    tj_type dtype;
     int rank;             /* 2 or 3 */
     int64_t shape[3];     /* as NumPy shows it: {rows, columns} or {batch, rows, columns} */
     int is_fortran_order; /* 1: the first index runs fastest; rank 2 only */

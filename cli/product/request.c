@@ -41,12 +41,12 @@ static tj_dim *find_dim(tj_problem *problem, const char *name)
 
 tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err)
 {
-    tj_dtype type = TJ_DTYPE_DEFAULT;
+    tj_type type = TJ_TYPE_DEFAULT;
     tj_status status;
 
     if (!text)
         return TJ_OK;
-    status = tj_dtype_parse(text, &type, err);
+    status = tj_type_parse(text, &type, err);
     if (status == TJ_OK)
         *dtype = (int32_t)type;
     return status;
@@ -54,19 +54,19 @@ tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err)
 
 static void make_ld_any(tj_problem *problem)
 {
-    problem->ld_m = TJ_ANY;
-    problem->ld_n = TJ_ANY;
-    problem->ld_p = TJ_ANY;
-    if (problem->has_beta)
-        problem->ld_c = TJ_ANY;
+    problem->m.ld = TJ_ANY;
+    problem->n.ld = TJ_ANY;
+    problem->p.ld = TJ_ANY;
+    if (problem->epilogue.has_beta)
+        problem->c.ld = TJ_ANY;
 }
 
 /* Broadcast and pointers say something about the storage that no argument can say; they stay. */
 static void make_stride_any(tj_problem *problem)
 {
-    int64_t *strides[] = {&problem->stride_m, &problem->stride_n, &problem->stride_p, &problem->stride_c};
+    int64_t *strides[] = {&problem->m.stride, &problem->n.stride, &problem->p.stride, &problem->c.stride};
 
-    for (size_t i = 0; i < (problem->has_beta ? 4u : 3u); i++)
+    for (size_t i = 0; i < (problem->epilogue.has_beta ? 4u : 3u); i++)
         if (*strides[i] != TJ_BROADCAST && !tj_stride_is_pointers(*strides[i]))
             *strides[i] = TJ_ANY;
 }
@@ -162,20 +162,20 @@ tj_status cli_read_config(const cli_words *words, cli_request *request, tj_error
 
 static void read_layout(const cli_words *words, tj_problem *problem)
 {
-    problem->transpose_m = words->transpose_m;
-    problem->transpose_n = words->transpose_n;
-    problem->m_layout = words->m_layout;
-    problem->n_layout = words->n_layout;
-    problem->p_layout = words->p_layout;
-    problem->ld_m = words->ld_m;
-    problem->ld_n = words->ld_n;
-    problem->ld_p = words->ld_p;
-    problem->ld_c = words->ld_c;
+    problem->m.transposed = (int16_t)words->transpose_m;
+    problem->n.transposed = (int16_t)words->transpose_n;
+    problem->m.layout = (int16_t)words->m_layout;
+    problem->n.layout = (int16_t)words->n_layout;
+    problem->p.layout = (int16_t)words->p_layout;
+    problem->m.ld = words->ld_m;
+    problem->n.ld = words->ld_n;
+    problem->p.ld = words->ld_p;
+    problem->c.ld = words->ld_c;
     problem->batch = words->batch;
-    problem->stride_m = words->stride_m;
-    problem->stride_n = words->stride_n;
-    problem->stride_p = words->stride_p;
-    problem->stride_c = words->stride_c;
+    problem->m.stride = words->stride_m;
+    problem->n.stride = words->stride_n;
+    problem->p.stride = words->stride_p;
+    problem->c.stride = words->stride_c;
 }
 
 void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES])
@@ -199,15 +199,15 @@ tj_status cli_read_request(const cli_words *words, const char *shape, cli_reques
         return status;
     request->known = (tj_problem)TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_F32);
     read_layout(words, &request->known);
-    request->known.has_alpha = words->alpha.is_given;
-    request->known.has_beta = words->beta.is_given;
+    request->known.epilogue.has_alpha = words->alpha.is_given;
+    request->known.epilogue.has_beta = words->beta.is_given;
     request->alpha = words->alpha.is_given ? words->alpha.value : 1.0;
     request->beta = words->beta.is_given ? words->beta.value : 0.0;
     if ((words->ld_c || words->stride_c) && !words->beta.is_given)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
-    status = cli_read_dtype(words->dtype, &request->known.dtype, err);
+    status = cli_read_dtype(words->dtype, &request->known.m.type, err);
     if (status == TJ_OK)
-        status = cli_read_dtype(words->p_dtype, &request->known.p_dtype, err);
+        status = cli_read_dtype(words->p_dtype, &request->known.p.type, err);
     if (status == TJ_OK)
         status = tj_problem_check(&request->known, err);
     request->problem = request->known;

@@ -11,19 +11,20 @@
 
 enum { DEFAULT_WARMUP = 2, DEFAULT_REPEAT = 10 };
 
-static int64_t matrix_bytes(const tj_problem *problem, char which)
+static int64_t matrix_bytes(const tj_problem *problem, tj_which which)
 {
     tj_problem known = tj_problem_canonical(problem);
-    int32_t dtype = which == 'P' || which == 'C' ? known.p_dtype : known.dtype;
+    const int32_t dtype = tj_problem_matrix(&known, which)->type;
 
-    return tj_problem_span(problem, which) * (int64_t)tj_dtype_bytes((tj_dtype)dtype);
+    return tj_problem_span(problem, which) * (int64_t)tj_type_bytes((tj_type)dtype);
 }
 
 /* malloc promises memory that is not there; the process would be killed while it fills it. */
 static tj_status check_host_memory(const tj_problem *problem, tj_error *err)
 {
-    double wanted = (double)matrix_bytes(problem, 'M') + (double)matrix_bytes(problem, 'N') +
-                    (double)matrix_bytes(problem, 'P') + (problem->has_beta ? (double)matrix_bytes(problem, 'C') : 0.0);
+    double wanted = (double)matrix_bytes(problem, TJ_MATRIX_M) + (double)matrix_bytes(problem, TJ_MATRIX_N) +
+                    (double)matrix_bytes(problem, TJ_MATRIX_P) +
+                    (problem->epilogue.has_beta ? (double)matrix_bytes(problem, TJ_MATRIX_C) : 0.0);
     double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGE_SIZE);
 
     if (wanted > present)
@@ -34,17 +35,17 @@ static tj_status check_host_memory(const tj_problem *problem, tj_error *err)
     return TJ_OK;
 }
 
-static tj_status random_matrix(const tj_problem *problem, char which, int64_t seed, void **matrix, tj_error *err)
+static tj_status random_matrix(const tj_problem *problem, tj_which which, int64_t seed, void **matrix, tj_error *err)
 {
     tj_problem known = tj_problem_canonical(problem);
-    int32_t dtype = which == 'P' || which == 'C' ? known.p_dtype : known.dtype;
+    const int32_t dtype = tj_problem_matrix(&known, which)->type;
     size_t count = (size_t)tj_problem_span(problem, which);
 
-    *matrix = malloc(count ? count * tj_dtype_bytes((tj_dtype)dtype) : 1);
+    *matrix = malloc(count ? count * tj_type_bytes((tj_type)dtype) : 1);
     if (!*matrix)
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %c", which);
-    if (which != 'P')
-        tj_fill_random((tj_dtype)dtype, *matrix, count, (uint64_t)seed);
+        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %c", "MNPC"[which]);
+    if (which != TJ_MATRIX_P)
+        tj_fill_random((tj_type)dtype, *matrix, count, (uint64_t)seed);
     return TJ_OK;
 }
 
@@ -72,13 +73,13 @@ cli_exit cmd_run(const cli_words *words, json_t *answer, tj_error *err)
     if (status == TJ_OK)
         status = check_host_memory(&storage, err);
     if (status == TJ_OK)
-        status = random_matrix(&storage, 'M', words->seed, &m, err);
+        status = random_matrix(&storage, TJ_MATRIX_M, words->seed, &m, err);
     if (status == TJ_OK)
-        status = random_matrix(&storage, 'N', words->seed + 1, &n, err);
-    if (status == TJ_OK && storage.has_beta)
-        status = random_matrix(&storage, 'C', words->seed + 2, &c, err);
+        status = random_matrix(&storage, TJ_MATRIX_N, words->seed + 1, &n, err);
+    if (status == TJ_OK && storage.epilogue.has_beta)
+        status = random_matrix(&storage, TJ_MATRIX_C, words->seed + 2, &c, err);
     if (status == TJ_OK)
-        status = random_matrix(&storage, 'P', 0, &p, err);
+        status = random_matrix(&storage, TJ_MATRIX_P, 0, &p, err);
     if (status != TJ_OK)
         goto done;
     memset(&product, 0, sizeof product);

@@ -147,12 +147,12 @@ typedef struct buffers {
     tj_buffer *array[4]; /* of pointers into them */
 } buffers;
 
-static size_t span_bytes(const tj_problem *problem, char which)
+static size_t span_bytes(const tj_problem *problem, tj_which which)
 {
     tj_problem known = tj_problem_strided(problem);
-    int32_t dtype = which == 'P' || which == 'C' ? known.p_dtype : known.dtype;
+    const int32_t dtype = tj_problem_matrix(&known, which)->type;
 
-    return (size_t)tj_problem_span(&known, which) * tj_dtype_bytes((tj_dtype)dtype);
+    return (size_t)tj_problem_span(&known, which) * tj_type_bytes((tj_type)dtype);
 }
 
 static tj_status copy_in(tj_context *context, const void *host, size_t bytes, tj_buffer **buffer, tj_error *err)
@@ -167,14 +167,14 @@ static tj_status place_operands(tj_context *context, const cli_product *product,
                                 tj_error *err)
 {
     const tj_problem *known = &product->request->known;
-    tj_status status = copy_in(context, product->host.m, span_bytes(known, 'M'), &on_device->m, err);
+    tj_status status = copy_in(context, product->host.m, span_bytes(known, TJ_MATRIX_M), &on_device->m, err);
 
     if (status == TJ_OK)
-        status = copy_in(context, product->host.n, span_bytes(known, 'N'), &on_device->n, err);
-    if (status == TJ_OK && known->has_beta && product->host.c)
-        status = copy_in(context, product->host.c, span_bytes(known, 'C'), &on_device->c, err);
+        status = copy_in(context, product->host.n, span_bytes(known, TJ_MATRIX_N), &on_device->n, err);
+    if (status == TJ_OK && known->epilogue.has_beta && product->host.c)
+        status = copy_in(context, product->host.c, span_bytes(known, TJ_MATRIX_C), &on_device->c, err);
     if (status == TJ_OK)
-        status = tj_buffer_create(context, span_bytes(known, 'P'), &on_device->p, err);
+        status = tj_buffer_create(context, span_bytes(known, TJ_MATRIX_P), &on_device->p, err);
     if (status == TJ_OK)
         status = tj_buffer_fill(on_device->p, 0xff, err);
     if (status == TJ_OK && workspace_bytes > 0)
@@ -188,24 +188,24 @@ tj_operands cli_operands(const cli_request *request, const tj_buffer *m, const t
     tj_problem known = tj_problem_canonical(&request->known);
     tj_operands operands = TJ_OPERANDS_INIT;
 
-    operands.m = tj_buffer_address(m);
-    operands.n = tj_buffer_address(n);
-    operands.p = tj_buffer_address(p);
-    operands.c = c ? tj_buffer_address(c) : NULL;
+    operands.m.address = tj_buffer_address(m);
+    operands.n.address = tj_buffer_address(n);
+    operands.p.address = tj_buffer_address(p);
+    operands.c.address = c ? tj_buffer_address(c) : NULL;
     operands.alpha = request->alpha;
     operands.beta = request->beta;
     operands.j = known.j.extent;
     operands.k = known.k.extent;
     operands.l = known.l.extent;
-    operands.ld_m = known.ld_m;
-    operands.ld_n = known.ld_n;
-    operands.ld_p = known.ld_p;
-    operands.ld_c = known.ld_c;
+    operands.m.ld = known.m.ld;
+    operands.n.ld = known.n.ld;
+    operands.p.ld = known.p.ld;
+    operands.c.ld = known.c.ld;
     operands.batch = known.batch;
-    operands.stride_m = known.stride_m;
-    operands.stride_n = known.stride_n;
-    operands.stride_p = known.stride_p;
-    operands.stride_c = known.stride_c;
+    operands.m.stride = known.m.stride;
+    operands.n.stride = known.n.stride;
+    operands.p.stride = known.p.stride;
+    operands.c.stride = known.c.stride;
     return operands;
 }
 
@@ -304,7 +304,7 @@ static void tell_check(const cli_words *words, const tj_check_report *report, js
 /* The reference takes pointers where the kernel does, in the same order. */
 static tj_status refer(const cli_product *product, double flop, tj_check_report *report, tj_error *err)
 {
-    static const char which[4] = {'M', 'N', 'P', 'C'};
+    static const tj_which which[4] = {TJ_MATRIX_M, TJ_MATRIX_N, TJ_MATRIX_P, TJ_MATRIX_C};
     const tj_problem *known = &product->request->known;
     const void *operand[4] = {product->host.m, product->host.n, product->p, product->host.c};
     void **array[4] = {NULL, NULL, NULL, NULL};
@@ -392,7 +392,7 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
     if (status == TJ_OK)
         status = launch(context, emulator, plan, &operands, err);
     if (status == TJ_OK)
-        status = tj_buffer_read(on_device.p, 0, product->p, span_bytes(&request->known, 'P'), err);
+        status = tj_buffer_read(on_device.p, 0, product->p, span_bytes(&request->known, TJ_MATRIX_P), err);
     timed = product->repeat > 0 && !emulator; /* the emulator's clock is a model, and no measure of anything */
     if (status == TJ_OK && timed)
         status = measure(context, plan, &operands, product, &median, &least, err);

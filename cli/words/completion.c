@@ -145,7 +145,7 @@ static void offer_values(const cli_option *option)
         offer_word("pointers16");
     } else if (strcmp(option->argument, "type") == 0) {
         for (int type = TJ_F32; type <= TJ_BF16; type++)
-            offer_word(tj_dtype_name((tj_dtype)type));
+            offer_word(tj_type_name((tj_type)type));
     } else if (strcmp(option->name, "family") == 0) {
         for (size_t i = 0; i < tj_family_count(); i++)
             offer_word(tj_family_name(tj_family_at(i)));

@@ -221,20 +221,20 @@ json_t *cli_problem_json(const tj_problem *problem)
     const struct {
         const char *name;
         int64_t value;
-    } numbers[] = {{"ld_m", known.ld_m},         {"ld_n", known.ld_n},         {"ld_p", known.ld_p},
-                   {"stride_m", known.stride_m}, {"stride_n", known.stride_n}, {"stride_p", known.stride_p},
+    } numbers[] = {{"ld_m", known.m.ld},         {"ld_n", known.n.ld},         {"ld_p", known.p.ld},
+                   {"stride_m", known.m.stride}, {"stride_n", known.n.stride}, {"stride_p", known.p.stride},
                    {"batch", known.batch}};
 
     set_dim(object, "j", &known.j);
     set_dim(object, "k", &known.k);
     set_dim(object, "l", &known.l);
-    cli_set_text(object, "dtype", tj_dtype_name((tj_dtype)known.dtype));
-    cli_set_text(object, "p_dtype", tj_dtype_name((tj_dtype)known.p_dtype));
-    cli_set_text(object, "m_layout", known.m_layout == TJ_COL_MAJOR ? "col" : "row");
-    cli_set_text(object, "n_layout", known.n_layout == TJ_COL_MAJOR ? "col" : "row");
-    cli_set_text(object, "p_layout", known.p_layout == TJ_COL_MAJOR ? "col" : "row");
-    cli_set_bool(object, "has_alpha", known.has_alpha);
-    cli_set_bool(object, "has_beta", known.has_beta);
+    cli_set_text(object, "dtype", tj_type_name((tj_type)known.m.type));
+    cli_set_text(object, "p_dtype", tj_type_name((tj_type)known.p.type));
+    cli_set_text(object, "m_layout", known.m.layout == TJ_COL_MAJOR ? "col" : "row");
+    cli_set_text(object, "n_layout", known.n.layout == TJ_COL_MAJOR ? "col" : "row");
+    cli_set_text(object, "p_layout", known.p.layout == TJ_COL_MAJOR ? "col" : "row");
+    cli_set_bool(object, "has_alpha", known.epilogue.has_alpha);
+    cli_set_bool(object, "has_beta", known.epilogue.has_beta);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         if (numbers[i].value == TJ_ANY)
             cli_set_text(object, numbers[i].name, "any");

@@ -26,11 +26,11 @@ void tj_pointers_count(const tj_problem *view, const tj_access *first, tj_counts
     tj_traffic *const outputs = counts->splits > 1 ? &counts->reduce.load_pointers : &counts->load_pointers;
 
     if (view->k.extent > 0) {
-        count_array(view->stride_m, first ? first : &all, &counts->load_pointers);
-        count_array(view->stride_n, first ? first : &all, &counts->load_pointers);
-        counts->waits += tj_stride_is_pointers(view->stride_m) || tj_stride_is_pointers(view->stride_n);
+        count_array(view->m.stride, first ? first : &all, &counts->load_pointers);
+        count_array(view->n.stride, first ? first : &all, &counts->load_pointers);
+        counts->waits += tj_stride_is_pointers(view->m.stride) || tj_stride_is_pointers(view->n.stride);
     }
-    count_array(view->stride_p, last, outputs);
-    if (view->has_beta)
-        count_array(view->stride_c, last, outputs);
+    count_array(view->p.stride, last, outputs);
+    if (view->epilogue.has_beta)
+        count_array(view->c.stride, last, outputs);
 }

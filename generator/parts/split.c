@@ -21,7 +21,7 @@ static int64_t workspace_bytes(const tj_problem *view, int32_t splits)
     int64_t bytes;
 
     if (!tj_mul(view->j.extent, view->l.extent, &bytes) || !tj_mul(bytes, splits * products, &bytes) ||
-        !tj_mul(bytes, view->dtype == TJ_F64 ? 8 : 4, &bytes))
+        !tj_mul(bytes, view->m.type == TJ_F64 ? 8 : 4, &bytes))
         return -1;
     return bytes;
 }
@@ -95,7 +95,7 @@ void tj_split_count(const tj_problem *view, int32_t splits, tj_counts *counts)
 {
     const int32_t groups = groups_of(splits), elements = REDUCE_THREADS / groups;
     const int64_t matrix = view->j.extent * view->l.extent, bytes = counts->sum_bytes;
-    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
+    const int64_t p_bytes = (int64_t)tj_type_bytes((tj_type)view->p.type);
     tj_access access;
 
     if (splits <= 1)
@@ -120,10 +120,10 @@ void tj_split_count(const tj_problem *view, int32_t splits, tj_counts *counts)
     access.is_shared = true;
     access.repeat = groups - 1;
     tj_traffic_add(&counts->reduce.shared_load, &access);
-    access = in_order(view, elements, p_bytes, view->stride_p);
+    access = in_order(view, elements, p_bytes, view->p.stride);
     tj_traffic_add(&counts->store_p, &access);
-    if (view->has_beta) {
-        access = in_order(view, elements, p_bytes, view->stride_c);
+    if (view->epilogue.has_beta) {
+        access = in_order(view, elements, p_bytes, view->c.stride);
         tj_traffic_add(&counts->load_c, &access);
         counts->reduce.fma = matrix * view->batch;
     }

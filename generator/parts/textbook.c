@@ -30,7 +30,7 @@ void tj_textbook_describe(const tj_config *config, tj_template_params *params, t
 /* One element of P or C for each thread whose element exists. */
 static void count_output(const tj_problem *view, int32_t tile_width, int64_t ld, int64_t stride, tj_traffic *traffic)
 {
-    const int64_t bytes = (int64_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
+    const int64_t bytes = (int64_t)tj_type_bytes((tj_type)view->p.type);
     const tj_access access = {
         .threads_x = tile_width,
         .threads_y = tile_width,
@@ -48,9 +48,9 @@ static void count_output(const tj_problem *view, int32_t tile_width, int64_t ld,
 
 void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts)
 {
-    count_output(view, tile_width, view->ld_p, view->stride_p, &counts->store_p);
-    if (view->has_beta) {
-        count_output(view, tile_width, view->ld_c, view->stride_c, &counts->load_c);
+    count_output(view, tile_width, view->p.ld, view->p.stride, &counts->store_p);
+    if (view->epilogue.has_beta) {
+        count_output(view, tile_width, view->c.ld, view->c.stride, &counts->load_c);
         counts->fma += view->j.extent * view->l.extent * view->batch;
         counts->waits++;
     }

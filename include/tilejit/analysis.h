@@ -194,7 +194,7 @@ typedef struct tj_peaks {
  * Errors:  TJ_ERR_UNSUPPORTED: a compute capability below 7.5, or TJ_BF16; TJ_ERR_INVALID_ARGUMENT: facts without clocks, and
  *          no measured bandwidth in their place.
  */
-TJ_API TJ_MUST_CHECK tj_status tj_find_peaks(const tj_device_facts *facts, tj_dtype sum, double measured_bytes_per_s,
+TJ_API TJ_MUST_CHECK tj_status tj_find_peaks(const tj_device_facts *facts, tj_type sum, double measured_bytes_per_s,
                                              tj_peaks *peaks, tj_error *err);
 
 /** One point under the roofs. */

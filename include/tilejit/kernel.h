@@ -20,39 +20,44 @@ struct CUstream_st; /* a CUstream, which is also a cudaStream_t; NULL is the leg
 /** Immutable once loaded: launch it from any thread. */
 typedef struct tj_kernel tj_kernel;
 
+/** One matrix of a launch, or of each product of its batch. */
+typedef struct tj_operand {
+    const void *address; /**< device address; where the problem's stride is TJ_POINTERS or TJ_POINTERS_16, that of an array of
+                              `batch` device addresses, in memory that the device reaches, unchanged until the launch has run */
+    int64_t ld;          /**< where the problem says TJ_ANY; 0: tight */
+    int64_t stride;      /**< where the problem says TJ_ANY; 0: tight; TJ_BROADCAST */
+} tj_operand;
+
 /**
- * The matrices and scalars of one launch. Pointers are device addresses; where the problem's stride is TJ_POINTERS or
- * TJ_POINTERS_16, that of an array of `batch` device addresses, in memory that the device reaches, unchanged until the launch
- * has run. Start from TJ_OPERANDS_INIT.
- * Fields that the problem fixes are ignored; an extent of 0 means the problem's.
+ * The matrices and scalars of one launch. Start from TJ_OPERANDS or TJ_OPERANDS_INIT. What the problem fixes is ignored; an extent
+ * of 0 means the problem's.
  */
 typedef struct tj_operands {
     size_t struct_size;
-    const void *m;
-    const void *n;
-    void *
-        p; /**< overlaps neither M nor N nor C, but may be C itself, if C is stored as P is. Each launch refuses a P that shares an
-                  address with what is read, as far as that is certain: whichever of the two has no gaps, or both have the same
-                  leading dimension, as blocks of one matrix do, which may well lie side by side. Of batches with gaps between
-                  their matrices the first ones are compared, of matrices with different leading dimensions and what arrays of
-                  pointers lead to, nothing */
-    const void *c;      /**< read if the problem has_beta and beta is not 0; NULL: P itself */
-    double alpha, beta; /**< used if the problem has_alpha, has_beta; converted to f32 for all but f64, where one that
-                                         would become infinite or 0 is an error */
+    tj_operand m, n;
+    tj_operand p; /**< overlaps neither M nor N nor C, but may be C itself, if C is stored as P is. Each launch refuses a P that
+                       shares an address with what is read, as far as that is certain: whichever of the two has no gaps, or both
+                       have the same leading dimension, as blocks of one matrix do, which may well lie side by side. Of batches with
+                       gaps between their matrices the first ones are compared, of matrices with different leading dimensions and
+                       what arrays of pointers lead to, nothing */
+    tj_operand c; /**< read if the problem adds beta * C and beta is not 0; an address of NULL: P itself */
+    double alpha, beta; /**< used if the problem's epilogue has them; converted to f32 unless sums are f64, where one that would
+                             become infinite or 0 is an error */
     int64_t j, k, l;    /**< TJ_DIM_ANY dimensions; 0: the extent in the problem */
-    int64_t ld_m, ld_n, ld_p, ld_c;                 /**< TJ_ANY ones; 0: tight */
-    int64_t batch;                                  /**< TJ_ANY; 0: 1 */
-    int64_t stride_m, stride_n, stride_p, stride_c; /**< TJ_ANY ones; 0: tight; TJ_BROADCAST */
-    int32_t tile_width;                             /**< shared=dynamic kernels only; 0: the config's */
-    int32_t reserved;                               /**< must be 0 */
-    void *workspace; /**< tj_plan_workspace_bytes() bytes of device memory, which launches that may run at the same time must
+    int64_t batch;      /**< TJ_ANY; 0: 1 */
+    int32_t tile_width; /**< shared=dynamic kernels only; 0: the config's */
+    int32_t reserved;   /**< must be 0 */
+    void *workspace;    /**< tj_plan_workspace_bytes() bytes of device memory, which launches that may run at the same time must
                           not share; NULL, or too few: the launch takes what it needs from the device's memory pool (cuMemAllocAsync)
                           and gives it back, both in its stream, which costs a few microseconds */
     size_t workspace_bytes; /**< of workspace */
 } tj_operands;
 
 /* clang-format off */
-#define TJ_OPERANDS_INIT { sizeof(tj_operands), NULL, NULL, NULL, NULL, 1.0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+/** TJ_OPERANDS(M, N, P): three addresses, alpha = 1, beta = 0, all else as the problem has it. */
+#define TJ_OPERANDS(m, n, p)                                                                                           \
+    { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+#define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
 /* clang-format on */
 
 /** What the driver says of a loaded kernel. */

@@ -75,8 +75,7 @@ TJ_API tj_chosen_by tj_plan_chosen_by(const tj_plan *plan);
  * ones find it without allocating, locking or formatting anything.
  *
  *     tj_problem problem = TJ_PROBLEM_INIT(512, 300, 700, TJ_F32);
- *     tj_operands x = TJ_OPERANDS_INIT;
- *     x.m = M; x.n = N; x.p = P;
+ *     tj_operands x = TJ_OPERANDS(M, N, P);
  *     status = tj_matmul(context, &problem, &x, stream, &err);
  *
  * NULL:    context, problem and operands must not be NULL.

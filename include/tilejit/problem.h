@@ -19,8 +19,23 @@
 extern "C" {
 #endif
 
-/** Element types. The 16-bit ones are accumulated in f32; f64 in f64. TJ_DTYPE_DEFAULT: f32 for M and N; for P, theirs. */
-typedef enum tj_dtype { TJ_DTYPE_DEFAULT = 0, TJ_F32 = 1, TJ_F64 = 2, TJ_F16 = 3, TJ_BF16 = 4 } tj_dtype;
+/** Element types. tj_type_facts says what is known of each. */
+typedef enum tj_type {
+    TJ_TYPE_DEFAULT = 0, /**< of M: f32; of N: that of M; of P: that of M; of C: that of P */
+    TJ_F32 = 1,
+    TJ_F64 = 2,
+    TJ_F16 = 3,
+    TJ_BF16 = 4
+} tj_type;
+
+/**
+ * How the products of elements are summed. The caller's word: the library never sums in another type than this one.
+ */
+typedef enum tj_compute {
+    TJ_COMPUTE_DEFAULT = 0, /**< f64 for matrices of f64, else f32 */
+    TJ_COMPUTE_F32 = 1,     /**< IEEE f32, with fused multiply-add */
+    TJ_COMPUTE_F64 = 2      /**< IEEE f64, with fused multiply-add */
+} tj_compute;
 
 /** How a matrix lies in memory. Row-major: the elements of a row are neighbours. */
 typedef enum tj_layout { TJ_ROW_MAJOR = 0, TJ_COL_MAJOR = 1 } tj_layout;
@@ -62,39 +77,61 @@ static inline int tj_stride_is_pointers(int64_t stride)
     return stride == TJ_POINTERS || stride == TJ_POINTERS_16;
 }
 
+/** The matrices of a problem, where one of them is named by a number. */
+typedef enum tj_which { TJ_MATRIX_M = 0, TJ_MATRIX_N = 1, TJ_MATRIX_P = 2, TJ_MATRIX_C = 3 } tj_which;
+
+enum { TJ_MATRICES = 4 };
+
+/** How one matrix of a problem is stored. All zero: row-major, tight, of the default type. */
+typedef struct tj_matrix {
+    int32_t type;       /**< tj_type */
+    int16_t layout;     /**< tj_layout of the matrix as stored */
+    int16_t transposed; /**< 1: the transpose is stored: M as k x j, N as l x k, P as l x j. The same storage read in the other
+                             layout, so both spellings give the same kernel */
+    int64_t ld;         /**< elements from one stored row (column) to the next; TJ_TIGHT, TJ_ANY */
+    int64_t stride;     /**< elements from one matrix of the batch to the next; TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS,
+                             TJ_POINTERS_16 */
+} tj_matrix;
+
+/** What becomes of a sum before it is stored in P. All zero: it is stored as it is. */
+typedef struct tj_epilogue {
+    int32_t has_alpha; /**< 1: it is multiplied by alpha, an argument of every launch */
+    int32_t has_beta;  /**< 1: beta * C is added. beta is an argument of every launch; a beta of 0 never reads C */
+} tj_epilogue;
+
 /**
- * A problem. Start from TJ_PROBLEM_INIT or tj_problem_init(); zero in any field means its default.
+ * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * A transposed operand is the same storage read in the other layout: with transpose_m, M is stored k x j and op(M) is
- * j x k. The generator folds the flag into the layout, so both spellings give the same kernel.
+ * M and N have one type. P may have another: f32 from 16-bit M and N and the other way round are allowed, f64 goes with f64
+ * alone. C has the type and the layout of P, and repeats them or leaves them 0.
  */
 typedef struct tj_problem {
     size_t struct_size; /**< set by TJ_PROBLEM_INIT: lets old programs meet new libraries */
     tj_dim j, k, l;
-    int32_t dtype;       /**< tj_dtype of M and N */
-    int32_t p_dtype;     /**< tj_dtype of P and C; TJ_DTYPE_DEFAULT: the type of M and N. f32 P from 16-bit M and N, and
-                              the other way round, are allowed; f64 goes with f64 only */
-    int32_t m_layout;    /**< tj_layout of M as stored */
-    int32_t n_layout;    /**< tj_layout of N as stored */
-    int32_t p_layout;    /**< tj_layout of P and of C */
-    int32_t transpose_m; /**< 1: M is stored k x j */
-    int32_t transpose_n; /**< 1: N is stored l x k */
-    int32_t has_alpha;   /**< 1: alpha is an argument; 0: alpha = 1 and absent from the text */
-    int32_t has_beta;    /**< 1: beta and C are arguments (a beta of 0 never reads C); 0: absent from the text */
-    int32_t reserved;    /**< must be 0 */
-    int64_t ld_m, ld_n, ld_p, ld_c; /**< elements between rows (columns) of the stored matrix; TJ_TIGHT, TJ_ANY */
-    int64_t batch;                  /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
-    int64_t stride_m, stride_n, stride_p,
-        stride_c; /**< elements between matrices of the batch; TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS, TJ_POINTERS_16 */
+    int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
+    tj_matrix m, n, p, c;
+    tj_epilogue epilogue;
+    int32_t compute;  /**< tj_compute */
+    int32_t reserved; /**< must be 0 */
 } tj_problem;
 
 /* clang-format off */
 #define TJ_DIM_INIT(extent) { (extent), 0, 0 }
-/** TJ_PROBLEM_INIT(j, k, l, dtype): everything fixed, row-major, tight, alpha = 1, beta = 0. */
-#define TJ_PROBLEM_INIT(j, k, l, dtype)                                                                                \
-    { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), (dtype),                                     \
-      0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0 }
+/** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type: of M, N and P. */
+#define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
+    { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
+      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { 0, 0 }, 0, 0 }
 /* clang-format on */
+
+/** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */
+static inline const tj_matrix *tj_problem_matrix(const tj_problem *problem, tj_which which)
+{
+    return which == TJ_MATRIX_M   ? &problem->m
+           : which == TJ_MATRIX_N ? &problem->n
+           : which == TJ_MATRIX_P ? &problem->p
+                                  : &problem->c;
+}
 
 /**
  * Is this a problem that can be computed? The first thing wrong is named with its value and the remedy.
@@ -123,18 +160,44 @@ TJ_API tj_problem tj_problem_canonical(const tj_problem *problem);
  */
 TJ_API tj_problem tj_problem_strided(const tj_problem *problem);
 
-/** Bytes of one element: 4, 8, 2, 2; 0 for a number that is no type. Threads: any; pure. */
-TJ_API size_t tj_dtype_bytes(tj_dtype dtype);
+/**
+ * How many elements a buffer must hold for a matrix, from its first to its last, batch included. (Where pointers lead to each
+ * matrix: of one of them. See tj_problem_strided.) 0 for C where the problem adds none. A dimension that is an argument has the
+ * extent to launch with. The problem must have passed tj_problem_check.
+ *
+ * Returns -1 if the span depends on a leading dimension, a stride or a batch that is TJ_ANY, if it does not fit 63 bits, or if
+ * which names no matrix. NULL: a problem of NULL answers -1. Threads: any; pure.
+ */
+TJ_API int64_t tj_problem_span(const tj_problem *problem, tj_which which);
+
+/** What is known of an element type. All text is static. */
+typedef struct tj_type_facts {
+    const char *name;     /**< "f32" */
+    const char *cuda;     /**< its name in generated text: "float" */
+    const char *numpy;    /**< its code in a .npy file, little-endian: "<f4" */
+    int32_t bytes;        /**< of one element */
+    int32_t compute;      /**< the tj_compute that TJ_COMPUTE_DEFAULT means for it */
+    double unit_roundoff; /**< half the distance from 1 to the next number */
+} tj_type_facts;
+
+/** Number of element types; they are numbered from 1 to this. Threads: any; pure. */
+TJ_API int tj_type_count(void);
+
+/** Of that type; NULL for a number that is no type. Owned: the library, for ever. Threads: any; pure. */
+TJ_API const tj_type_facts *tj_type_get_facts(tj_type type);
+
+/** Bytes of one element; 0 for a number that is no type. Threads: any; pure. */
+TJ_API size_t tj_type_bytes(tj_type type);
 
 /** "f32", "f64", "f16", "bf16"; "?" for a number that is no type. Owned: static text. Threads: any; pure. */
-TJ_API const char *tj_dtype_name(tj_dtype dtype);
+TJ_API const char *tj_type_name(tj_type type);
 
 /**
  * The type of that name ("f32", "f64", "f16", "bf16").
- * NULL: name and dtype must not be NULL. Threads: any; pure.
+ * NULL: name and type must not be NULL. Threads: any; pure.
  * Errors: TJ_ERR_INVALID_ARGUMENT: no such type; the message lists those there are.
  */
-TJ_API TJ_MUST_CHECK tj_status tj_dtype_parse(const char *name, tj_dtype *dtype, tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_type_parse(const char *name, tj_type *type, tj_error *err);
 
 #ifdef __cplusplus
 }

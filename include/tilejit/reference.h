@@ -83,23 +83,13 @@ TJ_API int64_t tj_compare_random_products(const tj_problem *problem, double alph
                                           int64_t count);
 
 /**
- * How many elements a buffer must hold for a matrix, from its first to its last, batch included. (Where pointers lead to each
- * matrix: of one of them. See tj_problem_strided.) which is 'M', 'N', 'P' or 'C' (0 without has_beta). A dimension that is an
- * argument has the extent to launch with. The problem must have passed tj_problem_check.
- *
- * Returns -1 if the span depends on a leading dimension, a stride or a batch that is TJ_ANY, if it does not fit 63 bits, or if
- * which names no matrix. NULL: problem must not be NULL.
- */
-TJ_API int64_t tj_problem_span(const tj_problem *problem, char which);
-
-/**
  * Convert count elements from one type to another, rounding once to nearest even, as the GPU does. If the types are the same
  * they are copied bit for bit. NULL: neither may be NULL unless count is 0.
  */
-TJ_API void tj_convert(tj_dtype to, void *destination, tj_dtype from, const void *source, size_t count);
+TJ_API void tj_convert(tj_type to, void *destination, tj_type from, const void *source, size_t count);
 
 /** Fill with reproducible values from a seed, uniform in [-1, 1] (splitmix64). */
-TJ_API void tj_fill_random(tj_dtype dtype, void *destination, size_t count, uint64_t seed);
+TJ_API void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t seed);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context.h"
 #include "error.h"
 #include "scope.h"
 #include "spills.h"
@@ -191,7 +192,7 @@ static size_t parameter_bytes(const tj_kernel *kernel, int32_t arg)
         return sizeof(int32_t);
     case TJ_ARG_ALPHA:
     case TJ_ARG_BETA:
-        return kernel->problem.dtype == TJ_F64 ? sizeof(double) : sizeof(float);
+        return kernel->problem.m.type == TJ_F64 ? sizeof(double) : sizeof(float);
     default:
         return sizeof(int64_t);
     }
@@ -349,7 +350,7 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     if (status == TJ_OK)
         status = tj_scope_handle(scope, &kernel->handle, err);
     if (status == TJ_OK)
-        status = tj_gpu_device_facts(kernel->gpu, kernel->device, &device, err);
+        status = tj_device_get(kernel->context, kernel->device, &device, err);
     if (status != TJ_OK)
         return status;
     if (!parse_target(code->target, &target))
@@ -390,12 +391,12 @@ static void set_elements(tj_kernel *kernel)
     const tj_launch_form *form = &kernel->form;
     const tj_problem *problem = &kernel->problem;
     const int32_t asked[TJ_MATRICES] = {form->align_m, form->align_n, form->align_p, form->align_c};
-    const int32_t dtype[TJ_MATRICES] = {problem->dtype, problem->dtype, problem->p_dtype, problem->p_dtype};
-    const int64_t stride[TJ_MATRICES] = {problem->stride_m, problem->stride_n, problem->stride_p, problem->stride_c};
+    const int32_t dtype[TJ_MATRICES] = {problem->m.type, problem->m.type, problem->p.type, problem->p.type};
+    const int64_t stride[TJ_MATRICES] = {problem->m.stride, problem->n.stride, problem->p.stride, problem->c.stride};
 
     for (int which = 0; which < TJ_MATRICES; which++) {
         const bool is_array = tj_stride_is_pointers(stride[which]);
-        const size_t element = is_array ? sizeof(CUdeviceptr) : tj_dtype_bytes((tj_dtype)dtype[which]);
+        const size_t element = is_array ? sizeof(CUdeviceptr) : tj_type_bytes((tj_type)dtype[which]);
 
         kernel->is_array[which] = is_array;
         kernel->element_bytes[which] = element;
@@ -403,7 +404,7 @@ static void set_elements(tj_kernel *kernel)
     }
 }
 
-tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
+tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
                               tj_kernel **out, tj_error *err)
 {
     tj_kernel *kernel = NULL;
@@ -411,9 +412,9 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
     tj_status status;
 
     *out = NULL;
-    status = tj_gpu_check_process(&host->gpu, err);
+    status = tj_context_check_process(context, err);
     if (status == TJ_OK)
-        status = tj_scope_enter(&host->gpu, &scope, err);
+        status = tj_scope_enter(context, &scope, err);
     if (status != TJ_OK)
         return status;
     kernel = calloc(1, sizeof *kernel);
@@ -422,7 +423,7 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
         goto done;
     }
     kernel->driver = scope.driver;
-    kernel->gpu = &host->gpu;
+    kernel->context = context;
     kernel->context_id = scope.context_id;
     kernel->form = *form;
     kernel->problem = *problem;
@@ -430,7 +431,7 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
     status = load(kernel, &scope, code, err);
     if (status == TJ_OK) {
         tj_launch_make_ready(kernel);
-        atomic_fetch_add_explicit(&host->stats.loads, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&context->stats.loads, 1, memory_order_relaxed);
         *out = kernel;
     } else {
         unload(kernel);
@@ -442,8 +443,17 @@ done:
     return status;
 }
 
-tj_status tj_host_load(tj_host *host, const tj_source *source, const tj_image *image, tj_kernel **kernel, tj_error *err)
+tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_image *image, tj_kernel **kernel, tj_error *err)
 {
+    if (!kernel)
+        return tj_fail_null(err, __func__, "kernel");
+    *kernel = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!source)
+        return tj_fail_null(err, __func__, "source");
+    if (!image)
+        return tj_fail_null(err, __func__, "image");
     tj_code code = {
         .target = tj_image_target(image),
         .compiler = tj_image_compiler(image),
@@ -455,7 +465,7 @@ tj_status tj_host_load(tj_host *host, const tj_source *source, const tj_image *i
     *kernel = NULL;
     if (status != TJ_OK)
         return status;
-    return tj_kernel_load_code(host, tj_source_launch(source), tj_source_problem(source), &code, kernel, err);
+    return tj_kernel_load_code(context, tj_source_launch(source), tj_source_problem(source), &code, kernel, err);
 }
 
 tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err)

@@ -15,7 +15,8 @@
 
 #include <tilejit/kernel.h>
 
-#include "host.h"
+#include "cuda_abi.h"
+#include "driver.h"
 
 /** What a loader needs of an image. All borrowed, for the length of the call. */
 typedef struct tj_code {
@@ -25,11 +26,8 @@ typedef struct tj_code {
     const void *cubin;    /* NULL: none */
 } tj_code;
 
-/** As tj_kernel_load. */
-tj_status tj_host_load(tj_host *host, const tj_source *source, const tj_image *image, tj_kernel **kernel, tj_error *err);
-
-/** The same from its parts; problem must be canonical. Enters and leaves a scope itself. */
-tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
+/** tj_kernel_load from its parts; problem must be canonical. Enters and leaves a scope itself. */
+tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
                               tj_kernel **kernel, tj_error *err);
 
 /**
@@ -53,8 +51,6 @@ uint64_t tj_kernel_context_id(const tj_kernel *kernel);
 int tj_kernel_device(const tj_kernel *kernel);
 
 /* ---- between kernel.c, launch*.c and pointers.c ------------------------------------------------------------------- */
-
-enum tj_matrix { TJ_MATRIX_M, TJ_MATRIX_N, TJ_MATRIX_P, TJ_MATRIX_C, TJ_MATRICES };
 
 enum { TJ_WORKSPACE_ALIGNMENT = 16 };
 
@@ -94,7 +90,7 @@ typedef struct tj_launch_numbers {
 
 struct tj_kernel {
     const tj_driver *driver;
-    tj_gpu *gpu;
+    tj_context *context;
     uint64_t context_id;
     CUcontext handle; /* of the CUDA context */
     int device;
@@ -144,8 +140,10 @@ static inline bool tj_kernel_suits(const tj_kernel *kernel, const tj_operands *x
     const size_t *alignment = kernel->alignment;
 
     return x->struct_size == sizeof *x &&
-           (((uintptr_t)x->m & (alignment[TJ_MATRIX_M] - 1)) | ((uintptr_t)x->n & (alignment[TJ_MATRIX_N] - 1)) |
-            ((uintptr_t)x->p & (alignment[TJ_MATRIX_P] - 1)) | ((uintptr_t)x->c & (alignment[TJ_MATRIX_C] - 1))) == 0 &&
+           (((uintptr_t)x->m.address & (alignment[TJ_MATRIX_M] - 1)) |
+            ((uintptr_t)x->n.address & (alignment[TJ_MATRIX_N] - 1)) |
+            ((uintptr_t)x->p.address & (alignment[TJ_MATRIX_P] - 1)) |
+            ((uintptr_t)x->c.address & (alignment[TJ_MATRIX_C] - 1))) == 0 &&
            (!kernel->reduce_function || tj_kernel_has_workspace(kernel, x) || tj_driver_has_stream_memory(kernel->driver));
 }
 

@@ -9,6 +9,7 @@
  */
 #include "kernel.h"
 
+#include "context.h"
 #include "error.h"
 #include "scalar.h"
 #include "scope.h"
@@ -91,9 +92,9 @@ static CUresult launch_beside(const tj_driver *driver, const entry *one, CUstrea
 static inline tj_status queue_one(const tj_kernel *kernel, const entry *one, const tj_operands *x, CUstream stream,
                                   tj_error *err)
 {
-    bool is_f64 = kernel->problem.dtype == TJ_F64;
+    bool is_f64 = kernel->problem.m.type == TJ_F64;
     const tj_geometry *geometry = one->geometry;
-    const void *c = x->c ? x->c : x->p;
+    const void *c = x->c.address ? x->c.address : x->p.address;
     float alpha = (float)x->alpha, beta = (float)x->beta;
     const void *parameter[TJ_LAUNCH_MAX_ARGS];
     CUresult result;
@@ -101,13 +102,13 @@ static inline tj_status queue_one(const tj_kernel *kernel, const entry *one, con
     for (int i = 0; i < one->arg_count; i++)
         switch (one->arg[i]) {
         case TJ_ARG_M:
-            parameter[i] = &x->m;
+            parameter[i] = &x->m.address;
             break;
         case TJ_ARG_N:
-            parameter[i] = &x->n;
+            parameter[i] = &x->n.address;
             break;
         case TJ_ARG_P:
-            parameter[i] = &x->p;
+            parameter[i] = &x->p.address;
             break;
         case TJ_ARG_C:
             parameter[i] = &c;
@@ -178,11 +179,11 @@ static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, 
             numbers.geometry.grid[2] = (unsigned int)left * splits;
             numbers.reduce_geometry.grid[2] = (unsigned int)left;
         }
-        x.m = advance(kernel, shape, TJ_MATRIX_M, first->m, done);
-        x.n = advance(kernel, shape, TJ_MATRIX_N, first->n, done);
-        x.p = advance(kernel, shape, TJ_MATRIX_P, first->p, done);
-        if (first->c)
-            x.c = advance(kernel, shape, TJ_MATRIX_C, first->c, done);
+        x.m.address = advance(kernel, shape, TJ_MATRIX_M, first->m.address, done);
+        x.n.address = advance(kernel, shape, TJ_MATRIX_N, first->n.address, done);
+        x.p.address = advance(kernel, shape, TJ_MATRIX_P, first->p.address, done);
+        if (first->c.address)
+            x.c.address = advance(kernel, shape, TJ_MATRIX_C, first->c.address, done);
         status = queue(kernel, &x, &numbers, stream, err);
     }
     return status;
@@ -219,7 +220,7 @@ static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *
 }
 
 /* Do that operand and P, at these addresses, reach into each other? If there are gaps in them, that may be as it should. */
-static inline bool is_apart(const tj_kernel *kernel, enum tj_matrix which, const void *operand, const void *p)
+static inline bool is_apart(const tj_kernel *kernel, tj_which which, const void *operand, const void *p)
 {
     return (uintptr_t)p - (uintptr_t)operand >= kernel->reach[which].of_operand &&
            (uintptr_t)operand - (uintptr_t)p >= kernel->reach[which].of_p;
@@ -228,8 +229,8 @@ static inline bool is_apart(const tj_kernel *kernel, enum tj_matrix which, const
 /* Is a scalar that the kernel takes, and takes in f32, still what it was given as? */
 static inline bool scalars_fit(const tj_kernel *kernel, const tj_operands *x)
 {
-    return !kernel->narrows_scalars ||
-           ((!kernel->problem.has_alpha || tj_scalar_fits(x->alpha)) && (!kernel->problem.has_beta || tj_scalar_fits(x->beta)));
+    return !kernel->narrows_scalars || ((!kernel->problem.epilogue.has_alpha || tj_scalar_fits(x->alpha)) &&
+                                        (!kernel->problem.epilogue.has_beta || tj_scalar_fits(x->beta)));
 }
 
 /* Are the pointers of a ready kernel good as they stand? If not, the long way says what is wrong with them. */
@@ -238,16 +239,19 @@ static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands
     uintptr_t m_mask = kernel->alignment[TJ_MATRIX_M] - 1, n_mask = kernel->alignment[TJ_MATRIX_N] - 1;
     uintptr_t p_mask = kernel->alignment[TJ_MATRIX_P] - 1, c_mask = kernel->alignment[TJ_MATRIX_C] - 1;
 
-    if (!x->m || !x->n || !x->p)
+    if (!x->m.address || !x->n.address || !x->p.address)
         return false;
-    if (!is_apart(kernel, TJ_MATRIX_M, x->m, x->p) || !is_apart(kernel, TJ_MATRIX_N, x->n, x->p))
+    if (!is_apart(kernel, TJ_MATRIX_M, x->m.address, x->p.address) ||
+        !is_apart(kernel, TJ_MATRIX_N, x->n.address, x->p.address))
         return false;
-    if (kernel->problem.has_beta && (!x->c || x->c == x->p ? !kernel->c_may_be_p : !is_apart(kernel, TJ_MATRIX_C, x->c, x->p)))
+    if (kernel->problem.epilogue.has_beta &&
+        (!x->c.address || x->c.address == x->p.address ? !kernel->c_may_be_p
+                                                       : !is_apart(kernel, TJ_MATRIX_C, x->c.address, x->p.address)))
         return false;
     if (kernel->reduce_function && (!tj_kernel_has_workspace(kernel, x) || !tj_workspace_is_aligned(x)))
         return false;
-    return (((uintptr_t)x->m & m_mask) | ((uintptr_t)x->n & n_mask) | ((uintptr_t)x->p & p_mask) |
-            ((uintptr_t)x->c & c_mask)) == 0;
+    return (((uintptr_t)x->m.address & m_mask) | ((uintptr_t)x->n.address & n_mask) | ((uintptr_t)x->p.address & p_mask) |
+            ((uintptr_t)x->c.address & c_mask)) == 0;
 }
 
 static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands *given, CUstream stream, tj_error *err)
@@ -269,8 +273,8 @@ static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands 
 
 static bool is_open(const tj_problem *problem)
 {
-    const int64_t numbers[] = {problem->ld_m,     problem->ld_n,     problem->ld_p,     problem->ld_c, problem->stride_m,
-                               problem->stride_n, problem->stride_p, problem->stride_c, problem->batch};
+    const int64_t numbers[] = {problem->m.ld,     problem->n.ld,     problem->p.ld,     problem->c.ld, problem->m.stride,
+                               problem->n.stride, problem->p.stride, problem->c.stride, problem->batch};
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i] == TJ_ANY)
@@ -284,12 +288,12 @@ void tj_launch_make_ready(tj_kernel *kernel)
     const void *somewhere = kernel; /* C apart from P */
     tj_launch_shape shape;
 
-    x.c = somewhere;
+    x.c.address = somewhere;
     /* A problem that cannot be launched as it stands is left to the long way, which says why. */
     if (is_open(&kernel->problem) || tj_launch_resolve(kernel, &x, &shape, NULL) != TJ_OK ||
         shape.matrix[TJ_MATRIX_M].span == 0 || shape.matrix[TJ_MATRIX_N].span == 0 || shape.batch != shape.products)
         return;
-    x.c = NULL;
+    x.c.address = NULL;
     x.beta = 1.0;
     fill_numbers(&kernel->form, &shape, &kernel->ready);
     for (int which = 0; which < TJ_MATRICES; which++) {
@@ -300,7 +304,8 @@ void tj_launch_make_ready(tj_kernel *kernel)
             has_array ? 1 : (uintptr_t)shape.matrix[TJ_MATRIX_P].span * kernel->element_bytes[TJ_MATRIX_P];
     }
     kernel->c_may_be_p = tj_launch_resolve(kernel, &x, &shape, NULL) == TJ_OK;
-    kernel->narrows_scalars = kernel->problem.dtype != TJ_F64 && (kernel->problem.has_alpha || kernel->problem.has_beta);
+    kernel->narrows_scalars =
+        kernel->problem.m.type != TJ_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
     kernel->is_ready = true;
 }
 
@@ -319,7 +324,7 @@ tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands,
     if (!operands)
         return tj_fail_null(err, __func__, "operands");
     tj_scope scope;
-    tj_status status = tj_scope_enter(kernel->gpu, &scope, err);
+    tj_status status = tj_scope_enter(kernel->context, &scope, err);
 
     if (status != TJ_OK)
         return status;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "checked.h"
+#include "context.h"
 #include "error.h"
 #include "scalar.h"
 
@@ -137,9 +138,9 @@ static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, 
     const tj_problem *problem = &kernel->problem;
     const int64_t rows[TJ_MATRICES] = {shape->j, shape->k, shape->j, shape->j};
     const int64_t cols[TJ_MATRICES] = {shape->k, shape->l, shape->l, shape->l};
-    const int32_t layout[TJ_MATRICES] = {problem->m_layout, problem->n_layout, problem->p_layout, problem->p_layout};
-    const int64_t fixed_ld[TJ_MATRICES] = {problem->ld_m, problem->ld_n, problem->ld_p, problem->ld_c};
-    const int64_t fixed_stride[TJ_MATRICES] = {problem->stride_m, problem->stride_n, problem->stride_p, problem->stride_c};
+    const int32_t layout[TJ_MATRICES] = {problem->m.layout, problem->n.layout, problem->p.layout, problem->p.layout};
+    const int64_t fixed_ld[TJ_MATRICES] = {problem->m.ld, problem->n.ld, problem->p.ld, problem->c.ld};
+    const int64_t fixed_stride[TJ_MATRICES] = {problem->m.stride, problem->n.stride, problem->p.stride, problem->c.stride};
     tj_stored_shape *stored = &shape->matrix[which];
     bool is_row_major = layout[which] == TJ_ROW_MAJOR;
     tj_status status;
@@ -174,13 +175,13 @@ static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands,
 {
     const tj_stored_shape *p = &shape->matrix[TJ_MATRIX_P];
     tj_stored_shape *c = &shape->matrix[TJ_MATRIX_C];
-    bool is_p = operands->c == NULL;
+    bool is_p = operands->c.address == NULL;
     tj_status status;
 
-    if (!kernel->problem.has_beta)
+    if (!kernel->problem.epilogue.has_beta)
         return TJ_OK;
     status =
-        resolve_matrix(kernel, TJ_MATRIX_C, is_p ? p->ld : operands->ld_c, is_p ? p->stride : operands->stride_c, shape, err);
+        resolve_matrix(kernel, TJ_MATRIX_C, is_p ? p->ld : operands->c.ld, is_p ? p->stride : operands->c.stride, shape, err);
     if (status != TJ_OK || !is_p || operands->beta == 0.0)
         return status;
     if (kernel->is_array[TJ_MATRIX_C] != kernel->is_array[TJ_MATRIX_P])
@@ -346,11 +347,11 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
     if (status == TJ_OK)
         status = resolve_batch(problem, x->batch, &shape->batch, err);
     if (status == TJ_OK)
-        status = resolve_matrix(kernel, TJ_MATRIX_M, x->ld_m, x->stride_m, shape, err);
+        status = resolve_matrix(kernel, TJ_MATRIX_M, x->m.ld, x->m.stride, shape, err);
     if (status == TJ_OK)
-        status = resolve_matrix(kernel, TJ_MATRIX_N, x->ld_n, x->stride_n, shape, err);
+        status = resolve_matrix(kernel, TJ_MATRIX_N, x->n.ld, x->n.stride, shape, err);
     if (status == TJ_OK)
-        status = resolve_matrix(kernel, TJ_MATRIX_P, x->ld_p, x->stride_p, shape, err);
+        status = resolve_matrix(kernel, TJ_MATRIX_P, x->p.ld, x->p.stride, shape, err);
     if (status == TJ_OK)
         status = resolve_c(kernel, x, shape, err);
     if (status == TJ_OK)
@@ -491,23 +492,23 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
 /* A beta of 0 never reads C, whatever its address; and c = NULL is P. */
 static bool is_idle_c(const tj_kernel *kernel, const tj_operands *x, int which)
 {
-    return which == TJ_MATRIX_C && (!kernel->problem.has_beta || x->beta == 0.0 || !x->c);
+    return which == TJ_MATRIX_C && (!kernel->problem.epilogue.has_beta || x->beta == 0.0 || !x->c.address);
 }
 
 static tj_status check_scalars(const tj_problem *problem, const tj_operands *x, tj_error *err)
 {
     tj_status status = TJ_OK;
 
-    if (problem->dtype != TJ_F64 && problem->has_alpha)
+    if (problem->m.type != TJ_F64 && problem->epilogue.has_alpha)
         status = tj_scalar_check("alpha", x->alpha, err);
-    if (status == TJ_OK && problem->dtype != TJ_F64 && problem->has_beta)
+    if (status == TJ_OK && problem->m.type != TJ_F64 && problem->epilogue.has_beta)
         status = tj_scalar_check("beta", x->beta, err);
     return status;
 }
 
 tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
-    const void *const pointer[TJ_MATRICES] = {x->m, x->n, x->p, x->c};
+    const void *const pointer[TJ_MATRICES] = {x->m.address, x->n.address, x->p.address, x->c.address};
 
     for (int which = 0; which < TJ_MATRICES; which++) {
         int bytes = (int)kernel->element_bytes[which];
@@ -527,7 +528,7 @@ tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const
     }
     for (int which = 0; which < TJ_MATRICES; which++) {
         const bool is_read = which != TJ_MATRIX_P && shape->matrix[which].span > 0 && !is_idle_c(kernel, x, which);
-        const tj_status status = is_read ? check_apart(kernel, shape, which, pointer[which], x->p, err) : TJ_OK;
+        const tj_status status = is_read ? check_apart(kernel, shape, which, pointer[which], x->p.address, err) : TJ_OK;
 
         if (status != TJ_OK)
             return status;

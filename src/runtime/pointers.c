@@ -123,7 +123,8 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
     if (status != TJ_OK)
         return status;
 
-    const void *const pointer[TJ_MATRICES] = {x.m, x.n, x.p, kernel->problem.has_beta && x.beta != 0.0 ? x.c : NULL};
+    const void *const pointer[TJ_MATRICES] = {x.m.address, x.n.address, x.p.address,
+                                              kernel->problem.epilogue.has_beta && x.beta != 0.0 ? x.c.address : NULL};
     for (int which = 0; which < TJ_MATRICES; which++) {
         static const char *const name[TJ_MATRICES] = {"M", "N", "P", "C"};
         static const char *const array_name[TJ_MATRICES] = {"the array of pointers to M", "the array of pointers to N",

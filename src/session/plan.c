@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chooser.h"
+#include "choose.h"
 #include "error.h"
 #include "family.h"
 #include "hash.h"
-#include "image.h"
 #include "proof.h"
 
 /* ---- building ----------------------------------------------------------------------------------------------------- */
@@ -19,7 +18,9 @@ void tj_plan_free(tj_plan *plan)
     while (plan) {
         tj_plan *replaced = plan->replaced;
 
-        tj_program_drop(&plan->program);
+        tj_kernel_free(plan->kernel);
+        tj_image_free(plan->image);
+        tj_source_free(plan->source);
         free(plan);
         plan = replaced;
     }
@@ -27,7 +28,7 @@ void tj_plan_free(tj_plan *plan)
 
 bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b)
 {
-    return memcmp(tj_source_config(a->program.source), tj_source_config(b->program.source), sizeof(tj_config)) == 0;
+    return memcmp(tj_source_config(a->source), tj_source_config(b->source), sizeof(tj_config)) == 0;
 }
 
 static bool has_any(const tj_problem *problem)
@@ -41,20 +42,19 @@ static bool has_any(const tj_problem *problem)
  */
 static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj_error *err)
 {
-    tj_status status = tj_host_load(&context->host, plan->program.source, plan->program.image, &plan->program.kernel, err);
+    tj_status status = tj_kernel_load(context, plan->source, plan->image, &plan->kernel, err);
     tj_error refused;
 
-    if (status == TJ_OK || tj_image_origin(plan->program.image) != TJ_FROM_STORE ||
+    if (status == TJ_OK || tj_image_origin(plan->image) != TJ_FROM_STORE ||
         (status != TJ_ERR_DRIVER && status != TJ_ERR_UNSUPPORTED && status != TJ_ERR_INTERNAL))
         return status;
-    if (tj_host_load(&context->host, plan->program.source, plan->program.image, &plan->program.kernel, &refused) == TJ_OK)
+    if (tj_kernel_load(context, plan->source, plan->image, &plan->kernel, &refused) == TJ_OK)
         return TJ_OK; /* a passing fault, not the image's */
-    tj_image_reject(&context->host, plan->program.image, refused.message);
-    tj_image_free(plan->program.image);
-    plan->program.image = NULL;
-    status = tj_image_obtain(context, plan->program.source, target, &plan->program.image, err);
-    return status == TJ_OK ? tj_host_load(&context->host, plan->program.source, plan->program.image, &plan->program.kernel, err)
-                           : status;
+    tj_image_reject(context, plan->image, refused.message);
+    tj_image_free(plan->image);
+    plan->image = NULL;
+    status = tj_image_obtain(context, plan->source, target, &plan->image, err);
+    return status == TJ_OK ? tj_kernel_load(context, plan->source, plan->image, &plan->kernel, err) : status;
 }
 
 /*
@@ -67,16 +67,16 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
     tj_error why;
     tj_status status;
 
-    if (tj_proof_recall(&context->host, plan->program.image, device, &proof))
-        return tj_proof_check(plan->program.source, device, &proof, err);
-    if (context->prove != TJ_PROVE_BEFORE || tj_source_config(plan->program.source)->family == TJ_SIMPLE_FAMILY)
+    if (tj_proof_recall(context, plan->image, device, &proof))
+        return tj_proof_check(plan->source, device, &proof, err);
+    if (context->prove != TJ_PROVE_BEFORE || tj_source_config(plan->source)->family == TJ_SIMPLE_FAMILY)
         return TJ_OK;
     status = tj_plan_prove(context, plan, plan->key.problem, 0, &proof, &why);
     if (status == TJ_ERR_CHECK_FAILED)
-        tj_log_line(&context->host.log, TJ_LOG_ERROR, "%s", why.message);
+        tj_log_line(&context->log, TJ_LOG_ERROR, "%s", why.message);
     else if (status != TJ_OK && status != TJ_ERR_DEVICE_LOST)
-        tj_log_line(&context->host.log, TJ_LOG_WARNING, "%s is launched without a proof: %s",
-                    tj_source_launch(plan->program.source)->kernel, why.message);
+        tj_log_line(&context->log, TJ_LOG_WARNING, "%s is launched without a proof: %s", tj_source_launch(plan->source)->kernel,
+                    why.message);
     if (status != TJ_ERR_CHECK_FAILED && status != TJ_ERR_DEVICE_LOST)
         return TJ_OK;
     if (err)
@@ -90,17 +90,20 @@ static tj_status make(tj_context *context, const tj_device_facts *device, const 
 {
     tj_status status;
 
-    tj_program_drop(&plan->program);
-    status = tj_generate(plan->key.problem, config, &plan->program.source, err);
+    tj_image_free(plan->image);
+    tj_source_free(plan->source);
+    plan->image = NULL;
+    plan->source = NULL;
+    status = tj_generate(plan->key.problem, config, &plan->source, err);
     if (status == TJ_OK)
-        status = tj_image_obtain(context, plan->program.source, target, &plan->program.image, err);
+        status = tj_image_obtain(context, plan->source, target, &plan->image, err);
     if (status == TJ_OK)
         status = load(context, target, plan, err);
     if (status == TJ_OK)
         status = believe(context, device, plan, err);
     if (status != TJ_OK) {
-        tj_kernel_free(plan->program.kernel);
-        plan->program.kernel = NULL;
+        tj_kernel_free(plan->kernel);
+        plan->kernel = NULL;
     }
     return status;
 }
@@ -129,8 +132,8 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
                 *err = why;
             return status;
         }
-        tj_log_line(&context->host.log, TJ_LOG_INFO, "another config is chosen: %s", why.message);
-        refused[count++] = *tj_source_config(plan->program.source);
+        tj_log_line(&context->log, TJ_LOG_INFO, "another config is chosen: %s", why.message);
+        refused[count++] = *tj_source_config(plan->source);
     }
 }
 
@@ -145,7 +148,6 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     *out = NULL;
     if (!plan)
         return tj_fail_memory(err, "a plan");
-    plan->context = context;
     plan->key = *key;
     plan->problem = *key->problem;
     plan->key.problem = &plan->problem;
@@ -155,9 +157,9 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     }
     status = tj_scope_device(scope, &ordinal, err);
     if (status == TJ_OK)
-        status = tj_gpu_device_facts(&context->host.gpu, ordinal, &device, err);
+        status = tj_device_get(context, ordinal, &device, err);
     if (status == TJ_OK)
-        status = tj_host_target(&context->host, device.cc_major, device.cc_minor, target, err);
+        status = tj_target_for(context, device.cc_major, device.cc_minor, target, err);
     if (status == TJ_OK && !key->config) {
         status = make_chosen(context, &device, target, plan, err);
     } else if (status == TJ_OK) {
@@ -173,9 +175,9 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     }
     /* The thread behind tunes on the context's own device: for a program on another it would take up the wrong one. */
     if (!key->config && plan->chosen_by != TJ_BY_RECORD && !has_any(key->problem) && key->problem->batch != TJ_ANY &&
-        ordinal == context->host.gpu.device)
+        ordinal == context->device)
         tj_background_tune(context->background, key->problem);
-    if (context->prove == TJ_PROVE_BEHIND && ordinal == context->host.gpu.device)
+    if (context->prove == TJ_PROVE_BEHIND && ordinal == context->device)
         tj_background_prove(context->background, key->problem, key->config);
     *out = plan;
     return TJ_OK;
@@ -245,7 +247,7 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
     tj_status status = check_structs(problem, NULL, err);
 
     if (status == TJ_OK)
-        status = tj_scope_enter(&context->host.gpu, &scope, err);
+        status = tj_scope_enter(context, &scope, err);
     if (status != TJ_OK)
         return status;
     key = make_key(scope.context_id, problem, NULL, &storage);
@@ -271,36 +273,36 @@ tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struc
     tj_scope scope;
     tj_status status;
 
-    if (__builtin_expect(tj_kernel_suits(plan->program.kernel, operands) || plan->key.config, 1))
-        return tj_kernel_launch(plan->program.kernel, operands, stream, err);
-    status = tj_scope_enter(&plan->context->host.gpu, &scope, err);
+    if (__builtin_expect(tj_kernel_suits(plan->kernel, operands) || plan->key.config, 1))
+        return tj_kernel_launch(plan->kernel, operands, stream, err);
+    status = tj_scope_enter(plan->kernel->context, &scope, err);
     if (status != TJ_OK)
         return status;
     if (scope.context_id == plan->key.context_id) /* otherwise the launch says that it is another's */
         status = tj_plan_fit(&plan, &scope, operands, stream, err);
     tj_scope_leave(&scope);
-    return status == TJ_OK ? tj_kernel_launch(plan->program.kernel, operands, stream, err) : status;
+    return status == TJ_OK ? tj_kernel_launch(plan->kernel, operands, stream, err) : status;
 }
 
 size_t tj_plan_workspace_bytes(const tj_plan *plan)
 {
     if (!plan)
         return 0;
-    return tj_program_workspace_bytes(&plan->program);
+    return (size_t)tj_source_launch(plan->source)->reduce.workspace_bytes;
 }
 
 const tj_source *tj_plan_source(const tj_plan *plan)
 {
     if (!plan)
         return NULL;
-    return plan->program.source;
+    return plan->source;
 }
 
 const tj_image *tj_plan_image(const tj_plan *plan)
 {
     if (!plan)
         return NULL;
-    return plan->program.image;
+    return plan->image;
 }
 
 tj_chosen_by tj_plan_chosen_by(const tj_plan *plan)
@@ -314,7 +316,7 @@ const tj_kernel *tj_plan_kernel(const tj_plan *plan)
 {
     if (!plan)
         return NULL;
-    return plan->program.kernel;
+    return plan->kernel;
 }
 
 /* Move a number that the problem fixes into the launch. An array of pointers is no number. */
@@ -339,23 +341,23 @@ static void generalize(tj_problem *problem, tj_operands *operands)
             *extent[i] = dim[i]->extent;
         *dim[i] = (tj_dim){0, TJ_DIM_ANY, 0};
     }
-    move_to_launch(&problem->ld_m, &operands->ld_m);
-    move_to_launch(&problem->ld_n, &operands->ld_n);
-    move_to_launch(&problem->ld_p, &operands->ld_p);
-    move_to_launch(&problem->ld_c, &operands->ld_c);
+    move_to_launch(&problem->m.ld, &operands->m.ld);
+    move_to_launch(&problem->n.ld, &operands->n.ld);
+    move_to_launch(&problem->p.ld, &operands->p.ld);
+    move_to_launch(&problem->c.ld, &operands->c.ld);
     if (given.batch == 1)
         return;
     move_to_launch(&problem->batch, &operands->batch);
-    move_to_launch(&problem->stride_m, &operands->stride_m);
-    move_to_launch(&problem->stride_n, &operands->stride_n);
-    move_to_launch(&problem->stride_p, &operands->stride_p);
-    move_to_launch(&problem->stride_c, &operands->stride_c);
+    move_to_launch(&problem->m.stride, &operands->m.stride);
+    move_to_launch(&problem->n.stride, &operands->n.stride);
+    move_to_launch(&problem->p.stride, &operands->p.stride);
+    move_to_launch(&problem->c.stride, &operands->c.stride);
 }
 
 /* Text for unknown extents may not hold as many rows as this P has, and another one does. */
 static const tj_config *config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
 {
-    const int64_t rows = problem->p_layout == TJ_ROW_MAJOR ? operands->j : operands->l;
+    const int64_t rows = problem->p.layout == TJ_ROW_MAJOR ? operands->j : operands->l;
 
     *storage = (tj_config)TJ_CONFIG_INIT;
     if (tj_config_resolve(problem, storage, NULL) != TJ_OK)
@@ -396,7 +398,7 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
 
     status = check_structs(problem, NULL, err);
     if (status == TJ_OK)
-        status = tj_scope_enter(&context->host.gpu, &scope, err);
+        status = tj_scope_enter(context, &scope, err);
     if (status != TJ_OK)
         return status;
     status = tj_plan_obtain(context, &scope, problem, config, plan, err);
@@ -414,7 +416,7 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     tj_plan_key key;
     tj_scope scope;
     bool is_new;
-    tj_status status = tj_scope_enter(&context->host.gpu, &scope, err);
+    tj_status status = tj_scope_enter(context, &scope, err);
 
     if (status != TJ_OK)
         return status;
@@ -423,13 +425,13 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     is_new = !plan;
     if (is_new)
         status = make_ready(context, &scope, &key, stream, &plan, err);
-    if (status == TJ_OK && __builtin_expect(!tj_kernel_suits(plan->program.kernel, operands), 0))
+    if (status == TJ_OK && __builtin_expect(!tj_kernel_suits(plan->kernel, operands), 0))
         status = tj_plan_fit(&plan, &scope, operands, stream, err);
     /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
     if (status == TJ_OK && (is_new || context->check_pointers))
-        status = tj_kernel_check_pointers(plan->program.kernel, operands, err);
+        status = tj_kernel_check_pointers(plan->kernel, operands, err);
     if (status == TJ_OK)
-        status = tj_kernel_launch_ready(plan->program.kernel, operands, stream, err);
+        status = tj_kernel_launch_ready(plan->kernel, operands, stream, err);
     tj_scope_leave(&scope);
     return status;
 }

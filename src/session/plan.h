@@ -9,7 +9,6 @@
 
 #include "context.h"
 #include "kernel.h"
-#include "program.h"
 #include "scope.h"
 
 /** What a plan is found by. */
@@ -21,15 +20,16 @@ typedef struct tj_plan_key {
 } tj_plan_key;
 
 /* Hashed and compared as bytes. */
-_Static_assert(sizeof(tj_problem) == 168, "tj_problem must have no padding");
+_Static_assert(sizeof(tj_problem) == 176, "tj_problem must have no padding");
 _Static_assert(sizeof(tj_config) == 2 * sizeof(void *) + 4 * (TJ_CONFIG_MAX_PARAMS + 4), "tj_config must have no padding");
 
 struct tj_plan {
     tj_plan_key key; /* points at the two below */
     tj_problem problem;
     tj_config config;
-    tj_context *context;
-    tj_program program;
+    tj_source *source;
+    tj_image *image;
+    tj_kernel *kernel;
     tj_chosen_by chosen_by;            /* 0: its config was named */
     _Atomic(const tj_plan *) fallback; /* for operands that do not suit the kernel; NULL until it is first needed. Of the same
                                           table */

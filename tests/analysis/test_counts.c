@@ -21,7 +21,7 @@ typedef struct row {
     {         \
         0     \
     }
-#define ARRAYS(kind) .stride_m = (kind), .stride_n = (kind), .stride_p = (kind), .stride_c = (kind)
+#define ARRAYS(kind) .m.stride = (kind), .n.stride = (kind), .p.stride = (kind), .c.stride = (kind)
 #define WITH(...)   \
     {               \
         __VA_ARGS__ \
@@ -78,37 +78,37 @@ static const row rows[] = {
     /* nothing to add up */
     {"tiled:tile_width=16", 33, 0, 29, PLAIN},
     {"naive:tile_width=16", 33, 0, 29, PLAIN},
-    {"tiled:tile_width=16", 33, 0, 29, WITH(.has_beta = 1)},
+    {"tiled:tile_width=16", 33, 0, 29, WITH(.epilogue.has_beta = 1)},
     /* dynamic shared memory */
     {"tiled:tile_width=16,shared=dynamic", 33, 18, 29, PLAIN},
     {"tiled:tile_width=8,shared=dynamic", 32, 16, 24, PLAIN},
     {"tiled:tile_width=13,shared=dynamic", 33, 18, 29, PLAIN},
-    {"tiled:tile_width=32,shared=dynamic", 41, 18, 33, WITH(.n_layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=32,shared=dynamic", 41, 18, 33, WITH(.n.layout = TJ_COL_MAJOR)},
     /* layouts, transposes */
-    {"tiled:tile_width=16", 33, 18, 29, WITH(.m_layout = TJ_COL_MAJOR)},
-    {"tiled:tile_width=16", 33, 18, 29, WITH(.n_layout = TJ_COL_MAJOR)},
-    {"tiled:tile_width=16", 33, 18, 29, WITH(.p_layout = TJ_COL_MAJOR)},
-    {"tiled:tile_width=32", 41, 18, 33, WITH(.n_layout = TJ_COL_MAJOR)},
-    {"tiled:tile_width=8", 33, 18, 29, WITH(.m_layout = TJ_COL_MAJOR, .n_layout = TJ_COL_MAJOR, .p_layout = TJ_COL_MAJOR)},
-    {"tiled:tile_width=10", 33, 18, 29, WITH(.transpose_m = 1, .p_layout = TJ_COL_MAJOR)},
-    {"naive:tile_width=16", 33, 18, 29, WITH(.m_layout = TJ_COL_MAJOR)},
-    {"naive:tile_width=16", 33, 18, 29, WITH(.n_layout = TJ_COL_MAJOR)},
-    {"naive:tile_width=8", 33, 18, 29, WITH(.p_layout = TJ_COL_MAJOR, .transpose_n = 1)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.m.layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.n.layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.p.layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=32", 41, 18, 33, WITH(.n.layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=8", 33, 18, 29, WITH(.m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR, .p.layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=10", 33, 18, 29, WITH(.m.transposed = 1, .p.layout = TJ_COL_MAJOR)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.m.layout = TJ_COL_MAJOR)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.n.layout = TJ_COL_MAJOR)},
+    {"naive:tile_width=8", 33, 18, 29, WITH(.p.layout = TJ_COL_MAJOR, .n.transposed = 1)},
     /* types */
-    {"tiled:tile_width=16", 33, 18, 29, WITH(.dtype = TJ_F64)},
-    {"tiled:tile_width=32", 41, 18, 33, WITH(.dtype = TJ_F64)},
-    {"tiled:tile_width=16", 33, 18, 29, WITH(.dtype = TJ_F16)},
-    {"tiled:tile_width=16", 33, 18, 29, WITH(.dtype = TJ_BF16, .p_dtype = TJ_F32)},
-    {"naive:tile_width=16", 33, 18, 29, WITH(.dtype = TJ_F64)},
-    {"naive:tile_width=8", 33, 18, 29, WITH(.dtype = TJ_F16)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.m.type = TJ_F64)},
+    {"tiled:tile_width=32", 41, 18, 33, WITH(.m.type = TJ_F64)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.m.type = TJ_F16)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.m.type = TJ_BF16, .p.type = TJ_F32)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.m.type = TJ_F64)},
+    {"naive:tile_width=8", 33, 18, 29, WITH(.m.type = TJ_F16)},
     /* padding, batch, alpha and beta */
-    {"tiled:tile_width=16", 33, 18, 29, WITH(.ld_m = 23, .ld_n = 37, .ld_p = 31)},
-    {"naive:tile_width=16", 33, 18, 29, WITH(.ld_m = 23, .ld_n = 37, .ld_p = 31)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.m.ld = 23, .n.ld = 37, .p.ld = 31)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.m.ld = 23, .n.ld = 37, .p.ld = 31)},
     {"tiled:tile_width=16", 33, 18, 29, WITH(.batch = 3)},
-    {"tiled:tile_width=8", 33, 18, 29, WITH(.batch = 4, .stride_n = TJ_BROADCAST)},
+    {"tiled:tile_width=8", 33, 18, 29, WITH(.batch = 4, .n.stride = TJ_BROADCAST)},
     {"naive:tile_width=16", 33, 18, 29, WITH(.batch = 3)},
-    {"tiled:tile_width=16", 33, 18, 29, WITH(.has_alpha = 1, .has_beta = 1)},
-    {"naive:tile_width=16", 33, 18, 29, WITH(.has_alpha = 1, .has_beta = 1, .batch = 2)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.epilogue.has_alpha = 1, .epilogue.has_beta = 1, .batch = 2)},
     /* rows on x */
     {"tiled:tile_width=16,rows=x", 33, 18, 29, PLAIN},
     {"naive:tile_width=8,rows=x", 33, 18, 29, PLAIN},
@@ -118,7 +118,7 @@ static const row rows[] = {
     {"simt:boundary=all", 128, 32, 256, PLAIN},
     {"simt", 1, 1, 1, PLAIN},
     {"simt", 7, 200, 5, PLAIN},
-    {"simt", 33, 0, 29, WITH(.has_beta = 1)},
+    {"simt", 33, 0, 29, WITH(.epilogue.has_beta = 1)},
     /* tiles of blocks, phases and threads */
     {"simt:bm=16,bn=32,bk=8,tm=4,tn=4", 37, 43, 50, PLAIN},
     {"simt:bm=16,bn=32,bk=64,tm=4,tn=4,slices=4", 37, 100, 50, PLAIN},
@@ -134,7 +134,7 @@ static const row rows[] = {
     {"simt:stages=2", 100, 70, 150, PLAIN},
     {"simt:start=spread", 100, 70, 150, PLAIN},
     {"simt:start=spread,slices=2,bm=32,bn=64,bk=32", 67, 70, 131, PLAIN},
-    {"simt:start=spread,stages=4,bm=32,bn=64,bk=16,tm=4,tn=4", 67, 45, 133, WITH(.has_beta = 1)},
+    {"simt:start=spread,stages=4,bm=32,bn=64,bk=16,tm=4,tn=4", 67, 45, 133, WITH(.epilogue.has_beta = 1)},
     {"simt:stages=6", 100, 40, 150, PLAIN},
     {"simt:blocks=4,group=8", 200, 20, 300, PLAIN},
     /* vectors: what the caller asks for, what rows allow */
@@ -143,52 +143,52 @@ static const row rows[] = {
     {"simt:vector=2", 65, 33, 130, PLAIN},
     {"simt", 64, 32, 126, PLAIN},
     {"simt", 64, 32, 125, PLAIN},
-    {"simt", 66, 33, 125, WITH(.m_layout = TJ_COL_MAJOR)},
+    {"simt", 66, 33, 125, WITH(.m.layout = TJ_COL_MAJOR)},
     /* layouts, paddings */
-    {"simt", 68, 33, 132, WITH(.m_layout = TJ_COL_MAJOR)},
-    {"simt", 68, 33, 132, WITH(.n_layout = TJ_COL_MAJOR)},
-    {"simt", 68, 33, 132, WITH(.p_layout = TJ_COL_MAJOR)},
-    {"simt", 67, 33, 131, WITH(.m_layout = TJ_COL_MAJOR, .n_layout = TJ_COL_MAJOR, .p_layout = TJ_COL_MAJOR)},
-    {"simt:bm=32,bn=64,bk=16,slices=2,tm=4,tn=4", 67, 33, 131, WITH(.transpose_m = 1, .transpose_n = 1)},
-    {"simt", 68, 33, 132, WITH(.ld_m = 37, .ld_n = 136, .ld_p = 140)},
-    {"simt", 68, 33, 132, WITH(.ld_m = 37, .ld_n = 135, .ld_p = 133)},
+    {"simt", 68, 33, 132, WITH(.m.layout = TJ_COL_MAJOR)},
+    {"simt", 68, 33, 132, WITH(.n.layout = TJ_COL_MAJOR)},
+    {"simt", 68, 33, 132, WITH(.p.layout = TJ_COL_MAJOR)},
+    {"simt", 67, 33, 131, WITH(.m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR, .p.layout = TJ_COL_MAJOR)},
+    {"simt:bm=32,bn=64,bk=16,slices=2,tm=4,tn=4", 67, 33, 131, WITH(.m.transposed = 1, .n.transposed = 1)},
+    {"simt", 68, 33, 132, WITH(.m.ld = 37, .n.ld = 136, .p.ld = 140)},
+    {"simt", 68, 33, 132, WITH(.m.ld = 37, .n.ld = 135, .p.ld = 133)},
     {"simt:rows=x", 68, 33, 132, PLAIN},
     /* alpha, beta, batch */
-    {"simt", 68, 33, 132, WITH(.has_alpha = 1, .has_beta = 1)},
-    {"simt", 67, 33, 131, WITH(.has_alpha = 1, .has_beta = 1)},
-    {"simt", 68, 33, 132, WITH(.batch = 3, .has_beta = 1)},
-    {"simt", 67, 33, 131, WITH(.batch = 3, .stride_n = TJ_BROADCAST)},
-    {"simt:slices=2,bk=16", 67, 33, 131, WITH(.batch = 2, .has_alpha = 1, .has_beta = 1)},
+    {"simt", 68, 33, 132, WITH(.epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
+    {"simt", 67, 33, 131, WITH(.epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
+    {"simt", 68, 33, 132, WITH(.batch = 3, .epilogue.has_beta = 1)},
+    {"simt", 67, 33, 131, WITH(.batch = 3, .n.stride = TJ_BROADCAST)},
+    {"simt:slices=2,bk=16", 67, 33, 131, WITH(.batch = 2, .epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
     /* types */
-    {"simt:bm=32,bn=64,tm=4,tn=4", 68, 33, 132, WITH(.dtype = TJ_F64)},
-    {"simt:bm=32,bn=64,tm=4,tn=4,slices=2", 67, 33, 131, WITH(.dtype = TJ_F64, .m_layout = TJ_COL_MAJOR)},
-    {"simt:bm=64,bn=64,tm=8,tn=8", 66, 33, 130, WITH(.dtype = TJ_F64, .n_layout = TJ_COL_MAJOR, .has_beta = 1)},
-    {"simt:bm=64,bn=64,tm=4,tn=8", 68, 33, 132, WITH(.dtype = TJ_F16)},
-    {"simt:bm=64,bn=64,tm=4,tn=8", 67, 33, 131, WITH(.dtype = TJ_F16, .has_beta = 1)},
-    {"simt:bm=64,bn=64,tm=4,tn=8", 67, 33, 131, WITH(.dtype = TJ_BF16, .p_dtype = TJ_F32, .batch = 2)},
+    {"simt:bm=32,bn=64,tm=4,tn=4", 68, 33, 132, WITH(.m.type = TJ_F64)},
+    {"simt:bm=32,bn=64,tm=4,tn=4,slices=2", 67, 33, 131, WITH(.m.type = TJ_F64, .m.layout = TJ_COL_MAJOR)},
+    {"simt:bm=64,bn=64,tm=8,tn=8", 66, 33, 130, WITH(.m.type = TJ_F64, .n.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
+    {"simt:bm=64,bn=64,tm=4,tn=8", 68, 33, 132, WITH(.m.type = TJ_F16)},
+    {"simt:bm=64,bn=64,tm=4,tn=8", 67, 33, 131, WITH(.m.type = TJ_F16, .epilogue.has_beta = 1)},
+    {"simt:bm=64,bn=64,tm=4,tn=8", 67, 33, 131, WITH(.m.type = TJ_BF16, .p.type = TJ_F32, .batch = 2)},
     /* k split over blocks */
     {"simt:splits=2", 100, 70, 150, PLAIN},
     {"simt:splits=5,bm=32,bn=64", 67, 200, 131, PLAIN},
-    {"simt:splits=40,bm=32,bn=64", 67, 300, 132, WITH(.has_alpha = 1, .has_beta = 1, .batch = 2)},
-    {"simt:splits=3,bm=32,bn=64,tm=4,tn=4", 67, 100, 131, WITH(.dtype = TJ_F64)},
+    {"simt:splits=40,bm=32,bn=64", 67, 300, 132, WITH(.epilogue.has_alpha = 1, .epilogue.has_beta = 1, .batch = 2)},
+    {"simt:splits=3,bm=32,bn=64,tm=4,tn=4", 67, 100, 131, WITH(.m.type = TJ_F64)},
     /* skinny: rows, columns, layouts, vectors, splits */
     {"skinny:splits=1", 16, 128, 256, PLAIN},
     {"skinny:splits=1", 5, 100, 70, PLAIN},
     {"skinny:splits=1", 1, 300, 77, PLAIN},
     {"skinny:splits=1", 300, 77, 1, PLAIN},
-    {"skinny:splits=1", 70, 100, 6, WITH(.has_alpha = 1, .has_beta = 1)},
-    {"skinny:splits=1", 7, 100, 72, WITH(.m_layout = TJ_COL_MAJOR)},
-    {"skinny:splits=1", 7, 100, 72, WITH(.n_layout = TJ_COL_MAJOR)},
-    {"skinny:splits=1", 7, 101, 73, WITH(.n_layout = TJ_COL_MAJOR, .has_beta = 1)},
-    {"skinny:splits=1", 7, 100, 72, WITH(.p_layout = TJ_COL_MAJOR, .batch = 2)},
-    {"skinny:splits=1", 33, 0, 29, WITH(.has_beta = 1)},
-    {"skinny:splits=1", 6, 70, 66, WITH(.dtype = TJ_F64)},
-    {"skinny:splits=1", 6, 70, 64, WITH(.dtype = TJ_F16)},
-    {"skinny:splits=1", 6, 72, 61, WITH(.dtype = TJ_BF16, .n_layout = TJ_COL_MAJOR, .p_dtype = TJ_F32)},
+    {"skinny:splits=1", 70, 100, 6, WITH(.epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
+    {"skinny:splits=1", 7, 100, 72, WITH(.m.layout = TJ_COL_MAJOR)},
+    {"skinny:splits=1", 7, 100, 72, WITH(.n.layout = TJ_COL_MAJOR)},
+    {"skinny:splits=1", 7, 101, 73, WITH(.n.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
+    {"skinny:splits=1", 7, 100, 72, WITH(.p.layout = TJ_COL_MAJOR, .batch = 2)},
+    {"skinny:splits=1", 33, 0, 29, WITH(.epilogue.has_beta = 1)},
+    {"skinny:splits=1", 6, 70, 66, WITH(.m.type = TJ_F64)},
+    {"skinny:splits=1", 6, 70, 64, WITH(.m.type = TJ_F16)},
+    {"skinny:splits=1", 6, 72, 61, WITH(.m.type = TJ_BF16, .n.layout = TJ_COL_MAJOR, .p.type = TJ_F32)},
     {"skinny:splits=1,lanes=4,slices=16,tn=8", 6, 70, 64, PLAIN},
     {"skinny:splits=1,lanes=32,slices=8,tn=4,vector=1", 6, 70, 133, PLAIN},
     {"skinny:splits=4", 7, 1000, 72, PLAIN},
-    {"skinny:splits=7", 7, 1001, 73, WITH(.has_alpha = 1, .has_beta = 1, .p_layout = TJ_COL_MAJOR)},
+    {"skinny:splits=7", 7, 1001, 73, WITH(.epilogue.has_alpha = 1, .epilogue.has_beta = 1, .p.layout = TJ_COL_MAJOR)},
     {"skinny:splits=20", 64, 2000, 5, WITH(.batch = 2)},
     /* small_batch: sizes that fit and that do not, layouts, widths, teams within a warp and across, a last block with teams to spare */
     {"small_batch", 16, 16, 16, WITH(.batch = 50)},
@@ -202,73 +202,73 @@ static const row rows[] = {
     {"small_batch", 64, 64, 64, WITH(.batch = 2)},
     {"small_batch", 128, 128, 128, PLAIN},
     {"small_batch:tm=6,tn=6", 34, 10, 34, WITH(.batch = 2)},
-    {"small_batch:tm=6,tn=6,products=2", 34, 10, 34, WITH(.batch = 3, .m_layout = TJ_COL_MAJOR)},
-    {"small_batch", 20, 18, 28, WITH(.batch = 9, .m_layout = TJ_COL_MAJOR)},
-    {"small_batch", 20, 18, 28, WITH(.batch = 9, .n_layout = TJ_COL_MAJOR)},
-    {"small_batch", 21, 19, 27, WITH(.batch = 9, .m_layout = TJ_COL_MAJOR, .n_layout = TJ_COL_MAJOR)},
-    {"small_batch", 21, 19, 28, WITH(.batch = 9, .p_layout = TJ_COL_MAJOR)},
+    {"small_batch:tm=6,tn=6,products=2", 34, 10, 34, WITH(.batch = 3, .m.layout = TJ_COL_MAJOR)},
+    {"small_batch", 20, 18, 28, WITH(.batch = 9, .m.layout = TJ_COL_MAJOR)},
+    {"small_batch", 20, 18, 28, WITH(.batch = 9, .n.layout = TJ_COL_MAJOR)},
+    {"small_batch", 21, 19, 27, WITH(.batch = 9, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
+    {"small_batch", 21, 19, 28, WITH(.batch = 9, .p.layout = TJ_COL_MAJOR)},
     {"small_batch:vector=1", 16, 16, 16, WITH(.batch = 9)},
     {"small_batch:vector=2", 16, 16, 16, WITH(.batch = 9)},
-    {"small_batch", 16, 18, 16, WITH(.batch = 5, .ld_m = 22, .ld_n = 24, .ld_p = 20)},
-    {"small_batch", 16, 18, 16, WITH(.batch = 5, .stride_n = TJ_BROADCAST, .has_alpha = 1, .has_beta = 1)},
-    {"small_batch:products=5,tm=3,tn=3", 9, 5, 5, WITH(.batch = 12, .stride_n = TJ_BROADCAST)},
+    {"small_batch", 16, 18, 16, WITH(.batch = 5, .m.ld = 22, .n.ld = 24, .p.ld = 20)},
+    {"small_batch", 16, 18, 16, WITH(.batch = 5, .n.stride = TJ_BROADCAST, .epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
+    {"small_batch:products=5,tm=3,tn=3", 9, 5, 5, WITH(.batch = 12, .n.stride = TJ_BROADCAST)},
     {"small_batch:copy=registers", 16, 18, 16, WITH(.batch = 5)},
-    {"small_batch:copy=registers", 23, 13, 21, WITH(.batch = 5, .m_layout = TJ_COL_MAJOR)},
-    {"small_batch", 24, 13, 21, WITH(.dtype = TJ_F64, .batch = 5)},
-    {"small_batch", 24, 14, 22, WITH(.dtype = TJ_F64, .batch = 5, .m_layout = TJ_COL_MAJOR, .n_layout = TJ_COL_MAJOR)},
-    {"small_batch", 24, 12, 20, WITH(.dtype = TJ_F16, .batch = 5, .has_beta = 1)},
-    {"small_batch", 23, 13, 21, WITH(.dtype = TJ_BF16, .p_dtype = TJ_F32, .batch = 5)},
+    {"small_batch:copy=registers", 23, 13, 21, WITH(.batch = 5, .m.layout = TJ_COL_MAJOR)},
+    {"small_batch", 24, 13, 21, WITH(.m.type = TJ_F64, .batch = 5)},
+    {"small_batch", 24, 14, 22, WITH(.m.type = TJ_F64, .batch = 5, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
+    {"small_batch", 24, 12, 20, WITH(.m.type = TJ_F16, .batch = 5, .epilogue.has_beta = 1)},
+    {"small_batch", 23, 13, 21, WITH(.m.type = TJ_BF16, .p.type = TJ_F32, .batch = 5)},
     /* arrays of pointers: all operands, some, with promises and without, one product; k split; teams to spare */
-    {"naive:tile_width=16", 33, 18, 29, WITH(.batch = 3, ARRAYS(TJ_POINTERS), .has_beta = 1)},
-    {"naive:tile_width=8", 33, 0, 29, WITH(.batch = 3, ARRAYS(TJ_POINTERS), .has_beta = 1)},
-    {"naive:tile_width=16", 48, 32, 64, WITH(.batch = 2, .stride_m = TJ_POINTERS)},
-    {"tiled:tile_width=16", 33, 18, 29, WITH(.batch = 3, ARRAYS(TJ_POINTERS), .has_beta = 1)},
-    {"tiled:tile_width=8", 33, 18, 29, WITH(.batch = 4, .stride_m = TJ_POINTERS, .stride_n = TJ_BROADCAST)},
-    {"tiled:tile_width=13,shared=dynamic", 33, 18, 29, WITH(.stride_n = TJ_POINTERS, .p_layout = TJ_COL_MAJOR)},
-    {"simt", 68, 33, 132, WITH(.batch = 3, ARRAYS(TJ_POINTERS_16), .has_beta = 1)},
-    {"simt", 68, 33, 132, WITH(.batch = 3, ARRAYS(TJ_POINTERS), .has_beta = 1)},
-    {"simt", 68, 33, 132, WITH(.batch = 3, .stride_n = TJ_POINTERS_16, .p_layout = TJ_COL_MAJOR)},
-    {"simt", 33, 0, 29, WITH(ARRAYS(TJ_POINTERS), .has_beta = 1)},
+    {"naive:tile_width=16", 33, 18, 29, WITH(.batch = 3, ARRAYS(TJ_POINTERS), .epilogue.has_beta = 1)},
+    {"naive:tile_width=8", 33, 0, 29, WITH(.batch = 3, ARRAYS(TJ_POINTERS), .epilogue.has_beta = 1)},
+    {"naive:tile_width=16", 48, 32, 64, WITH(.batch = 2, .m.stride = TJ_POINTERS)},
+    {"tiled:tile_width=16", 33, 18, 29, WITH(.batch = 3, ARRAYS(TJ_POINTERS), .epilogue.has_beta = 1)},
+    {"tiled:tile_width=8", 33, 18, 29, WITH(.batch = 4, .m.stride = TJ_POINTERS, .n.stride = TJ_BROADCAST)},
+    {"tiled:tile_width=13,shared=dynamic", 33, 18, 29, WITH(.n.stride = TJ_POINTERS, .p.layout = TJ_COL_MAJOR)},
+    {"simt", 68, 33, 132, WITH(.batch = 3, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
+    {"simt", 68, 33, 132, WITH(.batch = 3, ARRAYS(TJ_POINTERS), .epilogue.has_beta = 1)},
+    {"simt", 68, 33, 132, WITH(.batch = 3, .n.stride = TJ_POINTERS_16, .p.layout = TJ_COL_MAJOR)},
+    {"simt", 33, 0, 29, WITH(ARRAYS(TJ_POINTERS), .epilogue.has_beta = 1)},
     {"simt:copy=registers,bk=8", 100, 70, 150, WITH(.batch = 2, ARRAYS(TJ_POINTERS))},
-    {"simt:splits=3,bm=32,bn=64,tm=4,tn=4", 67, 100, 131, WITH(.batch = 2, ARRAYS(TJ_POINTERS_16), .has_beta = 1)},
-    {"simt:splits=5,bm=32,bn=64", 67, 200, 131, WITH(.stride_p = TJ_POINTERS)},
-    {"skinny:splits=1", 5, 100, 72, WITH(.batch = 2, ARRAYS(TJ_POINTERS_16), .has_beta = 1)},
-    {"skinny:splits=1", 7, 101, 73, WITH(.batch = 2, ARRAYS(TJ_POINTERS), .p_layout = TJ_COL_MAJOR)},
-    {"skinny:splits=7", 7, 1001, 73, WITH(.batch = 2, ARRAYS(TJ_POINTERS), .has_beta = 1)},
-    {"skinny:splits=20", 64, 2000, 5, WITH(.stride_n = TJ_POINTERS)},
+    {"simt:splits=3,bm=32,bn=64,tm=4,tn=4", 67, 100, 131, WITH(.batch = 2, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
+    {"simt:splits=5,bm=32,bn=64", 67, 200, 131, WITH(.p.stride = TJ_POINTERS)},
+    {"skinny:splits=1", 5, 100, 72, WITH(.batch = 2, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
+    {"skinny:splits=1", 7, 101, 73, WITH(.batch = 2, ARRAYS(TJ_POINTERS), .p.layout = TJ_COL_MAJOR)},
+    {"skinny:splits=7", 7, 1001, 73, WITH(.batch = 2, ARRAYS(TJ_POINTERS), .epilogue.has_beta = 1)},
+    {"skinny:splits=20", 64, 2000, 5, WITH(.n.stride = TJ_POINTERS)},
     {"small_batch", 16, 16, 16, WITH(.batch = 50, ARRAYS(TJ_POINTERS_16))},
-    {"small_batch:products=4,tm=2,tn=4", 16, 16, 16, WITH(.batch = 10, ARRAYS(TJ_POINTERS), .has_beta = 1)},
-    {"small_batch:products=9", 13, 32, 5, WITH(.batch = 20, .stride_m = TJ_POINTERS, .stride_p = TJ_POINTERS_16)},
+    {"small_batch:products=4,tm=2,tn=4", 16, 16, 16, WITH(.batch = 10, ARRAYS(TJ_POINTERS), .epilogue.has_beta = 1)},
+    {"small_batch:products=9", 13, 32, 5, WITH(.batch = 20, .m.stride = TJ_POINTERS, .p.stride = TJ_POINTERS_16)},
     {"small_batch:products=40", 3, 2, 1, WITH(.batch = 100, ARRAYS(TJ_POINTERS))},
     {"small_batch:copy=registers", 16, 18, 16, WITH(.batch = 5, ARRAYS(TJ_POINTERS_16))},
-    {"small_batch", 24, 13, 21, WITH(.dtype = TJ_F64, ARRAYS(TJ_POINTERS_16), .has_beta = 1)},
+    {"small_batch", 24, 13, 21, WITH(.m.type = TJ_F64, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
     /* threads whose shares make copies narrower than alignment would let them be */
-    {"simt:bm=64,bn=64,bk=8,tm=4,tn=4", 128, 64, 128, WITH(.m_layout = TJ_COL_MAJOR)},
+    {"simt:bm=64,bn=64,bk=8,tm=4,tn=4", 128, 64, 128, WITH(.m.layout = TJ_COL_MAJOR)},
     /* one long row, as a loop */
-    {"skinny:slices=8,k_thread=16,splits=1", 1, 4000, 72, WITH(.dtype = TJ_F16)},
+    {"skinny:slices=8,k_thread=16,splits=1", 1, 4000, 72, WITH(.m.type = TJ_F16)},
     {"skinny:slices=8,k_thread=16,splits=1", 1, 4096, 68, PLAIN},
     /* copies through registers */
     {"simt:copy=registers,bk=8", 128, 32, 256, PLAIN},
     {"simt:copy=registers,bk=8", 100, 70, 150, PLAIN},
     {"simt:copy=registers,bk=8", 33, 0, 29, PLAIN},
     {"simt:copy=registers,bm=32,bn=64,bk=12,tm=4,tn=4", 67, 33, 131, PLAIN},
-    {"simt:copy=registers,bm=32,bn=64,bk=4,tm=8,tn=8", 67, 33, 131, WITH(.m_layout = TJ_COL_MAJOR)},
-    {"simt:copy=registers,bm=32,bn=64,bk=16,tm=8,tn=8", 67, 33, 131, WITH(.n_layout = TJ_COL_MAJOR, .batch = 2)},
-    {"simt:copy=registers,bm=32,bn=64,bk=16,tm=4,tn=4", 67, 33, 131, WITH(.dtype = TJ_F64, .p_layout = TJ_COL_MAJOR)},
+    {"simt:copy=registers,bm=32,bn=64,bk=4,tm=8,tn=8", 67, 33, 131, WITH(.m.layout = TJ_COL_MAJOR)},
+    {"simt:copy=registers,bm=32,bn=64,bk=16,tm=8,tn=8", 67, 33, 131, WITH(.n.layout = TJ_COL_MAJOR, .batch = 2)},
+    {"simt:copy=registers,bm=32,bn=64,bk=16,tm=4,tn=4", 67, 33, 131, WITH(.m.type = TJ_F64, .p.layout = TJ_COL_MAJOR)},
     /* the same, several elements at a time: 16 bytes, 8, 4; transposed or not; with gaps in rows, without */
-    {"simt:copy=registers,bk=16", 128, 64, 256, WITH(.dtype = TJ_F16)},
-    {"simt:copy=registers,bk=16,vector=4", 136, 72, 264, WITH(.dtype = TJ_BF16)},
-    {"simt:copy=registers,bk=16,vector=2", 134, 70, 262, WITH(.dtype = TJ_F16, .has_beta = 1)},
-    {"simt:copy=registers,bk=8", 136, 72, 264, WITH(.dtype = TJ_F16, .m_layout = TJ_COL_MAJOR, .n_layout = TJ_COL_MAJOR)},
-    {"simt:copy=registers,bk=8,bm=64,bn=64,tm=4,tn=4", 136, 72, 264, WITH(.dtype = TJ_F16, .n_layout = TJ_COL_MAJOR)},
-    {"simt:copy=registers,bk=32,bm=64,bn=64,tm=16,tn=4", 72, 40, 136, WITH(.dtype = TJ_BF16, .m_layout = TJ_COL_MAJOR)},
-    {"simt:copy=registers,bk=32,bm=16,bn=64,tm=4,tn=4", 72, 40, 136, WITH(.dtype = TJ_F16, .m_layout = TJ_COL_MAJOR)},
-    {"simt:copy=registers,bk=16,bm=48,bn=64,tm=12,tn=8", 56, 40, 136, WITH(.dtype = TJ_F16, .m_layout = TJ_COL_MAJOR)},
-    {"simt:copy=registers,bk=16,splits=3,bm=32,bn=64,tm=4,tn=4", 68, 104, 136, WITH(.dtype = TJ_F16, .batch = 2)},
-    {"simt:copy=registers,bk=16,bm=32,bn=64,tm=8,tn=8", 68, 36, 132, WITH(.n_layout = TJ_COL_MAJOR, .batch = 2)},
-    {"simt:copy=registers,bk=16,bm=64,bn=64,tm=8,tn=4", 68, 34, 132, WITH(.m_layout = TJ_COL_MAJOR, .has_beta = 1)},
-    {"simt:copy=registers,bk=16,bm=64,bn=64,tm=4,tn=4", 66, 34, 130, WITH(.dtype = TJ_F64)},
-    {"simt:copy=registers,bk=16,bm=64,bn=64,tm=4,tn=4", 66, 34, 130, WITH(.dtype = TJ_F64, .m_layout = TJ_COL_MAJOR)},
+    {"simt:copy=registers,bk=16", 128, 64, 256, WITH(.m.type = TJ_F16)},
+    {"simt:copy=registers,bk=16,vector=4", 136, 72, 264, WITH(.m.type = TJ_BF16)},
+    {"simt:copy=registers,bk=16,vector=2", 134, 70, 262, WITH(.m.type = TJ_F16, .epilogue.has_beta = 1)},
+    {"simt:copy=registers,bk=8", 136, 72, 264, WITH(.m.type = TJ_F16, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
+    {"simt:copy=registers,bk=8,bm=64,bn=64,tm=4,tn=4", 136, 72, 264, WITH(.m.type = TJ_F16, .n.layout = TJ_COL_MAJOR)},
+    {"simt:copy=registers,bk=32,bm=64,bn=64,tm=16,tn=4", 72, 40, 136, WITH(.m.type = TJ_BF16, .m.layout = TJ_COL_MAJOR)},
+    {"simt:copy=registers,bk=32,bm=16,bn=64,tm=4,tn=4", 72, 40, 136, WITH(.m.type = TJ_F16, .m.layout = TJ_COL_MAJOR)},
+    {"simt:copy=registers,bk=16,bm=48,bn=64,tm=12,tn=8", 56, 40, 136, WITH(.m.type = TJ_F16, .m.layout = TJ_COL_MAJOR)},
+    {"simt:copy=registers,bk=16,splits=3,bm=32,bn=64,tm=4,tn=4", 68, 104, 136, WITH(.m.type = TJ_F16, .batch = 2)},
+    {"simt:copy=registers,bk=16,bm=32,bn=64,tm=8,tn=8", 68, 36, 132, WITH(.n.layout = TJ_COL_MAJOR, .batch = 2)},
+    {"simt:copy=registers,bk=16,bm=64,bn=64,tm=8,tn=4", 68, 34, 132, WITH(.m.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
+    {"simt:copy=registers,bk=16,bm=64,bn=64,tm=4,tn=4", 66, 34, 130, WITH(.m.type = TJ_F64)},
+    {"simt:copy=registers,bk=16,bm=64,bn=64,tm=4,tn=4", 66, 34, 130, WITH(.m.type = TJ_F64, .m.layout = TJ_COL_MAJOR)},
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
@@ -277,24 +277,24 @@ static tj_problem problem_of(const row *r)
 {
     tj_problem problem = TJ_PROBLEM_INIT(r->j, r->k, r->l, TJ_F32);
 
-    if (r->with.dtype)
-        problem.dtype = r->with.dtype;
-    problem.p_dtype = r->with.p_dtype;
-    problem.m_layout = r->with.m_layout;
-    problem.n_layout = r->with.n_layout;
-    problem.p_layout = r->with.p_layout;
-    problem.transpose_m = r->with.transpose_m;
-    problem.transpose_n = r->with.transpose_n;
-    problem.has_alpha = r->with.has_alpha;
-    problem.has_beta = r->with.has_beta;
-    problem.ld_m = r->with.ld_m;
-    problem.ld_n = r->with.ld_n;
-    problem.ld_p = r->with.ld_p;
+    if (r->with.m.type)
+        problem.m.type = r->with.m.type;
+    problem.p.type = r->with.p.type;
+    problem.m.layout = r->with.m.layout;
+    problem.n.layout = r->with.n.layout;
+    problem.p.layout = r->with.p.layout;
+    problem.m.transposed = r->with.m.transposed;
+    problem.n.transposed = r->with.n.transposed;
+    problem.epilogue.has_alpha = r->with.epilogue.has_alpha;
+    problem.epilogue.has_beta = r->with.epilogue.has_beta;
+    problem.m.ld = r->with.m.ld;
+    problem.n.ld = r->with.n.ld;
+    problem.p.ld = r->with.p.ld;
     problem.batch = r->with.batch;
-    problem.stride_m = r->with.stride_m;
-    problem.stride_n = r->with.stride_n;
-    problem.stride_p = r->with.stride_p;
-    problem.stride_c = r->with.stride_c;
+    problem.m.stride = r->with.m.stride;
+    problem.n.stride = r->with.n.stride;
+    problem.p.stride = r->with.p.stride;
+    problem.c.stride = r->with.c.stride;
     return problem;
 }
 
@@ -303,9 +303,9 @@ static const void *operand(tj_context *context, const tj_problem *problem, int w
                            tj_buffer **array)
 {
     const tj_problem strided = tj_problem_strided(problem);
-    const int64_t given[] = {problem->stride_m, problem->stride_n, problem->stride_p, problem->stride_c},
-                  step[] = {strided.stride_m, strided.stride_n, strided.stride_p, strided.stride_c};
-    const size_t bytes = tj_dtype_bytes((tj_dtype)(which < 2 ? strided.dtype : strided.p_dtype));
+    const int64_t given[] = {problem->m.stride, problem->n.stride, problem->p.stride, problem->c.stride},
+                  step[] = {strided.m.stride, strided.n.stride, strided.p.stride, strided.c.stride};
+    const size_t bytes = tj_type_bytes((tj_type)(which < 2 ? strided.m.type : strided.p.type));
     char *const base = tj_buffer_address(matrices);
     tj_error err;
 
@@ -330,20 +330,19 @@ static void execute(tj_context *context, const row *r, int mode, cuEmuCounters *
     tj_config config;
     const tj_plan *plan;
     tj_buffer *buffer[4], *array[4], *workspace;
-    static const char matrix[] = "MNPC";
     cuEmuLaunch launch;
     tj_error err;
 
     cr_assert(tj_config_parse(r->config, &config, &err) == TJ_OK, "%s: %s", r->config, err.message);
     cr_assert(tj_plan_prepare(context, &problem, &config, &plan, &err) == TJ_OK, "%s: %s", r->config, err.message);
     for (int i = 0; i < 4; i++) {
-        cr_assert(tj_buffer_create(context, (size_t)tj_problem_span(&strided, matrix[i]) * 8 + 8, &buffer[i], &err) == TJ_OK);
+        cr_assert(tj_buffer_create(context, (size_t)tj_problem_span(&strided, (tj_which)i) * 8 + 8, &buffer[i], &err) == TJ_OK);
         cr_assert(tj_buffer_fill(buffer[i], 0, &err) == TJ_OK);
     }
-    x.m = operand(context, &problem, 0, buffer[0], &array[0]);
-    x.n = operand(context, &problem, 1, buffer[1], &array[1]);
-    x.p = (void *)(uintptr_t)operand(context, &problem, 2, buffer[2], &array[2]);
-    x.c = operand(context, &problem, 3, buffer[3], &array[3]);
+    x.m.address = operand(context, &problem, 0, buffer[0], &array[0]);
+    x.n.address = operand(context, &problem, 1, buffer[1], &array[1]);
+    x.p.address = (void *)(uintptr_t)operand(context, &problem, 2, buffer[2], &array[2]);
+    x.c.address = operand(context, &problem, 3, buffer[3], &array[3]);
     x.alpha = 2;
     x.beta = 3;
     x.workspace_bytes = tj_plan_workspace_bytes(plan);
@@ -384,7 +383,8 @@ static void expect_reduce(const row *r, const tj_problem *problem, const tj_coun
     expect(r, "shared stores", c->reduce.shared_store.elements, counted->shared_stores);
     expect(r, "shared store wavefronts", c->reduce.shared_store.wavefronts, counted->shared_store_wavefronts);
     expect(r, "block barriers", c->reduce.barriers, counted->block_barriers);
-    expect(r, "additions", c->reduce.sums + 2 * c->reduce.fma + (problem->has_alpha ? c->store_p.elements : 0), counted->flops);
+    expect(r, "additions", c->reduce.sums + 2 * c->reduce.fma + (problem->epilogue.has_alpha ? c->store_p.elements : 0),
+           counted->flops);
     /* What the first kernel leaves behind, the second one finds. */
     cr_expect(c->store_w.elements == c->load_w.elements, "%s", r->config);
 }
@@ -441,7 +441,8 @@ Test(counts, are_those_of_the_emulator)
         expect(r, "shared load wavefronts", c.shared_load.wavefronts, counted.shared_load_wavefronts);
         expect(r, "fused multiply-adds", c.fma, counted.fma);
         expect(r, "block barriers", c.barriers, counted.block_barriers);
-        expect(r, "flop", 2 * c.fma + c.sums + (problem.has_alpha && c.splits == 1 ? c.store_p.elements : 0), counted.flops);
+        expect(r, "flop", 2 * c.fma + c.sums + (problem.epilogue.has_alpha && c.splits == 1 ? c.store_p.elements : 0),
+               counted.flops);
     }
     tj_context_free(context);
 }
@@ -458,14 +459,14 @@ Test(counts, tiles_through_registers_are_stored_without_bank_conflicts)
         for (int n = 0; n < 4; n++)
             for (int layouts = 0; layouts < 4; layouts++)
                 for (int dtype = TJ_F32; dtype <= TJ_F16; dtype++) {
-                    tj_problem problem = TJ_PROBLEM_INIT(extents[n], extents[n], extents[n], (tj_dtype)dtype);
+                    tj_problem problem = TJ_PROBLEM_INIT(extents[n], extents[n], extents[n], (tj_type)dtype);
                     char text[100];
                     tj_config config;
                     tj_counts c;
                     tj_error err;
 
-                    problem.m_layout = layouts & 1;
-                    problem.n_layout = layouts >> 1;
+                    problem.m.layout = layouts & 1;
+                    problem.n.layout = layouts >> 1;
                     snprintf(text, sizeof text, "simt:copy=registers,%s", tiles[i]);
                     cr_assert(tj_config_parse(text, &config, &err) == TJ_OK);
                     if (tj_count(&problem, &config, &c, &err) != TJ_OK) { /* f64: too much shared memory */

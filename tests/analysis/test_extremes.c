@@ -43,10 +43,11 @@ static tj_problem extreme_problem(void)
 {
     tj_problem p = TJ_PROBLEM_INIT(extreme(INT32_MAX), extreme(INT32_MAX), extreme(INT32_MAX), TJ_F32);
     tj_dim *const dim[] = {&p.j, &p.k, &p.l};
-    int64_t *const number[] = {&p.ld_m, &p.ld_n, &p.ld_p, &p.ld_c, &p.stride_m, &p.stride_n, &p.stride_p, &p.stride_c};
-    int32_t *const flag[] = {&p.m_layout, &p.n_layout, &p.p_layout, &p.transpose_m, &p.transpose_n, &p.has_alpha, &p.has_beta};
+    int64_t *const number[] = {&p.m.ld, &p.n.ld, &p.p.ld, &p.c.ld, &p.m.stride, &p.n.stride, &p.p.stride, &p.c.stride};
+    int16_t *const word[] = {&p.m.layout, &p.n.layout, &p.p.layout, &p.m.transposed, &p.n.transposed};
+    int32_t *const flag[] = {&p.epilogue.has_alpha, &p.epilogue.has_beta};
 
-    p.dtype = (int32_t)(next() % 5);
+    p.m.type = (int32_t)(next() % 5);
     p.batch = next() % 2 ? extreme(INT32_MAX) : (int64_t)(next() % 4);
     for (size_t i = 0; i < 3; i++)
         if (next() % 8 == 0)
@@ -55,6 +56,8 @@ static tj_problem extreme_problem(void)
             dim[i]->extent = 1 + (int64_t)(next() % 512);
     for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
         *number[i] = next() % 2 ? 0 : extreme(INT64_MAX);
+    for (size_t i = 0; i < sizeof word / sizeof word[0]; i++)
+        *word[i] = (int16_t)(next() % 2);
     for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++)
         *flag[i] = (int32_t)(next() % 2);
     return p;
@@ -62,7 +65,6 @@ static tj_problem extreme_problem(void)
 
 static void compute_with(const tj_problem *problem, const tj_device_facts *device)
 {
-    static const char which[] = "MNPC";
     const tj_problem canonical = tj_problem_canonical(problem), strided = tj_problem_strided(problem);
     tj_config config = TJ_CONFIG_INIT;
     tj_source *source = NULL;
@@ -75,7 +77,7 @@ static void compute_with(const tj_problem *problem, const tj_device_facts *devic
     cr_expect(tj_problem_check(&strided, &err) == TJ_OK || strstr(err.message, "63 bits") != NULL, "%s", err.message);
     cr_expect(eq(int, tj_problem_check(&canonical, &err), TJ_OK), "%s", err.message);
     for (int i = 0; i < 4; i++)
-        cr_expect(tj_problem_span(problem, which[i]) >= -1);
+        cr_expect(tj_problem_span(problem, (tj_which)i) >= -1);
     if (next() % 2)
         config.family = tj_family_at(next() % tj_family_count());
     if (tj_generate(problem, &config, &source, &err) == TJ_OK)
@@ -116,7 +118,7 @@ Test(extremes, of_a_leading_dimension_are_named)
     tj_error err;
 
     problem.batch = 2;
-    problem.ld_m = INT64_C(1) << 48;
+    problem.m.ld = INT64_C(1) << 48;
     problem.j.extent = 1 << 30;
     cr_expect(eq(int, tj_problem_check(&problem, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "ld_m 281474976710656") != NULL && strstr(err.message, "batch 2") != NULL, "%s", err.message);

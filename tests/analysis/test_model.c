@@ -43,14 +43,14 @@ Test(model, is_near_the_times_of_an_h200)
         int registers;
         tj_problem problem;
         tj_config config;
-        tj_dtype dtype;
+        tj_type dtype;
         tj_analysis a;
         tj_error err;
 
         if (line[0] == '#')
             continue;
         cr_assert(sscanf(line, "%lld %lld %lld %7s %63s %d %lf", &j, &k, &l, type, text, &registers, &measured[count]) == 7);
-        cr_assert(tj_dtype_parse(type, &dtype, &err) == TJ_OK && tj_config_parse(text, &config, &err) == TJ_OK);
+        cr_assert(tj_type_parse(type, &dtype, &err) == TJ_OK && tj_config_parse(text, &config, &err) == TJ_OK);
         problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, (int32_t)dtype);
         cr_assert(tj_analyze(&facts, &problem, &config, registers, 0, &a, &err) == TJ_OK, "%s", err.message);
         predicted[count] = a.predicted.us;
@@ -324,7 +324,7 @@ Test(analysis, counts_what_is_known_at_launch_as_it_will_be_launched)
     tj_error err;
 
     any.j.mode = any.k.mode = any.l.mode = TJ_DIM_ANY;
-    any.ld_m = any.ld_n = any.ld_p = TJ_ANY;
+    any.m.ld = any.n.ld = any.p.ld = TJ_ANY;
     cr_assert(tj_config_parse("tiled:tile_width=16", &config, &err) == TJ_OK);
     cr_assert(tj_count(&fixed, &config, &a, &err) == TJ_OK && tj_count(&any, &config, &b, &err) == TJ_OK);
     cr_expect(memcmp(&a, &b, sizeof a) == 0);

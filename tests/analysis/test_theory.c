@@ -40,7 +40,7 @@ static tj_device_facts named(const char *target)
     return facts;
 }
 
-static tj_peaks peaks_of(const tj_device_facts *facts, tj_dtype sum, double measured)
+static tj_peaks peaks_of(const tj_device_facts *facts, tj_type sum, double measured)
 {
     tj_peaks peaks;
     tj_error err;

@@ -578,7 +578,7 @@ Test(command, lists_families_that_it_can_generate)
 
 /* ---- every command ------------------------------------------------------------------------------------------------ */
 
-static void write_matrix(const char *name, tj_dtype dtype, int rank, int64_t a, int64_t b, int64_t c, int is_fortran_order)
+static void write_matrix(const char *name, tj_type dtype, int rank, int64_t a, int64_t b, int64_t c, int is_fortran_order)
 {
     tj_npy array = {dtype, rank, {a, b, c}, is_fortran_order, NULL, 0};
     int64_t count = a * b * (rank == 3 ? c : 1);
@@ -586,7 +586,7 @@ static void write_matrix(const char *name, tj_dtype dtype, int rank, int64_t a, 
     tj_output file;
     tj_error err;
 
-    array.bytes = (size_t)count * tj_dtype_bytes(dtype);
+    array.bytes = (size_t)count * tj_type_bytes(dtype);
     array.data = calloc(array.bytes + 1, 1);
     for (int64_t i = 0; i < count; i++) {
         float value = (float)(i % 7) - 3.0f;
@@ -992,7 +992,7 @@ Test(command, matmul_takes_every_order_type_and_rank_the_files_have)
 {
     static const struct {
         const char *words;
-        tj_dtype dtype;
+        tj_type dtype;
         int rank;
         int64_t shape[3];
         int is_fortran_order;

@@ -150,7 +150,7 @@ Test(npy, knows_its_types_in_both_byte_orders)
 {
     static const struct {
         const char *type;
-        tj_dtype dtype;
+        tj_type dtype;
         size_t width;
         bool is_swapped;
     } rows[] = {{"<f4", TJ_F32, 4, false},       {"<f8", TJ_F64, 8, false},  {"<f2", TJ_F16, 2, false},
@@ -279,7 +279,7 @@ Test(npy, never_fails_badly_on_a_changed_byte)
             if (parse(&f, &array, &err) == TJ_OK) {
                 const int64_t count = array.shape[0] * array.shape[1] * (array.rank == 3 ? array.shape[2] : 1);
 
-                cr_assert(eq(sz, array.bytes, (size_t)count * tj_dtype_bytes(array.dtype)));
+                cr_assert(eq(sz, array.bytes, (size_t)count * tj_type_bytes(array.dtype)));
                 read++;
             } else {
                 cr_assert(ne(int, err.message[0], 0));
@@ -300,11 +300,11 @@ Test(npy, refuses_a_header_of_more_than_a_mebibyte)
     cr_expect(not(eq(ptr, strstr(err.message, "1048577"), NULL)), "%s", err.message);
 }
 
-static tj_npy example(tj_dtype dtype, int rank, int64_t a, int64_t b, int64_t c, int is_fortran_order)
+static tj_npy example(tj_type dtype, int rank, int64_t a, int64_t b, int64_t c, int is_fortran_order)
 {
     tj_npy array = {dtype, rank, {a, b, c}, is_fortran_order, NULL, 0};
 
-    array.bytes = (size_t)(a * b * (rank == 3 ? c : 1)) * tj_dtype_bytes(dtype);
+    array.bytes = (size_t)(a * b * (rank == 3 ? c : 1)) * tj_type_bytes(dtype);
     array.data = malloc(array.bytes + 1);
     for (size_t i = 0; i < array.bytes; i++)
         ((unsigned char *)array.data)[i] = (unsigned char)(i * 37 + 200); /* NaN payloads among them */
@@ -315,7 +315,7 @@ Test(npy, writes_what_it_reads, .init = make_folder, .fini = remove_folder)
 {
     for (int dtype = TJ_F32; dtype <= TJ_BF16; dtype++)
         for (int kind = 0; kind < 4; kind++) {
-            tj_npy array = example((tj_dtype)dtype, kind == 2 ? 3 : 2, kind == 3 ? 0 : 5, 3, 4, kind == 1), copy;
+            tj_npy array = example((tj_type)dtype, kind == 2 ? 3 : 2, kind == 3 ? 0 : 5, 3, 4, kind == 1), copy;
             const char *path = in_folder("a.npy");
             tj_error err = {0};
             struct stat facts;
@@ -359,7 +359,7 @@ Test(npy, agrees_with_numpy, .init = make_folder, .fini = remove_folder)
         snprintf(path, sizeof path, "%s/%s.npy", folder, name);
         snprintf(copy, sizeof copy, "%s/%s.copy.npy", folder, name);
         cr_assert(eq(int, tj_npy_read(path, &array, &err), TJ_OK), "%s", err.message);
-        cr_expect(zero(int, strcmp(type, tj_dtype_name(array.dtype))), "%s", name);
+        cr_expect(zero(int, strcmp(type, tj_type_name(array.dtype))), "%s", name);
         cr_expect(eq(int, array.rank, rank), "%s", name);
         cr_expect(eq(int, array.is_fortran_order, fortran), "%s", name);
         for (int i = 0; i < rank; i++) {

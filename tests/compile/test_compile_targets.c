@@ -97,21 +97,21 @@ Test(compile, every_family_and_type_for_every_target)
                 char label[200];
                 if ((c == 5 || c == 7) && (strcmp(targets[t], "sm_75") == 0 || dtype >= TJ_F16))
                     continue; /* needs asynchronous copies, which bring elements as they are */
-                problem.dtype = dtype;
-                problem.m_layout = count % 2;
-                problem.n_layout = count / 2 % 2;
-                problem.p_layout = count / 4 % 2;
-                problem.has_alpha = problem.has_beta = count % 3 == 0;
+                problem.m.type = dtype;
+                problem.m.layout = count % 2;
+                problem.n.layout = count / 2 % 2;
+                problem.p.layout = count / 4 % 2;
+                problem.epilogue.has_alpha = problem.epilogue.has_beta = count % 3 == 0;
                 problem.batch = count % 5 == 0 ? 3 : 1;
                 if (c >= 7)
                     problem.batch = count % 3 == 0 ? TJ_ANY : 5; /* exact sizes, many products */
                 else if (count % 7 == 0)
                     problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
                 if (dtype >= TJ_F16 && count % 2)
-                    problem.p_dtype = TJ_F32;
+                    problem.p.type = TJ_F32;
                 if (count % 4 == 1)
-                    problem.stride_m = problem.stride_p = TJ_POINTERS_16, problem.stride_n = problem.stride_c = TJ_POINTERS;
-                snprintf(label, sizeof label, "%s, %s, variant %u", configs[c], tj_dtype_name((tj_dtype)dtype), count);
+                    problem.m.stride = problem.p.stride = TJ_POINTERS_16, problem.n.stride = problem.c.stride = TJ_POINTERS;
+                snprintf(label, sizeof label, "%s, %s, variant %u", configs[c], tj_type_name((tj_type)dtype), count);
                 compile(&problem, configs[c], targets[t], label);
             }
     cr_assert(ge(uint, count, 16 * 6), "only %u kernels", count);
@@ -127,7 +127,7 @@ Test(compile, long_tiles_of_every_type)
         for (int c = 0; c < 2; c++) {
             tj_problem problem = TJ_PROBLEM_INIT(61, 64, 101, TJ_F32);
 
-            problem.dtype = dtype;
+            problem.m.type = dtype;
             compile(&problem, configs[c], "sm_90", configs[c]);
         }
 }
@@ -160,9 +160,9 @@ Test(compile, every_layout_with_every_set_of_checks)
         for (int checks = 0; checks < 8; checks += layouts % 2 ? 1 : 3) {
             tj_problem problem = TJ_PROBLEM_INIT(checks & 1 ? 97 : 64, checks & 2 ? 89 : 64, checks & 4 ? 101 : 64, TJ_F32);
             char label[100];
-            problem.m_layout = layouts & 1;
-            problem.n_layout = layouts >> 1 & 1;
-            problem.p_layout = layouts >> 2;
+            problem.m.layout = layouts & 1;
+            problem.n.layout = layouts >> 1 & 1;
+            problem.p.layout = layouts >> 2;
             snprintf(label, sizeof label, "layouts %d checks %d", layouts, checks);
             compile(&problem, configs[(layouts + checks) % 4], "sm_90", label);
         }
@@ -179,11 +179,11 @@ Test(compile, skinny_in_every_form)
     for (int variant = 0; variant < 64; variant++) {
         tj_problem problem = TJ_PROBLEM_INIT(variant & 32 ? 16 : 13, variant & 32 ? 512 : 301, 24, TJ_F32);
         char label[200];
-        problem.dtype = TJ_F32 + variant % 4;
-        problem.m_layout = variant >> 2 & 1;
-        problem.n_layout = variant >> 3 & 1;
-        problem.p_layout = variant >> 4 & 1;
-        problem.has_alpha = problem.has_beta = variant % 3 == 0;
+        problem.m.type = TJ_F32 + variant % 4;
+        problem.m.layout = variant >> 2 & 1;
+        problem.n.layout = variant >> 3 & 1;
+        problem.p.layout = variant >> 4 & 1;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
         problem.batch = variant % 5 == 0 ? 3 : 1;
         if (variant % 7 == 0)
             problem.k.mode = TJ_DIM_ANY;
@@ -205,18 +205,18 @@ Test(compile, small_batch_in_every_form)
         tj_problem problem = TJ_PROBLEM_INIT(size[0], size[1], size[2], TJ_F32);
         const int way = problem.j.extent == 128 ? 0 : variant / 5 % 4;
         char label[200];
-        problem.dtype = TJ_F32 + variant % 4;
-        problem.m_layout = variant / 2 & 1;
-        problem.n_layout = variant / 3 & 1;
-        problem.p_layout = variant / 7 & 1;
-        problem.has_alpha = problem.has_beta = variant % 3 == 0;
+        problem.m.type = TJ_F32 + variant % 4;
+        problem.m.layout = variant / 2 & 1;
+        problem.n.layout = variant / 3 & 1;
+        problem.p.layout = variant / 7 & 1;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
         problem.batch = variant % 5 == 0 ? TJ_ANY : 1000;
         if (variant % 4 == 1)
-            problem.stride_m = problem.stride_p = TJ_POINTERS, problem.stride_n = problem.stride_c = TJ_POINTERS_16;
-        if (problem.j.extent == 128 && problem.dtype == TJ_F64)
+            problem.m.stride = problem.p.stride = TJ_POINTERS, problem.n.stride = problem.c.stride = TJ_POINTERS_16;
+        if (problem.j.extent == 128 && problem.m.type == TJ_F64)
             problem.k.extent = 64; /* what shared memory holds */
         snprintf(label, sizeof label, "%s, variant %d", configs[way], variant);
-        compile(&problem, configs[way], problem.dtype <= TJ_F64 || variant % 2 ? "sm_90" : "sm_75", label);
+        compile(&problem, configs[way], problem.m.type <= TJ_F64 || variant % 2 ? "sm_90" : "sm_75", label);
     }
 }
 
@@ -228,10 +228,10 @@ Test(compile, every_width_and_everything_passed)
         tj_problem problem = TJ_PROBLEM_INIT(0, 0, 0, TJ_F32);
         char config[64];
         problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
-        problem.has_alpha = problem.has_beta = 1;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = 1;
         problem.batch = TJ_ANY;
-        problem.ld_m = problem.ld_n = problem.ld_p = problem.ld_c = TJ_ANY;
-        problem.stride_m = problem.stride_n = problem.stride_p = problem.stride_c = TJ_ANY;
+        problem.m.ld = problem.n.ld = problem.p.ld = problem.c.ld = TJ_ANY;
+        problem.m.stride = problem.n.stride = problem.p.stride = problem.c.stride = TJ_ANY;
         snprintf(config, sizeof config, "tiled:tile_width=%d", width);
         compile(&problem, config, "sm_80", config);
     }
@@ -246,12 +246,12 @@ Test(compile, splits_with_leading_dimensions_that_are_passed)
     for (int variant = 0; variant < 16; variant++) {
         tj_problem problem = TJ_PROBLEM_INIT(33, 700, 50, TJ_F32);
         char label[64];
-        problem.p_layout = variant & 1;
-        problem.has_beta = variant >> 1 & 1;
+        problem.p.layout = variant & 1;
+        problem.epilogue.has_beta = variant >> 1 & 1;
         problem.batch = variant >> 2 & 1 ? 3 : 1;
-        problem.ld_m = problem.ld_n = problem.ld_p = problem.ld_c = TJ_ANY;
+        problem.m.ld = problem.n.ld = problem.p.ld = problem.c.ld = TJ_ANY;
         if (variant >> 3)
-            problem.stride_c = TJ_POINTERS; /* the others tight, which leaves strides to derive */
+            problem.c.stride = TJ_POINTERS; /* the others tight, which leaves strides to derive */
         snprintf(label, sizeof label, "splits, variant %d", variant);
         for (int c = 0; c < 2; c++)
             compile(&problem, configs[c], "sm_90", label);
@@ -268,9 +268,9 @@ Test(compile, a_k_of_zero)
     for (int layouts = 0; layouts < 4; layouts++)
         for (int c = 0; c < 5; c++) {
             tj_problem problem = TJ_PROBLEM_INIT(33, 0, 7, TJ_F32);
-            problem.m_layout = layouts & 1;
-            problem.n_layout = layouts >> 1;
-            problem.has_beta = 1;
+            problem.m.layout = layouts & 1;
+            problem.n.layout = layouts >> 1;
+            problem.epilogue.has_beta = 1;
             problem.batch = 2;
             compile(&problem, configs[c], "sm_90", configs[c]);
         }

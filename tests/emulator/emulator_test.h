@@ -243,10 +243,10 @@ static tj_problem settled(const tj_problem *problem)
 
     flat.j.mode = flat.k.mode = flat.l.mode = TJ_DIM_FIXED;
     flat.j.multiple_of = flat.k.multiple_of = flat.l.multiple_of = 0;
-    flat.ld_m = flat.ld_m == TJ_ANY ? TJ_TIGHT : flat.ld_m;
-    flat.ld_n = flat.ld_n == TJ_ANY ? TJ_TIGHT : flat.ld_n;
-    flat.ld_p = flat.ld_p == TJ_ANY ? TJ_TIGHT : flat.ld_p;
-    flat.ld_c = flat.ld_c == TJ_ANY ? TJ_TIGHT : flat.ld_c;
+    flat.m.ld = flat.m.ld == TJ_ANY ? TJ_TIGHT : flat.m.ld;
+    flat.n.ld = flat.n.ld == TJ_ANY ? TJ_TIGHT : flat.n.ld;
+    flat.p.ld = flat.p.ld == TJ_ANY ? TJ_TIGHT : flat.p.ld;
+    flat.c.ld = flat.c.ld == TJ_ANY ? TJ_TIGHT : flat.c.ld;
     return tj_problem_canonical(&flat);
 }
 
@@ -260,7 +260,7 @@ typedef union argument {
 
 static argument argument_for(const tj_problem *p, const product *what, int32_t arg, const uint64_t address[4])
 {
-    const bool is_double = p->dtype == TJ_F64;
+    const bool is_double = p->m.type == TJ_F64;
 
     switch (arg) {
     case TJ_ARG_M:
@@ -278,21 +278,21 @@ static argument argument_for(const tj_problem *p, const product *what, int32_t a
     case TJ_ARG_L:
         return (argument){.i32 = (int32_t)p->l.extent};
     case TJ_ARG_LD_M:
-        return (argument){.i64 = p->ld_m};
+        return (argument){.i64 = p->m.ld};
     case TJ_ARG_LD_N:
-        return (argument){.i64 = p->ld_n};
+        return (argument){.i64 = p->n.ld};
     case TJ_ARG_LD_P:
-        return (argument){.i64 = p->ld_p};
+        return (argument){.i64 = p->p.ld};
     case TJ_ARG_LD_C:
-        return (argument){.i64 = p->ld_c};
+        return (argument){.i64 = p->c.ld};
     case TJ_ARG_STRIDE_M:
-        return (argument){.i64 = p->stride_m};
+        return (argument){.i64 = p->m.stride};
     case TJ_ARG_STRIDE_N:
-        return (argument){.i64 = p->stride_n};
+        return (argument){.i64 = p->n.stride};
     case TJ_ARG_STRIDE_P:
-        return (argument){.i64 = p->stride_p};
+        return (argument){.i64 = p->p.stride};
     case TJ_ARG_STRIDE_C:
-        return (argument){.i64 = p->stride_c};
+        return (argument){.i64 = p->c.stride};
     case TJ_ARG_BATCH:
         return (argument){.i32 = (int32_t)p->batch};
     case TJ_ARG_ALPHA:
@@ -311,10 +311,9 @@ static argument argument_for(const tj_problem *p, const product *what, int32_t a
  */
 __attribute__((unused)) static outcome run_product(const char *ptx, const tj_source *source, const product *what)
 {
-    static const char names[] = "MNPC";
     const tj_launch_form *form = tj_source_launch(source);
     const tj_problem p = settled(&what->problem);
-    const size_t in = tj_dtype_bytes((tj_dtype)p.dtype), out = tj_dtype_bytes((tj_dtype)p.p_dtype);
+    const size_t in = tj_type_bytes((tj_type)p.m.type), out = tj_type_bytes((tj_type)p.p.type);
     const int64_t rows = form->is_swapped ? p.l.extent : p.j.extent, cols = form->is_swapped ? p.j.extent : p.l.extent;
     int64_t row_blocks = (rows + form->block_rows - 1) / form->block_rows;
     const int64_t col_blocks = (cols + form->block_cols - 1) / form->block_cols;
@@ -330,19 +329,20 @@ __attribute__((unused)) static outcome run_product(const char *ptx, const tj_sou
     int watch;
 
     for (int i = 0; i < 4; i++) {
-        const size_t count = (size_t)tj_problem_span(&p, i == 3 && !p.has_beta ? 'P' : names[i]), size = i < 2 ? in : out;
+        const size_t count = (size_t)tj_problem_span(&p, i == 3 && !p.epilogue.has_beta ? TJ_MATRIX_P : (tj_which)i),
+                     size = i < 2 ? in : out;
         const bool is_written =
             i != 2 && !(i == 3 && what->slip == C_IS_UNWRITTEN) && !(i == 1 && what->slip == N_IS_UNWRITTEN);
         bytes[i] = count * size;
         host[i] = calloc(count ? count : 1, size);
-        tj_fill_random((tj_dtype)(i < 2 ? p.dtype : p.p_dtype), host[i], count, 77 + (uint64_t)i);
-        if (i == 3 && !p.has_beta)
+        tj_fill_random((tj_type)(i < 2 ? p.m.type : p.p.type), host[i], count, 77 + (uint64_t)i);
+        if (i == 3 && !p.epilogue.has_beta)
             continue;
         if (i == 0 && what->slip == M_IS_SHORT)
             bytes[i] -= size;
         address[i] = device_memory(bytes[i] + (i == 2 && what->slip == P_IS_ODD), is_written ? host[i] : NULL);
     }
-    watch = cu.watch(address[2], (uint64_t)(p.batch * rows), (uint64_t)cols * out, (uint64_t)p.ld_p * out);
+    watch = cu.watch(address[2], (uint64_t)(p.batch * rows), (uint64_t)cols * out, (uint64_t)p.p.ld * out);
     cr_assert(gt(int, watch, 0));
     module = load_ptx(ptx, log, sizeof log);
     cr_assert(ne(ptr, module, NULL), "%s", log);

@@ -18,7 +18,7 @@ enum { BUDGET = 3000000 }; /* warp instructions: some thirty times what the larg
     {                           \
         (extent), TJ_DIM_ANY, 0 \
     }
-#define PROBLEM(J, K, L, type) .struct_size = sizeof(tj_problem), .j = FIXED(J), .k = FIXED(K), .l = FIXED(L), .dtype = (type)
+#define PROBLEM(J, K, L, TYPE) .struct_size = sizeof(tj_problem), .j = FIXED(J), .k = FIXED(K), .l = FIXED(L), .m.type = (TYPE)
 
 /* No dimension is square or alike, so that a transposed index cannot pass. */
 static const struct base {
@@ -26,33 +26,46 @@ static const struct base {
     product what;
 } bases[] = {
     {"naive", {{PROBLEM(13, 11, 21, TJ_F32)}, "naive", 1, 0, 0}},
-    {"naive padded", {{PROBLEM(13, 11, 21, TJ_F32), .ld_n = 32, .ld_p = 32}, "naive", 1, 0, 0}},
+    {"naive padded", {{PROBLEM(13, 11, 21, TJ_F32), .n.ld = 32, .p.ld = 32}, "naive", 1, 0, 0}},
     {"naive divisible", {{PROBLEM(16, 24, 32, TJ_F32)}, "naive:tile_width=8", 1, 0, 0}},
     {"tiled", {{PROBLEM(20, 35, 41, TJ_F32)}, "tiled:tile_width=16", 1, 0, 0}},
     {"tiled divisible", {{PROBLEM(32, 48, 16, TJ_F32)}, "tiled:tile_width=16", 1, 0, 0}},
     {"tiled 32", {{PROBLEM(33, 70, 40, TJ_F32)}, "tiled:tile_width=32", 1, 0, 0}},
     {"tiled any",
-     {{.struct_size = sizeof(tj_problem), .j = ANY(19), .k = ANY(21), .l = ANY(18), .dtype = TJ_F32, .ld_m = TJ_ANY},
+     {{.struct_size = sizeof(tj_problem), .j = ANY(19), .k = ANY(21), .l = ANY(18), .m.type = TJ_F32, .m.ld = TJ_ANY},
       "tiled:tile_width=8",
       1,
       0,
       0}},
     {"dynamic", {{PROBLEM(20, 35, 41, TJ_F32)}, "tiled:tile_width=16,shared=dynamic", 1, 0, 0}},
-    {"beta", {{PROBLEM(20, 35, 41, TJ_F32), .has_alpha = 1, .has_beta = 1, .ld_c = 48}, "tiled:tile_width=16", 1.5, 0.75, 0}},
+    {"beta",
+     {{PROBLEM(20, 35, 41, TJ_F32), .epilogue.has_alpha = 1, .epilogue.has_beta = 1, .c.ld = 48},
+      "tiled:tile_width=16",
+      1.5,
+      0.75,
+      0}},
     {"beta of 0",
-     {{PROBLEM(20, 35, 41, TJ_F32), .has_alpha = 1, .has_beta = 1, .ld_c = 48}, "tiled:tile_width=16", 1.5, 0, C_IS_UNWRITTEN}},
+     {{PROBLEM(20, 35, 41, TJ_F32), .epilogue.has_alpha = 1, .epilogue.has_beta = 1, .c.ld = 48},
+      "tiled:tile_width=16",
+      1.5,
+      0,
+      C_IS_UNWRITTEN}},
     {"beta of 0, no C",
-     {{PROBLEM(20, 35, 41, TJ_F32), .has_alpha = 1, .has_beta = 1}, "tiled:tile_width=16", 1.5, 0, C_IS_NULL}},
+     {{PROBLEM(20, 35, 41, TJ_F32), .epilogue.has_alpha = 1, .epilogue.has_beta = 1},
+      "tiled:tile_width=16",
+      1.5,
+      0,
+      C_IS_NULL}},
     {"batch", {{PROBLEM(20, 35, 41, TJ_F32), .batch = 3}, "tiled:tile_width=16", 1, 0, 0}},
     {"batch of equals",
-     {{PROBLEM(20, 35, 41, TJ_F32), .batch = 3, .stride_m = TJ_BROADCAST, .stride_n = TJ_BROADCAST},
+     {{PROBLEM(20, 35, 41, TJ_F32), .batch = 3, .m.stride = TJ_BROADCAST, .n.stride = TJ_BROADCAST},
       "tiled:tile_width=16",
       1,
       0,
       0}},
-    {"M column-major", {{PROBLEM(20, 35, 41, TJ_F32), .m_layout = TJ_COL_MAJOR}, "tiled:tile_width=16", 1, 0, 0}},
-    {"N column-major", {{PROBLEM(20, 35, 41, TJ_F32), .n_layout = TJ_COL_MAJOR}, "tiled:tile_width=16", 1, 0, 0}},
-    {"P column-major", {{PROBLEM(20, 35, 41, TJ_F32), .p_layout = TJ_COL_MAJOR}, "tiled:tile_width=16", 1, 0, 0}},
+    {"M column-major", {{PROBLEM(20, 35, 41, TJ_F32), .m.layout = TJ_COL_MAJOR}, "tiled:tile_width=16", 1, 0, 0}},
+    {"N column-major", {{PROBLEM(20, 35, 41, TJ_F32), .n.layout = TJ_COL_MAJOR}, "tiled:tile_width=16", 1, 0, 0}},
+    {"P column-major", {{PROBLEM(20, 35, 41, TJ_F32), .p.layout = TJ_COL_MAJOR}, "tiled:tile_width=16", 1, 0, 0}},
     {"f16", {{PROBLEM(20, 35, 41, TJ_F16)}, "tiled:tile_width=16", 1, 0, 0}},
     {"f64", {{PROBLEM(20, 35, 41, TJ_F64)}, "tiled:tile_width=16", 1, 0, 0}},
 };

@@ -212,7 +212,7 @@ Test(textbook, naive_loads_are_coalesced_unless_n_is_column_major)
         cuEmuCounters c = count("naive", widths[w], &problem, NULL, NULL).total;
         cr_expect(eq(u64, c.global_load_requests, 2 * steps), "T %d", (int)width);
         cr_expect(eq(u64, c.global_load_sectors, steps * (of_m + of_n)), "T %d", (int)width);
-        problem.n_layout = TJ_COL_MAJOR;
+        problem.n.layout = TJ_COL_MAJOR;
         c = count("naive", widths[w], &problem, NULL, NULL).total;
         cr_expect(eq(u64, c.global_load_sectors, steps * (of_m + width)), "T %d", (int)width);
         cr_expect(eq(u64, c.global_loads, 2 * 64 * 64 * 64), "T %d", (int)width);
@@ -229,9 +229,9 @@ Test(textbook, tiled_loads_are_coalesced_in_every_layout)
         for (int layouts = 0; layouts < 8; layouts++) {
             tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
             cuEmuCounters c;
-            problem.m_layout = layouts & 1;
-            problem.n_layout = layouts >> 1 & 1;
-            problem.p_layout = layouts >> 2;
+            problem.m.layout = layouts & 1;
+            problem.n.layout = layouts >> 1 & 1;
+            problem.p.layout = layouts >> 2;
             c = count("tiled", widths[w], &problem, NULL, NULL).total;
             cr_expect(eq(u64, c.global_load_sectors, 4 * c.global_load_requests), "T %d layouts %d", (int)widths[w], layouts);
             cr_expect(eq(u64, c.global_store_sectors, 4 * c.global_store_requests), "T %d layouts %d", (int)widths[w], layouts);
@@ -275,7 +275,7 @@ Test(textbook, padding_takes_the_bank_conflicts_of_a_column_major_n_away)
         const int64_t width = widths[w], tiles = 64 / width;
         const uint64_t stores = (uint64_t)(tiles * tiles * tiles * ceil_div(width * width, 32));
         tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
-        problem.n_layout = TJ_COL_MAJOR;
+        problem.n.layout = TJ_COL_MAJOR;
         cr_expect(eq(u64, count("tiled", width, &problem, NULL, NULL).total.bank_conflicts, padded[w] * stores), "T %d",
                   (int)width);
         cr_expect(eq(u64, count("tiled", width, &problem, "[TILE_WIDTH + 1]", "[TILE_WIDTH]").total.bank_conflicts,
@@ -301,8 +301,8 @@ Test(textbook, small_products_move_every_byte_once_and_meet_in_no_bank)
                 cuEmuCounters c;
 
                 problem.batch = 8;
-                problem.m_layout = layouts & 1;
-                problem.n_layout = layouts >> 1;
+                problem.m.layout = layouts & 1;
+                problem.n.layout = layouts >> 1;
                 snprintf(config, sizeof config, "small_batch:tm=4,tn=4,products=%d", n == 64 ? 1 : products);
                 c = count(config, 0, &problem, NULL, NULL).total;
                 cr_expect(eq(u64, c.global_load_sectors * 32, 2 * bytes), "%s, layouts %d", config, layouts);
@@ -330,7 +330,7 @@ Test(textbook, register_tiles_meet_in_no_bank_but_for_copies_of_sixteen_along_k)
         for (int s = 0; s < 2; s++)
             for (int layouts = 0; layouts < 4; layouts += s == 0 ? 1 : 3)
                 for (int dtype = TJ_F32; dtype <= (s == 0 && i == 0 ? TJ_F64 : TJ_F32); dtype++) {
-                    tj_problem problem = TJ_PROBLEM_INIT(sizes[s][0], sizes[s][1], sizes[s][2], (tj_dtype)dtype);
+                    tj_problem problem = TJ_PROBLEM_INIT(sizes[s][0], sizes[s][1], sizes[s][2], (tj_type)dtype);
                     const uint64_t words = dtype == TJ_F64 ? 2 : 1;
                     uint64_t along_k = 0;
                     tj_config config;
@@ -338,13 +338,13 @@ Test(textbook, register_tiles_meet_in_no_bank_but_for_copies_of_sixteen_along_k)
                     cuEmuCounters c;
                     tj_error err;
 
-                    problem.m_layout = layouts & 1;
-                    problem.n_layout = layouts >> 1;
+                    problem.m.layout = layouts & 1;
+                    problem.n.layout = layouts >> 1;
                     cr_assert(tj_config_parse(configs[i], &config, &err) == TJ_OK, "%s", err.message);
                     cr_assert(tj_count(&problem, &config, &predicted, &err) == TJ_OK, "%s", err.message);
                     if (i < 2)
-                        along_k = (uint64_t)((problem.m_layout == TJ_ROW_MAJOR ? predicted.load_m.requests : 0) +
-                                             (problem.n_layout == TJ_COL_MAJOR ? predicted.load_n.requests : 0));
+                        along_k = (uint64_t)((problem.m.layout == TJ_ROW_MAJOR ? predicted.load_m.requests : 0) +
+                                             (problem.n.layout == TJ_COL_MAJOR ? predicted.load_n.requests : 0));
                     c = count(configs[i], 0, &problem, NULL, NULL).total;
                     cr_expect(eq(u64, c.bank_conflicts, 0), "%s %d layouts %d", configs[i], s, layouts);
                     cr_expect(eq(u64, c.async_conflicts, words * along_k), "%s %d layouts %d words %d", configs[i], s, layouts,

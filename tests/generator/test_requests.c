@@ -12,7 +12,7 @@
 
 #include <tilejit/source.h>
 
-#include "problem_text.h"
+#include "canonical.h"
 
 static tj_problem problem_of(int64_t j, int64_t k, int64_t l)
 {
@@ -59,23 +59,29 @@ Test(problem, names_what_is_wrong_with_everything_else)
     struct {
         const char *words;
         tj_problem problem;
-    } rows[13];
-    for (size_t i = 0; i < 13; i++)
+    } rows[19];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         rows[i].problem = problem_of(10, 20, 30);
-    rows[0].problem.ld_m = 19, rows[0].words = "ld_m is 19";
-    rows[1].problem.ld_n = 29, rows[1].words = "ld_n is 29";
-    rows[2].problem.ld_p = -7, rows[2].words = "ld_p is -7";
-    rows[3].problem.dtype = 77, rows[3].words = "dtype is 77";
-    rows[4].problem.p_dtype = TJ_F64, rows[4].words = "f64 goes with f64 only";
+    rows[0].problem.m.ld = 19, rows[0].words = "ld_m is 19";
+    rows[1].problem.n.ld = 29, rows[1].words = "ld_n is 29";
+    rows[2].problem.p.ld = -7, rows[2].words = "ld_p is -7";
+    rows[3].problem.m.type = 77, rows[3].words = "the type of M is 77";
+    rows[4].problem.p.type = TJ_F64, rows[4].words = "f64 goes with f64 only";
     rows[5].problem.batch = -3, rows[5].words = "batch is -3";
-    rows[6].problem.batch = 4, rows[6].problem.stride_p = 10, rows[6].words = "stride_p is 10";
-    rows[7].problem.batch = 4, rows[7].problem.stride_p = TJ_BROADCAST, rows[7].words = "stride_p is TJ_BROADCAST";
-    rows[8].problem.m_layout = 5, rows[8].words = "m_layout is 5";
-    rows[9].problem.ld_m = INT64_MAX / 8, rows[9].words = "M is too large";
+    rows[6].problem.batch = 4, rows[6].problem.p.stride = 10, rows[6].words = "stride_p is 10";
+    rows[7].problem.batch = 4, rows[7].problem.p.stride = TJ_BROADCAST, rows[7].words = "stride_p is TJ_BROADCAST";
+    rows[8].problem.m.layout = 5, rows[8].words = "the layout of M is 5";
+    rows[9].problem.m.ld = INT64_MAX / 8, rows[9].words = "M is too large";
     rows[10].problem.j.multiple_of = 16, rows[10].words = "j is 10, which breaks its promise";
     rows[11].problem.struct_size = 0, rows[11].words = "TJ_PROBLEM_INIT";
-    rows[12].problem.stride_m = TJ_POINTERS_16 - 1, rows[12].words = "stride_m is -5";
-    for (size_t i = 0; i < 13; i++) {
+    rows[12].problem.m.stride = TJ_POINTERS_16 - 1, rows[12].words = "stride_m is -5";
+    rows[13].problem.n.type = TJ_F16, rows[13].words = "M is f32 but N is f16";
+    rows[14].problem.c.type = TJ_F16, rows[14].words = "P is f32 but C is f16";
+    rows[15].problem.c.layout = TJ_COL_MAJOR, rows[15].words = "C has another layout than P";
+    rows[16].problem.compute = TJ_COMPUTE_F64, rows[16].words = "compute is f64 but M and N are f32";
+    rows[17].problem.compute = 9, rows[17].words = "compute is 9";
+    rows[18].problem.p.transposed = 2, rows[18].words = "the flag transposed of P is 2";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};
         cr_expect(eq(int, tj_problem_check(&rows[i].problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
         cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);
@@ -102,8 +108,8 @@ Test(problem, lets_products_stand_apart_in_either_way)
         tj_problem problem = problem_of(10, 20, 30);
         tj_error err = {0};
         problem.batch = 4;
-        problem.ld_p = rows[i].ld_p;
-        problem.stride_p = rows[i].stride_p;
+        problem.p.ld = rows[i].ld_p;
+        problem.p.stride = rows[i].stride_p;
         cr_expect(eq(int, tj_problem_check(&problem, &err), rows[i].is_apart ? TJ_OK : TJ_ERR_INVALID_ARGUMENT), "row %zu: %s",
                   i, err.message);
         cr_expect(rows[i].is_apart || strstr(err.message, "overlap"), "row %zu: %s", i, err.message);
@@ -128,10 +134,10 @@ Test(problem, counts_bytes_without_wrapping)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_problem problem = problem_of(rows[i].j, rows[i].k, rows[i].l);
         tj_error err = {0};
-        problem.dtype = rows[i].dtype;
-        problem.ld_m = rows[i].ld_m;
+        problem.m.type = rows[i].dtype;
+        problem.m.ld = rows[i].ld_m;
         problem.batch = rows[i].batch;
-        problem.stride_m = rows[i].stride_m;
+        problem.m.stride = rows[i].stride_m;
         cr_expect(eq(int, tj_problem_check(&problem, &err), rows[i].words ? TJ_ERR_INVALID_ARGUMENT : TJ_OK), "row %zu: %s", i,
                   err.message);
         cr_expect(rows[i].words == NULL || strstr(err.message, rows[i].words), "row %zu: %s", i, err.message);
@@ -145,18 +151,18 @@ Test(problem, prints_only_what_is_not_the_default)
 
     tj_problem_print(&plain, line);
     cr_expect(eq(str, line, "j512 k300 l700 f32"));
-    plain.ld_m = 300; /* tight, said as a number */
+    plain.m.ld = 300; /* tight, said as a number */
     tj_problem_print(&plain, line);
     cr_expect(eq(str, line, "j512 k300 l700 f32"));
-    rich.dtype = TJ_BF16;
-    rich.p_dtype = TJ_F32;
-    rich.transpose_m = 1;
-    rich.p_layout = TJ_COL_MAJOR;
+    rich.m.type = TJ_BF16;
+    rich.p.type = TJ_F32;
+    rich.m.transposed = 1;
+    rich.p.layout = TJ_COL_MAJOR;
     rich.l = (tj_dim){0, TJ_DIM_ANY, 64};
-    rich.ld_n = TJ_ANY;
-    rich.has_beta = 1;
+    rich.n.ld = TJ_ANY;
+    rich.epilogue.has_beta = 1;
     rich.batch = 3;
-    rich.stride_n = TJ_BROADCAST;
+    rich.n.stride = TJ_BROADCAST;
     tj_problem_print(&rich, line);
     cr_expect(eq(str, line, "j512 k300 l=any*64 bf16 P:f32 M:col P:col beta ld_n=any batch=3 stride_n=broadcast"));
 }
@@ -171,19 +177,19 @@ Test(problem, may_have_arrays_of_pointers)
         tj_error err = {0};
 
         problem.batch = batches[i];
-        problem.stride_m = TJ_POINTERS;
-        problem.stride_p = TJ_POINTERS_16;
-        problem.stride_c = TJ_POINTERS; /* of a C that is not there */
+        problem.m.stride = TJ_POINTERS;
+        problem.p.stride = TJ_POINTERS_16;
+        problem.c.stride = TJ_POINTERS; /* of a C that is not there */
         cr_assert(eq(int, tj_problem_check(&problem, &err), TJ_OK), "%s", err.message);
         problem = tj_problem_canonical(&problem);
-        cr_expect(problem.stride_m == TJ_POINTERS && problem.stride_p == TJ_POINTERS_16 && problem.stride_c == TJ_TIGHT);
+        cr_expect(problem.m.stride == TJ_POINTERS && problem.p.stride == TJ_POINTERS_16 && problem.c.stride == TJ_TIGHT);
         tj_problem_print(&problem, line);
         cr_expect(strstr(line, " stride_m=pointers ") && strstr(line, " stride_p=pointers16"), "%s", line);
         strided = tj_problem_strided(&problem);
-        cr_expect(eq(i64, strided.stride_n, problem.stride_n));
+        cr_expect(eq(i64, strided.n.stride, problem.n.stride));
         /* 200 elements of M and 300 of P end within 1024 and 1280 bytes */
-        cr_expect(eq(i64, strided.stride_m, problem.batch == 1 ? TJ_TIGHT : 256));
-        cr_expect(eq(i64, strided.stride_p, problem.batch == 1 ? TJ_TIGHT : 320));
+        cr_expect(eq(i64, strided.m.stride, problem.batch == 1 ? TJ_TIGHT : 256));
+        cr_expect(eq(i64, strided.p.stride, problem.batch == 1 ? TJ_TIGHT : 320));
     }
 }
 
@@ -192,16 +198,16 @@ Test(problem, strided_leaves_a_gap_and_what_it_cannot_know)
     tj_problem problem = problem_of(16, 20, 30), strided;
 
     problem.batch = 3;
-    problem.dtype = TJ_F16;
-    problem.has_beta = 1;
-    problem.stride_m = problem.stride_n = problem.stride_c = TJ_POINTERS;
-    problem.ld_m = 64; /* 16 lines of 128 bytes: a whole number of 256, and one more for the gap */
+    problem.m.type = TJ_F16;
+    problem.epilogue.has_beta = 1;
+    problem.m.stride = problem.n.stride = problem.c.stride = TJ_POINTERS;
+    problem.m.ld = 64; /* 16 lines of 128 bytes: a whole number of 256, and one more for the gap */
     problem.k = (tj_dim){20, TJ_DIM_ANY, 0};
     strided = tj_problem_strided(&problem);
-    cr_expect(eq(i64, strided.stride_m, 16 * 64 + 128));
-    cr_expect(eq(i64, strided.stride_n, TJ_TIGHT), "its lines are counted at launch");
-    cr_expect(eq(i64, strided.stride_c, 512), "480 elements of 2 bytes");
-    cr_expect(eq(i64, strided.stride_p, 480));
+    cr_expect(eq(i64, strided.m.stride, 16 * 64 + 128));
+    cr_expect(eq(i64, strided.n.stride, TJ_TIGHT), "its lines are counted at launch");
+    cr_expect(eq(i64, strided.c.stride, 512), "480 elements of 2 bytes");
+    cr_expect(eq(i64, strided.p.stride, 480));
 }
 
 /* Nothing but the promise makes an access to what pointers lead to wider than an element. */
@@ -218,9 +224,9 @@ Test(problem, pointers_promise_16_bytes_or_nothing)
             tj_error err = {0};
 
             problem.batch = batches[i % 3];
-            problem.has_beta = 1;
-            problem.m_layout = TJ_COL_MAJOR;
-            problem.stride_m = problem.stride_n = problem.stride_p = problem.stride_c =
+            problem.epilogue.has_beta = 1;
+            problem.m.layout = TJ_COL_MAJOR;
+            problem.m.stride = problem.n.stride = problem.p.stride = problem.c.stride =
                 is_promised ? TJ_POINTERS_16 : TJ_POINTERS;
             cr_assert(eq(int, tj_config_parse(configs[i / 3], &config, &err), TJ_OK), "%s", err.message);
             if (tj_preview_launch(&problem, &config, &form, &err) != TJ_OK) {
@@ -240,14 +246,22 @@ Test(problem, pointers_promise_16_bytes_or_nothing)
 Test(problem, spells_a_transpose_as_a_layout)
 {
     tj_problem transposed = problem_of(5, 6, 7), column = problem_of(5, 6, 7);
-    transposed.transpose_m = 1;
-    column.m_layout = TJ_COL_MAJOR;
+    transposed.m.transposed = 1;
+    column.m.layout = TJ_COL_MAJOR;
     transposed = tj_problem_canonical(&transposed);
     column = tj_problem_canonical(&column);
     cr_assert(eq(int, memcmp(&transposed, &column, sizeof column), 0));
-    cr_assert(eq(i64, column.ld_m, 5));
+    cr_assert(eq(i64, column.m.ld, 5));
     column = tj_problem_canonical(&column);
     cr_assert(eq(int, memcmp(&transposed, &column, sizeof column), 0), "canonical twice is canonical once");
+    /* P too, and C lies as P does, whether it says so or not. */
+    tj_problem p_transposed = problem_of(5, 6, 7), p_column = problem_of(5, 6, 7);
+    p_transposed.epilogue.has_beta = p_column.epilogue.has_beta = 1;
+    p_transposed.p.transposed = 1;
+    p_column.p.layout = p_column.c.layout = TJ_COL_MAJOR;
+    p_transposed = tj_problem_canonical(&p_transposed);
+    p_column = tj_problem_canonical(&p_column);
+    cr_assert(eq(int, memcmp(&p_transposed, &p_column, sizeof p_column), 0));
 }
 
 Test(config, refuses_widths_that_are_none)
@@ -408,7 +422,7 @@ Test(checks, refuses_to_drop_one_that_is_needed)
             tj_problem problem = problem_of(rows[i].j, rows[i].k, rows[i].l);
             tj_config config = TJ_CONFIG_INIT;
             tj_error err = {0};
-            problem.p_layout = column;
+            problem.p.layout = column;
             cr_assert(eq(int, tj_config_parse("tiled:tile_width=16,boundary=none", &config, &err), TJ_OK));
             cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
             cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s", err.message);
@@ -423,7 +437,7 @@ Test(checks, belong_to_the_callers_dimensions_when_the_text_is_swapped)
     tj_source *source;
     tj_error err = {0};
 
-    problem.p_layout = TJ_COL_MAJOR;
+    problem.p.layout = TJ_COL_MAJOR;
     cr_assert(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, tj_source_launch(source)->checks, 1), "the caller's j");
     cr_expect(eq(int, tj_source_launch(source)->is_swapped, 1));
@@ -457,8 +471,8 @@ Test(generate, indexes_with_int_exactly_while_every_offset_fits)
         tj_source *source;
         tj_error err = {0};
         tj_config config = TJ_CONFIG_INIT;
-        problem.ld_m = rows[i].ld_m;
-        problem.m_layout = rows[i].config ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+        problem.m.ld = rows[i].ld_m;
+        problem.m.layout = rows[i].config ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
         if (rows[i].config)
             cr_assert(eq(int, tj_config_parse(rows[i].config, &config, &err), TJ_OK), "row %zu: %s", i, err.message);
         cr_assert(eq(int, tj_generate(&problem, rows[i].config ? &config : NULL, &source, &err), TJ_OK), "row %zu: %s", i,
@@ -474,7 +488,7 @@ Test(generate, never_promises_that_p_is_alone_when_c_may_be_p)
     tj_source *source;
     tj_error err = {0};
 
-    problem.has_beta = 1;
+    problem.epilogue.has_beta = 1;
     cr_assert(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_OK), "%s", err.message);
     cr_expect(ne(ptr, strstr(tj_source_text(source), "const output_t *C,"), NULL));
     cr_expect(ne(ptr, strstr(tj_source_text(source), "    output_t *P)"), NULL));

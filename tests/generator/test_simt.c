@@ -18,7 +18,7 @@ Test(simt, says_which_constraint_does_not_hold)
         {CUBES(256), "simt:bm=256,bn=256,tm=4,tn=4,slices=4,bk=32", "16384 threads: 1024 is the most"},
         {CUBES(256), "simt:bk=12", "bk is 12: with copy=async and slices=1 it must be a multiple of 8"},
         {CUBES(256), "simt:bk=16,slices=4,start=spread", "bk is 16: with start=spread and slices=4 it must be at least 32"},
-        {CUBES(256, .dtype = TJ_F16), "simt:copy=async", "f16 is summed as f32: use copy=registers"},
+        {CUBES(256, .m.type = TJ_F16), "simt:copy=async", "f16 is summed as f32: use copy=registers"},
         {CUBES(256), "simt:copy=registers,start=spread", "use copy=async with start=spread"},
         {CUBES(256), "simt:copy=registers,stages=3", "copy=registers has 2 stages and 1 slice, not 3 and 1"},
         {CUBES(256), "simt:copy=registers,bk=7", "bk is 7: with copy=registers it must be even"},
@@ -30,7 +30,7 @@ Test(simt, says_which_constraint_does_not_hold)
         {CUBES(256), "simt:blocks=4", NULL},
         {CUBES(256), "simt:blocks=5",
          "blocks is 5: so many, of 128 threads, leave a thread 96 registers, and its tile of 8 x 8 takes 112: use blocks=4"},
-        {CUBES(256, .dtype = TJ_F64), "simt:blocks=3", "its tile of 8 x 8 takes 208: use blocks=2"},
+        {CUBES(256, .m.type = TJ_F64), "simt:blocks=3", "its tile of 8 x 8 takes 208: use blocks=2"},
         {CUBES(256), "simt:copy=registers,bm=64,bn=64,bk=32,tm=8,tn=8,blocks=8", "its tile of 8 x 8 takes 160: use blocks=6"},
         {CUBES(256), "simt:bm=256,bn=128,bk=8,tm=8,tn=4,start=spread", /* ptxas 13.0 made a wrong kernel of it */
          "1024 threads leave each 64 registers, and a thread tile of 8 x 4 takes 72: use fewer threads"},
@@ -48,33 +48,33 @@ Test(simt, takes_several_elements_at_once_where_lines_let_it)
     static const alignment rows[] = {
         /* Asynchronous copies cannot transpose: what lies along k they take one by one. */
         {CUBES(256), "simt", 4, 16, 16},
-        {CUBES(256, .m_layout = TJ_COL_MAJOR), "simt", 16, 16, 16},
-        {CUBES(256, .n_layout = TJ_COL_MAJOR), "simt", 4, 4, 16},
+        {CUBES(256, .m.layout = TJ_COL_MAJOR), "simt", 16, 16, 16},
+        {CUBES(256, .n.layout = TJ_COL_MAJOR), "simt", 4, 4, 16},
         {CUBES(258), "simt", 4, 8, 0},
         {CUBES(257), "simt", 4, 4, 0},
         {CUBES(256), "simt:vector=2", 4, 8, 0},
         {CUBES(256), "simt:vector=1", 4, 4, 0},
         {CUBES(256), "simt:bm=64,bn=64,bk=8,tm=4,tn=4", 4, 8, 16}, /* 256 threads, 512 elements */
-        {CUBES(256, .dtype = TJ_F64), "simt", 8, 16, 16},
+        {CUBES(256, .m.type = TJ_F64), "simt", 8, 16, 16},
         /* Through registers: both of them, 16 bytes where lines are aligned to it, less where they are not. */
         {CUBES(256), "simt:copy=registers", 16, 16, 16},
         {CUBES(258), "simt:copy=registers", 8, 8, 0},
         {CUBES(257), "simt:copy=registers", 4, 4, 0},
         {CUBES(256), "simt:copy=registers,vector=2", 8, 8, 0},
-        {CUBES(256, .n_layout = TJ_COL_MAJOR, .ld_n = 258), "simt:copy=registers", 16, 8, 16},
-        {CUBES(256, .m_layout = TJ_COL_MAJOR, .ld_m = TJ_ANY), "simt:copy=registers", 4, 16, 16},
-        {CUBES(256, .dtype = TJ_F64), "simt:copy=registers,bk=8", 16, 16, 16},
-        {CUBES(256, .dtype = TJ_F16), "simt", 16, 16, 8},
-        {CUBES(256, .dtype = TJ_F16), "simt:vector=4", 8, 8, 8},
-        {CUBES(256, .dtype = TJ_F16), "simt:vector=2", 4, 4, 0},
-        {CUBES(260, .dtype = TJ_BF16), "simt", 8, 8, 8},
-        {CUBES(257, .dtype = TJ_BF16), "simt", 2, 2, 0},
-        {CUBES(256, .dtype = TJ_F16, .p_dtype = TJ_F32), "simt", 16, 16, 16},
+        {CUBES(256, .n.layout = TJ_COL_MAJOR, .n.ld = 258), "simt:copy=registers", 16, 8, 16},
+        {CUBES(256, .m.layout = TJ_COL_MAJOR, .m.ld = TJ_ANY), "simt:copy=registers", 4, 16, 16},
+        {CUBES(256, .m.type = TJ_F64), "simt:copy=registers,bk=8", 16, 16, 16},
+        {CUBES(256, .m.type = TJ_F16), "simt", 16, 16, 8},
+        {CUBES(256, .m.type = TJ_F16), "simt:vector=4", 8, 8, 8},
+        {CUBES(256, .m.type = TJ_F16), "simt:vector=2", 4, 4, 0},
+        {CUBES(260, .m.type = TJ_BF16), "simt", 8, 8, 8},
+        {CUBES(257, .m.type = TJ_BF16), "simt", 2, 2, 0},
+        {CUBES(256, .m.type = TJ_F16, .p.type = TJ_F32), "simt", 16, 16, 16},
         /* A thread has 4 elements of M for each phase, so no 8. */
-        {CUBES(256, .dtype = TJ_F16), "simt:bm=32,bn=128,bk=16,tm=8,tn=4", 8, 16, 8},
+        {CUBES(256, .m.type = TJ_F16), "simt:bm=32,bn=128,bk=16,tm=8,tn=4", 8, 16, 8},
         /* A phase is 4 long. */
-        {CUBES(256, .dtype = TJ_F16), "simt:bm=128,bn=64,bk=4,tm=8,tn=8", 8, 4, 8},
-        {CUBES(256, .dtype = TJ_F16, .batch = 3, .stride_m = 256 * 256 + 4), "simt", 8, 16, 8},
+        {CUBES(256, .m.type = TJ_F16), "simt:bm=128,bn=64,bk=4,tm=8,tn=8", 8, 4, 8},
+        {CUBES(256, .m.type = TJ_F16, .batch = 3, .m.stride = 256 * 256 + 4), "simt", 8, 16, 8},
     };
 
     expect_alignments(rows, sizeof rows / sizeof rows[0]);

@@ -24,24 +24,24 @@ Test(skinny, says_which_constraint_does_not_hold)
         {DECODE, "skinny:lanes=64,slices=32", "makes 2048 threads"},
         {DECODE, "skinny:lanes=32,slices=32,tm=4,k_thread=4", NULL},
         {DECODE, "skinny:vector=8,tn=8", "vector is 8, and one load takes 4 elements of f32: use that at most"},
-        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .dtype = TJ_F64), "skinny:vector=4,tn=4",
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .m.type = TJ_F64), "skinny:vector=4,tn=4",
          "one load takes 2 elements of f64"},
-        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .dtype = TJ_F16), "skinny:vector=8,tn=8", NULL},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .m.type = TJ_F16), "skinny:vector=8,tn=8", NULL},
         {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(70)}), "skinny:vector=4",
          "vector is 4, and the lines of the streamed matrix are aligned to 2 elements only: use vector=2"},
-        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .ld_n = 65), "skinny:vector=2", "use vector=1"},
-        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .ld_n = TJ_ANY), "skinny:vector=4", "use vector=1"},
-        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(3)}, .l = {FIXED(64)}, .batch = 2, .stride_n = 193), "skinny:vector=4",
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .n.ld = 65), "skinny:vector=2", "use vector=1"},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .n.ld = TJ_ANY), "skinny:vector=4", "use vector=1"},
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(3)}, .l = {FIXED(64)}, .batch = 2, .n.stride = 193), "skinny:vector=4",
          "use vector=1"},
-        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(3)}, .l = {FIXED(64)}, .batch = 2, .stride_n = TJ_BROADCAST), "skinny:vector=4",
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(3)}, .l = {FIXED(64)}, .batch = 2, .n.stride = TJ_BROADCAST), "skinny:vector=4",
          NULL},
         {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {.mode = TJ_DIM_ANY, .multiple_of = 2}), "skinny:vector=4",
          "use vector=2"},
         {DECODE, "skinny:vector=4,tn=6", "tn is 6: it must be a multiple of vector 4"},
-        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .n_layout = TJ_COL_MAJOR), "skinny:vector=4,k_thread=2",
+        {PROBLEM(.j = {FIXED(4)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .n.layout = TJ_COL_MAJOR), "skinny:vector=4,k_thread=2",
          "k_thread is 2: it must be a multiple of vector 4"},
         {DECODE, "skinny:tm=32,tn=8", "tm 32 x tn 8 makes 256 sums a thread: 128 are the most of f32"},
-        {PROBLEM(.j = {FIXED(16)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .dtype = TJ_F64), "skinny:tm=16,tn=8",
+        {PROBLEM(.j = {FIXED(16)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .m.type = TJ_F64), "skinny:tm=16,tn=8",
          "128 sums a thread: 64 are the most of f64"},
         {DECODE, "skinny:tm=16,lanes=1,slices=1024,k_thread=8",
          "tm 16, slices 1024 and k_thread 8 need 1049088 bytes of shared memory: 48 KiB is the most"},
@@ -82,7 +82,7 @@ Test(skinny, long_rows_of_32_bits_are_not_worth_a_trial)
 {
     static const struct {
         const char *config;
-        tj_dtype dtype;
+        tj_type dtype;
         int is_worth;
     } rows[] = {
         {"skinny:tn=4,lanes=8,slices=32,k_thread=8", TJ_F32, 1},          /* 512 elements a thread */
@@ -104,7 +104,8 @@ Test(skinny, long_rows_of_32_bits_are_not_worth_a_trial)
 
 Test(skinny, says_what_a_launch_of_splits_needs)
 {
-    const tj_problem problem = PROBLEM(.j = {FIXED(16)}, .k = {FIXED(4096)}, .l = {FIXED(300)}, .batch = 70000, .has_beta = 1);
+    const tj_problem problem =
+        PROBLEM(.j = {FIXED(16)}, .k = {FIXED(4096)}, .l = {FIXED(300)}, .batch = 70000, .epilogue.has_beta = 1);
     const tj_config config = parse("skinny:splits=8");
     const tj_launch_form *form;
     tj_source *source = NULL;
@@ -134,9 +135,9 @@ Test(families, can_do_without_alignment_and_workspace)
 {
     static const tj_problem problems[] = {
         PROBLEM(.j = {FIXED(64)}, .k = {FIXED(64)}, .l = {FIXED(64)}),
-        PROBLEM(.j = {FIXED(32)}, .k = {FIXED(64)}, .l = {FIXED(128)}, .batch = 3, .has_beta = 1),
-        PROBLEM(.j = {FIXED(64)}, .k = {FIXED(32)}, .l = {FIXED(64)}, .dtype = TJ_F64, .n_layout = TJ_COL_MAJOR, .batch = 2),
-        PROBLEM(.j = {FIXED(64)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .dtype = TJ_F16, .m_layout = TJ_COL_MAJOR),
+        PROBLEM(.j = {FIXED(32)}, .k = {FIXED(64)}, .l = {FIXED(128)}, .batch = 3, .epilogue.has_beta = 1),
+        PROBLEM(.j = {FIXED(64)}, .k = {FIXED(32)}, .l = {FIXED(64)}, .m.type = TJ_F64, .n.layout = TJ_COL_MAJOR, .batch = 2),
+        PROBLEM(.j = {FIXED(64)}, .k = {FIXED(64)}, .l = {FIXED(64)}, .m.type = TJ_F16, .m.layout = TJ_COL_MAJOR),
     };
     int aligned = 0;
 
@@ -159,7 +160,7 @@ Test(families, can_do_without_alignment_and_workspace)
                 most = form->align_m | form->align_n | form->align_p | form->align_c;
                 aligned += most > 8;
                 if (is_plain)
-                    cr_expect(most <= (int32_t)tj_dtype_bytes((tj_dtype)tj_source_problem(source)->dtype) &&
+                    cr_expect(most <= (int32_t)tj_type_bytes((tj_type)tj_source_problem(source)->m.type) &&
                                   form->reduce.workspace_bytes == 0,
                               "family %s, problem %zu: %d", tj_family_name(config.family), i, most);
                 tj_source_free(source);

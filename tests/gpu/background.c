@@ -48,9 +48,9 @@ static int multiply_once(crowd *c, tj_buffer *m, tj_buffer *n, tj_buffer *p)
     tj_check_report report;
     tj_error err;
 
-    x.m = tj_buffer_address(m);
-    x.n = tj_buffer_address(n);
-    x.p = tj_buffer_address(p);
+    x.m.address = tj_buffer_address(m);
+    x.n.address = tj_buffer_address(n);
+    x.p.address = tj_buffer_address(p);
     return tj_buffer_fill(p, 0xff, &err) == TJ_OK && tj_matmul(c->context, &c->problem, &x, NULL, &err) == TJ_OK &&
            tj_buffer_read(p, 0, product, sizeof product, &err) == TJ_OK &&
            tj_reference_check(&c->problem, &host, product, 0, 0, &report, &err) == TJ_OK && report.passed;
@@ -203,9 +203,9 @@ static void multiply_lacking(tj_context *context, const tj_problem *problem, siz
     if (!expect(tj_buffer_create(context, 4 * 65536 + workspace_bytes, &device, &err) == TJ_OK, "%s", err.message))
         return;
     base = tj_buffer_address(device);
-    x.m = base + offset;
-    x.n = base + 65536 + offset;
-    x.p = base + 2 * 65536 + offset;
+    x.m.address = base + offset;
+    x.n.address = base + 65536 + offset;
+    x.p.address = base + 2 * 65536 + offset;
     x.workspace = workspace_bytes ? base + 4 * 65536 : NULL;
     x.workspace_bytes = workspace_bytes;
     expect(tj_buffer_fill(device, 0xff, &err) == TJ_OK && tj_buffer_write(device, offset, m, sizeof m, &err) == TJ_OK &&
@@ -255,9 +255,9 @@ static void captured(const char *folder)
         return;
     expect(cu.stream_create(&stream, 0) == 0, "a stream");
     expect(tj_buffer_create(context, 3 * 65536, &all, &err) == TJ_OK && tj_buffer_fill(all, 0, &err) == TJ_OK, "buffers");
-    x.m = tj_buffer_address(all);
-    x.n = (char *)x.m + 65536;
-    x.p = (char *)x.n + 65536;
+    x.m.address = tj_buffer_address(all);
+    x.n.address = (char *)x.m.address + 65536;
+    x.p.address = (char *)x.n.address + 65536;
     expect(tj_plan_prepare(context, &problem, NULL, &plan, &err) == TJ_OK, "%s", err.message); /* which asks for a tuning */
     for (int i = 0; i < CAPTURES && count_records(context) == 0; i++) {
         const int begun = cu.capture_begin(stream, 0) == 0;

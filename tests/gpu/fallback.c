@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "chooser.h"
+#include "choose.h"
 
 enum { MOST_THREADS = 64, ROOM = 64 };
 
@@ -54,14 +54,14 @@ static int make_product(tj_context *context, product *q, tj_problem problem)
     const int64_t batch = problem.batch > 1 ? problem.batch : 1;
     const int64_t elements[3] = {problem.j.extent * problem.k.extent * batch, problem.k.extent * problem.l.extent * batch,
                                  problem.j.extent * problem.l.extent * batch};
-    const size_t size = tj_dtype_bytes((tj_dtype)problem.dtype);
+    const size_t size = tj_type_bytes((tj_type)problem.m.type);
     tj_error err;
 
     *q = (product){.problem = problem, .x = TJ_OPERANDS_INIT};
     for (int i = 0; i < 3; i++) {
         q->bytes[i] = (size_t)elements[i] * size;
         q->host[i] = malloc(q->bytes[i]);
-        tj_fill_random((tj_dtype)problem.dtype, q->host[i], (size_t)elements[i], (uint64_t)(7 + i));
+        tj_fill_random((tj_type)problem.m.type, q->host[i], (size_t)elements[i], (uint64_t)(7 + i));
         if (!expect(tj_buffer_create(context, q->bytes[i] + ROOM, &q->device[i], &err) == TJ_OK, "a buffer: %s", err.message))
             return 0;
     }
@@ -71,7 +71,7 @@ static int make_product(tj_context *context, product *q, tj_problem problem)
 /* Put operands so many elements behind the beginning of their buffers, and forget P. */
 static void place(product *q, int m, int n, int p)
 {
-    const size_t size = tj_dtype_bytes((tj_dtype)q->problem.dtype);
+    const size_t size = tj_type_bytes((tj_type)q->problem.m.type);
     const size_t at[3] = {(size_t)m * size, (size_t)n * size, (size_t)p * size};
     tj_error err;
 
@@ -79,15 +79,15 @@ static void place(product *q, int m, int n, int p)
                tj_buffer_write(q->device[1], at[1], q->host[1], q->bytes[1], &err) == TJ_OK &&
                tj_buffer_fill(q->device[2], 0xff, &err) == TJ_OK,
            "writing operands: %s", err.message);
-    q->x.m = (char *)tj_buffer_address(q->device[0]) + at[0];
-    q->x.n = (char *)tj_buffer_address(q->device[1]) + at[1];
-    q->x.p = (char *)tj_buffer_address(q->device[2]) + at[2];
+    q->x.m.address = (char *)tj_buffer_address(q->device[0]) + at[0];
+    q->x.n.address = (char *)tj_buffer_address(q->device[1]) + at[1];
+    q->x.p.address = (char *)tj_buffer_address(q->device[2]) + at[2];
 }
 
 static int is_right(product *q, int p)
 {
     const tj_host_operands host = {.m = q->host[0], .n = q->host[1], .alpha = 1};
-    const size_t at = (size_t)p * tj_dtype_bytes((tj_dtype)q->problem.dtype);
+    const size_t at = (size_t)p * tj_type_bytes((tj_type)q->problem.m.type);
     tj_check_report report;
     tj_error err;
 
@@ -150,7 +150,7 @@ static void test_pointers(const char *config, tj_problem problem)
            config, err.message);
 
     /* No text takes half an element. */
-    q.x.m = (const char *)q.x.m + 1;
+    q.x.m.address = (const char *)q.x.m.address + 1;
     expect(tj_matmul(context, &q.problem, &q.x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT && strstr(err.message, "its elements"),
            "%s: %s", config, err.message);
     drop_product(&q);
@@ -312,7 +312,7 @@ int main(void)
     test_pointers("simt:bm=32,bn=64,bk=16,tm=4,tn=4,copy=registers", (tj_problem)TJ_PROBLEM_INIT(36, 20, 64, TJ_F32));
     test_pointers("skinny:splits=1", (tj_problem)TJ_PROBLEM_INIT(5, 100, 64, TJ_F16));
     test_pointers("skinny:splits=3", batch);
-    batch.dtype = TJ_F32;
+    batch.m.type = TJ_F32;
     batch.batch = 50;
     test_pointers("small_batch:products=3", batch);
     test_threads();

@@ -38,9 +38,9 @@ static int make_product(tj_context *context, product *q, int64_t j, int64_t k, i
         tj_buffer_create(context, p, &q->dp, &err) != TJ_OK || tj_buffer_write(q->dm, 0, q->m, m, &err) != TJ_OK ||
         tj_buffer_write(q->dn, 0, q->n, n, &err) != TJ_OK || tj_buffer_fill(q->dp, 0xff, &err) != TJ_OK)
         return expect(0, "buffers: %s", err.message);
-    q->x.m = tj_buffer_address(q->dm);
-    q->x.n = tj_buffer_address(q->dn);
-    q->x.p = tj_buffer_address(q->dp);
+    q->x.m.address = tj_buffer_address(q->dm);
+    q->x.n.address = tj_buffer_address(q->dn);
+    q->x.p.address = tj_buffer_address(q->dp);
     return 1;
 }
 
@@ -227,27 +227,27 @@ static void test_pointers(tj_context *context)
     void *primary;
 
     make_product(context, &q, J + 2, K + 2, L + 2, 40);
-    x = q.x, x.p = NULL;
+    x = q.x, x.p.address = NULL;
     expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "P is NULL: %s", err.message);
-    x = q.x, x.m = (const char *)x.m + 2;
+    x = q.x, x.m.address = (const char *)x.m.address + 2;
     expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "M is misaligned: %s", err.message);
 
     /* Asked of the driver on the first launch of a plan: give each a plan of its own. */
-    q.problem.has_alpha = 1;
-    x = q.x, x.m = q.m;
+    q.problem.epilogue.has_alpha = 1;
+    x = q.x, x.m.address = q.m;
     expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "M is a host address: %s", err.message);
     expect(cu.primary_retain(&primary, 0) == 0 && cu.ctx_push(primary) == 0, "the primary context");
     expect(cu.mem_alloc(&freed, 1 << 20) == 0 && cu.mem_free(freed) == 0 && cu.mem_alloc(&small, 256) == 0, "memory");
-    q.problem.has_alpha = 0, q.problem.has_beta = 1;
-    x = q.x, x.n = (const void *)(uintptr_t)freed;
+    q.problem.epilogue.has_alpha = 0, q.problem.epilogue.has_beta = 1;
+    x = q.x, x.n.address = (const void *)(uintptr_t)freed;
     expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "N was freed: %s", err.message);
-    q.problem.has_alpha = 1;
-    x = q.x, x.p = (void *)(uintptr_t)small;
+    q.problem.epilogue.has_alpha = 1;
+    x = q.x, x.p.address = (void *)(uintptr_t)small;
     expect(tj_matmul(context, &q.problem, &x, NULL, &err) == TJ_ERR_INVALID_ARGUMENT, "P is too short: %s", err.message);
     cu.mem_free(small);
     cu.ctx_pop(&primary);
 
-    q.problem.has_alpha = q.problem.has_beta = 0;
+    q.problem.epilogue.has_alpha = q.problem.epilogue.has_beta = 0;
     expect(tj_matmul(context, &q.problem, &q.x, NULL, &err) == TJ_OK && tj_synchronize(context, NULL, &err) == TJ_OK,
            "after all that: %s", err.message);
     expect(is_right(&q), "the product after all that");
@@ -319,9 +319,9 @@ static void test_threads_of_a_stream(tj_context *context, void *const stream[2])
 
     if (!make_product(context, &q, 40, 24, 40, 60))
         return;
-    q.problem.has_alpha = q.problem.has_beta = 1;
+    q.problem.epilogue.has_alpha = q.problem.epilogue.has_beta = 1;
     q.x.alpha = q.x.beta = 1;
-    q.x.c = q.x.p;
+    q.x.c.address = q.x.p.address;
     for (int i = 0; i < 40 * 24; i++)
         q.m[i] = q.n[i] = 1;
     expect(tj_buffer_write(q.dm, 0, q.m, sizeof *q.m * 40 * 24, &err) == TJ_OK &&
@@ -424,11 +424,11 @@ static int lose_device(void)
     make_product(context, &q, J, K, L, 80);
     if (tj_matmul(context, &q.problem, &q.x, NULL, &err) != TJ_OK || tj_synchronize(context, NULL, &err) != TJ_OK)
         return 1;
-    q.x.p = (void *)(uintptr_t)0x10; /* aligned, and nobody's: pointers are asked about on a plan's first launch only */
+    q.x.p.address = (void *)(uintptr_t)0x10; /* aligned, and nobody's: pointers are asked about on a plan's first launch only */
     first = tj_matmul(context, &q.problem, &q.x, NULL, &err);
     if (first == TJ_OK)
         first = tj_synchronize(context, NULL, &err);
-    q.x.p = tj_buffer_address(q.dp);
+    q.x.p.address = tj_buffer_address(q.dp);
     second = tj_matmul(context, &q.problem, &q.x, NULL, &again);
     third = tj_synchronize(context, NULL, &again);
     drop_product(&q);
@@ -450,17 +450,17 @@ static int break_promise(void)
     int was_right;
 
     make_product(context, &q, 64, 64, 64, 90);
-    q.problem.stride_n = TJ_POINTERS_16;
+    q.problem.n.stride = TJ_POINTERS_16;
     if (tj_config_parse("simt", &config, &err) != TJ_OK ||
         tj_plan_prepare(context, &q.problem, &config, &plan, &err) != TJ_OK ||
-        tj_buffer_create(context, sizeof q.x.n, &array, &err) != TJ_OK ||
-        tj_buffer_write(array, 0, &q.x.n, sizeof q.x.n, &err) != TJ_OK) {
+        tj_buffer_create(context, sizeof q.x.n.address, &array, &err) != TJ_OK ||
+        tj_buffer_write(array, 0, &q.x.n.address, sizeof q.x.n.address, &err) != TJ_OK) {
         printf("%s\n", err.message);
         return 1;
     }
-    q.x.n = tj_buffer_address(array);
+    q.x.n.address = tj_buffer_address(array);
     status = tj_plan_launch(plan, &q.x, NULL, &err);
-    q.problem.stride_n = TJ_TIGHT; /* as it lies in host memory */
+    q.problem.n.stride = TJ_TIGHT; /* as it lies in host memory */
     was_right = status == TJ_OK && is_right(&q);
     {
         const char *const skewed = (const char *)tj_buffer_address(q.dn) + 4;

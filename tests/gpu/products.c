@@ -211,7 +211,7 @@ static void run_large(tj_context *context)
         request r = {.known = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, TJ_F32)};
 
         r.known.batch = rows[i].batch;
-        r.known.stride_m = r.known.stride_n = r.known.stride_p = rows[i].stride;
+        r.known.m.stride = r.known.n.stride = r.known.p.stride = rows[i].stride;
         if (!expect(take(&r, rows[i].config), "%s does not suit", rows[i].config))
             continue;
         describe(&r, "large");

@@ -46,14 +46,14 @@ static void draw_gaps(tj_problem *p)
 {
     const tj_problem tight = tj_problem_canonical(p);
 
-    if (tight.stride_m > 0 && next() % 4 == 0)
-        p->stride_m = tight.stride_m + PICK(1, 3, 8);
-    if (tight.stride_n > 0 && next() % 4 == 0)
-        p->stride_n = tight.stride_n + PICK(1, 3, 8);
-    if (tight.stride_p > 0 && next() % 4 == 0)
-        p->stride_p = tight.stride_p + PICK(1, 3, 8);
-    if (tight.stride_c > 0 && next() % 4 == 0)
-        p->stride_c = tight.stride_c + PICK(1, 3, 8);
+    if (tight.m.stride > 0 && next() % 4 == 0)
+        p->m.stride = tight.m.stride + PICK(1, 3, 8);
+    if (tight.n.stride > 0 && next() % 4 == 0)
+        p->n.stride = tight.n.stride + PICK(1, 3, 8);
+    if (tight.p.stride > 0 && next() % 4 == 0)
+        p->p.stride = tight.p.stride + PICK(1, 3, 8);
+    if (tight.c.stride > 0 && next() % 4 == 0)
+        p->c.stride = tight.c.stride + PICK(1, 3, 8);
 }
 
 /* Of a problem with extents all the rest: types, how the matrices lie, alpha and beta; the batch unless it is set. */
@@ -61,39 +61,39 @@ static void draw_storage(tj_problem *p)
 {
     const int m_rows = next() % 2, n_rows = next() % 2, p_rows = next() % 2;
 
-    p->dtype = (int32_t)PICK(TJ_F32, TJ_F32, TJ_F64, TJ_F16, TJ_BF16);
-    if (p->dtype != TJ_F64 && next() % 3 == 0)
-        p->p_dtype = (int32_t)PICK(TJ_F32, TJ_F16, TJ_BF16);
-    p->transpose_m = next() % 4 == 0;
-    p->transpose_n = next() % 4 == 0;
-    p->m_layout = m_rows != p->transpose_m ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
-    p->n_layout = n_rows != p->transpose_n ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
-    p->p_layout = p_rows ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
-    p->has_alpha = next() % 3 == 0;
-    p->has_beta = next() % 3 == 0;
+    p->m.type = (int32_t)PICK(TJ_F32, TJ_F32, TJ_F64, TJ_F16, TJ_BF16);
+    if (p->m.type != TJ_F64 && next() % 3 == 0)
+        p->p.type = (int32_t)PICK(TJ_F32, TJ_F16, TJ_BF16);
+    p->m.transposed = next() % 4 == 0;
+    p->n.transposed = next() % 4 == 0;
+    p->m.layout = m_rows != p->m.transposed ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
+    p->n.layout = n_rows != p->n.transposed ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
+    p->p.layout = p_rows ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
+    p->epilogue.has_alpha = next() % 3 == 0;
+    p->epilogue.has_beta = next() % 3 == 0;
     if (next() % 3 == 0)
-        p->ld_m = (m_rows ? p->k.extent : p->j.extent) + PICK(1, 3, 8);
+        p->m.ld = (m_rows ? p->k.extent : p->j.extent) + PICK(1, 3, 8);
     if (next() % 3 == 0)
-        p->ld_n = (n_rows ? p->l.extent : p->k.extent) + PICK(1, 3, 8);
+        p->n.ld = (n_rows ? p->l.extent : p->k.extent) + PICK(1, 3, 8);
     if (next() % 3 == 0)
-        p->ld_p = (p_rows ? p->l.extent : p->j.extent) + PICK(1, 3, 8);
-    if (p->has_beta && next() % 3 == 0)
-        p->ld_c = (p_rows ? p->l.extent : p->j.extent) + PICK(1, 3, 8);
+        p->p.ld = (p_rows ? p->l.extent : p->j.extent) + PICK(1, 3, 8);
+    if (p->epilogue.has_beta && next() % 3 == 0)
+        p->c.ld = (p_rows ? p->l.extent : p->j.extent) + PICK(1, 3, 8);
     if (p->batch == 0 && next() % 4 == 0)
         p->batch = PICK(2, 3, 7);
     if (p->batch > 1) {
         if (next() % 4 == 0)
-            p->stride_m = TJ_BROADCAST;
+            p->m.stride = TJ_BROADCAST;
         if (next() % 4 == 0)
-            p->stride_n = TJ_BROADCAST;
+            p->n.stride = TJ_BROADCAST;
         draw_gaps(p);
     }
     if (next() % 4 == 0) { /* of one product too */
         p->batch = p->batch == 0 && next() % 2 ? PICK(2, 3, 7) : p->batch;
-        p->stride_m = next() % 2 ? p->stride_m : PICK(TJ_POINTERS, TJ_POINTERS_16);
-        p->stride_n = next() % 2 ? p->stride_n : PICK(TJ_POINTERS, TJ_POINTERS_16);
-        p->stride_p = next() % 2 ? p->stride_p : PICK(TJ_POINTERS, TJ_POINTERS_16);
-        p->stride_c = next() % 2 ? p->stride_c : PICK(TJ_POINTERS, TJ_POINTERS_16);
+        p->m.stride = next() % 2 ? p->m.stride : PICK(TJ_POINTERS, TJ_POINTERS_16);
+        p->n.stride = next() % 2 ? p->n.stride : PICK(TJ_POINTERS, TJ_POINTERS_16);
+        p->p.stride = next() % 2 ? p->p.stride : PICK(TJ_POINTERS, TJ_POINTERS_16);
+        p->c.stride = next() % 2 ? p->c.stride : PICK(TJ_POINTERS, TJ_POINTERS_16);
     }
 }
 
@@ -116,7 +116,7 @@ static void draw_open(request *r, const int64_t tile[3])
 {
     tj_problem *const p = &r->asked;
     tj_dim *const dim[] = {&p->j, &p->k, &p->l};
-    int64_t *const number[] = {&p->ld_m, &p->ld_n, &p->ld_p, &p->ld_c, &p->stride_m, &p->stride_n, &p->stride_p, &p->stride_c};
+    int64_t *const number[] = {&p->m.ld, &p->n.ld, &p->p.ld, &p->c.ld, &p->m.stride, &p->n.stride, &p->p.stride, &p->c.stride};
 
     r->asked = r->known;
     if (next() % 2)
@@ -145,18 +145,18 @@ static void describe(request *r, const char *number)
         r->label, sizeof r->label,
         "%s: %lldx%lldx%lldx%lld dtype %d p %d layouts %d%d%d transposes %d%d any %d%d%d%d ld %lld %lld %lld %lld strides %lld "
         "%lld %lld %lld alpha %d beta %d, %s",
-        number, (long long)k->j.extent, (long long)k->k.extent, (long long)k->l.extent, (long long)k->batch, p->dtype,
-        p->p_dtype, p->m_layout, p->n_layout, p->p_layout, p->transpose_m, p->transpose_n, p->j.mode, p->k.mode, p->l.mode,
-        p->batch == TJ_ANY, (long long)p->ld_m, (long long)p->ld_n, (long long)p->ld_p, (long long)p->ld_c,
-        (long long)p->stride_m, (long long)p->stride_n, (long long)p->stride_p, (long long)p->stride_c, p->has_alpha,
-        p->has_beta, text);
+        number, (long long)k->j.extent, (long long)k->k.extent, (long long)k->l.extent, (long long)k->batch, p->m.type,
+        p->p.type, p->m.layout, p->n.layout, p->p.layout, p->m.transposed, p->n.transposed, p->j.mode, p->k.mode, p->l.mode,
+        p->batch == TJ_ANY, (long long)p->m.ld, (long long)p->n.ld, (long long)p->p.ld, (long long)p->c.ld,
+        (long long)p->m.stride, (long long)p->n.stride, (long long)p->p.stride, (long long)p->c.stride, p->epilogue.has_alpha,
+        p->epilogue.has_beta, text);
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
 
 /* One matrix on both sides, with guards before and after. */
 typedef struct matrix {
-    tj_dtype dtype;
+    tj_type dtype;
     size_t elements, bytes;
     unsigned char *host, *before; /* guard, elements, guard; before: as it went to the device */
     tj_buffer *device;
@@ -178,13 +178,13 @@ static void *address_of(const matrix *m)
 }
 
 /* is_whole: whole numbers; -1: NaN. */
-static int make_matrix(tj_context *context, matrix *m, tj_dtype dtype, int64_t span, int is_whole)
+static int make_matrix(tj_context *context, matrix *m, tj_type dtype, int64_t span, int is_whole)
 {
     tj_error err;
 
     m->dtype = dtype;
     m->elements = (size_t)span;
-    m->bytes = m->elements * tj_dtype_bytes(dtype) + 2 * GUARD_BYTES;
+    m->bytes = m->elements * tj_type_bytes(dtype) + 2 * GUARD_BYTES;
     m->host = malloc(m->bytes);
     m->before = malloc(m->bytes);
     memset(m->host, 0xff, m->bytes); /* NaN in every type */
@@ -271,14 +271,14 @@ static tj_problem stored(const tj_problem *known)
     tj_problem s = tj_problem_strided(known), tight = *known;
     const int64_t gap = PICK(1, 2, 3, 5);
 
-    tight.stride_m = tight.stride_n = tight.stride_p = tight.stride_c = TJ_TIGHT;
+    tight.m.stride = tight.n.stride = tight.p.stride = tight.c.stride = TJ_TIGHT;
     tight = tj_problem_canonical(&tight);
     if (s.batch == 1)
         return s;
-    s.stride_m = c.stride_m == TJ_POINTERS ? tight.stride_m + gap : s.stride_m;
-    s.stride_n = c.stride_n == TJ_POINTERS ? tight.stride_n + gap : s.stride_n;
-    s.stride_p = c.stride_p == TJ_POINTERS ? tight.stride_p + gap : s.stride_p;
-    s.stride_c = c.stride_c == TJ_POINTERS ? tight.stride_c + gap : s.stride_c;
+    s.m.stride = c.m.stride == TJ_POINTERS ? tight.m.stride + gap : s.m.stride;
+    s.n.stride = c.n.stride == TJ_POINTERS ? tight.n.stride + gap : s.n.stride;
+    s.p.stride = c.p.stride == TJ_POINTERS ? tight.p.stride + gap : s.p.stride;
+    s.c.stride = c.c.stride == TJ_POINTERS ? tight.c.stride + gap : s.c.stride;
     return s;
 }
 
@@ -305,15 +305,15 @@ static tj_status give_workspace(tj_context *context, const tj_plan *plan, tj_ope
 /* Has any byte of P changed that is no element of P? */
 static int padding_is_intact(const matrix *m, const tj_problem *c)
 {
-    const size_t size = tj_dtype_bytes(m->dtype);
-    const int64_t lines = c->p_layout == TJ_ROW_MAJOR ? c->j.extent : c->l.extent;
-    const int64_t width = c->p_layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent;
+    const size_t size = tj_type_bytes(m->dtype);
+    const int64_t lines = c->p.layout == TJ_ROW_MAJOR ? c->j.extent : c->l.extent;
+    const int64_t width = c->p.layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent;
     unsigned char *mask = calloc(1, m->bytes);
     int is_intact = 1;
 
     for (int64_t b = 0; b < c->batch; b++)
         for (int64_t line = 0; line < lines; line++)
-            memset(mask + GUARD_BYTES + (size_t)(b * c->stride_p + line * c->ld_p) * size, 1, (size_t)width * size);
+            memset(mask + GUARD_BYTES + (size_t)(b * c->p.stride + line * c->p.ld) * size, 1, (size_t)width * size);
     for (size_t i = 0; i < m->bytes; i++)
         if (!mask[i] && m->host[i] != m->before[i])
             is_intact = 0;
@@ -324,15 +324,15 @@ static int padding_is_intact(const matrix *m, const tj_problem *c)
 /* Each element of P exactly once; 0 where there is no emulator, or nothing to write. */
 static int watch_p(const matrix *p, const tj_problem *c)
 {
-    const uint64_t size = tj_dtype_bytes(p->dtype);
-    const int64_t lines = c->p_layout == TJ_ROW_MAJOR ? c->j.extent : c->l.extent;
-    const int64_t width = c->p_layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent;
-    const int is_even = c->batch == 1 || c->stride_p == c->ld_p * lines;
+    const uint64_t size = tj_type_bytes(p->dtype);
+    const int64_t lines = c->p.layout == TJ_ROW_MAJOR ? c->j.extent : c->l.extent;
+    const int64_t width = c->p.layout == TJ_ROW_MAJOR ? c->l.extent : c->j.extent;
+    const int is_even = c->batch == 1 || c->p.stride == c->p.ld * lines;
 
     if (!emulator || !is_even)
         return 0;
     return emulator->watch((uint64_t)(uintptr_t)address_of(p), (uint64_t)(lines * c->batch), (uint64_t)width * size,
-                           (uint64_t)c->ld_p * size);
+                           (uint64_t)c->p.ld * size);
 }
 
 /* What the emulator's checks found since the last request. */
@@ -352,8 +352,8 @@ static void expect_no_finding(const char *label)
 /* May C be P itself: both arrays of pointers, or neither, and one as the other? */
 static int may_be_in_place(const request *r, const tj_problem *lies)
 {
-    return r->known.has_beta && lies->ld_c == lies->ld_p && lies->stride_c == lies->stride_p && r->asked.ld_c != TJ_ANY &&
-           r->asked.ld_p != TJ_ANY && r->asked.stride_c == r->asked.stride_p;
+    return r->known.epilogue.has_beta && lies->c.ld == lies->p.ld && lies->c.stride == lies->p.stride &&
+           r->asked.c.ld != TJ_ANY && r->asked.p.ld != TJ_ANY && r->asked.c.stride == r->asked.p.stride;
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------------ */
@@ -364,15 +364,15 @@ static void say_numbers(tj_operands *x, const tj_problem *lies)
     x->j = lies->j.extent;
     x->k = lies->k.extent;
     x->l = lies->l.extent;
-    x->ld_m = lies->ld_m;
-    x->ld_n = lies->ld_n;
-    x->ld_p = lies->ld_p;
-    x->ld_c = lies->ld_c;
+    x->m.ld = lies->m.ld;
+    x->n.ld = lies->n.ld;
+    x->p.ld = lies->p.ld;
+    x->c.ld = lies->c.ld;
     x->batch = lies->batch;
-    x->stride_m = lies->stride_m;
-    x->stride_n = lies->stride_n;
-    x->stride_p = lies->stride_p;
-    x->stride_c = lies->stride_c;
+    x->m.stride = lies->m.stride;
+    x->n.stride = lies->n.stride;
+    x->p.stride = lies->p.stride;
+    x->c.stride = lies->c.stride;
 }
 
 /* digests: where to write a digest of P, so that two devices can be compared byte by byte; or NULL. */
@@ -390,9 +390,9 @@ static void write_digest(FILE *digests, const matrix *p, const char *label)
 static int run_request(tj_context *context, const request *r, int is_whole, FILE *digests)
 {
     const tj_problem lies = stored(&r->known);
-    const tj_dtype p_dtype = (tj_dtype)lies.p_dtype;
-    const int64_t in = (int64_t)tj_dtype_bytes((tj_dtype)lies.dtype), out = (int64_t)tj_dtype_bytes(p_dtype);
-    const int reads_c = r->known.has_beta && next() % 3 != 0, in_place = may_be_in_place(r, &lies) && next() % 2;
+    const tj_type p_dtype = (tj_type)lies.p.type;
+    const int64_t in = (int64_t)tj_type_bytes((tj_type)lies.m.type), out = (int64_t)tj_type_bytes(p_dtype);
+    const int reads_c = r->known.epilogue.has_beta && next() % 3 != 0, in_place = may_be_in_place(r, &lies) && next() % 2;
     const char *const label = r->label;
     tj_operands x = TJ_OPERANDS_INIT;
     matrix m = {0}, n = {0}, p = {0}, c = {0};
@@ -407,29 +407,30 @@ static int run_request(tj_context *context, const request *r, int is_whole, FILE
     if (tj_plan_prepare(context, &r->asked, &r->config, &plan, &err) == TJ_ERR_SPILLS)
         return !expect(strstr(err.message, "spills") && strstr(err.message, ": use "), "%s: no remedy in: %s", label,
                        err.message);
-    if (!expect(make_matrix(context, &m, (tj_dtype)lies.dtype, tj_problem_span(&lies, 'M'), is_whole) &&
-                    make_matrix(context, &n, (tj_dtype)lies.dtype, tj_problem_span(&lies, 'N'), is_whole) &&
-                    make_matrix(context, &p, p_dtype, tj_problem_span(&lies, 'P'), reads_c && in_place ? is_whole : -1) &&
-                    make_matrix(context, &c, p_dtype, tj_problem_span(&lies, 'C'), reads_c ? is_whole : -1),
-                "%s: device memory", label) ||
-        !expect(make_pointers(context, &to_m, r->known.stride_m, lies.batch, lies.stride_m * in, address_of(&m),
+    if (!expect(
+            make_matrix(context, &m, (tj_type)lies.m.type, tj_problem_span(&lies, TJ_MATRIX_M), is_whole) &&
+                make_matrix(context, &n, (tj_type)lies.m.type, tj_problem_span(&lies, TJ_MATRIX_N), is_whole) &&
+                make_matrix(context, &p, p_dtype, tj_problem_span(&lies, TJ_MATRIX_P), reads_c && in_place ? is_whole : -1) &&
+                make_matrix(context, &c, p_dtype, tj_problem_span(&lies, TJ_MATRIX_C), reads_c ? is_whole : -1),
+            "%s: device memory", label) ||
+        !expect(make_pointers(context, &to_m, r->known.m.stride, lies.batch, lies.m.stride * in, address_of(&m),
                               elements_before(&m)) &&
-                    make_pointers(context, &to_n, r->known.stride_n, lies.batch, lies.stride_n * in, address_of(&n),
+                    make_pointers(context, &to_n, r->known.n.stride, lies.batch, lies.n.stride * in, address_of(&n),
                                   elements_before(&n)) &&
-                    make_pointers(context, &to_p, r->known.stride_p, lies.batch, lies.stride_p * out, address_of(&p),
+                    make_pointers(context, &to_p, r->known.p.stride, lies.batch, lies.p.stride * out, address_of(&p),
                                   elements_of(&p)) &&
-                    make_pointers(context, &to_before, r->known.stride_p, lies.batch, lies.stride_p * out, address_of(&p),
+                    make_pointers(context, &to_before, r->known.p.stride, lies.batch, lies.p.stride * out, address_of(&p),
                                   elements_before(&p)) &&
-                    make_pointers(context, &to_c, r->known.has_beta ? r->known.stride_c : TJ_TIGHT, lies.batch,
-                                  lies.stride_c * out, address_of(&c), elements_before(&c)),
+                    make_pointers(context, &to_c, r->known.epilogue.has_beta ? r->known.c.stride : TJ_TIGHT, lies.batch,
+                                  lies.c.stride * out, address_of(&c), elements_before(&c)),
                 "%s: device memory for pointers", label))
         goto done;
     say_numbers(&x, &lies);
-    x.m = operand(&to_m, address_of(&m));
-    x.n = operand(&to_n, address_of(&n));
-    x.p = operand(&to_p, address_of(&p));
-    x.c = in_place ? NULL : operand(&to_c, address_of(&c));
-    x.alpha = r->known.has_alpha ? (double)PICK(1, 0, -2, 3) : 1.0;
+    x.m.address = operand(&to_m, address_of(&m));
+    x.n.address = operand(&to_n, address_of(&n));
+    x.p.address = operand(&to_p, address_of(&p));
+    x.c.address = in_place ? NULL : operand(&to_c, address_of(&c));
+    x.alpha = r->known.epilogue.has_alpha ? (double)PICK(1, 0, -2, 3) : 1.0;
     x.beta = reads_c ? (double)PICK(1, -1, 2) : 0.0; /* 0: C holds NaN and must not be read */
     host = (tj_host_operands){
         host_operand(&to_m, elements_before(&m)), host_operand(&to_n, elements_before(&n)),

@@ -11,23 +11,23 @@
 
 enum { PATTERNS = 65536, OFFSETS = 4 };
 
-static bool is_nan(tj_dtype dtype, uint32_t bits)
+static bool is_nan(tj_type dtype, uint32_t bits)
 {
     const uint32_t infinity = dtype == TJ_F32 ? 0x7f800000 : dtype == TJ_F16 ? 0x7c00 : 0x7f80;
 
     return (bits & (dtype == TJ_F32 ? 0x7fffffffu : 0x7fffu)) > infinity;
 }
 
-static uint32_t bits_at(tj_dtype dtype, const void *elements, size_t i)
+static uint32_t bits_at(tj_type dtype, const void *elements, size_t i)
 {
     return dtype == TJ_F32 ? ((const uint32_t *)elements)[i] : ((const uint16_t *)elements)[i];
 }
 
 /* P = M . 1, by a named config or the library's own. */
-static tj_status multiply_by_one(tj_context *context, const char *name, tj_dtype dtype, const void *m, size_t count,
-                                 tj_dtype p_dtype, void *p, tj_error *err)
+static tj_status multiply_by_one(tj_context *context, const char *name, tj_type dtype, const void *m, size_t count,
+                                 tj_type p_dtype, void *p, tj_error *err)
 {
-    const size_t m_bytes = count * tj_dtype_bytes(dtype), p_bytes = count * tj_dtype_bytes(p_dtype);
+    const size_t m_bytes = count * tj_type_bytes(dtype), p_bytes = count * tj_type_bytes(p_dtype);
     tj_problem problem = TJ_PROBLEM_INIT((int64_t)count, 1, 1, dtype);
     tj_operands x = TJ_OPERANDS_INIT;
     tj_buffer *dm = NULL, *dn = NULL, *dp = NULL;
@@ -37,7 +37,7 @@ static tj_status multiply_by_one(tj_context *context, const char *name, tj_dtype
     unsigned char n[8];
     tj_status status = name ? tj_config_parse(name, &config, err) : TJ_OK;
 
-    problem.p_dtype = (int32_t)p_dtype;
+    problem.p.type = (int32_t)p_dtype;
     tj_convert(dtype, n, TJ_F64, &one, 1);
     if (status == TJ_OK)
         status = tj_buffer_create(context, m_bytes, &dm, err);
@@ -52,9 +52,9 @@ static tj_status multiply_by_one(tj_context *context, const char *name, tj_dtype
     if (status == TJ_OK)
         status = tj_plan_prepare(context, &problem, name ? &config : NULL, &plan, err);
     if (status == TJ_OK) {
-        x.m = tj_buffer_address(dm);
-        x.n = tj_buffer_address(dn);
-        x.p = tj_buffer_address(dp);
+        x.m.address = tj_buffer_address(dm);
+        x.n.address = tj_buffer_address(dn);
+        x.p.address = tj_buffer_address(dp);
         status = tj_plan_launch(plan, &x, NULL, err);
     }
     if (status == TJ_OK)
@@ -66,7 +66,7 @@ static tj_status multiply_by_one(tj_context *context, const char *name, tj_dtype
 }
 
 /* The sum begins with 0, so a kernel stores no -0. */
-static void test_column(tj_context *context, const char *name, tj_dtype dtype, const void *m, size_t count, tj_dtype p_dtype)
+static void test_column(tj_context *context, const char *name, tj_type dtype, const void *m, size_t count, tj_type p_dtype)
 {
     const char *by = name ? name : "the library's choice";
     float *sums = malloc(count * sizeof *sums);
@@ -87,8 +87,8 @@ static void test_column(tj_context *context, const char *name, tj_dtype dtype, c
             wrong++;
             first = i;
         }
-        expect(wrong == 0, "%s, %s to %s: %zu of %zu are wrong, 0x%x is 0x%x, not 0x%x", by, tj_dtype_name(dtype),
-               tj_dtype_name(p_dtype), wrong, count, bits_at(dtype, m, first), bits_at(p_dtype, p, first),
+        expect(wrong == 0, "%s, %s to %s: %zu of %zu are wrong, 0x%x is 0x%x, not 0x%x", by, tj_type_name(dtype),
+               tj_type_name(p_dtype), wrong, count, bits_at(dtype, m, first), bits_at(p_dtype, p, first),
                bits_at(p_dtype, expected, first));
     }
     free(sums);
@@ -98,7 +98,7 @@ static void test_column(tj_context *context, const char *name, tj_dtype dtype, c
 
 int main(void)
 {
-    static const tj_dtype types[] = {TJ_F16, TJ_BF16};
+    static const tj_type types[] = {TJ_F16, TJ_BF16};
     static const char *const configs[] = {"naive", NULL};
     tj_context *context = open_gpu("rounding", "");
     uint16_t *patterns = malloc(PATTERNS * sizeof *patterns);

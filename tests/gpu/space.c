@@ -134,11 +134,11 @@ static int parse_problem(const char *text, tj_problem *problem)
     long long j = 0, k = 0, l = 0, batch = 0;
     const int count = sscanf(text, "%lldx%lldx%lldx%lld", &j, &k, &l, &batch);
     const char *colon = strchr(text, ':');
-    tj_dtype dtype = TJ_F32;
+    tj_type dtype = TJ_F32;
     tj_error err = {TJ_OK, ""};
 
     if (!expect(count >= 3, "%s is no JxKxL[xBATCH][:DTYPE]", text) ||
-        !expect(!colon || tj_dtype_parse(colon + 1, &dtype, &err) == TJ_OK, "%s: %s", text, err.message))
+        !expect(!colon || tj_type_parse(colon + 1, &dtype, &err) == TJ_OK, "%s: %s", text, err.message))
         return 0;
     *problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, dtype);
     problem->batch = batch;

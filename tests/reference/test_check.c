@@ -15,13 +15,13 @@ typedef struct sample {
     tj_host_operands operands;
     void *m, *n, *p;
     int64_t j, k, l;
-    tj_dtype out;
+    tj_type out;
 } sample;
 
 /* P as the naive kernel computes it: one chain of fma in k order, in f32 (f64: in f64), then rounded to P's type. */
 static void multiply(const sample *s, void *p, int64_t first, int64_t end)
 {
-    const tj_dtype in = (tj_dtype)s->problem.dtype;
+    const tj_type in = (tj_type)s->problem.m.type;
 
     for (int64_t r = 0; r < s->j; r++)
         for (int64_t c = 0; c < s->l; c++) {
@@ -41,14 +41,14 @@ static void multiply(const sample *s, void *p, int64_t first, int64_t end)
 static sample make_sample(int64_t j, int64_t k, int64_t l, int dtype, int p_dtype)
 {
     const tj_problem problem = TJ_PROBLEM_INIT(j, k, l, dtype);
-    sample s = {.problem = problem, .j = j, .k = k, .l = l, .out = (tj_dtype)p_dtype};
+    sample s = {.problem = problem, .j = j, .k = k, .l = l, .out = (tj_type)p_dtype};
 
-    s.problem.p_dtype = p_dtype;
+    s.problem.p.type = p_dtype;
     s.m = calloc((size_t)(j * k) + 1, 8);
     s.n = calloc((size_t)(k * l) + 1, 8);
     s.p = calloc((size_t)(j * l), 8);
-    tj_fill_random((tj_dtype)dtype, s.m, (size_t)(j * k), 1);
-    tj_fill_random((tj_dtype)dtype, s.n, (size_t)(k * l), 2);
+    tj_fill_random((tj_type)dtype, s.m, (size_t)(j * k), 1);
+    tj_fill_random((tj_type)dtype, s.n, (size_t)(k * l), 2);
     s.operands = (tj_host_operands){s.m, s.n, NULL, 1.0, 0.0};
     multiply(&s, s.p, 0, k);
     return s;
@@ -190,7 +190,7 @@ static void break_infinity(sample *s)
 
 static void break_poison(sample *s)
 {
-    memset(s->p, 0xff, (size_t)(s->j * s->l) * tj_dtype_bytes(s->out));
+    memset(s->p, 0xff, (size_t)(s->j * s->l) * tj_type_bytes(s->out));
 }
 
 static const struct {
@@ -330,7 +330,7 @@ Test(check, passes_products_that_are_one_number_everywhere_for_good_reason)
     tj_problem coarse = TJ_PROBLEM_INIT(2, 1, 1, TJ_F32);
     const tj_host_operands coarse_operands = {rows, n, NULL, 1, 0};
 
-    coarse.p_dtype = TJ_BF16;
+    coarse.p.type = TJ_BF16;
     cr_assert(eq(int, tj_reference_check(&coarse, &coarse_operands, ones, 0, 1, &report, NULL), TJ_OK));
     cr_expect(eq(int, report.passed, 1), "%s", report.reason);
 }
@@ -351,7 +351,7 @@ Test(check, takes_only_zeros_where_the_operands_force_them)
         const tj_host_operands operands = {rows[i].m, rows[i].m ? ones : NULL, NULL, rows[i].alpha, 0};
         tj_check_report report;
 
-        problem.has_alpha = 1;
+        problem.epilogue.has_alpha = 1;
         p[3] = 0;
         cr_assert(eq(int, tj_reference_check(&problem, &operands, p, 0, 1, &report, NULL), TJ_OK));
         cr_expect(eq(int, report.passed, 1), "%s: %s", rows[i].name, report.reason);
@@ -409,8 +409,8 @@ Test(check, wants_the_same_class_of_number)
         tj_check_report report;
         double p;
 
-        problem.p_dtype = rows[i].p_dtype;
-        tj_write_number((tj_dtype)rows[i].p_dtype, &p, 0, (long double)rows[i].p);
+        problem.p.type = rows[i].p_dtype;
+        tj_write_number((tj_type)rows[i].p_dtype, &p, 0, (long double)rows[i].p);
         cr_assert(eq(int, tj_reference_check(&problem, &operands, &p, 0, 1, &report, NULL), TJ_OK));
         cr_expect(eq(int, report.passed, rows[i].passed), "%s: %s", rows[i].name, report.reason);
     }
@@ -459,7 +459,7 @@ Test(check, takes_alpha_and_beta_as_a_launch_does)
     const tj_host_operands operands = {&m, &n, &c, 0.1, 0.3};
     tj_check_report report;
 
-    problem.has_alpha = problem.has_beta = 1;
+    problem.epilogue.has_alpha = problem.epilogue.has_beta = 1;
     cr_assert(eq(int, tj_reference_check(&problem, &operands, &p, 0, 1, &report, NULL), TJ_OK));
     cr_expect(eq(int, report.passed, 1), "%s", report.reason);
 }
@@ -522,9 +522,9 @@ Test(check, names_what_it_cannot_work_with)
     tj_check_report report;
 
     any_dim.k.mode = TJ_DIM_ANY;
-    any_ld.ld_n = TJ_ANY;
+    any_ld.n.ld = TJ_ANY;
     any_batch.batch = TJ_ANY;
-    beta.has_beta = 1;
+    beta.epilogue.has_beta = 1;
     empty.j.extent = 0;
     const struct {
         const tj_problem *problem;

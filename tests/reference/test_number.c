@@ -12,7 +12,7 @@
 
 typedef struct format {
     const char *name;
-    tj_dtype dtype;
+    tj_type dtype;
     int exponent_bits, fraction_bits;
 } format;
 
@@ -125,14 +125,14 @@ Test(convert, goes_between_all_types)
         for (int to = TJ_F32; to <= TJ_BF16; to++) {
             double source[COUNT], target[COUNT];
 
-            tj_convert((tj_dtype)from, source, TJ_F64, values, COUNT);
-            tj_convert((tj_dtype)to, target, (tj_dtype)from, source, COUNT);
+            tj_convert((tj_type)from, source, TJ_F64, values, COUNT);
+            tj_convert((tj_type)to, target, (tj_type)from, source, COUNT);
             for (int i = 0; i < COUNT; i++) {
                 double once, want;
 
-                tj_write_number((tj_dtype)from, &once, 0, (long double)values[i]);
-                tj_write_number((tj_dtype)to, &want, 0, (long double)tj_read_number((tj_dtype)from, &once, 0));
-                cr_expect(eq(dbl, tj_read_number((tj_dtype)to, target, i), tj_read_number((tj_dtype)to, &want, 0)),
+                tj_write_number((tj_type)from, &once, 0, (long double)values[i]);
+                tj_write_number((tj_type)to, &want, 0, (long double)tj_read_number((tj_type)from, &once, 0));
+                cr_expect(eq(dbl, tj_read_number((tj_type)to, target, i), tj_read_number((tj_type)to, &want, 0)),
                           "%d to %d, value %d", from, to, i);
             }
         }
@@ -168,17 +168,17 @@ Test(fill_random, is_uniform_between_minus_one_and_one_in_every_type)
     static double buffer[COUNT], again[COUNT];
 
     for (int dtype = TJ_F32; dtype <= TJ_BF16; dtype++) {
-        const size_t bytes = COUNT * tj_dtype_bytes((tj_dtype)dtype);
+        const size_t bytes = COUNT * tj_type_bytes((tj_type)dtype);
         double sum = 0, squares = 0;
         int outside = 0;
 
-        tj_fill_random((tj_dtype)dtype, buffer, COUNT, 7);
-        tj_fill_random((tj_dtype)dtype, again, COUNT, 7);
+        tj_fill_random((tj_type)dtype, buffer, COUNT, 7);
+        tj_fill_random((tj_type)dtype, again, COUNT, 7);
         cr_expect(zero(int, memcmp(buffer, again, bytes)), "the same seed, type %d", dtype);
-        tj_fill_random((tj_dtype)dtype, again, COUNT, 8);
+        tj_fill_random((tj_type)dtype, again, COUNT, 8);
         cr_expect(ne(int, memcmp(buffer, again, bytes), 0), "another seed, type %d", dtype);
         for (int i = 0; i < COUNT; i++) {
-            const double value = tj_read_number((tj_dtype)dtype, buffer, i);
+            const double value = tj_read_number((tj_type)dtype, buffer, i);
 
             outside += !(fabs(value) <= 1.0);
             sum += value;
@@ -194,31 +194,31 @@ Test(span, counts_from_the_first_element_to_the_last)
 {
     tj_problem p = TJ_PROBLEM_INIT(3, 5, 7, TJ_F32);
 
-    cr_expect(eq(i64, tj_problem_span(&p, 'M'), 15));
-    cr_expect(eq(i64, tj_problem_span(&p, 'N'), 35));
-    cr_expect(eq(i64, tj_problem_span(&p, 'P'), 21));
-    cr_expect(eq(i64, tj_problem_span(&p, 'C'), 0));
-    cr_expect(eq(i64, tj_problem_span(&p, 'X'), -1));
-    p.has_beta = 1;
-    cr_expect(eq(i64, tj_problem_span(&p, 'C'), 21));
-    p.ld_m = 9;
-    cr_expect(eq(i64, tj_problem_span(&p, 'M'), 2 * 9 + 5));
-    p.transpose_m = 1;
-    cr_expect(eq(i64, tj_problem_span(&p, 'M'), 4 * 9 + 3));
-    p.n_layout = TJ_COL_MAJOR;
-    p.ld_n = 6;
-    cr_expect(eq(i64, tj_problem_span(&p, 'N'), 6 * 6 + 5));
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_M), 15));
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_N), 35));
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_P), 21));
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_C), 0));
+    cr_expect(eq(i64, tj_problem_span(&p, (tj_which)TJ_MATRICES), -1));
+    p.epilogue.has_beta = 1;
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_C), 21));
+    p.m.ld = 9;
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_M), 2 * 9 + 5));
+    p.m.transposed = 1;
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_M), 4 * 9 + 3));
+    p.n.layout = TJ_COL_MAJOR;
+    p.n.ld = 6;
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_N), 6 * 6 + 5));
     p.batch = 4;
-    p.stride_n = TJ_BROADCAST;
-    p.stride_m = 100;
-    cr_expect(eq(i64, tj_problem_span(&p, 'N'), 6 * 6 + 5));
-    cr_expect(eq(i64, tj_problem_span(&p, 'M'), 3 * 100 + 4 * 9 + 3));
-    cr_expect(eq(i64, tj_problem_span(&p, 'P'), 84));
-    p.stride_p = TJ_ANY;
-    cr_expect(eq(i64, tj_problem_span(&p, 'P'), -1));
+    p.n.stride = TJ_BROADCAST;
+    p.m.stride = 100;
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_N), 6 * 6 + 5));
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_M), 3 * 100 + 4 * 9 + 3));
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_P), 84));
+    p.p.stride = TJ_ANY;
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_P), -1));
     p.k.extent = 0;
-    cr_expect(eq(i64, tj_problem_span(&p, 'M'), 0));
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_M), 0));
     p.j.mode = TJ_DIM_ANY;
-    p.stride_p = TJ_TIGHT;
-    cr_expect(eq(i64, tj_problem_span(&p, 'P'), 84), "an extent that is an argument is one this launch knows");
+    p.p.stride = TJ_TIGHT;
+    cr_expect(eq(i64, tj_problem_span(&p, TJ_MATRIX_P), 84), "an extent that is an argument is one this launch knows");
 }

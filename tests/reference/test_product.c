@@ -13,7 +13,7 @@
 typedef struct matrix {
     void *data;
     int64_t span;
-    tj_dtype dtype;
+    tj_type dtype;
 } matrix;
 
 /* Where element (row, col) of op(X) stands, straight from the fields of the problem. */
@@ -45,9 +45,9 @@ static int64_t tight_of(int layout, int transpose, int64_t ld, int64_t rows, int
 }
 
 /* Everything NaN, to be overwritten where elements stand: padding must never be read. */
-static matrix make_matrix(tj_dtype dtype, int64_t span)
+static matrix make_matrix(tj_type dtype, int64_t span)
 {
-    matrix m = {calloc((size_t)span + 1, tj_dtype_bytes(dtype)), span, dtype};
+    matrix m = {calloc((size_t)span + 1, tj_type_bytes(dtype)), span, dtype};
 
     for (int64_t i = 0; i <= span; i++)
         tj_write_number(dtype, m.data, i, (long double)NAN);
@@ -56,15 +56,16 @@ static matrix make_matrix(tj_dtype dtype, int64_t span)
 
 static int check_problem(const tj_problem *p, double alpha, double beta, uint64_t seed)
 {
-    const tj_dtype in = (tj_dtype)p->dtype, out = (tj_dtype)(p->p_dtype ? p->p_dtype : p->dtype);
+    const tj_type in = (tj_type)p->m.type, out = (tj_type)(p->p.type ? p->p.type : p->m.type);
     const int64_t j = p->j.extent, k = p->k.extent, l = p->l.extent, batch = p->batch ? p->batch : 1;
-    matrix m = make_matrix(in, tj_problem_span(p, 'M')), n = make_matrix(in, tj_problem_span(p, 'N'));
-    matrix c = make_matrix(out, p->has_beta ? tj_problem_span(p, 'C') : 1), got = make_matrix(out, tj_problem_span(p, 'P'));
+    matrix m = make_matrix(in, tj_problem_span(p, TJ_MATRIX_M)), n = make_matrix(in, tj_problem_span(p, TJ_MATRIX_N));
+    matrix c = make_matrix(out, p->epilogue.has_beta ? tj_problem_span(p, TJ_MATRIX_C) : 1),
+           got = make_matrix(out, tj_problem_span(p, TJ_MATRIX_P));
     matrix want = make_matrix(out, got.span);
     const tj_host_operands operands = {m.data, n.data, c.data, alpha, beta};
-    const int64_t m_tight = k ? tight_of(p->m_layout, p->transpose_m, p->ld_m, j, k) : 0;
-    const int64_t n_tight = k ? tight_of(p->n_layout, p->transpose_n, p->ld_n, k, l) : 0;
-    const int64_t p_tight = tight_of(p->p_layout, 0, p->ld_p, j, l), c_tight = tight_of(p->p_layout, 0, p->ld_c, j, l);
+    const int64_t m_tight = k ? tight_of(p->m.layout, p->m.transposed, p->m.ld, j, k) : 0;
+    const int64_t n_tight = k ? tight_of(p->n.layout, p->n.transposed, p->n.ld, k, l) : 0;
+    const int64_t p_tight = tight_of(p->p.layout, 0, p->p.ld, j, l), c_tight = tight_of(p->p.layout, 0, p->c.ld, j, l);
     tj_check_report report;
     tj_error err = {0};
     int wrong = 0;
@@ -74,16 +75,16 @@ static int check_problem(const tj_problem *p, double alpha, double beta, uint64_
         for (int64_t r = 0; r < j; r++)
             for (int64_t i = 0; i < k; i++)
                 tj_write_number(in, m.data,
-                                offset_of(p->stride_m, m_tight, b) + place(p->m_layout, p->transpose_m, p->ld_m, j, k, r, i),
+                                offset_of(p->m.stride, m_tight, b) + place(p->m.layout, p->m.transposed, p->m.ld, j, k, r, i),
                                 (long double)(rand() % 3 - 1));
         for (int64_t i = 0; i < k; i++)
             for (int64_t col = 0; col < l; col++)
                 tj_write_number(in, n.data,
-                                offset_of(p->stride_n, n_tight, b) + place(p->n_layout, p->transpose_n, p->ld_n, k, l, i, col),
+                                offset_of(p->n.stride, n_tight, b) + place(p->n.layout, p->n.transposed, p->n.ld, k, l, i, col),
                                 (long double)(rand() % 3 - 1));
-        for (int64_t r = 0; r < j && p->has_beta && beta != 0.0; r++)
+        for (int64_t r = 0; r < j && p->epilogue.has_beta && beta != 0.0; r++)
             for (int64_t col = 0; col < l; col++)
-                tj_write_number(out, c.data, offset_of(p->stride_c, c_tight, b) + place(p->p_layout, 0, p->ld_c, j, l, r, col),
+                tj_write_number(out, c.data, offset_of(p->c.stride, c_tight, b) + place(p->p.layout, 0, p->c.ld, j, l, r, col),
                                 (long double)(rand() % 9 - 4));
     }
     for (int64_t b = 0; b < batch; b++)
@@ -93,18 +94,18 @@ static int check_problem(const tj_problem *p, double alpha, double beta, uint64_
 
                 for (int64_t i = 0; i < k; i++)
                     sum += (long double)tj_read_number(in, m.data,
-                                                       offset_of(p->stride_m, m_tight, b) +
-                                                           place(p->m_layout, p->transpose_m, p->ld_m, j, k, r, i)) *
+                                                       offset_of(p->m.stride, m_tight, b) +
+                                                           place(p->m.layout, p->m.transposed, p->m.ld, j, k, r, i)) *
                            (long double)tj_read_number(in, n.data,
-                                                       offset_of(p->stride_n, n_tight, b) +
-                                                           place(p->n_layout, p->transpose_n, p->ld_n, k, l, i, col));
-                sum *= p->has_alpha ? (long double)alpha : 1.0L;
-                if (p->has_beta && beta != 0.0)
+                                                       offset_of(p->n.stride, n_tight, b) +
+                                                           place(p->n.layout, p->n.transposed, p->n.ld, k, l, i, col));
+                sum *= p->epilogue.has_alpha ? (long double)alpha : 1.0L;
+                if (p->epilogue.has_beta && beta != 0.0)
                     sum += (long double)beta *
                            (long double)tj_read_number(
-                               out, c.data, offset_of(p->stride_c, c_tight, b) + place(p->p_layout, 0, p->ld_c, j, l, r, col));
+                               out, c.data, offset_of(p->c.stride, c_tight, b) + place(p->p.layout, 0, p->c.ld, j, l, r, col));
                 tj_write_number(out, want.data,
-                                offset_of(p->stride_p, p_tight, b) + place(p->p_layout, 0, p->ld_p, j, l, r, col), sum);
+                                offset_of(p->p.stride, p_tight, b) + place(p->p.layout, 0, p->p.ld, j, l, r, col), sum);
             }
 
     if (tj_reference_product(p, &operands, got.data, 2, &err) != TJ_OK) {
@@ -144,18 +145,18 @@ Test(product, is_right_for_every_layout_type_padding_and_scalar)
                         static const double alphas[] = {1, 2, 0, -1, 0.5}, betas[] = {0, 0, 1, 2, -0.5};
                         tj_problem p = TJ_PROBLEM_INIT(shapes[s][0], shapes[s][1], shapes[s][2], dtypes[d][0]);
 
-                        p.p_dtype = dtypes[d][1];
-                        p.m_layout = flags & 1;
-                        p.n_layout = flags >> 1 & 1;
-                        p.p_layout = flags >> 2 & 1;
-                        p.transpose_m = flags >> 3 & 1;
-                        p.transpose_n = flags >> 4 & 1;
-                        p.ld_m = pad ? 11 : 0;
-                        p.ld_n = pad ? 13 : 0;
-                        p.ld_p = pad ? 15 : 0;
-                        p.ld_c = pad ? 17 : 0;
-                        p.has_alpha = scalars > 0;
-                        p.has_beta = scalars > 0;
+                        p.p.type = dtypes[d][1];
+                        p.m.layout = flags & 1;
+                        p.n.layout = flags >> 1 & 1;
+                        p.p.layout = flags >> 2 & 1;
+                        p.m.transposed = flags >> 3 & 1;
+                        p.n.transposed = flags >> 4 & 1;
+                        p.m.ld = pad ? 11 : 0;
+                        p.n.ld = pad ? 13 : 0;
+                        p.p.ld = pad ? 15 : 0;
+                        p.c.ld = pad ? 17 : 0;
+                        p.epilogue.has_alpha = scalars > 0;
+                        p.epilogue.has_beta = scalars > 0;
                         cr_assert(eq(int, check_problem(&p, alphas[scalars], betas[scalars], (uint64_t)cases), 0),
                                   "shape %zu types %zu flags %d pad %d scalars %d", s, d, flags, pad, scalars);
                         cases++;
@@ -172,17 +173,17 @@ Test(product, is_right_for_every_batch_stride)
             for (int flags = 0; flags < 8; flags++) {
                 tj_problem p = TJ_PROBLEM_INIT(5, 9, 6, dtypes[d][0]);
 
-                p.p_dtype = dtypes[d][1];
-                p.m_layout = flags & 1;
-                p.n_layout = flags >> 1 & 1;
-                p.p_layout = flags >> 2 & 1;
+                p.p.type = dtypes[d][1];
+                p.m.layout = flags & 1;
+                p.n.layout = flags >> 1 & 1;
+                p.p.layout = flags >> 2 & 1;
                 p.batch = 40; /* more rows than one tile takes: a tile meets several products */
-                p.has_beta = 1;
-                p.ld_p = 8;
-                p.stride_m = strides[s % 3];
-                p.stride_n = strides[s / 3 % 3];
-                p.stride_c = strides[s / 9];
-                p.stride_p = s % 2 ? 200 : TJ_TIGHT;
+                p.epilogue.has_beta = 1;
+                p.p.ld = 8;
+                p.m.stride = strides[s % 3];
+                p.n.stride = strides[s / 3 % 3];
+                p.c.stride = strides[s / 9];
+                p.p.stride = s % 2 ? 200 : TJ_TIGHT;
                 cr_assert(eq(int, check_problem(&p, 1.0, 2.0, s), 0), "types %zu strides %zu flags %d", d, s, flags);
             }
 }
@@ -205,9 +206,9 @@ Test(product, of_matrices_that_pointers_lead_to)
         void *out = p;
 
         strided.batch = BATCH;
-        strided.has_beta = 1;
-        strided.n_layout = TJ_COL_MAJOR;
-        strided.stride_m = strided.stride_n = strided.stride_p = strided.stride_c = STRIDE;
+        strided.epilogue.has_beta = 1;
+        strided.n.layout = TJ_COL_MAJOR;
+        strided.m.stride = strided.n.stride = strided.p.stride = strided.c.stride = STRIDE;
         cr_assert(eq(int, tj_reference_product(&strided, &operands, want, 1, &err), TJ_OK));
         pointing = strided;
         for (int i = 0; i < BATCH; i++) { /* product i takes what the strided one numbers, by way of the array */
@@ -217,13 +218,13 @@ Test(product, of_matrices_that_pointers_lead_to)
             to[3][i] = c + i * STRIDE;
         }
         if (which & 1)
-            pointing.stride_m = TJ_POINTERS, operands.m = to[0];
+            pointing.m.stride = TJ_POINTERS, operands.m = to[0];
         if (which & 2)
-            pointing.stride_n = TJ_POINTERS_16, operands.n = to[1];
+            pointing.n.stride = TJ_POINTERS_16, operands.n = to[1];
         if (which & 4)
-            pointing.stride_p = TJ_POINTERS, out = to[2];
+            pointing.p.stride = TJ_POINTERS, out = to[2];
         if (which & 8)
-            pointing.stride_c = TJ_POINTERS, operands.c = to[3];
+            pointing.c.stride = TJ_POINTERS, operands.c = to[3];
         memset(p, 0, sizeof p);
         cr_assert(eq(int, tj_reference_product(&pointing, &operands, out, 2, &err), TJ_OK), "%s", err.message);
         for (int i = 0; i < BATCH; i++)
@@ -234,7 +235,7 @@ Test(product, of_matrices_that_pointers_lead_to)
         p[7 * STRIDE] += 1;
         cr_assert(eq(int, tj_reference_check(&pointing, &operands, out, 0, 1, &report, &err), TJ_OK));
         cr_expect(report.passed == 0 && report.worst_batch == (which & 4 ? BATCH - 1 - 7 : 7));
-        cr_expect(eq(i64, tj_problem_span(&pointing, 'P'), which & 4 ? J * L : (BATCH - 1) * STRIDE + J * L));
+        cr_expect(eq(i64, tj_problem_span(&pointing, TJ_MATRIX_P), which & 4 ? J * L : (BATCH - 1) * STRIDE + J * L));
     }
 }
 
@@ -250,10 +251,10 @@ Test(product, is_right_across_the_edges_of_its_tiles)
 
                 if (shapes[s][0] * shapes[s][2] > 8000 && flags % 3 != 0)
                     continue;
-                p.p_dtype = dtypes[d][1];
-                p.m_layout = flags & 1;
-                p.n_layout = flags >> 1 & 1;
-                p.p_layout = flags >> 2 & 1;
+                p.p.type = dtypes[d][1];
+                p.m.layout = flags & 1;
+                p.n.layout = flags >> 1 & 1;
+                p.p.layout = flags >> 2 & 1;
                 cr_assert(eq(int, check_problem(&p, 1.0, 0.0, s), 0), "shape %zu types %zu flags %d", s, d, flags);
             }
 }
@@ -283,7 +284,7 @@ Test(product, does_not_read_c_where_beta_is_zero)
     tj_problem p = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32);
     tj_host_operands operands = {&m, &n, &c, 1.0, 0.0};
 
-    p.has_beta = 1;
+    p.epilogue.has_beta = 1;
     cr_assert(eq(int, tj_reference_product(&p, &operands, &got, 1, NULL), TJ_OK));
     cr_expect(eq(flt, got, 6));
     operands.c = NULL;

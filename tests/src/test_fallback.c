@@ -13,7 +13,7 @@
 
 #include <tilejit/tilejit.h>
 
-#include "chooser.h"
+#include "choose.h"
 #include "fake/fake_cuda.h"
 
 static fake_cuda fake;
@@ -66,9 +66,9 @@ static tj_operands some_operands(void)
 {
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 20);
-    x.n = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 20);
-    x.p = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 20);
+    x.m.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 20);
+    x.n.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 20);
+    x.p.address = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 20);
     return x;
 }
 
@@ -92,13 +92,13 @@ Test(fallback, is_made_for_pointers_that_are_not_aligned)
 
     cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(u64, plans(), 1));
-    x.n = (const char *)x.n + 4;
+    x.n.address = (const char *)x.n.address + 4;
     for (int i = 0; i < 3; i++)
         cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(u64, plans(), 2));
     calls = fake.fake_calls("cuMemAllocAsync");
     cr_expect(eq(ulong, calls, 4), "the fallback splits k as well: %lu", calls);
-    x.n = (const char *)x.n + 1;
+    x.n.address = (const char *)x.n.address + 1;
     cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("its elements of 4 bytes"), "%s", err.message);
 }
@@ -133,7 +133,7 @@ Test(fallback, is_not_made_for_a_config_that_was_named)
     const tj_plan *plan;
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, &choice, &plan, &err), TJ_OK), "%s", err.message);
-    x.n = (const char *)x.n + 4;
+    x.n.address = (const char *)x.n.address + 4;
     cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("takes 16 bytes of it at once") && says("vector=1"), "%s", err.message);
     cr_expect(eq(u64, plans(), 1));
@@ -150,7 +150,7 @@ Test(fallback, is_made_by_launches_that_are_timed_together)
 
     cr_assert(eq(int, tj_stream_create(context, &stream, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
-    x.n = (const char *)x.n + 4;
+    x.n.address = (const char *)x.n.address + 4;
     cr_assert(eq(int, tj_time_rotating(context, plan, &x, 1, stream, 0, REPEAT, TOGETHER, us, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(ulong, fake.fake_calls("cuGraphLaunch"), 0));
     cr_expect(eq(ulong, fake.fake_launches(), REPEAT * TOGETHER * 2), "two kernels each");
@@ -167,7 +167,7 @@ Test(fallback, is_not_made_in_a_capture_and_works_there_once_it_is_made)
     unsigned long launches;
 
     cr_assert(eq(int, tj_matmul(context, &problem, &x, stream, &err), TJ_OK), "%s", err.message);
-    x.n = (const char *)x.n + 4;
+    x.n.address = (const char *)x.n.address + 4;
     launches = fake.fake_launches();
     fake.fake_set_capture(stream, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     cr_expect(eq(int, tj_matmul(context, &problem, &x, stream, &err), TJ_ERR_CAPTURE));
@@ -185,10 +185,10 @@ Test(fallback, that_cannot_be_made_is_tried_again)
     tj_operands x = some_operands();
 
     cr_assert(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
-    x.m = (const char *)x.m + 4; /* M is read element by element: this suits */
+    x.m.address = (const char *)x.m.address + 4; /* M is read element by element: this suits */
     cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(u64, plans(), 1));
-    x.n = (const char *)x.n + 4;
+    x.n.address = (const char *)x.n.address + 4;
     fake.fake_fail("cuLibraryLoadData", 1, 2);
     cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_DEVICE_MEMORY));
     cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_OK), "%s", err.message);
@@ -203,7 +203,7 @@ Test(fallback, belongs_to_the_context_of_its_plan)
     const tj_plan *plan;
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
-    x.n = (const char *)x.n + 4;
+    x.n.address = (const char *)x.n.address + 4;
     other = fake.fake_context_create(0);
     cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("another CUDA context"), "%s", err.message);

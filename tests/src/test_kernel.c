@@ -81,24 +81,24 @@ static tj_launch_form form_of(const tj_problem *problem)
         {problem->j.mode == TJ_DIM_ANY, TJ_ARG_J},
         {problem->k.mode == TJ_DIM_ANY, TJ_ARG_K},
         {problem->l.mode == TJ_DIM_ANY, TJ_ARG_L},
-        {problem->ld_m == TJ_ANY, TJ_ARG_LD_M},
-        {problem->ld_n == TJ_ANY, TJ_ARG_LD_N},
-        {problem->ld_p == TJ_ANY, TJ_ARG_LD_P},
-        {problem->ld_c == TJ_ANY, TJ_ARG_LD_C},
-        {problem->stride_m == TJ_ANY, TJ_ARG_STRIDE_M},
-        {problem->stride_n == TJ_ANY, TJ_ARG_STRIDE_N},
-        {problem->stride_p == TJ_ANY, TJ_ARG_STRIDE_P},
-        {problem->stride_c == TJ_ANY, TJ_ARG_STRIDE_C},
+        {problem->m.ld == TJ_ANY, TJ_ARG_LD_M},
+        {problem->n.ld == TJ_ANY, TJ_ARG_LD_N},
+        {problem->p.ld == TJ_ANY, TJ_ARG_LD_P},
+        {problem->c.ld == TJ_ANY, TJ_ARG_LD_C},
+        {problem->m.stride == TJ_ANY, TJ_ARG_STRIDE_M},
+        {problem->n.stride == TJ_ANY, TJ_ARG_STRIDE_N},
+        {problem->p.stride == TJ_ANY, TJ_ARG_STRIDE_P},
+        {problem->c.stride == TJ_ANY, TJ_ARG_STRIDE_C},
         {problem->batch == TJ_ANY, TJ_ARG_BATCH},
-        {problem->has_alpha, TJ_ARG_ALPHA},
-        {problem->has_beta, TJ_ARG_BETA},
+        {problem->epilogue.has_alpha, TJ_ARG_ALPHA},
+        {problem->epilogue.has_beta, TJ_ARG_BETA},
         {true, TJ_ARG_M},
         {true, TJ_ARG_N},
-        {problem->has_beta, TJ_ARG_C},
+        {problem->epilogue.has_beta, TJ_ARG_C},
         {true, TJ_ARG_P},
     };
 
-    form.is_swapped = problem->p_layout == TJ_COL_MAJOR;
+    form.is_swapped = problem->p.layout == TJ_COL_MAJOR;
     for (size_t i = 0; i < sizeof args / sizeof args[0]; i++)
         if (args[i].is_present)
             form.arg[form.arg_count++] = args[i].arg;
@@ -110,10 +110,10 @@ static void tell_parameters(const tj_launch_form *form, const tj_problem *proble
     size_t bytes[TJ_LAUNCH_MAX_ARGS];
 
     for (int i = 0; i < form->arg_count; i++)
-        bytes[i] = arg_bytes(form->arg[i], problem->dtype == TJ_F64);
+        bytes[i] = arg_bytes(form->arg[i], problem->m.type == TJ_F64);
     fake.fake_set_parameters(form->arg_count, bytes);
     for (int i = 0; i < form->reduce.arg_count; i++)
-        bytes[i] = arg_bytes(form->reduce.arg[i], problem->dtype == TJ_F64);
+        bytes[i] = arg_bytes(form->reduce.arg[i], problem->m.type == TJ_F64);
     fake.fake_set_reduce_parameters(form->reduce.arg_count, bytes);
 }
 
@@ -122,7 +122,7 @@ static tj_kernel *load_form(const tj_launch_form *form, const tj_problem *proble
     tj_kernel *kernel = NULL;
 
     tell_parameters(form, problem);
-    cr_assert(eq(int, tj_kernel_load_code(&context->host, form, problem, &sm_90, &kernel, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_kernel_load_code(context, form, problem, &sm_90, &kernel, &err), TJ_OK), "%s", err.message);
     return kernel;
 }
 
@@ -144,21 +144,21 @@ static tj_operands some_operands(void)
 {
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m = (const void *)(uintptr_t)0x100000000000;
-    x.n = (const void *)(uintptr_t)0x200000000000;
-    x.p = (void *)(uintptr_t)0x300000000000;
+    x.m.address = (const void *)(uintptr_t)0x100000000000;
+    x.n.address = (const void *)(uintptr_t)0x200000000000;
+    x.p.address = (void *)(uintptr_t)0x300000000000;
     return x;
 }
 
-static tj_problem all_any(tj_dtype dtype)
+static tj_problem all_any(tj_type dtype)
 {
     tj_problem problem = TJ_PROBLEM_INIT(0, 0, 0, dtype);
 
     problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
-    problem.has_alpha = problem.has_beta = 1;
-    problem.ld_m = problem.ld_n = problem.ld_p = problem.ld_c = TJ_ANY;
+    problem.epilogue.has_alpha = problem.epilogue.has_beta = 1;
+    problem.m.ld = problem.n.ld = problem.p.ld = problem.c.ld = TJ_ANY;
     problem.batch = TJ_ANY;
-    problem.stride_m = problem.stride_n = problem.stride_p = problem.stride_c = TJ_ANY;
+    problem.m.stride = problem.n.stride = problem.p.stride = problem.c.stride = TJ_ANY;
     return problem;
 }
 
@@ -220,7 +220,7 @@ Test(kernel, takes_the_cubin_of_the_device_or_ptx_that_it_can_run)
 
         fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, rows[i].major);
         fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, rows[i].minor);
-        status = tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err);
+        status = tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err);
         if (rows[i].loaded) {
             cr_expect(eq(int, status, TJ_OK), "row %zu: %s", i, err.message);
             cr_expect(eq(int, fake.fake_last_image_byte(), rows[i].loaded), "row %zu (%s)", i, rows[i].target);
@@ -250,7 +250,7 @@ Test(kernel, gives_no_ptx_that_is_newer_than_the_driver_to_it)
         const tj_code code = {rows[i].target, rows[i].compiler, "PTX", "CUBIN"};
         const unsigned long loads = fake.fake_calls("cuLibraryLoadData");
         tj_kernel *kernel = NULL;
-        tj_status status = tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err);
+        tj_status status = tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err);
 
         cr_expect(eq(int, status, rows[i].works ? TJ_OK : TJ_ERR_UNSUPPORTED), "row %zu: %s", i, err.message);
         cr_expect(eq(ulong, fake.fake_calls("cuLibraryLoadData") - loads, rows[i].works), "row %zu", i);
@@ -270,7 +270,7 @@ Test(kernel, refuses_a_target_that_is_none)
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         tj_code code = {targets[i], "13.0", "PTX", "CUBIN"};
         tj_kernel *kernel = NULL;
-        cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err), TJ_ERR_INVALID_ARGUMENT),
+        cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err), TJ_ERR_INVALID_ARGUMENT),
                   "\"%s\"", targets[i]);
     }
 }
@@ -284,12 +284,12 @@ Test(kernel, that_the_driver_refuses_is_named_with_versions_and_log)
 
     fake.fake_set_jit_log("ptxas application ptx input, line 9; fatal: Unsupported .version 9.9\nmore");
     fake.fake_fail("cuLibraryLoadData", 1, 222);
-    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &ptx_only, &kernel, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &ptx_only, &kernel, &err), TJ_ERR_UNSUPPORTED));
     cr_expect(says("compute_90") && says("NVRTC 13.0 V13.0.88") && says("CUDA 13.0") && says("Unsupported .version 9.9") &&
                   says("(222)") && !says("more"),
               "%s", err.message);
     fake.fake_set_missing_kernel(true);
-    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
+    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
     cr_expect(says("no kernel tiled"), "%s", err.message);
     cr_expect(eq(int, fake.fake_live_images(), 0));
 }
@@ -304,8 +304,7 @@ Test(kernel, with_other_parameters_than_its_form_is_an_internal_error)
     for (size_t i = 0; i < 4; i++) {
         tj_kernel *kernel = NULL;
         fake.fake_set_parameters(counts[i], rows[i]);
-        cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL), "%zu",
-                  i);
+        cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL), "%zu", i);
         cr_expect(says("parameter"), "%s", err.message);
     }
     cr_expect(eq(int, fake.fake_live_images(), 0));
@@ -334,7 +333,7 @@ Test(kernel, asks_for_more_than_48_KiB_of_shared_memory_and_no_more_than_there_i
     tj_kernel_free(kernel);
 
     form.dynamic_shared_bytes++;
-    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
     cr_expect(says("232449") && says("232448") && says("1024 static"), "%s", err.message);
 }
 
@@ -347,7 +346,7 @@ Test(kernel, with_more_threads_than_its_registers_allow_is_refused)
     tell_parameters(&form, &problem);
     form.block_x = form.block_y = 32;
     fake.fake_set_function_attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 768);
-    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
     cr_expect(says("1024") && says("768"), "%s", err.message);
 }
 
@@ -414,11 +413,11 @@ static void fail_each_call(void)
                 tj_status status;
 
                 /* A fresh context, so that the primary context is retained anew. */
-                options.driver = tj_driver_path(atomic_load(&own->host.gpu.driver));
+                options.driver = tj_driver_path(atomic_load(&own->driver));
                 options.cache_dir = "";
                 cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK));
                 fake.fake_fail(names[i], nth, results[r].result);
-                status = tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err);
+                status = tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err);
                 if (status == TJ_OK)
                     status = tj_kernel_launch(kernel, &x, NULL, &err);
                 else
@@ -433,7 +432,7 @@ static void fail_each_call(void)
                 fake.fake_fail(NULL, 0, 0);
                 /* The same handles work afterwards. */
                 if (!kernel)
-                    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_OK),
+                    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_OK),
                               "%s call %d: %s", names[i], nth, err.message);
                 cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s call %d: %s", names[i], nth,
                           err.message);
@@ -483,7 +482,7 @@ Test(kernel, reports_a_lost_device_for_ever_and_leaves_it_alone)
     for (int i = 0; i < 3; i++) {
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DEVICE_LOST));
         cr_expect(says("cannot launch tiled") && says("restart"), "%s", err.message);
-        cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &other, &err), TJ_ERR_DEVICE_LOST));
+        cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &other, &err), TJ_ERR_DEVICE_LOST));
         cr_expect(eq(int, tj_device_get(context, 0, &facts, &err), TJ_ERR_DEVICE_LOST));
     }
     tj_kernel_free(kernel);
@@ -519,7 +518,7 @@ Test(scope, uses_the_current_context_and_else_the_primary_one_retained_once)
     uint64_t id;
     int device = -1;
 
-    cr_assert(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
     cr_expect(scope.is_pushed == false);
     cr_expect(eq(int, tj_scope_device(&scope, &device, &err), TJ_OK));
     cr_expect(eq(int, device, 0));
@@ -528,10 +527,10 @@ Test(scope, uses_the_current_context_and_else_the_primary_one_retained_once)
 
     fake.fake_context_set(NULL);
     for (int i = 0; i < 3; i++) {
-        cr_assert(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
         cr_expect(scope.is_pushed);
         id = scope.context_id;
-        cr_assert(eq(int, tj_scope_enter(&context->host.gpu, &inner, &err), TJ_OK), "nested");
+        cr_assert(eq(int, tj_scope_enter(context, &inner, &err), TJ_OK), "nested");
         cr_expect(inner.is_pushed == false && inner.context_id == id);
         tj_scope_leave(&inner);
         tj_scope_leave(&scope);
@@ -547,10 +546,10 @@ Test(scope, costs_one_driver_call_where_a_context_is_current)
     tj_scope scope;
 
     fake.fake_context_create(0);
-    cr_assert(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
     tj_scope_leave(&scope);
     calls = fake.fake_all_calls();
-    cr_assert(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_OK));
+    cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK));
     tj_scope_leave(&scope);
     cr_expect(eq(ulong, fake.fake_all_calls(), calls + 1));
 }
@@ -581,7 +580,7 @@ Test(scope, names_a_device_that_does_not_exist)
     options.cache_dir = "";
     options.device = 6;
     cr_assert(eq(int, tj_context_create(&options, &far, &err), TJ_OK));
-    cr_expect(eq(int, tj_scope_enter(&far->host.gpu, &scope, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_scope_enter(far, &scope, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("no CUDA device 5") && says("has 1"), "%s", err.message);
     tj_context_free(far);
 }
@@ -593,10 +592,10 @@ Test(scope, reports_a_destroyed_current_context)
 
     fake.fake_context_destroy(mine);
     fake.fake_context_set(mine);
-    cr_expect(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_ERR_DRIVER));
+    cr_expect(eq(int, tj_scope_enter(context, &scope, &err), TJ_ERR_DRIVER));
     cr_expect(says("CONTEXT_IS_DESTROYED"), "%s", err.message);
     fake.fake_context_set(NULL);
-    cr_expect(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
     tj_scope_leave(&scope);
 }
 
@@ -664,16 +663,16 @@ static void expect_list(const int32_t *arg, int arg_count, bool is_f64, const tj
 
         switch (arg[i]) {
         case TJ_ARG_M:
-            want = &x->m;
+            want = &x->m.address;
             break;
         case TJ_ARG_N:
-            want = &x->n;
+            want = &x->n.address;
             break;
         case TJ_ARG_P:
-            want = &x->p;
+            want = &x->p.address;
             break;
         case TJ_ARG_C:
-            want = &x->c;
+            want = &x->c.address;
             break;
         case TJ_ARG_WORKSPACE:
             want = &x->workspace;
@@ -691,28 +690,28 @@ static void expect_list(const int32_t *arg, int arg_count, bool is_f64, const tj
             narrow = (int32_t)x->batch, want = &narrow;
             break;
         case TJ_ARG_LD_M:
-            wide = x->ld_m;
+            wide = x->m.ld;
             break;
         case TJ_ARG_LD_N:
-            wide = x->ld_n;
+            wide = x->n.ld;
             break;
         case TJ_ARG_LD_P:
-            wide = x->ld_p;
+            wide = x->p.ld;
             break;
         case TJ_ARG_LD_C:
-            wide = x->ld_c;
+            wide = x->c.ld;
             break;
         case TJ_ARG_STRIDE_M:
-            wide = x->stride_m;
+            wide = x->m.stride;
             break;
         case TJ_ARG_STRIDE_N:
-            wide = x->stride_n;
+            wide = x->n.stride;
             break;
         case TJ_ARG_STRIDE_P:
-            wide = x->stride_p;
+            wide = x->p.stride;
             break;
         case TJ_ARG_STRIDE_C:
-            wide = x->stride_c == TJ_BROADCAST ? 0 : x->stride_c;
+            wide = x->c.stride == TJ_BROADCAST ? 0 : x->c.stride;
             break;
         case TJ_ARG_ALPHA:
             single = (float)x->alpha, want = is_f64 ? (const void *)&x->alpha : &single;
@@ -735,7 +734,7 @@ static void expect_arguments(const tj_launch_form *form, bool is_f64, const tj_o
 
 Test(launch, passes_arguments_of_every_kind)
 {
-    static const tj_dtype dtypes[] = {TJ_F32, TJ_F64, TJ_F16, TJ_BF16};
+    static const tj_type dtypes[] = {TJ_F32, TJ_F64, TJ_F16, TJ_BF16};
 
     for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++) {
         tj_problem problem = canonical(all_any(dtypes[d]));
@@ -745,13 +744,13 @@ Test(launch, passes_arguments_of_every_kind)
         fake_launch launch;
 
         cr_assert(eq(int, form.arg_count, 18));
-        x.c = (const void *)(uintptr_t)0x400000000000;
+        x.c.address = (const void *)(uintptr_t)0x400000000000;
         x.alpha = -1.25;
         x.beta = 0.1;
         x.j = 33, x.k = 70000, x.l = 17;
-        x.ld_m = 70001, x.ld_n = 18, x.ld_p = 19, x.ld_c = INT64_C(5000000000);
+        x.m.ld = 70001, x.n.ld = 18, x.p.ld = 19, x.c.ld = INT64_C(5000000000);
         x.batch = 3;
-        x.stride_m = INT64_C(4000000000), x.stride_n = 1260000, x.stride_p = 33 * 19, x.stride_c = TJ_BROADCAST;
+        x.m.stride = INT64_C(4000000000), x.n.stride = 1260000, x.p.stride = 33 * 19, x.c.stride = TJ_BROADCAST;
         cr_assert(eq(int, tj_kernel_launch(kernel, &x, (CUstream)(uintptr_t)48, &err), TJ_OK), "%s", err.message);
         launch = last_launch();
         expect_arguments(&form, dtypes[d] == TJ_F64, &x, &launch);
@@ -774,15 +773,15 @@ Test(launch, fills_tight_numbers_in)
     x.batch = 2;
     x.beta = 1.0;
     want = x;
-    want.c = x.p; /* NULL: P itself, stored as P is */
-    want.ld_m = 6, want.ld_n = 7, want.ld_p = want.ld_c = 7;
-    want.stride_m = 30, want.stride_n = 42, want.stride_p = want.stride_c = 35;
+    want.c.address = x.p.address; /* NULL: P itself, stored as P is */
+    want.m.ld = 6, want.n.ld = 7, want.p.ld = want.c.ld = 7;
+    want.m.stride = 30, want.n.stride = 42, want.p.stride = want.c.stride = 35;
     cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     launch = last_launch();
     expect_arguments(&form, false, &want, &launch);
 
-    x.ld_p = want.ld_p = want.ld_c = 9;
-    want.stride_p = want.stride_c = 45;
+    x.p.ld = want.p.ld = want.c.ld = 9;
+    want.p.stride = want.c.stride = 45;
     cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     launch = last_launch();
     expect_arguments(&form, false, &want, &launch);
@@ -798,19 +797,19 @@ Test(launch, of_a_fixed_problem_needs_only_pointers)
     tj_operands x = some_operands();
     fake_launch launch;
 
-    problem.has_alpha = problem.has_beta = 1;
+    problem.epilogue.has_alpha = problem.epilogue.has_beta = 1;
     problem = canonical(problem);
     form = form_of(&problem);
     fake.fake_context_create(0);
     kernel = load_form(&form, &problem);
     cr_expect(kernel->is_ready && kernel->c_may_be_p);
     x.alpha = 2.0;
-    x.j = -5, x.ld_m = 1, x.batch = 99; /* ignored: the problem fixes them */
+    x.j = -5, x.m.ld = 1, x.batch = 99; /* ignored: the problem fixes them */
     calls = fake.fake_all_calls();
     cr_assert(eq(int, tj_kernel_launch_ready(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(ulong, fake.fake_all_calls(), calls + 1), "cuLaunchKernel and nothing else");
     launch = last_launch();
-    x.c = x.p;
+    x.c.address = x.p.address;
     expect_arguments(&form, false, &x, &launch);
     cr_expect(launch.grid[0] == 5 && launch.grid[1] == 7 && launch.grid[2] == 1);
     tj_kernel_free(kernel);
@@ -835,7 +834,7 @@ Test(launch, computes_the_grid_of_each_form)
         fake_launch launch;
 
         problem.batch = rows[i].batch;
-        problem.p_layout = rows[i].col_major;
+        problem.p.layout = rows[i].col_major;
         problem = canonical(problem);
         form = form_of(&problem);
         form.rows_on_x = rows[i].rows_on_x;
@@ -859,8 +858,8 @@ Test(launch, of_a_large_batch_takes_several)
     tj_launch_form form;
 
     problem.batch = 2 * 65535 + 1;
-    problem.stride_n = TJ_BROADCAST;
-    problem.has_beta = 1;
+    problem.n.stride = TJ_BROADCAST;
+    problem.epilogue.has_beta = 1;
     problem = canonical(problem);
     form = form_of(&problem);
     kernel = load_form(&form, &problem);
@@ -872,8 +871,8 @@ Test(launch, of_a_large_batch_takes_several)
         fake_launch launch;
 
         cr_assert(fake.fake_get_launch(i, &launch));
-        part.m = (const char *)x.m + products * 20 * 4;
-        part.p = (char *)x.p + products * 24 * 4;
+        part.m.address = (const char *)x.m.address + products * 20 * 4;
+        part.p.address = (char *)x.p.address + products * 24 * 4;
         part.c = part.p;
         expect_arguments(&form, false, &part, &launch);
         products += launch.grid[2];
@@ -929,25 +928,25 @@ Test(launch, names_the_operand_that_is_wrong)
         {"l 2^32", offsetof(tj_operands, l), INT64_C(1) << 32, "l is 4294967296"},
         {"batch negative", offsetof(tj_operands, batch), -1, "batch is -1"},
         {"batch 2^31", offsetof(tj_operands, batch), INT64_C(1) << 31, "batch is 2147483648"},
-        {"ld_m short", offsetof(tj_operands, ld_m), 47, "ld_m is 47"},
-        {"ld_m negative", offsetof(tj_operands, ld_m), -48, "ld_m is -48"},
-        {"ld_n short", offsetof(tj_operands, ld_n), 39, "ld_n is 39"},
-        {"ld_p short", offsetof(tj_operands, ld_p), 1, "ld_p is 1"},
-        {"ld_c short", offsetof(tj_operands, ld_c), 39, "ld_c is 39"},
-        {"ld_m huge", offsetof(tj_operands, ld_m), INT64_MAX / 8, "M spans more bytes"},
-        {"stride_m negative", offsetof(tj_operands, stride_m), -5, "stride_m is -5"},
-        {"stride_m pointers", offsetof(tj_operands, stride_m), TJ_POINTERS, "generate with stride_m TJ_POINTERS"},
-        {"stride_n pointers", offsetof(tj_operands, stride_n), TJ_POINTERS_16, "generated for a stride"},
-        {"stride_m huge", offsetof(tj_operands, stride_m), INT64_MAX, "M spans more bytes"},
-        {"stride_p broadcast", offsetof(tj_operands, stride_p), TJ_BROADCAST, "stride_p is -2"},
-        {"stride_p overlap", offsetof(tj_operands, stride_p), 64 * 40 - 1, "overlap"},
-        {"m NULL", offsetof(tj_operands, m), 0, "m is NULL"},
-        {"n NULL", offsetof(tj_operands, n), 0, "n is NULL"},
-        {"p NULL", offsetof(tj_operands, p), 0, "p is NULL"},
-        {"m misaligned by 1", offsetof(tj_operands, m), 0x10001, "m is 0x10001"},
-        {"n misaligned by 2", offsetof(tj_operands, n), 0x10002, "elements of 4 bytes"},
-        {"p misaligned by 3", offsetof(tj_operands, p), 0x10003, "p is 0x10003"},
-        {"c misaligned by 2", offsetof(tj_operands, c), 0x10002, "c is 0x10002"},
+        {"ld_m short", offsetof(tj_operands, m.ld), 47, "ld_m is 47"},
+        {"ld_m negative", offsetof(tj_operands, m.ld), -48, "ld_m is -48"},
+        {"ld_n short", offsetof(tj_operands, n.ld), 39, "ld_n is 39"},
+        {"ld_p short", offsetof(tj_operands, p.ld), 1, "ld_p is 1"},
+        {"ld_c short", offsetof(tj_operands, c.ld), 39, "ld_c is 39"},
+        {"ld_m huge", offsetof(tj_operands, m.ld), INT64_MAX / 8, "M spans more bytes"},
+        {"stride_m negative", offsetof(tj_operands, m.stride), -5, "stride_m is -5"},
+        {"stride_m pointers", offsetof(tj_operands, m.stride), TJ_POINTERS, "generate with stride_m TJ_POINTERS"},
+        {"stride_n pointers", offsetof(tj_operands, n.stride), TJ_POINTERS_16, "generated for a stride"},
+        {"stride_m huge", offsetof(tj_operands, m.stride), INT64_MAX, "M spans more bytes"},
+        {"stride_p broadcast", offsetof(tj_operands, p.stride), TJ_BROADCAST, "stride_p is -2"},
+        {"stride_p overlap", offsetof(tj_operands, p.stride), 64 * 40 - 1, "overlap"},
+        {"m NULL", offsetof(tj_operands, m.address), 0, "m is NULL"},
+        {"n NULL", offsetof(tj_operands, n.address), 0, "n is NULL"},
+        {"p NULL", offsetof(tj_operands, p.address), 0, "p is NULL"},
+        {"m misaligned by 1", offsetof(tj_operands, m.address), 0x10001, "m is 0x10001"},
+        {"n misaligned by 2", offsetof(tj_operands, n.address), 0x10002, "elements of 4 bytes"},
+        {"p misaligned by 3", offsetof(tj_operands, p.address), 0x10003, "p is 0x10003"},
+        {"c misaligned by 2", offsetof(tj_operands, c.address), 0x10002, "c is 0x10002"},
     };
     tj_problem problem = all_any(TJ_F32);
     tj_kernel *kernel;
@@ -956,7 +955,7 @@ Test(launch, names_the_operand_that_is_wrong)
 
     problem.j.multiple_of = 32;
     kernel = load(problem);
-    good.c = (const void *)(uintptr_t)0x400000000000;
+    good.c.address = (const void *)(uintptr_t)0x400000000000;
     good.beta = 1.0;
     good.j = 64, good.k = 48, good.l = 40, good.batch = 2;
     cr_assert(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "%s", err.message);
@@ -976,7 +975,7 @@ Test(launch, names_the_operand_that_is_wrong)
 Test(launch, of_ready_kernels_checks_pointers_too)
 {
     static const struct {
-        tj_dtype dtype;
+        tj_type dtype;
         int bytes;
     } types[] = {{TJ_F32, 4}, {TJ_F64, 8}, {TJ_F16, 2}, {TJ_BF16, 2}};
 
@@ -987,16 +986,18 @@ Test(launch, of_ready_kernels_checks_pointers_too)
         for (int by = 0; by <= 8; by++) {
             bool is_aligned = by % types[t].bytes == 0;
             tj_operands x = some_operands(), y = some_operands(), z = some_operands();
-            x.m = (const char *)x.m + by;
-            y.n = (const char *)y.n + by;
-            z.p = (char *)z.p + by;
+            x.m.address = (const char *)x.m.address + by;
+            y.n.address = (const char *)y.n.address + by;
+            z.p.address = (const char *)z.p.address + by;
             cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), is_aligned ? TJ_OK : TJ_ERR_INVALID_ARGUMENT));
             cr_expect(eq(int, tj_kernel_launch(kernel, &y, NULL, &err), is_aligned ? TJ_OK : TJ_ERR_INVALID_ARGUMENT));
             cr_expect(eq(int, tj_kernel_launch(kernel, &z, NULL, &err), is_aligned ? TJ_OK : TJ_ERR_INVALID_ARGUMENT));
         }
         for (int which = 0; which < 3; which++) {
             tj_operands x = some_operands();
-            *(which == 0 ? (const void **)&x.m : which == 1 ? (const void **)&x.n : (const void **)&x.p) = NULL;
+            *(which == 0   ? (const void **)&x.m.address
+              : which == 1 ? (const void **)&x.n.address
+                           : (const void **)&x.p.address) = NULL;
             cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT), "NULL %d", which);
             cr_expect(says("is NULL"), "%s", err.message);
         }
@@ -1011,7 +1012,7 @@ Test(launch, with_k_0_reads_neither_M_nor_N)
     tj_kernel *kernel;
 
     any.k.mode = TJ_DIM_ANY;
-    x.m = x.n = NULL;
+    x.m.address = x.n.address = NULL;
     for (int i = 0; i < 2; i++) {
         kernel = load(i == 0 ? fixed : any);
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
@@ -1026,9 +1027,9 @@ Test(launch, ignores_C_where_beta_is_0)
     tj_operands x = some_operands();
     tj_kernel *kernel;
 
-    problem.has_beta = 1;
+    problem.epilogue.has_beta = 1;
     kernel = load(problem);
-    x.c = (const void *)(uintptr_t)3;
+    x.c.address = (const void *)(uintptr_t)3;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     x.beta = 1.0;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
@@ -1041,14 +1042,14 @@ Test(launch, takes_P_for_C_only_if_they_are_stored_alike)
     tj_operands x = some_operands();
     tj_kernel *kernel;
 
-    problem.has_beta = 1;
-    problem.ld_p = 40;
+    problem.epilogue.has_beta = 1;
+    problem.p.ld = 40;
     kernel = load(problem);
     cr_expect(kernel->is_ready && !kernel->c_may_be_p);
     x.beta = 1.0;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("ld_c 32") && says("P: 40"), "%s", err.message);
-    x.c = (const void *)(uintptr_t)0x400000000000;
+    x.c.address = (const void *)(uintptr_t)0x400000000000;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     tj_kernel_free(kernel);
 }
@@ -1216,9 +1217,9 @@ Test(launch, that_the_driver_refuses_is_told_with_its_numbers)
 static tj_problem pointing(int which, int64_t batch)
 {
     tj_problem problem = TJ_PROBLEM_INIT(32, 16, 48, TJ_F32);
-    int64_t *const stride[] = {&problem.stride_m, &problem.stride_n, &problem.stride_p, &problem.stride_c};
+    int64_t *const stride[] = {&problem.m.stride, &problem.n.stride, &problem.p.stride, &problem.c.stride};
 
-    problem.has_beta = 1;
+    problem.epilogue.has_beta = 1;
     problem.batch = batch;
     for (int i = 0; i < 4; i++)
         if (which >> i & 1)
@@ -1238,7 +1239,7 @@ Test(launch, of_arrays_of_pointers_passes_them_on_product_by_product)
         tj_operands x = some_operands(), want;
         const unsigned long before = fake.fake_launches();
 
-        x.c = (const void *)(uintptr_t)0x400000000000;
+        x.c.address = (const void *)(uintptr_t)0x400000000000;
         x.beta = 1.0;
         cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
         cr_assert(eq(ulong, fake.fake_launches() - before, 3));
@@ -1248,10 +1249,10 @@ Test(launch, of_arrays_of_pointers_passes_them_on_product_by_product)
 
             cr_assert(fake.fake_get_launch(before + (unsigned long)i, &launch));
             want = x;
-            want.m = (const char *)x.m + done * (which & 1 ? 8 : bytes[0]);
-            want.n = (const char *)x.n + done * (which & 2 ? 8 : bytes[1]);
-            want.p = (char *)x.p + done * (which & 4 ? 8 : bytes[2]);
-            want.c = (const char *)x.c + done * (which & 8 ? 8 : bytes[3]);
+            want.m.address = (const char *)x.m.address + done * (which & 1 ? 8 : bytes[0]);
+            want.n.address = (const char *)x.n.address + done * (which & 2 ? 8 : bytes[1]);
+            want.p.address = (char *)x.p.address + done * (which & 4 ? 8 : bytes[2]);
+            want.c.address = (const char *)x.c.address + done * (which & 8 ? 8 : bytes[3]);
             cr_expect(eq(uint, launch.grid[2], i < 2 ? 65535u : 140000u - 2 * 65535u));
             expect_arguments(&form, false, &want, &launch);
         }
@@ -1274,23 +1275,23 @@ Test(launch, of_arrays_of_pointers_checks_the_arrays)
         form.align_m = form.align_n = form.align_p = form.align_c = 16;
         kernel = load_form(&form, &problem);
         cr_expect(kernel->is_ready == (is_ready == 1));
-        good.c = (const void *)(uintptr_t)0x40008;
-        good.m = (const void *)(uintptr_t)0x10008;
-        good.n = (const void *)(uintptr_t)0x20008;
-        good.p = (void *)(uintptr_t)0x30008;
+        good.c.address = (const void *)(uintptr_t)0x40008;
+        good.m.address = (const void *)(uintptr_t)0x10008;
+        good.n.address = (const void *)(uintptr_t)0x20008;
+        good.p.address = (void *)(uintptr_t)0x30008;
         good.beta = 1.0;
         cr_expect(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "%s", err.message);
-        x = good, x.n = (const void *)(uintptr_t)0x20004;
+        x = good, x.n.address = (const void *)(uintptr_t)0x20004;
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
         cr_expect(says("n is 0x20004") && says("8 bytes"), "%s", err.message);
-        x = good, x.p = NULL;
+        x = good, x.p.address = NULL;
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
         cr_expect(says("p is NULL: give the device address of the array of pointers to P"), "%s", err.message);
-        x = good, x.c = NULL; /* P itself */
+        x = good, x.c.address = NULL; /* P itself */
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
-        x = good, x.c = NULL, x.beta = 0.0;
+        x = good, x.c.address = NULL, x.beta = 0.0;
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
-        x = good, x.m = NULL, x.batch = 2;
+        x = good, x.m.address = NULL, x.batch = 2;
         if (!is_ready) {
             x.k = 0;
             problem.k.extent = 0;
@@ -1376,7 +1377,7 @@ static tj_launch_form split_form(const tj_problem *problem, int splits)
     form.reduce.threads = 256;
     form.reduce.block_elements = 64;
     form.reduce.workspace_bytes =
-        problem->j.extent * problem->l.extent * splits * products * (problem->dtype == TJ_F64 ? 8 : 4);
+        problem->j.extent * problem->l.extent * splits * products * (problem->m.type == TJ_F64 ? 8 : 4);
     return form;
 }
 
@@ -1417,17 +1418,17 @@ Test(launch, of_a_split_k_is_the_product_and_then_the_sums)
     tj_operands x;
     tj_kernel *kernel;
 
-    problem.has_alpha = problem.has_beta = 1;
-    problem.ld_p = problem.ld_c = TJ_ANY;
+    problem.epilogue.has_alpha = problem.epilogue.has_beta = 1;
+    problem.p.ld = problem.c.ld = TJ_ANY;
     problem.batch = 3;
-    problem.stride_p = TJ_ANY;
+    problem.p.stride = TJ_ANY;
     kernel = load_split(problem, 7, &form);
     cr_expect(eq(ulong, fake.fake_calls("cuLibraryGetKernel"), 2));
     cr_expect(eq(ulong, fake.fake_calls("cuFuncLoad"), 2));
     x = operands_with_workspace(&form);
     x.alpha = 2.5, x.beta = -1.0;
-    x.c = (const void *)(uintptr_t)0x400000000000;
-    x.ld_p = 80, x.ld_c = 90, x.stride_p = 2000;
+    x.c.address = (const void *)(uintptr_t)0x400000000000;
+    x.p.ld = 80, x.c.ld = 90, x.p.stride = 2000;
     cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(ulong, fake.fake_launches(), 2));
     /* 20 x 70 in tiles of 16 x 16, 3 products of 7 splits; 1400 sums, 64 a block. */
@@ -1482,8 +1483,7 @@ Test(launch, of_splits_overlaps_only_where_the_text_waits)
         make_context();
         fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, rows[i].major);
         tell_parameters(&form, &problem);
-        cr_assert(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err), TJ_OK), "%s",
-                  err.message);
+        cr_assert(eq(int, tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err), TJ_OK), "%s", err.message);
         before = fake.fake_launches();
         cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
         cr_assert(fake.fake_get_launch(before, &first) && fake.fake_get_launch(before + 1, &second));
@@ -1512,9 +1512,9 @@ Test(launch, of_a_large_batch_of_splits_takes_several)
         const unsigned int part = i < 2 ? 21845 : 5;
         tj_operands y = x;
 
-        y.m = (const char *)x.m + products * 200 * 4;
-        y.n = (const char *)x.n + products * 300 * 4;
-        y.p = (char *)x.p + products * 24 * 4;
+        y.m.address = (const char *)x.m.address + products * 200 * 4;
+        y.n.address = (const char *)x.n.address + products * 300 * 4;
+        y.p.address = (char *)x.p.address + products * 24 * 4;
         expect_launch(2 * i, "tiled", (const unsigned int[]){1, 1, 3 * part}, 256, form.arg, form.arg_count, &y);
         expect_launch(2 * i + 1, "reduce", (const unsigned int[]){1, 1, part}, 256, form.reduce.arg, form.reduce.arg_count, &y);
         products += part;
@@ -1606,7 +1606,7 @@ Test(launch, gives_the_workspace_back_whatever_fails)
             cr_expect(eq(ulong, fake.fake_calls("cuMemFreeAsync"), freed + 1), "row %zu", i);
         fake.fake_fail(NULL, 0, 0);
     }
-    x.m = NULL;
+    x.m.address = NULL;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 5), "nothing is taken for operands that are wrong");
     x = some_operands();
@@ -1684,11 +1684,11 @@ Test(launch, holds_pointers_to_the_alignment_of_the_text)
         size_t offset;
         const char *words;
     } rows[] = {
-        {offsetof(tj_operands, m),
+        {offsetof(tj_operands, m.address),
          "m is 0x100000000008, and tiled takes 16 bytes of it at once: align it to that, or generate with vector=1"},
-        {offsetof(tj_operands, n), "n is 0x200000000004, and tiled takes 8 bytes of it at once"},
-        {offsetof(tj_operands, p), "p is 0x300000000010, and tiled takes 32 bytes of it at once"},
-        {offsetof(tj_operands, c), "c is 0x400000000008, and tiled takes 16 bytes of it at once"},
+        {offsetof(tj_operands, n.address), "n is 0x200000000004, and tiled takes 8 bytes of it at once"},
+        {offsetof(tj_operands, p.address), "p is 0x300000000010, and tiled takes 32 bytes of it at once"},
+        {offsetof(tj_operands, c.address), "c is 0x400000000008, and tiled takes 16 bytes of it at once"},
     };
     static const int off_by[] = {8, 4, 16, 8};
 
@@ -1698,15 +1698,15 @@ Test(launch, holds_pointers_to_the_alignment_of_the_text)
         tj_launch_form form;
         tj_kernel *kernel;
 
-        problem.has_beta = 1;
+        problem.epilogue.has_beta = 1;
         if (is_open)
-            problem.ld_m = TJ_ANY;
+            problem.m.ld = TJ_ANY;
         problem = canonical(problem);
         form = form_of(&problem);
         form.align_m = 16, form.align_n = 8, form.align_p = 32, form.align_c = 16;
         kernel = load_form(&form, &problem);
         cr_expect(eq(int, kernel->is_ready, !is_open));
-        good.c = (const void *)(uintptr_t)0x400000000000;
+        good.c.address = (const void *)(uintptr_t)0x400000000000;
         good.beta = 1.0;
         cr_expect(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "%s", err.message);
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -1719,7 +1719,7 @@ Test(launch, holds_pointers_to_the_alignment_of_the_text)
             cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT), "row %zu", i);
             cr_expect(says(rows[i].words), "row %zu: %s", i, err.message);
         }
-        good.c = (const void *)(uintptr_t)0x40008;
+        good.c.address = (const void *)(uintptr_t)0x40008;
         good.beta = 0.0;
         cr_expect(eq(int, tj_kernel_launch(kernel, &good, NULL, &err), TJ_OK), "a C that is not read: %s", err.message);
         tj_kernel_free(kernel);
@@ -1753,8 +1753,8 @@ Test(kernel, with_an_impossible_form_is_an_internal_error)
     rows[count] = split, rows[count++].reduce.workspace_bytes = 0;
     for (size_t i = 0; i < count; i++) {
         tell_parameters(i < 9 ? &plain : &split, &problem);
-        cr_expect(eq(int, tj_kernel_load_code(&context->host, &rows[i], &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL),
-                  "row %zu", i);
+        cr_expect(eq(int, tj_kernel_load_code(context, &rows[i], &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL), "row %zu",
+                  i);
         cr_expect(says("launch form of tiled"), "row %zu: %s", i, err.message);
         cr_expect(kernel == NULL);
     }
@@ -1770,7 +1770,7 @@ Test(kernel, whose_second_kernel_has_other_parameters_is_an_internal_error)
 
     tell_parameters(&form, &problem);
     fake.fake_set_reduce_parameters(3, bytes);
-    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
+    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
     cr_expect(says("reduce has more than the 2 parameters"), "%s", err.message);
     cr_expect(eq(int, fake.fake_live_images(), 0));
 }
@@ -1784,9 +1784,9 @@ Test(pointers, of_a_workspace_are_asked_too)
 
     fake.fake_context_create(0);
     kernel = load_split((tj_problem)TJ_PROBLEM_INIT(16, 20, 16, TJ_F32), 4, &form);
-    x.m = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 16 * 20 * 4);
-    x.n = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 16 * 20 * 4);
-    x.p = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 16 * 16 * 4);
+    x.m.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 16 * 20 * 4);
+    x.n.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 16 * 20 * 4);
+    x.p.address = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 16 * 16 * 4);
     cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_OK), "none: %s", err.message);
     workspace = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 4096);
     x.workspace = (void *)workspace;
@@ -1815,8 +1815,8 @@ Test(pointers, are_asked_of_the_driver)
 
     fake.fake_set_devices(2);
     fake.fake_context_create(0);
-    problem.has_beta = 1;
-    problem.ld_m = 24;
+    problem.epilogue.has_beta = 1;
+    problem.m.ld = 24;
     kernel = load(problem);
     m = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, (9 * 24 + 20) * 4); /* the last line needs no padding */
     n = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, K * L * 4);
@@ -1827,7 +1827,8 @@ Test(pointers, are_asked_of_the_driver)
     far = fake.fake_alloc(1, CU_MEMORYTYPE_DEVICE, 4096);
     managed = fake.fake_alloc_managed(4096);
     pinned = fake.fake_alloc(0, CU_MEMORYTYPE_HOST, 4096);
-    good.m = (const void *)m, good.n = (const void *)n, good.p = (void *)p, good.c = (const void *)c;
+    good.m.address = (const void *)m, good.n.address = (const void *)n, good.p.address = (void *)p,
+    good.c.address = (const void *)c;
     good.beta = 1.0;
 
     const struct {
@@ -1836,21 +1837,21 @@ Test(pointers, are_asked_of_the_driver)
         uint64_t value;
         const char *words; /* NULL: accepted */
     } rows[] = {
-        {"all good", offsetof(tj_operands, m), m, NULL},
-        {"host M", offsetof(tj_operands, m), (uint64_t)(uintptr_t)host, "M at 0x"},
-        {"host N", offsetof(tj_operands, n), (uint64_t)(uintptr_t)host, "copy it to the device"},
-        {"freed P", offsetof(tj_operands, p), freed, "was freed"},
-        {"freed C", offsetof(tj_operands, c), freed, "C at 0x"},
-        {"other device", offsetof(tj_operands, n), far, "memory of device 1"},
-        {"managed", offsetof(tj_operands, n), managed, NULL},
-        {"pinned host", offsetof(tj_operands, n), pinned, NULL},
-        {"M one element short", offsetof(tj_operands, m), m + 4, "M needs 944 bytes"},
-        {"N one element short", offsetof(tj_operands, n), n + 4, "has 2396 left"},
-        {"P one element short", offsetof(tj_operands, p), p + 4, "P needs 1200 bytes"},
-        {"P is M", offsetof(tj_operands, p), m, "address of M"},
-        {"P is C", offsetof(tj_operands, c), p, NULL},
-        {"C NULL", offsetof(tj_operands, c), 0, NULL},
-        {"N NULL", offsetof(tj_operands, n), 0, "n is NULL"},
+        {"all good", offsetof(tj_operands, m.address), m, NULL},
+        {"host M", offsetof(tj_operands, m.address), (uint64_t)(uintptr_t)host, "M at 0x"},
+        {"host N", offsetof(tj_operands, n.address), (uint64_t)(uintptr_t)host, "copy it to the device"},
+        {"freed P", offsetof(tj_operands, p.address), freed, "was freed"},
+        {"freed C", offsetof(tj_operands, c.address), freed, "C at 0x"},
+        {"other device", offsetof(tj_operands, n.address), far, "memory of device 1"},
+        {"managed", offsetof(tj_operands, n.address), managed, NULL},
+        {"pinned host", offsetof(tj_operands, n.address), pinned, NULL},
+        {"M one element short", offsetof(tj_operands, m.address), m + 4, "M needs 944 bytes"},
+        {"N one element short", offsetof(tj_operands, n.address), n + 4, "has 2396 left"},
+        {"P one element short", offsetof(tj_operands, p.address), p + 4, "P needs 1200 bytes"},
+        {"P is M", offsetof(tj_operands, p.address), m, "address of M"},
+        {"P is C", offsetof(tj_operands, c.address), p, NULL},
+        {"C NULL", offsetof(tj_operands, c.address), 0, NULL},
+        {"N NULL", offsetof(tj_operands, n.address), 0, "n is NULL"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_operands x = good;
@@ -1862,15 +1863,15 @@ Test(pointers, are_asked_of_the_driver)
         cr_expect(rows[i].words == NULL || says(rows[i].words), "%s: %s", rows[i].what, err.message);
     }
 
-    good.n = (const void *)far;
+    good.n.address = (const void *)far;
     fake.fake_set_peer_access(true);
     cr_expect(eq(int, tj_kernel_check_pointers(kernel, &good, &err), TJ_OK), "a reachable peer: %s", err.message);
-    good.n = host;
+    good.n.address = host;
     fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 1);
     cr_expect(eq(int, tj_kernel_check_pointers(kernel, &good, &err), TJ_OK), "a device that reads host memory: %s",
               err.message);
-    good.n = (const void *)n;
-    good.c = (const void *)freed;
+    good.n.address = (const void *)n;
+    good.c.address = (const void *)freed;
     good.beta = 0.0;
     cr_expect(eq(int, tj_kernel_check_pointers(kernel, &good, &err), TJ_OK), "an unread C: %s", err.message);
     fake.fake_fail("cuPointerGetAttributes", 2, 1);
@@ -1902,14 +1903,14 @@ Test(pointers, of_dense_matrices_must_be_apart)
         tj_operands x = TJ_OPERANDS_INIT;
         tj_kernel *kernel;
 
-        problem.has_beta = 1;
-        problem.ld_m = rows[i].ld_m;
+        problem.epilogue.has_beta = 1;
+        problem.m.ld = rows[i].ld_m;
         kernel = load(problem);
         x.beta = 1.0;
-        x.m = (const void *)(start + 4 * (uint64_t)rows[i].m);
-        x.n = (const void *)(start + 4 * (uint64_t)rows[i].n);
-        x.p = (void *)(start + 4 * (uint64_t)rows[i].p);
-        x.c = (const void *)(start + 4 * (uint64_t)rows[i].c);
+        x.m.address = (const void *)(start + 4 * (uint64_t)rows[i].m);
+        x.n.address = (const void *)(start + 4 * (uint64_t)rows[i].n);
+        x.p.address = (void *)(start + 4 * (uint64_t)rows[i].p);
+        x.c.address = (const void *)(start + 4 * (uint64_t)rows[i].c);
         cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), rows[i].words ? TJ_ERR_INVALID_ARGUMENT : TJ_OK),
                   "row %zu: %s", i, err.message);
         cr_expect(rows[i].words == NULL || says(rows[i].words), "row %zu: %s", i, err.message);
@@ -1945,7 +1946,7 @@ Test(launch, refuses_scalars_that_their_type_cannot_hold)
             tj_problem problem = TJ_PROBLEM_INIT(8, 8, 8, is_f64 ? TJ_F64 : TJ_F16);
             tj_kernel *kernel;
 
-            problem.has_alpha = problem.has_beta = 1;
+            problem.epilogue.has_alpha = problem.epilogue.has_beta = 1;
             problem.j.mode = open ? TJ_DIM_ANY : TJ_DIM_FIXED;
             kernel = load(problem);
             for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -2012,22 +2013,22 @@ Test(launch, refuses_a_p_that_overlaps_what_it_reads_and_no_other)
         p.at = in.at + draw(&seed, -40, 60);
         p.at = p.at < 0 ? 0 : p.at;
         problem.batch = batch;
-        problem.ld_p = p.ld;
-        problem.stride_p = p.stride;
-        problem.has_beta = is_read_as_c;
-        *(is_read_as_c ? &problem.ld_c : &problem.ld_m) = in.ld;
-        *(is_read_as_c ? &problem.stride_c : &problem.stride_m) = in.stride ? in.stride : TJ_BROADCAST;
+        problem.p.ld = p.ld;
+        problem.p.stride = p.stride;
+        problem.epilogue.has_beta = is_read_as_c;
+        *(is_read_as_c ? &problem.c.ld : &problem.m.ld) = in.ld;
+        *(is_read_as_c ? &problem.c.stride : &problem.m.stride) = in.stride ? in.stride : TJ_BROADCAST;
         kernel = load(problem);
         x.beta = 1.0;
-        x.m = (const void *)(uintptr_t)(2 * FAR);
-        x.n = (const void *)(uintptr_t)(3 * FAR);
-        x.p = (void *)(uintptr_t)(FAR + 4 * p.at);
-        *(is_read_as_c ? &x.c : &x.m) = (const void *)(uintptr_t)(FAR + 4 * in.at);
+        x.m.address = (const void *)(uintptr_t)(2 * FAR);
+        x.n.address = (const void *)(uintptr_t)(3 * FAR);
+        x.p.address = (void *)(uintptr_t)(FAR + 4 * p.at);
+        *(is_read_as_c ? &x.c.address : &x.m.address) = (const void *)(uintptr_t)(FAR + 4 * in.at);
         first = tj_kernel_launch(kernel, &x, NULL, &err);
         second = tj_kernel_launch(kernel, &x, NULL, &err);
         cr_expect(eq(int, first, second));
         share = share_an_element(&in, &p);
-        if (is_read_as_c && x.c == x.p) { /* in place, if it lies in P as P does */
+        if (is_read_as_c && x.c.address == x.p.address) { /* in place, if it lies in P as P does */
             cr_expect(eq(int, first == TJ_OK, (in.ld == p.ld || j == 1) && (in.stride == p.stride || batch == 1)), "run %d",
                       run);
         } else if (first != TJ_OK) {
@@ -2054,24 +2055,24 @@ Test(pointers, in_arrays_are_not_looked_at_but_the_arrays_are)
     uint64_t m, p;
 
     problem.batch = 5;
-    problem.stride_m = TJ_POINTERS;
-    problem.stride_p = TJ_POINTERS_16;
+    problem.m.stride = TJ_POINTERS;
+    problem.p.stride = TJ_POINTERS_16;
     fake.fake_context_create(0);
     kernel = load(problem);
     m = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 8);
     p = fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 8);
-    x.m = (const void *)m;
-    x.n = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8);
-    x.p = (void *)p;
+    x.m.address = (const void *)m;
+    x.n.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8);
+    x.p.address = (void *)p;
     cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_OK), "%s", err.message);
-    x.m = on_the_host;
+    x.m.address = on_the_host;
     cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("the array of pointers to M at 0x") && says("is a host address") && says("copy it to the device first"),
               "%s", err.message);
-    x.m = (const void *)(m + 8);
+    x.m.address = (const void *)(m + 8);
     cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("the array of pointers to M needs 40 bytes") && says("32 left"), "%s", err.message);
-    x.m = x.p;
+    x.m.address = x.p.address;
     cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("P is at the address of M"), "%s", err.message);
     tj_kernel_free(kernel);
@@ -2084,15 +2085,15 @@ Test(pointers, of_a_batch_need_room_for_all_of_it)
     tj_kernel *kernel;
 
     problem.batch = 5;
-    problem.stride_n = TJ_BROADCAST;
+    problem.n.stride = TJ_BROADCAST;
     fake.fake_context_create(0);
     kernel = load(problem);
-    x.m = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8);
-    x.n = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 64 * 8);
-    x.p = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8 - 1);
+    x.m.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8);
+    x.n.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 64 * 8);
+    x.p.address = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8 - 1);
     cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("P needs 2560 bytes") && says("2559"), "%s", err.message);
-    x.p = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8);
+    x.p.address = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 5 * 64 * 8);
     cr_expect(eq(int, tj_kernel_check_pointers(kernel, &x, &err), TJ_OK), "%s", err.message);
     tj_kernel_free(kernel);
 }

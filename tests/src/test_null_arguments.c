@@ -53,7 +53,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_context_create_scratch, (ARG(0), ARG(1), &err), "context", "scratch") \
     SURVIVES(tj_context_free, (NULL), 0) \
     SURVIVES(tj_context_get_stats, (ARG(0), ARG(1)), 1) \
-    SURVIVES(tj_convert, ((tj_dtype)1, ARG(0), (tj_dtype)1, ARG(1), 1), 1) \
+    SURVIVES(tj_convert, ((tj_type)1, ARG(0), (tj_type)1, ARG(1), 1), 1) \
     REFUSES(tj_count, (ARG(0), ARG(1), ARG(2), &err), "problem", "config", "counts") \
     REFUSES(tj_device_count, (ARG(0), ARG(1), &err), "context", "count") \
     REFUSES(tj_device_current, (ARG(0), ARG(1), &err), "context", "facts") \
@@ -61,9 +61,11 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_device_memory, (ARG(0), ARG(1), ARG(2), &err), "context", "free_bytes", "total_bytes") \
     REFUSES(tj_device_named, (ARG(0), ARG(1), &err), "target", "facts") \
     REFUSES(tj_doctor, (ARG(0), ARG(1), NULL, &err), "context", "visit") \
-    SURVIVES(tj_dtype_bytes, ((tj_dtype)1), 0) \
-    SURVIVES(tj_dtype_name, ((tj_dtype)1), 0) \
-    REFUSES(tj_dtype_parse, (ARG(0), ARG(1), &err), "name", "dtype") \
+    SURVIVES(tj_type_bytes, ((tj_type)1), 0) \
+    SURVIVES(tj_type_count, (), 0) \
+    SURVIVES(tj_type_get_facts, ((tj_type)1), 0) \
+    SURVIVES(tj_type_name, ((tj_type)1), 0) \
+    REFUSES(tj_type_parse, (ARG(0), ARG(1), &err), "name", "type") \
     REFUSES(tj_emulator_get, (ARG(0), ARG(1), &err), "context", "emulator") \
     REFUSES(tj_estimate, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "facts", "problem", "config", "us") \
     SURVIVES(tj_family_at, (1), 0) \
@@ -75,8 +77,8 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_family_param_count, (ARG(0)), 0, 0) \
     ANSWERS(tj_family_start, (ARG(0), 1, ARG(1)), 0, 1) \
     ANSWERS(tj_family_summary, (ARG(0)), 0, 0) \
-    SURVIVES(tj_fill_random, ((tj_dtype)1, ARG(0), 1, 1), 0) \
-    REFUSES(tj_find_peaks, (ARG(0), (tj_dtype)1, 1, ARG(1), &err), "facts", "peaks") \
+    SURVIVES(tj_fill_random, ((tj_type)1, ARG(0), 1, 1), 0) \
+    REFUSES(tj_find_peaks, (ARG(0), (tj_type)1, 1, ARG(1), &err), "facts", "peaks") \
     REFUSES(tj_generate, (ARG(0), NULL, ARG(1), &err), "problem", "source") \
     ANSWERS(tj_image_compiler, (ARG(0)), 0, 0) \
     ANSWERS(tj_image_cubin, (ARG(0), NULL), 0, 0) \
@@ -107,7 +109,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_preview_launch, (ARG(0), ARG(1), ARG(2), &err), "problem", "config", "form") \
     SURVIVES(tj_problem_canonical, (ARG(0)), 0) \
     REFUSES(tj_problem_check, (ARG(0), &err), "problem") \
-    ANSWERS(tj_problem_span, (ARG(0), 'M'), -1, 0) \
+    ANSWERS(tj_problem_span, (ARG(0), TJ_MATRIX_M), -1, 0) \
     SURVIVES(tj_problem_strided, (ARG(0)), 0) \
     SURVIVES(tj_record_free, (NULL), 0) \
     SURVIVES(tj_record_get_facts, (ARG(0), ARG(1)), 1) \

@@ -25,7 +25,7 @@
 
 #include <tilejit/tilejit.h>
 
-#include "chooser.h"
+#include "choose.h"
 #include "context.h"
 #include "fake/fake_cuda.h"
 #include "kernel.h"
@@ -241,9 +241,9 @@ static tj_operands some_operands(void)
 {
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 28);
-    x.n = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 28);
-    x.p = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 28);
+    x.m.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 28);
+    x.n.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 28);
+    x.p.address = (void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 28);
     return x;
 }
 
@@ -680,8 +680,8 @@ Test(plan, of_a_type_alone_serves_all_shapes_but_the_tallest)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, TJ_F32);
-        problem.ld_m = rows[i].ld_m;
-        problem.p_layout = rows[i].p_layout;
+        problem.m.ld = rows[i].ld_m;
+        problem.p.layout = rows[i].p_layout;
         cr_assert(eq(int, tj_matmul(typed, &problem, &x, NULL, &err), TJ_OK), "row %zu: %s", i, err.message);
         cr_expect(eq(uint, last_launch().grid[0], rows[i].grid[0]), "row %zu", i);
         cr_expect(eq(uint, last_launch().grid[1], rows[i].grid[1]), "row %zu", i);
@@ -825,7 +825,7 @@ Test(plan, checks_pointers_before_its_first_launch)
     tj_operands x = some_operands();
     float host[33 * 5];
 
-    x.m = host;
+    x.m.address = host;
     cr_expect(eq(int, matmul_of(context, 5, &x), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("M at 0x") && says("copy it to the device"), "%s", err.message);
     cr_expect(eq(ulong, fake.fake_launches(), 0));
@@ -848,7 +848,7 @@ Test(plan, checks_pointers_before_every_launch_if_it_is_told_to)
         options.check_pointers = is_told;
         cr_assert(eq(int, tj_context_create(&options, &checking, &err), TJ_OK), "%s", err.message);
         cr_expect(eq(int, matmul_of(checking, 5, &x), TJ_OK), "%s", err.message);
-        x.m = host;
+        x.m.address = host;
         cr_expect(eq(int, matmul_of(checking, 5, &x), is_told ? TJ_ERR_INVALID_ARGUMENT : TJ_OK), "%d", is_told);
         if (is_told)
             cr_expect(says("copy it to the device"), "%s", err.message);

@@ -30,7 +30,7 @@ static tj_context *open_context(tj_specialize specialize)
 
 static void point_to(tj_problem *problem, int64_t kind)
 {
-    problem->stride_m = problem->stride_n = problem->stride_p = problem->stride_c = kind;
+    problem->m.stride = problem->n.stride = problem->p.stride = problem->c.stride = kind;
 }
 
 /* One operand: a matrix for each product, in host and device memory, and arrays of pointers to both. */
@@ -67,7 +67,7 @@ static void drop(operand *x)
 static tj_status compute(tj_context *context, const tj_problem *problem, const char *config_text, size_t skew, bool with_c)
 {
     static operand m, n, p, c;
-    const bool reads_c = problem->has_beta && with_c;
+    const bool reads_c = problem->epilogue.has_beta && with_c;
     const tj_host_operands host = {m.to_host, n.to_host, c.to_host, 1.0, reads_c ? 2.0 : 0.0};
     tj_operands x = TJ_OPERANDS_INIT;
     tj_config config;
@@ -79,10 +79,10 @@ static tj_status compute(tj_context *context, const tj_problem *problem, const c
     place(context, &n, K * L, skew, 2);
     place(context, &p, J * L, skew, 3);
     place(context, &c, J * L, skew, 4);
-    x.m = tj_buffer_address(m.array);
-    x.n = tj_buffer_address(n.array);
-    x.p = tj_buffer_address(p.array);
-    x.c = reads_c ? tj_buffer_address(c.array) : NULL;
+    x.m.address = tj_buffer_address(m.array);
+    x.n.address = tj_buffer_address(n.array);
+    x.p.address = tj_buffer_address(p.array);
+    x.c.address = reads_c ? tj_buffer_address(c.array) : NULL;
     x.beta = host.beta;
     x.batch = BATCH;
     if (config_text) {
@@ -117,7 +117,7 @@ static tj_problem some_problem(int64_t kind)
     tj_problem problem = TJ_PROBLEM_INIT(J, K, L, TJ_F32);
 
     problem.batch = BATCH;
-    problem.has_beta = 1;
+    problem.epilogue.has_beta = 1;
     point_to(&problem, kind);
     return problem;
 }
@@ -210,9 +210,9 @@ Test(pointer_arrays, on_the_host_are_named_with_the_remedy)
     const tj_problem problem = some_problem(TJ_POINTERS);
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m = on_the_host;
-    x.n = on_the_host;
-    x.p = (void *)(uintptr_t)(on_the_host + 1);
+    x.m.address = on_the_host;
+    x.n.address = on_the_host;
+    x.p.address = (void *)(uintptr_t)(on_the_host + 1);
     cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "the array of pointers to M at 0x") && strstr(err.message, "copy it to the device first"),
               "%s", err.message);

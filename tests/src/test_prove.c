@@ -14,7 +14,6 @@
 
 #include <tilejit/tilejit.h>
 
-#include "context.h"
 #include "image.h"
 #include "proof.h"
 
@@ -105,13 +104,14 @@ Test(prove, right_kernels_pass_however_their_matrices_lie)
             tj_proof proof;
 
             if (storage == 1)
-                problem.m_layout = problem.p_layout = TJ_COL_MAJOR, problem.ld_p = 25, problem.has_beta = problem.has_alpha = 1;
+                problem.m.layout = problem.p.layout = TJ_COL_MAJOR, problem.p.ld = 25,
+                problem.epilogue.has_beta = problem.epilogue.has_alpha = 1;
             if (storage == 2)
-                problem.batch = 3, problem.stride_m = TJ_BROADCAST, problem.stride_p = 19 * 37 + 11;
+                problem.batch = 3, problem.m.stride = TJ_BROADCAST, problem.p.stride = 19 * 37 + 11;
             if (storage == 3)
-                problem.batch = 2, problem.stride_m = problem.stride_p = TJ_POINTERS, problem.stride_n = TJ_POINTERS_16;
+                problem.batch = 2, problem.m.stride = problem.p.stride = TJ_POINTERS, problem.n.stride = TJ_POINTERS_16;
             if (storage == 4)
-                problem.dtype = TJ_F64, problem.n_layout = TJ_COL_MAJOR, problem.ld_n = 30;
+                problem.m.type = TJ_F64, problem.n.layout = TJ_COL_MAJOR, problem.n.ld = 30;
             if (storage == 5) {
                 problem.j.mode = problem.k.mode = TJ_DIM_ANY;
                 problem.batch = TJ_ANY;
@@ -188,7 +188,7 @@ static void plant(fault which)
     free(image->body->ptx);
     image->body->ptx = text;
     image->body->ptx_bytes = size;
-    tj_image_publish(&context->host, source, image->body);
+    tj_image_publish(context, source, image->body);
     tj_image_free(image);
     tj_source_free(source);
     tj_context_free(context);
@@ -306,7 +306,7 @@ Test(prove, the_option_before_passes_what_is_right_and_proves_it_once)
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK));
-    cr_expect(tj_proof_recall(&context->host, tj_plan_image(plan), &device, &proof) && proof.passed);
+    cr_expect(tj_proof_recall(context, tj_plan_image(plan), &device, &proof) && proof.passed);
     tj_context_free(context);
     context = open_context(store, TJ_PROVE_NEVER);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
@@ -327,9 +327,9 @@ Test(prove, the_option_behind_replaces_what_failed)
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK));
-    for (int i = 0; i < 3000 && !tj_proof_recall(&context->host, tj_plan_image(plan), &device, &proof); i++)
+    for (int i = 0; i < 3000 && !tj_proof_recall(context, tj_plan_image(plan), &device, &proof); i++)
         usleep(10000);
-    cr_expect(tj_proof_recall(&context->host, tj_plan_image(plan), &device, &proof) && proof.passed, "a thread has proven it");
+    cr_expect(tj_proof_recall(context, tj_plan_image(plan), &device, &proof) && proof.passed, "a thread has proven it");
     tj_context_free(context);
 }
 
@@ -347,15 +347,14 @@ Test(prove, a_damaged_or_foreign_proof_counts_as_none)
     cr_assert(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
     another = device;
     another.driver_version += 10;
-    cr_expect(eq(int, tj_proof_recall(&context->host, tj_plan_image(plan), &another, &found), 0),
-              "another driver compiles anew");
+    cr_expect(eq(int, tj_proof_recall(context, tj_plan_image(plan), &another, &found), 0), "another driver compiles anew");
     tj_context_free(context);
     (void)snprintf(line, sizeof line, "for f in $(find %s -name 'proof-*'); do head -c 40 $f >$f.cut; mv $f.cut $f; done",
                    store);
     cr_assert(eq(int, system(line), 0));
     context = open_context(store, TJ_PROVE_NEVER);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
-    cr_expect(eq(int, tj_proof_recall(&context->host, tj_plan_image(plan), &device, &found), 0));
+    cr_expect(eq(int, tj_proof_recall(context, tj_plan_image(plan), &device, &found), 0));
     tj_context_free(context);
 }
 

@@ -204,9 +204,9 @@ Test(spills, a_fallback_gives_way_as_well)
     tj_context *context = open_context("");
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 26);
-    x.n = (const void *)(fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 26) + 4);
-    x.p = (void *)(fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 26));
+    x.m.address = (const void *)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 26);
+    x.n.address = (const void *)(fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 26) + 4);
+    x.p.address = (void *)(fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 1 << 26));
     (void)chosen_where(context, NULL);
     setenv("FAKE_NVRTC_SPILLS", "simt_f32", 1);
     cr_assert(eq(int, tj_matmul(context, &wide, &x, NULL, &err), TJ_OK), "%s", err.message);

@@ -43,9 +43,9 @@ static void start_with(const char *driver, int version)
     cr_assert(eq(int, tj_stream_create(context, &stream, &err), TJ_OK), "%s", err.message);
     for (int i = 0; i < SETS; i++) {
         set[i] = (tj_operands)TJ_OPERANDS_INIT;
-        set[i].m = (const void *)(uintptr_t)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 4096);
-        set[i].n = (const void *)(uintptr_t)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 4096);
-        set[i].p = (void *)(uintptr_t)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 4096);
+        set[i].m.address = (const void *)(uintptr_t)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 4096);
+        set[i].n.address = (const void *)(uintptr_t)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 4096);
+        set[i].p.address = (void *)(uintptr_t)fake.fake_alloc(0, CU_MEMORYTYPE_DEVICE, 4096);
     }
 }
 
@@ -79,7 +79,7 @@ static void expect_rotation(unsigned long launches, size_t sets)
 
         cr_assert(fake.fake_get_launch(i, &launch));
         memcpy(&m, launch.args, sizeof m);
-        cr_expect(eq(ptr, m, (void *)(uintptr_t)set[i % sets].m), "launch %lu", i);
+        cr_expect(eq(ptr, m, (void *)(uintptr_t)set[i % sets].m.address), "launch %lu", i);
     }
 }
 

@@ -72,9 +72,9 @@ static void multiply(void)
         tj_buffer_create(context, 40 * 56 * sizeof(float), &n, &err) == TJ_OK &&
         tj_buffer_create(context, 48 * 56 * sizeof(float), &p, &err) == TJ_OK && tj_buffer_fill(m, 0, &err) == TJ_OK &&
         tj_buffer_fill(n, 0, &err) == TJ_OK) {
-        x.m = tj_buffer_address(m);
-        x.n = tj_buffer_address(n);
-        x.p = tj_buffer_address(p);
+        x.m.address = tj_buffer_address(m);
+        x.n.address = tj_buffer_address(n);
+        x.p.address = tj_buffer_address(p);
     }
     if (tj_matmul(context, &problem, &x, NULL, &err) != TJ_OK) {
         fprintf(stderr, "exit_while_compiling: %s\n", err.message);

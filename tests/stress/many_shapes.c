@@ -96,8 +96,8 @@ static void plan_one(int number)
     tj_operands x = TJ_OPERANDS_INIT;
     tj_error err = {TJ_OK, ""};
 
-    x.m = x.n = memory;
-    x.p = (char *)memory + (1 << 20);
+    x.m.address = x.n.address = memory;
+    x.p.address = (char *)memory + (1 << 20);
     if (tj_matmul(context, &mine->problem, &x, NULL, &err) != TJ_OK) {
         mistake(number, "tj_matmul", err.message);
         return;

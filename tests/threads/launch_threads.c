@@ -11,7 +11,6 @@
 #include <tilejit/tilejit.h>
 
 #include "fake/fake_cuda.h"
-#include "context.h"
 #include "kernel.h"
 
 enum { THREADS = 8, ROUNDS = 200, LAUNCHES_PER_ROUND = 10 };
@@ -42,7 +41,7 @@ static tj_status load(tj_kernel **kernel, tj_error *err)
                            .checks = 7};
 
     problem = tj_problem_canonical(&problem);
-    return tj_kernel_load_code(&context->host, &form, &problem, &code, kernel, err);
+    return tj_kernel_load_code(context, &form, &problem, &code, kernel, err);
 }
 
 /* Even threads share one kernel in the primary context; odd ones have a CUDA context and kernels of their own. */
@@ -53,8 +52,8 @@ static void *work(void *argument)
     tj_operands x = TJ_OPERANDS_INIT;
     tj_error err;
 
-    x.m = x.n = (const void *)(uintptr_t)0x100000000000;
-    x.p = (void *)(uintptr_t)0x200000000000;
+    x.m.address = x.n.address = (const void *)(uintptr_t)0x100000000000;
+    x.p.address = (void *)(uintptr_t)0x200000000000;
     for (int round = 0; round < ROUNDS; round++) {
         tj_kernel *kernel = NULL;
 
@@ -79,8 +78,8 @@ static void *work_on_a_lost_device(void *argument)
     bool is_lost = false;
 
     (void)argument;
-    x.m = x.n = (const void *)(uintptr_t)0x100000000000;
-    x.p = (void *)(uintptr_t)0x200000000000;
+    x.m.address = x.n.address = (const void *)(uintptr_t)0x100000000000;
+    x.p.address = (void *)(uintptr_t)0x200000000000;
     for (int i = 0; i < ROUNDS; i++) {
         tj_error err = {0};
         tj_status status = tj_kernel_launch(shared_kernel, &x, NULL, &err);

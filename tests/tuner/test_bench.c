@@ -126,7 +126,7 @@ Test(check_of_a_trial, compares_every_element_with_the_first_product)
     float *p;
 
     problem.batch = 2;
-    problem.ld_p = 7;
+    problem.p.ld = 7;
     place(&problem, 1);
     plan = plan_of(&problem, "naive:tile_width=4");
     expect_right(plan, 0);
@@ -149,7 +149,7 @@ Test(check_of_a_trial, compares_columns_and_long_ones)
     tj_problem problem = f32(1030, 1, 3);
     const tj_plan *plan;
 
-    problem.p_layout = TJ_COL_MAJOR;
+    problem.p.layout = TJ_COL_MAJOR;
     place(&problem, 1);
     plan = plan_of(&problem, "naive:tile_width=32");
     expect_right(plan, 0);
@@ -232,22 +232,22 @@ static void expect_sets(const void *(*operand)(const tj_operands *x), const void
 
 static const void *m_of(const tj_operands *x)
 {
-    return x->m;
+    return x->m.address;
 }
 
 static const void *n_of(const tj_operands *x)
 {
-    return x->n;
+    return x->n.address;
 }
 
 static const void *c_of(const tj_operands *x)
 {
-    return x->c;
+    return x->c.address;
 }
 
 static const void *p_of(const tj_operands *x)
 {
-    return x->p;
+    return x->p.address;
 }
 
 static tj_problem padded_problem(void)
@@ -255,19 +255,19 @@ static tj_problem padded_problem(void)
     tj_problem problem = f32(30, 20, 40);
 
     problem.batch = 3;
-    problem.has_alpha = problem.has_beta = 1;
-    problem.ld_m = 21;
-    problem.ld_n = 42;
-    problem.ld_p = 43;
-    problem.ld_c = 44;
-    problem.stride_m = 1000;
-    problem.stride_n = TJ_BROADCAST;
-    problem.stride_p = 2000;
-    problem.stride_c = 3000;
+    problem.epilogue.has_alpha = problem.epilogue.has_beta = 1;
+    problem.m.ld = 21;
+    problem.n.ld = 42;
+    problem.p.ld = 43;
+    problem.c.ld = 44;
+    problem.m.stride = 1000;
+    problem.n.stride = TJ_BROADCAST;
+    problem.p.stride = 2000;
+    problem.c.stride = 3000;
     return problem;
 }
 
-static size_t bytes_of(char which)
+static size_t bytes_of(tj_which which)
 {
     return sizeof(float) * (size_t)tj_problem_span(&bench.known, which);
 }
@@ -282,16 +282,16 @@ Test(bench, rotates_sets_beyond_the_cache)
     for (const char *which = "MNCP"; *which; which++)
         all += bench.sets * bytes_of(*which);
     cr_expect(bench.sets > 5 && all >= 3 * 200000, "%zu sets of %zu bytes in all", bench.sets, all);
-    expect_sets(m_of, bench.host_m, bytes_of('M'));
-    expect_sets(n_of, bench.host_n, bytes_of('N'));
-    expect_sets(c_of, bench.host_c, bytes_of('C'));
-    expect_sets(p_of, NULL, bytes_of('P'));
+    expect_sets(m_of, bench.host_m, bytes_of(TJ_MATRIX_M));
+    expect_sets(n_of, bench.host_n, bytes_of(TJ_MATRIX_N));
+    expect_sets(c_of, bench.host_c, bytes_of(TJ_MATRIX_C));
+    expect_sets(p_of, NULL, bytes_of(TJ_MATRIX_P));
     for (size_t i = 0; i < bench.sets; i++) {
         const tj_operands *x = &bench.set[i];
 
         cr_expect(x->j == 30 && x->k == 20 && x->l == 40 && x->batch == 3);
-        cr_expect(x->ld_m == 21 && x->ld_n == 42 && x->ld_p == 43 && x->ld_c == 44);
-        cr_expect(x->stride_m == 1000 && x->stride_p == 2000 && x->stride_c == 3000);
+        cr_expect(x->m.ld == 21 && x->n.ld == 42 && x->p.ld == 43 && x->c.ld == 44);
+        cr_expect(x->m.stride == 1000 && x->p.stride == 2000 && x->c.stride == 3000);
         cr_expect(x->alpha != 0 && x->alpha != 1 && x->beta != 0 && x->beta != 1, "or a kernel may forget them");
     }
 }
@@ -304,8 +304,8 @@ Test(bench, leaves_warm_operands_where_they_are)
     place(&problem, 1);
     cr_expect(eq(sz, bench.sets, 1));
     cr_expect(bench.set[0].alpha == 1 && bench.set[0].beta == 0);
-    cr_expect(eq(ptr, (void *)bench.set[0].c, NULL));
-    cr_expect(bench.set[0].ld_c == 0 && bench.set[0].stride_c == 0);
+    cr_expect(eq(ptr, (void *)bench.set[0].c.address, NULL));
+    cr_expect(bench.set[0].c.ld == 0 && bench.set[0].c.stride == 0);
 }
 
 /* The arrays of each set lead to the matrices of that set. */
@@ -314,23 +314,23 @@ Test(bench, points_to_the_matrices_of_each_set)
     tj_problem problem = padded_problem();
     int64_t distance;
 
-    problem.stride_m = problem.stride_c = TJ_POINTERS;
-    problem.stride_n = problem.stride_p = TJ_POINTERS_16;
+    problem.m.stride = problem.c.stride = TJ_POINTERS;
+    problem.n.stride = problem.p.stride = TJ_POINTERS_16;
     fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 200000);
     place(&problem, 0);
     cr_assert(bench.sets > 5);
-    distance = (char *)((void *const *)bench.set[1].p)[0] - (char *)((void *const *)bench.set[0].p)[0];
-    cr_expect(distance >= (int64_t)bytes_of('P'));
+    distance = (char *)((void *const *)bench.set[1].p.address)[0] - (char *)((void *const *)bench.set[0].p.address)[0];
+    cr_expect(distance >= (int64_t)bytes_of(TJ_MATRIX_P));
     for (size_t i = 0; i < bench.sets; i++)
         for (int64_t b = 0; b < 3; b++) {
             const tj_operands *x = &bench.set[i];
-            const float *m = ((const float *const *)x->m)[b], *n = ((const float *const *)x->n)[b];
-            const float *c = ((const float *const *)x->c)[b], *p = ((const float *const *)x->p)[b];
+            const float *m = ((const float *const *)x->m.address)[b], *n = ((const float *const *)x->n.address)[b];
+            const float *c = ((const float *const *)x->c.address)[b], *p = ((const float *const *)x->p.address)[b];
 
-            cr_expect(memcmp(m, (float *)bench.host_m + b * bench.known.stride_m, 30 * 4) == 0, "%zu, %d", i, (int)b);
-            cr_expect(memcmp(n, (float *)bench.host_n + b * bench.known.stride_n, 42 * 4) == 0, "%zu, %d", i, (int)b);
-            cr_expect(memcmp(c, (float *)bench.host_c + b * bench.known.stride_c, 44 * 4) == 0, "%zu, %d", i, (int)b);
-            cr_expect(p == (float *)tj_buffer_address(bench.p) + (int64_t)i * distance / 4 + b * bench.known.stride_p);
+            cr_expect(memcmp(m, (float *)bench.host_m + b * bench.known.m.stride, 30 * 4) == 0, "%zu, %d", i, (int)b);
+            cr_expect(memcmp(n, (float *)bench.host_n + b * bench.known.n.stride, 42 * 4) == 0, "%zu, %d", i, (int)b);
+            cr_expect(memcmp(c, (float *)bench.host_c + b * bench.known.c.stride, 44 * 4) == 0, "%zu, %d", i, (int)b);
+            cr_expect(p == (float *)tj_buffer_address(bench.p) + (int64_t)i * distance / 4 + b * bench.known.p.stride);
         }
 }
 

@@ -88,15 +88,15 @@ static tj_problem strange_problem(void)
 {
     tj_problem p = f32(33, 5, 48);
 
-    p.dtype = TJ_F16;
-    p.p_dtype = TJ_F32;
+    p.m.type = TJ_F16;
+    p.p.type = TJ_F32;
     p.j.mode = TJ_DIM_ANY;
     p.j.multiple_of = 3;
-    p.m_layout = TJ_COL_MAJOR;
-    p.ld_n = 50;
+    p.m.layout = TJ_COL_MAJOR;
+    p.n.ld = 50;
     p.batch = 7;
-    p.stride_m = TJ_BROADCAST;
-    p.has_alpha = p.has_beta = 1;
+    p.m.stride = TJ_BROADCAST;
+    p.epilogue.has_alpha = p.epilogue.has_beta = 1;
     return p;
 }
 
@@ -105,8 +105,8 @@ static tj_problem pointing_problem(void)
     tj_problem p = f32(33, 5, 48);
 
     p.batch = 7;
-    p.stride_m = TJ_POINTERS;
-    p.stride_p = TJ_POINTERS_16;
+    p.m.stride = TJ_POINTERS;
+    p.p.stride = TJ_POINTERS_16;
     return p;
 }
 
@@ -939,19 +939,19 @@ Test(choice, takes_no_record_of_another_kind_of_problem_for_a_near_one)
     for (int row = NEAR; row < ROWS; row++) {
         tj_problem asked = f32(1000, 1000, 1000), tuned = f32(1000, 1040, 1000);
 
-        asked.dtype = tuned.dtype = TJ_F16;
-        tuned.p_dtype = row == P_DTYPE ? TJ_F32 : TJ_F16;
+        asked.m.type = tuned.m.type = TJ_F16;
+        tuned.p.type = row == P_DTYPE ? TJ_F32 : TJ_F16;
         if (row == DTYPE)
-            tuned.dtype = TJ_BF16;
-        asked.p_dtype = TJ_F16;
-        tuned.m_layout = row == M_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
-        tuned.n_layout = row == N_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
-        tuned.p_layout = row == P_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+            tuned.m.type = TJ_BF16;
+        asked.p.type = TJ_F16;
+        tuned.m.layout = row == M_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+        tuned.n.layout = row == N_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+        tuned.p.layout = row == P_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
         tuned.j.mode = row == J_OPEN ? TJ_DIM_ANY : TJ_DIM_FIXED;
         tuned.k.mode = row == K_OPEN ? TJ_DIM_ANY : TJ_DIM_FIXED;
         tuned.l.mode = row == L_OPEN ? TJ_DIM_ANY : TJ_DIM_FIXED;
         tuned.batch = row == BATCH ? 2 : row == OPEN_BATCH ? TJ_ANY : 1;
-        tuned.has_beta = row == BETA;
+        tuned.epilogue.has_beta = row == BETA;
         for (int turn = 0; turn < 2; turn++) {
             const tj_chosen_by by = turn ? chosen_beside(&tuned, &asked, &device) : chosen_beside(&asked, &tuned, &device);
 

@@ -16,10 +16,10 @@ static tj_problem some_problem(size_t index)
                                          {1, 4096, 1}, {127, 33, 129},  {1024, 0, 1024}};
     tj_problem p = f32(extents[index % 7][0], extents[index % 7][1], extents[index % 7][2]);
 
-    p.dtype = index / 7 == 1 ? TJ_F64 : index / 7 == 2 ? TJ_F16 : TJ_F32;
-    p.m_layout = index % 2;
-    p.n_layout = index % 3 == 0;
-    p.p_layout = index % 5 == 0;
+    p.m.type = index / 7 == 1 ? TJ_F64 : index / 7 == 2 ? TJ_F16 : TJ_F32;
+    p.m.layout = index % 2;
+    p.n.layout = index % 3 == 0;
+    p.p.layout = index % 5 == 0;
     return p;
 }
 

@@ -518,19 +518,19 @@ Test(tune, takes_every_kind_of_problem)
     tj_problem rows[] = {f32(24, 8, 40), f32(24, 8, 40), f32(24, 8, 40), f32(24, 0, 40), f32(1, 50, 1), f32(24, 8, 40)};
     tj_context *context = open_context("");
 
-    rows[0].dtype = TJ_F64;
-    rows[0].m_layout = rows[0].p_layout = TJ_COL_MAJOR;
-    rows[0].has_alpha = rows[0].has_beta = 1;
-    rows[1].dtype = TJ_F16;
-    rows[1].p_dtype = TJ_F32;
+    rows[0].m.type = TJ_F64;
+    rows[0].m.layout = rows[0].p.layout = TJ_COL_MAJOR;
+    rows[0].epilogue.has_alpha = rows[0].epilogue.has_beta = 1;
+    rows[1].m.type = TJ_F16;
+    rows[1].p.type = TJ_F32;
     rows[1].batch = 3;
-    rows[1].stride_n = TJ_BROADCAST;
+    rows[1].n.stride = TJ_BROADCAST;
     rows[2].j.mode = rows[2].k.mode = TJ_DIM_ANY;
-    rows[2].ld_n = TJ_ANY;
+    rows[2].n.ld = TJ_ANY;
     rows[5].batch = 7;
-    rows[5].has_beta = 1;
-    rows[5].stride_m = rows[5].stride_c = TJ_POINTERS;
-    rows[5].stride_n = rows[5].stride_p = TJ_POINTERS_16;
+    rows[5].epilogue.has_beta = 1;
+    rows[5].m.stride = rows[5].c.stride = TJ_POINTERS;
+    rows[5].n.stride = rows[5].p.stride = TJ_POINTERS_16;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         watch w = {0};
         tj_tune_options options = options_of(&w, 5);

@@ -23,9 +23,9 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 /* At every step of k, each thread whose element exists loads one element of M and one of N. */
 static void count_loads(const tj_problem *view, int32_t tile_width, bool is_m, int64_t element_bytes, tj_traffic *traffic)
 {
-    const int64_t ld = is_m ? view->ld_m : view->ld_n, stride = is_m ? view->stride_m : view->stride_n;
+    const int64_t ld = is_m ? view->m.ld : view->n.ld, stride = is_m ? view->m.stride : view->n.stride;
     /* From one row of M (column of N) to the next, and from one step of k to the next. */
-    const bool rows_of_k = (is_m ? view->m_layout : view->n_layout) == (is_m ? TJ_ROW_MAJOR : TJ_COL_MAJOR);
+    const bool rows_of_k = (is_m ? view->m.layout : view->n.layout) == (is_m ? TJ_ROW_MAJOR : TJ_COL_MAJOR);
     const int64_t across = (rows_of_k ? ld : 1) * element_bytes, along = (rows_of_k ? 1 : ld) * element_bytes;
     const tj_access access = {
         .threads_x = tile_width,

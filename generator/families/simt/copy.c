@@ -86,20 +86,20 @@ static void share(const tj_simt_shape *s, int32_t width, tj_simt_copy *c)
 /* What alignment allows. An asynchronous copy cannot transpose. */
 static int32_t widest(const tj_problem *view, const tj_simt_shape *s, bool is_m, bool along_k)
 {
-    const int32_t most = 16 / (int32_t)tj_dtype_bytes((tj_dtype)view->dtype), vec = tj_simt_vec(view);
+    const int32_t most = 16 / (int32_t)tj_type_bytes((tj_type)view->m.type), vec = tj_simt_vec(view);
     const tj_dim *const line = along_k ? &view->k : is_m ? &view->j : &view->l;
     int32_t width;
 
     if (s->copy == TJ_COPY_ASYNC && along_k)
         return 1;
-    width = tj_access_widest(view, line, is_m ? view->ld_m : view->ld_n, is_m ? view->stride_m : view->stride_n,
+    width = tj_access_widest(view, line, is_m ? view->m.ld : view->n.ld, is_m ? view->m.stride : view->n.stride,
                              s->vector < most ? s->vector : most);
     return width > vec && !along_k && !rows_take_gaps(s, is_m, vec) ? vec : width;
 }
 
 tj_simt_copy tj_simt_copy_of(const tj_problem *view, const tj_simt_shape *s, bool is_m)
 {
-    tj_simt_copy c = {.along_k = is_m ? view->m_layout == TJ_ROW_MAJOR : view->n_layout == TJ_COL_MAJOR,
+    tj_simt_copy c = {.along_k = is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR,
                       .tile = is_m ? s->bm : s->bn};
 
     share(s, widest(view, s, is_m, c.along_k), &c);
@@ -137,13 +137,13 @@ bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s)
         return false;
     if (s->splits > 1)
         return tj_access_widest(view, &view->l, TJ_TIGHT, TJ_TIGHT, width) == width; /* the workspace is tight */
-    return tj_access_widest(view, &view->l, view->ld_p, view->stride_p, width) == width &&
-           (!view->has_beta || tj_access_widest(view, &view->l, view->ld_c, view->stride_c, width) == width);
+    return tj_access_widest(view, &view->l, view->p.ld, view->p.stride, width) == width &&
+           (!view->epilogue.has_beta || tj_access_widest(view, &view->l, view->c.ld, view->c.stride, width) == width);
 }
 
 int32_t tj_simt_col_run(const tj_problem *view, const tj_simt_shape *s)
 {
-    const bool may_spread = s->copy == TJ_COPY_ASYNC && view->n_layout == TJ_ROW_MAJOR;
+    const bool may_spread = s->copy == TJ_COPY_ASYNC && view->n.layout == TJ_ROW_MAJOR;
 
     return may_spread && !tj_simt_has_vector_p(view, s) ? tj_simt_copy_of(view, s, false).width : tj_simt_vec(view);
 }

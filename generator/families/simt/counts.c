@@ -40,8 +40,8 @@ static bool is_moved(const tj_problem *view, int32_t tile, bool is_j)
 static operand operand_of(const tj_problem *view, const tj_simt_shape *s, const tj_counts *counts, bool is_m)
 {
     const tj_simt_copy copy = tj_simt_copy_of(view, s, is_m);
-    const int64_t bytes = counts->element_bytes, line = (is_m ? view->ld_m : view->ld_n) * bytes;
-    const int64_t stride = is_m ? view->stride_m : view->stride_n;
+    const int64_t bytes = counts->element_bytes, line = (is_m ? view->m.ld : view->n.ld) * bytes;
+    const int64_t stride = is_m ? view->m.stride : view->n.stride;
     const tj_split_phases share = tj_split_share(tj_ceil_div(view->k.extent, s->bk), (int32_t)counts->splits);
 
     return (operand){
@@ -303,7 +303,7 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
     const int32_t splits = (int32_t)counts->splits;
     const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks / splits, block_phases = tiles * phases;
     const tj_split_phases share = tj_split_share(phases, splits);
-    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)view->p_dtype), rows = view->j.extent, cols = view->l.extent;
+    const int64_t p_bytes = (int64_t)tj_type_bytes((tj_type)view->p.type), rows = view->j.extent, cols = view->l.extent;
     const int64_t tile = (int64_t)s.bm * s.bn, loads = (int64_t)(s.bm + s.bn) * s.bk;
     const bool is_async = s.copy == TJ_COPY_ASYNC, is_wide = tj_simt_has_vector_p(view, &s);
 
@@ -344,10 +344,10 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
         count_output(view, &s, &w, &counts->store_w);
         tj_split_count(view, splits, counts);
     } else {
-        const output p = {p_bytes, view->ld_p, view->stride_p, view->batch, vec, run, is_wide};
-        const output c = {p_bytes, view->ld_c, view->stride_c, view->batch, vec, run, is_wide};
+        const output p = {p_bytes, view->p.ld, view->p.stride, view->batch, vec, run, is_wide};
+        const output c = {p_bytes, view->c.ld, view->c.stride, view->batch, vec, run, is_wide};
         count_output(view, &s, &p, &counts->store_p);
-        if (view->has_beta) {
+        if (view->epilogue.has_beta) {
             count_output(view, &s, &c, &counts->load_c);
             counts->fma += rows * cols * view->batch;
             counts->waits++;

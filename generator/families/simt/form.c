@@ -93,7 +93,7 @@ static tj_tile tile(const tj_config *config)
 
 int32_t tj_simt_sum_bytes(const tj_problem *view)
 {
-    return view->dtype == TJ_F64 ? 8 : 4;
+    return view->m.type == TJ_F64 ? 8 : 4;
 }
 
 /* Elements of a 16-byte access to shared memory. */
@@ -158,7 +158,7 @@ static tj_status check_shares(const tj_problem *view, const tj_simt_shape *s, tj
 static tj_status check_thread_tile(const tj_problem *view, const tj_simt_shape *s, tj_error *err)
 {
     const int warp_rows = TJ_SIMT_LANE_ROWS * s->tm, warp_cols = TJ_SIMT_LANE_COLS * s->tn,
-              most = view->dtype == TJ_F64 ? 64 : 128;
+              most = view->m.type == TJ_F64 ? 64 : 128;
 
     if (s->tm % QUAD != 0 || s->tn % QUAD != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm is %d and tn is %d: both must be multiples of 4", s->tm, s->tn);
@@ -193,7 +193,7 @@ static tj_status check_shared(const tj_problem *view, const tj_simt_shape *s, tj
 static int32_t next_words(const tj_problem *view, const tj_simt_shape *s, bool is_m)
 {
     const tj_simt_copy c = tj_simt_copy_of(view, s, is_m);
-    const int32_t elements = c.goes * c.width, bytes = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype);
+    const int32_t elements = c.goes * c.width, bytes = (int32_t)tj_type_bytes((tj_type)view->m.type);
 
     return bytes == 2 && c.width == 1 ? elements : elements * bytes / 4;
 }
@@ -259,7 +259,7 @@ static tj_status check_budget(const tj_problem *view, const tj_simt_shape *s, in
 /* More would make no difference. */
 static int32_t widest_asked(const tj_problem *view)
 {
-    return tj_dtype_bytes((tj_dtype)view->dtype) == 2 ? 8 : 4;
+    return tj_type_bytes((tj_type)view->m.type) == 2 ? 8 : 4;
 }
 
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
@@ -388,14 +388,14 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 /* Bytes that the pointers must be aligned to. */
 static void describe_alignment(const tj_problem *view, const tj_simt_shape *s, tj_launch_form *form)
 {
-    const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype);
+    const int32_t in = (int32_t)tj_type_bytes((tj_type)view->m.type);
     const bool writes_vectors = tj_simt_has_vector_p(view, s) && s->splits == 1;
-    const int32_t out = writes_vectors ? tj_simt_vec(view) * (int32_t)tj_dtype_bytes((tj_dtype)view->p_dtype) : 0;
+    const int32_t out = writes_vectors ? tj_simt_vec(view) * (int32_t)tj_type_bytes((tj_type)view->p.type) : 0;
 
     *(form->is_swapped ? &form->align_n : &form->align_m) = in * tj_simt_copy_of(view, s, true).width;
     *(form->is_swapped ? &form->align_m : &form->align_n) = in * tj_simt_copy_of(view, s, false).width;
     form->align_p = out;
-    form->align_c = view->has_beta ? out : 0;
+    form->align_c = view->epilogue.has_beta ? out : 0;
 }
 
 /*

@@ -35,10 +35,10 @@ static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
 {
     const tj_problem *t = c->view;
     const int32_t vector = c->s.vector, lanes = c->s.lanes, slices = c->s.slices;
-    const int64_t line = t->ld_n * element_bytes, along = vector * element_bytes;
+    const int64_t line = t->n.ld * element_bytes, along = vector * element_bytes;
     tj_access access = {.element_bytes = (int32_t)element_bytes, .width = vector, .repeat = repeat};
 
-    access.axis[2] = (tj_axis){t->batch, positive(t->stride_n) * element_bytes, 0, 0};
+    access.axis[2] = (tj_axis){t->batch, positive(t->n.stride) * element_bytes, 0, 0};
     if (!c->n_rows) { /* lanes are columns; RUN is VECTOR */
         access.threads_x = slices;
         access.threads_y = lanes;
@@ -71,9 +71,9 @@ static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
 static void count_m(const scene *c, int64_t element_bytes, int64_t repeat, tj_traffic *traffic)
 {
     const tj_problem *t = c->view;
-    const bool m_rows = t->m_layout == TJ_ROW_MAJOR;
+    const bool m_rows = t->m.layout == TJ_ROW_MAJOR;
     const int32_t x = m_rows ? c->phase : c->s.tm, y = m_rows ? c->s.tm : c->phase;
-    const int64_t line = t->ld_m * element_bytes;
+    const int64_t line = t->m.ld * element_bytes;
     const tj_access access = {
         .threads_x = x,
         .threads_y = y,
@@ -82,7 +82,7 @@ static void count_m(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
         .element_bytes = (int32_t)element_bytes,
         .axis = {tj_tile_axis(m_rows ? t->k.extent : t->j.extent, x, x * element_bytes),
                  tj_tile_axis(m_rows ? t->j.extent : t->k.extent, y, y * line),
-                 {t->batch, positive(t->stride_m) * element_bytes, 0, 0}},
+                 {t->batch, positive(t->m.stride) * element_bytes, 0, 0}},
         .repeat = repeat,
     };
 
@@ -114,7 +114,7 @@ static void count_tile(const scene *c, tj_counts *counts)
     const int32_t pitch = c->phase + TJ_SKINNY_PADDING, wide = least(c->run, 16 / c->bytes);
     const int64_t reads = c->block_phases * c->s.tm * (c->s.k_thread / wide);
 
-    if (c->view->m_layout == TJ_ROW_MAJOR)
+    if (c->view->m.layout == TJ_ROW_MAJOR)
         count_shared(c, c->phase, c->s.tm, 1, pitch, 1, c->block_phases, &counts->shared_store);
     else
         count_shared(c, c->s.tm, c->phase, pitch, 1, 1, c->block_phases, &counts->shared_store);
@@ -165,7 +165,7 @@ static void count_sums(const scene *c, int64_t matrices, tj_traffic *traffic)
 /* P, C or the workspace: a thread for each output. */
 static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stride, int64_t matrices, tj_traffic *traffic)
 {
-    const bool p_rows = c->view->p_layout == TJ_ROW_MAJOR;
+    const bool p_rows = c->view->p.layout == TJ_ROW_MAJOR;
     const int64_t step_x = p_rows ? bytes : ld * bytes, step_y = p_rows ? ld * bytes : bytes;
     const tj_access access = {
         .threads_x = c->block_cols,
@@ -202,12 +202,12 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
     const int32_t threads = s.lanes * s.slices, splits = (int32_t)counts->splits;
-    const bool p_rows = view->p_layout == TJ_ROW_MAJOR;
-    const int64_t p_bytes = (int64_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
+    const bool p_rows = view->p.layout == TJ_ROW_MAJOR;
+    const int64_t p_bytes = (int64_t)tj_type_bytes((tj_type)view->p.type);
     scene c = {.view = view, .s = s, .run = tj_skinny_run(view, &s), .bytes = counts->sum_bytes};
     int64_t phases;
 
-    c.n_rows = view->n_layout == TJ_ROW_MAJOR;
+    c.n_rows = view->n.layout == TJ_ROW_MAJOR;
     c.rows_at_once = tj_skinny_rows_at_once(&s, c.bytes);
     c.block_cols = s.lanes * s.tn;
     c.outputs = c.rows_at_once * c.block_cols;
@@ -228,7 +228,7 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
     /* The next phase's loads are under way while this one is multiplied, yet little of that shows in the times. */
     counts->waits = counts->phases + 1;
     counts->streams = 1;
-    estimate_registers(&s, view->n_layout == TJ_ROW_MAJOR, tj_config_get(config, "blocks"), counts);
+    estimate_registers(&s, view->n.layout == TJ_ROW_MAJOR, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
         count_m(&c, counts->element_bytes, counts->col_blocks, &counts->load_m);
         count_n(&c, counts->element_bytes, counts->row_blocks, &counts->load_n);
@@ -241,9 +241,9 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
                      view->batch * splits, &counts->store_w);
         tj_split_count(view, splits, counts);
     } else {
-        count_output(&c, p_bytes, view->ld_p, view->stride_p, view->batch, &counts->store_p);
-        if (view->has_beta) {
-            count_output(&c, p_bytes, view->ld_c, view->stride_c, view->batch, &counts->load_c);
+        count_output(&c, p_bytes, view->p.ld, view->p.stride, view->batch, &counts->store_p);
+        if (view->epilogue.has_beta) {
+            count_output(&c, p_bytes, view->c.ld, view->c.stride, view->batch, &counts->load_c);
             counts->fma += view->j.extent * view->l.extent * view->batch;
             counts->waits++;
         }

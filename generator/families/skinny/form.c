@@ -104,14 +104,14 @@ static bool is_swapped(const tj_problem *problem, const tj_config *config)
 
 static int32_t sum_bytes(const tj_problem *view)
 {
-    return view->dtype == TJ_F64 ? 8 : 4;
+    return view->m.type == TJ_F64 ? 8 : 4;
 }
 
 /* How many elements of N one aligned load may take. */
 static int32_t widest_vector(const tj_problem *view)
 {
-    return tj_access_widest(view, view->n_layout == TJ_ROW_MAJOR ? &view->l : &view->k, view->ld_n, view->stride_n,
-                            LOAD_BYTES / (int32_t)tj_dtype_bytes((tj_dtype)view->dtype));
+    return tj_access_widest(view, view->n.layout == TJ_ROW_MAJOR ? &view->l : &view->k, view->n.ld, view->n.stride,
+                            LOAD_BYTES / (int32_t)tj_type_bytes((tj_type)view->m.type));
 }
 
 /* ---- geometry ----------------------------------------------------------------------------------------------------- */
@@ -185,7 +185,7 @@ static bool may_split(const tj_problem *view, int64_t blocks)
 /* Enough blocks for every SM, while each keeps a few phases; but a block that streams little is done before a second kernel begins. */
 static int32_t default_splits(const tj_problem *view, const tj_skinny_shape *s)
 {
-    const int64_t streamed = extent_or(&view->k, 4096) * s->lanes * s->tn * (int64_t)tj_dtype_bytes((tj_dtype)view->dtype);
+    const int64_t streamed = extent_or(&view->k, 4096) * s->lanes * s->tn * (int64_t)tj_type_bytes((tj_type)view->m.type);
     const int64_t blocks = blocks_of(view, s->tm, s->lanes * s->tn);
     const int64_t phases = tj_ceil_div(extent_or(&view->k, 4096), (int64_t)s->slices * s->k_thread);
 
@@ -220,10 +220,10 @@ static void settle_all(const tj_problem *view, tj_config *config)
 {
     int32_t *const v = config->value, *const tm = &v[TM], *const tn = &v[TN], *const lanes = &v[LANES];
     int32_t *const slices = &v[SLICES], *const vector = &v[VECTOR], *const k_thread = &v[K_THREAD];
-    const bool along_l = view->n_layout == TJ_ROW_MAJOR, is_open = *slices == 0, is_k_open = *k_thread == 0;
+    const bool along_l = view->n.layout == TJ_ROW_MAJOR, is_open = *slices == 0, is_k_open = *k_thread == 0;
     /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
-    const int32_t most_sums = view->dtype == TJ_F64 || !along_l ? 32 : view->dtype == TJ_F32 ? 128 : 64;
-    const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype);
+    const int32_t most_sums = view->m.type == TJ_F64 || !along_l ? 32 : view->m.type == TJ_F32 ? 128 : 64;
+    const int32_t size = (int32_t)tj_type_bytes((tj_type)view->m.type);
     tj_skinny_shape s;
 
     settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(view)));
@@ -265,8 +265,8 @@ static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error
 
 static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, tj_error *err)
 {
-    const bool along_l = view->n_layout == TJ_ROW_MAJOR;
-    const int32_t size = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype), most_sums = view->dtype == TJ_F64 ? 64 : 128;
+    const bool along_l = view->n.layout == TJ_ROW_MAJOR;
+    const int32_t size = (int32_t)tj_type_bytes((tj_type)view->m.type), most_sums = view->m.type == TJ_F64 ? 64 : 128;
     const int64_t bytes = shared_bytes(s, sum_bytes(view), along_l);
 
     if (!is_power_of_2(s->lanes) || !is_power_of_2(s->slices) || !is_power_of_2(s->vector) || !is_power_of_2(s->k_thread))
@@ -277,7 +277,7 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
                        s->slices, s->lanes * s->slices);
     if (s->vector > LOAD_BYTES / size)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d, and one load takes %d elements of %s: use that at most",
-                       s->vector, LOAD_BYTES / size, tj_dtype_name((tj_dtype)view->dtype));
+                       s->vector, LOAD_BYTES / size, tj_type_name((tj_type)view->m.type));
     if (s->vector > widest_vector(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "vector is %d, and the lines of the streamed matrix are aligned to %d elements only: use vector=%d",
@@ -287,7 +287,7 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
                        along_l ? "tn" : "k_thread", along_l ? s->tn : s->k_thread, s->vector);
     if (s->tm * s->tn > most_sums)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d are the most of %s", s->tm,
-                       s->tn, s->tm * s->tn, most_sums, view->dtype == TJ_F64 ? "f64" : "f32");
+                       s->tn, s->tm * s->tn, most_sums, view->m.type == TJ_F64 ? "f64" : "f32");
     if (bytes > MAX_STATIC_SHARED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "tm %d, slices %d and k_thread %d need %lld bytes of shared memory: 48 KiB is the most", s->tm,
@@ -325,14 +325,14 @@ static void for_any_operands(bool has_workspace, tj_config *config)
 /* A slice's elements of k are neighbours, if the threads beside it fill a line of N without it. */
 int32_t tj_skinny_run(const tj_problem *view, const tj_skinny_shape *s)
 {
-    if (view->n_layout == TJ_COL_MAJOR)
+    if (view->n.layout == TJ_COL_MAJOR)
         return s->vector;
-    return s->lanes * s->vector * (int32_t)tj_dtype_bytes((tj_dtype)view->dtype) < 64 ? 1 : s->k_thread;
+    return s->lanes * s->vector * (int32_t)tj_type_bytes((tj_type)view->m.type) < 64 ? 1 : s->k_thread;
 }
 
 static bool is_16_bit(const tj_problem *view)
 {
-    return tj_dtype_bytes((tj_dtype)view->dtype) == 2;
+    return tj_type_bytes((tj_type)view->m.type) == 2;
 }
 
 /* Elements of N that a thread takes in all its phases, where NVRTC unrolls these: one row leaves them short, and their number is known. */
@@ -355,7 +355,7 @@ static bool must_loop(const tj_problem *view, const tj_skinny_shape *s)
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
-    const int32_t bytes = sum_bytes(view), align = s.vector * (int32_t)tj_dtype_bytes((tj_dtype)view->dtype);
+    const int32_t bytes = sum_bytes(view), align = s.vector * (int32_t)tj_type_bytes((tj_type)view->m.type);
 
     tj_template_set_int(fill, "tm", s.tm);
     tj_template_set_int(fill, "tn", s.tn);
@@ -375,7 +375,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->block_rows = s.tm;
     form->block_cols = s.lanes * s.tn;
     form->rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
-    form->static_shared_bytes = shared_bytes(&s, bytes, view->n_layout == TJ_ROW_MAJOR);
+    form->static_shared_bytes = shared_bytes(&s, bytes, view->n.layout == TJ_ROW_MAJOR);
     *(form->is_swapped ? &form->align_m : &form->align_n) = align;
     return "skinny/skinny.cu";
 }

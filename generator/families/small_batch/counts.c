@@ -188,13 +188,13 @@ static access lines_of(const scene *c, int32_t lines, int32_t line, int32_t skip
 static void count_operand(const scene *c, bool is_m, bool is_async, tj_counts *counts)
 {
     const tj_problem *t = c->view;
-    const bool along_k = is_m ? t->m_layout == TJ_ROW_MAJOR : t->n_layout == TJ_COL_MAJOR;
+    const bool along_k = is_m ? t->m.layout == TJ_ROW_MAJOR : t->n.layout == TJ_COL_MAJOR;
     const int32_t across = (int32_t)(is_m ? t->j.extent : t->l.extent), k = (int32_t)t->k.extent;
     const int32_t lines = along_k ? across : k, line = along_k ? k : across, pitch = is_m ? c->s.m_pitch : c->s.n_pitch;
     const int64_t base = is_m ? 0 : c->s.m_bytes;
-    access a = lines_of(c, lines, line, 0, is_m ? t->ld_m : t->ld_n, is_m ? c->w.m : c->w.n, counts->element_bytes);
+    access a = lines_of(c, lines, line, 0, is_m ? t->m.ld : t->n.ld, is_m ? c->w.m : c->w.n, counts->element_bytes);
 
-    a.stride = positive(is_m ? t->stride_m : t->stride_n) * counts->element_bytes;
+    a.stride = positive(is_m ? t->m.stride : t->n.stride) * counts->element_bytes;
     count(c, &a, is_m ? &counts->load_m : &counts->load_n);
     if (!is_async) {
         a = lines_of(c, lines, line, 0, pitch, a.width, counts->sum_bytes);
@@ -242,7 +242,7 @@ static int64_t m_read(const scene *c, const access *a, int32_t thread, int32_t s
     const int32_t row = within(row_of(c, thread, r), c->view->j.extent, r, c->w.rows);
 
     return a->base +
-           (c->view->m_layout == TJ_ROW_MAJOR ? (int64_t)row * a->pitch : (int64_t)line * a->pitch + row) * a->element_bytes;
+           (c->view->m.layout == TJ_ROW_MAJOR ? (int64_t)row * a->pitch : (int64_t)line * a->pitch + row) * a->element_bytes;
 }
 
 static int64_t n_read(const scene *c, const access *a, int32_t thread, int32_t step)
@@ -251,13 +251,13 @@ static int64_t n_read(const scene *c, const access *a, int32_t thread, int32_t s
     const int32_t col = within(col_of(c, thread, i), c->view->l.extent, i, c->w.cols);
 
     return a->base +
-           (c->view->n_layout == TJ_COL_MAJOR ? (int64_t)col * a->pitch : (int64_t)line * a->pitch + col) * a->element_bytes;
+           (c->view->n.layout == TJ_COL_MAJOR ? (int64_t)col * a->pitch : (int64_t)line * a->pitch + col) * a->element_bytes;
 }
 
 /* One turn of the loop over k, VEC steps; every turn is like it, VEC elements or lines further on. */
 static void count_turn(const scene *c, tj_counts *counts)
 {
-    const bool m_along_k = c->view->m_layout == TJ_ROW_MAJOR, n_along_k = c->view->n_layout == TJ_COL_MAJOR;
+    const bool m_along_k = c->view->m.layout == TJ_ROW_MAJOR, n_along_k = c->view->n.layout == TJ_COL_MAJOR;
     const int64_t turns = c->s.k_padded / c->s.vec;
     tj_traffic turn = {.is_estimate = counts->shared_load.is_estimate};
     access a = {
@@ -295,7 +295,7 @@ static int64_t output_at(const scene *c, const access *a, int32_t thread, int32_
 
 static void count_output(const scene *c, int64_t ld, int64_t stride, tj_traffic *traffic)
 {
-    const int32_t bytes = (int32_t)tj_dtype_bytes((tj_dtype)c->view->p_dtype);
+    const int32_t bytes = (int32_t)tj_type_bytes((tj_type)c->view->p.type);
     const access a = {.at = output_at,
                       .steps = c->s.tm * (c->s.tn / c->w.p),
                       .element_bytes = bytes,
@@ -317,13 +317,13 @@ static int64_t product_of(const scene *c, const access *a, int32_t thread, int32
 /* Where matrices lie anywhere, each thread of a team reads the pointer of its product. */
 static void count_pointers(const scene *c, const tj_problem *t, tj_counts *counts)
 {
-    const int64_t stride[] = {t->stride_m, t->stride_n, t->stride_p, t->has_beta ? t->stride_c : TJ_TIGHT};
+    const int64_t stride[] = {t->m.stride, t->n.stride, t->p.stride, t->epilogue.has_beta ? t->c.stride : TJ_TIGHT};
     const access a = {.at = product_of, .steps = 1, .element_bytes = POINTER_BYTES, .width = 1, .stride = POINTER_BYTES};
 
     for (size_t i = 0; i < sizeof stride / sizeof stride[0]; i++)
         if (tj_stride_is_pointers(stride[i]))
             count(c, &a, &counts->load_pointers);
-    counts->waits += tj_stride_is_pointers(t->stride_m) || tj_stride_is_pointers(t->stride_n);
+    counts->waits += tj_stride_is_pointers(t->m.stride) || tj_stride_is_pointers(t->n.stride);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
@@ -377,9 +377,9 @@ void tj_small_batch_count(const tj_problem *view, const tj_config *config, tj_co
     }
     count_turn(&c, counts);
     count_pointers(&c, view, counts);
-    count_output(&c, view->ld_p, strided.stride_p, &counts->store_p);
-    if (view->has_beta) {
-        count_output(&c, view->ld_c, strided.stride_c, &counts->load_c);
+    count_output(&c, view->p.ld, strided.p.stride, &counts->store_p);
+    if (view->epilogue.has_beta) {
+        count_output(&c, view->c.ld, strided.c.stride, &counts->load_c);
         counts->fma += view->j.extent * view->l.extent * view->batch;
         counts->waits++;
     }

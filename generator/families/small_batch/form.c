@@ -54,7 +54,7 @@ static const char *const constraints[] = {
 
 static int32_t sum_bytes(const tj_problem *view)
 {
-    return view->dtype == TJ_F64 ? 8 : 4;
+    return view->m.type == TJ_F64 ? 8 : 4;
 }
 
 static int32_t round_up(int32_t value, int32_t multiple)
@@ -73,7 +73,7 @@ static int32_t pitch_along_k(int32_t k, int32_t vec)
 tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t j = (int32_t)view->j.extent, k = (int32_t)view->k.extent, l = (int32_t)view->l.extent;
-    const bool m_along_k = view->m_layout == TJ_ROW_MAJOR, n_along_k = view->n_layout == TJ_COL_MAJOR;
+    const bool m_along_k = view->m.layout == TJ_ROW_MAJOR, n_along_k = view->n.layout == TJ_COL_MAJOR;
     tj_small_batch_shape s = {.tm = config->value[TM], .tn = config->value[TN], .products = config->value[PRODUCTS]};
 
     s.vec = ACCESS_BYTES / sum_bytes(view);
@@ -108,7 +108,7 @@ static int32_t part_of(int64_t extent, int32_t wanted)
 static void settle_tile(const tj_problem *view, int32_t *tm, int32_t *tn)
 {
     const int64_t elements = view->j.extent * view->l.extent;
-    const int32_t rows = elements <= 256 ? 2 : elements < (view->dtype == TJ_F64 ? 8192 : 512) ? 4 : 8;
+    const int32_t rows = elements <= 256 ? 2 : elements < (view->m.type == TJ_F64 ? 8192 : 512) ? 4 : 8;
 
     if (*tm == 0)
         *tm = part_of(view->j.extent, rows);
@@ -138,7 +138,7 @@ static int32_t default_blocks(const tj_problem *view, const tj_small_batch_shape
     const int32_t blocks = by_registers < by_shared ? by_registers : by_shared;
     const bool is_even = view->j.extent % s->tm == 0 && view->l.extent % s->tn == 0 && view->k.extent % s->vec == 0;
 
-    if (view->dtype == TJ_F64 || view->n_layout != TJ_ROW_MAJOR || !is_even || s->tm * s->tn > 32 || blocks < 1)
+    if (view->m.type == TJ_F64 || view->n.layout != TJ_ROW_MAJOR || !is_even || s->tm * s->tn > 32 || blocks < 1)
         return 1;
     return blocks < 16 ? blocks : 16;
 }
@@ -182,7 +182,7 @@ static tj_status check_part(char name, const char *param, int64_t extent, int32_
 static tj_status check_shape(const tj_problem *view, bool is_swapped, const tj_config *config, tj_error *err)
 {
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
-    const int32_t most_sums = view->dtype == TJ_F64 ? 32 : 64;
+    const int32_t most_sums = view->m.type == TJ_F64 ? 32 : 64;
     tj_status status = check_part(is_swapped ? 'l' : 'j', "tm", view->j.extent, s.tm, err);
 
     if (status == TJ_OK)
@@ -191,7 +191,7 @@ static tj_status check_shape(const tj_problem *view, bool is_swapped, const tj_c
         return status;
     if (s.tm * s.tn > most_sums)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d are the most of %s", s.tm, s.tn,
-                       s.tm * s.tn, most_sums, view->dtype == TJ_F64 ? "f64" : "f32");
+                       s.tm * s.tn, most_sums, view->m.type == TJ_F64 ? "f64" : "f32");
     if (view->batch == 1 && s.products > 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "products is %d, and the problem is one product: use products=1",
                        s.products);
@@ -246,18 +246,18 @@ tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *view, const tj_
 {
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
     const int32_t asked = config->value[VECTOR], limit = asked < s.vec ? asked : s.vec;
-    const tj_dim *m_width = view->m_layout == TJ_ROW_MAJOR ? &view->k : &view->j;
-    const tj_dim *n_width = view->n_layout == TJ_ROW_MAJOR ? &view->l : &view->k;
+    const tj_dim *m_width = view->m.layout == TJ_ROW_MAJOR ? &view->k : &view->j;
+    const tj_dim *n_width = view->n.layout == TJ_ROW_MAJOR ? &view->l : &view->k;
     tj_small_batch_widths w = {
-        .m = tj_access_widest(view, m_width, view->ld_m, view->stride_m, limit),
-        .n = tj_access_widest(view, n_width, view->ld_n, view->stride_n, limit),
+        .m = tj_access_widest(view, m_width, view->m.ld, view->m.stride, limit),
+        .n = tj_access_widest(view, n_width, view->n.ld, view->n.stride, limit),
         .p = 1,
-        .rows = view->m_layout == TJ_ROW_MAJOR ? 1 : common(view->j.extent, s.tm, s.vec),
-        .cols = view->n_layout == TJ_ROW_MAJOR ? common(view->l.extent, s.tn, s.vec) : 1,
+        .rows = view->m.layout == TJ_ROW_MAJOR ? 1 : common(view->j.extent, s.tm, s.vec),
+        .cols = view->n.layout == TJ_ROW_MAJOR ? common(view->l.extent, s.tn, s.vec) : 1,
     };
 
-    if (w.cols <= limit && tj_access_widest(view, &view->l, view->ld_p, view->stride_p, w.cols) == w.cols &&
-        (!view->has_beta || tj_access_widest(view, &view->l, view->ld_c, view->stride_c, w.cols) == w.cols))
+    if (w.cols <= limit && tj_access_widest(view, &view->l, view->p.ld, view->p.stride, w.cols) == w.cols &&
+        (!view->epilogue.has_beta || tj_access_widest(view, &view->l, view->c.ld, view->c.stride, w.cols) == w.cols))
         w.p = w.cols;
     return w;
 }
@@ -271,7 +271,7 @@ bool tj_small_batch_in_warp(const tj_small_batch_shape *s)
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
-    const int32_t in = (int32_t)tj_dtype_bytes((tj_dtype)view->dtype), out = (int32_t)tj_dtype_bytes((tj_dtype)view->p_dtype);
+    const int32_t in = (int32_t)tj_type_bytes((tj_type)view->m.type), out = (int32_t)tj_type_bytes((tj_type)view->p.type);
     const tj_small_batch_widths w = tj_small_batch_widths_of(view, config);
     const bool is_async = config->value[COPY] == TJ_COPY_ASYNC;
     const bool checks_batch = view->batch == TJ_ANY || view->batch % s.products != 0;
@@ -306,7 +306,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     *(form->is_swapped ? &form->align_n : &form->align_m) = in * w.m;
     *(form->is_swapped ? &form->align_m : &form->align_n) = in * w.n;
     form->align_p = out * w.p;
-    form->align_c = view->has_beta ? out * w.p : 0;
+    form->align_c = view->epilogue.has_beta ? out * w.p : 0;
     return "small_batch/small_batch.cu";
 }
 

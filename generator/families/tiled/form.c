@@ -26,7 +26,7 @@ static const char *const constraints[] = {
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     /* Tiles hold the type of the sum: 16-bit elements are converted once per load, not once per use. */
-    const int64_t element_bytes = view->dtype == TJ_F64 ? 8 : 4;
+    const int64_t element_bytes = view->m.type == TJ_F64 ? 8 : 4;
     int64_t tile;
 
     tj_textbook_describe(config, fill, form);
@@ -37,7 +37,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
         return "tiled/dynamic.cu";
     }
     /* A column-major N is transposed on its way in. Without padding its stores would all meet in one or two banks. */
-    form->static_shared_bytes = (2 * tile + (view->n_layout == TJ_COL_MAJOR ? form->tile_width : 0)) * element_bytes;
+    form->static_shared_bytes = (2 * tile + (view->n.layout == TJ_COL_MAJOR ? form->tile_width : 0)) * element_bytes;
     return "tiled/tiled.cu";
 }
 
@@ -85,7 +85,7 @@ static void count(const tj_problem *view, const tj_config *config, tj_counts *co
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
     const bool is_static = tj_config_get(config, "shared") == SHARED_STATIC;
-    const bool m_rows = view->m_layout == TJ_ROW_MAJOR, n_rows = view->n_layout == TJ_ROW_MAJOR;
+    const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR;
     const int64_t width = tile_width, threads = width * width;
     const int64_t j = view->j.extent, k = view->k.extent, l = view->l.extent;
     const int64_t phases = (k + width - 1) / width, block_phases = counts->blocks * phases;
@@ -104,9 +104,9 @@ static void count(const tj_problem *view, const tj_config *config, tj_counts *co
     counts->chain = phases * width;
     counts->waits = phases;
     if (phases > 0) {
-        count_loads(m_rows ? j : k, m_rows ? k : j, view->ld_m, view->batch, view->stride_m, counts->col_blocks, tile_width,
+        count_loads(m_rows ? j : k, m_rows ? k : j, view->m.ld, view->batch, view->m.stride, counts->col_blocks, tile_width,
                     counts->element_bytes, &counts->load_m);
-        count_loads(n_rows ? k : l, n_rows ? l : k, view->ld_n, view->batch, view->stride_n, counts->row_blocks, tile_width,
+        count_loads(n_rows ? k : l, n_rows ? l : k, view->n.ld, view->batch, view->n.stride, counts->row_blocks, tile_width,
                     counts->element_bytes, &counts->load_n);
         count_shared(tile_width, counts->sum_bytes, 1, width, 0, block_phases, 0, &counts->shared_store);
         count_shared(tile_width, counts->sum_bytes, n_rows ? 1 : pitch, n_rows ? pitch : 1, 0, block_phases, 0,

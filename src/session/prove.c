@@ -16,21 +16,22 @@
 #include <string.h>
 #include <time.h>
 
+#include <tilejit/emulator.h>
 #include <tilejit/reference.h>
 
 #include "buffer.h"
 #include "error.h"
 #include "family.h"
 #include "kernel.h"
+#include "plan.h"
 
 enum { GUARD_BYTES = 4096, PATTERN = 262139, MATRICES = 4, MOST_RUNS = 64, SAMPLED_RUNS = 8, LONG_K = 100000 };
 static const size_t MOST_BYTES = (size_t)16 << 20;   /* of one matrix that are read back */
 static const double FLOP = 4e9, EMULATED_FLOP = 2e6; /* of the simple kernel */
-static const char which_matrix[MATRICES] = {'M', 'N', 'P', 'C'};
-enum { M, N, P, C };
+enum { M = TJ_MATRIX_M, N = TJ_MATRIX_N, P = TJ_MATRIX_P, C = TJ_MATRIX_C };
 
 typedef struct matrix {
-    tj_dtype dtype;
+    tj_type type;
     size_t bytes; /* of the elements, without guards; 0: there is none */
     void *pattern;
     tj_buffer *buffer, *array; /* array: of pointers into it, where the problem takes these */
@@ -42,10 +43,9 @@ typedef struct run {
 } run;
 
 typedef struct proving {
-    tj_gpu *gpu;
-    const tj_program *program;
-    const tj_kernel *simple; /* what it is compared with */
-    tj_problem lies;         /* every number known, every stride: how the matrices lie */
+    tj_context *context;
+    const tj_plan *plan;
+    tj_problem lies; /* every number known, every stride: how the matrices lie */
     const tj_problem *asked;
     struct CUstream_st *stream;
     matrix matrix[MATRICES];
@@ -84,9 +84,7 @@ __attribute__((format(printf, 2, 3))) static void fail(proving *v, const char *f
 
 static int64_t stride_of(const tj_problem *p, int which)
 {
-    const int64_t stride[MATRICES] = {p->stride_m, p->stride_n, p->stride_p, p->stride_c};
-
-    return stride[which];
+    return tj_problem_matrix(p, (tj_which)which)->stride;
 }
 
 /* Bytes from one product's matrix to the next one's. */
@@ -94,7 +92,7 @@ static size_t step(const proving *v, int which)
 {
     const int64_t stride = stride_of(&v->lies, which);
 
-    return stride > 0 ? (size_t)stride * tj_dtype_bytes(v->matrix[which].dtype) : 0;
+    return stride > 0 ? (size_t)stride * tj_type_bytes(v->matrix[which].type) : 0;
 }
 
 static char *address(const proving *v, int which)
@@ -108,12 +106,12 @@ static tj_status place(proving *v, int which, tj_error *err)
     tj_status status;
     size_t pattern_bytes;
 
-    m->dtype = (tj_dtype)(which == P || which == C ? v->lies.p_dtype : v->lies.dtype);
-    m->bytes = (size_t)tj_problem_span(&v->lies, which_matrix[which]) * tj_dtype_bytes(m->dtype);
-    if (which == C && !v->lies.has_beta)
+    m->type = (tj_type)tj_problem_matrix(&v->lies, (tj_which)which)->type;
+    m->bytes = (size_t)tj_problem_span(&v->lies, (tj_which)which) * tj_type_bytes(m->type);
+    if (which == C && !v->lies.epilogue.has_beta)
         return TJ_OK;
-    pattern_bytes = PATTERN * tj_dtype_bytes(m->dtype);
-    status = tj_gpu_allocate(v->gpu, v->stream, m->bytes + 2 * GUARD_BYTES, &m->buffer, err);
+    pattern_bytes = PATTERN * tj_type_bytes(m->type);
+    status = tj_buffer_create_in(v->context, v->stream, m->bytes + 2 * GUARD_BYTES, &m->buffer, err);
     if (status == TJ_OK)
         status = tj_buffer_fill(m->buffer, 0xff, err);
     if (status != TJ_OK || which == P)
@@ -121,7 +119,7 @@ static tj_status place(proving *v, int which, tj_error *err)
     m->pattern = malloc(pattern_bytes);
     if (!m->pattern)
         return tj_fail_memory(err, "the operands of a proof");
-    tj_fill_random(m->dtype, m->pattern, m->bytes < pattern_bytes ? m->bytes / tj_dtype_bytes(m->dtype) : PATTERN,
+    tj_fill_random(m->type, m->pattern, m->bytes < pattern_bytes ? m->bytes / tj_type_bytes(m->type) : PATTERN,
                    (uint64_t)which + 1);
     return tj_buffer_write_over_and_over(m->buffer, GUARD_BYTES, m->pattern, pattern_bytes, m->bytes, err);
 }
@@ -139,7 +137,7 @@ static tj_status point(proving *v, int which, tj_error *err)
         return tj_fail_memory(err, "the operands of a proof");
     for (size_t i = 0; i < batch; i++)
         list[i] = address(v, which) + i * step(v, which);
-    status = tj_gpu_allocate(v->gpu, v->stream, batch * sizeof *list, &v->matrix[which].array, err);
+    status = tj_buffer_create_in(v->context, v->stream, batch * sizeof *list, &v->matrix[which].array, err);
     if (status == TJ_OK)
         status = tj_buffer_write(v->matrix[which].array, 0, list, batch * sizeof *list, err);
     free(list);
@@ -158,27 +156,27 @@ static tj_operands describe(const proving *v)
     const tj_problem *k = &v->lies;
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m = operand(v, M);
-    x.n = operand(v, N);
-    x.p = operand(v, P);
-    x.c = operand(v, C);
+    x.m.address = operand(v, M);
+    x.n.address = operand(v, N);
+    x.p.address = operand(v, P);
+    x.c.address = operand(v, C);
     x.alpha = v->alpha;
     x.beta = v->beta;
     x.j = k->j.extent;
     x.k = k->k.extent;
     x.l = k->l.extent;
-    x.ld_m = k->ld_m;
-    x.ld_n = k->ld_n;
-    x.ld_p = k->ld_p;
-    x.ld_c = k->has_beta ? k->ld_c : 0;
+    x.m.ld = k->m.ld;
+    x.n.ld = k->n.ld;
+    x.p.ld = k->p.ld;
+    x.c.ld = k->epilogue.has_beta ? k->c.ld : 0;
     x.batch = k->batch;
-    x.stride_m = k->stride_m;
-    x.stride_n = k->stride_n;
-    x.stride_p = k->stride_p;
-    x.stride_c = k->has_beta ? k->stride_c : 0;
+    x.m.stride = k->m.stride;
+    x.n.stride = k->n.stride;
+    x.p.stride = k->p.stride;
+    x.c.stride = k->epilogue.has_beta ? k->c.stride : 0;
     if (v->workspace) {
         x.workspace = (char *)tj_buffer_address(v->workspace) + GUARD_BYTES;
-        x.workspace_bytes = tj_program_workspace_bytes(v->program);
+        x.workspace_bytes = tj_plan_workspace_bytes(v->plan);
     }
     return x;
 }
@@ -191,36 +189,50 @@ static tj_problem any_product(const tj_problem *lies)
     tj_problem simple = *lies;
 
     simple.j = simple.k = simple.l = (tj_dim){0, TJ_DIM_ANY, 0};
-    simple.ld_m = simple.ld_n = simple.ld_p = TJ_ANY;
-    simple.ld_c = lies->has_beta ? TJ_ANY : TJ_TIGHT;
+    simple.m.ld = simple.n.ld = simple.p.ld = TJ_ANY;
+    simple.c.ld = lies->epilogue.has_beta ? TJ_ANY : TJ_TIGHT;
     simple.batch = 1;
-    simple.stride_m = simple.stride_n = simple.stride_p = simple.stride_c = TJ_TIGHT;
+    simple.m.stride = simple.n.stride = simple.p.stride = simple.c.stride = TJ_TIGHT;
     return simple;
 }
 
-static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
+/* Of any number of lines, unless they are long themselves. */
+static tj_status prepare_simple(const proving *v, const tj_plan **simple, tj_error *err)
+{
+    const tj_problem problem = any_product(&v->lies);
+    tj_config config = TJ_CONFIG_INIT;
+    tj_status status;
+
+    config.family = TJ_SIMPLE_FAMILY;
+    status = tj_config_resolve(&problem, &config, err);
+    if (status == TJ_OK && v->width <= UINT16_MAX)
+        (void)config.family->for_tall(INT64_MAX, &config);
+    return status == TJ_OK ? tj_plan_prepare(v->context, &problem, &config, simple, err) : status;
+}
+
+static tj_status compute_simply(const proving *v, const tj_plan *simple, const run *r, tj_error *err)
 {
     const tj_problem *k = &v->lies;
-    const size_t in = tj_dtype_bytes(v->matrix[M].dtype), out = tj_dtype_bytes(v->matrix[P].dtype), b = (size_t)r->product;
-    const bool by_rows = k->p_layout == TJ_ROW_MAJOR;
+    const size_t in = tj_type_bytes(v->matrix[M].type), out = tj_type_bytes(v->matrix[P].type), b = (size_t)r->product;
+    const bool by_rows = k->p.layout == TJ_ROW_MAJOR;
     const int64_t row = by_rows ? r->line : 0, col = by_rows ? 0 : r->line;
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m = address(v, M) + b * step(v, M) + (size_t)(row * (k->m_layout == TJ_ROW_MAJOR ? k->ld_m : 1)) * in;
-    x.n = address(v, N) + b * step(v, N) + (size_t)(col * (k->n_layout == TJ_ROW_MAJOR ? 1 : k->ld_n)) * in;
-    x.p = tj_buffer_address(v->simple_p);
+    x.m.address = address(v, M) + b * step(v, M) + (size_t)(row * (k->m.layout == TJ_ROW_MAJOR ? k->m.ld : 1)) * in;
+    x.n.address = address(v, N) + b * step(v, N) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * in;
+    x.p.address = tj_buffer_address(v->simple_p);
     if (v->matrix[C].buffer)
-        x.c = address(v, C) + b * step(v, C) + (size_t)(r->line * k->ld_c) * out;
+        x.c.address = address(v, C) + b * step(v, C) + (size_t)(r->line * k->c.ld) * out;
     x.alpha = v->alpha;
     x.beta = v->beta;
     x.j = by_rows ? r->lines : k->j.extent;
     x.k = k->k.extent;
     x.l = by_rows ? k->l.extent : r->lines;
-    x.ld_m = k->ld_m;
-    x.ld_n = k->ld_n;
-    x.ld_p = v->width;
-    x.ld_c = k->has_beta ? k->ld_c : 0;
-    return tj_kernel_launch(v->simple, &x, v->stream, err);
+    x.m.ld = k->m.ld;
+    x.n.ld = k->n.ld;
+    x.p.ld = v->width;
+    x.c.ld = k->epilogue.has_beta ? k->c.ld : 0;
+    return tj_kernel_launch(tj_plan_kernel(simple), &x, v->stream, err);
 }
 
 /* ---- which lines -------------------------------------------------------------------------------------------------- */
@@ -291,7 +303,7 @@ static tj_status check_input(proving *v, int which, tj_error *err)
 {
     static const char *const name[MATRICES] = {"M", "N", "P", "C"};
     const matrix *m = &v->matrix[which];
-    const size_t bytes = m->bytes < PATTERN * tj_dtype_bytes(m->dtype) ? m->bytes : PATTERN * tj_dtype_bytes(m->dtype);
+    const size_t bytes = m->bytes < PATTERN * tj_type_bytes(m->type) ? m->bytes : PATTERN * tj_type_bytes(m->type);
     char *copy;
     tj_status status;
 
@@ -313,12 +325,12 @@ static tj_status check_input(proving *v, int which, tj_error *err)
 static void check_all_of_p(proving *v)
 {
     const tj_problem *k = &v->lies;
-    const size_t size = tj_dtype_bytes(v->matrix[P].dtype);
+    const size_t size = tj_type_bytes(v->matrix[P].type);
     size_t expected = 0; /* where the next line begins, unless there is padding */
 
     for (int64_t b = 0; b < k->batch; b++)
         for (int64_t line = 0; line < v->lines; line++) {
-            const size_t at = (size_t)b * step(v, P) + (size_t)(line * k->ld_p) * size;
+            const size_t at = (size_t)b * step(v, P) + (size_t)(line * k->p.ld) * size;
 
             if (at > expected && !is_untouched(v->p + expected, at - expected))
                 fail(v, "it writes between the lines of P, before line %lld of product %lld", (long long)line, (long long)b);
@@ -330,12 +342,12 @@ static void check_all_of_p(proving *v)
         }
 }
 
-static tj_status compare_run(proving *v, const run *r, tj_error *err)
+static tj_status compare_run(proving *v, const tj_plan *simple, const run *r, tj_error *err)
 {
-    const size_t size = tj_dtype_bytes(v->matrix[P].dtype), ld = (size_t)v->lies.ld_p * size, width = (size_t)v->width * size;
+    const size_t size = tj_type_bytes(v->matrix[P].type), ld = (size_t)v->lies.p.ld * size, width = (size_t)v->width * size;
     const size_t at = (size_t)r->product * step(v, P) + (size_t)r->line * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
-    tj_status status = compute_simply(v, r, err);
+    tj_status status = compute_simply(v, simple, r, err);
 
     if (status == TJ_OK && !v->has_all_of_p)
         status = tj_buffer_read(v->matrix[P].buffer, GUARD_BYTES + at, v->p, (size_t)(r->lines - 1) * ld + width, err);
@@ -345,7 +357,7 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
         const int64_t wrong =
             tj_compare_random_products(&v->lies, v->alpha, p + (size_t)i * ld, v->line + (size_t)i * width, v->width);
         const int64_t line = r->line + i;
-        const bool by_rows = v->lies.p_layout == TJ_ROW_MAJOR;
+        const bool by_rows = v->lies.p.layout == TJ_ROW_MAJOR;
 
         if (wrong >= 0)
             fail(v, "P[%lld][%lld] of product %lld is not what the family naive computes", (long long)(by_rows ? line : wrong),
@@ -359,9 +371,9 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
 
 static tj_status make_room(proving *v, tj_error *err)
 {
-    const size_t workspace = tj_program_workspace_bytes(v->program), size = tj_dtype_bytes(v->matrix[P].dtype);
+    const size_t workspace = tj_plan_workspace_bytes(v->plan), size = tj_type_bytes(v->matrix[P].type);
     const size_t line = (size_t)v->longest * (size_t)v->width * size;
-    const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.ld_p * size + (size_t)v->width * size;
+    const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.p.ld * size + (size_t)v->width * size;
     tj_status status = TJ_OK;
 
     v->has_all_of_p = v->matrix[P].bytes <= MOST_BYTES;
@@ -369,9 +381,9 @@ static tj_status make_room(proving *v, tj_error *err)
     v->line = malloc(line);
     if (!v->p || !v->line)
         return tj_fail_memory(err, "the operands of a proof");
-    status = tj_gpu_allocate(v->gpu, v->stream, line, &v->simple_p, err);
+    status = tj_buffer_create_in(v->context, v->stream, line, &v->simple_p, err);
     if (status == TJ_OK && workspace > 0) {
-        status = tj_gpu_allocate(v->gpu, v->stream, workspace + 2 * GUARD_BYTES, &v->workspace, err);
+        status = tj_buffer_create_in(v->context, v->stream, workspace + 2 * GUARD_BYTES, &v->workspace, err);
         if (status == TJ_OK)
             status = tj_buffer_fill(v->workspace, 0xff, err);
     }
@@ -382,14 +394,14 @@ static tj_status make_room(proving *v, tj_error *err)
 static tj_status launch(proving *v, tj_error *err)
 {
     const tj_operands x = describe(v);
-    tj_status status = tj_gpu_wait(v->gpu, v->stream, err);
+    tj_status status = tj_synchronize(v->context, v->stream, err);
     tj_error lost;
 
     if (status != TJ_OK)
         return status;
-    status = tj_kernel_launch(v->program->kernel, &x, v->stream, &lost);
+    status = tj_kernel_launch(tj_plan_kernel(v->plan), &x, v->stream, &lost);
     if (status == TJ_OK)
-        status = tj_gpu_wait(v->gpu, v->stream, &lost);
+        status = tj_synchronize(v->context, v->stream, &lost);
     if (status == TJ_ERR_DEVICE_LOST)
         fail(v, "%.190s", lost.message);
     if (status != TJ_OK && err)
@@ -397,7 +409,7 @@ static tj_status launch(proving *v, tj_error *err)
     return status;
 }
 
-static tj_status check(proving *v, tj_error *err)
+static tj_status check(proving *v, const tj_plan *simple, tj_error *err)
 {
     tj_status status = check_guards(v, v->matrix[P].buffer, "P", err);
 
@@ -411,26 +423,34 @@ static tj_status check(proving *v, tj_error *err)
     if (status == TJ_OK && v->has_all_of_p)
         check_all_of_p(v);
     for (int i = 0; i < v->runs && status == TJ_OK; i++)
-        status = compare_run(v, &v->run[i], err);
+        status = compare_run(v, simple, &v->run[i], err);
     return status;
 }
 
 static tj_status run_proof(proving *v, tj_error *err)
 {
-    const double start = now_ms();
-    tj_status status = tj_gpu_create_stream(v->gpu, &v->stream, err);
+    const tj_plan *simple = NULL;
+    const tj_emulator *emulator = NULL;
+    double start;
+    tj_status status = prepare_simple(v, &simple, err);
+
+    if (status == TJ_OK)
+        status = tj_emulator_get(v->context, &emulator, err);
+    start = now_ms();
+    if (status == TJ_OK)
+        status = tj_stream_create(v->context, &v->stream, err);
     for (int which = 0; which < MATRICES && status == TJ_OK; which++) {
         status = place(v, which, err);
         if (status == TJ_OK)
             status = point(v, which, err);
     }
-    draw_runs(v, tj_gpu_is_emulated(v->gpu));
+    draw_runs(v, emulator != NULL);
     if (status == TJ_OK)
         status = make_room(v, err);
     if (status == TJ_OK)
         status = launch(v, err);
     if (status == TJ_OK)
-        status = check(v, err);
+        status = check(v, simple, err);
     v->proof->ms = now_ms() - start;
     return status;
 }
@@ -444,7 +464,7 @@ static void drop(proving *v)
     }
     tj_buffer_free(v->workspace);
     tj_buffer_free(v->simple_p);
-    tj_gpu_destroy_stream(v->gpu, v->stream);
+    tj_stream_destroy(v->context, v->stream);
     free(v->p);
     free(v->line);
 }
@@ -464,8 +484,8 @@ static void settle_extent(tj_dim *dim)
 static tj_status settle(const tj_problem *asked, tj_problem *lies, tj_error *err)
 {
     tj_problem known = tj_problem_canonical(asked);
-    int64_t *const number[] = {&known.ld_m,     &known.ld_n,     &known.ld_p,     &known.ld_c,
-                               &known.stride_m, &known.stride_n, &known.stride_p, &known.stride_c};
+    int64_t *const number[] = {&known.m.ld,     &known.n.ld,     &known.p.ld,     &known.c.ld,
+                               &known.m.stride, &known.n.stride, &known.p.stride, &known.c.stride};
 
     settle_extent(&known.j);
     settle_extent(&known.k);
@@ -480,38 +500,32 @@ static tj_status settle(const tj_problem *asked, tj_problem *lies, tj_error *err
     return tj_problem_check(lies, err);
 }
 
-/* Of any number of lines, unless they are long themselves. */
-tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_config *config, tj_error *err)
+tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again, tj_proof *proof,
+                        tj_error *err)
 {
-    tj_status status = settle(problem, simple, err);
-    const int64_t width = simple->p_layout == TJ_ROW_MAJOR ? simple->l.extent : simple->j.extent;
-
-    if (status != TJ_OK)
-        return status;
-    *simple = any_product(simple);
-    *config = (tj_config)TJ_CONFIG_INIT;
-    config->family = TJ_SIMPLE_FAMILY;
-    status = tj_config_resolve(simple, config, err);
-    if (status == TJ_OK && width <= UINT16_MAX)
-        (void)config->family->for_tall(INT64_MAX, config);
-    return status;
-}
-
-tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_kernel *simple, const tj_problem *problem,
-                           tj_proof *proof, tj_error *err)
-{
-    proving v = {.gpu = &host->gpu, .program = program, .simple = simple, .asked = problem, .proof = proof};
+    if (!proof)
+        return tj_fail_null(err, __func__, "proof");
+    memset(proof, 0, sizeof *proof);
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    proving v = {.context = context, .plan = plan, .asked = problem, .proof = proof};
     tj_device_facts device;
-    tj_status status = tj_gpu_device_facts(v.gpu, program->kernel->device, &device, err);
+    tj_status status = tj_device_get(context, tj_kernel_device(plan->kernel), &device, err);
 
+    if (status == TJ_OK && !again && tj_proof_recall(context, plan->image, &device, proof))
+        return tj_proof_check(plan->source, &device, proof, err);
     if (status == TJ_OK)
         status = settle(problem, &v.lies, err);
     if (status != TJ_OK)
         return status;
-    v.alpha = v.lies.has_alpha ? 1.25 : 1.0;
-    v.beta = v.lies.has_beta ? 0.5 : 0.0;
-    v.lines = v.lies.p_layout == TJ_ROW_MAJOR ? v.lies.j.extent : v.lies.l.extent;
-    v.width = v.lies.p_layout == TJ_ROW_MAJOR ? v.lies.l.extent : v.lies.j.extent;
+    v.alpha = v.lies.epilogue.has_alpha ? 1.25 : 1.0;
+    v.beta = v.lies.epilogue.has_beta ? 0.5 : 0.0;
+    v.lines = v.lies.p.layout == TJ_ROW_MAJOR ? v.lies.j.extent : v.lies.l.extent;
+    v.width = v.lies.p.layout == TJ_ROW_MAJOR ? v.lies.l.extent : v.lies.j.extent;
     *proof = (tj_proof){.passed = 1, .created_s = (int64_t)time(NULL)};
     proof->elements_total = v.lines * v.width * v.lies.batch;
     status = run_proof(&v, err);
@@ -520,6 +534,6 @@ tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_ke
         memset(proof, 0, sizeof *proof);
         return status;
     }
-    tj_proof_remember(host, program->image, &device, proof);
-    return status == TJ_OK ? tj_proof_check(program->source, &device, proof, err) : status;
+    tj_proof_remember(context, plan->image, &device, proof);
+    return status == TJ_OK ? tj_proof_check(plan->source, &device, proof, err) : status;
 }

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * canonical: what does a request mean with all its defaults spelled out, and as its transpose?
+ */
+#include "checked.h"
+#include "canonical.h"
+
+enum { PLACE_BYTES = 256 }; /* what an allocation of its own would be aligned to */
+
+tj_lines tj_problem_lines(const tj_problem *problem, tj_which which)
+{
+    const bool has_k_rows = which == TJ_MATRIX_N, has_k_cols = which == TJ_MATRIX_M;
+    const tj_lines s = {has_k_rows ? &problem->k : &problem->j, has_k_cols ? &problem->k : &problem->l, has_k_rows ? "k" : "j",
+                        has_k_cols ? "k" : "l"};
+
+    if (tj_problem_matrix(problem, which)->layout == TJ_ROW_MAJOR)
+        return s;
+    return (tj_lines){s.width, s.count, s.width_name, s.count_name};
+}
+
+/* Tight numbers where what they derive from is fixed. */
+static void spell_out(tj_problem *c, tj_which which)
+{
+    tj_matrix *m = tj_matrix_of(c, which);
+    const tj_lines stored = tj_problem_lines(c, which);
+
+    if (m->ld == TJ_TIGHT && stored.width->mode == TJ_DIM_FIXED)
+        m->ld = stored.width->extent > 1 ? stored.width->extent : 1;
+    if (c->batch == 1 && !tj_stride_is_pointers(m->stride))
+        m->stride = TJ_TIGHT;
+    else if (m->stride == TJ_TIGHT && m->ld > 0 && stored.count->mode == TJ_DIM_FIXED &&
+             !tj_mul(m->ld, stored.count->extent, &m->stride))
+        m->stride = TJ_TIGHT; /* no problem that has passed its check */
+}
+
+static void forget_unused(tj_dim *dim)
+{
+    if (dim->mode == TJ_DIM_FIXED || dim->multiple_of == 1)
+        dim->multiple_of = 0; /* the extent says it all */
+}
+
+tj_problem tj_problem_words(const tj_problem *problem)
+{
+    tj_problem c = *problem;
+
+    if (c.m.type == TJ_TYPE_DEFAULT)
+        c.m.type = TJ_F32;
+    c.n.type = c.m.type;
+    if (c.p.type == TJ_TYPE_DEFAULT)
+        c.p.type = c.m.type;
+    c.c.type = c.p.type;
+    c.c.layout = c.p.layout;
+    c.c.transposed = c.p.transposed;
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        tj_matrix *m = tj_matrix_of(&c, (tj_which)which);
+
+        m->layout ^= m->transposed;
+        m->transposed = 0;
+    }
+    if (c.compute == TJ_COMPUTE_DEFAULT && tj_facts_of(c.m.type))
+        c.compute = tj_facts_of(c.m.type)->compute;
+    return c;
+}
+
+tj_problem tj_problem_canonical(const tj_problem *problem)
+{
+    if (!problem)
+        return (tj_problem){0};
+    tj_problem c = tj_problem_words(problem);
+
+    if (c.batch == 0)
+        c.batch = 1;
+    forget_unused(&c.j);
+    forget_unused(&c.k);
+    forget_unused(&c.l);
+    if (!c.epilogue.has_beta)
+        c.c.ld = c.c.stride = TJ_TIGHT;
+    for (int which = TJ_MATRIX_M; which <= (c.epilogue.has_beta ? TJ_MATRIX_C : TJ_MATRIX_P); which++)
+        spell_out(&c, (tj_which)which);
+    return c;
+}
+
+/* From one matrix to the next where they lie in one buffer, a gap between them. */
+static void make_strided(tj_problem *c, tj_which which)
+{
+    tj_matrix *m = tj_matrix_of(c, which);
+    const tj_dim *lines = tj_problem_lines(c, which).count;
+    const int64_t size = (int64_t)tj_type_bytes((tj_type)m->type), place = size > 0 ? PLACE_BYTES / size : 1;
+
+    if (tj_stride_is_pointers(m->stride))
+        m->stride = m->ld > 0 && lines->mode == TJ_DIM_FIXED ? (m->ld * lines->extent / place + 1) * place : TJ_TIGHT;
+}
+
+tj_problem tj_problem_strided(const tj_problem *problem)
+{
+    if (!problem)
+        return (tj_problem){0};
+    tj_problem c = tj_problem_canonical(problem);
+
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        make_strided(&c, (tj_which)which);
+    return tj_problem_canonical(&c); /* a single product has no strides */
+}
+
+int64_t tj_problem_span(const tj_problem *problem, tj_which which)
+{
+    if (!problem || which < TJ_MATRIX_M || which > TJ_MATRIX_C)
+        return -1;
+    tj_problem p = *problem;
+    int64_t width, count, products, lines, span;
+    const tj_matrix *m;
+
+    /* An extent that is an argument is one that this launch knows. */
+    p.j.mode = p.k.mode = p.l.mode = TJ_DIM_FIXED;
+    p = tj_problem_canonical(&p);
+    m = tj_problem_matrix(&p, which);
+    if (which == TJ_MATRIX_C && !p.epilogue.has_beta)
+        return 0;
+    if (m->ld == TJ_ANY || m->stride == TJ_ANY || p.batch == TJ_ANY)
+        return -1;
+    width = tj_problem_lines(&p, which).width->extent;
+    count = tj_problem_lines(&p, which).count->extent;
+    if (width < 1 || count < 1)
+        return 0;
+    /* TJ_BROADCAST and pointers: of one. */
+    return tj_mul(p.batch - 1, m->stride < 0 ? 0 : m->stride, &products) && tj_mul(count - 1, m->ld, &lines) &&
+                   tj_add(products, lines, &span) && tj_add(span, width, &span)
+               ? span
+               : -1;
+}
+
+bool tj_problem_points(const tj_problem *problem)
+{
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        if (tj_stride_is_pointers(tj_problem_matrix(problem, (tj_which)which)->stride))
+            return true;
+    return false;
+}
+
+bool tj_problem_is_open(const tj_problem *problem)
+{
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        if (tj_problem_matrix(problem, (tj_which)which)->ld == TJ_ANY ||
+            tj_problem_matrix(problem, (tj_which)which)->stride == TJ_ANY)
+            return true;
+    return problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY ||
+           problem->l.mode == TJ_DIM_ANY;
+}
+
+tj_problem tj_problem_transpose(const tj_problem *problem)
+{
+    const tj_problem c = tj_problem_canonical(problem);
+    tj_problem t = c;
+
+    t.j = c.l;
+    t.l = c.j;
+    t.m = c.n;
+    t.n = c.m;
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        tj_matrix_of(&t, (tj_which)which)->layout ^= 1;
+    return t;
+}

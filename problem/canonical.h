@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * canonical: what other layers need of a problem beyond <tilejit/problem.h>: its matrices by number, its transpose, one line.
+ */
+#ifndef TJ_PROBLEM_CANONICAL_H
+#define TJ_PROBLEM_CANONICAL_H
+
+#include <stdbool.h>
+
+#include <tilejit/problem.h>
+
+enum { TJ_PROBLEM_TEXT_BYTES = 512 };
+
+/** A matrix as it is stored: lines of neighbouring elements. A line is a row of a row-major matrix, a column of a column-major one. */
+typedef struct tj_lines {
+    const tj_dim *count, *width;         /* how many lines; the elements of a line */
+    const char *count_name, *width_name; /* "j", "k", "l" */
+} tj_lines;
+
+/** Of one matrix. Borrows from problem. */
+tj_lines tj_problem_lines(const tj_problem *problem, tj_which which);
+
+/** One matrix of a problem, to be changed. */
+static inline tj_matrix *tj_matrix_of(tj_problem *problem, tj_which which)
+{
+    return (tj_matrix *)tj_problem_matrix(problem, which);
+}
+
+/** Its letter: 'M', 'N', 'P', 'C'. */
+static inline char tj_which_letter(tj_which which)
+{
+    return "MNPC"[which];
+}
+
+/** The row of the table of a type, which must be one. */
+static inline const tj_type_facts *tj_facts_of(int32_t type)
+{
+    return tj_type_get_facts((tj_type)type);
+}
+
+/** Bytes of the numbers that products are summed in. Canonical. */
+static inline int32_t tj_sum_bytes(const tj_problem *problem)
+{
+    return problem->compute == TJ_COMPUTE_F64 ? 8 : 4;
+}
+
+/** The problem with types, layouts and compute spelled out and transposes folded; no number is touched, so any will do. */
+tj_problem tj_problem_words(const tj_problem *problem);
+
+/** "j512 k300 l700 f32", then only what is not the default: "M:col ld_m=304 alpha beta batch=8 ...". Canonical first. */
+void tj_problem_print(const tj_problem *problem, char text[TJ_PROBLEM_TEXT_BYTES]);
+
+/**
+ * A column-major P is the row-major P^T = N^T . M^T over the same memory: j and l, M and N have changed places, and so has every
+ * layout. Canonical.
+ */
+tj_problem tj_problem_transpose(const tj_problem *problem);
+
+/** Is an operand an array of pointers? Of a canonical problem. */
+bool tj_problem_points(const tj_problem *problem);
+
+/** Does the problem leave anything to the launch: an extent, a leading dimension, a stride, the batch? Of a canonical problem. */
+bool tj_problem_is_open(const tj_problem *problem);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check: is a request one that can be computed? The first thing wrong is named with its value and the remedy.
+ */
+#include <string.h>
+
+#include "checked.h"
+#include "error.h"
+#include "canonical.h"
+
+static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_error *err)
+{
+    if (dim->mode != TJ_DIM_FIXED && dim->mode != TJ_DIM_ANY)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c has mode %d: use TJ_DIM_FIXED or TJ_DIM_ANY", name, dim->mode);
+    if (dim->multiple_of < 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is promised to be a multiple of %d: use a positive number, or 0", name,
+                       dim->multiple_of);
+    if (dim->mode == TJ_DIM_ANY)
+        return TJ_OK;
+    if (dim->extent < minimum || dim->extent > INT32_MAX)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is %lld: it must be from %lld to 2147483647 elements", name,
+                       (long long)dim->extent, (long long)minimum);
+    if (dim->multiple_of > 1 && dim->extent % dim->multiple_of != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is %lld, which breaks its promise to be a multiple of %d", name,
+                       (long long)dim->extent, dim->multiple_of);
+    return TJ_OK;
+}
+
+static tj_status check_types(const tj_problem *problem, tj_error *err)
+{
+    int32_t type[TJ_MATRICES];
+
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const int32_t asked = tj_problem_matrix(problem, (tj_which)which)->type, like[] = {TJ_F32, type[0], type[0], type[2]};
+
+        type[which] = asked ? asked : like[which];
+        if (tj_type_bytes((tj_type)type[which]) == 0)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the type of %c is %d: use TJ_F32, TJ_F64, TJ_F16 or TJ_BF16",
+                           tj_which_letter((tj_which)which), asked);
+    }
+    if (type[TJ_MATRIX_N] != type[TJ_MATRIX_M])
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M is %s but N is %s: give both one type",
+                       tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_N]));
+    if ((type[TJ_MATRIX_M] == TJ_F64) != (type[TJ_MATRIX_P] == TJ_F64))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M and N are %s but P is %s: f64 goes with f64 only",
+                       tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_P]));
+    if (type[TJ_MATRIX_C] != type[TJ_MATRIX_P])
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P is %s but C is %s: C has the type of P, leave its type 0",
+                       tj_type_name((tj_type)type[TJ_MATRIX_P]), tj_type_name((tj_type)type[TJ_MATRIX_C]));
+    if (problem->compute < TJ_COMPUTE_DEFAULT || problem->compute > TJ_COMPUTE_F64)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %d: use TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32 or TJ_COMPUTE_F64",
+                       problem->compute);
+    if (problem->compute && problem->compute != tj_facts_of(type[TJ_MATRIX_M])->compute)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %s but M and N are %s, which are summed in %s",
+                       problem->compute == TJ_COMPUTE_F64 ? "f64" : "f32", tj_type_name((tj_type)type[TJ_MATRIX_M]),
+                       problem->compute == TJ_COMPUTE_F64 ? "f32" : "f64");
+    return TJ_OK;
+}
+
+static tj_status check_flag(char letter, const char *name, int32_t value, tj_error *err)
+{
+    if (value == 0 || value == 1)
+        return TJ_OK;
+    return letter ? tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the %s of %c is %d: use 0 or 1", name, letter, value)
+                  : tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: use 0 or 1", name, value);
+}
+
+/* Types, layouts and flags; sizes come later. */
+static tj_status check_words(const tj_problem *problem, tj_error *err)
+{
+    const tj_matrix *const p = &problem->p, *const c = &problem->c;
+    tj_status status = check_types(problem, err);
+
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
+        const tj_matrix *m = tj_problem_matrix(problem, (tj_which)which);
+        const char letter = tj_which_letter((tj_which)which);
+
+        if ((status = check_flag(letter, "layout", m->layout, err)) != TJ_OK ||
+            (status = check_flag(letter, "flag transposed", m->transposed, err)) != TJ_OK)
+            return status;
+    }
+    if (status != TJ_OK || (status = check_flag(0, "has_alpha", problem->epilogue.has_alpha, err)) != TJ_OK ||
+        (status = check_flag(0, "has_beta", problem->epilogue.has_beta, err)) != TJ_OK)
+        return status;
+    if ((c->layout | c->transposed) != 0 && (c->layout ^ c->transposed) != (p->layout ^ p->transposed))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "C has another layout than P: it is stored as P is, leave its layout and its flag transposed 0");
+    if (problem->reserved != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "problem.reserved is %d: it must be 0", problem->reserved);
+    return TJ_OK;
+}
+
+/* ---- sizes -------------------------------------------------------------------------------------------------------- */
+
+/* One stored matrix: lines of `width` neighbouring elements, `ld` apart, `count` of them. -1: not known before launch. */
+typedef struct matrix {
+    char name;
+    int64_t width, count, ld, stride;
+    size_t element_bytes;
+    bool is_written;
+} matrix;
+
+static int64_t extent_or_unknown(const tj_dim *dim)
+{
+    return dim->mode == TJ_DIM_FIXED ? dim->extent : -1;
+}
+
+/* Products of a batch share no element: each lies behind the other, or they stand side by side within their lines. */
+static bool are_apart(const matrix *m, int64_t ld, int64_t span, int64_t batch)
+{
+    int64_t side_by_side;
+
+    if (m->count == 0 || m->stride >= span - (ld - m->width))
+        return true;
+    return m->stride >= m->width && tj_mul(m->stride, batch - 1, &side_by_side) &&
+           tj_add(side_by_side, m->width, &side_by_side) && side_by_side <= ld;
+}
+
+static tj_status check_matrix(const matrix *m, int64_t batch, tj_error *err)
+{
+    int64_t least = m->width > 1 ? m->width : 1, span, step, total, bytes;
+
+    if (m->ld < TJ_ANY || (m->ld > 0 && m->width >= 0 && m->ld < least))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "ld_%c is %lld: it must be at least the %lld elements of one line of %c",
+                       m->name + ('a' - 'A'), (long long)m->ld, (long long)least, m->name);
+    if (m->stride < TJ_POINTERS_16)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "stride_%c is %lld: use a count of elements, TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS or TJ_POINTERS_16",
+            m->name + ('a' - 'A'), (long long)m->stride);
+    if (m->is_written && m->stride == TJ_BROADCAST)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stride_p is TJ_BROADCAST: every product of a batch needs a P of its own");
+    if (m->count < 0 || m->ld == TJ_ANY || (m->width < 0 && m->ld == TJ_TIGHT))
+        return TJ_OK; /* the rest is checked when it is launched */
+
+    /* From the first element to the last, in elements and in bytes. */
+    if (!tj_mul(m->ld ? m->ld : least, m->count, &span))
+        goto too_large;
+    if (m->is_written && m->width >= 0 && batch > 1 && m->stride > 0 && !are_apart(m, m->ld ? m->ld : least, span, batch))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "stride_p is %lld: products of the batch would overlap, each P spans %lld elements",
+                       (long long)m->stride, (long long)(span - ((m->ld ? m->ld : least) - m->width)));
+    step = m->stride < 0 || batch < 2 ? 0 : m->stride == TJ_TIGHT ? span : m->stride;
+    if (!tj_mul(step, batch, &total) || !tj_add(total, span, &total) || !tj_mul(total, (int64_t)m->element_bytes, &bytes))
+        goto too_large;
+    return TJ_OK;
+
+too_large:
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "%c is too large: with ld_%c %lld, stride_%c %lld and batch %lld its size in bytes does not fit 63 bits",
+                   m->name, m->name + ('a' - 'A'), (long long)(m->ld ? m->ld : least), m->name + ('a' - 'A'),
+                   (long long)m->stride, (long long)batch);
+}
+
+tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
+{
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    const tj_problem *p = problem;
+    tj_status status;
+
+    if (p->struct_size != sizeof *p)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "problem.struct_size is %lld, not %d: start from TJ_PROBLEM_INIT",
+                       (long long)p->struct_size, (int)sizeof *p);
+    if ((status = check_dim('j', &p->j, 1, err)) != TJ_OK || (status = check_dim('k', &p->k, 0, err)) != TJ_OK ||
+        (status = check_dim('l', &p->l, 1, err)) != TJ_OK || (status = check_words(p, err)) != TJ_OK)
+        return status;
+    if (p->batch < TJ_ANY || p->batch > INT32_MAX)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "batch is %lld: use 1 to 2147483647, or TJ_ANY", (long long)p->batch);
+
+    const tj_problem words = tj_problem_words(p);
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
+        const tj_matrix *m = tj_problem_matrix(&words, (tj_which)which);
+        const tj_lines stored = tj_problem_lines(&words, (tj_which)which);
+
+        status = check_matrix(&(matrix){tj_which_letter((tj_which)which), extent_or_unknown(stored.width),
+                                        extent_or_unknown(stored.count), m->ld, m->stride, tj_type_bytes((tj_type)m->type),
+                                        which == TJ_MATRIX_P},
+                              p->batch, err);
+    }
+    return status;
+}

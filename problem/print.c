@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * print: a problem as one line for people.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+#include "canonical.h"
+
+static void print_dim(tj_text *text, const char *name, const tj_dim *dim)
+{
+    tj_text_append(text, name);
+    if (dim->mode == TJ_DIM_FIXED) {
+        tj_text_append_int(text, dim->extent);
+        return;
+    }
+    tj_text_append(text, "=any");
+    if (dim->multiple_of > 1) {
+        tj_text_append(text, "*");
+        tj_text_append_int(text, dim->multiple_of);
+    }
+}
+
+static void print_number(tj_text *text, const char *name, int64_t value, int64_t standard)
+{
+    if (value == standard)
+        return;
+    tj_text_append(text, name);
+    if (value == TJ_ANY)
+        tj_text_append(text, "any");
+    else if (value == TJ_BROADCAST)
+        tj_text_append(text, "broadcast");
+    else if (value == TJ_POINTERS)
+        tj_text_append(text, "pointers");
+    else if (value == TJ_POINTERS_16)
+        tj_text_append(text, "pointers16");
+    else
+        tj_text_append_int(text, value);
+}
+
+void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES])
+{
+    static const char *const col[] = {" M:col", " N:col", " P:col"};
+    static const char *const ld[] = {" ld_m=", " ld_n=", " ld_p=", " ld_c="};
+    static const char *const stride[] = {" stride_m=", " stride_n=", " stride_p=", " stride_c="};
+    const tj_problem c = tj_problem_canonical(problem);
+    tj_problem bare = c; /* the same with tight leading dimensions and strides: what need not be said */
+    tj_text text = TJ_TEXT_INIT(TJ_PROBLEM_TEXT_BYTES - 1);
+    char *line = NULL;
+
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        tj_matrix_of(&bare, (tj_which)which)->ld = tj_matrix_of(&bare, (tj_which)which)->stride = TJ_TIGHT;
+    bare = tj_problem_canonical(&bare);
+    print_dim(&text, "j", &c.j);
+    print_dim(&text, " k", &c.k);
+    print_dim(&text, " l", &c.l);
+    tj_text_append(&text, " ");
+    tj_text_append(&text, tj_type_name((tj_type)c.m.type));
+    if (c.p.type != c.m.type) {
+        tj_text_append(&text, " P:");
+        tj_text_append(&text, tj_type_name((tj_type)c.p.type));
+    }
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
+        tj_text_append(&text, tj_problem_matrix(&c, (tj_which)which)->layout == TJ_COL_MAJOR ? col[which] : "");
+    tj_text_append(&text, c.epilogue.has_alpha ? " alpha" : "");
+    tj_text_append(&text, c.epilogue.has_beta ? " beta" : "");
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        print_number(&text, ld[which], tj_problem_matrix(&c, (tj_which)which)->ld,
+                     tj_problem_matrix(&bare, (tj_which)which)->ld);
+    print_number(&text, " batch=", c.batch, 1);
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        print_number(&text, stride[which], tj_problem_matrix(&c, (tj_which)which)->stride,
+                     tj_problem_matrix(&bare, (tj_which)which)->stride);
+    out[0] = '\0';
+    if (tj_text_take(&text, &line, NULL) == TJ_OK)
+        strcpy(out, line);
+    free(line);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * type: the table of element types. A new type is a row here, a part that declares it in templates/parts/, and how it is
+ * rounded in reference/number.c (docs/adding-a-type.md).
+ */
+#include <tilejit/problem.h>
+
+#include <string.h>
+
+#include "error.h"
+
+/* In the order of tj_type. */
+static const tj_type_facts types[] = {
+    {"f32", "float", "<f4", 4, TJ_COMPUTE_F32, 0x1p-24},
+    {"f64", "double", "<f8", 8, TJ_COMPUTE_F64, 0x1p-53},
+    {"f16", "half", "<f2", 2, TJ_COMPUTE_F32, 0x1p-11},
+    {"bf16", "bfloat16", "<V2", 2, TJ_COMPUTE_F32, 0x1p-8},
+};
+
+#define TYPES ((int)(sizeof types / sizeof types[0]))
+
+int tj_type_count(void)
+{
+    return TYPES;
+}
+
+const tj_type_facts *tj_type_get_facts(tj_type type)
+{
+    return (int)type >= 1 && (int)type <= TYPES ? &types[type - 1] : NULL;
+}
+
+size_t tj_type_bytes(tj_type type)
+{
+    const tj_type_facts *facts = tj_type_get_facts(type);
+
+    return facts ? (size_t)facts->bytes : 0;
+}
+
+const char *tj_type_name(tj_type type)
+{
+    const tj_type_facts *facts = tj_type_get_facts(type);
+
+    return facts ? facts->name : "?";
+}
+
+tj_status tj_type_parse(const char *name, tj_type *type, tj_error *err)
+{
+    if (!name)
+        return tj_fail_null(err, __func__, "name");
+    if (!type)
+        return tj_fail_null(err, __func__, "type");
+    for (int i = 0; i < TYPES; i++)
+        if (strcmp(name, types[i].name) == 0) {
+            *type = (tj_type)(i + 1);
+            return TJ_OK;
+        }
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "no element type is named \"%.40s\": use f32, f64, f16 or bf16", name);
+}
