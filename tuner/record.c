@@ -383,7 +383,7 @@ tj_status tj_record_from_json(const json_t *object, tj_record **out, tj_error *e
 
     *out = NULL;
     if (!json_is_object(object))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a record is a JSON object, and this is none");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a record is a JSON object, and this is not one");
     schema = json_integer_value(json_object_get(object, "schema"));
     if (schema != TJ_RECORD_SCHEMA)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the record has schema %lld, this version knows %d: %s", (long long)schema,

@@ -370,7 +370,7 @@ cli_exit cmd_cache_explain(const cli_words *words, json_t *answer, tj_error *err
         if (!words->is_json)
             printf("key       %s: this request would %s\n", key, hit ? "hit" : "miss");
         if (!words->is_json && tj_targets(context, &targets, &unused) != TJ_OK)
-            puts("note      there is no NVRTC here: the entry was found by the other fields, options and compiler are its own");
+            puts("note      there is no NVRTC here, so options and compiler are those of the stored entry");
     }
     tj_source_free(source);
     tj_context_free(context);

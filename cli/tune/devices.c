@@ -145,7 +145,7 @@ static bool end_shape(worker *w, tune_shape *s)
         s->is_taken = false;
         if (c->has_bar)
             tune_clear_bar();
-        fprintf(stderr, "tilejit: device %d is out, another one gets %s: %s\n", w->ordinal, s->text, s->err.message);
+        fprintf(stderr, "tilejit: device %d is lost, another one takes %s: %s\n", w->ordinal, s->text, s->err.message);
     } else {
         show(c, s);
     }

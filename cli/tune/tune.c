@@ -159,8 +159,7 @@ static tj_status check_move(const cli_words *words, tj_error *err)
     if (words->shapes)
         return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--shapes says what to tune, and %s tunes nothing", move);
     if (words->devices)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--devices says who tunes, and %s tunes nothing: --device names one",
-                        move);
+        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--devices is for tuning, and %s tunes nothing: use --device", move);
     return TJ_OK;
 }
 

@@ -262,7 +262,7 @@ static tj_status open_library(const char *library, bool only_if_loaded, const tj
     void *handle;
 
     if (!tj_fs_is_loadable(library))
-        return tj_fail(err, TJ_ERR_NO_COMPILER, "cannot open NVRTC %.150s: it is no file; %s", library, REMEDY);
+        return tj_fail(err, TJ_ERR_NO_COMPILER, "cannot open NVRTC %.150s: it is not a regular file; %s", library, REMEDY);
     status = tj_ending_enter(true, err);
     if (status != TJ_OK)
         return status;

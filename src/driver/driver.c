@@ -375,8 +375,9 @@ static tj_status open_library(const char *asked, struct opened **out, tj_error *
     if (status != TJ_OK)
         return status;
     if (!tj_fs_is_loadable(path))
-        return wants_emulator ? no_emulator(path, "it is no file", err)
-                              : tj_fail(err, TJ_ERR_NO_DRIVER, "cannot load the CUDA driver %s: it is no file", path);
+        return wants_emulator
+                   ? no_emulator(path, "it is not a regular file", err)
+                   : tj_fail(err, TJ_ERR_NO_DRIVER, "cannot load the CUDA driver %s: it is not a regular file", path);
     /* Never closed, not even when it cannot be used: a driver may have started threads. */
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library && wants_emulator)

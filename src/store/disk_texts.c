@@ -108,7 +108,7 @@ static void warn_refused(tj_disk_store *store, const char *path, int folder, con
         (void)snprintf(reason, sizeof reason, "its mode is %o, so others can write to it: chmod go-w %s/%s",
                        facts.st_mode & 07777U, path, name);
     else
-        (void)snprintf(reason, sizeof reason, "it is no file of at most %d bytes", MAX_TEXT_BYTES);
+        (void)snprintf(reason, sizeof reason, "it is not a regular file of at most %d bytes", MAX_TEXT_BYTES);
     tj_disk_store_warn_text(store, name, reason);
 }
 

@@ -82,7 +82,8 @@ Test(command, takes_the_emulator_where_there_is_no_gpu_and_says_so)
     cr_expect(eq(int, shell("TILEJIT_EMULATOR=/nonexistent.so $T run 33x30x70"), 1));
     cr_expect(strstr(errors, "no GPU here, nor the emulator: TILEJIT_EMULATOR is \"/nonexistent.so\"") != NULL, "%s", errors);
     cr_expect(eq(int, shell("TILEJIT_EMULATOR=/dev/zero $T run 33x30x70 --device emulator"), 1));
-    cr_expect(strstr(errors, "cannot load the emulator /dev/zero: it is no file; set TILEJIT_EMULATOR") != NULL, "%s", errors);
+    cr_expect(strstr(errors, "cannot load the emulator /dev/zero: it is not a regular file; set TILEJIT_EMULATOR") != NULL,
+              "%s", errors);
     cr_expect(eq(int, shell("TILEJIT_EMULATOR=/etc/passwd $T run 33x30x70 --device emulator"), 1));
     cr_expect(strstr(errors, "cannot load the emulator /etc/passwd: ") && strstr(errors, "set TILEJIT_EMULATOR"), "%s", errors);
     cr_expect(strstr(errors, "TILEJIT_DRIVER") == NULL, "no remedy that is in use: %s", errors);

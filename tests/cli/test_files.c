@@ -55,8 +55,8 @@ Test(files, none_is_waited_for_or_read_without_end)
         {"matmul %s N.npy -o P.npy", "cannot read "},
         {"matmul M.npy %s -o P.npy", "cannot read "},
         {"matmul M.npy N.npy --c %s -o P.npy", "cannot read "},
-        {"devices --driver $PWD/%s", "it is no file"},
-        {"compile 8x8x8 --nvrtc $PWD/%s", "it is no file"},
+        {"devices --driver $PWD/%s", "it is not a regular file"},
+        {"compile 8x8x8 --nvrtc $PWD/%s", "it is not a regular file"},
     };
 
     cr_assert(eq(int, shell(WRITE_MATRICES "npy M.npy 2 2; npy N.npy 2 2; mkfifo fifo; ln -s /dev/zero zero; mkdir sub"), 0));
@@ -70,7 +70,7 @@ Test(files, none_is_waited_for_or_read_without_end)
             cr_expect(strstr(errors, rows[i].said) != NULL, "%s: %s", words, errors);
         }
     cr_expect(eq(int, shell("TILEJIT_EMULATOR=$PWD/fifo timeout 20 $T devices --device emulator"), 1), "%s", errors);
-    cr_expect(strstr(errors, "fifo: it is no file") != NULL, "%s", errors);
+    cr_expect(strstr(errors, "fifo: it is not a regular file") != NULL, "%s", errors);
     cr_expect(eq(int, shell("$T tune --import $(printf '%%05000d' 0)"), 1));
     cr_expect(strstr(errors, "is longer than a path can be") != NULL, "%s", errors);
     cr_expect(eq(int, shell("ls P.npy page.html merged.json"), 2), "%s", out);
@@ -93,7 +93,7 @@ Test(files, of_the_store_may_be_anything)
                        "timeout 20 $T tune --export - --log warning"),
                  0),
               "%s", errors);
-    cr_expect(strstr(errors, "it is no file") != NULL, "%s", errors);
+    cr_expect(strstr(errors, "it is not a regular file") != NULL, "%s", errors);
     cr_expect(eq(int,
                  shell("rm store/bandwidth.json; head -c 2000000 /dev/zero >store/bandwidth.json; "
                        "timeout 20 $T devices --device emulator"),

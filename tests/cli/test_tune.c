@@ -271,7 +271,7 @@ Test(tune_command, gives_the_shape_of_a_lost_device_to_another_one_once)
                  shell("CUDA_EMULATOR_BUDGET=200 CUDA_EMULATOR_DEVICES=sm_90,sm_90 $T tune 64x64x200 --devices 0,1 --family "
                        "naive --evaluations 1"),
                  1));
-    cr_expect(strstr(errors, "is out, another one gets 64x64x200") != NULL, "%s", errors);
+    cr_expect(strstr(errors, "is lost, another one takes 64x64x200") != NULL, "%s", errors);
     cr_expect(strstr(out, "64x64x200: FAILED") != NULL, "%s", out);
 }
 
