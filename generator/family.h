@@ -8,6 +8,7 @@
 #include <tilejit/analysis.h>
 #include <tilejit/source.h>
 
+#include "canonical.h"
 #include "template.h"
 
 enum { TJ_FAMILY_START_PARAMS = 10 };

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "access.h"
 
+static int64_t multiple_of(const tj_dim *dim)
+{
+    return dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of > 1 ? dim->multiple_of : 1;
+}
+
 /*
  * Is every value this number can take a multiple? A tight one derives from a width that is an argument. Of pointers it is the
  * promise of 16 bytes, the widest access there is.
@@ -14,14 +19,26 @@ static bool number_is_multiple(int64_t value, int64_t width_multiple, int32_t of
     return value == TJ_BROADCAST || value == TJ_POINTERS_16 || value % of == 0;
 }
 
-int32_t tj_access_widest(const tj_problem *view, const tj_dim *width, int64_t ld, int64_t stride, int32_t limit)
+int32_t tj_access_widest(const tj_problem *view, tj_which which, int32_t limit)
 {
-    const int64_t multiple = width->mode == TJ_DIM_FIXED ? width->extent : width->multiple_of > 1 ? width->multiple_of : 1;
+    const tj_matrix *const x = tj_problem_matrix(view, which);
+    const int64_t multiple = multiple_of(tj_problem_lines(view, which).width);
+    const bool has_stride = view->batch != 1 || tj_stride_is_pointers(x->stride);
     int32_t elements = limit;
 
-    while (elements > 1 &&
-           (multiple % elements != 0 || !number_is_multiple(ld, multiple, elements) ||
-            ((view->batch != 1 || tj_stride_is_pointers(stride)) && !number_is_multiple(stride, multiple, elements))))
+    while (elements > 1 && (multiple % elements != 0 || !number_is_multiple(x->ld, multiple, elements) ||
+                            (has_stride && !number_is_multiple(x->stride, multiple, elements))))
         elements /= 2;
     return elements;
+}
+
+bool tj_access_fits_output(const tj_problem *view, int32_t elements)
+{
+    return tj_access_widest(view, TJ_MATRIX_P, elements) == elements &&
+           (!view->epilogue.has_beta || tj_access_widest(view, TJ_MATRIX_C, elements) == elements);
+}
+
+bool tj_access_fits_workspace(const tj_problem *view, int32_t elements)
+{
+    return multiple_of(&view->l) % elements == 0;
 }

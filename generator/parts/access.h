@@ -11,6 +11,12 @@
  * The most elements, a power of two up to limit, that every line of a stored matrix begins at a multiple of and is a multiple of: its
  * width, leading dimension and, in a batch, stride. The pointer's alignment is for the launch form to ask for.
  */
-int32_t tj_access_widest(const tj_problem *view, const tj_dim *width, int64_t ld, int64_t stride, int32_t limit);
+int32_t tj_access_widest(const tj_problem *view, tj_which which, int32_t limit);
+
+/** May P be written, and C read, so many elements at a time? A power of two. */
+bool tj_access_fits_output(const tj_problem *view, int32_t elements);
+
+/** The same of the workspace that splits of k write to, which is row-major and tight. */
+bool tj_access_fits_workspace(const tj_problem *view, int32_t elements);
 
 #endif

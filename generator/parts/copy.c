@@ -8,7 +8,7 @@ const int32_t tj_copies_tried[] = {TJ_COPY_ASYNC, TJ_COPY_REGISTERS, 0};
 
 int32_t tj_copy_default(const tj_problem *view)
 {
-    return view->m.type == TJ_F32 || view->m.type == TJ_F64 ? TJ_COPY_ASYNC : TJ_COPY_REGISTERS;
+    return tj_facts_of(view->m.type)->bytes == tj_sum_bytes(view) ? TJ_COPY_ASYNC : TJ_COPY_REGISTERS;
 }
 
 tj_status tj_copy_check(const tj_problem *view, int32_t copy, tj_error *err)
@@ -17,7 +17,7 @@ tj_status tj_copy_check(const tj_problem *view, int32_t copy, tj_error *err)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "copy=async brings elements to shared memory as they are, and %s is summed as f32: use copy=registers",
-                   tj_type_name((tj_type)view->m.type));
+                   tj_facts_of(view->m.type)->name);
 }
 
 void tj_copy_for_target(int32_t target, tj_config *config)

@@ -21,7 +21,7 @@ static int64_t workspace_bytes(const tj_problem *view, int32_t splits)
     int64_t bytes;
 
     if (!tj_mul(view->j.extent, view->l.extent, &bytes) || !tj_mul(bytes, splits * products, &bytes) ||
-        !tj_mul(bytes, view->m.type == TJ_F64 ? 8 : 4, &bytes))
+        !tj_mul(bytes, tj_sum_bytes(view), &bytes))
         return -1;
     return bytes;
 }
@@ -95,7 +95,7 @@ void tj_split_count(const tj_problem *view, int32_t splits, tj_counts *counts)
 {
     const int32_t groups = groups_of(splits), elements = REDUCE_THREADS / groups;
     const int64_t matrix = view->j.extent * view->l.extent, bytes = counts->sum_bytes;
-    const int64_t p_bytes = (int64_t)tj_type_bytes((tj_type)view->p.type);
+    const int64_t p_bytes = tj_facts_of(view->p.type)->bytes;
     tj_access access;
 
     if (splits <= 1)

@@ -30,7 +30,7 @@ void tj_textbook_describe(const tj_config *config, tj_template_params *params, t
 /* One element of P or C for each thread whose element exists. */
 static void count_output(const tj_problem *view, int32_t tile_width, int64_t ld, int64_t stride, tj_traffic *traffic)
 {
-    const int64_t bytes = (int64_t)tj_type_bytes((tj_type)view->p.type);
+    const int64_t bytes = tj_facts_of(view->p.type)->bytes;
     const tj_access access = {
         .threads_x = tile_width,
         .threads_y = tile_width,

@@ -86,14 +86,12 @@ static void share(const tj_simt_shape *s, int32_t width, tj_simt_copy *c)
 /* What alignment allows. An asynchronous copy cannot transpose. */
 static int32_t widest(const tj_problem *view, const tj_simt_shape *s, bool is_m, bool along_k)
 {
-    const int32_t most = 16 / (int32_t)tj_type_bytes((tj_type)view->m.type), vec = tj_simt_vec(view);
-    const tj_dim *const line = along_k ? &view->k : is_m ? &view->j : &view->l;
+    const int32_t most = 16 / tj_facts_of(view->m.type)->bytes, vec = tj_simt_vec(view);
     int32_t width;
 
     if (s->copy == TJ_COPY_ASYNC && along_k)
         return 1;
-    width = tj_access_widest(view, line, is_m ? view->m.ld : view->n.ld, is_m ? view->m.stride : view->n.stride,
-                             s->vector < most ? s->vector : most);
+    width = tj_access_widest(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N, s->vector < most ? s->vector : most);
     return width > vec && !along_k && !rows_take_gaps(s, is_m, vec) ? vec : width;
 }
 
@@ -117,7 +115,7 @@ static int64_t tile_elements(const tj_simt_shape *s, const tj_simt_copy *c, int3
 
 int64_t tj_simt_shared_bytes(const tj_problem *view, const tj_simt_shape *s)
 {
-    const int32_t bytes = tj_simt_sum_bytes(view), vec = tj_simt_vec(view);
+    const int32_t bytes = tj_sum_bytes(view), vec = tj_simt_vec(view);
     const tj_simt_copy m = tj_simt_copy_of(view, s, true), n = tj_simt_copy_of(view, s, false);
     const int64_t phase = s->bk * (s->bm + (m.along_k ? vec : 0) + s->bn + (n.along_k ? vec : 0)) * bytes;
     const int64_t sums = s->slices > 1 ? s->bm * s->bn * bytes : 0;
@@ -133,12 +131,7 @@ bool tj_simt_has_vector_p(const tj_problem *view, const tj_simt_shape *s)
 {
     const int32_t width = tj_simt_vec(view);
 
-    if (s->vector < width)
-        return false;
-    if (s->splits > 1)
-        return tj_access_widest(view, &view->l, TJ_TIGHT, TJ_TIGHT, width) == width; /* the workspace is tight */
-    return tj_access_widest(view, &view->l, view->p.ld, view->p.stride, width) == width &&
-           (!view->epilogue.has_beta || tj_access_widest(view, &view->l, view->c.ld, view->c.stride, width) == width);
+    return s->vector >= width && (s->splits > 1 ? tj_access_fits_workspace(view, width) : tj_access_fits_output(view, width));
 }
 
 int32_t tj_simt_col_run(const tj_problem *view, const tj_simt_shape *s)

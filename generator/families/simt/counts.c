@@ -303,7 +303,7 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
     const int32_t splits = (int32_t)counts->splits;
     const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks / splits, block_phases = tiles * phases;
     const tj_split_phases share = tj_split_share(phases, splits);
-    const int64_t p_bytes = (int64_t)tj_type_bytes((tj_type)view->p.type), rows = view->j.extent, cols = view->l.extent;
+    const int64_t p_bytes = tj_facts_of(view->p.type)->bytes, rows = view->j.extent, cols = view->l.extent;
     const int64_t tile = (int64_t)s.bm * s.bn, loads = (int64_t)(s.bm + s.bn) * s.bk;
     const bool is_async = s.copy == TJ_COPY_ASYNC, is_wide = tj_simt_has_vector_p(view, &s);
 
@@ -332,8 +332,8 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
     }
     if (phases > 0 && is_async) {
         counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
-        counts->async_wavefronts = counts->load_m.requests * m.copy.width * tj_simt_sum_bytes(view) / 4 +
-                                   counts->load_n.requests * n.copy.width * tj_simt_sum_bytes(view) / 4;
+        counts->async_wavefronts = counts->load_m.requests * m.copy.width * tj_sum_bytes(view) / 4 +
+                                   counts->load_n.requests * n.copy.width * tj_sum_bytes(view) / 4;
     } else if (phases > 0) {
         count_tile_stores(&m.copy, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
         count_tile_stores(&n.copy, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);

@@ -18,7 +18,7 @@
 #include "parts/tile.h"
 
 enum { OTHER_REGISTERS = 30, FEWEST_OTHERS = 16, REGISTER_UNIT = 8, PARTS = 4, MOST_BLOCKS = 8 };
-enum { QUAD = 4, WARP = 32, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
+enum { QUAD = 4, WARP = 32, MOST_SUM_BYTES = 512, MAX_STATIC_SHARED = 48 * 1024, MAX_SHARED = 227 * 1024 };
 
 static const char *const start_choices[] = {"together", "spread", NULL};
 
@@ -91,15 +91,10 @@ static tj_tile tile(const tj_config *config)
     return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
 }
 
-int32_t tj_simt_sum_bytes(const tj_problem *view)
-{
-    return view->m.type == TJ_F64 ? 8 : 4;
-}
-
 /* Elements of a 16-byte access to shared memory. */
 int32_t tj_simt_vec(const tj_problem *view)
 {
-    return 16 / tj_simt_sum_bytes(view);
+    return 16 / tj_sum_bytes(view);
 }
 
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
@@ -158,7 +153,7 @@ static tj_status check_shares(const tj_problem *view, const tj_simt_shape *s, tj
 static tj_status check_thread_tile(const tj_problem *view, const tj_simt_shape *s, tj_error *err)
 {
     const int warp_rows = TJ_SIMT_LANE_ROWS * s->tm, warp_cols = TJ_SIMT_LANE_COLS * s->tn,
-              most = view->m.type == TJ_F64 ? 64 : 128;
+              most = MOST_SUM_BYTES / tj_sum_bytes(view);
 
     if (s->tm % QUAD != 0 || s->tn % QUAD != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm is %d and tn is %d: both must be multiples of 4", s->tm, s->tn);
@@ -193,7 +188,7 @@ static tj_status check_shared(const tj_problem *view, const tj_simt_shape *s, tj
 static int32_t next_words(const tj_problem *view, const tj_simt_shape *s, bool is_m)
 {
     const tj_simt_copy c = tj_simt_copy_of(view, s, is_m);
-    const int32_t elements = c.goes * c.width, bytes = (int32_t)tj_type_bytes((tj_type)view->m.type);
+    const int32_t elements = c.goes * c.width, bytes = tj_facts_of(view->m.type)->bytes;
 
     return bytes == 2 && c.width == 1 ? elements : elements * bytes / 4;
 }
@@ -206,13 +201,13 @@ static int32_t copy_words(const tj_problem *view, const tj_simt_shape *s)
 
 int32_t tj_simt_registers(const tj_problem *view, const tj_simt_shape *s)
 {
-    return tj_simt_sum_bytes(view) / 4 * (s->tm * s->tn + 2 * (s->tm + s->tn)) + copy_words(view, s);
+    return tj_sum_bytes(view) / 4 * (s->tm * s->tn + 2 * (s->tm + s->tn)) + copy_words(view, s);
 }
 
 /* The fewest that ptxas makes do with, more or less: what stays for a step, and either the next step or the copies. */
 static int32_t fewest_registers(const tj_problem *view, const tj_simt_shape *s)
 {
-    const int32_t words = tj_simt_sum_bytes(view) / 4, step = words * (s->tm + s->tn), copies = copy_words(view, s);
+    const int32_t words = tj_sum_bytes(view) / 4, step = words * (s->tm + s->tn), copies = copy_words(view, s);
 
     return words * s->tm * s->tn + step + (copies > step ? copies : step) + FEWEST_OTHERS;
 }
@@ -259,7 +254,7 @@ static tj_status check_budget(const tj_problem *view, const tj_simt_shape *s, in
 /* More would make no difference. */
 static int32_t widest_asked(const tj_problem *view)
 {
-    return tj_type_bytes((tj_type)view->m.type) == 2 ? 8 : 4;
+    return tj_facts_of(view->m.type)->bytes == 2 ? 8 : 4;
 }
 
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
@@ -388,9 +383,9 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 /* Bytes that the pointers must be aligned to. */
 static void describe_alignment(const tj_problem *view, const tj_simt_shape *s, tj_launch_form *form)
 {
-    const int32_t in = (int32_t)tj_type_bytes((tj_type)view->m.type);
+    const int32_t in = tj_facts_of(view->m.type)->bytes;
     const bool writes_vectors = tj_simt_has_vector_p(view, s) && s->splits == 1;
-    const int32_t out = writes_vectors ? tj_simt_vec(view) * (int32_t)tj_type_bytes((tj_type)view->p.type) : 0;
+    const int32_t out = writes_vectors ? tj_simt_vec(view) * tj_facts_of(view->p.type)->bytes : 0;
 
     *(form->is_swapped ? &form->align_n : &form->align_m) = in * tj_simt_copy_of(view, s, true).width;
     *(form->is_swapped ? &form->align_m : &form->align_n) = in * tj_simt_copy_of(view, s, false).width;

@@ -22,9 +22,6 @@ tj_simt_shape tj_simt_shape_of(const tj_config *config);
 /** Where this dimension is checked, are tiles that reach beyond its end moved back, rather than their copies clipped? */
 bool tj_simt_moves(const tj_dim *dim, int32_t tile);
 
-/** Of an element in shared memory and in registers. */
-int32_t tj_simt_sum_bytes(const tj_problem *view);
-
 /** Elements of one 16-byte access to shared memory: VEC. */
 int32_t tj_simt_vec(const tj_problem *view);
 

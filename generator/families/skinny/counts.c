@@ -203,7 +203,7 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
     const tj_skinny_shape s = tj_skinny_shape_of(config);
     const int32_t threads = s.lanes * s.slices, splits = (int32_t)counts->splits;
     const bool p_rows = view->p.layout == TJ_ROW_MAJOR;
-    const int64_t p_bytes = (int64_t)tj_type_bytes((tj_type)view->p.type);
+    const int64_t p_bytes = tj_facts_of(view->p.type)->bytes;
     scene c = {.view = view, .s = s, .run = tj_skinny_run(view, &s), .bytes = counts->sum_bytes};
     int64_t phases;
 

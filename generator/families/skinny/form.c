@@ -22,6 +22,7 @@ enum {
     WARP = 32,
     MAX_THREADS = 1024,
     MAX_STATIC_SHARED = 48 * 1024,
+    MOST_SUM_BYTES = 512,        /* of a thread: they stay in registers */
     SUM_BYTES = 32 * 1024,       /* of shared memory for the slices' sums, where the tiles of M take less */
     WORTH_SPLITTING = 96 * 1024, /* bytes that a block streams: about 3 us, and a second kernel costs 2 */
     FULL_GPU = 264,              /* blocks that keep a large GPU busy, two on each of 132 SMs */
@@ -102,16 +103,15 @@ static bool is_swapped(const tj_problem *problem, const tj_config *config)
     return problem->l.mode == TJ_DIM_FIXED && problem->l.extent <= MOST_ROWS;
 }
 
-static int32_t sum_bytes(const tj_problem *view)
+static bool is_16_bit(const tj_problem *view)
 {
-    return view->m.type == TJ_F64 ? 8 : 4;
+    return tj_facts_of(view->m.type)->bytes == 2;
 }
 
 /* How many elements of N one aligned load may take. */
 static int32_t widest_vector(const tj_problem *view)
 {
-    return tj_access_widest(view, view->n.layout == TJ_ROW_MAJOR ? &view->l : &view->k, view->n.ld, view->n.stride,
-                            LOAD_BYTES / (int32_t)tj_type_bytes((tj_type)view->m.type));
+    return tj_access_widest(view, TJ_MATRIX_N, LOAD_BYTES / tj_facts_of(view->n.type)->bytes);
 }
 
 /* ---- geometry ----------------------------------------------------------------------------------------------------- */
@@ -185,7 +185,7 @@ static bool may_split(const tj_problem *view, int64_t blocks)
 /* Enough blocks for every SM, while each keeps a few phases; but a block that streams little is done before a second kernel begins. */
 static int32_t default_splits(const tj_problem *view, const tj_skinny_shape *s)
 {
-    const int64_t streamed = extent_or(&view->k, 4096) * s->lanes * s->tn * (int64_t)tj_type_bytes((tj_type)view->m.type);
+    const int64_t streamed = extent_or(&view->k, 4096) * s->lanes * s->tn * tj_facts_of(view->m.type)->bytes;
     const int64_t blocks = blocks_of(view, s->tm, s->lanes * s->tn);
     const int64_t phases = tj_ceil_div(extent_or(&view->k, 4096), (int64_t)s->slices * s->k_thread);
 
@@ -222,15 +222,15 @@ static void settle_all(const tj_problem *view, tj_config *config)
     int32_t *const slices = &v[SLICES], *const vector = &v[VECTOR], *const k_thread = &v[K_THREAD];
     const bool along_l = view->n.layout == TJ_ROW_MAJOR, is_open = *slices == 0, is_k_open = *k_thread == 0;
     /* Beside the sums, registers hold the loads on their way: unpacked where 16-bit, TM x K_THREAD of M where along k. */
-    const int32_t most_sums = view->m.type == TJ_F64 || !along_l ? 32 : view->m.type == TJ_F32 ? 128 : 64;
-    const int32_t size = (int32_t)tj_type_bytes((tj_type)view->m.type);
+    const int32_t most_sums = tj_sum_bytes(view) == 8 || !along_l ? 32 : is_16_bit(view) ? 64 : 128;
+    const int32_t size = tj_facts_of(view->m.type)->bytes;
     tj_skinny_shape s;
 
     settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(view)));
     if (along_l) {
         settle(tn, *vector > 4 ? *vector : extent_or(&view->l, 64) < 32 ? *vector : least(4, most_sums / 16));
         settle(tm, default_tm(view, least(32, most_sums / *tn)));
-        settle(k_thread, *tm * *tn * sum_bytes(view) <= 32 * 4 ? 8 : 4);
+        settle(k_thread, *tm * *tn * tj_sum_bytes(view) <= 32 * 4 ? 8 : 4);
         settle(lanes, lanes_along_l(view, *tm, *tn, LINE_BYTES / (*vector * size)));
         settle(slices, power_of_2_for(GOOD_THREADS / (*lanes > 0 ? *lanes : 1), MAX_THREADS));
     } else {
@@ -242,9 +242,10 @@ static void settle_all(const tj_problem *view, tj_config *config)
     }
     s = tj_skinny_shape_of(config);
     while (is_open && s.slices > 1 && s.slices * s.lanes > WARP &&
-           shared_bytes(&s, sum_bytes(view), along_l) > MAX_STATIC_SHARED)
+           shared_bytes(&s, tj_sum_bytes(view), along_l) > MAX_STATIC_SHARED)
         s.slices /= 2;
-    while (is_k_open && s.k_thread > (along_l ? 1 : s.vector) && shared_bytes(&s, sum_bytes(view), along_l) > MAX_STATIC_SHARED)
+    while (is_k_open && s.k_thread > (along_l ? 1 : s.vector) &&
+           shared_bytes(&s, tj_sum_bytes(view), along_l) > MAX_STATIC_SHARED)
         s.k_thread /= 2;
     *slices = s.slices;
     *k_thread = s.k_thread;
@@ -266,8 +267,8 @@ static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error
 static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, tj_error *err)
 {
     const bool along_l = view->n.layout == TJ_ROW_MAJOR;
-    const int32_t size = (int32_t)tj_type_bytes((tj_type)view->m.type), most_sums = view->m.type == TJ_F64 ? 64 : 128;
-    const int64_t bytes = shared_bytes(s, sum_bytes(view), along_l);
+    const int32_t size = tj_facts_of(view->m.type)->bytes, most_sums = MOST_SUM_BYTES / tj_sum_bytes(view);
+    const int64_t bytes = shared_bytes(s, tj_sum_bytes(view), along_l);
 
     if (!is_power_of_2(s->lanes) || !is_power_of_2(s->slices) || !is_power_of_2(s->vector) || !is_power_of_2(s->k_thread))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "lanes is %d, slices %d, vector %d, k_thread %d: all must be powers of 2",
@@ -277,7 +278,7 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
                        s->slices, s->lanes * s->slices);
     if (s->vector > LOAD_BYTES / size)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d, and one load takes %d elements of %s: use that at most",
-                       s->vector, LOAD_BYTES / size, tj_type_name((tj_type)view->m.type));
+                       s->vector, LOAD_BYTES / size, tj_facts_of(view->m.type)->name);
     if (s->vector > widest_vector(view))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "vector is %d, and the lines of the streamed matrix are aligned to %d elements only: use vector=%d",
@@ -286,8 +287,8 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: it must be a multiple of vector %d",
                        along_l ? "tn" : "k_thread", along_l ? s->tn : s->k_thread, s->vector);
     if (s->tm * s->tn > most_sums)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d are the most of %s", s->tm,
-                       s->tn, s->tm * s->tn, most_sums, view->m.type == TJ_F64 ? "f64" : "f32");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d of %d bytes are the most", s->tm,
+                       s->tn, s->tm * s->tn, most_sums, tj_sum_bytes(view));
     if (bytes > MAX_STATIC_SHARED)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "tm %d, slices %d and k_thread %d need %lld bytes of shared memory: 48 KiB is the most", s->tm,
@@ -327,12 +328,7 @@ int32_t tj_skinny_run(const tj_problem *view, const tj_skinny_shape *s)
 {
     if (view->n.layout == TJ_COL_MAJOR)
         return s->vector;
-    return s->lanes * s->vector * (int32_t)tj_type_bytes((tj_type)view->m.type) < 64 ? 1 : s->k_thread;
-}
-
-static bool is_16_bit(const tj_problem *view)
-{
-    return tj_type_bytes((tj_type)view->m.type) == 2;
+    return s->lanes * s->vector * tj_facts_of(view->m.type)->bytes < 64 ? 1 : s->k_thread;
 }
 
 /* Elements of N that a thread takes in all its phases, where NVRTC unrolls these: one row leaves them short, and their number is known. */
@@ -355,7 +351,7 @@ static bool must_loop(const tj_problem *view, const tj_skinny_shape *s)
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
-    const int32_t bytes = sum_bytes(view), align = s.vector * (int32_t)tj_type_bytes((tj_type)view->m.type);
+    const int32_t bytes = tj_sum_bytes(view), align = s.vector * tj_facts_of(view->m.type)->bytes;
 
     tj_template_set_int(fill, "tm", s.tm);
     tj_template_set_int(fill, "tn", s.tn);

@@ -295,7 +295,7 @@ static int64_t output_at(const scene *c, const access *a, int32_t thread, int32_
 
 static void count_output(const scene *c, int64_t ld, int64_t stride, tj_traffic *traffic)
 {
-    const int32_t bytes = (int32_t)tj_type_bytes((tj_type)c->view->p.type);
+    const int32_t bytes = tj_facts_of(c->view->p.type)->bytes;
     const access a = {.at = output_at,
                       .steps = c->s.tm * (c->s.tn / c->w.p),
                       .element_bytes = bytes,

@@ -20,6 +20,7 @@ enum {
     GOOD_SHARED = 48 * 1024, /* of a block, for the same reason */
     FULL_GPU = 264,          /* blocks that keep a large GPU busy */
     GOOD_REGISTERS = 80,     /* of a thread */
+    MOST_SUM_BYTES = 256,    /* of a thread: they stay in registers */
     SYSTEM_SHARED = 1024     /* that a block takes beside its own */
 };
 
@@ -52,11 +53,6 @@ static const char *const constraints[] = {
 
 /* ---- geometry ----------------------------------------------------------------------------------------------------- */
 
-static int32_t sum_bytes(const tj_problem *view)
-{
-    return view->m.type == TJ_F64 ? 8 : 4;
-}
-
 static int32_t round_up(int32_t value, int32_t multiple)
 {
     return (value + multiple - 1) / multiple * multiple;
@@ -76,12 +72,12 @@ tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *view, const tj_co
     const bool m_along_k = view->m.layout == TJ_ROW_MAJOR, n_along_k = view->n.layout == TJ_COL_MAJOR;
     tj_small_batch_shape s = {.tm = config->value[TM], .tn = config->value[TN], .products = config->value[PRODUCTS]};
 
-    s.vec = ACCESS_BYTES / sum_bytes(view);
+    s.vec = ACCESS_BYTES / tj_sum_bytes(view);
     s.k_padded = round_up(k, s.vec);
     s.m_pitch = m_along_k ? pitch_along_k(k, s.vec) : round_up(j, s.vec);
     s.n_pitch = n_along_k ? pitch_along_k(k, s.vec) : round_up(l, s.vec);
-    s.m_bytes = (int64_t)(m_along_k ? j : s.k_padded) * s.m_pitch * sum_bytes(view);
-    s.bytes = s.m_bytes + (int64_t)(n_along_k ? l : s.k_padded) * s.n_pitch * sum_bytes(view);
+    s.m_bytes = (int64_t)(m_along_k ? j : s.k_padded) * s.m_pitch * tj_sum_bytes(view);
+    s.bytes = s.m_bytes + (int64_t)(n_along_k ? l : s.k_padded) * s.n_pitch * tj_sum_bytes(view);
     if (s.tm > 0 && s.tn > 0) {
         s.team_rows = (j + s.tm - 1) / s.tm;
         s.team_cols = (l + s.tn - 1) / s.tn;
@@ -108,7 +104,7 @@ static int32_t part_of(int64_t extent, int32_t wanted)
 static void settle_tile(const tj_problem *view, int32_t *tm, int32_t *tn)
 {
     const int64_t elements = view->j.extent * view->l.extent;
-    const int32_t rows = elements <= 256 ? 2 : elements < (view->m.type == TJ_F64 ? 8192 : 512) ? 4 : 8;
+    const int32_t rows = elements <= 256 ? 2 : elements < (tj_sum_bytes(view) == 8 ? 8192 : 512) ? 4 : 8;
 
     if (*tm == 0)
         *tm = part_of(view->j.extent, rows);
@@ -138,7 +134,7 @@ static int32_t default_blocks(const tj_problem *view, const tj_small_batch_shape
     const int32_t blocks = by_registers < by_shared ? by_registers : by_shared;
     const bool is_even = view->j.extent % s->tm == 0 && view->l.extent % s->tn == 0 && view->k.extent % s->vec == 0;
 
-    if (view->m.type == TJ_F64 || view->n.layout != TJ_ROW_MAJOR || !is_even || s->tm * s->tn > 32 || blocks < 1)
+    if (tj_sum_bytes(view) == 8 || view->n.layout != TJ_ROW_MAJOR || !is_even || s->tm * s->tn > 32 || blocks < 1)
         return 1;
     return blocks < 16 ? blocks : 16;
 }
@@ -182,7 +178,7 @@ static tj_status check_part(char name, const char *param, int64_t extent, int32_
 static tj_status check_shape(const tj_problem *view, bool is_swapped, const tj_config *config, tj_error *err)
 {
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
-    const int32_t most_sums = view->m.type == TJ_F64 ? 32 : 64;
+    const int32_t most_sums = MOST_SUM_BYTES / tj_sum_bytes(view);
     tj_status status = check_part(is_swapped ? 'l' : 'j', "tm", view->j.extent, s.tm, err);
 
     if (status == TJ_OK)
@@ -190,8 +186,8 @@ static tj_status check_shape(const tj_problem *view, bool is_swapped, const tj_c
     if (status != TJ_OK)
         return status;
     if (s.tm * s.tn > most_sums)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d are the most of %s", s.tm, s.tn,
-                       s.tm * s.tn, most_sums, view->m.type == TJ_F64 ? "f64" : "f32");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d of %d bytes are the most", s.tm,
+                       s.tn, s.tm * s.tn, most_sums, tj_sum_bytes(view));
     if (view->batch == 1 && s.products > 1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "products is %d, and the problem is one product: use products=1",
                        s.products);
@@ -246,19 +242,14 @@ tj_small_batch_widths tj_small_batch_widths_of(const tj_problem *view, const tj_
 {
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
     const int32_t asked = config->value[VECTOR], limit = asked < s.vec ? asked : s.vec;
-    const tj_dim *m_width = view->m.layout == TJ_ROW_MAJOR ? &view->k : &view->j;
-    const tj_dim *n_width = view->n.layout == TJ_ROW_MAJOR ? &view->l : &view->k;
     tj_small_batch_widths w = {
-        .m = tj_access_widest(view, m_width, view->m.ld, view->m.stride, limit),
-        .n = tj_access_widest(view, n_width, view->n.ld, view->n.stride, limit),
-        .p = 1,
+        .m = tj_access_widest(view, TJ_MATRIX_M, limit),
+        .n = tj_access_widest(view, TJ_MATRIX_N, limit),
         .rows = view->m.layout == TJ_ROW_MAJOR ? 1 : common(view->j.extent, s.tm, s.vec),
         .cols = view->n.layout == TJ_ROW_MAJOR ? common(view->l.extent, s.tn, s.vec) : 1,
     };
 
-    if (w.cols <= limit && tj_access_widest(view, &view->l, view->p.ld, view->p.stride, w.cols) == w.cols &&
-        (!view->epilogue.has_beta || tj_access_widest(view, &view->l, view->c.ld, view->c.stride, w.cols) == w.cols))
-        w.p = w.cols;
+    w.p = w.cols <= limit && tj_access_fits_output(view, w.cols) ? w.cols : 1;
     return w;
 }
 
@@ -271,7 +262,7 @@ bool tj_small_batch_in_warp(const tj_small_batch_shape *s)
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_small_batch_shape s = tj_small_batch_shape_of(view, config);
-    const int32_t in = (int32_t)tj_type_bytes((tj_type)view->m.type), out = (int32_t)tj_type_bytes((tj_type)view->p.type);
+    const int32_t in = tj_facts_of(view->m.type)->bytes, out = tj_facts_of(view->p.type)->bytes;
     const tj_small_batch_widths w = tj_small_batch_widths_of(view, config);
     const bool is_async = config->value[COPY] == TJ_COPY_ASYNC;
     const bool checks_batch = view->batch == TJ_ANY || view->batch % s.products != 0;

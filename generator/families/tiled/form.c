@@ -26,7 +26,7 @@ static const char *const constraints[] = {
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     /* Tiles hold the type of the sum: 16-bit elements are converted once per load, not once per use. */
-    const int64_t element_bytes = view->m.type == TJ_F64 ? 8 : 4;
+    const int64_t element_bytes = tj_sum_bytes(view);
     int64_t tile;
 
     tj_textbook_describe(config, fill, form);
