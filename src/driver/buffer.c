@@ -2,20 +2,18 @@
 /*
  * buffer: device memory, copies and streams for programs without a CUDA runtime.
  *
- * A buffer remembers the CUDA context it was made in and makes it current for each call. Nothing else in the library uses
- * this file: the product itself allocates no device memory.
+ * A buffer remembers the CUDA context it was made in and makes it current for each call. The product itself allocates no
+ * device memory; tuning and proofs do.
  */
 #include "buffer.h"
 
 #include <stdlib.h>
 
-#include "context.h"
-#include "driver.h"
 #include "error.h"
 #include "visit.h"
 
 struct tj_buffer {
-    tj_context *context;
+    tj_gpu *gpu;
     const tj_driver *driver;
     CUcontext home;
     CUdeviceptr address;
@@ -26,7 +24,7 @@ struct tj_buffer {
 /* As tj_visit_enter, in the buffer's own context. */
 static tj_status enter_home(const tj_buffer *buffer, tj_visit *v, tj_error *err)
 {
-    tj_status status = tj_context_check_process(buffer->context, err);
+    tj_status status = tj_gpu_check_process(buffer->gpu, err);
     CUresult result;
 
     *v = (tj_visit){.scope = {.driver = buffer->driver, .is_pushed = true}, .mode = -1};
@@ -49,32 +47,18 @@ static tj_status check_range(const tj_buffer *buffer, size_t offset, size_t byte
                    buffer->bytes);
 }
 
-tj_status tj_buffer_create(tj_context *context, size_t bytes, tj_buffer **out, tj_error *err)
+tj_status tj_gpu_allocate(tj_gpu *gpu, CUstream stream, size_t bytes, tj_buffer **out, tj_error *err)
 {
-    if (!out)
-        return tj_fail_null(err, __func__, "buffer");
-    *out = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    return tj_buffer_create_in(context, NULL, bytes, out, err);
-}
-
-tj_status tj_buffer_create_in(tj_context *context, CUstream stream, size_t bytes, tj_buffer **out, tj_error *err)
-{
-    if (!out)
-        return tj_fail_null(err, __func__, "buffer");
-    *out = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
     tj_buffer *buffer = calloc(1, sizeof *buffer);
     size_t free_bytes = 0, total_bytes = 0;
     CUresult result;
     tj_visit v;
     tj_status status;
 
+    *out = NULL;
     if (!buffer)
         return tj_fail_memory(err, "a buffer");
-    status = tj_visit_enter(context, &v, err);
+    status = tj_visit_enter(gpu, &v, err);
     if (status != TJ_OK) {
         free(buffer);
         return status;
@@ -90,7 +74,7 @@ tj_status tj_buffer_create_in(tj_context *context, CUstream stream, size_t bytes
                            bytes, free_bytes, total_bytes);
         goto done;
     }
-    buffer->context = context;
+    buffer->gpu = gpu;
     buffer->driver = v.scope.driver;
     buffer->bytes = bytes;
     buffer->stream = stream;
@@ -233,18 +217,14 @@ void tj_buffer_free(tj_buffer *buffer)
     free(buffer);
 }
 
-tj_status tj_stream_create(tj_context *context, CUstream *stream, tj_error *err)
+tj_status tj_gpu_create_stream(tj_gpu *gpu, CUstream *stream, tj_error *err)
 {
-    if (!stream)
-        return tj_fail_null(err, __func__, "stream");
-    *stream = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
     tj_visit v;
     tj_status status;
     CUresult result;
 
-    status = tj_visit_enter(context, &v, err);
+    *stream = NULL;
+    status = tj_visit_enter(gpu, &v, err);
     if (status != TJ_OK)
         return status;
     result = v.scope.driver->api.stream_create(stream, CU_STREAM_NON_BLOCKING);
@@ -256,24 +236,20 @@ tj_status tj_stream_create(tj_context *context, CUstream *stream, tj_error *err)
     return status;
 }
 
-void tj_stream_destroy(tj_context *context, CUstream stream)
+void tj_gpu_destroy_stream(tj_gpu *gpu, CUstream stream)
 {
-    if (!context)
-        return;
     tj_visit v;
 
-    if (!stream || tj_visit_enter(context, &v, NULL) != TJ_OK)
+    if (!stream || tj_visit_enter(gpu, &v, NULL) != TJ_OK)
         return;
     (void)v.scope.driver->api.stream_destroy(stream);
     tj_visit_leave(&v);
 }
 
-tj_status tj_synchronize(tj_context *context, struct CUstream_st *stream, tj_error *err)
+tj_status tj_gpu_wait(tj_gpu *gpu, CUstream stream, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
     tj_visit v;
-    tj_status status = tj_visit_enter(context, &v, err);
+    tj_status status = tj_visit_enter(gpu, &v, err);
     CUresult result;
 
     if (status != TJ_OK)
@@ -285,16 +261,10 @@ tj_status tj_synchronize(tj_context *context, struct CUstream_st *stream, tj_err
     return status;
 }
 
-tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *total_bytes, tj_error *err)
+tj_status tj_gpu_memory(tj_gpu *gpu, size_t *free_bytes, size_t *total_bytes, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!free_bytes)
-        return tj_fail_null(err, __func__, "free_bytes");
-    if (!total_bytes)
-        return tj_fail_null(err, __func__, "total_bytes");
     tj_visit v;
-    tj_status status = tj_visit_enter(context, &v, err);
+    tj_status status = tj_visit_enter(gpu, &v, err);
     CUresult result;
 
     *free_bytes = 0;

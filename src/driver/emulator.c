@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "context.h"
 #include "error.h"
 
 static const char WORD[] = "emulator";
@@ -84,18 +83,4 @@ tj_status tj_emulator_choose_devices(void *library, const char *driver_path, tj_
         "\"%.60s\" names a device that the emulator does not know, or other devices than it runs as already in this process: "
         "use emulator:sm_90, sm_75, sm_80, sm_86, sm_89, sm_100, sm_103, sm_110, sm_120 or sm_121",
         driver_path);
-}
-
-tj_status tj_emulator_get(tj_context *context, const tj_emulator **emulator, tj_error *err)
-{
-    if (!emulator)
-        return tj_fail_null(err, __func__, "emulator");
-    *emulator = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    const tj_driver *driver = NULL;
-    const tj_status status = tj_context_driver(context, &driver, err);
-
-    *emulator = status == TJ_OK && driver->is_emulator ? &driver->emulator : NULL;
-    return status;
 }

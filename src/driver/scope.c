@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scope: enters the current CUDA context, or the primary one of the TileJIT context's device.
+ * scope: enters the current CUDA context, or the primary one of the gpu's device.
  */
 #include "scope.h"
 
@@ -16,23 +16,23 @@ static tj_status no_such_device(const tj_driver *driver, int device, tj_error *e
 }
 
 /* The primary context, retained at most once. A thread that loses the race gives its own count back. */
-static tj_status primary_context(tj_context *context, const tj_driver *driver, CUcontext *primary, tj_error *err)
+static tj_status primary_context(tj_gpu *gpu, const tj_driver *driver, CUcontext *primary, tj_error *err)
 {
     CUcontext none = NULL;
     CUdevice device = 0;
     CUresult result;
 
-    *primary = atomic_load(&context->primary);
+    *primary = atomic_load(&gpu->primary);
     if (*primary)
         return TJ_OK;
-    result = driver->api.device_get(&device, context->device);
+    result = driver->api.device_get(&device, gpu->device);
     if (result == CUDA_ERROR_INVALID_DEVICE || result == CUDA_ERROR_INVALID_VALUE)
-        return no_such_device(driver, context->device, err);
+        return no_such_device(driver, gpu->device, err);
     if (result == CUDA_SUCCESS)
         result = driver->api.primary_retain(primary, device);
     if (result != CUDA_SUCCESS)
-        return tj_driver_fail(driver, result, err, "cannot use the primary context of device %d", context->device);
-    if (!atomic_compare_exchange_strong(&context->primary, &none, *primary)) {
+        return tj_driver_fail(driver, result, err, "cannot use the primary context of device %d", gpu->device);
+    if (!atomic_compare_exchange_strong(&gpu->primary, &none, *primary)) {
         (void)driver->api.primary_release(device);
         *primary = none;
     }
@@ -75,7 +75,7 @@ static CUresult current_id(const tj_driver *driver, uint64_t *id)
 
 /* Somebody may have reset the device since we retained its primary context: then the handle is dead, and a new retain
  * makes a living one. */
-static tj_status push_primary(tj_context *context, tj_scope *scope, tj_error *err)
+static tj_status push_primary(tj_gpu *gpu, tj_scope *scope, tj_error *err)
 {
     const tj_driver *driver = scope->driver;
 
@@ -83,7 +83,7 @@ static tj_status push_primary(tj_context *context, tj_scope *scope, tj_error *er
         CUcontext primary = NULL;
         CUcontext popped = NULL;
         CUresult result;
-        tj_status status = primary_context(context, driver, &primary, err);
+        tj_status status = primary_context(gpu, driver, &primary, err);
 
         if (status != TJ_OK)
             return status;
@@ -97,19 +97,19 @@ static tj_status push_primary(tj_context *context, tj_scope *scope, tj_error *er
             (void)driver->api.ctx_pop(&popped);
         }
         if (attempt > 0 || (result != CUDA_ERROR_CONTEXT_IS_DESTROYED && result != CUDA_ERROR_INVALID_CONTEXT))
-            return tj_driver_fail(driver, result, err, "cannot make the primary context of device %d current", context->device);
-        (void)atomic_compare_exchange_strong(&context->primary, &primary, NULL);
+            return tj_driver_fail(driver, result, err, "cannot make the primary context of device %d current", gpu->device);
+        (void)atomic_compare_exchange_strong(&gpu->primary, &primary, NULL);
     }
 }
 
-tj_status tj_scope_enter(tj_context *context, tj_scope *scope, tj_error *err)
+tj_status tj_scope_enter(tj_gpu *gpu, tj_scope *scope, tj_error *err)
 {
-    const tj_driver *driver = atomic_load_explicit(&context->driver, memory_order_acquire);
+    const tj_driver *driver = atomic_load_explicit(&gpu->driver, memory_order_acquire);
     CUresult result;
     tj_status status;
 
     if (!driver) {
-        status = tj_context_driver(context, &driver, err);
+        status = tj_gpu_driver(gpu, &driver, err);
         if (status != TJ_OK)
             return status;
     }
@@ -123,7 +123,7 @@ tj_status tj_scope_enter(tj_context *context, tj_scope *scope, tj_error *err)
         return tj_driver_fail(driver, result, err, "cannot use the current CUDA context");
     if (scope->context_id != 0)
         return TJ_OK;
-    return push_primary(context, scope, err);
+    return push_primary(gpu, scope, err);
 }
 
 void tj_scope_leave(tj_scope *scope)
@@ -155,11 +155,11 @@ tj_status tj_scope_handle(const tj_scope *scope, CUcontext *handle, tj_error *er
     return TJ_OK;
 }
 
-void tj_scope_release(tj_context *context)
+void tj_scope_release(tj_gpu *gpu)
 {
-    const tj_driver *driver = atomic_load(&context->driver);
-    CUcontext primary = atomic_exchange(&context->primary, NULL);
+    const tj_driver *driver = atomic_load(&gpu->driver);
+    CUcontext primary = atomic_exchange(&gpu->primary, NULL);
 
     if (primary && tj_driver_check_alive(driver, NULL) == TJ_OK)
-        (void)driver->api.primary_release((CUdevice)context->device);
+        (void)driver->api.primary_release((CUdevice)gpu->device);
 }

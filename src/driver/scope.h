@@ -2,14 +2,13 @@
 /*
  * scope: which CUDA context a call runs in.
  *
- * The one that is current; with none current, the primary context of the TileJIT context's device, pushed for the length
- * of the call. It is retained once per TileJIT context, never reset, and released with it.
+ * The one that is current; with none current, the primary context of the gpu's device, pushed for the length
+ * of the call. It is retained once per gpu, never reset, and released with it.
  */
 #ifndef TJ_SRC_SCOPE_H
 #define TJ_SRC_SCOPE_H
 
-#include "context.h"
-#include "driver.h"
+#include "gpu.h"
 
 typedef struct tj_scope {
     const tj_driver *driver;
@@ -20,9 +19,9 @@ typedef struct tj_scope {
 /**
  * Begin. With a context current and the driver open this is one driver call, without a lock or a system call.
  * On failure nothing was pushed, and tj_scope_leave must not be called.
- * Errors: those of tj_context_driver, TJ_ERR_DEVICE_LOST, TJ_ERR_INVALID_ARGUMENT (no such device), TJ_ERR_DRIVER.
+ * Errors: those of tj_gpu_driver, TJ_ERR_DEVICE_LOST, TJ_ERR_INVALID_ARGUMENT (no such device), TJ_ERR_DRIVER.
  */
-tj_status tj_scope_enter(tj_context *context, tj_scope *scope, tj_error *err);
+tj_status tj_scope_enter(tj_gpu *gpu, tj_scope *scope, tj_error *err);
 
 /** End: the context that was current before is current again. */
 void tj_scope_leave(tj_scope *scope);
@@ -33,7 +32,7 @@ tj_status tj_scope_device(const tj_scope *scope, int *device, tj_error *err);
 /** Its handle; for the slow paths. */
 tj_status tj_scope_handle(const tj_scope *scope, CUcontext *handle, tj_error *err);
 
-/** Release the primary context, if it was retained; no CUDA call in a forked child or after a loss. For tj_context_free. */
-void tj_scope_release(tj_context *context);
+/** Release the primary context, if it was retained; no CUDA call in a forked child or after a loss. For tj_gpu_end. */
+void tj_scope_release(tj_gpu *gpu);
 
 #endif

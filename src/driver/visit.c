@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "visit.h"
 
-#include "context.h"
-#include "driver.h"
 #include "error.h"
 
 /* Every driver since CUDA 4 has these, so only a stand-in can lack one. */
@@ -24,12 +22,12 @@ void tj_visit_leave(tj_visit *v)
     tj_scope_leave(&v->scope);
 }
 
-tj_status tj_visit_enter(tj_context *context, tj_visit *v, tj_error *err)
+tj_status tj_visit_enter(tj_gpu *gpu, tj_visit *v, tj_error *err)
 {
-    tj_status status = tj_context_check_process(context, err);
+    tj_status status = tj_gpu_check_process(gpu, err);
 
     if (status == TJ_OK)
-        status = tj_scope_enter(context, &v->scope, err);
+        status = tj_scope_enter(gpu, &v->scope, err);
     if (status != TJ_OK)
         return status;
     (void)tj_driver_ignore_captures(v->scope.driver, &v->mode);

@@ -13,7 +13,7 @@ typedef struct tj_visit {
 } tj_visit;
 
 /** The current CUDA context, or the primary one. On success the caller leaves again. Errors: those of tj_synchronize. */
-tj_status tj_visit_enter(tj_context *context, tj_visit *v, tj_error *err);
+tj_status tj_visit_enter(tj_gpu *gpu, tj_visit *v, tj_error *err);
 
 void tj_visit_leave(tj_visit *v);
 

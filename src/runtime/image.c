@@ -13,6 +13,7 @@
 
 #include "error.h"
 #include "canonical.h"
+#include "nvrtc.h"
 #include "proof.h"
 #include "store_entry.h"
 
@@ -109,52 +110,52 @@ static bool wants_cubin(const char *target)
 /* ---- key --------------------------------------------------------------------------------------------------------- */
 
 /* The fields that a source and a target determine. */
-static tj_key begin_key(const tj_context *context, const tj_source *source)
+static tj_key begin_key(const tj_host *host, const tj_source *source)
 {
     tj_key key = {0};
 
     tj_key_add(&key, "schema", SCHEMA);
-    tj_key_add(&key, "backend", tj_context_is_emulated(context) ? "emulator" : "cuda");
+    tj_key_add(&key, "backend", tj_gpu_is_emulated(&host->gpu) ? "emulator" : "cuda");
     tj_key_add(&key, "source", tj_source_text(source));
     return key;
 }
 
 /* Options and compiler as some NVRTC stored them with an image of this very source for this target; false: none did. */
-static bool recall_compiler(tj_context *context, const tj_source *source, const char *target, tj_image_key_text *text)
+static bool recall_compiler(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text)
 {
-    tj_key wanted = begin_key(context, source);
+    tj_key wanted = begin_key(host, source);
     const char *options, *compiler;
     json_t *manifest;
     bool is_known;
 
     tj_key_add(&wanted, "target", target);
-    manifest = tj_disk_store_find(context->store, &wanted);
+    manifest = tj_disk_store_find(host->store, &wanted);
     options = manifest ? tj_entry_key_field(manifest, "options") : NULL;
     compiler = manifest ? tj_entry_key_field(manifest, "compiler") : NULL;
     is_known = options && compiler && strlen(options) < sizeof text->options && strlen(compiler) < sizeof text->compiler;
     if (is_known) {
         (void)strcpy(text->options, options);
         (void)strcpy(text->compiler, compiler);
-        tj_log_line(&context->log, TJ_LOG_INFO, "there is no NVRTC: %s is the stored one of NVRTC %s",
+        tj_log_line(&host->log, TJ_LOG_INFO, "there is no NVRTC: %s is the stored one of NVRTC %s",
                     tj_source_launch(source)->kernel, compiler);
     }
     json_decref(manifest);
     return is_known;
 }
 
-tj_status tj_image_make_key(tj_context *context, const tj_source *source, const char *target, tj_image_key_text *text,
-                            tj_key *key, tj_error *err)
+tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key,
+                            tj_error *err)
 {
     const tj_nvrtc *nvrtc;
     const char *identity = text->compiler;
     tj_error why;
-    tj_status status = tj_context_nvrtc(context, &nvrtc, &why);
+    tj_status status = tj_host_nvrtc(host, &nvrtc, &why);
 
     if (status == TJ_OK) /* findings and counts name lines of the CUDA text */
-        status = tj_nvrtc_options(nvrtc, target, tj_context_is_emulated(context) ? TJ_NVRTC_LINES : 0, text->options, &why);
+        status = tj_nvrtc_options(nvrtc, target, tj_gpu_is_emulated(&host->gpu) ? TJ_NVRTC_LINES : 0, text->options, &why);
     if (status == TJ_OK)
         status = tj_nvrtc_identity(nvrtc, &identity, &why);
-    if (status == TJ_ERR_NO_COMPILER && recall_compiler(context, source, target, text)) {
+    if (status == TJ_ERR_NO_COMPILER && recall_compiler(host, source, target, text)) {
         identity = text->compiler;
         status = TJ_OK;
     }
@@ -163,7 +164,7 @@ tj_status tj_image_make_key(tj_context *context, const tj_source *source, const 
             *err = why;
         return status;
     }
-    *key = begin_key(context, source);
+    *key = begin_key(host, source);
     tj_key_add(key, "options", text->options);
     tj_key_add(key, "target", target);
     tj_key_add(key, "compiler", identity);
@@ -173,13 +174,13 @@ tj_status tj_image_make_key(tj_context *context, const tj_source *source, const 
 
 /* ---- compile ----------------------------------------------------------------------------------------------------- */
 
-static void dump(tj_context *context, const tj_source *source, const tj_image_body *body)
+static void dump(tj_host *host, const tj_source *source, const tj_image_body *body)
 {
     char trouble[512];
 
-    if (context->dump_dir && !tj_image_dump(context->dump_dir, source, body, trouble, sizeof trouble) &&
-        tj_image_table_may_warn(context->images))
-        tj_log_line(&context->log, TJ_LOG_WARNING, "no dump: %s", trouble);
+    if (host->dump_dir && !tj_image_dump(host->dump_dir, source, body, trouble, sizeof trouble) &&
+        !atomic_exchange(&host->has_warned_of_dump, true))
+        tj_log_line(&host->log, TJ_LOG_WARNING, "no dump: %s", trouble);
 }
 
 static int64_t now_ms(void)
@@ -204,8 +205,8 @@ static tj_status check_target(const tj_source *source, const char *target, tj_er
 }
 
 /* On TJ_ERR_COMPILE *out holds the log, on any other failure it is NULL. */
-static tj_status compile(tj_context *context, const tj_source *source, const tj_key *key, const char *target,
-                         tj_image_body **out, tj_error *err)
+static tj_status compile(tj_host *host, const tj_source *source, const tj_key *key, const char *target, tj_image_body **out,
+                         tj_error *err)
 {
     const char *text = tj_source_text(source), *kernel = tj_source_launch(source)->kernel;
     tj_image_body *body = body_create(key);
@@ -219,18 +220,18 @@ static tj_status compile(tj_context *context, const tj_source *source, const tj_
         return tj_fail_memory(err, "an image");
     status = check_target(source, target, err);
     if (status == TJ_OK)
-        status = tj_context_nvrtc(context, &nvrtc, err);
+        status = tj_host_nvrtc(host, &nvrtc, err);
     if (status != TJ_OK)
         goto done;
-    tj_log_line(&context->log, TJ_LOG_INFO, "compiling %s for %s (first use)", kernel, target);
-    atomic_fetch_add_explicit(&context->stats.compiles, 1, memory_order_relaxed);
+    tj_log_line(&host->log, TJ_LOG_INFO, "compiling %s for %s (first use)", kernel, target);
+    atomic_fetch_add_explicit(&host->stats.compiles, 1, memory_order_relaxed);
     status = tj_nvrtc_compile(nvrtc, text, strlen(text), PROGRAM_NAME, target,
-                              tj_context_is_emulated(context) ? TJ_NVRTC_LINES : 0, &compiled, err);
+                              tj_gpu_is_emulated(&host->gpu) ? TJ_NVRTC_LINES : 0, &compiled, err);
     if (status == TJ_OK && !has_entry(compiled.ptx, kernel))
         status = tj_fail(err, TJ_ERR_INTERNAL, "NVRTC %s compiled %s for %s, but its PTX has no such entry function",
                          body->compiler, kernel, target);
     if (status != TJ_OK)
-        atomic_fetch_add_explicit(&context->stats.failures, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&host->stats.failures, 1, memory_order_relaxed);
     if (status != TJ_OK && status != TJ_ERR_COMPILE)
         goto done;
 
@@ -245,10 +246,10 @@ static tj_status compile(tj_context *context, const tj_source *source, const tj_
         status = tj_fail_memory(err, "an image");
         goto done;
     }
-    tj_log_line(&context->log, TJ_LOG_DEBUG, "%s %s for %s in %d ms: %d registers, %d bytes spilled, key %s",
+    tj_log_line(&host->log, TJ_LOG_DEBUG, "%s %s for %s in %d ms: %d registers, %d bytes spilled, key %s",
                 status == TJ_OK ? "compiled" : "could not compile", kernel, target, (int)(now_ms() - start_ms),
                 body->resources.registers, body->resources.spill_stores, body->key.hex);
-    dump(context, source, body);
+    dump(host, source, body);
     *out = body;
     body = NULL;
 
@@ -298,7 +299,7 @@ static json_t *make_facts(const tj_source *source, const tj_image_body *body)
     return facts;
 }
 
-void tj_image_publish(tj_context *context, const tj_source *source, const tj_image_body *body)
+void tj_image_publish(tj_host *host, const tj_source *source, const tj_image_body *body)
 {
     const char *text = tj_source_text(source);
     tj_blob file[TJ_STORE_MAX_FILES];
@@ -306,7 +307,7 @@ void tj_image_publish(tj_context *context, const tj_source *source, const tj_ima
     size_t count = 0;
 
     if (!facts) {
-        tj_log_line(&context->log, TJ_LOG_WARNING, "not stored: out of memory for the facts of %s", body->key.hex);
+        tj_log_line(&host->log, TJ_LOG_WARNING, "not stored: out of memory for the facts of %s", body->key.hex);
         return;
     }
     file[count++] = (tj_blob){"kernel.cu", text, strlen(text)};
@@ -314,7 +315,7 @@ void tj_image_publish(tj_context *context, const tj_source *source, const tj_ima
     if (body->cubin)
         file[count++] = (tj_blob){"kernel.cubin", body->cubin, body->cubin_bytes};
     file[count++] = (tj_blob){"build.log", body->log, strlen(body->log)};
-    tj_disk_store_publish(context->store, &body->key, file, count, facts);
+    tj_disk_store_publish(host->store, &body->key, file, count, facts);
     json_decref(facts);
 }
 
@@ -350,21 +351,21 @@ static const char *read_stored(const tj_stored *stored, const tj_source *source,
 }
 
 /* NULL: a miss, for whatever reason. */
-static tj_image_body *fetch(tj_context *context, const tj_source *source, const tj_key *key)
+static tj_image_body *fetch(tj_host *host, const tj_source *source, const tj_key *key)
 {
     tj_image_body *body;
     const tj_blob *ptx, *cubin, *log;
     const char *trouble;
     tj_stored stored;
 
-    if (!tj_disk_store_fetch(context->store, key, &stored))
+    if (!tj_disk_store_fetch(host->store, key, &stored))
         return NULL;
     body = body_create(key);
     if (!body)
         goto done;
     trouble = read_stored(&stored, source, body);
     if (trouble) {
-        tj_disk_store_reject(context->store, key, trouble);
+        tj_disk_store_reject(host->store, key, trouble);
         goto miss;
     }
     ptx = find_file(&stored, "kernel.ptx");
@@ -386,38 +387,46 @@ miss:
 done:
     tj_stored_drop(&stored);
     if (body) {
-        atomic_fetch_add_explicit(&context->stats.store_hits, 1, memory_order_relaxed);
-        tj_log_line(&context->log, TJ_LOG_DEBUG, "%s for %s from the store, key %s", tj_source_launch(source)->kernel,
+        atomic_fetch_add_explicit(&host->stats.store_hits, 1, memory_order_relaxed);
+        tj_log_line(&host->log, TJ_LOG_DEBUG, "%s for %s from the store, key %s", tj_source_launch(source)->kernel,
                     body->target, key->hex);
     }
     return body;
 }
 
-tj_status tj_image_produce(tj_context *context, const tj_source *source, const tj_key *key, const char *target,
-                           tj_image_body **body, tj_origin *origin, tj_error *err)
+tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, const char *target, tj_image_body **body,
+                           tj_origin *origin, tj_error *err)
 {
     tj_status status = TJ_OK;
     int lock;
 
     *origin = TJ_FROM_STORE;
-    *body = fetch(context, source, key);
+    *body = fetch(host, source, key);
     if (*body) {
-        tj_context_remember_nvrtc(context);
+        tj_host_remember_nvrtc(host);
         return TJ_OK;
     }
     /* Another process may be compiling this very key: then its result comes sooner than ours. */
-    lock = tj_disk_store_lock(context->store, key, STORE_LOCK_WAIT_MS);
-    *body = fetch(context, source, key);
+    lock = tj_disk_store_lock(host->store, key, STORE_LOCK_WAIT_MS);
+    *body = fetch(host, source, key);
     if (!*body) {
         *origin = TJ_FROM_COMPILER;
-        status = compile(context, source, key, target, body, err);
+        status = compile(host, source, key, target, body, err);
         if (status == TJ_OK) {
-            tj_image_publish(context, source, *body);
-            tj_context_remember_nvrtc(context);
+            tj_image_publish(host, source, *body);
+            tj_host_remember_nvrtc(host);
         }
     }
     tj_disk_store_unlock(lock);
     return status;
+}
+
+void tj_image_reject(tj_host *host, const tj_image *image, const char *reason)
+{
+    /* Of several threads that were refused the same image only the first acts: the stored entry may be a new one by now. */
+    if (atomic_exchange(&image->body->is_rejected, true))
+        return;
+    tj_disk_store_reject(host->store, &image->body->key, reason);
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------ */
@@ -436,26 +445,18 @@ tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image,
     return TJ_OK;
 }
 
-tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err)
+tj_status tj_image_compile(tj_host *host, const tj_source *source, const char *target, tj_image **image, tj_error *err)
 {
-    if (!image)
-        return tj_fail_null(err, __func__, "image");
-    *image = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!source)
-        return tj_fail_null(err, __func__, "source");
-    if (!target)
-        return tj_fail_null(err, __func__, "target");
     tj_image_key_text text;
     tj_image_body *body;
     tj_status status, wrapped;
     tj_key key;
 
-    status = tj_image_make_key(context, source, target, &text, &key, err);
+    *image = NULL;
+    status = tj_image_make_key(host, source, target, &text, &key, err);
     if (status != TJ_OK)
         return status;
-    status = compile(context, source, &key, target, &body, err);
+    status = compile(host, source, &key, target, &body, err);
     wrapped = tj_image_wrap(body, TJ_FROM_COMPILER, image, status == TJ_OK ? err : NULL);
     return status == TJ_OK ? wrapped : status;
 }

@@ -3,14 +3,15 @@
  * image: what an image is and what it is found by. What the other files of this layer need beyond <tilejit/image.h>.
  *
  *     image.c        key, compile, store entry <-> image, accessors
- *     image_table.c  images in memory, one compile per key
  *     image_dump.c   files for people
  *     target.c       which target fits a device
  */
 #ifndef TJ_SRC_IMAGE_H
 #define TJ_SRC_IMAGE_H
 
-#include "context.h"
+#include <tilejit/image.h>
+
+#include "host.h"
 
 struct tj_proof_note; /* proof.c */
 
@@ -25,8 +26,14 @@ typedef struct tj_image_key_text {
  * Without an NVRTC, compiler and options are those of an image that is stored for the rest of the key.
  * Errors: TJ_ERR_NO_COMPILER (and nothing is stored), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not know), TJ_ERR_FORKED.
  */
-tj_status tj_image_make_key(tj_context *context, const tj_source *source, const char *target, tj_image_key_text *text,
-                            tj_key *key, tj_error *err);
+tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key,
+                            tj_error *err);
+
+/** As tj_compile. */
+tj_status tj_image_compile(tj_host *host, const tj_source *source, const char *target, tj_image **image, tj_error *err);
+
+/** Remove the image from memory and store: the driver refused it. */
+void tj_image_reject(tj_host *host, const tj_image *image, const char *reason);
 
 /* ---- between the files of image ---------------------------------------------------------------------------------- */
 
@@ -55,7 +62,7 @@ struct tj_image {
 void tj_image_body_release(tj_image_body *body);
 
 /** Store a body that was compiled from source. Trouble is logged. */
-void tj_image_publish(tj_context *context, const tj_source *source, const tj_image_body *body);
+void tj_image_publish(tj_host *host, const tj_source *source, const tj_image_body *body);
 
 /** A handle of its own for a body; takes over one reference, also on failure. body NULL: *image is NULL, TJ_OK. */
 tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image, tj_error *err);
@@ -64,13 +71,10 @@ tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image,
  * Fetch from the stores, else compile and publish. One reference is the caller's. On TJ_ERR_COMPILE *body holds the log;
  * on any other failure it is NULL.
  */
-tj_status tj_image_produce(tj_context *context, const tj_source *source, const tj_key *key, const char *target,
-                           tj_image_body **body, tj_origin *origin, tj_error *err);
+tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, const char *target, tj_image_body **body,
+                           tj_origin *origin, tj_error *err);
 
 /** Write <dir>/<kernel>-<8 digits of the key>.cu, .ptx, .cubin, .log; what there is of them. Trouble: one line of text. */
 bool tj_image_dump(const char *dir, const tj_source *source, const tj_image_body *body, char *trouble, size_t size);
-
-/** true for the first caller of a table: trouble with the dump folder is worth one warning. */
-bool tj_image_table_may_warn(struct tj_image_table *table);
 
 #endif

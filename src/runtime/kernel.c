@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
 #include "error.h"
 #include "scope.h"
 #include "spills.h"
@@ -350,7 +349,7 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     if (status == TJ_OK)
         status = tj_scope_handle(scope, &kernel->handle, err);
     if (status == TJ_OK)
-        status = tj_device_get(kernel->context, kernel->device, &device, err);
+        status = tj_gpu_device_facts(kernel->gpu, kernel->device, &device, err);
     if (status != TJ_OK)
         return status;
     if (!parse_target(code->target, &target))
@@ -404,7 +403,7 @@ static void set_elements(tj_kernel *kernel)
     }
 }
 
-tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
+tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
                               tj_kernel **out, tj_error *err)
 {
     tj_kernel *kernel = NULL;
@@ -412,9 +411,9 @@ tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, c
     tj_status status;
 
     *out = NULL;
-    status = tj_context_check_process(context, err);
+    status = tj_gpu_check_process(&host->gpu, err);
     if (status == TJ_OK)
-        status = tj_scope_enter(context, &scope, err);
+        status = tj_scope_enter(&host->gpu, &scope, err);
     if (status != TJ_OK)
         return status;
     kernel = calloc(1, sizeof *kernel);
@@ -423,7 +422,7 @@ tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, c
         goto done;
     }
     kernel->driver = scope.driver;
-    kernel->context = context;
+    kernel->gpu = &host->gpu;
     kernel->context_id = scope.context_id;
     kernel->form = *form;
     kernel->problem = *problem;
@@ -431,7 +430,7 @@ tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, c
     status = load(kernel, &scope, code, err);
     if (status == TJ_OK) {
         tj_launch_make_ready(kernel);
-        atomic_fetch_add_explicit(&context->stats.loads, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&host->stats.loads, 1, memory_order_relaxed);
         *out = kernel;
     } else {
         unload(kernel);
@@ -443,17 +442,8 @@ done:
     return status;
 }
 
-tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_image *image, tj_kernel **kernel, tj_error *err)
+tj_status tj_host_load(tj_host *host, const tj_source *source, const tj_image *image, tj_kernel **kernel, tj_error *err)
 {
-    if (!kernel)
-        return tj_fail_null(err, __func__, "kernel");
-    *kernel = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!source)
-        return tj_fail_null(err, __func__, "source");
-    if (!image)
-        return tj_fail_null(err, __func__, "image");
     tj_code code = {
         .target = tj_image_target(image),
         .compiler = tj_image_compiler(image),
@@ -465,7 +455,7 @@ tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_
     *kernel = NULL;
     if (status != TJ_OK)
         return status;
-    return tj_kernel_load_code(context, tj_source_launch(source), tj_source_problem(source), &code, kernel, err);
+    return tj_kernel_load_code(host, tj_source_launch(source), tj_source_problem(source), &code, kernel, err);
 }
 
 tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err)

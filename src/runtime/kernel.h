@@ -15,8 +15,7 @@
 
 #include <tilejit/kernel.h>
 
-#include "cuda_abi.h"
-#include "driver.h"
+#include "host.h"
 
 /** What a loader needs of an image. All borrowed, for the length of the call. */
 typedef struct tj_code {
@@ -26,8 +25,11 @@ typedef struct tj_code {
     const void *cubin;    /* NULL: none */
 } tj_code;
 
-/** tj_kernel_load from its parts; problem must be canonical. Enters and leaves a scope itself. */
-tj_status tj_kernel_load_code(tj_context *context, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
+/** As tj_kernel_load. */
+tj_status tj_host_load(tj_host *host, const tj_source *source, const tj_image *image, tj_kernel **kernel, tj_error *err);
+
+/** The same from its parts; problem must be canonical. Enters and leaves a scope itself. */
+tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
                               tj_kernel **kernel, tj_error *err);
 
 /**
@@ -90,7 +92,7 @@ typedef struct tj_launch_numbers {
 
 struct tj_kernel {
     const tj_driver *driver;
-    tj_context *context;
+    tj_gpu *gpu;
     uint64_t context_id;
     CUcontext handle; /* of the CUDA context */
     int device;

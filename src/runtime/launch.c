@@ -9,7 +9,6 @@
  */
 #include "kernel.h"
 
-#include "context.h"
 #include "error.h"
 #include "scalar.h"
 #include "scope.h"
@@ -324,7 +323,7 @@ tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands,
     if (!operands)
         return tj_fail_null(err, __func__, "operands");
     tj_scope scope;
-    tj_status status = tj_scope_enter(kernel->context, &scope, err);
+    tj_status status = tj_scope_enter(kernel->gpu, &scope, err);
 
     if (status != TJ_OK)
         return status;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "checked.h"
-#include "context.h"
 #include "error.h"
 #include "scalar.h"
 

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
 #include "error.h"
+#include "host.h"
+#include "nvrtc.h"
 
 enum { TARGET_BYTES = 16 };
 
@@ -19,12 +20,12 @@ static int target_number(const char *target)
 }
 
 /* PTX is compiled by the driver, and no driver compiles PTX of a CUDA newer than its own. */
-static tj_status check_driver_takes_ptx(tj_context *context, const tj_nvrtc *nvrtc, int cc_major, int cc_minor, tj_error *err)
+static tj_status check_driver_takes_ptx(tj_host *host, const tj_nvrtc *nvrtc, int cc_major, int cc_minor, tj_error *err)
 {
     int nvrtc_version = 1000 * tj_nvrtc_major(nvrtc) + 10 * tj_nvrtc_minor(nvrtc), driver_version;
     const tj_driver *driver;
 
-    if (tj_context_driver(context, &driver, NULL) != TJ_OK)
+    if (tj_gpu_driver(&host->gpu, &driver, NULL) != TJ_OK)
         return TJ_OK; /* no driver, no objection */
     driver_version = tj_driver_version(driver);
     if (nvrtc_version <= driver_version)
@@ -36,12 +37,8 @@ static tj_status check_driver_takes_ptx(tj_context *context, const tj_nvrtc *nvr
                    driver_version % 1000 / 10, driver_version / 1000, driver_version % 1000 / 10);
 }
 
-tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *target, tj_error *err)
+tj_status tj_host_target(tj_host *host, int cc_major, int cc_minor, char *target, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!target)
-        return tj_fail_null(err, __func__, "target");
     const tj_nvrtc *nvrtc;
     const char *const *list, *below = NULL;
     int wanted = 10 * cc_major + cc_minor;
@@ -50,9 +47,9 @@ tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *t
     target[0] = '\0';
     if (cc_major < 1 || cc_major > 99 || cc_minor < 0 || cc_minor > 9)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%d.%d is no compute capability: use one such as 9.0", cc_major, cc_minor);
-    status = tj_context_nvrtc(context, &nvrtc, err);
+    status = tj_host_nvrtc(host, &nvrtc, err);
     if (status == TJ_ERR_NO_COMPILER) { /* what is stored for the device itself can run all the same */
-        snprintf(target, TARGET_BYTES, tj_context_is_emulated(context) ? "compute_%d" : "sm_%d", wanted);
+        snprintf(target, TARGET_BYTES, tj_gpu_is_emulated(&host->gpu) ? "compute_%d" : "sm_%d", wanted);
         return TJ_OK;
     }
     if (status != TJ_OK)
@@ -60,7 +57,7 @@ tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *t
     for (list = tj_nvrtc_targets(nvrtc); *list; list++) {
         if (target_number(*list) == wanted) {
             /* The emulator reads PTX alone: without a CUBIN to make, NVRTC needs half the time. */
-            if (tj_context_is_emulated(context))
+            if (tj_gpu_is_emulated(&host->gpu))
                 snprintf(target, TARGET_BYTES, "compute_%d", wanted);
             else
                 snprintf(target, TARGET_BYTES, "%s", *list);
@@ -74,22 +71,8 @@ tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *t
                        "a device of compute capability %d.%d is too old for NVRTC %d.%d, which begins at %s: use an older "
                        "NVRTC (\"pip install nvidia-cuda-nvrtc-cu12\" serves 5.0 on) and set TILEJIT_NVRTC to it",
                        cc_major, cc_minor, tj_nvrtc_major(nvrtc), tj_nvrtc_minor(nvrtc), tj_nvrtc_targets(nvrtc)[0]);
-    status = check_driver_takes_ptx(context, nvrtc, cc_major, cc_minor, err);
+    status = check_driver_takes_ptx(host, nvrtc, cc_major, cc_minor, err);
     if (status == TJ_OK)
         snprintf(target, TARGET_BYTES, "compute_%d", target_number(below));
-    return status;
-}
-
-tj_status tj_targets(tj_context *context, const char *const **targets, tj_error *err)
-{
-    if (!targets)
-        return tj_fail_null(err, __func__, "targets");
-    *targets = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    const tj_nvrtc *nvrtc;
-    tj_status status = tj_context_nvrtc(context, &nvrtc, err);
-
-    *targets = status == TJ_OK ? tj_nvrtc_targets(nvrtc) : NULL;
     return status;
 }

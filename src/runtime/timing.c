@@ -5,20 +5,20 @@
  * One launch stands between two events. Several of them, for kernels so short that the events, or the host that queues them, would be
  * felt, are a CUDA graph that is replayed between two events: what the host does for a launch is done before, once.
  */
-#include <tilejit/buffer.h>
+#include "timing.h"
 
 #include <stdlib.h>
 
-#include "driver.h"
 #include "error.h"
 #include "visit.h"
 
 enum { MAX_REPEAT = 100000, MAX_PER_EVENT = 10000 };
 
-/* What is timed: a plan over sets of operands in turn. */
+/* What is timed: launches over sets of operands in turn. */
 typedef struct timing {
     const tj_driver *driver;
-    const tj_plan *plan;
+    tj_launch_fn *launch;
+    const void *what;
     const tj_operands *set;
     size_t sets, next; /* next: which set the next launch takes */
     CUstream stream;
@@ -31,7 +31,7 @@ static tj_status launch_some(timing *t, int launches, tj_error *err)
     tj_status status = TJ_OK;
 
     for (int i = 0; i < launches && status == TJ_OK; i++) {
-        status = tj_plan_launch(t->plan, &t->set[t->next], t->stream, err);
+        status = t->launch(t->what, &t->set[t->next], t->stream, err);
         t->next = t->next + 1 < t->sets ? t->next + 1 : 0;
     }
     return status;
@@ -133,19 +133,11 @@ static void drop(timing *t, CUevent *event)
         (void)t->driver->api.graph_exec_destroy(t->graph);
 }
 
-tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_operands *operands, size_t count,
-                           struct CUstream_st *stream, int warmup, int repeat, int per_event, double *microseconds,
-                           tj_error *err)
+tj_status tj_gpu_time(tj_gpu *gpu, tj_launch_fn *launch, const void *what, const tj_operands *operands, size_t count,
+                      CUstream stream, int warmup, int repeat, int per_event, double *microseconds, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!plan)
-        return tj_fail_null(err, __func__, "plan");
-    if (!operands)
-        return tj_fail_null(err, __func__, "operands");
-    if (!microseconds)
-        return tj_fail_null(err, __func__, "microseconds");
-    timing t = {.plan = plan,
+    timing t = {.launch = launch,
+                .what = what,
                 .set = operands,
                 .sets = count,
                 .stream = stream,
@@ -163,7 +155,7 @@ tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_op
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "cannot time %d launches between two events over %zu sets of operands: 1 to %d, and at least one set",
                        per_event, count, MAX_PER_EVENT);
-    status = tj_visit_enter(context, &v, err);
+    status = tj_visit_enter(gpu, &v, err);
     if (status != TJ_OK)
         return status;
     t.driver = v.scope.driver;
@@ -179,18 +171,4 @@ tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_op
     }
     tj_visit_leave(&v);
     return status;
-}
-
-tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
-                           int warmup, int repeat, double *microseconds, tj_error *err)
-{
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!plan)
-        return tj_fail_null(err, __func__, "plan");
-    if (!operands)
-        return tj_fail_null(err, __func__, "operands");
-    if (!microseconds)
-        return tj_fail_null(err, __func__, "microseconds");
-    return tj_time_rotating(context, plan, operands, 1, stream, warmup, repeat, 1, microseconds, err);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choose.h"
+#include "chooser.h"
 #include "context.h"
 #include "ending.h"
 #include "family.h"
@@ -61,7 +61,7 @@ static void tune(struct tj_background *b, const request *one)
     options.payload = b;
     options.threads = 1; /* the processors are the application's */
     if (tj_tune(b->context, &one->problem, &options, &result, &why) != TJ_OK && !is_ending(b))
-        tj_log_line(&b->context->log, TJ_LOG_WARNING, "tuning in the background: %s", why.message);
+        tj_log_line(&b->context->host.log, TJ_LOG_WARNING, "tuning in the background: %s", why.message);
 }
 
 static void prove(struct tj_background *b, const request *one)
@@ -74,11 +74,11 @@ static void prove(struct tj_background *b, const request *one)
     if (status == TJ_OK && tj_source_config(tj_plan_source(plan))->family != TJ_SIMPLE_FAMILY)
         status = tj_plan_prove(b->context, plan, &one->problem, 0, &proof, &why);
     if (status == TJ_ERR_CHECK_FAILED || status == TJ_ERR_DEVICE_LOST)
-        tj_log_line(&b->context->log, TJ_LOG_ERROR, "earlier products of this kernel may be wrong: %s", why.message);
+        tj_log_line(&b->context->host.log, TJ_LOG_ERROR, "earlier products of this kernel may be wrong: %s", why.message);
     else if (status != TJ_OK)
-        tj_log_line(&b->context->log, TJ_LOG_WARNING, "a kernel is not proven: %s", why.message);
+        tj_log_line(&b->context->host.log, TJ_LOG_WARNING, "a kernel is not proven: %s", why.message);
     if (status == TJ_ERR_CHECK_FAILED && !one->has_config && tj_plan_refresh(b->context, &one->problem, &why) != TJ_OK)
-        tj_log_line(&b->context->log, TJ_LOG_ERROR, "a kernel that failed its proof stays in use: %s", why.message);
+        tj_log_line(&b->context->host.log, TJ_LOG_ERROR, "a kernel that failed its proof stays in use: %s", why.message);
 }
 
 static void *work(void *payload)
@@ -147,11 +147,12 @@ static bool was_asked(const struct tj_background *b, const request *wanted)
 /* The emulator's times mean nothing, and tj_tune would keep none: said once. */
 static bool declines(struct tj_background *b)
 {
-    if (!tj_context_is_emulated(b->context))
+    if (!tj_gpu_is_emulated(&b->context->host.gpu))
         return false;
     pthread_mutex_lock(&b->lock);
     if (!b->has_declined)
-        tj_log_line(&b->context->log, TJ_LOG_WARNING, "nothing is tuned in the background: the emulator's times mean nothing");
+        tj_log_line(&b->context->host.log, TJ_LOG_WARNING,
+                    "nothing is tuned in the background: the emulator's times mean nothing");
     b->has_declined = true;
     pthread_mutex_unlock(&b->lock);
     return true;

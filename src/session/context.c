@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * context: options and environment, resolved once; the two foreign libraries, opened when first needed.
+ * context: options and environment, resolved once into a host and its tables.
  *
  * Options win over the environment, and the environment is not read again. Does not know what a kernel is.
  */
@@ -13,10 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "choose.h"
+#include "chooser.h"
 #include "error.h"
-#include "nvrtc_card.h"
-#include "scope.h"
 #include "text.h"
 
 static const int64_t DEFAULT_STORE_BYTES = INT64_C(1) << 30;
@@ -31,13 +29,6 @@ static const char *environment(const char *name)
 static const char *option_or_environment(const char *option, const char *name)
 {
     return option ? option : environment(name);
-}
-
-/* NULL stays NULL; false only when memory ran out. */
-static bool copy_text(char **copy, const char *text)
-{
-    *copy = text ? strdup(text) : NULL;
-    return !text || *copy;
 }
 
 static tj_status resolve_options(tj_context_options *out, const tj_context_options *in, tj_error *err)
@@ -115,7 +106,7 @@ static tj_status resolve_store(tj_context *context, char **root, const tj_contex
     if (context->is_disk_off)
         return TJ_OK;
     if (given) {
-        if (!copy_text(root, given))
+        if (!tj_copy_text(root, given))
             return tj_fail_memory(err, "the store's path");
         return TJ_OK;
     }
@@ -137,10 +128,8 @@ static tj_context *make_context(void)
 {
     tj_context *context = calloc(1, sizeof *context);
 
-    if (context) {
-        pthread_mutex_init(&context->libraries, NULL);
-        context->pid = getpid();
-    }
+    if (context)
+        tj_host_begin(&context->host);
     return context;
 }
 
@@ -185,20 +174,20 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     context->specialize = (tj_specialize)options.specialize;
     context->check_pointers = options.check_pointers != 0;
 
-    status = resolve_log(&context->log, &options, err);
+    status = resolve_log(&context->host.log, &options, err);
     if (status == TJ_OK)
-        status = resolve_device(&context->device, &options, err);
+        status = resolve_device(&context->host.gpu.device, &options, err);
     if (status == TJ_OK)
         status = resolve_store(context, &root, &options, err);
     if (status != TJ_OK)
         goto fail;
 
-    if (!copy_text(&context->nvrtc_path, option_or_environment(options.nvrtc, "TILEJIT_NVRTC")) ||
-        !copy_text(&context->driver_path, option_or_environment(options.driver, "TILEJIT_DRIVER")) ||
-        !copy_text(&context->dump_dir, option_or_environment(options.dump_dir, "TILEJIT_DUMP")) ||
-        !(context->store =
-              tj_disk_store_create(root, options.read_only_roots,
-                                   options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->log)) ||
+    if (!tj_copy_text(&context->host.nvrtc_path, option_or_environment(options.nvrtc, "TILEJIT_NVRTC")) ||
+        !tj_copy_text(&context->host.gpu.driver_path, option_or_environment(options.driver, "TILEJIT_DRIVER")) ||
+        !tj_copy_text(&context->host.dump_dir, option_or_environment(options.dump_dir, "TILEJIT_DUMP")) ||
+        !(context->host.store = tj_disk_store_create(root, options.read_only_roots,
+                                                     options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES,
+                                                     &context->host.log)) ||
         !has_tables(context) ||
         ((options.background_tuning_s > 0 || options.prove == TJ_PROVE_BEHIND) &&
          !(context->background = tj_background_create(context, options.background_tuning_s)))) {
@@ -207,7 +196,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     }
     free(root);
     if (context->why_no_store && !context->is_disk_off)
-        tj_log_line(&context->log, TJ_LOG_WARNING, "%s", context->why_no_store);
+        tj_log_line(&context->host.log, TJ_LOG_WARNING, "%s", context->why_no_store);
     *out = context;
     return TJ_OK;
 
@@ -221,18 +210,12 @@ void tj_context_free(tj_context *context)
 {
     if (!context)
         return;
-    if (context->pid == getpid()) /* a forked child has none of its parent's threads */
+    if (context->host.gpu.pid == getpid()) /* a forked child has none of its parent's threads */
         tj_background_free(context->background);
     tj_plan_table_free(context->plans);
     tj_image_table_free(context->images);
     tj_chooser_free(context->chooser);
-    tj_disk_store_free(context->store);
-    tj_scope_release(context);
-    tj_nvrtc_forget(atomic_load(&context->nvrtc));
-    pthread_mutex_destroy(&context->libraries);
-    free(context->nvrtc_path);
-    free(context->driver_path);
-    free(context->dump_dir);
+    tj_host_end(&context->host);
     free(context);
 }
 
@@ -244,118 +227,22 @@ tj_status tj_context_create_scratch(const tj_context *context, tj_context **scra
     *scratch = NULL;
     if (!context)
         return tj_fail_null(err, __func__, "context");
-    tj_status status = tj_context_check_process(context, err);
+    tj_status status = tj_gpu_check_process(&context->host.gpu, err);
     tj_context *made;
 
     if (status != TJ_OK)
         return status;
-    made = make_context();
+    made = calloc(1, sizeof *made);
     if (!made)
         return tj_fail_memory(err, "a context");
-    made->log = context->log;
-    made->device = context->device;
-    if (!copy_text(&made->nvrtc_path, context->nvrtc_path) || !copy_text(&made->driver_path, context->driver_path) ||
-        !(made->store = tj_disk_store_create_reader(context->store)) || !has_tables(made)) {
+    status = tj_host_begin_scratch(&made->host, &context->host, err);
+    if (status == TJ_OK && !has_tables(made))
+        status = tj_fail_memory(err, "a context");
+    if (status == TJ_OK)
+        *scratch = made;
+    else
         tj_context_free(made);
-        return tj_fail_memory(err, "a context");
-    }
-    *scratch = made;
-    return TJ_OK;
-}
-
-tj_status tj_context_check_process(const tj_context *context, tj_error *err)
-{
-    if (context->pid == getpid())
-        return TJ_OK;
-    return tj_fail(err, TJ_ERR_FORKED,
-                   "this context was made in process %d and the process was forked: make a new context in the child "
-                   "before its parent's first CUDA call, or start the child with exec",
-                   (int)context->pid);
-}
-
-tj_status tj_context_driver(tj_context *context, const tj_driver **driver, tj_error *err)
-{
-    tj_status status = tj_context_check_process(context, err);
-
-    *driver = atomic_load_explicit(&context->driver, memory_order_acquire);
-    if (status != TJ_OK || *driver)
-        return status;
-    pthread_mutex_lock(&context->libraries);
-    *driver = atomic_load_explicit(&context->driver, memory_order_relaxed);
-    if (!*driver) {
-        status = tj_driver_open(context->driver_path, &context->log, driver, err);
-        if (status == TJ_OK)
-            atomic_store_explicit(&context->driver, *driver, memory_order_release);
-    }
-    pthread_mutex_unlock(&context->libraries);
     return status;
-}
-
-bool tj_context_is_emulated(const tj_context *context)
-{
-    const tj_driver *driver = atomic_load_explicit(&context->driver, memory_order_acquire);
-
-    return driver ? driver->is_emulator : tj_emulator_is_asked(context->driver_path);
-}
-
-/* Which NVRTC fits depends on the driver, if there is one; compiling needs none. */
-static int driver_version_if_any(tj_context *context)
-{
-    const tj_driver *driver = NULL;
-
-    return tj_context_driver(context, &driver, NULL) == TJ_OK ? tj_driver_version(driver) : 0;
-}
-
-static const tj_nvrtc *recall_nvrtc(tj_context *context, int driver_version)
-{
-    const tj_nvrtc *nvrtc = NULL;
-    char name[64], *card;
-
-    tj_nvrtc_card_name(context->nvrtc_path, driver_version, name);
-    card = tj_disk_store_read_note(context->store, name);
-    if (card)
-        nvrtc = tj_nvrtc_recall(card);
-    free(card);
-    if (nvrtc)
-        atomic_store_explicit(&context->has_card, true, memory_order_relaxed);
-    return nvrtc;
-}
-
-tj_status tj_context_nvrtc(tj_context *context, const tj_nvrtc **nvrtc, tj_error *err)
-{
-    tj_status status = tj_context_check_process(context, err);
-    int driver_version;
-
-    *nvrtc = atomic_load_explicit(&context->nvrtc, memory_order_acquire);
-    if (status != TJ_OK || *nvrtc)
-        return status;
-    driver_version = driver_version_if_any(context);
-    pthread_mutex_lock(&context->libraries);
-    *nvrtc = atomic_load_explicit(&context->nvrtc, memory_order_relaxed);
-    if (!*nvrtc) {
-        *nvrtc = recall_nvrtc(context, driver_version);
-        if (!*nvrtc)
-            status = tj_nvrtc_open(context->nvrtc_path, driver_version, &context->log, nvrtc, err);
-        if (status == TJ_OK)
-            atomic_store_explicit(&context->nvrtc, *nvrtc, memory_order_release);
-    }
-    pthread_mutex_unlock(&context->libraries);
-    return status;
-}
-
-void tj_context_remember_nvrtc(tj_context *context)
-{
-    const tj_nvrtc *nvrtc = atomic_load_explicit(&context->nvrtc, memory_order_acquire);
-    char name[64], *card;
-
-    if (!nvrtc || atomic_exchange_explicit(&context->has_card, true, memory_order_relaxed))
-        return;
-    card = tj_nvrtc_card_write(nvrtc);
-    if (!card)
-        return;
-    tj_nvrtc_card_name(context->nvrtc_path, driver_version_if_any(context), name);
-    tj_disk_store_write_note(context->store, name, card);
-    free(card);
 }
 
 void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
@@ -363,9 +250,9 @@ void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
     if (!context || !stats)
         return;
     stats->memory_hits = atomic_load_explicit(&context->stats.memory_hits, memory_order_relaxed);
-    stats->store_hits = atomic_load_explicit(&context->stats.store_hits, memory_order_relaxed);
-    stats->compiles = atomic_load_explicit(&context->stats.compiles, memory_order_relaxed);
-    stats->failures = atomic_load_explicit(&context->stats.failures, memory_order_relaxed);
-    stats->loads = atomic_load_explicit(&context->stats.loads, memory_order_relaxed);
+    stats->store_hits = atomic_load_explicit(&context->host.stats.store_hits, memory_order_relaxed);
+    stats->compiles = atomic_load_explicit(&context->host.stats.compiles, memory_order_relaxed);
+    stats->failures = atomic_load_explicit(&context->host.stats.failures, memory_order_relaxed);
+    stats->loads = atomic_load_explicit(&context->host.stats.loads, memory_order_relaxed);
     stats->plans = atomic_load_explicit(&context->stats.plans, memory_order_relaxed);
 }

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "context.h"
-#include "driver.h"
 #include "error.h"
 #include "nvrtc.h"
 #include "nvrtc_builds.h"
@@ -81,9 +80,9 @@ static const tj_nvrtc *look_at_nvrtc(doctor *who)
     const char *identity = NULL, *builtins = NULL;
     tj_error err;
 
-    if (tj_context_nvrtc(who->context, &nvrtc, &err) != TJ_OK) {
+    if (tj_host_nvrtc(&who->context->host, &nvrtc, &err) != TJ_OK) {
         found(who, "nvrtc", TJ_FINDING_MISSING, NVRTC_REMEDY, "%s", err.message);
-        tj_nvrtc_search(who->context->nvrtc_path, look_at_place, who);
+        tj_nvrtc_search(who->context->host.nvrtc_path, look_at_place, who);
         return NULL;
     }
     if (tj_nvrtc_identity(nvrtc, &identity, &err) == TJ_OK) {
@@ -93,7 +92,7 @@ static const tj_nvrtc *look_at_nvrtc(doctor *who)
         found(who, "nvrtc", TJ_FINDING_MISSING, NVRTC_REMEDY, "%d.%d at %s cannot compile: %s", tj_nvrtc_major(nvrtc),
               tj_nvrtc_minor(nvrtc), tj_nvrtc_path(nvrtc), err.message);
     }
-    tj_nvrtc_search(who->context->nvrtc_path, look_at_place, who);
+    tj_nvrtc_search(who->context->host.nvrtc_path, look_at_place, who);
     builtins = tj_nvrtc_builtins_path(nvrtc);
     if (builtins)
         found(who, "builtins", TJ_FINDING_OK, "", "%s", builtins);
@@ -108,7 +107,7 @@ static const tj_driver *look_at_driver(doctor *who)
 {
     const tj_driver *driver = NULL;
     tj_error err;
-    tj_status status = tj_context_driver(who->context, &driver, &err);
+    tj_status status = tj_gpu_driver(&who->context->host.gpu, &driver, &err);
 
     if (status == TJ_OK)
         status = tj_driver_check_alive(driver, &err);
@@ -221,7 +220,7 @@ tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, 
     char target[TARGET_BYTES] = "";
     const tj_nvrtc *nvrtc = NULL;
     const tj_driver *driver = NULL;
-    tj_status status = tj_context_check_process(context, err);
+    tj_status status = tj_gpu_check_process(&context->host.gpu, err);
 
     if (status != TJ_OK)
         return status;

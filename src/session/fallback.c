@@ -27,7 +27,7 @@ static const tj_config textbook = {.struct_size = sizeof textbook, .family = TJ_
 
 static tj_config undemanding_config(const tj_plan *chosen, bool has_workspace)
 {
-    tj_config config = *tj_source_config(chosen->source), resolved;
+    tj_config config = *tj_source_config(chosen->program.source), resolved;
 
     if (config.family->for_any_operands)
         config.family->for_any_operands(has_workspace, &config);
@@ -45,7 +45,7 @@ static tj_status refuse_capture(const tj_plan *chosen, const tj_scope *scope, st
                          "the stream is being captured, and these operands need another kernel than %s, which takes several "
                          "elements at once: align m, n, p and c to 16 bytes, or launch once with such operands before the "
                          "capture begins",
-                         tj_source_launch(chosen->source)->kernel);
+                         tj_source_launch(chosen->program.source)->kernel);
     return status;
 }
 
@@ -57,12 +57,12 @@ static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config
                                tj_error *err)
 {
     const tj_problem *const problem = chosen->key.problem;
-    tj_status status = tj_plan_obtain(chosen->kernel->context, scope, problem, &config, fallback, err);
+    tj_status status = tj_plan_obtain(chosen->context, scope, problem, &config, fallback, err);
 
     while (tj_plan_is_unfit(status) && config.family != TJ_SAFE_FAMILY) {
         if (tj_config_resolve(problem, &config, NULL) != TJ_OK || !tj_config_relax(problem, &config))
             config = textbook;
-        status = tj_plan_obtain(chosen->kernel->context, scope, problem, &config, fallback, err);
+        status = tj_plan_obtain(chosen->context, scope, problem, &config, fallback, err);
     }
     if (status == TJ_OK)
         atomic_store_explicit(&chosen->fallback, *fallback, memory_order_release);
@@ -74,7 +74,7 @@ tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error
     const tj_config config = undemanding_config(chosen, tj_driver_has_stream_memory(scope->driver));
     const tj_plan *fallback;
 
-    if (memcmp(&config, tj_source_config(chosen->source), sizeof config) == 0)
+    if (memcmp(&config, tj_source_config(chosen->program.source), sizeof config) == 0)
         return TJ_OK;
     return make_fallback(chosen, scope, config, &fallback, err);
 }
@@ -90,7 +90,7 @@ tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_oper
     if (chosen->key.config || tj_operands_accept(given, &x, NULL) != TJ_OK)
         return TJ_OK;
     x.struct_size = sizeof x;
-    if (tj_kernel_suits(chosen->kernel, &x) || !elements_are_aligned(chosen->kernel, &x))
+    if (tj_kernel_suits(chosen->program.kernel, &x) || !elements_are_aligned(chosen->program.kernel, &x))
         return TJ_OK;
     fallback = atomic_load_explicit(&chosen->fallback, memory_order_acquire);
     if (!fallback)

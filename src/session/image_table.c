@@ -8,12 +8,13 @@
  * A miss becomes a flight: the first thread that asks produces the image, outside the lock; those that ask meanwhile
  * wait for it and get what it got. A failure is theirs too, and is then forgotten: the next request tries again.
  */
-#include "image.h"
+#include "context.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
+#include "image.h"
 
 enum { BUCKETS = 1024 };
 
@@ -30,7 +31,6 @@ typedef struct image_flight {
 
 struct tj_image_table {
     _Atomic(tj_image_body *) bucket[BUCKETS];
-    atomic_bool has_warned;
     pthread_mutex_t lock;
     pthread_cond_t landed;
     image_flight *flights; /* under lock; none that has landed */
@@ -62,11 +62,6 @@ void tj_image_table_free(struct tj_image_table *table)
     pthread_cond_destroy(&table->landed);
     pthread_mutex_destroy(&table->lock);
     free(table);
-}
-
-bool tj_image_table_may_warn(struct tj_image_table *table)
-{
-    return !atomic_exchange(&table->has_warned, true);
 }
 
 /* The hash finds, the fields decide. */
@@ -157,7 +152,7 @@ static tj_status fly(tj_context *context, const tj_source *source, const tj_key 
     table->flights = mine;
 
     pthread_mutex_unlock(&table->lock);
-    status = tj_image_produce(context, source, key, target, &mine->body, origin, &mine->error);
+    status = tj_image_produce(&context->host, source, key, target, &mine->body, origin, &mine->error);
     pthread_mutex_lock(&table->lock);
 
     while (*link != mine)
@@ -213,23 +208,15 @@ tj_status tj_image_obtain(tj_context *context, const tj_source *source, const ch
     tj_status status, wrapped;
     tj_key key;
 
-    status = tj_image_make_key(context, source, target, &text, &key, err);
+    status = tj_image_make_key(&context->host, source, target, &text, &key, err);
     if (status != TJ_OK)
         return status;
     status = obtain(context, source, &key, target, &body, &origin, err);
     if (status == TJ_OK && origin == TJ_FROM_MEMORY) {
         atomic_fetch_add_explicit(&context->stats.memory_hits, 1, memory_order_relaxed);
-        tj_log_line(&context->log, TJ_LOG_DEBUG, "%s for %s from memory, key %s", tj_source_launch(source)->kernel, target,
+        tj_log_line(&context->host.log, TJ_LOG_DEBUG, "%s for %s from memory, key %s", tj_source_launch(source)->kernel, target,
                     key.hex);
     }
     wrapped = tj_image_wrap(body, origin, image, status == TJ_OK ? err : NULL);
     return status == TJ_OK ? wrapped : status;
-}
-
-void tj_image_reject(tj_context *context, const tj_image *image, const char *reason)
-{
-    /* Of several threads that were refused the same image only the first acts: the stored entry may be a new one by now. */
-    if (atomic_exchange(&image->body->is_rejected, true))
-        return;
-    tj_disk_store_reject(context->store, &image->body->key, reason);
 }

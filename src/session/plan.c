@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choose.h"
+#include "chooser.h"
 #include "error.h"
 #include "family.h"
 #include "hash.h"
+#include "image.h"
 #include "proof.h"
 
 /* ---- building ----------------------------------------------------------------------------------------------------- */
@@ -18,9 +19,7 @@ void tj_plan_free(tj_plan *plan)
     while (plan) {
         tj_plan *replaced = plan->replaced;
 
-        tj_kernel_free(plan->kernel);
-        tj_image_free(plan->image);
-        tj_source_free(plan->source);
+        tj_program_drop(&plan->program);
         free(plan);
         plan = replaced;
     }
@@ -28,7 +27,7 @@ void tj_plan_free(tj_plan *plan)
 
 bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b)
 {
-    return memcmp(tj_source_config(a->source), tj_source_config(b->source), sizeof(tj_config)) == 0;
+    return memcmp(tj_source_config(a->program.source), tj_source_config(b->program.source), sizeof(tj_config)) == 0;
 }
 
 static bool has_any(const tj_problem *problem)
@@ -42,19 +41,20 @@ static bool has_any(const tj_problem *problem)
  */
 static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj_error *err)
 {
-    tj_status status = tj_kernel_load(context, plan->source, plan->image, &plan->kernel, err);
+    tj_status status = tj_host_load(&context->host, plan->program.source, plan->program.image, &plan->program.kernel, err);
     tj_error refused;
 
-    if (status == TJ_OK || tj_image_origin(plan->image) != TJ_FROM_STORE ||
+    if (status == TJ_OK || tj_image_origin(plan->program.image) != TJ_FROM_STORE ||
         (status != TJ_ERR_DRIVER && status != TJ_ERR_UNSUPPORTED && status != TJ_ERR_INTERNAL))
         return status;
-    if (tj_kernel_load(context, plan->source, plan->image, &plan->kernel, &refused) == TJ_OK)
+    if (tj_host_load(&context->host, plan->program.source, plan->program.image, &plan->program.kernel, &refused) == TJ_OK)
         return TJ_OK; /* a passing fault, not the image's */
-    tj_image_reject(context, plan->image, refused.message);
-    tj_image_free(plan->image);
-    plan->image = NULL;
-    status = tj_image_obtain(context, plan->source, target, &plan->image, err);
-    return status == TJ_OK ? tj_kernel_load(context, plan->source, plan->image, &plan->kernel, err) : status;
+    tj_image_reject(&context->host, plan->program.image, refused.message);
+    tj_image_free(plan->program.image);
+    plan->program.image = NULL;
+    status = tj_image_obtain(context, plan->program.source, target, &plan->program.image, err);
+    return status == TJ_OK ? tj_host_load(&context->host, plan->program.source, plan->program.image, &plan->program.kernel, err)
+                           : status;
 }
 
 /*
@@ -67,16 +67,16 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
     tj_error why;
     tj_status status;
 
-    if (tj_proof_recall(context, plan->image, device, &proof))
-        return tj_proof_check(plan->source, device, &proof, err);
-    if (context->prove != TJ_PROVE_BEFORE || tj_source_config(plan->source)->family == TJ_SIMPLE_FAMILY)
+    if (tj_proof_recall(&context->host, plan->program.image, device, &proof))
+        return tj_proof_check(plan->program.source, device, &proof, err);
+    if (context->prove != TJ_PROVE_BEFORE || tj_source_config(plan->program.source)->family == TJ_SIMPLE_FAMILY)
         return TJ_OK;
     status = tj_plan_prove(context, plan, plan->key.problem, 0, &proof, &why);
     if (status == TJ_ERR_CHECK_FAILED)
-        tj_log_line(&context->log, TJ_LOG_ERROR, "%s", why.message);
+        tj_log_line(&context->host.log, TJ_LOG_ERROR, "%s", why.message);
     else if (status != TJ_OK && status != TJ_ERR_DEVICE_LOST)
-        tj_log_line(&context->log, TJ_LOG_WARNING, "%s is launched without a proof: %s", tj_source_launch(plan->source)->kernel,
-                    why.message);
+        tj_log_line(&context->host.log, TJ_LOG_WARNING, "%s is launched without a proof: %s",
+                    tj_source_launch(plan->program.source)->kernel, why.message);
     if (status != TJ_ERR_CHECK_FAILED && status != TJ_ERR_DEVICE_LOST)
         return TJ_OK;
     if (err)
@@ -90,20 +90,17 @@ static tj_status make(tj_context *context, const tj_device_facts *device, const 
 {
     tj_status status;
 
-    tj_image_free(plan->image);
-    tj_source_free(plan->source);
-    plan->image = NULL;
-    plan->source = NULL;
-    status = tj_generate(plan->key.problem, config, &plan->source, err);
+    tj_program_drop(&plan->program);
+    status = tj_generate(plan->key.problem, config, &plan->program.source, err);
     if (status == TJ_OK)
-        status = tj_image_obtain(context, plan->source, target, &plan->image, err);
+        status = tj_image_obtain(context, plan->program.source, target, &plan->program.image, err);
     if (status == TJ_OK)
         status = load(context, target, plan, err);
     if (status == TJ_OK)
         status = believe(context, device, plan, err);
     if (status != TJ_OK) {
-        tj_kernel_free(plan->kernel);
-        plan->kernel = NULL;
+        tj_kernel_free(plan->program.kernel);
+        plan->program.kernel = NULL;
     }
     return status;
 }
@@ -132,8 +129,8 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
                 *err = why;
             return status;
         }
-        tj_log_line(&context->log, TJ_LOG_INFO, "another config is chosen: %s", why.message);
-        refused[count++] = *tj_source_config(plan->source);
+        tj_log_line(&context->host.log, TJ_LOG_INFO, "another config is chosen: %s", why.message);
+        refused[count++] = *tj_source_config(plan->program.source);
     }
 }
 
@@ -148,6 +145,7 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     *out = NULL;
     if (!plan)
         return tj_fail_memory(err, "a plan");
+    plan->context = context;
     plan->key = *key;
     plan->problem = *key->problem;
     plan->key.problem = &plan->problem;
@@ -157,9 +155,9 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     }
     status = tj_scope_device(scope, &ordinal, err);
     if (status == TJ_OK)
-        status = tj_device_get(context, ordinal, &device, err);
+        status = tj_gpu_device_facts(&context->host.gpu, ordinal, &device, err);
     if (status == TJ_OK)
-        status = tj_target_for(context, device.cc_major, device.cc_minor, target, err);
+        status = tj_host_target(&context->host, device.cc_major, device.cc_minor, target, err);
     if (status == TJ_OK && !key->config) {
         status = make_chosen(context, &device, target, plan, err);
     } else if (status == TJ_OK) {
@@ -175,9 +173,9 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     }
     /* The thread behind tunes on the context's own device: for a program on another it would take up the wrong one. */
     if (!key->config && plan->chosen_by != TJ_BY_RECORD && !has_any(key->problem) && key->problem->batch != TJ_ANY &&
-        ordinal == context->device)
+        ordinal == context->host.gpu.device)
         tj_background_tune(context->background, key->problem);
-    if (context->prove == TJ_PROVE_BEHIND && ordinal == context->device)
+    if (context->prove == TJ_PROVE_BEHIND && ordinal == context->host.gpu.device)
         tj_background_prove(context->background, key->problem, key->config);
     *out = plan;
     return TJ_OK;
@@ -247,7 +245,7 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
     tj_status status = check_structs(problem, NULL, err);
 
     if (status == TJ_OK)
-        status = tj_scope_enter(context, &scope, err);
+        status = tj_scope_enter(&context->host.gpu, &scope, err);
     if (status != TJ_OK)
         return status;
     key = make_key(scope.context_id, problem, NULL, &storage);
@@ -273,36 +271,36 @@ tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struc
     tj_scope scope;
     tj_status status;
 
-    if (__builtin_expect(tj_kernel_suits(plan->kernel, operands) || plan->key.config, 1))
-        return tj_kernel_launch(plan->kernel, operands, stream, err);
-    status = tj_scope_enter(plan->kernel->context, &scope, err);
+    if (__builtin_expect(tj_kernel_suits(plan->program.kernel, operands) || plan->key.config, 1))
+        return tj_kernel_launch(plan->program.kernel, operands, stream, err);
+    status = tj_scope_enter(&plan->context->host.gpu, &scope, err);
     if (status != TJ_OK)
         return status;
     if (scope.context_id == plan->key.context_id) /* otherwise the launch says that it is another's */
         status = tj_plan_fit(&plan, &scope, operands, stream, err);
     tj_scope_leave(&scope);
-    return status == TJ_OK ? tj_kernel_launch(plan->kernel, operands, stream, err) : status;
+    return status == TJ_OK ? tj_kernel_launch(plan->program.kernel, operands, stream, err) : status;
 }
 
 size_t tj_plan_workspace_bytes(const tj_plan *plan)
 {
     if (!plan)
         return 0;
-    return (size_t)tj_source_launch(plan->source)->reduce.workspace_bytes;
+    return tj_program_workspace_bytes(&plan->program);
 }
 
 const tj_source *tj_plan_source(const tj_plan *plan)
 {
     if (!plan)
         return NULL;
-    return plan->source;
+    return plan->program.source;
 }
 
 const tj_image *tj_plan_image(const tj_plan *plan)
 {
     if (!plan)
         return NULL;
-    return plan->image;
+    return plan->program.image;
 }
 
 tj_chosen_by tj_plan_chosen_by(const tj_plan *plan)
@@ -316,7 +314,7 @@ const tj_kernel *tj_plan_kernel(const tj_plan *plan)
 {
     if (!plan)
         return NULL;
-    return plan->kernel;
+    return plan->program.kernel;
 }
 
 /* Move a number that the problem fixes into the launch. An array of pointers is no number. */
@@ -398,7 +396,7 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
 
     status = check_structs(problem, NULL, err);
     if (status == TJ_OK)
-        status = tj_scope_enter(context, &scope, err);
+        status = tj_scope_enter(&context->host.gpu, &scope, err);
     if (status != TJ_OK)
         return status;
     status = tj_plan_obtain(context, &scope, problem, config, plan, err);
@@ -416,7 +414,7 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     tj_plan_key key;
     tj_scope scope;
     bool is_new;
-    tj_status status = tj_scope_enter(context, &scope, err);
+    tj_status status = tj_scope_enter(&context->host.gpu, &scope, err);
 
     if (status != TJ_OK)
         return status;
@@ -425,13 +423,13 @@ static tj_status matmul(tj_context *context, const tj_problem *problem, const tj
     is_new = !plan;
     if (is_new)
         status = make_ready(context, &scope, &key, stream, &plan, err);
-    if (status == TJ_OK && __builtin_expect(!tj_kernel_suits(plan->kernel, operands), 0))
+    if (status == TJ_OK && __builtin_expect(!tj_kernel_suits(plan->program.kernel, operands), 0))
         status = tj_plan_fit(&plan, &scope, operands, stream, err);
     /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
     if (status == TJ_OK && (is_new || context->check_pointers))
-        status = tj_kernel_check_pointers(plan->kernel, operands, err);
+        status = tj_kernel_check_pointers(plan->program.kernel, operands, err);
     if (status == TJ_OK)
-        status = tj_kernel_launch_ready(plan->kernel, operands, stream, err);
+        status = tj_kernel_launch_ready(plan->program.kernel, operands, stream, err);
     tj_scope_leave(&scope);
     return status;
 }

@@ -9,6 +9,7 @@
 
 #include "context.h"
 #include "kernel.h"
+#include "program.h"
 #include "scope.h"
 
 /** What a plan is found by. */
@@ -27,9 +28,8 @@ struct tj_plan {
     tj_plan_key key; /* points at the two below */
     tj_problem problem;
     tj_config config;
-    tj_source *source;
-    tj_image *image;
-    tj_kernel *kernel;
+    tj_context *context;
+    tj_program program;
     tj_chosen_by chosen_by;            /* 0: its config was named */
     _Atomic(const tj_plan *) fallback; /* for operands that do not suit the kernel; NULL until it is first needed. Of the same
                                           table */

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "choose.h"
+#include "chooser.h"
 
 enum { MOST_THREADS = 64, ROOM = 64 };
 

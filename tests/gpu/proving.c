@@ -59,37 +59,39 @@ static void prove_wrong(tj_context *context)
     char target[16];
     tj_status status;
 
-    if (!expect(tj_config_parse(text, &config, &err) == TJ_OK && tj_generate(&problem, &config, &plan.source, &err) == TJ_OK &&
+    if (!expect(tj_config_parse(text, &config, &err) == TJ_OK &&
+                    tj_generate(&problem, &config, &plan.program.source, &err) == TJ_OK &&
                     tj_device_current(context, &device, &err) == TJ_OK &&
                     tj_target_for(context, device.cc_major, device.cc_minor, target, &err) == TJ_OK &&
-                    tj_image_obtain(context, plan.source, target, &plan.image, &err) == TJ_OK,
+                    tj_image_obtain(context, plan.program.source, target, &plan.program.image, &err) == TJ_OK,
                 "%s", err.message))
         goto done;
-    form = *tj_source_launch(plan.source);
-    expect(tj_kernel_load(context, plan.source, plan.image, &plan.kernel, &err) ==
-               (tj_image_resources(plan.image).spill_stores > 0 ? TJ_ERR_SPILLS : TJ_OK),
+    form = *tj_source_launch(plan.program.source);
+    expect(tj_kernel_load(context, plan.program.source, plan.program.image, &plan.program.kernel, &err) ==
+               (tj_image_resources(plan.program.image).spill_stores > 0 ? TJ_ERR_SPILLS : TJ_OK),
            "%s", err.message);
-    tj_kernel_free(plan.kernel);
+    tj_kernel_free(plan.program.kernel);
     form.sums_in_registers = 0;
     {
-        const tj_code code = {tj_image_target(plan.image), tj_image_compiler(plan.image), tj_image_ptx(plan.image, NULL),
-                              tj_image_cubin(plan.image, NULL)};
+        const tj_code code = {tj_image_target(plan.program.image), tj_image_compiler(plan.program.image),
+                              tj_image_ptx(plan.program.image, NULL), tj_image_cubin(plan.program.image, NULL)};
 
-        if (!expect(tj_kernel_load_code(context, &form, tj_source_problem(plan.source), &code, &plan.kernel, &err) == TJ_OK,
+        if (!expect(tj_kernel_load_code(&context->host, &form, tj_source_problem(plan.program.source), &code,
+                                        &plan.program.kernel, &err) == TJ_OK,
                     "%s", err.message))
             goto done;
     }
     status = tj_plan_prove(context, &plan, &problem, 1, &proof, &err);
-    if (tj_image_resources(plan.image).spill_stores > 0)
+    if (tj_image_resources(plan.program.image).spill_stores > 0)
         expect(status != TJ_OK && !proof.passed && proof.reason[0], "a kernel that spills was proven: is this compiler right?");
     else
         expect(status == TJ_OK && proof.passed, "%s", err.message);
-    printf("NVRTC %s spills %d bytes; the proof says: %s\n", tj_image_compiler(plan.image),
-           (int)tj_image_resources(plan.image).spill_stores, proof.passed ? "passed" : proof.reason);
-    tj_kernel_free(plan.kernel);
+    printf("NVRTC %s spills %d bytes; the proof says: %s\n", tj_image_compiler(plan.program.image),
+           (int)tj_image_resources(plan.program.image).spill_stores, proof.passed ? "passed" : proof.reason);
+    tj_kernel_free(plan.program.kernel);
 done:
-    tj_image_free(plan.image);
-    tj_source_free(plan.source);
+    tj_image_free(plan.program.image);
+    tj_source_free(plan.program.source);
 }
 
 int main(int argc, char **argv)

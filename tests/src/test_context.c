@@ -61,13 +61,13 @@ Test(context, a_scratch_context_is_made_of_the_other_one_and_not_of_the_environm
     setenv("TILEJIT_NVRTC", "/nonexistent/nvrtc", 1);
     cr_assert(eq(int, tj_context_create_scratch(context, &scratch, &err), TJ_OK), "%s", err.message);
     tj_context_free(context);
-    cr_expect(eq(int, scratch->device, 2));
-    cr_expect(eq(ptr, scratch->nvrtc_path, NULL));
-    cr_expect(eq(ptr, scratch->dump_dir, NULL));
-    cr_assert(eq(sz, scratch->store->root_count, 4));
-    cr_expect(eq(ptr, scratch->store->root[0], NULL));
-    cr_expect(eq(str, scratch->store->root[1], "/nonexistent/first"));
-    cr_expect(eq(str, scratch->store->root[3], "/nonexistent/third"));
+    cr_expect(eq(int, scratch->host.gpu.device, 2));
+    cr_expect(eq(ptr, scratch->host.nvrtc_path, NULL));
+    cr_expect(eq(ptr, scratch->host.dump_dir, NULL));
+    cr_assert(eq(sz, scratch->host.store->root_count, 4));
+    cr_expect(eq(ptr, scratch->host.store->root[0], NULL));
+    cr_expect(eq(str, scratch->host.store->root[1], "/nonexistent/first"));
+    cr_expect(eq(str, scratch->host.store->root[3], "/nonexistent/third"));
     tj_context_free(scratch);
 }
 

@@ -13,7 +13,7 @@
 
 #include <tilejit/tilejit.h>
 
-#include "choose.h"
+#include "chooser.h"
 #include "fake/fake_cuda.h"
 
 static fake_cuda fake;

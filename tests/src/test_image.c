@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "context.h"
 #include "image.h"
 
 #define expect_in(text, part) cr_expect(strstr((text), (part)) != NULL, "no \"%s\" in: %s", (part), (text))
@@ -375,8 +376,8 @@ Test(image_obtain, compiles_again_when_it_does_not_understand_the_stored_entry)
             snprintf(json, sizeof json, "%s", rows[i]);
         facts = json_loads(json, 0, NULL);
         cr_assert(facts != NULL, "row %zu", i);
-        cr_assert(eq(int, tj_image_make_key(context, source, "sm_90", &text, &key, NULL), TJ_OK));
-        tj_disk_store_publish(context->store, &key, file, 2, facts);
+        cr_assert(eq(int, tj_image_make_key(&context->host, source, "sm_90", &text, &key, NULL), TJ_OK));
+        tj_disk_store_publish(context->host.store, &key, file, 2, facts);
         json_decref(facts);
 
         obtain(context, source, "sm_90", TJ_FROM_COMPILER);
@@ -402,10 +403,10 @@ Test(image_reject, removes_it_from_memory_and_store_once)
     context = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
     cr_assert(eq(int, tj_image_obtain(context, source, "sm_90", &refused, NULL), TJ_OK));
     cr_assert(eq(int, tj_image_obtain(context, source, "sm_90", &same, NULL), TJ_OK));
-    tj_image_reject(context, refused, "the driver refused it");
+    tj_image_reject(&context->host, refused, "the driver refused it");
     obtain(context, source, "sm_90", TJ_FROM_COMPILER);
     /* A second thread that was refused the old image must not take the new one away. */
-    tj_image_reject(context, same, "the driver refused it");
+    tj_image_reject(&context->host, same, "the driver refused it");
     obtain(context, source, "sm_90", TJ_FROM_MEMORY);
     other = make_context(FAKE_NVRTC_PATH, store, NULL, NULL);
     obtain(other, source, "sm_90", TJ_FROM_STORE);
@@ -428,18 +429,18 @@ Test(image_key, holds_what_the_compiler_reads_in_order)
     tj_image_key_text text[4];
     tj_key key[4];
 
-    cr_assert(eq(int, tj_image_make_key(context, source, "sm_90", &text[0], &key[0], NULL), TJ_OK));
+    cr_assert(eq(int, tj_image_make_key(&context->host, source, "sm_90", &text[0], &key[0], NULL), TJ_OK));
     cr_assert(eq(sz, key[0].count, sizeof names / sizeof names[0]));
     for (size_t i = 0; i < key[0].count; i++)
         cr_expect(eq(str, (char *)key[0].field[i].name, (char *)names[i]));
     cr_expect(eq(str, (char *)key[0].field[2].value, (char *)tj_source_text(source)));
 
     elsewhere = make_context(FAKE_NVRTC_PATH, "/tmp/another", NULL, NULL);
-    cr_assert(eq(int, tj_image_make_key(elsewhere, source, "sm_90", &text[1], &key[1], NULL), TJ_OK));
+    cr_assert(eq(int, tj_image_make_key(&elsewhere->host, source, "sm_90", &text[1], &key[1], NULL), TJ_OK));
     cr_expect(eq(str, key[1].hex, key[0].hex));
-    cr_assert(eq(int, tj_image_make_key(context, source, "sm_90a", &text[2], &key[2], NULL), TJ_OK));
+    cr_assert(eq(int, tj_image_make_key(&context->host, source, "sm_90a", &text[2], &key[2], NULL), TJ_OK));
     cr_expect(ne(str, key[2].hex, key[0].hex));
-    cr_assert(eq(int, tj_image_make_key(context, other, "sm_90", &text[3], &key[3], NULL), TJ_OK));
+    cr_assert(eq(int, tj_image_make_key(&context->host, other, "sm_90", &text[3], &key[3], NULL), TJ_OK));
     cr_expect(ne(str, key[3].hex, key[0].hex));
     tj_context_free(context);
     tj_context_free(elsewhere);

@@ -122,7 +122,7 @@ static tj_kernel *load_form(const tj_launch_form *form, const tj_problem *proble
     tj_kernel *kernel = NULL;
 
     tell_parameters(form, problem);
-    cr_assert(eq(int, tj_kernel_load_code(context, form, problem, &sm_90, &kernel, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_kernel_load_code(&context->host, form, problem, &sm_90, &kernel, &err), TJ_OK), "%s", err.message);
     return kernel;
 }
 
@@ -220,7 +220,7 @@ Test(kernel, takes_the_cubin_of_the_device_or_ptx_that_it_can_run)
 
         fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, rows[i].major);
         fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, rows[i].minor);
-        status = tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err);
+        status = tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err);
         if (rows[i].loaded) {
             cr_expect(eq(int, status, TJ_OK), "row %zu: %s", i, err.message);
             cr_expect(eq(int, fake.fake_last_image_byte(), rows[i].loaded), "row %zu (%s)", i, rows[i].target);
@@ -250,7 +250,7 @@ Test(kernel, gives_no_ptx_that_is_newer_than_the_driver_to_it)
         const tj_code code = {rows[i].target, rows[i].compiler, "PTX", "CUBIN"};
         const unsigned long loads = fake.fake_calls("cuLibraryLoadData");
         tj_kernel *kernel = NULL;
-        tj_status status = tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err);
+        tj_status status = tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err);
 
         cr_expect(eq(int, status, rows[i].works ? TJ_OK : TJ_ERR_UNSUPPORTED), "row %zu: %s", i, err.message);
         cr_expect(eq(ulong, fake.fake_calls("cuLibraryLoadData") - loads, rows[i].works), "row %zu", i);
@@ -270,7 +270,7 @@ Test(kernel, refuses_a_target_that_is_none)
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         tj_code code = {targets[i], "13.0", "PTX", "CUBIN"};
         tj_kernel *kernel = NULL;
-        cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err), TJ_ERR_INVALID_ARGUMENT),
+        cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err), TJ_ERR_INVALID_ARGUMENT),
                   "\"%s\"", targets[i]);
     }
 }
@@ -284,12 +284,12 @@ Test(kernel, that_the_driver_refuses_is_named_with_versions_and_log)
 
     fake.fake_set_jit_log("ptxas application ptx input, line 9; fatal: Unsupported .version 9.9\nmore");
     fake.fake_fail("cuLibraryLoadData", 1, 222);
-    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &ptx_only, &kernel, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &ptx_only, &kernel, &err), TJ_ERR_UNSUPPORTED));
     cr_expect(says("compute_90") && says("NVRTC 13.0 V13.0.88") && says("CUDA 13.0") && says("Unsupported .version 9.9") &&
                   says("(222)") && !says("more"),
               "%s", err.message);
     fake.fake_set_missing_kernel(true);
-    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
+    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
     cr_expect(says("no kernel tiled"), "%s", err.message);
     cr_expect(eq(int, fake.fake_live_images(), 0));
 }
@@ -304,7 +304,8 @@ Test(kernel, with_other_parameters_than_its_form_is_an_internal_error)
     for (size_t i = 0; i < 4; i++) {
         tj_kernel *kernel = NULL;
         fake.fake_set_parameters(counts[i], rows[i]);
-        cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL), "%zu", i);
+        cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL), "%zu",
+                  i);
         cr_expect(says("parameter"), "%s", err.message);
     }
     cr_expect(eq(int, fake.fake_live_images(), 0));
@@ -333,7 +334,7 @@ Test(kernel, asks_for_more_than_48_KiB_of_shared_memory_and_no_more_than_there_i
     tj_kernel_free(kernel);
 
     form.dynamic_shared_bytes++;
-    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
     cr_expect(says("232449") && says("232448") && says("1024 static"), "%s", err.message);
 }
 
@@ -346,7 +347,7 @@ Test(kernel, with_more_threads_than_its_registers_allow_is_refused)
     tell_parameters(&form, &problem);
     form.block_x = form.block_y = 32;
     fake.fake_set_function_attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 768);
-    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
     cr_expect(says("1024") && says("768"), "%s", err.message);
 }
 
@@ -413,11 +414,11 @@ static void fail_each_call(void)
                 tj_status status;
 
                 /* A fresh context, so that the primary context is retained anew. */
-                options.driver = tj_driver_path(atomic_load(&own->driver));
+                options.driver = tj_driver_path(atomic_load(&own->host.gpu.driver));
                 options.cache_dir = "";
                 cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK));
                 fake.fake_fail(names[i], nth, results[r].result);
-                status = tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err);
+                status = tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err);
                 if (status == TJ_OK)
                     status = tj_kernel_launch(kernel, &x, NULL, &err);
                 else
@@ -432,7 +433,7 @@ static void fail_each_call(void)
                 fake.fake_fail(NULL, 0, 0);
                 /* The same handles work afterwards. */
                 if (!kernel)
-                    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_OK),
+                    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_OK),
                               "%s call %d: %s", names[i], nth, err.message);
                 cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s call %d: %s", names[i], nth,
                           err.message);
@@ -482,7 +483,7 @@ Test(kernel, reports_a_lost_device_for_ever_and_leaves_it_alone)
     for (int i = 0; i < 3; i++) {
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DEVICE_LOST));
         cr_expect(says("cannot launch tiled") && says("restart"), "%s", err.message);
-        cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &other, &err), TJ_ERR_DEVICE_LOST));
+        cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &other, &err), TJ_ERR_DEVICE_LOST));
         cr_expect(eq(int, tj_device_get(context, 0, &facts, &err), TJ_ERR_DEVICE_LOST));
     }
     tj_kernel_free(kernel);
@@ -518,7 +519,7 @@ Test(scope, uses_the_current_context_and_else_the_primary_one_retained_once)
     uint64_t id;
     int device = -1;
 
-    cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_OK), "%s", err.message);
     cr_expect(scope.is_pushed == false);
     cr_expect(eq(int, tj_scope_device(&scope, &device, &err), TJ_OK));
     cr_expect(eq(int, device, 0));
@@ -527,10 +528,10 @@ Test(scope, uses_the_current_context_and_else_the_primary_one_retained_once)
 
     fake.fake_context_set(NULL);
     for (int i = 0; i < 3; i++) {
-        cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_OK), "%s", err.message);
         cr_expect(scope.is_pushed);
         id = scope.context_id;
-        cr_assert(eq(int, tj_scope_enter(context, &inner, &err), TJ_OK), "nested");
+        cr_assert(eq(int, tj_scope_enter(&context->host.gpu, &inner, &err), TJ_OK), "nested");
         cr_expect(inner.is_pushed == false && inner.context_id == id);
         tj_scope_leave(&inner);
         tj_scope_leave(&scope);
@@ -546,10 +547,10 @@ Test(scope, costs_one_driver_call_where_a_context_is_current)
     tj_scope scope;
 
     fake.fake_context_create(0);
-    cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_OK), "%s", err.message);
     tj_scope_leave(&scope);
     calls = fake.fake_all_calls();
-    cr_assert(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK));
+    cr_assert(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_OK));
     tj_scope_leave(&scope);
     cr_expect(eq(ulong, fake.fake_all_calls(), calls + 1));
 }
@@ -580,7 +581,7 @@ Test(scope, names_a_device_that_does_not_exist)
     options.cache_dir = "";
     options.device = 6;
     cr_assert(eq(int, tj_context_create(&options, &far, &err), TJ_OK));
-    cr_expect(eq(int, tj_scope_enter(far, &scope, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_scope_enter(&far->host.gpu, &scope, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("no CUDA device 5") && says("has 1"), "%s", err.message);
     tj_context_free(far);
 }
@@ -592,10 +593,10 @@ Test(scope, reports_a_destroyed_current_context)
 
     fake.fake_context_destroy(mine);
     fake.fake_context_set(mine);
-    cr_expect(eq(int, tj_scope_enter(context, &scope, &err), TJ_ERR_DRIVER));
+    cr_expect(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_ERR_DRIVER));
     cr_expect(says("CONTEXT_IS_DESTROYED"), "%s", err.message);
     fake.fake_context_set(NULL);
-    cr_expect(eq(int, tj_scope_enter(context, &scope, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_scope_enter(&context->host.gpu, &scope, &err), TJ_OK), "%s", err.message);
     tj_scope_leave(&scope);
 }
 
@@ -1483,7 +1484,8 @@ Test(launch, of_splits_overlaps_only_where_the_text_waits)
         make_context();
         fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, rows[i].major);
         tell_parameters(&form, &problem);
-        cr_assert(eq(int, tj_kernel_load_code(context, &form, &problem, &code, &kernel, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &code, &kernel, &err), TJ_OK), "%s",
+                  err.message);
         before = fake.fake_launches();
         cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
         cr_assert(fake.fake_get_launch(before, &first) && fake.fake_get_launch(before + 1, &second));
@@ -1753,8 +1755,8 @@ Test(kernel, with_an_impossible_form_is_an_internal_error)
     rows[count] = split, rows[count++].reduce.workspace_bytes = 0;
     for (size_t i = 0; i < count; i++) {
         tell_parameters(i < 9 ? &plain : &split, &problem);
-        cr_expect(eq(int, tj_kernel_load_code(context, &rows[i], &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL), "row %zu",
-                  i);
+        cr_expect(eq(int, tj_kernel_load_code(&context->host, &rows[i], &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL),
+                  "row %zu", i);
         cr_expect(says("launch form of tiled"), "row %zu: %s", i, err.message);
         cr_expect(kernel == NULL);
     }
@@ -1770,7 +1772,7 @@ Test(kernel, whose_second_kernel_has_other_parameters_is_an_internal_error)
 
     tell_parameters(&form, &problem);
     fake.fake_set_reduce_parameters(3, bytes);
-    cr_expect(eq(int, tj_kernel_load_code(context, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
+    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
     cr_expect(says("reduce has more than the 2 parameters"), "%s", err.message);
     cr_expect(eq(int, fake.fake_live_images(), 0));
 }

@@ -25,7 +25,7 @@
 
 #include <tilejit/tilejit.h>
 
-#include "choose.h"
+#include "chooser.h"
 #include "context.h"
 #include "fake/fake_cuda.h"
 #include "kernel.h"

@@ -14,6 +14,7 @@
 
 #include <tilejit/tilejit.h>
 
+#include "context.h"
 #include "image.h"
 #include "proof.h"
 
@@ -188,7 +189,7 @@ static void plant(fault which)
     free(image->body->ptx);
     image->body->ptx = text;
     image->body->ptx_bytes = size;
-    tj_image_publish(context, source, image->body);
+    tj_image_publish(&context->host, source, image->body);
     tj_image_free(image);
     tj_source_free(source);
     tj_context_free(context);
@@ -306,7 +307,7 @@ Test(prove, the_option_before_passes_what_is_right_and_proves_it_once)
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK));
-    cr_expect(tj_proof_recall(context, tj_plan_image(plan), &device, &proof) && proof.passed);
+    cr_expect(tj_proof_recall(&context->host, tj_plan_image(plan), &device, &proof) && proof.passed);
     tj_context_free(context);
     context = open_context(store, TJ_PROVE_NEVER);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
@@ -327,9 +328,9 @@ Test(prove, the_option_behind_replaces_what_failed)
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK));
-    for (int i = 0; i < 3000 && !tj_proof_recall(context, tj_plan_image(plan), &device, &proof); i++)
+    for (int i = 0; i < 3000 && !tj_proof_recall(&context->host, tj_plan_image(plan), &device, &proof); i++)
         usleep(10000);
-    cr_expect(tj_proof_recall(context, tj_plan_image(plan), &device, &proof) && proof.passed, "a thread has proven it");
+    cr_expect(tj_proof_recall(&context->host, tj_plan_image(plan), &device, &proof) && proof.passed, "a thread has proven it");
     tj_context_free(context);
 }
 
@@ -347,14 +348,15 @@ Test(prove, a_damaged_or_foreign_proof_counts_as_none)
     cr_assert(eq(int, tj_plan_prove(context, plan, &problem, 1, &proof, &err), TJ_OK), "%s", err.message);
     another = device;
     another.driver_version += 10;
-    cr_expect(eq(int, tj_proof_recall(context, tj_plan_image(plan), &another, &found), 0), "another driver compiles anew");
+    cr_expect(eq(int, tj_proof_recall(&context->host, tj_plan_image(plan), &another, &found), 0),
+              "another driver compiles anew");
     tj_context_free(context);
     (void)snprintf(line, sizeof line, "for f in $(find %s -name 'proof-*'); do head -c 40 $f >$f.cut; mv $f.cut $f; done",
                    store);
     cr_assert(eq(int, system(line), 0));
     context = open_context(store, TJ_PROVE_NEVER);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
-    cr_expect(eq(int, tj_proof_recall(context, tj_plan_image(plan), &device, &found), 0));
+    cr_expect(eq(int, tj_proof_recall(&context->host, tj_plan_image(plan), &device, &found), 0));
     tj_context_free(context);
 }
 

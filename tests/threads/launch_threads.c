@@ -11,6 +11,7 @@
 #include <tilejit/tilejit.h>
 
 #include "fake/fake_cuda.h"
+#include "context.h"
 #include "kernel.h"
 
 enum { THREADS = 8, ROUNDS = 200, LAUNCHES_PER_ROUND = 10 };
@@ -41,7 +42,7 @@ static tj_status load(tj_kernel **kernel, tj_error *err)
                            .checks = 7};
 
     problem = tj_problem_canonical(&problem);
-    return tj_kernel_load_code(context, &form, &problem, &code, kernel, err);
+    return tj_kernel_load_code(&context->host, &form, &problem, &code, kernel, err);
 }
 
 /* Even threads share one kernel in the primary context; odd ones have a CUDA context and kernels of their own. */

@@ -16,14 +16,12 @@
 #include <string.h>
 #include <time.h>
 
-#include <tilejit/emulator.h>
 #include <tilejit/reference.h>
 
 #include "buffer.h"
 #include "error.h"
 #include "family.h"
 #include "kernel.h"
-#include "plan.h"
 
 enum { GUARD_BYTES = 4096, PATTERN = 262139, MATRICES = 4, MOST_RUNS = 64, SAMPLED_RUNS = 8, LONG_K = 100000 };
 static const size_t MOST_BYTES = (size_t)16 << 20;   /* of one matrix that are read back */
@@ -43,9 +41,10 @@ typedef struct run {
 } run;
 
 typedef struct proving {
-    tj_context *context;
-    const tj_plan *plan;
-    tj_problem lies; /* every number known, every stride: how the matrices lie */
+    tj_gpu *gpu;
+    const tj_program *program;
+    const tj_kernel *simple; /* what it is compared with */
+    tj_problem lies;         /* every number known, every stride: how the matrices lie */
     const tj_problem *asked;
     struct CUstream_st *stream;
     matrix matrix[MATRICES];
@@ -111,7 +110,7 @@ static tj_status place(proving *v, int which, tj_error *err)
     if (which == C && !v->lies.epilogue.has_beta)
         return TJ_OK;
     pattern_bytes = PATTERN * tj_type_bytes(m->type);
-    status = tj_buffer_create_in(v->context, v->stream, m->bytes + 2 * GUARD_BYTES, &m->buffer, err);
+    status = tj_gpu_allocate(v->gpu, v->stream, m->bytes + 2 * GUARD_BYTES, &m->buffer, err);
     if (status == TJ_OK)
         status = tj_buffer_fill(m->buffer, 0xff, err);
     if (status != TJ_OK || which == P)
@@ -137,7 +136,7 @@ static tj_status point(proving *v, int which, tj_error *err)
         return tj_fail_memory(err, "the operands of a proof");
     for (size_t i = 0; i < batch; i++)
         list[i] = address(v, which) + i * step(v, which);
-    status = tj_buffer_create_in(v->context, v->stream, batch * sizeof *list, &v->matrix[which].array, err);
+    status = tj_gpu_allocate(v->gpu, v->stream, batch * sizeof *list, &v->matrix[which].array, err);
     if (status == TJ_OK)
         status = tj_buffer_write(v->matrix[which].array, 0, list, batch * sizeof *list, err);
     free(list);
@@ -176,7 +175,7 @@ static tj_operands describe(const proving *v)
     x.c.stride = k->epilogue.has_beta ? k->c.stride : 0;
     if (v->workspace) {
         x.workspace = (char *)tj_buffer_address(v->workspace) + GUARD_BYTES;
-        x.workspace_bytes = tj_plan_workspace_bytes(v->plan);
+        x.workspace_bytes = tj_program_workspace_bytes(v->program);
     }
     return x;
 }
@@ -196,21 +195,7 @@ static tj_problem any_product(const tj_problem *lies)
     return simple;
 }
 
-/* Of any number of lines, unless they are long themselves. */
-static tj_status prepare_simple(const proving *v, const tj_plan **simple, tj_error *err)
-{
-    const tj_problem problem = any_product(&v->lies);
-    tj_config config = TJ_CONFIG_INIT;
-    tj_status status;
-
-    config.family = TJ_SIMPLE_FAMILY;
-    status = tj_config_resolve(&problem, &config, err);
-    if (status == TJ_OK && v->width <= UINT16_MAX)
-        (void)config.family->for_tall(INT64_MAX, &config);
-    return status == TJ_OK ? tj_plan_prepare(v->context, &problem, &config, simple, err) : status;
-}
-
-static tj_status compute_simply(const proving *v, const tj_plan *simple, const run *r, tj_error *err)
+static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
 {
     const tj_problem *k = &v->lies;
     const size_t in = tj_type_bytes(v->matrix[M].type), out = tj_type_bytes(v->matrix[P].type), b = (size_t)r->product;
@@ -232,7 +217,7 @@ static tj_status compute_simply(const proving *v, const tj_plan *simple, const r
     x.n.ld = k->n.ld;
     x.p.ld = v->width;
     x.c.ld = k->epilogue.has_beta ? k->c.ld : 0;
-    return tj_kernel_launch(tj_plan_kernel(simple), &x, v->stream, err);
+    return tj_kernel_launch(v->simple, &x, v->stream, err);
 }
 
 /* ---- which lines -------------------------------------------------------------------------------------------------- */
@@ -342,12 +327,12 @@ static void check_all_of_p(proving *v)
         }
 }
 
-static tj_status compare_run(proving *v, const tj_plan *simple, const run *r, tj_error *err)
+static tj_status compare_run(proving *v, const run *r, tj_error *err)
 {
     const size_t size = tj_type_bytes(v->matrix[P].type), ld = (size_t)v->lies.p.ld * size, width = (size_t)v->width * size;
     const size_t at = (size_t)r->product * step(v, P) + (size_t)r->line * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
-    tj_status status = compute_simply(v, simple, r, err);
+    tj_status status = compute_simply(v, r, err);
 
     if (status == TJ_OK && !v->has_all_of_p)
         status = tj_buffer_read(v->matrix[P].buffer, GUARD_BYTES + at, v->p, (size_t)(r->lines - 1) * ld + width, err);
@@ -371,7 +356,7 @@ static tj_status compare_run(proving *v, const tj_plan *simple, const run *r, tj
 
 static tj_status make_room(proving *v, tj_error *err)
 {
-    const size_t workspace = tj_plan_workspace_bytes(v->plan), size = tj_type_bytes(v->matrix[P].type);
+    const size_t workspace = tj_program_workspace_bytes(v->program), size = tj_type_bytes(v->matrix[P].type);
     const size_t line = (size_t)v->longest * (size_t)v->width * size;
     const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.p.ld * size + (size_t)v->width * size;
     tj_status status = TJ_OK;
@@ -381,9 +366,9 @@ static tj_status make_room(proving *v, tj_error *err)
     v->line = malloc(line);
     if (!v->p || !v->line)
         return tj_fail_memory(err, "the operands of a proof");
-    status = tj_buffer_create_in(v->context, v->stream, line, &v->simple_p, err);
+    status = tj_gpu_allocate(v->gpu, v->stream, line, &v->simple_p, err);
     if (status == TJ_OK && workspace > 0) {
-        status = tj_buffer_create_in(v->context, v->stream, workspace + 2 * GUARD_BYTES, &v->workspace, err);
+        status = tj_gpu_allocate(v->gpu, v->stream, workspace + 2 * GUARD_BYTES, &v->workspace, err);
         if (status == TJ_OK)
             status = tj_buffer_fill(v->workspace, 0xff, err);
     }
@@ -394,14 +379,14 @@ static tj_status make_room(proving *v, tj_error *err)
 static tj_status launch(proving *v, tj_error *err)
 {
     const tj_operands x = describe(v);
-    tj_status status = tj_synchronize(v->context, v->stream, err);
+    tj_status status = tj_gpu_wait(v->gpu, v->stream, err);
     tj_error lost;
 
     if (status != TJ_OK)
         return status;
-    status = tj_kernel_launch(tj_plan_kernel(v->plan), &x, v->stream, &lost);
+    status = tj_kernel_launch(v->program->kernel, &x, v->stream, &lost);
     if (status == TJ_OK)
-        status = tj_synchronize(v->context, v->stream, &lost);
+        status = tj_gpu_wait(v->gpu, v->stream, &lost);
     if (status == TJ_ERR_DEVICE_LOST)
         fail(v, "%.190s", lost.message);
     if (status != TJ_OK && err)
@@ -409,7 +394,7 @@ static tj_status launch(proving *v, tj_error *err)
     return status;
 }
 
-static tj_status check(proving *v, const tj_plan *simple, tj_error *err)
+static tj_status check(proving *v, tj_error *err)
 {
     tj_status status = check_guards(v, v->matrix[P].buffer, "P", err);
 
@@ -423,34 +408,26 @@ static tj_status check(proving *v, const tj_plan *simple, tj_error *err)
     if (status == TJ_OK && v->has_all_of_p)
         check_all_of_p(v);
     for (int i = 0; i < v->runs && status == TJ_OK; i++)
-        status = compare_run(v, simple, &v->run[i], err);
+        status = compare_run(v, &v->run[i], err);
     return status;
 }
 
 static tj_status run_proof(proving *v, tj_error *err)
 {
-    const tj_plan *simple = NULL;
-    const tj_emulator *emulator = NULL;
-    double start;
-    tj_status status = prepare_simple(v, &simple, err);
-
-    if (status == TJ_OK)
-        status = tj_emulator_get(v->context, &emulator, err);
-    start = now_ms();
-    if (status == TJ_OK)
-        status = tj_stream_create(v->context, &v->stream, err);
+    const double start = now_ms();
+    tj_status status = tj_gpu_create_stream(v->gpu, &v->stream, err);
     for (int which = 0; which < MATRICES && status == TJ_OK; which++) {
         status = place(v, which, err);
         if (status == TJ_OK)
             status = point(v, which, err);
     }
-    draw_runs(v, emulator != NULL);
+    draw_runs(v, tj_gpu_is_emulated(v->gpu));
     if (status == TJ_OK)
         status = make_room(v, err);
     if (status == TJ_OK)
         status = launch(v, err);
     if (status == TJ_OK)
-        status = check(v, simple, err);
+        status = check(v, err);
     v->proof->ms = now_ms() - start;
     return status;
 }
@@ -464,7 +441,7 @@ static void drop(proving *v)
     }
     tj_buffer_free(v->workspace);
     tj_buffer_free(v->simple_p);
-    tj_stream_destroy(v->context, v->stream);
+    tj_gpu_destroy_stream(v->gpu, v->stream);
     free(v->p);
     free(v->line);
 }
@@ -500,24 +477,30 @@ static tj_status settle(const tj_problem *asked, tj_problem *lies, tj_error *err
     return tj_problem_check(lies, err);
 }
 
-tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again, tj_proof *proof,
-                        tj_error *err)
+/* Of any number of lines, unless they are long themselves. */
+tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_config *config, tj_error *err)
 {
-    if (!proof)
-        return tj_fail_null(err, __func__, "proof");
-    memset(proof, 0, sizeof *proof);
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!plan)
-        return tj_fail_null(err, __func__, "plan");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    proving v = {.context = context, .plan = plan, .asked = problem, .proof = proof};
-    tj_device_facts device;
-    tj_status status = tj_device_get(context, tj_kernel_device(plan->kernel), &device, err);
+    tj_status status = settle(problem, simple, err);
+    const int64_t width = simple->p.layout == TJ_ROW_MAJOR ? simple->l.extent : simple->j.extent;
 
-    if (status == TJ_OK && !again && tj_proof_recall(context, plan->image, &device, proof))
-        return tj_proof_check(plan->source, &device, proof, err);
+    if (status != TJ_OK)
+        return status;
+    *simple = any_product(simple);
+    *config = (tj_config)TJ_CONFIG_INIT;
+    config->family = TJ_SIMPLE_FAMILY;
+    status = tj_config_resolve(simple, config, err);
+    if (status == TJ_OK && width <= UINT16_MAX)
+        (void)config->family->for_tall(INT64_MAX, config);
+    return status;
+}
+
+tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_kernel *simple, const tj_problem *problem,
+                           tj_proof *proof, tj_error *err)
+{
+    proving v = {.gpu = &host->gpu, .program = program, .simple = simple, .asked = problem, .proof = proof};
+    tj_device_facts device;
+    tj_status status = tj_gpu_device_facts(v.gpu, program->kernel->device, &device, err);
+
     if (status == TJ_OK)
         status = settle(problem, &v.lies, err);
     if (status != TJ_OK)
@@ -534,6 +517,6 @@ tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_probl
         memset(proof, 0, sizeof *proof);
         return status;
     }
-    tj_proof_remember(context, plan->image, &device, proof);
-    return status == TJ_OK ? tj_proof_check(plan->source, &device, proof, err) : status;
+    tj_proof_remember(host, program->image, &device, proof);
+    return status == TJ_OK ? tj_proof_check(program->source, &device, proof, err) : status;
 }

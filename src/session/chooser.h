@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * choose: the config of a problem for which the caller names none.
+ * chooser: the config of a problem for which the caller names none.
  *
- *     choose.c       the context's records, read when they are first needed and again when they changed; tj_choose
+ *     chooser.c      the context's records, read when they are first needed and again when they changed; tj_choose
  *     background.c   tuning of problems without a record, and proofs, on a thread, where the context's options ask for it
  */
-#ifndef TJ_SRC_CHOOSE_H
-#define TJ_SRC_CHOOSE_H
+#ifndef TJ_SESSION_CHOOSER_H
+#define TJ_SESSION_CHOOSER_H
 
 #include <tilejit/tuner.h>
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tilejit/version.h>
+
 #include "error.h"
-#include "kernel.h"
-#include "plan.h"
 #include "canonical.h"
 
 enum { SCHEMA = 1, NAME_BYTES = 48 };
@@ -110,7 +110,7 @@ static bool parse(const char *text, const tj_image *image, const tj_device_facts
 
 /* ---- both --------------------------------------------------------------------------------------------------------- */
 
-bool tj_proof_recall(tj_context *context, const tj_image *image, const tj_device_facts *device, tj_proof *proof)
+bool tj_proof_recall(tj_host *host, const tj_image *image, const tj_device_facts *device, tj_proof *proof)
 {
     const uint64_t id = device_id(device);
     char name[NAME_BYTES], *text;
@@ -119,7 +119,7 @@ bool tj_proof_recall(tj_context *context, const tj_image *image, const tj_device
     if (is_known)
         return true;
     file_name(id, name);
-    text = tj_disk_store_read_attached(context->store, &image->body->key, name);
+    text = tj_disk_store_read_attached(host->store, &image->body->key, name);
     is_known = text && parse(text, image, device, proof);
     free(text);
     if (is_known)
@@ -127,7 +127,7 @@ bool tj_proof_recall(tj_context *context, const tj_image *image, const tj_device
     return is_known;
 }
 
-void tj_proof_remember(tj_context *context, const tj_image *image, const tj_device_facts *device, const tj_proof *proof)
+void tj_proof_remember(tj_host *host, const tj_image *image, const tj_device_facts *device, const tj_proof *proof)
 {
     const uint64_t id = device_id(device);
     char name[NAME_BYTES], *text = print(image, device, proof);
@@ -136,8 +136,8 @@ void tj_proof_remember(tj_context *context, const tj_image *image, const tj_devi
     known.was_known = 1;
     push(image->body, id, &known);
     file_name(id, name);
-    if (text && !tj_disk_store_attach(context->store, &image->body->key, name, text))
-        tj_log_line(&context->log, TJ_LOG_DEBUG, "the proof of image %s is not stored", tj_image_key(image));
+    if (text && !tj_disk_store_attach(host->store, &image->body->key, name, text))
+        tj_log_line(&host->log, TJ_LOG_DEBUG, "the proof of image %s is not stored", tj_image_key(image));
     free(text);
 }
 
@@ -153,22 +153,7 @@ tj_status tj_proof_check(const tj_source *source, const tj_device_facts *device,
         (int)device->driver_version % 1000 / 10, proof->reason);
 }
 
-/* ---- public ------------------------------------------------------------------------------------------------------- */
-
-static tj_status device_of(tj_context *context, const tj_plan *plan, tj_device_facts *device, tj_error *err)
-{
-    return tj_device_get(context, tj_kernel_device(plan->kernel), device, err);
-}
-
-void tj_proof_keep(tj_context *context, const tj_plan *plan, const tj_proof *proof)
-{
-    if (!context || !plan || !proof)
-        return;
-    tj_device_facts device;
-
-    if (device_of(context, plan, &device, NULL) == TJ_OK)
-        tj_proof_remember(context, plan->image, &device, proof);
-}
+/* ---- a case ------------------------------------------------------------------------------------------------------- */
 
 static const char *key_field(const tj_key *key, const char *name)
 {
@@ -178,15 +163,15 @@ static const char *key_field(const tj_key *key, const char *name)
     return "";
 }
 
-static json_t *describe_case(const tj_plan *plan, const tj_device_facts *device, const tj_proof *proof)
+static json_t *describe_case(const tj_program *program, const tj_device_facts *device, const tj_proof *proof)
 {
-    const tj_image_body *body = plan->image->body;
+    const tj_image_body *body = program->image->body;
     char problem[TJ_PROBLEM_TEXT_BYTES], config[TJ_CONFIG_TEXT_BYTES];
 
-    tj_problem_print(tj_source_problem(plan->source), problem);
-    tj_config_print(tj_source_config(plan->source), config);
+    tj_problem_print(tj_source_problem(program->source), problem);
+    tj_config_print(tj_source_config(program->source), config);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:s, s:I, s:I, s:{s:i, s:i, s:i, s:i}}",
-                     "tilejit", tj_version(), "kernel", tj_source_launch(plan->source)->kernel, "problem", problem, "config",
+                     "tilejit", tj_version(), "kernel", tj_source_launch(program->source)->kernel, "problem", problem, "config",
                      config, "compiler", body->compiler, "options", key_field(&body->key, "options"), "target", body->target,
                      "key", body->key.hex, "device", device->name, "driver", (int)device->driver_version, "passed",
                      (int)proof->passed, "reason", proof->reason, "elements", (json_int_t)proof->elements, "elements_total",
@@ -195,31 +180,20 @@ static json_t *describe_case(const tj_plan *plan, const tj_device_facts *device,
                      (int)body->resources.spill_loads);
 }
 
-tj_status tj_proof_write_case(tj_context *context, const tj_plan *plan, const tj_proof *proof, const char *folder,
-                              tj_error *err)
+tj_status tj_proof_write(const tj_program *program, const tj_device_facts *device, const tj_proof *proof, const char *folder,
+                         tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!plan)
-        return tj_fail_null(err, __func__, "plan");
-    if (!proof)
-        return tj_fail_null(err, __func__, "proof");
-    if (!folder)
-        return tj_fail_null(err, __func__, "folder");
     char trouble[512], path[PATH_MAX];
-    tj_device_facts device;
     json_t *object;
-    tj_status status = device_of(context, plan, &device, err);
+    tj_status status = TJ_OK;
 
-    if (status != TJ_OK)
-        return status;
-    if (!tj_image_dump(folder, plan->source, plan->image->body, trouble, sizeof trouble))
+    if (!tj_image_dump(folder, program->source, program->image->body, trouble, sizeof trouble))
         return tj_fail(err, TJ_ERR_IO, "the case is not written: %.400s", trouble);
-    object = describe_case(plan, &device, proof);
+    object = describe_case(program, device, proof);
     if (!object)
         return tj_fail_memory(err, "the description of a case");
-    if (snprintf(path, sizeof path, "%s/%s-%.8s.json", folder, tj_source_launch(plan->source)->kernel,
-                 plan->image->body->key.hex) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/%s-%.8s.json", folder, tj_source_launch(program->source)->kernel,
+                 program->image->body->key.hex) >= (int)sizeof path)
         errno = ENAMETOOLONG, path[0] = '\0';
     if (!path[0] || json_dump_file(object, path, JSON_INDENT(2) | JSON_SORT_KEYS) != 0)
         status = tj_fail(err, TJ_ERR_IO, "the case is not written: cannot write to %.300s: %s", folder, strerror(errno));

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device: facts of a CUDA device, asked of the driver without making a context.
+ * device_facts: facts of a CUDA device, asked of the driver without making a context.
  */
-#include <tilejit/device.h>
+#include "gpu.h"
 
 #include <string.h>
 
-#include "context.h"
-#include "driver.h"
 #include "error.h"
 #include "scope.h"
 
-static tj_status usable_driver(tj_context *context, const tj_driver **driver, tj_error *err)
+static tj_status usable_driver(tj_gpu *gpu, const tj_driver **driver, tj_error *err)
 {
-    tj_status status = tj_context_driver(context, driver, err);
+    tj_status status = tj_gpu_driver(gpu, driver, err);
 
     return status == TJ_OK ? tj_driver_check_alive(*driver, err) : status;
 }
@@ -85,15 +83,11 @@ static tj_status all_attributes(const tj_driver *driver, CUdevice device, tj_dev
     return TJ_OK;
 }
 
-tj_status tj_device_count(tj_context *context, int *count, tj_error *err)
+tj_status tj_gpu_count_devices(tj_gpu *gpu, int *count, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!count)
-        return tj_fail_null(err, __func__, "count");
     const tj_driver *driver = NULL;
     CUresult result;
-    tj_status status = usable_driver(context, &driver, err);
+    tj_status status = usable_driver(gpu, &driver, err);
 
     *count = 0;
     if (status != TJ_OK)
@@ -104,23 +98,19 @@ tj_status tj_device_count(tj_context *context, int *count, tj_error *err)
     return TJ_OK;
 }
 
-tj_status tj_device_get(tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err)
+tj_status tj_gpu_device_facts(tj_gpu *gpu, int ordinal, tj_device_facts *facts, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
     const tj_driver *driver = NULL;
     CUdevice device = 0;
     CUuuid uuid;
     size_t memory = 0;
     CUresult result;
     int count = 0;
-    tj_status status = tj_device_count(context, &count, err);
+    tj_status status = tj_gpu_count_devices(gpu, &count, err);
 
     memset(facts, 0, sizeof *facts);
     if (status == TJ_OK)
-        status = usable_driver(context, &driver, err);
+        status = usable_driver(gpu, &driver, err);
     if (status != TJ_OK)
         return status;
     if (ordinal < 0 || ordinal >= count)
@@ -149,21 +139,17 @@ tj_status tj_device_get(tj_context *context, int ordinal, tj_device_facts *facts
     return status;
 }
 
-tj_status tj_device_current(tj_context *context, tj_device_facts *facts, tj_error *err)
+tj_status tj_gpu_current_device(tj_gpu *gpu, tj_device_facts *facts, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
     int ordinal = 0;
     tj_scope scope;
-    tj_status status = tj_context_check_process(context, err);
+    tj_status status = tj_gpu_check_process(gpu, err);
 
     if (status == TJ_OK)
-        status = tj_scope_enter(context, &scope, err);
+        status = tj_scope_enter(gpu, &scope, err);
     if (status != TJ_OK)
         return status;
     status = tj_scope_device(&scope, &ordinal, err);
     tj_scope_leave(&scope);
-    return status == TJ_OK ? tj_device_get(context, ordinal, facts, err) : status;
+    return status == TJ_OK ? tj_gpu_device_facts(gpu, ordinal, facts, err) : status;
 }

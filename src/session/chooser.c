@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * choose: the records of a context, and the choice that they and the model make.
+ * chooser: the records of a context, and the choice that they and the model make.
  *
  * A choice is made when a plan is built, never in a launch, so a lock and a few files are cheap enough.
  */
-#include "choose.h"
+#include "chooser.h"
 
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ static void read_records(tj_context *context)
     chooser->records = tj_records_create();
     chooser->read_at = now;
     if (chooser->records && tj_records_load(context, chooser->records, &why) != TJ_OK)
-        tj_log_line(&context->log, TJ_LOG_WARNING, "tuning records are not used: %s", why.message);
+        tj_log_line(&context->host.log, TJ_LOG_WARNING, "tuning records are not used: %s", why.message);
 }
 
 tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, const tj_problem *problem,

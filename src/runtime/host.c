@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "nvrtc_card.h"
+
+bool tj_copy_text(char **copy, const char *text)
+{
+    *copy = text ? strdup(text) : NULL;
+    return !text || *copy;
+}
+
+void tj_host_begin(tj_host *host)
+{
+    memset(host, 0, sizeof *host);
+    tj_gpu_begin(&host->gpu, &host->log);
+    pthread_mutex_init(&host->opening, NULL);
+}
+
+void tj_host_end(tj_host *host)
+{
+    tj_disk_store_free(host->store);
+    tj_gpu_end(&host->gpu);
+    tj_nvrtc_forget(atomic_load(&host->nvrtc));
+    pthread_mutex_destroy(&host->opening);
+    free(host->nvrtc_path);
+    free(host->dump_dir);
+}
+
+tj_status tj_host_begin_scratch(tj_host *scratch, const tj_host *host, tj_error *err)
+{
+    tj_host_begin(scratch);
+    scratch->log = host->log;
+    scratch->gpu.device = host->gpu.device;
+    if (tj_copy_text(&scratch->nvrtc_path, host->nvrtc_path) &&
+        tj_copy_text(&scratch->gpu.driver_path, host->gpu.driver_path) &&
+        (scratch->store = tj_disk_store_create_reader(host->store)))
+        return TJ_OK;
+    return tj_fail_memory(err, "a host for trying things out");
+}
+
+/* Which NVRTC fits depends on the driver, if there is one; compiling needs none. */
+static int driver_version_if_any(tj_host *host)
+{
+    const tj_driver *driver = NULL;
+
+    return tj_gpu_driver(&host->gpu, &driver, NULL) == TJ_OK ? tj_driver_version(driver) : 0;
+}
+
+static const tj_nvrtc *recall_nvrtc(tj_host *host, int driver_version)
+{
+    const tj_nvrtc *nvrtc = NULL;
+    char name[64], *card;
+
+    tj_nvrtc_card_name(host->nvrtc_path, driver_version, name);
+    card = tj_disk_store_read_note(host->store, name);
+    if (card)
+        nvrtc = tj_nvrtc_recall(card);
+    free(card);
+    if (nvrtc)
+        atomic_store_explicit(&host->has_card, true, memory_order_relaxed);
+    return nvrtc;
+}
+
+tj_status tj_host_nvrtc(tj_host *host, const tj_nvrtc **nvrtc, tj_error *err)
+{
+    tj_status status = tj_gpu_check_process(&host->gpu, err);
+    int driver_version;
+
+    *nvrtc = atomic_load_explicit(&host->nvrtc, memory_order_acquire);
+    if (status != TJ_OK || *nvrtc)
+        return status;
+    driver_version = driver_version_if_any(host);
+    pthread_mutex_lock(&host->opening);
+    *nvrtc = atomic_load_explicit(&host->nvrtc, memory_order_relaxed);
+    if (!*nvrtc) {
+        *nvrtc = recall_nvrtc(host, driver_version);
+        if (!*nvrtc)
+            status = tj_nvrtc_open(host->nvrtc_path, driver_version, &host->log, nvrtc, err);
+        if (status == TJ_OK)
+            atomic_store_explicit(&host->nvrtc, *nvrtc, memory_order_release);
+    }
+    pthread_mutex_unlock(&host->opening);
+    return status;
+}
+
+void tj_host_remember_nvrtc(tj_host *host)
+{
+    const tj_nvrtc *nvrtc = atomic_load_explicit(&host->nvrtc, memory_order_acquire);
+    char name[64], *card;
+
+    if (!nvrtc || atomic_exchange_explicit(&host->has_card, true, memory_order_relaxed))
+        return;
+    card = tj_nvrtc_card_write(nvrtc);
+    if (!card)
+        return;
+    tj_nvrtc_card_name(host->nvrtc_path, driver_version_if_any(host), name);
+    tj_disk_store_write_note(host->store, name, card);
+    free(card);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host: what a call needs of the process: where lines of the log go, the driver and the device, NVRTC, the store. Made once and passed
+ * down; what must be found again, such as plans, is the business of who stands above (session/context.h).
+ */
+#ifndef TJ_RUNTIME_HOST_H
+#define TJ_RUNTIME_HOST_H
+
+#include "disk_store.h"
+#include "gpu.h"
+#include "log.h"
+
+struct tj_nvrtc; /* nvrtc.h */
+
+typedef struct tj_host {
+    tj_log log;
+    tj_gpu gpu;
+    char *nvrtc_path, *dump_dir; /* NULL: default, none */
+    tj_disk_store *store;
+    pthread_mutex_t opening;                /* held while NVRTC is opened, never on a hit */
+    _Atomic(const struct tj_nvrtc *) nvrtc; /* NULL until first needed */
+    atomic_bool has_card;                   /* of that NVRTC, in the store */
+    atomic_bool has_warned_of_dump;
+    struct {
+        _Atomic uint64_t store_hits, compiles, failures, loads;
+    } stats;
+} tj_host;
+
+/** What is allocated becomes its own: the paths, the store, gpu.driver_path. The rest is set before the first call. */
+void tj_host_begin(tj_host *host);
+void tj_host_end(tj_host *host);
+
+/**
+ * A host for trying things out: the libraries, the device and the log of another one, whose store it reads and never writes. It does
+ * not depend on the other afterwards. Errors: TJ_ERR_OUT_OF_MEMORY, and *scratch is still to be ended.
+ */
+tj_status tj_host_begin_scratch(tj_host *scratch, const tj_host *host, tj_error *err);
+
+/** NVRTC, opened on first use. A failure is not remembered: installing it and calling again works. */
+tj_status tj_host_nvrtc(tj_host *host, const struct tj_nvrtc **nvrtc, tj_error *err);
+
+/** Write down what is known of the NVRTC that just compiled, so that the next process need not open it for a stored kernel. */
+void tj_host_remember_nvrtc(tj_host *host);
+
+/** As tj_target_for. */
+tj_status tj_host_target(tj_host *host, int cc_major, int cc_minor, char *target, tj_error *err);
+
+/** NULL stays NULL; false only when memory ran out. */
+bool tj_copy_text(char **copy, const char *text);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api: the public calls that a room below answers, which takes of a context only what it needs.
+ */
+#include <string.h>
+
+#include "buffer.h"
+#include "chooser.h"
+#include "context.h"
+#include "error.h"
+#include "image.h"
+#include "nvrtc.h"
+#include "plan.h"
+#include "proof.h"
+#include "timing.h"
+
+/* ---- device ------------------------------------------------------------------------------------------------------- */
+
+tj_status tj_device_count(tj_context *context, int *count, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!count)
+        return tj_fail_null(err, __func__, "count");
+    return tj_gpu_count_devices(&context->host.gpu, count, err);
+}
+
+tj_status tj_device_get(tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
+    return tj_gpu_device_facts(&context->host.gpu, ordinal, facts, err);
+}
+
+tj_status tj_device_current(tj_context *context, tj_device_facts *facts, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
+    return tj_gpu_current_device(&context->host.gpu, facts, err);
+}
+
+tj_status tj_emulator_get(tj_context *context, const tj_emulator **emulator, tj_error *err)
+{
+    if (!emulator)
+        return tj_fail_null(err, __func__, "emulator");
+    *emulator = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    const tj_driver *driver = NULL;
+    const tj_status status = tj_gpu_driver(&context->host.gpu, &driver, err);
+
+    *emulator = status == TJ_OK && driver->is_emulator ? &driver->emulator : NULL;
+    return status;
+}
+
+tj_status tj_buffer_create_in(tj_context *context, CUstream stream, size_t bytes, tj_buffer **buffer, tj_error *err)
+{
+    if (!buffer)
+        return tj_fail_null(err, __func__, "buffer");
+    *buffer = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    return tj_gpu_allocate(&context->host.gpu, stream, bytes, buffer, err);
+}
+
+tj_status tj_buffer_create(tj_context *context, size_t bytes, tj_buffer **buffer, tj_error *err)
+{
+    if (!buffer)
+        return tj_fail_null(err, __func__, "buffer");
+    *buffer = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    return tj_gpu_allocate(&context->host.gpu, NULL, bytes, buffer, err);
+}
+
+tj_status tj_stream_create(tj_context *context, CUstream *stream, tj_error *err)
+{
+    if (!stream)
+        return tj_fail_null(err, __func__, "stream");
+    *stream = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    return tj_gpu_create_stream(&context->host.gpu, stream, err);
+}
+
+void tj_stream_destroy(tj_context *context, CUstream stream)
+{
+    if (context)
+        tj_gpu_destroy_stream(&context->host.gpu, stream);
+}
+
+tj_status tj_synchronize(tj_context *context, CUstream stream, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    return tj_gpu_wait(&context->host.gpu, stream, err);
+}
+
+tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *total_bytes, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!free_bytes)
+        return tj_fail_null(err, __func__, "free_bytes");
+    if (!total_bytes)
+        return tj_fail_null(err, __func__, "total_bytes");
+    return tj_gpu_memory(&context->host.gpu, free_bytes, total_bytes, err);
+}
+
+/* ---- image, kernel, time ------------------------------------------------------------------------------------------ */
+
+tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err)
+{
+    if (!image)
+        return tj_fail_null(err, __func__, "image");
+    *image = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!source)
+        return tj_fail_null(err, __func__, "source");
+    if (!target)
+        return tj_fail_null(err, __func__, "target");
+    return tj_image_compile(&context->host, source, target, image, err);
+}
+
+tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *target, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!target)
+        return tj_fail_null(err, __func__, "target");
+    return tj_host_target(&context->host, cc_major, cc_minor, target, err);
+}
+
+tj_status tj_targets(tj_context *context, const char *const **targets, tj_error *err)
+{
+    if (!targets)
+        return tj_fail_null(err, __func__, "targets");
+    *targets = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    const tj_nvrtc *nvrtc;
+    tj_status status = tj_host_nvrtc(&context->host, &nvrtc, err);
+
+    *targets = status == TJ_OK ? tj_nvrtc_targets(nvrtc) : NULL;
+    return status;
+}
+
+tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_image *image, tj_kernel **kernel, tj_error *err)
+{
+    if (!kernel)
+        return tj_fail_null(err, __func__, "kernel");
+    *kernel = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!source)
+        return tj_fail_null(err, __func__, "source");
+    if (!image)
+        return tj_fail_null(err, __func__, "image");
+    return tj_host_load(&context->host, source, image, kernel, err);
+}
+
+static tj_status launch_plan(const void *plan, const tj_operands *operands, CUstream stream, tj_error *err)
+{
+    return tj_plan_launch(plan, operands, stream, err);
+}
+
+static tj_status time_plan(const char *name, tj_context *context, const tj_plan *plan, const tj_operands *operands,
+                           size_t count, CUstream stream, int warmup, int repeat, int per_event, double *microseconds,
+                           tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, name, "context");
+    if (!plan)
+        return tj_fail_null(err, name, "plan");
+    if (!operands)
+        return tj_fail_null(err, name, "operands");
+    if (!microseconds)
+        return tj_fail_null(err, name, "microseconds");
+    return tj_gpu_time(&context->host.gpu, launch_plan, plan, operands, count, stream, warmup, repeat, per_event, microseconds,
+                       err);
+}
+
+tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_operands *operands, size_t count, CUstream stream,
+                           int warmup, int repeat, int per_event, double *microseconds, tj_error *err)
+{
+    return time_plan(__func__, context, plan, operands, count, stream, warmup, repeat, per_event, microseconds, err);
+}
+
+tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, CUstream stream, int warmup,
+                           int repeat, double *microseconds, tj_error *err)
+{
+    return time_plan(__func__, context, plan, operands, 1, stream, warmup, repeat, 1, microseconds, err);
+}
+
+/* ---- proof -------------------------------------------------------------------------------------------------------- */
+
+static tj_status device_of(tj_context *context, const tj_plan *plan, tj_device_facts *device, tj_error *err)
+{
+    return tj_gpu_device_facts(&context->host.gpu, tj_kernel_device(plan->program.kernel), device, err);
+}
+
+tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again, tj_proof *proof,
+                        tj_error *err)
+{
+    if (!proof)
+        return tj_fail_null(err, __func__, "proof");
+    memset(proof, 0, sizeof *proof);
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    const tj_plan *beside = NULL;
+    tj_device_facts device;
+    tj_problem simple;
+    tj_config config;
+    tj_status status = device_of(context, plan, &device, err);
+
+    if (status == TJ_OK && !again && tj_proof_recall(&context->host, plan->program.image, &device, proof))
+        return tj_proof_check(plan->program.source, &device, proof, err);
+    if (status == TJ_OK)
+        status = tj_proof_simple(problem, &simple, &config, err);
+    if (status == TJ_OK)
+        status = tj_plan_prepare(context, &simple, &config, &beside, err);
+    if (status != TJ_OK)
+        return status;
+    return tj_program_prove(&context->host, &plan->program, beside->program.kernel, problem, proof, err);
+}
+
+void tj_proof_keep(tj_context *context, const tj_plan *plan, const tj_proof *proof)
+{
+    if (!context || !plan || !proof)
+        return;
+    tj_device_facts device;
+
+    if (device_of(context, plan, &device, NULL) == TJ_OK)
+        tj_proof_remember(&context->host, plan->program.image, &device, proof);
+}
+
+tj_status tj_proof_write_case(tj_context *context, const tj_plan *plan, const tj_proof *proof, const char *folder,
+                              tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    if (!proof)
+        return tj_fail_null(err, __func__, "proof");
+    if (!folder)
+        return tj_fail_null(err, __func__, "folder");
+    tj_device_facts device;
+    const tj_status status = device_of(context, plan, &device, err);
+
+    return status == TJ_OK ? tj_proof_write(&plan->program, &device, proof, folder, err) : status;
+}
+
+/* ---- store -------------------------------------------------------------------------------------------------------- */
+
+tj_status tj_store_list(tj_context *context, int verify, tj_store_visit visit, void *payload, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!visit)
+        return tj_fail_null(err, __func__, "visit");
+    return tj_disk_store_list(context->host.store, verify != 0, visit, payload, err);
+}
+
+tj_status tj_store_clear(tj_context *context, int only_damaged, int64_t *removed, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    return tj_disk_store_clear(context->host.store, only_damaged != 0, removed, err);
+}
+
+const char *tj_store_path(const tj_context *context)
+{
+    if (!context)
+        return NULL;
+    return tj_disk_store_path(context->host.store);
+}
+
+const char *tj_store_trouble(tj_context *context)
+{
+    if (!context)
+        return NULL;
+    return context->why_no_store ? context->why_no_store : tj_disk_store_trouble(context->host.store);
+}
+
+int64_t tj_store_max_bytes(const tj_context *context)
+{
+    if (!context)
+        return 0;
+    return tj_disk_store_max_bytes(context->host.store);
+}
+
+void tj_store_put_image(tj_context *context, const tj_source *source, const tj_image *image)
+{
+    if (!context || !source || !image)
+        return;
+    tj_image_publish(&context->host, source, image->body);
+}
+
+static const char RECORDS[] = "records";
+
+tj_status tj_store_put_record(tj_context *context, const char *name, const char *text, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!name)
+        return tj_fail_null(err, __func__, "name");
+    if (!text)
+        return tj_fail_null(err, __func__, "text");
+    tj_status status = tj_disk_store_put_text(context->host.store, RECORDS, name, text, err);
+
+    if (status == TJ_OK)
+        tj_context_records_changed(context);
+    return status;
+}
+
+tj_status tj_store_visit_records(tj_context *context, tj_store_name_filter filter, tj_store_text_visit visit, void *payload,
+                                 int64_t *passed_over, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!visit)
+        return tj_fail_null(err, __func__, "visit");
+    int64_t uncounted;
+
+    return tj_disk_store_each_text(context->host.store, RECORDS, filter, visit, payload, passed_over ? passed_over : &uncounted,
+                                   err);
+}
+
+void tj_store_remove_record(tj_context *context, const char *name)
+{
+    if (!context || !name)
+        return;
+    tj_disk_store_remove_text(context->host.store, RECORDS, name);
+    tj_context_records_changed(context);
+}
+
+void tj_store_warn_lost_record(tj_context *context, const char *reason)
+{
+    if (!context || !reason)
+        return;
+    tj_log_line(&context->host.log, TJ_LOG_WARNING, "the record of this tuning is not kept: %s", reason);
+}
+
+void tj_store_warn_record(tj_context *context, const char *name, const char *reason)
+{
+    if (!context || !name || !reason)
+        return;
+    tj_disk_store_warn_text(context->host.store, name, reason);
+}
+
+tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key_hex, int *hit,
+                           tj_store_explain_visit visit, void *payload, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!source)
+        return tj_fail_null(err, __func__, "source");
+    if (!target)
+        return tj_fail_null(err, __func__, "target");
+    if (!key_hex)
+        return tj_fail_null(err, __func__, "key");
+    if (!hit)
+        return tj_fail_null(err, __func__, "hit");
+    if (!visit)
+        return tj_fail_null(err, __func__, "visit");
+    tj_image_key_text text;
+    tj_key key;
+    tj_status status = tj_image_make_key(&context->host, source, target, &text, &key, err);
+
+    if (status != TJ_OK)
+        return status;
+    memcpy(key_hex, key.hex, sizeof key.hex);
+    return tj_disk_store_explain(context->host.store, &key, hit, visit, payload, err);
+}
