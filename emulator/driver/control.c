@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "check.h"
 #include "cuda_emulator.h"
 #include "driver.h"
+#include "finding.h"
 #include "launch.h"
 #include "memory.h"
 #include "option.h"

@@ -15,7 +15,7 @@ static unsigned distinct(const uint64_t *value, unsigned n)
     return count;
 }
 
-void emu_count_global(cuEmuCounters *line, const uint64_t *address, uint32_t mask, unsigned bytes, unsigned elements,
+void emu_count_global(cuEmuCounters *line, const emu_place *place, uint32_t mask, unsigned bytes, unsigned elements,
                       bool is_write)
 {
     const uint64_t lanes = emu_popcount(mask);
@@ -23,7 +23,7 @@ void emu_count_global(cuEmuCounters *line, const uint64_t *address, uint32_t mas
     unsigned n = 0, sectors;
 
     EMU_EACH_LANE (i, mask)
-        sector[n++] = address[i] >> 5;
+        sector[n++] = place[i].address >> 5;
     sectors = distinct(sector, n);
     if (is_write) {
         line->global_store_requests++;
@@ -39,7 +39,7 @@ void emu_count_global(cuEmuCounters *line, const uint64_t *address, uint32_t mas
 }
 
 /* Passes for lanes first to first + lanes - 1: the fullest bank decides. */
-static unsigned passes(const uint64_t *address, uint32_t mask, unsigned first, unsigned lanes, unsigned bytes)
+static unsigned passes(const emu_place *place, uint32_t mask, unsigned first, unsigned lanes, unsigned bytes)
 {
     const unsigned words = bytes <= 4 ? 1 : bytes / 4;
     uint64_t seen[32][EMU_LANES];
@@ -50,7 +50,7 @@ static unsigned passes(const uint64_t *address, uint32_t mask, unsigned first, u
         if (!(mask >> i & 1))
             continue;
         for (unsigned w = 0; w < words; w++) {
-            const uint64_t word = (address[i] >> 2) + w;
+            const uint64_t word = (place[i].address >> 2) + w;
             const unsigned bank = word & 31;
             unsigned k = 0;
             while (k < count[bank] && seen[bank][k] != word)
@@ -65,14 +65,14 @@ static unsigned passes(const uint64_t *address, uint32_t mask, unsigned first, u
 }
 
 /* Passes that a request needs; those above the least are added to the conflicts. */
-static unsigned wavefronts_of(const uint64_t *address, uint32_t mask, unsigned bytes, uint64_t *conflicts)
+static unsigned wavefronts_of(const emu_place *place, uint32_t mask, unsigned bytes, uint64_t *conflicts)
 {
     const unsigned parts = bytes <= 4 ? 1 : bytes / 4, lanes = EMU_LANES / parts;
     unsigned wavefronts = 0, least = 0;
 
     /* 8 bytes a lane go in two halves of the warp, 16 in four quarters. */
     for (unsigned first = 0; first < EMU_LANES; first += lanes) {
-        const unsigned n = passes(address, mask, first, lanes, bytes);
+        const unsigned n = passes(place, mask, first, lanes, bytes);
         wavefronts += n;
         least += n > 0;
     }
@@ -80,17 +80,17 @@ static unsigned wavefronts_of(const uint64_t *address, uint32_t mask, unsigned b
     return wavefronts;
 }
 
-void emu_count_async(cuEmuCounters *line, const uint64_t *target, uint32_t mask, uint32_t reads, unsigned bytes)
+void emu_count_async(cuEmuCounters *line, const emu_place *target, uint32_t mask, uint32_t reads, unsigned bytes)
 {
     line->async_requests++;
     line->async_bytes += (uint64_t)emu_popcount(reads) * bytes;
     line->async_wavefronts += wavefronts_of(target, mask, bytes, &line->async_conflicts);
 }
 
-void emu_count_shared(cuEmuCounters *line, const uint64_t *address, uint32_t mask, unsigned bytes, unsigned elements,
+void emu_count_shared(cuEmuCounters *line, const emu_place *place, uint32_t mask, unsigned bytes, unsigned elements,
                       bool is_write)
 {
-    const unsigned wavefronts = wavefronts_of(address, mask, bytes, &line->bank_conflicts);
+    const unsigned wavefronts = wavefronts_of(place, mask, bytes, &line->bank_conflicts);
 
     if (is_write) {
         line->shared_store_requests++;

@@ -5,14 +5,14 @@
 
 #include "warp.h"
 
-/** A request of bytes from each lane of mask at address[lane]. elements: of each lane. */
-void emu_count_global(cuEmuCounters *line, const uint64_t *address, uint32_t mask, unsigned bytes, unsigned elements,
+/** A request of bytes from each lane of mask at place[lane]. elements: of each lane. */
+void emu_count_global(cuEmuCounters *line, const emu_place *place, uint32_t mask, unsigned bytes, unsigned elements,
                       bool is_write);
-void emu_count_shared(cuEmuCounters *line, const uint64_t *address, uint32_t mask, unsigned bytes, unsigned elements,
+void emu_count_shared(cuEmuCounters *line, const emu_place *place, uint32_t mask, unsigned bytes, unsigned elements,
                       bool is_write);
 
 /** Asynchronous copies by the lanes of mask to shared memory; those that are not in reads bring zeros. */
-void emu_count_async(cuEmuCounters *line, const uint64_t *target, uint32_t mask, uint32_t reads, unsigned bytes);
+void emu_count_async(cuEmuCounters *line, const emu_place *target, uint32_t mask, uint32_t reads, unsigned bytes);
 
 /** Where the counters of an instruction are kept, or NULL if nothing is counted. */
 static inline cuEmuCounters *emu_line(const emu_warp *warp, const emu_inst *inst)

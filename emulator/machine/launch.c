@@ -7,11 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "count.h"
+#include "finding.h"
 #include "option.h"
 #include "progress.h"
 #include "schedule.h"
+#include "shadow.h"
 
 /* ---- what was counted last ------------------------------------------------------------------------------------------- */
 

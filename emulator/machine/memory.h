@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ptx.h"
+
 #define EMU_GLOBAL_BASE UINT64_C(0x0001000000000000)   /* the first address above what a host maps */
 #define EMU_SHARED_WINDOW UINT64_C(0x0001f00000000000) /* generic addresses of shared memory: 16 MiB */
 #define EMU_LOCAL_WINDOW UINT64_C(0x0001f10000000000)  /* of local memory, */
@@ -44,6 +46,14 @@ typedef struct emu_allocation {
     unsigned flags; /* of host memory, as the program gave them */
     bool is_freed;
 } emu_allocation;
+
+/** A byte that a lane of a warp reaches, and those behind it. */
+typedef struct emu_place {
+    uint8_t *at;
+    emu_allocation *allocation; /* of global and constant memory */
+    uint64_t address;           /* an offset in all other memory */
+    emu_space space;
+} emu_place;
 
 static inline bool emu_is_pinned(const emu_allocation *one)
 {

@@ -2,12 +2,13 @@
 /*
  * collective: what the lanes of a warp do together: shuffles, votes, matches, and the ends and joins of their ways.
  *
- * The scheduler (schedule.c) runs a function of F_COLLECTIVE only when all lanes of its member mask stand at it; emu_members says
+ * The scheduler (warp.c) runs a function of F_COLLECTIVE only when all lanes of its member mask stand at it; emu_members says
  * which those are.
  */
-#include "check.h"
+#include "finding.h"
 #include "lanes.h"
 #include "number.h"
+#include "shadow.h"
 
 static void do_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {

@@ -9,10 +9,11 @@
  */
 #include <math.h>
 
-#include "check.h"
+#include "finding.h"
 #include "count.h"
 #include "lanes.h"
 #include "number.h"
+#include "shadow.h"
 
 /* A shape in this file's terms. Lanes are counted as PTX does: group = lane / 4 is a row, lane % 4 a place in it. */
 typedef struct shape {

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "block.h"
+
+#include <stdlib.h>
+
+#include "shadow.h"
+
+static uint64_t special_value(const emu_warp *warp, int kind, uint32_t lane)
+{
+    const emu_block *block = warp->block;
+    const emu_launch *launch = block->launch;
+    const uint32_t thread = warp->number * 32 + lane;
+
+    switch (kind) {
+    case SR_TID_X:
+        return thread % launch->block[0];
+    case SR_TID_Y:
+        return thread / launch->block[0] % launch->block[1];
+    case SR_TID_Z:
+        return thread / launch->block[0] / launch->block[1];
+    case SR_NTID_X:
+    case SR_NTID_Y:
+    case SR_NTID_Z:
+        return launch->block[kind - SR_NTID_X];
+    case SR_CTAID_X:
+    case SR_CTAID_Y:
+    case SR_CTAID_Z:
+        return block->index[kind - SR_CTAID_X];
+    case SR_NCTAID_X:
+    case SR_NCTAID_Y:
+    case SR_NCTAID_Z:
+        return launch->grid[kind - SR_NCTAID_X];
+    case SR_LANEID:
+        return lane;
+    case SR_WARPID:
+        return warp->number;
+    case SR_NWARPID:
+        return launch->warps;
+    case SR_SMID:
+        return block->number % (uint64_t)launch->device->processors;
+    case SR_NSMID:
+        return (uint64_t)launch->device->processors;
+    case SR_GRIDID:
+        return launch->number;
+    case SR_LANEMASK_EQ:
+        return UINT64_C(1) << lane;
+    case SR_LANEMASK_LE:
+        return (UINT64_C(2) << lane) - 1;
+    case SR_LANEMASK_LT:
+        return (UINT64_C(1) << lane) - 1;
+    case SR_LANEMASK_GE:
+        return ~((UINT64_C(1) << lane) - 1) & UINT32_MAX;
+    case SR_LANEMASK_GT:
+        return ~((UINT64_C(2) << lane) - 1) & UINT32_MAX;
+    case SR_DYNAMIC_SMEM:
+        return launch->dynamic_shared;
+    case SR_TOTAL_SMEM:
+        return launch->dynamic_shared + launch->function->static_shared;
+    default:
+        return 0;
+    }
+}
+
+static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number)
+{
+    const uint32_t left = launch->threads - number * 32, lanes = left < 32 ? left : 32;
+
+    warp->number = number;
+    warp->alive = lanes == 32 ? UINT32_MAX : (1u << lanes) - 1;
+    warp->exited = 0;
+    warp->splits = 1;
+    warp->split[0] = (emu_split){.pc = launch->function->first_inst, .mask = warp->alive, .state = R_RUN};
+    warp->step = 0;
+    memset(warp->synced, 0, sizeof warp->synced);
+    warp->flight.copies = 0;
+    warp->carry = 0;
+    warp->executed = 0;
+    warp->barrier_threads = UINT32_MAX;
+    memset(warp->group, 0, sizeof warp->group);
+    for (size_t i = 0; i < launch->function->specials; i++)
+        for (uint32_t lane = 0; lane < 32; lane++)
+            emu_set_unsigned(warp, &launch->function->special[i].place, (int)lane,
+                             special_value(warp, launch->function->special[i].kind, lane));
+    if (launch->checks) {
+        memset(warp->defined, 0, launch->function->registers * sizeof *warp->defined);
+        if (warp->local_defined)
+            memset(warp->local_defined, 0, (size_t)launch->function->local_bytes * 32);
+    }
+    warp->defined[0] = UINT32_MAX;
+}
+
+void emu_block_start(emu_block *block, uint64_t number)
+{
+    const emu_launch *launch = block->launch;
+
+    block->number = number;
+    block->index[0] = (uint32_t)(number % launch->grid[0]);
+    block->index[1] = (uint32_t)(number / launch->grid[0] % launch->grid[1]);
+    block->index[2] = (uint32_t)(number / launch->grid[0] / launch->grid[1]);
+    block->epoch = 1;
+    block->tickets = 0;
+    emu_patience_begin(&block->patience);
+    block->random = launch->seed * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
+    memset(block->arrived, 0, sizeof block->arrived);
+    memset(block->shared, 0xff, launch->shared_bytes);
+    if (block->shared_defined)
+        memset(block->shared_defined, 0, launch->shared_bytes);
+    if (block->byte)
+        memset(block->byte, 0, launch->shared_bytes * sizeof *block->byte);
+    for (uint32_t w = 0; w < launch->warps; w++)
+        start_warp(&block->warp[w], launch, w);
+}
+
+void emu_block_free(emu_block *block)
+{
+    for (uint32_t w = 0; block->warp && w < block->launch->warps; w++) {
+        free(block->warp[w].bank[0]);
+        free(block->warp[w].defined);
+        free(block->warp[w].local);
+        free(block->warp[w].local_defined);
+        free(block->warp[w].frame);
+        free(block->warp[w].flight.copy);
+    }
+    free(block->warp);
+    free(block->shared);
+    free(block->shared_defined);
+    free(block->byte);
+    free(block->line);
+}
+
+bool emu_block_make(emu_block *block, emu_launch *launch)
+{
+    const emu_function *f = launch->function;
+    bool is_whole;
+
+    *block = (emu_block){.launch = launch};
+    block->warp = calloc(launch->warps, sizeof *block->warp);
+    block->shared = aligned_alloc(128, ((size_t)launch->shared_bytes + 255) / 128 * 128);
+    is_whole = block->warp && block->shared;
+    if (launch->checks & CUEMU_CHECK_UNINITIALISED)
+        is_whole &= (block->shared_defined = malloc(launch->shared_bytes + 1)) != NULL;
+    if (launch->checks & (CUEMU_CHECK_RACES | CUEMU_CHECK_ASYNC))
+        is_whole &= (block->byte = malloc((launch->shared_bytes + 1) * sizeof *block->byte)) != NULL;
+    if (launch->counts)
+        is_whole &= (block->line = calloc(launch->module->insts, sizeof *block->line)) != NULL;
+    for (uint32_t w = 0; is_whole && w < launch->warps; w++) {
+        emu_warp *warp = &block->warp[w];
+        warp->block = block;
+        warp->bank[0] = aligned_alloc(64, ((size_t)f->register_bytes + 127) / 64 * 64);
+        warp->bank[1] = launch->module->constants;
+        warp->defined = calloc(f->registers + 1, sizeof *warp->defined);
+        warp->local = calloc(32, f->local_bytes + 1);
+        warp->frame = calloc(32, f->frame_bytes + 1);
+        if (launch->checks & CUEMU_CHECK_UNINITIALISED && f->local_bytes)
+            is_whole &= (warp->local_defined = calloc(32, f->local_bytes)) != NULL;
+        is_whole &= warp->bank[0] && warp->defined && warp->local && warp->frame;
+        if (is_whole)
+            memset(warp->bank[0], 0xff, f->register_bytes);
+    }
+    return is_whole;
+}

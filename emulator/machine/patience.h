@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* patience: does a block that runs for long get on, or is it in a loop without an end? */
+#ifndef EMU_PATIENCE_H
+#define EMU_PATIENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct emu_warp;
+
+/**
+ * A block gets on if it touches global memory where it has not been before, or if threads of it end. Where it has been is kept as
+ * hashes of lines, and forgotten when they become too many.
+ */
+typedef struct emu_patience {
+    uint64_t steps; /* new lines and ended threads */
+    uint64_t seen;  /* steps at the last look */
+    uint64_t since; /* CPU time of the host thread when they last grew, in nanoseconds */
+    uint64_t executed, next_look;
+    bool is_watched;
+    uint32_t lines;
+    uint64_t line[1024];
+} emu_patience;
+
+/** Global memory is accessed at an address. */
+static inline void emu_touch(emu_patience *p, uint64_t address)
+{
+    enum { LINE_SHIFT = 7 };
+    const uint64_t hash = (address >> LINE_SHIFT) * UINT64_C(0x9e3779b97f4a7c15) >> 48, bit = UINT64_C(1) << hash % 64;
+
+    if (p->line[hash / 64] & bit)
+        return;
+    p->line[hash / 64] |= bit;
+    p->steps++;
+    if (++p->lines > 3 * 64 * (sizeof p->line / sizeof p->line[0]) / 4) {
+        memset(p->line, 0, sizeof p->line);
+        p->lines = 0;
+    }
+}
+
+/** A block begins. */
+void emu_patience_begin(emu_patience *p);
+
+/** A warp has executed so many instructions more; a finding says so if that is endless. */
+void emu_check_endless(struct emu_warp *warp, uint64_t executed);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shadow: what the checks remember of memory.
+ *
+ * A byte of shared memory remembers who wrote and who read it since when; time is counted in barriers that the block has passed. A
+ * byte of global memory remembers the same across blocks, which only fences and atomics order.
+ */
+#ifndef EMU_SHADOW_H
+#define EMU_SHADOW_H
+
+#include "warp.h"
+
+/** A byte of shared memory: who touched it last, and when. Threads count from 1; 0: nobody. */
+typedef struct emu_shared_byte {
+    uint16_t writer, reader;          /* reader: EMU_MANY_OF_WARP + a warp's number, or EMU_MANY */
+    uint32_t write_epoch, read_epoch; /* barriers passed by the block */
+    uint32_t write_step, read_step;   /* warp synchronisations passed by that warp */
+    uint8_t is_atomic, in_flight;
+} emu_shared_byte;
+
+/** The same for a byte of global memory, in one launch. */
+typedef struct emu_global_byte {
+    uint32_t write_launch, write_block, write_epoch, write_fences, write_tickets;
+    uint32_t read_launch, read_block, read_epoch;
+    uint32_t write_step, read_step; /* warp synchronisations, within a block */
+    uint16_t writer, reader;
+    uint8_t is_atomic;
+} emu_global_byte;
+
+/** What a block has done that orders its writes for other blocks. */
+typedef struct emu_order {
+    uint32_t fences;  /* device-wide, by any of its threads */
+    uint32_t tickets; /* atomics on global memory that gave a value back */
+    uint64_t ticket;  /* address of the last of them */
+} emu_order;
+
+enum { EMU_MANY_OF_WARP = 0x4000, EMU_MANY = 0xffff };
+
+/** An access of bytes at a shared offset, checked and remembered. value: what will be written, or NULL. */
+void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, uint32_t offset, unsigned bytes, const uint8_t *value,
+                      bool is_write, bool is_atomic);
+
+/** An access of bytes in an allocation, checked and remembered. Only one worker may run. */
+void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_allocation *allocation, uint64_t address,
+                      unsigned bytes, const uint8_t *value, bool is_write, bool is_atomic);
+
+/** Undefined lanes of an operand where its value matters. */
+void emu_check_defined(emu_warp *warp, const emu_inst *inst, const emu_operand *operand, uint32_t mask, const char *use);
+
+/** Definedness of the bytes at a place, one byte each; NULL: all are defined. */
+static inline uint8_t *emu_defined_bytes(const emu_warp *warp, int lane, const emu_place *place)
+{
+    const emu_block *block = warp->block;
+    const emu_allocation *one = place->allocation;
+
+    switch (place->space) {
+    case S_SHARED:
+        return block->shared_defined ? block->shared_defined + place->address : NULL;
+    case S_LOCAL:
+        return warp->local_defined ? warp->local_defined + (size_t)lane * block->launch->function->local_bytes + place->address
+                                   : NULL;
+    case S_GLOBAL:
+        return one && one->defined ? one->defined + (place->address - one->base) : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/** An access of bytes at a place, checked and remembered. value: what will be written, or NULL. */
+static inline void emu_check_access(emu_warp *warp, const emu_inst *inst, int lane, const emu_place *place, unsigned bytes,
+                                    const uint8_t *value, bool is_write, bool is_atomic)
+{
+    const uint32_t checks = warp->block->launch->checks;
+
+    if (place->space == S_SHARED && checks & (CUEMU_CHECK_RACES | CUEMU_CHECK_ASYNC))
+        emu_check_shared(warp, inst, lane, (uint32_t)place->address, bytes, value, is_write, is_atomic);
+    else if (place->space == S_GLOBAL && checks & CUEMU_CHECK_RACES)
+        emu_check_global(warp, inst, lane, place->allocation, place->address, bytes, value, is_write, is_atomic);
+}
+
+/** A fence of the device, which orders what the block did before it for other blocks. */
+static inline void emu_fence(emu_warp *warp)
+{
+    if (warp->block->launch->order)
+        warp->block->launch->order[warp->block->number].fences++;
+}
+
+#endif

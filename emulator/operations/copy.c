@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* copy: asynchronous copies, and waiting for them. */
+#include "count.h"
+#include "finding.h"
+#include "request.h"
+
+/* cp.async.cg.shared.global [to], [from], size{, from_size}: nothing is seen in shared memory before the wait. */
+static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const unsigned bytes = ((const uint32_t *)emu_lanes(warp, &inst->operand[2]))[__builtin_ctz(mask)];
+    const bool has_source_size = inst->operands > 3 && inst->operand[3].bytes == 4;
+    cuEmuCounters *line = emu_line(warp, inst);
+    uint32_t reads = mask, parts = 0, part[EMU_LANES];
+    emu_request to, from;
+
+    if ((bytes != 4 && bytes != 8 && bytes != 16) || (inst->choice[0] == 2 && bytes != 16)) {
+        emu_find(warp, inst, CUEMU_ILLEGAL, __builtin_ctz(mask), 0,
+                 "a copy of %u bytes; cp.async takes 4, 8 or 16, with .cg 16", bytes);
+        return;
+    }
+    if (inst->operands > 3 && !has_source_size) /* ignore-src predicate */
+        reads &= ~emu_predicate(warp, &inst->operand[3]);
+    EMU_EACH_LANE (i, mask) {
+        part[i] = has_source_size ? (uint32_t)emu_unsigned(warp, &inst->operand[3], i) : reads >> i & 1 ? bytes : 0;
+        if (part[i] > bytes) {
+            emu_find(warp, inst, CUEMU_ILLEGAL, i, 0, "reads %u bytes of a copy of %u", part[i], bytes);
+            return;
+        }
+        if (part[i] == 0)
+            reads &= ~(1u << i);
+        else if (part[i] < bytes)
+            parts |= 1u << i;
+    }
+    if (!emu_resolve(warp, inst, S_SHARED, mask, &inst->operand[0], bytes, &to))
+        return;
+    /* The source may lie anywhere if nothing of it is read; of a lane that reads a part, the part must exist. */
+    EMU_EACH_LANE (i, parts) {
+        const uint64_t address = emu_address_of(warp, &inst->operand[1], i);
+        if (address & (bytes - 1)) {
+            emu_find(warp, inst, CUEMU_MISALIGNED, i, address, "%u bytes at 0x%llx, which is no multiple of %u", bytes,
+                     (unsigned long long)address, bytes);
+            return;
+        }
+        if (!emu_resolve(warp, inst, S_GLOBAL, 1u << i, &inst->operand[1], part[i], &from))
+            return;
+    }
+    if (reads & ~parts && !emu_resolve(warp, inst, S_GLOBAL, reads & ~parts, &inst->operand[1], bytes, &from))
+        return;
+    if (line) {
+        emu_count_async(line, to.place, mask, reads, bytes);
+        if (reads)
+            emu_count_global(line, from.place, reads, bytes, bytes / 4, false);
+    }
+    EMU_EACH_LANE (i, mask) {
+        const emu_copy copy = {.to = to.place[i],
+                               .from = part[i] ? from.place[i] : (emu_place){0},
+                               .bytes = bytes,
+                               .source_bytes = part[i],
+                               .ticket = warp->group[i],
+                               .inst = inst,
+                               .lane = i};
+        if (!emu_depart(warp, &copy))
+            return;
+    }
+}
+
+static void commit_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    (void)inst;
+    EMU_EACH_LANE (i, mask)
+        warp->group[i]++;
+}
+
+/* Lanes wait until at most so many of the groups that each committed are on their way, or for every copy. */
+typedef struct wait {
+    uint32_t mask, groups;
+    bool for_all;
+} wait;
+
+static bool is_due(const emu_warp *warp, const emu_copy *copy, const void *what)
+{
+    const wait *w = what;
+
+    return w->mask >> copy->lane & 1 && (w->for_all || warp->group[copy->lane] - copy->ticket > w->groups);
+}
+
+static void wait_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    emu_land(warp, is_due, &(wait){mask, *(const uint32_t *)emu_lanes(warp, &inst->operand[0]), false});
+}
+
+static void wait_all(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    (void)inst;
+    emu_land(warp, is_due, &(wait){mask, 0, true});
+}
+
+#define ASYNC "{*.ca,.cg}{*.shared.global,.shared::cta.global}{.L2::64B,.L2::128B,.L2::256B}{.L2::cache_hint}"
+
+const emu_form emu_copy_forms[] = {
+    {"cp.async" ASYNC, "@ @ N H", copy_async, NULL, 0, D_OWN, 0, 0},
+    {"cp.async" ASYNC, "@ @ N w H", copy_async, NULL, 0, D_OWN, 0, 0},
+    {"cp.async" ASYNC, "@ @ N p H", copy_async, NULL, 0, D_OWN, 0, 0},
+    {"cp.async.commit_group", "", commit_group, NULL, 0, D_OWN, 0, 0},
+    {"cp.async.wait_group", "N", wait_group, NULL, 0, D_OWN, 0, 0},
+    {"cp.async.wait_all", "", wait_all, NULL, 0, D_OWN, 0, 0},
+    {0},
+};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* order: fences, and hints to caches and schedulers. */
+#include "lanes.h"
+#include "shadow.h"
+
+static void fence(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    (void)inst, (void)mask; /* one lane after the other: all is in order already; races are told by the count */
+    emu_fence(warp);
+}
+
+static void change_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    (void)warp, (void)inst, (void)mask; /* that a program could see */
+}
+
+/* A cache policy is opaque, and hints change nothing here. */
+static void make_policy(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    EMU_EACH_LANE (i, mask)
+        emu_set_unsigned(warp, &inst->operand[0], i, 0);
+    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+}
+
+#define PRIORITIES \
+    "{*.L2::evict_last,.L2::evict_normal,.L2::evict_first,.L2::evict_unchanged}{.L2::evict_first,.L2::evict_unchanged}"
+#define RESTRICTIONS "{*.acquire.sync_restrict::shared::cluster,.release.sync_restrict::shared::cta}.cluster"
+
+const emu_form emu_order_forms[] = {
+    {"membar{*.cta,.gl,.sys}", "", fence, NULL, 0, D_OWN, 0, 0},
+    {"fence{.sc,.acq_rel,.acquire,.release}{.cta,.cluster,.gpu,.sys}", "", fence, NULL, 0, D_OWN, 0, 0},
+    /* Proxies are ways to the same memory that a device does not keep in order, and a program here has one. */
+    {"fence.proxy{*.alias,.async}{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"membar.proxy{*.alias,.async}{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence.proxy.tensormap::generic.release{*.cta,.cluster,.gpu,.sys}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence.proxy.tensormap::generic.acquire{*.cta,.cluster,.gpu,.sys}", "@ N", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence.proxy.async::generic" RESTRICTIONS, "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence" RESTRICTIONS, "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence.mbarrier_init.release.cluster", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"createpolicy.fractional" PRIORITIES ".b64", "=d w?", make_policy, NULL, 0, D_OWN, 0, 0},
+    {"createpolicy.range{.global}" PRIORITIES ".b64", "=d @ w w", make_policy, NULL, 0, D_OWN, 0, 0},
+    {"createpolicy.cvt.L2.b64", "=d d", make_policy, NULL, 0, D_OWN, 0, 0},
+    {"applypriority{.global}.L2::evict_normal", "@ N", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"prefetch{.const,.param}.tensormap", "@", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"prefetchu.L1", "@", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"griddepcontrol{*.launch_dependents,.wait}", "", change_nothing, NULL, 0, D_OWN, 0, 0}, /* grids run one after the other */
+    {"prefetch{.global,.local}{*.L1,.L2,.L2::evict_last,.L2::evict_normal}", "@", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {0},
+};

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request: one access of a warp to memory, every lane's address resolved to where it lies on the host. */
+#ifndef EMU_REQUEST_H
+#define EMU_REQUEST_H
+
+#include "lanes.h"
+#include "shadow.h"
+
+typedef struct emu_request {
+    emu_place place[EMU_LANES];
+    uint32_t mask;
+    unsigned bytes; /* of each lane */
+} emu_request;
+
+/** Resolve a request of bytes from each lane of mask; space: of the addresses. false: the launch has failed. */
+bool emu_resolve(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const emu_operand *operand,
+                 unsigned bytes, emu_request *r);
+
+/** Does a request write where programs may only read? A finding says so. */
+bool emu_is_forbidden(emu_warp *warp, const emu_inst *inst, const emu_request *r);
+
+/** elements: of each lane. */
+void emu_count_request(const emu_warp *warp, const emu_inst *inst, const emu_request *r, unsigned elements, bool is_write);
+
+static inline uint64_t emu_address_of(const emu_warp *warp, const emu_operand *operand, int lane)
+{
+    return emu_unsigned(warp, operand, lane) + (uint64_t)operand->displacement;
+}
+
+/** Lanes of a request that are in one space. */
+static inline uint32_t emu_lanes_in(const emu_request *r, emu_space space)
+{
+    uint32_t lanes = 0;
+
+    EMU_EACH_LANE (i, r->mask)
+        lanes |= (uint32_t)(r->place[i].space == space) << i;
+    return lanes;
+}
+
+/** A lane has written: tell the watch, if there is one. */
+static inline void emu_note_write(const emu_request *r, int lane)
+{
+    const emu_place *place = &r->place[lane];
+    emu_watch *watch = place->allocation ? place->allocation->watch : NULL;
+
+    if (!watch)
+        return;
+    for (unsigned b = 0; b < r->bytes; b++) {
+        const uint64_t at = place->address + b - watch->address;
+        if (at < watch->rows * watch->pitch && atomic_load_explicit(&watch->writes[at], memory_order_relaxed) < 255)
+            atomic_fetch_add_explicit(&watch->writes[at], 1, memory_order_relaxed);
+    }
+}
+
+/** What an access of release semantics orders is what a fence before it would. */
+static inline bool emu_releases(const emu_inst *inst)
+{
+    return memmem(inst->text, inst->text_length, ".release", 8) || memmem(inst->text, inst->text_length, ".acq_rel", 8);
+}
+
+#endif
