@@ -86,7 +86,7 @@ static tj_access in_order(const tj_problem *view, int32_t block_elements, int64_
         .element_bytes = (int32_t)bytes,
         .axis = {tj_tile_axis(view->j.extent * view->l.extent, block_elements, block_elements * bytes),
                  {1, 0, 1, 1},
-                 {view->batch, (stride > 0 ? stride : 0) * bytes, 0, 0}},
+                 tj_batch_axis(view->batch, stride, bytes)},
         .repeat = 1,
     };
 }

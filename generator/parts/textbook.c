@@ -27,20 +27,21 @@ void tj_textbook_describe(const tj_config *config, tj_template_params *params, t
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
-/* One element of P or C for each thread whose element exists. */
-static void count_output(const tj_problem *view, int32_t tile_width, int64_t ld, int64_t stride, tj_traffic *traffic)
+void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t tile_width, int64_t repeat, tj_traffic *traffic)
 {
-    const int64_t bytes = tj_facts_of(view->p.type)->bytes;
+    const tj_matrix *const matrix = tj_problem_matrix(view, which);
+    const tj_lines lines = tj_problem_lines(view, which);
+    const int64_t bytes = tj_facts_of(matrix->type)->bytes;
     const tj_access access = {
         .threads_x = tile_width,
         .threads_y = tile_width,
         .step_x = bytes,
-        .step_y = ld * bytes,
+        .step_y = matrix->ld * bytes,
         .element_bytes = (int32_t)bytes,
-        .axis = {tj_tile_axis(view->l.extent, tile_width, tile_width * bytes),
-                 tj_tile_axis(view->j.extent, tile_width, tile_width * ld * bytes),
-                 {view->batch, (stride > 0 ? stride : 0) * bytes, 0, 0}},
-        .repeat = 1,
+        .axis = {tj_tile_axis(lines.width->extent, tile_width, tile_width * bytes),
+                 tj_tile_axis(lines.count->extent, tile_width, tile_width * matrix->ld * bytes),
+                 tj_batch_axis(view->batch, matrix->stride, bytes)},
+        .repeat = repeat,
     };
 
     tj_traffic_add(traffic, &access);
@@ -48,9 +49,9 @@ static void count_output(const tj_problem *view, int32_t tile_width, int64_t ld,
 
 void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts)
 {
-    count_output(view, tile_width, view->p.ld, view->p.stride, &counts->store_p);
+    tj_textbook_count_lines(view, TJ_MATRIX_P, tile_width, 1, &counts->store_p);
     if (view->epilogue.has_beta) {
-        count_output(view, tile_width, view->c.ld, view->c.stride, &counts->load_c);
+        tj_textbook_count_lines(view, TJ_MATRIX_C, tile_width, 1, &counts->load_c);
         counts->fma += view->j.extent * view->l.extent * view->batch;
         counts->waits++;
     }

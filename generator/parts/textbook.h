@@ -23,6 +23,9 @@ tj_tile tj_textbook_tile(const tj_config *config);
 /** Fill in tile, block and axis. */
 void tj_textbook_describe(const tj_config *config, tj_template_params *params, tj_launch_form *form);
 
+/** A matrix of which each thread takes an element of each tile, neighbours in memory along x; all of it `repeat` times. */
+void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t tile_width, int64_t repeat, tj_traffic *traffic);
+
 /** Count the stores of P, the loads of C, and what every such kernel has. */
 void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts);
 

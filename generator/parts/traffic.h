@@ -38,6 +38,12 @@ typedef struct tj_access {
 /** One axis over the tiles of a dimension: `tile` places each (elements, or vectors of them), `step` bytes from tile to tile. */
 tj_axis tj_tile_axis(int64_t extent, int32_t tile, int64_t step);
 
+/** One axis over the products of a batch. stride: of a matrix, in elements; of a broadcast one they are all the same. */
+static inline tj_axis tj_batch_axis(int64_t batch, int64_t stride, int64_t element_bytes)
+{
+    return (tj_axis){batch, stride > 0 ? stride * element_bytes : 0, 0, 0};
+}
+
 /**
  * Add what an access moves to *traffic: exactly, or, if that is an estimate, as if all warps were like the first of an instance.
  * Matrices are aligned to 128 bytes.

@@ -23,10 +23,10 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 /* At every step of k, each thread whose element exists loads one element of M and one of N. */
 static void count_loads(const tj_problem *view, int32_t tile_width, bool is_m, int64_t element_bytes, tj_traffic *traffic)
 {
-    const int64_t ld = is_m ? view->m.ld : view->n.ld, stride = is_m ? view->m.stride : view->n.stride;
+    const tj_matrix *const matrix = is_m ? &view->m : &view->n;
     /* From one row of M (column of N) to the next, and from one step of k to the next. */
-    const bool rows_of_k = (is_m ? view->m.layout : view->n.layout) == (is_m ? TJ_ROW_MAJOR : TJ_COL_MAJOR);
-    const int64_t across = (rows_of_k ? ld : 1) * element_bytes, along = (rows_of_k ? 1 : ld) * element_bytes;
+    const bool rows_of_k = matrix->layout == (is_m ? TJ_ROW_MAJOR : TJ_COL_MAJOR);
+    const int64_t across = (rows_of_k ? matrix->ld : 1) * element_bytes, along = (rows_of_k ? 1 : matrix->ld) * element_bytes;
     const tj_access access = {
         .threads_x = tile_width,
         .threads_y = tile_width,
@@ -36,7 +36,7 @@ static void count_loads(const tj_problem *view, int32_t tile_width, bool is_m, i
         .axis = {tj_tile_axis(view->l.extent, tile_width, is_m ? 0 : tile_width * across),
                  tj_tile_axis(view->j.extent, tile_width, is_m ? tile_width * across : 0),
                  {view->k.extent, along, 0, 0},
-                 {view->batch, (stride > 0 ? stride : 0) * element_bytes, 0, 0}},
+                 tj_batch_axis(view->batch, matrix->stride, element_bytes)},
         .repeat = 1,
     };
 

@@ -17,7 +17,7 @@ typedef struct operand {
     tj_simt_copy copy;
     int64_t across, k;           /* extents */
     int64_t step_across, step_k; /* bytes */
-    int64_t batch, stride;       /* bytes */
+    int64_t batch, stride;       /* elements */
     int64_t repeat;              /* blocks that load the same tile */
     int32_t element_bytes;
     bool moves;      /* the last tile is moved back to end where the matrix ends */
@@ -39,9 +39,9 @@ static bool is_moved(const tj_problem *view, int32_t tile, bool is_j)
 
 static operand operand_of(const tj_problem *view, const tj_simt_shape *s, const tj_counts *counts, bool is_m)
 {
+    const tj_matrix *const matrix = is_m ? &view->m : &view->n;
     const tj_simt_copy copy = tj_simt_copy_of(view, s, is_m);
-    const int64_t bytes = counts->element_bytes, line = (is_m ? view->m.ld : view->n.ld) * bytes;
-    const int64_t stride = is_m ? view->m.stride : view->n.stride;
+    const int64_t bytes = counts->element_bytes, line = matrix->ld * bytes;
     const tj_split_phases share = tj_split_share(tj_ceil_div(view->k.extent, s->bk), (int32_t)counts->splits);
 
     return (operand){
@@ -51,7 +51,7 @@ static operand operand_of(const tj_problem *view, const tj_simt_shape *s, const 
         .step_across = copy.along_k ? line : bytes,
         .step_k = copy.along_k ? bytes : line,
         .batch = view->batch,
-        .stride = stride > 0 ? stride * bytes : 0,
+        .stride = matrix->stride,
         .repeat = is_m ? counts->col_blocks : counts->row_blocks,
         .element_bytes = (int32_t)bytes,
         .moves = is_moved(view, copy.tile, is_m),
@@ -102,9 +102,8 @@ static void count_part(const operand *o, const part *across, const part *k, int3
         .base = across->begin * o->step_across + k->begin * o->step_k,
         .element_bytes = o->element_bytes,
         .width = width,
-        .axis = {tj_tile_axis(near_extent, x, x * near_step),
-                 tj_tile_axis(far_extent, y, y * far_step),
-                 {o->batch, o->stride, 0, 0}},
+        .axis = {tj_tile_axis(near_extent, x, x * near_step), tj_tile_axis(far_extent, y, y * far_step),
+                 tj_batch_axis(o->batch, o->stride, o->element_bytes)},
         .repeat = o->repeat,
     };
 
@@ -263,7 +262,7 @@ static void count_output_part(const output *o, const stored *rows, const stored 
                 .width = o->is_wide ? vec : 1,
                 .axis = {tj_tile_axis(tj_ceil_div(cols->extent - c, run), TJ_SIMT_LANE_COLS, TJ_SIMT_LANE_COLS * step_x),
                          tj_tile_axis(tj_ceil_div(rows->extent - r, vec), TJ_SIMT_LANE_ROWS, TJ_SIMT_LANE_ROWS * step_y),
-                         {o->matrices, (o->stride > 0 ? o->stride : 0) * o->bytes, 0, 0}},
+                         tj_batch_axis(o->matrices, o->stride, o->bytes)},
                 .repeat = alike,
             };
 

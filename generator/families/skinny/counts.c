@@ -25,11 +25,6 @@ static int32_t least(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-static int64_t positive(int64_t stride)
-{
-    return stride > 0 ? stride : 0;
-}
-
 /* load: a thread's share of N. A slice holds runs of RUN elements, SLICES * RUN apart. */
 static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_traffic *traffic)
 {
@@ -38,7 +33,7 @@ static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
     const int64_t line = t->n.ld * element_bytes, along = vector * element_bytes;
     tj_access access = {.element_bytes = (int32_t)element_bytes, .width = vector, .repeat = repeat};
 
-    access.axis[2] = (tj_axis){t->batch, positive(t->n.stride) * element_bytes, 0, 0};
+    access.axis[2] = tj_batch_axis(t->batch, t->n.stride, element_bytes);
     if (!c->n_rows) { /* lanes are columns; RUN is VECTOR */
         access.threads_x = slices;
         access.threads_y = lanes;
@@ -82,7 +77,7 @@ static void count_m(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
         .element_bytes = (int32_t)element_bytes,
         .axis = {tj_tile_axis(m_rows ? t->k.extent : t->j.extent, x, x * element_bytes),
                  tj_tile_axis(m_rows ? t->j.extent : t->k.extent, y, y * line),
-                 {t->batch, positive(t->m.stride) * element_bytes, 0, 0}},
+                 tj_batch_axis(t->batch, t->m.stride, element_bytes)},
         .repeat = repeat,
     };
 
@@ -175,7 +170,7 @@ static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stri
         .element_bytes = (int32_t)bytes,
         .axis = {tj_tile_axis(c->view->l.extent, c->block_cols, c->block_cols * step_x),
                  tj_tile_axis(c->view->j.extent, c->rows_at_once, c->rows_at_once * step_y),
-                 {matrices, positive(stride) * bytes, 0, 0}},
+                 tj_batch_axis(matrices, stride, bytes)},
         .repeat = 1,
     };
 

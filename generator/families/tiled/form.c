@@ -2,6 +2,7 @@
 /*
  * tiled: a block shares its loads: tiles of M and N pass through shared memory, phase by phase.
  */
+#include "checked.h"
 #include "parts/pointers.h"
 #include "parts/textbook.h"
 
@@ -43,25 +44,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
-/* Thread (tx, ty) loads element (row + ty, col + tx) of the matrix as it is stored, whatever its layout. */
-static void count_loads(int64_t rows, int64_t cols, int64_t ld, int64_t batch, int64_t stride, int64_t repeat,
-                        int32_t tile_width, int64_t element_bytes, tj_traffic *traffic)
-{
-    const tj_access access = {
-        .threads_x = tile_width,
-        .threads_y = tile_width,
-        .step_x = element_bytes,
-        .step_y = ld * element_bytes,
-        .element_bytes = (int32_t)element_bytes,
-        .axis = {tj_tile_axis(cols, tile_width, tile_width * element_bytes),
-                 tj_tile_axis(rows, tile_width, tile_width * ld * element_bytes),
-                 {batch, (stride > 0 ? stride : 0) * element_bytes, 0, 0}},
-        .repeat = repeat,
-    };
-
-    tj_traffic_add(traffic, &access);
-}
-
 /* Every thread of the block at its place of a tile, so often; along: the step of a loop of TILE_WIDTH turns, 0 for none. */
 static void count_shared(int32_t tile_width, int64_t bytes, int64_t step_x, int64_t step_y, int64_t along, int64_t repeat,
                          int32_t merges, tj_traffic *traffic)
@@ -87,8 +69,7 @@ static void count(const tj_problem *view, const tj_config *config, tj_counts *co
     const bool is_static = tj_config_get(config, "shared") == SHARED_STATIC;
     const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR;
     const int64_t width = tile_width, threads = width * width;
-    const int64_t j = view->j.extent, k = view->k.extent, l = view->l.extent;
-    const int64_t phases = (k + width - 1) / width, block_phases = counts->blocks * phases;
+    const int64_t phases = tj_ceil_div(view->k.extent, width), block_phases = counts->blocks * phases;
     const int64_t pitch = is_static && !n_rows ? width + 1 : width; /* of Nds */
     /* Four neighbours of a row of Mds (two of f64) are one wide load, which takes half as many passes. */
     const int32_t merges = is_static && m_rows && tile_width % 4 == 0 ? 2 : 0;
@@ -104,10 +85,8 @@ static void count(const tj_problem *view, const tj_config *config, tj_counts *co
     counts->chain = phases * width;
     counts->waits = phases;
     if (phases > 0) {
-        count_loads(m_rows ? j : k, m_rows ? k : j, view->m.ld, view->batch, view->m.stride, counts->col_blocks, tile_width,
-                    counts->element_bytes, &counts->load_m);
-        count_loads(n_rows ? k : l, n_rows ? l : k, view->n.ld, view->batch, view->n.stride, counts->row_blocks, tile_width,
-                    counts->element_bytes, &counts->load_n);
+        tj_textbook_count_lines(view, TJ_MATRIX_M, tile_width, counts->col_blocks, &counts->load_m);
+        tj_textbook_count_lines(view, TJ_MATRIX_N, tile_width, counts->row_blocks, &counts->load_n);
         count_shared(tile_width, counts->sum_bytes, 1, width, 0, block_phases, 0, &counts->shared_store);
         count_shared(tile_width, counts->sum_bytes, n_rows ? 1 : pitch, n_rows ? pitch : 1, 0, block_phases, 0,
                      &counts->shared_store);
