@@ -44,8 +44,9 @@ static bool fits(int32_t layout, int64_t rows, int64_t cols, int64_t pad, int64_
 /* Every count, and every step on the way to one, is below this product: nothing overflows after it was looked at. */
 static tj_status check_size(const tj_problem *view, const tj_launch_form *form, tj_error *err)
 {
-    const int64_t pad = form->block_rows > form->block_cols ? form->block_rows : form->block_cols;
-    int64_t most = 64 * (form->splits > 1 ? form->splits : 1);
+    const tj_launch_step *product = tj_product_step(form);
+    const int64_t pad = product->block_rows > product->block_cols ? product->block_rows : product->block_cols;
+    int64_t most = 64 * (product->splits > 1 ? product->splits : 1);
 
     if (view->j.extent < 0 || view->k.extent < 0 || view->l.extent < 0) /* those to launch with: no one has checked them */
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "extents are %lld, %lld and %lld: none may be below 0",
@@ -73,18 +74,19 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
 {
     const int64_t j = view->j.extent, k = view->k.extent, l = view->l.extent;
     const int64_t p_bytes = (int64_t)tj_type_bytes((tj_type)view->p.type);
+    const tj_launch_step *product = tj_product_step(form);
 
     memset(counts, 0, sizeof *counts);
     counts->element_bytes = (int32_t)tj_type_bytes((tj_type)view->m.type);
     counts->sum_bytes = view->m.type == TJ_F64 ? 8 : 4;
-    counts->block_rows = form->block_rows;
-    counts->block_cols = form->block_cols;
-    counts->row_blocks = tj_ceil_div(j, form->block_rows);
-    counts->col_blocks = tj_ceil_div(l, form->block_cols);
-    counts->splits = form->splits > 1 ? form->splits : 1;
+    counts->block_rows = product->block_rows;
+    counts->block_cols = product->block_cols;
+    counts->row_blocks = tj_ceil_div(j, product->block_rows);
+    counts->col_blocks = tj_ceil_div(l, product->block_cols);
+    counts->splits = product->splits > 1 ? product->splits : 1;
     counts->blocks = counts->row_blocks * counts->col_blocks * view->batch * counts->splits;
-    counts->threads_per_block = form->block_x * form->block_y;
-    counts->shared_bytes = form->static_shared_bytes + form->dynamic_shared_bytes;
+    counts->threads_per_block = product->block_x * product->block_y;
+    counts->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
     counts->flop = (2 * k + (view->epilogue.has_alpha ? 1 : 0) + (view->epilogue.has_beta ? 2 : 0)) * j * l * view->batch;
     counts->least_bytes =
         counts->element_bytes * (j * k * matrices(view, view->m.stride) + k * l * matrices(view, view->n.stride)) +

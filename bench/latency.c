@@ -199,7 +199,7 @@ static bare load_bare(const tj_plan *plan)
     /* The primary context made current, as in a program that uses the CUDA runtime. */
     if (retain(&context, device ? atoi(device) : 0) != 0 || set(context) != 0 ||
         load(&module, tj_image_cubin(tj_plan_image(plan), NULL)) != 0 ||
-        find(&b.function, module, tj_source_launch(tj_plan_source(plan))->kernel) != 0) {
+        find(&b.function, module, tj_source_kernel(tj_plan_source(plan))) != 0) {
         fprintf(stderr, "latency: the bare kernel does not load\n");
         exit(1);
     }
@@ -214,15 +214,16 @@ typedef struct geometry {
 static geometry geometry_of(const tj_plan *plan, int64_t extent)
 {
     const tj_launch_form *form = tj_source_launch(tj_plan_source(plan));
-    const unsigned rows = (unsigned)((extent + form->block_rows - 1) / form->block_rows),
-                   cols = (unsigned)((extent + form->block_cols - 1) / form->block_cols);
+    const tj_launch_step *step = tj_product_step(form);
+    const unsigned rows = (unsigned)((extent + step->block_rows - 1) / step->block_rows),
+                   cols = (unsigned)((extent + step->block_cols - 1) / step->block_cols);
 
-    if (form->splits > 1 || form->arg_count != 3) {
-        fprintf(stderr, "latency: %s is not launched with M, N and P alone\n", form->kernel);
+    if (form->steps > 1 || step->arg_count != 3) {
+        fprintf(stderr, "latency: %s is not launched with M, N and P alone\n", step->kernel);
         exit(1);
     }
-    return (geometry){form->rows_on_x ? rows : cols, form->rows_on_x ? cols : rows, (unsigned)form->block_x,
-                      (unsigned)form->block_y, (unsigned)form->dynamic_shared_bytes};
+    return (geometry){step->rows_on_x ? rows : cols, step->rows_on_x ? cols : rows, (unsigned)step->block_x,
+                      (unsigned)step->block_y, (unsigned)step->dynamic_shared_bytes};
 }
 
 static void measure_ready(void)

@@ -41,7 +41,7 @@ int main(void)
     /* 3. The driver loads it. tj_kernel_launch(kernel, &operands, stream, &err) would run it. */
     if (tj_kernel_load(context, source, image, &kernel, &err) != TJ_OK || tj_kernel_get_facts(kernel, &facts, &err) != TJ_OK)
         goto done;
-    printf("loaded: %s, %d registers, %d bytes of shared memory\n", tj_source_launch(source)->kernel, (int)facts.registers,
+    printf("loaded: %s, %d registers, %d bytes of shared memory\n", tj_source_kernel(source), (int)facts.registers,
            (int)facts.static_shared_bytes);
     exit_code = 0;
 

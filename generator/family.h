@@ -70,7 +70,11 @@ struct tj_family {
     /** Choose what a target such as 75 (sm_75) has, where config leaves that open. NULL: no text of this family asks for more. */
     void (*for_target)(int32_t target, tj_config *config);
 
-    /** The template, its parameters beyond those every family has, and the launch geometry. */
+    /**
+     * The template, its parameters beyond those every family has, and the launch form. The form comes with one step, which
+     * multiplies: a TJ_GRID_TILES. A step whose arguments are left out gets those of templates/parts/parameters.cuh if it is the one
+     * that multiplies; the name of any other is what it does ("reduce").
+     */
     const char *(*describe)(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form);
 
     /**
@@ -97,6 +101,12 @@ tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bo
  * is_swapped: tj_family_view.
  */
 void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form);
+
+/**
+ * The arguments of a step in the order of templates/parts/parameters.cuh. reads: M and N; writes: P. What does not do both has the
+ * workspace between.
+ */
+void tj_family_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step);
 
 /** Where a parameter of that name stands in the family's form; -1 if it has none. */
 int tj_family_param_index(const tj_family *family, const char *name);

@@ -148,59 +148,36 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
 
 /* ---- launch ------------------------------------------------------------------------------------------------------- */
 
-/* The parameters of a kernel, as they are listed. */
-typedef struct arg_list {
-    int32_t *arg, *count;
-} arg_list;
-
-static void add_arg(const arg_list *list, bool is_present, tj_arg arg)
+static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
 {
     if (is_present)
-        list->arg[(*list->count)++] = (int32_t)arg;
+        step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
 }
 
 /* In the order of templates/parts/parameters.cuh. The text's M is the caller's N when the two have changed places. */
-static void list_args(const tj_problem *view, bool is_swapped, tj_launch_form *form)
+void tj_family_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step)
 {
-    const arg_list list = {form->arg, &form->arg_count};
-    const bool is_batched = view->batch != 1, writes_p = form->splits <= 1, has_c = view->epilogue.has_beta && writes_p;
+    const bool is_batched = view->batch != 1, has_c = writes && view->epilogue.has_beta;
+    const tj_dim *const dim[] = {&view->j, &view->k, &view->l};
+    const bool is_there[TJ_MATRICES] = {reads, reads, writes, has_c};
+    const int callers[TJ_MATRICES] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
+                                      TJ_MATRIX_P, TJ_MATRIX_C};
+    const tj_matrix *const matrix[TJ_MATRICES] = {&view->m, &view->n, &view->p, &view->c};
 
-    add_arg(&list, view->j.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_L : TJ_ARG_J);
-    add_arg(&list, view->k.mode == TJ_DIM_ANY, TJ_ARG_K);
-    add_arg(&list, view->l.mode == TJ_DIM_ANY, is_swapped ? TJ_ARG_J : TJ_ARG_L);
-    add_arg(&list, view->m.ld == TJ_ANY, is_swapped ? TJ_ARG_LD_N : TJ_ARG_LD_M);
-    add_arg(&list, view->n.ld == TJ_ANY, is_swapped ? TJ_ARG_LD_M : TJ_ARG_LD_N);
-    add_arg(&list, writes_p && view->p.ld == TJ_ANY, TJ_ARG_LD_P);
-    add_arg(&list, has_c && view->c.ld == TJ_ANY, TJ_ARG_LD_C);
-    add_arg(&list, is_batched && view->m.stride == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_N : TJ_ARG_STRIDE_M);
-    add_arg(&list, is_batched && view->n.stride == TJ_ANY, is_swapped ? TJ_ARG_STRIDE_M : TJ_ARG_STRIDE_N);
-    add_arg(&list, writes_p && is_batched && view->p.stride == TJ_ANY, TJ_ARG_STRIDE_P);
-    add_arg(&list, is_batched && has_c && view->c.stride == TJ_ANY, TJ_ARG_STRIDE_C);
-    add_arg(&list, form->products > 0 && view->batch == TJ_ANY, TJ_ARG_BATCH);
-    add_arg(&list, writes_p && view->epilogue.has_alpha, TJ_ARG_ALPHA);
-    add_arg(&list, has_c, TJ_ARG_BETA);
-    add_arg(&list, true, is_swapped ? TJ_ARG_N : TJ_ARG_M);
-    add_arg(&list, true, is_swapped ? TJ_ARG_M : TJ_ARG_N);
-    add_arg(&list, !writes_p, TJ_ARG_WORKSPACE);
-    add_arg(&list, has_c, TJ_ARG_C);
-    add_arg(&list, writes_p, TJ_ARG_P);
-}
-
-/* In the order of templates/parts/reduce.cuh. */
-static void list_reduce_args(const tj_problem *view, tj_reduce_form *reduce)
-{
-    const arg_list list = {reduce->arg, &reduce->arg_count};
-    const bool is_batched = view->batch != 1, has_c = view->epilogue.has_beta;
-
-    add_arg(&list, view->p.ld == TJ_ANY, TJ_ARG_LD_P);
-    add_arg(&list, has_c && view->c.ld == TJ_ANY, TJ_ARG_LD_C);
-    add_arg(&list, is_batched && view->p.stride == TJ_ANY, TJ_ARG_STRIDE_P);
-    add_arg(&list, is_batched && has_c && view->c.stride == TJ_ANY, TJ_ARG_STRIDE_C);
-    add_arg(&list, view->epilogue.has_alpha, TJ_ARG_ALPHA);
-    add_arg(&list, has_c, TJ_ARG_BETA);
-    add_arg(&list, true, TJ_ARG_WORKSPACE);
-    add_arg(&list, has_c, TJ_ARG_C);
-    add_arg(&list, true, TJ_ARG_P);
+    for (int i = 0; i < 3; i++)
+        add_arg(step, reads && dim[i]->mode == TJ_DIM_ANY, TJ_ARG_EXTENT, is_swapped ? TJ_EXTENT_L - i : i);
+    for (int i = 0; i < TJ_MATRICES; i++)
+        add_arg(step, is_there[i] && matrix[i]->ld == TJ_ANY, TJ_ARG_LD, callers[i]);
+    for (int i = 0; i < TJ_MATRICES; i++)
+        add_arg(step, is_there[i] && is_batched && matrix[i]->stride == TJ_ANY, TJ_ARG_STRIDE, callers[i]);
+    add_arg(step, step->grid == TJ_GRID_PRODUCTS && view->batch == TJ_ANY, TJ_ARG_BATCH, 0);
+    add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
+    add_arg(step, has_c, TJ_ARG_BETA, 0);
+    add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
+    add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
+    add_arg(step, !reads || !writes, TJ_ARG_WORKSPACE, 0);
+    add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);
+    add_arg(step, writes, TJ_ARG_POINTER, TJ_MATRIX_P);
 }
 
 static size_t name_dim(char *out, const tj_dim *dim, char letter)
@@ -303,7 +280,7 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
     tj_text text = TJ_TEXT_INIT(MAX_CHECKS_TEXT);
     tj_tile tile;
 
-    if (source->launch.products > 0) {
+    if (tj_product_step(&source->launch)->grid == TJ_GRID_PRODUCTS) {
         tj_text_append(&text, "j, k, l: not checked, a block computes whole products");
         return tj_text_take(&text, out, err);
     }
@@ -323,14 +300,34 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
 
-void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form)
+/* params NULL: nobody wants the text. */
+static const char *describe(const tj_problem *view, bool is_swapped, const tj_config *config, tj_template_params *params,
+                            tj_launch_form *form)
 {
     memset(form, 0, sizeof *form);
+    form->steps = 1;
     form->checks =
         (config->check_j == TJ_CHECK_ON) | (config->check_k == TJ_CHECK_ON) << 1 | (config->check_l == TJ_CHECK_ON) << 2;
     form->is_swapped = is_swapped;
-    form->sums_in_registers = config->family->sums_in_registers;
-    (void)config->family->describe(view, config, NULL, form);
+    form->step[0].grid = TJ_GRID_TILES;
+    form->step[0].sums_in_registers = config->family->sums_in_registers;
+    return config->family->describe(view, config, params, form);
+}
+
+void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form)
+{
+    (void)describe(view, is_swapped, config, NULL, form);
+}
+
+/* The step that multiplies is named after the family; the others have said what they do. */
+static void name_kernels(const tj_problem *problem, const char *family, tj_launch_form *form)
+{
+    for (int i = 0; i < form->steps; i++) {
+        char what[TJ_KERNEL_NAME_BYTES];
+
+        memcpy(what, form->step[i].kernel, sizeof what);
+        name_kernel(problem, i == form->product ? family : what, form->step[i].kernel);
+    }
 }
 
 tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **out, tj_error *err)
@@ -345,6 +342,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_template_params params = {0};
     tj_text body = TJ_TEXT_INIT(MAX_SOURCE_BYTES);
     tj_source *source = NULL;
+    tj_launch_step *product;
     const char *template_name;
     tj_problem view;
     bool is_swapped;
@@ -360,27 +358,20 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     source->problem = tj_problem_canonical(problem);
     source->config = resolved;
     view = tj_family_view(&resolved, problem, &is_swapped);
-    source->launch.checks =
-        (resolved.check_j == TJ_CHECK_ON) | (resolved.check_k == TJ_CHECK_ON) << 1 | (resolved.check_l == TJ_CHECK_ON) << 2;
-    source->launch.is_swapped = is_swapped;
-    source->launch.sums_in_registers = resolved.family->sums_in_registers;
-    name_kernel(&source->problem, resolved.family->name, source->launch.kernel);
-
     fill_common(&view, &resolved, is_swapped, &params);
-    tj_template_set(&params, "kernel", source->launch.kernel);
-    template_name = resolved.family->describe(&view, &resolved, &params, &source->launch);
-    list_args(&view, is_swapped, &source->launch);
-    if (source->launch.splits > 1) {
-        name_kernel(&source->problem, "reduce", source->launch.reduce.kernel);
-        list_reduce_args(&view, &source->launch.reduce);
-    }
-    tj_template_set_flag(&params, "int_fits", fits_int(&view, resolved.family->widest, source->launch.splits));
-    tj_template_set_flag(&params, "splits_k", source->launch.splits > 1);
-    tj_template_set_flag(&params, "whole_products", source->launch.products > 0);
-    tj_template_set_flag(&params, "any_batch", source->launch.products > 0 && view.batch == TJ_ANY);
-    tj_template_set(&params, "reduce_kernel", source->launch.reduce.kernel);
-    tj_template_set_flag(&params, "rows_on_x", source->launch.rows_on_x);
-    tj_template_set_flag(&params, "rows_on_y", !source->launch.rows_on_x);
+    template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
+    name_kernels(&source->problem, resolved.family->name, &source->launch);
+    product = &source->launch.step[source->launch.product];
+    if (product->arg_count == 0)
+        tj_family_list_args(&view, is_swapped, true, product->splits <= 1, product);
+    tj_template_set(&params, "kernel", product->kernel);
+    tj_template_set_flag(&params, "int_fits", fits_int(&view, resolved.family->widest, product->splits));
+    tj_template_set_flag(&params, "splits_k", product->splits > 1);
+    tj_template_set_flag(&params, "whole_products", product->grid == TJ_GRID_PRODUCTS);
+    tj_template_set_flag(&params, "any_batch", product->grid == TJ_GRID_PRODUCTS && view.batch == TJ_ANY);
+    tj_template_set(&params, "reduce_kernel", product->splits > 1 ? source->launch.step[1].kernel : "");
+    tj_template_set_flag(&params, "rows_on_x", product->rows_on_x);
+    tj_template_set_flag(&params, "rows_on_y", !product->rows_on_x);
 
     append_head(&body, &source->problem, &view, is_swapped);
     status = tj_template_fill(template_name, &params, &body, err);

@@ -48,10 +48,10 @@ static void compile(const tj_pool *pool, const tj_config *config, tj_compiled *c
     if (compiled->status == TJ_OK)
         compiled->status = tj_image_obtain(pool->context, source, pool->target, &image, &compiled->error);
     if (compiled->status == TJ_OK) {
-        const tj_launch_form *form = tj_source_launch(source);
+        const tj_launch_step *product = tj_product_step(tj_source_launch(source));
 
         compiled->registers = tj_image_resources(image).registers;
-        compiled->shared_bytes = form->static_shared_bytes + form->dynamic_shared_bytes;
+        compiled->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
         compiled->ms = tj_image_origin(image) == TJ_FROM_COMPILER ? 1e3 * (tj_clock_s() - start) : 0;
     }
     tj_image_free(image);

@@ -110,10 +110,17 @@ static void advance(tj_space *space, size_t digits)
 
 bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form)
 {
-    return 10 * device->cc_major + device->cc_minor >= form->least_target &&
-           form->static_shared_bytes <= device->shared_per_block &&
-           form->static_shared_bytes + form->dynamic_shared_bytes <= device->shared_per_block_optin &&
-           (int64_t)form->block_x * form->block_y <= device->max_threads_per_block;
+    if (10 * device->cc_major + device->cc_minor < form->least_target)
+        return false;
+    for (int i = 0; i < form->steps; i++) {
+        const tj_launch_step *step = &form->step[i];
+
+        if (step->static_shared_bytes > device->shared_per_block ||
+            step->static_shared_bytes + step->dynamic_shared_bytes > device->shared_per_block_optin ||
+            (int64_t)step->block_x * step->block_y > device->max_threads_per_block)
+            return false;
+    }
+    return true;
 }
 
 /* Do form, problem and device (NULL: any) let a combination of values on the axes into the space? */

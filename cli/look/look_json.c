@@ -102,7 +102,7 @@ json_t *cli_case_json(const cli_case *one)
     cli_set_text(object, "config", one->text);
     if (one->chosen_by != 0)
         cli_set_text(object, "chosen_by", cli_chosen_word(one->chosen_by));
-    cli_set_text(object, "kernel", tj_source_launch(one->source)->kernel);
+    cli_set_text(object, "kernel", tj_source_kernel(one->source));
     cli_set_text(object, "checks", tj_source_checks_text(one->source));
     (void)json_object_set_new(object, "counts", counts_json(&one->analysis.counts));
     (void)json_object_set_new(object, "occupancy", occupancy_json(one));

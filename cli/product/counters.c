@@ -221,7 +221,7 @@ tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, con
 
 static bool splits_k(const tj_plan *plan)
 {
-    return tj_source_launch(tj_plan_source(plan))->splits > 1;
+    return tj_product_step(tj_source_launch(tj_plan_source(plan)))->splits > 1;
 }
 
 tj_status cli_count_begin(const cli_words *words, tj_context *context, const tj_plan *plan, tj_error *err)

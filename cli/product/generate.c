@@ -6,8 +6,9 @@
 
 #include "cli.h"
 
-static json_t *launch_json(const tj_launch_form *launch)
+static json_t *launch_json(const tj_launch_form *form)
 {
+    const tj_launch_step *launch = tj_product_step(form);
     json_t *object = json_object(), *block = json_array();
 
     (void)json_array_append_new(block, json_integer(launch->block_x));
@@ -16,7 +17,7 @@ static json_t *launch_json(const tj_launch_form *launch)
     cli_set_int(object, "block_rows", launch->block_rows);
     cli_set_int(object, "block_cols", launch->block_cols);
     cli_set_bool(object, "rows_on_x", launch->rows_on_x);
-    cli_set_bool(object, "is_swapped", launch->is_swapped);
+    cli_set_bool(object, "is_swapped", form->is_swapped);
     cli_set_int(object, "static_shared_bytes", launch->static_shared_bytes);
     cli_set_int(object, "dynamic_shared_bytes", launch->dynamic_shared_bytes);
     cli_set_int(object, "arguments", launch->arg_count);

@@ -20,7 +20,7 @@ bool cli_spills(const tj_source *source, const tj_image *image)
 {
     const tj_resources used = tj_image_resources(image);
 
-    return tj_source_launch(source)->sums_in_registers &&
+    return tj_product_step(tj_source_launch(source))->sums_in_registers &&
            (used.stack_bytes > 0 || used.spill_stores > 0 || used.spill_loads > 0);
 }
 
@@ -29,7 +29,7 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
     char config[TJ_CONFIG_TEXT_BYTES];
 
     tj_config_print(tj_source_config(source), config);
-    cli_set_text(answer, "kernel", tj_source_launch(source)->kernel);
+    cli_set_text(answer, "kernel", tj_source_kernel(source));
     cli_set_text(answer, "config", config);
     cli_set_text(answer, "checks", tj_source_checks_text(source));
     (void)json_object_set_new(answer, "problem", cli_problem_json(tj_source_problem(source)));
@@ -49,7 +49,7 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
         cli_set_int(answer, "cubin_bytes", (int64_t)cubin);
         cli_set_int(resources, "registers", used.registers);
         cli_set_int(resources, "shared_bytes", used.shared_bytes);
-        cli_set_int(resources, "dynamic_shared_bytes", tj_source_launch(source)->dynamic_shared_bytes);
+        cli_set_int(resources, "dynamic_shared_bytes", tj_product_step(tj_source_launch(source))->dynamic_shared_bytes);
         cli_set_int(resources, "stack_bytes", used.stack_bytes);
         cli_set_int(resources, "spill_stores", used.spill_stores);
         cli_set_int(resources, "spill_loads", used.spill_loads);
@@ -61,7 +61,7 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
 
 void cli_print_kernel(FILE *out, const tj_source *source, const tj_image *image)
 {
-    const tj_launch_form *launch = tj_source_launch(source);
+    const tj_launch_step *launch = tj_product_step(tj_source_launch(source));
     tj_resources used = tj_image_resources(image);
     char config[TJ_CONFIG_TEXT_BYTES];
     size_t ptx = 0, cubin = 0;
@@ -405,7 +405,7 @@ cli_exit cli_multiply(const cli_words *words, tj_context *context, const cli_pro
         char config[TJ_CONFIG_TEXT_BYTES];
 
         tj_config_print(tj_source_config(tj_plan_source(plan)), config);
-        printf("kernel     %s\nconfig     %s\n", tj_source_launch(tj_plan_source(plan))->kernel, config);
+        printf("kernel     %s\nconfig     %s\n", tj_source_kernel(tj_plan_source(plan)), config);
         cli_print_chosen(stdout, &chosen);
     }
     tell_device(words, context, plan, answer);

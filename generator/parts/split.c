@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "split.h"
 
+#include <string.h>
+
 #include "traffic.h"
 #include "checked.h"
 #include "error.h"
@@ -55,15 +57,24 @@ static int32_t groups_of(int32_t splits)
 void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_params *fill, tj_launch_form *form)
 {
     const int32_t groups = groups_of(splits);
+    tj_launch_step *reduce = &form->step[1];
 
     tj_template_set_int(fill, "splits", splits);
     tj_template_set_int(fill, "reduce_groups", groups);
     if (splits <= 1)
         return;
-    form->splits = splits;
-    form->reduce.threads = REDUCE_THREADS;
-    form->reduce.block_elements = REDUCE_THREADS / groups;
-    form->reduce.workspace_bytes = workspace_bytes(view, splits);
+    form->step[0].splits = splits;
+    form->workspace_bytes = workspace_bytes(view, splits);
+    form->steps = 2;
+    reduce->grid = TJ_GRID_ELEMENTS;
+    reduce->block_x = REDUCE_THREADS;
+    reduce->block_y = reduce->block_rows = 1;
+    reduce->block_cols = REDUCE_THREADS / groups;
+    reduce->overlaps = 1;
+    if (fill) {
+        memcpy(reduce->kernel, "reduce", sizeof "reduce");
+        tj_family_list_args(view, false, false, true, reduce);
+    }
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

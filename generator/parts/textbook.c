@@ -20,9 +20,9 @@ void tj_textbook_describe(const tj_config *config, tj_template_params *params, t
 
     tj_template_set_int(params, "tile_width", tile_width);
     form->tile_width = tile_width;
-    form->block_x = form->block_y = tile_width;
-    form->block_rows = form->block_cols = tile_width;
-    form->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
+    form->step[0].block_x = form->step[0].block_y = tile_width;
+    form->step[0].block_rows = form->step[0].block_cols = tile_width;
+    form->step[0].rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

@@ -15,84 +15,109 @@ extern "C" {
 typedef struct tj_source tj_source;
 
 /** What a kernel parameter receives. */
-typedef enum tj_arg {
-    TJ_ARG_M = 1,
-    TJ_ARG_N,
-    TJ_ARG_P,
-    TJ_ARG_C, /* pointers */
-    TJ_ARG_J,
-    TJ_ARG_K,
-    TJ_ARG_L, /* int: extents */
-    TJ_ARG_LD_M,
-    TJ_ARG_LD_N,
-    TJ_ARG_LD_P,
-    TJ_ARG_LD_C, /* long long: leading dimensions */
-    TJ_ARG_STRIDE_M,
-    TJ_ARG_STRIDE_N,
-    TJ_ARG_STRIDE_P,
-    TJ_ARG_STRIDE_C, /* long long: batch strides */
-    TJ_ARG_BATCH,    /* int: products */
-    TJ_ARG_ALPHA,
-    TJ_ARG_BETA,     /* float, or double for f64 */
-    TJ_ARG_WORKSPACE /* pointer: the partial sums of a split k */
-} tj_arg;
+typedef enum tj_argument_kind {
+    TJ_ARG_POINTER = 1, /**< to a matrix, or to the array of pointers to it; index: tj_which */
+    TJ_ARG_EXTENT,      /**< int; index: tj_extent */
+    TJ_ARG_LD,          /**< long long: a leading dimension; index: tj_which */
+    TJ_ARG_STRIDE,      /**< long long: from one product of the batch to the next; index: tj_which */
+    TJ_ARG_BATCH,       /**< int: products */
+    TJ_ARG_ALPHA,       /**< a scalar of the type that sums have */
+    TJ_ARG_BETA,        /**< the same */
+    TJ_ARG_WORKSPACE,   /**< pointer into the workspace; index: of slice */
+    TJ_ARG_TENSOR_MAP   /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
+} tj_argument_kind;
 
-enum { TJ_LAUNCH_MAX_ARGS = 24, TJ_KERNEL_NAME_BYTES = 64 };
+typedef enum tj_extent { TJ_EXTENT_J, TJ_EXTENT_K, TJ_EXTENT_L } tj_extent;
+
+typedef struct tj_argument {
+    int32_t kind;  /**< tj_argument_kind */
+    int32_t index; /**< as the kind says; else 0 */
+} tj_argument;
 
 /**
- * The second kernel of a text that splits k: it adds the partial sums up, in the order of the splits, and writes P.
- * All zero: there is none. Its grid is (ceil(elements of P / block_elements), 1, products).
+ * A tensor map is encoded at each launch, over a matrix of that launch: the elements of a line, its lines, and with rank 3 the
+ * products of the batch. What lies outside is read as 0 and not written. The matrix, its lines and its products begin at multiples
+ * of 16 bytes.
  */
-typedef struct tj_reduce_form {
-    char kernel[TJ_KERNEL_NAME_BYTES]; /**< the extern "C" name, in the same text */
-    int32_t arg[TJ_LAUNCH_MAX_ARGS];   /**< as of the launch form */
-    int32_t arg_count;
-    int32_t threads, block_elements; /**< of a block: threads, and elements of P that they sum */
+typedef struct tj_tensor_map {
+    int32_t matrix;  /**< tj_which; not one that pointers lead to */
+    int32_t type;    /**< tj_type that the copy sees, of as many bytes as the matrix's; 0: the matrix's */
+    int32_t rank;    /**< 2 or 3 */
+    int32_t box[3];  /**< elements of one copy, along a line first; 1 to 256 each */
+    int32_t swizzle; /**< bytes of the pattern in shared memory: 0 (none), 32, 64, 128 */
     int32_t reserved;
-    int64_t workspace_bytes; /**< of device memory, aligned to 16, for the partial sums of one launch */
-} tj_reduce_form;
+} tj_tensor_map;
 
-/**
- * How a generated kernel is launched. Plain data; every count is of elements, threads, blocks or bytes as named.
- *
- * The grid of a launch is
- *     row_blocks = ceil(rows of P / block_rows),  col_blocks = ceil(columns of P / block_cols)
- *     grid = (col_blocks, row_blocks, batch)          or, with rows_on_x, (row_blocks, col_blocks, batch)
- * where rows and columns are those of the text: of P itself, or of its transpose with is_swapped. With splits, grid.z is
- * batch * splits, and splits of one product are neighbours. A batch larger than grid.z takes several launches, the
- * pointers advanced by the strides, and arrays of pointers by a pointer a product. With products the grid is (ceil(batch / products), 1, 1) instead, in one launch.
- */
-typedef struct tj_launch_form {
-    char kernel[TJ_KERNEL_NAME_BYTES]; /**< the extern "C" name */
-    int32_t arg[TJ_LAUNCH_MAX_ARGS];   /**< tj_arg of each kernel parameter, in order */
+/** How many blocks a step launches. */
+typedef enum tj_grid_rule {
+    /** (col_blocks, row_blocks, products * splits), or with rows_on_x (row_blocks, col_blocks, products * splits), where
+     * row_blocks = ceil(rows / block_rows), col_blocks = ceil(cols / block_cols), and rows and columns are those of the text's
+     * P. Splits of one product are neighbours on z. */
+    TJ_GRID_TILES = 1,
+    TJ_GRID_ELEMENTS, /**< (ceil(elements of P / block_cols), 1, products) */
+    TJ_GRID_PRODUCTS  /**< (ceil(batch / block_products), 1, 1), in one launch whatever the batch */
+} tj_grid_rule;
+
+enum { TJ_LAUNCH_MAX_STEPS = 6, TJ_LAUNCH_MAX_ARGS = 24, TJ_LAUNCH_MAX_SLICES = 4, TJ_LAUNCH_MAX_MAPS = 4 };
+enum { TJ_KERNEL_NAME_BYTES = 64 };
+
+/** One kernel of a launch. Every count is of elements, threads, blocks or bytes as named. */
+typedef struct tj_launch_step {
+    char kernel[TJ_KERNEL_NAME_BYTES];   /**< the extern "C" name */
+    tj_argument arg[TJ_LAUNCH_MAX_ARGS]; /**< what each kernel parameter receives, in order */
     int32_t arg_count;
+    int32_t grid;                   /**< tj_grid_rule */
+    int32_t rows_on_x;              /**< TJ_GRID_TILES, 1: blockIdx.x counts rows of blocks */
     int32_t block_x, block_y;       /**< threads */
     int32_t block_rows, block_cols; /**< elements of P that one block computes */
-    int32_t rows_on_x;              /**< 1: blockIdx.x counts rows of blocks */
-    int32_t is_swapped;             /**< 1: the text computes the transpose of P, N^T . M^T */
-    int32_t checks;                 /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
-    int32_t tile_width;             /**< of the config; 0 if the family has none */
-    int32_t tile_width_is_any;      /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched, and
-                                             dynamic_shared_bytes grows with its square */
-    int32_t least_target;           /**< 80: the text needs sm_80 or newer; 0: any target will do */
-    int32_t sums_in_registers;      /**< 1: a thread keeps many sums in registers. A kernel for which the compiler found too few
+    int32_t block_products;         /**< TJ_GRID_PRODUCTS: whole products that one block computes */
+    int32_t splits;                 /**< TJ_GRID_TILES: blocks that share the k of a tile of P; 0 and 1: one walks all of it */
+    int32_t cluster[3];        /**< blocks of a cluster along x, y, z, 0 and 1: one. The grid is rounded up to whole clusters */
+    int32_t overlaps;          /**< 1: compiled for sm_90 or newer, the text itself waits for the step ahead
+                                             (griddepcontrol.wait), so that this step may be launched beside it */
+    int32_t sums_in_registers; /**< 1: a thread keeps many sums in registers. A kernel for which the compiler found too few
                                              of them is never launched (TJ_ERR_SPILLS) */
-    int64_t static_shared_bytes;    /**< declared in the text */
-    int64_t dynamic_shared_bytes;   /**< to be given at launch */
-    /** Bytes that the caller's matrices must be aligned to, because several elements are read or written at once; 0: an element.
-     * Where pointers lead to them, each is; the array itself is aligned to its pointers. */
-    int32_t align_m, align_n, align_p, align_c;
-    int32_t splits;        /**< blocks that share the k of a tile of P; 0 and 1: one block walks all of it */
-    int32_t products;      /**< whole products of the batch that one block computes; 0: blocks compute tiles of one product */
-    tj_reduce_form reduce; /**< with splits: what turns their partial sums into P */
+    int64_t static_shared_bytes;  /**< declared in the text */
+    int64_t dynamic_shared_bytes; /**< to be given at launch */
+} tj_launch_step;
+
+/**
+ * How a generated text is launched: its kernels, one behind the other in the stream. Plain data.
+ *
+ * grid.z counts products of the batch. A batch larger than it holds takes several launches of all steps, the pointers advanced by
+ * the strides, and arrays of pointers by a pointer a product; they share one workspace.
+ */
+typedef struct tj_launch_form {
+    tj_launch_step step[TJ_LAUNCH_MAX_STEPS];
+    int32_t steps;
+    int32_t product;           /**< the step that multiplies: what is said of the text's tiles and threads is said of it */
+    int32_t is_swapped;        /**< 1: the text computes the transpose of P, N^T . M^T, and its rows are P's columns */
+    int32_t checks;            /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
+    int32_t tile_width;        /**< of the config; 0 if the family has none */
+    int32_t tile_width_is_any; /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched, and the
+                                             dynamic_shared_bytes of the product grow with its square */
+    int32_t least_target;      /**< 80: the text needs sm_80 or newer; 0: any target will do */
+    /** Bytes that the caller's matrices (tj_which) must be aligned to, because several elements are read or written at once; 0: an
+     * element. Where pointers lead to them, each is; the array itself is aligned to its pointers. */
+    int32_t align[TJ_MATRICES];
+    int32_t reserved;
+    int64_t workspace_bytes;             /**< of device memory, aligned to 16, that one launch needs */
+    int64_t slice[TJ_LAUNCH_MAX_SLICES]; /**< where the workspace's parts begin, in bytes, at multiples of 16 */
+    tj_tensor_map tensor_map[TJ_LAUNCH_MAX_MAPS];
 } tj_launch_form;
+
+/** The step that multiplies. Owned: borrowed from form. NULL: form must not be NULL. */
+static inline const tj_launch_step *tj_product_step(const tj_launch_form *form)
+{
+    return &form->step[form->product];
+}
 
 /**
  * Turn a problem and a config into CUDA text.
  *
  * Pure: reads no file, calls no CUDA, uses no global. The same request gives the same bytes on every machine and in
- * every locale. The text is ASCII, needs no header, and holds one extern "C" kernel, or
- * two where it splits k. The config is resolved first
+ * every locale. The text is ASCII, needs no header, and holds one extern "C" kernel for each
+ * step of its launch. The config is resolved first
  * (tj_config_resolve); NULL means the safe choice that a config without a family gets there.
  *
  * Owned:   *source belongs to the caller; release it with tj_source_free().
@@ -104,8 +129,8 @@ TJ_API TJ_MUST_CHECK tj_status tj_generate(const tj_problem *problem, const tj_c
                                            tj_error *err);
 
 /**
- * How the text of a config would be launched, without the text: geometry, shared memory and target; the kernel's name and
- * arguments are left empty. For who weighs many configs. config is resolved first (tj_config_resolve) and comes back so.
+ * How the text of a config would be launched, without the text: geometry, shared memory and target; names and arguments of
+ * kernels are left out. Use this to compare many configs cheaply. config is resolved first (tj_config_resolve) and comes back so.
  * NULL: only err may be NULL. Threads: any; pure. Errors: as tj_config_resolve; *form is then all zero.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_launch_form *form,
@@ -119,6 +144,12 @@ TJ_API const char *tj_source_text(const tj_source *source);
 
 /** How to launch it. Owned: borrowed from source. */
 TJ_API const tj_launch_form *tj_source_launch(const tj_source *source);
+
+/** The name of the kernel that multiplies, which messages call the text by. Owned: borrowed from source. */
+static inline const char *tj_source_kernel(const tj_source *source)
+{
+    return tj_product_step(tj_source_launch(source))->kernel;
+}
 
 /** The problem it was generated from, transposes folded into layouts. Owned: borrowed from source. */
 TJ_API const tj_problem *tj_source_problem(const tj_source *source);

@@ -53,13 +53,16 @@ enum {
 };
 
 /* CUlaunchAttributeID, CUlaunchAttribute, CUlaunchConfig: what cuLaunchKernelEx takes. */
-enum { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+enum { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
 
 typedef struct CUlaunchAttribute_st {
     int id;
     char pad[8 - sizeof(int)];
     union {
         char pad[64];
+        struct {
+            unsigned int x, y, z;
+        } cluster;
         int programmatic_stream_serialization;
     } value;
 } CUlaunchAttribute;
@@ -72,6 +75,25 @@ typedef struct CUlaunchConfig_st {
     CUlaunchAttribute *attributes;
     unsigned int attribute_count;
 } CUlaunchConfig;
+
+/* CUtensorMap, and the numbers of CUtensorMapDataType, -Swizzle, -L2promotion that cuTensorMapEncodeTiled takes. */
+typedef struct CUtensorMap_st {
+    _Alignas(128) uint64_t opaque[16];
+} CUtensorMap;
+
+enum {
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT64 = 8,
+    CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9
+};
+enum {
+    CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+    CU_TENSOR_MAP_SWIZZLE_32B = 1,
+    CU_TENSOR_MAP_SWIZZLE_64B = 2,
+    CU_TENSOR_MAP_SWIZZLE_128B = 3
+};
+enum { CU_TENSOR_MAP_INTERLEAVE_NONE = 0, CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0 };
 
 /* CUdevice_attribute */
 enum {
@@ -106,7 +128,8 @@ enum {
     CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
     CU_FUNC_ATTRIBUTE_PTX_VERSION = 5,
     CU_FUNC_ATTRIBUTE_BINARY_VERSION = 6,
-    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
 };
 
 /* CUjit_option */

@@ -74,6 +74,9 @@ struct tj_log; /* log.h */
        void **extra))                                                                                                  \
     X(launch_kernel_ex, cuLaunchKernelEx, cuLaunchKernelEx, 11060, false,                                              \
       (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))                            \
+    X(tensor_map_encode, cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 12000, false,                                 \
+      (CUtensorMap *map, int type, unsigned int rank, void *address, const uint64_t *extent, const uint64_t *stride,   \
+       const unsigned int *box, const unsigned int *step, int interleave, int swizzle, int promotion, int fill))       \
     X(pointer_get_attributes, cuPointerGetAttributes, cuPointerGetAttributes, 7000, true,                              \
       (unsigned int count, int *attribute, void **value, CUdeviceptr pointer))                                         \
     X(stream_is_capturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, false, (CUstream stream, int *status))     \

@@ -136,8 +136,8 @@ static bool recall_compiler(tj_host *host, const tj_source *source, const char *
     if (is_known) {
         (void)strcpy(text->options, options);
         (void)strcpy(text->compiler, compiler);
-        tj_log_line(&host->log, TJ_LOG_INFO, "there is no NVRTC: %s is the stored one of NVRTC %s",
-                    tj_source_launch(source)->kernel, compiler);
+        tj_log_line(&host->log, TJ_LOG_INFO, "there is no NVRTC: %s is the stored one of NVRTC %s", tj_source_kernel(source),
+                    compiler);
     }
     json_decref(manifest);
     return is_known;
@@ -201,14 +201,14 @@ static tj_status check_target(const tj_source *source, const char *target, tj_er
     return tj_fail(err, TJ_ERR_UNSUPPORTED,
                    "%s copies asynchronously, which needs sm_%d or newer, and it is compiled for %s: use another config "
                    "(copy=registers)",
-                   form->kernel, form->least_target, target);
+                   tj_source_kernel(source), form->least_target, target);
 }
 
 /* On TJ_ERR_COMPILE *out holds the log, on any other failure it is NULL. */
 static tj_status compile(tj_host *host, const tj_source *source, const tj_key *key, const char *target, tj_image_body **out,
                          tj_error *err)
 {
-    const char *text = tj_source_text(source), *kernel = tj_source_launch(source)->kernel;
+    const char *text = tj_source_text(source), *kernel = tj_source_kernel(source);
     tj_image_body *body = body_create(key);
     tj_compiled compiled = {0};
     const tj_nvrtc *nvrtc;
@@ -286,8 +286,8 @@ static json_t *make_facts(const tj_source *source, const tj_image_body *body)
 
     tj_problem_print(tj_source_problem(source), problem);
     tj_config_print(tj_source_config(source), config);
-    facts = json_pack("{s:s, s:s, s:s, s:s, s:s}", "kernel", tj_source_launch(source)->kernel, "problem", problem, "config",
-                      config, "target", body->target, "compiler", body->compiler);
+    facts = json_pack("{s:s, s:s, s:s, s:s, s:s}", "kernel", tj_source_kernel(source), "problem", problem, "config", config,
+                      "target", body->target, "compiler", body->compiler);
     for (int i = 0; facts && i < RESOURCE_FACTS; i++) {
         const int32_t *value = (const int32_t *)(const void *)((const char *)&body->resources + resource_facts[i].offset);
         failures += json_object_set_new(facts, resource_facts[i].name, json_integer(*value)) != 0;
@@ -330,7 +330,7 @@ static const tj_blob *find_file(const tj_stored *stored, const char *name)
 /* What is wrong with a fetched entry; NULL: nothing, and body->resources are read. */
 static const char *read_stored(const tj_stored *stored, const tj_source *source, tj_image_body *body)
 {
-    const char *kernel = tj_source_launch(source)->kernel;
+    const char *kernel = tj_source_kernel(source);
     const char *stored_kernel = json_string_value(json_object_get(stored->facts, "kernel"));
     const tj_blob *ptx = find_file(stored, "kernel.ptx"), *cubin = find_file(stored, "kernel.cubin");
 
@@ -388,8 +388,8 @@ done:
     tj_stored_drop(&stored);
     if (body) {
         atomic_fetch_add_explicit(&host->stats.store_hits, 1, memory_order_relaxed);
-        tj_log_line(&host->log, TJ_LOG_DEBUG, "%s for %s from the store, key %s", tj_source_launch(source)->kernel,
-                    body->target, key->hex);
+        tj_log_line(&host->log, TJ_LOG_DEBUG, "%s for %s from the store, key %s", tj_source_kernel(source), body->target,
+                    key->hex);
     }
     return body;
 }

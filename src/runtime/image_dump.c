@@ -47,8 +47,8 @@ bool tj_image_dump(const char *dir, const tj_source *source, const tj_image_body
         bool is_log = strcmp(file[i].suffix, "log") == 0;
         if (file[i].size == 0 && !is_log)
             continue;
-        if (snprintf(path, sizeof path, "%s/%s-%.8s.%s", dir, tj_source_launch(source)->kernel, body->key.hex,
-                     file[i].suffix) >= (int)sizeof path)
+        if (snprintf(path, sizeof path, "%s/%s-%.8s.%s", dir, tj_source_kernel(source), body->key.hex, file[i].suffix) >=
+            (int)sizeof path)
             snprintf(trouble, size, "cannot write %s: %s", path, strerror(ENAMETOOLONG));
         else if (write_file(path, file[i].bytes, file[i].size, &err) == TJ_OK)
             continue;

@@ -15,13 +15,9 @@
 #include "scope.h"
 #include "spills.h"
 
-enum { JIT_LOG_BYTES = 4096, MAX_TILE_WIDTH = 32 };
+enum { JIT_LOG_BYTES = 4096, MAX_TILE_WIDTH = 32, MAX_CLUSTER = 16 };
 
 /* ---- which code --------------------------------------------------------------------------------------------------- */
-
-/* Launches that begin before the one ahead has ended: texts for these targets wait where they must (parts/reduce.cuh), and these
- * drivers capture such launches too. */
-enum { OVERLAP_CC = 90, OVERLAP_DRIVER = 12030 };
 
 struct target {
     int cc;          /* 90 */
@@ -58,6 +54,12 @@ static const void *choose_code(const tj_code *code, const struct target *target,
     return ptx_fits ? code->ptx : NULL;
 }
 
+/* Of the text, in messages. */
+static const char *name_of(const tj_kernel *kernel)
+{
+    return tj_product_step(&kernel->form)->kernel;
+}
+
 /* No driver compiles PTX of a CUDA newer than its own. The compiler begins with its version, "13.0 V13.0.88". */
 static tj_status check_ptx_version(const tj_kernel *kernel, const tj_code *code, tj_error *err)
 {
@@ -71,7 +73,7 @@ static tj_status check_ptx_version(const tj_kernel *kernel, const tj_code *code,
                    "the image of %s for %s can only run on device %d as PTX, and the PTX of NVRTC %ld.%ld is newer than the "
                    "driver, which serves CUDA %d.%d: compile for the device's own target, update the driver, or use the NVRTC "
                    "of CUDA %d.%d",
-                   kernel->form.kernel, code->target, kernel->device, major, minor, driver / 1000, driver % 1000 / 10,
+                   name_of(kernel), code->target, kernel->device, major, minor, driver / 1000, driver % 1000 / 10,
                    driver / 1000, driver % 1000 / 10);
 }
 
@@ -92,14 +94,28 @@ static bool has_libraries(const tj_driver_api *api)
     return api->library_load && api->library_unload && api->library_get_kernel && api->kernel_get_function;
 }
 
-static tj_status load_failed(const tj_kernel *kernel, CUresult result, const tj_code *code, const char *log, tj_error *err)
+static tj_status load_failed(const tj_kernel *kernel, CUresult result, const tj_code *code, const char *name, const char *log,
+                             tj_error *err)
 {
     if (result == CUDA_ERROR_NOT_FOUND)
-        return tj_fail(err, TJ_ERR_INTERNAL, "the image for %s holds no kernel %s", code->target, kernel->form.kernel);
+        return tj_fail(err, TJ_ERR_INTERNAL, "the image for %s holds no kernel %s", code->target, name);
     return tj_driver_fail(kernel->driver, result, err,
-                          "cannot load %s (%s, NVRTC %s) on device %d with a driver of CUDA %d.%d%s%.100s", kernel->form.kernel,
-                          code->target, code->compiler, kernel->device, tj_driver_version(kernel->driver) / 1000,
+                          "cannot load %s (%s, NVRTC %s) on device %d with a driver of CUDA %d.%d%s%.100s", name, code->target,
+                          code->compiler, kernel->device, tj_driver_version(kernel->driver) / 1000,
                           tj_driver_version(kernel->driver) % 1000 / 10, *log ? ": " : "", log);
+}
+
+static CUresult find_function(tj_kernel *kernel, const char *name, CUfunction *function)
+{
+    const tj_driver_api *api = &kernel->driver->api;
+    CUkernel handle = NULL;
+    CUresult result;
+
+    if (kernel->module)
+        result = api->module_get_function(function, kernel->module, name);
+    else if ((result = api->library_get_kernel(&handle, kernel->library, name)) == CUDA_SUCCESS)
+        result = api->kernel_get_function(function, handle);
+    return result == CUDA_SUCCESS && api->func_load ? api->func_load(*function) : result;
 }
 
 /* The library API (12.0) where there is one: its code serves every context, and unloading needs none to be current. */
@@ -109,33 +125,14 @@ static tj_status load_code(tj_kernel *kernel, const tj_code *code, const void *b
     char log[JIT_LOG_BYTES] = "";
     int option[2] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *value[2] = {log, (void *)(uintptr_t)(sizeof log - 1)};
-    unsigned int options = is_ptx ? 2 : 0;
-    const bool has_reduce = kernel->form.reduce.kernel[0] != '\0';
-    CUkernel handle = NULL;
-    CUresult result;
+    const unsigned int options = is_ptx ? 2 : 0;
+    const char *name = name_of(kernel);
+    CUresult result = has_libraries(api) ? api->library_load(&kernel->library, bytes, option, value, options, NULL, NULL, 0)
+                                         : api->module_load(&kernel->module, bytes, options, option, value);
 
-    if (has_libraries(api)) {
-        result = api->library_load(&kernel->library, bytes, option, value, options, NULL, NULL, 0);
-        if (result == CUDA_SUCCESS)
-            result = api->library_get_kernel(&handle, kernel->library, kernel->form.kernel);
-        if (result == CUDA_SUCCESS)
-            result = api->kernel_get_function(&kernel->function, handle);
-        if (result == CUDA_SUCCESS && has_reduce)
-            result = api->library_get_kernel(&handle, kernel->library, kernel->form.reduce.kernel);
-        if (result == CUDA_SUCCESS && has_reduce)
-            result = api->kernel_get_function(&kernel->reduce_function, handle);
-    } else {
-        result = api->module_load(&kernel->module, bytes, options, option, value);
-        if (result == CUDA_SUCCESS)
-            result = api->module_get_function(&kernel->function, kernel->module, kernel->form.kernel);
-        if (result == CUDA_SUCCESS && has_reduce)
-            result = api->module_get_function(&kernel->reduce_function, kernel->module, kernel->form.reduce.kernel);
-    }
-    if (result == CUDA_SUCCESS && api->func_load)
-        result = api->func_load(kernel->function);
-    if (result == CUDA_SUCCESS && api->func_load && has_reduce)
-        result = api->func_load(kernel->reduce_function);
-    return result == CUDA_SUCCESS ? TJ_OK : load_failed(kernel, result, code, first_line(log), err);
+    for (int i = 0; result == CUDA_SUCCESS && i < kernel->form.steps; i++)
+        result = find_function(kernel, name = kernel->form.step[i].kernel, &kernel->step[i].function);
+    return result == CUDA_SUCCESS ? TJ_OK : load_failed(kernel, result, code, name, first_line(log), err);
 }
 
 static tj_status load_beside_captures(tj_kernel *kernel, const tj_code *code, const void *bytes, bool is_ptx, tj_error *err)
@@ -154,9 +151,9 @@ static tj_status load_beside_captures(tj_kernel *kernel, const tj_code *code, co
 }
 
 /* Asking for attributes also makes drivers without cuFuncLoad load the function now. */
-static tj_status read_facts(tj_kernel *kernel, tj_error *err)
+static tj_status read_facts(tj_kernel *kernel, int index, tj_error *err)
 {
-    tj_kernel_facts *facts = &kernel->facts;
+    tj_kernel_facts *facts = &kernel->step[index].facts;
     const struct {
         int number;
         int *value;
@@ -171,78 +168,84 @@ static tj_status read_facts(tj_kernel *kernel, tj_error *err)
     };
 
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        CUresult result = kernel->driver->api.func_get_attribute(wanted[i].value, wanted[i].number, kernel->function);
+        CUresult result =
+            kernel->driver->api.func_get_attribute(wanted[i].value, wanted[i].number, kernel->step[index].function);
         if (result != CUDA_SUCCESS)
-            return tj_driver_fail(kernel->driver, result, err, "cannot ask %s for attribute %d", kernel->form.kernel,
-                                  wanted[i].number);
+            return tj_driver_fail(kernel->driver, result, err, "cannot ask %s for attribute %d",
+                                  kernel->form.step[index].kernel, wanted[i].number);
     }
     return TJ_OK;
 }
 
 /* ---- does it fit -------------------------------------------------------------------------------------------------- */
 
-static size_t parameter_bytes(const tj_kernel *kernel, int32_t arg)
+static size_t parameter_bytes(const tj_kernel *kernel, int32_t kind)
 {
-    switch (arg) {
-    case TJ_ARG_J:
-    case TJ_ARG_K:
-    case TJ_ARG_L:
+    switch (kind) {
+    case TJ_ARG_EXTENT:
     case TJ_ARG_BATCH:
         return sizeof(int32_t);
     case TJ_ARG_ALPHA:
     case TJ_ARG_BETA:
-        return kernel->problem.m.type == TJ_F64 ? sizeof(double) : sizeof(float);
+        return kernel->problem.compute == TJ_COMPUTE_F64 ? sizeof(double) : sizeof(float);
+    case TJ_ARG_TENSOR_MAP:
+        return sizeof(CUtensorMap);
     default:
         return sizeof(int64_t);
     }
 }
 
 /* The compiled kernel's parameters must be those that the launch form says, or a launch would read past its arguments. */
-static tj_status check_parameters(const tj_kernel *kernel, CUfunction function, const char *name, const int32_t *arg,
-                                  int32_t arg_count, tj_error *err)
+static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *err)
 {
+    const tj_launch_step *form = &kernel->form.step[step];
     size_t offset = 0, bytes = 0, expected_offset = 0, expected_bytes = 0;
     int index;
 
     if (!kernel->driver->api.func_get_param_info)
         return TJ_OK;
     for (index = 0;; index++) {
-        CUresult result = kernel->driver->api.func_get_param_info(function, (size_t)index, &offset, &bytes);
+        CUresult result = kernel->driver->api.func_get_param_info(kernel->step[step].function, (size_t)index, &offset, &bytes);
         if (result == CUDA_ERROR_INVALID_VALUE)
             break; /* one past the last */
         if (result != CUDA_SUCCESS)
-            return tj_driver_fail(kernel->driver, result, err, "cannot ask %s for parameter %d", name, index);
-        if (index == arg_count)
-            return tj_fail(err, TJ_ERR_INTERNAL, "%s has more than the %d parameters of its launch form", name, arg_count);
-        expected_bytes = parameter_bytes(kernel, arg[index]);
+            return tj_driver_fail(kernel->driver, result, err, "cannot ask %s for parameter %d", form->kernel, index);
+        if (index == form->arg_count)
+            return tj_fail(err, TJ_ERR_INTERNAL, "%s has more than the %d parameters of its launch form", form->kernel,
+                           form->arg_count);
+        expected_bytes = parameter_bytes(kernel, form->arg[index].kind);
         expected_offset = (expected_offset + expected_bytes - 1) / expected_bytes * expected_bytes;
         if (bytes != expected_bytes || offset != expected_offset)
             return tj_fail(err, TJ_ERR_INTERNAL, "parameter %d of %s has %d bytes at offset %d; its launch form says %d at %d",
-                           index, name, (int)bytes, (int)offset, (int)expected_bytes, (int)expected_offset);
+                           index, form->kernel, (int)bytes, (int)offset, (int)expected_bytes, (int)expected_offset);
         expected_offset += expected_bytes;
     }
-    if (index != arg_count)
-        return tj_fail(err, TJ_ERR_INTERNAL, "%s has %d parameters; its launch form says %d", name, index, arg_count);
+    if (index != form->arg_count)
+        return tj_fail(err, TJ_ERR_INTERNAL, "%s has %d parameters; its launch form says %d", form->kernel, index,
+                       form->arg_count);
     return TJ_OK;
 }
 
 /* The dynamic shared memory of the widest tile that may be launched. */
-static int64_t widest_dynamic_shared(const tj_launch_form *form)
+static int64_t widest_dynamic_shared(const tj_launch_form *form, int step)
 {
-    if (!form->tile_width_is_any)
-        return form->dynamic_shared_bytes;
-    return form->dynamic_shared_bytes * MAX_TILE_WIDTH * MAX_TILE_WIDTH / form->tile_width / form->tile_width;
+    const int64_t bytes = form->step[step].dynamic_shared_bytes;
+
+    if (!form->tile_width_is_any || step != form->product)
+        return bytes;
+    return bytes * MAX_TILE_WIDTH * MAX_TILE_WIDTH / form->tile_width / form->tile_width;
 }
 
 /* A kernel gets shared_per_block (48 KiB) without asking, and up to shared_per_block_optin if it asks. */
-static tj_status fit_shared(tj_kernel *kernel, const tj_device_facts *device, tj_error *err)
+static tj_status fit_shared(tj_kernel *kernel, int index, const tj_device_facts *device, tj_error *err)
 {
-    const tj_launch_form *form = &kernel->form;
-    int64_t static_bytes = kernel->facts.static_shared_bytes;
+    const tj_launch_step *form = &kernel->form.step[index];
+    tj_loaded_step *step = &kernel->step[index];
+    int64_t static_bytes = step->facts.static_shared_bytes;
     int64_t limit =
         device->shared_per_block_optin > device->shared_per_block ? device->shared_per_block_optin : device->shared_per_block;
     int64_t needed = static_bytes + form->dynamic_shared_bytes;
-    int64_t wanted = widest_dynamic_shared(form);
+    int64_t wanted = widest_dynamic_shared(&kernel->form, index);
     CUresult result;
 
     if (needed > limit)
@@ -253,11 +256,11 @@ static tj_status fit_shared(tj_kernel *kernel, const tj_device_facts *device, tj
                        kernel->device, (long long)limit);
     if (wanted > limit - static_bytes)
         wanted = limit - static_bytes;
-    kernel->max_dynamic_shared = wanted;
+    step->max_dynamic_shared = wanted;
     if (static_bytes + wanted <= device->shared_per_block)
         return TJ_OK;
     result =
-        kernel->driver->api.func_set_attribute(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)wanted);
+        kernel->driver->api.func_set_attribute(step->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)wanted);
     if (result != CUDA_SUCCESS)
         return tj_driver_fail(kernel->driver, result, err,
                               "cannot raise %s to %lld bytes of dynamic shared memory (device "
@@ -266,17 +269,41 @@ static tj_status fit_shared(tj_kernel *kernel, const tj_device_facts *device, tj
     return TJ_OK;
 }
 
-static tj_status fit_threads(const tj_kernel *kernel, tj_error *err)
+static tj_status fit_threads(const tj_kernel *kernel, int index, tj_error *err)
 {
-    const tj_launch_form *form = &kernel->form;
+    const tj_launch_step *form = &kernel->form.step[index];
+    const tj_kernel_facts *facts = &kernel->step[index].facts;
     int threads = form->block_x * form->block_y;
 
-    if (threads <= kernel->facts.max_threads_per_block)
+    if (threads <= facts->max_threads_per_block)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_UNSUPPORTED,
                    "%s needs blocks of %d threads, and device %d can run %d of it with %d registers each: use a smaller "
                    "tile_width",
-                   form->kernel, threads, kernel->device, kernel->facts.max_threads_per_block, kernel->facts.registers);
+                   form->kernel, threads, kernel->device, facts->max_threads_per_block, facts->registers);
+}
+
+/* What the driver made of a step, and whether it can be launched. */
+static tj_status fit_step(tj_kernel *kernel, int index, int target_cc, const tj_device_facts *device, tj_error *err)
+{
+    tj_status status = read_facts(kernel, index, err);
+
+    if (status == TJ_OK)
+        status = tj_spills_check_loaded(&kernel->form.step[index], &kernel->step[index].facts, err);
+    if (status == TJ_OK)
+        status = check_parameters(kernel, index, err);
+    if (status == TJ_OK)
+        status = fit_threads(kernel, index, err);
+    if (status == TJ_OK)
+        status = fit_shared(kernel, index, device, err);
+    return status == TJ_OK ? tj_step_prepare(kernel, index, target_cc, err) : status;
+}
+
+/* ---- is the form one ---------------------------------------------------------------------------------------------- */
+
+static bool is_within(int64_t value, int64_t least, int64_t most)
+{
+    return value >= least && value <= most;
 }
 
 /* 0, or a power of two. */
@@ -285,29 +312,82 @@ static bool is_alignment(int32_t bytes)
     return bytes >= 0 && (bytes & (bytes - 1)) == 0;
 }
 
-static bool has_good_reduce(const tj_launch_form *form)
+static bool is_good_map(const tj_kernel *kernel, const tj_tensor_map *map)
 {
-    const tj_reduce_form *reduce = &form->reduce;
-
-    if (form->splits <= 1)
-        return reduce->kernel[0] == '\0' && reduce->workspace_bytes == 0;
-    return reduce->kernel[0] != '\0' && reduce->arg_count >= 0 && reduce->arg_count <= TJ_LAUNCH_MAX_ARGS &&
-           reduce->threads >= 1 && reduce->block_elements >= 1 && reduce->workspace_bytes > 0;
+    if (!is_within(map->matrix, TJ_MATRIX_M, TJ_MATRIX_C) || kernel->is_array[map->matrix] || !is_within(map->rank, 2, 3) ||
+        (map->type && tj_type_bytes((tj_type)map->type) != kernel->element_bytes[map->matrix]) ||
+        (map->swizzle != 0 && map->swizzle != 32 && map->swizzle != 64 && map->swizzle != 128))
+        return false;
+    return is_within(map->box[0], 1, 256) && is_within(map->box[1], 1, 256) &&
+           (map->rank == 2 || is_within(map->box[2], 1, 256));
 }
 
-static tj_status check_form(const tj_launch_form *form, tj_error *err)
+static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
 {
-    if (form->arg_count < 0 || form->arg_count > TJ_LAUNCH_MAX_ARGS || form->block_x < 1 || form->block_y < 1 ||
-        form->block_rows < 1 || form->block_cols < 1 || form->splits > UINT16_MAX || form->products < 0 ||
-        (form->products > 0 && form->splits > 1) || !is_alignment(form->align_m) || !is_alignment(form->align_n) ||
-        !is_alignment(form->align_p) || !is_alignment(form->align_c) || (form->tile_width_is_any && form->tile_width < 1))
-        return tj_fail(err, TJ_ERR_INTERNAL,
-                       "the launch form of %s has a block of %d x %d threads, %d x %d elements, and %d "
-                       "parameters",
-                       form->kernel, form->block_x, form->block_y, form->block_rows, form->block_cols, form->arg_count);
-    if (!has_good_reduce(form))
-        return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of %s has %d splits, and no kernel to sum them that fits",
-                       form->kernel, form->splits);
+    const tj_launch_form *form = &kernel->form;
+
+    switch (arg->kind) {
+    case TJ_ARG_POINTER:
+    case TJ_ARG_LD:
+    case TJ_ARG_STRIDE:
+        return is_within(arg->index, TJ_MATRIX_M, TJ_MATRIX_C);
+    case TJ_ARG_EXTENT:
+        return is_within(arg->index, TJ_EXTENT_J, TJ_EXTENT_L);
+    case TJ_ARG_WORKSPACE:
+        return is_within(arg->index, 0, TJ_LAUNCH_MAX_SLICES - 1) &&
+               is_within(form->slice[arg->index], 0, form->workspace_bytes - 1) &&
+               form->slice[arg->index] % TJ_WORKSPACE_ALIGNMENT == 0;
+    case TJ_ARG_TENSOR_MAP:
+        return is_within(arg->index, 0, TJ_LAUNCH_MAX_MAPS - 1) && is_good_map(kernel, &form->tensor_map[arg->index]);
+    default:
+        return is_within(arg->kind, TJ_ARG_POINTER, TJ_ARG_TENSOR_MAP);
+    }
+}
+
+static bool is_good_step(const tj_kernel *kernel, int index)
+{
+    const tj_launch_step *step = &kernel->form.step[index];
+
+    if (!step->kernel[0] || !is_within(step->arg_count, 0, TJ_LAUNCH_MAX_ARGS) ||
+        !is_within(step->grid, TJ_GRID_TILES, TJ_GRID_PRODUCTS) || step->block_x < 1 || step->block_y < 1 ||
+        step->block_rows < 1 || step->block_cols < 1 || (step->grid == TJ_GRID_PRODUCTS && step->block_products < 1) ||
+        !is_within(step->splits, 0, step->grid == TJ_GRID_TILES && kernel->form.workspace_bytes > 0 ? UINT16_MAX : 1) ||
+        (step->overlaps && index == 0))
+        return false;
+    for (int axis = 0; axis < 3; axis++)
+        if (!is_within(step->cluster[axis], 0, MAX_CLUSTER))
+            return false;
+    for (int i = 0; i < step->arg_count; i++)
+        if (!is_good_argument(kernel, &step->arg[i]))
+            return false;
+    return true;
+}
+
+static tj_status check_form(const tj_kernel *kernel, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+
+    if (!is_within(form->steps, 1, TJ_LAUNCH_MAX_STEPS) || !is_within(form->product, 0, form->steps - 1))
+        return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of a text has %d steps, and multiplies in step %d", form->steps,
+                       form->product);
+    for (int i = 0; i < TJ_MATRICES; i++)
+        if (!is_alignment(form->align[i]))
+            return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of %s aligns %c to %d bytes", name_of(kernel), "MNPC"[i],
+                           form -> align[i]);
+    if (form->workspace_bytes < 0 || (form->tile_width_is_any && form->tile_width < 1))
+        return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of %s has %lld bytes of workspace and a tile width of %d",
+                       name_of(kernel), (long long)form->workspace_bytes, form->tile_width);
+    for (int i = 0; i < form->steps; i++) {
+        const tj_launch_step *step = &form->step[i];
+
+        if (!is_good_step(kernel, i))
+            return tj_fail(
+                err, TJ_ERR_INTERNAL,
+                "step %d of the launch form of %s cannot be: blocks of %d x %d threads and %d x %d elements by grid rule "
+                "%d, %d splits, %lld bytes of workspace, %d parameters",
+                i, name_of(kernel), step->block_x, step->block_y, step->block_rows, step->block_cols, step->grid, step->splits,
+                (long long)form->workspace_bytes, step->arg_count);
+    }
     return TJ_OK;
 }
 
@@ -337,12 +417,11 @@ static void unload(tj_kernel *kernel)
 
 static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *code, tj_error *err)
 {
-    const tj_launch_form *form = &kernel->form;
     struct target target;
     tj_device_facts device;
     const void *bytes = NULL;
     bool is_ptx = false;
-    tj_status status = check_form(form, err);
+    tj_status status = check_form(kernel, err);
 
     if (status == TJ_OK)
         status = tj_scope_device(scope, &kernel->device, err);
@@ -358,29 +437,16 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     bytes = choose_code(code, &target, 10 * device.cc_major + device.cc_minor, kernel->driver->is_emulator, &is_ptx);
     if (!bytes)
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                       "%s was compiled for %s, and device %d (%s) is sm_%d%d: compile it for that target", form->kernel,
+                       "%s was compiled for %s, and device %d (%s) is sm_%d%d: compile it for that target", name_of(kernel),
                        code->target, kernel->device, device.name, device.cc_major, device.cc_minor);
     if (is_ptx && (status = check_ptx_version(kernel, code, err)) != TJ_OK)
         return status;
     kernel->max_grid[0] = device.max_grid_x ? device.max_grid_x : INT32_MAX;
     kernel->max_grid[1] = device.max_grid_y ? device.max_grid_y : UINT16_MAX;
     kernel->max_grid[2] = device.max_grid_z ? device.max_grid_z : UINT16_MAX;
-    kernel->reduce_overlaps =
-        target.cc >= OVERLAP_CC && kernel->driver->api.launch_kernel_ex && tj_driver_version(kernel->driver) >= OVERLAP_DRIVER;
     status = load_beside_captures(kernel, code, bytes, is_ptx, err);
-    if (status == TJ_OK)
-        status = read_facts(kernel, err);
-    if (status == TJ_OK)
-        status = tj_spills_check_loaded(form, kernel->facts.local_bytes, kernel->facts.registers, err);
-    if (status == TJ_OK)
-        status = check_parameters(kernel, kernel->function, form->kernel, form->arg, form->arg_count, err);
-    if (status == TJ_OK && kernel->reduce_function)
-        status = check_parameters(kernel, kernel->reduce_function, form->reduce.kernel, form->reduce.arg,
-                                  form->reduce.arg_count, err);
-    if (status == TJ_OK)
-        status = fit_threads(kernel, err);
-    if (status == TJ_OK)
-        status = fit_shared(kernel, &device, err);
+    for (int i = 0; status == TJ_OK && i < kernel->form.steps; i++)
+        status = fit_step(kernel, i, target.cc, &device, err);
     return status;
 }
 
@@ -388,18 +454,15 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
 static void set_elements(tj_kernel *kernel)
 {
     const tj_launch_form *form = &kernel->form;
-    const tj_problem *problem = &kernel->problem;
-    const int32_t asked[TJ_MATRICES] = {form->align_m, form->align_n, form->align_p, form->align_c};
-    const int32_t dtype[TJ_MATRICES] = {problem->m.type, problem->m.type, problem->p.type, problem->p.type};
-    const int64_t stride[TJ_MATRICES] = {problem->m.stride, problem->n.stride, problem->p.stride, problem->c.stride};
 
     for (int which = 0; which < TJ_MATRICES; which++) {
-        const bool is_array = tj_stride_is_pointers(stride[which]);
-        const size_t element = is_array ? sizeof(CUdeviceptr) : tj_type_bytes((tj_type)dtype[which]);
+        const tj_matrix *matrix = tj_problem_matrix(&kernel->problem, (tj_which)which);
+        const bool is_array = tj_stride_is_pointers(matrix->stride);
+        const size_t element = is_array ? sizeof(CUdeviceptr) : tj_type_bytes((tj_type)matrix->type);
 
         kernel->is_array[which] = is_array;
         kernel->element_bytes[which] = element;
-        kernel->alignment[which] = !is_array && (size_t)asked[which] > element ? (size_t)asked[which] : element;
+        kernel->alignment[which] = !is_array && form->align[which] > (int32_t)element ? (size_t)form->align[which] : element;
     }
 }
 
@@ -465,7 +528,7 @@ tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, t
     if (!facts)
         return tj_fail_null(err, __func__, "facts");
     (void)err; /* everything was asked at the load */
-    *facts = kernel->facts;
+    *facts = kernel->step[kernel->form.product].facts;
     return TJ_OK;
 }
 

@@ -5,6 +5,7 @@
  *
  *     kernel.c    load, facts, unload
  *     launch.c    operands -> extents, grid, arguments -> cuLaunchKernel
+ *     steps.c     what a launch finds prepared for each of its kernels; tensor maps
  *     pointers.c  what the driver knows of each operand
  */
 #ifndef TJ_SRC_KERNEL_H
@@ -70,25 +71,45 @@ typedef struct tj_geometry {
     unsigned int grid[3], block[2], shared_bytes; /* shared_bytes: dynamic ones */
 } tj_geometry;
 
-/** One launch, with every number known. */
+/** One launch, with every number known: all that it passes on besides addresses and scalars. */
 typedef struct tj_launch_shape {
     int64_t j, k, l, batch;
-    int64_t products;                    /* of one launch: the batch, or what grid.z holds of it */
+    int64_t products;                    /* of one launch of all steps: the batch, or what grid.z holds of it */
     tj_stored_shape matrix[TJ_MATRICES]; /* C only if the problem has_beta */
-    tj_geometry geometry, reduce;        /* reduce: of the second kernel of a split k */
+    tj_geometry geometry[TJ_LAUNCH_MAX_STEPS];
+    int32_t extent[3], products_now; /* as kernels take them: tj_extent; the products of the launch at hand */
 } tj_launch_shape;
 
-/** The value of a parameter that is neither a pointer nor alpha nor beta. */
-typedef union tj_constant {
-    int32_t i32;
-    int64_t i64;
-} tj_constant;
+/** Where a launch finds the value of a parameter: so many bytes into one of these. */
+enum { TJ_IN_OPERANDS, TJ_IN_SHAPE, TJ_IN_CALL, TJ_IN_EXTRAS, TJ_PLACES };
 
-/** All that a launch passes on besides pointers and scalars. reduce_*: with a split k only. */
-typedef struct tj_launch_numbers {
-    tj_geometry geometry, reduce_geometry;
-    tj_constant constant[TJ_LAUNCH_MAX_ARGS], reduce_constant[TJ_LAUNCH_MAX_ARGS];
-} tj_launch_numbers;
+typedef struct tj_parameter {
+    uint16_t place, offset;
+} tj_parameter;
+
+/** What every launch makes of its operands. */
+typedef struct tj_launch_call {
+    const void *c; /* P where there is none */
+    float alpha, beta;
+} tj_launch_call;
+
+/** What only a launch of some steps makes. */
+typedef struct tj_launch_extras {
+    CUtensorMap map[TJ_LAUNCH_MAX_MAPS];
+    void *slice[TJ_LAUNCH_MAX_SLICES];
+} tj_launch_extras;
+
+/** A step of the form, loaded: all that its launches have in common. */
+typedef struct tj_loaded_step {
+    CUfunction function;
+    int32_t parameters;
+    bool has_extras;
+    tj_parameter parameter[TJ_LAUNCH_MAX_ARGS];
+    unsigned int attribute_count; /* 0: cuLaunchKernel will do */
+    CUlaunchAttribute attribute[2];
+    int64_t max_dynamic_shared; /* bytes that a launch may ask for */
+    tj_kernel_facts facts;
+} tj_loaded_step;
 
 struct tj_kernel {
     const tj_driver *driver;
@@ -98,13 +119,10 @@ struct tj_kernel {
     int device;
     CUlibrary library; /* one of library and module is set */
     CUmodule module;
-    CUfunction function, reduce_function; /* reduce_function: NULL unless the form splits k */
-    bool reduce_overlaps;                 /* it waits by itself for the first kernel, and may be launched beside it */
+    tj_loaded_step step[TJ_LAUNCH_MAX_STEPS];
     tj_launch_form form;
     tj_problem problem;
-    tj_kernel_facts facts;
     int64_t max_grid[3];
-    int64_t max_dynamic_shared;        /* bytes that a launch may ask for */
     bool is_array[TJ_MATRICES];        /* of pointers to the matrices of the batch */
     size_t element_bytes[TJ_MATRICES]; /* of the operand: of a matrix, or of an array of pointers */
     size_t alignment[TJ_MATRICES];     /* of the operand, in bytes: an element, or as many as the text reads at once */
@@ -118,16 +136,16 @@ struct tj_kernel {
     struct {
         uintptr_t of_operand, of_p;
     } reach[TJ_MATRICES];
-    tj_launch_numbers ready;
+    tj_launch_shape ready;
 };
 
-/** Do the operands bring the workspace of a split k? One that is too small is none: the plan may have been replaced since it was made. */
+/** Do the operands bring the workspace that the form asks for? One that is too small is none: the plan may have been replaced since it was made. */
 static inline bool tj_kernel_has_workspace(const tj_kernel *kernel, const tj_operands *x)
 {
-    return x->workspace && x->workspace_bytes >= (size_t)kernel->form.reduce.workspace_bytes;
+    return x->workspace && x->workspace_bytes >= (size_t)kernel->form.workspace_bytes;
 }
 
-/** Is it where the second kernel of a split k may read it in vectors? */
+/** Is it where kernels may read it in vectors? */
 static inline bool tj_workspace_is_aligned(const tj_operands *x)
 {
     return (uintptr_t)x->workspace % TJ_WORKSPACE_ALIGNMENT == 0;
@@ -146,7 +164,8 @@ static inline bool tj_kernel_suits(const tj_kernel *kernel, const tj_operands *x
             ((uintptr_t)x->n.address & (alignment[TJ_MATRIX_N] - 1)) |
             ((uintptr_t)x->p.address & (alignment[TJ_MATRIX_P] - 1)) |
             ((uintptr_t)x->c.address & (alignment[TJ_MATRIX_C] - 1))) == 0 &&
-           (!kernel->reduce_function || tj_kernel_has_workspace(kernel, x) || tj_driver_has_stream_memory(kernel->driver));
+           (kernel->form.workspace_bytes == 0 || tj_kernel_has_workspace(kernel, x) ||
+            tj_driver_has_stream_memory(kernel->driver));
 }
 
 /** Operands -> numbers; checks extents, promises, leading dimensions, strides, grid; looks at no pointer. Pure. */
@@ -158,6 +177,19 @@ tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj
 /** Pointers: not NULL where elements are read or written, aligned as the text needs them, P apart from what is read; the workspace
  * is large enough. */
 tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *operands, const tj_launch_shape *shape, tj_error *err);
+
+/** The axis of each step's grid that counts products of the batch, for a launch of so many of them. */
+void tj_launch_set_products(const tj_launch_form *form, int64_t products, tj_launch_shape *shape);
+
+/**
+ * Fill in step[index] but for its function and facts. target_cc: what the code was compiled for.
+ * Errors: TJ_ERR_UNSUPPORTED: the driver is too old for clusters or for tensor maps; TJ_ERR_DRIVER.
+ */
+tj_status tj_step_prepare(tj_kernel *kernel, int index, int target_cc, tj_error *err);
+
+/** The parts of the workspace and the tensor maps that a step takes. */
+tj_status tj_step_make_extras(const tj_kernel *kernel, int index, const tj_operands *x, const tj_launch_shape *shape,
+                              tj_launch_extras *extras, tj_error *err);
 
 /** Set is_ready and what goes with it, if the problem leaves nothing open. For kernel.c. */
 void tj_launch_make_ready(tj_kernel *kernel);

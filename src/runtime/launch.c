@@ -9,71 +9,17 @@
  */
 #include "kernel.h"
 
+#include <string.h>
+
 #include "error.h"
 #include "scalar.h"
 #include "scope.h"
 
-static void fill_constants(const int32_t *arg, int32_t count, const tj_launch_shape *shape, tj_constant *constant)
+/* What takes more than cuLaunchKernel: clusters, and what may begin before the kernel ahead of it has ended. */
+static CUresult launch_with_attributes(const tj_driver *driver, const tj_loaded_step *step, const tj_geometry *geometry,
+                                       CUstream stream, void **parameters)
 {
-    const tj_stored_shape *matrix = shape->matrix;
-
-    for (int i = 0; i < count; i++)
-        switch (arg[i]) {
-        case TJ_ARG_J:
-            constant[i].i32 = (int32_t)shape->j;
-            break;
-        case TJ_ARG_K:
-            constant[i].i32 = (int32_t)shape->k;
-            break;
-        case TJ_ARG_L:
-            constant[i].i32 = (int32_t)shape->l;
-            break;
-        case TJ_ARG_BATCH:
-            constant[i].i32 = (int32_t)shape->batch;
-            break;
-        case TJ_ARG_LD_M:
-        case TJ_ARG_LD_N:
-        case TJ_ARG_LD_P:
-        case TJ_ARG_LD_C:
-            constant[i].i64 = matrix[arg[i] - TJ_ARG_LD_M].ld;
-            break;
-        case TJ_ARG_STRIDE_M:
-        case TJ_ARG_STRIDE_N:
-        case TJ_ARG_STRIDE_P:
-        case TJ_ARG_STRIDE_C:
-            constant[i].i64 = matrix[arg[i] - TJ_ARG_STRIDE_M].stride;
-            break;
-        default: /* pointers and scalars come with each launch */
-            constant[i].i64 = 0;
-            break;
-        }
-}
-
-static void fill_numbers(const tj_launch_form *form, const tj_launch_shape *shape, tj_launch_numbers *numbers)
-{
-    numbers->geometry = shape->geometry;
-    numbers->reduce_geometry = shape->reduce;
-    fill_constants(form->arg, form->arg_count, shape, numbers->constant);
-    fill_constants(form->reduce.arg, form->reduce.arg_count, shape, numbers->reduce_constant);
-}
-
-/* One of the kernels of a text. */
-typedef struct entry {
-    CUfunction function;
-    const char *name;
-    const int32_t *arg;
-    int32_t arg_count;
-    const tj_geometry *geometry;
-    const tj_constant *constant;
-    bool overlaps; /* may begin before the one ahead has ended */
-} entry;
-
-/* May begin before the kernel ahead of it has ended. */
-static CUresult launch_beside(const tj_driver *driver, const entry *one, CUstream stream, void **parameters)
-{
-    const tj_geometry *geometry = one->geometry;
-    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                                   .value.programmatic_stream_serialization = 1};
+    CUlaunchAttribute attribute[sizeof step->attribute / sizeof step->attribute[0]];
     const CUlaunchConfig config = {.grid_x = geometry->grid[0],
                                    .grid_y = geometry->grid[1],
                                    .grid_z = geometry->grid[2],
@@ -82,76 +28,61 @@ static CUresult launch_beside(const tj_driver *driver, const entry *one, CUstrea
                                    .block_z = 1,
                                    .shared_bytes = geometry->shared_bytes,
                                    .stream = stream,
-                                   .attributes = &attribute,
-                                   .attribute_count = 1};
+                                   .attributes = attribute,
+                                   .attribute_count = step->attribute_count};
 
-    return driver->api.launch_kernel_ex(&config, one->function, parameters, NULL);
+    memcpy(attribute, step->attribute, sizeof attribute);
+    return driver->api.launch_kernel_ex(&config, step->function, parameters, NULL);
 }
 
-static inline tj_status queue_one(const tj_kernel *kernel, const entry *one, const tj_operands *x, CUstream stream,
-                                  tj_error *err)
+/* place: see tj_parameter. */
+static inline tj_status queue_step(const tj_kernel *kernel, int index, const char *const *place, const tj_launch_shape *shape,
+                                   CUstream stream, tj_error *err)
 {
-    bool is_f64 = kernel->problem.m.type == TJ_F64;
-    const tj_geometry *geometry = one->geometry;
-    const void *c = x->c.address ? x->c.address : x->p.address;
-    float alpha = (float)x->alpha, beta = (float)x->beta;
+    const tj_loaded_step *step = &kernel->step[index];
+    const tj_geometry *geometry = &shape->geometry[index];
     const void *parameter[TJ_LAUNCH_MAX_ARGS];
     CUresult result;
 
-    for (int i = 0; i < one->arg_count; i++)
-        switch (one->arg[i]) {
-        case TJ_ARG_M:
-            parameter[i] = &x->m.address;
-            break;
-        case TJ_ARG_N:
-            parameter[i] = &x->n.address;
-            break;
-        case TJ_ARG_P:
-            parameter[i] = &x->p.address;
-            break;
-        case TJ_ARG_C:
-            parameter[i] = &c;
-            break;
-        case TJ_ARG_WORKSPACE:
-            parameter[i] = &x->workspace;
-            break;
-        case TJ_ARG_ALPHA:
-            parameter[i] = is_f64 ? (const void *)&x->alpha : (const void *)&alpha;
-            break;
-        case TJ_ARG_BETA:
-            parameter[i] = is_f64 ? (const void *)&x->beta : (const void *)&beta;
-            break;
-        default:
-            parameter[i] = &one->constant[i];
-            break;
-        }
-    if (__builtin_expect(one->overlaps, 0))
-        result = launch_beside(kernel->driver, one, stream, (void **)parameter);
+    for (int i = 0; i < step->parameters; i++)
+        parameter[i] = place[step->parameter[i].place] + step->parameter[i].offset;
+    if (__builtin_expect(step->attribute_count > 0, 0))
+        result = launch_with_attributes(kernel->driver, step, geometry, stream, (void **)parameter);
     else
-        result = kernel->driver->api.launch_kernel(one->function, geometry->grid[0], geometry->grid[1], geometry->grid[2],
+        result = kernel->driver->api.launch_kernel(step->function, geometry->grid[0], geometry->grid[1], geometry->grid[2],
                                                    geometry->block[0], geometry->block[1], 1, geometry->shared_bytes, stream,
                                                    (void **)parameter, NULL);
     if (__builtin_expect(result == CUDA_SUCCESS, 1))
         return TJ_OK;
     return tj_driver_fail(kernel->driver, result, err,
                           "cannot launch %s with grid (%u, %u, %u), block (%u, %u), %u bytes of dynamic shared memory",
-                          one->name, geometry->grid[0], geometry->grid[1], geometry->grid[2], geometry->block[0],
-                          geometry->block[1], geometry->shared_bytes);
+                          kernel->form.step[index].kernel, geometry->grid[0], geometry->grid[1], geometry->grid[2],
+                          geometry->block[0], geometry->block[1], geometry->shared_bytes);
 }
 
-static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_launch_numbers *numbers, CUstream stream,
+/* Apart from the way of a plain step, whose stack it would fill. */
+__attribute__((noinline)) static tj_status queue_with_extras(const tj_kernel *kernel, int index, const tj_operands *x,
+                                                             const tj_launch_call *call, const tj_launch_shape *shape,
+                                                             CUstream stream, tj_error *err)
+{
+    tj_launch_extras extras;
+    const char *const place[TJ_PLACES] = {(const char *)x, (const char *)shape, (const char *)call, (const char *)&extras};
+    const tj_status status = tj_step_make_extras(kernel, index, x, shape, &extras, err);
+
+    return status == TJ_OK ? queue_step(kernel, index, place, shape, stream, err) : status;
+}
+
+static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, CUstream stream,
                        tj_error *err)
 {
-    const tj_launch_form *form = &kernel->form;
-    const entry product = {kernel->function,   form->kernel,      form->arg, form->arg_count,
-                           &numbers->geometry, numbers->constant, false};
-    const entry reduce = {kernel->reduce_function,   form->reduce.kernel,      form->reduce.arg,       form->reduce.arg_count,
-                          &numbers->reduce_geometry, numbers->reduce_constant, kernel->reduce_overlaps};
-    tj_status status = queue_one(kernel, &product, x, stream, err);
+    const tj_launch_call call = {x->c.address ? x->c.address : x->p.address, (float)x->alpha, (float)x->beta};
+    const char *const place[TJ_PLACES] = {(const char *)x, (const char *)shape, (const char *)&call};
+    tj_status status = TJ_OK;
 
-    if (__builtin_expect(!kernel->reduce_function, 1) || status != TJ_OK)
-        return status;
-    return queue_one(kernel, &reduce, x, stream, err);
+    for (int i = 0; status == TJ_OK && i < kernel->form.steps; i++)
+        status = __builtin_expect(kernel->step[i].has_extras, 0) ? queue_with_extras(kernel, i, x, &call, shape, stream, err)
+                                                                 : queue_step(kernel, i, place, shape, stream, err);
+    return status;
 }
 
 /* By number: M and N may be NULL where k is 0. */
@@ -162,38 +93,32 @@ static void *advance(const tj_kernel *kernel, const tj_launch_shape *shape, int 
 }
 
 /* As many launches as the batch takes: grid.z holds 65 535 products, or fewer with splits. */
-static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, const tj_launch_shape *shape, CUstream stream,
+static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, tj_launch_shape *shape, CUstream stream,
                              tj_error *err)
 {
-    const unsigned int splits = kernel->form.splits > 1 ? (unsigned int)kernel->form.splits : 1;
-    tj_launch_numbers numbers;
     tj_operands x = *first;
-    tj_status status;
+    tj_status status = queue(kernel, &x, shape, stream, err);
 
-    fill_numbers(&kernel->form, shape, &numbers);
-    status = queue(kernel, &x, &numbers, stream, err);
     for (int64_t done = shape->products; status == TJ_OK && done < shape->batch; done += shape->products) {
-        int64_t left = shape->batch - done;
-        if (left < shape->products) {
-            numbers.geometry.grid[2] = (unsigned int)left * splits;
-            numbers.reduce_geometry.grid[2] = (unsigned int)left;
-        }
+        if (shape->batch - done < shape->products)
+            tj_launch_set_products(&kernel->form, shape->batch - done, shape);
         x.m.address = advance(kernel, shape, TJ_MATRIX_M, first->m.address, done);
         x.n.address = advance(kernel, shape, TJ_MATRIX_N, first->n.address, done);
         x.p.address = advance(kernel, shape, TJ_MATRIX_P, first->p.address, done);
         if (first->c.address)
             x.c.address = advance(kernel, shape, TJ_MATRIX_C, first->c.address, done);
-        status = queue(kernel, &x, &numbers, stream, err);
+        status = queue(kernel, &x, shape, stream, err);
     }
     return status;
 }
 
 /* The operands bring no workspace: one lives in the stream, from before the first kernel to behind the last. */
-static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *x, const tj_launch_shape *shape,
-                                          CUstream stream, tj_error *err)
+static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *x, tj_launch_shape *shape, CUstream stream,
+                                          tj_error *err)
 {
     const tj_driver_api *api = &kernel->driver->api;
-    const int64_t bytes = kernel->form.reduce.workspace_bytes;
+    const int64_t bytes = kernel->form.workspace_bytes;
+    const char *name = tj_product_step(&kernel->form)->kernel;
     CUdeviceptr workspace = 0;
     CUresult result = api->mem_alloc_async(&workspace, (size_t)bytes, stream);
     tj_status status;
@@ -202,11 +127,11 @@ static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "%s needs %lld bytes of workspace, the operands bring none, and device %d cannot allocate in a stream: "
                        "give what tj_plan_workspace_bytes says, or generate with splits=1",
-                       kernel->form.kernel, (long long)bytes, kernel->device);
+                       name, (long long)bytes, kernel->device);
     if (result != CUDA_SUCCESS)
         return tj_driver_fail(kernel->driver, result, err,
                               "cannot allocate the %lld bytes of workspace of %s, which the operands do not bring",
-                              (long long)bytes, kernel->form.kernel);
+                              (long long)bytes, name);
     x->workspace = (void *)(uintptr_t)workspace;
     x->workspace_bytes = (size_t)bytes;
     status = queue_batch(kernel, x, shape, stream, err);
@@ -214,7 +139,7 @@ static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *
         return status;
     result = api->mem_free_async(workspace, stream);
     if (status == TJ_OK && result != CUDA_SUCCESS)
-        status = tj_driver_fail(kernel->driver, result, err, "cannot give back the workspace of %s", kernel->form.kernel);
+        status = tj_driver_fail(kernel->driver, result, err, "cannot give back the workspace of %s", name);
     return status;
 }
 
@@ -247,7 +172,7 @@ static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands
         (!x->c.address || x->c.address == x->p.address ? !kernel->c_may_be_p
                                                        : !is_apart(kernel, TJ_MATRIX_C, x->c.address, x->p.address)))
         return false;
-    if (kernel->reduce_function && (!tj_kernel_has_workspace(kernel, x) || !tj_workspace_is_aligned(x)))
+    if (kernel->form.workspace_bytes > 0 && (!tj_kernel_has_workspace(kernel, x) || !tj_workspace_is_aligned(x)))
         return false;
     return (((uintptr_t)x->m.address & m_mask) | ((uintptr_t)x->n.address & n_mask) | ((uintptr_t)x->p.address & p_mask) |
             ((uintptr_t)x->c.address & c_mask)) == 0;
@@ -265,7 +190,7 @@ static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands 
         status = tj_operands_check(kernel, &x, &shape, err);
     if (status != TJ_OK)
         return status;
-    if (kernel->reduce_function && !tj_kernel_has_workspace(kernel, &x))
+    if (kernel->form.workspace_bytes > 0 && !tj_kernel_has_workspace(kernel, &x))
         return queue_with_own_workspace(kernel, &x, &shape, stream, err);
     return queue_batch(kernel, &x, &shape, stream, err);
 }
@@ -294,7 +219,7 @@ void tj_launch_make_ready(tj_kernel *kernel)
         return;
     x.c.address = NULL;
     x.beta = 1.0;
-    fill_numbers(&kernel->form, &shape, &kernel->ready);
+    kernel->ready = shape;
     for (int which = 0; which < TJ_MATRICES; which++) {
         const bool has_array = kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P];
 
@@ -333,7 +258,7 @@ tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands,
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                          "%s was loaded in another CUDA context than the current one (or that one was destroyed): make it "
                          "current, or load the kernel in this one",
-                         kernel->form.kernel);
+                         tj_product_step(&kernel->form)->kernel);
     tj_scope_leave(&scope);
     return status;
 }

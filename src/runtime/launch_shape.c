@@ -38,13 +38,14 @@ static tj_status resolve_extent(char name, const tj_dim *dim, int64_t operand, i
 /* A kernel that splits an int k rounds it up to whole phases of all splits, in int. MAX_PHASE: skinny's, the longest of all. */
 static tj_status check_splits(const tj_kernel *kernel, int64_t k, tj_error *err)
 {
-    const int64_t most = INT32_MAX - (int64_t)kernel->form.splits * MAX_PHASE;
+    const int splits = tj_product_step(&kernel->form)->splits;
+    const int64_t most = INT32_MAX - (int64_t)splits * MAX_PHASE;
 
-    if (kernel->form.splits <= 1 || kernel->problem.k.mode != TJ_DIM_ANY || k <= most)
+    if (splits <= 1 || kernel->problem.k.mode != TJ_DIM_ANY || k <= most)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "k is %lld, and a kernel of %d splits takes one to %lld: generate with splits=1, or with k fixed",
-                   (long long)k, kernel->form.splits, (long long)most);
+                   (long long)k, splits, (long long)most);
 }
 
 static tj_status resolve_batch(const tj_problem *problem, int64_t operand, int64_t *batch, tj_error *err)
@@ -134,21 +135,17 @@ static bool resolve_span(tj_stored_shape *stored, int64_t batch, size_t element_
 static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, int64_t stride, tj_launch_shape *shape,
                                 tj_error *err)
 {
-    const tj_problem *problem = &kernel->problem;
-    const int64_t rows[TJ_MATRICES] = {shape->j, shape->k, shape->j, shape->j};
-    const int64_t cols[TJ_MATRICES] = {shape->k, shape->l, shape->l, shape->l};
-    const int32_t layout[TJ_MATRICES] = {problem->m.layout, problem->n.layout, problem->p.layout, problem->p.layout};
-    const int64_t fixed_ld[TJ_MATRICES] = {problem->m.ld, problem->n.ld, problem->p.ld, problem->c.ld};
-    const int64_t fixed_stride[TJ_MATRICES] = {problem->m.stride, problem->n.stride, problem->p.stride, problem->c.stride};
+    const tj_matrix *fixed = tj_problem_matrix(&kernel->problem, (tj_which)which);
+    const int64_t rows = which == TJ_MATRIX_N ? shape->k : shape->j, cols = which == TJ_MATRIX_M ? shape->k : shape->l;
     tj_stored_shape *stored = &shape->matrix[which];
-    bool is_row_major = layout[which] == TJ_ROW_MAJOR;
+    const bool is_row_major = fixed->layout == TJ_ROW_MAJOR;
     tj_status status;
 
-    stored->lines = is_row_major ? rows[which] : cols[which];
-    stored->width = is_row_major ? cols[which] : rows[which];
-    status = resolve_ld(which, fixed_ld[which], ld, stored, err);
+    stored->lines = is_row_major ? rows : cols;
+    stored->width = is_row_major ? cols : rows;
+    status = resolve_ld(which, fixed->ld, ld, stored, err);
     if (status == TJ_OK && shape->batch > 1 && !kernel->is_array[which])
-        status = resolve_stride(which, fixed_stride[which], stride, stored, err);
+        status = resolve_stride(which, fixed->stride, stride, stored, err);
     if (status != TJ_OK)
         return status;
     if (!resolve_span(stored, shape->batch, kernel->element_bytes[which]))
@@ -201,6 +198,7 @@ static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands,
 static tj_status check_tile_width(const tj_kernel *kernel, int32_t width, tj_error *err)
 {
     const tj_launch_form *form = &kernel->form;
+    const int32_t most_threads = kernel->step[form->product].facts.max_threads_per_block;
 
     if (!form->tile_width_is_any)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -209,10 +207,10 @@ static tj_status check_tile_width(const tj_kernel *kernel, int32_t width, tj_err
                        width, form->tile_width);
     if (width < MIN_TILE_WIDTH || width > MAX_TILE_WIDTH)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tile_width is %d: use %d to %d", width, MIN_TILE_WIDTH, MAX_TILE_WIDTH);
-    if (width * width > kernel->facts.max_threads_per_block)
+    if (width * width > most_threads)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "tile_width %d needs blocks of %d threads, and device %d can run %d of this kernel: use a smaller one",
-                       width, width * width, kernel->device, kernel->facts.max_threads_per_block);
+                       width, width * width, kernel->device, most_threads);
     return TJ_OK;
 }
 
@@ -241,9 +239,9 @@ static tj_status check_whole_tiles(const tj_kernel *kernel, const tj_launch_shap
     return TJ_OK;
 }
 
-static tj_status check_grid(const tj_kernel *kernel, const int64_t *blocks, tj_error *err)
+static tj_status check_grid(const tj_kernel *kernel, const tj_launch_step *step, const int64_t *blocks, tj_error *err)
 {
-    const char *rows = kernel->form.rows_on_x ? "rows=y" : "rows=x";
+    const char *rows = step->rows_on_x ? "rows=y" : "rows=x";
 
     if (blocks[0] > kernel->max_grid[0])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -256,78 +254,123 @@ static tj_status check_grid(const tj_kernel *kernel, const int64_t *blocks, tj_e
     return TJ_OK;
 }
 
-/* One after the other: blocks for all k of all products, and blocks that turn their partial sums into P. */
-static tj_status resolve_splits(const tj_kernel *kernel, tj_launch_shape *shape, tj_error *err)
+/* A grid has whole clusters; blocks that there is nothing for have nothing to do. */
+static unsigned int in_clusters(const tj_launch_step *step, int axis, int64_t blocks)
 {
-    const tj_launch_form *form = &kernel->form;
-    const int64_t splits = form->splits > 1 ? form->splits : 1;
-    const int64_t most = kernel->max_grid[2] / splits;
+    const int64_t size = step->cluster[axis] > 1 ? step->cluster[axis] : 1;
+
+    return (unsigned int)(tj_ceil_div(blocks, size) * size);
+}
+
+static int64_t splits_of(const tj_launch_step *step)
+{
+    return step->splits > 1 ? step->splits : 1;
+}
+
+void tj_launch_set_products(const tj_launch_form *form, int64_t products, tj_launch_shape *shape)
+{
+    shape->products_now = (int32_t)products;
+    for (int i = 0; i < form->steps; i++) {
+        const tj_launch_step *step = &form->step[i];
+        unsigned int *grid = shape->geometry[i].grid;
+
+        if (step->grid == TJ_GRID_PRODUCTS)
+            grid[0] = in_clusters(step, 0, tj_ceil_div(products, step->block_products));
+        else
+            grid[2] = in_clusters(step, 2, products * splits_of(step));
+    }
+}
+
+/* A larger batch takes several launches, one behind the other in the stream, so that they share the workspace. */
+static int64_t products_of_a_launch(const tj_kernel *kernel, int64_t batch)
+{
+    for (int i = 0; i < kernel->form.steps; i++) {
+        const tj_launch_step *step = &kernel->form.step[i];
+        const int64_t most = kernel->max_grid[2] / splits_of(step);
+
+        if (step->grid != TJ_GRID_PRODUCTS && batch > most)
+            batch = most;
+    }
+    return batch;
+}
+
+static tj_status resolve_tiles(const tj_kernel *kernel, const tj_launch_step *step, const tj_launch_shape *shape,
+                               tj_geometry *geometry, tj_error *err)
+{
+    const bool is_swapped = kernel->form.is_swapped != 0;
+    const int64_t rows = tj_ceil_div(is_swapped ? shape->l : shape->j, step->block_rows);
+    const int64_t cols = tj_ceil_div(is_swapped ? shape->j : shape->l, step->block_cols);
+    const int64_t blocks[2] = {step->rows_on_x ? rows : cols, step->rows_on_x ? cols : rows};
+
+    geometry->grid[0] = in_clusters(step, 0, blocks[0]);
+    geometry->grid[1] = in_clusters(step, 1, blocks[1]);
+    return check_grid(kernel, step, blocks, err);
+}
+
+static tj_status resolve_elements(const tj_kernel *kernel, const tj_launch_step *step, const tj_launch_shape *shape,
+                                  tj_geometry *geometry, tj_error *err)
+{
     int64_t elements, blocks;
 
-    /* A larger batch takes several launches, one behind the other in the stream, so that they share the workspace. */
-    shape->products = shape->batch < most ? shape->batch : most;
-    shape->geometry.grid[2] = (unsigned int)(shape->products * splits);
-    if (splits == 1)
-        return TJ_OK;
-    if (!tj_mul(shape->j, shape->l, &elements) ||
-        (blocks = tj_ceil_div(elements, form->reduce.block_elements)) > kernel->max_grid[0])
+    if (!tj_mul(shape->j, shape->l, &elements) || (blocks = tj_ceil_div(elements, step->block_cols)) > kernel->max_grid[0])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "P has %lld x %lld elements, more than one launch can sum the splits of: use splits=1",
-                       (long long)shape->j, (long long)shape->l);
-    shape->reduce =
-        (tj_geometry){{(unsigned int)blocks, 1, (unsigned int)shape->products}, {(unsigned int)form->reduce.threads, 1}, 0};
+                       "P has %lld x %lld elements, more than one launch of %s takes: use splits=1", (long long)shape->j,
+                       (long long)shape->l, step->kernel);
+    geometry->grid[0] = in_clusters(step, 0, blocks);
     return TJ_OK;
 }
 
-/* Blocks of whole products, on the one axis that counts far enough for any batch. */
-static void count_products(const tj_launch_form *form, tj_launch_shape *shape)
+static tj_status resolve_step(const tj_kernel *kernel, const tj_launch_step *step, const tj_launch_shape *shape,
+                              tj_geometry *geometry, tj_error *err)
 {
-    shape->products = shape->batch;
-    shape->geometry.grid[0] = (unsigned int)tj_ceil_div(shape->batch, form->products);
-    shape->geometry.grid[1] = shape->geometry.grid[2] = 1;
+    *geometry = (tj_geometry){{1, in_clusters(step, 1, 1), in_clusters(step, 2, 1)},
+                              {(unsigned int)step->block_x, (unsigned int)step->block_y},
+                              (unsigned int)step->dynamic_shared_bytes};
+    if (step->grid == TJ_GRID_TILES)
+        return resolve_tiles(kernel, step, shape, geometry, err);
+    return step->grid == TJ_GRID_ELEMENTS ? resolve_elements(kernel, step, shape, geometry, err) : TJ_OK;
+}
+
+/* The step that multiplies, with the tile width of this launch. */
+static tj_status resolve_product(const tj_kernel *kernel, int32_t tile_width, tj_launch_step *step, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    const int64_t most = kernel->step[form->product].max_dynamic_shared;
+
+    *step = *tj_product_step(form);
+    if (tile_width != 0 && tile_width != form->tile_width) {
+        const tj_status status = check_tile_width(kernel, tile_width, err);
+
+        if (status != TJ_OK)
+            return status;
+        step->block_rows = step->block_cols = step->block_x = step->block_y = tile_width;
+        step->dynamic_shared_bytes = step->dynamic_shared_bytes * tile_width * tile_width / form->tile_width / form->tile_width;
+    }
+    if (step->dynamic_shared_bytes > most)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tile_width %d needs %lld bytes of dynamic shared memory, and device %d has %lld for this kernel: "
+                       "use a smaller one",
+                       tile_width, (long long)step->dynamic_shared_bytes, kernel->device, (long long)most);
+    return TJ_OK;
 }
 
 static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, tj_launch_shape *shape, tj_error *err)
 {
     const tj_launch_form *form = &kernel->form;
-    tj_geometry *geometry = &shape->geometry;
-    int tile_rows = form->block_rows, tile_cols = form->block_cols;
-    int block_x = form->block_x, block_y = form->block_y;
-    int64_t shared = form->dynamic_shared_bytes;
-    int64_t rows = form->is_swapped ? shape->l : shape->j;
-    int64_t cols = form->is_swapped ? shape->j : shape->l;
-    int64_t blocks[2];
-    tj_status status = TJ_OK;
+    tj_launch_step product;
+    tj_status status = resolve_product(kernel, tile_width, &product, err);
 
-    if (tile_width != 0 && tile_width != form->tile_width) {
-        status = check_tile_width(kernel, tile_width, err);
-        if (status != TJ_OK)
-            return status;
-        tile_rows = tile_cols = block_x = block_y = tile_width;
-        shared = shared * tile_width * tile_width / form->tile_width / form->tile_width;
-    }
-    if (shared > kernel->max_dynamic_shared)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "tile_width %d needs %lld bytes of dynamic shared memory, and device %d has %lld for this kernel: "
-                       "use a smaller one",
-                       tile_width, (long long)shared, kernel->device, (long long)kernel->max_dynamic_shared);
     /* How far a step along k reaches is the form's own business, but for kernels that take the tile from the launch. */
-    status = check_whole_tiles(kernel, shape, tile_rows, tile_cols, form->tile_width_is_any ? block_x : 1, err);
+    if (status == TJ_OK)
+        status = check_whole_tiles(kernel, shape, product.block_rows, product.block_cols,
+                                   form->tile_width_is_any ? product.block_x : 1, err);
+    for (int i = 0; status == TJ_OK && i < form->steps; i++)
+        status = resolve_step(kernel, i == form->product ? &product : &form->step[i], shape, &shape->geometry[i], err);
     if (status != TJ_OK)
         return status;
-    blocks[0] = tj_ceil_div(form->rows_on_x ? rows : cols, form->rows_on_x ? tile_rows : tile_cols);
-    blocks[1] = tj_ceil_div(form->rows_on_x ? cols : rows, form->rows_on_x ? tile_cols : tile_rows);
-    status = check_grid(kernel, blocks, err);
-    if (status == TJ_OK)
-        status = resolve_splits(kernel, shape, err);
-    geometry->grid[0] = (unsigned int)blocks[0];
-    geometry->grid[1] = (unsigned int)blocks[1];
-    if (form->products > 0)
-        count_products(form, shape);
-    geometry->block[0] = (unsigned int)block_x;
-    geometry->block[1] = (unsigned int)block_y;
-    geometry->shared_bytes = (unsigned int)shared;
-    return status;
+    shape->products = products_of_a_launch(kernel, shape->batch);
+    tj_launch_set_products(form, shape->products, shape);
+    return TJ_OK;
 }
 
 tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_launch_shape *shape, tj_error *err)
@@ -355,6 +398,9 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
         status = resolve_c(kernel, x, shape, err);
     if (status == TJ_OK)
         status = resolve_geometry(kernel, x->tile_width, shape, err);
+    shape->extent[TJ_EXTENT_J] = (int32_t)shape->j;
+    shape->extent[TJ_EXTENT_K] = (int32_t)shape->k;
+    shape->extent[TJ_EXTENT_L] = (int32_t)shape->l;
     return status;
 }
 
@@ -467,20 +513,20 @@ static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *sha
 
 static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, tj_error *err)
 {
-    const int64_t needed = kernel->form.reduce.workspace_bytes;
+    const int64_t needed = kernel->form.workspace_bytes;
 
     if (needed == 0)
         return TJ_OK;
     if (!tj_kernel_has_workspace(kernel, x)) {
         if (tj_driver_has_stream_memory(kernel->driver))
             return TJ_OK;
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%s splits k into %d parts and needs %lld bytes of workspace for their sums, the operands bring %lld, "
-                       "and a driver of CUDA %d.%d cannot allocate them in the stream (11.4 can): give what "
-                       "tj_plan_workspace_bytes says, or generate with splits=1",
-                       kernel->form.kernel, kernel->form.splits, (long long)needed,
-                       x->workspace ? (long long)x->workspace_bytes : 0LL, tj_driver_version(kernel->driver) / 1000,
-                       tj_driver_version(kernel->driver) % 1000 / 10);
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%s needs %lld bytes of workspace, the operands bring %lld, and a driver of CUDA %d.%d cannot allocate "
+            "them in the stream (11.4 can): give what tj_plan_workspace_bytes says, or use a config without, such as "
+            "splits=1",
+            tj_product_step(&kernel->form)->kernel, (long long)needed, x->workspace ? (long long)x->workspace_bytes : 0LL,
+            tj_driver_version(kernel->driver) / 1000, tj_driver_version(kernel->driver) % 1000 / 10);
     }
     if (!tj_workspace_is_aligned(x))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the workspace is 0x%llx: it must be aligned to %d bytes",
@@ -522,8 +568,8 @@ tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const
         if ((uintptr_t)pointer[which] % kernel->alignment[which] != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "%s is 0x%llx, and %s takes %d bytes of it at once: align it to that, or generate with vector=1",
-                           lower_name[which], (unsigned long long)(uintptr_t)pointer[which], kernel->form.kernel,
-                           (int)kernel->alignment[which]);
+                           lower_name[which], (unsigned long long)(uintptr_t)pointer[which],
+                           tj_product_step(&kernel->form)->kernel, (int)kernel->alignment[which]);
     }
     for (int which = 0; which < TJ_MATRICES; which++) {
         const bool is_read = which != TJ_MATRIX_P && shape->matrix[which].span > 0 && !is_idle_c(kernel, x, which);

@@ -138,7 +138,7 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
         if (status != TJ_OK)
             return status;
     }
-    if (kernel->form.reduce.workspace_bytes == 0 || !tj_kernel_has_workspace(kernel, &x))
+    if (kernel->form.workspace_bytes == 0 || !tj_kernel_has_workspace(kernel, &x))
         return TJ_OK;
-    return check_place(kernel, "the workspace", x.workspace, kernel->form.reduce.workspace_bytes, err);
+    return check_place(kernel, "the workspace", x.workspace, kernel->form.workspace_bytes, err);
 }

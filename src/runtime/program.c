@@ -11,5 +11,5 @@ void tj_program_drop(tj_program *program)
 
 size_t tj_program_workspace_bytes(const tj_program *program)
 {
-    return (size_t)tj_source_launch(program->source)->reduce.workspace_bytes;
+    return (size_t)tj_source_launch(program->source)->workspace_bytes;
 }

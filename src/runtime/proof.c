@@ -149,8 +149,8 @@ tj_status tj_proof_check(const tj_source *source, const tj_device_facts *device,
         err, TJ_ERR_CHECK_FAILED,
         "%s failed its proof on %s with a driver of CUDA %d.%d and is not launched there: %s; name another config, or none, "
         "and report it: tilejit prove --cases DIR writes all that is needed",
-        tj_source_launch(source)->kernel, device->name, (int)device->driver_version / 1000,
-        (int)device->driver_version % 1000 / 10, proof->reason);
+        tj_source_kernel(source), device->name, (int)device->driver_version / 1000, (int)device->driver_version % 1000 / 10,
+        proof->reason);
 }
 
 /* ---- a case ------------------------------------------------------------------------------------------------------- */
@@ -171,10 +171,10 @@ static json_t *describe_case(const tj_program *program, const tj_device_facts *d
     tj_problem_print(tj_source_problem(program->source), problem);
     tj_config_print(tj_source_config(program->source), config);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:b, s:s, s:I, s:I, s:{s:i, s:i, s:i, s:i}}",
-                     "tilejit", tj_version(), "kernel", tj_source_launch(program->source)->kernel, "problem", problem, "config",
-                     config, "compiler", body->compiler, "options", key_field(&body->key, "options"), "target", body->target,
-                     "key", body->key.hex, "device", device->name, "driver", (int)device->driver_version, "passed",
-                     (int)proof->passed, "reason", proof->reason, "elements", (json_int_t)proof->elements, "elements_total",
+                     "tilejit", tj_version(), "kernel", tj_source_kernel(program->source), "problem", problem, "config", config,
+                     "compiler", body->compiler, "options", key_field(&body->key, "options"), "target", body->target, "key",
+                     body->key.hex, "device", device->name, "driver", (int)device->driver_version, "passed", (int)proof->passed,
+                     "reason", proof->reason, "elements", (json_int_t)proof->elements, "elements_total",
                      (json_int_t)proof->elements_total, "resources", "registers", (int)body->resources.registers, "stack_bytes",
                      (int)body->resources.stack_bytes, "spill_stores", (int)body->resources.spill_stores, "spill_loads",
                      (int)body->resources.spill_loads);
@@ -192,7 +192,7 @@ tj_status tj_proof_write(const tj_program *program, const tj_device_facts *devic
     object = describe_case(program, device, proof);
     if (!object)
         return tj_fail_memory(err, "the description of a case");
-    if (snprintf(path, sizeof path, "%s/%s-%.8s.json", folder, tj_source_launch(program->source)->kernel,
+    if (snprintf(path, sizeof path, "%s/%s-%.8s.json", folder, tj_source_kernel(program->source),
                  program->image->body->key.hex) >= (int)sizeof path)
         errno = ENAMETOOLONG, path[0] = '\0';
     if (!path[0] || json_dump_file(object, path, JSON_INDENT(2) | JSON_SORT_KEYS) != 0)

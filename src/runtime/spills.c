@@ -20,29 +20,38 @@ static void print_remedy(const tj_source *source, char *remedy, size_t size)
     }
 }
 
+/* What the compiler says is said of the whole text: the most that any of its kernels needs. */
+static bool keeps_sums_in_registers(const tj_launch_form *form)
+{
+    for (int i = 0; i < form->steps; i++)
+        if (form->step[i].sums_in_registers)
+            return true;
+    return false;
+}
+
 tj_status tj_spills_check_image(const tj_source *source, const tj_image *image, tj_error *err)
 {
     const tj_resources r = tj_image_resources(image);
     char remedy[TJ_CONFIG_TEXT_BYTES + 64];
 
-    if (!tj_source_launch(source)->sums_in_registers || (r.spill_stores <= 0 && r.spill_loads <= 0 && r.stack_bytes <= 0))
+    if (!keeps_sums_in_registers(tj_source_launch(source)) || (r.spill_stores <= 0 && r.spill_loads <= 0 && r.stack_bytes <= 0))
         return TJ_OK;
     print_remedy(source, remedy, sizeof remedy);
     return tj_fail(
         err, TJ_ERR_SPILLS,
         "%s is not launched: with %d registers a thread, NVRTC %s for %s spills %d bytes and has a stack of %d, and such "
         "kernels have been wrong: %s",
-        tj_source_launch(source)->kernel, r.registers, tj_image_compiler(image), tj_image_target(image),
+        tj_product_step(tj_source_launch(source))->kernel, r.registers, tj_image_compiler(image), tj_image_target(image),
         r.spill_stores > 0 ? r.spill_stores : 0, r.stack_bytes > 0 ? r.stack_bytes : 0, remedy);
 }
 
-tj_status tj_spills_check_loaded(const tj_launch_form *form, int local_bytes, int registers, tj_error *err)
+tj_status tj_spills_check_loaded(const tj_launch_step *step, const tj_kernel_facts *facts, tj_error *err)
 {
-    if (!form->sums_in_registers || local_bytes <= 0)
+    if (!step->sums_in_registers || facts->local_bytes <= 0)
         return TJ_OK;
     return tj_fail(
         err, TJ_ERR_SPILLS,
         "%s is not launched: the driver's compiler gives a thread %d registers and %d bytes of local memory, and such kernels "
         "have been wrong: use looser launch bounds (fewer blocks), a smaller thread tile, or no config",
-        form->kernel, registers, local_bytes);
+        step->kernel, facts->registers, facts->local_bytes);
 }

@@ -17,7 +17,7 @@
  */
 tj_status tj_spills_check_image(const tj_source *source, const tj_image *image, tj_error *err);
 
-/** The same of a loaded function. local_bytes: CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES. */
-tj_status tj_spills_check_loaded(const tj_launch_form *form, int local_bytes, int registers, tj_error *err);
+/** The same of one loaded step. */
+tj_status tj_spills_check_loaded(const tj_launch_step *step, const tj_kernel_facts *facts, tj_error *err);
 
 #endif

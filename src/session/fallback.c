@@ -45,7 +45,7 @@ static tj_status refuse_capture(const tj_plan *chosen, const tj_scope *scope, st
                          "the stream is being captured, and these operands need another kernel than %s, which takes several "
                          "elements at once: align m, n, p and c to 16 bytes, or launch once with such operands before the "
                          "capture begins",
-                         tj_source_launch(chosen->program.source)->kernel);
+                         tj_source_kernel(chosen->program.source));
     return status;
 }
 

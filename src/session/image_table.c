@@ -214,7 +214,7 @@ tj_status tj_image_obtain(tj_context *context, const tj_source *source, const ch
     status = obtain(context, source, &key, target, &body, &origin, err);
     if (status == TJ_OK && origin == TJ_FROM_MEMORY) {
         atomic_fetch_add_explicit(&context->stats.memory_hits, 1, memory_order_relaxed);
-        tj_log_line(&context->host.log, TJ_LOG_DEBUG, "%s for %s from memory, key %s", tj_source_launch(source)->kernel, target,
+        tj_log_line(&context->host.log, TJ_LOG_DEBUG, "%s for %s from memory, key %s", tj_source_kernel(source), target,
                     key.hex);
     }
     wrapped = tj_image_wrap(body, origin, image, status == TJ_OK ? err : NULL);

@@ -76,7 +76,7 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
         tj_log_line(&context->host.log, TJ_LOG_ERROR, "%s", why.message);
     else if (status != TJ_OK && status != TJ_ERR_DEVICE_LOST)
         tj_log_line(&context->host.log, TJ_LOG_WARNING, "%s is launched without a proof: %s",
-                    tj_source_launch(plan->program.source)->kernel, why.message);
+                    tj_source_kernel(plan->program.source), why.message);
     if (status != TJ_ERR_CHECK_FAILED && status != TJ_ERR_DEVICE_LOST)
         return TJ_OK;
     if (err)

@@ -84,7 +84,7 @@ static void compute_with(const tj_problem *problem, const tj_device_facts *devic
         cr_expect(strlen(tj_source_text(source)) > 0);
     tj_source_free(source);
     if (tj_preview_launch(problem, &config, &form, &err) == TJ_OK)
-        cr_expect(form.reduce.workspace_bytes >= 0);
+        cr_expect(form.workspace_bytes >= 0);
     if (next() % 16 == 0 && tj_estimate(device, problem, &config, &us, &err) == TJ_OK)
         cr_expect(us >= 0);
     if (problem->j.extent * problem->l.extent < 1 << 20 && problem->batch < 8 && next() % 8 == 0 &&

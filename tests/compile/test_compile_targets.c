@@ -67,7 +67,7 @@ static void compile(const tj_problem *problem, const char *config_text, const ch
     cr_expect(gt(sz, cubin, 500), "%s for %s", label, target);
     cr_expect(eq(int, used.spill_stores, 0), "%s for %s spills", label, target);
     if (problem->k.mode == TJ_DIM_ANY || problem->k.extent > 0) /* without a phase, the compiler drops the tiles */
-        cr_expect(eq(i64, (int64_t)used.shared_bytes >= tj_source_launch(source)->static_shared_bytes, 1),
+        cr_expect(eq(i64, (int64_t)used.shared_bytes >= tj_product_step(tj_source_launch(source))->static_shared_bytes, 1),
                   "%s for %s: %d bytes of shared memory", label, target, used.shared_bytes);
     cr_expect(eq(ptr, strstr(tj_image_log(image), "warning"), NULL), "%s for %s: %s", label, target, tj_image_log(image));
     tj_image_free(image);

@@ -258,49 +258,27 @@ typedef union argument {
     double f64;
 } argument;
 
-static argument argument_for(const tj_problem *p, const product *what, int32_t arg, const uint64_t address[4])
+static argument argument_for(const tj_problem *p, const product *what, const tj_argument *arg, const uint64_t address[4])
 {
-    const bool is_double = p->m.type == TJ_F64;
+    const int64_t extent[] = {p->j.extent, p->k.extent, p->l.extent};
+    const double scalar = arg->kind == TJ_ARG_ALPHA ? what->alpha : what->beta;
 
-    switch (arg) {
-    case TJ_ARG_M:
-        return (argument){.address = address[0]};
-    case TJ_ARG_N:
-        return (argument){.address = address[1]};
-    case TJ_ARG_P:
-        return (argument){.address = address[2]};
-    case TJ_ARG_C:
-        return (argument){.address = address[3]};
-    case TJ_ARG_J:
-        return (argument){.i32 = (int32_t)p->j.extent};
-    case TJ_ARG_K:
-        return (argument){.i32 = (int32_t)p->k.extent};
-    case TJ_ARG_L:
-        return (argument){.i32 = (int32_t)p->l.extent};
-    case TJ_ARG_LD_M:
-        return (argument){.i64 = p->m.ld};
-    case TJ_ARG_LD_N:
-        return (argument){.i64 = p->n.ld};
-    case TJ_ARG_LD_P:
-        return (argument){.i64 = p->p.ld};
-    case TJ_ARG_LD_C:
-        return (argument){.i64 = p->c.ld};
-    case TJ_ARG_STRIDE_M:
-        return (argument){.i64 = p->m.stride};
-    case TJ_ARG_STRIDE_N:
-        return (argument){.i64 = p->n.stride};
-    case TJ_ARG_STRIDE_P:
-        return (argument){.i64 = p->p.stride};
-    case TJ_ARG_STRIDE_C:
-        return (argument){.i64 = p->c.stride};
+    switch (arg->kind) {
+    case TJ_ARG_POINTER:
+        return (argument){.address = address[arg->index]};
+    case TJ_ARG_EXTENT:
+        return (argument){.i32 = (int32_t)extent[arg->index]};
+    case TJ_ARG_LD:
+        return (argument){.i64 = tj_problem_matrix(p, (tj_which)arg->index)->ld};
+    case TJ_ARG_STRIDE:
+        return (argument){.i64 = tj_problem_matrix(p, (tj_which)arg->index)->stride};
     case TJ_ARG_BATCH:
         return (argument){.i32 = (int32_t)p->batch};
     case TJ_ARG_ALPHA:
-        return is_double ? (argument){.f64 = what->alpha} : (argument){.f32 = (float)what->alpha};
     case TJ_ARG_BETA:
-        return is_double ? (argument){.f64 = what->beta} : (argument){.f32 = (float)what->beta};
+        return p->m.type == TJ_F64 ? (argument){.f64 = scalar} : (argument){.f32 = (float)scalar};
     default:
-        cr_fatal("argument %d", arg);
+        cr_fatal("an argument of kind %d", arg->kind);
     }
     return (argument){0};
 }
@@ -312,11 +290,12 @@ static argument argument_for(const tj_problem *p, const product *what, int32_t a
 __attribute__((unused)) static outcome run_product(const char *ptx, const tj_source *source, const product *what)
 {
     const tj_launch_form *form = tj_source_launch(source);
+    const tj_launch_step *step = tj_product_step(form);
     const tj_problem p = settled(&what->problem);
     const size_t in = tj_type_bytes((tj_type)p.m.type), out = tj_type_bytes((tj_type)p.p.type);
     const int64_t rows = form->is_swapped ? p.l.extent : p.j.extent, cols = form->is_swapped ? p.j.extent : p.l.extent;
-    int64_t row_blocks = (rows + form->block_rows - 1) / form->block_rows;
-    const int64_t col_blocks = (cols + form->block_cols - 1) / form->block_cols;
+    int64_t row_blocks = (rows + step->block_rows - 1) / step->block_rows;
+    const int64_t col_blocks = (cols + step->block_cols - 1) / step->block_cols;
     void *module, *function = NULL, *host[4] = {0}, *pointer[TJ_LAUNCH_MAX_ARGS];
     argument value[TJ_LAUNCH_MAX_ARGS];
     uint64_t address[4] = {0};
@@ -346,7 +325,7 @@ __attribute__((unused)) static outcome run_product(const char *ptx, const tj_sou
     cr_assert(gt(int, watch, 0));
     module = load_ptx(ptx, log, sizeof log);
     cr_assert(ne(ptr, module, NULL), "%s", log);
-    cr_assert(eq(int, cu.function(&function, module, form->kernel), 0));
+    cr_assert(eq(int, cu.function(&function, module, step->kernel), 0));
     switch (what->slip) {
     case M_IS_HOST:
         address[0] = (uint64_t)(uintptr_t)host[0];
@@ -375,18 +354,18 @@ __attribute__((unused)) static outcome run_product(const char *ptx, const tj_sou
     default:
         break;
     }
-    for (int i = 0; i < form->arg_count; i++) {
-        value[i] = argument_for(&p, what, form->arg[i], address);
+    for (int i = 0; i < step->arg_count; i++) {
+        value[i] = argument_for(&p, what, &step->arg[i], address);
         pointer[i] = &value[i];
     }
-    grid[0] = (unsigned)(form->rows_on_x ? row_blocks : col_blocks);
-    grid[1] = (unsigned)(form->rows_on_x ? col_blocks : row_blocks);
+    grid[0] = (unsigned)(step->rows_on_x ? row_blocks : col_blocks);
+    grid[1] = (unsigned)(step->rows_on_x ? col_blocks : row_blocks);
     grid[2] = (unsigned)p.batch;
-    if (form->products > 0)
-        grid[0] = (unsigned)((p.batch + form->products - 1) / form->products), grid[1] = grid[2] = 1;
-    o.result = cu.launch(function, grid[0], grid[1], grid[2], (unsigned)form->block_x,
-                         (unsigned)(what->slip == BLOCK_IS_HALF ? form->block_y / 2 : form->block_y), 1,
-                         (unsigned)(form->dynamic_shared_bytes - (what->slip == SHARED_IS_SHORT ? 4 : 0)), NULL, pointer, NULL);
+    if (step->grid == TJ_GRID_PRODUCTS)
+        grid[0] = (unsigned)((p.batch + step->block_products - 1) / step->block_products), grid[1] = grid[2] = 1;
+    o.result = cu.launch(function, grid[0], grid[1], grid[2], (unsigned)step->block_x,
+                         (unsigned)(what->slip == BLOCK_IS_HALF ? step->block_y / 2 : step->block_y), 1,
+                         (unsigned)(step->dynamic_shared_bytes - (what->slip == SHARED_IS_SHORT ? 4 : 0)), NULL, pointer, NULL);
     if (o.result == 0)
         o.result = cu.synchronize();
     cu.unwatch(watch);

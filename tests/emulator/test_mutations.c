@@ -508,7 +508,7 @@ Test(mutations, each_broken_kernel_of_ours_is_caught_by_the_right_checker)
         const struct mutation *m = &mutations[i];
         product what = base_named(m->base)->what;
         tj_source *source = generate(&what);
-        const char *kernel = tj_source_launch(source)->kernel;
+        const char *kernel = tj_source_kernel(source);
         char *text, *ptx, label[160], why[1200] = "";
         const cuEmuFinding *first;
         outcome o;

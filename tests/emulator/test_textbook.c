@@ -70,7 +70,7 @@ static cuEmuLaunch count(const char *family, int64_t width, const tj_problem *pr
     cr_assert(eq(sz, o.found.count, 0), "%s: %s", config, o.found.first[0].text);
     cr_assert(o.is_right, "%s: %s", config, o.reason);
     cr_assert(eq(int, cu.get_launch(&launch), 1));
-    cr_assert(eq(str, launch.kernel, (char *)tj_source_launch(source)->kernel));
+    cr_assert(eq(str, launch.kernel, (char *)tj_source_kernel(source)));
     free(ptx);
     tj_image_free(image);
     tj_source_free(source);

@@ -17,7 +17,7 @@ enum { DEFAULT_VERSION = 11000 };
 enum { DEFAULT_VERSION = 13000 };
 #endif
 
-enum { MAX_OBJECTS = 4096, MAX_FAILURES = 16, MAX_HIDDEN = 16, MAX_PARAMETERS = 32, MAX_STACK = 64 };
+enum { MAX_OBJECTS = 4096, MAX_FAILURES = 16, MAX_HIDDEN = 16, MAX_PARAMETERS = 32, MAX_PARAMETERS_OF = 4, MAX_STACK = 64 };
 
 enum call {
 #define CALL(member, name, symbol, version, needed, arguments) CALL_##member,
@@ -80,9 +80,10 @@ static struct {
     CUresult death; /* a sticky error: the answer of every later call */
     char jit_log[256];
     struct parameters {
+        char kernel[64];
         size_t bytes[MAX_PARAMETERS];
         int count;
-    } parameters, reduce_parameters;
+    } parameters, parameters_of[MAX_PARAMETERS_OF];
     int function_attribute[16], function_attribute_set[16];
     bool is_kernel_missing;
     struct CUctx_st contexts[MAX_OBJECTS];
@@ -524,10 +525,14 @@ EXPORT_NEW CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
     return end(result);
 }
 
-/* Of a text's kernels the second has parameters of its own. */
 static const struct parameters *parameters_of(const struct image *function)
 {
-    return strncmp(function->kernel, "reduce", 6) == 0 ? &fake.reduce_parameters : &fake.parameters;
+    for (int i = 0; i < MAX_PARAMETERS_OF; i++) {
+        const char *name = fake.parameters_of[i].kernel;
+        if (*name && strncmp(function->kernel, name, strlen(name)) == 0)
+            return &fake.parameters_of[i];
+    }
+    return &fake.parameters;
 }
 
 EXPORT_NEW CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *bytes)
@@ -629,6 +634,46 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigne
     return end(result);
 }
 
+/* More than 8 blocks to a cluster must have been allowed, and a grid has whole clusters. */
+static CUresult set_cluster(fake_launch *launch, const CUlaunchAttribute *attribute)
+{
+    const unsigned int size[3] = {attribute->value.cluster.x, attribute->value.cluster.y, attribute->value.cluster.z};
+    const bool may_be_large = fake.function_attribute_set[CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED] != 0;
+
+    memcpy(launch->cluster, size, sizeof size);
+    for (int i = 0; i < 3; i++)
+        if (size[i] == 0 || launch->grid[i] % size[i] != 0)
+            return CUDA_ERROR_INVALID_VALUE;
+    return size[0] * size[1] * size[2] > (may_be_large ? 16 : 8) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+/* The rules of the real one that a caller of this library can break. */
+EXPORT_NEW CUresult cuTensorMapEncodeTiled(CUtensorMap *map, int type, unsigned int rank, void *address, const uint64_t *extent,
+                                           const uint64_t *stride, const unsigned int *box, const unsigned int *step,
+                                           int interleave, int swizzle, int promotion, int fill)
+{
+    static const unsigned int widths[] = {256 * 8, 32, 64, 128};
+    const unsigned int bytes = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT64 ? 8 : type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4 : 2;
+    CUresult result = begin(CALL_tensor_map_encode);
+    fake_tensor_map made = {.address = (uint64_t)(uintptr_t)address, .rank = (int)rank, .type = type, .swizzle = swizzle};
+
+    (void)promotion;
+    if (result == CUDA_SUCCESS && ((uintptr_t)map % 64 != 0 || made.address % 16 != 0 || rank < 2 || rank > 3 || interleave ||
+                                   fill || box[0] * bytes % 16 != 0 || box[0] * bytes > widths[swizzle]))
+        result = CUDA_ERROR_INVALID_VALUE;
+    for (unsigned int i = 0; result == CUDA_SUCCESS && i < rank; i++) {
+        made.extent[i] = extent[i];
+        made.box[i] = box[i];
+        if (i + 1 < rank)
+            made.stride[i] = stride[i];
+        if (extent[i] == 0 || box[i] == 0 || box[i] > 256 || step[i] != 1 || (i + 1 < rank && stride[i] % 16 != 0))
+            result = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (result == CUDA_SUCCESS)
+        memcpy(map, &made, sizeof made);
+    return end(result);
+}
+
 EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
 {
     fake_launch launch = {.grid = {config->grid_x, config->grid_y, config->grid_z},
@@ -641,6 +686,8 @@ EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction functi
         const CUlaunchAttribute *attribute = &config->attributes[i];
         if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
             launch.overlaps = attribute->value.programmatic_stream_serialization;
+        else if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            result = set_cluster(&launch, attribute);
         else
             result = CUDA_ERROR_INVALID_VALUE;
     }
@@ -1113,10 +1160,15 @@ EXPORT void fake_set_parameters(int count, const size_t *bytes)
     unlock();
 }
 
-EXPORT void fake_set_reduce_parameters(int count, const size_t *bytes)
+EXPORT void fake_set_parameters_of(const char *kernel, int count, const size_t *bytes)
 {
+    int i = 0;
+
     lock();
-    set_parameters(&fake.reduce_parameters, count, bytes);
+    while (fake.parameters_of[i].kernel[0] && strcmp(fake.parameters_of[i].kernel, kernel) != 0)
+        i++;
+    snprintf(fake.parameters_of[i].kernel, sizeof fake.parameters_of[i].kernel, "%s", kernel);
+    set_parameters(&fake.parameters_of[i], count, bytes);
     unlock();
 }
 

@@ -22,18 +22,25 @@
 
 #include "cuda_abi.h"
 
-enum { FAKE_MAX_DEVICES = 8, FAKE_MAX_ARG_BYTES = 256, FAKE_MAX_LAUNCHES = 256, FAKE_DEVICE_ATTRIBUTES = 128 };
+enum { FAKE_MAX_DEVICES = 8, FAKE_MAX_ARG_BYTES = 1024, FAKE_MAX_LAUNCHES = 256, FAKE_DEVICE_ATTRIBUTES = 128 };
 
 /** One recorded launch. */
 typedef struct fake_launch {
     char kernel[64];
-    unsigned int grid[3], block[3], shared_bytes;
+    unsigned int grid[3], block[3], cluster[3], shared_bytes; /* cluster: 0, 0, 0: none */
     CUstream stream;
     int device;
     int overlaps;     /* it may begin before the launch ahead of it has ended */
     size_t arg_bytes; /* of all parameters, as laid out for the device */
     unsigned char args[FAKE_MAX_ARG_BYTES];
 } fake_launch;
+
+/** What a tensor map holds here. */
+typedef struct fake_tensor_map {
+    uint64_t address, extent[3], stride[2];
+    unsigned int box[3];
+    int rank, type, swizzle;
+} fake_tensor_map;
 
 /** The stream-ordered allocation made last: where in the order of the launches it came and went. */
 typedef struct fake_ordered {
@@ -60,7 +67,7 @@ typedef struct fake_ordered {
     X(unsigned long, fake_calls_after_death, (void))                                                                 \
     /* the kernels: sizes of their parameters, and their attributes */                                               \
     X(void, fake_set_parameters, (int count, const size_t *bytes))                                                   \
-    X(void, fake_set_reduce_parameters, (int count, const size_t *bytes)) /* of kernels named reduce... */           \
+    X(void, fake_set_parameters_of, (const char *kernel, int count, const size_t *bytes)) /* that begin with it */   \
     X(void, fake_set_function_attribute, (int attribute, int value))                                                 \
     X(int, fake_function_attribute, (int attribute)) /* as last set by the library under test */                     \
     X(void, fake_set_missing_kernel, (bool is_missing))                                                              \

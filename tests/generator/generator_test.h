@@ -70,9 +70,9 @@ static inline void expect_alignments(const alignment *rows, size_t count)
 
         cr_assert(eq(int, tj_generate(&rows[i].problem, &config, &source, &err), TJ_OK), "row %zu: %s", i, err.message);
         form = tj_source_launch(source);
-        cr_expect(eq(int, form->align_m, rows[i].m), "row %zu", i);
-        cr_expect(eq(int, form->align_n, rows[i].n), "row %zu", i);
-        cr_expect(eq(int, form->align_p, rows[i].p), "row %zu", i);
+        cr_expect(eq(int, form->align[TJ_MATRIX_M], rows[i].m), "row %zu", i);
+        cr_expect(eq(int, form->align[TJ_MATRIX_N], rows[i].n), "row %zu", i);
+        cr_expect(eq(int, form->align[TJ_MATRIX_P], rows[i].p), "row %zu", i);
         tj_source_free(source);
     }
 }

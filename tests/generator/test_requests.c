@@ -234,12 +234,14 @@ Test(problem, pointers_promise_16_bytes_or_nothing)
                 continue;
             }
             if (is_promised && strcmp(configs[i / 3], "small_batch") == 0)
-                cr_expect(form.align_m == 16 && form.align_n == 16 && form.align_p == 16 && form.align_c == 16);
+                cr_expect(form.align[TJ_MATRIX_M] == 16 && form.align[TJ_MATRIX_N] == 16 && form.align[TJ_MATRIX_P] == 16 &&
+                          form.align[TJ_MATRIX_C] == 16);
             else if (is_promised && i / 3 < 2)
-                cr_expect(eq(int, form.align_n, 16), "%s", configs[i / 3]);
+                cr_expect(eq(int, form.align[TJ_MATRIX_N], 16), "%s", configs[i / 3]);
             else if (!is_promised)
-                cr_expect(form.align_m <= 4 && form.align_n <= 4 && form.align_p <= 4 && form.align_c <= 4, "%s",
-                          configs[i / 3]);
+                cr_expect(form.align[TJ_MATRIX_M] <= 4 && form.align[TJ_MATRIX_N] <= 4 && form.align[TJ_MATRIX_P] <= 4 &&
+                              form.align[TJ_MATRIX_C] <= 4,
+                          "%s", configs[i / 3]);
         }
 }
 
@@ -443,7 +445,8 @@ Test(checks, belong_to_the_callers_dimensions_when_the_text_is_swapped)
     cr_expect(eq(int, tj_source_launch(source)->is_swapped, 1));
     cr_expect(ne(ptr, strstr(tj_source_text(source), "Col >= l"), NULL), "which is the text's l");
     cr_expect(eq(ptr, strstr(tj_source_text(source), "Row >= j"), NULL));
-    cr_expect(eq(int, tj_source_launch(source)->arg[0], TJ_ARG_N), "the text's M is the caller's N");
+    cr_expect(eq(int, tj_source_launch(source)->step[0].arg[0].kind, TJ_ARG_POINTER));
+    cr_expect(eq(int, tj_source_launch(source)->step[0].arg[0].index, TJ_MATRIX_N), "the text's M is the caller's N");
     cr_expect(ne(ptr, strstr(tj_source_checks_text(source), "j: checked, 65"), NULL), "%s", tj_source_checks_text(source));
     tj_source_free(source);
 }
@@ -506,7 +509,7 @@ Test(checks, follows_a_promise)
     problem.k.multiple_of = 64;
     cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_source_launch(source)->checks, 5));
-    cr_assert(eq(int, tj_source_launch(source)->arg_count, 6));
+    cr_assert(eq(int, tj_source_launch(source)->step[0].arg_count, 6));
     tj_source_free(source);
 }
 
@@ -518,7 +521,7 @@ Test(geometry, counts_rows_on_x_where_y_is_too_short)
     tj_error err = {0};
 
     cr_assert(eq(int, tj_generate(&tall, NULL, &source, &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(int, tj_source_launch(source)->rows_on_x, 1));
+    cr_assert(eq(int, tj_product_step(tj_source_launch(source))->rows_on_x, 1));
     tj_source_free(source);
     cr_assert(eq(int, tj_config_parse("tiled:rows=y", &config, &err), TJ_OK));
     cr_assert(eq(int, tj_config_resolve(&tall, &config, &err), TJ_ERR_INVALID_ARGUMENT));
@@ -539,8 +542,10 @@ Test(geometry, gives_every_width_the_block_and_memory_it_needs)
         config.family = tj_family_find("tiled");
         cr_assert(eq(int, tj_config_set(&config, "tile_width", digits, &err), TJ_OK), "%s", err.message);
         cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s", err.message);
-        cr_expect(eq(int, tj_source_launch(source)->block_x *tj_source_launch(source)->block_y, width *width));
-        cr_expect(eq(i64, tj_source_launch(source)->static_shared_bytes, 2 * width * width * 4));
+        cr_expect(eq(int,
+                     tj_product_step(tj_source_launch(source))->block_x *tj_product_step(tj_source_launch(source))->block_y,
+                     width *width));
+        cr_expect(eq(i64, tj_product_step(tj_source_launch(source))->static_shared_bytes, 2 * width * width * 4));
         tj_source_free(source);
     }
 }
@@ -557,8 +562,8 @@ Test(generate, one_dynamic_text_serves_all_widths)
     cr_assert(eq(int, tj_config_parse("tiled:shared=dynamic,tile_width=32", &config, &err), TJ_OK));
     cr_assert(eq(int, tj_generate(&problem, &config, &b, &err), TJ_OK));
     cr_assert(eq(str, (char *)tj_source_text(a), (char *)tj_source_text(b)));
-    cr_assert(eq(i64, tj_source_launch(a)->dynamic_shared_bytes, 2048));
-    cr_assert(eq(i64, tj_source_launch(b)->dynamic_shared_bytes, 8192));
+    cr_assert(eq(i64, tj_product_step(tj_source_launch(a))->dynamic_shared_bytes, 2048));
+    cr_assert(eq(i64, tj_product_step(tj_source_launch(b))->dynamic_shared_bytes, 8192));
     tj_source_free(a);
     tj_source_free(b);
 }

@@ -108,18 +108,23 @@ Test(skinny, says_what_a_launch_of_splits_needs)
         PROBLEM(.j = {FIXED(16)}, .k = {FIXED(4096)}, .l = {FIXED(300)}, .batch = 70000, .epilogue.has_beta = 1);
     const tj_config config = parse("skinny:splits=8");
     const tj_launch_form *form;
+    const tj_launch_step *product, *reduce;
     tj_source *source = NULL;
 
     cr_assert(eq(int, tj_generate(&problem, &config, &source, NULL), TJ_OK));
     form = tj_source_launch(source);
-    cr_expect(eq(int, form->splits, 8));
-    cr_expect(eq(i64, form->reduce.workspace_bytes, 4 * 16 * 300 * 8 * (65535 / 8)), "of as many products as one launch takes");
-    cr_expect(eq(int, form->align_n, 16));
-    cr_expect(eq(int, form->align_m, 0));
-    cr_expect(strstr(tj_source_text(source), form->kernel) && strstr(tj_source_text(source), form->reduce.kernel));
-    cr_expect(eq(int, form->arg[form->arg_count - 1], TJ_ARG_WORKSPACE));
-    cr_expect(eq(int, form->reduce.arg[form->reduce.arg_count - 1], TJ_ARG_P));
-    cr_expect(eq(int, form->reduce.threads % form->reduce.block_elements, 0));
+    cr_assert(eq(int, form->steps, 2));
+    product = &form->step[0], reduce = &form->step[1];
+    cr_expect(eq(ptr, (void *)(uintptr_t)tj_product_step(form), (void *)(uintptr_t)product));
+    cr_expect(eq(int, product->splits, 8));
+    cr_expect(eq(i64, form->workspace_bytes, 4 * 16 * 300 * 8 * (65535 / 8)), "of as many products as one launch takes");
+    cr_expect(eq(int, form->align[TJ_MATRIX_N], 16));
+    cr_expect(eq(int, form->align[TJ_MATRIX_M], 0));
+    cr_expect(strstr(tj_source_text(source), product->kernel) && strstr(tj_source_text(source), reduce->kernel));
+    cr_expect(eq(int, product->arg[product->arg_count - 1].kind, TJ_ARG_WORKSPACE));
+    cr_expect(eq(int, reduce->arg[reduce->arg_count - 1].index, TJ_MATRIX_P));
+    cr_expect(eq(int, reduce->block_x % reduce->block_cols, 0));
+    cr_expect(product->sums_in_registers && !reduce->sums_in_registers && reduce->overlaps && !product->overlaps);
     tj_source_free(source);
 }
 
@@ -157,11 +162,11 @@ Test(families, can_do_without_alignment_and_workspace)
                 if (tj_generate(&problems[i], &config, &source, NULL) != TJ_OK)
                     continue;
                 form = tj_source_launch(source);
-                most = form->align_m | form->align_n | form->align_p | form->align_c;
+                most = form->align[0] | form->align[1] | form->align[2] | form->align[3];
                 aligned += most > 8;
                 if (is_plain)
                     cr_expect(most <= (int32_t)tj_type_bytes((tj_type)tj_source_problem(source)->m.type) &&
-                                  form->reduce.workspace_bytes == 0,
+                                  form->workspace_bytes == 0,
                               "family %s, problem %zu: %d", tj_family_name(config.family), i, most);
                 tj_source_free(source);
             }

@@ -45,7 +45,7 @@ Test(small_batch, fills_blocks_with_products)
     for (int n = 1; n <= 128; n++) {
         const tj_problem problem = CUBES(n, .batch = 100000);
         tj_config config = parse("small_batch"), again;
-        const tj_launch_form *form;
+        const tj_launch_step *form;
         tj_source *source = NULL;
         tj_error err = {0};
 
@@ -54,11 +54,12 @@ Test(small_batch, fills_blocks_with_products)
         cr_assert(eq(int, tj_config_resolve(&problem, &again, &err), TJ_OK), "%d: %s", n, err.message);
         cr_expect(eq(int, memcmp(&config, &again, sizeof config), 0), "%d", n);
         cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%d: %s", n, err.message);
-        form = tj_source_launch(source);
+        form = tj_product_step(tj_source_launch(source));
         cr_expect(form->block_x >= (n <= 20 ? 32 : 64) && form->block_x <= 512, "%d: %d threads", n, form->block_x);
-        cr_expect(eq(int, form->products, tj_config_get(&config, "products")));
-        cr_expect(form->products * n * n <= 16384 && form->products >= 1, "%d: %d products", n, form->products);
-        cr_expect(form->dynamic_shared_bytes >= 8L * n * n * form->products, "%d", n);
+        cr_expect(eq(int, form->block_products, tj_config_get(&config, "products")));
+        cr_expect(form->block_products * n * n <= 16384 && form->block_products >= 1, "%d: %d products", n,
+                  form->block_products);
+        cr_expect(form->dynamic_shared_bytes >= 8L * n * n * form->block_products, "%d", n);
         tj_source_free(source);
     }
 }

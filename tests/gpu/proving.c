@@ -71,7 +71,7 @@ static void prove_wrong(tj_context *context)
                (tj_image_resources(plan.program.image).spill_stores > 0 ? TJ_ERR_SPILLS : TJ_OK),
            "%s", err.message);
     tj_kernel_free(plan.program.kernel);
-    form.sums_in_registers = 0;
+    form.step[0].sums_in_registers = 0;
     {
         const tj_code code = {tj_image_target(plan.program.image), tj_image_compiler(plan.program.image),
                               tj_image_ptx(plan.program.image, NULL), tj_image_cubin(plan.program.image, NULL)};

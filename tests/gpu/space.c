@@ -79,8 +79,8 @@ static void tile_of(const tj_config *config, int64_t tile[3])
 
     tile[0] = tile[1] = tile[2] = 16;
     if (tj_generate(&p, config, &source, NULL) == TJ_OK) {
-        tile[0] = tj_source_launch(source)->block_rows;
-        tile[2] = tj_source_launch(source)->block_cols;
+        tile[0] = tj_product_step(tj_source_launch(source))->block_rows;
+        tile[2] = tj_product_step(tj_source_launch(source))->block_cols;
     }
     tj_source_free(source);
 }

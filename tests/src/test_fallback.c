@@ -43,7 +43,7 @@ static void start(void)
     fake.fake_hide("cuFuncGetParamInfo");
     /* Every kernel here has three pointers, and the second one of a split k two. */
     fake.fake_set_parameters(3, (const size_t[]){8, 8, 8});
-    fake.fake_set_reduce_parameters(2, (const size_t[]){8, 8});
+    fake.fake_set_parameters_of("reduce", 2, (const size_t[]){8, 8});
     choice = (tj_config)TJ_CONFIG_INIT;
     cr_assert(eq(int, tj_config_parse("skinny:splits=4", &choice, &err), TJ_OK), "%s", err.message);
     options.driver = FAKE_CUDA_PATH;

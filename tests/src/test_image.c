@@ -123,9 +123,9 @@ Test(image_compile, gives_all_facts_of_one_compile)
     tj_error err = {0};
     size_t ptx_bytes = 0, cubin_bytes = 0;
 
-    setenv("FAKE_NVRTC_SPILLS", tj_source_launch(source)->kernel, 1);
+    setenv("FAKE_NVRTC_SPILLS", tj_source_kernel(source), 1);
     cr_assert(eq(int, tj_compile(context, source, "sm_90", &image, &err), TJ_OK), "%s", err.message);
-    expect_in(tj_image_ptx(image, &ptx_bytes), tj_source_launch(source)->kernel);
+    expect_in(tj_image_ptx(image, &ptx_bytes), tj_source_kernel(source));
     cr_expect(eq(sz, ptx_bytes, strlen(tj_image_ptx(image, NULL))));
     cr_expect(memcmp(tj_image_cubin(image, &cubin_bytes), "\177ELF", 4) == 0 && cubin_bytes > 4);
     expect_in(tj_image_log(image), "ptxas info");
@@ -246,7 +246,7 @@ Test(image_compile, takes_ptx_without_the_kernel_for_a_failure_and_stores_nothin
     setenv("FAKE_NVRTC_NO_ENTRY", "1", 1);
     cr_expect(eq(int, tj_image_obtain(context, source, "sm_90", &image, &err), TJ_ERR_INTERNAL));
     cr_expect(image == NULL);
-    expect_in(err.message, tj_source_launch(source)->kernel);
+    expect_in(err.message, tj_source_kernel(source));
     unsetenv("FAKE_NVRTC_NO_ENTRY");
     obtain(context, source, "sm_90", TJ_FROM_COMPILER);
     tj_source_free(source);
@@ -371,7 +371,7 @@ Test(image_obtain, compiles_again_when_it_does_not_understand_the_stored_entry)
         make_folder(store);
         context = make_context(FAKE_NVRTC_PATH, store, NULL, &heard);
         if (at)
-            snprintf(json, sizeof json, "%.*s%s%s", (int)(at - rows[i]), rows[i], tj_source_launch(source)->kernel, at + 2);
+            snprintf(json, sizeof json, "%.*s%s%s", (int)(at - rows[i]), rows[i], tj_source_kernel(source), at + 2);
         else
             snprintf(json, sizeof json, "%s", rows[i]);
         facts = json_loads(json, 0, NULL);
@@ -626,7 +626,7 @@ static bool is_file(const char *folder, const tj_source *source, const tj_image 
     char path[PATH_MAX];
     struct stat file;
 
-    snprintf(path, sizeof path, "%s/%s-%.8s.%s", folder, tj_source_launch(source)->kernel, tj_image_key(image), suffix);
+    snprintf(path, sizeof path, "%s/%s-%.8s.%s", folder, tj_source_kernel(source), tj_image_key(image), suffix);
     return stat(path, &file) == 0;
 }
 
@@ -765,10 +765,11 @@ Test(real_nvrtc, compiles_and_stores_a_generated_kernel)
         cr_skip_test("no NVRTC");
     }
     cr_assert(eq(int, tj_image_obtain(context, source, "sm_90", &image, &err), TJ_OK), "%s", err.message);
-    expect_in(tj_image_ptx(image, NULL), tj_source_launch(source)->kernel);
+    expect_in(tj_image_ptx(image, NULL), tj_source_kernel(source));
     cr_expect(tj_image_cubin(image, &bytes) != NULL && bytes > 500);
     cr_expect(tj_image_resources(image).registers > 0);
-    cr_expect(eq(int, tj_image_resources(image).shared_bytes, (int)tj_source_launch(source)->static_shared_bytes));
+    cr_expect(
+        eq(int, tj_image_resources(image).shared_bytes, (int)tj_product_step(tj_source_launch(source))->static_shared_bytes));
     tj_image_free(image);
     again = make_context(NULL, store, NULL, NULL);
     obtain(again, source, "sm_90", TJ_FROM_STORE);

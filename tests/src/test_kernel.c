@@ -51,6 +51,7 @@ static void free_context(void)
 
 TestSuite(kernel, .init = make_context, .fini = free_context);
 TestSuite(launch, .init = make_context, .fini = free_context);
+TestSuite(steps, .init = make_context, .fini = free_context);
 TestSuite(pointers, .init = make_context, .fini = free_context);
 TestSuite(scope, .init = make_context, .fini = free_context);
 TestSuite(old_driver, .init = make_context_of_old_driver, .fini = free_context);
@@ -60,61 +61,60 @@ static bool says(const char *words)
     return strstr(err.message, words) != NULL;
 }
 
-static size_t arg_bytes(int32_t arg, bool is_f64)
+static size_t arg_bytes(const tj_argument *arg, bool is_f64)
 {
-    if (arg == TJ_ARG_J || arg == TJ_ARG_K || arg == TJ_ARG_L || arg == TJ_ARG_BATCH)
+    if (arg->kind == TJ_ARG_EXTENT || arg->kind == TJ_ARG_BATCH)
         return 4;
-    if (arg == TJ_ARG_ALPHA || arg == TJ_ARG_BETA)
+    if (arg->kind == TJ_ARG_ALPHA || arg->kind == TJ_ARG_BETA)
         return is_f64 ? 8 : 4;
-    return 8;
+    return arg->kind == TJ_ARG_TENSOR_MAP ? 128 : 8;
+}
+
+static void add(tj_launch_step *step, bool is_present, tj_argument_kind kind, int index)
+{
+    if (is_present)
+        step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
 }
 
 /* The launch form that a tiled kernel of TILE_WIDTH 16 has for a problem, parameters in the generator's order. */
 static tj_launch_form form_of(const tj_problem *problem)
 {
+    const tj_dim *const dim[] = {&problem->j, &problem->k, &problem->l};
     tj_launch_form form = {
-        .kernel = "tiled", .block_x = 16, .block_y = 16, .block_rows = 16, .block_cols = 16, .tile_width = 16, .checks = 7};
-    const struct {
-        bool is_present;
-        tj_arg arg;
-    } args[] = {
-        {problem->j.mode == TJ_DIM_ANY, TJ_ARG_J},
-        {problem->k.mode == TJ_DIM_ANY, TJ_ARG_K},
-        {problem->l.mode == TJ_DIM_ANY, TJ_ARG_L},
-        {problem->m.ld == TJ_ANY, TJ_ARG_LD_M},
-        {problem->n.ld == TJ_ANY, TJ_ARG_LD_N},
-        {problem->p.ld == TJ_ANY, TJ_ARG_LD_P},
-        {problem->c.ld == TJ_ANY, TJ_ARG_LD_C},
-        {problem->m.stride == TJ_ANY, TJ_ARG_STRIDE_M},
-        {problem->n.stride == TJ_ANY, TJ_ARG_STRIDE_N},
-        {problem->p.stride == TJ_ANY, TJ_ARG_STRIDE_P},
-        {problem->c.stride == TJ_ANY, TJ_ARG_STRIDE_C},
-        {problem->batch == TJ_ANY, TJ_ARG_BATCH},
-        {problem->epilogue.has_alpha, TJ_ARG_ALPHA},
-        {problem->epilogue.has_beta, TJ_ARG_BETA},
-        {true, TJ_ARG_M},
-        {true, TJ_ARG_N},
-        {problem->epilogue.has_beta, TJ_ARG_C},
-        {true, TJ_ARG_P},
+        .step = {{.kernel = "tiled", .grid = TJ_GRID_TILES, .block_x = 16, .block_y = 16, .block_rows = 16, .block_cols = 16}},
+        .steps = 1,
+        .tile_width = 16,
+        .checks = 7,
+        .is_swapped = problem->p.layout == TJ_COL_MAJOR,
     };
+    tj_launch_step *step = &form.step[0];
 
-    form.is_swapped = problem->p.layout == TJ_COL_MAJOR;
-    for (size_t i = 0; i < sizeof args / sizeof args[0]; i++)
-        if (args[i].is_present)
-            form.arg[form.arg_count++] = args[i].arg;
+    for (int i = 0; i < 3; i++)
+        add(step, dim[i]->mode == TJ_DIM_ANY, TJ_ARG_EXTENT, i);
+    for (int i = 0; i < TJ_MATRICES; i++)
+        add(step, tj_problem_matrix(problem, (tj_which)i)->ld == TJ_ANY, TJ_ARG_LD, i);
+    for (int i = 0; i < TJ_MATRICES; i++)
+        add(step, tj_problem_matrix(problem, (tj_which)i)->stride == TJ_ANY, TJ_ARG_STRIDE, i);
+    add(step, problem->batch == TJ_ANY, TJ_ARG_BATCH, 0);
+    add(step, problem->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
+    add(step, problem->epilogue.has_beta, TJ_ARG_BETA, 0);
+    add(step, true, TJ_ARG_POINTER, TJ_MATRIX_M);
+    add(step, true, TJ_ARG_POINTER, TJ_MATRIX_N);
+    add(step, problem->epilogue.has_beta, TJ_ARG_POINTER, TJ_MATRIX_C);
+    add(step, true, TJ_ARG_POINTER, TJ_MATRIX_P);
     return form;
 }
 
 static void tell_parameters(const tj_launch_form *form, const tj_problem *problem)
 {
-    size_t bytes[TJ_LAUNCH_MAX_ARGS];
+    for (int s = 0; s < form->steps; s++) {
+        const tj_launch_step *step = &form->step[s];
+        size_t bytes[TJ_LAUNCH_MAX_ARGS];
 
-    for (int i = 0; i < form->arg_count; i++)
-        bytes[i] = arg_bytes(form->arg[i], problem->m.type == TJ_F64);
-    fake.fake_set_parameters(form->arg_count, bytes);
-    for (int i = 0; i < form->reduce.arg_count; i++)
-        bytes[i] = arg_bytes(form->reduce.arg[i], problem->m.type == TJ_F64);
-    fake.fake_set_reduce_parameters(form->reduce.arg_count, bytes);
+        for (int i = 0; i < step->arg_count; i++)
+            bytes[i] = arg_bytes(&step->arg[i], problem->m.type == TJ_F64);
+        fake.fake_set_parameters_of(step->kernel, step->arg_count, bytes);
+    }
 }
 
 static tj_kernel *load_form(const tj_launch_form *form, const tj_problem *problem)
@@ -303,7 +303,7 @@ Test(kernel, with_other_parameters_than_its_form_is_an_internal_error)
 
     for (size_t i = 0; i < 4; i++) {
         tj_kernel *kernel = NULL;
-        fake.fake_set_parameters(counts[i], rows[i]);
+        fake.fake_set_parameters_of("tiled", counts[i], rows[i]);
         cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL), "%zu",
                   i);
         cr_expect(says("parameter"), "%s", err.message);
@@ -318,7 +318,7 @@ Test(kernel, asks_for_more_than_48_KiB_of_shared_memory_and_no_more_than_there_i
     tj_kernel *kernel = NULL;
 
     tell_parameters(&form, &problem);
-    form.dynamic_shared_bytes = 49152;
+    form.step[0].dynamic_shared_bytes = 49152;
     kernel = load_form(&form, &problem);
     cr_expect(eq(ulong, fake.fake_calls("cuFuncSetAttribute"), 0));
     tj_kernel_free(kernel);
@@ -328,12 +328,12 @@ Test(kernel, asks_for_more_than_48_KiB_of_shared_memory_and_no_more_than_there_i
     cr_expect(eq(int, fake.fake_function_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 49152));
     tj_kernel_free(kernel);
 
-    form.dynamic_shared_bytes = 232448 - 1024;
+    form.step[0].dynamic_shared_bytes = 232448 - 1024;
     kernel = load_form(&form, &problem);
     cr_expect(eq(int, fake.fake_function_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 231424));
     tj_kernel_free(kernel);
 
-    form.dynamic_shared_bytes++;
+    form.step[0].dynamic_shared_bytes++;
     cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
     cr_expect(says("232449") && says("232448") && says("1024 static"), "%s", err.message);
 }
@@ -345,7 +345,7 @@ Test(kernel, with_more_threads_than_its_registers_allow_is_refused)
     tj_kernel *kernel = NULL;
 
     tell_parameters(&form, &problem);
-    form.block_x = form.block_y = 32;
+    form.step[0].block_x = form.step[0].block_y = 32;
     fake.fake_set_function_attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 768);
     cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
     cr_expect(says("1024") && says("768"), "%s", err.message);
@@ -402,7 +402,7 @@ static void fail_each_call(void)
     tj_operands x = some_operands();
     int failures = 0;
 
-    form.dynamic_shared_bytes = 65536;
+    form.step[0].dynamic_shared_bytes = 65536;
     tell_parameters(&form, &problem);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         for (int nth = 1; nth <= 3; nth++)
@@ -651,78 +651,29 @@ Test(old_driver, takes_modules_along_with_a_destroyed_context)
 /* ---- launching ---------------------------------------------------------------------------------------------------- */
 
 /* Compare the launched bytes with values written out by hand, in the order of a kernel's parameters. */
-static void expect_list(const int32_t *arg, int arg_count, bool is_f64, const tj_operands *x, const fake_launch *launch)
+static void expect_arguments_of(const tj_launch_step *step, bool is_f64, const tj_operands *x, const fake_launch *launch)
 {
+    const tj_operand *const matrix[] = {&x->m, &x->n, &x->p, &x->c};
+    const int64_t extent[] = {x->j, x->k, x->l};
     size_t at = 0;
 
-    for (int i = 0; i < arg_count; i++) {
-        int64_t wide = 0;
-        int32_t narrow = 0;
-        float single = 0;
-        const void *want = &wide;
-        size_t bytes = arg_bytes(arg[i], is_f64);
+    for (int i = 0; i < step->arg_count; i++) {
+        const int kind = step->arg[i].kind, index = step->arg[i].index;
+        const double scalar = kind == TJ_ARG_ALPHA ? x->alpha : x->beta;
+        const int64_t stride = matrix[index]->stride == TJ_BROADCAST ? 0 : matrix[index]->stride;
+        const int64_t wide = kind == TJ_ARG_LD ? matrix[index]->ld : stride;
+        const int32_t narrow = (int32_t)(kind == TJ_ARG_EXTENT ? extent[index] : x->batch);
+        const float single = (float)scalar;
+        const size_t bytes = arg_bytes(&step->arg[i], is_f64);
+        const void *want = kind == TJ_ARG_POINTER                          ? (const void *)&matrix[index]->address
+                           : kind == TJ_ARG_WORKSPACE                      ? (const void *)&x->workspace
+                           : kind == TJ_ARG_EXTENT || kind == TJ_ARG_BATCH ? (const void *)&narrow
+                           : kind == TJ_ARG_LD || kind == TJ_ARG_STRIDE    ? (const void *)&wide
+                           : is_f64                                        ? (const void *)&scalar
+                                                                           : (const void *)&single;
 
-        switch (arg[i]) {
-        case TJ_ARG_M:
-            want = &x->m.address;
-            break;
-        case TJ_ARG_N:
-            want = &x->n.address;
-            break;
-        case TJ_ARG_P:
-            want = &x->p.address;
-            break;
-        case TJ_ARG_C:
-            want = &x->c.address;
-            break;
-        case TJ_ARG_WORKSPACE:
-            want = &x->workspace;
-            break;
-        case TJ_ARG_J:
-            narrow = (int32_t)x->j, want = &narrow;
-            break;
-        case TJ_ARG_K:
-            narrow = (int32_t)x->k, want = &narrow;
-            break;
-        case TJ_ARG_L:
-            narrow = (int32_t)x->l, want = &narrow;
-            break;
-        case TJ_ARG_BATCH:
-            narrow = (int32_t)x->batch, want = &narrow;
-            break;
-        case TJ_ARG_LD_M:
-            wide = x->m.ld;
-            break;
-        case TJ_ARG_LD_N:
-            wide = x->n.ld;
-            break;
-        case TJ_ARG_LD_P:
-            wide = x->p.ld;
-            break;
-        case TJ_ARG_LD_C:
-            wide = x->c.ld;
-            break;
-        case TJ_ARG_STRIDE_M:
-            wide = x->m.stride;
-            break;
-        case TJ_ARG_STRIDE_N:
-            wide = x->n.stride;
-            break;
-        case TJ_ARG_STRIDE_P:
-            wide = x->p.stride;
-            break;
-        case TJ_ARG_STRIDE_C:
-            wide = x->c.stride == TJ_BROADCAST ? 0 : x->c.stride;
-            break;
-        case TJ_ARG_ALPHA:
-            single = (float)x->alpha, want = is_f64 ? (const void *)&x->alpha : &single;
-            break;
-        case TJ_ARG_BETA:
-            single = (float)x->beta, want = is_f64 ? (const void *)&x->beta : &single;
-            break;
-        }
         at = (at + bytes - 1) / bytes * bytes;
-        cr_expect(memcmp(launch->args + at, want, bytes) == 0, "argument %d (kind %d)", i, arg[i]);
+        cr_expect(memcmp(launch->args + at, want, bytes) == 0, "argument %d (kind %d, index %d)", i, kind, index);
         at += bytes;
     }
     cr_expect(eq(sz, launch->arg_bytes, at));
@@ -730,7 +681,7 @@ static void expect_list(const int32_t *arg, int arg_count, bool is_f64, const tj
 
 static void expect_arguments(const tj_launch_form *form, bool is_f64, const tj_operands *x, const fake_launch *launch)
 {
-    expect_list(form->arg, form->arg_count, is_f64, x, launch);
+    expect_arguments_of(&form->step[0], is_f64, x, launch);
 }
 
 Test(launch, passes_arguments_of_every_kind)
@@ -744,7 +695,7 @@ Test(launch, passes_arguments_of_every_kind)
         tj_operands x = some_operands();
         fake_launch launch;
 
-        cr_assert(eq(int, form.arg_count, 18));
+        cr_assert(eq(int, form.step[0].arg_count, 18));
         x.c.address = (const void *)(uintptr_t)0x400000000000;
         x.alpha = -1.25;
         x.beta = 0.1;
@@ -838,9 +789,9 @@ Test(launch, computes_the_grid_of_each_form)
         problem.p.layout = rows[i].col_major;
         problem = canonical(problem);
         form = form_of(&problem);
-        form.rows_on_x = rows[i].rows_on_x;
-        form.block_rows = rows[i].block_rows;
-        form.block_cols = rows[i].block_cols;
+        form.step[0].rows_on_x = rows[i].rows_on_x;
+        form.step[0].block_rows = rows[i].block_rows;
+        form.step[0].block_cols = rows[i].block_cols;
         kernel = load_form(&form, &problem);
         cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "row %zu: %s", i, err.message);
         launch = last_launch();
@@ -894,11 +845,11 @@ Test(launch, refuses_more_blocks_than_a_grid_holds)
     problem.j.mode = problem.l.mode = TJ_DIM_ANY;
     problem = canonical(problem);
     form = form_of(&problem);
-    form.block_x = form.block_y = form.block_rows = form.block_cols = 4;
+    form.step[0].block_x = form.step[0].block_y = form.step[0].block_rows = form.step[0].block_cols = 4;
     for (int rows_on_x = 0; rows_on_x <= 1; rows_on_x++) {
         int64_t *on_y = rows_on_x ? &x.l : &x.j, *on_x = rows_on_x ? &x.j : &x.l;
 
-        form.rows_on_x = rows_on_x;
+        form.step[0].rows_on_x = rows_on_x;
         kernel = load_form(&form, &problem);
         *on_x = 4 * 65536, *on_y = 4 * 65535;
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
@@ -1062,7 +1013,7 @@ static tj_launch_form dynamic_form(const tj_problem *problem)
     tj_launch_form form = form_of(problem);
 
     form.tile_width_is_any = 1;
-    form.dynamic_shared_bytes = 2 * 16 * 16 * 4;
+    form.step[0].dynamic_shared_bytes = 2 * 16 * 16 * 4;
     return form;
 }
 
@@ -1141,7 +1092,7 @@ Test(launch, of_a_large_tile_is_held_to_the_shared_memory_there_is)
 
     fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 8192);
     fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 12288);
-    form.dynamic_shared_bytes = 2 * 16 * 16 * 8;
+    form.step[0].dynamic_shared_bytes = 2 * 16 * 16 * 8;
     kernel = load_form(&form, &problem);
     cr_expect(eq(int, fake.fake_function_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 12288));
     x.tile_width = 27;
@@ -1273,7 +1224,7 @@ Test(launch, of_arrays_of_pointers_checks_the_arrays)
         problem.k = (tj_dim){16, is_ready ? TJ_DIM_FIXED : TJ_DIM_ANY, 0};
         problem = canonical(problem);
         form = form_of(&problem);
-        form.align_m = form.align_n = form.align_p = form.align_c = 16;
+        form.align[TJ_MATRIX_M] = form.align[TJ_MATRIX_N] = form.align[TJ_MATRIX_P] = form.align[TJ_MATRIX_C] = 16;
         kernel = load_form(&form, &problem);
         cr_expect(kernel->is_ready == (is_ready == 1));
         good.c.address = (const void *)(uintptr_t)0x40008;
@@ -1337,8 +1288,8 @@ Test(launch, of_whole_products_counts_them_on_x)
             problem.batch = is_passed ? TJ_ANY : batches[i];
             problem = canonical(problem);
             form = form_of(&problem);
-            form.block_rows = 4, form.block_cols = 6;
-            form.products = 8;
+            form.step[0].block_rows = 4, form.step[0].block_cols = 6;
+            form.step[0].grid = TJ_GRID_PRODUCTS, form.step[0].block_products = 8;
             kernel = load_form(&form, &problem);
             x.batch = batches[i];
             cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
@@ -1357,28 +1308,32 @@ Test(launch, of_whole_products_counts_them_on_x)
 static tj_launch_form split_form(const tj_problem *problem, int splits)
 {
     tj_launch_form form = form_of(problem);
+    tj_launch_step *product = &form.step[0], *reduce = &form.step[1];
     const int64_t most = 65535 / splits, products = problem->batch < most ? problem->batch : most;
     int kept = 0;
 
-    for (int i = 0; i < form.arg_count; i++) {
-        const int32_t arg = form.arg[i];
-        const bool is_last = arg == TJ_ARG_P || arg == TJ_ARG_C || arg == TJ_ARG_LD_P || arg == TJ_ARG_LD_C ||
-                             arg == TJ_ARG_STRIDE_P || arg == TJ_ARG_STRIDE_C || arg == TJ_ARG_ALPHA || arg == TJ_ARG_BETA;
-        if (arg == TJ_ARG_P)
-            form.reduce.arg[form.reduce.arg_count++] = TJ_ARG_WORKSPACE;
+    for (int i = 0; i < product->arg_count; i++) {
+        const tj_argument arg = product->arg[i];
+        const bool has_matrix = arg.kind == TJ_ARG_POINTER || arg.kind == TJ_ARG_LD || arg.kind == TJ_ARG_STRIDE;
+        const bool is_last = has_matrix ? arg.index >= TJ_MATRIX_P : arg.kind == TJ_ARG_ALPHA || arg.kind == TJ_ARG_BETA;
+
+        add(reduce, arg.kind == TJ_ARG_POINTER && arg.index == TJ_MATRIX_P, TJ_ARG_WORKSPACE, 0);
         if (is_last)
-            form.reduce.arg[form.reduce.arg_count++] = arg;
+            reduce->arg[reduce->arg_count++] = arg;
         else
-            form.arg[kept++] = arg;
+            product->arg[kept++] = arg;
     }
-    form.arg[kept++] = TJ_ARG_WORKSPACE;
-    form.arg_count = kept;
-    form.splits = splits;
-    strcpy(form.reduce.kernel, "reduce");
-    form.reduce.threads = 256;
-    form.reduce.block_elements = 64;
-    form.reduce.workspace_bytes =
-        problem->j.extent * problem->l.extent * splits * products * (problem->m.type == TJ_F64 ? 8 : 4);
+    product->arg_count = kept;
+    add(product, true, TJ_ARG_WORKSPACE, 0);
+    product->splits = splits;
+    strcpy(reduce->kernel, "reduce");
+    reduce->grid = TJ_GRID_ELEMENTS;
+    reduce->block_x = 256;
+    reduce->block_y = reduce->block_rows = 1;
+    reduce->block_cols = 64;
+    reduce->overlaps = 1;
+    form.steps = 2;
+    form.workspace_bytes = problem->j.extent * problem->l.extent * splits * products * (problem->m.type == TJ_F64 ? 8 : 4);
     return form;
 }
 
@@ -1394,13 +1349,13 @@ static tj_operands operands_with_workspace(const tj_launch_form *form)
     tj_operands x = some_operands();
 
     x.workspace = (void *)(uintptr_t)0x50000;
-    x.workspace_bytes = (size_t)form->reduce.workspace_bytes;
+    x.workspace_bytes = (size_t)form->workspace_bytes;
     return x;
 }
 
 /* Launch number index is that kernel with that grid, block and arguments. */
 static void expect_launch(unsigned long index, const char *kernel, const unsigned int *grid, unsigned int threads,
-                          const int32_t *arg, int arg_count, const tj_operands *x)
+                          const tj_launch_step *step, const tj_operands *x)
 {
     fake_launch launch;
 
@@ -1409,7 +1364,7 @@ static void expect_launch(unsigned long index, const char *kernel, const unsigne
     cr_expect(memcmp(launch.grid, grid, sizeof launch.grid) == 0, "%s: grid (%u, %u, %u), not (%u, %u, %u)", kernel,
               launch.grid[0], launch.grid[1], launch.grid[2], grid[0], grid[1], grid[2]);
     cr_expect(eq(uint, launch.block[0] * launch.block[1], threads));
-    expect_list(arg, arg_count, false, x, &launch);
+    expect_arguments_of(step, false, x, &launch);
 }
 
 Test(launch, of_a_split_k_is_the_product_and_then_the_sums)
@@ -1433,8 +1388,8 @@ Test(launch, of_a_split_k_is_the_product_and_then_the_sums)
     cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(ulong, fake.fake_launches(), 2));
     /* 20 x 70 in tiles of 16 x 16, 3 products of 7 splits; 1400 sums, 64 a block. */
-    expect_launch(0, "tiled", (const unsigned int[]){5, 2, 21}, 256, form.arg, form.arg_count, &x);
-    expect_launch(1, "reduce", (const unsigned int[]){22, 1, 3}, 256, form.reduce.arg, form.reduce.arg_count, &x);
+    expect_launch(0, "tiled", (const unsigned int[]){5, 2, 21}, 256, &form.step[0], &x);
+    expect_launch(1, "reduce", (const unsigned int[]){22, 1, 3}, 256, &form.step[1], &x);
     cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 0));
     tj_kernel_free(kernel);
 }
@@ -1448,8 +1403,8 @@ Test(launch, of_a_ready_split_k_needs_only_pointers)
 
     cr_expect(kernel->is_ready);
     cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
-    expect_launch(0, "tiled", (const unsigned int[]){1, 1, 4}, 256, form.arg, form.arg_count, &x);
-    expect_launch(1, "reduce", (const unsigned int[]){4, 1, 1}, 256, form.reduce.arg, form.reduce.arg_count, &x);
+    expect_launch(0, "tiled", (const unsigned int[]){1, 1, 4}, 256, &form.step[0], &x);
+    expect_launch(1, "reduce", (const unsigned int[]){4, 1, 1}, 256, &form.step[1], &x);
     /* Without the sums of the first kernel the second would add up rubbish. */
     fake.fake_fail("cuLaunchKernel", 1, 701);
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DRIVER));
@@ -1506,7 +1461,7 @@ Test(launch, of_a_large_batch_of_splits_takes_several)
 
     problem.batch = 2 * 21845 + 5;
     kernel = load_split(problem, 3, &form);
-    cr_expect(eq(i64, form.reduce.workspace_bytes, 4 * 6 * 4 * 3 * 21845));
+    cr_expect(eq(i64, form.workspace_bytes, 4 * 6 * 4 * 3 * 21845));
     x = operands_with_workspace(&form);
     cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(ulong, fake.fake_launches(), 6));
@@ -1517,8 +1472,8 @@ Test(launch, of_a_large_batch_of_splits_takes_several)
         y.m.address = (const char *)x.m.address + products * 200 * 4;
         y.n.address = (const char *)x.n.address + products * 300 * 4;
         y.p.address = (char *)x.p.address + products * 24 * 4;
-        expect_launch(2 * i, "tiled", (const unsigned int[]){1, 1, 3 * part}, 256, form.arg, form.arg_count, &y);
-        expect_launch(2 * i + 1, "reduce", (const unsigned int[]){1, 1, part}, 256, form.reduce.arg, form.reduce.arg_count, &y);
+        expect_launch(2 * i, "tiled", (const unsigned int[]){1, 1, 3 * part}, 256, &form.step[0], &y);
+        expect_launch(2 * i + 1, "reduce", (const unsigned int[]){1, 1, part}, 256, &form.step[1], &y);
         products += part;
     }
     tj_kernel_free(kernel);
@@ -1560,14 +1515,13 @@ Test(launch, takes_a_workspace_from_the_stream_where_operands_bring_none)
         x.workspace_bytes = large ? 77 : 0; /* of no workspace: means nothing */
         cr_assert(eq(int, tj_kernel_launch(kernel, &x, stream, &err), TJ_OK), "%s", err.message);
         taken = fake.fake_last_ordered();
-        cr_expect(eq(sz, taken.bytes, (size_t)form.reduce.workspace_bytes));
+        cr_expect(eq(sz, taken.bytes, (size_t)form.workspace_bytes));
         cr_expect(taken.stream == stream && taken.is_freed && taken.freed_in == stream);
         cr_expect(eq(ulong, taken.after, before), "before the first kernel");
         cr_expect(eq(ulong, taken.freed_after, before + launches), "behind the last");
         seen.workspace = (void *)(uintptr_t)taken.address;
-        expect_launch(before, "tiled", (const unsigned int[]){1, 1, large ? 65532 : 4}, 256, form.arg, form.arg_count, &seen);
-        expect_launch(before + 1, "reduce", (const unsigned int[]){4, 1, large ? 16383 : 1}, 256, form.reduce.arg,
-                      form.reduce.arg_count, &seen);
+        expect_launch(before, "tiled", (const unsigned int[]){1, 1, large ? 65532 : 4}, 256, &form.step[0], &seen);
+        expect_launch(before + 1, "reduce", (const unsigned int[]){4, 1, large ? 16383 : 1}, 256, &form.step[1], &seen);
         tj_kernel_free(kernel);
     }
     cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 2));
@@ -1631,7 +1585,7 @@ Test(launch, leaves_a_workspace_alone_that_is_too_small_and_names_one_that_is_mi
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 1));
     seen.workspace = (void *)(uintptr_t)fake.fake_last_ordered().address;
-    expect_launch(0, "tiled", (const unsigned int[]){1, 1, 4}, 256, form.arg, form.arg_count, &seen);
+    expect_launch(0, "tiled", (const unsigned int[]){1, 1, 4}, 256, &form.step[0], &seen);
     x.workspace_bytes++;
     x.workspace = (char *)x.workspace + 8;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
@@ -1657,7 +1611,7 @@ Test(old_driver, needs_a_workspace_for_a_split_k)
     x = operands_with_workspace(&form);
     x.workspace_bytes--;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(says("4 parts") && says("bring 4095"), "%s", err.message);
+    cr_expect(says("bring 4095"), "%s", err.message);
     x.workspace_bytes++;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     tj_kernel_free(kernel);
@@ -1676,6 +1630,251 @@ Test(launch, takes_no_workspace_from_a_driver_that_cannot_in_a_capture)
     cr_expect(says("CUDA 11.3"), "%s", err.message);
     cr_expect(eq(ulong, fake.fake_calls("cuMemAllocAsync"), 0));
     tj_kernel_free(kernel);
+}
+
+/* ---- steps -------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Three steps: one writes a part of the workspace, the next multiplies in clusters, over tensor maps of M (one product at a time) and
+ * of N (with its batch), and the last may run beside it.
+ */
+static tj_launch_form three_steps(const tj_problem *problem)
+{
+    tj_launch_form form = form_of(problem);
+
+    form.steps = 3;
+    form.step[1] = form.step[0];
+    form.step[0].arg_count = form.step[1].arg_count = 0;
+    form.step[0].dynamic_shared_bytes = 65536;
+    strcpy(form.step[0].kernel, "repack");
+    add(&form.step[0], true, TJ_ARG_POINTER, TJ_MATRIX_N);
+    add(&form.step[0], true, TJ_ARG_WORKSPACE, 1);
+    form.product = 1;
+    form.step[1].block_rows = form.step[1].block_cols = 32;
+    form.step[1].cluster[0] = 2;
+    add(&form.step[1], true, TJ_ARG_LD, TJ_MATRIX_P);
+    add(&form.step[1], true, TJ_ARG_TENSOR_MAP, 0);
+    add(&form.step[1], problem->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
+    add(&form.step[1], true, TJ_ARG_TENSOR_MAP, 2);
+    add(&form.step[1], true, TJ_ARG_WORKSPACE, 0);
+    add(&form.step[1], true, TJ_ARG_WORKSPACE, 1);
+    form.step[2] = form.step[0];
+    form.step[2].dynamic_shared_bytes = 0;
+    form.step[2].overlaps = form.step[2].sums_in_registers = 1;
+    form.step[2].cluster[1] = 4;
+    strcpy(form.step[2].kernel, "sum");
+    form.tensor_map[0] = (tj_tensor_map){TJ_MATRIX_M, 0, 2, {32, 64, 0}, 128, 0};
+    form.tensor_map[2] = (tj_tensor_map){TJ_MATRIX_N, TJ_F32, 3, {16, 8, 1}, 64, 0};
+    form.workspace_bytes = 4096 + 512;
+    form.slice[1] = 4096;
+    return form;
+}
+
+static tj_operands aligned_operands(void)
+{
+    tj_operands x = some_operands();
+
+    x.workspace = (void *)(uintptr_t)0x50000;
+    x.workspace_bytes = 4096 + 512;
+    x.alpha = 0.5;
+    return x;
+}
+
+static tj_problem batched(int64_t batch)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(100, 48, 70, TJ_F32);
+
+    problem.n.ld = 72;
+    problem.batch = batch;
+    problem.epilogue.has_alpha = 1;
+    return canonical(problem);
+}
+
+static uint64_t word_at(const fake_launch *launch, size_t at)
+{
+    uint64_t word;
+
+    memcpy(&word, launch->args + at, sizeof word);
+    return word;
+}
+
+/* The tensor map that a kernel got behind so many bytes of parameters. */
+static fake_tensor_map map_at(const fake_launch *launch, size_t at)
+{
+    fake_tensor_map map;
+
+    memcpy(&map, launch->args + at, sizeof map);
+    return map;
+}
+
+Test(steps, are_launched_one_behind_the_other_with_maps_clusters_and_slices)
+{
+    const tj_problem problem = batched(3);
+    const tj_launch_form form = three_steps(&problem);
+    tj_kernel *kernel = load_form(&form, &problem);
+    const tj_operands x = aligned_operands();
+    fake_launch launch;
+    fake_tensor_map m, n;
+
+    cr_expect(kernel->is_ready);
+    cr_expect(eq(int, fake.fake_function_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 65536));
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(ulong, fake.fake_launches(), 3));
+
+    fake.fake_get_launch(0, &launch);
+    cr_expect(eq(str, launch.kernel, (char *)"repack"));
+    cr_expect(launch.cluster[0] == 0 && launch.overlaps == 0 && launch.shared_bytes == 65536);
+    cr_expect(word_at(&launch, 0) == (uintptr_t)x.n.address && word_at(&launch, 8) == 0x50000 + 4096);
+
+    fake.fake_get_launch(1, &launch);
+    cr_expect(eq(str, launch.kernel, (char *)"tiled"));
+    cr_expect(launch.cluster[0] == 2 && launch.cluster[1] == 1 && launch.cluster[2] == 1 && launch.overlaps == 0);
+    /* 100 x 70 in tiles of 32 x 32 are 4 x 3, and whole clusters of two are 4 x 4. */
+    cr_expect(launch.grid[0] == 4 && launch.grid[1] == 4 && launch.grid[2] == 3);
+    cr_expect(eq(u64, word_at(&launch, 0), 70));
+    m = map_at(&launch, 128);
+    cr_expect(m.address == (uintptr_t)x.m.address && m.rank == 2 && m.type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32);
+    cr_expect(m.extent[0] == 48 && m.extent[1] == 100 && m.stride[0] == 48 * 4);
+    cr_expect(m.box[0] == 32 && m.box[1] == 64 && m.swizzle == CU_TENSOR_MAP_SWIZZLE_128B);
+    cr_expect(memcmp(launch.args + 256, &(float){0.5F}, 4) == 0);
+    n = map_at(&launch, 384);
+    cr_expect(n.address == (uintptr_t)x.n.address && n.rank == 3 && n.swizzle == CU_TENSOR_MAP_SWIZZLE_64B);
+    cr_expect(n.extent[0] == 70 && n.extent[1] == 48 && n.extent[2] == 3);
+    cr_expect(n.stride[0] == 72 * 4 && n.stride[1] == 48 * 72 * 4 && n.box[2] == 1);
+    cr_expect(word_at(&launch, 512) == 0x50000 && word_at(&launch, 520) == 0x50000 + 4096);
+
+    fake.fake_get_launch(2, &launch);
+    cr_expect(eq(str, launch.kernel, (char *)"sum"));
+    cr_expect(launch.overlaps == 1 && launch.cluster[0] == 1 && launch.cluster[1] == 4);
+    cr_expect(launch.grid[0] == 5 && launch.grid[1] == 8);
+    tj_kernel_free(kernel);
+}
+
+/* Of a batch that takes several launches, the maps of each begin at its own first product and end with its last. */
+Test(steps, of_a_large_batch_map_their_part_of_it)
+{
+    const tj_problem problem = batched(65535 + 4);
+    const tj_launch_form form = three_steps(&problem);
+    tj_kernel *kernel = load_form(&form, &problem);
+    const tj_operands x = aligned_operands();
+    fake_launch launch;
+
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(ulong, fake.fake_launches(), 6));
+    fake.fake_get_launch(4, &launch);
+    cr_expect(eq(uint, launch.grid[2], 4));
+    cr_expect(eq(u64, map_at(&launch, 128).address, (uintptr_t)x.m.address + UINT64_C(65535) * 100 * 48 * 4));
+    cr_expect(eq(u64, map_at(&launch, 384).extent[2], 4));
+    tj_kernel_free(kernel);
+}
+
+Test(steps, name_what_cannot_be_mapped)
+{
+    tj_problem problem = batched(3);
+    tj_operands x = aligned_operands();
+    tj_launch_form form;
+    tj_kernel *kernel;
+
+    problem.m.ld = TJ_ANY;
+    form = three_steps(&problem);
+    kernel = load_form(&form, &problem);
+    x.m.ld = 49;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("tiled copies M by a tensor map") && says("196 bytes from one line"), "%s", err.message);
+    x.m.ld = 52;
+    x.m.address = (const char *)x.m.address + 4;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("copies M") && says("0x100000000004"), "%s", err.message);
+    x.m.address = (const char *)x.m.address - 4;
+    fake.fake_fail("cuTensorMapEncodeTiled", 2, 1);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DRIVER));
+    cr_expect(says("tensor map of N for tiled: 48 lines of 70 elements"), "%s", err.message);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
+Test(steps, of_a_product_without_k_map_nothing)
+{
+    tj_problem problem = batched(1);
+    tj_operands x = aligned_operands();
+    tj_launch_form form;
+    tj_kernel *kernel;
+
+    problem.k = (tj_dim){0, TJ_DIM_ANY, 0};
+    form = three_steps(&problem);
+    kernel = load_form(&form, &problem);
+    x.m.address = x.n.address = NULL;
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(ulong, fake.fake_calls("cuTensorMapEncodeTiled"), 0));
+    tj_kernel_free(kernel);
+}
+
+Test(steps, in_large_clusters_ask_for_them)
+{
+    const tj_problem problem = batched(1);
+    tj_launch_form form = form_of(&problem);
+    const tj_operands x = aligned_operands();
+    tj_kernel *kernel;
+
+    form.step[0].cluster[0] = 8, form.step[0].cluster[1] = 2;
+    kernel = load_form(&form, &problem);
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_expect(last_launch().grid[0] == 8 && last_launch().grid[1] == 8);
+    tj_kernel_free(kernel);
+    fake.fake_fail("cuFuncSetAttribute", 1, 1);
+    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_DRIVER));
+    cr_expect(says("cannot launch tiled in clusters of 8 x 2 x 1 blocks"), "%s", err.message);
+}
+
+/* What keeps its sums in registers is judged kernel by kernel. */
+Test(steps, that_spill_are_refused_by_name)
+{
+    const tj_problem problem = batched(1);
+    tj_launch_form form = three_steps(&problem);
+    tj_kernel *kernel = NULL;
+
+    tell_parameters(&form, &problem);
+    fake.fake_set_function_attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 24);
+    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_SPILLS));
+    cr_expect(says("sum is not launched") && says("24 bytes of local memory"), "%s", err.message);
+    form.step[2].sums_in_registers = 0;
+    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_OK), "%s", err.message);
+    tj_kernel_free(kernel);
+}
+
+/* What is missing is known at the load, before any of the driver's functions is looked up. */
+static void expect_too_old(int version, const char *hidden, const char *words)
+{
+    const tj_problem problem = batched(1);
+    tj_launch_form form = three_steps(&problem);
+    tj_kernel *kernel = NULL;
+
+    fake.fake_set_driver_version(version);
+    if (hidden)
+        fake.fake_hide(hidden);
+    if (version < 12000)
+        form.step[1].arg_count = 0;
+    tell_parameters(&form, &problem);
+    cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(says(words), "%s", err.message);
+    cr_expect(eq(int, fake.fake_live_images(), 0));
+}
+
+Test(steps, in_clusters_need_a_driver_that_has_them)
+{
+    expect_too_old(11070, NULL,
+                   "tiled is launched in clusters of 2 x 1 x 1 blocks, which a driver of CUDA 11.7 cannot (11.8 can)");
+}
+
+Test(steps, in_clusters_need_a_driver_that_takes_attributes)
+{
+    expect_too_old(13000, "cuLaunchKernelEx", "in clusters of 2 x 1 x 1 blocks, which a driver of CUDA 13.0 cannot");
+}
+
+Test(steps, with_tensor_maps_need_a_driver_that_makes_them)
+{
+    expect_too_old(13000, "cuTensorMapEncodeTiled",
+                   "tiled takes tensor maps, which a driver of CUDA 13.0 cannot make (12.0 can)");
 }
 
 /* ---- alignment ---------------------------------------------------------------------------------------------------- */
@@ -1705,7 +1904,7 @@ Test(launch, holds_pointers_to_the_alignment_of_the_text)
             problem.m.ld = TJ_ANY;
         problem = canonical(problem);
         form = form_of(&problem);
-        form.align_m = 16, form.align_n = 8, form.align_p = 32, form.align_c = 16;
+        form.align[TJ_MATRIX_M] = 16, form.align[TJ_MATRIX_N] = 8, form.align[TJ_MATRIX_P] = 32, form.align[TJ_MATRIX_C] = 16;
         kernel = load_form(&form, &problem);
         cr_expect(eq(int, kernel->is_ready, !is_open));
         good.c.address = (const void *)(uintptr_t)0x400000000000;
@@ -1732,32 +1931,44 @@ Test(kernel, with_an_impossible_form_is_an_internal_error)
 {
     const tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(16, 500, 16, TJ_F32));
     const tj_launch_form plain = form_of(&problem), split = split_form(&problem, 4);
-    tj_launch_form rows[20];
+    tj_launch_form rows[40];
     tj_kernel *kernel = NULL;
     size_t count = 0;
 
-    rows[count] = plain, rows[count++].arg_count = TJ_LAUNCH_MAX_ARGS + 1;
-    rows[count] = plain, rows[count++].block_x = 0;
-    rows[count] = plain, rows[count++].block_rows = 0;
-    rows[count] = plain, rows[count++].align_m = 12;
-    rows[count] = plain, rows[count++].align_n = -16;
-    rows[count] = plain, rows[count++].align_p = 3;
-    rows[count] = plain, rows[count++].align_c = 5;
-    rows[count] = plain, rows[count++].splits = 4;
-    rows[count] = plain, rows[count++].products = -1;
-    rows[count] = split, rows[count++].products = 2; /* a block with whole products has no part of one */
-    rows[count] = split, rows[count++].splits = UINT16_MAX + 1;
-    rows[count] = split, rows[count++].splits = 1; /* a second kernel, and nothing for it to do */
-    rows[count] = split, rows[count++].reduce.kernel[0] = '\0';
-    rows[count] = split, rows[count++].reduce.arg_count = TJ_LAUNCH_MAX_ARGS + 1;
-    rows[count] = split, rows[count++].reduce.threads = 0;
-    rows[count] = split, rows[count++].reduce.block_elements = 0;
-    rows[count] = split, rows[count++].reduce.workspace_bytes = 0;
+    rows[count] = plain, rows[count++].steps = 0;
+    rows[count] = plain, rows[count++].steps = TJ_LAUNCH_MAX_STEPS + 1;
+    rows[count] = plain, rows[count++].product = 1;
+    rows[count] = plain, rows[count++].step[0].arg_count = TJ_LAUNCH_MAX_ARGS + 1;
+    rows[count] = plain, rows[count++].step[0].block_x = 0;
+    rows[count] = plain, rows[count++].step[0].block_rows = 0;
+    rows[count] = plain, rows[count++].step[0].grid = 0;
+    rows[count] = plain, rows[count++].step[0].grid = TJ_GRID_PRODUCTS; /* of no products */
+    rows[count] = plain, rows[count++].step[0].cluster[1] = 17;
+    rows[count] = plain, rows[count++].step[0].overlaps = 1; /* with what? */
+    rows[count] = plain, rows[count++].step[0].arg[0].kind = TJ_ARG_TENSOR_MAP + 1;
+    rows[count] = plain, rows[count++].step[0].arg[0].index = TJ_MATRICES;
+    rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_EXTENT, 3};
+    rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_TENSOR_MAP, 0}; /* a map of nothing */
+    rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_WORKSPACE, 0};  /* of no bytes */
+    rows[count] = plain, rows[count++].align[TJ_MATRIX_M] = 12;
+    rows[count] = plain, rows[count++].align[TJ_MATRIX_N] = -16;
+    rows[count] = plain, rows[count++].align[TJ_MATRIX_P] = 3;
+    rows[count] = plain, rows[count++].align[TJ_MATRIX_C] = 5;
+    rows[count] = plain, rows[count++].tile_width_is_any = 1, rows[count - 1].tile_width = 0;
+    rows[count] = plain, rows[count++].step[0].splits = 4; /* and nowhere to put their sums */
+    rows[count] = split, rows[count++].step[0].splits = UINT16_MAX + 1;
+    rows[count] = split, rows[count++].step[1].splits = 2;
+    rows[count] = split, rows[count++].step[1].kernel[0] = '\0';
+    rows[count] = split, rows[count++].step[1].arg_count = TJ_LAUNCH_MAX_ARGS + 1;
+    rows[count] = split, rows[count++].step[1].block_x = 0;
+    rows[count] = split, rows[count++].step[1].block_cols = 0;
+    rows[count] = split, rows[count++].workspace_bytes = 0;
+    rows[count] = split, rows[count++].slice[0] = split.workspace_bytes;
+    rows[count] = split, rows[count++].slice[0] = 8;
     for (size_t i = 0; i < count; i++) {
-        tell_parameters(i < 9 ? &plain : &split, &problem);
         cr_expect(eq(int, tj_kernel_load_code(&context->host, &rows[i], &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL),
                   "row %zu", i);
-        cr_expect(says("launch form of tiled"), "row %zu: %s", i, err.message);
+        cr_expect(says("launch form of"), "row %zu: %s", i, err.message);
         cr_expect(kernel == NULL);
     }
     cr_expect(eq(ulong, fake.fake_calls("cuLibraryLoadData"), 0));
@@ -1771,7 +1982,7 @@ Test(kernel, whose_second_kernel_has_other_parameters_is_an_internal_error)
     tj_kernel *kernel = NULL;
 
     tell_parameters(&form, &problem);
-    fake.fake_set_reduce_parameters(3, bytes);
+    fake.fake_set_parameters_of("reduce", 3, bytes);
     cr_expect(eq(int, tj_kernel_load_code(&context->host, &form, &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL));
     cr_expect(says("reduce has more than the 2 parameters"), "%s", err.message);
     cr_expect(eq(int, fake.fake_live_images(), 0));

@@ -81,7 +81,7 @@ static void obtain_one(int number)
         return;
     }
     ptx = tj_image_ptx(image, NULL);
-    if (!strstr(ptx, tj_source_launch(mine->source)->kernel))
+    if (!strstr(ptx, tj_source_kernel(mine->source)))
         mistake(number, "the image of another shape", "");
     /* One image in memory, whoever asks: the very same bytes, not equal ones. */
     if (!atomic_compare_exchange_strong(&mine->ptx, &nobody, ptx) && nobody != ptx)

@@ -31,15 +31,19 @@ static tj_status load(tj_kernel **kernel, tj_error *err)
 {
     static const tj_code code = {"sm_90", "13.0", "PTX", "CUBIN"};
     tj_problem problem = TJ_PROBLEM_INIT(64, 48, 32, TJ_F32);
-    tj_launch_form form = {.kernel = "tiled",
-                           .arg = {TJ_ARG_M, TJ_ARG_N, TJ_ARG_P},
-                           .arg_count = 3,
-                           .block_x = 16,
-                           .block_y = 16,
-                           .block_rows = 16,
-                           .block_cols = 16,
-                           .tile_width = 16,
-                           .checks = 7};
+    const tj_launch_form form = {
+        .step = {{.kernel = "tiled",
+                  .arg = {{TJ_ARG_POINTER, TJ_MATRIX_M}, {TJ_ARG_POINTER, TJ_MATRIX_N}, {TJ_ARG_POINTER, TJ_MATRIX_P}},
+                  .arg_count = 3,
+                  .grid = TJ_GRID_TILES,
+                  .block_x = 16,
+                  .block_y = 16,
+                  .block_rows = 16,
+                  .block_cols = 16}},
+        .steps = 1,
+        .tile_width = 16,
+        .checks = 7,
+    };
 
     problem = tj_problem_canonical(&problem);
     return tj_kernel_load_code(&context->host, &form, &problem, &code, kernel, err);

@@ -38,7 +38,7 @@ static void *work(void *payload)
             mine->mistakes++;
             continue;
         }
-        if (!strstr(tj_image_ptx(image, NULL), tj_source_launch(mine->source[which])->kernel))
+        if (!strstr(tj_image_ptx(image, NULL), tj_source_kernel(mine->source[which])))
             mine->mistakes++;
         pthread_mutex_lock(mine->lock);
         if (!mine->key[which][0])

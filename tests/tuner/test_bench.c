@@ -195,7 +195,7 @@ Test(bench, what_a_launch_does_not_write_cannot_pass)
     const tj_plan *plan;
     unsigned char *workspace;
 
-    fake.fake_set_reduce_parameters(2, (const size_t[]){8, 8});
+    fake.fake_set_parameters_of("reduce", 2, (const size_t[]){8, 8});
     place(&problem, 1);
     host = (tj_host_operands){bench.host_m, bench.host_n, NULL, 1, 0};
     plan = plan_of(&problem, "skinny:splits=4");
@@ -349,7 +349,7 @@ Test(bench, makes_room_for_the_largest_workspace)
     const tj_problem problem = f32(4, 1000, 64);
     const tj_plan *none, *small, *large;
 
-    fake.fake_set_reduce_parameters(2, (const size_t[]){8, 8});
+    fake.fake_set_parameters_of("reduce", 2, (const size_t[]){8, 8});
     fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 400000);
     place(&problem, 0);
     cr_assert(bench.sets > 1);

@@ -37,8 +37,9 @@ static int64_t count_combinations(const tj_problem *problem, const tj_device_fac
     if (axis == tj_family_param_count(config->family)) {
         resolved = *config;
         return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_config_is_worth_trying(problem, &resolved) &&
-               (!device || (10 * device->cc_major + device->cc_minor >= form.least_target &&
-                            form.static_shared_bytes + form.dynamic_shared_bytes <= device->shared_per_block_optin));
+               (!device ||
+                (10 * device->cc_major + device->cc_minor >= form.least_target &&
+                 form.step[0].static_shared_bytes + form.step[0].dynamic_shared_bytes <= device->shared_per_block_optin));
     }
     values = tj_param_values(tj_family_param(config->family, axis), value);
     for (size_t i = 0; i < values; i++) {
@@ -124,12 +125,11 @@ Test(space, previews_the_launch_that_is_generated)
             cr_assert(eq(int, tj_generate(&problem, &config, &source, NULL), TJ_OK));
             real = *tj_source_launch(source);
             cr_expect(memcmp(&resolved, tj_source_config(source), sizeof resolved) == 0);
-            memset(real.kernel, 0, sizeof real.kernel);
-            memset(real.arg, 0, sizeof real.arg);
-            real.arg_count = 0;
-            memset(real.reduce.kernel, 0, sizeof real.reduce.kernel);
-            memset(real.reduce.arg, 0, sizeof real.reduce.arg);
-            real.reduce.arg_count = 0;
+            for (int step = 0; step < real.steps; step++) {
+                memset(real.step[step].kernel, 0, sizeof real.step[step].kernel);
+                memset(real.step[step].arg, 0, sizeof real.step[step].arg);
+                real.step[step].arg_count = 0;
+            }
             cr_expect(memcmp(&form, &real, sizeof form) == 0, "problem %zu, config %d", i, n);
             tj_source_free(source);
         }

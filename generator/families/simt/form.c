@@ -387,10 +387,10 @@ static void describe_alignment(const tj_problem *view, const tj_simt_shape *s, t
     const bool writes_vectors = tj_simt_has_vector_p(view, s) && s->splits == 1;
     const int32_t out = writes_vectors ? tj_simt_vec(view) * tj_facts_of(view->p.type)->bytes : 0;
 
-    *(form->is_swapped ? &form->align_n : &form->align_m) = in * tj_simt_copy_of(view, s, true).width;
-    *(form->is_swapped ? &form->align_m : &form->align_n) = in * tj_simt_copy_of(view, s, false).width;
-    form->align_p = out;
-    form->align_c = view->epilogue.has_beta ? out : 0;
+    form->align[form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M] = in * tj_simt_copy_of(view, s, true).width;
+    form->align[form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = in * tj_simt_copy_of(view, s, false).width;
+    form->align[TJ_MATRIX_P] = out;
+    form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? out : 0;
 }
 
 /*
@@ -440,17 +440,17 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "col_run", tj_simt_col_run(view, &s));
     tj_template_set_flag(fill, "spreads_cols", tj_simt_col_run(view, &s) != tj_simt_vec(view));
     tj_split_describe(view, config->value[SPLITS], fill, form);
-    form->block_x = s.threads;
-    form->block_y = 1;
-    form->block_rows = s.bm;
-    form->block_cols = s.bn;
-    form->rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
+    form->step[0].block_x = s.threads;
+    form->step[0].block_y = 1;
+    form->step[0].block_rows = s.bm;
+    form->step[0].block_cols = s.bn;
+    form->step[0].rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
     describe_alignment(view, &s, form);
     if (s.copy == TJ_COPY_REGISTERS) {
-        form->static_shared_bytes = tj_simt_shared_bytes(view, &s);
+        form->step[0].static_shared_bytes = tj_simt_shared_bytes(view, &s);
         return "simt/registers.cu";
     }
-    form->dynamic_shared_bytes = tj_simt_shared_bytes(view, &s);
+    form->step[0].dynamic_shared_bytes = tj_simt_shared_bytes(view, &s);
     form->least_target = TJ_COPY_ASYNC_TARGET;
     return "simt/async.cu";
 }

@@ -366,13 +366,13 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "ragged_m", s.tm * s.k_thread % s.lanes != 0);
     tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || view->k.mode == TJ_DIM_ANY || view->k.extent == 0);
     tj_split_describe(view, s.splits, fill, form);
-    form->block_x = s.lanes * s.slices;
-    form->block_y = 1;
-    form->block_rows = s.tm;
-    form->block_cols = s.lanes * s.tn;
-    form->rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
-    form->static_shared_bytes = shared_bytes(&s, bytes, view->n.layout == TJ_ROW_MAJOR);
-    *(form->is_swapped ? &form->align_m : &form->align_n) = align;
+    form->step[0].block_x = s.lanes * s.slices;
+    form->step[0].block_y = 1;
+    form->step[0].block_rows = s.tm;
+    form->step[0].block_cols = s.lanes * s.tn;
+    form->step[0].rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
+    form->step[0].static_shared_bytes = shared_bytes(&s, bytes, view->n.layout == TJ_ROW_MAJOR);
+    form->align[form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = align;
     return "skinny/skinny.cu";
 }
 

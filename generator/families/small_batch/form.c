@@ -287,17 +287,18 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "ragged_k", view->k.extent % s.vec != 0);
     tj_template_set_flag(fill, "async", is_async);
     tj_template_set_flag(fill, "team_in_warp", tj_small_batch_in_warp(&s));
-    form->block_x = s.products * s.team;
-    form->block_y = 1;
-    form->block_rows = (int32_t)view->j.extent;
-    form->block_cols = (int32_t)view->l.extent;
-    form->products = s.products;
-    form->dynamic_shared_bytes = s.products * s.bytes;
+    form->step[0].block_x = s.products * s.team;
+    form->step[0].block_y = 1;
+    form->step[0].block_rows = (int32_t)view->j.extent;
+    form->step[0].block_cols = (int32_t)view->l.extent;
+    form->step[0].grid = TJ_GRID_PRODUCTS;
+    form->step[0].block_products = s.products;
+    form->step[0].dynamic_shared_bytes = s.products * s.bytes;
     form->least_target = is_async ? TJ_COPY_ASYNC_TARGET : 0;
-    *(form->is_swapped ? &form->align_n : &form->align_m) = in * w.m;
-    *(form->is_swapped ? &form->align_m : &form->align_n) = in * w.n;
-    form->align_p = out * w.p;
-    form->align_c = view->epilogue.has_beta ? out * w.p : 0;
+    form->align[form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M] = in * w.m;
+    form->align[form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = in * w.n;
+    form->align[TJ_MATRIX_P] = out * w.p;
+    form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? out * w.p : 0;
     return "small_batch/small_batch.cu";
 }
 

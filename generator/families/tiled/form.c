@@ -34,11 +34,11 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tile = (int64_t)form->tile_width * form->tile_width;
     if (tj_config_get(config, "shared") == SHARED_DYNAMIC) {
         form->tile_width_is_any = 1;
-        form->dynamic_shared_bytes = 2 * tile * element_bytes;
+        form->step[0].dynamic_shared_bytes = 2 * tile * element_bytes;
         return "tiled/dynamic.cu";
     }
     /* A column-major N is transposed on its way in. Without padding its stores would all meet in one or two banks. */
-    form->static_shared_bytes = (2 * tile + (view->n.layout == TJ_COL_MAJOR ? form->tile_width : 0)) * element_bytes;
+    form->step[0].static_shared_bytes = (2 * tile + (view->n.layout == TJ_COL_MAJOR ? form->tile_width : 0)) * element_bytes;
     return "tiled/tiled.cu";
 }
 

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * steps: what the launches of each kernel have in common, prepared at its load; and what some of them make anew each time, parts of
+ * the workspace and tensor maps.
+ */
+#include <string.h>
+
+#include "error.h"
+#include "kernel.h"
+
+/* Drivers that launch clusters, and those that also capture kernels launched beside the one ahead. */
+enum { CLUSTER_DRIVER = 11080, OVERLAP_DRIVER = 12030, PORTABLE_CLUSTER = 8 };
+
+/* Texts compiled for this and newer wait for the step ahead by themselves. */
+enum { OVERLAP_CC = 90 };
+
+/* ---- at the load -------------------------------------------------------------------------------------------------- */
+
+static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *arg)
+{
+    static const uint16_t address[TJ_MATRICES] = {offsetof(tj_operands, m), offsetof(tj_operands, n), offsetof(tj_operands, p),
+                                                  0};
+    const size_t matrix = offsetof(tj_launch_shape, matrix) + (size_t)arg->index * sizeof(tj_stored_shape);
+    const bool is_f64 = kernel->problem.compute == TJ_COMPUTE_F64;
+
+    switch (arg->kind) {
+    case TJ_ARG_POINTER:
+        if (arg->index == TJ_MATRIX_C)
+            return (tj_parameter){TJ_IN_CALL, offsetof(tj_launch_call, c)};
+        return (tj_parameter){TJ_IN_OPERANDS, address[arg->index]};
+    case TJ_ARG_EXTENT:
+        return (tj_parameter){TJ_IN_SHAPE,
+                              (uint16_t)(offsetof(tj_launch_shape, extent) + (size_t)arg->index * sizeof(int32_t))};
+    case TJ_ARG_BATCH:
+        return (tj_parameter){TJ_IN_SHAPE, offsetof(tj_launch_shape, products_now)};
+    case TJ_ARG_LD:
+        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(matrix + offsetof(tj_stored_shape, ld))};
+    case TJ_ARG_STRIDE:
+        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(matrix + offsetof(tj_stored_shape, stride))};
+    case TJ_ARG_ALPHA:
+        return is_f64 ? (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, alpha)}
+                      : (tj_parameter){TJ_IN_CALL, offsetof(tj_launch_call, alpha)};
+    case TJ_ARG_BETA:
+        return is_f64 ? (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, beta)}
+                      : (tj_parameter){TJ_IN_CALL, offsetof(tj_launch_call, beta)};
+    case TJ_ARG_WORKSPACE:
+        if (kernel->form.slice[arg->index] == 0)
+            return (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, workspace)};
+        return (tj_parameter){TJ_IN_EXTRAS,
+                              (uint16_t)(offsetof(tj_launch_extras, slice) + (size_t)arg->index * sizeof(void *))};
+    default: /* TJ_ARG_TENSOR_MAP */
+        return (tj_parameter){TJ_IN_EXTRAS,
+                              (uint16_t)(offsetof(tj_launch_extras, map) + (size_t)arg->index * sizeof(CUtensorMap))};
+    }
+}
+
+static tj_status set_cluster(tj_kernel *kernel, int index, tj_error *err)
+{
+    const tj_launch_step *form = &kernel->form.step[index];
+    tj_loaded_step *step = &kernel->step[index];
+    const int version = tj_driver_version(kernel->driver);
+    unsigned int size[3];
+    CUresult result;
+
+    for (int axis = 0; axis < 3; axis++)
+        size[axis] = form->cluster[axis] > 1 ? (unsigned int)form->cluster[axis] : 1;
+    if (size[0] * size[1] * size[2] == 1)
+        return TJ_OK;
+    if (!kernel->driver->api.launch_kernel_ex || version < CLUSTER_DRIVER)
+        return tj_fail(
+            err, TJ_ERR_UNSUPPORTED,
+            "%s is launched in clusters of %u x %u x %u blocks, which a driver of CUDA %d.%d cannot (11.8 can): update "
+            "the driver, or use a config without clusters",
+            form->kernel, size[0], size[1], size[2], version / 1000, version % 1000 / 10);
+    step->attribute[step->attribute_count++] =
+        (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.cluster = {size[0], size[1], size[2]}};
+    if (size[0] * size[1] * size[2] <= PORTABLE_CLUSTER)
+        return TJ_OK;
+    result = kernel->driver->api.func_set_attribute(step->function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+    if (result == CUDA_SUCCESS)
+        return TJ_OK;
+    return tj_driver_fail(kernel->driver, result, err, "cannot launch %s in clusters of %u x %u x %u blocks", form->kernel,
+                          size[0], size[1], size[2]);
+}
+
+tj_status tj_step_prepare(tj_kernel *kernel, int index, int target_cc, tj_error *err)
+{
+    const tj_launch_step *form = &kernel->form.step[index];
+    tj_loaded_step *step = &kernel->step[index];
+    const int version = tj_driver_version(kernel->driver);
+
+    step->parameters = form->arg_count;
+    for (int i = 0; i < form->arg_count; i++) {
+        step->parameter[i] = find_parameter(kernel, &form->arg[i]);
+        step->has_extras = step->has_extras || step->parameter[i].place == TJ_IN_EXTRAS;
+        if (form->arg[i].kind == TJ_ARG_TENSOR_MAP && !kernel->driver->api.tensor_map_encode)
+            return tj_fail(
+                err, TJ_ERR_UNSUPPORTED,
+                "%s takes tensor maps, which a driver of CUDA %d.%d cannot make (12.0 can): update the driver, or use "
+                "a config without them",
+                form->kernel, version / 1000, version % 1000 / 10);
+    }
+    if (form->overlaps && target_cc >= OVERLAP_CC && kernel->driver->api.launch_kernel_ex && version >= OVERLAP_DRIVER)
+        step->attribute[step->attribute_count++] = (CUlaunchAttribute){
+            .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value.programmatic_stream_serialization = 1};
+    return set_cluster(kernel, index, err);
+}
+
+/* ---- at a launch -------------------------------------------------------------------------------------------------- */
+
+static int map_type(int32_t type)
+{
+    return type == TJ_F32   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+           : type == TJ_F64 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
+           : type == TJ_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                            : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+}
+
+static tj_status encode(const tj_kernel *kernel, const char *name, const tj_tensor_map *form, const tj_operands *x,
+                        const tj_launch_shape *shape, CUtensorMap *map, tj_error *err)
+{
+    const void *const pointer[TJ_MATRICES] = {x->m.address, x->n.address, x->p.address,
+                                              x->c.address ? x->c.address : x->p.address};
+    const int32_t type = form->type ? form->type : tj_problem_matrix(&kernel->problem, (tj_which)form->matrix)->type;
+    const tj_stored_shape *m = &shape->matrix[form->matrix];
+    const uint64_t bytes = kernel->element_bytes[form->matrix], line = (uint64_t)m->ld * bytes;
+    const uint64_t extent[3] = {(uint64_t)m->width, (uint64_t)m->lines, (uint64_t)shape->products_now};
+    const uint64_t stride[2] = {line, shape->products_now > 1 ? (uint64_t)m->stride * bytes : (uint64_t)m->lines * line};
+    const unsigned int box[3] = {(unsigned int)form->box[0], (unsigned int)form->box[1], (unsigned int)form->box[2]};
+    const unsigned int step[3] = {1, 1, 1};
+    const int swizzle = form->swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                        : form->swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                        : form->swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                                              : CU_TENSOR_MAP_SWIZZLE_NONE;
+    const uintptr_t address = (uintptr_t)pointer[form->matrix];
+    CUresult result;
+
+    if (m->span == 0) { /* k is 0, and nothing is copied */
+        memset(map, 0, sizeof *map);
+        return TJ_OK;
+    }
+    if ((address | stride[0] | (form->rank == 3 ? stride[1] : 0)) % 16 != 0)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%s copies %c by a tensor map, so it must lie at multiples of 16 bytes: it is at 0x%llx, with %lld bytes from "
+            "one line to the next and %lld to the next product; align it, or use another config",
+            name, "MNPC"[form->matrix], (unsigned long long)address, (long long)stride[0], (long long)stride[1]);
+    result = kernel->driver->api.tensor_map_encode(map, map_type(type), (unsigned int)form->rank, (void *)address, extent,
+                                                   stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                                                   CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result == CUDA_SUCCESS)
+        return TJ_OK;
+    return tj_driver_fail(kernel->driver, result, err,
+                          "cannot make the tensor map of %c for %s: %lld lines of %lld elements, copied %u x %u x %u at a time",
+                          "MNPC"[form->matrix], name, (long long)m -> lines, (long long)m -> width, box[0], box[1], box[2]);
+}
+
+tj_status tj_step_make_extras(const tj_kernel *kernel, int index, const tj_operands *x, const tj_launch_shape *shape,
+                              tj_launch_extras *extras, tj_error *err)
+{
+    const tj_launch_form *form = &kernel->form;
+    const tj_launch_step *step = &form->step[index];
+    tj_status status = TJ_OK;
+
+    for (int i = 0; status == TJ_OK && i < step->arg_count; i++) {
+        const int32_t which = step->arg[i].index;
+
+        if (step->arg[i].kind == TJ_ARG_WORKSPACE)
+            extras->slice[which] = (char *)x->workspace + form->slice[which];
+        else if (step->arg[i].kind == TJ_ARG_TENSOR_MAP)
+            status = encode(kernel, step->kernel, &form->tensor_map[which], x, shape, &extras->map[which], err);
+    }
+    return status;
+}
