@@ -10,7 +10,7 @@ file(RELATIVE_PATH include_from_prefix ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_F
 
 # What is installed is linked with the RUNPATH that it keeps. CMake would otherwise end that of the build tree in a colon, to have room for
 # the change, and to the loader the empty element behind it is the current folder. So the command is linked twice: for either place.
-add_executable(tilejit_installed $<TARGET_OBJECTS:tilejit_cli>)
+add_executable(tilejit_installed $<TARGET_OBJECTS:tilejit_cli> ${cli_objects})
 target_link_libraries(tilejit_installed PRIVATE tilejit tj_options PkgConfig::JANSSON Threads::Threads m)
 set_target_properties(tilejit_installed PROPERTIES OUTPUT_NAME tilejit RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/installed
                                                    INSTALL_RPATH "$ORIGIN/${lib_from_bin}" LINKER_LANGUAGE C)

@@ -3,14 +3,22 @@
  * bandwidth: what a device's memory gives a kernel of this library, measured once and remembered by the device's uuid in the store's
  * folder. Not the store's business: the file may be removed at any time.
  */
+#include "bandwidth.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include <tilejit/tilejit.h>
+
+#include "answer.h"
+#include "error.h"
+#include "file.h"
+#include "input.h"
+#include "launch.h"
 
 static const char FILE_NAME[] = "bandwidth.json";
 
-enum { WARMUP = 3, REPEAT = 9, PATH_BYTES = 4200, MOST_BYTES = 1 << 20 };
+enum { PATH_BYTES = 4200, MOST_BYTES = 1 << 20 };
 
 static bool find_file(tj_context *context, char path[PATH_BYTES])
 {
@@ -78,20 +86,13 @@ static void remember(tj_context *context, const tj_device_facts *facts, double b
     json_decref(all);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* P = beta * C with k = 0 reads one matrix and writes another: STREAM's "scale". */
 static tj_status time_scale(tj_context *context, int64_t extent, const char *text, tj_operands *x, double *bytes_per_s,
                             tj_error *err)
 {
     tj_problem problem = TJ_PROBLEM_INIT(extent, 0, extent, TJ_F64);
     const double moved = 16.0 * (double)extent * (double)extent;
-    double us[REPEAT];
+    double us, least_us;
     const tj_plan *plan;
     tj_config config;
     tj_status status;
@@ -101,12 +102,10 @@ static tj_status time_scale(tj_context *context, int64_t extent, const char *tex
     if (status == TJ_OK)
         status = tj_plan_prepare(context, &problem, &config, &plan, err);
     if (status == TJ_OK)
-        status = tj_time_launches(context, plan, x, NULL, WARMUP, REPEAT, us, err);
-    if (status != TJ_OK)
-        return status;
-    qsort(us, REPEAT, sizeof us[0], by_value);
-    *bytes_per_s = moved / us[REPEAT / 2] * 1e6;
-    return TJ_OK;
+        status = cli_time(context, plan, x, (cli_timing){3, 9}, &us, &least_us, err);
+    if (status == TJ_OK)
+        *bytes_per_s = moved / us * 1e6;
+    return status;
 }
 
 tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *facts, double *bytes_per_s, tj_error *err)
@@ -121,7 +120,7 @@ tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *fact
 
     *bytes_per_s = 0;
     if (status == TJ_OK && emulator)
-        return cli_fail(err, TJ_ERR_UNSUPPORTED, "the emulator has no bandwidth to measure: --measure needs a GPU");
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "the emulator has no bandwidth to measure: --measure needs a GPU");
     if (status == TJ_OK)
         status = tj_device_memory(context, &free_bytes, &total_bytes, err);
     while (status == TJ_OK && extent > 2048 && (size_t)(16 * extent * extent) > free_bytes / 2)

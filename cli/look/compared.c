@@ -4,7 +4,8 @@
  */
 #include <inttypes.h>
 
-#include "cli.h"
+#include "look.h"
+#include "number.h"
 
 enum { NAME_WIDTH = 20, CELL_BYTES = 40 };
 
@@ -144,11 +145,7 @@ void cli_print_compared(const cli_look *look)
         {"measured", cell_measured, !look->cases[0].is_measured},
         {"store", cell_store, false},
     };
-    size_t best = 0;
 
-    for (size_t i = 1; i < look->count; i++)
-        if (look->cases[i].analysis.predicted.us < look->cases[best].analysis.predicted.us)
-            best = i;
     for (size_t r = 0; r < sizeof row / sizeof row[0]; r++) {
         if (row[r].is_left_out)
             continue;
@@ -161,5 +158,5 @@ void cli_print_compared(const cli_look *look)
         }
         printf("\n");
     }
-    printf("fastest by the model: %s\n", look->cases[best].text);
+    printf("fastest by the model: %s\n", look->cases[cli_fastest(look)].text);
 }

@@ -4,10 +4,23 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "cli.h"
+#include "answer.h"
+#include "chosen.h"
+#include "look.h"
+#include "number.h"
+
+typedef struct explain_options {
+    cli_look_options look;
+    int32_t plots;
+} explain_options;
+
+static const cli_option own[] = {
+    {"plot", CLI_FLAG, offsetof(explain_options, plots), "Draw the roofline in letters.", .low = 1},
+    {NULL},
+};
+
+static const cli_group own_group = {"explain", own};
 
 static const char *grouped(int64_t count)
 {
@@ -127,7 +140,7 @@ static void print_prediction(const cli_case *one)
     printf("\n");
     if (one->is_measured) {
         cli_format_time(time, one->median_us);
-        cli_format_rate(rate, cli_ratio((double)one->analysis.counts.flop, one->median_us) * 1e6, "FLOP/s");
+        cli_format_rate(rate, cli_measured_rate(one), "FLOP/s");
         printf("measured   %s, %s: predicted / measured is %.2f\n", time, rate, cli_ratio(p->us, one->median_us));
     }
 }
@@ -196,36 +209,70 @@ static void print_case(const cli_look *look, const cli_case *one)
 
 /* ---- command -------------------------------------------------------------------------------------------------------- */
 
-cli_exit cmd_explain(const cli_words *words, json_t *answer, tj_error *err)
+static void print_look(const cli_look *look)
 {
+    const tj_problem *known = &look->request.known;
+    const tj_device_facts *facts = &look->machine.facts;
+
+    printf("problem    P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64 "), %s",
+           known->j.extent, known->l.extent, known->j.extent, known->k.extent, known->k.extent, known->l.extent,
+           tj_type_name((tj_type)known->m.type));
+    if (known->batch > 1)
+        printf(", %" PRId64 " of them", known->batch);
+    printf("\ndevice     %s, compute capability %d.%d: %s\n", facts->name, (int)facts->cc_major, (int)facts->cc_minor,
+           look->machine.origin);
+    if (look->count == 1)
+        print_case(look, &look->cases[0]);
+    else
+        cli_print_compared(look);
+}
+
+static cli_exit explain(const cli_call *call, tj_error *err)
+{
+    const explain_options *options = call->options;
     cli_look look;
-    const cli_exit code = cli_look_open(words, NULL, &look, err);
+    const cli_exit code = cli_look_open(call, &options->look, NULL, &look, err);
 
     if (code == CLI_DONE) {
-        const tj_problem *known = &look.request.known;
         json_t *list = json_array();
 
-        cli_answer_machine(answer, &look);
+        cli_answer_machine(call->answer, &look);
         for (size_t i = 0; i < look.count; i++)
             (void)json_array_append_new(list, cli_case_json(&look.cases[i]));
-        (void)json_object_set_new(answer, "configs", list);
-        if (!words->is_json) {
-            printf("problem    P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64
-                   "), %s",
-                   known->j.extent, known->l.extent, known->j.extent, known->k.extent, known->k.extent, known->l.extent,
-                   tj_type_name((tj_type)known->m.type));
-            if (known->batch > 1)
-                printf(", %" PRId64 " of them", known->batch);
-            printf("\ndevice     %s, compute capability %d.%d: %s\n", look.machine.facts.name, (int)look.machine.facts.cc_major,
-                   (int)look.machine.facts.cc_minor, look.machine.origin);
-            if (look.count == 1)
-                print_case(&look, &look.cases[0]);
-            else
-                cli_print_compared(&look);
-            if (words->plots)
-                cli_print_plot(&look);
-        }
+        (void)json_object_set_new(call->answer, "configs", list);
+        if (!call->is_json)
+            print_look(&look);
+        if (!call->is_json && options->plots)
+            cli_print_plot(&look);
     }
     cli_look_close(&look);
     return code;
 }
+
+const cli_command cli_explain = {
+    .name = "explain",
+    .operands = "<jxkxl> [config]",
+    .operand_min = 1,
+    .operand_max = 2,
+    .summary = "say what a kernel will move, what limits it, and how long it should take",
+    .text =
+        "FLOP and bytes by memory space, exactly; blocks, occupancy and what limits it; the roofline; a predicted time, term "
+        "by term; which boundary checks are in, and why; whether the store has the kernel. docs/analysis.md says where each "
+        "number comes from.\n\n"
+        "Needs neither a GPU nor a driver: --arch sm_80, or --device emulator:sm_80, looks at a device that is not there. "
+        "Where NVRTC is found the registers are the compiler's, else an estimate.",
+    .example = "tilejit explain 512x300x700\n"
+               "tilejit explain 1024x1024x1024 --arch sm_80 --compare tile_width=8,16,32\n"
+               "tilejit explain 96x96x96 tiled:tile_width=16 --device emulator --count\n"
+               "tilejit explain 2048x2048x2048 --compare family=naive,tiled --measure --plot",
+    .takes = {{&cli_look_group, offsetof(explain_options, look)},
+              {&own_group},
+              {&cli_problem_group, offsetof(explain_options, look.request)},
+              {&cli_layout_group, offsetof(explain_options, look.request)},
+              {&cli_scalar_group, offsetof(explain_options, look.request)},
+              {&cli_config_group, offsetof(explain_options, look.request)},
+              {&cli_timing_group, offsetof(explain_options, look.timing)},
+              {&cli_machine_group, offsetof(explain_options, look.machine)}},
+    .option_bytes = sizeof(explain_options),
+    .run = explain,
+};

@@ -2,42 +2,59 @@
 /*
  * look: a request analysed in one or several configs: what explain prints and report draws.
  */
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
+#include "look.h"
+
 #include <string.h>
 
-#include "cli.h"
+#include "bandwidth.h"
+#include "chosen.h"
+#include "error.h"
+#include "kernel.h"
+#include "number.h"
+
+static const cli_option own[] = {
+    {"compare", CLI_TEXT, offsetof(cli_look_options, compare),
+     "Put configs beside one another: a parameter and its values, such as tile_width=8,16,32, or family=naive,tiled.",
+     "name=list"},
+    {"measure", CLI_FLAG, offsetof(cli_look_options, measures),
+     "Run each config on the GPU and give its time beside the predicted one.", .low = 1},
+    {"count", CLI_FLAG, offsetof(cli_look_options, counts),
+     "Execute each config on the emulator and give its counters beside the predicted ones.", .low = 1},
+    {NULL},
+};
+
+const cli_group cli_look_group = {"explain and report", own};
 
 /* ---- machine -------------------------------------------------------------------------------------------------------- */
 
-static tj_status find_machine(const cli_words *words, cli_machine *machine, tj_error *err)
+/* A product that need not be here: what is compiled for a target is looked at on it. */
+static tj_status take_product(const cli_machine_options *options, const char *origin, cli_machine *machine, tj_error *err)
+{
+    tj_status status = TJ_OK;
+
+    machine->origin = origin;
+    if (options->arch) /* first: its words may be wrong */
+        status = cli_device_of_target(options->arch, &machine->facts, err);
+    if (status == TJ_OK)
+        status = cli_target(machine->context, options, machine->target, err);
+    if (status == TJ_OK && !options->arch)
+        status = cli_device_of_target(machine->target, &machine->facts, err);
+    memcpy(machine->chip, machine->target, sizeof machine->chip);
+    return status;
+}
+
+static tj_status find_machine(const cli_call *call, const cli_machine_options *options, cli_machine *machine, tj_error *err)
 {
     const tj_emulator *emulator = NULL;
-    tj_status status = cli_context_create_to_look(words, &machine->context, err);
+    tj_status status = cli_context_create_to_look(call, options, &machine->context, err);
 
     if (status != TJ_OK)
         return status;
-    if (words->arch) { /* a device that need not be there */
-        const char *number = strchr(words->arch, '_');
-        char product[24];
-
-        (void)snprintf(product, sizeof product, "sm_%.*s", number ? (int)strspn(number + 1, "0123456789") : 0,
-                       number ? number + 1 : "");
-        machine->origin = "as published; it need not be here";
-        status = tj_device_named(product, &machine->facts, err);
-        if (status == TJ_OK)
-            status = cli_target(machine->context, words, machine->target, err);
-        memcpy(machine->chip, machine->target, sizeof machine->chip);
-        return status;
-    }
-    status = tj_device_get(machine->context, cli_device_ordinal(words), &machine->facts, err);
-    if (status == TJ_ERR_NO_DRIVER) {
-        machine->origin = "as published; there is no driver here";
-        status = cli_target(machine->context, words, machine->target, err);
-        memcpy(machine->chip, machine->target, sizeof machine->chip);
-        return status == TJ_OK ? tj_device_named(machine->target, &machine->facts, err) : status;
-    }
+    if (options->arch)
+        return take_product(options, "as published; it need not be here", machine, err);
+    status = tj_device_get(machine->context, cli_device_ordinal(options), &machine->facts, err);
+    if (status == TJ_ERR_NO_DRIVER)
+        return take_product(options, "as published; there is no driver here", machine, err);
     if (status == TJ_OK)
         status = tj_emulator_get(machine->context, &emulator, err);
     if (status != TJ_OK)
@@ -48,7 +65,7 @@ static tj_status find_machine(const cli_words *words, cli_machine *machine, tj_e
     machine->bytes_per_s = cli_read_bandwidth(machine->context, &machine->facts);
     (void)snprintf(machine->chip, sizeof machine->chip, "sm_%d%d", (int)machine->facts.cc_major, (int)machine->facts.cc_minor);
     /* The compiler settles it; the analysis does without one. */
-    if (cli_target(machine->context, words, machine->target, &machine->no_target) != TJ_OK)
+    if (cli_target(machine->context, options, machine->target, &machine->no_target) != TJ_OK)
         memcpy(machine->target, machine->chip, sizeof machine->target);
     return TJ_OK;
 }
@@ -61,7 +78,7 @@ static tj_status add_config(cli_look *look, const tj_config *config, tj_error *e
     cli_case *one = &look->cases[look->count];
 
     if (look->count == CLI_MAX_CASES)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "at most %d configs stand beside one another", CLI_MAX_CASES);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "at most %d configs stand beside one another", CLI_MAX_CASES);
     one->config = *config;
     look->count++;
     return TJ_OK;
@@ -74,8 +91,8 @@ static tj_status add_compared(const char *compare, cli_look *look, tj_error *err
     char name[32];
 
     if (!value || value == compare || (size_t)(value - compare) >= sizeof name || !value[1])
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                        "--compare is \"%.60s\": write name=value,value, such as tile_width=8,16,32", compare);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "--compare is \"%.60s\": write name=value,value, such as tile_width=8,16,32", compare);
     (void)snprintf(name, sizeof name, "%.*s", (int)(value - compare), compare);
     value++;
     for (;;) {
@@ -100,12 +117,12 @@ static tj_status add_compared(const char *compare, cli_look *look, tj_error *err
     }
 }
 
-static tj_status read_configs(const cli_words *words, const char *const *compare, cli_look *look, tj_error *err)
+static tj_status read_configs(const char *asked, const char *const *compare, cli_look *look, tj_error *err)
 {
     tj_status status = TJ_OK;
 
-    if (words->compare)
-        return add_compared(words->compare, look, err);
+    if (asked)
+        return add_compared(asked, look, err);
     if (!compare || look->request.has_config)
         return add_config(look, &look->request.config, err);
     for (; *compare && status == TJ_OK; compare++) {
@@ -215,32 +232,33 @@ static void drop_twin(cli_look *look)
 
 /* ---- public --------------------------------------------------------------------------------------------------------- */
 
-cli_exit cli_look_open(const cli_words *words, const char *const *compare, cli_look *look, tj_error *err)
+cli_exit cli_look_open(const cli_call *call, const cli_look_options *options, const char *const *compare, cli_look *look,
+                       tj_error *err)
 {
-    cli_words all = *words;
+    cli_request_options words = options->request;
     tj_status status;
 
     memset(look, 0, sizeof *look);
-    if (words->operand_count > 1) {
-        if (words->config || words->family) {
-            (void)cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.60s\" names a config already: leave --%s out", words->operand[1],
-                           words->config ? "config" : "family");
+    if (call->operand_count > 1) {
+        if (words.config || words.family) {
+            (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.60s\" names a config already: leave --%s out", call->operand[1],
+                          words.config ? "config" : "family");
             return CLI_WORDS;
         }
-        all.config = words->operand[1];
+        words.config = call->operand[1];
     }
-    if (cli_read_request(&all, words->operand[0], &look->request, err) != TJ_OK ||
-        read_configs(words, compare, look, err) != TJ_OK || check_configs(look, err) != TJ_OK)
+    if (cli_read_request(&words, call->operand[0], &look->request, err) != TJ_OK ||
+        read_configs(options->compare, compare, look, err) != TJ_OK || check_configs(look, err) != TJ_OK)
         return CLI_WORDS;
-    status = find_machine(words, &look->machine, err);
+    status = find_machine(call, &options->machine, &look->machine, err);
     for (size_t i = 0; i < look->count && status == TJ_OK; i++)
         status = analyze_case(look, &look->cases[i], err);
     if (status == TJ_OK)
         drop_twin(look);
-    if (status == TJ_OK && words->counts)
-        status = cli_look_count(words, look, err);
-    if (status == TJ_OK && words->measures)
-        status = cli_look_measure(words, look, err);
+    if (status == TJ_OK && options->counts)
+        status = cli_look_count(look, err);
+    if (status == TJ_OK && options->measures)
+        status = cli_look_measure(options->timing, look, err);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 
@@ -250,4 +268,32 @@ void cli_look_close(cli_look *look)
         tj_source_free(look->cases[i].source);
     tj_context_free(look->machine.context);
     memset(look, 0, sizeof *look);
+}
+
+size_t cli_fastest(const cli_look *look)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < look->count; i++)
+        if (look->cases[i].analysis.predicted.us < look->cases[best].analysis.predicted.us)
+            best = i;
+    return best;
+}
+
+double cli_measured_rate(const cli_case *one)
+{
+    return cli_ratio((double)one->analysis.counts.flop, one->median_us) * 1e6;
+}
+
+void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES])
+{
+    const tj_counts *c = &one->analysis.counts;
+    const int width = tj_config_get(&one->config, "tile_width");
+    const char *family = tj_family_name(one->config.family);
+
+    if (width)
+        (void)snprintf(out, CLI_NAME_BYTES, "%s %d%s", family, width,
+                       tj_config_get(&one->config, "shared") == 2 ? " dynamic" : "");
+    else
+        (void)snprintf(out, CLI_NAME_BYTES, "%s %dx%dx%d", family, (int)c->block_rows, (int)c->block_cols, (int)c->phase.depth);
 }

@@ -5,7 +5,7 @@
 #ifndef TJ_CLI_PAGE_H
 #define TJ_CLI_PAGE_H
 
-#include "cli.h"
+#include "look.h"
 
 /** Text from outside, such as a device's name, as HTML. */
 void cli_page_text(FILE *out, const char *text);

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tuner.h>
-
+#include "error.h"
+#include "input.h"
+#include "number.h"
 #include "page.h"
 
 enum { CELL_WIDTH = 74, CELL_HEIGHT = 34, MAP_LEFT = 100, MAP_TOP = 20, MAP_BELOW = 52, NO_AXIS = -1 };
@@ -129,8 +130,8 @@ static tj_status enter_measured(const cli_look *look, const char *path, heat_map
     }
     free(text);
     if (map->cells == 0)
-        return cli_fail(err, TJ_ERR_NOT_FOUND, "%.200s has no timed trial of %s in family %s: give that family with --family",
-                        path, shape, tj_family_name(map->family));
+        return tj_fail(err, TJ_ERR_NOT_FOUND, "%.200s has no timed trial of %s in family %s: give that family with --family",
+                       path, shape, tj_family_name(map->family));
     map->is_measured = true;
     return TJ_OK;
 }
@@ -231,7 +232,7 @@ tj_status cli_page_heat(FILE *out, const cli_look *look, const tj_family *family
     tj_status status;
 
     if (!map)
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the map of the tuning space");
+        return tj_fail_memory(err, "the map of the tuning space");
     map->family = family;
     map->down = axis_after(family, NO_AXIS);
     if (map->down.index != NO_AXIS)

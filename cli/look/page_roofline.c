@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "number.h"
 #include "page.h"
 
 enum { ROOF_WIDTH = CLI_PAGE_WIDTH, ROOF_HEIGHT = 400, LEFT = 124, RIGHT = 20, TOP = 24, BOTTOM = 56 };

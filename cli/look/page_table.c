@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "number.h"
 #include "page.h"
 
 typedef enum number {

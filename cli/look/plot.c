@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli.h"
+#include "look.h"
+#include "number.h"
 
 enum { PLOT_WIDTH = 72, PLOT_HEIGHT = 16, PLOT_LEFT = 11 };
 
@@ -57,8 +58,7 @@ void cli_print_plot(const cli_look *look)
             continue;
         put(&p, log10(one->analysis.roof.intensity), log10(one->analysis.predicted.flop_per_s), (char)('a' + i));
         if (one->is_measured)
-            put(&p, log10(one->analysis.roof.intensity), log10((double)one->analysis.counts.flop / one->median_us * 1e6),
-                (char)('A' + i));
+            put(&p, log10(one->analysis.roof.intensity), log10(cli_measured_rate(one)), (char)('A' + i));
     }
     printf("\n");
     for (int line = 0; line < PLOT_HEIGHT; line++) {

@@ -4,11 +4,27 @@
  * script runs; colours follow the reader's light or dark, and paper.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer.h"
+#include "error.h"
+#include "file.h"
+#include "number.h"
 #include "page.h"
+
+typedef struct report_options {
+    cli_look_options look;
+    const char *output, *trials;
+} report_options;
+
+static const cli_option own[] = {
+    {"trials", CLI_TEXT, offsetof(report_options, trials),
+     "Colour the map of the tuning space by what tilejit tune --trials measured, not by the model.", "file"},
+    {NULL},
+};
+
+static const cli_group own_group = {"report", own};
 
 /* What is compared if the words say nothing. */
 static const char *const standard[] = {"naive:tile_width=16", "tiled:tile_width=8", "tiled:tile_width=16",
@@ -53,20 +69,10 @@ static const char STYLE[] =
     ".pale{fill:var(--c);fill-opacity:.13;stroke:var(--c);stroke-opacity:.5}.key{color:var(--c);font-weight:700}"
     "svg .mark{fill:var(--c);font-weight:700}.heat{fill:var(--c0)}.best{fill:none;stroke:var(--ink);stroke-width:2}\n";
 
-static size_t fastest(const cli_look *look)
-{
-    size_t best = 0;
-
-    for (size_t i = 1; i < look->count; i++)
-        if (look->cases[i].analysis.predicted.us < look->cases[best].analysis.predicted.us)
-            best = i;
-    return best;
-}
-
 static void put_head(FILE *out, const cli_look *look)
 {
     const tj_problem *p = &look->request.known;
-    const cli_case *best = &look->cases[fastest(look)];
+    const cli_case *best = &look->cases[cli_fastest(look)];
     char time[32], rate[32], peak[32], bandwidth[32];
 
     fprintf(out,
@@ -105,12 +111,12 @@ static tj_status put_page(FILE *out, const cli_look *look, const char *trials, t
     tj_status status;
 
     put_head(out, look);
-    cli_page_table(out, look, fastest(look));
+    cli_page_table(out, look, cli_fastest(look));
     cli_page_roofline(out, look);
     cli_page_occupancy(out, look);
     cli_page_time(out, look);
-    cli_page_tile(out, look, fastest(look));
-    status = cli_page_heat(out, look, look->cases[fastest(look)].config.family, trials, err);
+    cli_page_tile(out, look, cli_fastest(look));
+    status = cli_page_heat(out, look, look->cases[cli_fastest(look)].config.family, trials, err);
     fputs("<h2>Configs</h2>\n<ul>\n", out);
     for (size_t i = 0; i < look->count; i++) {
         fprintf(out, "<li class=\"k%zu\"><span class=\"key\">%c</span> <code>", i, (char)('A' + i));
@@ -122,50 +128,72 @@ static tj_status put_page(FILE *out, const cli_look *look, const char *trials, t
     return status;
 }
 
-cli_exit cmd_report(const cli_words *words, json_t *answer, tj_error *err)
+/* Owned: the caller; free(), after a failure too. */
+static tj_status make_page(const cli_look *look, const char *trials, char **page, size_t *size, tj_error *err)
 {
-    const char *path = words->output ? words->output : "-";
+    FILE *out = open_memstream(page, size);
+    tj_status status = TJ_OK;
+
+    if (out)
+        status = put_page(out, look, trials, err);
+    if (!out || fclose(out) != 0 || !*page)
+        return tj_fail_memory(err, "the page");
+    return status;
+}
+
+static cli_exit report(const cli_call *call, tj_error *err)
+{
+    const report_options *options = call->options;
+    const char *path = options->output ? options->output : "-";
     cli_look look;
     char *page = NULL;
     size_t size = 0;
-    FILE *out;
     tj_output file;
-    tj_status status;
-    cli_exit code;
+    cli_exit code = CLI_FAILED;
 
-    memset(&look, 0, sizeof look);
-    if (words->is_json && tj_output_is_stdout(path)) {
-        (void)cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the JSON object: add -o and a file for the page");
+    if (call->is_json && tj_output_is_stdout(path)) {
+        (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the JSON object: add -o and a file for the page");
         return CLI_WORDS;
     }
-    code = CLI_FAILED;
-    if (cli_open_output(path, &file, err) != TJ_OK)
-        goto done;
-    code = cli_look_open(words, standard, &look, err);
-    if (code != CLI_DONE)
-        goto done;
-    code = CLI_FAILED;
-    out = open_memstream(&page, &size);
-    if (!out) {
-        (void)cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the page");
-        goto done;
+    memset(&look, 0, sizeof look);
+    if (cli_open_output(path, &file, err) == TJ_OK)
+        code = cli_look_open(call, &options->look, standard, &look, err);
+    if (code == CLI_DONE &&
+        (make_page(&look, options->trials, &page, &size, err) != TJ_OK || cli_write_output(&file, page, size, err) != TJ_OK))
+        code = CLI_FAILED;
+    if (code == CLI_DONE) {
+        cli_answer_machine(call->answer, &look);
+        cli_set_text(call->answer, "output", path);
+        cli_set_int(call->answer, "bytes", (int64_t)size);
+        if (options->output)
+            cli_say(call, "report     %s: %zu bytes, %zu configs\n", path, size, look.count);
     }
-    status = put_page(out, &look, words->trials, err);
-    if (fclose(out) != 0 || !page) {
-        (void)cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the page");
-        goto done;
-    }
-    if (status != TJ_OK || cli_write_output(&file, page, size, err) != TJ_OK)
-        goto done;
-    cli_answer_machine(answer, &look);
-    cli_set_text(answer, "output", path);
-    cli_set_int(answer, "bytes", (int64_t)size);
-    if (!words->is_json && words->output)
-        printf("report     %s: %zu bytes, %zu configs\n", path, size, look.count);
-    code = CLI_DONE;
-done:
     tj_output_close(&file);
     free(page);
     cli_look_close(&look);
     return code;
 }
+
+const cli_command cli_report = {
+    .name = "report",
+    .operands = "<jxkxl> [config]",
+    .operand_min = 1,
+    .operand_max = 2,
+    .summary = "draw the same as a web page",
+    .text =
+        "One HTML file without anything from elsewhere: the roofline with each config's point, occupancy, the time's terms, "
+        "the tile and its traffic. Without --compare: the library's choice, naive, and tiled at three widths.",
+    .example = "tilejit report 512x300x700 -o report.html\n"
+               "tilejit report 1024x1024x1024 --compare tile_width=8,16,32 --measure -o report.html",
+    .takes = {{&cli_output_group, offsetof(report_options, output)},
+              {&own_group},
+              {&cli_look_group, offsetof(report_options, look)},
+              {&cli_problem_group, offsetof(report_options, look.request)},
+              {&cli_layout_group, offsetof(report_options, look.request)},
+              {&cli_scalar_group, offsetof(report_options, look.request)},
+              {&cli_config_group, offsetof(report_options, look.request)},
+              {&cli_timing_group, offsetof(report_options, look.timing)},
+              {&cli_machine_group, offsetof(report_options, look.machine)}},
+    .option_bytes = sizeof(report_options),
+    .run = report,
+};

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * choose: the config where the words name none, as a plan would choose it, and who chose it.
+ * chosen: the config where the words name none, as a plan would choose it, and who chose it.
  */
-#include <tilejit/tuner.h>
+#include "chosen.h"
 
-#include "cli.h"
+#include <tilejit/tilejit.h>
+
+#include "answer.h"
+#include "error.h"
 
 const char *cli_chosen_by(tj_chosen_by by)
 {
@@ -29,16 +32,13 @@ const char *cli_chosen_word(tj_chosen_by by)
     return words[by];
 }
 
-void cli_answer_chosen(json_t *answer, const cli_request *request)
+void cli_tell_chosen(const cli_call *call, FILE *out, tj_chosen_by by)
 {
-    if (request->chosen_by != 0)
-        cli_set_text(answer, "chosen_by", cli_chosen_word(request->chosen_by));
-}
-
-void cli_print_chosen(FILE *out, const cli_request *request)
-{
-    if (request->chosen_by != 0)
-        fprintf(out, "chosen by  %s\n", cli_chosen_by(request->chosen_by));
+    if (by == 0)
+        return;
+    cli_set_text(call->answer, "chosen_by", cli_chosen_word(by));
+    if (!call->is_json)
+        fprintf(out, "chosen by  %s\n", cli_chosen_by(by));
 }
 
 tj_status cli_choose(tj_context *context, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
@@ -49,10 +49,24 @@ tj_status cli_choose(tj_context *context, const tj_device_facts *facts, const tj
     tj_status status;
 
     if (!records)
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the tuning records");
+        return tj_fail_memory(err, "the tuning records");
     if (tj_records_load(context, records, &unread) != TJ_OK)
         fprintf(stderr, "tilejit: tuning records are not used: %s\n", unread.message);
     status = tj_choose(records, problem, facts, config, by, err);
     tj_records_free(records);
     return status;
+}
+
+tj_status cli_adapt(tj_context *context, const cli_machine_options *machine, const char *target, cli_request *request,
+                    tj_error *err)
+{
+    tj_device_facts facts;
+    tj_error ignored;
+
+    if ((machine->arch || tj_device_get(context, cli_device_ordinal(machine), &facts, &ignored) != TJ_OK) &&
+        cli_device_of_target(target, &facts, &ignored) != TJ_OK)
+        return TJ_OK;
+    if (!request->has_config)
+        return cli_choose(context, &facts, &request->problem, &request->config, &request->chosen_by, err);
+    return tj_config_adapt(&facts, &request->problem, &request->config, err);
 }

@@ -5,9 +5,31 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include <tilejit/tilejit.h>
 
-enum { EMIT_NOTHING = 0, EMIT_PTX = 1, EMIT_CUBIN = 2 };
+#include "answer.h"
+#include "error.h"
+#include "file.h"
+#include "kernel.h"
+
+enum { EMIT_NOTHING = 0, EMIT_PTX, EMIT_CUBIN };
+
+typedef struct compile_options {
+    cli_request_options request;
+    cli_machine_options machine;
+    const char *output;
+    int32_t emit;
+} compile_options;
+
+static const cli_name images[] = {{"ptx", EMIT_PTX}, {"cubin", EMIT_CUBIN}, {NULL}};
+
+static const cli_option own[] = {
+    {"emit", CLI_CHOICE, offsetof(compile_options, emit),
+     "Which image to write: ptx or cubin; default: what the file's name ends in.", "kind", .names = images},
+    {NULL},
+};
+
+static const cli_group own_group = {"compile", own};
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -17,16 +39,17 @@ static bool ends_in(const char *text, const char *end)
 }
 
 /* --emit, or what the name ends in. */
-static tj_status choose_image(const cli_words *words, int *emit, tj_error *err)
+static tj_status choose_image(const compile_options *options, int *emit, tj_error *err)
 {
-    *emit = words->emit;
-    if (*emit == EMIT_NOTHING && words->output) {
-        *emit = ends_in(words->output, ".ptx") ? EMIT_PTX : ends_in(words->output, ".cubin") ? EMIT_CUBIN : EMIT_NOTHING;
-        if (*emit == EMIT_NOTHING)
-            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s ends in neither .ptx nor .cubin: add --emit ptx or --emit cubin",
-                            words->output);
-    }
-    return TJ_OK;
+    const char *path = options->output;
+
+    *emit = options->emit;
+    if (*emit != EMIT_NOTHING || !path)
+        return TJ_OK;
+    *emit = ends_in(path, ".ptx") ? EMIT_PTX : ends_in(path, ".cubin") ? EMIT_CUBIN : EMIT_NOTHING;
+    return *emit != EMIT_NOTHING ? TJ_OK
+                                 : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                                           "%s ends in neither .ptx nor .cubin: add --emit ptx or --emit cubin", path);
 }
 
 static tj_status write_image(const tj_image *image, int emit, const tj_output *file, tj_error *err)
@@ -35,62 +58,70 @@ static tj_status write_image(const tj_image *image, int emit, const tj_output *f
     const void *bytes = emit == EMIT_PTX ? tj_image_ptx(image, &size) : tj_image_cubin(image, &size);
 
     if (!bytes)
-        return cli_fail(err, TJ_ERR_UNSUPPORTED, "%s gives PTX alone, no CUBIN: use --arch sm_NN, or --emit ptx",
-                        tj_image_target(image));
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "%s gives PTX alone, no CUBIN: use --arch sm_NN, or --emit ptx",
+                       tj_image_target(image));
     return cli_write_output(file, bytes, size, err);
 }
 
-cli_exit cmd_compile(const cli_words *words, json_t *answer, tj_error *err)
+static cli_exit compile(const cli_call *call, tj_error *err)
 {
+    const compile_options *options = call->options;
     cli_request request;
     tj_context *context = NULL;
     tj_source *source = NULL;
     tj_image *image = NULL;
     const char *path;
-    char target[16];
     int emit = EMIT_NOTHING;
     tj_output file;
     tj_status status;
 
-    if (cli_read_request(words, words->operand[0], &request, err) != TJ_OK || choose_image(words, &emit, err) != TJ_OK)
+    if (cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK ||
+        choose_image(options, &emit, err) != TJ_OK)
         return CLI_WORDS;
-    path = emit == EMIT_NOTHING ? NULL : words->output ? words->output : "-";
-    if (words->is_json && path && tj_output_is_stdout(path)) {
-        (void)cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the JSON object: add -o and a file for the image");
+    path = emit == EMIT_NOTHING ? NULL : options->output ? options->output : "-";
+    if (call->is_json && path && tj_output_is_stdout(path)) {
+        (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the JSON object: add -o and a file for the image");
         return CLI_WORDS;
     }
     status = cli_open_output(path, &file, err);
     if (status == TJ_OK && emit == EMIT_CUBIN && file.is_stdout && isatty(file.stream))
-        status = cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "a CUBIN is not for a terminal: add -o kernel.cubin");
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a CUBIN is not for a terminal: add -o kernel.cubin");
     if (status == TJ_OK)
-        status = cli_context_create(words, &context, err);
+        status = cli_context_create(call, &options->machine, &context, err);
     if (status == TJ_OK)
-        status = cli_target(context, words, target, err);
-    if (status == TJ_OK)
-        status = cli_adapt(context, words, target, &request, err);
-    if (status == TJ_OK)
-        status = tj_generate(&request.problem, &request.config, &source, err);
-    if (status == TJ_OK)
-        status = tj_image_obtain(context, source, target, &image, err);
+        status = cli_make_image(call, &options->machine, context, &request, &source, &image, err);
     if (image && *tj_image_log(image))
-        cli_set_text(answer, "log", tj_image_log(image));
-    if (status == TJ_OK) {
-        cli_answer_kernel(answer, source, image);
-        cli_answer_chosen(answer, &request);
-        if (!words->is_json) {
-            cli_print_kernel(stdout, source, image);
-            cli_print_chosen(stdout, &request);
-        }
-        if (emit != EMIT_NOTHING)
-            status = write_image(image, emit, &file, err);
-        if (words->output)
-            cli_set_text(answer, "output", words->output);
-    } else if (image && !words->is_json) {
+        cli_set_text(call->answer, "log", tj_image_log(image));
+    if (status != TJ_OK && image && !call->is_json)
         fputs(tj_image_log(image), stderr);
-    }
+    if (status == TJ_OK && options->output)
+        cli_set_text(call->answer, "output", options->output);
+    if (status == TJ_OK && emit != EMIT_NOTHING)
+        status = write_image(image, emit, &file, err);
     tj_output_close(&file);
     tj_image_free(image);
     tj_source_free(source);
     tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
+
+const cli_command cli_compile = {
+    .name = "compile",
+    .operands = "<jxkxl>",
+    .operand_min = 1,
+    .operand_max = 1,
+    .summary = "compile a request to PTX or CUBIN, and report its resources",
+    .text = "The kernel is kept in the store as for a run. With -o the image is written too; its kind follows from the file's "
+            "name. Needs NVRTC and no GPU. The report goes to stdout, to stderr if stdout takes the image.",
+    .example = "tilejit compile 512x300x700\n"
+               "tilejit compile 512x300x700 --arch sm_80 -o kernel.cubin",
+    .takes = {{&cli_output_group, offsetof(compile_options, output)},
+              {&own_group},
+              {&cli_problem_group, offsetof(compile_options, request)},
+              {&cli_layout_group, offsetof(compile_options, request)},
+              {&cli_scalar_group, offsetof(compile_options, request)},
+              {&cli_config_group, offsetof(compile_options, request)},
+              {&cli_machine_group, offsetof(compile_options, machine)}},
+    .option_bytes = sizeof(compile_options),
+    .run = compile,
+};

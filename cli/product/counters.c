@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * count: what the emulator counted of a launch, in words and in JSON.
+ * counters: what the emulator counted of a launch, in words and in JSON.
  */
+#include "counters.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "progress.h"
+#include "answer.h"
+#include "error.h"
+#include "launch.h"
+#include "number.h"
 
 /* The counters, by name; group breaks the text into lines that belong together. */
 static const struct {
@@ -63,22 +68,17 @@ void cli_counters_add(cuEmuCounters *sum, const cuEmuCounters *one)
     }
 }
 
-static double share(double part, double whole)
-{
-    return whole > 0 ? part / whole : 0;
-}
-
 /* FLOP for each byte that was asked of global memory: the textbook's arithmetic intensity. */
 static double intensity(const cuEmuCounters *c)
 {
-    return share((double)(c->flops + c->mma_flops), (double)(c->global_load_bytes + c->global_store_bytes));
+    return cli_ratio((double)(c->flops + c->mma_flops), (double)(c->global_load_bytes + c->global_store_bytes));
 }
 
 /* Useful bytes in the sectors that were moved. */
 static double sector_efficiency(const cuEmuCounters *c)
 {
-    return share((double)(c->global_load_bytes + c->global_store_bytes),
-                 SECTOR_BYTES * (double)(c->global_load_sectors + c->global_store_sectors));
+    return cli_ratio((double)(c->global_load_bytes + c->global_store_bytes),
+                     SECTOR_BYTES * (double)(c->global_load_sectors + c->global_store_sectors));
 }
 
 json_t *cli_counters_json(const cuEmuCounters *c)
@@ -93,7 +93,7 @@ json_t *cli_counters_json(const cuEmuCounters *c)
 static void print_total(const char *what, const cuEmuCounters *c)
 {
     printf("%-10s %" PRIu64 " instructions of warps, %.1f of 32 lanes at work, %" PRIu64 " divergent branches\n", what,
-           c->instructions, share((double)c->lane_instructions, (double)c->instructions), c->divergences);
+           c->instructions, cli_ratio((double)c->lane_instructions, (double)c->instructions), c->divergences);
     printf("  compute  %" PRIu64 " FLOP, %" PRIu64 " FMA", c->flops + c->mma_flops, c->fma);
     if (c->mma_flops)
         printf(", %" PRIu64 " FLOP of it by MMA", c->mma_flops);
@@ -154,14 +154,14 @@ static const char *line_text(const char *text, uint32_t number, int *length)
     return text;
 }
 
-static tj_status tell_lines(const cli_words *words, const tj_emulator *emulator, size_t instructions, const char *source,
+static tj_status tell_lines(const cli_call *call, const tj_emulator *emulator, size_t instructions, const char *source,
                             json_t *list, tj_error *err)
 {
     text_line *line = malloc((instructions + 1) * sizeof *line);
     size_t count = 0;
 
     if (!line)
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %zu lines", instructions);
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %zu lines", instructions);
     for (size_t i = 0; i < instructions; i++) {
         uint32_t ptx_line = 0, cuda_line = 0;
         cuEmuCounters one;
@@ -177,9 +177,9 @@ static tj_status tell_lines(const cli_words *words, const tj_emulator *emulator,
         (void)json_array_append_new(list, object);
     }
     qsort(line, count, sizeof *line, by_number);
-    if (!words->is_json)
+    if (!call->is_json)
         printf("line instructions         FLOP   gl. loads     sectors   sh. loads  wavefronts   conflicts\n");
-    for (size_t i = 0; i < count && !words->is_json; i++) {
+    for (size_t i = 0; i < count && !call->is_json; i++) {
         const cuEmuCounters *c = &line[i].sum;
         int length;
         const char *words_of_line = line_text(source, line[i].number, &length);
@@ -198,21 +198,16 @@ static tj_status tell_lines(const cli_words *words, const tj_emulator *emulator,
 static tj_status take_launch(const tj_emulator *emulator, cuEmuLaunch *launch, tj_error *err)
 {
     (void)emulator->set_option(CUEMU_COUNT, 0);
-    return emulator->get_launch(launch) ? TJ_OK : cli_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
+    return emulator->get_launch(launch) ? TJ_OK : tj_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
 }
 
 tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
                            bool is_first, cuEmuLaunch *launch, tj_error *err)
 {
-    cli_progress progress;
     tj_status status;
 
     (void)emulator->set_option(CUEMU_COUNT, is_first ? FIRST_KERNEL : LAST_KERNEL);
-    cli_progress_begin(&progress, emulator);
-    status = tj_plan_launch(plan, operands, NULL, err);
-    if (status == TJ_OK)
-        status = tj_synchronize(context, NULL, err);
-    cli_progress_end(&progress);
+    status = cli_launch(context, emulator, plan, operands, err);
     if (status == TJ_OK)
         return take_launch(emulator, launch, err);
     (void)emulator->set_option(CUEMU_COUNT, 0);
@@ -224,7 +219,7 @@ static bool splits_k(const tj_plan *plan)
     return tj_product_step(tj_source_launch(tj_plan_source(plan)))->splits > 1;
 }
 
-tj_status cli_count_begin(const cli_words *words, tj_context *context, const tj_plan *plan, tj_error *err)
+tj_status cli_count_begin(bool by_line, tj_context *context, const tj_plan *plan, tj_error *err)
 {
     const tj_emulator *emulator;
     const tj_status status = tj_emulator_get(context, &emulator, err);
@@ -232,42 +227,42 @@ tj_status cli_count_begin(const cli_words *words, tj_context *context, const tj_
     if (status != TJ_OK)
         return status;
     if (!emulator)
-        return cli_fail(err, TJ_ERR_UNSUPPORTED,
-                        "--count%s needs the emulator, and this device is a GPU: add --device emulator",
-                        words->counts == 2 ? "-lines" : "");
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "--count%s needs the emulator, and this device is a GPU: add --device emulator",
+                       by_line ? "-lines" : "");
     (void)emulator->set_option(CUEMU_COUNT, splits_k(plan) ? FIRST_KERNEL : LAST_KERNEL);
     return TJ_OK;
 }
 
-static tj_status tell_kernel(const cli_words *words, const tj_emulator *emulator, const char *what, const tj_source *source,
+/* lines: NULL: none are wanted. */
+static tj_status tell_kernel(const cli_call *call, const tj_emulator *emulator, const char *what, const tj_source *source,
                              const cuEmuLaunch *launch, json_t *lines, tj_error *err)
 {
-    if (!words->is_json)
+    if (!call->is_json)
         print_total(what, &launch->total);
-    return words->counts == 2 ? tell_lines(words, emulator, launch->instructions, tj_source_text(source), lines, err) : TJ_OK;
+    return lines ? tell_lines(call, emulator, launch->instructions, tj_source_text(source), lines, err) : TJ_OK;
 }
 
-tj_status cli_count_end(const cli_words *words, tj_context *context, const tj_plan *plan, const tj_operands *operands,
-                        json_t *answer, tj_error *err)
+tj_status cli_count_end(const cli_call *call, bool by_line, tj_context *context, const tj_plan *plan,
+                        const tj_operands *operands, tj_error *err)
 {
     const tj_source *source = tj_plan_source(plan);
     const tj_emulator *emulator;
     cuEmuLaunch launch;
     cuEmuCounters sum;
-    json_t *object, *lines = json_array();
+    json_t *object, *lines = by_line ? json_array() : NULL;
     tj_status status = tj_emulator_get(context, &emulator, err);
 
     if (status == TJ_OK)
         status = take_launch(emulator, &launch, err);
     if (status == TJ_OK) {
         sum = launch.total;
-        status = tell_kernel(words, emulator, "counted", source, &launch, lines, err);
+        status = tell_kernel(call, emulator, "counted", source, &launch, lines, err);
     }
     if (status == TJ_OK && splits_k(plan)) {
         status = cli_count_kernel(context, emulator, plan, operands, false, &launch, err);
         if (status == TJ_OK) {
             cli_counters_add(&sum, &launch.total);
-            status = tell_kernel(words, emulator, "  its sums", source, &launch, lines, err);
+            status = tell_kernel(call, emulator, "  its sums", source, &launch, lines, err);
         }
     }
     if (status != TJ_OK) {
@@ -277,10 +272,8 @@ tj_status cli_count_end(const cli_words *words, tj_context *context, const tj_pl
     object = cli_counters_json(&sum);
     cli_set_real(object, "arithmetic_intensity", intensity(&sum));
     cli_set_real(object, "sector_efficiency", sector_efficiency(&sum));
-    (void)json_object_set_new(answer, "counters", object);
-    if (words->counts == 2)
-        (void)json_object_set_new(answer, "lines", lines);
-    else
-        json_decref(lines);
+    (void)json_object_set_new(call->answer, "counters", object);
+    if (lines)
+        (void)json_object_set_new(call->answer, "lines", lines);
     return TJ_OK;
 }

@@ -4,7 +4,17 @@
  */
 #include <string.h>
 
-#include "cli.h"
+#include <tilejit/tilejit.h>
+
+#include "answer.h"
+#include "chosen.h"
+#include "file.h"
+#include "kernel.h"
+
+typedef struct generate_options {
+    cli_request_options request;
+    const char *output;
+} generate_options;
 
 static json_t *launch_json(const tj_launch_form *form)
 {
@@ -24,29 +34,37 @@ static json_t *launch_json(const tj_launch_form *form)
     return object;
 }
 
-cli_exit cmd_generate(const cli_words *words, json_t *answer, tj_error *err)
+/* A choice is one for a device: the one here, or, without a driver, an H200. */
+static tj_status choose(const cli_call *call, cli_request *request, tj_error *err)
 {
-    cli_request request;
+    const cli_machine_options any = {NULL};
     tj_context *context = NULL;
-    tj_source *source = NULL;
     char target[16];
+    tj_status status = cli_context_create(call, &any, &context, err);
+
+    if (status == TJ_OK)
+        status = cli_target(context, &any, target, err);
+    if (status == TJ_OK)
+        status = cli_adapt(context, &any, target, request, err);
+    tj_context_free(context);
+    return status;
+}
+
+static cli_exit generate(const cli_call *call, tj_error *err)
+{
+    const generate_options *options = call->options;
+    cli_request request;
+    tj_source *source = NULL;
     const char *text;
     tj_output file;
     tj_status status;
 
-    if (cli_check_stdout(words, "-o", words->output, err) != TJ_OK ||
-        cli_read_request(words, words->operand[0], &request, err) != TJ_OK)
+    if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK ||
+        cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
-    status = cli_open_output(words->output, &file, err);
-    if (status == TJ_OK &&
-        !request.has_config) { /* a choice is one for a device: the one here, or, without a driver, an H200 */
-        status = cli_context_create(words, &context, err);
-        if (status == TJ_OK)
-            status = cli_target(context, words, target, err);
-        if (status == TJ_OK)
-            status = cli_adapt(context, words, target, &request, err);
-        tj_context_free(context);
-    }
+    status = cli_open_output(options->output, &file, err);
+    if (status == TJ_OK && !request.has_config)
+        status = choose(call, &request, err);
     if (status == TJ_OK)
         status = tj_generate(&request.problem, &request.config, &source, err);
     if (status != TJ_OK) {
@@ -54,19 +72,36 @@ cli_exit cmd_generate(const cli_words *words, json_t *answer, tj_error *err)
         return CLI_FAILED;
     }
     text = tj_source_text(source);
-    cli_answer_kernel(answer, source, NULL);
-    cli_answer_chosen(answer, &request);
-    if (!words->is_json)
-        cli_print_chosen(stderr, &request);
-    (void)json_object_set_new(answer, "launch", launch_json(tj_source_launch(source)));
-    cli_set_text(answer, "source", text);
-    if (words->output) {
+    cli_answer_kernel(call->answer, source, NULL);
+    cli_tell_chosen(call, stderr, request.chosen_by);
+    (void)json_object_set_new(call->answer, "launch", launch_json(tj_source_launch(source)));
+    cli_set_text(call->answer, "source", text);
+    if (options->output) {
         status = cli_write_output(&file, text, strlen(text), err);
-        cli_set_text(answer, "output", words->output);
-    } else if (!words->is_json) {
+        cli_set_text(call->answer, "output", options->output);
+    } else if (!call->is_json) {
         fputs(text, stdout); /* main sees to trouble */
     }
     tj_output_close(&file);
     tj_source_free(source);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
+
+const cli_command cli_generate = {
+    .name = "generate",
+    .operands = "<jxkxl>",
+    .operand_min = 1,
+    .operand_max = 1,
+    .summary = "print the CUDA source of a request",
+    .text =
+        "The text is what the compiler gets: one kernel, with this request's numbers in it. Needs neither compiler nor GPU.",
+    .example = "tilejit generate 512x300x700\n"
+               "tilejit generate 512x300x700 --any k --tile-width 8 -o kernel.cu",
+    .takes = {{&cli_output_group, offsetof(generate_options, output)},
+              {&cli_problem_group, offsetof(generate_options, request)},
+              {&cli_layout_group, offsetof(generate_options, request)},
+              {&cli_scalar_group, offsetof(generate_options, request)},
+              {&cli_config_group, offsetof(generate_options, request)}},
+    .option_bytes = sizeof(generate_options),
+    .run = generate,
+};

@@ -11,12 +11,13 @@
  */
 #include "npy.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "error.h"
 
 enum {
     MAGIC_BYTES = 6,
@@ -28,23 +29,6 @@ enum {
 };
 
 static const unsigned char magic[MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
-
-/* Record a failure as one line of printable ASCII: a file's name, and what stands in it, may be anything. */
-static __attribute__((format(printf, 3, 4))) tj_status fail(tj_error *err, tj_status status, const char *format, ...)
-{
-    va_list arguments;
-
-    if (!err)
-        return status;
-    err->status = status;
-    va_start(arguments, format);
-    vsnprintf(err->message, sizeof err->message, format, arguments);
-    va_end(arguments);
-    for (char *c = err->message; *c; c++)
-        if (*c < ' ' || *c > '~')
-            *c = '?';
-    return status;
-}
 
 /* ---- header ------------------------------------------------------------------------------------------------------- */
 
@@ -265,9 +249,9 @@ static tj_status read_type(const char *name, const header *h, tj_npy *array, boo
             array->dtype = types[i].dtype;
             return TJ_OK;
         }
-    return fail(err, TJ_ERR_UNSUPPORTED,
-                "%s: element type '%s' (%s) is not supported: use f16, f32, f64 or bf16; convert with M.astype('float32')",
-                name, h->type, type_name(code));
+    return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                   "%s: element type '%s' (%s) is not supported: use f16, f32, f64 or bf16; convert with M.astype('float32')",
+                   name, h->type, type_name(code));
 }
 
 /* Everything but the elements. */
@@ -279,13 +263,13 @@ static tj_status interpret(const char *name, const header *h, tj_npy *array, boo
     if (status != TJ_OK)
         return status;
     if (h->rank != 2 && h->rank != 3)
-        return fail(err, TJ_ERR_UNSUPPORTED,
-                    "%s: the array has %d dimension%s: a matrix has 2 and a batch of matrices 3; change it with "
-                    "M.reshape(rows, columns)",
-                    name, h->rank, h->rank == 1 ? "" : "s");
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "%s: the array has %d dimension%s: a matrix has 2 and a batch of matrices 3; change it with "
+                       "M.reshape(rows, columns)",
+                       name, h->rank, h->rank == 1 ? "" : "s");
     if (h->rank == 3 && h->is_fortran_order)
-        return fail(err, TJ_ERR_UNSUPPORTED,
-                    "%s: a batch (3 dimensions) in Fortran order is not supported: save numpy.ascontiguousarray(M)", name);
+        return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                       "%s: a batch (3 dimensions) in Fortran order is not supported: save numpy.ascontiguousarray(M)", name);
     array->rank = h->rank;
     array->is_fortran_order = h->is_fortran_order;
     bytes = (int64_t)tj_type_bytes(array->dtype);
@@ -293,9 +277,9 @@ static tj_status interpret(const char *name, const header *h, tj_npy *array, boo
         array->shape[i] = h->shape[i];
         /* A zero anywhere empties the array, but must not hide extents that no address could reach. */
         if (__builtin_mul_overflow(bytes, h->shape[i] > 0 ? h->shape[i] : 1, &bytes))
-            return fail(err, TJ_ERR_INVALID_ARGUMENT,
-                        "%s: shape (%lld, %lld%s is too large: its size in bytes does not fit 63 bits", name,
-                        (long long)h->shape[0], (long long)h->shape[1], h->rank == 3 ? ", ...)" : ")");
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%s: shape (%lld, %lld%s is too large: its size in bytes does not fit 63 bits", name,
+                           (long long)h->shape[0], (long long)h->shape[1], h->rank == 3 ? ", ...)" : ")");
     }
     for (int i = 0; i < h->rank; i++)
         if (h->shape[i] == 0)
@@ -309,22 +293,22 @@ static tj_status read_prefix(const char *name, const unsigned char *bytes, size_
                              tj_error *err)
 {
     if (size < MAGIC_BYTES || memcmp(bytes, magic, MAGIC_BYTES) != 0)
-        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: is not a .npy file: it %s; write one with numpy.save", name,
-                    size == 0 ? "is empty" : "does not begin with \\x93NUMPY");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: is not a .npy file: it %s; write one with numpy.save", name,
+                       size == 0 ? "is empty" : "does not begin with \\x93NUMPY");
     if (size < MAGIC_BYTES + 4)
-        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
     if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
-        return fail(err, TJ_ERR_UNSUPPORTED, "%s: .npy format %d.%d is not supported: 1.0, 2.0 and 3.0 are", name, bytes[6],
-                    bytes[7]);
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "%s: .npy format %d.%d is not supported: 1.0, 2.0 and 3.0 are", name, bytes[6],
+                       bytes[7]);
     *prefix = bytes[6] == 1 ? 10 : 12;
     if (size < *prefix)
-        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
     *length = (size_t)bytes[8] | (size_t)bytes[9] << 8;
     if (bytes[6] > 1)
         *length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
     if (*length > MOST_HEADER_BYTES)
-        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: claims a header of %lld bytes: more than %d are not read", name,
-                    (long long)*length, MOST_HEADER_BYTES);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: claims a header of %lld bytes: more than %d are not read", name,
+                       (long long)*length, MOST_HEADER_BYTES);
     return TJ_OK;
 }
 
@@ -335,7 +319,7 @@ static tj_status read_header(const char *name, const char *text, size_t length, 
     const char *trouble = read_dictionary(&c, &h);
 
     if (trouble)
-        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: %s; write the file again with numpy.save", name, trouble);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: %s; write the file again with numpy.save", name, trouble);
     return interpret(name, &h, array, is_swapped, err);
 }
 
@@ -343,8 +327,8 @@ static tj_status wrong_size(const char *name, const tj_npy *array, size_t offset
 {
     const long long wanted = (long long)offset + (long long)array->bytes;
 
-    return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: holds %lld bytes where its shape and type need %lld: it is %s", name, size,
-                wanted, size < wanted ? "cut off" : "too long");
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: holds %lld bytes where its shape and type need %lld: it is %s", name,
+                   size, wanted, size < wanted ? "cut off" : "too long");
 }
 
 /* malloc promises memory that is not there, and a pipe may fill it until the process is killed. */
@@ -355,7 +339,7 @@ static tj_status allocate(const char *name, tj_npy *array, tj_error *err)
     array->data = array->bytes <= present ? malloc(array->bytes > 0 ? array->bytes : 1) : NULL;
     return array->data
                ? TJ_OK
-               : fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its %llu bytes", name, (unsigned long long)array->bytes);
+               : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its %llu bytes", name, (unsigned long long)array->bytes);
 }
 
 static void swap_bytes(tj_npy *array)
@@ -393,11 +377,11 @@ static tj_status read_array(tj_input *in, tj_npy *array, tj_error *err)
 
     text = malloc(length + 1);
     if (!text)
-        return fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its header", name);
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its header", name);
     status = tj_input_read(in, text, length, &got, err);
     if (status == TJ_OK && got < length)
-        status = fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name,
-                      (long long)prefix + (long long)got);
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name,
+                         (long long)prefix + (long long)got);
     if (status == TJ_OK)
         status = read_header(name, text, length, array, &is_swapped, err);
     if (status == TJ_OK && in->size >= 0 && (uint64_t)in->size != prefix + length + array->bytes)
@@ -411,9 +395,9 @@ static tj_status read_array(tj_input *in, tj_npy *array, tj_error *err)
     if (status == TJ_OK)
         status = tj_input_read(in, &extra, 1, &got, err);
     if (status == TJ_OK && got > 0)
-        status =
-            fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: goes on behind the %lld bytes that its shape and type need: it is too long",
-                 name, (long long)prefix + (long long)length + (long long)array->bytes);
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                         "%s: goes on behind the %lld bytes that its shape and type need: it is too long", name,
+                         (long long)prefix + (long long)length + (long long)array->bytes);
     if (status == TJ_OK && is_swapped)
         swap_bytes(array);
     free(text);
@@ -452,16 +436,16 @@ static tj_status check_array(const char *path, const tj_npy *array, tj_error *er
     int64_t bytes = (int64_t)tj_type_bytes(array->dtype);
 
     if (bytes == 0 || (array->rank != 2 && array->rank != 3) || (array->rank == 3 && array->is_fortran_order))
-        return fail(err, TJ_ERR_INVALID_ARGUMENT,
-                    "%s: an array of type %d and rank %d cannot be written: use rank 2, or 3 in C order", path,
-                    (int)array->dtype, array->rank);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s: an array of type %d and rank %d cannot be written: use rank 2, or 3 in C order", path,
+                       (int)array->dtype, array->rank);
     for (int i = 0; i < array->rank; i++)
         if (array->shape[i] < 0 || __builtin_mul_overflow(bytes, array->shape[i], &bytes))
-            return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: extent %lld of the array to write is not valid", path,
-                        (long long)array->shape[i]);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: extent %lld of the array to write is not valid", path,
+                           (long long)array->shape[i]);
     if ((uint64_t)bytes != array->bytes || (bytes > 0 && !array->data))
-        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: the array to write has %llu bytes where its shape needs %lld", path,
-                    (unsigned long long)array->bytes, (long long)bytes);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: the array to write has %llu bytes where its shape needs %lld", path,
+                       (unsigned long long)array->bytes, (long long)bytes);
     return TJ_OK;
 }
 
@@ -478,7 +462,7 @@ tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size
     if (status != TJ_OK)
         return status;
     if (size - prefix < length)
-        return fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
     status = read_header(name, (const char *)bytes + prefix, length, array, &is_swapped, err);
     if (status == TJ_OK && size - prefix - length != array->bytes)
         status = wrong_size(name, array, prefix + length, (long long)size, err);

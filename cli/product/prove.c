@@ -5,29 +5,61 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <tilejit/prove.h>
+#include <tilejit/tilejit.h>
 
-#include "tune.h"
+#include "answer.h"
+#include "error.h"
+#include "kernel.h"
+#include "shapes.h"
+
+typedef struct prove_options {
+    cli_request_options request;
+    cli_machine_options machine;
+    const char *family, *shapes, *cases;
+    int32_t resume;
+} prove_options;
+
+#define AT(field) offsetof(prove_options, field)
+
+static const cli_option own[] = {
+    {"config", CLI_TEXT, AT(request.config), "Prove this config, in one line, in place of what the library chooses.", "text"},
+    {"family", CLI_TEXT, AT(family), "Prove the default config of this family.", "name", .offered = cli_family_at},
+    {"shapes", CLI_TEXT, AT(shapes), "Prove the shapes of a file too: lines of category,j,k,l,batch or j,k,l or jxkxl.",
+     "file.csv"},
+    {"cases", CLI_TEXT, AT(cases),
+     "Where to write what the makers of the compiler need of a kernel that failed; default: tilejit-cases, here.", "folder"},
+    {"resume", CLI_FLAG, AT(resume), "Pass over kernels that were proven on such a device with its driver.", .low = 1},
+    {NULL},
+};
+
+static const cli_group own_group = {"prove", own};
 
 enum { MOST_KERNELS = TJ_MOST_REFUSED + 2 }; /* of one shape: the choice, those that take its place */
 
-typedef struct counts {
-    int64_t proven, failed, known;
-} counts;
-
-static tj_status read_config(const cli_words *words, tj_config *config, tj_error *err)
+static tj_status read_config(const prove_options *options, tj_config *config, tj_error *err)
 {
+    const char *text = options->request.config;
+
     *config = (tj_config)TJ_CONFIG_INIT;
-    if (words->config && words->family)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --family both say how to compute: give one");
-    return words->config || words->family ? tj_config_parse(words->config ? words->config : words->family, config, err) : TJ_OK;
+    if (text && options->family)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --family both say how to compute: give one");
+    text = text ? text : options->family;
+    return text ? tj_config_parse(text, config, err) : TJ_OK;
 }
 
+/* What all shapes share. */
+typedef struct proofs {
+    const cli_call *call;
+    const prove_options *options;
+    tj_context *context;
+    tj_config config; /* its family NULL: the library's choice */
+    int64_t proven, failed, known;
+    json_t *list;
+} proofs;
+
 /* A member of "proofs", and a line. */
-static void tell(const cli_words *words, const tune_shape *shape, const tj_plan *plan, const tj_proof *proof,
-                 const char *folder, json_t *list)
+static void tell(proofs *all, const cli_shape *shape, const tj_plan *plan, const tj_proof *proof, const char *folder)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
     json_t *one = json_object();
@@ -43,118 +75,141 @@ static void tell(const cli_words *words, const tune_shape *shape, const tj_plan 
     cli_set_text(one, "reason", proof->reason);
     if (folder)
         cli_set_text(one, "case", folder);
-    (void)json_array_append_new(list, one);
-    if (words->is_json)
-        return;
+    (void)json_array_append_new(all->list, one);
     if (proof->passed && proof->was_known)
-        printf("known      %s  %s\n", shape->text, config);
+        cli_say(all->call, "known      %s  %s\n", shape->text, config);
     else if (proof->passed)
-        printf("proven     %s  %s: %" PRId64 " of %" PRId64 " elements compared, %.1f ms\n", shape->text, config,
-               proof->elements, proof->elements_total, proof->ms);
+        cli_say(all->call, "proven     %s  %s: %" PRId64 " of %" PRId64 " elements compared, %.1f ms\n", shape->text, config,
+                proof->elements, proof->elements_total, proof->ms);
     else
-        printf("FAILED     %s  %s: %s%s%s\n", shape->text, config, proof->reason, folder ? "; the case is in " : "",
-               folder ? folder : "");
+        cli_say(all->call, "FAILED     %s  %s: %s%s%s\n", shape->text, config, proof->reason, folder ? "; the case is in " : "",
+                folder ? folder : "");
 }
 
-/* TJ_ERR_CHECK_FAILED: a kernel failed, and *list and *total know of it. */
-static tj_status prove_plan(const cli_words *words, tj_context *context, const tune_shape *shape, const tj_plan *plan,
-                            counts *total, json_t *list, tj_error *err)
+/* TJ_ERR_CHECK_FAILED: a kernel failed, and all knows of it. */
+static tj_status prove_plan(proofs *all, const cli_shape *shape, const tj_plan *plan, tj_error *err)
 {
-    const char *folder = words->cases ? words->cases : "tilejit-cases";
+    const char *folder = all->options->cases ? all->options->cases : "tilejit-cases";
     tj_proof proof;
     tj_error why;
-    tj_status status = tj_plan_prove(context, plan, &shape->problem, !words->resume, &proof, err);
+    const tj_status status = tj_plan_prove(all->context, plan, &shape->problem, !all->options->resume, &proof, err);
 
     if (proof.reason[0] == '\0' && !proof.passed)
         return status; /* nothing was proven */
-    if (!proof.passed && tj_proof_write_case(context, plan, &proof, folder, &why) != TJ_OK) {
+    if (!proof.passed && tj_proof_write_case(all->context, plan, &proof, folder, &why) != TJ_OK) {
         fprintf(stderr, "tilejit: %s\n", why.message);
         folder = NULL;
     }
-    tell(words, shape, plan, &proof, proof.passed ? NULL : folder, list);
-    total->proven += proof.passed && !proof.was_known;
-    total->known += proof.passed && proof.was_known;
-    total->failed += !proof.passed;
+    tell(all, shape, plan, &proof, proof.passed ? NULL : folder);
+    all->proven += proof.passed && !proof.was_known;
+    all->known += proof.passed && proof.was_known;
+    all->failed += !proof.passed;
     return status;
 }
 
-static tj_status prove_shape(const cli_words *words, tj_context *context, const tune_shape *shape, const tj_config *config,
-                             counts *total, json_t *list, tj_error *err)
+static tj_status prove_shape(proofs *all, const cli_shape *shape, tj_error *err)
 {
-    const bool is_named = config->family != NULL;
+    const bool is_named = all->config.family != NULL;
     tj_status status = TJ_OK;
 
     for (int kernels = 0; kernels < MOST_KERNELS; kernels++) {
         const tj_plan *plan;
 
-        status = tj_plan_prepare(context, &shape->problem, is_named ? config : NULL, &plan, err);
+        status = tj_plan_prepare(all->context, &shape->problem, is_named ? &all->config : NULL, &plan, err);
         if (status == TJ_OK)
-            status = prove_plan(words, context, shape, plan, total, list, err);
+            status = prove_plan(all, shape, plan, err);
         if (status != TJ_ERR_CHECK_FAILED || is_named)
             return status;
-        status = tj_plan_refresh(context, &shape->problem, err); /* the next choice takes its place */
+        status = tj_plan_refresh(all->context, &shape->problem, err); /* the next choice takes its place */
         if (status != TJ_OK)
             return status;
     }
     return status;
 }
 
-static tj_status prove_all(const cli_words *words, const tune_shapes *all, const tj_config *config, counts *total, json_t *list,
-                           tj_error *err)
+static tj_status prove_all(proofs *all, const cli_shapes *shapes, tj_error *err)
 {
-    tj_context *context = NULL;
-    tj_status status = cli_context_create_to_run(words, &context, err);
+    tj_status status = cli_context_create_to_run(all->call, &all->options->machine, &all->context, err);
     tj_status worst = TJ_OK;
 
-    for (size_t i = 0; i < all->count && status == TJ_OK; i++) {
-        status = prove_shape(words, context, &all->item[i], config, total, list, err);
+    for (size_t i = 0; i < shapes->count && status == TJ_OK; i++) {
+        status = prove_shape(all, &shapes->item[i], err);
         if (status == TJ_ERR_CHECK_FAILED) { /* of a config that was named: the others are proven all the same */
             worst = status;
             status = TJ_OK;
         } else if (status != TJ_OK) {
-            tj_error why = *err;
+            const tj_error why = *err;
 
-            (void)cli_fail(err, status, "%s: %.420s", all->item[i].text, why.message);
+            (void)tj_fail(err, status, "%s: %.420s", shapes->item[i].text, why.message);
         }
     }
-    tj_context_free(context);
-    return status == TJ_OK ? worst : status;
+    tj_context_free(all->context);
+    if (status != TJ_OK || all->failed == 0)
+        return status == TJ_OK ? worst : status;
+    return tj_fail(err, TJ_ERR_CHECK_FAILED,
+                   "%" PRId64 " of %" PRId64 " kernels failed and are not launched on this device any more", all->failed,
+                   all->failed + all->proven + all->known);
 }
 
-cli_exit cmd_prove(const cli_words *words, json_t *answer, tj_error *err)
+static tj_status check_words(const cli_call *call, tj_config *config, tj_error *err)
 {
-    tune_shapes all = {NULL, 0};
-    counts total = {0, 0, 0};
-    json_t *list = json_array();
-    tj_config config;
-    cli_exit code = CLI_WORDS;
-    tj_status status = cli_check_arch(words, err);
+    const prove_options *options = call->options;
+    tj_status status = cli_refuse_arch(call, &options->machine, err);
 
     if (status == TJ_OK)
-        status = read_config(words, &config, err);
-    if (status == TJ_OK && words->operand_count == 0 && !words->shapes)
-        status = cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                          "prove what? write a shape such as 512x300x700, or --shapes with a file of them");
+        status = read_config(options, config, err);
+    if (status == TJ_OK && call->operand_count == 0 && !options->shapes)
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                         "prove what? write a shape such as 512x300x700, or --shapes with a file of them");
+    return status;
+}
+
+static cli_exit prove(const cli_call *call, tj_error *err)
+{
+    const prove_options *options = call->options;
+    proofs all = {.call = call, .options = options, .list = json_array()};
+    cli_shapes shapes = {NULL, 0};
+    cli_exit code = CLI_WORDS;
+    tj_status status = check_words(call, &all.config, err);
+
+    (void)json_object_set_new(call->answer, "proofs", all.list);
     if (status == TJ_OK)
-        status = tune_read_words(words, &all, err);
-    if (status == TJ_OK && words->shapes && (status = tune_read_file(words, &all, err)) != TJ_OK)
+        status = cli_read_shapes(call, &options->request, &shapes, err);
+    if (status == TJ_OK && options->shapes &&
+        (status = cli_read_shape_file(options->shapes, &options->request, &shapes, err)) != TJ_OK)
         code = CLI_FAILED;
     if (status == TJ_OK) {
-        status = prove_all(words, &all, &config, &total, list, err);
+        status = prove_all(&all, &shapes, err);
         code = status == TJ_OK ? CLI_DONE : status == TJ_ERR_CHECK_FAILED ? CLI_CHECK_FAILED : CLI_FAILED;
-        if (total.failed > 0 && (status == TJ_OK || status == TJ_ERR_CHECK_FAILED)) {
-            (void)cli_fail(err, TJ_ERR_CHECK_FAILED,
-                           "%" PRId64 " of %" PRId64 " kernels failed and are not launched on this device any more",
-                           total.failed, total.failed + total.proven + total.known);
-            code = CLI_CHECK_FAILED;
-        }
-        cli_set_int(answer, "proven", total.proven);
-        cli_set_int(answer, "known", total.known);
-        cli_set_int(answer, "failed", total.failed);
-        if (!words->is_json)
-            printf("%" PRId64 " proven, %" PRId64 " known, %" PRId64 " failed\n", total.proven, total.known, total.failed);
+        cli_set_int(call->answer, "proven", all.proven);
+        cli_set_int(call->answer, "known", all.known);
+        cli_set_int(call->answer, "failed", all.failed);
+        cli_say(call, "%" PRId64 " proven, %" PRId64 " known, %" PRId64 " failed\n", all.proven, all.known, all.failed);
     }
-    (void)json_object_set_new(answer, "proofs", list);
-    free(all.item);
+    free(shapes.item);
     return code;
 }
+
+const cli_command cli_prove = {
+    .name = "prove",
+    .operands = "[jxkxl ...]",
+    .operand_max = CLI_MAX_OPERANDS,
+    .summary = "run kernels between guards on the device and compare them",
+    .text =
+        "A compiler can be wrong. A proof runs the kernel of a shape once on random operands between guard bands, and compares "
+        "P with what the textbook's kernel, naive, computes on the same device; of a large P it compares some lines. The "
+        "result is kept beside the stored kernel, for this device and driver.\n\n"
+        "A kernel that fails is named and never launched here again; the library's next choice is proven in its place. Its "
+        "CUDA text, PTX, CUBIN, log and a description are written to the folder of --cases, for a report to the makers of the "
+        "compiler. Exits with 3 if a kernel failed.",
+    .example = "tilejit prove 512x300x700\n"
+               "tilejit prove --shapes shapes.csv --dtype f16\n"
+               "tilejit prove 64x264x32 --dtype f64 --config simt:bm=64,bn=128,bk=8,tm=8,tn=4",
+    .takes = {{&own_group},
+              {&cli_problem_group, offsetof(prove_options, request)},
+              {&cli_layout_group, offsetof(prove_options, request)},
+              {&cli_scalar_group, offsetof(prove_options, request)},
+              {&cli_machine_group, offsetof(prove_options, machine)}},
+    .option_bytes = sizeof(prove_options),
+    .run = prove,
+};

@@ -1,19 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * request: words -> problem, config and context. All that can be wrong with the words alone is found here, before a file
- * or a library is opened.
+ * request: words -> problem and config. All that can be wrong with the words alone is found here, before a file or a library is
+ * opened.
  */
-#include <errno.h>
-#include <fcntl.h>
+#include "request.h"
+
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "cli.h"
+#include "answer.h"
+#include "error.h"
+#include "number.h"
 
-static const char DEFAULT_TARGET[] = "sm_90";
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+#define AT(field) offsetof(cli_request_options, field)
+#define MAX_LD (INT64_C(1) << 48)
+
+static const cli_name orders[] = {{"row", TJ_ROW_MAJOR}, {"col", TJ_COL_MAJOR}, {NULL}};
+static const cli_name strides[] = {
+    {"broadcast", TJ_BROADCAST}, {"pointers", TJ_POINTERS}, {"pointers16", TJ_POINTERS_16}, {NULL}};
+
+static const char *stride_of_p_at(size_t index)
+{
+    return strides[1 + index].word;
+}
+
+static const char *type_at(size_t index)
+{
+    return index < TJ_BF16 ? tj_type_name((tj_type)(TJ_F32 + index)) : NULL;
+}
+
+const char *cli_family_at(size_t index)
+{
+    return index < tj_family_count() ? tj_family_name(tj_family_at(index)) : NULL;
+}
+
+static const cli_option of_problem[] = {
+    {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N: f32 (default), f64, f16, bf16.", "type", .offered = type_at},
+    {"p-dtype", CLI_TEXT, AT(p_dtype), "Element type of P and C; default: that of M and N.", "type", .offered = type_at},
+    {"transpose-m", CLI_FLAG, AT(m.transposed), "M is stored k x j.", .low = 1},
+    {"transpose-n", CLI_FLAG, AT(n.transposed), "N is stored l x k.", .low = 1},
+    {"any", CLI_TEXT, AT(any),
+     "What the kernel takes as arguments instead of having it baked in: j, k, l, ld, batch, stride, separated by commas, "
+     "or all.",
+     "list"},
+    {"multiple-of", CLI_TEXT, AT(multiple_of), "Promises for dimensions in --any, such as j=16,k=8.", "list"},
+    {NULL},
+};
+
+static const cli_option of_layout[] = {
+    {"layout-m", CLI_CHOICE, AT(m.layout), "How M lies in memory: row (default) or col.", "order", .names = orders},
+    {"layout-n", CLI_CHOICE, AT(n.layout), "The same for N.", "order", .names = orders},
+    {"layout-p", CLI_CHOICE, AT(p.layout), "The same for P and C.", "order", .names = orders},
+    {"ld-m", CLI_INT, AT(m.ld), "Elements from one stored row (column) of M to the next; default: no padding.", "elements", 1,
+     MAX_LD},
+    {"ld-n", CLI_INT, AT(n.ld), "The same for N.", "elements", 1, MAX_LD},
+    {"ld-p", CLI_INT, AT(p.ld), "The same for P.", "elements", 1, MAX_LD},
+    {"ld-c", CLI_INT, AT(c.ld), "The same for C.", "elements", 1, MAX_LD},
+    {"batch", CLI_INT, AT(batch), "How many products of this shape; default 1.", "count", 1, INT32_MAX},
+    {"stride-m", CLI_INT, AT(m.stride),
+     "Elements from one M of the batch to the next; broadcast: all use the same one; pointers: they lie anywhere, and the "
+     "kernel takes an array of pointers to them; pointers16: the same, each aligned to 16 bytes.",
+     "elements", 1, MAX_LD, .names = strides},
+    {"stride-n", CLI_INT, AT(n.stride), "The same for N.", "elements", 1, MAX_LD, .names = strides},
+    {"stride-p", CLI_INT, AT(p.stride), "The same for P, without broadcast.", "elements", 1, MAX_LD, .names = strides,
+     .offered = stride_of_p_at},
+    {"stride-c", CLI_INT, AT(c.stride), "The same for C.", "elements", 1, MAX_LD, .names = strides},
+    {NULL},
+};
+
+static const cli_option of_scalars[] = {
+    {"alpha", CLI_REAL, AT(alpha), "P = alpha * M . N; given, it is an argument of the kernel.", "number"},
+    {"beta", CLI_REAL, AT(beta), "Adds beta * C; given, it is an argument of the kernel. With 0, C is not read.", "number"},
+    {NULL},
+};
+
+static const cli_option of_config[] = {
+    {"config", CLI_TEXT, AT(config), "How to compute it, in one line: tiled:tile_width=16,shared=static,boundary=jl.", "text"},
+    {"family", CLI_TEXT, AT(family),
+     "The family alone; see tilejit families. Options below change single parameters of it, of tiled "
+     "if none is named.",
+     "name", .offered = cli_family_at},
+    {"tile-width", CLI_TEXT, AT(tile_width), "TILE_WIDTH: 4 to 32.", "w"},
+    {"shared", CLI_TEXT, AT(shared), "Shared memory: static or dynamic.", "kind"},
+    {"rows", CLI_TEXT, AT(rows), "Which block index counts rows of P: y (the textbook's) or x.", "axis"},
+    {"boundary", CLI_TEXT, AT(boundary),
+     "Boundary checks: auto (default: those the shape needs), all, none, or the letters of the checked dimensions: jl.",
+     "checks"},
+    {NULL},
+};
+
+const cli_group cli_problem_group = {"What to compute", of_problem};
+const cli_group cli_layout_group = {"How the matrices lie in memory", of_layout};
+const cli_group cli_scalar_group = {"alpha and beta", of_scalars};
+const cli_group cli_config_group = {"How to compute it", of_config};
+
+/* ---- problem and config ------------------------------------------------------------------------------------------- */
 
 /* One item of a comma-separated list, cut out of *list; false at its end. */
 static bool next_item(const char **list, char item[64])
@@ -64,11 +147,11 @@ static void make_ld_any(tj_problem *problem)
 /* Broadcast and pointers say something about the storage that no argument can say; they stay. */
 static void make_stride_any(tj_problem *problem)
 {
-    int64_t *strides[] = {&problem->m.stride, &problem->n.stride, &problem->p.stride, &problem->c.stride};
+    int64_t *stride[] = {&problem->m.stride, &problem->n.stride, &problem->p.stride, &problem->c.stride};
 
     for (size_t i = 0; i < (problem->epilogue.has_beta ? 4u : 3u); i++)
-        if (*strides[i] != TJ_BROADCAST && !tj_stride_is_pointers(*strides[i]))
-            *strides[i] = TJ_ANY;
+        if (*stride[i] != TJ_BROADCAST && !tj_stride_is_pointers(*stride[i]))
+            *stride[i] = TJ_ANY;
 }
 
 static tj_status make_any(tj_problem *problem, const char *item, tj_error *err)
@@ -88,7 +171,7 @@ static tj_status make_any(tj_problem *problem, const char *item, tj_error *err)
         if (is_all || strcmp(item, "batch") == 0)
             problem->batch = TJ_ANY;
     } else {
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--any has \"%s\": use j, k, l, ld, batch, stride or all", item);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--any has \"%s\": use j, k, l, ld, batch, stride or all", item);
     }
     return TJ_OK;
 }
@@ -109,73 +192,65 @@ static tj_status read_promises(const char *list, tj_problem *problem, tj_error *
             dim = find_dim(problem, item);
         }
         if (!dim)
-            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--multiple-of has \"%s\": write j=16,k=8 and so on", item);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--multiple-of has \"%s\": write j=16,k=8 and so on", item);
         (void)snprintf(what, sizeof what, "--multiple-of %s", item);
         status = cli_parse_int(what, equals + 1, 1, INT32_MAX, &value, err);
         if (status != TJ_OK)
             return status;
         if (dim->mode != TJ_DIM_ANY)
-            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s promises something of a fixed extent: add %s to --any", what,
-                            item);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s promises something of a fixed extent: add %s to --any", what,
+                           item);
         if (dim->extent % value != 0)
-            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s=%d is a promise that %s = %lld breaks", what, (int)value, item,
-                            (long long)dim->extent);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s=%d is a promise that %s = %lld breaks", what, (int)value, item,
+                           (long long)dim->extent);
         dim->multiple_of = (int32_t)value;
     }
     return TJ_OK;
 }
 
-tj_status cli_read_any(const cli_words *words, cli_request *request, tj_error *err)
+static tj_status read_any(const cli_request_options *options, tj_problem *problem, tj_error *err)
 {
-    const char *list = words->any;
+    const char *list = options->any;
     tj_status status = TJ_OK;
     char item[64];
 
     while (status == TJ_OK && list && next_item(&list, item))
-        status = make_any(&request->problem, item, err);
-    return status == TJ_OK ? read_promises(words->multiple_of, &request->problem, err) : status;
+        status = make_any(problem, item, err);
+    return status == TJ_OK ? read_promises(options->multiple_of, problem, err) : status;
 }
 
-tj_status cli_read_config(const cli_words *words, cli_request *request, tj_error *err)
+static tj_status read_config(const cli_request_options *options, cli_request *request, tj_error *err)
 {
     tj_config *config = &request->config;
     const struct {
         const char *name, *value;
-    } parameters[] = {
-        {"tile_width", words->tile_width}, {"shared", words->shared}, {"rows", words->rows}, {"boundary", words->boundary}};
+    } parameters[] = {{"tile_width", options->tile_width},
+                      {"shared", options->shared},
+                      {"rows", options->rows},
+                      {"boundary", options->boundary}};
     tj_status status = TJ_OK;
 
     *config = (tj_config)TJ_CONFIG_INIT;
     request->has_config =
-        words->config || words->family || words->tile_width || words->shared || words->rows || words->boundary;
-    if (words->config && words->family)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config names a family already: leave --family out");
-    if (words->config)
-        status = tj_config_parse(words->config, config, err);
+        options->config || options->family || options->tile_width || options->shared || options->rows || options->boundary;
+    if (options->config && options->family)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config names a family already: leave --family out");
+    if (options->config)
+        status = tj_config_parse(options->config, config, err);
     else if (request->has_config)
-        status = tj_config_parse(words->family ? words->family : "tiled", config, err);
+        status = tj_config_parse(options->family ? options->family : "tiled", config, err);
     for (size_t i = 0; i < sizeof parameters / sizeof parameters[0] && status == TJ_OK; i++)
         if (parameters[i].value)
             status = tj_config_set(config, parameters[i].name, parameters[i].value, err);
     return status;
 }
 
-static void read_layout(const cli_words *words, tj_problem *problem)
+static void take_matrix(const cli_matrix_options *options, tj_matrix *matrix)
 {
-    problem->m.transposed = (int16_t)words->transpose_m;
-    problem->n.transposed = (int16_t)words->transpose_n;
-    problem->m.layout = (int16_t)words->m_layout;
-    problem->n.layout = (int16_t)words->n_layout;
-    problem->p.layout = (int16_t)words->p_layout;
-    problem->m.ld = words->ld_m;
-    problem->n.ld = words->ld_n;
-    problem->p.ld = words->ld_p;
-    problem->c.ld = words->ld_c;
-    problem->batch = words->batch;
-    problem->m.stride = words->stride_m;
-    problem->n.stride = words->stride_n;
-    problem->p.stride = words->stride_p;
-    problem->c.stride = words->stride_c;
+    matrix->layout = (int16_t)options->layout;
+    matrix->transposed = (int16_t)options->transposed;
+    matrix->ld = options->ld;
+    matrix->stride = options->stride;
 }
 
 void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES])
@@ -187,10 +262,37 @@ void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES])
         (void)snprintf(text + length, CLI_SHAPE_BYTES - (size_t)length, " b%" PRId64, problem->batch);
 }
 
-tj_status cli_read_request(const cli_words *words, const char *shape, cli_request *request, tj_error *err)
+tj_status cli_check_request(const cli_request_options *options, tj_error *err)
+{
+    cli_request none = {.problem = {0}};
+    int32_t type;
+    tj_status status = cli_read_dtype(options->dtype, &type, err);
+
+    if (status == TJ_OK)
+        status = cli_read_dtype(options->p_dtype, &type, err);
+    if (status == TJ_OK)
+        status = read_config(options, &none, err);
+    return status == TJ_OK ? read_any(options, &none.problem, err) : status;
+}
+
+tj_status cli_settle_request(const cli_request_options *options, cli_request *request, tj_error *err)
+{
+    tj_config settled;
+    tj_status status;
+
+    request->problem = request->known;
+    status = read_any(options, &request->problem, err);
+    if (status == TJ_OK)
+        status = tj_problem_check(&request->problem, err);
+    if (status == TJ_OK)
+        status = read_config(options, request, err);
+    settled = request->config;
+    return status == TJ_OK ? tj_config_resolve(&request->problem, &settled, err) : status;
+}
+
+tj_status cli_read_request(const cli_request_options *options, const char *shape, cli_request *request, tj_error *err)
 {
     int64_t extent[3] = {0, 0, 0};
-    tj_config settled;
     tj_status status;
 
     memset(request, 0, sizeof *request);
@@ -198,203 +300,69 @@ tj_status cli_read_request(const cli_words *words, const char *shape, cli_reques
     if (status != TJ_OK)
         return status;
     request->known = (tj_problem)TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_F32);
-    read_layout(words, &request->known);
-    request->known.epilogue.has_alpha = words->alpha.is_given;
-    request->known.epilogue.has_beta = words->beta.is_given;
-    request->alpha = words->alpha.is_given ? words->alpha.value : 1.0;
-    request->beta = words->beta.is_given ? words->beta.value : 0.0;
-    if ((words->ld_c || words->stride_c) && !words->beta.is_given)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
-    status = cli_read_dtype(words->dtype, &request->known.m.type, err);
+    take_matrix(&options->m, &request->known.m);
+    take_matrix(&options->n, &request->known.n);
+    take_matrix(&options->p, &request->known.p);
+    take_matrix(&options->c, &request->known.c);
+    request->known.batch = options->batch;
+    request->known.epilogue.has_alpha = options->alpha.is_given;
+    request->known.epilogue.has_beta = options->beta.is_given;
+    request->alpha = options->alpha.is_given ? options->alpha.value : 1.0;
+    request->beta = options->beta.is_given ? options->beta.value : 0.0;
+    if ((options->c.ld || options->c.stride) && !options->beta.is_given)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
+    status = cli_read_dtype(options->dtype, &request->known.m.type, err);
     if (status == TJ_OK)
-        status = cli_read_dtype(words->p_dtype, &request->known.p.type, err);
+        status = cli_read_dtype(options->p_dtype, &request->known.p.type, err);
     if (status == TJ_OK)
         status = tj_problem_check(&request->known, err);
-    request->problem = request->known;
-    if (status == TJ_OK)
-        status = cli_read_any(words, request, err);
-    if (status == TJ_OK)
-        status = tj_problem_check(&request->problem, err);
-    if (status == TJ_OK)
-        status = cli_read_config(words, request, err);
-    settled = request->config;
-    if (status == TJ_OK)
-        status = tj_config_resolve(&request->problem, &settled, err);
-    return status;
+    return status == TJ_OK ? cli_settle_request(options, request, err) : status;
 }
 
-tj_status cli_check_arch(const cli_words *words, tj_error *err)
+static void set_dim(json_t *object, const char *name, const tj_dim *dim)
 {
-    if (!words->arch || words->compile_only)
-        return TJ_OK;
-    return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                    "%s compiles for the device that it runs on: --arch goes with --compile-only, or with tilejit compile",
-                    words->command->name);
-}
+    if (dim->mode == TJ_DIM_ANY)
+        cli_set_text(object, name, "any");
+    else
+        cli_set_int(object, name, dim->extent);
+    if (dim->mode == TJ_DIM_ANY && dim->multiple_of > 1) {
+        char member[32];
 
-/* --device: auto, a number, or the emulator. */
-typedef struct device_choice {
-    bool is_auto;
-    int64_t ordinal;      /* -1: not said */
-    const char *emulator; /* NULL: not asked for */
-} device_choice;
-
-static tj_status read_device(const cli_words *words, device_choice *choice, tj_error *err)
-{
-    const char *text = words->device;
-
-    *choice = (device_choice){.ordinal = -1};
-    if (!text || strcmp(text, "auto") == 0) {
-        choice->is_auto = true;
-        return TJ_OK;
+        (void)snprintf(member, sizeof member, "%s_multiple_of", name);
+        cli_set_int(object, member, dim->multiple_of);
     }
-    if (strcmp(text, "emulator") == 0 || strncmp(text, "emulator:", 9) == 0) {
-        choice->emulator = text;
-        if (words->driver)
-            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--device %s and --driver %s name two drivers: give one", text,
-                            words->driver);
-        return TJ_OK;
+}
+
+json_t *cli_problem_json(const tj_problem *problem)
+{
+    tj_problem known = tj_problem_canonical(problem);
+    json_t *object = json_object();
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"ld_m", known.m.ld},         {"ld_n", known.n.ld},         {"ld_p", known.p.ld},
+                   {"stride_m", known.m.stride}, {"stride_n", known.n.stride}, {"stride_p", known.p.stride},
+                   {"batch", known.batch}};
+
+    set_dim(object, "j", &known.j);
+    set_dim(object, "k", &known.k);
+    set_dim(object, "l", &known.l);
+    cli_set_text(object, "dtype", tj_type_name((tj_type)known.m.type));
+    cli_set_text(object, "p_dtype", tj_type_name((tj_type)known.p.type));
+    cli_set_text(object, "m_layout", known.m.layout == TJ_COL_MAJOR ? "col" : "row");
+    cli_set_text(object, "n_layout", known.n.layout == TJ_COL_MAJOR ? "col" : "row");
+    cli_set_text(object, "p_layout", known.p.layout == TJ_COL_MAJOR ? "col" : "row");
+    cli_set_bool(object, "has_alpha", known.epilogue.has_alpha);
+    cli_set_bool(object, "has_beta", known.epilogue.has_beta);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (numbers[i].value == TJ_ANY)
+            cli_set_text(object, numbers[i].name, "any");
+        else if (numbers[i].value == TJ_BROADCAST)
+            cli_set_text(object, numbers[i].name, "broadcast");
+        else if (tj_stride_is_pointers(numbers[i].value))
+            cli_set_text(object, numbers[i].name, numbers[i].value == TJ_POINTERS ? "pointers" : "pointers16");
+        else
+            cli_set_int(object, numbers[i].name, numbers[i].value);
     }
-    if (cli_parse_int("--device", text, 0, 1023, &choice->ordinal, err) == TJ_OK)
-        return TJ_OK;
-    return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                    "--device is %.60s: use auto, a device number from 0, emulator, or emulator:sm_80 and the like", text);
-}
-
-tj_status cli_check_device(const cli_words *words, tj_error *err)
-{
-    device_choice choice;
-
-    return read_device(words, &choice, err);
-}
-
-/* The library only warns, since it compiles all the same; a command that was asked for the files fails. */
-static tj_status check_dump_dir(const char *dir, tj_error *err)
-{
-    struct stat facts;
-
-    if (!dir)
-        return TJ_OK;
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-        return cli_fail(err, TJ_ERR_IO, "cannot create %.300s, the folder of --dump-dir: %s", dir, strerror(errno));
-    if (stat(dir, &facts) != 0 || !S_ISDIR(facts.st_mode))
-        return cli_fail(err, TJ_ERR_IO, "--dump-dir is %.300s, which is no folder: name another", dir);
-    if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) != 0)
-        return cli_fail(err, TJ_ERR_IO, "cannot write into %.300s, the folder of --dump-dir: %s", dir, strerror(errno));
-    return TJ_OK;
-}
-
-static tj_status create(const cli_words *words, const device_choice *choice, const char *driver, tj_context **context,
-                        tj_error *err)
-{
-    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-
-    options.nvrtc = words->nvrtc;
-    options.driver = driver;
-    options.cache_dir = words->no_cache ? "" : words->cache_dir;
-    options.dump_dir = words->dump_dir;
-    options.device = (int32_t)(choice->ordinal + 1);
-    options.log_level = words->log_level;
-    return tj_context_create(&options, context, err);
-}
-
-tj_status cli_context_create(const cli_words *words, tj_context **context, tj_error *err)
-{
-    device_choice choice;
-    tj_status status = read_device(words, &choice, err);
-
-    *context = NULL;
-    if (status == TJ_OK)
-        status = check_dump_dir(words->dump_dir, err);
-    return status == TJ_OK ? create(words, &choice, choice.emulator ? choice.emulator : words->driver, context, err) : status;
-}
-
-bool cli_may_emulate(const cli_words *words)
-{
-    const char *named = secure_getenv("TILEJIT_DRIVER");
-    device_choice choice;
-    tj_error ignored;
-
-    return !words->driver && (!named || !*named) && read_device(words, &choice, &ignored) == TJ_OK && choice.is_auto;
-}
-
-tj_status cli_context_create_to_run(const cli_words *words, tj_context **context, tj_error *err)
-{
-    tj_status status = cli_context_create(words, context, err);
-    tj_context *emulated = NULL;
-    const device_choice choice = {.is_auto = true, .ordinal = -1};
-    tj_error ignored, why;
-    int count = 0;
-
-    if (status != TJ_OK || !cli_may_emulate(words))
-        return status;
-    if (tj_device_count(*context, &count, &ignored) == TJ_OK && count > 0)
-        return TJ_OK;
-    if (create(words, &choice, "emulator", &emulated, &ignored) != TJ_OK)
-        return TJ_OK; /* whoever needs a device is told that there is none */
-    if (tj_device_count(emulated, &count, &why) != TJ_OK) {
-        fprintf(stderr, "tilejit: no GPU here, nor the emulator: %s\n", why.message);
-        tj_context_free(emulated);
-        return TJ_OK; /* so too */
-    }
-    tj_context_free(*context);
-    *context = emulated;
-    fputs("tilejit: no GPU here, so the emulator is used (tilejit doctor says why)\n", stderr);
-    return TJ_OK;
-}
-
-tj_status cli_context_create_to_look(const cli_words *words, tj_context **context, tj_error *err)
-{
-    return words->arch ? cli_context_create(words, context, err) : cli_context_create_to_run(words, context, err);
-}
-
-int cli_device_ordinal(const cli_words *words)
-{
-    const char *text = secure_getenv("TILEJIT_DEVICE");
-    device_choice choice;
-    tj_error ignored;
-
-    if (read_device(words, &choice, &ignored) == TJ_OK && choice.ordinal >= 0)
-        return (int)choice.ordinal;
-    return text && *text ? (int)strtol(text, NULL, 10) : 0; /* tj_context_create has refused anything but a number */
-}
-
-tj_status cli_target(tj_context *context, const cli_words *words, char target[16], tj_error *err)
-{
-    tj_device_facts facts;
-    tj_status status;
-
-    if (words->arch) {
-        if (strlen(words->arch) > 15)
-            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--arch is \"%.40s\": write sm_90, sm_80 or the like", words->arch);
-        memcpy(target, words->arch, strlen(words->arch) + 1);
-        return TJ_OK;
-    }
-    status = tj_device_get(context, cli_device_ordinal(words), &facts, err);
-    if (status == TJ_OK)
-        return tj_target_for(context, facts.cc_major, facts.cc_minor, target, err);
-    if (status != TJ_ERR_NO_DRIVER)
-        return status;
-    memcpy(target, DEFAULT_TARGET, sizeof DEFAULT_TARGET);
-    return TJ_OK;
-}
-
-tj_status cli_adapt(tj_context *context, const cli_words *words, const char *target, cli_request *request, tj_error *err)
-{
-    char product[16] = "";
-    tj_device_facts facts;
-    tj_error ignored;
-    size_t digits;
-
-    if (words->arch || tj_device_get(context, cli_device_ordinal(words), &facts, &ignored) != TJ_OK) {
-        const char *number = strchr(target, '_'); /* sm_90a and compute_90 are an sm_90 here */
-
-        digits = number ? strspn(number + 1, "0123456789") : 0;
-        (void)snprintf(product, sizeof product, "sm_%.*s", (int)digits, number ? number + 1 : "");
-        if (tj_device_named(product, &facts, &ignored) != TJ_OK)
-            return TJ_OK;
-    }
-    if (!request->has_config)
-        return cli_choose(context, &facts, &request->problem, &request->config, &request->chosen_by, err);
-    return tj_config_adapt(&facts, &request->problem, &request->config, err);
+    return object;
 }

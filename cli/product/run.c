@@ -2,99 +2,141 @@
 /*
  * tilejit run: multiply random matrices, verify the product, time it.
  */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include <tilejit/tilejit.h>
 
-enum { DEFAULT_WARMUP = 2, DEFAULT_REPEAT = 10 };
+#include "answer.h"
+#include "error.h"
+#include "kernel.h"
+#include "multiply.h"
+#include "operands.h"
 
-static int64_t matrix_bytes(const tj_problem *problem, tj_which which)
+typedef struct run_options {
+    cli_request_options request;
+    cli_machine_options machine;
+    cli_check_options check;
+    cli_timing timing;
+    int64_t seed;
+    int32_t counts, compile_only;
+} run_options;
+
+#define AT(field) offsetof(run_options, field)
+
+static const cli_option own[] = {
+    {"seed", CLI_INT, AT(seed), "Of the random matrices; default 1.", "number", 0, INT64_MAX - 2, .initial = 1},
+    {"count", CLI_FLAG, AT(counts), "Count what the kernel does: loads, sectors, bank conflicts, FMAs. On the emulator only.",
+     .low = CLI_COUNT},
+    {"count-lines", CLI_FLAG, AT(counts), "The same, line by line of the CUDA text as well.", .low = CLI_COUNT_LINES},
+    {"compile-only", CLI_FLAG, AT(compile_only), "Generate, compile and store the kernel; run nothing.", .low = 1},
+    {"no-run", CLI_FLAG, AT(compile_only), "The same.", .low = 1},
+    {NULL},
+};
+
+static const cli_group own_group = {"run", own};
+
+/* C comes last. */
+static tj_which last_matrix(const tj_problem *problem)
 {
-    tj_problem known = tj_problem_canonical(problem);
-    const int32_t dtype = tj_problem_matrix(&known, which)->type;
-
-    return tj_problem_span(problem, which) * (int64_t)tj_type_bytes((tj_type)dtype);
+    return problem->epilogue.has_beta ? TJ_MATRIX_C : TJ_MATRIX_P;
 }
 
 /* malloc promises memory that is not there; the process would be killed while it fills it. */
 static tj_status check_host_memory(const tj_problem *problem, tj_error *err)
 {
-    double wanted = (double)matrix_bytes(problem, TJ_MATRIX_M) + (double)matrix_bytes(problem, TJ_MATRIX_N) +
-                    (double)matrix_bytes(problem, TJ_MATRIX_P) +
-                    (problem->epilogue.has_beta ? (double)matrix_bytes(problem, TJ_MATRIX_C) : 0.0);
-    double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGE_SIZE);
+    double wanted = 0;
+    const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGE_SIZE);
 
+    for (tj_which i = TJ_MATRIX_M; i <= last_matrix(problem); i++)
+        wanted += (double)cli_matrix_bytes(problem, i);
     if (wanted > present)
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY,
-                        "the matrices need %.0f MiB of host memory, and this machine has %.0f: "
-                        "use a smaller shape or batch",
-                        wanted / 0x1p20, present / 0x1p20);
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY,
+                       "the matrices need %.0f MiB of host memory, and this machine has %.0f: "
+                       "use a smaller shape or batch",
+                       wanted / 0x1p20, present / 0x1p20);
     return TJ_OK;
 }
 
-static tj_status random_matrix(const tj_problem *problem, tj_which which, int64_t seed, void **matrix, tj_error *err)
+static tj_status random_matrix(const tj_problem *problem, tj_which which, int64_t seed, void **values, tj_error *err)
 {
-    tj_problem known = tj_problem_canonical(problem);
-    const int32_t dtype = tj_problem_matrix(&known, which)->type;
-    size_t count = (size_t)tj_problem_span(problem, which);
+    const tj_type type = cli_type_of(problem, which);
+    const size_t bytes = cli_matrix_bytes(problem, which);
 
-    *matrix = malloc(count ? count * tj_type_bytes((tj_type)dtype) : 1);
-    if (!*matrix)
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %c", "MNPC"[which]);
+    *values = malloc(bytes ? bytes : 1);
+    if (!*values)
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %c", CLI_LETTERS[which]);
     if (which != TJ_MATRIX_P)
-        tj_fill_random((tj_type)dtype, *matrix, count, (uint64_t)seed);
+        tj_fill_random(type, *values, bytes / tj_type_bytes(type), (uint64_t)seed);
     return TJ_OK;
 }
 
-cli_exit cmd_run(const cli_words *words, json_t *answer, tj_error *err)
+static cli_exit multiply(const cli_call *call, tj_context *context, const cli_request *request, tj_error *err)
 {
-    cli_request request;
-    cli_product product;
-    tj_problem storage;
-    tj_context *context = NULL;
-    void *m = NULL, *n = NULL, *c = NULL, *p = NULL;
+    static const int64_t added[TJ_MATRICES] = {[TJ_MATRIX_N] = 1, [TJ_MATRIX_C] = 2}; /* to the seed */
+    const run_options *options = call->options;
+    const tj_problem storage = tj_problem_strided(&request->known);
+    void *matrix[TJ_MATRICES] = {NULL};
     cli_exit code = CLI_FAILED;
-    tj_status status;
+    tj_status status = tj_problem_check(&storage, err); /* pointers may lead to more than one buffer can hold */
 
-    if (cli_check_arch(words, err) != TJ_OK || cli_read_request(words, words->operand[0], &request, err) != TJ_OK)
-        return CLI_WORDS;
-    cli_set_int(answer, "seed", words->seed);
-    status = words->compile_only ? cli_context_create(words, &context, err) : cli_context_create_to_run(words, &context, err);
-    if (status == TJ_OK && words->compile_only) {
-        code = cli_compile_only(words, context, &request, answer, err);
-        goto done;
-    }
-    storage = tj_problem_strided(&request.known);
-    if (status == TJ_OK)
-        status = tj_problem_check(&storage, err); /* pointers may lead to more than one buffer can hold */
     if (status == TJ_OK)
         status = check_host_memory(&storage, err);
-    if (status == TJ_OK)
-        status = random_matrix(&storage, TJ_MATRIX_M, words->seed, &m, err);
-    if (status == TJ_OK)
-        status = random_matrix(&storage, TJ_MATRIX_N, words->seed + 1, &n, err);
-    if (status == TJ_OK && storage.epilogue.has_beta)
-        status = random_matrix(&storage, TJ_MATRIX_C, words->seed + 2, &c, err);
-    if (status == TJ_OK)
-        status = random_matrix(&storage, TJ_MATRIX_P, 0, &p, err);
-    if (status != TJ_OK)
-        goto done;
-    memset(&product, 0, sizeof product);
-    product.request = &request;
-    product.host = (tj_host_operands){m, n, c, request.alpha, request.beta};
-    product.p = p;
-    product.warmup = words->warmup >= 0 ? (int)words->warmup : DEFAULT_WARMUP;
-    product.repeat = words->repeat > 0 ? (int)words->repeat : DEFAULT_REPEAT;
-    product.with_check = !words->no_check;
-    code = cli_multiply(words, context, &product, answer, err);
-done:
-    free(m);
-    free(n);
-    free(c);
-    free(p);
+    for (tj_which i = TJ_MATRIX_M; i <= last_matrix(&storage) && status == TJ_OK; i++)
+        status = random_matrix(&storage, i, options->seed + added[i], &matrix[i], err);
+    if (status == TJ_OK) {
+        const cli_product product = {
+            request,
+            {matrix[TJ_MATRIX_M], matrix[TJ_MATRIX_N], matrix[TJ_MATRIX_C], request->alpha, request->beta},
+            matrix[TJ_MATRIX_P],
+            cli_timing_or(options->timing, 2, 10),
+            &options->check,
+            options->counts};
+
+        code = cli_multiply(call, &options->machine, context, &product, err);
+    }
+    for (int i = 0; i < TJ_MATRICES; i++)
+        free(matrix[i]);
+    return code;
+}
+
+static cli_exit run(const cli_call *call, tj_error *err)
+{
+    const run_options *options = call->options;
+    cli_request request;
+    tj_context *context = NULL;
+    cli_exit code = CLI_FAILED;
+
+    if ((!options->compile_only && cli_refuse_arch(call, &options->machine, err) != TJ_OK) ||
+        cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
+        return CLI_WORDS;
+    cli_set_int(call->answer, "seed", options->seed);
+    if (!options->compile_only && cli_context_create_to_run(call, &options->machine, &context, err) == TJ_OK)
+        code = multiply(call, context, &request, err);
+    else if (options->compile_only && cli_context_create(call, &options->machine, &context, err) == TJ_OK)
+        code = cli_compile_only(call, &options->machine, context, &request, err);
     tj_context_free(context);
     return code;
 }
+
+const cli_command cli_run = {
+    .name = "run",
+    .operands = "<jxkxl>",
+    .operand_min = 1,
+    .operand_max = 1,
+    .summary = "multiply random matrices, verify and time the product",
+    .text = "Fills M, N and C with numbers in [-1, 1] from a seed, computes P on the device, compares it with the product in "
+            "float64, and times the launches by CUDA events.",
+    .example = "tilejit run 512x300x700\n"
+               "tilejit run 1024x1024x1024 --dtype f16 --p-dtype f32 --repeat 50",
+    .takes = {{&own_group},
+              {&cli_problem_group, offsetof(run_options, request)},
+              {&cli_layout_group, offsetof(run_options, request)},
+              {&cli_scalar_group, offsetof(run_options, request)},
+              {&cli_config_group, offsetof(run_options, request)},
+              {&cli_check_group, offsetof(run_options, check)},
+              {&cli_timing_group, offsetof(run_options, timing)},
+              {&cli_machine_group, offsetof(run_options, machine)}},
+    .option_bytes = sizeof(run_options),
+    .run = run,
+};

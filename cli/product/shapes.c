@@ -1,36 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tune_shapes: which shapes to tune: words such as 512x300x700, and the lines of files.
+ * shapes: lists of shapes: words such as 512x300x700, and the lines of files.
  */
-#include "tune.h"
+#include "shapes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "error.h"
+#include "input.h"
+#include "number.h"
+
 enum { MOST_SHAPES_BYTES = 4 << 20 };
 
 /* batch: 0: as the words say. */
-static tj_status add_shape(const cli_words *words, const char *text, int64_t batch, tune_shapes *all, tj_error *err)
+static tj_status add_shape(const cli_request_options *options, const char *text, int64_t batch, cli_shapes *all, tj_error *err)
 {
-    tune_shape *larger = realloc(all->item, (all->count + 1) * sizeof *larger), *added;
-    cli_words own = *words;
+    cli_shape *larger = realloc(all->item, (all->count + 1) * sizeof *larger), *added;
+    cli_request_options own = *options;
     cli_request request;
     tj_status status;
 
     if (!larger)
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a list of shapes");
+        return tj_fail_memory(err, "a list of shapes");
     all->item = larger;
-    own.family = NULL; /* says where to look, not what to take */
     if (batch > 0)
         own.batch = batch;
     status = cli_read_request(&own, text, &request, err);
     if (status != TJ_OK)
         return status;
     added = &larger[all->count++];
-    memset(added, 0, sizeof *added);
     added->problem = request.problem;
     cli_print_shape(&request.known, added->text);
     return TJ_OK;
+}
+
+tj_status cli_read_text(const char *path, size_t max_bytes, char **text, tj_error *err)
+{
+    size_t size;
+    tj_status status;
+
+    *text = NULL;
+    status = tj_input_read_whole(path, max_bytes, text, &size, err);
+    if (status == TJ_OK && strlen(*text) < size) {
+        status =
+            tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.200s is no text: there is a NUL after %zu bytes", path, strlen(*text));
+        free(*text);
+        *text = NULL;
+    }
+    return status;
 }
 
 /* ---- files -------------------------------------------------------------------------------------------------------- */
@@ -71,7 +89,8 @@ static bool is_header(char *const *field, size_t count)
     return true;
 }
 
-static tj_status add_fields(const cli_words *words, char *const *field, size_t count, tune_shapes *all, tj_error *err)
+static tj_status add_fields(const cli_request_options *options, char *const *field, size_t count, cli_shapes *all,
+                            tj_error *err)
 {
     const size_t first = strspn(field[0], "0123456789") == strlen(field[0]) ? 0 : 1;
     int64_t batch = 0;
@@ -79,22 +98,22 @@ static tj_status add_fields(const cli_words *words, char *const *field, size_t c
     tj_status status;
 
     if (count < first + 3)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.80s has %zu fields: write category,j,k,l,batch or j,k,l or jxkxl",
-                        field[0], count);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.80s has %zu fields: write category,j,k,l,batch or j,k,l or jxkxl",
+                       field[0], count);
     if (count > first + 4)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                        "\"%.80s\" after the batch: types and layouts are options, for all shapes", field[first + 4]);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.80s\" after the batch: types and layouts are options, for all shapes",
+                       field[first + 4]);
     if (count > first + 3 && cli_parse_int("batch", field[first + 3], 1, INT32_MAX, &batch, err) != TJ_OK)
         return err->status;
     if (asprintf(&text, "%sx%sx%s", field[first], field[first + 1], field[first + 2]) < 0)
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a list of shapes");
-    status = add_shape(words, text, batch, all, err);
+        return tj_fail_memory(err, "a list of shapes");
+    status = add_shape(options, text, batch, all, err);
     free(text);
     return status;
 }
 
 /* "category,j,k,l,batch", "j,k,l", or "jxkxl"; '#' begins a comment. */
-static tj_status add_line(const cli_words *words, char *line, bool may_be_header, tune_shapes *all, tj_error *err)
+static tj_status add_line(const cli_request_options *options, char *line, bool may_be_header, cli_shapes *all, tj_error *err)
 {
     char *field[8], *rest;
     size_t count = 0;
@@ -107,37 +126,36 @@ static tj_status add_line(const cli_words *words, char *line, bool may_be_header
         field[count] = trim(strsep(&rest, ","));
     if (may_be_header && is_header(field, count))
         return TJ_OK;
-    return count == 1 ? add_shape(words, field[0], 0, all, err) : add_fields(words, field, count, all, err);
+    return count == 1 ? add_shape(options, field[0], 0, all, err) : add_fields(options, field, count, all, err);
 }
 
-tj_status tune_read_words(const cli_words *words, tune_shapes *all, tj_error *err)
+tj_status cli_read_shapes(const cli_call *call, const cli_request_options *options, cli_shapes *all, tj_error *err)
 {
     tj_status status = TJ_OK;
 
-    for (size_t i = 0; i < words->operand_count && status == TJ_OK; i++)
-        status = add_shape(words, words->operand[i], 0, all, err);
+    for (size_t i = 0; i < call->operand_count && status == TJ_OK; i++)
+        status = add_shape(options, call->operand[i], 0, all, err);
     return status;
 }
 
-tj_status tune_read_file(const cli_words *words, tune_shapes *all, tj_error *err)
+tj_status cli_read_shape_file(const char *path, const cli_request_options *options, cli_shapes *all, tj_error *err)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* how some programs begin UTF-8 */
     const size_t before = all->count;
     char *text, *rest, *line;
     tj_error why;
-    tj_status status = tune_read_text(words->shapes, MOST_SHAPES_BYTES, &text, err);
+    tj_status status = cli_read_text(path, MOST_SHAPES_BYTES, &text, err);
 
     if (status != TJ_OK)
         return status;
     rest = strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text;
     for (int number = 1; status == TJ_OK && (line = next_line(&rest)); number++) {
-        status = add_line(words, line, all->count == before, all, &why);
+        status = add_line(options, line, all->count == before, all, &why);
         if (status != TJ_OK)
-            (void)cli_fail(err, status, "%.100s, line %d: %.340s", words->shapes, number, why.message);
+            (void)tj_fail(err, status, "%.100s, line %d: %.340s", path, number, why.message);
     }
     free(text);
     if (status == TJ_OK && all->count == 0)
-        status =
-            cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.200s names no shape: write lines such as 512x300x700", words->shapes);
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.200s names no shape: write lines such as 512x300x700", path);
     return status;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tune_devices: the devices at work. All are opened before one takes a shape; then each takes the next one when it is free.
+ * devices: the devices at work. All are opened before one takes a shape; then each takes the next one when it is free.
  */
 #include "tune.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "error.h"
+#include "file.h"
+#include "interrupt.h"
 
 typedef struct worker {
     struct crew *crew;
@@ -20,9 +23,10 @@ typedef struct worker {
 
 /* The devices, and what they share. */
 typedef struct crew {
-    const cli_words *words;
+    const cli_call *call;
+    const tune_options *words;
     tj_tune_options options;
-    tune_shapes *all;
+    tune_jobs *all;
     tj_records *known; /* --resume: those of the store before the first shape; NULL without it */
     tj_output trials_file;
     FILE *trials;
@@ -37,7 +41,7 @@ typedef struct crew {
 /* One device at work on one shape. */
 typedef struct turn {
     crew *crew;
-    const tune_shape *shape;
+    const tune_job *job;
 } turn;
 
 /* ---- one shape ---------------------------------------------------------------------------------------------------- */
@@ -55,21 +59,21 @@ static void on_progress(const tj_tune_progress *progress, void *payload)
 
     pthread_mutex_lock(&c->lock);
     if (progress->trial && c->trials)
-        tune_write_trial(c->trials, t->shape, progress->trial);
-    if (progress->trial && c->words->log_level >= TJ_LOG_INFO)
-        tune_log_trial(t->shape, progress->trial);
+        tune_write_trial(c->trials, t->job, progress->trial);
+    if (progress->trial && c->call->log_level >= TJ_LOG_INFO)
+        tune_log_trial(t->job, progress->trial);
     else if (c->has_bar)
-        tune_draw_bar(t->shape, progress);
+        tune_draw_bar(t->job, progress);
     pthread_mutex_unlock(&c->lock);
 }
 
 /* Then a record that is not kept is no loss. */
-static bool wants_no_disk(const cli_words *words)
+static bool wants_no_disk(const cli_machine_options *machine)
 {
-    return words->no_cache || (words->cache_dir && !*words->cache_dir);
+    return machine->no_cache || (machine->cache_dir && !*machine->cache_dir);
 }
 
-static void tune_one(const worker *w, tune_shape *s)
+static void tune_one(const worker *w, tune_job *s)
 {
     tj_tune_options options = w->crew->options;
     turn mine = {w->crew, s};
@@ -77,27 +81,27 @@ static void tune_one(const worker *w, tune_shape *s)
     s->device = w->ordinal;
     s->is_emulated = w->is_emulated;
     s->status = TJ_OK; /* a lost device may have had it */
-    if (w->crew->known && tune_has_record(w->crew->known, &s->problem, &w->facts, &options)) {
+    if (w->crew->known && tune_has_record(w->crew->known, &s->shape->problem, &w->facts, &options)) {
         s->is_skipped = true;
         return;
     }
     options.is_cancelled = is_cancelled;
     options.progress = on_progress;
     options.payload = &mine;
-    s->status = tj_tune(w->context, &s->problem, &options, &s->result, &s->err);
-    if (s->status == TJ_OK && s->result.is_record_lost && !wants_no_disk(w->crew->words)) {
+    s->status = tj_tune(w->context, &s->shape->problem, &options, &s->result, &s->err);
+    if (s->status == TJ_OK && s->result.is_record_lost && !wants_no_disk(&w->crew->words->machine)) {
         const char *trouble = tj_store_trouble(w->context);
 
         (void)snprintf(s->unrecorded, sizeof s->unrecorded, "%s", trouble ? trouble : "--log warning says why");
     }
 }
 
-static void show(const crew *c, const tune_shape *s)
+static void show(const crew *c, const tune_job *s)
 {
     if (c->has_bar)
         tune_clear_bar();
-    if (!c->words->is_json) {
-        tune_print_shape(stdout, s, !c->words->no_record && !wants_no_disk(c->words));
+    if (!c->call->is_json) {
+        tune_print_job(stdout, s, !c->words->no_record && !wants_no_disk(&c->words->machine));
         (void)fflush(stdout);
     }
     if (c->trials)
@@ -106,7 +110,7 @@ static void show(const crew *c, const tune_shape *s)
 
 /* ---- sharing the shapes ------------------------------------------------------------------------------------------- */
 
-static tune_shape *next_shape(const crew *c)
+static tune_job *next_shape(const crew *c)
 {
     for (size_t i = 0; i < c->all->count && !cli_noted_signal(); i++)
         if (!c->all->item[i].is_taken)
@@ -115,9 +119,9 @@ static tune_shape *next_shape(const crew *c)
 }
 
 /* While others are busy there may be one yet: that of a device that is lost. */
-static tune_shape *take_shape(crew *c)
+static tune_job *take_shape(crew *c)
 {
-    tune_shape *one;
+    tune_job *one;
 
     pthread_mutex_lock(&c->lock);
     while (!(one = next_shape(c)) && c->busy > 0)
@@ -131,7 +135,7 @@ static tune_shape *take_shape(crew *c)
 }
 
 /* Does the device stay? A shape that it failed by its own fault gets another one, once: the fault may be the shape's after all. */
-static bool end_shape(worker *w, tune_shape *s)
+static bool end_shape(worker *w, tune_job *s)
 {
     const bool stays = s->status != TJ_ERR_DEVICE_LOST && s->status != TJ_ERR_NO_DRIVER;
     crew *c = w->crew;
@@ -145,7 +149,7 @@ static bool end_shape(worker *w, tune_shape *s)
         s->is_taken = false;
         if (c->has_bar)
             tune_clear_bar();
-        fprintf(stderr, "tilejit: device %d is lost, another one takes %s: %s\n", w->ordinal, s->text, s->err.message);
+        fprintf(stderr, "tilejit: device %d is lost, another one takes %s: %s\n", w->ordinal, s->shape->text, s->err.message);
     } else {
         show(c, s);
     }
@@ -157,7 +161,7 @@ static bool end_shape(worker *w, tune_shape *s)
 static void *work(void *payload)
 {
     worker *w = payload;
-    tune_shape *one;
+    tune_job *one;
 
     while ((one = take_shape(w->crew))) {
         tune_one(w, one);
@@ -188,7 +192,7 @@ static tj_status run_all(crew *c, tj_error *err)
             show(c, &c->all->item[i]); /* nobody was left for it */
     pthread_cond_destroy(&c->has_ended);
     pthread_mutex_destroy(&c->lock);
-    return running > 0 ? TJ_OK : cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "no thread could be started");
+    return running > 0 ? TJ_OK : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "no thread could be started");
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------------------ */
@@ -204,7 +208,7 @@ static bool has_devices(tj_context *context)
 static tj_status open_device(crew *c, const int *number, tj_error *err)
 {
     worker *w = &c->worker[c->count++];
-    cli_words words = *c->words;
+    cli_machine_options machine = c->words->machine;
     const tj_emulator *emulator = NULL;
     char text[16];
     tj_error why;
@@ -213,22 +217,22 @@ static tj_status open_device(crew *c, const int *number, tj_error *err)
     w->crew = c;
     if (number) {
         (void)snprintf(text, sizeof text, "%d", *number);
-        words.device = text;
+        machine.device = text;
     }
-    w->ordinal = cli_device_ordinal(&words);
-    status = cli_context_create(&words, &w->context, err);
+    w->ordinal = cli_device_ordinal(&machine);
+    status = cli_context_create(c->call, &machine, &w->context, err);
     if (status != TJ_OK)
         return status;
     status = tj_device_get(w->context, w->ordinal, &w->facts, &why);
     if (status == TJ_OK)
         status = tj_emulator_get(w->context, &emulator, &why);
     w->is_emulated = emulator != NULL;
-    if (status != TJ_OK && cli_may_emulate(c->words) && !has_devices(w->context))
-        return cli_fail(err, TJ_ERR_NO_DRIVER,
-                        "there is no GPU to tune on (tilejit doctor says why), and the emulator's times mean nothing: "
-                        "--device emulator only tries that configs compute the product, and keeps no record");
+    if (status != TJ_OK && cli_may_emulate(&c->words->machine) && !has_devices(w->context))
+        return tj_fail(err, TJ_ERR_NO_DRIVER,
+                       "there is no GPU to tune on (tilejit doctor says why), and the emulator's times mean nothing: "
+                       "--device emulator only tries that configs compute the product, and keeps no record");
     if (status != TJ_OK)
-        (void)cli_fail(err, status, "device %d cannot be used, so nothing is tuned: %.380s", w->ordinal, why.message);
+        (void)tj_fail(err, status, "device %d cannot be used, so nothing is tuned: %.380s", w->ordinal, why.message);
     return status;
 }
 
@@ -249,8 +253,7 @@ static tj_status open_devices(crew *c, const tune_devices *devices, tj_error *er
 static tj_status load_known(crew *c, tj_error *err)
 {
     c->known = tj_records_create();
-    return c->known ? tj_records_load(c->worker[0].context, c->known, err)
-                    : cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for records");
+    return c->known ? tj_records_load(c->worker[0].context, c->known, err) : tj_fail_memory(err, "records");
 }
 
 /* What it held is there until the devices are open. */
@@ -264,7 +267,7 @@ static tj_status open_trials(crew *c, const char *path, tj_error *err)
     c->trials = fdopen(fd, "w");
     if (!c->trials) {
         close(fd);
-        return cli_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %.200s", path);
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %.200s", path);
     }
     tune_write_trials_head(c->trials);
     return TJ_OK;
@@ -279,13 +282,18 @@ static tj_status close_trials(crew *c, const char *path, tj_error *err)
         return TJ_OK;
     is_lost = ferror(c->trials) != 0;
     is_lost |= fclose(c->trials) != 0;
-    return is_lost ? cli_fail(err, TJ_ERR_IO, "cannot write %.200s to its end: is the disk full?", path) : TJ_OK;
+    return is_lost ? tj_fail(err, TJ_ERR_IO, "cannot write %.200s to its end: is the disk full?", path) : TJ_OK;
 }
 
-tj_status tune_on_devices(const cli_words *words, const tune_devices *devices, const tj_tune_options *options, tune_shapes *all,
+tj_status tune_on_devices(const cli_call *call, const tune_devices *devices, const tj_tune_options *options, tune_jobs *all,
                           tj_error *err)
 {
-    crew c = {.words = words, .options = *options, .all = all, .has_bar = isatty(2) && words->log_level < TJ_LOG_INFO};
+    const tune_options *words = call->options;
+    crew c = {.call = call,
+              .words = words,
+              .options = *options,
+              .all = all,
+              .has_bar = isatty(STDERR_FILENO) && call->log_level < TJ_LOG_INFO};
     tj_error unwritten;
     tj_status status = cli_open_output(words->trials, &c.trials_file, err);
 

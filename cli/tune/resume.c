@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tune_resume: tilejit tune --resume: which shapes have a record that makes another tuning needless.
+ * resume: tilejit tune --resume: which shapes have a record that makes another tuning needless.
  */
 #include "tune.h"
 

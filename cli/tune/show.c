@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tune_show: what tilejit tune says while it tunes, and of what it found.
+ * show: what tilejit tune says while it tunes, and of what it found.
  */
 #include "tune.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
+
+#include "answer.h"
 
 enum { BAR = 10 };
 
@@ -15,7 +16,7 @@ void tune_clear_bar(void)
     fputs("\r\033[K", stderr);
 }
 
-void tune_draw_bar(const tune_shape *s, const tj_tune_progress *p)
+void tune_draw_bar(const tune_job *job, const tj_tune_progress *p)
 {
     double share = p->limit > 0 ? (double)p->evaluations / (double)p->limit : 0;
     char bar[BAR + 1], limit[32] = "", best[64] = "";
@@ -29,16 +30,17 @@ void tune_draw_bar(const tune_shape *s, const tj_tune_progress *p)
     bar[BAR] = '\0';
     if (p->limit > 0)
         (void)snprintf(limit, sizeof limit, "/%" PRId64, p->limit);
-    if (s->is_emulated)
+    if (job->is_emulated)
         (void)snprintf(best, sizeof best, "  on the emulator");
     else if (p->best_us > 0 && p->default_us > 0)
         (void)snprintf(best, sizeof best, "  best %.2f us, %.2fx", p->best_us, p->default_us / p->best_us);
     else if (p->best_us > 0)
         (void)snprintf(best, sizeof best, "  best %.2f us", p->best_us);
-    fprintf(stderr, "\r\033[K%s  [%s] %" PRId64 "%s  %.0f s%s%s", s->text, bar, p->evaluations, limit, p->seconds, best,
-            p->trial         ? ""
-            : s->is_emulated ? "  last check"
-                             : "  finals");
+    fprintf(stderr, "\r\033[K%s  [%s] %" PRId64 "%s  %.0f s%s%s", job->shape->text, bar, p->evaluations, limit, p->seconds,
+            best,
+            p->trial           ? ""
+            : job->is_emulated ? "  last check"
+                               : "  finals");
 }
 
 static const char *state_name(int32_t state)
@@ -49,9 +51,9 @@ static const char *state_name(int32_t state)
 }
 
 /* The emulator's times mean nothing: none is told. */
-static bool is_tried_alone(const tune_shape *s, const tj_trial *trial)
+static bool is_tried_alone(const tune_job *job, const tj_trial *trial)
 {
-    return s->is_emulated && (trial->state == TJ_TRIAL_TIMED || trial->state == TJ_TRIAL_SLOW);
+    return job->is_emulated && (trial->state == TJ_TRIAL_TIMED || trial->state == TJ_TRIAL_SLOW);
 }
 
 void tune_write_trials_head(FILE *file)
@@ -59,13 +61,13 @@ void tune_write_trials_head(FILE *file)
     fputs("# shape\tconfig\tstate\tus\tspread\tpredicted_us\tcompile_ms\tregisters\tshared_bytes\n", file);
 }
 
-void tune_write_trial(FILE *file, const tune_shape *s, const tj_trial *trial)
+void tune_write_trial(FILE *file, const tune_job *job, const tj_trial *trial)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
 
     tj_config_print(&trial->config, config);
-    fprintf(file, "%s\t%s\t", s->text, config);
-    if (is_tried_alone(s, trial))
+    fprintf(file, "%s\t%s\t", job->shape->text, config);
+    if (is_tried_alone(job, trial))
         fputs("tried\t-\t-", file);
     else
         fprintf(file, "%s\t%.4f\t%.4f", state_name(trial->state), trial->us, trial->spread);
@@ -73,38 +75,38 @@ void tune_write_trial(FILE *file, const tune_shape *s, const tj_trial *trial)
             trial->shared_bytes);
 }
 
-void tune_log_trial(const tune_shape *s, const tj_trial *trial)
+void tune_log_trial(const tune_job *job, const tj_trial *trial)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
 
     tj_config_print(&trial->config, config);
-    if (is_tried_alone(s, trial))
-        fprintf(stderr, "%s tried %s\n", s->text, config);
+    if (is_tried_alone(job, trial))
+        fprintf(stderr, "%s tried %s\n", job->shape->text, config);
     else
-        fprintf(stderr, "%s %s %s %.2f us %s\n", s->text, state_name(trial->state), config, trial->us, trial->why);
+        fprintf(stderr, "%s %s %s %.2f us %s\n", job->shape->text, state_name(trial->state), config, trial->us, trial->why);
 }
 
-void tune_print_shape(FILE *out, const tune_shape *s, bool wants_record)
+void tune_print_job(FILE *out, const tune_job *job, bool wants_record)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
-    const tj_tune_result *r = &s->result;
+    const tj_tune_result *r = &job->result;
 
-    if (s->is_skipped) {
-        fprintf(out, "%s: has a record already\n", s->text);
+    if (job->is_skipped) {
+        fprintf(out, "%s: has a record already\n", job->shape->text);
         return;
     }
-    if (s->status != TJ_OK) {
-        fprintf(out, "%s: FAILED: %s\n", s->text, s->err.message);
+    if (job->status != TJ_OK) {
+        fprintf(out, "%s: FAILED: %s\n", job->shape->text, job->err.message);
         return;
     }
-    if (s->is_emulated) {
+    if (job->is_emulated) {
         fprintf(out,
                 "%s: %" PRId64 " tried on the emulator, %" PRId64 " refused, %" PRId64 " wrong, %.1f s%s; no record kept\n",
-                s->text, r->evaluations, r->refused, r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "");
+                job->shape->text, r->evaluations, r->refused, r->wrong, r->seconds, r->was_cancelled ? ", cancelled" : "");
         return;
     }
     tj_config_print(&r->config, config);
-    fprintf(out, "%s: %.2f us", s->text, r->us);
+    fprintf(out, "%s: %.2f us", job->shape->text, r->us);
     if (r->default_us > 0)
         fprintf(out, ", %.2f times as fast as the default's %.2f us", r->default_us / r->us, r->default_us);
     if (r->before_us < r->default_us || r->before_us > r->default_us)
@@ -117,9 +119,9 @@ void tune_print_shape(FILE *out, const tune_shape *s, bool wants_record)
 }
 
 /* null on the emulator, whose times mean nothing. */
-static void set_time(json_t *object, const char *name, const tune_shape *s, double value)
+static void set_time(json_t *object, const char *name, const tune_job *job, double value)
 {
-    cli_set_real(object, name, s->is_emulated ? (double)NAN : value);
+    cli_set_real(object, name, job->is_emulated ? (double)NAN : value);
 }
 
 static void set_config(json_t *object, const char *name, const tj_config *config)
@@ -130,31 +132,31 @@ static void set_config(json_t *object, const char *name, const tj_config *config
     cli_set_text(object, name, text);
 }
 
-json_t *tune_shape_json(const tune_shape *s)
+json_t *tune_job_json(const tune_job *job)
 {
-    const tj_tune_result *r = &s->result;
+    const tj_tune_result *r = &job->result;
     json_t *object = json_object();
 
-    cli_set_text(object, "shape", s->text);
-    (void)json_object_set_new(object, "problem", cli_problem_json(&s->problem));
-    cli_set_int(object, "device_ordinal", s->device);
-    cli_set_bool(object, "done", s->is_done);
-    cli_set_bool(object, "skipped", s->is_skipped);
-    if (s->status != TJ_OK) {
-        cli_set_text(object, "error", s->err.message);
+    cli_set_text(object, "shape", job->shape->text);
+    (void)json_object_set_new(object, "problem", cli_problem_json(&job->shape->problem));
+    cli_set_int(object, "device_ordinal", job->device);
+    cli_set_bool(object, "done", job->is_done);
+    cli_set_bool(object, "skipped", job->is_skipped);
+    if (job->status != TJ_OK) {
+        cli_set_text(object, "error", job->err.message);
         return object;
     }
-    if (s->is_skipped || !s->is_done) /* or no device came to it */
+    if (job->is_skipped || !job->is_done) /* or no device came to it */
         return object;
     set_config(object, "config", &r->config);
-    set_time(object, "median_us", s, r->us);
-    set_time(object, "spread", s, r->spread);
-    set_time(object, "warm_us", s, r->warm_us);
+    set_time(object, "median_us", job, r->us);
+    set_time(object, "spread", job, r->spread);
+    set_time(object, "warm_us", job, r->warm_us);
     set_config(object, "default_config", &r->default_config);
-    set_time(object, "default_us", s, r->default_us);
-    set_time(object, "before_us", s, r->before_us);
+    set_time(object, "default_us", job, r->default_us);
+    set_time(object, "before_us", job, r->before_us);
     set_config(object, "second_config", &r->second);
-    set_time(object, "second_us", s, r->second_us);
+    set_time(object, "second_us", job, r->second_us);
     cli_set_int(object, "evaluations", r->evaluations);
     cli_set_int(object, "refused", r->refused);
     cli_set_int(object, "wrong", r->wrong);

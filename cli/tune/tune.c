@@ -8,7 +8,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer.h"
+#include "error.h"
+#include "file.h"
+#include "interrupt.h"
+#include "number.h"
+
 /* ---- words -------------------------------------------------------------------------------------------------------- */
+
+#define AT(field) offsetof(tune_options, field)
+
+static const cli_name strategies[] = {{"search", TJ_SEARCH}, {"model", TJ_MODEL}, {"exhaustive", TJ_EXHAUSTIVE}, {NULL}};
+
+static const cli_option own[] = {
+    {"family", CLI_TEXT, AT(family), "Look in this family alone; default: in all. See tilejit families.", "name",
+     .offered = cli_family_at},
+    {"strategy", CLI_CHOICE, AT(strategy),
+     "search (default): what promises most; model: only what the model ranks highest; exhaustive: every config.", "name",
+     .names = strategies},
+    {"budget", CLI_TEXT, AT(budget),
+     "Time for all that is done for each shape, such as 30s (the default), 5m, 1h; exhaustive: no limit.", "time"},
+    {"evaluations", CLI_INT, AT(evaluations),
+     "Configs to try for each shape; default: 48 to 240, until none promises more; model: 80; exhaustive: all.", "count", 1,
+     INT64_C(1) << 40},
+    {"shapes", CLI_TEXT, AT(shapes),
+     "Tune the shapes of a file too (- is stdin), more than the 64 of a command line: lines of category,j,k,l,batch or "
+     "j,k,l or jxkxl.",
+     "file.csv"},
+    {"devices", CLI_TEXT, AT(devices), "GPUs that share the shapes, at most 16, such as 0,1; default: one, that of --device.",
+     "list"},
+    {"resume", CLI_FLAG, AT(resume),
+     "Pass over shapes that have a record already, of a tuning that was not cancelled or of as many evaluations.", .low = 1},
+    {"threads", CLI_INT, AT(threads), "Threads that compile, for each device; default: a thread for each processor in all.",
+     "count", 1, 64},
+    {"seed", CLI_INT, AT(seed), "Of operands and search; default 1.", "number", 0, INT64_MAX - 8, .initial = 1},
+    {"warm", CLI_FLAG, AT(is_warm), "Time with the operands left in the L2; default: they rotate beyond it.", .low = 1},
+    {"no-record", CLI_FLAG, AT(no_record), "Keep no record of what was found.", .low = 1},
+    {"trials", CLI_TEXT, AT(trials), "Write every config that was tried here, one a line: what bench_tuner reads; - is stdout.",
+     "file"},
+    {"export", CLI_TEXT, AT(export_to), "Write all records of the store to a file; - is stdout. Tunes nothing.", "file"},
+    {"import", CLI_TEXT, AT(import_from),
+     "Keep the records of files, separated by commas, where they are better founded; T4 files of other tools need a shape.",
+     "files"},
+    {"merge", CLI_TEXT, AT(merge), "Merge the records of files, separated by commas, into the file of -o. Tunes nothing.",
+     "files"},
+    {"t4", CLI_FLAG, AT(is_t4), "--export and --merge write Kernel Tuner's T4 format.", .low = 1},
+    {NULL},
+};
+
+static const cli_group own_group = {"tune", own};
 
 /* "30", "30s", "2m", "1h". */
 static tj_status read_budget(const char *text, double *seconds, tj_error *err)
@@ -26,12 +74,12 @@ static tj_status read_budget(const char *text, double *seconds, tj_error *err)
             number[length - 1] = '\0';
     }
     if (cli_parse_real("--budget", number, seconds, err) != TJ_OK || !(*seconds * unit > 0) || *seconds * unit > 1e7)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--budget is \"%.40s\": write 30s, 5m or 1h", text);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--budget is \"%.40s\": write 30s, 5m or 1h", text);
     *seconds *= unit;
     return TJ_OK;
 }
 
-static tj_status read_tune_options(const cli_words *words, tj_tune_options *options, tj_error *err)
+static tj_status read_tune_options(const tune_options *words, tj_tune_options *options, tj_error *err)
 {
     *options = (tj_tune_options)TJ_TUNE_OPTIONS_INIT;
     options->strategy = words->strategy;
@@ -42,8 +90,8 @@ static tj_status read_tune_options(const cli_words *words, tj_tune_options *opti
     options->no_record = words->no_record;
     options->family = tj_family_find(words->family);
     if (words->family && !options->family)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "no family is named \"%.40s\": tilejit families lists them",
-                        words->family);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "no family is named \"%.40s\": tilejit families lists them",
+                       words->family);
     return read_budget(words->budget, &options->seconds, err);
 }
 
@@ -56,7 +104,7 @@ static bool is_listed(const tune_devices *devices, int number)
 }
 
 /* "0,1": the devices that share the work. Without it the one that --device names. */
-static tj_status read_devices(const cli_words *words, tune_devices *devices, tj_error *err)
+static tj_status read_devices(const tune_options *words, tune_devices *devices, tj_error *err)
 {
     const char *rest = words->devices;
 
@@ -69,20 +117,20 @@ static tj_status read_devices(const cli_words *words, tune_devices *devices, tj_
         memcpy(number, rest, length < sizeof number ? length : 0);
         if (cli_parse_int("--devices", number, 0, 1023, &value, err) != TJ_OK || devices->count == TUNE_MAX_DEVICES ||
             is_listed(devices, (int)value))
-            return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                            "--devices is \"%.60s\": write at most %d different device numbers, such as 0,1", words->devices,
-                            TUNE_MAX_DEVICES);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "--devices is \"%.60s\": write at most %d different device numbers, such as 0,1", words->devices,
+                           TUNE_MAX_DEVICES);
         devices->number[devices->count++] = (int)value;
         rest += length + (rest[length] != '\0');
     }
-    if (devices->count > 0 && words->device)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--device and --devices both say where to run: give one");
+    if (devices->count > 0 && words->machine.device)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--device and --devices both say where to run: give one");
     return TJ_OK;
 }
 
 /* ---- what came of it ---------------------------------------------------------------------------------------------- */
 
-static cli_exit tell_interruption(const tune_shapes *all, tj_error *err)
+static cli_exit tell_interruption(const tune_jobs *all, tj_error *err)
 {
     size_t tuned = 0, skipped = 0, recorded = 0;
 
@@ -91,15 +139,15 @@ static cli_exit tell_interruption(const tune_shapes *all, tj_error *err)
         skipped += all->item[i].is_skipped;
         recorded += all->item[i].result.has_record != 0;
     }
-    (void)cli_fail(err, TJ_ERR_CANCELLED, "interrupted: shapes tuned: %zu of %zu, passed over: %zu, records kept: %zu", tuned,
-                   all->count, skipped, recorded);
+    (void)tj_fail(err, TJ_ERR_CANCELLED, "interrupted: shapes tuned: %zu of %zu, passed over: %zu, records kept: %zu", tuned,
+                  all->count, skipped, recorded);
     return (cli_exit)(CLI_INTERRUPTED + cli_noted_signal());
 }
 
 /* What was found is in the answer, and yet the next call will not know it. */
-static tj_status tell_lost_records(const tune_shapes *all, tj_error *err)
+static tj_status tell_lost_records(const tune_jobs *all, tj_error *err)
 {
-    const tune_shape *first = NULL;
+    const tune_job *first = NULL;
     size_t lost = 0;
 
     for (size_t i = all->count; i-- > 0;)
@@ -107,22 +155,22 @@ static tj_status tell_lost_records(const tune_shapes *all, tj_error *err)
             first = &all->item[i];
             lost++;
         }
-    return first ? cli_fail(err, TJ_ERR_IO, "records that could not be kept: %zu; that of %s: %s", lost, first->text,
-                            first->unrecorded)
+    return first ? tj_fail(err, TJ_ERR_IO, "records that could not be kept: %zu; that of %s: %s", lost, first->shape->text,
+                           first->unrecorded)
                  : TJ_OK;
 }
 
 /* status: of the devices; *err says why it failed. */
-static cli_exit sum_up(const tune_shapes *all, tj_status status, json_t *answer, tj_error *err)
+static cli_exit sum_up(const cli_call *call, const tune_jobs *all, tj_status status, tj_error *err)
 {
     json_t *list = json_array();
     size_t done = 0;
 
     for (size_t i = 0; i < all->count; i++) {
-        (void)json_array_append_new(list, tune_shape_json(&all->item[i]));
+        (void)json_array_append_new(list, tune_job_json(&all->item[i]));
         done += all->item[i].is_done;
     }
-    (void)json_object_set_new(answer, "shapes", list);
+    (void)json_object_set_new(call->answer, "shapes", list);
     if (cli_noted_signal())
         return tell_interruption(all, err);
     for (size_t i = 0; i < all->count; i++)
@@ -131,83 +179,121 @@ static cli_exit sum_up(const tune_shapes *all, tj_status status, json_t *answer,
             return CLI_FAILED;
         }
     if (status == TJ_OK && done < all->count)
-        status = cli_fail(err, TJ_ERR_DEVICE_LOST, "%zu of %zu shapes were tuned: no device was left for the others", done,
-                          all->count);
+        status = tj_fail(err, TJ_ERR_DEVICE_LOST, "%zu of %zu shapes were tuned: no device was left for the others", done,
+                         all->count);
     if (status == TJ_OK)
         status = tell_lost_records(all, err);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 
-static cli_exit tune_all(const cli_words *words, const tune_devices *devices, const tj_tune_options *options, tune_shapes *all,
-                         json_t *answer, tj_error *err)
+static cli_exit tune_all(const cli_call *call, const cli_shapes *shapes, const tune_devices *devices,
+                         const tj_tune_options *options, tj_error *err)
 {
+    tune_jobs all = {calloc(shapes->count, sizeof *all.item), shapes->count};
+    cli_exit code = CLI_FAILED;
+
+    if (!all.item) {
+        (void)tj_fail_memory(err, "a list of shapes");
+        return CLI_FAILED;
+    }
+    for (size_t i = 0; i < all.count; i++)
+        all.item[i].shape = &shapes->item[i];
     cli_note_signals();
-    return sum_up(all, tune_on_devices(words, devices, options, all, err), answer, err);
+    code = sum_up(call, &all, tune_on_devices(call, devices, options, &all, err), err);
+    free(all.item);
+    return code;
 }
 
 /* ---- the command -------------------------------------------------------------------------------------------------- */
 
 /* --export, --import and --merge tune nothing, and refuse what only says how to. */
-static tj_status check_move(const cli_words *words, tj_error *err)
+static tj_status check_move(const cli_call *call, tj_error *err)
 {
+    const tune_options *words = call->options;
     const char *move = words->merge ? "--merge" : words->import_from ? "--import" : "--export";
     const size_t shapes = words->import_from ? 1 : 0; /* that of T4 results */
 
-    if (words->operand_count > shapes)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s takes %s; given: %zu", move,
-                        shapes ? "one shape at most" : "no shape", words->operand_count);
+    if (call->operand_count > shapes)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s takes %s; given: %zu", move, shapes ? "one shape at most" : "no shape",
+                       call->operand_count);
     if (words->shapes)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--shapes says what to tune, and %s tunes nothing", move);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--shapes says what to tune, and %s tunes nothing", move);
     if (words->devices)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--devices is for tuning, and %s tunes nothing: use --device", move);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--devices is for tuning, and %s tunes nothing: use --device", move);
     return TJ_OK;
 }
 
-static tj_status check_words(const cli_words *words, tj_error *err)
+static tj_status check_words(const cli_call *call, tj_error *err)
 {
+    const tune_options *words = call->options;
     const int moves = (words->merge != NULL) + (words->import_from != NULL) + (words->export_to != NULL);
 
     if (moves > 1)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--import, --export and --merge are three things to do: give one");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--import, --export and --merge are three things to do: give one");
     if (words->merge && !words->output)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--merge needs -o: where to write the merged records");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--merge needs -o: where to write the merged records");
     if (words->output && !words->merge)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "-o names the file of --merge; --export takes its own");
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "-o names the file of --merge; --export takes its own");
     if (words->is_t4 && !words->merge && !words->export_to)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "--t4 is the format of --export and --merge: give one of them");
-    if (moves == 0 && words->operand_count == 0 && !words->shapes)
-        return cli_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                        "tune what? write a shape such as 512x300x700, or --shapes with a file of them");
-    if (cli_check_stdout(words, "-o", words->output, err) != TJ_OK ||
-        cli_check_stdout(words, "--export", words->export_to, err) != TJ_OK ||
-        cli_check_stdout(words, "--trials", words->trials, err) != TJ_OK)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--t4 is the format of --export and --merge: give one of them");
+    if (moves == 0 && call->operand_count == 0 && !words->shapes)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tune what? write a shape such as 512x300x700, or --shapes with a file of them");
+    if (cli_check_stdout(call, "-o", words->output, err) != TJ_OK ||
+        cli_check_stdout(call, "--export", words->export_to, err) != TJ_OK ||
+        cli_check_stdout(call, "--trials", words->trials, err) != TJ_OK)
         return err->status;
-    return moves > 0 ? check_move(words, err) : TJ_OK;
+    return moves > 0 ? check_move(call, err) : TJ_OK;
 }
 
-cli_exit cmd_tune(const cli_words *words, json_t *answer, tj_error *err)
+static cli_exit tune(const cli_call *call, tj_error *err)
 {
-    const bool moves = words->merge || words->import_from || words->export_to;
-    tune_shapes all = {NULL, 0};
+    const tune_options *words = call->options;
+    cli_shapes shapes = {NULL, 0};
     tune_devices devices;
     tj_tune_options options;
     cli_exit code = CLI_WORDS;
-    tj_status status = cli_check_arch(words, err);
+    tj_status status = cli_refuse_arch(call, &words->machine, err);
 
     if (status == TJ_OK)
         status = read_tune_options(words, &options, err);
     if (status == TJ_OK)
         status = read_devices(words, &devices, err);
     if (status == TJ_OK)
-        status = check_words(words, err);
+        status = check_words(call, err);
     if (status == TJ_OK)
-        status = tune_read_words(words, &all, err);
-    if (status == TJ_OK && moves)
-        code = tune_move_records(words, &all, answer, err);
-    else if (status == TJ_OK && words->shapes && tune_read_file(words, &all, err) != TJ_OK)
+        status = cli_read_shapes(call, &words->request, &shapes, err);
+    if (status == TJ_OK && (words->merge || words->import_from || words->export_to))
+        code = tune_move_records(call, &shapes, err);
+    else if (status == TJ_OK && words->shapes && cli_read_shape_file(words->shapes, &words->request, &shapes, err) != TJ_OK)
         code = CLI_FAILED;
     else if (status == TJ_OK)
-        code = tune_all(words, &devices, &options, &all, answer, err);
-    free(all.item);
+        code = tune_all(call, &shapes, &devices, &options, err);
+    free(shapes.item);
     return code;
 }
+
+const cli_command cli_tune = {
+    .name = "tune",
+    .operands = "[jxkxl ...]",
+    .operand_max = CLI_MAX_OPERANDS,
+    .summary = "find the fastest config of shapes by measuring, and keep it",
+    .text = "Tries configs of all families on the device, verifies those that take the lead against float64, compares the "
+            "fastest few in turns, and keeps the winner as a record: from then on tilejit and the library choose it for that "
+            "shape on that kind of device. The default is always among the finalists, so nothing gets slower.\n\n"
+            "It needs a GPU. --device emulator only tries whether configs compute the product: no time is measured there, and "
+            "no record kept.\n\n"
+            "Ctrl-C ends it soon and keeps what was found. With a terminal on stderr, progress is shown there.",
+    .example = "tilejit tune 4096x4096x4096\n"
+               "tilejit tune 16x4096x4096 --budget 60s --evaluations 200\n"
+               "tilejit tune --shapes shapes.csv --devices 0,1 --resume\n"
+               "tilejit tune --export records.json",
+    .takes = {{&own_group},
+              {&cli_output_group, offsetof(tune_options, output)},
+              {&cli_problem_group, offsetof(tune_options, request)},
+              {&cli_layout_group, offsetof(tune_options, request)},
+              {&cli_scalar_group, offsetof(tune_options, request)},
+              {&cli_machine_group, offsetof(tune_options, machine)}},
+    .option_bytes = sizeof(tune_options),
+    .run = tune,
+};

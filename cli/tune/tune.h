@@ -2,24 +2,34 @@
 /*
  * tune: what the files of tilejit tune share.
  *
- *     cmd_tune.c          the words, and what came of it
- *     tune_shapes.c       the list of shapes: words and files
- *     tune_devices.c      devices, and one shape after the other
- *     tune_resume.c       --resume: shapes that are passed over
- *     tune_show.c         progress, trials, results
- *     tune_records.c      --export, --import, --merge
+ *     tune.c       the words, and what came of it
+ *     devices.c    devices, and one shape after the other
+ *     resume.c     --resume: shapes that are passed over
+ *     show.c       progress, trials, results
+ *     records.c    --export, --import, --merge
  */
-#ifndef TILEJIT_CLI_TUNE_H
-#define TILEJIT_CLI_TUNE_H
+#ifndef TJ_CLI_TUNE_H
+#define TJ_CLI_TUNE_H
 
-#include "cli.h"
+#include <tilejit/tilejit.h>
 
-typedef struct tune_shape {
-    char text[CLI_SHAPE_BYTES];
-    tj_problem problem;
+#include "machine.h"
+#include "shapes.h"
+
+typedef struct tune_options {
+    cli_request_options request;
+    cli_machine_options machine;
+    const char *output, *family, *budget, *shapes, *devices, *trials, *export_to, *import_from, *merge;
+    int64_t evaluations, threads, seed;
+    int32_t strategy; /* tj_strategy */
+    int32_t resume, is_warm, no_record, is_t4;
+} tune_options;
+
+/** A shape, and what became of it. */
+typedef struct tune_job {
+    const cli_shape *shape;
     bool is_taken;     /* a device has it, or had it */
     bool was_returned; /* by a device that was lost */
-    /* what became of it */
     bool is_done, is_skipped;
     char unrecorded[256]; /* why it has no record; "": it has one, or is to have none */
     tj_status status;
@@ -27,12 +37,12 @@ typedef struct tune_shape {
     tj_tune_result result;
     int device;
     bool is_emulated; /* the device: no times */
-} tune_shape;
+} tune_job;
 
-typedef struct tune_shapes {
-    tune_shape *item;
+typedef struct tune_jobs {
+    tune_job *item;
     size_t count;
-} tune_shapes;
+} tune_jobs;
 
 enum { TUNE_MAX_DEVICES = 16 };
 
@@ -42,18 +52,11 @@ typedef struct tune_devices {
     size_t count;
 } tune_devices;
 
-/** Add the shapes of the operands, and those of the file of --shapes. all->item belongs to the caller; free(), after a failure too. */
-tj_status tune_read_words(const cli_words *words, tune_shapes *all, tj_error *err);
-tj_status tune_read_file(const cli_words *words, tune_shapes *all, tj_error *err);
-
-/** A file's text, which ends at its end: one with a NUL, or of more than max_bytes, is refused. Owned: the caller; free(). */
-tj_status tune_read_text(const char *path, size_t max_bytes, char **text, tj_error *err);
-
 /**
  * Tune all shapes: what became of each is in it. Errors: a device cannot be used, or the trials cannot be written (then no shape
  * was taken), no memory.
  */
-tj_status tune_on_devices(const cli_words *words, const tune_devices *devices, const tj_tune_options *options, tune_shapes *all,
+tj_status tune_on_devices(const cli_call *call, const tune_devices *devices, const tj_tune_options *options, tune_jobs *all,
                           tj_error *err);
 
 /** Is there a record that is as well founded as what a tuning with these options would find? */
@@ -61,19 +64,19 @@ bool tune_has_record(const tj_records *known, const tj_problem *problem, const t
                      const tj_tune_options *options);
 
 /** --export, --import, --merge: no shape is tuned. */
-cli_exit tune_move_records(const cli_words *words, const tune_shapes *all, json_t *answer, tj_error *err);
+cli_exit tune_move_records(const cli_call *call, const cli_shapes *shapes, tj_error *err);
 
 /** The line of --trials that names the fields, and one for a trial; tabs between them: bench_tuner reads it. */
 void tune_write_trials_head(FILE *file);
-void tune_write_trial(FILE *file, const tune_shape *shape, const tj_trial *trial);
+void tune_write_trial(FILE *file, const tune_job *job, const tj_trial *trial);
 
 /** On stderr: the bar of one shape, nothing in its place, or one trial as a line of the log. */
-void tune_draw_bar(const tune_shape *shape, const tj_tune_progress *progress);
+void tune_draw_bar(const tune_job *job, const tj_tune_progress *progress);
 void tune_clear_bar(void);
-void tune_log_trial(const tune_shape *shape, const tj_trial *trial);
+void tune_log_trial(const tune_job *job, const tj_trial *trial);
 
 /** What became of a shape: a line, and its object for --json. */
-void tune_print_shape(FILE *out, const tune_shape *shape, bool wants_record);
-json_t *tune_shape_json(const tune_shape *shape);
+void tune_print_job(FILE *out, const tune_job *job, bool wants_record);
+json_t *tune_job_json(const tune_job *job);
 
 #endif

@@ -5,7 +5,8 @@
  */
 #include <string.h>
 
-#include "cli.h"
+#include "command.h"
+#include "error.h"
 
 /* Each hands the words up to the cursor to "completion words", --option=value as two, and offers what its prefix leaves. */
 static const struct {
@@ -72,6 +73,8 @@ static const struct {
              "complete -c tilejit -f -a '(__tilejit_complete)'\n"},
 };
 
+enum { SHELLS = sizeof scripts / sizeof scripts[0] };
+
 /* A full stop, a colon or a semicolon; the dot of M . N stands alone. */
 static bool ends_clause(const char *summary, size_t at)
 {
@@ -88,13 +91,8 @@ static void offer(const char *word, size_t length, const char *summary)
     printf("%.*s\t%.*s\n", (int)length, word, (int)end, summary);
 }
 
-static void offer_word(const char *word)
-{
-    offer(word, strlen(word), "");
-}
-
 /* What may follow the words that a command's name begins with; true if anything may. */
-static bool offer_commands(const char *const *word, size_t count)
+static bool offer_commands(const cli_table *table, const char *const *word, size_t count)
 {
     char typed[128] = "";
     const char *last = "";
@@ -102,7 +100,8 @@ static bool offer_commands(const char *const *word, size_t count)
 
     for (size_t i = 0; i < count && used < sizeof typed; i++)
         used += (size_t)snprintf(typed + used, sizeof typed - used, "%s ", word[i]);
-    for (const cli_command *command = cli_commands; command->name; command++) {
+    for (size_t i = 0; table->commands[i]; i++) {
+        const cli_command *command = table->commands[i];
         const char *next;
         size_t length;
 
@@ -120,56 +119,57 @@ static bool offer_commands(const char *const *word, size_t count)
 
 static void offer_options(const cli_command *command)
 {
-    for (size_t g = 0; command->groups[g]; g++)
-        for (const cli_option *option = command->groups[g]; option->name; option++) {
-            char name[64];
+    const cli_option *option;
+    const cli_taken *from;
+    char name[64];
 
-            offer(name, (size_t)snprintf(name, sizeof name, "--%s", option->name), option->summary);
-        }
+    for (size_t i = 0; (option = cli_option_at(command, i, &from)); i++)
+        offer(name, (size_t)snprintf(name, sizeof name, "--%s", option->name), option->summary);
 }
 
-static bool contains_file(const char *argument)
+static void offer_files(const char *argument)
 {
-    return strstr(argument, "file") || strstr(argument, "path") || strstr(argument, "folder") || strstr(argument, ".npy");
+    if (strstr(argument, "file") || strstr(argument, "path") || strstr(argument, "folder") || strstr(argument, ".npy"))
+        puts(":files");
+}
+
+static void offer_words(const char *(*offered)(size_t index))
+{
+    const char *word;
+
+    for (size_t i = 0; (word = offered(i)); i++)
+        offer(word, strlen(word), "");
 }
 
 static void offer_values(const cli_option *option)
 {
-    if (option->kind == CLI_CHOICE) {
-        for (size_t i = 0; option->choice[i]; i++)
-            offer_word(option->choice[i]);
-    } else if (option->kind == CLI_STRIDE) {
-        if (strcmp(option->name, "stride-p") != 0)
-            offer_word("broadcast");
-        offer_word("pointers");
-        offer_word("pointers16");
-    } else if (strcmp(option->argument, "type") == 0) {
-        for (int type = TJ_F32; type <= TJ_BF16; type++)
-            offer_word(tj_type_name((tj_type)type));
-    } else if (strcmp(option->name, "family") == 0) {
-        for (size_t i = 0; i < tj_family_count(); i++)
-            offer_word(tj_family_name(tj_family_at(i)));
-    } else if (contains_file(option->argument)) {
-        puts(":files");
-    }
+    if (option->offered)
+        offer_words(option->offered);
+    else if (option->names)
+        for (const cli_name *name = option->names; name->word; name++)
+            offer(name->word, strlen(name->word), "");
+    else
+        offer_files(option->argument);
 }
 
 /* The option that word names, if a value must follow it. */
 static const cli_option *awaits_value(const cli_command *command, const char *word)
 {
-    for (size_t g = 0; word[0] == '-' && command->groups[g]; g++)
-        for (const cli_option *option = command->groups[g]; option->name; option++) {
-            const bool is_long = word[1] == '-' && strcmp(word + 2, option->name) == 0;
-            const bool is_letter = option->letter && word[1] == option->letter && !word[2];
+    const cli_option *option;
+    const cli_taken *from;
 
-            if (option->argument && (is_long || is_letter))
-                return option;
-        }
+    for (size_t i = 0; word[0] == '-' && (option = cli_option_at(command, i, &from)); i++) {
+        const bool is_long = word[1] == '-' && strcmp(word + 2, option->name) == 0;
+        const bool is_letter = option->letter && word[1] == option->letter && !word[2];
+
+        if (option->argument && (is_long || is_letter))
+            return option;
+    }
     return NULL;
 }
 
 /* The words up to the cursor, the last one as far as it was typed: one line for each that it may become. */
-static void offer_next(const char *const *word, size_t count)
+static void offer_next(const cli_table *table, const char *const *word, size_t count)
 {
     const cli_command *command;
     const cli_option *option;
@@ -177,9 +177,9 @@ static void offer_next(const char *const *word, size_t count)
     const size_t skip = is_help ? 1 : 0;
     int used;
 
-    if (offer_commands(word + skip, count - 1 - skip) || is_help)
+    if (offer_commands(table, word + skip, count - 1 - skip) || is_help)
         return;
-    command = cli_find_command(word[0], count > 2 ? word[1] : NULL, &used);
+    command = cli_find_command(table, word[0], count > 2 ? word[1] : NULL, &used);
     if (!command)
         return;
     option = awaits_value(command, word[count - 2]);
@@ -187,27 +187,45 @@ static void offer_next(const char *const *word, size_t count)
         offer_values(option);
     else if (word[count - 1][0] == '-')
         offer_options(command);
-    else if (contains_file(command->operands))
-        puts(":files");
-    else if (strcmp(command->name, "completion") == 0)
-        for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
-            offer_word(scripts[i].shell);
+    else if (command->offered)
+        offer_words(command->offered);
+    else
+        offer_files(command->operands);
 }
 
-cli_exit cmd_completion(const cli_words *words, json_t *answer, tj_error *err)
+static const char *shell_at(size_t index)
 {
-    (void)answer;
-    for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
-        if (words->operand_count == 1 && strcmp(words->operand[0], scripts[i].shell) == 0) {
-            if (!words->is_json)
+    return index < SHELLS ? scripts[index].shell : NULL;
+}
+
+static cli_exit completion(const cli_call *call, tj_error *err)
+{
+    for (size_t i = 0; i < SHELLS; i++)
+        if (call->operand_count == 1 && strcmp(call->operand[0], scripts[i].shell) == 0) {
+            if (!call->is_json)
                 fputs(scripts[i].script, stdout);
             return CLI_DONE;
         }
-    if (strcmp(words->operand[0], "words") == 0 && words->operand_count > 1) {
-        if (!words->is_json)
-            offer_next(words->operand + 1, words->operand_count - 1);
+    if (strcmp(call->operand[0], "words") == 0 && call->operand_count > 1) {
+        if (!call->is_json)
+            offer_next(call->table, call->operand + 1, call->operand_count - 1);
         return CLI_DONE;
     }
-    (void)cli_fail(err, TJ_ERR_INVALID_ARGUMENT, "completion is for bash, zsh or fish, not for %.40s", words->operand[0]);
+    (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "completion is for bash, zsh or fish, not for %.40s", call->operand[0]);
     return CLI_WORDS;
 }
+
+const cli_command cli_completion = {
+    .name = "completion",
+    .operands = "<bash|zsh|fish>",
+    .operand_min = 1,
+    .operand_max = CLI_MAX_OPERANDS,
+    .summary = "print a script that completes words in a shell",
+    .text = "An installed TileJIT is completed already: the scripts are where shells look for them. \"completion words -- WORD "
+            "...\" is what they ask: what may follow on the command line.",
+    .example = ". <(tilejit completion bash)\n"
+               "tilejit completion zsh > ~/.zfunc/_tilejit\n"
+               "tilejit completion fish | source",
+    .offered = shell_at,
+    .run = completion,
+};

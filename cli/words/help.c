@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * help: --help and the man page, from the tables of commands and options.
+ * help: --help, the man page and the version, from the tables of commands and options.
  */
 #include <string.h>
 
-#include "cli.h"
+#include <tilejit/version.h>
+
+#include "answer.h"
+#include "command.h"
 
 enum { WIDTH = 96, OPTION_COLUMN = 28 };
 
@@ -88,14 +91,14 @@ static void print_option(FILE *out, const cli_option *option)
     print_wrapped(out, option->summary, OPTION_COLUMN);
 }
 
-void cli_print_overview(FILE *out)
+static void print_overview(FILE *out, const cli_table *table)
 {
     fputs("tilejit computes P = M . N on a GPU with a kernel that it writes for exactly that product.\n\n"
           "usage: tilejit <command> [options] [operands]\n\n",
           out);
-    for (const cli_command *command = cli_commands; command->name; command++)
-        if (!command->is_hidden)
-            fprintf(out, "  %-16s %s\n", command->name, command->summary);
+    for (size_t i = 0; table->commands[i]; i++)
+        if (!table->commands[i]->is_hidden)
+            fprintf(out, "  %-16s %s\n", table->commands[i]->name, table->commands[i]->summary);
     fputs("\n  help <command>   says what a command does; man tilejit says everything\n"
           "  version          prints the version\n\n"
           "exit codes: 0 done, 1 failed, 2 wrong words, 3 computed but wrong, 130 or 143 ended by a signal\n",
@@ -104,13 +107,15 @@ void cli_print_overview(FILE *out)
 
 void cli_print_help(FILE *out, const cli_command *command)
 {
+    const cli_option *option;
+    const cli_taken *from;
+
     fprintf(out, "tilejit %s: %s\n\nusage: tilejit %s [options]%s%s\n\n", command->name, command->summary, command->name,
             *command->operands ? " " : "", command->operands);
     print_wrapped(out, command->text, 0);
     fputs("\noptions:\n", out);
-    for (size_t g = 0; command->groups[g]; g++)
-        for (const cli_option *option = command->groups[g]; option->name; option++)
-            print_option(out, option);
+    for (size_t i = 0; (option = cli_option_at(command, i, &from)); i++)
+        print_option(out, option);
     fputs("\nThe last of a repeated option wins. After -- every word is an operand.\n", out);
     if (*command->example) {
         fputs("\nexamples:\n", out);
@@ -155,80 +160,96 @@ static void man_item(FILE *out, const char *head, const char *text)
     fputc('\n', out);
 }
 
-static bool takes_group(const cli_command *command, const cli_option *group)
+static bool takes_group(const cli_command *command, const cli_group *group)
 {
-    for (size_t g = 0; command->groups[g]; g++)
-        if (command->groups[g] == group)
+    const cli_taken *taken;
+
+    for (size_t g = 0; (taken = cli_taken_at(command, g)); g++)
+        if (taken->group == group)
             return true;
     return false;
 }
 
-static void man_group(FILE *out, const cli_option *group)
+static void man_option(FILE *out, const cli_option *option)
 {
-    for (const cli_option *option = group; option->name; option++) {
-        fputs(".TP\n", out);
-        if (option->letter)
-            fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
-        fputs("\\fB\\-\\-", out);
-        man_text(out, option->name);
+    fputs(".TP\n", out);
+    if (option->letter)
+        fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
+    fputs("\\fB\\-\\-", out);
+    man_text(out, option->name);
+    fputs("\\fR", out);
+    if (option->argument) {
+        fputs(" \\fI", out);
+        man_text(out, option->argument);
         fputs("\\fR", out);
-        if (option->argument) {
-            fputs(" \\fI", out);
-            man_text(out, option->argument);
-            fputs("\\fR", out);
-        }
-        fputc('\n', out);
-        man_text(out, option->summary);
-        fputc('\n', out);
     }
+    fputc('\n', out);
+    man_text(out, option->summary);
+    fputc('\n', out);
 }
 
-/* Each group once, under the commands that take it. */
-static void man_options(FILE *out)
+/* Under the commands that take it. */
+static void man_group(FILE *out, const cli_table *table, const cli_group *group)
 {
-    const struct {
-        const char *title;
-        const cli_option *group;
-    } groups[] = {
-        {"Every command", cli_common_options},
-        {"What to compute", cli_problem_options},
-        {"How the matrices lie in memory", cli_layout_options},
-        {"alpha and beta", cli_scalar_options},
-        {"How to compute it", cli_config_options},
-        {"The machine", cli_machine_options},
-        {"Output", cli_output_options},
-        {"Check", cli_check_options},
-        {"Timing", cli_timing_options},
-        {"matmul", cli_matmul_options},
-        {"run", cli_run_options},
-        {"tune", cli_tune_options},
-        {"compile", cli_compile_options},
-        {"explain and report", cli_analysis_options},
-        {"explain", cli_explain_options},
-        {"report", cli_report_options},
-        {"devices", cli_devices_options},
-        {"cache clear", cli_clear_options},
-    };
+    const char *before = "Of: ";
+
+    fprintf(out, ".SS \"%s\"\n", group->title);
+    for (size_t i = 0; table->commands[i] && group != &cli_common_group; i++)
+        if (!table->commands[i]->is_hidden && takes_group(table->commands[i], group)) {
+            fprintf(out, "%s\\fB%s\\fR", before, table->commands[i]->name);
+            before = ", ";
+        }
+    fputs(group != &cli_common_group ? ".\n" : "", out);
+    for (const cli_option *option = group->options; option->name; option++)
+        man_option(out, option);
+}
+
+/* Does a command before this one, or a list, have the group already? */
+static bool is_told(const cli_table *table, size_t command, const cli_group *group)
+{
+    for (size_t i = 0; table->shared[i]; i++)
+        if (table->shared[i] == group)
+            return true;
+    for (size_t i = 0; i < command; i++)
+        if (takes_group(table->commands[i], group))
+            return true;
+    return group == &cli_common_group;
+}
+
+/* Each group once: those of all commands, of several, of one. */
+static void man_options(FILE *out, const cli_table *table)
+{
+    const cli_taken *taken;
 
     fputs(".SH OPTIONS\nThe last of a repeated option wins. After \\fB\\-\\-\\fR every word is an operand.\n", out);
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-        bool is_first = true;
+    man_group(out, table, &cli_common_group);
+    for (size_t i = 0; table->shared[i]; i++)
+        man_group(out, table, table->shared[i]);
+    for (size_t i = 0; table->commands[i]; i++)
+        for (size_t g = 0; (taken = cli_taken_at(table->commands[i], g)); g++)
+            if (!is_told(table, i, taken->group))
+                man_group(out, table, taken->group);
+}
 
-        fprintf(out, ".SS \"%s\"\n", groups[i].title);
-        if (i > 0) {
-            fputs("Of: ", out);
-            for (const cli_command *command = cli_commands; command->name; command++)
-                if (!command->is_hidden && takes_group(command, groups[i].group)) {
-                    fprintf(out, "%s\\fB%s\\fR", is_first ? "" : ", ", command->name);
-                    is_first = false;
-                }
-            fputs(".\n", out);
-        }
-        man_group(out, groups[i].group);
+static void man_command(FILE *out, const cli_command *command)
+{
+    fputs(".SS \"", out);
+    man_text(out, command->name);
+    fputs(*command->operands ? " " : "", out);
+    man_text(out, command->operands);
+    fputs("\"\n", out);
+    man_text(out, command->summary);
+    fputs(".\n.PP\n", out);
+    man_text(out, command->text);
+    fputc('\n', out);
+    if (*command->example) {
+        fputs(".PP\n.EX\n", out);
+        man_text(out, command->example);
+        fputs("\n.EE\n", out);
     }
 }
 
-void cli_print_man(FILE *out)
+static void print_man(FILE *out, const cli_table *table)
 {
     fprintf(out,
             ".\\\" Made by \"tilejit man\" from the tables of the command; do not edit.\n"
@@ -243,25 +264,10 @@ void cli_print_man(FILE *out)
           "With \\fB\\-\\-json\\fR standard output receives one JSON object, with a member \"error\" if the request failed.\n"
           ".SH COMMANDS\n",
           out);
-    for (const cli_command *command = cli_commands; command->name; command++) {
-        if (command->is_hidden)
-            continue;
-        fputs(".SS \"", out);
-        man_text(out, command->name);
-        fputs(*command->operands ? " " : "", out);
-        man_text(out, command->operands);
-        fputs("\"\n", out);
-        man_text(out, command->summary);
-        fputs(".\n.PP\n", out);
-        man_text(out, command->text);
-        fputc('\n', out);
-        if (*command->example) {
-            fputs(".PP\n.EX\n", out);
-            man_text(out, command->example);
-            fputs("\n.EE\n", out);
-        }
-    }
-    man_options(out);
+    for (size_t i = 0; table->commands[i]; i++)
+        if (!table->commands[i]->is_hidden)
+            man_command(out, table->commands[i]);
+    man_options(out, table);
     fputs(".SH EXIT STATUS\n", out);
     for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++)
         man_item(out, exit_codes[i].code, exit_codes[i].text);
@@ -272,3 +278,86 @@ void cli_print_man(FILE *out)
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         man_item(out, files[i].name, files[i].text);
 }
+
+/* ---- commands ----------------------------------------------------------------------------------------------------- */
+
+static json_t *commands_json(const cli_table *table)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; table->commands[i]; i++) {
+        json_t *object = json_object();
+
+        cli_set_text(object, "name", table->commands[i]->name);
+        cli_set_text(object, "operands", table->commands[i]->operands);
+        cli_set_text(object, "summary", table->commands[i]->summary);
+        (void)json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static cli_exit help(const cli_call *call, tj_error *err)
+{
+    const cli_command *command = NULL;
+    int used = 0;
+
+    if (call->operand_count > 0) {
+        command = cli_find_command(call->table, call->operand[0], call->operand[1], &used);
+        if (!command && strcmp(call->operand[0], "cache") == 0 && call->operand_count == 1) {
+            for (size_t i = 0; call->table->commands[i]; i++)
+                if (strncmp(call->table->commands[i]->name, "cache ", 6) == 0)
+                    cli_say(call, "  %-16s %s\n", call->table->commands[i]->name, call->table->commands[i]->summary);
+            return CLI_DONE;
+        }
+        if (!command) {
+            (void)cli_no_command(call->table, call->operand[0], call->operand[1], err);
+            return CLI_WORDS;
+        }
+    }
+    if (call->is_json)
+        (void)json_object_set_new(call->answer, "commands", commands_json(call->table));
+    else if (command)
+        cli_print_help(stdout, command);
+    else
+        print_overview(stdout, call->table);
+    return CLI_DONE;
+}
+
+static cli_exit version(const cli_call *call, tj_error *err)
+{
+    (void)err;
+    cli_set_text(call->answer, "version", tj_version());
+    cli_say(call, "tilejit %s\n", tj_version());
+    return CLI_DONE;
+}
+
+static cli_exit man(const cli_call *call, tj_error *err)
+{
+    (void)err;
+    if (!call->is_json)
+        print_man(stdout, call->table);
+    return CLI_DONE;
+}
+
+const cli_command cli_help = {.name = "help",
+                              .operands = "[command]",
+                              .operand_max = 2,
+                              .summary = "say what a command does",
+                              .text = "Without a command: the list of commands.",
+                              .example = "tilejit help run",
+                              .run = help,
+                              .is_hidden = true};
+const cli_command cli_version = {.name = "version",
+                                 .operands = "",
+                                 .summary = "print the version",
+                                 .text = "The version of the library that is loaded.",
+                                 .example = "",
+                                 .run = version,
+                                 .is_hidden = true};
+const cli_command cli_man = {.name = "man",
+                             .operands = "",
+                             .summary = "print the man page",
+                             .text = "In troff, from the same tables as --help.",
+                             .example = "tilejit man > tilejit.1",
+                             .run = man,
+                             .is_hidden = true};

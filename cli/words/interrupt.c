@@ -6,7 +6,7 @@
  * within the compiler. All threads block the signals instead (they inherit the mask, NVRTC's and the driver's too), and one thread
  * waits for them. It ends the process without exit(), whose handlers would take libraries apart beneath threads that run.
  */
-#include "cli.h"
+#include "interrupt.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "answer.h"
 
 static struct {
     bool is_listening, is_json;
@@ -27,16 +29,14 @@ static struct {
 
 static void tell(int number)
 {
-    json_t *error = json_object(), *answer = json_object();
+    json_t *answer = json_object();
     char message[64], *text;
 
     (void)snprintf(message, sizeof message, "ended by %s",
                    number == SIGINT    ? "SIGINT"
                    : number == SIGTERM ? "SIGTERM"
                                        : "SIGHUP");
-    cli_set_text(error, "status", tj_status_name(TJ_ERR_CANCELLED));
-    cli_set_text(error, "message", message);
-    (void)json_object_set_new(answer, "error", error);
+    cli_set_error(answer, TJ_ERR_CANCELLED, message);
     text = self.is_json ? json_dumps(answer, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
     if (text) /* not through stdio, which another thread may hold */
         (void)dprintf(STDOUT_FILENO, "%s\n", text);

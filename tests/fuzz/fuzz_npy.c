@@ -3,7 +3,7 @@
  * Any bytes, read as a .npy file: an array whose size fits its shape, or an error with words. Build with
  *
  *     clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Iinclude -Ibase -Icli/product tests/fuzz/fuzz_npy.c cli/product/npy.c \
- *         generator/problem.c -Igenerator base/error.c base/fs.c base/input.c base/output.c base/text.c -o fuzz_npy
+ *         problem/type.c -Iproblem base/error.c base/fs.c base/input.c base/output.c base/text.c -o fuzz_npy
  *
  * and start from the seeds that tests/fuzz/npy_seeds.py writes: fuzz_npy -max_len=4096 SEEDS
  */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tilejit cache explain: why a request would hit or miss the store, field by field.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include <tilejit/tilejit.h>
+
+#include "answer.h"
+#include "kernel.h"
+
+typedef struct explain_options {
+    cli_request_options request;
+    cli_machine_options machine;
+} explain_options;
+
+typedef struct visit {
+    json_t *list;
+    bool is_silent;
+} visit;
+
+/* For showing whether two long texts differ, no more: FNV-1a. */
+static uint32_t fingerprint(const char *text)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash;
+}
+
+static bool is_long(const char *text)
+{
+    return strlen(text) > 60 || strchr(text, '\n');
+}
+
+static void print_value(const char *label, const char *text)
+{
+    if (!text)
+        printf("    %s  no entry\n", label);
+    else if (is_long(text))
+        printf("    %s  %zu bytes, fingerprint %08" PRIx32 "\n", label, strlen(text), fingerprint(text));
+    else
+        printf("    %s  %s\n", label, text);
+}
+
+static size_t line_length(const char *text)
+{
+    return strcspn(text, "\n");
+}
+
+/* The first line in which two long texts differ. */
+static void print_difference(const char *wanted, const char *found)
+{
+    int line = 1;
+
+    while (*wanted && *found && line_length(wanted) == line_length(found) && memcmp(wanted, found, line_length(wanted)) == 0) {
+        wanted += line_length(wanted);
+        wanted += *wanted == '\n';
+        found += line_length(found);
+        found += *found == '\n';
+        line++;
+    }
+    printf("    line %d wanted  %.*s\n    line %d found   %.*s\n", line, (int)line_length(wanted), wanted, line,
+           (int)line_length(found), found);
+}
+
+static void tell_field(const tj_store_field *field, void *payload)
+{
+    visit *to = payload;
+    json_t *object = json_object();
+
+    cli_set_text(object, "name", field->name);
+    cli_set_text(object, "wanted", field->wanted);
+    if (field->found)
+        cli_set_text(object, "found", field->found);
+    else
+        (void)json_object_set_new(object, "found", json_null());
+    cli_set_bool(object, "is_equal", field->is_equal);
+    (void)json_array_append_new(to->list, object);
+    if (to->is_silent)
+        return;
+    printf("%-9s %s\n", field->name, field->is_equal ? "equal" : "different");
+    print_value("wanted", field->wanted);
+    if (!field->is_equal) {
+        print_value("found ", field->found);
+        if (field->found && (is_long(field->wanted) || is_long(field->found)))
+            print_difference(field->wanted, field->found);
+    }
+}
+
+static cli_exit explain(const cli_call *call, tj_error *err)
+{
+    const explain_options *options = call->options;
+    visit to;
+    cli_request request;
+    tj_context *context = NULL;
+    tj_source *source = NULL;
+    char target[16], key[33] = "";
+    const char *const *targets;
+    tj_error unused;
+    int hit = 0;
+    tj_status status;
+
+    if (cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
+        return CLI_WORDS;
+    to = (visit){json_array(), call->is_json};
+    (void)json_object_set_new(call->answer, "fields", to.list);
+    status = cli_context_create_to_look(call, &options->machine, &context, err);
+    if (status == TJ_OK)
+        status = cli_make_source(context, &options->machine, &request, target, &source, err);
+    if (status == TJ_OK)
+        status = tj_store_explain(context, source, target, key, &hit, tell_field, &to, err);
+    if (status == TJ_OK) {
+        const bool has_compiler = tj_targets(context, &targets, &unused) == TJ_OK;
+
+        cli_set_text(call->answer, "key", key);
+        cli_set_bool(call->answer, "hit", hit);
+        cli_set_bool(call->answer, "has_compiler", has_compiler);
+        cli_say(call, "key       %s: this request would %s\n", key, hit ? "hit" : "miss");
+        if (!has_compiler)
+            cli_say(call, "note      there is no NVRTC here, so options and compiler are those of the stored entry\n");
+    }
+    tj_source_free(source);
+    tj_context_free(context);
+    return status == TJ_OK ? CLI_DONE : CLI_FAILED;
+}
+
+const cli_command cli_cache_explain = {
+    .name = "cache explain",
+    .operands = "<jxkxl>",
+    .operand_min = 1,
+    .operand_max = 1,
+    .summary = "say field by field why a request would hit or miss",
+    .text = "Compares the key that tilejit run would look for here, or with --arch tilejit compile, with the stored entry that "
+            "shares most of it.",
+    .example = "tilejit cache explain 512x300x700",
+    .takes = {{&cli_problem_group, offsetof(explain_options, request)},
+              {&cli_layout_group, offsetof(explain_options, request)},
+              {&cli_scalar_group, offsetof(explain_options, request)},
+              {&cli_config_group, offsetof(explain_options, request)},
+              {&cli_machine_group, offsetof(explain_options, machine)}},
+    .option_bytes = sizeof(explain_options),
+    .run = explain,
+};

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tilejit devices: what the driver says of each device, and the bandwidth of its memory.
+ */
+#include <tilejit/tilejit.h>
+
+#include "answer.h"
+#include "bandwidth.h"
+#include "machine.h"
+#include "number.h"
+
+typedef struct devices_options {
+    cli_machine_options machine;
+    int32_t measures;
+} devices_options;
+
+static const cli_option own[] = {
+    {"measure", CLI_FLAG, offsetof(devices_options, measures),
+     "Measure the memory bandwidth of the device in use, and remember it for explain and report in the store's folder.",
+     .low = 1},
+    {NULL},
+};
+
+static const cli_group own_group = {"devices", own};
+
+static json_t *device_json(const tj_device_facts *facts)
+{
+    json_t *object = json_object();
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {
+        {"ordinal", facts->ordinal},
+        {"cc_major", facts->cc_major},
+        {"cc_minor", facts->cc_minor},
+        {"sm_count", facts->sm_count},
+        {"max_threads_per_block", facts->max_threads_per_block},
+        {"max_threads_per_sm", facts->max_threads_per_sm},
+        {"max_blocks_per_sm", facts->max_blocks_per_sm},
+        {"max_grid_x", facts->max_grid_x},
+        {"max_grid_y", facts->max_grid_y},
+        {"max_grid_z", facts->max_grid_z},
+        {"registers_per_block", facts->registers_per_block},
+        {"registers_per_sm", facts->registers_per_sm},
+        {"shared_per_block", facts->shared_per_block},
+        {"shared_per_block_optin", facts->shared_per_block_optin},
+        {"shared_per_sm", facts->shared_per_sm},
+        {"reserved_shared_per_block", facts->reserved_shared_per_block},
+        {"l2_bytes", facts->l2_bytes},
+        {"memory_bytes", facts->memory_bytes},
+        {"clock_khz", facts->clock_khz},
+        {"memory_clock_khz", facts->memory_clock_khz},
+        {"memory_bus_bits", facts->memory_bus_bits},
+        {"driver_version", facts->driver_version},
+    };
+
+    cli_set_text(object, "name", facts->name);
+    cli_set_text(object, "uuid", facts->uuid);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        cli_set_int(object, numbers[i].name, numbers[i].value);
+    return object;
+}
+
+static void print_device(const tj_device_facts *facts, double bytes_per_s)
+{
+    char memory[32], l2[32], shared[32], arithmetic[32], bandwidth[32];
+    tj_error ignored;
+    tj_peaks peaks;
+
+    cli_format_bytes(memory, facts->memory_bytes);
+    cli_format_bytes(l2, facts->l2_bytes);
+    cli_format_bytes(shared, facts->shared_per_block_optin);
+    printf("%d: %s, compute capability %d.%d, uuid %s\n", (int)facts->ordinal, facts->name, (int)facts->cc_major,
+           (int)facts->cc_minor, facts->uuid);
+    printf("   %d multiprocessors at %d MHz, %s of memory, %s of L2, %s of shared memory per block, driver for CUDA %d.%d\n",
+           (int)facts->sm_count, (int)facts->clock_khz / 1000, memory, l2, shared, (int)facts->driver_version / 1000,
+           (int)facts->driver_version % 1000 / 10);
+    if (tj_find_peaks(facts, TJ_F32, bytes_per_s, &peaks, &ignored) != TJ_OK)
+        return;
+    cli_format_rate(arithmetic, peaks.flop_per_s, "FLOP/s");
+    cli_format_rate(bandwidth, peaks.bytes_per_s, "B/s");
+    printf("   at most %s in f32, %s to memory (%s)\n", arithmetic, bandwidth,
+           peaks.is_measured ? "measured" : "by its clock and bus");
+}
+
+/* The measured bandwidth: now, of the device in use, or as remembered. */
+static tj_status find_bandwidth(const devices_options *options, tj_context *context, const tj_device_facts *facts,
+                                double *bytes_per_s, tj_error *err)
+{
+    if (options->measures && facts->ordinal == cli_device_ordinal(&options->machine))
+        return cli_measure_bandwidth(context, facts, bytes_per_s, err);
+    *bytes_per_s = cli_read_bandwidth(context, facts);
+    return TJ_OK;
+}
+
+static cli_exit devices(const cli_call *call, tj_error *err)
+{
+    const devices_options *options = call->options;
+    json_t *list = json_array();
+    tj_context *context = NULL;
+    tj_device_facts facts;
+    double bytes_per_s = 0;
+    json_t *object;
+    int count = 0;
+    tj_status status = cli_context_create_to_run(call, &options->machine, &context, err);
+
+    if (status == TJ_OK)
+        status = tj_device_count(context, &count, err);
+    for (int i = 0; i < count && status == TJ_OK; i++) {
+        status = tj_device_get(context, i, &facts, err);
+        if (status == TJ_OK)
+            status = find_bandwidth(options, context, &facts, &bytes_per_s, err);
+        if (status != TJ_OK)
+            break;
+        object = device_json(&facts);
+        if (bytes_per_s > 0)
+            cli_set_real(object, "measured_bytes_per_s", bytes_per_s);
+        (void)json_array_append_new(list, object);
+        if (!call->is_json)
+            print_device(&facts, bytes_per_s);
+    }
+    (void)json_object_set_new(call->answer, "devices", list);
+    tj_context_free(context);
+    return status == TJ_OK ? CLI_DONE : CLI_FAILED;
+}
+
+const cli_command cli_devices = {
+    .name = "devices",
+    .operands = "",
+    .summary = "list the CUDA devices",
+    .text = "What the driver says of each device.",
+    .example = "tilejit devices --measure",
+    .takes = {{&own_group}, {&cli_machine_group, offsetof(devices_options, machine)}},
+    .option_bytes = sizeof(devices_options),
+    .run = devices,
+};

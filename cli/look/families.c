@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tilejit families: the ways to compute a product, with their parameters.
+ */
+#include <tilejit/config.h>
+
+#include "answer.h"
+
+/* The default of a parameter that the form leaves open. */
+static const char SETTLED[] = "what the shape needs";
+
+/* What a tuner tries. Words are listed with the choice already. */
+static json_t *tried_json(const tj_param *param)
+{
+    json_t *list = json_array();
+    int32_t value[TJ_PARAM_MAX_TRIED];
+    const size_t count = tj_param_values(param, value);
+
+    for (size_t i = 0; i < count; i++)
+        if (value[i] == 0)
+            (void)json_array_append_new(list, json_string(SETTLED));
+        else if (param->choice)
+            (void)json_array_append_new(list, json_string(param->choice[value[i] - 1]));
+        else
+            (void)json_array_append_new(list, json_integer(value[i]));
+    return list;
+}
+
+static void print_tried(const tj_param *param)
+{
+    int32_t value[TJ_PARAM_MAX_TRIED];
+    const size_t count = tj_param_values(param, value);
+
+    if (param->choice)
+        return;
+    printf("%*stuned over", 18, "");
+    for (size_t i = 0; i < count; i++)
+        printf(" %d", (int)value[i]);
+    printf("\n");
+}
+
+static json_t *param_json(const tj_param *param)
+{
+    json_t *object = json_object();
+
+    cli_set_text(object, "name", param->name);
+    cli_set_text(object, "summary", param->summary);
+    if (param->choice) {
+        json_t *choice = json_array();
+
+        for (size_t i = 0; param->choice[i]; i++)
+            (void)json_array_append_new(choice, json_string(param->choice[i]));
+        (void)json_object_set_new(object, "choice", choice);
+        cli_set_text(object, "default", param->standard ? param->choice[param->standard - 1] : SETTLED);
+    } else {
+        cli_set_int(object, "minimum", param->minimum);
+        cli_set_int(object, "maximum", param->maximum);
+        cli_set_int(object, "default", param->standard);
+    }
+    (void)json_object_set_new(object, "tried", tried_json(param));
+    return object;
+}
+
+static void print_param(const tj_param *param)
+{
+    printf("    %-12s ", param->name);
+    if (param->choice) {
+        for (size_t i = 0; param->choice[i]; i++)
+            printf("%s%s", i ? " | " : "", param->choice[i]);
+        printf(" (default %s)", param->standard ? param->choice[param->standard - 1] : SETTLED);
+    } else {
+        printf("%d to %d (default %d)", (int)param->minimum, (int)param->maximum, (int)param->standard);
+    }
+    printf(": %s\n", param->summary);
+    print_tried(param);
+}
+
+static cli_exit families(const cli_call *call, tj_error *err)
+{
+    json_t *list = json_array();
+
+    (void)err;
+    for (size_t f = 0; f < tj_family_count(); f++) {
+        const tj_family *family = tj_family_at(f);
+        json_t *object = json_object(), *params = json_array(), *constraints = json_array();
+        const char *sentence;
+
+        cli_say(call, "%s%s: %s\n", f ? "\n" : "", tj_family_name(family), tj_family_summary(family));
+        for (size_t i = 0; i < tj_family_param_count(family); i++) {
+            if (!call->is_json)
+                print_param(tj_family_param(family, i));
+            (void)json_array_append_new(params, param_json(tj_family_param(family, i)));
+        }
+        for (size_t i = 0; (sentence = tj_family_constraint(family, i)); i++) {
+            cli_say(call, "    must hold: %s\n", sentence);
+            (void)json_array_append_new(constraints, json_string(sentence));
+        }
+        cli_set_text(object, "name", tj_family_name(family));
+        cli_set_text(object, "summary", tj_family_summary(family));
+        (void)json_object_set_new(object, "parameters", params);
+        (void)json_object_set_new(object, "constraints", constraints);
+        (void)json_array_append_new(list, object);
+    }
+    (void)json_object_set_new(call->answer, "families", list);
+    return CLI_DONE;
+}
+
+const cli_command cli_families = {
+    .name = "families",
+    .operands = "",
+    .summary = "list the ways to compute a product, with their parameters",
+    .text = "Every family with its parameters, their ranges and defaults, and the constraints that hold between them.",
+    .example = "",
+    .run = families,
+};

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * multiply: one product on the device: computed, timed, checked, and told about. What matmul and run share.
+ */
+#include "multiply.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <tilejit/tilejit.h>
+
+#include "answer.h"
+#include "chosen.h"
+#include "counters.h"
+#include "error.h"
+#include "kernel.h"
+#include "operands.h"
+
+static const double DEFAULT_CHECK_FLOP = 2e10;
+
+static const cli_option own[] = {
+    {"no-check", CLI_FLAG, offsetof(cli_check_options, no_check), "Do not compare P with the product in float64.", .low = 1},
+    {"check", CLI_FLAG, offsetof(cli_check_options, no_check), "Do compare (the default)."},
+    {"check-budget", CLI_REAL, offsetof(cli_check_options, budget),
+     "How much work the comparison may be; beyond it, whole rows of P are sampled. Default 2e10.", "flop", 1},
+    {NULL},
+};
+
+const cli_group cli_check_group = {"Check", own};
+
+/* No driver: do all that can be done without one, and say that it ends there. */
+static void compile_instead(const cli_call *call, const cli_machine_options *machine, tj_context *context,
+                            const cli_request *request, tj_error *err)
+{
+    const char *path = tj_store_path(context);
+    const bool is_stored = *path && !tj_store_trouble(context);
+    const tj_error why = *err;
+
+    if (cli_compile_only(call, machine, context, request, err) == CLI_DONE)
+        (void)tj_fail(err, TJ_ERR_NO_DRIVER,
+                      "the kernel was generated, compiled%s%s, but there was nothing here to run it on: %s",
+                      is_stored ? " and stored in " : "", is_stored ? path : "", why.message);
+}
+
+/* P starts as all ones bits, which is NaN in every type: an element that no thread writes cannot pass for a result. */
+static tj_status fill(tj_buffer *buffer, tj_which which, size_t bytes, const void *payload, tj_error *err)
+{
+    const tj_host_operands *host = payload;
+    const void *values = which == TJ_MATRIX_M ? host->m : which == TJ_MATRIX_N ? host->n : host->c;
+
+    return which == TJ_MATRIX_P ? tj_buffer_fill(buffer, 0xff, err) : tj_buffer_write(buffer, 0, values, bytes, err);
+}
+
+static void tell_time(const cli_call *call, const cli_product *product, double median, double least)
+{
+    tj_problem known = tj_problem_canonical(&product->request->known);
+    double flop = 2.0 * (double)known.j.extent * (double)known.k.extent * (double)known.l.extent * (double)known.batch;
+    double gflops = median > 0 ? flop / median / 1e3 : 0;
+    json_t *time = json_object();
+
+    cli_set_real(time, "median_us", median);
+    cli_set_real(time, "min_us", least);
+    cli_set_int(time, "repeat", product->timing.repeat);
+    cli_set_int(time, "warmup", product->timing.warmup);
+    (void)json_object_set_new(call->answer, "time", time);
+    cli_set_real(call->answer, "gflops", gflops);
+    cli_say(call, "time       %.2f us median, %.2f us least of %d launches, %.1f GFLOP/s\n", median, least,
+            (int)product->timing.repeat, gflops);
+}
+
+/* An answer member and a line about the comparison. */
+static void tell_check(const cli_call *call, const tj_check_report *report)
+{
+    json_t *check = json_object();
+
+    cli_set_bool(check, "passed", report->passed);
+    cli_set_int(check, "elements", report->elements);
+    cli_set_int(check, "elements_total", report->elements_total);
+    cli_set_real(check, "max_error", report->max_error);
+    cli_set_real(check, "max_ratio", report->max_ratio);
+    cli_set_real(check, "max_relative", report->max_relative);
+    cli_set_real(check, "norm", report->norm);
+    cli_set_text(check, "reason", report->reason);
+    (void)json_object_set_new(call->answer, "check", check);
+    if (report->passed)
+        cli_say(call,
+                "check      passed: %" PRId64 " of %" PRId64
+                " elements against float64, largest error %.3g, %.3g of its bound\n",
+                report->elements, report->elements_total, report->max_error, report->max_ratio);
+    else
+        cli_say(call, "check      NOT PASSED: %s\n", report->reason);
+}
+
+/* The reference takes pointers where the kernel does, in the same order. */
+static tj_status refer(const cli_product *product, double flop, tj_check_report *report, tj_error *err)
+{
+    const tj_problem *known = &product->request->known;
+    const void *operand[TJ_MATRICES] = {product->host.m, product->host.n, product->p, product->host.c};
+    void **array[TJ_MATRICES] = {NULL};
+    tj_status status = TJ_OK;
+
+    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK; i++)
+        if (operand[i] && cli_is_scattered(known, i)) {
+            status = cli_scatter(known, i, operand[i], &array[i], err);
+            operand[i] = array[i];
+        }
+    if (status == TJ_OK) {
+        const tj_host_operands host = {operand[0], operand[1], operand[3], product->host.alpha, product->host.beta};
+
+        status = tj_reference_check(known, &host, operand[2], flop, 0, report, err);
+    }
+    for (int i = 0; i < TJ_MATRICES; i++)
+        free(array[i]);
+    return status;
+}
+
+static cli_exit check_product(const cli_call *call, const cli_product *product, tj_error *err)
+{
+    const cli_real *budget = &product->check->budget;
+    tj_check_report report;
+
+    if (refer(product, budget->is_given ? budget->value : DEFAULT_CHECK_FLOP, &report, err) != TJ_OK)
+        return CLI_FAILED;
+    tell_check(call, &report);
+    if (report.passed)
+        return CLI_DONE;
+    (void)tj_fail(err, TJ_ERR_CHECK_FAILED, "the product was computed and did not pass its check: %s", report.reason);
+    return CLI_CHECK_FAILED;
+}
+
+/* What computed it. The plan's image names the target, the driver the device. */
+static void tell_plan(const cli_call *call, const cli_machine_options *machine, tj_context *context, const tj_plan *plan)
+{
+    const int ordinal = cli_device_ordinal(machine);
+    const tj_image *image = tj_plan_image(plan);
+    const tj_source *source = tj_plan_source(plan);
+    char config[TJ_CONFIG_TEXT_BYTES];
+    tj_device_facts facts;
+    tj_error ignored;
+
+    cli_answer_kernel(call->answer, source, image);
+    cli_set_bool(call->answer, "was_run", true);
+    tj_config_print(tj_source_config(source), config);
+    cli_say(call, "kernel     %s\nconfig     %s\n", tj_source_kernel(source), config);
+    cli_tell_chosen(call, stdout, tj_plan_chosen_by(plan));
+    if (tj_device_get(context, ordinal, &facts, &ignored) != TJ_OK)
+        (void)snprintf(facts.name, sizeof facts.name, "device %d", ordinal);
+    cli_set_text(call->answer, "device", facts.name);
+    cli_set_int(call->answer, "device_ordinal", ordinal);
+    cli_say(call, "device     %d: %s, as %s; image from %s\n", ordinal, facts.name, tj_image_target(image),
+            tj_image_origin(image) == TJ_FROM_COMPILER ? "the compiler" : cli_origin(tj_image_origin(image)));
+}
+
+cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, tj_context *context, const cli_product *product,
+                      tj_error *err)
+{
+    const cli_request *request = product->request;
+    cli_placed placed = {.workspace = NULL};
+    const tj_plan *plan = NULL;
+    const tj_emulator *emulator = NULL;
+    double median = 0, least = 0;
+    cli_exit code = CLI_FAILED;
+    tj_status status;
+
+    status = tj_plan_prepare(context, &request->problem, request->has_config ? &request->config : NULL, &plan, err);
+    if (status == TJ_ERR_NO_DRIVER)
+        compile_instead(call, machine, context, request, err);
+    if (status == TJ_OK)
+        status = cli_place(context, request, fill, &product->host, &placed, err);
+    if (status == TJ_OK)
+        status = cli_place_workspace(context, plan, &placed, err);
+    if (status == TJ_OK)
+        status = tj_emulator_get(context, &emulator, err);
+    if (status == TJ_OK && product->counts)
+        status = cli_count_begin(product->counts == CLI_COUNT_LINES, context, plan, err);
+    if (status == TJ_OK)
+        status = cli_launch(context, emulator, plan, &placed.x, err);
+    if (status == TJ_OK)
+        status = tj_buffer_read(placed.matrix[TJ_MATRIX_P], 0, product->p, cli_matrix_bytes(&request->known, TJ_MATRIX_P), err);
+    if (status == TJ_OK && !emulator) /* the emulator's clock is a model, and no measure of anything */
+        status = cli_time(context, plan, &placed.x, product->timing, &median, &least, err);
+    if (status != TJ_OK)
+        goto done;
+    tell_plan(call, machine, context, plan);
+    if (product->counts && cli_count_end(call, product->counts == CLI_COUNT_LINES, context, plan, &placed.x, err) != TJ_OK)
+        goto done;
+    if (emulator)
+        cli_say(call, "time       not measured: the emulator runs on the CPU, and its clock tells nothing of a GPU\n");
+    else
+        tell_time(call, product, median, least);
+    code = product->check->no_check ? CLI_DONE : check_product(call, product, err);
+done:
+    cli_drop_placed(&placed);
+    return code;
+}

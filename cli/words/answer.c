@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * answer: what a command tells: members of the object that --json prints, or lines for people.
+ */
+#include "answer.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A member that cannot be made for want of memory is left out: the exit code does not depend on it. */
+static void set(json_t *object, const char *name, json_t *value)
+{
+    (void)json_object_set_new(object, name, value);
+}
+
+void cli_set_text(json_t *object, const char *name, const char *text)
+{
+    json_t *value = json_string(text);
+    char *copy = value ? NULL : strdup(text);
+
+    for (char *c = copy; c && *c; c++)
+        if ((unsigned char)*c > 0x7e)
+            *c = '?';
+    set(object, name, value ? value : json_string(copy ? copy : "?"));
+    free(copy);
+}
+
+void cli_set_int(json_t *object, const char *name, int64_t value)
+{
+    set(object, name, json_integer(value));
+}
+
+void cli_set_real(json_t *object, const char *name, double value)
+{
+    set(object, name, isfinite(value) ? json_real(value) : json_null());
+}
+
+void cli_set_bool(json_t *object, const char *name, bool value)
+{
+    set(object, name, json_boolean(value));
+}
+
+void cli_set_error(json_t *object, tj_status status, const char *message)
+{
+    json_t *error = json_object();
+
+    cli_set_text(error, "status", tj_status_name(status));
+    cli_set_text(error, "message", message);
+    set(object, "error", error);
+}
+
+void cli_say(const cli_call *call, const char *format, ...)
+{
+    va_list values;
+
+    if (call->is_json)
+        return;
+    va_start(values, format);
+    (void)vprintf(format, values);
+    va_end(values);
+}

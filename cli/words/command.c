@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command: finding commands and options, and the nearest one where there is none of that name.
+ */
+#include "command.h"
+
+#include <string.h>
+
+#include <tilejit/context.h>
+
+#include "error.h"
+
+static const cli_name levels[] = {
+    {"error", TJ_LOG_ERROR}, {"warning", TJ_LOG_WARNING}, {"info", TJ_LOG_INFO}, {"debug", TJ_LOG_DEBUG}, {NULL}};
+
+static const cli_option common[] = {
+    {"json", CLI_FLAG, offsetof(cli_call, is_json), "Print one JSON object on stdout, also for a failure.", .low = 1},
+    {"log", CLI_CHOICE, offsetof(cli_call, log_level), "Tell on stderr what is going on: error, warning, info, debug.", "level",
+     .names = levels},
+    {"verbose", CLI_FLAG, offsetof(cli_call, log_level), "The same as --log info.", .low = TJ_LOG_INFO},
+    {"help", CLI_FLAG, offsetof(cli_call, is_help), "Say what the command does, and stop.", .low = 1, .letter = 'h'},
+    {NULL},
+};
+
+const cli_group cli_common_group = {"Every command", common};
+
+const cli_taken *cli_taken_at(const cli_command *command, size_t index)
+{
+    static const cli_taken last = {&cli_common_group, 0};
+
+    for (size_t i = 0; i < index; i++)
+        if (!command->takes[i].group)
+            return NULL;
+    return command->takes[index].group ? &command->takes[index] : &last;
+}
+
+const cli_option *cli_option_at(const cli_command *command, size_t index, const cli_taken **from)
+{
+    for (size_t g = 0; (*from = cli_taken_at(command, g)); g++)
+        for (const cli_option *option = (*from)->group->options; option->name; option++)
+            if (index-- == 0)
+                return option;
+    return NULL;
+}
+
+const cli_command *cli_find_command(const cli_table *table, const char *first, const char *second, int *used)
+{
+    char both[128];
+
+    (void)snprintf(both, sizeof both, "%s %s", first, second ? second : "");
+    for (size_t i = 0; table->commands[i]; i++) {
+        *used = second && strcmp(table->commands[i]->name, both) == 0 ? 2 : 1;
+        if (*used == 2 || strcmp(table->commands[i]->name, first) == 0)
+            return table->commands[i];
+    }
+    return NULL;
+}
+
+static const char *name_at(size_t index, const void *payload)
+{
+    const cli_command *command = ((const cli_table *)payload)->commands[index];
+
+    return command ? command->name : NULL;
+}
+
+tj_status cli_no_command(const cli_table *table, const char *first, const char *second, tj_error *err)
+{
+    const bool is_cache = strcmp(first, "cache") == 0;
+    char both[128];
+    const char *near;
+
+    if (is_cache && !second)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "cache what? list, stats, verify, clear, path or explain");
+    if (first[0] == '-')
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.127s\" comes before any command: write tilejit <command> [options]",
+                       first);
+    (void)snprintf(both, sizeof both, "%s%s%s", first, is_cache ? " " : "", is_cache ? second : "");
+    near = cli_nearest(both, name_at, table);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "there is no command \"%s\"%s%s%s", both, near ? ": did you mean " : "",
+                   near ? near : "", near ? "?" : "");
+}
+
+/* ---- nearest word ------------------------------------------------------------------------------------------------- */
+
+enum { LONGEST_WORD = 40 };
+
+/* Edits (insert, remove, replace, swap of neighbours is two) that turn one word into the other. */
+static size_t distance(const char *left, const char *right)
+{
+    size_t row[LONGEST_WORD + 1], width = strlen(right);
+
+    if (width > LONGEST_WORD || strlen(left) > LONGEST_WORD)
+        return LONGEST_WORD;
+    for (size_t i = 0; i <= width; i++)
+        row[i] = i;
+    for (; *left; left++) {
+        size_t diagonal = row[0];
+
+        row[0]++;
+        for (size_t i = 1; i <= width; i++) {
+            size_t above = row[i], best = diagonal + (*left != right[i - 1]);
+
+            best = row[i - 1] + 1 < best ? row[i - 1] + 1 : best;
+            row[i] = above + 1 < best ? above + 1 : best;
+            diagonal = above;
+        }
+    }
+    return row[width];
+}
+
+const char *cli_nearest(const char *word, const char *(*next)(size_t index, const void *payload), const void *payload)
+{
+    size_t least = strlen(word) / 3 + 2;
+    const char *near = NULL, *offered;
+
+    for (size_t i = 0; (offered = next(i, payload)); i++) {
+        size_t edits = distance(word, offered);
+
+        if (edits < least) {
+            least = edits;
+            near = offered;
+        }
+    }
+    return near;
+}

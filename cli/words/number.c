@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * number: numbers in, the same in every locale, and out, for people.
+ */
+#include "number.h"
+
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "text.h"
+
+tj_status cli_parse_int(const char *what, const char *text, int64_t low, int64_t high, int64_t *value, tj_error *err)
+{
+    const char *digits = text + (*text == '-');
+    int64_t number;
+
+    if (!*text)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is empty: write a whole number", what);
+    if (!*digits || digits[strspn(digits, "0123456789")])
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%s\": write a whole number in decimal digits", what, text);
+    if (!tj_parse_int(text, &number) || number < low || number > high)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %s: it must be from %" PRId64 " to %" PRId64, what, text, low,
+                       high);
+    *value = number;
+    return TJ_OK;
+}
+
+static bool is_word(const char *text)
+{
+    return strcmp(text, "nan") == 0 || strcmp(text + (*text == '-' || *text == '+'), "inf") == 0;
+}
+
+tj_status cli_parse_real(const char *what, const char *text, double *value, tj_error *err)
+{
+    const bool is_number = *text && strspn(text, "0123456789.eE+-") == strlen(text);
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    char *end;
+
+    if (!plain)
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for reading %s", what);
+    *value = strtod_l(text, &end, plain);
+    freelocale(plain);
+    if ((!is_number && !is_word(text)) || *end)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%s\": write a decimal number such as 0.5 or 1e-3, nan or inf",
+                       what, text);
+    if (is_number && !isfinite(*value))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %s: too large for a double", what, text);
+    if (is_number && *value == 0 && strspn(text, "+-.0") < strcspn(text, "eE"))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %s: too small for a double", what, text);
+    return TJ_OK;
+}
+
+tj_status cli_parse_shape(const char *text, int64_t extent[3], tj_error *err)
+{
+    static const char names[3] = {'j', 'k', 'l'};
+    const char *start = text;
+    size_t crosses = 0;
+
+    for (const char *c = text; *c; c++)
+        crosses += *c == 'x';
+    if (crosses != 2)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "shape \"%.80s\": write jxkxl, such as 512x300x700 for M 512 x 300 and N 300 x 700", text);
+    for (int i = 0; i < 3; i++) {
+        char number[64], what[128];
+        size_t length = strcspn(start, "x");
+        tj_status status;
+
+        (void)snprintf(what, sizeof what, "shape \"%.80s\": %c", text, names[i]);
+        if (length >= sizeof number)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s has %zu digits: the largest extent is 2147483647", what, length);
+        memcpy(number, start, length);
+        number[length] = '\0';
+        status = cli_parse_int(what, number, i == 1 ? 0 : 1, INT32_MAX, &extent[i], err);
+        if (status != TJ_OK)
+            return status;
+        start += length + 1;
+    }
+    return TJ_OK;
+}
+
+void cli_format_bytes(char *out, int64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+
+    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        value /= 1024;
+    (void)snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+void cli_format_age(char *out, int64_t seconds)
+{
+    if (seconds < 120)
+        (void)snprintf(out, 32, "%d s", (int)(seconds < 0 ? 0 : seconds));
+    else if (seconds < 120 * 60)
+        (void)snprintf(out, 32, "%d min", (int)(seconds / 60));
+    else if (seconds < 48 * 3600)
+        (void)snprintf(out, 32, "%d h", (int)(seconds / 3600));
+    else
+        (void)snprintf(out, 32, "%" PRId64 " days", seconds / 86400);
+}
+
+void cli_format_rate(char *out, double per_s, const char *unit)
+{
+    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
+    size_t i = 0;
+
+    for (; per_s >= 999.5 && i + 1 < sizeof prefixes / sizeof prefixes[0]; i++)
+        per_s /= 1000;
+    (void)snprintf(out, 32, per_s < 9.995 ? "%.2f %s%s" : per_s < 99.95 ? "%.1f %s%s" : "%.0f %s%s", per_s, prefixes[i], unit);
+}
+
+void cli_format_time(char *out, double us)
+{
+    static const char *const units[] = {"us", "ms", "s"};
+    size_t i = 0;
+
+    for (; us >= 999.5 && i < 2; i++)
+        us /= 1000;
+    (void)snprintf(out, 32, us < 9.995 ? "%.2f %s" : us < 99.95 ? "%.1f %s" : "%.0f %s", us, units[i]);
+}
+
+void cli_format_count(char *out, int64_t count)
+{
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%" PRId64, count), at = 0;
+
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-')
+            out[at++] = ' ';
+        out[at++] = digits[i];
+    }
+    out[at] = '\0';
+}
+
+double cli_ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parse: the one parser of options.
+ *
+ * Written out rather than left to getopt_long, because abbreviations would let a new option change what an old script means,
+ * POSIXLY_CORRECT would change the order of words, and a wrong word should be answered with the nearest right one.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "error.h"
+#include "number.h"
+
+static const char *option_name_at(size_t index, const void *payload)
+{
+    const cli_taken *from;
+    const cli_option *option = cli_option_at(payload, index, &from);
+
+    return option ? option->name : NULL;
+}
+
+/* By its letter, or, if that is 0, by its name; and where its value goes. */
+static const cli_option *find(const cli_call *call, char letter, const char *name, size_t length, void **field)
+{
+    const cli_taken *from;
+    const cli_option *option;
+
+    for (size_t i = 0; (option = cli_option_at(call->command, i, &from)); i++)
+        if (letter ? option->letter == letter : strlen(option->name) == length && memcmp(option->name, name, length) == 0) {
+            *field = (from->group == &cli_common_group ? (char *)call : (char *)call->options) + from->offset + option->offset;
+            return option;
+        }
+    return NULL;
+}
+
+static tj_status unknown_option(const cli_command *command, const char *word, tj_error *err)
+{
+    const char *name = word + strspn(word, "-");
+    char plain[64] = "";
+    const char *near;
+
+    (void)snprintf(plain, sizeof plain, "%.*s", (int)strcspn(name, "="), name);
+    near = cli_nearest(plain, option_name_at, command);
+    if (near)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s has no option %s: did you mean --%s?", command->name, word, near);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s has no option %s", command->name, word);
+}
+
+static const cli_name *find_name(const cli_option *option, const char *value)
+{
+    for (const cli_name *name = option->names; name && name->word; name++)
+        if (strcmp(name->word, value) == 0)
+            return name;
+    return NULL;
+}
+
+static tj_status refuse_name(const cli_option *option, const char *what, const char *value, tj_error *err)
+{
+    char offered[128] = "";
+    size_t used = 0;
+
+    for (const cli_name *name = option->names; name->word; name++)
+        used += (size_t)snprintf(offered + used, sizeof offered - used, "%s%s", used ? ", " : "", name->word);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%s\": use one of %s", what, value, offered);
+}
+
+static tj_status read_real(const cli_option *option, const char *what, const char *text, cli_real *real, tj_error *err)
+{
+    const tj_status status = cli_parse_real(what, text, &real->value, err);
+
+    real->is_given = status == TJ_OK;
+    if (status == TJ_OK && option->low > 0 && !(real->value >= (double)option->low)) /* nan, too */
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %.40s: it must be at least %" PRId64, what, text, option->low);
+    return status;
+}
+
+static tj_status apply(const cli_option *option, const char *value, void *field, tj_error *err)
+{
+    const cli_name *name = find_name(option, value);
+    char what[64];
+
+    (void)snprintf(what, sizeof what, "--%s", option->name);
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(int32_t *)field = (int32_t)option->low;
+        return TJ_OK;
+    case CLI_TEXT:
+        if (!*value && option->low == 0)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is empty: give <%s>", what, option->argument);
+        *(const char **)field = value;
+        return TJ_OK;
+    case CLI_INT:
+        if (!name)
+            return cli_parse_int(what, value, option->low, option->high, field, err);
+        *(int64_t *)field = name->value;
+        return TJ_OK;
+    case CLI_REAL:
+        return read_real(option, what, value, field, err);
+    case CLI_CHOICE:
+        break;
+    }
+    if (!name)
+        return refuse_name(option, what, value, err);
+    *(int32_t *)field = (int32_t)name->value;
+    return TJ_OK;
+}
+
+/* -5x3x2 and - are operands: no option is a digit. */
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9');
+}
+
+static tj_status add_operand(cli_call *call, const char *word, tj_error *err)
+{
+    const cli_command *command = call->command;
+
+    if (call->operand_count < command->operand_max) {
+        call->operand[call->operand_count++] = word;
+        return TJ_OK;
+    }
+    if (command->operand_max == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s takes no operand, but there is \"%s\"", command->name, word);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s takes %s; \"%s\" is one word too many", command->name, command->operands,
+                   word);
+}
+
+/* One option and its value, which may be in the same word or the next. Answers how many words that are. */
+static int read_option(int count, char *const *word, cli_call *call, tj_status *status, tj_error *err)
+{
+    const char *text = word[0], *value = NULL;
+    const bool is_long = text[1] == '-';
+    const size_t length = is_long ? 2 + strcspn(text + 2, "=") : 2; /* without the value */
+    const cli_option *option;
+    void *field;
+
+    if (text[length])
+        value = text + length + is_long;
+    option = find(call, is_long ? '\0' : text[1], text + 2, length - 2, &field);
+    if (!option || (!is_long && option->kind == CLI_FLAG && value))
+        *status = unknown_option(call->command, text, err);
+    else if (option->kind == CLI_FLAG && value)
+        *status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s takes no value, but there is \"%s\"", option->name, value);
+    else if (option->kind == CLI_FLAG || value)
+        *status = apply(option, value, field, err);
+    else if (count < 2 || (word[1][0] == '-' && word[1][1] == '-'))
+        *status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s needs a value: <%s>", option->name, option->argument);
+    else {
+        *status = apply(option, word[1], field, err);
+        return 2;
+    }
+    return 1;
+}
+
+/* The command's structure, with the initial values in it. */
+static tj_status make_options(cli_call *call, tj_error *err)
+{
+    const cli_option *option;
+    const cli_taken *from;
+
+    call->options = calloc(1, call->command->option_bytes + 1);
+    if (!call->options)
+        return tj_fail_memory(err, "the options");
+    for (size_t i = 0; (option = cli_option_at(call->command, i, &from)); i++)
+        if (option->initial)
+            *(int64_t *)((char *)call->options + from->offset + option->offset) = option->initial;
+    return TJ_OK;
+}
+
+tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err)
+{
+    const cli_command *command = call->command;
+    bool is_after_dashes = false;
+    tj_status status = make_options(call, err);
+
+    for (int i = 0; i < count && status == TJ_OK;) {
+        if (!is_after_dashes && strcmp(word[i], "--") == 0) {
+            is_after_dashes = true;
+            i++;
+        } else if (!is_after_dashes && is_option(word[i])) {
+            i += read_option(count - i, word + i, call, &status, err);
+        } else {
+            status = add_operand(call, word[i++], err);
+        }
+    }
+    if (status == TJ_OK && !call->is_help && call->operand_count < command->operand_min)
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs %s", command->name, command->operands);
+    for (size_t g = 0; command->takes[g].group && status == TJ_OK; g++)
+        if (command->takes[g].group->check)
+            status = command->takes[g].group->check((const char *)call->options + command->takes[g].offset, err);
+    return status;
+}
