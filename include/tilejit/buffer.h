@@ -6,8 +6,8 @@
  * needs a tj_buffer. The command, the examples and the tests use these calls, so that they too build and start on a machine
  * without a CUDA toolkit.
  *
- * Every call runs in the current CUDA context, or else in the primary context of the TileJIT context's device. A buffer stays in
- * the context that it was made in, whatever is current later.
+ * Every call runs in the current CUDA context, or else in the primary context of the TileJIT context's device. A buffer stays
+ * in the context that it was made in, whatever is current later.
  *
  * These calls do not break what another thread captures, in whatever mode: they step out of the capture, as loading a kernel
  * does. The exception is what goes through the legacy default stream: while a stream that waits for it is being captured, the

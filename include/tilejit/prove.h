@@ -48,15 +48,15 @@ typedef struct tj_proof {
  *
  * NULL:    only err may be NULL.
  * Threads: any. Not while the calling thread captures a stream.
- * Errors:  TJ_ERR_CHECK_FAILED: the kernel is wrong, and *proof says how. After those of tj_plan_prepare and of a launch, such as
- *          TJ_ERR_DEVICE_MEMORY, nothing was proven, and *proof is all zero.
+ * Errors:  TJ_ERR_CHECK_FAILED: the kernel is wrong, and *proof says how. After those of tj_plan_prepare and of a launch,
+ *          such as TJ_ERR_DEVICE_MEMORY, nothing was proven, and *proof is all zero.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again,
                                              tj_proof *proof, tj_error *err);
 
 /**
- * Keep a proof that was made in another context, such as a scratch context, as if it had been made in this one. Trouble with the
- * store is logged and is no error.
+ * Keep a proof that was made in another context, such as a scratch context, as if it had been made in this one. Trouble with
+ * the store is logged and is no error.
  * NULL: none may be NULL. Threads: any.
  */
 TJ_API void tj_proof_keep(tj_context *context, const tj_plan *plan, const tj_proof *proof);

@@ -41,11 +41,11 @@ typedef struct tj_check_report {
  *
  *     |P - R| <= gamma(k + 2) * (|alpha| * |M| . |N| + |beta| * |C|) + u_p * |R| + the smallest subnormal of P's type
  *
- * with gamma(n) = n * u / (1 - n * u), u the unit roundoff of the accumulation (2^-24, for f64 2^-53) and u_p that of P's type:
- * Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5. (Two small terms are added that change
- * nothing else: half a subnormal number for every rounding, and u_p of the first term.) Where the operands force a zero (a zero
- * factor, k = 0), only a zero passes. NaN and infinity must be where the reference has them, with its sign. If the operands have
- * none, an element whose sum may overflow on the way, depending on its order, may also be infinite or NaN.
+ * with gamma(n) = n * u / (1 - n * u), u the unit roundoff of the accumulation (2^-24, for f64 2^-53) and u_p that of P's
+ * type: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5. (Two small terms are added
+ * that change nothing else: half a subnormal number for every rounding, and u_p of the first term.) Where the operands force
+ * a zero (a zero factor, k = 0), only a zero passes. NaN and infinity must be where the reference has them, with its sign. If
+ * the operands have none, an element whose sum may overflow on the way, depending on its order, may also be infinite or NaN.
  *
  * The bound grows with k: for f32 it exceeds the elements themselves from a k of about 10^5 on. Even so, a P that is zero
  * everywhere, or the same number everywhere, does not pass unless the product is like that.

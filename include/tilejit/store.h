@@ -72,9 +72,9 @@ typedef struct tj_store_field {
 typedef void (*tj_store_explain_visit)(const tj_store_field *field, void *payload);
 
 /**
- * Would this request hit, and if not, why? Visits every field of the key and compares it with the entry that shares most fields.
- * Compiles nothing. The version of NVRTC is part of the key: without an NVRTC this answers for the image that tj_image_obtain
- * would take, and fails if there is none. key points to 33 bytes, which receive the key; *hit becomes 1 or 0.
+ * Would this request hit, and if not, why? Visits every field of the key and compares it with the entry that shares most
+ * fields. Compiles nothing. The version of NVRTC is part of the key: without an NVRTC this answers for the image that
+ * tj_image_obtain would take, and fails if there is none. key points to 33 bytes, which receive the key; *hit becomes 1 or 0.
  * NULL: only err may be NULL.
  * Errors: TJ_ERR_NO_COMPILER, TJ_ERR_IO.
  */

@@ -17,11 +17,11 @@
  *                 device memory and timing, for programs without a CUDA runtime    buffer.h
  *
  * Rules that hold for every function:
- *   - An object that a call hands out through a pointer-to-pointer belongs to the caller. What a function returns belongs to the
- *     object that it was asked of.
+ *   - An object that a call hands out through a pointer-to-pointer belongs to the caller. What a function returns belongs to
+ *     the object that it was asked of.
  *   - Text that is passed in is copied if it is kept.
- *   - The library logs to a callback. It never writes to stdout. It writes to stderr only if TILEJIT_LOG or the option log_level
- *     asks for lines and there is no callback.
+ *   - The library logs to a callback. It never writes to stdout. It writes to stderr only if TILEJIT_LOG or the option
+ *     log_level asks for lines and there is no callback.
  *   - After fork() the child should do no more with a context than free it. Calls that need a compiler or a driver return
  *     TJ_ERR_FORKED there; those that only read what is in memory or in the store still work (tj_kernel_get_facts,
  *     tj_store_list, tj_store_clear, tj_store_put_record, tj_records_load, tj_records_keep).
