@@ -304,6 +304,8 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
 static const char *describe(const tj_problem *view, bool is_swapped, const tj_config *config, tj_template_params *params,
                             tj_launch_form *form)
 {
+    const char *name;
+
     memset(form, 0, sizeof *form);
     form->steps = 1;
     form->checks =
@@ -311,7 +313,10 @@ static const char *describe(const tj_problem *view, bool is_swapped, const tj_co
     form->is_swapped = is_swapped;
     form->step[0].grid = TJ_GRID_TILES;
     form->step[0].sums_in_registers = config->family->sums_in_registers;
-    return config->family->describe(view, config, params, form);
+    name = config->family->describe(view, config, params, form);
+    if (tj_product_step(form)->splits > 1) /* an int k is rounded up to whole phases of all of them */
+        form->most_k = INT32_MAX - tj_product_step(form)->splits * config->family->tile(config).k;
+    return name;
 }
 
 void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form)

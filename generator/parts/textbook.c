@@ -19,7 +19,6 @@ void tj_textbook_describe(const tj_config *config, tj_template_params *params, t
     const int32_t tile_width = tj_config_get(config, "tile_width");
 
     tj_template_set_int(params, "tile_width", tile_width);
-    form->tile_width = tile_width;
     form->step[0].block_x = form->step[0].block_y = tile_width;
     form->step[0].block_rows = form->step[0].block_cols = tile_width;
     form->step[0].rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;

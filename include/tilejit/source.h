@@ -90,17 +90,17 @@ typedef struct tj_launch_step {
 typedef struct tj_launch_form {
     tj_launch_step step[TJ_LAUNCH_MAX_STEPS];
     int32_t steps;
-    int32_t product;           /**< the step that multiplies: what is said of the text's tiles and threads is said of it */
-    int32_t is_swapped;        /**< 1: the text computes the transpose of P, N^T . M^T, and its rows are P's columns */
-    int32_t checks;            /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
-    int32_t tile_width;        /**< of the config; 0 if the family has none */
-    int32_t tile_width_is_any; /**< 1: the text reads TILE_WIDTH from blockDim: any width may be launched, and the
-                                             dynamic_shared_bytes of the product grow with its square */
-    int32_t least_target;      /**< 80: the text needs sm_80 or newer; 0: any target will do */
+    int32_t product;    /**< the step that multiplies: what is said of the text's tiles and threads is said of it */
+    int32_t is_swapped; /**< 1: the text computes the transpose of P, N^T . M^T, and its rows are P's columns */
+    int32_t checks;     /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
+    /** The widths that tj_operands.tile_width may ask for: the product's text reads from blockDim how wide and high a block and its
+     * tile are, and dynamic_shared_bytes grow with the square. 0: it has its own. */
+    int32_t least_tile_width, most_tile_width;
+    int32_t least_target; /**< 80: the text needs sm_80 or newer; 0: any target will do */
     /** Bytes that the caller's matrices (tj_which) must be aligned to, because several elements are read or written at once; 0: an
      * element. Where pointers lead to them, each is; the array itself is aligned to its pointers. */
     int32_t align[TJ_MATRICES];
-    int32_t reserved;
+    int32_t most_k;                      /**< the longest k that a launch may bring; 0: any */
     int64_t workspace_bytes;             /**< of device memory, aligned to 16, that one launch needs */
     int64_t slice[TJ_LAUNCH_MAX_SLICES]; /**< where the workspace's parts begin, in bytes, at multiples of 16 */
     tj_tensor_map tensor_map[TJ_LAUNCH_MAX_MAPS];

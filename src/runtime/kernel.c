@@ -15,7 +15,7 @@
 #include "scope.h"
 #include "spills.h"
 
-enum { JIT_LOG_BYTES = 4096, MAX_TILE_WIDTH = 32, MAX_CLUSTER = 16 };
+enum { JIT_LOG_BYTES = 4096, MAX_CLUSTER = 16 };
 
 /* ---- which code --------------------------------------------------------------------------------------------------- */
 
@@ -226,16 +226,6 @@ static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *e
     return TJ_OK;
 }
 
-/* The dynamic shared memory of the widest tile that may be launched. */
-static int64_t widest_dynamic_shared(const tj_launch_form *form, int step)
-{
-    const int64_t bytes = form->step[step].dynamic_shared_bytes;
-
-    if (!form->tile_width_is_any || step != form->product)
-        return bytes;
-    return bytes * MAX_TILE_WIDTH * MAX_TILE_WIDTH / form->tile_width / form->tile_width;
-}
-
 /* A kernel gets shared_per_block (48 KiB) without asking, and up to shared_per_block_optin if it asks. */
 static tj_status fit_shared(tj_kernel *kernel, int index, const tj_device_facts *device, tj_error *err)
 {
@@ -245,7 +235,8 @@ static tj_status fit_shared(tj_kernel *kernel, int index, const tj_device_facts 
     int64_t limit =
         device->shared_per_block_optin > device->shared_per_block ? device->shared_per_block_optin : device->shared_per_block;
     int64_t needed = static_bytes + form->dynamic_shared_bytes;
-    int64_t wanted = widest_dynamic_shared(&kernel->form, index);
+    const int32_t widest = index == kernel->form.product ? kernel->form.most_tile_width : 0;
+    int64_t wanted = widest ? tj_shared_of_width(form, widest) : form->dynamic_shared_bytes;
     CUresult result;
 
     if (needed > limit)
@@ -278,8 +269,8 @@ static tj_status fit_threads(const tj_kernel *kernel, int index, tj_error *err)
     if (threads <= facts->max_threads_per_block)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                   "%s needs blocks of %d threads, and device %d can run %d of it with %d registers each: use a smaller "
-                   "tile_width",
+                   "%s needs blocks of %d threads, and device %d can run %d of it with %d registers each: use a config "
+                   "with smaller blocks",
                    form->kernel, threads, kernel->device, facts->max_threads_per_block, facts->registers);
 }
 
@@ -374,9 +365,11 @@ static tj_status check_form(const tj_kernel *kernel, tj_error *err)
         if (!is_alignment(form->align[i]))
             return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of %s aligns %c to %d bytes", name_of(kernel), "MNPC"[i],
                            form -> align[i]);
-    if (form->workspace_bytes < 0 || (form->tile_width_is_any && form->tile_width < 1))
-        return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of %s has %lld bytes of workspace and a tile width of %d",
-                       name_of(kernel), (long long)form->workspace_bytes, form->tile_width);
+    if (form->workspace_bytes < 0 || form->most_k < 0 || !is_within(form->least_tile_width, 0, form->most_tile_width))
+        return tj_fail(err, TJ_ERR_INTERNAL,
+                       "the launch form of %s has %lld bytes of workspace, a k of at most %d and tile widths from %d to %d",
+                       name_of(kernel), (long long)form->workspace_bytes, form->most_k, form->least_tile_width,
+                       form->most_tile_width);
     for (int i = 0; i < form->steps; i++) {
         const tj_launch_step *step = &form->step[i];
 

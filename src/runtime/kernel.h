@@ -67,6 +67,12 @@ typedef struct tj_stored_shape {
     int64_t span; /* first to last element, batch included; 0 if there is none */
 } tj_stored_shape;
 
+/** The dynamic shared bytes of a step whose blocks and tiles are so wide and high. */
+static inline int64_t tj_shared_of_width(const tj_launch_step *step, int64_t width)
+{
+    return step->dynamic_shared_bytes * width * width / step->block_cols / step->block_cols;
+}
+
 typedef struct tj_geometry {
     unsigned int grid[3], block[2], shared_bytes; /* shared_bytes: dynamic ones */
 } tj_geometry;

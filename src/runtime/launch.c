@@ -126,7 +126,7 @@ static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *
     if (result == CUDA_ERROR_NOT_SUPPORTED)
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "%s needs %lld bytes of workspace, the operands bring none, and device %d cannot allocate in a stream: "
-                       "give what tj_plan_workspace_bytes says, or generate with splits=1",
+                       "give what tj_plan_workspace_bytes says, or use a config without",
                        name, (long long)bytes, kernel->device);
     if (result != CUDA_SUCCESS)
         return tj_driver_fail(kernel->driver, result, err,

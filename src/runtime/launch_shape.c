@@ -11,41 +11,29 @@
 #include "error.h"
 #include "scalar.h"
 
-enum { MIN_TILE_WIDTH = 4, MAX_TILE_WIDTH = 32, MAX_PHASE = 8192, CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
+enum { CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
 
 static const char *const lower_name[TJ_MATRICES] = {"m", "n", "p", "c"};
 static const char upper_name[TJ_MATRICES] = {'M', 'N', 'P', 'C'};
 
 /* ---- extents ------------------------------------------------------------------------------------------------------ */
 
-static tj_status resolve_extent(char name, const tj_dim *dim, int64_t operand, int64_t minimum, int64_t *extent, tj_error *err)
+static tj_status resolve_extent(char name, const tj_dim *dim, int64_t operand, int64_t minimum, int64_t maximum,
+                                int64_t *extent, tj_error *err)
 {
     *extent = dim->mode == TJ_DIM_ANY && operand != 0 ? operand : dim->extent;
     if (dim->mode != TJ_DIM_ANY)
         return TJ_OK;
-    if (*extent < minimum || *extent > INT32_MAX)
+    if (*extent < minimum || *extent > maximum)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%c is %lld: the kernel takes it as an argument, from %lld to 2147483647; set it in the operands", name,
-                       (long long)*extent, (long long)minimum);
+                       "%c is %lld: the kernel takes it as an argument, from %lld to %lld; set it in the operands", name,
+                       (long long)*extent, (long long)minimum, (long long)maximum);
     if (dim->multiple_of > 1 && *extent % dim->multiple_of != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%c is %lld, and the kernel was generated for multiples of %d: pad it, or generate without the "
                        "promise",
                        name, (long long)*extent, dim->multiple_of);
     return TJ_OK;
-}
-
-/* A kernel that splits an int k rounds it up to whole phases of all splits, in int. MAX_PHASE: skinny's, the longest of all. */
-static tj_status check_splits(const tj_kernel *kernel, int64_t k, tj_error *err)
-{
-    const int splits = tj_product_step(&kernel->form)->splits;
-    const int64_t most = INT32_MAX - (int64_t)splits * MAX_PHASE;
-
-    if (splits <= 1 || kernel->problem.k.mode != TJ_DIM_ANY || k <= most)
-        return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "k is %lld, and a kernel of %d splits takes one to %lld: generate with splits=1, or with k fixed",
-                   (long long)k, splits, (long long)most);
 }
 
 static tj_status resolve_batch(const tj_problem *problem, int64_t operand, int64_t *batch, tj_error *err)
@@ -200,13 +188,14 @@ static tj_status check_tile_width(const tj_kernel *kernel, int32_t width, tj_err
     const tj_launch_form *form = &kernel->form;
     const int32_t most_threads = kernel->step[form->product].facts.max_threads_per_block;
 
-    if (!form->tile_width_is_any)
+    if (form->most_tile_width == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "tile_width is %d, and this kernel has its own (%d) in its text: leave it 0, or generate with "
-                       "shared=dynamic",
-                       width, form->tile_width);
-    if (width < MIN_TILE_WIDTH || width > MAX_TILE_WIDTH)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tile_width is %d: use %d to %d", width, MIN_TILE_WIDTH, MAX_TILE_WIDTH);
+                       "tile_width is %d, and this kernel has its own (%d) in its text: leave it 0, or use a config whose text "
+                       "takes it from the launch",
+                       width, tj_product_step(form)->block_cols);
+    if (width < form->least_tile_width || width > form->most_tile_width)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tile_width is %d: use %d to %d", width, form->least_tile_width,
+                       form->most_tile_width);
     if (width * width > most_threads)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "tile_width %d needs blocks of %d threads, and device %d can run %d of this kernel: use a smaller one",
@@ -234,23 +223,23 @@ static tj_status check_whole_tiles(const tj_kernel *kernel, const tj_launch_shap
         if (!(form->checks & dims[i].bit) && dims[i].extent % dims[i].tile != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "%c is %lld, no multiple of the tile's %d, and the kernel was generated without a boundary "
-                           "check for it: generate with boundary_%c=all, or use a tile_width that divides it",
+                           "check for it: generate with boundary_%c=all, or use tiles that divide it",
                            dims[i].name, (long long)dims[i].extent, dims[i].tile, dims[i].name);
     return TJ_OK;
 }
 
-static tj_status check_grid(const tj_kernel *kernel, const tj_launch_step *step, const int64_t *blocks, tj_error *err)
+static tj_status check_grid(const tj_kernel *kernel, const int64_t *blocks, tj_error *err)
 {
-    const char *rows = step->rows_on_x ? "rows=y" : "rows=x";
-
     if (blocks[0] > kernel->max_grid[0])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "P needs %lld blocks along grid.x, and a grid holds %lld: raise TILE_WIDTH", (long long)blocks[0],
-                       (long long)kernel->max_grid[0]);
+                       "P needs %lld blocks along grid.x, and a grid holds %lld: use a config with larger tiles",
+                       (long long)blocks[0], (long long)kernel->max_grid[0]);
     if (blocks[1] > kernel->max_grid[1])
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "P needs %lld blocks along grid.y, and a grid holds %lld: generate with %s, or raise TILE_WIDTH",
-                       (long long)blocks[1], (long long)kernel->max_grid[1], rows);
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "P needs %lld blocks along grid.y, and a grid holds %lld: use a config that counts them along grid.x, or "
+            "one with larger tiles",
+            (long long)blocks[1], (long long)kernel->max_grid[1]);
     return TJ_OK;
 }
 
@@ -304,7 +293,7 @@ static tj_status resolve_tiles(const tj_kernel *kernel, const tj_launch_step *st
 
     geometry->grid[0] = in_clusters(step, 0, blocks[0]);
     geometry->grid[1] = in_clusters(step, 1, blocks[1]);
-    return check_grid(kernel, step, blocks, err);
+    return check_grid(kernel, blocks, err);
 }
 
 static tj_status resolve_elements(const tj_kernel *kernel, const tj_launch_step *step, const tj_launch_shape *shape,
@@ -314,8 +303,8 @@ static tj_status resolve_elements(const tj_kernel *kernel, const tj_launch_step 
 
     if (!tj_mul(shape->j, shape->l, &elements) || (blocks = tj_ceil_div(elements, step->block_cols)) > kernel->max_grid[0])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "P has %lld x %lld elements, more than one launch of %s takes: use splits=1", (long long)shape->j,
-                       (long long)shape->l, step->kernel);
+                       "P has %lld x %lld elements, more than one launch of %s takes: use a config that does not split k",
+                       (long long)shape->j, (long long)shape->l, step->kernel);
     geometry->grid[0] = in_clusters(step, 0, blocks);
     return TJ_OK;
 }
@@ -338,13 +327,13 @@ static tj_status resolve_product(const tj_kernel *kernel, int32_t tile_width, tj
     const int64_t most = kernel->step[form->product].max_dynamic_shared;
 
     *step = *tj_product_step(form);
-    if (tile_width != 0 && tile_width != form->tile_width) {
+    if (tile_width != 0 && tile_width != step->block_cols) {
         const tj_status status = check_tile_width(kernel, tile_width, err);
 
         if (status != TJ_OK)
             return status;
+        step->dynamic_shared_bytes = tj_shared_of_width(step, tile_width);
         step->block_rows = step->block_cols = step->block_x = step->block_y = tile_width;
-        step->dynamic_shared_bytes = step->dynamic_shared_bytes * tile_width * tile_width / form->tile_width / form->tile_width;
     }
     if (step->dynamic_shared_bytes > most)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -363,7 +352,7 @@ static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, t
     /* How far a step along k reaches is the form's own business, but for kernels that take the tile from the launch. */
     if (status == TJ_OK)
         status = check_whole_tiles(kernel, shape, product.block_rows, product.block_cols,
-                                   form->tile_width_is_any ? product.block_x : 1, err);
+                                   form->most_tile_width ? product.block_x : 1, err);
     for (int i = 0; status == TJ_OK && i < form->steps; i++)
         status = resolve_step(kernel, i == form->product ? &product : &form->step[i], shape, &shape->geometry[i], err);
     if (status != TJ_OK)
@@ -379,13 +368,12 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
     tj_status status;
 
     memset(shape, 0, sizeof *shape);
-    status = resolve_extent('j', &problem->j, x->j, 1, &shape->j, err);
+    status = resolve_extent('j', &problem->j, x->j, 1, INT32_MAX, &shape->j, err);
     if (status == TJ_OK)
-        status = resolve_extent('k', &problem->k, x->k, 0, &shape->k, err);
+        status =
+            resolve_extent('k', &problem->k, x->k, 0, kernel->form.most_k ? kernel->form.most_k : INT32_MAX, &shape->k, err);
     if (status == TJ_OK)
-        status = check_splits(kernel, shape->k, err);
-    if (status == TJ_OK)
-        status = resolve_extent('l', &problem->l, x->l, 1, &shape->l, err);
+        status = resolve_extent('l', &problem->l, x->l, 1, INT32_MAX, &shape->l, err);
     if (status == TJ_OK)
         status = resolve_batch(problem, x->batch, &shape->batch, err);
     if (status == TJ_OK)
@@ -520,13 +508,12 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
     if (!tj_kernel_has_workspace(kernel, x)) {
         if (tj_driver_has_stream_memory(kernel->driver))
             return TJ_OK;
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "%s needs %lld bytes of workspace, the operands bring %lld, and a driver of CUDA %d.%d cannot allocate "
-            "them in the stream (11.4 can): give what tj_plan_workspace_bytes says, or use a config without, such as "
-            "splits=1",
-            tj_product_step(&kernel->form)->kernel, (long long)needed, x->workspace ? (long long)x->workspace_bytes : 0LL,
-            tj_driver_version(kernel->driver) / 1000, tj_driver_version(kernel->driver) % 1000 / 10);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s needs %lld bytes of workspace, the operands bring %lld, and a driver of CUDA %d.%d cannot allocate "
+                       "them in the stream (11.4 can): give what tj_plan_workspace_bytes says, or use a config without",
+                       tj_product_step(&kernel->form)->kernel, (long long)needed,
+                       x->workspace ? (long long)x->workspace_bytes : 0LL, tj_driver_version(kernel->driver) / 1000,
+                       tj_driver_version(kernel->driver) % 1000 / 10);
     }
     if (!tj_workspace_is_aligned(x))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the workspace is 0x%llx: it must be aligned to %d bytes",

@@ -345,8 +345,8 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
         const bool by_rows = v->lies.p.layout == TJ_ROW_MAJOR;
 
         if (wrong >= 0)
-            fail(v, "P[%lld][%lld] of product %lld is not what the family naive computes", (long long)(by_rows ? line : wrong),
-                 (long long)(by_rows ? wrong : line), (long long)r->product);
+            fail(v, "P[%lld][%lld] of product %lld is not what the family %s computes", (long long)(by_rows ? line : wrong),
+                 (long long)(by_rows ? wrong : line), (long long)r->product, TJ_SIMPLE_FAMILY->name);
     }
     v->proof->elements += r->lines * v->width;
     return status;

@@ -83,7 +83,6 @@ static tj_launch_form form_of(const tj_problem *problem)
     tj_launch_form form = {
         .step = {{.kernel = "tiled", .grid = TJ_GRID_TILES, .block_x = 16, .block_y = 16, .block_rows = 16, .block_cols = 16}},
         .steps = 1,
-        .tile_width = 16,
         .checks = 7,
         .is_swapped = problem->p.layout == TJ_COL_MAJOR,
     };
@@ -855,7 +854,7 @@ Test(launch, refuses_more_blocks_than_a_grid_holds)
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
         *on_y += 1;
         cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
-        cr_expect(says("65536 blocks along grid.y") && says(rows_on_x ? "rows=y" : "rows=x"), "%s", err.message);
+        cr_expect(says("65536 blocks along grid.y") && says("along grid.x"), "%s", err.message);
         tj_kernel_free(kernel);
     }
 }
@@ -1012,7 +1011,7 @@ static tj_launch_form dynamic_form(const tj_problem *problem)
 {
     tj_launch_form form = form_of(problem);
 
-    form.tile_width_is_any = 1;
+    form.least_tile_width = 4, form.most_tile_width = 32;
     form.step[0].dynamic_shared_bytes = 2 * 16 * 16 * 4;
     return form;
 }
@@ -1073,11 +1072,11 @@ Test(launch, refuses_tile_widths_that_do_not_work)
     cr_expect(says("784 threads") && says("768"), "%s", err.message);
     tj_kernel_free(kernel);
 
-    form.tile_width_is_any = 0;
+    form.least_tile_width = form.most_tile_width = 0;
     kernel = load_form(&form, &problem);
     x.tile_width = 8;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(says("shared=dynamic"), "%s", err.message);
+    cr_expect(says("takes it from the launch"), "%s", err.message);
     x.tile_width = 16;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "its own: %s", err.message);
     tj_kernel_free(kernel);
@@ -1341,6 +1340,7 @@ static tj_kernel *load_split(tj_problem problem, int splits, tj_launch_form *for
 {
     problem = canonical(problem);
     *form = split_form(&problem, splits);
+    form->most_k = INT32_MAX - splits * 8192;
     return load_form(form, &problem);
 }
 
@@ -1494,7 +1494,7 @@ Test(launch, refuses_a_k_that_splits_cannot_be_rounded_up_from)
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
     x.k++;
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(says("takes one to 2147450879"), "%s", err.message);
+    cr_expect(says("from 0 to 2147450879"), "%s", err.message);
     tj_kernel_free(kernel);
 }
 
@@ -1541,7 +1541,7 @@ Test(launch, gives_the_workspace_back_whatever_fails)
         {"cuMemAllocAsync", 1, 2, TJ_ERR_DEVICE_MEMORY, "the 4096 bytes of workspace of tiled", false},
         {"cuMemAllocAsync", 1, 801, TJ_ERR_UNSUPPORTED,
          "device 0 cannot allocate in a stream: give what tj_plan_workspace_bytes says, "
-         "or generate with splits=1",
+         "or use a config without",
          false},
         {"cuLaunchKernel", 1, 701, TJ_ERR_DRIVER, "cannot launch tiled", true},
         {"cuLaunchKernelEx", 1, 701, TJ_ERR_DRIVER, "cannot launch reduce", true},
@@ -1605,7 +1605,7 @@ Test(old_driver, needs_a_workspace_for_a_split_k)
 
     cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("needs 4096 bytes") && says("bring 0") && says("CUDA 11.0") && says("tj_plan_workspace_bytes") &&
-                  says("splits=1"),
+                  says("a config without"),
               "%s", err.message);
     cr_expect(eq(ulong, fake.fake_launches(), 0));
     x = operands_with_workspace(&form);
@@ -1954,7 +1954,8 @@ Test(kernel, with_an_impossible_form_is_an_internal_error)
     rows[count] = plain, rows[count++].align[TJ_MATRIX_N] = -16;
     rows[count] = plain, rows[count++].align[TJ_MATRIX_P] = 3;
     rows[count] = plain, rows[count++].align[TJ_MATRIX_C] = 5;
-    rows[count] = plain, rows[count++].tile_width_is_any = 1, rows[count - 1].tile_width = 0;
+    rows[count] = plain, rows[count++].least_tile_width = 4; /* and none at most */
+    rows[count] = plain, rows[count++].most_k = -1;
     rows[count] = plain, rows[count++].step[0].splits = 4; /* and nowhere to put their sums */
     rows[count] = split, rows[count++].step[0].splits = UINT16_MAX + 1;
     rows[count] = split, rows[count++].step[1].splits = 2;

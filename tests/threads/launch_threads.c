@@ -41,7 +41,6 @@ static tj_status load(tj_kernel **kernel, tj_error *err)
                   .block_rows = 16,
                   .block_cols = 16}},
         .steps = 1,
-        .tile_width = 16,
         .checks = 7,
     };
 

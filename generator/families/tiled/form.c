@@ -28,17 +28,17 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 {
     /* Tiles hold the type of the sum: 16-bit elements are converted once per load, not once per use. */
     const int64_t element_bytes = tj_sum_bytes(view);
-    int64_t tile;
+    const int64_t tile_width = tj_config_get(config, "tile_width"), tile = tile_width * tile_width;
 
     tj_textbook_describe(config, fill, form);
-    tile = (int64_t)form->tile_width * form->tile_width;
     if (tj_config_get(config, "shared") == SHARED_DYNAMIC) {
-        form->tile_width_is_any = 1;
+        form->least_tile_width = params[0].minimum;
+        form->most_tile_width = params[0].maximum;
         form->step[0].dynamic_shared_bytes = 2 * tile * element_bytes;
         return "tiled/dynamic.cu";
     }
     /* A column-major N is transposed on its way in. Without padding its stores would all meet in one or two banks. */
-    form->step[0].static_shared_bytes = (2 * tile + (view->n.layout == TJ_COL_MAJOR ? form->tile_width : 0)) * element_bytes;
+    form->step[0].static_shared_bytes = (2 * tile + (view->n.layout == TJ_COL_MAJOR ? tile_width : 0)) * element_bytes;
     return "tiled/tiled.cu";
 }
 
