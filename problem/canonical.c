@@ -80,6 +80,23 @@ tj_problem tj_problem_canonical(const tj_problem *problem)
     return c;
 }
 
+tj_problem tj_problem_known(const tj_problem *problem)
+{
+    tj_problem known = tj_problem_canonical(problem);
+
+    known.j.mode = known.k.mode = known.l.mode = TJ_DIM_FIXED;
+    known.j.multiple_of = known.k.multiple_of = known.l.multiple_of = 0;
+    if (known.batch == TJ_ANY)
+        known.batch = 1;
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        tj_matrix *m = tj_matrix_of(&known, (tj_which)which);
+
+        m->ld = m->ld == TJ_ANY ? TJ_TIGHT : m->ld;
+        m->stride = m->stride == TJ_ANY ? TJ_TIGHT : m->stride;
+    }
+    return tj_problem_canonical(&known);
+}
+
 /* From one matrix to the next where they lie in one buffer, a gap between them. */
 static void make_strided(tj_problem *c, tj_which which)
 {

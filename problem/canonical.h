@@ -56,6 +56,9 @@ void tj_problem_print(const tj_problem *problem, char text[TJ_PROBLEM_TEXT_BYTES
  */
 tj_problem tj_problem_transpose(const tj_problem *problem);
 
+/** The problem with everything known that it leaves to the launch: extents as given, tight leading dimensions, one product. */
+tj_problem tj_problem_known(const tj_problem *problem);
+
 /** Is an operand an array of pointers? Of a canonical problem. */
 bool tj_problem_points(const tj_problem *problem);
 

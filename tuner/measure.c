@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "canonical.h"
 #include "clock.h"
 #include "error.h"
 
@@ -29,22 +30,6 @@ static const double CACHES = 3;      /* times the L2: what the sets exceed */
 enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SETS, MAX_TURN = 8, ALIGNMENT = 256 };
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
-
-tj_problem tj_problem_known(const tj_problem *problem)
-{
-    tj_problem known = tj_problem_canonical(problem);
-    int64_t *const number[] = {&known.m.ld,     &known.n.ld,     &known.p.ld,     &known.c.ld,
-                               &known.m.stride, &known.n.stride, &known.p.stride, &known.c.stride};
-
-    known.j.mode = known.k.mode = known.l.mode = TJ_DIM_FIXED;
-    known.j.multiple_of = known.k.multiple_of = known.l.multiple_of = 0;
-    if (known.batch == TJ_ANY)
-        known.batch = 1;
-    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
-        if (*number[i] == TJ_ANY)
-            *number[i] = TJ_TIGHT;
-    return tj_problem_canonical(&known);
-}
 
 static size_t matrix_bytes(const tj_problem *known, tj_which which)
 {

@@ -26,9 +26,6 @@ typedef struct tj_bench {
     double deadline; /* by tj_clock_s; INFINITY: none. No launch begins that would end behind it, but for a trial's first */
 } tj_bench;
 
-/** problem with everything known that it leaves to the launch: extents as given, tight leading dimensions, a batch of one. */
-tj_problem tj_problem_known(const tj_problem *problem);
-
 /**
  * Place random operands, by a stream that outlives them. is_warm: one set. Otherwise as many sets as exceed three times the L2,
  * as far as a quarter of the free memory goes. Release with tj_bench_drop, after a failure too.

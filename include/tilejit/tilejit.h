@@ -15,6 +15,7 @@
  *     besides     the store, the reference, the doctor                            store.h, reference.h, doctor.h
  *                 counts, occupancy, roofline, predicted time                     analysis.h
  *                 device memory and timing, for programs without a CUDA runtime    buffer.h
+ *                 operands of a problem, to try a kernel with                      workbench.h
  *
  * Rules that hold for every function:
  *   - An object that a call hands out through a pointer-to-pointer belongs to the caller. What a function returns belongs to
@@ -53,6 +54,7 @@
 #include <tilejit/status.h>
 #include <tilejit/store.h>
 #include <tilejit/tuner.h>
+#include <tilejit/workbench.h>
 #include <tilejit/version.h>
 
 #endif

@@ -13,6 +13,7 @@
 #include "plan.h"
 #include "proof.h"
 #include "timing.h"
+#include "workbench.h"
 
 /* ---- device ------------------------------------------------------------------------------------------------------- */
 
@@ -109,6 +110,19 @@ tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *tota
     if (!total_bytes)
         return tj_fail_null(err, __func__, "total_bytes");
     return tj_gpu_memory(&context->host.gpu, free_bytes, total_bytes, err);
+}
+
+tj_status tj_workbench_create(tj_context *context, const tj_problem *problem, const tj_workbench_options *options,
+                              tj_workbench **bench, tj_error *err)
+{
+    if (!bench)
+        return tj_fail_null(err, __func__, "bench");
+    *bench = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    return tj_gpu_place(&context->host.gpu, problem, options, bench, err);
 }
 
 /* ---- image, kernel, time ------------------------------------------------------------------------------------------ */

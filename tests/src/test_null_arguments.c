@@ -163,7 +163,19 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_time_rotating, (ARG(0), ARG(1), ARG(2), 1, NULL, 1, 1, 1, ARG(3), &err), "context", "plan", "operands", "microseconds") \
     REFUSES(tj_tune, (ARG(0), ARG(1), NULL, ARG(2), &err), "context", "problem", "result") \
     SURVIVES(tj_version, (), 0) \
-    REFUSES(tj_widest_tile, (ARG(0), 1, 1, ARG(1), &err), "facts", "limits")
+    REFUSES(tj_widest_tile, (ARG(0), 1, 1, ARG(1), &err), "facts", "limits") \
+    ANSWERS(tj_workbench_address, (ARG(0), 0, TJ_MATRIX_M), 0, 0) \
+    ANSWERS(tj_workbench_bytes, (ARG(0), TJ_MATRIX_M), 0, 0) \
+    REFUSES(tj_workbench_check, (ARG(0), ARG(1), 0, 1, ARG(2), &err), "bench", "p", "report") \
+    REFUSES(tj_workbench_create, (ARG(0), ARG(1), NULL, ARG(2), &err), "context", "problem", "bench") \
+    REFUSES(tj_workbench_find_damage, (ARG(0), 0, NULL, ARG(1), &err), "bench", "reason") \
+    REFUSES(tj_workbench_fit, (ARG(0), 1, &err), "bench") \
+    SURVIVES(tj_workbench_free, (NULL), 0) \
+    ANSWERS(tj_workbench_host, (ARG(0), TJ_MATRIX_M), 0, 0) \
+    ANSWERS(tj_workbench_operands, (ARG(0)), 0, 0) \
+    ANSWERS(tj_workbench_problem, (ARG(0)), 0, 0) \
+    REFUSES(tj_workbench_read, (ARG(0), 0, ARG(1), &err), "bench", "p") \
+    REFUSES(tj_workbench_reset, (ARG(0), &err), "bench")
 /* clang-format on */
 
 static void expect_refusal(const char *function, const char *argument, tj_status status, const tj_error *err)

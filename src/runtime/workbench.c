@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * workbench: problem -> host arrays -> sets on the device, with guards -> operands -> a verified product.
+ */
+#include "workbench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "canonical.h"
+#include "checked.h"
+#include "error.h"
+
+enum { ALIGNMENT = 256, MOST_SETS = 4096 };
+
+/* One matrix in all sets. */
+typedef struct placed {
+    tj_type type;
+    size_t bytes;         /* of the elements, without guards; 0: there is none */
+    size_t period;        /* bytes after which they repeat; bytes: they do not */
+    void *host;           /* one period; NULL: all bits are 1 */
+    tj_buffer *elements;  /* guard, elements, guard: for each set */
+    tj_buffer *addresses; /* of the matrices of the batch, for each set; NULL: the problem takes no array of pointers */
+} placed;
+
+struct tj_workbench {
+    tj_gpu *gpu;
+    CUstream stream;
+    tj_problem asked; /* every number known; arrays of pointers where the problem takes these */
+    tj_problem lies;  /* the same with a stride for each matrix */
+    double alpha, beta;
+    size_t sets, guard;
+    placed matrix[TJ_MATRICES];
+    tj_buffer *workspace;
+    tj_operands *set;
+};
+
+static const tj_which all[TJ_MATRICES] = {TJ_MATRIX_M, TJ_MATRIX_N, TJ_MATRIX_P, TJ_MATRIX_C};
+
+static size_t matrix_bytes(const tj_problem *lies, tj_which which)
+{
+    const int64_t span = tj_problem_span(lies, which);
+
+    return span > 0 ? (size_t)span * tj_type_bytes((tj_type)tj_problem_matrix(lies, which)->type) : 0;
+}
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+size_t tj_workbench_set_bytes(const tj_problem *problem)
+{
+    const tj_problem lies = tj_problem_strided(problem);
+    size_t bytes = 0;
+
+    for (int i = 0; i < TJ_MATRICES; i++)
+        bytes += rounded(matrix_bytes(&lies, all[i]));
+    return bytes;
+}
+
+/* A permutation of the batch: the factor is a prime beyond any batch. */
+static int64_t place_of(int64_t product, int64_t batch)
+{
+    return (product + batch / 2) % batch * INT64_C(2147483629) % batch;
+}
+
+/* ---- placing ------------------------------------------------------------------------------------------------------ */
+
+/* From one set to the next. */
+static size_t set_step(const tj_workbench *bench, tj_which which)
+{
+    return rounded(bench->matrix[which].bytes) + 2 * bench->guard;
+}
+
+static tj_status draw(tj_workbench *bench, tj_which which, const tj_workbench_options *options, tj_error *err)
+{
+    placed *m = &bench->matrix[which];
+    const size_t size = tj_type_bytes(m->type);
+
+    m->period = options->period > 0 && !options->host[which] && (size_t)options->period * size < m->bytes
+                    ? (size_t)options->period * size
+                    : m->bytes;
+    if (which == TJ_MATRIX_P && !options->host[which])
+        return TJ_OK;
+    m->host = malloc(m->period ? m->period : 1);
+    if (!m->host)
+        return tj_fail_memory(err, "the operands of a workbench");
+    if (options->host[which])
+        memcpy(m->host, options->host[which], m->bytes);
+    else
+        tj_fill_random(m->type, m->host, m->period / size, options->seed + (uint64_t)which);
+    return TJ_OK;
+}
+
+/* Each set with guards around it; what is neither guard nor element has all bits 1 too. */
+static tj_status place(tj_workbench *bench, tj_which which, tj_error *err)
+{
+    placed *m = &bench->matrix[which];
+    const size_t step = set_step(bench, which);
+    int64_t bytes;
+    tj_status status;
+
+    if (!tj_mul((int64_t)step, (int64_t)bench->sets, &bytes))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "sets is %zu: the size in bytes of so many %c does not fit 63 bits",
+                       bench->sets, tj_which_letter(which));
+    status = tj_gpu_allocate(bench->gpu, bench->stream, (size_t)bytes, &m->elements, err);
+    if (status == TJ_OK)
+        status = tj_buffer_fill(m->elements, 0xff, err);
+    for (size_t i = 0; i < bench->sets && status == TJ_OK && m->host; i++)
+        status = tj_buffer_write_over_and_over(m->elements, i * step + bench->guard, m->host, m->period, m->bytes, err);
+    return status;
+}
+
+/* For each set, the addresses of its matrices. */
+static tj_status point(tj_workbench *bench, tj_which which, tj_error *err)
+{
+    placed *m = &bench->matrix[which];
+    const size_t batch = (size_t)bench->lies.batch, bytes = batch * sizeof(void *);
+    const size_t step = (size_t)tj_problem_matrix(&bench->lies, which)->stride * tj_type_bytes(m->type);
+    void **address;
+    tj_status status;
+
+    if (!tj_stride_is_pointers(tj_problem_matrix(&bench->asked, which)->stride))
+        return TJ_OK;
+    address = malloc(bytes);
+    if (!address)
+        return tj_fail_memory(err, "the operands of a workbench");
+    status = tj_gpu_allocate(bench->gpu, bench->stream, bench->sets * rounded(bytes), &m->addresses, err);
+    for (size_t set = 0; set < bench->sets && status == TJ_OK; set++) {
+        for (size_t i = 0; i < batch; i++)
+            address[i] = (char *)tj_workbench_address(bench, set, which) + (size_t)place_of((int64_t)i, (int64_t)batch) * step;
+        status = tj_buffer_write(m->addresses, set * rounded(bytes), address, bytes, err);
+    }
+    free(address);
+    return status;
+}
+
+/* A matrix, or the array of pointers that the kernel takes in its place. All numbers: what the problem fixes is ignored. */
+static tj_operand describe(const tj_workbench *bench, size_t set, tj_which which)
+{
+    const placed *m = &bench->matrix[which];
+    const tj_matrix *lies = tj_problem_matrix(&bench->lies, which);
+    const size_t array = rounded((size_t)bench->lies.batch * sizeof(void *));
+
+    if (!m->elements)
+        return (tj_operand){NULL, 0, 0};
+    return (tj_operand){m->addresses ? (const char *)tj_buffer_address(m->addresses) + set * array
+                                     : tj_workbench_address(bench, set, which),
+                        lies->ld, lies->stride};
+}
+
+static void describe_sets(tj_workbench *bench)
+{
+    for (size_t i = 0; i < bench->sets; i++) {
+        tj_operands *x = &bench->set[i];
+
+        *x = (tj_operands)TJ_OPERANDS_INIT;
+        x->m = describe(bench, i, TJ_MATRIX_M);
+        x->n = describe(bench, i, TJ_MATRIX_N);
+        x->p = describe(bench, i, TJ_MATRIX_P);
+        x->c = describe(bench, i, TJ_MATRIX_C);
+        x->alpha = bench->alpha;
+        x->beta = bench->beta;
+        x->j = bench->lies.j.extent;
+        x->k = bench->lies.k.extent;
+        x->l = bench->lies.l.extent;
+        x->batch = bench->lies.batch;
+    }
+}
+
+static tj_status check_options(const tj_workbench_options *o, tj_error *err)
+{
+    if (o->struct_size != sizeof *o)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "options.struct_size is %zu, not %zu: start from TJ_WORKBENCH_INIT",
+                       o->struct_size, sizeof *o);
+    if (o->sets > MOST_SETS)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "sets is %zu: use at most %d", o->sets, MOST_SETS);
+    if (o->guard_bytes % ALIGNMENT != 0 || o->guard_bytes > ((size_t)1 << 30))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "guard_bytes is %zu: use a multiple of %d, and at most 1 GiB",
+                       o->guard_bytes, ALIGNMENT);
+    if (o->period < 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "period is %lld: use a positive number of elements, or 0",
+                       (long long)o->period);
+    return TJ_OK;
+}
+
+static tj_status settle(tj_workbench *bench, const tj_problem *problem, const tj_workbench_options *options, tj_error *err)
+{
+    tj_status status = tj_problem_check(problem, err);
+
+    if (status != TJ_OK)
+        return status;
+    bench->asked = tj_problem_known(problem);
+    bench->lies = options->lies ? tj_problem_canonical(options->lies) : tj_problem_strided(&bench->asked);
+    bench->alpha = options->alpha;
+    bench->beta = options->beta;
+    bench->sets = options->sets ? options->sets : 1;
+    bench->guard = options->guard_bytes;
+    bench->set = calloc(bench->sets, sizeof *bench->set);
+    if (!bench->set)
+        return tj_fail_memory(err, "the operands of a workbench");
+    return tj_problem_check(&bench->lies, err); /* pointers may lead to more than one buffer can hold */
+}
+
+tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbench_options *options, tj_workbench **out,
+                       tj_error *err)
+{
+    const tj_workbench_options standard = TJ_WORKBENCH_INIT;
+    tj_workbench *bench;
+    tj_status status;
+
+    *out = NULL;
+    options = options ? options : &standard;
+    status = check_options(options, err);
+    if (status != TJ_OK)
+        return status;
+    bench = calloc(1, sizeof *bench);
+    if (!bench)
+        return tj_fail_memory(err, "a workbench");
+    bench->gpu = gpu;
+    bench->stream = options->stream;
+    status = settle(bench, problem, options, err);
+    for (int i = 0; i < TJ_MATRICES && status == TJ_OK; i++) {
+        placed *m = &bench->matrix[all[i]];
+
+        if (all[i] == TJ_MATRIX_C && !bench->lies.epilogue.has_beta)
+            continue;
+        m->type = (tj_type)tj_problem_matrix(&bench->lies, all[i])->type;
+        m->bytes = matrix_bytes(&bench->lies, all[i]);
+        status = draw(bench, all[i], options, err);
+        if (status == TJ_OK)
+            status = place(bench, all[i], err);
+        if (status == TJ_OK)
+            status = point(bench, all[i], err);
+    }
+    if (status == TJ_OK)
+        describe_sets(bench);
+    else
+        tj_workbench_free(bench);
+    *out = status == TJ_OK ? bench : NULL;
+    return status;
+}
+
+void tj_workbench_free(tj_workbench *bench)
+{
+    if (!bench)
+        return;
+    for (int i = 0; i < TJ_MATRICES; i++) {
+        tj_buffer_free(bench->matrix[i].elements);
+        tj_buffer_free(bench->matrix[i].addresses);
+        free(bench->matrix[i].host);
+    }
+    tj_buffer_free(bench->workspace);
+    free(bench->set);
+    free(bench);
+}
+
+/* ---- looking ------------------------------------------------------------------------------------------------------ */
+
+const tj_problem *tj_workbench_problem(const tj_workbench *bench)
+{
+    return bench ? &bench->lies : NULL;
+}
+
+const tj_operands *tj_workbench_operands(const tj_workbench *bench)
+{
+    return bench ? bench->set : NULL;
+}
+
+static const placed *matrix_of(const tj_workbench *bench, tj_which which)
+{
+    return bench && which >= TJ_MATRIX_M && which <= TJ_MATRIX_C ? &bench->matrix[which] : NULL;
+}
+
+size_t tj_workbench_bytes(const tj_workbench *bench, tj_which which)
+{
+    const placed *m = matrix_of(bench, which);
+
+    return m ? m->bytes : 0;
+}
+
+void *tj_workbench_address(const tj_workbench *bench, size_t set, tj_which which)
+{
+    const placed *m = matrix_of(bench, which);
+
+    if (!m || !m->elements || set >= bench->sets)
+        return NULL;
+    return (char *)tj_buffer_address(m->elements) + set * set_step(bench, which) + bench->guard;
+}
+
+const void *tj_workbench_host(const tj_workbench *bench, tj_which which)
+{
+    const placed *m = matrix_of(bench, which);
+
+    return m ? m->host : NULL;
+}
+
+/* ---- a launch ----------------------------------------------------------------------------------------------------- */
+
+tj_status tj_workbench_fit(tj_workbench *bench, size_t bytes, tj_error *err)
+{
+    if (!bench)
+        return tj_fail_null(err, __func__, "bench");
+    const size_t wanted = bytes ? rounded(bytes) + 2 * bench->guard : 0;
+    tj_status status = TJ_OK;
+
+    if (wanted > (bench->workspace ? tj_buffer_bytes(bench->workspace) : 0)) {
+        tj_buffer_free(bench->workspace);
+        bench->workspace = NULL;
+        status = tj_gpu_allocate(bench->gpu, bench->stream, wanted, &bench->workspace, err);
+        if (status == TJ_OK)
+            status = tj_buffer_fill(bench->workspace, 0xff, err);
+    }
+    for (size_t i = 0; i < bench->sets; i++) {
+        bench->set[i].workspace = bench->workspace ? (char *)tj_buffer_address(bench->workspace) + bench->guard : NULL;
+        bench->set[i].workspace_bytes = bench->workspace ? bytes : 0;
+    }
+    return status;
+}
+
+tj_status tj_workbench_reset(tj_workbench *bench, tj_error *err)
+{
+    if (!bench)
+        return tj_fail_null(err, __func__, "bench");
+    tj_status status = tj_buffer_fill(bench->matrix[TJ_MATRIX_P].elements, 0xff, err);
+
+    return status == TJ_OK && bench->workspace ? tj_buffer_fill(bench->workspace, 0xff, err) : status;
+}
+
+static tj_status check_set(const tj_workbench *bench, size_t set, tj_error *err)
+{
+    return set < bench->sets
+               ? TJ_OK
+               : tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "set %zu of a workbench that has %zu: count from 0", set, bench->sets);
+}
+
+tj_status tj_workbench_read(const tj_workbench *bench, size_t set, void *p, tj_error *err)
+{
+    if (!bench)
+        return tj_fail_null(err, __func__, "bench");
+    if (!p)
+        return tj_fail_null(err, __func__, "p");
+    const placed *m = &bench->matrix[TJ_MATRIX_P];
+    const tj_status status = check_set(bench, set, err);
+
+    return status == TJ_OK ? tj_buffer_read(m->elements, set * set_step(bench, TJ_MATRIX_P) + bench->guard, p, m->bytes, err)
+                           : status;
+}
+
+/* ---- is it right? ------------------------------------------------------------------------------------------------- */
+
+/* The reference takes arrays of pointers where the kernel does, in the same order. */
+static const void *refer(const tj_workbench *bench, tj_which which, const void *base, const void ***array)
+{
+    const size_t step = (size_t)tj_problem_matrix(&bench->lies, which)->stride * tj_type_bytes(bench->matrix[which].type);
+    const int64_t batch = bench->lies.batch;
+
+    if (!base || !tj_stride_is_pointers(tj_problem_matrix(&bench->asked, which)->stride))
+        return base;
+    *array = malloc((size_t)batch * sizeof **array);
+    for (int64_t i = 0; i < batch && *array; i++)
+        (*array)[i] = (const char *)base + (size_t)place_of(i, batch) * step;
+    return *array;
+}
+
+tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double max_flop, int threads, tj_check_report *report,
+                             tj_error *err)
+{
+    if (!bench)
+        return tj_fail_null(err, __func__, "bench");
+    if (!p)
+        return tj_fail_null(err, __func__, "p");
+    if (!report)
+        return tj_fail_null(err, __func__, "report");
+    const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES];
+    tj_status status = TJ_OK;
+
+    for (int i = 0; i < TJ_MATRICES && status == TJ_OK; i++) {
+        const placed *m = &bench->matrix[i];
+        const void *base = all[i] == TJ_MATRIX_P ? p : m->host;
+
+        if (all[i] != TJ_MATRIX_P && m->period < m->bytes)
+            status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                             "the operands of this workbench repeat after period elements, and the host has no more of them: "
+                             "leave period 0 to compare with the reference");
+        host[i] = refer(bench, all[i], base, &array[i]);
+        if (base && !host[i] && status == TJ_OK)
+            status = tj_fail_memory(err, "the operands of a workbench");
+    }
+    if (status == TJ_OK)
+        status = tj_reference_check(
+            &bench->asked,
+            &(tj_host_operands){host[TJ_MATRIX_M], host[TJ_MATRIX_N], host[TJ_MATRIX_C], bench->alpha, bench->beta},
+            host[TJ_MATRIX_P], max_flop, threads, report, err);
+    for (int i = 0; i < TJ_MATRICES; i++)
+        free(array[i]);
+    return status;
+}
+
+static bool is_untouched(const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] != 0xff)
+            return false;
+    return true;
+}
+
+/* Bytes of one buffer that nothing may have changed: there all bits are 1 unless was says otherwise. */
+static tj_status compare(const tj_buffer *buffer, size_t offset, size_t bytes, const void *was, bool *is_same, tj_error *err)
+{
+    unsigned char *now = malloc(bytes ? bytes : 1);
+    tj_status status;
+
+    if (!now)
+        return tj_fail_memory(err, "the operands of a workbench");
+    status = tj_buffer_read(buffer, offset, now, bytes, err);
+    *is_same = was ? memcmp(now, was, bytes) == 0 : is_untouched(now, bytes);
+    free(now);
+    return status;
+}
+
+static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer, size_t start, size_t bytes, const char *name,
+                              char *reason, tj_error *err)
+{
+    bool is_same = true;
+    tj_status status = compare(buffer, start, bench->guard, NULL, &is_same, err);
+
+    if (status == TJ_OK && !is_same)
+        (void)snprintf(reason, 160, "it writes before %s", name);
+    if (status == TJ_OK && is_same)
+        status = compare(buffer, start + bench->guard + bytes, rounded(bytes) - bytes + bench->guard, NULL, &is_same, err);
+    if (status == TJ_OK && !is_same && !*reason)
+        (void)snprintf(reason, 160, "it writes behind %s", name);
+    return status;
+}
+
+/* Nothing between the lines of P, and between its products. */
+static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, char *reason, tj_error *err)
+{
+    const placed *m = &bench->matrix[TJ_MATRIX_P];
+    const tj_matrix *lies = &bench->lies.p;
+    const tj_lines stored = tj_problem_lines(&bench->lies, TJ_MATRIX_P);
+    const size_t size = tj_type_bytes(m->type), width = (size_t)stored.width->extent * size;
+    const unsigned char *before = m->host;
+    unsigned char *is_element = calloc(1, m->bytes + 1);
+
+    if (!is_element)
+        return tj_fail_memory(err, "the operands of a workbench");
+    for (int64_t b = 0; b < bench->lies.batch; b++)
+        for (int64_t line = 0; line < stored.count->extent; line++)
+            memset(is_element + (size_t)(b * lies->stride + line * lies->ld) * size, 1, width);
+    for (size_t i = 0; i < m->bytes && !*reason; i++)
+        if (!is_element[i] && p[i] != (before ? before[i] : 0xff))
+            (void)snprintf(reason, 160, "it writes between the lines of P, at byte %zu", i);
+    free(is_element);
+    return TJ_OK;
+}
+
+tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const void *p, char reason[160], tj_error *err)
+{
+    static const char *const name[TJ_MATRICES] = {"M", "N", "P", "C"};
+
+    if (!bench)
+        return tj_fail_null(err, __func__, "bench");
+    if (!reason)
+        return tj_fail_null(err, __func__, "reason");
+    tj_status status = check_set(bench, set, err);
+
+    reason[0] = '\0';
+    for (int i = 0; i < TJ_MATRICES && status == TJ_OK && !*reason; i++) {
+        const placed *m = &bench->matrix[i];
+        const size_t start = set * set_step(bench, all[i]);
+        bool is_same = true;
+
+        if (!m->elements)
+            continue;
+        status = check_guards(bench, m->elements, start, m->bytes, name[i], reason, err);
+        if (status == TJ_OK && all[i] != TJ_MATRIX_P && m->host)
+            status = compare(m->elements, start + bench->guard, m->period, m->host, &is_same, err);
+        if (status == TJ_OK && !is_same && !*reason)
+            (void)snprintf(reason, 160, "it writes to %s", name[i]);
+    }
+    if (status == TJ_OK && bench->workspace && bench->guard > 0 && !*reason)
+        status = check_guards(bench, bench->workspace, 0, tj_buffer_bytes(bench->workspace) - 2 * bench->guard, "the workspace",
+                              reason, err);
+    if (status == TJ_OK && p && !*reason)
+        status = check_gaps(bench, p, reason, err);
+    return status;
+}
