@@ -102,12 +102,6 @@ tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bo
  */
 void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form);
 
-/**
- * The arguments of a step in the order of templates/parts/parameters.cuh. reads: M and N; writes: P. What does not do both has the
- * workspace between.
- */
-void tj_family_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step);
-
 /** Where a parameter of that name stands in the family's form; -1 if it has none. */
 int tj_family_param_index(const tj_family *family, const char *name);
 

@@ -9,8 +9,7 @@
 
 #include "checked.h"
 #include "error.h"
-#include "family.h"
-#include "canonical.h"
+#include "steps.h"
 #include "text.h"
 
 enum { MAX_SOURCE_BYTES = 256 * 1024, MAX_CHECKS_TEXT = 1024 };
@@ -146,67 +145,6 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
     tj_template_set_flag(params, "check_l", (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON);
 }
 
-/* ---- launch ------------------------------------------------------------------------------------------------------- */
-
-static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
-{
-    if (is_present)
-        step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
-}
-
-/* In the order of templates/parts/parameters.cuh. The text's M is the caller's N when the two have changed places. */
-void tj_family_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step)
-{
-    const bool is_batched = view->batch != 1, has_c = writes && view->epilogue.has_beta;
-    const tj_dim *const dim[] = {&view->j, &view->k, &view->l};
-    const bool is_there[TJ_MATRICES] = {reads, reads, writes, has_c};
-    const int callers[TJ_MATRICES] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
-                                      TJ_MATRIX_P, TJ_MATRIX_C};
-    const tj_matrix *const matrix[TJ_MATRICES] = {&view->m, &view->n, &view->p, &view->c};
-
-    for (int i = 0; i < 3; i++)
-        add_arg(step, reads && dim[i]->mode == TJ_DIM_ANY, TJ_ARG_EXTENT, is_swapped ? TJ_EXTENT_L - i : i);
-    for (int i = 0; i < TJ_MATRICES; i++)
-        add_arg(step, is_there[i] && matrix[i]->ld == TJ_ANY, TJ_ARG_LD, callers[i]);
-    for (int i = 0; i < TJ_MATRICES; i++)
-        add_arg(step, is_there[i] && is_batched && matrix[i]->stride == TJ_ANY, TJ_ARG_STRIDE, callers[i]);
-    add_arg(step, step->grid == TJ_GRID_PRODUCTS && view->batch == TJ_ANY, TJ_ARG_BATCH, 0);
-    add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
-    add_arg(step, has_c, TJ_ARG_BETA, 0);
-    add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
-    add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
-    add_arg(step, !reads || !writes, TJ_ARG_WORKSPACE, 0);
-    add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);
-    add_arg(step, writes, TJ_ARG_POINTER, TJ_MATRIX_P);
-}
-
-static size_t name_dim(char *out, const tj_dim *dim, char letter)
-{
-    if (dim->mode == TJ_DIM_FIXED)
-        return tj_format_int(out, dim->extent);
-    out[0] = letter;
-    return 1;
-}
-
-/* tiled_f32_512x300x700; a dimension that is passed keeps its letter. */
-static void name_kernel(const tj_problem *problem, const char *what, char out[TJ_KERNEL_NAME_BYTES])
-{
-    const char *type = tj_type_name((tj_type)problem->m.type);
-    size_t length = strlen(what);
-
-    memcpy(out, what, length);
-    out[length++] = '_';
-    memcpy(out + length, type, strlen(type));
-    length += strlen(type);
-    out[length++] = '_';
-    length += name_dim(out + length, &problem->j, 'j');
-    out[length++] = 'x';
-    length += name_dim(out + length, &problem->k, 'k');
-    out[length++] = 'x';
-    length += name_dim(out + length, &problem->l, 'l');
-    out[length] = '\0';
-}
-
 /* ---- the words around the kernel ---------------------------------------------------------------------------------- */
 
 static void append_extents(tj_text *out, const char *matrix, const tj_dim *rows, const char *r, const tj_dim *cols,
@@ -304,6 +242,7 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
 static const char *describe(const tj_problem *view, bool is_swapped, const tj_config *config, tj_template_params *params,
                             tj_launch_form *form)
 {
+    tj_launch_step *product;
     const char *name;
 
     memset(form, 0, sizeof *form);
@@ -313,26 +252,20 @@ static const char *describe(const tj_problem *view, bool is_swapped, const tj_co
     form->is_swapped = is_swapped;
     form->step[0].grid = TJ_GRID_TILES;
     form->step[0].sums_in_registers = config->family->sums_in_registers;
+    if (params)
+        tj_step_name(view, config->family->name, "kernel", params, form, &form->step[0]);
     name = config->family->describe(view, config, params, form);
-    if (tj_product_step(form)->splits > 1) /* an int k is rounded up to whole phases of all of them */
-        form->most_k = INT32_MAX - tj_product_step(form)->splits * config->family->tile(config).k;
+    product = tj_step_product(form);
+    if (product->splits > 1) /* an int k is rounded up to whole phases of all of them */
+        form->most_k = INT32_MAX - product->splits * config->family->tile(config).k;
+    if (params && product->arg_count == 0)
+        tj_step_list_args(view, is_swapped, true, product->splits <= 1, product);
     return name;
 }
 
 void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form)
 {
     (void)describe(view, is_swapped, config, NULL, form);
-}
-
-/* The step that multiplies is named after the family; the others have said what they do. */
-static void name_kernels(const tj_problem *problem, const char *family, tj_launch_form *form)
-{
-    for (int i = 0; i < form->steps; i++) {
-        char what[TJ_KERNEL_NAME_BYTES];
-
-        memcpy(what, form->step[i].kernel, sizeof what);
-        name_kernel(problem, i == form->product ? family : what, form->step[i].kernel);
-    }
 }
 
 tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **out, tj_error *err)
@@ -347,7 +280,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_template_params params = {0};
     tj_text body = TJ_TEXT_INIT(MAX_SOURCE_BYTES);
     tj_source *source = NULL;
-    tj_launch_step *product;
+    const tj_launch_step *product;
     const char *template_name;
     tj_problem view;
     bool is_swapped;
@@ -365,16 +298,11 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     view = tj_family_view(&resolved, problem, &is_swapped);
     fill_common(&view, &resolved, is_swapped, &params);
     template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
-    name_kernels(&source->problem, resolved.family->name, &source->launch);
-    product = &source->launch.step[source->launch.product];
-    if (product->arg_count == 0)
-        tj_family_list_args(&view, is_swapped, true, product->splits <= 1, product);
-    tj_template_set(&params, "kernel", product->kernel);
+    product = tj_product_step(&source->launch);
     tj_template_set_flag(&params, "int_fits", fits_int(&view, resolved.family->widest, product->splits));
     tj_template_set_flag(&params, "splits_k", product->splits > 1);
     tj_template_set_flag(&params, "whole_products", product->grid == TJ_GRID_PRODUCTS);
     tj_template_set_flag(&params, "any_batch", product->grid == TJ_GRID_PRODUCTS && view.batch == TJ_ANY);
-    tj_template_set(&params, "reduce_kernel", product->splits > 1 ? source->launch.step[1].kernel : "");
     tj_template_set_flag(&params, "rows_on_x", product->rows_on_x);
     tj_template_set_flag(&params, "rows_on_y", !product->rows_on_x);
 

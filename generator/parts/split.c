@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "split.h"
 
-#include <string.h>
-
-#include "traffic.h"
 #include "checked.h"
 #include "error.h"
+#include "steps.h"
+#include "traffic.h"
 
 enum { REDUCE_THREADS = 256, MOST_GROUPS = 16, SPLITS_PER_THREAD = 4, GRID_Z_LIMIT = 65535 };
 
@@ -57,24 +56,22 @@ static int32_t groups_of(int32_t splits)
 void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_params *fill, tj_launch_form *form)
 {
     const int32_t groups = groups_of(splits);
-    tj_launch_step *reduce = &form->step[1];
+    tj_launch_step *reduce;
 
     tj_template_set_int(fill, "splits", splits);
     tj_template_set_int(fill, "reduce_groups", groups);
     if (splits <= 1)
         return;
-    form->step[0].splits = splits;
     form->workspace_bytes = workspace_bytes(view, splits);
-    form->steps = 2;
+    tj_step_product(form)->splits = splits;
+    reduce = tj_step_add(view, "reduce", false, fill, form);
     reduce->grid = TJ_GRID_ELEMENTS;
     reduce->block_x = REDUCE_THREADS;
     reduce->block_y = reduce->block_rows = 1;
     reduce->block_cols = REDUCE_THREADS / groups;
     reduce->overlaps = 1;
-    if (fill) {
-        memcpy(reduce->kernel, "reduce", sizeof "reduce");
-        tj_family_list_args(view, false, false, true, reduce);
-    }
+    if (fill)
+        tj_step_list_args(view, false, false, true, reduce);
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

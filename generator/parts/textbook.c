@@ -2,6 +2,7 @@
 #include "textbook.h"
 
 #include "checked.h"
+#include "steps.h"
 
 static const int32_t widths[][TJ_FAMILY_START_PARAMS] = {{32}, {16}, {8}};
 
@@ -17,11 +18,11 @@ tj_tile tj_textbook_tile(const tj_config *config)
 void tj_textbook_describe(const tj_config *config, tj_template_params *params, tj_launch_form *form)
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
+    tj_launch_step *const product = tj_step_product(form);
 
     tj_template_set_int(params, "tile_width", tile_width);
-    form->step[0].block_x = form->step[0].block_y = tile_width;
-    form->step[0].block_rows = form->step[0].block_cols = tile_width;
-    form->step[0].rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
+    product->block_x = product->block_y = product->block_rows = product->block_cols = tile_width;
+    product->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

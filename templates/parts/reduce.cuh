@@ -10,7 +10,7 @@ constexpr int REDUCE_ELEMENTS = REDUCE_THREADS / REDUCE_GROUPS;
 //         blockIdx.z counts the products of the batch.
 //@ end
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
-reduce(  //@ reduce_kernel for reduce
+reduce(  //@ reduce for reduce
     //@ if any_ld_p
     //@| long long ld_p,
     //@ end

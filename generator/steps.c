@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "steps.h"
+
+#include <string.h>
+
+#include "text.h"
+
+static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
+{
+    if (is_present)
+        step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
+}
+
+/* In the order of templates/parts/parameters.cuh. The text's M is the caller's N when the two have changed places. */
+void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool writes, tj_launch_step *step)
+{
+    const bool is_batched = view->batch != 1, has_c = writes && view->epilogue.has_beta;
+    const tj_dim *const dim[] = {&view->j, &view->k, &view->l};
+    const bool is_there[TJ_MATRICES] = {reads, reads, writes, has_c};
+    const int callers[TJ_MATRICES] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
+                                      TJ_MATRIX_P, TJ_MATRIX_C};
+    const tj_matrix *const matrix[TJ_MATRICES] = {&view->m, &view->n, &view->p, &view->c};
+
+    for (int i = 0; i < 3; i++)
+        add_arg(step, reads && dim[i]->mode == TJ_DIM_ANY, TJ_ARG_EXTENT, is_swapped ? TJ_EXTENT_L - i : i);
+    for (int i = 0; i < TJ_MATRICES; i++)
+        add_arg(step, is_there[i] && matrix[i]->ld == TJ_ANY, TJ_ARG_LD, callers[i]);
+    for (int i = 0; i < TJ_MATRICES; i++)
+        add_arg(step, is_there[i] && is_batched && matrix[i]->stride == TJ_ANY, TJ_ARG_STRIDE, callers[i]);
+    add_arg(step, step->grid == TJ_GRID_PRODUCTS && view->batch == TJ_ANY, TJ_ARG_BATCH, 0);
+    add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
+    add_arg(step, has_c, TJ_ARG_BETA, 0);
+    add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
+    add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
+    add_arg(step, !reads || !writes, TJ_ARG_WORKSPACE, 0);
+    add_arg(step, has_c, TJ_ARG_POINTER, TJ_MATRIX_C);
+    add_arg(step, writes, TJ_ARG_POINTER, TJ_MATRIX_P);
+}
+
+static size_t name_dim(char *out, const tj_dim *dim, char letter)
+{
+    if (dim->mode == TJ_DIM_FIXED)
+        return tj_format_int(out, dim->extent);
+    out[0] = letter;
+    return 1;
+}
+
+/* tiled_f32_512x300x700; a dimension that is passed keeps its letter. */
+void tj_step_name(const tj_problem *view, const char *what, const char *param, tj_template_params *fill,
+                  const tj_launch_form *form, tj_launch_step *step)
+{
+    const tj_dim *const j = form->is_swapped ? &view->l : &view->j, *const l = form->is_swapped ? &view->j : &view->l;
+    const char *const type = tj_facts_of(view->m.type)->name;
+    char *const out = step->kernel;
+    size_t length = strlen(what);
+
+    memcpy(out, what, length);
+    out[length++] = '_';
+    memcpy(out + length, type, strlen(type));
+    length += strlen(type);
+    out[length++] = '_';
+    length += name_dim(out + length, j, 'j');
+    out[length++] = 'x';
+    length += name_dim(out + length, &view->k, 'k');
+    out[length++] = 'x';
+    length += name_dim(out + length, l, 'l');
+    out[length] = '\0';
+    tj_template_set(fill, param, out);
+}
+
+tj_launch_step *tj_step_add(const tj_problem *view, const char *what, bool is_ahead, tj_template_params *fill,
+                            tj_launch_form *form)
+{
+    const int32_t at = is_ahead ? form->product : form->steps;
+    tj_launch_step *const step = &form->step[at];
+
+    if (is_ahead)
+        memmove(step + 1, step, (size_t)(form->steps - at) * sizeof *step);
+    form->product += is_ahead;
+    form->steps++;
+    memset(step, 0, sizeof *step);
+    if (fill)
+        tj_step_name(view, what, what, fill, form, step);
+    return step;
+}
