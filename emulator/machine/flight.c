@@ -6,13 +6,28 @@
 #include "finding.h"
 #include "shadow.h"
 
-static void mark(emu_warp *warp, const emu_copy *copy, int delta)
+static emu_place place_of(const emu_warp *warp, const emu_copy *copy, bool is_target)
 {
-    emu_shared_byte *byte = copy->to.space == S_SHARED ? warp->block->byte : NULL;
+    uint8_t *const at = is_target ? copy->to : copy->from;
+    emu_allocation *one = copy->is_store == is_target ? copy->allocation : NULL;
 
-    for (unsigned b = 0; byte && b < copy->bytes; b++)
-        if (delta > 0 || byte[copy->to.address + b].in_flight) /* a finding has set it to 0 */
-            byte[copy->to.address + b].in_flight = (uint8_t)(byte[copy->to.address + b].in_flight + delta);
+    if (one)
+        return (emu_place){at, one, one->base + (uint64_t)(at - one->host), S_GLOBAL};
+    return (emu_place){at, NULL, (uint64_t)(at - warp->block->shared), S_SHARED};
+}
+
+/* The target is written when a copy is issued and when it lands; in between nobody may touch it. */
+static void check_target(emu_warp *warp, const emu_copy *copy, int delta)
+{
+    const emu_inst *inst = &warp->block->launch->module->inst[copy->inst];
+    const emu_place to = place_of(warp, copy, true);
+    emu_shared_byte *byte = to.allocation ? NULL : warp->block->byte + to.address;
+
+    for (unsigned b = 0; byte && b < copy->bytes && delta < 0; b++)
+        byte[b].in_flight = (uint8_t)(byte[b].in_flight - (byte[b].in_flight > 0)); /* a finding has set it to 0 */
+    emu_check_access(warp, inst, copy->lane, &to, copy->bytes, NULL, true, false);
+    for (unsigned b = 0; byte && b < copy->bytes && delta > 0; b++)
+        byte[b].in_flight++;
 }
 
 bool emu_depart(emu_warp *warp, const emu_copy *copy)
@@ -23,47 +38,42 @@ bool emu_depart(emu_warp *warp, const emu_copy *copy)
         const uint32_t capacity = flight->capacity * 2 + 256;
         emu_copy *larger = realloc(flight->copy, capacity * sizeof *larger);
         if (!larger) {
-            emu_find(warp, copy->inst, CUEMU_ILLEGAL, copy->lane, 0, "out of memory for copies on their way");
+            emu_find(warp, &warp->block->launch->module->inst[copy->inst], CUEMU_ILLEGAL, copy->lane, 0,
+                     "out of memory for copies on their way");
             return false;
         }
         flight->copy = larger;
         flight->capacity = capacity;
     }
     flight->copy[flight->copies++] = *copy;
-    emu_check_access(warp, copy->inst, copy->lane, &copy->to, copy->bytes, NULL, true, false);
-    mark(warp, copy, 1);
+    if (warp->block->byte)
+        check_target(warp, copy, 1);
     return true;
 }
 
-static void complete(emu_warp *warp, const emu_copy *copy)
+void emu_complete(emu_warp *warp, const emu_copy *copy)
 {
-    const uint8_t *known = emu_defined_bytes(warp, copy->lane, &copy->from);
-    uint8_t *defined = emu_defined_bytes(warp, copy->lane, &copy->to);
-    const uint32_t bytes = copy->source_bytes;
+    const uint32_t bytes = copy->bytes - copy->missing;
 
-    mark(warp, copy, -1);
-    emu_check_access(warp, copy->inst, copy->lane, &copy->to, copy->bytes, NULL, true, false);
-    memset(copy->to.at + bytes, 0, copy->bytes - bytes);
-    if (defined)
-        memset(defined, 1, copy->bytes);
-    if (!bytes)
-        return;
-    emu_check_access(warp, copy->inst, copy->lane, &copy->from, bytes, NULL, false, false);
-    memcpy(copy->to.at, copy->from.at, bytes);
-    if (defined && known)
-        memcpy(defined, known, bytes);
-}
-
-void emu_land(emu_warp *warp, bool (*is_due)(const emu_warp *, const emu_copy *, const void *), const void *wait)
-{
-    emu_flight *flight = &warp->flight;
-    uint32_t left = 0;
-
-    for (uint32_t n = 0; n < flight->copies; n++) {
-        if (is_due(warp, &flight->copy[n], wait))
-            complete(warp, &flight->copy[n]);
-        else
-            flight->copy[left++] = flight->copy[n];
+    if (warp->block->byte)
+        check_target(warp, copy, -1);
+    if (copy->missing)
+        memset(copy->to + bytes, 0, copy->missing);
+    if (bytes == 16) /* the usual lengths, which need no call */
+        memcpy(copy->to, copy->from, 16);
+    else if (bytes == 4)
+        memcpy(copy->to, copy->from, 4);
+    else if (bytes)
+        memcpy(copy->to, copy->from, bytes);
+    if (warp->block->launch->checks) {
+        const emu_place to = place_of(warp, copy, true), from = place_of(warp, copy, false);
+        uint8_t *defined = emu_defined_bytes(warp, copy->lane, &to), *known = emu_defined_bytes(warp, copy->lane, &from);
+        if (bytes)
+            emu_check_access(warp, &warp->block->launch->module->inst[copy->inst], copy->lane, &from, bytes, NULL, false,
+                             false);
+        if (defined)
+            memset(defined, 1, copy->bytes);
+        if (defined && known && bytes)
+            memcpy(defined, known, bytes);
     }
-    flight->copies = left;
 }

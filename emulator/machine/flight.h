@@ -14,11 +14,13 @@
 #include "memory.h"
 
 typedef struct emu_copy {
-    emu_place to, from;
-    uint32_t bytes, source_bytes; /* what the source lacks is zero */
-    uint64_t ticket;
-    const emu_inst *inst;
-    int lane;
+    uint8_t *to, *from;         /* host memory: of the block's shared memory, */
+    emu_allocation *allocation; /* or, of one of both, in an allocation; NULL: of none */
+    uint32_t inst;              /* its number */
+    uint32_t bytes, ticket;
+    uint8_t missing; /* bytes at the end that are zero, as the source lacks them */
+    uint8_t lane;
+    bool is_store; /* it is the target that is in an allocation */
 } emu_copy;
 
 /** The copies of a warp that are on their way, in the order in which they were issued. */
@@ -30,8 +32,22 @@ typedef struct emu_flight {
 /** Issue a copy. false: out of memory, as a finding says. */
 bool emu_depart(struct emu_warp *warp, const emu_copy *copy);
 
+/** What a copy brings arrives. */
+void emu_complete(struct emu_warp *warp, const emu_copy *copy);
+
 /** Complete the copies that are due. */
-void emu_land(struct emu_warp *warp, bool (*is_due)(const struct emu_warp *warp, const emu_copy *copy, const void *wait),
-              const void *wait);
+static inline void emu_land(struct emu_warp *warp, emu_flight *flight, bool (*is_due)(const emu_copy *copy, const void *wait),
+                            const void *wait)
+{
+    uint32_t left = 0;
+
+    for (uint32_t n = 0; n < flight->copies; n++) {
+        if (is_due(&flight->copy[n], wait))
+            emu_complete(warp, &flight->copy[n]);
+        else if (left++ < n)
+            flight->copy[left - 1] = flight->copy[n];
+    }
+    flight->copies = left;
+}
 
 #endif

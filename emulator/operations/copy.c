@@ -51,14 +51,20 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         if (reads)
             emu_count_global(line, from.place, reads, bytes, bytes / 4, false);
     }
+    EMU_EACH_LANE (i, reads)
+        if (from.place[i].space != S_GLOBAL) {
+            emu_find(warp, inst, CUEMU_ILLEGAL, i, 0, "copies from the parameters of the kernel");
+            return;
+        }
     EMU_EACH_LANE (i, mask) {
-        const emu_copy copy = {.to = to.place[i],
-                               .from = part[i] ? from.place[i] : (emu_place){0},
+        const emu_copy copy = {.to = to.place[i].at,
+                               .from = part[i] ? from.place[i].at : to.place[i].at,
+                               .allocation = part[i] ? from.place[i].allocation : NULL,
+                               .inst = (uint32_t)(inst - warp->block->launch->module->inst),
                                .bytes = bytes,
-                               .source_bytes = part[i],
                                .ticket = warp->group[i],
-                               .inst = inst,
-                               .lane = i};
+                               .missing = (uint8_t)(bytes - part[i]),
+                               .lane = (uint8_t)i};
         if (!emu_depart(warp, &copy))
             return;
     }
@@ -73,26 +79,31 @@ static void commit_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 /* Lanes wait until at most so many of the groups that each committed are on their way, or for every copy. */
 typedef struct wait {
+    const uint32_t *group; /* of each lane */
     uint32_t mask, groups;
     bool for_all;
 } wait;
 
-static bool is_due(const emu_warp *warp, const emu_copy *copy, const void *what)
+static bool is_due(const emu_copy *copy, const void *what)
 {
     const wait *w = what;
 
-    return w->mask >> copy->lane & 1 && (w->for_all || warp->group[copy->lane] - copy->ticket > w->groups);
+    return w->mask >> copy->lane & 1 && (w->for_all || w->group[copy->lane] - copy->ticket > w->groups);
 }
 
 static void wait_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    emu_land(warp, is_due, &(wait){mask, *(const uint32_t *)emu_lanes(warp, &inst->operand[0]), false});
+    const wait w = {warp->group, mask, *(const uint32_t *)emu_lanes(warp, &inst->operand[0]), false};
+
+    emu_land(warp, &warp->flight, is_due, &w);
 }
 
 static void wait_all(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
+    const wait w = {warp->group, mask, 0, true};
+
     (void)inst;
-    emu_land(warp, is_due, &(wait){mask, 0, true});
+    emu_land(warp, &warp->flight, is_due, &w);
 }
 
 #define ASYNC "{*.ca,.cg}{*.shared.global,.shared::cta.global}{.L2::64B,.L2::128B,.L2::256B}{.L2::cache_hint}"

@@ -125,57 +125,65 @@ static bool resolve_lane(emu_warp *warp, const emu_inst *inst, emu_place *place,
     return true;
 }
 
+/* The lanes' addresses, and their lowest, their highest and all of their bits. */
+static void read_addresses(const emu_warp *warp, const emu_operand *operand, uint32_t mask, uint64_t *address, uint64_t *low,
+                           uint64_t *high, uint64_t *bits)
+{
+    const uint64_t displacement = (uint64_t)operand->displacement;
+    const uint64_t *wide = emu_lanes(warp, operand);
+
+    if (operand->bytes == 8)
+        EMU_LANEWISE(mask, address[i] = wide[i] + displacement);
+    else
+        EMU_LANEWISE(mask, address[i] = emu_unsigned(warp, operand, i) + displacement);
+    EMU_LANEWISE(mask, {
+        *low = address[i] < *low ? address[i] : *low;
+        *high = address[i] > *high ? address[i] : *high;
+        *bits |= address[i];
+    });
+}
+
 bool emu_resolve(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const emu_operand *operand,
                  unsigned bytes, emu_request *r)
 {
     const unsigned align = bytes & (0 - bytes); /* accesses have sizes that are powers of two */
+    uint64_t address[EMU_LANES], low = UINT64_MAX, high = 0, bits = 0;
     emu_block *block = warp->block;
-    uint64_t low = UINT64_MAX, high = 0, all = 0;
+    emu_allocation *one = NULL;
+    uint64_t shift = 0; /* from addresses to the host's */
+    bool is_resolved = false;
 
     r->mask = mask;
     r->bytes = bytes;
     if (block->launch->checks & CUEMU_CHECK_UNINITIALISED)
         emu_check_defined(warp, inst, operand, mask, "as an address");
-    EMU_EACH_LANE (i, mask) {
-        const uint64_t address = emu_address_of(warp, operand, i);
-        r->place[i].address = address;
-        r->place[i].space = space;
-        low = address < low ? address : low;
-        high = address > high ? address : high;
-        all |= address;
-    }
-    if (all & (align - 1)) {
+    read_addresses(warp, operand, mask, address, &low, &high, &bits);
+    if (bits & (align - 1)) {
         EMU_EACH_LANE (i, mask)
-            if (r->place[i].address & (align - 1)) {
-                emu_find(warp, inst, CUEMU_MISALIGNED, i, r->place[i].address, "%u bytes at 0x%llx, which is no multiple of %u",
-                         bytes, (unsigned long long)r->place[i].address, align);
+            if (address[i] & (align - 1)) {
+                emu_find(warp, inst, CUEMU_MISALIGNED, i, address[i], "%u bytes at 0x%llx, which is no multiple of %u", bytes,
+                         (unsigned long long)address[i], align);
                 return false;
             }
     }
     /* All lanes in one array or allocation: the usual case. */
     if (space == S_SHARED && high - low < UINT32_MAX && find_range(block->launch, low, high - low + bytes)) {
-        EMU_EACH_LANE (i, mask) {
-            r->place[i].at = block->shared + r->place[i].address;
-            r->place[i].allocation = NULL;
-        }
-        return true;
-    }
-    if (space == S_GLOBAL || (space == S_GENERIC && high < EMU_SHARED_WINDOW)) {
-        emu_allocation *one = find_allocation(block, low, high - low + bytes);
+        shift = (uintptr_t)block->shared;
+        is_resolved = true;
+    } else if (space == S_GLOBAL || (space == S_GENERIC && high < EMU_SHARED_WINDOW)) {
         if (block->patience.is_watched) {
             emu_touch(&block->patience, low);
             emu_touch(&block->patience, high);
         }
+        one = find_allocation(block, low, high - low + bytes);
         if (one) {
-            EMU_EACH_LANE (i, mask) {
-                r->place[i].at = one->host + (r->place[i].address - one->base);
-                r->place[i].allocation = one;
-                r->place[i].space = S_GLOBAL;
-            }
-            return true;
+            shift = (uintptr_t)one->host - one->base;
+            space = S_GLOBAL;
+            is_resolved = true;
         }
     }
-    EMU_EACH_LANE (i, mask)
+    EMU_LANEWISE(mask, r->place[i] = ((emu_place){(uint8_t *)(uintptr_t)(address[i] + shift), one, address[i], space}));
+    EMU_EACH_LANE (i, is_resolved ? 0 : mask)
         if (!resolve_lane(warp, inst, &r->place[i], i, bytes))
             return false;
     return true;
