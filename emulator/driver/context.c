@@ -41,6 +41,7 @@ static emu_context *make_context(int ordinal, unsigned flags)
 static void empty_context(emu_context *context)
 {
     emu_streams_close(context);
+    emu_events_close(context);
     emu_unload_all(context);
 }
 

@@ -1,134 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy: copying and filling, in a stream or at once. */
+/* copy: the functions that copy and fill, in a stream or at once. */
 #include "driver.h"
 
-#include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "memory.h"
-
-enum {
-    COPY_LATENCY_NS = 1500,
-    BUS_BYTES_PER_NS = 25 /* between host and device, each way */
-};
-
-/* One side of a copy: rows of bytes in host memory, with what is known of their definedness. */
-typedef struct side {
-    uint8_t *at, *defined;
-    bool is_device, is_reachable; /* reachable: by kernels and fills */
-} side;
-
-/* Is host memory there to be read or written? A program's wild address should be its error, not a crash in here. */
-static bool is_mapped(uint64_t address, uint64_t bytes)
-{
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = address / page * page;
-    uint64_t span;
-
-    if (__builtin_add_overflow(address - start, bytes, &span) || start + span < start)
-        return false;
-    /* It synchronises nothing, and fails for what no mapping has. */
-    return msync((void *)(uintptr_t)start, span, MS_ASYNC) == 0 || errno != ENOMEM;
-}
-
-static bool resolve(uint64_t address, bool is_typed, size_t pitch, size_t width, size_t height, side *one)
-{
-    emu_allocation *allocation;
-    uint64_t span;
-
-    if (height > 1 && (pitch < width || pitch > (UINT64_MAX - width) / (height - 1)))
-        return false;
-    span = pitch * (height - 1) + width;
-    one->at = emu_memory_range(address, span, &allocation);
-    one->defined = one->at && allocation->defined ? allocation->defined + (address - allocation->base) : NULL;
-    one->is_device = allocation && !emu_is_pinned(allocation);
-    one->is_reachable = allocation;
-    if (allocation || is_typed || address >= EMU_GLOBAL_BASE)
-        return one->at;
-    for (size_t row = 0; row < height; row++) { /* what lies between the lines is none of ours */
-        if (row == 0 && is_mapped(address, span))
-            break;
-        if (!is_mapped(address + row * pitch, width))
-            return false;
-    }
-    one->at = (uint8_t *)(uintptr_t)address;
-    return true;
-}
-
-static void copy_rows(const emu_work *work, const side *to, const side *from)
-{
-    for (size_t row = 0; row < work->height; row++) {
-        const size_t into = row * work->to_pitch, out = row * work->from_pitch;
-        memmove(to->at + into, from->at + out, work->width);
-        if (!to->defined)
-            continue;
-        if (from->defined)
-            memmove(to->defined + into, from->defined + out, work->width);
-        else
-            memset(to->defined + into, 1, work->width);
-    }
-}
-
-static void fill_rows(const emu_work *work, const side *to)
-{
-    for (size_t row = 0; row < work->height; row++) {
-        uint8_t *at = to->at + row * work->to_pitch;
-        if (work->unit == 1)
-            memset(at, (int)work->value, work->width);
-        else
-            for (size_t i = 0; i < work->width; i += work->unit)
-                memcpy(at + i, &work->value, work->unit); /* little-endian: the low bytes */
-        if (to->defined)
-            memset(to->defined + row * work->to_pitch, 1, work->width);
-    }
-}
-
-CUresult emu_move(int ordinal, const emu_device *device, const emu_work *work, bool is_trial)
-{
-    /* two transfers a clock */
-    const double memory_speed = (double)device->memory_clock_khz * 2e3 * device->bus_bits / 8 / 1e9;
-    const double bytes = (double)work->width * (double)work->height;
-    side to = {0}, from = {0};
-    bool is_found;
-
-    if (!work->width || !work->height)
-        return CUDA_SUCCESS;
-    emu_memory_hold();
-    is_found =
-        resolve(work->to, work->to_is_device, work->to_pitch, work->width, work->height, &to) &&
-        (work->kind == W_FILL || resolve(work->from, work->from_is_device, work->from_pitch, work->width, work->height, &from));
-    if (is_found && work->kind == W_FILL)
-        is_found = to.is_reachable && work->to % work->unit == 0 && (work->height == 1 || work->to_pitch % work->unit == 0);
-    if (is_found && !is_trial) {
-        if (work->kind == W_FILL)
-            fill_rows(work, &to);
-        else
-            copy_rows(work, &to, &from);
-    }
-    emu_memory_release();
-    if (!is_found)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (!is_trial) {
-        const double speed = work->kind == W_FILL             ? memory_speed
-                             : to.is_device && from.is_device ? memory_speed / 2
-                                                              : BUS_BYTES_PER_NS;
-        emu_advance_clock(ordinal, COPY_LATENCY_NS + (uint64_t)(bytes / speed));
-    }
-    return CUDA_SUCCESS;
-}
-
 /* A copy in a stream. */
-static CUresult submit(CUstream stream, const emu_work *work)
+static CUresult submit(CUstream stream, emu_work work)
 {
     emu_context *context;
     const CUresult result = emu_enter(&context);
 
-    return result == CUDA_SUCCESS ? emu_submit(context, stream, work) : result;
+    return result == CUDA_SUCCESS ? emu_submit(context, stream, &work) : result;
 }
 
 /* A copy that waits: it is ordered with the legacy stream, and forbidden beside captures. */
-static CUresult submit_now(const emu_work *work)
+static CUresult submit_now(emu_work work)
 {
     emu_context *context;
     CUresult result = emu_enter(&context);
@@ -138,7 +22,7 @@ static CUresult submit_now(const emu_work *work)
     result = emu_allow_legacy(context);
     if (result == CUDA_SUCCESS)
         result = emu_allow_unsafe();
-    return result == CUDA_SUCCESS ? emu_submit(context, CU_STREAM_LEGACY, work) : emu_leave(result);
+    return result == CUDA_SUCCESS ? emu_submit(context, CU_STREAM_LEGACY, &work) : emu_leave(result);
 }
 
 /* to_device, from_device: what is no address of memory that the device reaches is an error. */
@@ -171,58 +55,42 @@ static uint64_t host(const void *pointer_in_host)
 
 CUresult EMU_EXPORT cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
-    const emu_work work = copy(to, false, from, false, bytes);
-
-    return submit_now(&work);
+    return submit_now(copy(to, false, from, false, bytes));
 }
 
 CUresult EMU_EXPORT cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    const emu_work work = copy(to, false, from, false, bytes);
-
-    return submit(stream, &work);
+    return submit(stream, copy(to, false, from, false, bytes));
 }
 
 CUresult EMU_EXPORT cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
-    const emu_work work = copy(to, true, host(from), false, bytes);
-
-    return submit_now(&work);
+    return submit_now(copy(to, true, host(from), false, bytes));
 }
 
 CUresult EMU_EXPORT cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
 {
-    const emu_work work = copy(to, true, host(from), false, bytes);
-
-    return submit(stream, &work);
+    return submit(stream, copy(to, true, host(from), false, bytes));
 }
 
 CUresult EMU_EXPORT cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
-    const emu_work work = copy(host(to), false, from, true, bytes);
-
-    return submit_now(&work);
+    return submit_now(copy(host(to), false, from, true, bytes));
 }
 
 CUresult EMU_EXPORT cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    const emu_work work = copy(host(to), false, from, true, bytes);
-
-    return submit(stream, &work);
+    return submit(stream, copy(host(to), false, from, true, bytes));
 }
 
 CUresult EMU_EXPORT cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
-    const emu_work work = copy(to, true, from, true, bytes);
-
-    return submit_now(&work);
+    return submit_now(copy(to, true, from, true, bytes));
 }
 
 CUresult EMU_EXPORT cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
-    const emu_work work = copy(to, true, from, true, bytes);
-
-    return submit(stream, &work);
+    return submit(stream, copy(to, true, from, true, bytes));
 }
 
 static bool are_contexts(CUcontext one, CUcontext other)
@@ -286,7 +154,7 @@ CUresult EMU_EXPORT cuMemcpy2D_v2(const CUDA_MEMCPY2D *asked)
     emu_work work;
     const CUresult result = make_rectangle(asked, &work);
 
-    return result == CUDA_SUCCESS ? submit_now(&work) : result;
+    return result == CUDA_SUCCESS ? submit_now(work) : result;
 }
 
 CUresult EMU_EXPORT cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *asked)
@@ -299,92 +167,68 @@ CUresult EMU_EXPORT cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *asked, CUstream stre
     emu_work work;
     const CUresult result = make_rectangle(asked, &work);
 
-    return result == CUDA_SUCCESS ? submit(stream, &work) : result;
+    return result == CUDA_SUCCESS ? submit(stream, work) : result;
 }
 
 CUresult EMU_EXPORT cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count)
 {
-    const emu_work work = fill(to, 0, value, 1, count, 1);
-
-    return submit_now(&work);
+    return submit_now(fill(to, 0, value, 1, count, 1));
 }
 
 CUresult EMU_EXPORT cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count)
 {
-    const emu_work work = fill(to, 0, value, 2, count, 1);
-
-    return submit_now(&work);
+    return submit_now(fill(to, 0, value, 2, count, 1));
 }
 
 CUresult EMU_EXPORT cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count)
 {
-    const emu_work work = fill(to, 0, value, 4, count, 1);
-
-    return submit_now(&work);
+    return submit_now(fill(to, 0, value, 4, count, 1));
 }
 
 CUresult EMU_EXPORT cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
 {
-    const emu_work work = fill(to, 0, value, 1, count, 1);
-
-    return submit(stream, &work);
+    return submit(stream, fill(to, 0, value, 1, count, 1));
 }
 
 CUresult EMU_EXPORT cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream)
 {
-    const emu_work work = fill(to, 0, value, 2, count, 1);
-
-    return submit(stream, &work);
+    return submit(stream, fill(to, 0, value, 2, count, 1));
 }
 
 CUresult EMU_EXPORT cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream)
 {
-    const emu_work work = fill(to, 0, value, 4, count, 1);
-
-    return submit(stream, &work);
+    return submit(stream, fill(to, 0, value, 4, count, 1));
 }
 
 CUresult EMU_EXPORT cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height)
 {
-    const emu_work work = fill(to, pitch, value, 1, width, height);
-
-    return submit_now(&work);
+    return submit_now(fill(to, pitch, value, 1, width, height));
 }
 
 CUresult EMU_EXPORT cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height)
 {
-    const emu_work work = fill(to, pitch, value, 2, width, height);
-
-    return submit_now(&work);
+    return submit_now(fill(to, pitch, value, 2, width, height));
 }
 
 CUresult EMU_EXPORT cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height)
 {
-    const emu_work work = fill(to, pitch, value, 4, width, height);
-
-    return submit_now(&work);
+    return submit_now(fill(to, pitch, value, 4, width, height));
 }
 
 CUresult EMU_EXPORT cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
                                       CUstream stream)
 {
-    const emu_work work = fill(to, pitch, value, 1, width, height);
-
-    return submit(stream, &work);
+    return submit(stream, fill(to, pitch, value, 1, width, height));
 }
 
 CUresult EMU_EXPORT cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
                                        CUstream stream)
 {
-    const emu_work work = fill(to, pitch, value, 2, width, height);
-
-    return submit(stream, &work);
+    return submit(stream, fill(to, pitch, value, 2, width, height));
 }
 
 CUresult EMU_EXPORT cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
                                        CUstream stream)
 {
-    const emu_work work = fill(to, pitch, value, 4, width, height);
-
-    return submit(stream, &work);
+    return submit(stream, fill(to, pitch, value, 4, width, height));
 }

@@ -236,9 +236,6 @@ void emu_replace_context(CUcontext context);
 /** A line on stderr unless that is switched off. Needs no lock. */
 __attribute__((format(printf, 1, 2))) void emu_driver_log(const char *format, ...);
 
-/** CUDA_ERROR_NOT_SUPPORTED, and a line that says why, for a function that the emulator cannot run. */
-CUresult emu_function_allowed(const emu_function *function);
-
 /** Devices chosen by cuInit. */
 int emu_device_count(void);
 const emu_device *emu_device_at(int ordinal);
@@ -252,6 +249,20 @@ void emu_advance_clock(int ordinal, uint64_t nanoseconds);
 
 /** Forget that kernels failed. */
 void emu_forget_failures(void);
+
+/* ---- text.c; needs no lock ---- */
+
+/** What a text of PTX says of itself. */
+typedef struct emu_header {
+    int version, target; /* 90 for 9.0; 0: not said */
+    char suffix;         /* of sm_90a, sm_100f; or 0 */
+} emu_header;
+
+emu_header emu_read_header(const char *text);
+bool emu_is_runnable(const emu_header *head, const emu_device *device);
+
+/** How well a text fits a device: the more the better; below 0: not at all. */
+int emu_image_rank(const emu_device *device, const char *text);
 
 /* ---- image.c; needs no lock ---- */
 
@@ -280,9 +291,6 @@ CUresult emu_image_text(const emu_device *device, const void *image, size_t byte
 
 /** A copy of an image, and how long it is; NULL: out of memory. */
 void *emu_image_copy(const void *image, size_t *bytes);
-
-/** How well a text fits a device: the more the better; below 0: not at all. */
-int emu_image_rank(const emu_device *device, const char *text);
 
 /* ---- file.c; needs no lock ---- */
 
@@ -323,27 +331,28 @@ emu_kernel_function *emu_module_function(emu_loaded *module, size_t index);
 /** How many kernels there are. */
 unsigned emu_module_entries(const emu_module *ptx);
 
-/** Where a variable lies; address and bytes may be NULL. */
-CUresult emu_module_global(const emu_module *ptx, const char *name, CUdeviceptr *address, size_t *bytes);
-
-/* ---- library.c ---- */
-
 /** The kernel of a name; NULL: there is none. */
 emu_kernel *emu_library_kernel(const emu_library *library, const char *name);
-
-/** The function of a CUfunction, or of a CUkernel in a context: 0, or why not. Locked. */
-CUresult emu_function_get(emu_context *context, CUfunction handle, emu_kernel_function **function);
-
-/** A kernel by handle. Called unlocked; locked on success. */
-CUresult emu_kernel_enter(CUkernel handle, emu_kernel **kernel);
-
-/* ---- function.c ---- */
 
 /** What a program has not set yet. */
 emu_function_settings emu_settings_of(const emu_function *function);
 
 /** The most threads of a block that a function accepts. */
 int emu_function_threads(const emu_function *function);
+
+/** CUDA_ERROR_NOT_SUPPORTED, and a line that says why, for a function that the emulator cannot run. Needs no lock. */
+CUresult emu_function_allowed(const emu_function *function);
+
+/** Where a variable lies; address and bytes may be NULL. */
+CUresult emu_module_global(const emu_module *ptx, const char *name, CUdeviceptr *address, size_t *bytes);
+
+/* ---- library.c ---- */
+
+/** The function of a CUfunction, or of a CUkernel in a context: 0, or why not. Locked. */
+CUresult emu_function_get(emu_context *context, CUfunction handle, emu_kernel_function **function);
+
+/** A kernel by handle. Called unlocked; locked on success. */
+CUresult emu_kernel_enter(CUkernel handle, emu_kernel **kernel);
 
 /* ---- stream.c; locked ---- */
 
@@ -368,14 +377,14 @@ void emu_stream_end_work(CUcontext context, CUstream handle);
  */
 CUresult emu_submit(emu_context *context, CUstream stream, const emu_work *work);
 
-/** Destroy streams, events and captures of a context. */
+/** Destroy streams and captures of a context. */
 void emu_streams_close(emu_context *context);
 
 /* ---- event.c; locked ---- */
 
-void emu_event_free(emu_event *event);
+void emu_events_close(emu_context *context);
 
-/* ---- capture.c; locked ---- */
+/* ---- recording.c; locked ---- */
 
 /**
  * Check that a call that might wait for a device is allowed beside captures: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED if not,
@@ -388,6 +397,12 @@ CUresult emu_allow_legacy(emu_context *context);
 
 /** The same for one that waits for all of a context. */
 CUresult emu_captures_break(const emu_context *context);
+
+/** Does a stream that waits for the legacy one take part in a valid capture of the context? Such captures may be made invalid. */
+bool emu_is_legacy_blocked(const emu_context *context, bool invalidates);
+
+/** false: out of memory. */
+bool emu_capture_begin(emu_stream *stream, int mode);
 
 /** NULL: it has ended. */
 emu_capture *emu_capture_find(uint64_t id);
@@ -406,7 +421,7 @@ emu_graph_memory *emu_capture_memory(const emu_capture *capture, CUdeviceptr add
 
 bool emu_graph_is_captured(const emu_graph *graph);
 
-/* ---- graph.c; locked ---- */
+/* ---- nodes.c; locked ---- */
 
 void emu_frontier_clear(emu_frontier *frontier);
 bool emu_frontier_has(const emu_frontier *frontier, const emu_node *node);
@@ -418,13 +433,20 @@ bool emu_frontier_add(emu_frontier *frontier, const emu_frontier *other);
 emu_graph *emu_graph_new(void);
 void emu_graph_free(emu_graph *graph);
 
+/** A copy of work, with its parameters. false: out of memory; drop it all the same. */
+bool emu_work_copy(emu_work *to, const emu_work *from);
+void emu_work_drop(emu_work *work);
+
 /** Add a node behind others; NULL: out of memory. The work is copied. */
 emu_node *emu_graph_add(emu_graph *graph, const emu_work *work, emu_node *const *after, size_t afters);
 
 /** Give one use of a graph's memory back; the last one frees it. NULL: accepted. */
 void emu_graph_memory_drop(emu_graph_memory *memory);
 
-/* ---- launch.c ---- */
+/* ---- work.c ---- */
+
+/** The function that a launch names, if the launch is within its limits and the device's. Locked. */
+CUresult emu_find_kernel(emu_context *context, const emu_work *work, emu_kernel_function **function);
 
 /** Do work now. Not locked. is_trial: only look whether it could be done. */
 CUresult emu_work_do(CUcontext context, const emu_work *work, bool is_trial);
@@ -434,7 +456,7 @@ CUresult emu_work_do(CUcontext context, const emu_work *work, bool is_trial);
 /** Memory of a device for a program. Not locked. */
 CUresult emu_device_allocate(const emu_device *device, int ordinal, uint64_t owner, uint64_t bytes, CUdeviceptr *address);
 
-/* ---- copy.c ---- */
+/* ---- move.c ---- */
 
 /** Copy or fill. Not locked. */
 CUresult emu_move(int ordinal, const emu_device *device, const emu_work *work, bool is_trial);

@@ -6,11 +6,20 @@
 
 enum { EXTERNAL = 1 };
 
-void emu_event_free(emu_event *event)
+static void free_event(emu_event *event)
 {
     emu_frontier_clear(&event->frontier);
     emu_handle_drop(&event->object);
     free(event);
+}
+
+void emu_events_close(emu_context *context)
+{
+    size_t at = 0;
+
+    for (emu_object *one; (one = emu_handle_next(&at, O_EVENT));)
+        if (((emu_event *)one)->context == context)
+            free_event((emu_event *)one);
 }
 
 CUresult EMU_EXPORT cuEventCreate(CUevent *event, unsigned flags)
@@ -57,7 +66,7 @@ CUresult EMU_EXPORT cuEventDestroy_v2(CUevent event)
     if (!known)
         return emu_leave(CUDA_ERROR_INVALID_HANDLE);
     result = known->context->sticky;
-    emu_event_free(known);
+    free_event(known);
     return emu_leave(result);
 }
 

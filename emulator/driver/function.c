@@ -13,19 +13,6 @@ enum {
     SHARED_UNIT = 128
 };
 
-emu_function_settings emu_settings_of(const emu_function *function)
-{
-    return (emu_function_settings){EMU_SHARED_DEFAULT - (int)function->static_shared, -1};
-}
-
-int emu_function_threads(const emu_function *function)
-{
-    const uint32_t *limit = function->reqntid[0] ? function->reqntid : function->maxntid;
-    const uint64_t threads = (uint64_t)limit[0] * (limit[1] ? limit[1] : 1) * (limit[2] ? limit[2] : 1);
-
-    return threads && threads < 1024 ? (int)threads : 1024;
-}
-
 static CUresult get_attribute(int *value, int attribute, const emu_module *ptx, const emu_function *function,
                               const emu_function_settings *settings, const emu_device *device)
 {

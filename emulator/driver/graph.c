@@ -1,128 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* graph: what is to be done and in which order, as captures record it and graphs do it. */
+/* graph: the functions of graphs, which come from captures. */
 #include "driver.h"
-#include "memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { GRAPH_FLAGS = 15, GRAPH_DEVICE_LAUNCH = 4 };
-
-/* ---- frontiers ---------------------------------------------------------------------------------------------------- */
-
-void emu_frontier_clear(emu_frontier *frontier)
-{
-    free(frontier->node);
-    *frontier = (emu_frontier){NULL, 0};
-}
-
-bool emu_frontier_has(const emu_frontier *frontier, const emu_node *node)
-{
-    for (size_t i = 0; i < frontier->nodes; i++)
-        if (frontier->node[i] == node)
-            return true;
-    return false;
-}
-
-bool emu_frontier_add(emu_frontier *frontier, const emu_frontier *other)
-{
-    emu_node **larger = realloc(frontier->node, (frontier->nodes + other->nodes + 1) * sizeof *larger);
-
-    if (!larger)
-        return false;
-    frontier->node = larger;
-    for (size_t i = 0; i < other->nodes; i++)
-        if (!emu_frontier_has(frontier, other->node[i]))
-            frontier->node[frontier->nodes++] = other->node[i];
-    return true;
-}
-
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
-
-void emu_graph_memory_drop(emu_graph_memory *memory)
-{
-    if (!memory || --memory->users)
-        return;
-    (void)emu_memory_free(memory->address, M_DEVICE); /* a context that is gone took it along */
-    free(memory);
-}
-
-static bool copy_work(emu_work *to, const emu_work *from)
-{
-    *to = *from;
-    to->parameters = NULL;
-    if (to->memory)
-        to->memory->users++;
-    if (!from->parameter_bytes)
-        return true;
-    to->parameters = malloc(from->parameter_bytes);
-    if (to->parameters)
-        memcpy(to->parameters, from->parameters, from->parameter_bytes);
-    return to->parameters;
-}
-
-static void drop_work(emu_work *work)
-{
-    free(work->parameters);
-    emu_graph_memory_drop(work->memory);
-}
-
-static void free_node(emu_node *node)
-{
-    emu_handle_drop(&node->object);
-    drop_work(&node->work);
-    free(node->after);
-    free(node);
-}
-
-void emu_graph_free(emu_graph *graph)
-{
-    for (size_t i = 0; i < graph->nodes; i++)
-        free_node(graph->node[i]);
-    emu_handle_drop(&graph->object);
-    free(graph->node);
-    free(graph);
-}
-
-emu_graph *emu_graph_new(void)
-{
-    emu_graph *made = calloc(1, sizeof *made);
-
-    if (made && !emu_handle_new(&made->object, O_GRAPH)) {
-        free(made);
-        made = NULL;
-    }
-    return made;
-}
-
-emu_node *emu_graph_add(emu_graph *graph, const emu_work *work, emu_node *const *after, size_t afters)
-{
-    emu_node *made = calloc(1, sizeof *made);
-    emu_node **larger = realloc(graph->node, (graph->nodes + 1) * sizeof *larger);
-
-    if (larger)
-        graph->node = larger;
-    if (made)
-        made->after = malloc((afters + 1) * sizeof(emu_node *));
-    if (!made || !larger || !made->after || !copy_work(&made->work, work) || !emu_handle_new(&made->object, O_NODE)) {
-        if (made) {
-            drop_work(&made->work);
-            free(made->after);
-        }
-        free(made);
-        return NULL;
-    }
-    made->graph = graph;
-    made->afters = afters;
-    for (size_t i = 0; i < afters; i++) {
-        made->after[i] = after[i];
-        after[i]->has_dependents = true;
-    }
-    graph->node[graph->nodes++] = made;
-    return made;
-}
-
-/* ---- graphs ------------------------------------------------------------------------------------------------------- */
 
 /* A finished graph. Locked on success. */
 static CUresult enter_graph(CUgraph handle, emu_graph **graph)
@@ -138,7 +20,7 @@ static CUresult enter_graph(CUgraph handle, emu_graph **graph)
 static void free_executable(emu_executable *executable)
 {
     for (size_t i = 0; executable->work && i < executable->works; i++)
-        drop_work(&executable->work[i]);
+        emu_work_drop(&executable->work[i]);
     free(executable->work);
     free(executable);
 }
@@ -163,7 +45,7 @@ CUresult EMU_EXPORT cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph
         made->work = calloc(known->nodes + 1, sizeof *made->work);
     is_whole = made && made->work;
     for (size_t i = 0; is_whole && i < known->nodes; i++) {
-        is_whole = copy_work(&made->work[i], &known->node[i]->work);
+        is_whole = emu_work_copy(&made->work[i], &known->node[i]->work);
         made->works = i + 1;
     }
     if (!is_whole || !emu_handle_new(&made->object, O_EXECUTABLE)) {

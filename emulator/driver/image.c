@@ -72,70 +72,6 @@ static void list_refused(const emu_jit_log *log, const emu_module *ptx)
         *log->info_filled = (void *)(uintptr_t)filled;
 }
 
-/* What a text says of itself before anything else. */
-typedef struct header {
-    int version, target; /* 90 for 9.0; 0: not said */
-    char suffix;         /* of sm_90a, sm_100f; or 0 */
-} header;
-
-static const char *skip_blanks(const char *at)
-{
-    for (;;) {
-        const char *end = NULL;
-        at += strspn(at, " \t\r\n\v\f");
-        if (at[0] == '/' && at[1] == '/')
-            end = strchr(at, '\n');
-        else if (at[0] == '/' && at[1] == '*')
-            end = strstr(at + 2, "*/");
-        else
-            return at;
-        at = end ? end + (*end == '*' ? 2 : 1) : at + strlen(at);
-    }
-}
-
-static header read_header(const char *text)
-{
-    header found = {0, 0, 0};
-    int major = 0, minor = 0;
-
-    for (const char *at = skip_blanks(text); *at == '.'; at = skip_blanks(at)) {
-        const size_t line = strcspn(at, "\n");
-        if (strncmp(at, ".version", 8) == 0 && sscanf(at + 8, " %4d.%4d", &major, &minor) == 2) {
-            found.version = major * 10 + minor;
-        } else if (strncmp(at, ".target", 7) == 0) {
-            const char *name = strstr(at, "sm_");
-            char *end;
-            if (name && name < at + line) {
-                found.target = (int)strtol(name + 3, &end, 10);
-                found.suffix = *end == 'a' || *end == 'f' ? *end : 0;
-            }
-            return found;
-        } else if (strncmp(at, ".address_size", 13) != 0) {
-            return found;
-        }
-        at += line;
-    }
-    return found;
-}
-
-static bool is_runnable(const header *head, const emu_device *device)
-{
-    if (head->suffix == 'a')
-        return head->target == device->capability;
-    if (head->suffix == 'f')
-        return head->target / 10 == device->capability / 10 && head->target <= device->capability;
-    return head->target <= device->capability;
-}
-
-int emu_image_rank(const emu_device *device, const char *text)
-{
-    const header head = read_header(text);
-
-    if (!head.target || !is_runnable(&head, device))
-        return -1;
-    return head.target * 4 + (head.suffix == 'a' ? 2 : head.suffix == 'f' ? 1 : 0); /* made for this device alone is best */
-}
-
 /* The PTX of an image that is made of other things, for a device; NULL, with the reason. The caller frees it. */
 static CUresult extract(const emu_device *device, const void *image, size_t bytes, char **text, char *message,
                         size_t message_bytes)
@@ -200,7 +136,7 @@ static CUresult decode(const emu_device *device, const char *text, const emu_jit
     char message[1024] = "";
     bool fits = false;
     uint64_t constant_bytes = 0;
-    const header head = read_header(text);
+    const emu_header head = emu_read_header(text);
 
     if (head.version > EMU_PTX_VERSION) {
         snprintf(message, sizeof message, "PTX version %d.%d is newer than %d.%d, the last one known", head.version / 10,
@@ -209,9 +145,9 @@ static CUresult decode(const emu_device *device, const char *text, const emu_jit
         return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
     for (int i = 0; !device && i < emu_device_count() && !fits; i++)
-        fits = is_runnable(&head, emu_device_at(i));
+        fits = emu_is_runnable(&head, emu_device_at(i));
     if (device)
-        fits = is_runnable(&head, device);
+        fits = emu_is_runnable(&head, device);
     if (head.target && !fits) {
         char suffix[2] = {head.suffix, '\0'};
         snprintf(message, sizeof message, "PTX for sm_%d%s does not run on %ssm_%d", head.target, suffix,

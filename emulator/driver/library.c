@@ -41,13 +41,6 @@ static emu_kernel *make_kernel(emu_library *library, const emu_function *functio
     return made;
 }
 
-emu_kernel *emu_library_kernel(const emu_library *library, const char *name)
-{
-    const emu_function *function = emu_ptx_function(library->ptx, name);
-
-    return function ? library->kernel[function - library->ptx->function] : NULL;
-}
-
 static CUresult load(CUlibrary *library, const void *image, size_t bytes, int *jit_option, void **jit_value,
                      unsigned jit_options)
 {

@@ -200,6 +200,26 @@ CUresult EMU_EXPORT cuModuleGetLoadingMode(int *mode)
     return CUDA_SUCCESS;
 }
 
+emu_function_settings emu_settings_of(const emu_function *function)
+{
+    return (emu_function_settings){EMU_SHARED_DEFAULT - (int)function->static_shared, -1};
+}
+
+int emu_function_threads(const emu_function *function)
+{
+    const uint32_t *limit = function->reqntid[0] ? function->reqntid : function->maxntid;
+    const uint64_t threads = (uint64_t)limit[0] * (limit[1] ? limit[1] : 1) * (limit[2] ? limit[2] : 1);
+
+    return threads && threads < 1024 ? (int)threads : 1024;
+}
+
+emu_kernel *emu_library_kernel(const emu_library *library, const char *name)
+{
+    const emu_function *function = emu_ptx_function(library->ptx, name);
+
+    return function ? library->kernel[function - library->ptx->function] : NULL;
+}
+
 emu_kernel_function *emu_module_function(emu_loaded *module, size_t index)
 {
     const emu_function *function = &module->ptx->function[index];

@@ -116,10 +116,6 @@ void emu_streams_close(emu_context *context)
     for (emu_object *one; (one = emu_handle_next(&at, O_STREAM));)
         if (((emu_stream *)one)->context == context)
             free_stream((emu_stream *)one);
-    at = 0;
-    for (emu_object *one; (one = emu_handle_next(&at, O_EVENT));)
-        if (((emu_event *)one)->context == context)
-            emu_event_free((emu_event *)one);
 }
 
 static emu_stream *own_stream(emu_context *context)

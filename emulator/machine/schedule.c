@@ -13,6 +13,7 @@
 #include "count.h"
 #include "finding.h"
 #include "progress.h"
+#include "step.h"
 
 enum { QUANTUM = 1 << 16 }; /* instructions of a turn */
 

@@ -200,7 +200,4 @@ static inline uint64_t emu_random(emu_block *block)
     return block->random = x;
 }
 
-/** Run a warp until it waits, ends or has executed quantum instructions; false: the launch has failed. */
-bool emu_run_warp(emu_warp *warp, uint64_t quantum);
-
 #endif

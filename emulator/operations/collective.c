@@ -2,7 +2,7 @@
 /*
  * collective: what the lanes of a warp do together: shuffles, votes, matches, and the ends and joins of their ways.
  *
- * The scheduler (warp.c) runs a function of F_COLLECTIVE only when all lanes of its member mask stand at it; emu_members says
+ * The scheduler (step.c) runs a function of F_COLLECTIVE only when all lanes of its member mask stand at it; emu_members says
  * which those are.
  */
 #include "finding.h"

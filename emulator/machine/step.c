@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * warp: the ways that the lanes of a warp go.
- *
- * The split with the lowest priority (flow.h) runs until the next block of instructions, where it may meet others. What waits,
- * waits for itself: correctness never depends on who runs first, which a seed can change.
- */
-#include "warp.h"
+#include "step.h"
 
 #include "call.h"
 #include "count.h"

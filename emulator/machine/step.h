@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * step: a warp steps through instructions, its lanes on the ways that they go.
+ *
+ * The split with the lowest priority (flow.h) runs until the next block of instructions, where it may meet others. What waits,
+ * waits for itself: correctness never depends on who runs first, which a seed can change.
+ */
+#ifndef EMU_STEP_H
+#define EMU_STEP_H
+
+#include "warp.h"
+
+/** Run a warp until it waits, ends or has executed quantum instructions; false: the launch has failed. */
+bool emu_run_warp(emu_warp *warp, uint64_t quantum);
+
+#endif
