@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "family.h"
+#include "worth.h"
 #include "text.h"
 
 static const char *const check_words[] = {[TJ_CHECK_AUTO] = "auto", [TJ_CHECK_ON] = "all", [TJ_CHECK_OFF] = "none"};
@@ -285,25 +286,21 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
     return status;
 }
 
-int tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config)
+bool tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config)
 {
-    if (!problem || !config)
-        return 0;
     bool is_swapped;
     const tj_problem view = tj_family_view(config, problem, &is_swapped);
 
     return !config->family->is_worth_trying || config->family->is_worth_trying(&view, config);
 }
 
-int tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, size_t known)
+bool tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, size_t known)
 {
-    if (!problem || !config)
-        return 0;
     bool is_swapped;
     tj_problem view;
 
     if (!config->family->is_hopeless)
-        return 0;
+        return false;
     view = tj_family_view(config, problem, &is_swapped);
     return config->family->is_hopeless(&view, config, known);
 }

@@ -3,6 +3,7 @@
  * family: the table of families, and what their forms say as data.
  */
 #include "family.h"
+#include "worth.h"
 
 #include <string.h>
 
@@ -100,17 +101,15 @@ const char *tj_family_constraint(const tj_family *family, size_t index)
     return NULL;
 }
 
-int tj_family_start(const tj_family *family, size_t index, tj_config *config)
+bool tj_family_start(const tj_family *family, size_t index, tj_config *config)
 {
-    if (!family || !config)
-        return 0;
     if (index > (family->start ? family->start->count : 0))
-        return 0;
+        return false;
     *config = (tj_config)TJ_CONFIG_INIT;
     config->family = family;
     if (index > 0)
         memcpy(config->value, family->start->row[index - 1], sizeof family->start->row[0]);
-    return 1;
+    return true;
 }
 
 tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bool *is_swapped)

@@ -249,30 +249,26 @@ tj_status tj_choose_another(const tj_records *records, const tj_problem *problem
     return TJ_OK;
 }
 
-tj_status tj_choose_plan(tj_context *context, const tj_records *records, const tj_problem *problem,
-                         const tj_device_facts *device, tj_config *config, const tj_plan **plan, tj_error *err)
+tj_status tj_choose_fitting(const tj_records *records, const tj_problem *problem, const tj_device_facts *device,
+                            tj_fits_fn *fits, void *payload, tj_config *config, tj_error *err)
 {
-    if (!plan)
-        return tj_fail_null(err, __func__, "plan");
-    *plan = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!device)
-        return tj_fail_null(err, __func__, "device");
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
     tj_config refused[TJ_MOST_REFUSED + 1];
-    tj_status status = TJ_ERR_SPILLS;
+    tj_error why;
 
-    for (size_t count = 0; status == TJ_ERR_SPILLS && count <= TJ_MOST_REFUSED; count++) {
-        status = tj_choose_another(records, problem, device, refused, count, config, NULL, err);
-        if (status == TJ_OK)
-            status = tj_plan_prepare(context, problem, config, plan, err);
+    for (size_t count = 0;; count++) {
+        tj_status status = tj_choose_another(records, problem, device, refused, count, config, NULL, err);
+
+        if (status != TJ_OK)
+            return status;
+        status = fits(payload, config, &why);
+        if (!tj_status_is_unfit(status) || count > TJ_MOST_REFUSED) {
+            if (status != TJ_OK && err)
+                *err = why;
+            return status;
+        }
         refused[count] = *config;
-        if (status == TJ_ERR_SPILLS && tj_config_resolve(problem, &refused[count], NULL) != TJ_OK)
-            break;
+        status = tj_config_resolve(problem, &refused[count], err);
+        if (status != TJ_OK)
+            return status;
     }
-    return status;
 }

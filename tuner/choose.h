@@ -28,4 +28,17 @@ bool tj_record_read_config(const tj_record *record, tj_config *config);
 size_t tj_choose_seeds(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *seed,
                        size_t capacity);
 
+/** Does this status say that a kernel was made, and may not be launched, so that another config should be taken? */
+static inline bool tj_status_is_unfit(tj_status status)
+{
+    return status == TJ_ERR_SPILLS || status == TJ_ERR_CHECK_FAILED;
+}
+
+/** Makes what a config needs to be launched. */
+typedef tj_status tj_fits_fn(void *payload, const tj_config *config, tj_error *err);
+
+/** tj_choose, until a config is found that is not unfit. Errors: those of tj_choose_another and of fits. */
+tj_status tj_choose_fitting(const tj_records *records, const tj_problem *problem, const tj_device_facts *device,
+                            tj_fits_fn *fits, void *payload, tj_config *config, tj_error *err);
+
 #endif

@@ -17,6 +17,7 @@
 #include "hash.h"
 #include "rank.h"
 #include "space.h"
+#include "worth.h"
 
 enum { MOST_STARTS = 96, CLIMBS = 2 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * measure: operands on the device, and the time of a plan over them.
+ * measure: operands on the device, and the time of a kernel over them.
  *
  * What makes a time worth believing:
  *   - the device's clock, by events; short kernels share one pair of events, in a CUDA graph: so they follow one another as those of
@@ -20,6 +20,7 @@
 #include "canonical.h"
 #include "clock.h"
 #include "error.h"
+#include "timing.h"
 
 static const double HOPELESS = 3.0;  /* times the best: no further launch */
 static const double SLOWER = 1.15;   /* times the best: no second look */
@@ -56,7 +57,7 @@ static tj_status random_matrix(const tj_problem *known, tj_which which, uint64_t
 /* One buffer with as many copies of host, each aligned. */
 static tj_status place(const tj_bench *bench, const void *host, size_t bytes, tj_buffer **buffer, tj_error *err)
 {
-    tj_status status = tj_buffer_create_in(bench->context, bench->stream, bench->sets * rounded(bytes), buffer, err);
+    tj_status status = tj_gpu_allocate(bench->gpu, bench->stream, bench->sets * rounded(bytes), buffer, err);
 
     for (size_t i = 0; i < bench->sets && status == TJ_OK && host; i++)
         status = tj_buffer_write(*buffer, i * rounded(bytes), host, bytes, err);
@@ -99,7 +100,7 @@ static tj_status point(const tj_bench *bench, tj_which which, int64_t problem_st
     address = malloc(bytes);
     if (!address)
         return tj_fail_memory(err, "the operands of a tuning");
-    status = tj_buffer_create_in(bench->context, bench->stream, bench->sets * rounded(bytes), array, err);
+    status = tj_gpu_allocate(bench->gpu, bench->stream, bench->sets * rounded(bytes), array, err);
     for (size_t set = 0; set < bench->sets && status == TJ_OK; set++) {
         for (size_t i = 0; i < batch; i++)
             address[i] = (char *)at(matrices, set, matrix_bytes(&bench->known, which)) + i * step;
@@ -157,15 +158,14 @@ static void describe_sets(tj_bench *bench)
     }
 }
 
-tj_status tj_bench_place(tj_context *context, struct CUstream_st *stream, const tj_problem *problem,
-                         const tj_device_facts *device, uint64_t seed, int is_warm, tj_bench *bench, tj_error *err)
+tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_problem *problem, const tj_device_facts *device,
+                         uint64_t seed, int is_warm, tj_bench *bench, tj_error *err)
 {
-    const tj_emulator *emulator = NULL;
     size_t free_bytes = 0, total_bytes = 0, set_bytes;
     tj_status status;
 
     memset(bench, 0, sizeof *bench);
-    bench->context = context;
+    bench->gpu = gpu;
     bench->stream = stream;
     bench->deadline = INFINITY;
     bench->known = tj_problem_known(problem);
@@ -178,14 +178,11 @@ tj_status tj_bench_place(tj_context *context, struct CUstream_st *stream, const 
     bench->p_bytes = matrix_bytes(&bench->known, TJ_MATRIX_P);
     set_bytes = rounded(matrix_bytes(&bench->known, TJ_MATRIX_M)) + rounded(matrix_bytes(&bench->known, TJ_MATRIX_N)) +
                 rounded(bench->p_bytes) + rounded(matrix_bytes(&bench->known, TJ_MATRIX_C));
-    status = tj_device_memory(context, &free_bytes, &total_bytes, err);
+    status = tj_gpu_memory(gpu, &free_bytes, &total_bytes, err);
     if (status != TJ_OK)
         return status;
-    status = tj_emulator_get(context, &emulator, err);
-    if (status != TJ_OK)
-        return status;
-    bench->is_emulated = emulator != NULL;
-    bench->sets = is_warm || emulator ? 1 : count_sets(set_bytes, device, free_bytes);
+    bench->is_emulated = tj_gpu_is_emulated(gpu);
+    bench->sets = is_warm || bench->is_emulated ? 1 : count_sets(set_bytes, device, free_bytes);
     bench->set = calloc(bench->sets, sizeof *bench->set);
     bench->host_p = malloc(bench->p_bytes ? bench->p_bytes : 1);
     if (!bench->set || !bench->host_p)
@@ -229,16 +226,16 @@ void tj_bench_drop(tj_bench *bench)
     memset(bench, 0, sizeof *bench);
 }
 
-tj_status tj_bench_fit(tj_bench *bench, const tj_plan *plan, tj_error *err)
+tj_status tj_bench_fit(tj_bench *bench, const tj_program *program, tj_error *err)
 {
-    const size_t wanted = tj_plan_workspace_bytes(plan);
+    const size_t wanted = tj_program_workspace_bytes(program);
 
     if (wanted > (bench->workspace ? tj_buffer_bytes(bench->workspace) : 0)) {
         tj_status status;
 
         tj_buffer_free(bench->workspace);
         bench->workspace = NULL;
-        status = tj_buffer_create_in(bench->context, bench->stream, wanted, &bench->workspace, err);
+        status = tj_gpu_allocate(bench->gpu, bench->stream, wanted, &bench->workspace, err);
         if (status != TJ_OK)
             return status;
     }
@@ -305,9 +302,15 @@ static int in_time(const tj_bench *bench, double us, int launches, int wanted)
     return left_us > 0 ? (int)(left_us / (us * launches)) : 0;
 }
 
-static tj_status queue(tj_bench *bench, const tj_plan *plan, int warmup, int repeat, int launches, double *us, tj_error *err)
+static tj_status launch(const void *kernel, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
 {
-    return tj_time_rotating(bench->context, plan, bench->set, bench->sets, bench->stream, warmup, repeat, launches, us, err);
+    return tj_kernel_launch(kernel, operands, stream, err);
+}
+
+static tj_status queue(tj_bench *bench, const tj_program *program, size_t sets, int warmup, int repeat, int launches,
+                       double *us, tj_error *err)
+{
+    return tj_gpu_time(bench->gpu, launch, program->kernel, bench->set, sets, bench->stream, warmup, repeat, launches, us, err);
 }
 
 /* What no other config would mend ends the tuning; the rest is this config's own trouble. */
@@ -329,17 +332,17 @@ static tj_status refuse(tj_trial *trial, tj_status status, const tj_error *why, 
     return TJ_OK;
 }
 
-tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj_trial *trial, tj_error *err)
+tj_status tj_bench_time(tj_bench *bench, const tj_program *program, double best_us, tj_trial *trial, tj_error *err)
 {
     double us[FIRST_LOOK + SECOND_LOOK];
     int launches, count;
     tj_error why;
-    tj_status status = tj_bench_fit(bench, plan, &why);
+    tj_status status = tj_bench_fit(bench, program, &why);
 
     trial->state = TJ_TRIAL_TIMED;
     /* The first launch loads what the driver left for later; the emulator leaves nothing. */
     if (status == TJ_OK)
-        status = queue(bench, plan, bench->is_emulated ? 0 : 1, 1, 1, us, &why);
+        status = queue(bench, program, bench->sets, bench->is_emulated ? 0 : 1, 1, 1, us, &why);
     if (status != TJ_OK)
         return refuse(trial, status, &why, err);
     trial->us = us[0];
@@ -353,14 +356,14 @@ tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj
     count = in_time(bench, us[0], launches, repeats(us[0], launches, 1, FIRST_LOOK));
     if (count == 0)
         return TJ_OK; /* a time can only be disturbed upwards: one launch says at most too much */
-    status = queue(bench, plan, 1, count, launches, us, &why);
+    status = queue(bench, program, bench->sets, 1, count, launches, us, &why);
     if (status == TJ_OK)
         trial->us = tj_median(us, (size_t)count);
     if (status == TJ_OK && (best_us == 0 || trial->us < SLOWER * best_us)) {
         const int more = in_time(bench, trial->us, launches, repeats(trial->us, launches, 2, SECOND_LOOK));
 
         if (more > 0)
-            status = queue(bench, plan, 0, more, launches, us + count, &why);
+            status = queue(bench, program, bench->sets, 0, more, launches, us + count, &why);
         count += more;
     }
     if (status != TJ_OK)
@@ -377,15 +380,15 @@ double tj_bench_turn_seconds(const tj_bench *bench, double us)
     return 1e-6 * us * (1 + launches * repeats(us, launches, 1, MAX_TURN));
 }
 
-tj_status tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_warm, double *median, tj_error *err)
+tj_status tj_bench_turn(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median, tj_error *err)
 {
     const size_t sets = is_warm ? 1 : bench->sets;
     const int launches = per_event(us, sets), count = repeats(us, launches, 1, MAX_TURN);
     double sample[MAX_TURN];
-    tj_status status = tj_bench_fit(bench, plan, err);
+    tj_status status = tj_bench_fit(bench, program, err);
 
     if (status == TJ_OK)
-        status = tj_time_rotating(bench->context, plan, bench->set, sets, bench->stream, 1, count, launches, sample, err);
+        status = queue(bench, program, sets, 1, count, launches, sample, err);
     *median = status == TJ_OK ? tj_median(sample, (size_t)count) : 0;
     return status;
 }

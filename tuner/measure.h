@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * measure: operands on the device, and the time of a plan over them.
+ * measure: operands on the device, and the time of a kernel over them.
  */
 #ifndef TJ_TUNER_MEASURE_H
 #define TJ_TUNER_MEASURE_H
 
-#include <tilejit/buffer.h>
-#include <tilejit/emulator.h>
 #include <tilejit/reference.h>
 #include <tilejit/tuner.h>
 
+#include "buffer.h"
+#include "program.h"
+
 /** The operands of one problem: sets of M, N, C and P that together exceed the L2. */
 typedef struct tj_bench {
-    tj_context *context;        /* of the buffers */
+    tj_gpu *gpu;                /* of the buffers */
     struct CUstream_st *stream; /* of all copies and launches */
     tj_problem known;           /* every extent a number, and every stride: how the matrices lie */
     void *host_m, *host_n, *host_c, *host_p;
@@ -30,23 +31,23 @@ typedef struct tj_bench {
  * Place random operands, by a stream that outlives them. is_warm: one set. Otherwise as many sets as exceed three times the L2,
  * as far as a quarter of the free memory goes. Release with tj_bench_drop, after a failure too.
  */
-tj_status tj_bench_place(tj_context *context, struct CUstream_st *stream, const tj_problem *problem,
-                         const tj_device_facts *device, uint64_t seed, int is_warm, tj_bench *bench, tj_error *err);
+tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_problem *problem, const tj_device_facts *device,
+                         uint64_t seed, int is_warm, tj_bench *bench, tj_error *err);
 void tj_bench_drop(tj_bench *bench);
 
-/** Room for a plan's workspace in every set. */
-tj_status tj_bench_fit(tj_bench *bench, const tj_plan *plan, tj_error *err);
+/** Room for a program's workspace in every set. */
+tj_status tj_bench_fit(tj_bench *bench, const tj_program *program, tj_error *err);
 
 /**
- * Time a plan: state, us, spread of the trial. best_us > 0: one that takes several times as long is given up after two launches, as
+ * Time a kernel: state, us, spread of the trial. best_us > 0: one that takes several times as long is given up after two launches, as
  * TJ_TRIAL_SLOW, and one that is merely slower gets fewer launches; so does any before the deadline. A launch that the driver refuses
  * is TJ_TRIAL_REFUSED.
  * Errors: TJ_ERR_DEVICE_LOST, TJ_ERR_DEVICE_MEMORY, TJ_ERR_OUT_OF_MEMORY.
  */
-tj_status tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj_trial *trial, tj_error *err);
+tj_status tj_bench_time(tj_bench *bench, const tj_program *program, double best_us, tj_trial *trial, tj_error *err);
 
 /** One turn of an interleaved comparison: the median of a few launches. us: what a launch takes, about. */
-tj_status tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_warm, double *median, tj_error *err);
+tj_status tj_bench_turn(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median, tj_error *err);
 
 /** Seconds that such a turn takes on the device. */
 double tj_bench_turn_seconds(const tj_bench *bench, double us);

@@ -3,7 +3,8 @@
  * pool: compile configs on threads, ahead of the one that is being timed.
  *
  * Compiling is most of what tuning costs, timing must not share the device: so many threads compile and one times. A config
- * that is asked for before a thread took it is compiled by the asker, who would have nothing else to do.
+ * that is asked for before a thread took it is compiled by the asker, who would have nothing else to do. What was compiled stays, and
+ * so do loaded kernels, until there are many.
  */
 #include "pool.h"
 
@@ -13,7 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tilejit/analysis.h>
+
 #include "clock.h"
+#include "error.h"
+#include "proof.h"
 
 enum { WAITING, BUSY, DONE };
 enum { MAX_THREADS = 64 };
@@ -23,12 +28,13 @@ typedef struct job {
     tj_config config;
     int state;
     bool was_awaited;
-    tj_compiled compiled;
+    tj_candidate made;
 } job;
 
 struct tj_pool {
-    tj_context *context;
+    tj_host *host;
     const tj_problem *problem;
+    const tj_device_facts *device;
     char target[16];
     pthread_mutex_t lock;
     pthread_cond_t has_work, has_result;
@@ -38,24 +44,16 @@ struct tj_pool {
     pthread_t thread[MAX_THREADS];
 };
 
-static void compile(const tj_pool *pool, const tj_config *config, tj_compiled *compiled)
+static void compile(const tj_pool *pool, const tj_config *given, tj_candidate *made)
 {
     const double start = tj_clock_s();
-    tj_source *source = NULL;
-    tj_image *image = NULL;
+    tj_config config = *given;
 
-    compiled->status = tj_generate(pool->problem, config, &source, &compiled->error);
-    if (compiled->status == TJ_OK)
-        compiled->status = tj_image_obtain(pool->context, source, pool->target, &image, &compiled->error);
-    if (compiled->status == TJ_OK) {
-        const tj_launch_step *product = tj_product_step(tj_source_launch(source));
-
-        compiled->registers = tj_image_resources(image).registers;
-        compiled->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
-        compiled->ms = tj_image_origin(image) == TJ_FROM_COMPILER ? 1e3 * (tj_clock_s() - start) : 0;
-    }
-    tj_image_free(image);
-    tj_source_free(source);
+    made->status = pool->device ? tj_config_adapt(pool->device, pool->problem, &config, &made->error) : TJ_OK;
+    if (made->status == TJ_OK)
+        made->status = tj_program_build(pool->host, pool->problem, &config, pool->target, &made->program, &made->error);
+    if (made->status == TJ_OK && tj_image_origin(made->program.image) == TJ_FROM_COMPILER)
+        made->ms = 1e3 * (tj_clock_s() - start);
 }
 
 /* Under the lock, which is let go while compiling. */
@@ -63,7 +61,7 @@ static void run(tj_pool *pool, job *one)
 {
     one->state = BUSY;
     pthread_mutex_unlock(&pool->lock);
-    compile(pool, &one->config, &one->compiled);
+    compile(pool, &one->config, &one->made);
     pthread_mutex_lock(&pool->lock);
     one->state = DONE;
     pthread_cond_broadcast(&pool->has_result);
@@ -95,15 +93,17 @@ static void *work(void *payload)
     return NULL;
 }
 
-tj_pool *tj_pool_create(tj_context *context, const tj_problem *problem, const char *target, int threads)
+tj_pool *tj_pool_create(tj_host *host, const tj_problem *problem, const tj_device_facts *device, const char *target,
+                        int threads)
 {
     tj_pool *pool = calloc(1, sizeof *pool);
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
     if (!pool)
         return NULL;
-    pool->context = context;
+    pool->host = host;
     pool->problem = problem;
+    pool->device = device;
     (void)strncpy(pool->target, target, sizeof pool->target - 1);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->has_work, NULL);
@@ -133,11 +133,10 @@ void tj_pool_free(tj_pool *pool)
     tj_pool_stop(pool);
     for (int i = 0; i < pool->threads; i++)
         pthread_join(pool->thread[i], NULL);
-    while (pool->first) {
-        job *next = pool->first->next;
-
-        free(pool->first);
-        pool->first = next;
+    for (job *one = pool->first, *next; one; one = next) {
+        next = one->next;
+        tj_program_drop(&one->made.program);
+        free(one);
     }
     pthread_cond_destroy(&pool->has_work);
     pthread_cond_destroy(&pool->has_result);
@@ -174,22 +173,11 @@ void tj_pool_announce(tj_pool *pool, const tj_config *config)
     pthread_mutex_unlock(&pool->lock);
 }
 
-void tj_pool_pass_on(tj_pool *from, tj_pool *to)
-{
-    if (!from)
-        return;
-    pthread_mutex_lock(&from->lock); /* never taken by who holds the other's */
-    for (const job *one = from->first; one; one = one->next)
-        if (!one->was_awaited)
-            tj_pool_announce(to, &one->config);
-    pthread_mutex_unlock(&from->lock);
-}
-
-void tj_pool_await(tj_pool *pool, const tj_config *config, tj_compiled *compiled)
+/* The job of a config, done; NULL when memory ran out. */
+static job *finish(tj_pool *pool, const tj_config *config)
 {
     job *one;
 
-    memset(compiled, 0, sizeof *compiled);
     pthread_mutex_lock(&pool->lock);
     one = find_or_add(pool, config);
     if (one)
@@ -198,9 +186,65 @@ void tj_pool_await(tj_pool *pool, const tj_config *config, tj_compiled *compiled
         run(pool, one);
     while (one && one->state != DONE)
         pthread_cond_wait(&pool->has_result, &pool->lock);
-    if (one)
-        *compiled = one->compiled;
     pthread_mutex_unlock(&pool->lock);
+    return one;
+}
+
+tj_candidate *tj_pool_await(tj_pool *pool, const tj_config *config)
+{
+    job *one = finish(pool, config);
+
+    return one ? &one->made : NULL;
+}
+
+/* A kernel that was wrong on such a device is not launched again. */
+static tj_status load(const tj_pool *pool, tj_program *program, tj_error *err)
+{
+    tj_proof proof;
+    tj_status status = tj_program_load(pool->host, program, err);
+
+    if (status == TJ_OK && pool->device && tj_proof_recall(pool->host, program->image, pool->device, &proof))
+        status = tj_proof_check(program->source, pool->device, &proof, err);
+    if (status != TJ_OK) {
+        tj_kernel_free(program->kernel);
+        program->kernel = NULL;
+    }
+    return status;
+}
+
+tj_status tj_pool_load(tj_pool *pool, const tj_config *config, const tj_program **program, tj_error *err)
+{
+    job *one = finish(pool, config);
+    tj_status status;
+
+    *program = NULL;
     if (!one)
-        compile(pool, config, compiled);
+        return tj_fail_memory(err, "a candidate of a tuning");
+    status = one->made.status;
+    if (status != TJ_OK && err)
+        *err = one->made.error;
+    if (status == TJ_OK && !one->made.program.kernel)
+        status = load(pool, &one->made.program, err);
+    if (status == TJ_OK)
+        *program = &one->made.program;
+    return status;
+}
+
+void tj_pool_forget(tj_pool *pool)
+{
+    job **link = &pool->first, *one;
+
+    pthread_mutex_lock(&pool->lock);
+    pool->last = NULL;
+    while ((one = *link)) {
+        if (one->state == DONE && one->was_awaited) {
+            *link = one->next;
+            tj_program_drop(&one->made.program);
+            free(one);
+        } else {
+            pool->last = one;
+            link = &one->next;
+        }
+    }
+    pthread_mutex_unlock(&pool->lock);
 }

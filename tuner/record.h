@@ -14,6 +14,8 @@
 
 #include <tilejit/tuner.h>
 
+#include "disk_store.h"
+
 enum {
     TJ_RECORD_SCHEMA = 1,
     TJ_RECORD_KEY_BYTES = 33,
@@ -75,6 +77,10 @@ void tj_record_name(const tj_record *record, char name[TJ_RECORD_NAME_BYTES]);
 /** From and to a JSON object. */
 json_t *tj_record_to_json(const tj_record *record);
 tj_status tj_record_from_json(const json_t *object, tj_record **record, tj_error *err);
+
+/** tj_records_load_all and tj_records_keep, on a store. */
+tj_status tj_records_read(tj_disk_store *store, tj_records *records, int64_t *passed_over, tj_error *err);
+tj_status tj_records_write(tj_disk_store *store, const tj_records *records, int64_t *kept, tj_error *err);
 
 /** "512x300x700 f32 batch 8": for people. */
 void tj_problem_line(const tj_problem *problem, char *out, size_t bytes);

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/store.h>
-
+#include "disk_store.h"
 #include "error.h"
 
 struct tj_records {
@@ -130,8 +129,10 @@ const tj_record *tj_records_find(const tj_records *records, const tj_problem *pr
 
 /* ---- store -------------------------------------------------------------------------------------------------------- */
 
+static const char FOLDER[] = "records";
+
 typedef struct loading {
-    tj_context *context;
+    tj_disk_store *store;
     tj_records *records;
     int64_t useless;
     tj_status status;
@@ -145,14 +146,14 @@ static int load_one(const char *name, const char *text, void *payload)
     tj_error why;
 
     if (tj_record_parse(text, &record, &why) != TJ_OK) {
-        tj_store_warn_record(all->context, name, why.message);
+        tj_disk_store_warn_text(all->store, name, why.message);
         all->useless++;
     } else if (strncmp(name, record->key, strlen(record->key)) != 0) {
-        tj_store_warn_record(all->context, name, "its name is not that of its content");
+        tj_disk_store_warn_text(all->store, name, "its name is not that of its content");
         tj_record_free(record);
         all->useless++;
     } else if (tj_record_is_emulated(record)) {
-        tj_store_warn_record(all->context, name, "its times are the emulator's, and mean nothing");
+        tj_disk_store_warn_text(all->store, name, "its times are the emulator's, and mean nothing");
         tj_record_free(record);
         all->useless++;
     } else
@@ -160,32 +161,13 @@ static int load_one(const char *name, const char *text, void *payload)
     return all->status != TJ_OK;
 }
 
-tj_status tj_records_load_all(tj_context *context, tj_records *records, int64_t *passed_over, tj_error *err)
+tj_status tj_records_read(tj_disk_store *store, tj_records *records, int64_t *passed_over, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!records)
-        return tj_fail_null(err, __func__, "records");
-    if (!passed_over)
-        return tj_fail_null(err, __func__, "passed_over");
-    loading all = {context, records, 0, TJ_OK, err};
-    const tj_status status = tj_store_visit_records(context, NULL, load_one, &all, passed_over, err);
+    loading all = {store, records, 0, TJ_OK, err};
+    const tj_status status = tj_disk_store_each_text(store, FOLDER, NULL, load_one, &all, passed_over, err);
 
     *passed_over += all.useless;
     return all.status == TJ_OK ? status : all.status;
-}
-
-/* A store that cannot be used has no records: no trouble with it fails a request. */
-tj_status tj_records_load(tj_context *context, tj_records *records, tj_error *err)
-{
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!records)
-        return tj_fail_null(err, __func__, "records");
-    int64_t passed_over;
-    const tj_status status = tj_records_load_all(context, records, &passed_over, err);
-
-    return status == TJ_ERR_IO ? TJ_OK : status;
 }
 
 /* Records to be kept, and what the store has of the same keys: no other file need be read. */
@@ -224,24 +206,22 @@ static int remove_beaten(const char *name, const char *text, void *payload)
     if (strcmp(name, own) == 0 || tj_record_parse(text, &other, NULL) != TJ_OK)
         return 0;
     if (tj_record_compare(record, other) < 0)
-        tj_store_remove_record(all->present.context, name);
+        tj_disk_store_remove_text(all->present.store, FOLDER, name);
     tj_record_free(other);
     return 0;
 }
 
-tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_t *kept, tj_error *err)
+tj_status tj_records_write(tj_disk_store *store, const tj_records *records, int64_t *kept, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!records)
-        return tj_fail_null(err, __func__, "records");
     tj_records *present = tj_records_create(), *won = tj_records_create();
-    keeping all = {{context, present, 0, TJ_OK, err}, records};
-    int64_t count = 0;
+    keeping all = {{store, present, 0, TJ_OK, err}, records};
+    int64_t uncounted;
     tj_status status = present && won ? TJ_OK : tj_fail_memory(err, "a set of records");
 
+    *kept = 0;
     if (status == TJ_OK) {
-        (void)tj_store_visit_records(context, is_wanted, load_one, &all, NULL, NULL); /* one that cannot be used has none */
+        (void)tj_disk_store_each_text(store, FOLDER, is_wanted, load_one, &all, &uncounted,
+                                      NULL); /* one that cannot be used has none */
         status = all.present.status;
     }
     for (size_t i = 0; i < records->count && status == TJ_OK; i++) {
@@ -251,16 +231,14 @@ tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_
         if (other && tj_record_compare(other, record) <= 0)
             continue;
         tj_record_name(record, name);
-        status = tj_store_put_record(context, name, record->json, err);
+        status = tj_disk_store_put_text(store, FOLDER, name, record->json, err);
         if (status == TJ_OK)
             status = tj_records_add(won, tj_record_copy(record), err);
-        count += status == TJ_OK;
+        *kept += status == TJ_OK;
     }
     all.wanted = won;
-    if (status == TJ_OK && count > 0)
-        (void)tj_store_visit_records(context, is_wanted, remove_beaten, &all, NULL, NULL);
-    if (kept)
-        *kept = count;
+    if (status == TJ_OK && *kept > 0)
+        (void)tj_disk_store_each_text(store, FOLDER, is_wanted, remove_beaten, &all, &uncounted, NULL);
     tj_records_free(present);
     tj_records_free(won);
     return status;

@@ -6,6 +6,7 @@
  * is no second opinion here on what fits.
  */
 #include "space.h"
+#include "worth.h"
 
 #include <stdlib.h>
 #include <string.h>

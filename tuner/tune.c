@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tune: tj_tune: the search over a device, the comparison of its finalists, and the record.
+ * tune: the search over a device, the comparison of its finalists, and the record.
  *
  *     first     the library's choice without records, the safe default, configs of similar records
  *     search    tj_search; pool.c compiles ahead, measure.c times, verify.c checks what would take the lead
  *     finals    the fastest few and the default, in turns, so that a clock that drifts is the same for all
- *     record    unless the caller wants none, or the emulator told the times; tj_matmul's choice follows
+ *     record    unless the caller wants none, or the emulator told the times; what is chosen afterwards follows it
  *
  * The budget is that of all four: the search leaves a share of it to the finals, and nothing begins that would not end in time.
  */
@@ -16,15 +16,18 @@
 #include <time.h>
 
 #include <tilejit/prove.h>
-#include <tilejit/store.h>
 #include <tilejit/version.h>
+
+#include "tune.h"
 
 #include "choose.h"
 #include "clock.h"
 #include "error.h"
 #include "hash.h"
+#include "image.h"
 #include "measure.h"
 #include "pool.h"
+#include "proof.h"
 #include "rank.h"
 #include "record.h"
 #include "search.h"
@@ -40,13 +43,13 @@ static const double FINAL_SECONDS = 8, FINAL_SHARE = 0.25; /* at most, and of th
 static const double HEAT_SECONDS = 0.5;                    /* for some configs are slower after a quarter of a second of load */
 
 typedef struct tuning {
-    tj_context *context, *scratch; /* scratch holds the candidates; it is replaced when there are many */
+    tj_host *host, scratch; /* scratch compiles the candidates: none of them is stored */
     const tj_problem *problem;
     tj_tune_options options;
     tj_device_facts device;
     char target[16];
     tj_pool *pool;
-    int announced;
+    int announced;  /* since the candidates so far were forgotten */
     bool was_short; /* of memory or threads, for a candidate that may be a good one */
     tj_bench bench;
     struct CUstream_st *stream; /* of its own: the program's work and captures are not disturbed by waiting for one another */
@@ -81,29 +84,6 @@ static double seconds_left(const tuning *t)
 
 /* ---- the measurer ------------------------------------------------------------------------------------------------- */
 
-/* A fresh scratch context: the images and modules of the candidates so far are gone, what was announced ahead is so again. */
-static tj_status renew(tuning *t, tj_error *err)
-{
-    tj_context *scratch = NULL;
-    tj_pool *pool;
-    const tj_status status = tj_context_create_scratch(t->context, &scratch, err);
-
-    if (status != TJ_OK)
-        return status;
-    pool = tj_pool_create(scratch, t->problem, t->target, t->options.threads);
-    if (!pool) {
-        tj_context_free(scratch);
-        return tj_fail_memory(err, "the threads of a tuning");
-    }
-    tj_pool_pass_on(t->pool, pool);
-    tj_pool_free(t->pool);
-    tj_context_free(t->scratch);
-    t->pool = pool;
-    t->scratch = scratch;
-    t->announced = 0;
-    return TJ_OK;
-}
-
 static void announce(void *payload, const tj_config *config)
 {
     tuning *t = payload;
@@ -115,24 +95,26 @@ static void announce(void *payload, const tj_config *config)
 static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_error *err)
 {
     tuning *t = payload;
-    tj_compiled compiled;
-    const tj_plan *plan = NULL;
+    const tj_candidate *candidate;
+    const tj_program *program = NULL;
     tj_kernel_facts facts;
     tj_error why;
-    tj_status status = TJ_OK;
+    tj_status status;
 
-    if (t->announced > POOL_JOBS)
-        status = renew(t, err);
-    if (status != TJ_OK)
-        return status;
-    tj_pool_await(t->pool, &trial->config, &compiled);
-    trial->compile_ms = compiled.ms;
-    trial->registers = compiled.registers > 0 ? compiled.registers : 0;
-    trial->shared_bytes = compiled.shared_bytes;
-    status = compiled.status;
-    why = compiled.error;
-    if (status == TJ_OK)
-        status = tj_plan_prepare(t->scratch, t->problem, &trial->config, &plan, &why);
+    if (t->announced > POOL_JOBS) { /* many images and loaded kernels: what was announced ahead stays */
+        tj_pool_forget(t->pool);
+        t->announced = 0;
+    }
+    candidate = tj_pool_await(t->pool, &trial->config);
+    status = tj_pool_load(t->pool, &trial->config, &program, &why);
+    if (candidate && candidate->status == TJ_OK) {
+        const tj_launch_step *product = tj_product_step(tj_source_launch(candidate->program.source));
+        const int32_t registers = tj_image_resources(candidate->program.image).registers;
+
+        trial->compile_ms = candidate->ms;
+        trial->registers = registers > 0 ? registers : 0;
+        trial->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
+    }
     t->was_short |= status == TJ_ERR_OUT_OF_MEMORY;
     /* Without memory for the first, there is nothing to compare with. */
     if (status == TJ_ERR_NO_COMPILER || status == TJ_ERR_NO_DRIVER || status == TJ_ERR_DEVICE_LOST || status == TJ_ERR_FORKED ||
@@ -147,17 +129,17 @@ static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_erro
         return TJ_OK;
     }
     /* An image from a store has no log to read registers from; the driver knows them anyway. */
-    if (tj_kernel_get_facts(tj_plan_kernel(plan), &facts, NULL) == TJ_OK && facts.registers > 0)
+    if (tj_kernel_get_facts(program->kernel, &facts, NULL) == TJ_OK && facts.registers > 0)
         trial->registers = facts.registers;
-    return tj_bench_time(&t->bench, plan, best_us, trial, err);
+    return tj_bench_time(&t->bench, program, best_us, trial, err);
 }
 
 static tj_status verify_with(tuning *t, double flop, tj_trial *trial, tj_check_report *report, tj_error *err)
 {
-    const tj_plan *plan = NULL;
-    tj_status status = tj_plan_prepare(t->scratch, t->problem, &trial->config, &plan, err);
+    const tj_program *program = NULL;
+    tj_status status = tj_pool_load(t->pool, &trial->config, &program, err);
 
-    return status == TJ_OK ? tj_verify(&t->bench, plan, flop, &t->anchor, trial, report, err) : status;
+    return status == TJ_OK ? tj_verify(&t->bench, program, flop, &t->anchor, trial, report, err) : status;
 }
 
 static tj_status verify(void *payload, tj_trial *trial, tj_error *err)
@@ -230,13 +212,20 @@ static bool settle(const tj_problem *problem, tj_config *config)
     return true;
 }
 
-/* The library's choice without records comes first, so that its time is what the winner is compared with. Some may come twice. */
-static size_t list_first(const tuning *t, const tj_records *records, const tj_record *before, tj_config *first)
+static tj_status fits(void *payload, const tj_config *config, tj_error *err)
 {
-    const tj_plan *plan;
+    const tuning *t = payload;
+    const tj_program *program;
+
+    return tj_pool_load(t->pool, config, &program, err);
+}
+
+/* The library's choice without records comes first, so that its time is what the winner is compared with. Some may come twice. */
+static size_t list_first(tuning *t, const tj_records *records, const tj_record *before, tj_config *first)
+{
     size_t count = 0;
 
-    count += tj_choose_plan(t->scratch, NULL, t->problem, &t->device, &first[0], &plan, NULL) == TJ_OK;
+    count += tj_choose_fitting(NULL, t->problem, &t->device, fits, t, &first[0], NULL) == TJ_OK;
     first[count++] = tj_default_config(t->problem);
     count += tj_record_read_config(before, &first[count]);
     count += tj_choose_seeds(records, t->problem, &t->device, &first[count], SEEDS);
@@ -287,15 +276,15 @@ static tj_status take_turn(tuning *t, tj_finalist *list, size_t count, size_t tu
     shuffle(order, count, random);
     for (size_t i = 0; i < count && status == TJ_OK; i++) {
         tj_finalist *one = &list[order[i]];
-        const tj_plan *plan = NULL;
+        const tj_program *program = NULL;
 
         if (tj_clock_s() + tj_bench_turn_seconds(&t->bench, one->trial.us) > t->bench.deadline) {
             *is_whole = false;
             return TJ_OK;
         }
-        status = tj_plan_prepare(t->scratch, t->problem, &one->trial.config, &plan, err);
+        status = tj_pool_load(t->pool, &one->trial.config, &program, err);
         if (status == TJ_OK)
-            status = tj_bench_turn(&t->bench, plan, one->trial.us, 0, &one->turn[turn], err);
+            status = tj_bench_turn(&t->bench, program, one->trial.us, 0, &one->turn[turn], err);
     }
     return status;
 }
@@ -317,13 +306,13 @@ static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t *count, 
         return TJ_OK;
     while (*count > LEAST_FINALISTS && tj_clock_s() + LEAST_TURNS * turn_seconds(t, list, *count) > t->bench.deadline)
         *count = tj_keep_contenders(list, *count, *count - 1);
-    /* A scratch context that was replaced compiles them once more: not at the expense of the turns. */
+    /* Those that were forgotten are compiled once more: not at the expense of the turns. */
     for (size_t i = 0; i < *count && status == TJ_OK; i++) {
-        const tj_plan *plan = NULL;
+        const tj_program *program = NULL;
 
         if (tj_clock_s() >= t->bench.deadline)
             return TJ_OK;
-        status = tj_plan_prepare(t->scratch, t->problem, &list[i].trial.config, &plan, err);
+        status = tj_pool_load(t->pool, &list[i].trial.config, &program, err);
     }
     for (start = tj_clock_s(); turns < TJ_TURNS && status == TJ_OK; turns += is_whole) {
         if (turns >= LEAST_TURNS && (tj_clock_s() > start + FINAL_SECONDS || is_cancelled(t)))
@@ -347,21 +336,31 @@ static tj_status compare_finalists(tuning *t, tj_finalist *list, size_t *count, 
  */
 static tj_status prove(tuning *t, const tj_config *winner, tj_error *err)
 {
-    const tj_plan *plan = NULL;
+    const tj_program *program = NULL;
+    tj_program simple = {0};
+    tj_problem problem;
+    tj_config config;
     tj_error why;
     tj_status status;
 
     if (t->bench.is_emulated)
         return TJ_OK;
-    status = tj_plan_prepare(t->scratch, t->problem, winner, &plan, &why);
+    status = tj_pool_load(t->pool, winner, &program, &why);
     if (status == TJ_OK)
-        status = tj_plan_prove(t->scratch, plan, t->problem, 1, &t->proof, &why);
+        status = tj_proof_simple(t->problem, &problem, &config, &why);
+    if (status == TJ_OK)
+        status = tj_program_build(&t->scratch, &problem, &config, t->target, &simple, &why);
+    if (status == TJ_OK)
+        status = tj_program_load(&t->scratch, &simple, &why);
+    if (status == TJ_OK)
+        status = tj_program_prove(&t->scratch, program, simple.kernel, t->problem, &t->proof, &why);
+    tj_program_drop(&simple);
     t->is_proven = status == TJ_OK;
     if (status == TJ_OK || status == TJ_ERR_DEVICE_MEMORY || status == TJ_ERR_OUT_OF_MEMORY)
         return TJ_OK;
-    if (plan && t->proof.reason[0]) { /* no process need find that out again */
-        tj_store_put_image(t->context, tj_plan_source(plan), tj_plan_image(plan));
-        tj_proof_keep(t->context, plan, &t->proof);
+    if (program && t->proof.reason[0]) { /* no process need find that out again */
+        tj_image_publish(t->host, program->source, program->image->body);
+        tj_proof_remember(t->host, program->image, &t->device, &t->proof);
     }
     if (err)
         *err = why;
@@ -387,7 +386,7 @@ static tj_status crown(tuning *t, tj_finalist *list, size_t *count, tj_tune_resu
         const size_t winner = tj_choose_winner(list, *count), second = tj_fastest_of(list, *count, winner);
         const double flop = last_check_flop(t);
         tj_check_report report = t->first_check;
-        const tj_plan *plan = NULL;
+        const tj_program *program = NULL;
         tj_status status = flop > 0 ? verify_with(t, flop, &list[winner].trial, &report, err) : TJ_OK;
 
         if (status != TJ_OK)
@@ -414,8 +413,8 @@ static tj_status crown(tuning *t, tj_finalist *list, size_t *count, tj_tune_resu
         result->check_elements = report.elements;
         if (t->bench.is_emulated || tj_bench_turn_seconds(&t->bench, result->us) > seconds_left(t))
             return TJ_OK;
-        status = tj_plan_prepare(t->scratch, t->problem, &result->config, &plan, err);
-        return status == TJ_OK ? tj_bench_turn(&t->bench, plan, result->us, 1, &result->warm_us, err) : status;
+        status = tj_pool_load(t->pool, &result->config, &program, err);
+        return status == TJ_OK ? tj_bench_turn(&t->bench, program, result->us, 1, &result->warm_us, err) : status;
     }
     return tj_fail(err, TJ_ERR_CHECK_FAILED,
                    "not one config computed the product: tilejit tune --verbose says what became of each");
@@ -462,7 +461,7 @@ static void describe_search(const tuning *t, const tj_tune_result *result, const
 static tj_record *make_record(const tuning *t, const tj_tune_result *result, const tj_record *before)
 {
     static const char *const strategies[] = {"search", "model", "exhaustive"};
-    const tj_plan *plan = NULL;
+    const tj_program *program = NULL;
     tj_record r;
 
     memset(&r, 0, sizeof r);
@@ -490,20 +489,21 @@ static tj_record *make_record(const tuning *t, const tj_tune_result *result, con
     r.created_s = (int64_t)time(NULL);
     (void)strncpy(r.version, tj_version(), sizeof r.version - 1);
     hash_source(t->problem, &result->config, r.source_hash);
-    if (tj_plan_prepare(t->scratch, t->problem, &result->config, &plan, NULL) == TJ_OK)
-        (void)strncpy(r.compiler, tj_image_compiler(tj_plan_image(plan)), sizeof r.compiler - 1);
+    if (tj_pool_load(t->pool, &result->config, &program, NULL) == TJ_OK)
+        (void)strncpy(r.compiler, tj_image_compiler(program->image), sizeof r.compiler - 1);
     return tj_record_create(&r);
 }
 
-/* The winner, out of the scratch context: the next process need not compile it. */
+/* The winner alone: the next process need not compile it. */
 static void keep_image(const tuning *t, const tj_config *winner)
 {
-    const tj_plan *plan = NULL;
+    const tj_program *program = NULL;
 
-    if (tj_plan_prepare(t->scratch, t->problem, winner, &plan, NULL) == TJ_OK)
-        tj_store_put_image(t->context, tj_plan_source(plan), tj_plan_image(plan));
-    if (plan && t->is_proven)
-        tj_proof_keep(t->context, plan, &t->proof);
+    if (tj_pool_load(t->pool, winner, &program, NULL) != TJ_OK)
+        return;
+    tj_image_publish(t->host, program->source, program->image->body);
+    if (t->is_proven)
+        tj_proof_remember(t->host, program->image, &t->device, &t->proof);
 }
 
 static void keep_record(const tuning *t, const tj_record *before, tj_tune_result *result)
@@ -515,18 +515,15 @@ static void keep_record(const tuning *t, const tj_record *before, tj_tune_result
     int64_t kept = 0;
 
     if (status == TJ_OK)
-        status = tj_records_keep(t->context, one, &kept, &why);
+        status = tj_records_write(t->host->store, one, &kept, &why);
     result->has_record = kept > 0;
     result->is_record_lost = status != TJ_OK;
     if (status == TJ_OK && kept == 0)
         status = tj_fail(&why, TJ_ERR_NOT_FOUND, "the store has one of a larger search, which stays");
-    if (status == TJ_OK) {
+    if (status == TJ_OK)
         keep_image(t, &result->config);
-        if (tj_plan_refresh(t->context, t->problem, &why) != TJ_OK)
-            tj_store_warn_record(t->context, "of this tuning", why.message);
-    } else {
-        tj_store_warn_lost_record(t->context, why.message);
-    }
+    else
+        tj_log_line(&t->host->log, TJ_LOG_WARNING, "the record of this tuning is not kept: %s", why.message);
     tj_records_free(one);
 }
 
@@ -534,16 +531,23 @@ static void keep_record(const tuning *t, const tj_record *before, tj_tune_result
 
 static tj_status open(tuning *t, tj_error *err)
 {
-    tj_status status = tj_device_current(t->context, &t->device, err);
+    tj_gpu *const gpu = &t->host->gpu;
+    tj_status status = tj_gpu_check_process(gpu, err);
 
     if (status == TJ_OK)
-        status = tj_target_for(t->context, t->device.cc_major, t->device.cc_minor, t->target, err);
+        status = tj_gpu_current_device(gpu, &t->device, err);
     if (status == TJ_OK)
-        status = renew(t, err);
+        status = tj_host_target(t->host, t->device.cc_major, t->device.cc_minor, t->target, err);
     if (status == TJ_OK)
-        status = tj_stream_create(t->context, &t->stream, err);
+        status = tj_host_begin_scratch(&t->scratch, t->host, err);
+    if (status != TJ_OK)
+        return status;
+    t->pool = tj_pool_create(&t->scratch, t->problem, &t->device, t->target, t->options.threads);
+    if (!t->pool)
+        return tj_fail_memory(err, "the threads of a tuning");
+    status = tj_gpu_create_stream(gpu, &t->stream, err);
     if (status == TJ_OK)
-        status = tj_bench_place(t->context, t->stream, t->problem, &t->device, (uint64_t)t->options.seed, t->options.is_warm,
+        status = tj_bench_place(gpu, t->stream, t->problem, &t->device, (uint64_t)t->options.seed, t->options.is_warm,
                                 &t->bench, err);
     return status;
 }
@@ -631,18 +635,11 @@ static tj_tune_options options_of_search(tuning *t)
     return options;
 }
 
-tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *given, tj_tune_result *result,
-                  tj_error *err)
+tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_options *given, tj_tune_result *result,
+                     tj_error *err)
 {
-    if (!result)
-        return tj_fail_null(err, __func__, "result");
-    memset(result, 0, sizeof *result);
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
     const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
-    tuning t = {.context = context, .problem = problem, .options = standard, .start = tj_clock_s()};
+    tuning t = {.host = host, .problem = problem, .options = standard, .start = tj_clock_s()};
     tj_tune_options of_search;
     const tj_measurer measurer = {&t, announce, measure, verify, predict, seconds_gone, &t.device};
     tj_config first[3 + SEEDS];
@@ -651,8 +648,12 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     tj_records *records = tj_records_create();
     const tj_record *before = NULL;
     bool is_usable = false; /* the config of before */
+    int64_t passed_over;
     size_t first_count;
-    tj_status status = tj_tune_check_options(given ? given : &standard, err); /* before a smaller struct is copied */
+    tj_status status;
+
+    memset(result, 0, sizeof *result);
+    status = tj_tune_check_options(given ? given : &standard, err); /* before a smaller struct is copied */
 
     if (status == TJ_OK && given)
         t.options = *given;
@@ -664,8 +665,8 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         t.options.check_flop = CHECK_FLOP;
     t.budget = tj_tune_budget(&t.options) > 0 ? tj_tune_budget(&t.options) : (double)INFINITY;
     if (status == TJ_OK)
-        status = tj_records_load(context, records, err);
-    if (status == TJ_OK)
+        status = tj_records_read(host->store, records, &passed_over, err);
+    if (status == TJ_OK || status == TJ_ERR_IO) /* a store that cannot be used has no records */
         status = open(&t, err);
     if (status == TJ_OK) {
         before = tj_records_find(records, problem, &t.device);
@@ -700,9 +701,9 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
     tj_records_free(records);
     tj_anchor_drop(&t.anchor);
     tj_bench_drop(&t.bench);
-    tj_stream_destroy(context, t.stream);
+    tj_gpu_destroy_stream(&host->gpu, t.stream);
     tj_pool_free(t.pool);
-    tj_context_free(t.scratch);
+    tj_host_end(&t.scratch);
     if (status != TJ_OK)
         memset(result, 0, sizeof *result);
     return status;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
 #include "error.h"
 
 static bool compare(const tj_bench *bench, const void *anchor, char *why, size_t why_bytes)
@@ -37,30 +38,30 @@ static bool compare(const tj_bench *bench, const void *anchor, char *why, size_t
     return true;
 }
 
-static tj_status compute(tj_bench *bench, const tj_plan *plan, tj_error *err)
+static tj_status compute(tj_bench *bench, const tj_program *program, tj_error *err)
 {
-    tj_status status = tj_bench_fit(bench, plan, err);
+    tj_status status = tj_bench_fit(bench, program, err);
 
     if (status == TJ_OK)
         status = tj_buffer_fill(bench->p, 0xff, err); /* NaN in every type: an element that is not written cannot pass */
     if (status == TJ_OK && bench->workspace)
         status = tj_buffer_fill(bench->workspace, 0xff, err);
     if (status == TJ_OK)
-        status = tj_plan_launch(plan, &bench->set[0], bench->stream, err);
+        status = tj_kernel_launch(program->kernel, &bench->set[0], bench->stream, err);
     if (status == TJ_OK)
-        status = tj_synchronize(bench->context, bench->stream, err);
+        status = tj_gpu_wait(bench->gpu, bench->stream, err);
     if (status == TJ_OK)
         status = tj_buffer_read(bench->p, 0, bench->host_p, bench->p_bytes, err);
     return status;
 }
 
-tj_status tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop, tj_anchor *anchor, tj_trial *trial,
+tj_status tj_verify(tj_bench *bench, const tj_program *program, double max_flop, tj_anchor *anchor, tj_trial *trial,
                     tj_check_report *report, tj_error *err)
 {
     const tj_host_operands host = {bench->host_m, bench->host_n, bench->host_c, bench->alpha, bench->beta};
     tj_check_report own;
     const bool wants_reference = !anchor->p || max_flop > 0;
-    tj_status status = compute(bench, plan, err);
+    tj_status status = compute(bench, program, err);
 
     report = report ? report : &own;
     if (status == TJ_OK && wants_reference)

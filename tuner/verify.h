@@ -13,12 +13,12 @@ typedef struct tj_anchor {
 } tj_anchor;
 
 /**
- * Launch a plan over a poisoned P and compare the product: with the float64 reference on as many rows as max_flop pays for, and
+ * Launch a program over a poisoned P and compare the product: with the float64 reference on as many rows as max_flop pays for, and
  * every element with the product of the first config that passed; with max_flop 0 that alone, once there is one. Sets is_verified, or state to TJ_TRIAL_WRONG with why. report may
  * be NULL.
  * Errors: those of the device, TJ_ERR_OUT_OF_MEMORY.
  */
-tj_status tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop, tj_anchor *anchor, tj_trial *trial,
+tj_status tj_verify(tj_bench *bench, const tj_program *program, double max_flop, tj_anchor *anchor, tj_trial *trial,
                     tj_check_report *report, tj_error *err);
 
 void tj_anchor_drop(tj_anchor *anchor);

@@ -120,9 +120,6 @@ static tj_status prove_shape(proofs *all, const cli_shape *shape, tj_error *err)
             status = prove_plan(all, shape, plan, err);
         if (status != TJ_ERR_CHECK_FAILED || is_named)
             return status;
-        status = tj_plan_refresh(all->context, &shape->problem, err); /* the next choice takes its place */
-        if (status != TJ_OK)
-            return status;
     }
     return status;
 }

@@ -95,13 +95,6 @@ TJ_API size_t tj_param_values(const tj_param *param, int32_t *value);
 TJ_API const char *tj_family_constraint(const tj_family *family, size_t index);
 
 /**
- * Config number index to begin a search with: the family's default first, then others, each near the best of many problems. 1, or
- * 0 past the end, when *config is as it was. A problem need not admit it (tj_config_resolve).
- * NULL: neither may be NULL. Threads: any; pure.
- */
-TJ_API int tj_family_start(const tj_family *family, size_t index, tj_config *config);
-
-/**
  * Set one parameter by its name: "tile_width" to "16", "shared" to "dynamic"; "boundary" to "auto", "all", "none" or the
  * letters of the dimensions that are checked ("jl": k is not); "boundary_j", "boundary_k", "boundary_l" to "auto", "all"
  * or "none". The family must be set already.
@@ -142,20 +135,6 @@ TJ_API void tj_config_print(const tj_config *config, char *text);
  *          sentence is in the message), or a check was forced off that the shape needs (the dimension is in the message).
  */
 TJ_API TJ_MUST_CHECK tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err);
-
-/**
- * Could this config be the fastest for the problem? 0 for those that its family's form knows not to be: a tile twice as wide as P,
- * a setting that changes nothing. What a tuner leaves out; nothing else asks. config must be resolved (tj_config_resolve).
- * NULL: neither may be NULL. Threads: any; pure.
- */
-TJ_API int tj_config_is_worth_trying(const tj_problem *problem, const tj_config *config);
-
-/**
- * With the first `known` parameters of the family as config has them: does its form know that no values of the others make a config
- * worth trying? 0: it may be. Lets a walk over the space pass over whole stretches of it; config need not be resolved.
- * NULL: neither may be NULL. Threads: any; pure.
- */
-TJ_API int tj_config_is_hopeless(const tj_problem *problem, const tj_config *config, size_t known);
 
 /**
  * Leave each thread more registers, by looser launch bounds: what helps a config whose kernel spills (TJ_ERR_SPILLS). config must be

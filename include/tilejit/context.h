@@ -81,16 +81,6 @@ typedef struct tj_context_options {
 TJ_API TJ_MUST_CHECK tj_status tj_context_create(const tj_context_options *options, tj_context **context, tj_error *err);
 
 /**
- * A context for trying things out: the libraries, the device and the log of another one, whose store it reads and never
- * writes. What is compiled in it is gone with it. Its options are the defaults otherwise.
- *
- * Owned:   *scratch belongs to the caller; tj_context_free(). It does not depend on context afterwards.
- * NULL:    only err may be NULL. Threads: any.
- * Errors:  TJ_ERR_OUT_OF_MEMORY, TJ_ERR_FORKED.
- */
-TJ_API TJ_MUST_CHECK tj_status tj_context_create_scratch(const tj_context *context, tj_context **scratch, tj_error *err);
-
-/**
  * Release the context, its plans and its loaded kernels. Every launch must have completed, and no other thread may be
  * using the context. Makes no CUDA call in a forked child or after the device was lost. NULL: accepted.
  */

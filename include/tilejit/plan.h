@@ -39,14 +39,6 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_pro
                                                const tj_plan **plan, tj_error *err);
 
 /**
- * Choose again for a problem whose plan the library chose: if its choice has changed since (a record was kept), a new plan
- * takes the old one's place in one step, for tj_matmul and tj_plan_prepare. The old one stays as good as it was for those who
- * hold it. Without such a plan nothing is done. tj_tune calls this.
- * NULL: only err may be NULL. Threads: any. Errors: those of tj_plan_prepare; the old plan then stays.
- */
-TJ_API TJ_MUST_CHECK tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err);
-
-/**
  * Launch a plan: as tj_kernel_launch. One plan serves every extent of a TJ_DIM_ANY dimension, so operands must hold those
  * extents: the ones in the problem it was prepared from are not kept. Operands that do not suit a config which the library
  * chose (pointers aligned to less than its text takes at once) are launched with another, made on their first launch.

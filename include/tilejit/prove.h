@@ -41,7 +41,8 @@ typedef struct tj_proof {
 
 /**
  * Prove the kernel of a plan on its device. problem is the plan's; where it leaves an extent to the launch, it says which to
- * try. A known result is returned without running anything, unless again is 1.
+ * try. A known result is returned without running anything, unless again is 1. If the kernel is wrong and the library chose it,
+ * another one takes its place: tj_plan_prepare and tj_matmul then find that one.
  *
  * This takes device memory for the operands. If the kernel makes the device report an illegal address, the process cannot use
  * the device any more (TJ_ERR_DEVICE_LOST), just as if the program had launched it; the failure is kept nevertheless.
@@ -53,13 +54,6 @@ typedef struct tj_proof {
  */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again,
                                              tj_proof *proof, tj_error *err);
-
-/**
- * Keep a proof that was made in another context, such as a scratch context, as if it had been made in this one. Trouble with
- * the store is logged and is no error.
- * NULL: none may be NULL. Threads: any.
- */
-TJ_API void tj_proof_keep(tj_context *context, const tj_plan *plan, const tj_proof *proof);
 
 /**
  * Write what the makers of a compiler need to examine a kernel that failed: its CUDA text, PTX, CUBIN and log, and case.json

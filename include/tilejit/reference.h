@@ -71,18 +71,6 @@ TJ_API TJ_MUST_CHECK tj_status tj_reference_product(const tj_problem *problem, c
                                                     int threads, tj_error *err);
 
 /**
- * Compare count elements of two products, in P's type, that were computed from the same operands of tj_fill_random but may have
- * been summed in different orders. Returns the index of the first pair that no order explains, or -1. For a long k this is much
- * tighter than the bound of tj_reference_check, and it holds for such operands only.
- *
- * The error of a sum of k terms from [-1, 1] stays below u * k in any order, and far below for most elements. Four times that
- * leaves room for both products, and is still much less than one term.
- * NULL: none may be NULL unless count is 0. Threads: any; pure.
- */
-TJ_API int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other,
-                                          int64_t count);
-
-/**
  * Convert count elements from one type to another, rounding once to nearest even, as the GPU does. If the types are the same
  * they are copied bit for bit. NULL: neither may be NULL unless count is 0.
  */

@@ -81,49 +81,6 @@ typedef void (*tj_store_explain_visit)(const tj_store_field *field, void *payloa
 TJ_API TJ_MUST_CHECK tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key,
                                                 int *hit, tj_store_explain_visit visit, void *payload, tj_error *err);
 
-/**
- * Keep an image that another context compiled, such as a scratch context, in this context's store. Both must use the same
- * compiler, and source must be what the image was compiled from. An image that is already there stays. As for every image,
- * trouble is logged and is no error.
- * NULL: none may be NULL. Threads: any.
- */
-TJ_API void tj_store_put_image(tj_context *context, const tj_source *source, const tj_image *image);
-
-/* ---- tuning records ----------------------------------------------------------------------------------------------- */
-
-/** Called for each record. Return 0 to go on, anything else to stop. Both texts are valid during the visit only. */
-typedef int (*tj_store_text_visit)(const char *name, const char *text, void *payload);
-
-/**
- * Keep a tuning record as one file of the context's own store, published by renaming, in a folder that only its owner can
- * write. Records do not count towards the size limit. Programs should use tuner.h, which knows what a record holds and is built
- * on these calls.
- * NULL: only err may be NULL. Threads: any; also while other processes do so: the last writer of a name wins.
- * Errors: TJ_ERR_IO (no store, or what the file system said), TJ_ERR_INVALID_ARGUMENT (not a valid record name).
- */
-TJ_API TJ_MUST_CHECK tj_status tj_store_put_record(tj_context *context, const char *name, const char *text, tj_error *err);
-
-/** Should the record of that name be read? Anything but 0: yes. */
-typedef int (*tj_store_name_filter)(const char *name, void *payload);
-
-/**
- * Visit every record of the context's own store and of the read-only roots whose name the filter lets pass, in no particular
- * order. A file that others could have written, or that cannot be read, is skipped with one warning; *passed_over counts them.
- * NULL: filter (all records), passed_over and err may be NULL. Threads: any.
- * Errors: TJ_ERR_IO: a store exists and cannot be used (the message names it and the reason); the others were still visited.
- */
-TJ_API tj_status tj_store_visit_records(tj_context *context, tj_store_name_filter filter, tj_store_text_visit visit,
-                                        void *payload, int64_t *passed_over, tj_error *err);
-
-/** Remove a record of the own store, if it is there. NULL: neither may be NULL. Threads: any. */
-TJ_API void tj_store_remove_record(tj_context *context, const char *name);
-
-/** Log a warning, every time, that the record of a tuning was not kept, and why. NULL: neither may be NULL. Threads: any. */
-TJ_API void tj_store_warn_lost_record(tj_context *context, const char *reason);
-
-/** Log a warning, once, that a record is not used, and why. NULL: none may be NULL. Threads: any. */
-TJ_API void tj_store_warn_record(tj_context *context, const char *name, const char *reason);
-
 #ifdef __cplusplus
 }
 #endif

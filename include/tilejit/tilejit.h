@@ -25,7 +25,7 @@
  *     log_level asks for lines and there is no callback.
  *   - After fork() the child should do no more with a context than free it. Calls that need a compiler or a driver return
  *     TJ_ERR_FORKED there; those that only read what is in memory or in the store still work (tj_kernel_get_facts,
- *     tj_store_list, tj_store_clear, tj_store_put_record, tj_records_load, tj_records_keep).
+ *     tj_store_list, tj_store_clear, tj_records_load, tj_records_keep).
  *   - "NULL:" says which pointers may be NULL. For any other a function that returns a status answers TJ_ERR_INVALID_ARGUMENT
  *     and names itself and the argument, one that returns a pointer or a number answers NULL or 0 (tj_problem_span: -1), and
  *     one that returns nothing does nothing.

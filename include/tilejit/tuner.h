@@ -35,7 +35,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_space_create(const tj_problem *problem, const 
                                                const tj_family *family, tj_space **space, tj_error *err);
 
 /**
- * The next config that the family's constraints let pass, that could be the fastest (tj_config_is_worth_trying) and that
+ * The next config that the family's constraints let pass, that could be the fastest for all that its form knows, and that
  * the device can run: 1; 0 at the end. Every value is set that the form's lists name (tj_param_values), those that the
  * problem settles and the checks are left open. None comes twice. Made one at a time: nothing of the size of the space is kept.
  * NULL: neither may be NULL.

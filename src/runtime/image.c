@@ -445,8 +445,10 @@ tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image,
     return TJ_OK;
 }
 
-tj_status tj_image_compile(tj_host *host, const tj_source *source, const char *target, tj_image **image, tj_error *err)
+tj_status tj_image_build(tj_host *host, const tj_source *source, const char *target, bool past_stores, tj_image **image,
+                         tj_error *err)
 {
+    tj_origin origin = TJ_FROM_COMPILER;
     tj_image_key_text text;
     tj_image_body *body;
     tj_status status, wrapped;
@@ -456,8 +458,9 @@ tj_status tj_image_compile(tj_host *host, const tj_source *source, const char *t
     status = tj_image_make_key(host, source, target, &text, &key, err);
     if (status != TJ_OK)
         return status;
-    status = compile(host, source, &key, target, &body, err);
-    wrapped = tj_image_wrap(body, TJ_FROM_COMPILER, image, status == TJ_OK ? err : NULL);
+    status = past_stores ? compile(host, source, &key, target, &body, err)
+                         : tj_image_produce(host, source, &key, target, &body, &origin, err);
+    wrapped = tj_image_wrap(body, origin, image, status == TJ_OK ? err : NULL);
     return status == TJ_OK ? wrapped : status;
 }
 

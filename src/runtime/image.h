@@ -29,8 +29,9 @@ typedef struct tj_image_key_text {
 tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key,
                             tj_error *err);
 
-/** As tj_compile. */
-tj_status tj_image_compile(tj_host *host, const tj_source *source, const char *target, tj_image **image, tj_error *err);
+/** As tj_image_obtain, for an image that is not in memory; past_stores: as tj_compile. */
+tj_status tj_image_build(tj_host *host, const tj_source *source, const char *target, bool past_stores, tj_image **image,
+                         tj_error *err);
 
 /** Remove the image from memory and store: the driver refused it. */
 void tj_image_reject(tj_host *host, const tj_image *image, const char *reason);

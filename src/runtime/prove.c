@@ -19,6 +19,7 @@
 #include <tilejit/reference.h>
 
 #include "buffer.h"
+#include "compare.h"
 #include "error.h"
 #include "family.h"
 #include "kernel.h"

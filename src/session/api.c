@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "choose.h"
 #include "chooser.h"
 #include "context.h"
 #include "error.h"
@@ -12,7 +13,9 @@
 #include "nvrtc.h"
 #include "plan.h"
 #include "proof.h"
+#include "record.h"
 #include "timing.h"
+#include "tune.h"
 #include "workbench.h"
 
 /* ---- device ------------------------------------------------------------------------------------------------------- */
@@ -138,7 +141,7 @@ tj_status tj_compile(tj_context *context, const tj_source *source, const char *t
         return tj_fail_null(err, __func__, "source");
     if (!target)
         return tj_fail_null(err, __func__, "target");
-    return tj_image_compile(&context->host, source, target, image, err);
+    return tj_image_build(&context->host, source, target, true, image, err);
 }
 
 tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *target, tj_error *err)
@@ -213,11 +216,6 @@ tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_op
 
 /* ---- proof -------------------------------------------------------------------------------------------------------- */
 
-static tj_status device_of(tj_context *context, const tj_plan *plan, tj_device_facts *device, tj_error *err)
-{
-    return tj_gpu_device_facts(&context->host.gpu, tj_kernel_device(plan->program.kernel), device, err);
-}
-
 tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again, tj_proof *proof,
                         tj_error *err)
 {
@@ -230,31 +228,12 @@ tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_probl
         return tj_fail_null(err, __func__, "plan");
     if (!problem)
         return tj_fail_null(err, __func__, "problem");
-    const tj_plan *beside = NULL;
-    tj_device_facts device;
-    tj_problem simple;
-    tj_config config;
-    tj_status status = device_of(context, plan, &device, err);
+    const tj_status status = tj_plan_try(context, plan, problem, again != 0, proof, err);
+    tj_error why;
 
-    if (status == TJ_OK && !again && tj_proof_recall(&context->host, plan->program.image, &device, proof))
-        return tj_proof_check(plan->program.source, &device, proof, err);
-    if (status == TJ_OK)
-        status = tj_proof_simple(problem, &simple, &config, err);
-    if (status == TJ_OK)
-        status = tj_plan_prepare(context, &simple, &config, &beside, err);
-    if (status != TJ_OK)
-        return status;
-    return tj_program_prove(&context->host, &plan->program, beside->program.kernel, problem, proof, err);
-}
-
-void tj_proof_keep(tj_context *context, const tj_plan *plan, const tj_proof *proof)
-{
-    if (!context || !plan || !proof)
-        return;
-    tj_device_facts device;
-
-    if (device_of(context, plan, &device, NULL) == TJ_OK)
-        tj_proof_remember(&context->host, plan->program.image, &device, proof);
+    if (status == TJ_ERR_CHECK_FAILED && !plan->key.config && tj_plan_refresh(context, plan->key.problem, &why) != TJ_OK)
+        tj_log_line(&context->host.log, TJ_LOG_ERROR, "a kernel that failed its proof stays in use: %s", why.message);
+    return status;
 }
 
 tj_status tj_proof_write_case(tj_context *context, const tj_plan *plan, const tj_proof *proof, const char *folder,
@@ -269,7 +248,7 @@ tj_status tj_proof_write_case(tj_context *context, const tj_plan *plan, const tj
     if (!folder)
         return tj_fail_null(err, __func__, "folder");
     tj_device_facts device;
-    const tj_status status = device_of(context, plan, &device, err);
+    const tj_status status = tj_gpu_device_facts(&context->host.gpu, tj_kernel_device(plan->program.kernel), &device, err);
 
     return status == TJ_OK ? tj_proof_write(&plan->program, &device, proof, folder, err) : status;
 }
@@ -313,65 +292,6 @@ int64_t tj_store_max_bytes(const tj_context *context)
     return tj_disk_store_max_bytes(context->host.store);
 }
 
-void tj_store_put_image(tj_context *context, const tj_source *source, const tj_image *image)
-{
-    if (!context || !source || !image)
-        return;
-    tj_image_publish(&context->host, source, image->body);
-}
-
-static const char RECORDS[] = "records";
-
-tj_status tj_store_put_record(tj_context *context, const char *name, const char *text, tj_error *err)
-{
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!name)
-        return tj_fail_null(err, __func__, "name");
-    if (!text)
-        return tj_fail_null(err, __func__, "text");
-    tj_status status = tj_disk_store_put_text(context->host.store, RECORDS, name, text, err);
-
-    if (status == TJ_OK)
-        tj_context_records_changed(context);
-    return status;
-}
-
-tj_status tj_store_visit_records(tj_context *context, tj_store_name_filter filter, tj_store_text_visit visit, void *payload,
-                                 int64_t *passed_over, tj_error *err)
-{
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!visit)
-        return tj_fail_null(err, __func__, "visit");
-    int64_t uncounted;
-
-    return tj_disk_store_each_text(context->host.store, RECORDS, filter, visit, payload, passed_over ? passed_over : &uncounted,
-                                   err);
-}
-
-void tj_store_remove_record(tj_context *context, const char *name)
-{
-    if (!context || !name)
-        return;
-    tj_disk_store_remove_text(context->host.store, RECORDS, name);
-    tj_context_records_changed(context);
-}
-
-void tj_store_warn_lost_record(tj_context *context, const char *reason)
-{
-    if (!context || !reason)
-        return;
-    tj_log_line(&context->host.log, TJ_LOG_WARNING, "the record of this tuning is not kept: %s", reason);
-}
-
-void tj_store_warn_record(tj_context *context, const char *name, const char *reason)
-{
-    if (!context || !name || !reason)
-        return;
-    tj_disk_store_warn_text(context->host.store, name, reason);
-}
-
 tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key_hex, int *hit,
                            tj_store_explain_visit visit, void *payload, tj_error *err)
 {
@@ -395,4 +315,96 @@ tj_status tj_store_explain(tj_context *context, const tj_source *source, const c
         return status;
     memcpy(key_hex, key.hex, sizeof key.hex);
     return tj_disk_store_explain(context->host.store, &key, hit, visit, payload, err);
+}
+
+/* ---- tuning ------------------------------------------------------------------------------------------------------- */
+
+tj_status tj_records_load_all(tj_context *context, tj_records *records, int64_t *passed_over, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!records)
+        return tj_fail_null(err, __func__, "records");
+    if (!passed_over)
+        return tj_fail_null(err, __func__, "passed_over");
+    return tj_records_read(context->host.store, records, passed_over, err);
+}
+
+/* A store that cannot be used has no records: no trouble with it fails a request. */
+tj_status tj_records_load(tj_context *context, tj_records *records, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!records)
+        return tj_fail_null(err, __func__, "records");
+    int64_t passed_over;
+    const tj_status status = tj_records_read(context->host.store, records, &passed_over, err);
+
+    return status == TJ_ERR_IO ? TJ_OK : status;
+}
+
+tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_t *kept, tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!records)
+        return tj_fail_null(err, __func__, "records");
+    int64_t count;
+    const tj_status status = tj_records_write(context->host.store, records, &count, err);
+
+    tj_context_records_changed(context);
+    if (kept)
+        *kept = count;
+    return status;
+}
+
+typedef struct choice {
+    tj_context *context;
+    const tj_problem *problem;
+    const tj_plan **plan;
+} choice;
+
+static tj_status prepare(void *payload, const tj_config *config, tj_error *err)
+{
+    const choice *c = payload;
+
+    return tj_plan_prepare(c->context, c->problem, config, c->plan, err);
+}
+
+tj_status tj_choose_plan(tj_context *context, const tj_records *records, const tj_problem *problem,
+                         const tj_device_facts *device, tj_config *config, const tj_plan **plan, tj_error *err)
+{
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    *plan = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!device)
+        return tj_fail_null(err, __func__, "device");
+    if (!config)
+        return tj_fail_null(err, __func__, "config");
+    return tj_choose_fitting(records, problem, device, prepare, &(choice){context, problem, plan}, config, err);
+}
+
+tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *options, tj_tune_result *result,
+                  tj_error *err)
+{
+    if (!result)
+        return tj_fail_null(err, __func__, "result");
+    memset(result, 0, sizeof *result);
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    const tj_status status = tj_tune_on(&context->host, problem, options, result, err);
+    tj_error why;
+
+    if (!result->has_record)
+        return status;
+    tj_context_records_changed(context);
+    if (tj_plan_refresh(context, problem, &why) != TJ_OK)
+        tj_log_line(&context->host.log, TJ_LOG_WARNING, "the record of this tuning is not used yet: %s", why.message);
+    return status;
 }

@@ -77,8 +77,6 @@ static void prove(struct tj_background *b, const request *one)
         tj_log_line(&b->context->host.log, TJ_LOG_ERROR, "earlier products of this kernel may be wrong: %s", why.message);
     else if (status != TJ_OK)
         tj_log_line(&b->context->host.log, TJ_LOG_WARNING, "a kernel is not proven: %s", why.message);
-    if (status == TJ_ERR_CHECK_FAILED && !one->has_config && tj_plan_refresh(b->context, &one->problem, &why) != TJ_OK)
-        tj_log_line(&b->context->host.log, TJ_LOG_ERROR, "a kernel that failed its proof stays in use: %s", why.message);
 }
 
 static void *work(void *payload)

@@ -219,32 +219,6 @@ void tj_context_free(tj_context *context)
     free(context);
 }
 
-/* From what context resolved, not by tj_context_create: the environment may be another by now, or be changing. */
-tj_status tj_context_create_scratch(const tj_context *context, tj_context **scratch, tj_error *err)
-{
-    if (!scratch)
-        return tj_fail_null(err, __func__, "scratch");
-    *scratch = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    tj_status status = tj_gpu_check_process(&context->host.gpu, err);
-    tj_context *made;
-
-    if (status != TJ_OK)
-        return status;
-    made = calloc(1, sizeof *made);
-    if (!made)
-        return tj_fail_memory(err, "a context");
-    status = tj_host_begin_scratch(&made->host, &context->host, err);
-    if (status == TJ_OK && !has_tables(made))
-        status = tj_fail_memory(err, "a context");
-    if (status == TJ_OK)
-        *scratch = made;
-    else
-        tj_context_free(made);
-    return status;
-}
-
 void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
 {
     if (!context || !stats)

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "choose.h"
 #include "error.h"
 #include "family.h"
 #include "scope.h"
@@ -59,7 +60,7 @@ static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config
     const tj_problem *const problem = chosen->key.problem;
     tj_status status = tj_plan_obtain(chosen->context, scope, problem, &config, fallback, err);
 
-    while (tj_plan_is_unfit(status) && config.family != TJ_SAFE_FAMILY) {
+    while (tj_status_is_unfit(status) && config.family != TJ_SAFE_FAMILY) {
         if (tj_config_resolve(problem, &config, NULL) != TJ_OK || !tj_config_relax(problem, &config))
             config = textbook;
         status = tj_plan_obtain(chosen->context, scope, problem, &config, fallback, err);

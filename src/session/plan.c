@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choose.h"
 #include "chooser.h"
 #include "error.h"
 #include "family.h"
@@ -57,6 +58,32 @@ static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj
                            : status;
 }
 
+tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem *problem, bool again, tj_proof *proof,
+                      tj_error *err)
+{
+    tj_host *const host = &context->host;
+    tj_program simple = {0};
+    tj_device_facts device;
+    tj_problem any;
+    tj_config config;
+    tj_status status = tj_gpu_device_facts(&host->gpu, tj_kernel_device(plan->program.kernel), &device, err);
+
+    if (status == TJ_OK && !again && tj_proof_recall(host, plan->program.image, &device, proof))
+        return tj_proof_check(plan->program.source, &device, proof, err);
+    if (status == TJ_OK)
+        status = tj_proof_simple(problem, &any, &config, err);
+    if (status == TJ_OK)
+        status = tj_generate(&any, &config, &simple.source, err);
+    if (status == TJ_OK)
+        status = tj_image_obtain(context, simple.source, tj_image_target(plan->program.image), &simple.image, err);
+    if (status == TJ_OK)
+        status = tj_program_load(host, &simple, err);
+    if (status == TJ_OK)
+        status = tj_program_prove(host, &plan->program, simple.kernel, problem, proof, err);
+    tj_program_drop(&simple);
+    return status;
+}
+
 /*
  * Was the kernel proven wrong on such a device, or, if the context asks for it, is it wrong now? That nothing could be proven, for want of
  * memory say, is no reason to refuse it. naive is what others are compared with.
@@ -71,7 +98,7 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
         return tj_proof_check(plan->program.source, device, &proof, err);
     if (context->prove != TJ_PROVE_BEFORE || tj_source_config(plan->program.source)->family == TJ_SIMPLE_FAMILY)
         return TJ_OK;
-    status = tj_plan_prove(context, plan, plan->key.problem, 0, &proof, &why);
+    status = tj_plan_try(context, plan, plan->key.problem, false, &proof, &why);
     if (status == TJ_ERR_CHECK_FAILED)
         tj_log_line(&context->host.log, TJ_LOG_ERROR, "%s", why.message);
     else if (status != TJ_OK && status != TJ_ERR_DEVICE_LOST)
@@ -105,11 +132,6 @@ static tj_status make(tj_context *context, const tj_device_facts *device, const 
     return status;
 }
 
-bool tj_plan_is_unfit(tj_status status)
-{
-    return status == TJ_ERR_SPILLS || status == TJ_ERR_CHECK_FAILED;
-}
-
 /* What the library chose and may not be launched gives way to the next choice. */
 static tj_status make_chosen(tj_context *context, const tj_device_facts *device, const char *target, tj_plan *plan,
                              tj_error *err)
@@ -124,7 +146,7 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
         if (status != TJ_OK)
             return status;
         status = make(context, device, target, &config, plan, &why);
-        if (!tj_plan_is_unfit(status) || count > TJ_MOST_REFUSED) {
+        if (!tj_status_is_unfit(status) || count > TJ_MOST_REFUSED) {
             if (status != TJ_OK && err)
                 *err = why;
             return status;
@@ -233,10 +255,6 @@ tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_pr
 
 tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
     const tj_plan *present;
     tj_plan *built = NULL;
     tj_problem storage;

@@ -39,9 +39,6 @@ struct tj_plan {
 /** A new plan, the caller's: nobody else knows it yet. Inside a scope, outside a capture. *out is NULL on failure. */
 tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err);
 
-/** Does this status say that a kernel was made, and may not be launched, so that another config should be taken? */
-bool tj_plan_is_unfit(tj_status status);
-
 /** Free a plan and those that it replaced. NULL is permitted. */
 void tj_plan_free(tj_plan *plan);
 
@@ -70,6 +67,17 @@ tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_pr
  * captured before, still can. Inside a scope of the plan's CUDA context, outside a capture. Errors: those of tj_plan_prepare.
  */
 tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error *err);
+
+/**
+ * Choose again for a problem whose plan the library chose: if its choice has changed since (a record was kept, a proof failed), a new
+ * plan takes the old one's place in one step, for tj_matmul and tj_plan_prepare. The old one stays as good as it was for those who hold
+ * it. Without such a plan nothing is done. Errors: those of tj_plan_prepare; the old plan then stays.
+ */
+tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err);
+
+/** tj_plan_prove for a plan that nobody else need know; its place stays its own if it fails. */
+tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem *problem, bool again, tj_proof *proof,
+                      tj_error *err);
 
 /**
  * Put the fallback of a plan in its place, if the library chose its config and the operands do not suit the kernel. To be

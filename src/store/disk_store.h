@@ -111,6 +111,12 @@ void tj_disk_store_unlock(int lock);
 char *tj_disk_store_read_note(tj_disk_store *store, const char *name);
 void tj_disk_store_write_note(tj_disk_store *store, const char *name, const char *text);
 
+/** Called for each text. Return 0 to go on, anything else to stop. Both are valid during the visit only. */
+typedef int (*tj_text_visit)(const char *name, const char *text, void *payload);
+
+/** Should the text of that name be read? Anything but 0: yes. */
+typedef int (*tj_name_filter)(const char *name, void *payload);
+
 /**
  * Texts kept beside the entries, each a file v1/<folder>/<name>, whole or not there. Unlike entries and notes they are not
  * disposable: the LRU does not see them. put: replaces in one step; the reason is told where it cannot. each: of the own root
@@ -118,8 +124,8 @@ void tj_disk_store_write_note(tj_disk_store *store, const char *name, const char
  * with one warning, and counted; TJ_ERR_IO: a root cannot be used, the others were visited. remove: of the own root; missing is fine.
  */
 tj_status tj_disk_store_put_text(tj_disk_store *store, const char *folder, const char *name, const char *text, tj_error *err);
-tj_status tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_name_filter filter,
-                                  tj_store_text_visit visit, void *payload, int64_t *passed_over, tj_error *err);
+tj_status tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_name_filter filter, tj_text_visit visit,
+                                  void *payload, int64_t *passed_over, tj_error *err);
 void tj_disk_store_remove_text(tj_disk_store *store, const char *folder, const char *name);
 
 /** One warning about a text that was read and is not what it should be. */

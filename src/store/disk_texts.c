@@ -113,8 +113,8 @@ static void warn_refused(tj_disk_store *store, const char *path, int folder, con
 }
 
 /* All texts of one folder; true to go on with the next root. */
-static bool visit_texts(tj_disk_store *store, const char *path, int folder, tj_store_name_filter filter,
-                        tj_store_text_visit visit, void *payload, int64_t *passed_over)
+static bool visit_texts(tj_disk_store *store, const char *path, int folder, tj_name_filter filter, tj_text_visit visit,
+                        void *payload, int64_t *passed_over)
 {
     DIR *list = fdopendir(folder);
     const struct dirent *file;
@@ -159,8 +159,8 @@ static int open_texts(const tj_disk_store *store, size_t index, const char *path
     return folder;
 }
 
-tj_status tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_store_name_filter filter,
-                                  tj_store_text_visit visit, void *payload, int64_t *passed_over, tj_error *err)
+tj_status tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_name_filter filter, tj_text_visit visit,
+                                  void *payload, int64_t *passed_over, tj_error *err)
 {
     tj_status status = TJ_OK;
     bool goes_on = true;

@@ -3,6 +3,7 @@
  * skinny and split k: every constraint with its words, what the problem settles, and the launch form.
  */
 #include "generator_test.h"
+#include "worth.h"
 
 #define DECODE PROBLEM(.j = {FIXED(16)}, .k = {FIXED(4096)}, .l = {FIXED(4096)})
 #define SQUARE PROBLEM(.j = {FIXED(256)}, .k = {FIXED(64)}, .l = {FIXED(256)})

@@ -9,6 +9,7 @@
  *     captured     the program captures a stream while it is being tuned, and no capture breaks
  */
 #include "gpu_test.h"
+#include "plan.h"
 #include "host_program.h"
 
 #include <pthread.h>

@@ -6,6 +6,7 @@
  * with --wrap=tj_context_choose and says itself what is chosen where nobody names a config.
  */
 #include "gpu_test.h"
+#include "plan.h"
 #include "host_program.h"
 
 #include <pthread.h>

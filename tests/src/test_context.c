@@ -45,11 +45,12 @@ static tj_context *open_context(const tj_context_options *options)
 /* ---- scratch ------------------------------------------------------------------------------------------------------ */
 
 /* Tunings make one at any time, on threads behind the program's back. */
-Test(context, a_scratch_context_is_made_of_the_other_one_and_not_of_the_environment)
+Test(context, a_scratch_host_is_made_of_the_other_one_and_not_of_the_environment)
 {
     static const char *const further[] = {"/nonexistent/second", "/nonexistent/third", NULL};
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-    tj_context *context, *scratch;
+    tj_context *context;
+    tj_host scratch;
 
     options.cache_dir = "/nonexistent/first";
     options.read_only_roots = further;
@@ -59,16 +60,16 @@ Test(context, a_scratch_context_is_made_of_the_other_one_and_not_of_the_environm
     setenv("TILEJIT_DEVICE", "none", 1);
     setenv("TILEJIT_DUMP", "/nonexistent/dump", 1);
     setenv("TILEJIT_NVRTC", "/nonexistent/nvrtc", 1);
-    cr_assert(eq(int, tj_context_create_scratch(context, &scratch, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_host_begin_scratch(&scratch, &context->host, &err), TJ_OK), "%s", err.message);
     tj_context_free(context);
-    cr_expect(eq(int, scratch->host.gpu.device, 2));
-    cr_expect(eq(ptr, scratch->host.nvrtc_path, NULL));
-    cr_expect(eq(ptr, scratch->host.dump_dir, NULL));
-    cr_assert(eq(sz, scratch->host.store->root_count, 4));
-    cr_expect(eq(ptr, scratch->host.store->root[0], NULL));
-    cr_expect(eq(str, scratch->host.store->root[1], "/nonexistent/first"));
-    cr_expect(eq(str, scratch->host.store->root[3], "/nonexistent/third"));
-    tj_context_free(scratch);
+    cr_expect(eq(int, scratch.gpu.device, 2));
+    cr_expect(eq(ptr, scratch.nvrtc_path, NULL));
+    cr_expect(eq(ptr, scratch.dump_dir, NULL));
+    cr_assert(eq(sz, scratch.store->root_count, 4));
+    cr_expect(eq(ptr, scratch.store->root[0], NULL));
+    cr_expect(eq(str, scratch.store->root[1], "/nonexistent/first"));
+    cr_expect(eq(str, scratch.store->root[3], "/nonexistent/third"));
+    tj_host_end(&scratch);
 }
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */

@@ -24,11 +24,9 @@ static int null_one; /* the number of the pointer that is NULL */
 #define FUNCTIONS(REFUSES, ANSWERS, SURVIVES) \
     REFUSES(tj_choose_another, (NULL, ARG(0), ARG(1), ARG(2), 1, ARG(3), NULL, &err), "problem", "device", "refused", "config") \
     REFUSES(tj_choose_plan, (ARG(0), NULL, ARG(1), ARG(2), ARG(3), ARG(4), &err), "context", "problem", "device", "config", "plan") \
-    ANSWERS(tj_compare_random_products, (ARG(0), 1, ARG(1), ARG(2), 1), 0, 2) \
     ANSWERS(tj_config_relax, (ARG(0), ARG(1)), 0, 1) \
     ANSWERS(tj_plan_chosen_by, (ARG(0)), 0, 0) \
     REFUSES(tj_plan_prove, (ARG(0), ARG(1), ARG(2), 1, ARG(3), &err), "context", "plan", "problem", "proof") \
-    SURVIVES(tj_proof_keep, (ARG(0), ARG(1), ARG(2)), 2) \
     REFUSES(tj_proof_write_case, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "plan", "proof", "folder") \
     REFUSES(tj_analyze, (ARG(0), ARG(1), NULL, 1, 1, ARG(2), &err), "facts", "problem", "analysis") \
     ANSWERS(tj_buffer_address, (ARG(0)), 0, 0) \
@@ -43,14 +41,11 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_compile, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "source", "target", "image") \
     REFUSES(tj_config_adapt, (ARG(0), ARG(1), ARG(2), &err), "facts", "problem", "config") \
     ANSWERS(tj_config_get, (ARG(0), ARG(1)), 0, 1) \
-    ANSWERS(tj_config_is_hopeless, (ARG(0), ARG(1), 1), 0, 1) \
-    ANSWERS(tj_config_is_worth_trying, (ARG(0), ARG(1)), 0, 1) \
     REFUSES(tj_config_parse, (ARG(0), ARG(1), &err), "text", "config") \
     SURVIVES(tj_config_print, (ARG(0), ARG(1)), 1) \
     REFUSES(tj_config_resolve, (ARG(0), ARG(1), &err), "problem", "config") \
     REFUSES(tj_config_set, (ARG(0), ARG(1), ARG(2), &err), "config", "name", "value") \
     REFUSES(tj_context_create, (NULL, ARG(0), &err), "context") \
-    REFUSES(tj_context_create_scratch, (ARG(0), ARG(1), &err), "context", "scratch") \
     SURVIVES(tj_context_free, (NULL), 0) \
     SURVIVES(tj_context_get_stats, (ARG(0), ARG(1)), 1) \
     SURVIVES(tj_convert, ((tj_type)1, ARG(0), (tj_type)1, ARG(1), 1), 1) \
@@ -75,7 +70,6 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_family_name, (ARG(0)), 0, 0) \
     ANSWERS(tj_family_param, (ARG(0), 1), 0, 0) \
     ANSWERS(tj_family_param_count, (ARG(0)), 0, 0) \
-    ANSWERS(tj_family_start, (ARG(0), 1, ARG(1)), 0, 1) \
     ANSWERS(tj_family_summary, (ARG(0)), 0, 0) \
     SURVIVES(tj_fill_random, ((tj_type)1, ARG(0), 1, 1), 0) \
     REFUSES(tj_find_peaks, (ARG(0), (tj_type)1, 1, ARG(1), &err), "facts", "peaks") \
@@ -102,7 +96,6 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_plan_kernel, (ARG(0)), 0, 0) \
     REFUSES(tj_plan_launch, (ARG(0), ARG(1), NULL, &err), "plan", "operands") \
     REFUSES(tj_plan_prepare, (ARG(0), ARG(1), NULL, ARG(2), &err), "context", "problem", "plan") \
-    REFUSES(tj_plan_refresh, (ARG(0), ARG(1), &err), "context", "problem") \
     ANSWERS(tj_plan_source, (ARG(0)), 0, 0) \
     ANSWERS(tj_plan_workspace_bytes, (ARG(0)), 0, 0) \
     SURVIVES(tj_predict, (ARG(0), ARG(1), ARG(2), ARG(3)), 3) \
@@ -147,13 +140,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_store_list, (ARG(0), 1, ARG(1), NULL, &err), "context", "visit") \
     ANSWERS(tj_store_max_bytes, (ARG(0)), 0, 0) \
     ANSWERS(tj_store_path, (ARG(0)), 0, 0) \
-    SURVIVES(tj_store_put_image, (ARG(0), ARG(1), ARG(2)), 2) \
-    REFUSES(tj_store_put_record, (ARG(0), ARG(1), ARG(2), &err), "context", "name", "text") \
-    SURVIVES(tj_store_remove_record, (ARG(0), ARG(1)), 1) \
     ANSWERS(tj_store_trouble, (ARG(0)), 0, 0) \
-    REFUSES(tj_store_visit_records, (ARG(0), NULL, ARG(1), NULL, NULL, &err), "context", "visit") \
-    SURVIVES(tj_store_warn_lost_record, (ARG(0), ARG(1)), 1) \
-    SURVIVES(tj_store_warn_record, (ARG(0), ARG(1), ARG(2)), 2) \
     REFUSES(tj_stream_create, (ARG(0), ARG(1), &err), "context", "stream") \
     SURVIVES(tj_stream_destroy, (ARG(0), NULL), 0) \
     REFUSES(tj_synchronize, (ARG(0), NULL, &err), "context") \

@@ -257,10 +257,12 @@ Test(prove, a_choice_that_failed_gives_way)
     const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_F32);
     const tj_plan *first, *second;
     tj_proof proof = {.passed = 0, .created_s = 1, .reason = "wrong"};
+    tj_device_facts device;
 
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &first, &err), TJ_OK), "%s", err.message);
-    tj_proof_keep(context, first, &proof);
-    cr_assert(eq(int, tj_plan_refresh(context, &problem, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK), "%s", err.message);
+    tj_proof_remember(&context->host, tj_plan_image(first), &device, &proof);
+    cr_assert(eq(int, tj_plan_prove(context, first, &problem, 0, &proof, &err), TJ_ERR_CHECK_FAILED), "%s", err.message);
     cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &second, &err), TJ_OK), "%s", err.message);
     cr_expect(memcmp(tj_source_config(tj_plan_source(first)), tj_source_config(tj_plan_source(second)), sizeof(tj_config)) !=
               0);

@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "fake/fake_cuda.h"
+#include "plan.h"
 #include "tuner_test.h"
 #include "verify.h"
 
@@ -70,38 +71,39 @@ static void place(const tj_problem *problem, int is_warm)
     tj_device_facts device;
 
     cr_assert(eq(int, tj_device_current(context, &device, &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(int, tj_bench_place(context, NULL, problem, &device, 1, is_warm, &bench, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_bench_place(&context->host.gpu, NULL, problem, &device, 1, is_warm, &bench, &err), TJ_OK), "%s",
+              err.message);
 }
 
-static const tj_plan *plan_of(const tj_problem *problem, const char *text)
+static const tj_program *program_of(const tj_problem *problem, const char *text)
 {
     tj_config config = TJ_CONFIG_INIT;
     const tj_plan *plan = NULL;
 
     cr_assert(eq(int, tj_config_parse(text, &config, &err), TJ_OK), "%s", err.message);
     cr_assert(eq(int, tj_plan_prepare(context, problem, &config, &plan, &err), TJ_OK), "%s", err.message);
-    return plan;
+    return &plan->program;
 }
 
 /* A trial that was right before. */
-static tj_trial checked(const tj_plan *plan, double max_flop)
+static tj_trial checked(const tj_program *program, double max_flop)
 {
     tj_trial trial = {.state = TJ_TRIAL_TIMED, .is_verified = 1};
 
-    cr_assert(eq(int, tj_verify(&bench, plan, max_flop, &anchor, &trial, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_verify(&bench, program, max_flop, &anchor, &trial, NULL, &err), TJ_OK), "%s", err.message);
     return trial;
 }
 
-static void expect_right(const tj_plan *plan, double max_flop)
+static void expect_right(const tj_program *program, double max_flop)
 {
-    const tj_trial trial = checked(plan, max_flop);
+    const tj_trial trial = checked(program, max_flop);
 
     cr_expect(trial.state == TJ_TRIAL_TIMED && trial.is_verified == 1, "%s", trial.why);
 }
 
-static void expect_wrong(const tj_plan *plan, double max_flop, const char *why)
+static void expect_wrong(const tj_program *program, double max_flop, const char *why)
 {
-    const tj_trial trial = checked(plan, max_flop);
+    const tj_trial trial = checked(program, max_flop);
 
     cr_expect(trial.state == TJ_TRIAL_WRONG && trial.is_verified == 0);
     cr_expect(strstr(trial.why, why) != NULL, "\"%s\", not \"%s\"", trial.why, why);
@@ -109,12 +111,12 @@ static void expect_wrong(const tj_plan *plan, double max_flop, const char *why)
 
 /* ---- checks ------------------------------------------------------------------------------------------------------- */
 
-static void expect_difference(const tj_plan *plan, int64_t index, double by, const char *why)
+static void expect_difference(const tj_program *program, int64_t index, double by, const char *why)
 {
     float *const p = anchor.p, was = p[index];
 
     p[index] = (float)(was + by);
-    expect_wrong(plan, 0, why);
+    expect_wrong(program, 0, why);
     p[index] = was;
 }
 
@@ -122,69 +124,69 @@ static void expect_difference(const tj_plan *plan, int64_t index, double by, con
 Test(check_of_a_trial, compares_every_element_with_the_first_product)
 {
     tj_problem problem = f32(3, 4, 5);
-    const tj_plan *plan;
+    const tj_program *program;
     float *p;
 
     problem.batch = 2;
     problem.p.ld = 7;
     place(&problem, 1);
-    plan = plan_of(&problem, "naive:tile_width=4");
-    expect_right(plan, 0);
+    program = program_of(&problem, "naive:tile_width=4");
+    expect_right(program, 0);
     p = anchor.p;
-    expect_difference(plan, 0, 1e-3, "P[0][0] of product 0");
-    expect_difference(plan, 4, -1e-5, "P[0][4] of product 0");
-    expect_difference(plan, 18, 1e-3, "P[2][4] of product 0");
-    expect_difference(plan, 21, 1e-3, "P[0][0] of product 1");
-    expect_difference(plan, 21 + 18, 1e-3, "P[2][4] of product 1");
-    expect_difference(plan, 21 + 8, (double)NAN, "P[1][1] of product 1");
-    expect_right(plan, 0);
+    expect_difference(program, 0, 1e-3, "P[0][0] of product 0");
+    expect_difference(program, 4, -1e-5, "P[0][4] of product 0");
+    expect_difference(program, 18, 1e-3, "P[2][4] of product 0");
+    expect_difference(program, 21, 1e-3, "P[0][0] of product 1");
+    expect_difference(program, 21 + 18, 1e-3, "P[2][4] of product 1");
+    expect_difference(program, 21 + 8, (double)NAN, "P[1][1] of product 1");
+    expect_right(program, 0);
     /* Rounding is no difference, nor is what lies between the rows. */
     p[18] = nextafterf(p[18], 2);
     p[5] = 1;
-    expect_right(plan, 0);
+    expect_right(program, 0);
 }
 
 Test(check_of_a_trial, compares_columns_and_long_ones)
 {
     tj_problem problem = f32(1030, 1, 3);
-    const tj_plan *plan;
+    const tj_program *program;
 
     problem.p.layout = TJ_COL_MAJOR;
     place(&problem, 1);
-    plan = plan_of(&problem, "naive:tile_width=32");
-    expect_right(plan, 0);
-    expect_difference(plan, 1023, 1e-3, "P[1023][0] of product 0");
-    expect_difference(plan, 1024, 1e-3, "P[1024][0] of product 0");
-    expect_difference(plan, 2 * 1030 + 1029, 1e-3, "P[1029][2] of product 0");
+    program = program_of(&problem, "naive:tile_width=32");
+    expect_right(program, 0);
+    expect_difference(program, 1023, 1e-3, "P[1023][0] of product 0");
+    expect_difference(program, 1024, 1e-3, "P[1024][0] of product 0");
+    expect_difference(program, 2 * 1030 + 1029, 1e-3, "P[1029][2] of product 0");
 }
 
 /* Without a product to compare with, whatever it costs; with one, where it is asked for. */
 Test(check_of_a_trial, begins_with_the_reference)
 {
     const tj_problem problem = f32(3, 4, 5);
-    const tj_plan *plan;
+    const tj_program *program;
     tj_check_report report = {0};
     tj_trial trial = {.state = TJ_TRIAL_TIMED};
     float was;
 
     place(&problem, 1);
-    plan = plan_of(&problem, "naive:tile_width=4");
+    program = program_of(&problem, "naive:tile_width=4");
     was = *(float *)bench.host_m;
     *(float *)bench.host_m = was + 1; /* of another product than the device's */
-    expect_wrong(plan, 0, "elements are");
+    expect_wrong(program, 0, "elements are");
     cr_expect(eq(ptr, anchor.p, NULL), "a wrong product is none to compare with");
     *(float *)bench.host_m = was;
-    expect_right(plan, 0);
+    expect_right(program, 0);
     *(float *)bench.host_m = was + 1;
-    expect_right(plan, 0);
-    expect_wrong(plan, 1e9, "elements are");
+    expect_right(program, 0);
+    expect_wrong(program, 1e9, "elements are");
     *(float *)bench.host_m = was;
-    cr_assert(eq(int, tj_verify(&bench, plan, 1e9, &anchor, &trial, &report, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_verify(&bench, program, 1e9, &anchor, &trial, &report, &err), TJ_OK), "%s", err.message);
     cr_expect(report.passed && report.elements == 15 && report.max_ratio <= 1);
     cr_expect(eq(int, trial.is_verified, 1));
     /* What passes the reference must be the first product all the same: that one looked at some rows only. */
     *(float *)anchor.p += 1;
-    expect_wrong(plan, 1e9, "P[0][0] of product 0");
+    expect_wrong(program, 1e9, "P[0][0] of product 0");
 }
 
 /* A launch of this driver writes nothing; what an earlier one left must not pass for its product. */
@@ -192,24 +194,24 @@ Test(bench, what_a_launch_does_not_write_cannot_pass)
 {
     const tj_problem problem = f32(4, 1000, 64);
     tj_host_operands host;
-    const tj_plan *plan;
+    const tj_program *program;
     unsigned char *workspace;
 
     fake.fake_set_parameters_of("reduce", 2, (const size_t[]){8, 8});
     place(&problem, 1);
     host = (tj_host_operands){bench.host_m, bench.host_n, NULL, 1, 0};
-    plan = plan_of(&problem, "skinny:splits=4");
+    program = program_of(&problem, "skinny:splits=4");
     cr_assert(eq(int, tj_reference_product(&bench.known, &host, tj_buffer_address(bench.p), 1, &err), TJ_OK));
-    expect_wrong(plan, 0, "elements are");
+    expect_wrong(program, 0, "elements are");
     anchor.p = malloc(bench.p_bytes);
     cr_assert(eq(int, tj_reference_product(&bench.known, &host, tj_buffer_address(bench.p), 1, &err), TJ_OK));
     memcpy(anchor.p, tj_buffer_address(bench.p), bench.p_bytes);
-    expect_wrong(plan, 0, "P[0][0] of product 0");
+    expect_wrong(program, 0, "P[0][0] of product 0");
     /* The same goes for partial sums. */
     cr_assert(bench.workspace != NULL);
     workspace = tj_buffer_address(bench.workspace);
     memset(workspace, 0, tj_buffer_bytes(bench.workspace));
-    (void)checked(plan, 0);
+    (void)checked(program, 0);
     for (size_t i = 0; i < tj_buffer_bytes(bench.workspace); i++)
         cr_assert(eq(int, workspace[i], 0xff));
 }
@@ -347,35 +349,35 @@ static void expect_workspace(size_t bytes)
 Test(bench, makes_room_for_the_largest_workspace)
 {
     const tj_problem problem = f32(4, 1000, 64);
-    const tj_plan *none, *small, *large;
+    const tj_program *none, *small, *large;
 
     fake.fake_set_parameters_of("reduce", 2, (const size_t[]){8, 8});
     fake.fake_set_device_attribute(0, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 400000);
     place(&problem, 0);
     cr_assert(bench.sets > 1);
-    none = plan_of(&problem, "naive");
-    small = plan_of(&problem, "skinny:splits=2");
-    large = plan_of(&problem, "skinny:splits=4");
-    cr_assert(tj_plan_workspace_bytes(small) > 0 && tj_plan_workspace_bytes(large) > tj_plan_workspace_bytes(small));
+    none = program_of(&problem, "naive");
+    small = program_of(&problem, "skinny:splits=2");
+    large = program_of(&problem, "skinny:splits=4");
+    cr_assert(tj_program_workspace_bytes(small) > 0 && tj_program_workspace_bytes(large) > tj_program_workspace_bytes(small));
     cr_assert(eq(int, tj_bench_fit(&bench, none, &err), TJ_OK));
     cr_expect(eq(ptr, bench.workspace, NULL));
     cr_assert(eq(int, tj_bench_fit(&bench, small, &err), TJ_OK));
-    expect_workspace(tj_plan_workspace_bytes(small));
+    expect_workspace(tj_program_workspace_bytes(small));
     cr_assert(eq(int, tj_bench_fit(&bench, large, &err), TJ_OK));
-    expect_workspace(tj_plan_workspace_bytes(large));
+    expect_workspace(tj_program_workspace_bytes(large));
     cr_assert(eq(int, tj_bench_fit(&bench, small, &err), TJ_OK));
-    expect_workspace(tj_plan_workspace_bytes(large));
+    expect_workspace(tj_program_workspace_bytes(large));
 }
 
 /* ---- times -------------------------------------------------------------------------------------------------------- */
 
 /* Every launch takes a millisecond here. */
-static unsigned long launches_of(const tj_plan *plan, double best_us, int32_t state)
+static unsigned long launches_of(const tj_program *program, double best_us, int32_t state)
 {
     const unsigned long before = fake.fake_launches();
     tj_trial trial = {0};
 
-    cr_assert(eq(int, tj_bench_time(&bench, plan, best_us, &trial, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_bench_time(&bench, program, best_us, &trial, &err), TJ_OK), "%s", err.message);
     cr_expect(eq(int, trial.state, state));
     cr_expect(eq(dbl, trial.us, 1000));
     return fake.fake_launches() - before;
@@ -384,39 +386,40 @@ static unsigned long launches_of(const tj_plan *plan, double best_us, int32_t st
 Test(bench, spends_launches_on_what_may_be_the_best)
 {
     const tj_problem problem = f32(30, 20, 40);
-    const tj_plan *plan;
+    const tj_program *program;
     unsigned long slower, first, faster;
 
     place(&problem, 1);
-    plan = plan_of(&problem, "naive");
-    first = launches_of(plan, 0, TJ_TRIAL_TIMED);
-    faster = launches_of(plan, 990, TJ_TRIAL_TIMED);
-    slower = launches_of(plan, 500, TJ_TRIAL_TIMED);
-    cr_expect(eq(ulong, launches_of(plan, 300, TJ_TRIAL_SLOW), 2));
+    program = program_of(&problem, "naive");
+    first = launches_of(program, 0, TJ_TRIAL_TIMED);
+    faster = launches_of(program, 990, TJ_TRIAL_TIMED);
+    slower = launches_of(program, 500, TJ_TRIAL_TIMED);
+    cr_expect(eq(ulong, launches_of(program, 300, TJ_TRIAL_SLOW), 2));
     cr_expect(slower > 2 && slower < faster && faster == first, "%lu %lu %lu", slower, faster, first);
 }
 
 /* So many launches before a deadline, which lies that far ahead. */
-static unsigned long launches_within(const tj_plan *plan, double seconds)
+static unsigned long launches_within(const tj_program *program, double seconds)
 {
     bench.deadline = tj_clock_s() + seconds;
-    return launches_of(plan, 0, TJ_TRIAL_TIMED);
+    return launches_of(program, 0, TJ_TRIAL_TIMED);
 }
 
 /* The first ones whatever the time; of the others as many as will have ended. On this clock no time passes between two. */
 Test(bench, begins_no_launch_that_would_end_too_late)
 {
     const tj_problem problem = f32(30, 20, 40);
-    const tj_plan *plan;
+    const tj_program *program;
     unsigned long all;
 
     place(&problem, 1);
-    plan = plan_of(&problem, "naive");
-    all = launches_of(plan, 0, TJ_TRIAL_TIMED);
-    cr_expect(eq(ulong, launches_within(plan, 3600), all));
-    cr_expect(eq(ulong, launches_within(plan, -1), 2));
-    cr_expect(eq(ulong, launches_within(plan, 0.0015), 2), "a sample would be the second millisecond's");
-    cr_expect(eq(ulong, launches_within(plan, 0.0035), 2 + 3 + 2), "two samples and a launch ahead; and two more without one");
+    program = program_of(&problem, "naive");
+    all = launches_of(program, 0, TJ_TRIAL_TIMED);
+    cr_expect(eq(ulong, launches_within(program, 3600), all));
+    cr_expect(eq(ulong, launches_within(program, -1), 2));
+    cr_expect(eq(ulong, launches_within(program, 0.0015), 2), "a sample would be the second millisecond's");
+    cr_expect(eq(ulong, launches_within(program, 0.0035), 2 + 3 + 2),
+              "two samples and a launch ahead; and two more without one");
     cr_expect(eq(dbl, tj_bench_turn_seconds(&bench, 1000), 1e-3 * (1 + 3)));
 }
 
@@ -428,16 +431,16 @@ Test(bench, tells_trouble_of_one_config_from_that_of_all)
         tj_status status;
     } row[] = {{CUDA_ERROR_INVALID_VALUE, TJ_OK}, {CUDA_ERROR_ILLEGAL_ADDRESS, TJ_ERR_DEVICE_LOST}};
     const tj_problem problem = f32(30, 20, 40);
-    const tj_plan *plan;
+    const tj_program *program;
 
     place(&problem, 1);
-    plan = plan_of(&problem, "naive");
+    program = program_of(&problem, "naive");
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         tj_trial trial = {0};
 
         fake.fake_fail("cuLaunchKernel", 0, row[i].result);
         fake.fake_fail("cuLaunchKernelEx", 0, row[i].result);
-        cr_expect(eq(int, tj_bench_time(&bench, plan, 0, &trial, &err), row[i].status));
+        cr_expect(eq(int, tj_bench_time(&bench, program, 0, &trial, &err), row[i].status));
         if (row[i].status == TJ_OK)
             cr_expect(trial.state == TJ_TRIAL_REFUSED && trial.why[0] != '\0');
         else

@@ -11,6 +11,7 @@
 
 #include "fake/fake_cuda.h"
 #include "pool.h"
+#include "proof.h"
 #include "record.h"
 #include "tuner_test.h"
 #include "verify.h"
@@ -75,9 +76,9 @@ static const row *row_of(const tj_config *config)
     return &stage.other;
 }
 
-static const row *row_of_plan(const tj_plan *plan)
+static const row *row_of_program(const tj_program *program)
 {
-    return row_of(tj_source_config(tj_plan_source(plan)));
+    return row_of(tj_source_config(program->source));
 }
 
 static bool was_tried(const char *text)
@@ -90,14 +91,15 @@ static bool was_tried(const char *text)
     return false;
 }
 
-void __wrap_tj_pool_await(tj_pool *pool, const tj_config *config, tj_compiled *compiled);
-void __real_tj_pool_await(tj_pool *pool, const tj_config *config, tj_compiled *compiled);
-tj_status __wrap_tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj_trial *trial, tj_error *error);
-tj_status __wrap_tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_warm, double *median, tj_error *error);
-tj_status __wrap_tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop, tj_anchor *anchor, tj_trial *trial,
-                           tj_check_report *report, tj_error *error);
-tj_status __wrap_tj_plan_prove(tj_context *in, const tj_plan *plan, const tj_problem *proven, int again, tj_proof *proof,
+tj_candidate *__wrap_tj_pool_await(tj_pool *pool, const tj_config *config);
+tj_candidate *__real_tj_pool_await(tj_pool *pool, const tj_config *config);
+tj_status __wrap_tj_bench_time(tj_bench *bench, const tj_program *program, double best_us, tj_trial *trial, tj_error *error);
+tj_status __wrap_tj_bench_turn(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median,
                                tj_error *error);
+tj_status __wrap_tj_verify(tj_bench *bench, const tj_program *program, double max_flop, tj_anchor *anchor, tj_trial *trial,
+                           tj_check_report *report, tj_error *error);
+tj_status __wrap_tj_program_prove(tj_host *in, const tj_program *program, const tj_kernel *simple, const tj_problem *proven,
+                                  tj_proof *proof, tj_error *error);
 
 double __wrap_tj_clock_s(void);
 
@@ -106,34 +108,37 @@ double __wrap_tj_clock_s(void)
     return stage.now;
 }
 
-void __wrap_tj_pool_await(tj_pool *pool, const tj_config *config, tj_compiled *compiled)
+tj_candidate *__wrap_tj_pool_await(tj_pool *pool, const tj_config *config)
 {
     const tj_config one = resolved(*config);
     const row *r = row_of(&one);
+    tj_candidate *candidate;
 
     stage.now += stage.compile_s;
-    __real_tj_pool_await(pool, config, compiled);
+    candidate = __real_tj_pool_await(pool, config);
     if (r->compile != TJ_OK) {
-        compiled->status = r->compile;
-        strcpy(compiled->error.message, "the table says so");
+        candidate->status = r->compile;
+        strcpy(candidate->error.message, "the table says so");
     }
+    return candidate;
 }
 
-tj_status __wrap_tj_bench_time(tj_bench *bench, const tj_plan *plan, double best_us, tj_trial *trial, tj_error *error)
+tj_status __wrap_tj_bench_time(tj_bench *bench, const tj_program *program, double best_us, tj_trial *trial, tj_error *error)
 {
-    const row *r = row_of_plan(plan);
+    const row *r = row_of_program(program);
 
     (void)bench, (void)best_us, (void)error;
-    stage.looked[stage.looks++ % MAX_LOOKS] = *tj_source_config(tj_plan_source(plan));
+    stage.looked[stage.looks++ % MAX_LOOKS] = *tj_source_config(program->source);
     trial->state = r->state ? r->state : TJ_TRIAL_TIMED;
     trial->us = r->look_us;
     return r->look;
 }
 
 /* With warm operands all take half as long. */
-tj_status __wrap_tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, int is_warm, double *median, tj_error *error)
+tj_status __wrap_tj_bench_turn(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median,
+                               tj_error *error)
 {
-    const row *r = row_of_plan(plan);
+    const row *r = row_of_program(program);
 
     (void)bench, (void)us, (void)error;
     stage.now += stage.turn_s;
@@ -143,10 +148,10 @@ tj_status __wrap_tj_bench_turn(tj_bench *bench, const tj_plan *plan, double us, 
     return TJ_OK;
 }
 
-tj_status __wrap_tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop, tj_anchor *anchor, tj_trial *trial,
+tj_status __wrap_tj_verify(tj_bench *bench, const tj_program *program, double max_flop, tj_anchor *anchor, tj_trial *trial,
                            tj_check_report *report, tj_error *error)
 {
-    const row *r = row_of_plan(plan);
+    const row *r = row_of_program(program);
     const bool is_last = stage.checks > 0 && report;
     const bool is_right = r->fault == RIGHT || r->fault == WRONG_IN_PROOF || (r->fault == WRONG_AT_LAST && !is_last);
 
@@ -168,12 +173,12 @@ tj_status __wrap_tj_verify(tj_bench *bench, const tj_plan *plan, double max_flop
     return TJ_OK;
 }
 
-tj_status __wrap_tj_plan_prove(tj_context *in, const tj_plan *plan, const tj_problem *proven, int again, tj_proof *proof,
-                               tj_error *error)
+tj_status __wrap_tj_program_prove(tj_host *in, const tj_program *program, const tj_kernel *simple, const tj_problem *proven,
+                                  tj_proof *proof, tj_error *error)
 {
-    const bool is_right = row_of_plan(plan)->fault != WRONG_IN_PROOF;
+    const bool is_right = row_of_program(program)->fault != WRONG_IN_PROOF;
 
-    (void)in, (void)proven, (void)again;
+    (void)in, (void)proven, (void)simple;
     stage.proofs++;
     *proof = (tj_proof){.passed = is_right, .elements = 1, .created_s = 1};
     if (is_right)

@@ -9,6 +9,7 @@
 #include "rank.h"
 #include "space.h"
 #include "tuner_test.h"
+#include "worth.h"
 
 static tj_problem some_problem(size_t index)
 {

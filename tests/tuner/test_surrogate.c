@@ -8,6 +8,7 @@
 #include "search.h"
 #include "surrogate.h"
 #include "tuner_test.h"
+#include "worth.h"
 
 enum { MOST_TRIALS = 64 };
 

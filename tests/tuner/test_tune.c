@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "context.h"
 #include "pool.h"
 #include "record.h"
 #include "tuner_test.h"
@@ -373,38 +374,35 @@ Test(tune, counts_no_more_evaluations_than_are_read_again)
     tj_context_free(context);
 }
 
-/* A tuning of many configs takes a new scratch context now and then: what it announced ahead must go on compiling there. */
-Test(tune, passes_on_what_was_announced)
+/* A tuning of many configs forgets them now and then: what it announced ahead must go on compiling. */
+Test(tune, forgets_what_was_awaited_and_not_what_was_announced)
 {
     static const char *const configs[] = {"naive:tile_width=4", "naive:tile_width=8", "naive:tile_width=16"};
     const tj_problem problem = f32(20, 10, 12);
-    tj_context *context = open_context(""), *old, *fresh;
-    tj_pool *from, *to;
-    tj_compiled compiled;
+    tj_context *context = open_context("");
+    tj_pool *pool = tj_pool_create(&context->host, &problem, NULL, "sm_90", 1);
+    const tj_candidate *candidate;
     tj_config config[3];
 
-    cr_assert(eq(int, tj_context_create_scratch(context, &old, &err), TJ_OK), "%s", err.message);
-    cr_assert(eq(int, tj_context_create_scratch(context, &fresh, &err), TJ_OK), "%s", err.message);
-    from = tj_pool_create(old, &problem, "sm_90", 1);
-    to = tj_pool_create(fresh, &problem, "sm_90", 2);
-    cr_assert(from && to);
+    cr_assert(pool != NULL);
     for (int i = 0; i < 3; i++) {
         cr_assert(eq(int, tj_config_parse(configs[i], &config[i], &err), TJ_OK), "%s", err.message);
-        tj_pool_announce(from, &config[i]);
+        tj_pool_announce(pool, &config[i]);
     }
-    tj_pool_await(from, &config[1], &compiled);
-    cr_expect(eq(int, compiled.status, TJ_OK), "%s", compiled.error.message);
-    tj_pool_pass_on(NULL, to);
-    tj_pool_pass_on(from, to);
-    for (int i = 0; i < 600 && compiles(fresh) < 2; i++)
+    candidate = tj_pool_await(pool, &config[1]);
+    cr_expect(eq(int, candidate->status, TJ_OK), "%s", candidate->error.message);
+    tj_pool_forget(pool);
+    for (int i = 0; i < 600 && compiles(context) < 3; i++)
         usleep(100000);
     for (int i = 0; i < 3; i += 2)
-        tj_pool_await(to, &config[i], &compiled);
-    cr_expect(eq(i64, compiles(fresh), 2), "the two that nobody asked for");
-    tj_pool_free(from);
-    tj_pool_free(to);
-    tj_context_free(fresh);
-    tj_context_free(old);
+        (void)tj_pool_await(pool, &config[i]);
+    cr_expect(eq(i64, compiles(context), 3), "the two that nobody asked for");
+    tj_pool_forget(pool);
+    tj_pool_forget(pool);
+    candidate = tj_pool_await(pool, &config[0]);
+    cr_expect(candidate->status == TJ_OK && candidate->program.image != NULL, "%s", candidate->error.message);
+    cr_expect(eq(i64, compiles(context), 4), "once more");
+    tj_pool_free(pool);
     tj_context_free(context);
 }
 
@@ -414,8 +412,8 @@ Test(tune, compiles_nothing_more_than_is_asked_for_when_the_search_is_over)
     static const char *const configs[] = {"naive:tile_width=4", "naive:tile_width=8", "naive:tile_width=16"};
     const tj_problem problem = f32(20, 10, 12);
     tj_context *context = open_context("");
-    tj_pool *pool = tj_pool_create(context, &problem, "sm_90", 2);
-    tj_compiled compiled;
+    tj_pool *pool = tj_pool_create(&context->host, &problem, NULL, "sm_90", 2);
+    const tj_candidate *candidate;
     tj_config config[3];
 
     cr_assert(pool != NULL);
@@ -424,8 +422,8 @@ Test(tune, compiles_nothing_more_than_is_asked_for_when_the_search_is_over)
         cr_assert(eq(int, tj_config_parse(configs[i], &config[i], &err), TJ_OK), "%s", err.message);
         tj_pool_announce(pool, &config[i]);
     }
-    tj_pool_await(pool, &config[1], &compiled);
-    cr_expect(eq(int, compiled.status, TJ_OK), "%s", compiled.error.message);
+    candidate = tj_pool_await(pool, &config[1]);
+    cr_expect(eq(int, candidate->status, TJ_OK), "%s", candidate->error.message);
     tj_pool_free(pool);
     cr_expect(eq(i64, compiles(context), 1));
     tj_context_free(context);
@@ -437,19 +435,20 @@ Test(tune, compiles_each_family_s_kernel)
     static const char *const configs[] = {"naive:tile_width=16", "tiled:tile_width=16"};
     const tj_problem problem = f32(20, 10, 12);
     tj_context *context = open_context("");
-    tj_pool *pool = tj_pool_create(context, &problem, "sm_90", 1);
-    tj_compiled compiled[2];
+    tj_pool *pool = tj_pool_create(&context->host, &problem, NULL, "sm_90", 1);
+    const tj_candidate *candidate[2];
 
     cr_assert(pool != NULL);
     for (int i = 0; i < 2; i++) {
         tj_config config = TJ_CONFIG_INIT;
 
         cr_assert(eq(int, tj_config_parse(configs[i], &config, &err), TJ_OK), "%s", err.message);
-        tj_pool_await(pool, &config, &compiled[i]);
-        cr_expect(eq(int, compiled[i].status, TJ_OK), "%s", compiled[i].error.message);
+        candidate[i] = tj_pool_await(pool, &config);
+        cr_expect(eq(int, candidate[i]->status, TJ_OK), "%s", candidate[i]->error.message);
     }
     cr_expect(eq(i64, compiles(context), 2));
-    cr_expect(compiled[0].shared_bytes == 0 && compiled[1].shared_bytes > 0);
+    cr_expect(tj_product_step(tj_source_launch(candidate[0]->program.source))->static_shared_bytes == 0 &&
+              tj_product_step(tj_source_launch(candidate[1]->program.source))->static_shared_bytes > 0);
     tj_pool_free(pool);
     tj_context_free(context);
 }

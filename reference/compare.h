@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compare: two products of the same random operands, summed in different orders. */
+#ifndef TJ_REFERENCE_COMPARE_H
+#define TJ_REFERENCE_COMPARE_H
+
+#include <tilejit/reference.h>
+
+/**
+ * Compare count elements of two products, in P's type, that were computed from the same operands of tj_fill_random but may have
+ * been summed in different orders. Returns the index of the first pair that no order explains, or -1. For a long k this is much
+ * tighter than the bound of tj_reference_check, and it holds for such operands only.
+ *
+ * The error of a sum of k terms from [-1, 1] stays below u * k in any order, and far below for most elements. Four times that
+ * leaves room for both products, and is still much less than one term.
+ */
+int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count);
+
+#endif

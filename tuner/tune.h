@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tune: the search over a device, the comparison of its finalists, and the record.
+ */
+#ifndef TJ_TUNER_TUNE_H
+#define TJ_TUNER_TUNE_H
+
+#include <tilejit/tuner.h>
+
+#include "host.h"
+
+/** tj_tune on a host. What has been chosen so far stays so: that a record was kept, *result says. */
+tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_options *options, tj_tune_result *result,
+                     tj_error *err);
+
+#endif
