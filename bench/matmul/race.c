@@ -10,25 +10,18 @@
 static const double CACHES = 3;       /* times the L2: what the sets exceed */
 static const double SHAPE_US = 1.5e6; /* what the rounds of a shape take, about */
 static const double CHECK_FLOP = 1e9; /* of the reference for one contender; more, and it looks at some rows */
-enum { MAX_SETS = 1024, ALIGNMENT = 256, LEAST_ROUNDS = 7, MOST_ROUNDS = 41, PILOTS = 4, FINALISTS = 3 };
+enum { MAX_SETS = 1024, LEAST_ROUNDS = 7, MOST_ROUNDS = 41, PILOTS = 4, FINALISTS = 3 };
 
 const char *const contender_name[CONTENDERS] = {"zero-shot", "tuned", "cuBLAS", "cuBLASLt"};
 
 /* ---- operands -------------------------------------------------------------------------------------------------------- */
 
-/* Sets of operands on the device, all with the same numbers. */
+/* Sets of operands on the device, all with the same numbers, and one P read back. */
 typedef struct operands {
-    void *host_m, *host_n, *host_p;
-    size_t m_bytes, n_bytes, p_bytes; /* of one set */
-    tj_buffer *m, *n, *p, *workspace;
-    tj_operands *set;
+    tj_workbench *bench;
     size_t sets;
+    void *p;
 } operands;
-
-static size_t aligned(size_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
 
 static int fail(tj_error *err, const char *what)
 {
@@ -47,73 +40,29 @@ static size_t count_sets(const bench *b, size_t set_bytes, size_t free_bytes)
     return (double)set_bytes >= CACHES * (double)b->device.l2_bytes || sets < 1 ? 1 : (size_t)sets;
 }
 
-static int upload(const operands *x, tj_buffer *buffer, const void *host, size_t bytes, tj_error *err)
+/* With a workspace for what the hungriest plan wants. */
+static int place(const bench *b, const tj_problem *problem, operands *x, size_t workspace_bytes, tj_error *err)
 {
-    for (size_t i = 0; i < x->sets; i++)
-        if (tj_buffer_write(buffer, i * aligned(bytes), host, bytes, err) != TJ_OK)
-            return 0;
-    return 1;
-}
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    size_t free_bytes, total_bytes, set_bytes = 0;
 
-static int place(const bench *b, const tj_problem *problem, operands *x, tj_error *err)
-{
-    const size_t element = tj_type_bytes((tj_type)problem->m.type), p_element = tj_type_bytes((tj_type)problem->p.type);
-    const size_t m_count = (size_t)tj_problem_span(problem, TJ_MATRIX_M),
-                 n_count = (size_t)tj_problem_span(problem, TJ_MATRIX_N);
-    size_t free_bytes, total_bytes;
-
-    x->m_bytes = m_count * element;
-    x->n_bytes = n_count * element;
-    x->p_bytes = (size_t)tj_problem_span(problem, TJ_MATRIX_P) * p_element;
     if (tj_device_memory(b->context, &free_bytes, &total_bytes, err) != TJ_OK)
         return 0;
-    x->sets = count_sets(b, aligned(x->m_bytes) + aligned(x->n_bytes) + aligned(x->p_bytes), free_bytes);
-    x->host_m = malloc(x->m_bytes + 1);
-    x->host_n = malloc(x->n_bytes + 1);
-    x->host_p = malloc(x->p_bytes + 1);
-    x->set = calloc(x->sets, sizeof *x->set);
-    if (!x->host_m || !x->host_n || !x->host_p || !x->set)
-        return fail(err, "out of memory for the operands");
-    tj_fill_random((tj_type)problem->m.type, x->host_m, m_count, 1);
-    tj_fill_random((tj_type)problem->m.type, x->host_n, n_count, 2);
-    if (tj_buffer_create(b->context, x->sets * aligned(x->m_bytes), &x->m, err) != TJ_OK ||
-        tj_buffer_create(b->context, x->sets * aligned(x->n_bytes), &x->n, err) != TJ_OK ||
-        tj_buffer_create(b->context, x->sets * aligned(x->p_bytes), &x->p, err) != TJ_OK ||
-        !upload(x, x->m, x->host_m, x->m_bytes, err) || !upload(x, x->n, x->host_n, x->n_bytes, err))
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
+        set_bytes += (size_t)tj_problem_span(problem, (tj_which)which) *
+                     tj_type_bytes((tj_type)tj_problem_matrix(problem, (tj_which)which)->type);
+    x->sets = options.sets = count_sets(b, set_bytes, free_bytes);
+    options.seed = 1;
+    if (tj_workbench_create(b->context, problem, &options, &x->bench, err) != TJ_OK)
         return 0;
-    for (size_t i = 0; i < x->sets; i++) {
-        x->set[i] = (tj_operands)TJ_OPERANDS_INIT;
-        x->set[i].m.address = (char *)tj_buffer_address(x->m) + i * aligned(x->m_bytes);
-        x->set[i].n.address = (char *)tj_buffer_address(x->n) + i * aligned(x->n_bytes);
-        x->set[i].p.address = (char *)tj_buffer_address(x->p) + i * aligned(x->p_bytes);
-    }
-    return 1;
-}
-
-/* Room for what the hungriest plan wants; launches of a stream come one after the other, so one serves all sets. */
-static int fit_workspace(const bench *b, operands *x, size_t bytes, tj_error *err)
-{
-    if (bytes == 0)
-        return 1;
-    if (tj_buffer_create(b->context, bytes, &x->workspace, err) != TJ_OK)
-        return 0;
-    for (size_t i = 0; i < x->sets; i++) {
-        x->set[i].workspace = tj_buffer_address(x->workspace);
-        x->set[i].workspace_bytes = bytes;
-    }
-    return 1;
+    x->p = malloc(tj_workbench_bytes(x->bench, TJ_MATRIX_P));
+    return x->p ? tj_workbench_fit(x->bench, workspace_bytes, err) == TJ_OK : fail(err, "out of memory for the operands");
 }
 
 static void drop(operands *x)
 {
-    tj_buffer_free(x->m);
-    tj_buffer_free(x->n);
-    tj_buffer_free(x->p);
-    tj_buffer_free(x->workspace);
-    free(x->host_m);
-    free(x->host_n);
-    free(x->host_p);
-    free(x->set);
+    tj_workbench_free(x->bench);
+    free(x->p);
 }
 
 /* ---- runners --------------------------------------------------------------------------------------------------------- */
@@ -134,10 +83,10 @@ static int queue(void *what, size_t set, struct CUstream_st *stream, tj_error *e
     const runner *r = what;
 
     if (r->who == CUBLAS)
-        return cublas_queue_default(r->peer, &r->x->set[set], err);
+        return cublas_queue_default(r->peer, &tj_workbench_operands(r->x->bench)[set], err);
     if (r->who == CUBLASLT)
-        return cublas_queue_idea(r->peer, r->idea, &r->x->set[set], err);
-    return tj_plan_launch(r->plan, &r->x->set[set], stream, err) == TJ_OK;
+        return cublas_queue_idea(r->peer, r->idea, &tj_workbench_operands(r->x->bench)[set], err);
+    return tj_plan_launch(r->plan, &tj_workbench_operands(r->x->bench)[set], stream, err) == TJ_OK;
 }
 
 static int start(const bench *b, runner *r, tj_error *err)
@@ -218,11 +167,8 @@ static int choose_finalists(const bench *b, const operands *x, const cublas_prob
  */
 static double rms_limit(const tj_problem *problem)
 {
-    const double u = problem->m.type == TJ_F64 ? 0x1p-53 : 0x1p-24;
-    const double u_p = problem->p.type == TJ_F64    ? 0x1p-53
-                       : problem->p.type == TJ_F16  ? 0x1p-11
-                       : problem->p.type == TJ_BF16 ? 0x1p-8
-                                                    : 0x1p-24;
+    const double u = tj_type_get_facts(problem->compute == TJ_COMPUTE_F64 ? TJ_F64 : TJ_F32)->unit_roundoff;
+    const double u_p = tj_type_get_facts((tj_type)problem->p.type)->unit_roundoff;
 
     return 8 * u * sqrt((double)problem->k.extent) + 8 * u_p;
 }
@@ -230,13 +176,12 @@ static double rms_limit(const tj_problem *problem)
 /* Replay a sample over poisoned memory and look at the last set that it wrote. */
 static int verify(const bench *b, operands *x, const tj_problem *problem, runner *r, outcome *o, tj_error *err)
 {
-    const tj_host_operands host = {x->host_m, x->host_n, NULL, 1.0, 0.0};
     const double limit = rms_limit(problem);
     double rms;
 
-    if (tj_buffer_fill(x->p, 0xff, err) != TJ_OK || clock_sample(b->clock, &r->samples, err) < 0 ||
-        tj_buffer_read(x->p, (x->sets - 1) * aligned(x->p_bytes), x->host_p, x->p_bytes, err) != TJ_OK ||
-        tj_reference_check(problem, &host, x->host_p, CHECK_FLOP, 0, &o->check, err) != TJ_OK)
+    if (tj_workbench_reset(x->bench, err) != TJ_OK || clock_sample(b->clock, &r->samples, err) < 0 ||
+        tj_workbench_read(x->bench, x->sets - 1, x->p, err) != TJ_OK ||
+        tj_workbench_check(x->bench, x->p, CHECK_FLOP, 0, &o->check, err) != TJ_OK)
         return 0;
     rms = o->check.norm / sqrt((double)o->check.elements);
     o->rms_error = rms > 0 ? o->check.max_error / rms : 0;
@@ -365,7 +310,7 @@ static int hold(const bench *b, field *f, operands *x, const tj_plan *const *pla
     for (int i = 0; i < 2; i++)
         if (plan[i] && tj_plan_workspace_bytes(plan[i]) > workspace)
             workspace = tj_plan_workspace_bytes(plan[i]);
-    if (!place(b, &out->shape->problem, x, err) || !fit_workspace(b, x, workspace, err))
+    if (!place(b, &out->shape->problem, x, workspace, err))
         return 0;
     out->sets = x->sets;
     for (int i = 0; i < 2; i++)
