@@ -2,32 +2,13 @@
 /*
  * look_run: the configs of a look run on the GPU for their times, or executed on the emulator for its counters.
  */
-#include <stdlib.h>
+#include <tilejit/workbench.h>
 
 #include "counters.h"
 #include "error.h"
 #include "look.h"
-#include "operands.h"
 
 static const double MOST_FMA_TO_EXECUTE = 2e9; /* minutes on the emulator */
-
-/* The same few random numbers again and again. */
-static tj_status fill(tj_buffer *buffer, tj_which which, size_t bytes, const void *payload, tj_error *err)
-{
-    enum { CHUNK = 1 << 16 };
-    const tj_type type = cli_type_of(payload, which);
-    const size_t chunk = CHUNK * tj_type_bytes(type);
-    void *values = malloc(chunk);
-    tj_status status = TJ_OK;
-
-    if (!values)
-        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a part of %c", CLI_LETTERS[which]);
-    tj_fill_random(type, values, CHUNK, (uint64_t)CLI_LETTERS[which]);
-    for (size_t at = 0; at < bytes && status == TJ_OK; at += chunk)
-        status = tj_buffer_write(buffer, at, values, bytes - at < chunk ? bytes - at : chunk, err);
-    free(values);
-    return status;
-}
 
 static tj_status count_case(tj_context *context, const tj_plan *plan, const tj_operands *x, cli_case *one, tj_error *err)
 {
@@ -54,8 +35,14 @@ static tj_status count_case(tj_context *context, const tj_plan *plan, const tj_o
 static tj_status run_cases(cli_look *look, const cli_timing *timing, tj_error *err)
 {
     tj_context *context = look->machine.context;
-    cli_placed placed;
-    tj_status status = cli_place(context, &look->request, fill, &look->request.known, &placed, err);
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    tj_workbench *bench = NULL;
+    tj_status status;
+
+    options.period = 1 << 16;
+    options.alpha = look->request.alpha;
+    options.beta = look->request.beta;
+    status = tj_workbench_create(context, &look->request.known, &options, &bench, err);
 
     for (size_t i = 0; i < look->count && status == TJ_OK; i++) {
         cli_case *one = &look->cases[i];
@@ -63,14 +50,14 @@ static tj_status run_cases(cli_look *look, const cli_timing *timing, tj_error *e
 
         status = tj_plan_prepare(context, &look->request.problem, &one->config, &plan, err);
         if (status == TJ_OK)
-            status = cli_place_workspace(context, plan, &placed, err);
+            status = tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), err);
         if (status == TJ_OK && !timing)
-            status = count_case(context, plan, &placed.x, one, err);
+            status = count_case(context, plan, tj_workbench_operands(bench), one, err);
         else if (status == TJ_OK)
-            status = cli_time(context, plan, &placed.x, *timing, &one->median_us, &one->least_us, err);
+            status = cli_time(context, plan, tj_workbench_operands(bench), *timing, &one->median_us, &one->least_us, err);
         one->is_measured = timing && status == TJ_OK;
     }
-    cli_drop_placed(&placed);
+    tj_workbench_free(bench);
     return status;
 }
 

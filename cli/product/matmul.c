@@ -241,9 +241,13 @@ static cli_exit multiply(const cli_call *call, tj_context *context, const cli_re
                          matrices *all, tj_error *err)
 {
     const matmul_options *options = call->options;
-    const cli_product product = {request,         {all->m.data, all->n.data, all->c.data, request->alpha, request->beta},
-                                 all->p.data,     cli_timing_or(options->timing, 1, 5),
-                                 &options->check, 0};
+    const cli_product product = {request,
+                                 {all->m.data, all->n.data, NULL, all->c.data},
+                                 0,
+                                 all->p.data,
+                                 cli_timing_or(options->timing, 1, 5),
+                                 &options->check,
+                                 0};
     const cli_exit code = cli_multiply(call, &options->machine, context, &product, err);
     char shape[SHAPE_BYTES];
     tj_error unwritten;

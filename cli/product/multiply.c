@@ -5,7 +5,7 @@
 #include "multiply.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include <tilejit/tilejit.h>
 
@@ -14,7 +14,6 @@
 #include "counters.h"
 #include "error.h"
 #include "kernel.h"
-#include "operands.h"
 
 static const double DEFAULT_CHECK_FLOP = 2e10;
 
@@ -40,15 +39,6 @@ static void compile_instead(const cli_call *call, const cli_machine_options *mac
         (void)tj_fail(err, TJ_ERR_NO_DRIVER,
                       "the kernel was generated, compiled%s%s, but there was nothing here to run it on: %s",
                       is_stored ? " and stored in " : "", is_stored ? path : "", why.message);
-}
-
-/* P starts as all ones bits, which is NaN in every type: an element that no thread writes cannot pass for a result. */
-static tj_status fill(tj_buffer *buffer, tj_which which, size_t bytes, const void *payload, tj_error *err)
-{
-    const tj_host_operands *host = payload;
-    const void *values = which == TJ_MATRIX_M ? host->m : which == TJ_MATRIX_N ? host->n : host->c;
-
-    return which == TJ_MATRIX_P ? tj_buffer_fill(buffer, 0xff, err) : tj_buffer_write(buffer, 0, values, bytes, err);
 }
 
 static void tell_time(const cli_call *call, const cli_product *product, double median, double least)
@@ -91,35 +81,12 @@ static void tell_check(const cli_call *call, const tj_check_report *report)
         cli_say(call, "check      NOT PASSED: %s\n", report->reason);
 }
 
-/* The reference takes pointers where the kernel does, in the same order. */
-static tj_status refer(const cli_product *product, double flop, tj_check_report *report, tj_error *err)
-{
-    const tj_problem *known = &product->request->known;
-    const void *operand[TJ_MATRICES] = {product->host.m, product->host.n, product->p, product->host.c};
-    void **array[TJ_MATRICES] = {NULL};
-    tj_status status = TJ_OK;
-
-    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK; i++)
-        if (operand[i] && cli_is_scattered(known, i)) {
-            status = cli_scatter(known, i, operand[i], &array[i], err);
-            operand[i] = array[i];
-        }
-    if (status == TJ_OK) {
-        const tj_host_operands host = {operand[0], operand[1], operand[3], product->host.alpha, product->host.beta};
-
-        status = tj_reference_check(known, &host, operand[2], flop, 0, report, err);
-    }
-    for (int i = 0; i < TJ_MATRICES; i++)
-        free(array[i]);
-    return status;
-}
-
-static cli_exit check_product(const cli_call *call, const cli_product *product, tj_error *err)
+static cli_exit check_product(const cli_call *call, const cli_product *product, const tj_workbench *bench, tj_error *err)
 {
     const cli_real *budget = &product->check->budget;
     tj_check_report report;
 
-    if (refer(product, budget->is_given ? budget->value : DEFAULT_CHECK_FLOP, &report, err) != TJ_OK)
+    if (tj_workbench_check(bench, product->p, budget->is_given ? budget->value : DEFAULT_CHECK_FLOP, 0, &report, err) != TJ_OK)
         return CLI_FAILED;
     tell_check(call, &report);
     if (report.passed)
@@ -155,7 +122,8 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
                       tj_error *err)
 {
     const cli_request *request = product->request;
-    cli_placed placed = {.workspace = NULL};
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    tj_workbench *bench = NULL;
     const tj_plan *plan = NULL;
     const tj_emulator *emulator = NULL;
     double median = 0, least = 0;
@@ -165,31 +133,36 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
     status = tj_plan_prepare(context, &request->problem, request->has_config ? &request->config : NULL, &plan, err);
     if (status == TJ_ERR_NO_DRIVER)
         compile_instead(call, machine, context, request, err);
+    memcpy(options.host, product->host, sizeof options.host);
+    options.seed = product->seed;
+    options.alpha = request->alpha;
+    options.beta = request->beta;
     if (status == TJ_OK)
-        status = cli_place(context, request, fill, &product->host, &placed, err);
+        status = tj_workbench_create(context, &request->known, &options, &bench, err);
     if (status == TJ_OK)
-        status = cli_place_workspace(context, plan, &placed, err);
+        status = tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), err);
     if (status == TJ_OK)
         status = tj_emulator_get(context, &emulator, err);
     if (status == TJ_OK && product->counts)
         status = cli_count_begin(product->counts == CLI_COUNT_LINES, context, plan, err);
     if (status == TJ_OK)
-        status = cli_launch(context, emulator, plan, &placed.x, err);
+        status = cli_launch(context, emulator, plan, tj_workbench_operands(bench), err);
     if (status == TJ_OK)
-        status = tj_buffer_read(placed.matrix[TJ_MATRIX_P], 0, product->p, cli_matrix_bytes(&request->known, TJ_MATRIX_P), err);
+        status = tj_workbench_read(bench, 0, product->p, err);
     if (status == TJ_OK && !emulator) /* the emulator's clock is a model, and no measure of anything */
-        status = cli_time(context, plan, &placed.x, product->timing, &median, &least, err);
+        status = cli_time(context, plan, tj_workbench_operands(bench), product->timing, &median, &least, err);
     if (status != TJ_OK)
         goto done;
     tell_plan(call, machine, context, plan);
-    if (product->counts && cli_count_end(call, product->counts == CLI_COUNT_LINES, context, plan, &placed.x, err) != TJ_OK)
+    if (product->counts &&
+        cli_count_end(call, product->counts == CLI_COUNT_LINES, context, plan, tj_workbench_operands(bench), err) != TJ_OK)
         goto done;
     if (emulator)
         cli_say(call, "time       not measured: the emulator runs on the CPU, and its clock tells nothing of a GPU\n");
     else
         tell_time(call, product, median, least);
-    code = product->check->no_check ? CLI_DONE : check_product(call, product, err);
+    code = product->check->no_check ? CLI_DONE : check_product(call, product, bench, err);
 done:
-    cli_drop_placed(&placed);
+    tj_workbench_free(bench);
     return code;
 }

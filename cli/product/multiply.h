@@ -23,8 +23,9 @@ enum { CLI_COUNT = 1, CLI_COUNT_LINES = 2 };
 
 typedef struct cli_product {
     const cli_request *request;
-    tj_host_operands host; /* as tj_problem_strided(request->known) lays them out */
-    void *p;               /* receives P, laid out so */
+    const void *host[TJ_MATRICES]; /* M, N and C as tj_problem_strided(request->known) lays them out; NULL: random, of a seed */
+    uint64_t seed;
+    void *p; /* receives P, laid out so */
     cli_timing timing;
     const cli_check_options *check;
     int32_t counts;

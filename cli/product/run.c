@@ -11,7 +11,6 @@
 #include "error.h"
 #include "kernel.h"
 #include "multiply.h"
-#include "operands.h"
 
 typedef struct run_options {
     cli_request_options request;
@@ -36,10 +35,11 @@ static const cli_option own[] = {
 
 static const cli_group own_group = {"run", own};
 
-/* C comes last. */
-static tj_which last_matrix(const tj_problem *problem)
+static double matrix_bytes(const tj_problem *storage, tj_which which)
 {
-    return problem->epilogue.has_beta ? TJ_MATRIX_C : TJ_MATRIX_P;
+    const size_t size = tj_type_bytes((tj_type)tj_problem_matrix(storage, which)->type);
+
+    return (double)tj_problem_span(storage, which) * (double)size;
 }
 
 /* malloc promises memory that is not there; the process would be killed while it fills it. */
@@ -48,8 +48,8 @@ static tj_status check_host_memory(const tj_problem *problem, tj_error *err)
     double wanted = 0;
     const double present = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGE_SIZE);
 
-    for (tj_which i = TJ_MATRIX_M; i <= last_matrix(problem); i++)
-        wanted += (double)cli_matrix_bytes(problem, i);
+    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++)
+        wanted += matrix_bytes(problem, i);
     if (wanted > present)
         return tj_fail(err, TJ_ERR_OUT_OF_MEMORY,
                        "the matrices need %.0f MiB of host memory, and this machine has %.0f: "
@@ -58,45 +58,26 @@ static tj_status check_host_memory(const tj_problem *problem, tj_error *err)
     return TJ_OK;
 }
 
-static tj_status random_matrix(const tj_problem *problem, tj_which which, int64_t seed, void **values, tj_error *err)
-{
-    const tj_type type = cli_type_of(problem, which);
-    const size_t bytes = cli_matrix_bytes(problem, which);
-
-    *values = malloc(bytes ? bytes : 1);
-    if (!*values)
-        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %c", CLI_LETTERS[which]);
-    if (which != TJ_MATRIX_P)
-        tj_fill_random(type, *values, bytes / tj_type_bytes(type), (uint64_t)seed);
-    return TJ_OK;
-}
-
 static cli_exit multiply(const cli_call *call, tj_context *context, const cli_request *request, tj_error *err)
 {
-    static const int64_t added[TJ_MATRICES] = {[TJ_MATRIX_N] = 1, [TJ_MATRIX_C] = 2}; /* to the seed */
     const run_options *options = call->options;
     const tj_problem storage = tj_problem_strided(&request->known);
-    void *matrix[TJ_MATRICES] = {NULL};
     cli_exit code = CLI_FAILED;
     tj_status status = tj_problem_check(&storage, err); /* pointers may lead to more than one buffer can hold */
+    void *p = NULL;
 
     if (status == TJ_OK)
         status = check_host_memory(&storage, err);
-    for (tj_which i = TJ_MATRIX_M; i <= last_matrix(&storage) && status == TJ_OK; i++)
-        status = random_matrix(&storage, i, options->seed + added[i], &matrix[i], err);
+    if (status == TJ_OK && !(p = malloc((size_t)matrix_bytes(&storage, TJ_MATRIX_P))))
+        status = tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for P");
     if (status == TJ_OK) {
         const cli_product product = {
-            request,
-            {matrix[TJ_MATRIX_M], matrix[TJ_MATRIX_N], matrix[TJ_MATRIX_C], request->alpha, request->beta},
-            matrix[TJ_MATRIX_P],
-            cli_timing_or(options->timing, 2, 10),
-            &options->check,
-            options->counts};
+            request,         {NULL},         (uint64_t)options->seed, p, cli_timing_or(options->timing, 2, 10),
+            &options->check, options->counts};
 
         code = cli_multiply(call, &options->machine, context, &product, err);
     }
-    for (int i = 0; i < TJ_MATRICES; i++)
-        free(matrix[i]);
+    free(p);
     return code;
 }
 

@@ -27,13 +27,13 @@ typedef struct tj_workbench tj_workbench;
 /** Start from TJ_WORKBENCH_INIT; zero in any field means its default. */
 typedef struct tj_workbench_options {
     size_t struct_size;
-    struct CUstream_st *stream; /**< that copies go through. It outlives the workbench; NULL: the legacy default stream */
-    const void
-        *host[TJ_MATRICES]; /**< what M, N, C and P hold, as tj_workbench_problem lays them out; copied. NULL: random numbers
-                                         from [-1, 1], and for P all bits 1, which is NaN in every floating-point type */
-    uint64_t seed;          /**< of the random numbers */
-    double alpha, beta;     /**< used if the problem's epilogue has them */
-    size_t sets;            /**< of operands, alike, for launches that find no set in a cache. Default: 1 */
+    struct CUstream_st *stream;    /**< that copies go through. It outlives the workbench; NULL: the legacy default stream */
+    const void *host[TJ_MATRICES]; /**< what M, N, P and C hold, as tj_workbench_problem lays them out; borrowed
+                                        until the workbench is freed. NULL: random numbers from [-1, 1], and for
+                                        P all bits 1, which is NaN in every floating-point type */
+    uint64_t seed;                 /**< of the random numbers of M; the next ones are those of N and C */
+    double alpha, beta;            /**< used if the problem's epilogue has them */
+    size_t sets;                   /**< of operands, alike, for launches that find no set in a cache. Default: 1 */
     size_t guard_bytes; /**< before and behind each matrix and the workspace, all bits 1; a multiple of 256. Default: none */
     int64_t period;     /**< random operands repeat after so many elements, and the host keeps no more of them: for
                                          matrices that it has no room for. Default: they do not repeat */

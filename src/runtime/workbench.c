@@ -20,7 +20,8 @@ typedef struct placed {
     tj_type type;
     size_t bytes;         /* of the elements, without guards; 0: there is none */
     size_t period;        /* bytes after which they repeat; bytes: they do not */
-    void *host;           /* one period; NULL: all bits are 1 */
+    void *drawn;          /* what host points to, unless it is the caller's */
+    const void *host;     /* one period; NULL: all bits are 1 */
     tj_buffer *elements;  /* guard, elements, guard: for each set */
     tj_buffer *addresses; /* of the matrices of the batch, for each set; NULL: the problem takes no array of pointers */
 } placed;
@@ -77,6 +78,7 @@ static size_t set_step(const tj_workbench *bench, tj_which which)
 
 static tj_status draw(tj_workbench *bench, tj_which which, const tj_workbench_options *options, tj_error *err)
 {
+    static const uint64_t added[TJ_MATRICES] = {[TJ_MATRIX_N] = 1, [TJ_MATRIX_C] = 2};
     placed *m = &bench->matrix[which];
     const size_t size = tj_type_bytes(m->type);
 
@@ -85,13 +87,13 @@ static tj_status draw(tj_workbench *bench, tj_which which, const tj_workbench_op
                     : m->bytes;
     if (which == TJ_MATRIX_P && !options->host[which])
         return TJ_OK;
-    m->host = malloc(m->period ? m->period : 1);
-    if (!m->host)
+    m->host = options->host[which];
+    if (m->host)
+        return TJ_OK;
+    m->host = m->drawn = malloc(m->period ? m->period : 1);
+    if (!m->drawn)
         return tj_fail_memory(err, "the operands of a workbench");
-    if (options->host[which])
-        memcpy(m->host, options->host[which], m->bytes);
-    else
-        tj_fill_random(m->type, m->host, m->period / size, options->seed + (uint64_t)which);
+    tj_fill_random(m->type, m->drawn, m->period / size, options->seed + added[which]);
     return TJ_OK;
 }
 
@@ -251,7 +253,7 @@ void tj_workbench_free(tj_workbench *bench)
     for (int i = 0; i < TJ_MATRICES; i++) {
         tj_buffer_free(bench->matrix[i].elements);
         tj_buffer_free(bench->matrix[i].addresses);
-        free(bench->matrix[i].host);
+        free(bench->matrix[i].drawn);
     }
     tj_buffer_free(bench->workspace);
     free(bench->set);
