@@ -28,10 +28,10 @@ static tj_status analyze(const tj_device_facts *facts, const tj_problem *problem
     a->needs.shared_bytes = a->counts.shared_bytes;
     status = tj_occupy(facts, &a->needs, a->counts.blocks, &a->occupancy, err);
     if (status == TJ_OK)
-        status = tj_find_peaks(facts, a->counts.sum_bytes == 8 ? TJ_F64 : TJ_F32, measured_bytes_per_s, &a->peaks, err);
+        status = tj_find_peaks(facts, measured_bytes_per_s, &a->peaks, err);
     if (status != TJ_OK)
         return status;
-    a->roof = tj_roofline(&a->peaks, a->counts.intensity);
+    a->roof = tj_roofline(&a->peaks, (tj_pipe)a->counts.pipe, a->counts.intensity);
     a->predicted = tj_predict(facts, &a->counts, &a->occupancy, &a->peaks);
     return TJ_OK;
 }

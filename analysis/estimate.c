@@ -3,7 +3,7 @@
  * estimate: a predicted time and nothing else, for those who ask for thousands.
  */
 #include "error.h"
-#include "rough.h"
+#include "estimate.h"
 
 /* The target, and the static part of shared memory, are no matter of occupancy. */
 static bool can_run(const tj_device_facts *facts, const tj_launch_form *form)
@@ -59,7 +59,7 @@ tj_status tj_estimate(const tj_device_facts *facts, const tj_problem *problem, c
         status = tj_occupy_silently(facts, &needs, counts.blocks, &occupancy, err);
     }
     if (status == TJ_OK)
-        status = tj_find_peaks(facts, counts.sum_bytes == 8 ? TJ_F64 : TJ_F32, 0, &peaks, err);
+        status = tj_find_peaks(facts, 0, &peaks, err);
     if (status != TJ_OK)
         return status;
     if (occupancy.blocks_per_sm == 0 || !can_run(facts, &form))

@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "architectures.h"
 #include "checked.h"
 #include "error.h"
-#include "rough.h"
+#include "estimate.h"
 
 enum {
     WARP = 32,
     REGISTER_UNIT = 256, /* registers, for a warp */
-    QUARTERS = 4,        /* of a multiprocessor: each has its own warps and registers */
     NO_LIMIT = INT32_MAX
 };
 
@@ -27,15 +27,9 @@ static int64_t round_up(int64_t value, int64_t unit)
     return tj_ceil_div(value, unit) * unit;
 }
 
-/* Shared memory is handed out in pieces of this. */
-static int64_t shared_unit(const tj_device_facts *facts)
-{
-    return facts->cc_major < 8 ? 256 : 128;
-}
-
 static tj_status check_input(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks, tj_error *err)
 {
-    if (facts->cc_major < 7 || (facts->cc_major == 7 && facts->cc_minor < 5))
+    if (!tj_architecture_of(facts))
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "compute capability %d.%d is below 7.5, the first whose occupancy is known here", facts->cc_major,
                        facts->cc_minor);
@@ -65,9 +59,9 @@ static int32_t by_registers(const tj_device_facts *facts, int32_t registers, int
 
     if (registers == 0)
         return NO_LIMIT;
-    if (per_warp * round_up(warps, QUARTERS) > per_block)
+    if (per_warp * round_up(warps, TJ_SCHEDULERS) > per_block)
         return 0;
-    return (int32_t)(facts->registers_per_sm / QUARTERS / per_warp * QUARTERS / warps);
+    return (int32_t)(facts->registers_per_sm / TJ_SCHEDULERS / per_warp * TJ_SCHEDULERS / warps);
 }
 
 static int64_t most_shared_per_block(const tj_device_facts *facts)
@@ -77,13 +71,14 @@ static int64_t most_shared_per_block(const tj_device_facts *facts)
 
 static int32_t by_shared(const tj_device_facts *facts, int64_t bytes, int64_t *taken)
 {
+    const int32_t unit = tj_architecture_of(facts)->shared_unit;
     int64_t whole;
 
-    if (!tj_add(bytes, facts->reserved_shared_per_block, &whole) || whole > INT64_MAX - shared_unit(facts)) {
+    if (!tj_add(bytes, facts->reserved_shared_per_block, &whole) || whole > INT64_MAX - unit) {
         *taken = INT64_MAX; /* and more */
         return 0;
     }
-    whole = round_up(whole, shared_unit(facts));
+    whole = round_up(whole, unit);
     *taken = whole;
     if (bytes > most_shared_per_block(facts))
         return 0;
@@ -103,9 +98,9 @@ static int32_t registers_for(const tj_device_facts *facts, int64_t warps, int32_
 
 static int64_t shared_for(const tj_device_facts *facts, int32_t blocks)
 {
-    const int64_t each = facts->shared_per_sm / blocks / shared_unit(facts) * shared_unit(facts);
+    const int32_t unit = tj_architecture_of(facts)->shared_unit;
 
-    return each - facts->reserved_shared_per_block;
+    return facts->shared_per_sm / blocks / unit * unit - facts->reserved_shared_per_block;
 }
 
 static void say_lift(const tj_device_facts *facts, const tj_block_needs *needs, int64_t warps, tj_occupancy *o)
@@ -181,7 +176,7 @@ tj_status tj_occupy_silently(const tj_device_facts *facts, const tj_block_needs 
     o.by_blocks = facts->max_blocks_per_sm;
     o.by_registers = by_registers(facts, needs->registers, warps);
     o.by_shared = by_shared(facts, needs->shared_bytes, &o.shared_taken);
-    o.registers_taken = registers_of_warp(needs->registers) * round_up(warps, QUARTERS);
+    o.registers_taken = registers_of_warp(needs->registers) * round_up(warps, TJ_SCHEDULERS);
     {
         const int32_t limits[] = {o.by_threads, o.by_blocks, o.by_registers, o.by_shared};
 

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "architectures.h"
+
 /* Cycles, fitted to times of an H200 and rounded: naive and tiled (times_h200.txt), operands in the L2 as far as they fit it. */
 static const double START_CYCLES = 157;        /* a multiprocessor takes a new block this often at most */
 static const double BLOCK_CYCLES = 700;        /* from a block's start to its first load, and from its last store to its end */
@@ -26,9 +28,7 @@ static const double NEXT_KERNEL_CYCLES = 3000; /* from a kernel's end to the nex
 static const double LONE_WARP = 0.25;          /* of a turn that a scheduler with one warp loses */
 static const double PHASE_INSTRUCTIONS = 47;   /* of a warp: addresses, copies' groups, the loop */
 static const double PIPE_EFFICIENCY = 0.88;    /* of the one pipe for shared memory and L1 */
-static const double L2_BYTES_PER_CYCLE = 40;   /* for each multiprocessor */
 static const double OVERLAP_WARPS = 2;         /* of a scheduler, below which nothing of one block hides behind another */
-static const double SCHEDULERS = 4;
 static const double LAUNCH_US = 2.6;
 static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
 
@@ -54,9 +54,11 @@ static double soft_maximum(double a, double b, double sharpness)
     return high > 0 ? high * pow(1 + pow(low / high, sharpness), 1 / sharpness) : 0;
 }
 
-/* What one block takes, in cycles: of each pipe, of all of them together if it is alone, and of latency, which others hide. */
+/* What one block takes, in cycles: of each of its multiprocessor's pipes, of the longest of them, of all of them together if it is
+ * alone, and of latency, which others hide. */
 typedef struct block_cycles {
-    double arithmetic, issue, shared, l1, latency, alone, sharpness;
+    double pipe[TJ_PIPE_L2];
+    double longest, alone, latency, sharpness;
 } block_cycles;
 
 static double sum(const tj_traffic *const *traffic, size_t count, bool is_merged)
@@ -71,7 +73,9 @@ static double sum(const tj_traffic *const *traffic, size_t count, bool is_merged
 /* What a block waits for where nothing else is there to do. */
 static double latency_of(const tj_device_facts *facts, const tj_counts *c, double step_issue)
 {
-    const double wait = c->streams ? STREAM_WAIT_CYCLES : c->least_bytes > facts->l2_bytes ? MEMORY_WAIT_CYCLES : WAIT_CYCLES;
+    const double wait = c->streams                                  ? STREAM_WAIT_CYCLES
+                        : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? MEMORY_WAIT_CYCLES
+                                                                    : WAIT_CYCLES;
     const double chain = (double)c->chain, phases = (double)c->phases;
     double cycles = BLOCK_CYCLES + (double)c->waits * wait + (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
 
@@ -100,7 +104,7 @@ static double fetch_slowdown(const tj_counts *c)
 /* One warp alone cannot issue at every cycle; several take turns. Unrolled loops have something to issue at nearly every one. */
 static double issue_efficiency(double warps, bool streams)
 {
-    const double turns = fmax(1, warps / SCHEDULERS);
+    const double turns = fmax(1, warps / TJ_SCHEDULERS);
 
     return (streams ? 1 : ISSUE_EFFICIENCY) * turns / (turns + LONE_WARP);
 }
@@ -114,38 +118,43 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
     const double copies = c->streams ? COPY_INSTRUCTIONS * sum(global, 2, false) : 0;
     const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
-    const double instructions = lanes * (double)(c->fma + c->sums) / 32 / blocks +
+    /* Tensor cores do many at one instruction. */
+    const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64] + c->work[TJ_PIPE_F16]) / 2;
+    const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks +
                                 (sum(global, globals, false) + copies + sum(shared, 2, false)) / blocks + spilled +
                                 (PHASE_INSTRUCTIONS + PIECE_INSTRUCTIONS * c->pieces) * warps * (double)c->phases;
     const double passes = (c->streams ? SHARED_PASSES : 1) * (double)c->shared_load.merged + (double)c->shared_store.merged;
-    /* A step's multiply-adds of the warps on the busiest of the four schedulers. */
-    const double step_issue = c->chain_fma * ceil(warps / SCHEDULERS) * 32 * SCHEDULERS / peaks->units_per_sm;
+    const double clocks = facts->sm_count * peaks->clock_hz; /* of all multiprocessors, in a second */
+    /* A step's multiply-adds of the warps on the busiest of the schedulers. */
+    const double step_issue =
+        c->chain_fma * ceil(warps / TJ_SCHEDULERS) * 2 * 32 * TJ_SCHEDULERS / (peaks->per_s[c->pipe] / clocks);
     const double in_step = c->streams && c->pieces == 0 ? 1 - BARRIER_LOSS / resident : 1;
     const double efficiency = issue_efficiency(warps * resident, c->streams) / fetch_slowdown(c) * in_step;
-    block_cycles one = {
-        .arithmetic = lanes * (double)c->fma / blocks / peaks->units_per_sm / efficiency,
-        .issue = instructions / SCHEDULERS / efficiency,
-        .shared = (passes + (double)c->async_wavefronts) / blocks / PIPE_EFFICIENCY,
-        .l1 = (sum(global, globals, true) / blocks + spilled) / PIPE_EFFICIENCY,
-        .latency = latency_of(facts, c, step_issue),
-        .sharpness = c->streams ? STREAM_SHARPNESS : SHARPNESS,
-    };
+    block_cycles one = {.latency = latency_of(facts, c, step_issue), .sharpness = c->streams ? STREAM_SHARPNESS : SHARPNESS};
 
-    one.alone = fmax(fmax(one.arithmetic, one.issue),
-                     fmax(one.shared + one.l1, chain * step_issue / issue_efficiency(warps, c->streams)));
+    for (int p = 0; p < TJ_PIPE_ISSUE; p++)
+        if (c->work[p] > 0)
+            one.pipe[p] = lanes * (double)c->work[p] / blocks / (peaks->per_s[p] / clocks) / efficiency;
+    one.pipe[TJ_PIPE_ISSUE] = instructions / TJ_SCHEDULERS / efficiency;
+    one.pipe[TJ_PIPE_SHARED] = (passes + (double)c->work[TJ_PIPE_SHARED]) / blocks / PIPE_EFFICIENCY;
+    one.pipe[TJ_PIPE_L1] = (sum(global, globals, true) / blocks + spilled) / PIPE_EFFICIENCY;
+    one.pipe[TJ_PIPE_START] = START_CYCLES;
+    one.longest = one.pipe[TJ_PIPE_SHARED] + one.pipe[TJ_PIPE_L1]; /* they take turns */
+    for (int p = 0; p < TJ_PIPE_SHARED; p++)
+        one.longest = fmax(one.longest, one.pipe[p]);
+    one.alone = fmax(one.longest, chain * step_issue / issue_efficiency(warps, c->streams));
     return one;
 }
 
 /* Cycles of a multiprocessor that has so many blocks at once. While one waits, or its few warps leave schedulers idle, others work. */
 static double cycles_of(const block_cycles *one, double resident)
 {
-    const double pipe = fmax(fmax(one->arithmetic, one->issue), one->shared + one->l1);
-
-    return pipe + soft_maximum((resident - 1) * fmax(pipe, START_CYCLES), one->latency + one->alone - pipe, one->sharpness);
+    return one->longest + soft_maximum((resident - 1) * fmax(one->longest, START_CYCLES),
+                                       one->latency + one->alone - one->longest, one->sharpness);
 }
 
 /* The second kernel of split k: it begins when the first has ended, and reads what that has left in the L2. */
-static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c)
+static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
     const double blocks = (double)c->reduce.blocks;
     const double moved = WORKSPACE_PASSES * (double)c->load_w.bytes + (double)(c->load_c.bytes + c->store_p.bytes);
@@ -153,7 +162,7 @@ static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c)
     if (c->splits <= 1)
         return 0;
     return NEXT_KERNEL_CYCLES + BLOCK_CYCLES + WAIT_CYCLES + ceil(blocks / facts->sm_count) * START_CYCLES +
-           moved / (L2_BYTES_PER_CYCLE * facts->sm_count);
+           moved / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz);
 }
 
 /*
@@ -165,27 +174,17 @@ static double exposed_share(const tj_device_facts *facts, const tj_counts *c, do
     const double blocks = fmin(resident, ceil((double)c->blocks / facts->sm_count));
     const double warps = blocks * ceil(c->threads_per_block / 32.0);
 
-    return fmin(1, OVERLAP_WARPS * SCHEDULERS / warps) / fmax(1, (double)c->phases);
+    return fmin(1, OVERLAP_WARPS * TJ_SCHEDULERS / warps) / fmax(1, (double)c->phases);
 }
 
-static const char *longest(const tj_prediction *p)
+static const char *longest(const double *term_us)
 {
-    const struct {
-        const char *name;
-        double us;
-    } term[] = {
-        {"arithmetic", p->arithmetic_us},   {"issuing instructions", p->issue_us},
-        {"shared memory", p->shared_us},    {"L1", p->l1_us},
-        {"starting blocks", p->start_us},   {"L2", p->l2_us},
-        {"memory", p->memory_us},           {"latency", p->latency_us},
-        {"adding splits up", p->reduce_us},
-    };
-    size_t most = 0;
+    int32_t most = 0;
 
-    for (size_t i = 1; i < sizeof term / sizeof term[0]; i++)
-        if (term[i].us > term[most].us)
-            most = i;
-    return term[most].name;
+    for (int32_t t = 1; t < TJ_TERM_LAUNCH; t++)
+        if (term_us[t] > term_us[most])
+            most = t;
+    return tj_term_at(most)->name;
 }
 
 tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, const tj_occupancy *occupancy,
@@ -195,36 +194,37 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
         return (tj_prediction){0};
     const double per_us = peaks->clock_hz / 1e6, resident = occupancy->blocks_per_sm;
     tj_prediction p;
+    double *const us = p.term_us;
     block_cycles one;
-    double full_waves, last, busy, device;
+    double full_waves, last, turns, busy, device;
 
     memset(&p, 0, sizeof p);
     p.bound = "?";
-    if (counts->blocks < 1 || resident < 1 || per_us <= 0 || peaks->bytes_per_s <= 0 || facts->sm_count < 1)
+    if (counts->blocks < 1 || resident < 1 || per_us <= 0 || peaks->per_s[TJ_PIPE_MEMORY] <= 0 || facts->sm_count < 1)
         return p;
+    if (peaks->per_s[counts->pipe] <= 0) {
+        p.us = us[counts->pipe] = INFINITY;
+        p.bound = longest(us);
+        return p;
+    }
     /* Full waves run into one another; what is left spreads over the multiprocessors, and the fullest decides. */
     full_waves = floor((double)counts->blocks / (double)occupancy->blocks_per_wave);
     last = ceil(((double)counts->blocks - full_waves * (double)occupancy->blocks_per_wave) / facts->sm_count);
+    turns = full_waves * resident + last;
     one = of_block(facts, counts, peaks, full_waves > 0 ? resident : last);
     busy = full_waves * cycles_of(&one, resident) + (last > 0 ? cycles_of(&one, last) : 0);
-    {
-        const double turns = full_waves * resident + last, waves = full_waves + (last > 0);
-
-        p.arithmetic_us = turns * one.arithmetic / per_us;
-        p.issue_us = turns * one.issue / per_us;
-        p.shared_us = turns * one.shared / per_us;
-        p.l1_us = turns * one.l1 / per_us;
-        p.start_us = turns * START_CYCLES / per_us;
-        p.latency_us = waves * one.latency / per_us;
-    }
-    p.l2_us = (double)counts->l2_bytes / (L2_BYTES_PER_CYCLE * facts->sm_count) / per_us;
-    p.memory_us = (double)counts->least_bytes / peaks->bytes_per_s / (peaks->is_measured ? 1 : MEMORY_EFFICIENCY) * 1e6;
-    p.launch_us = LAUNCH_US;
-    device = soft_maximum(p.l2_us, p.memory_us, SHARPNESS);
-    p.reduce_us = reduce_cycles(facts, counts) / per_us;
+    for (int pipe = 0; pipe < TJ_PIPE_L2; pipe++)
+        us[pipe] = turns * one.pipe[pipe] / per_us;
+    us[TJ_PIPE_L2] = (double)counts->work[TJ_PIPE_L2] / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz) / per_us;
+    us[TJ_PIPE_MEMORY] = (double)counts->work[TJ_PIPE_MEMORY] / peaks->per_s[TJ_PIPE_MEMORY] /
+                         (peaks->is_measured ? 1 : MEMORY_EFFICIENCY) * 1e6;
+    us[TJ_TERM_LATENCY] = (full_waves + (last > 0)) * one.latency / per_us;
+    us[TJ_TERM_REDUCE] = reduce_cycles(facts, counts, peaks) / per_us;
+    us[TJ_TERM_LAUNCH] = LAUNCH_US;
+    device = soft_maximum(us[TJ_PIPE_L2], us[TJ_PIPE_MEMORY], SHARPNESS);
     p.us = LAUNCH_US + soft_maximum(busy / per_us, device, SHARPNESS) +
-           exposed_share(facts, counts, resident) * fmin(busy / per_us, device) + p.reduce_us;
+           exposed_share(facts, counts, resident) * fmin(busy / per_us, device) + us[TJ_TERM_REDUCE];
     p.flop_per_s = (double)counts->flop / p.us * 1e6;
-    p.bound = longest(&p);
+    p.bound = longest(us);
     return p;
 }

@@ -79,8 +79,10 @@ struct tj_family {
 
     /**
      * What a launch moves and computes (docs/analysis.md). Every extent, leading dimension and stride of view is a number. The
-     * caller has filled in blocks, threads, bytes of elements and of shared memory and flop, and derives global_bytes and the
-     * intensities; the rest is the family's. May be NULL: then nothing can be said of the family's speed.
+     * caller has filled in blocks, threads, bytes of elements and of shared memory, flop, work of memory and the pipe of sums
+     * outside of tensor cores. It adds what beta costs a launch without splits, and derives global_bytes, the intensities and the
+     * work of the L2, unless the family states that the L1 serves some. The rest is the family's. May be NULL: then nothing can be
+     * said of the family's speed.
      */
     void (*count)(const tj_problem *view, const tj_config *config, tj_counts *counts);
 

@@ -75,10 +75,10 @@ static void print_device(const tj_device_facts *facts, double bytes_per_s)
     printf("   %d multiprocessors at %d MHz, %s of memory, %s of L2, %s of shared memory per block, driver for CUDA %d.%d\n",
            (int)facts->sm_count, (int)facts->clock_khz / 1000, memory, l2, shared, (int)facts->driver_version / 1000,
            (int)facts->driver_version % 1000 / 10);
-    if (tj_find_peaks(facts, TJ_F32, bytes_per_s, &peaks, &ignored) != TJ_OK)
+    if (tj_find_peaks(facts, bytes_per_s, &peaks, &ignored) != TJ_OK)
         return;
-    cli_format_rate(arithmetic, peaks.flop_per_s, "FLOP/s");
-    cli_format_rate(bandwidth, peaks.bytes_per_s, "B/s");
+    cli_format_rate(arithmetic, peaks.per_s[TJ_PIPE_F32], "FLOP/s");
+    cli_format_rate(bandwidth, peaks.per_s[TJ_PIPE_MEMORY], "B/s");
     printf("   at most %s in f32, %s to memory (%s)\n", arithmetic, bandwidth,
            peaks.is_measured ? "measured" : "by its clock and bus");
 }

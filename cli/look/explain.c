@@ -42,8 +42,8 @@ static void print_work(const cli_case *one, const tj_problem *known)
     char all[32], least[32], shared[32];
 
     cli_format_bytes(all, c->global_bytes);
-    cli_format_bytes(least, c->least_bytes);
-    printf("work       %s FLOP; with zero fill %s multiply-adds are executed\n", grouped(c->flop), grouped(c->fma));
+    cli_format_bytes(least, c->work[TJ_PIPE_MEMORY]);
+    printf("work       %s FLOP; with zero fill %s multiply-adds are executed\n", grouped(c->flop), grouped(cli_fma(one)));
     printf("global     M %s loads (each element %.4g times), N %s (%.4g times)", grouped(c->load_m.elements),
            cli_ratio((double)c->load_m.elements, (double)(m * batch)), grouped(c->load_n.elements),
            cli_ratio((double)c->load_n.elements, (double)(n * batch)));
@@ -58,7 +58,7 @@ static void print_work(const cli_case *one, const tj_problem *known)
                grouped(c->store_w.elements));
     printf(
         "           %s in all, %.3g times the least (%s); %s requests, %s sectors of 32 bytes\n", all,
-        cli_ratio((double)c->global_bytes, (double)c->least_bytes), least,
+        cli_ratio((double)c->global_bytes, (double)c->work[TJ_PIPE_MEMORY]), least,
         grouped(c->load_m.requests + c->load_n.requests + c->load_c.requests + c->load_pointers.requests + c->store_p.requests),
         grouped(c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_pointers.sectors + c->store_p.sectors));
     if (c->shared_bytes) {
@@ -89,12 +89,12 @@ static void print_roofline(const cli_case *one)
     char attainable[32], peak[32], bandwidth[32];
 
     cli_format_rate(attainable, a->roof.attainable, "FLOP/s");
-    cli_format_rate(peak, a->peaks.flop_per_s, "FLOP/s");
-    cli_format_rate(bandwidth, a->peaks.bytes_per_s, "B/s");
+    cli_format_rate(peak, a->roof.peak, "FLOP/s");
+    cli_format_rate(bandwidth, a->roof.bandwidth, "B/s");
     printf("intensity  %.3g FLOP/B with edges and P; the textbook's figure for a whole %s is %.3g\n", a->roof.intensity,
            a->counts.phases ? "phase" : "step", a->counts.phase.intensity);
     printf("roofline   %s (%s) and %s: ridge at %.3g FLOP/B, so %s-bound\n", bandwidth,
-           a->peaks.is_measured ? "measured" : "by clock and bus", peak, a->peaks.ridge,
+           a->peaks.is_measured ? "measured" : "by clock and bus", peak, a->roof.ridge,
            a->roof.is_memory_bound ? "memory" : "compute");
     printf("           attainable %s, %.3g %% of the peak, if no cache helped\n", attainable, 100 * a->roof.of_peak);
 }
@@ -120,22 +120,18 @@ static void print_occupancy(const cli_case *one)
 static void print_prediction(const cli_case *one)
 {
     const tj_prediction *p = &one->analysis.predicted;
-    const struct {
-        const char *name;
-        double us;
-    } term[] = {{"arithmetic", p->arithmetic_us}, {"issuing instructions", p->issue_us},
-                {"shared memory", p->shared_us},  {"L1", p->l1_us},
-                {"starting blocks", p->start_us}, {"L2", p->l2_us},
-                {"memory", p->memory_us},         {"latency", p->latency_us},
-                {"launch", p->launch_us}};
+    const char *comma = "";
     char time[32], rate[32];
 
     cli_format_time(time, p->us);
     cli_format_rate(rate, p->flop_per_s, "FLOP/s");
     printf("predicted  %s, %s; bound by %s\n          ", time, rate, p->bound);
-    for (size_t i = 0; i < sizeof term / sizeof term[0]; i++) {
-        cli_format_time(time, term[i].us);
-        printf("%s %s %s", i ? "," : "", term[i].name, time);
+    for (int32_t t = 0; t < TJ_TERMS; t++) {
+        if (!cli_shows_term(one, t) || t == TJ_TERM_REDUCE)
+            continue;
+        cli_format_time(time, p->term_us[t]);
+        printf("%s %s %s", comma, tj_term_at(t)->name, time);
+        comma = ",";
     }
     printf("\n");
     if (one->is_measured) {
@@ -167,7 +163,7 @@ static void print_counted(const cli_case *one)
          e->global_load_sectors},
         {"shared loads", c->shared_load.elements + c->reduce.shared_load.elements, e->shared_loads},
         {"shared stores", c->shared_store.elements + c->reduce.shared_store.elements, e->shared_stores},
-        {"multiply-adds", c->fma + c->reduce.fma, e->fma},
+        {"multiply-adds", cli_fma(one) + c->reduce.fma, e->fma},
         {"barriers of blocks", c->barriers + c->reduce.barriers, e->block_barriers},
     };
 

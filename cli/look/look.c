@@ -280,6 +280,16 @@ size_t cli_fastest(const cli_look *look)
     return best;
 }
 
+bool cli_shows_term(const cli_case *one, int32_t term)
+{
+    return term >= TJ_PIPE_ISSUE || term == one->analysis.counts.pipe || one->analysis.counts.work[term] > 0;
+}
+
+int64_t cli_fma(const cli_case *one)
+{
+    return one->analysis.counts.work[one->analysis.counts.pipe] / 2;
+}
+
 double cli_measured_rate(const cli_case *one)
 {
     return cli_ratio((double)one->analysis.counts.flop, one->median_us) * 1e6;

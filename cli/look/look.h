@@ -81,6 +81,12 @@ size_t cli_fastest(const cli_look *look);
 enum { CLI_NAME_BYTES = 64 };
 void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES]);
 
+/** Is a time term of it worth a word? Not that of a pipe of arithmetic that it leaves alone. */
+bool cli_shows_term(const cli_case *one, int32_t term);
+
+/** Multiply-adds that its first kernel executes. */
+int64_t cli_fma(const cli_case *one);
+
 /** FLOP/s of a config that was measured. */
 double cli_measured_rate(const cli_case *one);
 

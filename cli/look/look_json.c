@@ -19,12 +19,13 @@ static void set_traffic(json_t *object, const char *name, const tj_traffic *traf
     (void)json_object_set_new(object, name, one);
 }
 
-static json_t *counts_json(const tj_counts *c)
+static json_t *counts_json(const cli_case *one)
 {
+    const tj_counts *c = &one->analysis.counts;
     json_t *object = json_object(), *phase = json_object();
 
     cli_set_int(object, "flop", c->flop);
-    cli_set_int(object, "fma", c->fma);
+    cli_set_int(object, "fma", cli_fma(one));
     cli_set_int(object, "blocks", c->blocks);
     cli_set_int(object, "threads_per_block", c->threads_per_block);
     cli_set_int(object, "splits", c->splits);
@@ -34,7 +35,7 @@ static json_t *counts_json(const tj_counts *c)
     cli_set_int(object, "async_bytes", c->async_bytes);
     cli_set_int(object, "shared_bytes_per_block", c->shared_bytes);
     cli_set_int(object, "global_bytes", c->global_bytes);
-    cli_set_int(object, "least_bytes", c->least_bytes);
+    cli_set_int(object, "least_bytes", c->work[TJ_PIPE_MEMORY]);
     cli_set_real(object, "intensity", c->intensity);
     set_traffic(object, "load_m", &c->load_m);
     set_traffic(object, "load_n", &c->load_n);
@@ -78,23 +79,21 @@ static json_t *occupancy_json(const cli_case *one)
     return object;
 }
 
-static json_t *predicted_json(const tj_prediction *p)
+static json_t *predicted_json(const cli_case *one)
 {
+    const tj_prediction *p = &one->analysis.predicted;
     json_t *object = json_object();
 
     cli_set_real(object, "us", p->us);
     cli_set_real(object, "flop_per_s", p->flop_per_s);
     cli_set_text(object, "bound", p->bound);
-    cli_set_real(object, "launch_us", p->launch_us);
-    cli_set_real(object, "arithmetic_us", p->arithmetic_us);
-    cli_set_real(object, "issue_us", p->issue_us);
-    cli_set_real(object, "shared_us", p->shared_us);
-    cli_set_real(object, "l1_us", p->l1_us);
-    cli_set_real(object, "start_us", p->start_us);
-    cli_set_real(object, "l2_us", p->l2_us);
-    cli_set_real(object, "memory_us", p->memory_us);
-    cli_set_real(object, "latency_us", p->latency_us);
-    cli_set_real(object, "reduce_us", p->reduce_us);
+    for (int32_t t = 0; t < TJ_TERMS; t++) {
+        char key[32];
+
+        (void)snprintf(key, sizeof key, "%s_us", tj_term_at(t)->key);
+        if (cli_shows_term(one, t))
+            cli_set_real(object, key, p->term_us[t]);
+    }
     return object;
 }
 
@@ -107,14 +106,14 @@ json_t *cli_case_json(const cli_case *one)
         cli_set_text(object, "chosen_by", cli_chosen_word(one->chosen_by));
     cli_set_text(object, "kernel", tj_source_kernel(one->source));
     cli_set_text(object, "checks", tj_source_checks_text(one->source));
-    (void)json_object_set_new(object, "counts", counts_json(&one->analysis.counts));
+    (void)json_object_set_new(object, "counts", counts_json(one));
     (void)json_object_set_new(object, "occupancy", occupancy_json(one));
     cli_set_real(roof, "intensity", one->analysis.roof.intensity);
     cli_set_real(roof, "attainable_flop_per_s", one->analysis.roof.attainable);
     cli_set_real(roof, "of_peak", one->analysis.roof.of_peak);
     cli_set_text(roof, "bound", one->analysis.roof.is_memory_bound ? "memory" : "compute");
     (void)json_object_set_new(object, "roof", roof);
-    (void)json_object_set_new(object, "predicted", predicted_json(&one->analysis.predicted));
+    (void)json_object_set_new(object, "predicted", predicted_json(one));
     if (one->hit >= 0)
         cli_set_bool(object, "hit", one->hit == 1);
     else
@@ -135,14 +134,14 @@ json_t *cli_case_json(const cli_case *one)
 
 void cli_answer_machine(json_t *answer, const cli_look *look)
 {
-    const tj_peaks *peaks = &look->cases[0].analysis.peaks;
+    const tj_analysis *a = &look->cases[0].analysis;
 
     cli_set_text(answer, "device", look->machine.facts.name);
     cli_set_text(answer, "device_facts", look->machine.origin);
     cli_set_text(answer, "target", look->machine.target);
-    cli_set_real(answer, "peak_flop_per_s", peaks->flop_per_s);
-    cli_set_real(answer, "bytes_per_s", peaks->bytes_per_s);
-    cli_set_bool(answer, "bandwidth_is_measured", peaks->is_measured);
-    cli_set_real(answer, "ridge", peaks->ridge);
+    cli_set_real(answer, "peak_flop_per_s", a->roof.peak);
+    cli_set_real(answer, "bytes_per_s", a->roof.bandwidth);
+    cli_set_bool(answer, "bandwidth_is_measured", a->peaks.is_measured);
+    cli_set_real(answer, "ridge", a->roof.ridge);
     (void)json_object_set_new(answer, "problem", cli_problem_json(&look->request.problem));
 }

@@ -69,7 +69,7 @@ tj_status cli_look_count(cli_look *look, tj_error *err)
         return tj_fail(err, TJ_ERR_UNSUPPORTED, "--count needs the emulator, and this is %s: add --device emulator",
                        look->machine.has_device ? "a GPU" : "no device at all");
     for (size_t i = 0; i < look->count; i++)
-        fma += (double)look->cases[i].analysis.counts.fma;
+        fma += (double)cli_fma(&look->cases[i]);
     if (fma > MOST_FMA_TO_EXECUTE)
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "--count executes every multiply-add on the CPU, and these are %.2g: use a shape of at most %.2g", fma,

@@ -77,16 +77,15 @@ void cli_page_occupancy(FILE *out, const cli_look *look)
 
 void cli_page_time(FILE *out, const cli_look *look)
 {
-    static const char *const names[] = {
-        "arithmetic", "issuing instructions", "shared memory", "L1", "starting blocks", "L2", "memory",
-        "latency",    "adding splits up",     "launch"};
-    enum { TERMS = sizeof names / sizeof names[0] };
-    const int group = TERMS * BAR_LINE + 36, height = (int)look->count * group + 10;
+    int top = 24, height = 10;
     double longest = 0;
 
     for (size_t i = 0; i < look->count; i++) {
         longest = fmax(longest, look->cases[i].analysis.predicted.us);
-        longest = fmax(longest, look->cases[i].analysis.predicted.latency_us);
+        longest = fmax(longest, look->cases[i].analysis.predicted.term_us[TJ_TERM_LATENCY]);
+        height += 36;
+        for (int32_t t = 0; t < TJ_TERMS; t++)
+            height += cli_shows_term(&look->cases[i], t) ? BAR_LINE : 0;
     }
     fputs("<h2>Predicted time, term by term</h2>\n", out);
     cli_page_open_figure(out, "time", BAR_WIDTH, height, "Predicted time: how long each pipe would take alone");
@@ -101,9 +100,6 @@ void cli_page_time(FILE *out, const cli_look *look)
     for (size_t i = 0; i < look->count; i++) {
         const cli_case *one = &look->cases[i];
         const tj_prediction *p = &one->analysis.predicted;
-        const double us[TERMS] = {p->arithmetic_us, p->issue_us,  p->shared_us,  p->l1_us,     p->start_us,
-                                  p->l2_us,         p->memory_us, p->latency_us, p->reduce_us, p->launch_us};
-        const int top = (int)i * group + 24;
         char time[32];
 
         cli_format_time(time, p->us);
@@ -115,19 +111,24 @@ void cli_page_time(FILE *out, const cli_look *look)
             fprintf(out, "; measured %s", time);
         }
         fputs("</text>\n", out);
-        for (int t = 0; t < TERMS; t++) {
-            const bool is_bound = strcmp(names[t], p->bound) == 0;
-            const double length = cli_ratio(us[t], longest) * BAR_SPAN;
-            const int y = top + t * BAR_LINE;
+        for (int32_t t = 0; t < TJ_TERMS; t++) {
+            const char *const name = tj_term_at(t)->name;
+            const bool is_bound = strcmp(name, p->bound) == 0;
+            const double length = cli_ratio(p->term_us[t], longest) * BAR_SPAN;
+            const int y = top;
 
-            cli_format_time(time, us[t]);
+            if (!cli_shows_term(one, t))
+                continue;
+            top += BAR_LINE;
+            cli_format_time(time, p->term_us[t]);
             fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\"%s>%s</text>", BAR_LEFT - 10, y + 14,
-                    is_bound ? " font-weight=\"700\"" : " class=\"soft\"", names[t]);
+                    is_bound ? " font-weight=\"700\"" : " class=\"soft\"", name);
             fprintf(out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", is_bound ? "fill" : "pale",
                     BAR_LEFT, y + 2, fmax(0.5, length), BAR_LINE - 6);
             fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">%s</text>\n", BAR_LEFT + length + 6, y + 14, time);
         }
         fputs("</g>\n", out);
+        top += 36;
     }
     fputs("</svg>\n<figcaption>What overlaps does not add up: the time is the launch and a soft maximum of the rest. The "
           "full "

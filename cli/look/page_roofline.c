@@ -28,8 +28,8 @@ static double at_y(const frame *f, double value)
 
 static frame frame_of(const cli_look *look)
 {
-    const tj_peaks *peaks = &look->cases[0].analysis.peaks;
-    frame f = {-1, ceil(log10(peaks->ridge * 4)), log10(peaks->bytes_per_s) - 1, log10(peaks->flop_per_s) + 0.3};
+    const tj_roof *roof = &look->cases[0].analysis.roof;
+    frame f = {-1, ceil(log10(roof->ridge * 4)), log10(roof->bandwidth) - 1, log10(roof->peak) + 0.3};
 
     for (size_t i = 0; i < look->count; i++) {
         const cli_case *one = &look->cases[i];
@@ -72,26 +72,26 @@ static void put_axes(FILE *out, const frame *f)
             LEFT, TOP, ROOF_HEIGHT - BOTTOM, ROOF_WIDTH - RIGHT, (LEFT + ROOF_WIDTH - RIGHT) / 2, ROOF_HEIGHT - 12);
 }
 
-static void put_roofs(FILE *out, const frame *f, const tj_peaks *peaks)
+static void put_roofs(FILE *out, const frame *f, const tj_roof *roof, bool is_measured)
 {
     const double low = pow(10, f->x_low), high = pow(10, f->x_high);
-    const double start = fmax(low, pow(10, f->y_low) / peaks->bytes_per_s);
+    const double start = fmax(low, pow(10, f->y_low) / roof->bandwidth);
     /* Two thirds up the slope: left of it, high enough that naive's points, at 0.25 FLOP/B, are not written over. */
-    const double named = cbrt(start * peaks->ridge * peaks->ridge);
+    const double named = cbrt(start * roof->ridge * roof->ridge);
     char bandwidth[32], peak[32];
 
-    cli_format_rate(bandwidth, peaks->bytes_per_s, "B/s");
-    cli_format_rate(peak, peaks->flop_per_s, "FLOP/s");
-    fprintf(out, "<path class=\"roof\" d=\"M%.1f %.1f L%.1f %.1f H%.1f\"/>\n", at_x(f, start),
-            at_y(f, start * peaks->bytes_per_s), at_x(f, peaks->ridge), at_y(f, peaks->flop_per_s), at_x(f, high));
-    fprintf(out, "<path class=\"grid\" stroke-dasharray=\"4 4\" d=\"M%.1f %.1f V%d\"/>\n", at_x(f, peaks->ridge),
-            at_y(f, peaks->flop_per_s), ROOF_HEIGHT - BOTTOM);
-    fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">ridge at %.3g</text>\n", at_x(f, peaks->ridge) + 6,
-            ROOF_HEIGHT - BOTTOM - 8, peaks->ridge);
-    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">peak %s</text>\n", at_x(f, high) - 4,
-            at_y(f, peaks->flop_per_s) - 8, peak);
+    cli_format_rate(bandwidth, roof->bandwidth, "B/s");
+    cli_format_rate(peak, roof->peak, "FLOP/s");
+    fprintf(out, "<path class=\"roof\" d=\"M%.1f %.1f L%.1f %.1f H%.1f\"/>\n", at_x(f, start), at_y(f, start * roof->bandwidth),
+            at_x(f, roof->ridge), at_y(f, roof->peak), at_x(f, high));
+    fprintf(out, "<path class=\"grid\" stroke-dasharray=\"4 4\" d=\"M%.1f %.1f V%d\"/>\n", at_x(f, roof->ridge),
+            at_y(f, roof->peak), ROOF_HEIGHT - BOTTOM);
+    fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">ridge at %.3g</text>\n", at_x(f, roof->ridge) + 6,
+            ROOF_HEIGHT - BOTTOM - 8, roof->ridge);
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">peak %s</text>\n", at_x(f, high) - 4, at_y(f, roof->peak) - 8,
+            peak);
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">memory %s%s</text>\n", at_x(f, named) - 10,
-            at_y(f, named * peaks->bytes_per_s) - 6, bandwidth, peaks->is_measured ? ", measured" : "");
+            at_y(f, named * roof->bandwidth) - 6, bandwidth, is_measured ? ", measured" : "");
 }
 
 static void put_points(FILE *out, const frame *f, const cli_look *look)
@@ -113,7 +113,7 @@ static void put_points(FILE *out, const frame *f, const cli_look *look)
 
 void cli_page_roofline(FILE *out, const cli_look *look)
 {
-    const tj_peaks *peaks = &look->cases[0].analysis.peaks;
+    const tj_roof *roof = &look->cases[0].analysis.roof;
     const frame f = frame_of(look);
     char rate[32];
 
@@ -132,9 +132,9 @@ void cli_page_roofline(FILE *out, const cli_look *look)
         }
         fputs(". ", out);
     }
-    fprintf(out, "The ridge is at %.3g FLOP per byte.</desc>\n", peaks->ridge);
+    fprintf(out, "The ridge is at %.3g FLOP per byte.</desc>\n", roof->ridge);
     put_axes(out, &f);
-    put_roofs(out, &f, peaks);
+    put_roofs(out, &f, roof, look->cases[0].analysis.peaks.is_measured);
     put_points(out, &f, look);
     fputs("</svg>\n<figcaption>Rings: predicted", out);
     fputs(look->cases[0].is_measured ? "; discs: measured. " : ". ", out);

@@ -26,14 +26,14 @@ static void put(plot *p, double x, double y, char mark)
 
 void cli_print_plot(const cli_look *look)
 {
-    const tj_peaks *peaks = &look->cases[0].analysis.peaks;
+    const tj_analysis *a = &look->cases[0].analysis;
     char rate[32];
     plot p;
 
     memset(&p, 0, sizeof p);
     p.x_low = -1;
-    p.x_high = ceil(log10(peaks->ridge * 8));
-    p.y_high = log10(peaks->flop_per_s) + 0.15;
+    p.x_high = ceil(log10(a->roof.ridge * 8));
+    p.y_high = log10(a->roof.peak) + 0.15;
     p.y_low = p.y_high;
     for (size_t i = 0; i < look->count; i++) {
         const double rate_of = look->cases[i].analysis.predicted.flop_per_s;
@@ -42,12 +42,12 @@ void cli_print_plot(const cli_look *look)
         if (look->cases[i].analysis.roof.intensity > 0)
             p.x_low = fmin(p.x_low, floor(log10(look->cases[i].analysis.roof.intensity)));
     }
-    p.y_low = fmin(p.y_low, log10(peaks->bytes_per_s) + p.x_low);
+    p.y_low = fmin(p.y_low, log10(a->roof.bandwidth) + p.x_low);
     for (int line = 0; line < PLOT_HEIGHT; line++)
         memset(p.cell[line], ' ', PLOT_WIDTH);
     for (int column = 0; column < PLOT_WIDTH; column++) {
         const double x = p.x_low + (p.x_high - p.x_low) * column / (PLOT_WIDTH - 1);
-        const tj_roof roof = tj_roofline(peaks, pow(10, x));
+        const tj_roof roof = tj_roofline(&a->peaks, (tj_pipe)a->counts.pipe, pow(10, x));
 
         put(&p, x, log10(roof.attainable), roof.is_memory_bound ? '/' : '-');
     }

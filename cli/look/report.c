@@ -86,8 +86,8 @@ static void put_head(FILE *out, const cli_look *look)
             p->j.extent, p->l.extent, p->j.extent, p->k.extent, p->k.extent, p->l.extent, tj_type_name((tj_type)p->m.type));
     if (p->batch > 1)
         fprintf(out, ", %" PRId64 " of them", p->batch);
-    cli_format_rate(peak, best->analysis.peaks.flop_per_s, "FLOP/s");
-    cli_format_rate(bandwidth, best->analysis.peaks.bytes_per_s, "B/s");
+    cli_format_rate(peak, best->analysis.roof.peak, "FLOP/s");
+    cli_format_rate(bandwidth, best->analysis.roof.bandwidth, "B/s");
     fputs("</h1>\n<dl>\n<dt>device</dt><dd>", out);
     cli_page_text(out, look->machine.facts.name);
     fprintf(out, ", compute capability %d.%d (%s)</dd>\n<dt>roofs</dt><dd>%s and %s to memory, %s</dd>\n",
@@ -95,7 +95,7 @@ static void put_head(FILE *out, const cli_look *look)
             best->analysis.peaks.is_measured ? "measured" : "by its clock and bus");
     fputs("<dt>work</dt><dd>", out);
     cli_format_count(rate, best->analysis.counts.flop);
-    cli_format_bytes(time, best->analysis.counts.least_bytes);
+    cli_format_bytes(time, best->analysis.counts.work[TJ_PIPE_MEMORY]);
     fprintf(out, "%s FLOP; the matrices hold %s</dd>\n</dl>\n", rate, time);
     cli_format_time(time, best->analysis.predicted.us);
     cli_format_rate(rate, best->analysis.predicted.flop_per_s, "FLOP/s");

@@ -50,14 +50,11 @@ void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t til
 void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *counts)
 {
     tj_textbook_count_lines(view, TJ_MATRIX_P, tile_width, 1, &counts->store_p);
-    if (view->epilogue.has_beta) {
+    if (view->epilogue.has_beta)
         tj_textbook_count_lines(view, TJ_MATRIX_C, tile_width, 1, &counts->load_c);
-        counts->fma += view->j.extent * view->l.extent * view->batch;
-        counts->waits++;
-    }
     counts->registers = counts->registers_least = counts->registers_most = 32;
     counts->chain_fma = 1;
-    counts->l2_bytes = counts->element_bytes * view->batch * view->k.extent *
-                           (view->j.extent * counts->col_blocks + view->l.extent * counts->row_blocks) +
-                       counts->store_p.bytes + counts->load_c.bytes;
+    counts->work[TJ_PIPE_L2] = counts->element_bytes * view->batch * view->k.extent *
+                                   (view->j.extent * counts->col_blocks + view->l.extent * counts->row_blocks) +
+                               counts->store_p.bytes + counts->load_c.bytes;
 }

@@ -7,13 +7,13 @@
  *
  *     tj_count        problem + config            -> FLOP, elements, bytes and requests of each memory space: exact
  *     tj_occupy       device + resources          -> blocks per multiprocessor, what limits them, waves and tail
- *     tj_find_peaks   device + type               -> peak arithmetic, bandwidth, the ridge between them
+ *     tj_find_peaks   device                      -> what each of its pipes does at most
  *     tj_roofline     counts + peaks              -> which side of the ridge, and what is attainable there
  *     tj_predict      all of it                   -> a time, term by term
  *     tj_estimate     the time alone, for ranking thousands of configs
  *     tj_widest_tile, tj_config_adapt             -> a tile width, and copies, for a device
  *
- * Words: a *request* is one memory instruction of one warp. A *sector* is 32 bytes of global memory, the least that is
+ * Words: a *pipe* is a part of the device that works by itself: multiply-add units, the L2. A *request* is one memory instruction of one warp. A *sector* is 32 bytes of global memory, the least that is
  * moved. A *wavefront* is one pass through the 32 banks of shared memory, or through one 128-byte line of the L1. A *wave*
  * is as many blocks as a device holds at once. docs/analysis.md derives every formula.
  */
@@ -26,6 +26,49 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- pipes -------------------------------------------------------------------------------------------------------- */
+
+/** What works at the same time as all the others. tj_peaks, tj_counts and tj_prediction are arrays over these. */
+typedef enum tj_pipe {
+    /* arithmetic of a multiprocessor: multiply-add units by the type of the sum, tensor cores by that of the operands */
+    TJ_PIPE_F32,
+    TJ_PIPE_F64,
+    TJ_PIPE_F16, /**< packed halves: no family sums in them */
+    TJ_PIPE_TENSOR_F16,
+    TJ_PIPE_TENSOR_BF16,
+    TJ_PIPE_TENSOR_TF32,
+    TJ_PIPE_TENSOR_F64,
+    TJ_PIPE_TENSOR_S8,
+    TJ_PIPE_TENSOR_FP8,
+    /* the rest of a multiprocessor */
+    TJ_PIPE_ISSUE,
+    TJ_PIPE_SHARED, /**< one pipe with the L1, which takes its turns */
+    TJ_PIPE_L1,
+    TJ_PIPE_START,
+    /* of all multiprocessors together */
+    TJ_PIPE_L2,
+    TJ_PIPE_MEMORY,
+    TJ_PIPES
+} tj_pipe;
+
+/** What takes time: the pipes, and behind them what is no pipe's. */
+enum {
+    TJ_TERM_LATENCY = TJ_PIPES, /**< the chain of dependent steps of one block, times the waves */
+    TJ_TERM_REDUCE,             /**< the second kernel of split k, after all of the others */
+    TJ_TERM_LAUNCH,             /**< an empty kernel */
+    TJ_TERMS
+};
+
+typedef struct tj_term {
+    const char *key;  /**< "l2": in JSON */
+    const char *name; /**< "issuing instructions" */
+    const char *unit; /**< of a pipe's work, and of its peak in a second: "FLOP"; NULL for what is no pipe */
+    double per_clock; /**< a multiprocessor's share of the peak, where every architecture has the same; else 0 */
+} tj_term;
+
+/** A tj_pipe, or another term. NULL: there is no such number. Owned: static. Threads: any. */
+TJ_API const tj_term *tj_term_at(int32_t term);
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
@@ -68,11 +111,17 @@ typedef struct tj_reduce_counts {
  * wavefronts are those of the text as written; the compiler may merge neighbouring ones into wider instructions.
  */
 typedef struct tj_counts {
-    int64_t flop;       /**< the product's own: 2 j k l, and what alpha and beta add */
-    int64_t fma;        /**< fused multiply-adds that threads execute, those on zero fill and of beta included */
+    int64_t flop; /**< the product's own: 2 j k l, and what alpha and beta add */
+    /**
+     * What is asked of each pipe, in its unit. Arithmetic: 2 for each multiply-add that is executed, those on zero fill and of beta
+     * included. Memory: every matrix once, which no kernel can undercut. Estimates: of the L2, what is left if the L1 serves all that a
+     * block reads again; of shared memory, what asynchronous copies take. What follows from blocks and requests is not in it.
+     */
+    int64_t work[TJ_PIPES];
     int64_t blocks;     /**< of the launch or launches */
     int64_t row_blocks; /**< along the rows of P as the text has them (its columns, if P is column-major) */
     int64_t col_blocks;
+    int32_t pipe; /**< tj_pipe: where the products are added up */
     int32_t threads_per_block;
     int32_t block_rows, block_cols; /**< of P, that one block computes */
     int32_t element_bytes;          /**< of M and N */
@@ -86,24 +135,21 @@ typedef struct tj_counts {
     tj_traffic load_pointers;                   /**< from the arrays of pointers (TJ_POINTERS), in global memory */
     tj_traffic shared_load, shared_store;       /**< shared memory */
     int64_t global_bytes;                       /**< those of global memory together */
-    int64_t l2_bytes;    /**< asked of the L2 if the L1 serves all that a block reads again: an estimate */
-    int64_t least_bytes; /**< if every matrix moved once: what no kernel can undercut */
-    int64_t sums;        /**< additions beside the multiply-adds, where several threads or blocks share a sum */
+    int64_t sums; /**< additions beside the multiply-adds, where several threads or blocks share a sum */
     int64_t
-        async_bytes; /**< of the loads, those that asynchronous copies bring to shared memory; no thread stores them there */
-    int64_t async_wavefronts; /**< that these copies take of shared memory: an estimate */
-    int64_t waits;            /**< times that a block waits for global memory, one after the other: an estimate */
-    int64_t chain;            /**< multiply-adds of one thread that wait for one another */
-    int32_t chain_fma;        /**< independent multiply-adds at each link of that chain: the thread tile; at least 1 */
-    int32_t pieces;           /**< in which the copies of a phase are started, some steps apart; 0: together */
-    int32_t ahead;            /**< phases whose loads are on their way while one is multiplied; 0: all wait (waits) */
-    int32_t streams;          /**< 1: loops are unrolled, and who waits for a load waits for memory, not for the L2 */
-    int32_t exchanged;        /**< partial sums that one thread hands to others in shared memory or takes from them */
-    int32_t registers;        /**< per thread, before the compiler has been asked: an estimate */
-    int32_t registers_least;  /**< which they may well turn out to be; the same where they are known */
-    int32_t registers_most;   /**< likewise */
-    int32_t spilled;          /**< registers per thread that launch bounds leave no room for: an estimate */
-    double intensity;         /**< flop / global_bytes */
+        async_bytes;   /**< of the loads, those that asynchronous copies bring to shared memory; no thread stores them there */
+    int64_t waits;     /**< times that a block waits for global memory, one after the other: an estimate */
+    int64_t chain;     /**< multiply-adds of one thread that wait for one another */
+    int32_t chain_fma; /**< independent multiply-adds at each link of that chain: the thread tile; at least 1 */
+    int32_t pieces;    /**< in which the copies of a phase are started, some steps apart; 0: together */
+    int32_t ahead;     /**< phases whose loads are on their way while one is multiplied; 0: all wait (waits) */
+    int32_t streams;   /**< 1: loops are unrolled, and who waits for a load waits for memory, not for the L2 */
+    int32_t exchanged; /**< partial sums that one thread hands to others in shared memory or takes from them */
+    int32_t registers; /**< per thread, before the compiler has been asked: an estimate */
+    int32_t registers_least; /**< which they may well turn out to be; the same where they are known */
+    int32_t registers_most;  /**< likewise */
+    int32_t spilled;         /**< registers per thread that launch bounds leave no room for: an estimate */
+    double intensity;        /**< flop / global_bytes */
     tj_reduce_counts reduce;
     tj_phase_counts phase;
 } tj_counts;
@@ -174,31 +220,31 @@ TJ_API const char *tj_limit_name(tj_limit limit);
 
 /* ---- roofline ----------------------------------------------------------------------------------------------------- */
 
-/** The two roofs of a device. */
+/** What a device does at most. */
 typedef struct tj_peaks {
-    int32_t units_per_sm; /**< multiply-add units for the type of the sum */
-    int32_t is_measured;  /**< 1: bandwidth was measured, 0: it is memory clock times bus width */
+    double per_s[TJ_PIPES]; /**< in the unit of the pipe; 0: the device has none, or nothing is published of it */
     double clock_hz;
-    double flop_per_s;  /**< 2 * units * multiprocessors * clock */
-    double bytes_per_s; /**< of global memory */
-    double ridge;       /**< flop_per_s / bytes_per_s: FLOP/B above which arithmetic is the roof */
+    int32_t is_measured; /**< 1: the bandwidth of memory was measured, 0: it is its clock times the width of its bus */
+    int32_t reserved;
 } tj_peaks;
 
 /**
- * The peaks of a device for sums in that type: TJ_F32 and TJ_F64, and TJ_F16 for packed half arithmetic, which no family
- * of this version uses (they sum 16-bit elements in f32). Units per multiprocessor are published by compute capability;
- * tensor cores are not in it. measured_bytes_per_s above 0 takes the place of the bandwidth that the attributes give.
+ * The peaks of a device: what is published of its compute capability, times its multiprocessors and their clock. Tensor cores count
+ * without sparsity. measured_bytes_per_s above 0 takes the place of the bandwidth that the attributes give.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
- * Errors:  TJ_ERR_UNSUPPORTED: a compute capability below 7.5, or TJ_BF16; TJ_ERR_INVALID_ARGUMENT: facts without clocks, and
- *          no measured bandwidth in their place.
+ * Errors:  TJ_ERR_UNSUPPORTED: a compute capability below 7.5; TJ_ERR_INVALID_ARGUMENT: facts without clocks, and no measured
+ *          bandwidth in their place.
  */
-TJ_API TJ_MUST_CHECK tj_status tj_find_peaks(const tj_device_facts *facts, tj_type sum, double measured_bytes_per_s,
-                                             tj_peaks *peaks, tj_error *err);
+TJ_API TJ_MUST_CHECK tj_status tj_find_peaks(const tj_device_facts *facts, double measured_bytes_per_s, tj_peaks *peaks,
+                                             tj_error *err);
 
 /** One point under the roofs. */
 typedef struct tj_roof {
+    double peak;             /**< of the pipe, FLOP/s */
+    double bandwidth;        /**< of memory, B/s */
+    double ridge;            /**< peak / bandwidth: FLOP/B above which arithmetic is the roof */
     double intensity;        /**< FLOP/B */
     double attainable;       /**< min(peak, bandwidth * intensity), FLOP/s */
     double of_peak;          /**< attainable / peak */
@@ -206,27 +252,24 @@ typedef struct tj_roof {
     int32_t reserved;
 } tj_roof;
 
-/** Where a program of that intensity stands. NULL: peaks must not be NULL. Threads: any; pure. */
-TJ_API tj_roof tj_roofline(const tj_peaks *peaks, double intensity);
+/**
+ * Where a program of that intensity stands that computes in that pipe. NULL: peaks must not be NULL. Threads: any; pure.
+ * All is 0 for a pipe that does no arithmetic.
+ */
+TJ_API tj_roof tj_roofline(const tj_peaks *peaks, tj_pipe pipe, double intensity);
 
 /* ---- predicted time ----------------------------------------------------------------------------------------------- */
 
-/** What the model says of one launch. Times in microseconds; the terms are those of docs/analysis.md. */
+/** What the model says of one launch. Times in microseconds; docs/analysis.md has their formulas. */
 typedef struct tj_prediction {
-    double us;        /**< launch + (softly) the longer of blocks and memory + what does not overlap + reduce */
-    double launch_us; /**< an empty kernel */
-    double arithmetic_us, issue_us, shared_us, l1_us,
-        start_us;            /**< a multiprocessor's pipes, each alone, the tail included; start: of blocks */
-    double l2_us, memory_us; /**< the device's, each alone */
-    double reduce_us;        /**< the second kernel of split k, after all of the others */
-    double latency_us;       /**< the chain of dependent steps of one block, times the waves */
-    const char *
-        bound; /**< which is the longest: "arithmetic", "issuing instructions", "shared memory", "L1", "starting blocks", "L2", "memory", "latency", "adding splits up" */
-    double flop_per_s; /**< flop / us */
+    double us;                /**< launch + (softly) the longer of blocks and memory + what does not overlap + reduce */
+    double term_us[TJ_TERMS]; /**< each alone; of a multiprocessor's pipes with the tail included */
+    const char *bound;        /**< the name of the longest of them, the launch left out */
+    double flop_per_s;        /**< flop / us */
 } tj_prediction;
 
 /**
- * Predict the time of a launch from its counts, occupancy and device. peaks are those of the counts' type of sum.
+ * Predict the time of a launch from its counts, occupancy and device. It is infinite where counts->pipe has no peak.
  *
  * The model is made to rank configs and to name what limits one. Beside 288 kernels measured on an H200 its error is given in
  * docs/analysis.md; on other devices it is untried.

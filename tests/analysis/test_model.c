@@ -194,10 +194,11 @@ Test(model, never_predicts_less_than_a_roof_allows)
 
                 cr_assert(tj_config_parse(configs[c], &config, &err) == TJ_OK);
                 cr_assert(tj_analyze(&facts, &problem, &config, 0, 0, &a, &err) == TJ_OK, "%s", err.message);
-                cr_expect(a.predicted.flop_per_s <= a.peaks.flop_per_s, "%s", configs[c]);
-                cr_expect(a.predicted.us * a.peaks.bytes_per_s >= 1e6 * (double)a.counts.least_bytes, "%s", configs[c]);
-                cr_expect(a.predicted.us > a.predicted.launch_us && isfinite(a.predicted.us) && a.predicted.bound[0] != '?');
-                cr_expect(a.counts.flop <= 2 * a.counts.fma + 1);
+                cr_expect(a.predicted.flop_per_s <= a.roof.peak, "%s", configs[c]);
+                cr_expect(a.predicted.us * a.roof.bandwidth >= 1e6 * (double)a.counts.work[TJ_PIPE_MEMORY], "%s", configs[c]);
+                cr_expect(a.predicted.us > a.predicted.term_us[TJ_TERM_LAUNCH] && isfinite(a.predicted.us) &&
+                          a.predicted.bound[0] != '?');
+                cr_expect(a.counts.flop <= a.counts.work[a.counts.pipe] + 1);
             }
     }
 }
@@ -295,25 +296,73 @@ Test(analysis, refuses_what_does_not_fit_63_bits)
     cr_expect(c.flop == INT64_C(1) << 56 && c.load_m.elements == INT64_C(1) << 50);
 }
 
-Test(analysis, knows_peaks_by_type_and_refuses_others)
+Test(analysis, knows_the_peaks_of_pipes)
 {
+    /* Data sheets: 10^12 FLOP/s at the boost clock, dense; what a product does not have is 0. */
+    static const struct {
+        const char *target;
+        double f16, bf16, tf32, f64, s8, fp8;
+    } sheets[] = {{"sm_75", 65, 0, 0, 0, 130, 0},
+                  {"sm_80", 312, 312, 156, 19.5, 624, 0},
+                  {"sm_86", 125, 125, 62.5, 0, 250, 0},
+                  {"sm_89", 121, 121, 60.5, 0, 242, 242},
+                  {"sm_120", 209.5, 209.5, 104.8, 0, 838, 419}};
     const tj_device_facts h200 = named("sm_90"), t4 = named("sm_75");
     tj_device_facts facts = h200;
-    tj_peaks f32, f64, f16;
+    tj_peaks peaks;
     tj_error err;
 
-    cr_assert(tj_find_peaks(&h200, TJ_F32, 0, &f32, &err) == TJ_OK && tj_find_peaks(&h200, TJ_F64, 0, &f64, &err) == TJ_OK);
-    cr_assert(tj_find_peaks(&h200, TJ_F16, 0, &f16, &err) == TJ_OK);
-    cr_expect(f64.flop_per_s * 2 == f32.flop_per_s && f16.flop_per_s == 2 * f32.flop_per_s && !f32.is_measured);
-    cr_expect(f32.bytes_per_s == 2e3 * 3201000 * 6144 / 8);
-    cr_assert(tj_find_peaks(&t4, TJ_F64, 0, &f64, &err) == TJ_OK);
-    cr_expect(f64.units_per_sm == 2);
-    cr_expect(tj_find_peaks(&h200, TJ_BF16, 0, &f16, &err) == TJ_ERR_UNSUPPORTED && strstr(err.message, "bf16"));
+    cr_assert(tj_find_peaks(&h200, 0, &peaks, &err) == TJ_OK);
+    cr_expect(peaks.per_s[TJ_PIPE_F64] * 2 == peaks.per_s[TJ_PIPE_F32] &&
+              peaks.per_s[TJ_PIPE_F16] == 2 * peaks.per_s[TJ_PIPE_F32] && !peaks.is_measured);
+    cr_expect(peaks.per_s[TJ_PIPE_MEMORY] == 2e3 * 3201000 * 6144 / 8);
+    cr_assert(tj_find_peaks(&t4, 0, &peaks, &err) == TJ_OK);
+    cr_expect(peaks.per_s[TJ_PIPE_F64] == 2.0 * 2 * t4.sm_count * peaks.clock_hz);
+    for (size_t i = 0; i < sizeof sheets / sizeof sheets[0]; i++) {
+        const double *const published = &sheets[i].f16;
+        const tj_device_facts device = named(sheets[i].target);
+
+        cr_assert(tj_find_peaks(&device, 0, &peaks, &err) == TJ_OK);
+        for (int p = TJ_PIPE_TENSOR_F16; p <= TJ_PIPE_TENSOR_FP8; p++)
+            cr_expect(fabs(peaks.per_s[p] / 1e12 - published[p - TJ_PIPE_TENSOR_F16]) <=
+                          0.005 * published[p - TJ_PIPE_TENSOR_F16],
+                      "%s, %s: %g", sheets[i].target, tj_term_at(p)->name, peaks.per_s[p]);
+    }
     facts.memory_clock_khz = 0;
-    cr_expect(tj_find_peaks(&facts, TJ_F32, 0, &f32, &err) == TJ_ERR_INVALID_ARGUMENT && strstr(err.message, "measure"));
-    cr_expect(tj_find_peaks(&facts, TJ_F32, 1e12, &f32, &err) == TJ_OK);
+    cr_expect(tj_find_peaks(&facts, 0, &peaks, &err) == TJ_ERR_INVALID_ARGUMENT && strstr(err.message, "measure"));
+    cr_expect(tj_find_peaks(&facts, 1e12, &peaks, &err) == TJ_OK);
     facts.cc_major = 6;
-    cr_expect(tj_find_peaks(&facts, TJ_F32, 1e12, &f32, &err) == TJ_ERR_UNSUPPORTED);
+    cr_expect(tj_find_peaks(&facts, 1e12, &peaks, &err) == TJ_ERR_UNSUPPORTED);
+}
+
+Test(analysis, names_every_pipe_and_term)
+{
+    for (int32_t t = 0; t < TJ_TERMS; t++)
+        cr_expect(tj_term_at(t)->key && tj_term_at(t)->name && (tj_term_at(t)->unit != NULL) == (t < TJ_PIPES), "%d", t);
+    cr_expect(!tj_term_at(-1) && !tj_term_at(TJ_TERMS));
+}
+
+/* Families of tensor cores will count so. */
+Test(analysis, predicts_what_runs_in_another_pipe)
+{
+    const tj_device_facts h200 = named("sm_90"), t4 = named("sm_75");
+    const tj_problem problem = TJ_PROBLEM_INIT(4096, 4096, 4096, TJ_F32);
+    tj_config config;
+    tj_analysis a;
+    tj_prediction p;
+    tj_error err;
+
+    cr_assert(tj_config_parse("simt:bm=64,bn=128,bk=16", &config, &err) == TJ_OK);
+    cr_assert(tj_analyze(&h200, &problem, &config, 0, 0, &a, &err) == TJ_OK, "%s", err.message);
+    a.counts.pipe = TJ_PIPE_TENSOR_BF16;
+    a.counts.work[TJ_PIPE_TENSOR_BF16] = a.counts.work[TJ_PIPE_F32];
+    a.counts.work[TJ_PIPE_F32] = 0;
+    p = tj_predict(&h200, &a.counts, &a.occupancy, &a.peaks);
+    cr_expect(p.us < a.predicted.us && p.term_us[TJ_PIPE_F32] == 0);
+    cr_expect(fabs(16 * p.term_us[TJ_PIPE_TENSOR_BF16] / a.predicted.term_us[TJ_PIPE_F32] - 1) < 1e-12);
+    cr_assert(tj_find_peaks(&t4, 0, &a.peaks, &err) == TJ_OK);
+    p = tj_predict(&t4, &a.counts, &a.occupancy, &a.peaks);
+    cr_expect(isinf(p.us) && strstr(p.bound, "bf16"), "%g, %s", p.us, p.bound);
 }
 
 Test(analysis, counts_what_is_known_at_launch_as_it_will_be_launched)

@@ -72,7 +72,7 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_family_param_count, (ARG(0)), 0, 0) \
     ANSWERS(tj_family_summary, (ARG(0)), 0, 0) \
     SURVIVES(tj_fill_random, ((tj_type)1, ARG(0), 1, 1), 0) \
-    REFUSES(tj_find_peaks, (ARG(0), (tj_type)1, 1, ARG(1), &err), "facts", "peaks") \
+    REFUSES(tj_find_peaks, (ARG(0), 1, ARG(1), &err), "facts", "peaks") \
     REFUSES(tj_generate, (ARG(0), NULL, ARG(1), &err), "problem", "source") \
     ANSWERS(tj_image_compiler, (ARG(0)), 0, 0) \
     ANSWERS(tj_image_cubin, (ARG(0), NULL), 0, 0) \
@@ -121,7 +121,7 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_records_print, (ARG(0), 1), 0, 0) \
     REFUSES(tj_reference_check, (ARG(0), ARG(1), ARG(2), 1, 1, ARG(3), &err), "problem", "operands", "p", "report") \
     REFUSES(tj_reference_product, (ARG(0), ARG(1), ARG(2), 1, &err), "problem", "operands", "p") \
-    SURVIVES(tj_roofline, (ARG(0), 1), 0) \
+    SURVIVES(tj_roofline, (ARG(0), (tj_pipe)1, 1), 0) \
     REFUSES(tj_search, (ARG(0), NULL, ARG(1), 1, ARG(2), ARG(3), &err), "problem", "first", "measurer", "result") \
     ANSWERS(tj_source_checks_text, (ARG(0)), 0, 0) \
     ANSWERS(tj_source_config, (ARG(0)), 0, 0) \
@@ -144,6 +144,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_stream_create, (ARG(0), ARG(1), &err), "context", "stream") \
     SURVIVES(tj_stream_destroy, (ARG(0), NULL), 0) \
     REFUSES(tj_synchronize, (ARG(0), NULL, &err), "context") \
+    SURVIVES(tj_term_at, (1), 0) \
     REFUSES(tj_target_for, (ARG(0), 1, 1, ARG(1), &err), "context", "target") \
     REFUSES(tj_targets, (ARG(0), ARG(1), &err), "context", "targets") \
     REFUSES(tj_time_launches, (ARG(0), ARG(1), ARG(2), NULL, 1, 1, ARG(3), &err), "context", "plan", "operands", "microseconds") \

@@ -50,7 +50,7 @@ static void count(const tj_problem *view, const tj_config *config, tj_counts *co
     const int64_t loads_in_flight = 6; /* steps of k: a loop unrolled by the compiler asks for that much before it waits */
 
     counts->phase = (tj_phase_counts){.depth = 1, .loads = 2 * threads, .flop = 2 * threads};
-    counts->fma = view->j.extent * view->k.extent * view->l.extent * view->batch;
+    counts->work[counts->pipe] = 2 * view->j.extent * view->k.extent * view->l.extent * view->batch;
     counts->chain = view->k.extent;
     counts->waits = (view->k.extent + loads_in_flight - 1) / loads_in_flight;
     if (view->k.extent > 0) {

@@ -314,7 +314,7 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
     counts->phases = share.most;
     /* Asynchronous: none before the first phase of a split, one before any, two for each partial sum. */
     counts->barriers = is_async ? counts->blocks * (2 * s.slices - 1) + tiles * (phases - share.splits) : tiles * phases;
-    counts->fma = block_phases * tile * s.bk;
+    counts->work[counts->pipe] = 2 * block_phases * tile * s.bk;
     counts->sums = counts->blocks * (s.slices - 1) * tile;
     counts->chain = share.most * (s.bk / s.slices);
     counts->chain_fma = s.tm * s.tn;
@@ -331,8 +331,8 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
     }
     if (phases > 0 && is_async) {
         counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
-        counts->async_wavefronts = counts->load_m.requests * m.copy.width * tj_sum_bytes(view) / 4 +
-                                   counts->load_n.requests * n.copy.width * tj_sum_bytes(view) / 4;
+        counts->work[TJ_PIPE_SHARED] = counts->load_m.requests * m.copy.width * tj_sum_bytes(view) / 4 +
+                                       counts->load_n.requests * n.copy.width * tj_sum_bytes(view) / 4;
     } else if (phases > 0) {
         count_tile_stores(&m.copy, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
         count_tile_stores(&n.copy, &s, vec, counts->sum_bytes, block_phases, &counts->shared_store);
@@ -346,13 +346,8 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
         const output p = {p_bytes, view->p.ld, view->p.stride, view->batch, vec, run, is_wide};
         const output c = {p_bytes, view->c.ld, view->c.stride, view->batch, vec, run, is_wide};
         count_output(view, &s, &p, &counts->store_p);
-        if (view->epilogue.has_beta) {
+        if (view->epilogue.has_beta)
             count_output(view, &s, &c, &counts->load_c);
-            counts->fma += rows * cols * view->batch;
-            counts->waits++;
-        }
     }
     tj_pointers_count(view, NULL, counts);
-    counts->l2_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->store_p.bytes + counts->load_c.bytes +
-                       counts->store_w.bytes + counts->load_w.bytes;
 }

@@ -216,7 +216,7 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
                                       .shared_loads = (int64_t)threads * s.tm * s.k_thread};
     counts->phases = tj_split_share(phases, splits).most;
     counts->barriers = c.block_phases;
-    counts->fma = c.block_phases * threads * s.k_thread * s.tm * s.tn;
+    counts->work[counts->pipe] = 2 * c.block_phases * threads * s.k_thread * s.tm * s.tn;
     /* Row after row: registers hold one row's elements of M at a time. */
     counts->chain = counts->phases * s.k_thread * s.tm;
     counts->chain_fma = s.tn;
@@ -237,13 +237,8 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
         tj_split_count(view, splits, counts);
     } else {
         count_output(&c, p_bytes, view->p.ld, view->p.stride, view->batch, &counts->store_p);
-        if (view->epilogue.has_beta) {
+        if (view->epilogue.has_beta)
             count_output(&c, p_bytes, view->c.ld, view->c.stride, view->batch, &counts->load_c);
-            counts->fma += view->j.extent * view->l.extent * view->batch;
-            counts->waits++;
-        }
     }
     tj_pointers_count(view, NULL, counts);
-    counts->l2_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->store_p.bytes + counts->load_c.bytes +
-                       counts->store_w.bytes + counts->load_w.bytes;
 }

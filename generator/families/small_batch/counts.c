@@ -364,7 +364,7 @@ void tj_small_batch_count(const tj_problem *view, const tj_config *config, tj_co
                                       .shared_stores = is_async ? 0 : elements,
                                       .shared_loads = (int64_t)s->products * s->team * s->k_padded * (s->tm + s->tn)};
     counts->barriers = tj_small_batch_in_warp(s) ? 0 : counts->blocks;
-    counts->fma = view->batch * s->team * s->k_padded * s->tm * s->tn;
+    counts->work[counts->pipe] = 2 * view->batch * s->team * s->k_padded * s->tm * s->tn;
     counts->chain = s->k_padded;
     counts->chain_fma = s->tm * s->tn;
     counts->waits = is_async ? 1 : waits_of(&c);
@@ -373,15 +373,12 @@ void tj_small_batch_count(const tj_problem *view, const tj_config *config, tj_co
     count_operand(&c, false, is_async, counts);
     if (is_async) {
         counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
-        counts->async_wavefronts = (counts->load_m.requests * c.w.m + counts->load_n.requests * c.w.n) * counts->sum_bytes / 4;
+        counts->work[TJ_PIPE_SHARED] =
+            (counts->load_m.requests * c.w.m + counts->load_n.requests * c.w.n) * counts->sum_bytes / 4;
     }
     count_turn(&c, counts);
     count_pointers(&c, view, counts);
     count_output(&c, view->p.ld, strided.p.stride, &counts->store_p);
-    if (view->epilogue.has_beta) {
+    if (view->epilogue.has_beta)
         count_output(&c, view->c.ld, strided.c.stride, &counts->load_c);
-        counts->fma += view->j.extent * view->l.extent * view->batch;
-        counts->waits++;
-    }
-    counts->l2_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->store_p.bytes + counts->load_c.bytes;
 }

@@ -81,7 +81,7 @@ static void count(const tj_problem *view, const tj_config *config, tj_counts *co
                                       .shared_loads = 2 * threads * width};
     counts->phases = phases;
     counts->barriers = 2 * block_phases;
-    counts->fma = block_phases * threads * width;
+    counts->work[counts->pipe] = 2 * block_phases * threads * width;
     counts->chain = phases * width;
     counts->waits = phases;
     if (phases > 0) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rough: the parts of an analysis that tj_estimate takes, which leave out what only a reader wants.
+ * estimate: the parts of an analysis that tj_estimate takes, which leave out what only a reader wants.
  */
-#ifndef TJ_ANALYSIS_ROUGH_H
-#define TJ_ANALYSIS_ROUGH_H
+#ifndef TJ_ANALYSIS_ESTIMATE_H
+#define TJ_ANALYSIS_ESTIMATE_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * count: what a config does for a problem, element by element. The family's form knows how; this file knows the frame.
+ * launch_counts: what a config does for a problem, element by element. The family's form knows how; this file knows the frame.
  */
 #include <tilejit/analysis.h>
 
@@ -10,7 +10,7 @@
 #include "error.h"
 #include "family.h"
 #include "canonical.h"
-#include "rough.h"
+#include "estimate.h"
 
 /* Numbers in place of all that is known only at launch. */
 static tj_problem with_numbers(const tj_problem *problem)
@@ -70,6 +70,12 @@ static int64_t matrices(const tj_problem *view, int64_t stride)
     return stride == TJ_BROADCAST ? 1 : view->batch;
 }
 
+/* Where sums are added up, and where the epilogue runs; a family with tensor cores takes another pipe for the products. */
+static tj_pipe pipe_of_sums(const tj_problem *view)
+{
+    return tj_sum_bytes(view) == 8 ? TJ_PIPE_F64 : TJ_PIPE_F32;
+}
+
 static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_counts *counts)
 {
     const int64_t j = view->j.extent, k = view->k.extent, l = view->l.extent;
@@ -78,7 +84,7 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
 
     memset(counts, 0, sizeof *counts);
     counts->element_bytes = (int32_t)tj_type_bytes((tj_type)view->m.type);
-    counts->sum_bytes = view->m.type == TJ_F64 ? 8 : 4;
+    counts->sum_bytes = tj_sum_bytes(view);
     counts->block_rows = product->block_rows;
     counts->block_cols = product->block_cols;
     counts->row_blocks = tj_ceil_div(j, product->block_rows);
@@ -88,7 +94,8 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
     counts->threads_per_block = product->block_x * product->block_y;
     counts->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
     counts->flop = (2 * k + (view->epilogue.has_alpha ? 1 : 0) + (view->epilogue.has_beta ? 2 : 0)) * j * l * view->batch;
-    counts->least_bytes =
+    counts->pipe = pipe_of_sums(view);
+    counts->work[TJ_PIPE_MEMORY] =
         counts->element_bytes * (j * k * matrices(view, view->m.stride) + k * l * matrices(view, view->n.stride)) +
         p_bytes * j * l * (view->batch + (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0));
 }
@@ -136,14 +143,20 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
     if (is_estimate)
         estimate_all(counts);
     resolved->family->count(&view, resolved, counts);
+    if (view.epilogue.has_beta && counts->splits == 1) { /* else beta is the second kernel's */
+        counts->work[pipe_of_sums(&view)] += 2 * view.j.extent * view.l.extent * view.batch;
+        counts->waits++;
+    }
     if (is_swapped) { /* the text's M is the caller's N */
         const tj_traffic m = counts->load_n;
         counts->load_n = counts->load_m;
         counts->load_m = m;
     }
     counts->global_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->load_c.bytes + counts->store_p.bytes +
-                           counts->store_w.bytes + counts->load_w.bytes + counts->load_pointers.bytes +
-                           counts->reduce.load_pointers.bytes;
+                           counts->store_w.bytes + counts->load_w.bytes;
+    if (counts->work[TJ_PIPE_L2] == 0) /* the family leaves nothing to the L1 */
+        counts->work[TJ_PIPE_L2] = counts->global_bytes;
+    counts->global_bytes += counts->load_pointers.bytes + counts->reduce.load_pointers.bytes;
     counts->intensity = ratio(counts->flop, counts->global_bytes);
     counts->phase.intensity = ratio(counts->phase.flop, counts->phase.loads * counts->element_bytes);
     return TJ_OK;

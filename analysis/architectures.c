@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "architectures.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
+
+/*
+ * Oldest first. Limits are those of the CUDA programming guide's table of compute capabilities, multiply-adds those of its table of
+ * arithmetic throughput; those of tensor cores follow from the product's data sheet: dense, with sums in f32 (f64, s32).
+ */
+/* clang-format off */
+static const tj_architecture architectures[] = {
+    /*   threads     shared kept  f32  f64  f16  tensor f16  bf16  tf32  f64   s8   fp8 */
+    { 75, 1024, 16,  64, 0, 256, { 64,   2, 128,  512,    0,    0,    0, 1024,    0},
+     {"T4", 40, 1590, 5001, 256, 4, 15828320256}},
+    { 80, 2048, 32, 164, 1, 128, { 64,  32, 256, 1024, 1024,  512,   64, 2048,    0},
+     {"A100 80GB", 108, 1410, 1593, 5120, 40, 84974239744}},
+    { 86, 1536, 16, 100, 1, 128, {128,   2, 256,  512,  512,  256,    0, 1024,    0},
+     {"A10", 72, 1695, 6251, 384, 6, 23609475072}},
+    { 89, 1536, 24, 100, 1, 128, {128,   2, 128,  512,  512,  256,    0, 1024, 1024},
+     {"L4", 58, 2040, 6251, 192, 48, 23580639232}},
+    { 90, 2048, 32, 228, 1, 128, {128,  64, 256, 2048, 2048, 1024,  128, 4096, 4096},
+     {"H200", 132, 1980, 3201, 6144, 60, 150109880320}},
+    {100, 2048, 32, 228, 1, 128, {128,  64, 256, 4096, 4096, 2048,   64, 8192, 8192},
+     {"B200", 148, 1965, 3996, 8192, 126, 191514869760}},
+    {103, 2048, 32, 228, 1, 128, {128,   2, 256, 4096, 4096, 2048,    2,    0, 8192},
+     {"B300", 148, 1920, 3996, 8192, 126, 288803454976}},
+    {110, 1536, 24, 228, 1, 128, {128,   2, 256,    0,    0,    0,    0,    0,    0},
+     {"Thor", 20, 1575, 4266, 256, 32, 131072000000}},
+    {120, 1536, 24, 100, 1, 128, {128,   2, 128,  256,  256,  128,    0, 1024,  512},
+     {"RTX 5090", 170, 2407, 14001, 512, 96, 34190458880}},
+    {121, 1536, 24, 100, 1, 128, {128,   2, 128,    0,    0,    0,    0,    0,    0},
+     {"GB10", 48, 2418, 4266, 256, 24, 128446967808}},
+};
+/* clang-format on */
+
+enum { KIB = 1024, ARCHITECTURES = sizeof architectures / sizeof architectures[0] };
+
+const tj_architecture *tj_architecture_of(const tj_device_facts *facts)
+{
+    const tj_architecture *newest = NULL;
+
+    for (size_t i = 0; i < ARCHITECTURES && architectures[i].capability <= 10 * facts->cc_major + facts->cc_minor; i++)
+        newest = &architectures[i];
+    return newest;
+}
+
+static tj_status refuse(const char *target, tj_error *err)
+{
+    char names[16 * ARCHITECTURES];
+    size_t length = 0;
+
+    for (size_t i = 0; i < ARCHITECTURES; i++)
+        length += (size_t)snprintf(names + length, sizeof names - length, "%ssm_%d",
+                                   i == 0                   ? ""
+                                   : i == ARCHITECTURES - 1 ? " or "
+                                                            : ", ",
+                                   architectures[i].capability);
+    return tj_fail(err, TJ_ERR_NOT_FOUND, "no facts are known of a \"%.40s\": use %s", target, names);
+}
+
+tj_status tj_device_named(const char *target, tj_device_facts *facts, tj_error *err)
+{
+    if (!target)
+        return tj_fail_null(err, __func__, "target");
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
+    const tj_architecture *a = architectures;
+    char name[16];
+
+    memset(facts, 0, sizeof *facts);
+    for (; a < architectures + ARCHITECTURES; a++) {
+        (void)snprintf(name, sizeof name, "sm_%d", a->capability);
+        if (strcmp(name, target) == 0)
+            break;
+    }
+    if (a == architectures + ARCHITECTURES)
+        return refuse(target, err);
+    snprintf(facts->name, sizeof facts->name, "%s", a->product.name);
+    facts->cc_major = a->capability / 10;
+    facts->cc_minor = a->capability % 10;
+    facts->sm_count = a->product.sm_count;
+    facts->max_threads_per_block = 1024;
+    facts->max_threads_per_sm = a->threads;
+    facts->max_blocks_per_sm = a->blocks;
+    facts->max_grid_x = INT32_MAX;
+    facts->max_grid_y = facts->max_grid_z = 65535;
+    facts->registers_per_block = facts->registers_per_sm = 65536;
+    facts->shared_per_block = 48 * KIB;
+    facts->shared_per_block_optin = (a->shared_kib - a->kept_kib) * KIB;
+    facts->shared_per_sm = a->shared_kib * KIB;
+    facts->reserved_shared_per_block = a->kept_kib * KIB;
+    facts->l2_bytes = a->product.l2_mib * KIB * KIB;
+    facts->memory_bytes = a->product.memory_bytes;
+    facts->clock_khz = 1000 * a->product.clock_mhz;
+    facts->memory_clock_khz = 1000 * a->product.memory_clock_mhz;
+    facts->memory_bus_bits = a->product.bus_bits;
+    return TJ_OK;
+}

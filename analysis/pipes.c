@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pipes: what takes time, in one table; what a device does of each at most; and where a program stands under that.
+ */
+#include <tilejit/analysis.h>
+
+#include <string.h>
+
+#include "architectures.h"
+#include "error.h"
+
+/* A new pipe is one row. A rate that differs between architectures is in their table instead; that of memory, in the device's facts. */
+static const tj_term terms[TJ_TERMS] = {
+    [TJ_PIPE_F32] = {"arithmetic", "arithmetic", "FLOP", 0},
+    [TJ_PIPE_F64] = {"arithmetic", "arithmetic", "FLOP", 0},
+    [TJ_PIPE_F16] = {"arithmetic", "arithmetic", "FLOP", 0},
+    [TJ_PIPE_TENSOR_F16] = {"tensor_f16", "tensor cores in f16", "FLOP", 0},
+    [TJ_PIPE_TENSOR_BF16] = {"tensor_bf16", "tensor cores in bf16", "FLOP", 0},
+    [TJ_PIPE_TENSOR_TF32] = {"tensor_tf32", "tensor cores in tf32", "FLOP", 0},
+    [TJ_PIPE_TENSOR_F64] = {"tensor_f64", "tensor cores in f64", "FLOP", 0},
+    [TJ_PIPE_TENSOR_S8] = {"tensor_s8", "tensor cores in s8", "FLOP", 0},
+    [TJ_PIPE_TENSOR_FP8] = {"tensor_fp8", "tensor cores in fp8", "FLOP", 0},
+    [TJ_PIPE_ISSUE] = {"issue", "issuing instructions", "instructions", TJ_SCHEDULERS},
+    [TJ_PIPE_SHARED] = {"shared", "shared memory", "wavefronts", 1},
+    [TJ_PIPE_L1] = {"l1", "L1", "wavefronts", 1},
+    [TJ_PIPE_START] = {"start", "starting blocks", "cycles", 1},
+    [TJ_PIPE_L2] = {"l2", "L2", "bytes", 40}, /* fitted to an H200 */
+    [TJ_PIPE_MEMORY] = {"memory", "memory", "bytes", 0},
+    [TJ_TERM_LATENCY] = {"latency", "latency", NULL, 0},
+    [TJ_TERM_REDUCE] = {"reduce", "adding splits up", NULL, 0},
+    [TJ_TERM_LAUNCH] = {"launch", "launch", NULL, 0},
+};
+
+const tj_term *tj_term_at(int32_t term)
+{
+    return term >= 0 && term < TJ_TERMS ? &terms[term] : NULL;
+}
+
+tj_status tj_find_peaks(const tj_device_facts *facts, double measured_bytes_per_s, tj_peaks *peaks, tj_error *err)
+{
+    if (!facts)
+        return tj_fail_null(err, __func__, "facts");
+    if (!peaks)
+        return tj_fail_null(err, __func__, "peaks");
+    const tj_architecture *architecture = tj_architecture_of(facts);
+
+    memset(peaks, 0, sizeof *peaks);
+    if (!architecture)
+        return tj_fail(err, TJ_ERR_UNSUPPORTED, "compute capability %d.%d is below 7.5, the first whose units are known here",
+                       facts->cc_major, facts->cc_minor);
+    if (facts->sm_count < 1 || facts->clock_khz < 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the device facts lack multiprocessors (%d) or their clock (%d kHz)",
+                       facts->sm_count, facts->clock_khz);
+    if (!(measured_bytes_per_s > 0) && (facts->memory_clock_khz < 1 || facts->memory_bus_bits < 1))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the device facts lack the memory's clock (%d kHz) or bus (%d bits): measure the bandwidth",
+                       facts->memory_clock_khz, facts->memory_bus_bits);
+    peaks->clock_hz = 1e3 * facts->clock_khz;
+    peaks->is_measured = measured_bytes_per_s > 0;
+    for (int p = 0; p < TJ_PIPES; p++)
+        peaks->per_s[p] =
+            (p < TJ_PIPE_ISSUE ? 2.0 * architecture->fma[p] : terms[p].per_clock) * facts->sm_count * peaks->clock_hz;
+    /* Two transfers a clock, eight bits a byte. */
+    peaks->per_s[TJ_PIPE_MEMORY] =
+        peaks->is_measured ? measured_bytes_per_s : 2e3 * facts->memory_clock_khz * facts->memory_bus_bits / 8;
+    return TJ_OK;
+}
+
+tj_roof tj_roofline(const tj_peaks *peaks, tj_pipe pipe, double intensity)
+{
+    if (!peaks || pipe < 0 || pipe >= TJ_PIPE_ISSUE)
+        return (tj_roof){0};
+    tj_roof roof = {.peak = peaks->per_s[pipe], .bandwidth = peaks->per_s[TJ_PIPE_MEMORY], .intensity = intensity};
+    const double slope = roof.bandwidth * intensity;
+
+    roof.ridge = roof.peak / roof.bandwidth;
+    roof.is_memory_bound = intensity < roof.ridge;
+    roof.attainable = slope < roof.peak ? slope : roof.peak;
+    roof.of_peak = roof.peak > 0 ? roof.attainable / roof.peak : 0;
+    return roof;
+}
