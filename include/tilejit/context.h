@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * context.h: one TileJIT instance: its options, its store, its plans.
+ * context.h: one instance of TileJIT: its options, its store, its plans.
  *
- * Nothing is global but the once-only loading of the two foreign libraries, NVRTC and the CUDA driver, and both are
- * opened only when a call first needs them: a context can be made, and kernels generated, on a machine with neither.
+ * Nothing is global except that NVRTC and the CUDA driver are loaded once per process. Both are opened only when a call first
+ * needs them: on a machine that has neither, a context can be made and kernels can be generated.
  */
 #ifndef TILEJIT_CONTEXT_H
 #define TILEJIT_CONTEXT_H
@@ -14,23 +14,23 @@
 extern "C" {
 #endif
 
-/** Threads: a context may be shared by all threads. */
+/** A context. All threads may share it. */
 typedef struct tj_context tj_context;
 
 typedef enum tj_log_level { TJ_LOG_OFF = 0, TJ_LOG_ERROR, TJ_LOG_WARNING, TJ_LOG_INFO, TJ_LOG_DEBUG } tj_log_level;
 
 /**
- * Receives one line, without a newline. May be called from any thread, from several at once; must not call back into
- * the same context. The text is valid during the call only. It must return: it is called while the library holds locks, so an
- * exception or a longjmp out of it would leave later calls waiting for ever.
+ * Receives one line, without a newline; the text is valid during the call only. It may be called from any thread, and from
+ * several at once. It must not call back into the same context, and it must return: the library holds locks while it calls, so
+ * an exception or a longjmp out of it would leave later calls waiting for ever.
  */
 typedef void (*tj_log_fn)(tj_log_level level, const char *line, void *payload);
 
-/** Which problems tj_matmul bakes into kernels. */
+/** What of a problem becomes a constant of its kernel. */
 typedef enum tj_specialize {
-    TJ_SPECIALIZE_SHAPES = 0, /**< one kernel per problem: what TileJIT is for */
-    TJ_SPECIALIZE_TYPES = 1   /**< extents, leading dimensions and strides are arguments: one kernel for all shapes of a
-                                   type and layout; for programs with thousands of shapes that run once each */
+    TJ_SPECIALIZE_SHAPES = 0, /**< everything: one kernel per problem, which is what TileJIT is for */
+    TJ_SPECIALIZE_TYPES = 1   /**< types and layouts: extents, leading dimensions and strides are arguments, and one kernel
+                                   serves all shapes. For programs with thousands of shapes that run once each */
 } tj_specialize;
 
 /** Start from TJ_CONTEXT_OPTIONS_INIT; zero in any field means its default. All text is copied. */
@@ -43,24 +43,24 @@ typedef struct tj_context_options {
                                           $HOME/.cache/tilejit. "", or TILEJIT_CACHE_DIR=off, switches the disk off:
                                           kernels and records are kept in memory alone */
     const char *const *read_only_roots; /**< up to 15 stores, searched after the own one, never written; NULL-terminated */
-    int64_t store_max_bytes;            /**< least recently used entries go beyond this; default 1 GiB */
-    int32_t device;                     /**< device to use when the calling thread has no current CUDA context, plus one;
-                                          default: $TILEJIT_DEVICE, then 0 */
+    int64_t store_max_bytes;            /**< beyond this size the least recently used entries are removed; default 1 GiB */
+    int32_t device;                     /**< the number plus one of the device to use when the calling thread has no current
+                                          CUDA context; default: $TILEJIT_DEVICE, then device 0 */
     int32_t specialize;                 /**< tj_specialize */
     int32_t check_pointers;             /**< 1: every launch asks the driver what each pointer is (about 100 ns each);
                                           default: only the first launch of a plan does */
     int32_t log_level;                  /**< tj_log_level; default: $TILEJIT_LOG (error, warning, info, debug), then off */
-    tj_log_fn log;                      /**< default: none; with a level, lines go to stderr */
+    tj_log_fn log;                      /**< default: none, and lines of that level go to stderr */
     void *log_payload;
-    const char *dump_dir;        /**< every built kernel's text, PTX, CUBIN and log are written here too; $TILEJIT_DUMP */
-    int32_t background_tuning_s; /**< seconds to tune each problem for that has no record, on a thread of the library's own,
-                                      behind the kernel that serves its calls meanwhile; 0: off. It uses the device and
-                                      device memory besides the program, on a stream of its own, and breaks no capture of
-                                      the program's. exit() cancels it. Only in the primary CUDA context of the device above, and only problems whose
-                                      extents and batch are known: none under TJ_SPECIALIZE_TYPES, and none on the emulator,
-                                      whose times mean nothing */
-    int32_t prove;               /**< tj_prove (prove.h): whether kernels are proven on the device when they are first launched.
-                                      Default: never; proofs that are there are believed all the same */
+    const char *dump_dir;        /**< every compiled kernel's text, PTX, CUBIN and log go here too; default: $TILEJIT_DUMP */
+    int32_t background_tuning_s; /**< how many seconds to tune each problem that has no record, on a thread of the library's
+                                      own, while another kernel serves its calls; 0: off. It takes device time and memory from
+                                      the program, on a stream of its own, and breaks no capture of the program's. exit()
+                                      cancels it. It tunes only in the primary CUDA context of the device above, and only
+                                      problems whose extents and batch are known: none under TJ_SPECIALIZE_TYPES, and none on
+                                      the emulator, whose times mean nothing */
+    int32_t prove;               /**< tj_prove (prove.h): whether kernels are proven on the device when first launched.
+                                      Default: never; proofs that exist still count */
 } tj_context_options;
 
 /* clang-format off */
@@ -68,25 +68,25 @@ typedef struct tj_context_options {
 /* clang-format on */
 
 /**
- * Make a context. Reads the environment here; TILEJIT_EMULATOR when the emulator is opened, and the variables that say where
- * NVRTC may lie (docs/environment.md) when it is first needed; in a set-uid program nothing at all. Opens no library and
- * creates no file.
+ * Make a context. It opens no library and creates no file. It reads the environment now, except TILEJIT_EMULATOR, which is read
+ * when the emulator is opened, and the variables that say where NVRTC may be (docs/environment.md), which are read when NVRTC
+ * is first needed. In a set-uid program it reads none.
  *
  * Owned:   *context belongs to the caller; tj_context_free().
- * NULL:    options may be NULL (all defaults); context must not be.
- * Errors:  TJ_ERR_INVALID_ARGUMENT (an option has a value it cannot have), TJ_ERR_UNSUPPORTED (a program built for a newer
- *          library sets a field that this one does not know), TJ_ERR_OUT_OF_MEMORY. A store that cannot be used is no error:
- *          it is logged, and work goes on in memory.
+ * NULL:    options (all defaults) and err may be NULL.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (an option has a value that it cannot have), TJ_ERR_UNSUPPORTED (a program that was built
+ *          for a newer library sets a field that this one does not know), TJ_ERR_OUT_OF_MEMORY. A store that cannot be used
+ *          is no error: it is logged, and kernels are kept in memory.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_context_create(const tj_context_options *options, tj_context **context, tj_error *err);
 
 /**
- * Release the context, its plans and its loaded kernels. Every launch must have completed, and no other thread may be
- * using the context. Makes no CUDA call in a forked child or after the device was lost. NULL: accepted.
+ * Free a context, its plans and its loaded kernels. Every launch must have completed, and no other thread may be using the
+ * context. Makes no CUDA call in a forked child or after the device was lost. NULL: accepted.
  */
 TJ_API void tj_context_free(tj_context *context);
 
-/** Since the context was made. Threads: any; each number is exact, the set is not one instant's. */
+/** What happened since the context was made. Each number is exact, but they are not all of the same instant. */
 typedef struct tj_context_stats {
     uint64_t memory_hits; /**< images found in memory; launches of ready plans are not counted */
     uint64_t store_hits;  /**< images read from a store */
@@ -96,7 +96,7 @@ typedef struct tj_context_stats {
     uint64_t plans;       /**< plans held now */
 } tj_context_stats;
 
-/** NULL: neither may be NULL. Threads: any. */
+/** Get these numbers. NULL: neither may be NULL. Threads: any. */
 TJ_API void tj_context_get_stats(tj_context *context, tj_context_stats *stats);
 
 #ifdef __cplusplus

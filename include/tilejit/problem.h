@@ -4,7 +4,9 @@
  *
  *     P (j x l) = alpha * M (j x k) . N (k x l) + beta * C (j x l)
  *
- * A problem is plain data: no pointers to matrices, no device. Two equal problems generate equal text. All extents,
+ * Other libraries call these dimensions m x k x n; here M and N are matrices.
+ *
+ * A problem is plain data, without pointers to matrices and without a device. Equal problems generate equal text. Extents,
  * leading dimensions and strides count elements, never bytes.
  */
 #ifndef TILEJIT_PROBLEM_H
@@ -19,7 +21,7 @@
 extern "C" {
 #endif
 
-/** Element types. tj_type_facts says what is known of each. */
+/** Element types. tj_type_facts describes each. */
 typedef enum tj_type {
     TJ_TYPE_DEFAULT = 0, /**< of M: f32; of N: that of M; of P: that of M; of C: that of P */
     TJ_F32 = 1,
@@ -28,9 +30,7 @@ typedef enum tj_type {
     TJ_BF16 = 4
 } tj_type;
 
-/**
- * How the products of elements are summed. The caller's word: the library never sums in another type than this one.
- */
+/** How the products of elements are summed. The library never sums in another type than the caller's. */
 typedef enum tj_compute {
     TJ_COMPUTE_DEFAULT = 0, /**< f64 for matrices of f64, else f32 */
     TJ_COMPUTE_F32 = 1,     /**< IEEE f32, with fused multiply-add */
@@ -40,15 +40,15 @@ typedef enum tj_compute {
 /** How a matrix lies in memory. Row-major: the elements of a row are neighbours. */
 typedef enum tj_layout { TJ_ROW_MAJOR = 0, TJ_COL_MAJOR = 1 } tj_layout;
 
-/** Is a dimension baked into the kernel, or an argument of every launch? */
+/** Is a dimension a constant of the kernel, or an argument of every launch? */
 typedef enum tj_dim_mode { TJ_DIM_FIXED = 0, TJ_DIM_ANY = 1 } tj_dim_mode;
 
 /** One of j, k, l. */
 typedef struct tj_dim {
-    int64_t extent;      /**< elements, 1 to 2^31 - 1 (k may be 0). For TJ_DIM_ANY: ignored by the generator, and the
-                              extent to launch with in calls that take no other */
+    int64_t extent;      /**< elements, 1 to 2^31 - 1 (k may be 0). For TJ_DIM_ANY the generator ignores it, and calls that
+                              take no other extent launch with it */
     int32_t mode;        /**< tj_dim_mode */
-    int32_t multiple_of; /**< for TJ_DIM_ANY: every extent launched is a multiple of this; 0 and 1 promise nothing */
+    int32_t multiple_of; /**< for TJ_DIM_ANY: every extent of a launch is a multiple of this; 0 and 1 promise nothing */
 } tj_dim;
 
 /** Special values of leading dimensions, batch and strides. */
@@ -57,27 +57,27 @@ enum {
     TJ_ANY = -1,       /**< an argument of every launch */
     TJ_BROADCAST = -2, /**< strides of M, N and C only: every product of the batch reads the same matrix */
     /**
-     * Strides only: the matrices lie anywhere, and the operand of a launch is the address of an array in device memory that holds
-     * the address of each, one a product, for a batch of 1 too. Each address is aligned to its elements; those of P lead
-     * to matrices that share none. Nobody looks at these addresses before the kernel does: a wrong one is what it is in any
-     * CUDA program, at best an error of the launch that costs the process its CUDA context.
+     * Strides only: the matrices lie anywhere. The operand of a launch is the address of an array in device memory that holds
+     * the address of each matrix, one for each product, even for a batch of 1. Each address is aligned to its elements, and the
+     * matrices of P share no element. Nothing checks these addresses before the kernel uses them: a wrong one does what it does
+     * in any CUDA program, at best an error of the launch that costs the process its CUDA context.
      */
     TJ_POINTERS = -3,
     /**
-     * The same, and a promise: each address is a multiple of 16, as those of cudaMalloc are, so that several elements may be
-     * read or written at once. An address that breaks it where the kernel relies on it ends the launch in the device's error
-     * of a misaligned address (TJ_ERR_DEVICE_LOST); it never makes a product wrong.
+     * The same, with the promise that each address is a multiple of 16, as those of cudaMalloc are. Then several elements may
+     * be read or written at once. If an address breaks the promise where the kernel relies on it, the launch ends with the
+     * device's error of a misaligned address (TJ_ERR_DEVICE_LOST); the product is never wrong.
      */
     TJ_POINTERS_16 = -4
 };
 
-/** Does that stride say that the operand is an array of pointers? Threads: any; pure. */
+/** Does this stride say that the operand is an array of pointers? Threads: any; pure. */
 static inline int tj_stride_is_pointers(int64_t stride)
 {
     return stride == TJ_POINTERS || stride == TJ_POINTERS_16;
 }
 
-/** The matrices of a problem, where one of them is named by a number. */
+/** Numbers for the matrices of a problem. */
 typedef enum tj_which { TJ_MATRIX_M = 0, TJ_MATRIX_N = 1, TJ_MATRIX_P = 2, TJ_MATRIX_C = 3 } tj_which;
 
 enum { TJ_MATRICES = 4 };
@@ -86,8 +86,8 @@ enum { TJ_MATRICES = 4 };
 typedef struct tj_matrix {
     int32_t type;       /**< tj_type */
     int16_t layout;     /**< tj_layout of the matrix as stored */
-    int16_t transposed; /**< 1: the transpose is stored: M as k x j, N as l x k, P as l x j. The same storage read in the other
-                             layout, so both spellings give the same kernel */
+    int16_t transposed; /**< 1: the transpose is stored: M as k x j, N as l x k, P as l x j. That is the same storage as in the
+                             other layout, so both give the same kernel */
     int64_t ld;         /**< elements from one stored row (column) to the next; TJ_TIGHT, TJ_ANY */
     int64_t stride;     /**< elements from one matrix of the batch to the next; TJ_TIGHT, TJ_ANY, TJ_BROADCAST, TJ_POINTERS,
                              TJ_POINTERS_16 */
@@ -102,11 +102,11 @@ typedef struct tj_epilogue {
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * M and N have one type. P may have another: f32 from 16-bit M and N and the other way round are allowed, f64 goes with f64
- * alone. C has the type and the layout of P, and repeats them or leaves them 0.
+ * M and N have the same type. P may have another: f32 and the 16-bit types may be mixed, f64 goes with f64 only. C has the type
+ * and the layout of P; its own may repeat them or be 0.
  */
 typedef struct tj_problem {
-    size_t struct_size; /**< set by TJ_PROBLEM_INIT: lets old programs meet new libraries */
+    size_t struct_size; /**< set by TJ_PROBLEM_INIT, so that old programs work with new libraries */
     tj_dim j, k, l;
     int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
     tj_matrix m, n, p, c;
@@ -118,7 +118,7 @@ typedef struct tj_problem {
 /* clang-format off */
 #define TJ_DIM_INIT(extent) { (extent), 0, 0 }
 #define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0 }
-/** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type: of M, N and P. */
+/** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M, N and P. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
       TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { 0, 0 }, 0, 0 }
@@ -134,28 +134,28 @@ static inline const tj_matrix *tj_problem_matrix(const tj_problem *problem, tj_w
 }
 
 /**
- * Is this a problem that can be computed? The first thing wrong is named with its value and the remedy.
+ * Is this a problem that can be computed? If not, the message names the first thing that is wrong, its value and the remedy.
  *
- * NULL:    problem must not be NULL; err may be.
+ * NULL:    only err may be NULL.
  * Threads: any; pure.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: an extent below 1 (k below 0) or above 2^31 - 1, an unknown type or layout, a
- *          leading dimension shorter than its row, sizes whose byte count does not fit 63 bits, a stride of P that makes
- *          products overlap, a promise that a fixed extent breaks, a struct that was not initialised.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: an extent below 1 (k below 0) or above 2^31 - 1, an unknown type or layout, a leading
+ *          dimension shorter than its row, a size in bytes that does not fit 63 bits, a stride of P that makes products
+ *          overlap, a promise that a fixed extent breaks, or a struct that was not initialised.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_error *err);
 
 /**
- * The same problem with every default spelled out: types, transposes folded into layouts, tight leading dimensions and
- * strides as numbers where all they derive from is fixed, batch at least 1. Idempotent. The input must have passed
- * tj_problem_check. NULL: problem must not be NULL. Threads: any; pure.
+ * The same problem with every default filled in: types are named, transposes become layouts, tight leading dimensions and
+ * strides become numbers if everything that they depend on is fixed, and batch is at least 1. A canonical problem stays as it
+ * is. The problem must have passed tj_problem_check. NULL: problem must not be NULL. Threads: any; pure.
  */
 TJ_API tj_problem tj_problem_canonical(const tj_problem *problem);
 
 /**
- * The canonical problem with a number in place of every TJ_POINTERS and TJ_POINTERS_16: for who puts the matrices of such an
- * operand into one buffer, one behind the other, and then points to them. They begin at multiples of 256 bytes of it, as they
- * would had each come from cudaMalloc, with at least one element between them. Where an extent or a leading dimension is known
- * only at launch, the number is TJ_TIGHT. The input must have passed tj_problem_check.
+ * The canonical problem with a number in place of every TJ_POINTERS and TJ_POINTERS_16. Use it to lay the matrices of such an
+ * operand out in one buffer and then point to them. Each begins at a multiple of 256 bytes, as if it had come from cudaMalloc,
+ * with at least one element between them. If an extent or a leading dimension is known only at launch, the number is TJ_TIGHT.
+ * The problem must have passed tj_problem_check.
  * NULL: problem must not be NULL. Threads: any; pure.
  */
 TJ_API tj_problem tj_problem_strided(const tj_problem *problem);
@@ -180,22 +180,22 @@ typedef struct tj_type_facts {
     double unit_roundoff; /**< half the distance from 1 to the next number */
 } tj_type_facts;
 
-/** Number of element types; they are numbered from 1 to this. Threads: any; pure. */
+/** The number of element types. They are numbered from 1 on. Threads: any; pure. */
 TJ_API int tj_type_count(void);
 
-/** Of that type; NULL for a number that is no type. Owned: the library, for ever. Threads: any; pure. */
+/** The facts of a type; NULL for a number that is no type. Owned: the library, for ever. Threads: any; pure. */
 TJ_API const tj_type_facts *tj_type_get_facts(tj_type type);
 
-/** Bytes of one element; 0 for a number that is no type. Threads: any; pure. */
+/** The bytes of one element; 0 for a number that is no type. Threads: any; pure. */
 TJ_API size_t tj_type_bytes(tj_type type);
 
 /** "f32", "f64", "f16", "bf16"; "?" for a number that is no type. Owned: static text. Threads: any; pure. */
 TJ_API const char *tj_type_name(tj_type type);
 
 /**
- * The type of that name ("f32", "f64", "f16", "bf16").
- * NULL: name and type must not be NULL. Threads: any; pure.
- * Errors: TJ_ERR_INVALID_ARGUMENT: no such type; the message lists those there are.
+ * Find the type of a name ("f32", "f64", "f16", "bf16").
+ * NULL: only err may be NULL. Threads: any; pure.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: no such type; the message lists those that exist.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_type_parse(const char *name, tj_type *type, tj_error *err);
 

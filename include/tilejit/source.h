@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h: problem + config -> CUDA text.
+ * source.h: turn a problem and a config into CUDA text.
  */
 #ifndef TILEJIT_SOURCE_H
 #define TILEJIT_SOURCE_H
@@ -11,18 +11,18 @@
 extern "C" {
 #endif
 
-/** Generated CUDA text and what a launch of it needs. Immutable after tj_generate; share it freely between threads. */
+/** Generated CUDA text, and what a launch of it needs. It never changes, and threads may share it. */
 typedef struct tj_source tj_source;
 
 /** What a kernel parameter receives. */
 typedef enum tj_argument_kind {
-    TJ_ARG_POINTER = 1, /**< to a matrix, or to the array of pointers to it; index: tj_which */
-    TJ_ARG_EXTENT,      /**< int; index: tj_extent */
+    TJ_ARG_POINTER = 1, /**< pointer to a matrix, or to the array of pointers to it; index: tj_which */
+    TJ_ARG_EXTENT,      /**< int: an extent; index: tj_extent */
     TJ_ARG_LD,          /**< long long: a leading dimension; index: tj_which */
     TJ_ARG_STRIDE,      /**< long long: from one product of the batch to the next; index: tj_which */
-    TJ_ARG_BATCH,       /**< int: products */
-    TJ_ARG_ALPHA,       /**< a scalar of the type that sums have */
-    TJ_ARG_BETA,        /**< the same */
+    TJ_ARG_BATCH,       /**< int: how many products */
+    TJ_ARG_ALPHA,       /**< alpha, in the type of sums */
+    TJ_ARG_BETA,        /**< beta, in the type of sums */
     TJ_ARG_WORKSPACE,   /**< pointer into the workspace; index: of slice */
     TJ_ARG_TENSOR_MAP   /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
 } tj_argument_kind;
@@ -31,19 +31,19 @@ typedef enum tj_extent { TJ_EXTENT_J, TJ_EXTENT_K, TJ_EXTENT_L } tj_extent;
 
 typedef struct tj_argument {
     int32_t kind;  /**< tj_argument_kind */
-    int32_t index; /**< as the kind says; else 0 */
+    int32_t index; /**< as the kind says; otherwise 0 */
 } tj_argument;
 
 /**
- * A tensor map is encoded at each launch, over a matrix of that launch: the elements of a line, its lines, and with rank 3 the
- * products of the batch. What lies outside is read as 0 and not written. The matrix, its lines and its products begin at multiples
- * of 16 bytes.
+ * A tensor map is encoded at each launch for a matrix of that launch. Its dimensions are the elements of a line, the lines,
+ * and, with rank 3, the products of the batch. Elements outside are read as 0 and not written. The matrix, its lines and its
+ * products must begin at multiples of 16 bytes.
  */
 typedef struct tj_tensor_map {
-    int32_t matrix;  /**< tj_which; not one that pointers lead to */
-    int32_t type;    /**< tj_type that the copy sees, of as many bytes as the matrix's; 0: the matrix's */
+    int32_t matrix;  /**< tj_which; not a matrix to which pointers lead */
+    int32_t type;    /**< tj_type that the copy sees, of as many bytes as the matrix's own; 0: the matrix's own */
     int32_t rank;    /**< 2 or 3 */
-    int32_t box[3];  /**< elements of one copy, along a line first; 1 to 256 each */
+    int32_t box[3];  /**< elements of one copy, first along a line; 1 to 256 each */
     int32_t swizzle; /**< bytes of the pattern in shared memory: 0 (none), 32, 64, 128 */
     int32_t reserved;
 } tj_tensor_map;
@@ -61,7 +61,7 @@ typedef enum tj_grid_rule {
 enum { TJ_LAUNCH_MAX_STEPS = 6, TJ_LAUNCH_MAX_ARGS = 24, TJ_LAUNCH_MAX_SLICES = 4, TJ_LAUNCH_MAX_MAPS = 4 };
 enum { TJ_KERNEL_NAME_BYTES = 64 };
 
-/** One kernel of a launch. Every count is of elements, threads, blocks or bytes as named. */
+/** One kernel of a launch. */
 typedef struct tj_launch_step {
     char kernel[TJ_KERNEL_NAME_BYTES];   /**< the extern "C" name */
     tj_argument arg[TJ_LAUNCH_MAX_ARGS]; /**< what each kernel parameter receives, in order */
@@ -71,21 +71,22 @@ typedef struct tj_launch_step {
     int32_t block_x, block_y;       /**< threads */
     int32_t block_rows, block_cols; /**< elements of P that one block computes */
     int32_t block_products;         /**< TJ_GRID_PRODUCTS: whole products that one block computes */
-    int32_t splits;                 /**< TJ_GRID_TILES: blocks that share the k of a tile of P; 0 and 1: one walks all of it */
+    int32_t splits;                 /**< TJ_GRID_TILES: blocks that share the k of a tile of P; 0 and 1: one has all of it */
     int32_t cluster[3];        /**< blocks of a cluster along x, y, z, 0 and 1: one. The grid is rounded up to whole clusters */
     int32_t overlaps;          /**< 1: compiled for sm_90 or newer, the text itself waits for the step ahead
                                              (griddepcontrol.wait), so that this step may be launched beside it */
     int32_t sums_in_registers; /**< 1: a thread keeps many sums in registers. A kernel for which the compiler found too few
                                              of them is never launched (TJ_ERR_SPILLS) */
     int64_t static_shared_bytes;  /**< declared in the text */
-    int64_t dynamic_shared_bytes; /**< to be given at launch */
+    int64_t dynamic_shared_bytes; /**< to be requested at launch */
 } tj_launch_step;
 
 /**
- * How a generated text is launched: its kernels, one behind the other in the stream. Plain data.
+ * How a generated text is launched: its kernels, one after the other in the stream.
  *
- * grid.z counts products of the batch. A batch larger than it holds takes several launches of all steps, the pointers advanced by
- * the strides, and arrays of pointers by a pointer a product; they share one workspace.
+ * grid.z counts products of the batch. A batch that is larger than grid.z can be takes several launches of all steps, which
+ * share one workspace. From one to the next, pointers advance by the strides, and arrays of pointers by one pointer for each
+ * product.
  */
 typedef struct tj_launch_form {
     tj_launch_step step[TJ_LAUNCH_MAX_STEPS];
@@ -93,12 +94,12 @@ typedef struct tj_launch_form {
     int32_t product;    /**< the step that multiplies: what is said of the text's tiles and threads is said of it */
     int32_t is_swapped; /**< 1: the text computes the transpose of P, N^T . M^T, and its rows are P's columns */
     int32_t checks;     /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
-    /** The widths that tj_operands.tile_width may ask for: the product's text reads from blockDim how wide and high a block and its
-     * tile are, and dynamic_shared_bytes grow with the square. 0: it has its own. */
+    /** The widths that tj_operands.tile_width may ask for. Such a text reads the edge of its block and tile from blockDim, and its
+     * dynamic_shared_bytes grow with the square. 0: the text has a width of its own. */
     int32_t least_tile_width, most_tile_width;
     int32_t least_target; /**< 80: the text needs sm_80 or newer; 0: any target will do */
-    /** Bytes that the caller's matrices (tj_which) must be aligned to, because several elements are read or written at once; 0: an
-     * element. Where pointers lead to them, each is; the array itself is aligned to its pointers. */
+    /** To how many bytes the caller's matrices (tj_which) must be aligned, because several elements are read or written at
+     * once; 0: to an element. Where pointers lead to matrices, each must be; the array itself is aligned to its pointers. */
     int32_t align[TJ_MATRICES];
     int32_t most_k;                      /**< the longest k that a launch may bring; 0: any */
     int64_t workspace_bytes;             /**< of device memory, aligned to 16, that one launch needs */
@@ -115,28 +116,27 @@ static inline const tj_launch_step *tj_product_step(const tj_launch_form *form)
 /**
  * Turn a problem and a config into CUDA text.
  *
- * Pure: reads no file, calls no CUDA, uses no global. The same request gives the same bytes on every machine and in
- * every locale. The text is ASCII, needs no header, and holds one extern "C" kernel for each
- * step of its launch. The config is resolved first
- * (tj_config_resolve); NULL means the safe choice that a config without a family gets there.
+ * This is pure: it reads no file, calls no CUDA and uses no global variable. The same request gives the same bytes on every
+ * machine and in every locale. The text is ASCII, needs no header, and holds one extern "C" kernel for each step of its launch.
+ * The config is resolved first (tj_config_resolve); NULL means the safe choice that a config without a family gets there.
  *
- * Owned:   *source belongs to the caller; release it with tj_source_free().
- * NULL:    problem and source must not be NULL; config and err may be.
+ * Owned:   *source belongs to the caller; tj_source_free().
+ * NULL:    config and err may be NULL.
  * Threads: any.
- * Errors:  as tj_config_resolve, and TJ_ERR_OUT_OF_MEMORY. On failure *source is NULL.
+ * Errors:  those of tj_config_resolve, and TJ_ERR_OUT_OF_MEMORY. On failure *source is NULL.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_source **source,
                                            tj_error *err);
 
 /**
- * How the text of a config would be launched, without the text: geometry, shared memory and target; names and arguments of
- * kernels are left out. Use this to compare many configs cheaply. config is resolved first (tj_config_resolve) and comes back so.
- * NULL: only err may be NULL. Threads: any; pure. Errors: as tj_config_resolve; *form is then all zero.
+ * How the text of a config would be launched: geometry, shared memory and target, without the text and without the names and
+ * arguments of kernels. Use this to compare many configs cheaply. config becomes the resolved config (tj_config_resolve).
+ * NULL: only err may be NULL. Threads: any; pure. Errors: those of tj_config_resolve; *form is then all zero.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_launch_form *form,
                                                  tj_error *err);
 
-/** Release. NULL: accepted. */
+/** Free a source. NULL: accepted. */
 TJ_API void tj_source_free(tj_source *source);
 
 /** The CUDA text, NUL-terminated. Owned: borrowed from source. NULL: source must not be NULL. */
@@ -145,7 +145,7 @@ TJ_API const char *tj_source_text(const tj_source *source);
 /** How to launch it. Owned: borrowed from source. */
 TJ_API const tj_launch_form *tj_source_launch(const tj_source *source);
 
-/** The name of the kernel that multiplies, which messages call the text by. Owned: borrowed from source. */
+/** The name of the kernel that multiplies; messages use it as the name of the text. Owned: borrowed from source. */
 static inline const char *tj_source_kernel(const tj_source *source)
 {
     return tj_product_step(tj_source_launch(source))->kernel;
@@ -158,7 +158,7 @@ TJ_API const tj_problem *tj_source_problem(const tj_source *source);
 TJ_API const tj_config *tj_source_config(const tj_source *source);
 
 /**
- * The boundary checks as a sentence, for people: which are in, which are not, and why ("k: 1000 is not a multiple of
+ * The boundary checks as a sentence for people: which are in the text, which are not, and why ("k: 1000 is not a multiple of
  * TILE_WIDTH 16"). Owned: borrowed from source.
  */
 TJ_API const char *tj_source_checks_text(const tj_source *source);
