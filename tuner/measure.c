@@ -28,41 +28,9 @@ static const double SHORT_US = 20;   /* of a launch: not worth giving up */
 static const double SAMPLE_US = 500; /* about what stands between two events, which are felt for 2 us */
 static const double LOOK_US = 3000;  /* about what a first look takes, and a second */
 static const double CACHES = 3;      /* times the L2: what the sets exceed */
-enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SETS, MAX_TURN = 8, ALIGNMENT = 256 };
+enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SETS, MAX_TURN = 8 };
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
-
-static size_t matrix_bytes(const tj_problem *known, tj_which which)
-{
-    return (size_t)tj_problem_span(known, which) * tj_type_bytes((tj_type)tj_problem_matrix(known, which)->type);
-}
-
-static size_t rounded(size_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-static tj_status random_matrix(const tj_problem *known, tj_which which, uint64_t seed, void **matrix, tj_error *err)
-{
-    const tj_type type = (tj_type)tj_problem_matrix(known, which)->type;
-    const size_t bytes = matrix_bytes(known, which);
-
-    *matrix = malloc(bytes ? bytes : 1);
-    if (!*matrix)
-        return tj_fail_memory(err, "the operands of a tuning");
-    tj_fill_random(type, *matrix, bytes / tj_type_bytes(type), seed);
-    return TJ_OK;
-}
-
-/* One buffer with as many copies of host, each aligned. */
-static tj_status place(const tj_bench *bench, const void *host, size_t bytes, tj_buffer **buffer, tj_error *err)
-{
-    tj_status status = tj_gpu_allocate(bench->gpu, bench->stream, bench->sets * rounded(bytes), buffer, err);
-
-    for (size_t i = 0; i < bench->sets && status == TJ_OK && host; i++)
-        status = tj_buffer_write(*buffer, i * rounded(bytes), host, bytes, err);
-    return status;
-}
 
 static size_t count_sets(size_t set_bytes, const tj_device_facts *device, size_t free_bytes)
 {
@@ -75,176 +43,47 @@ static size_t count_sets(size_t set_bytes, const tj_device_facts *device, size_t
     return sets > MAX_SETS ? MAX_SETS : (size_t)sets;
 }
 
-static void *at(const tj_buffer *buffer, size_t set, size_t bytes)
-{
-    return buffer ? (char *)tj_buffer_address(buffer) + set * rounded(bytes) : NULL;
-}
-
-static size_t array_bytes(const tj_problem *known)
-{
-    return (size_t)known->batch * sizeof(void *);
-}
-
-/* For each set, the addresses of its matrices. */
-static tj_status point(const tj_bench *bench, tj_which which, int64_t problem_stride, int64_t stride, const tj_buffer *matrices,
-                       tj_buffer **array, tj_error *err)
-{
-    const tj_type type = (tj_type)tj_problem_matrix(&bench->known, which)->type;
-    const size_t step = (size_t)stride * tj_type_bytes(type), bytes = array_bytes(&bench->known);
-    const size_t batch = (size_t)bench->known.batch;
-    tj_status status;
-    void **address;
-
-    if (!matrices || !tj_stride_is_pointers(problem_stride))
-        return TJ_OK;
-    address = malloc(bytes);
-    if (!address)
-        return tj_fail_memory(err, "the operands of a tuning");
-    status = tj_gpu_allocate(bench->gpu, bench->stream, bench->sets * rounded(bytes), array, err);
-    for (size_t set = 0; set < bench->sets && status == TJ_OK; set++) {
-        for (size_t i = 0; i < batch; i++)
-            address[i] = (char *)at(matrices, set, matrix_bytes(&bench->known, which)) + i * step;
-        status = tj_buffer_write(*array, set * rounded(bytes), address, bytes, err);
-    }
-    free(address);
-    return status;
-}
-
-static tj_status point_to_all(tj_bench *b, const tj_problem *problem, tj_error *err)
-{
-    tj_status status = point(b, TJ_MATRIX_M, problem->m.stride, b->known.m.stride, b->m, &b->m_array, err);
-
-    if (status == TJ_OK)
-        status = point(b, TJ_MATRIX_N, problem->n.stride, b->known.n.stride, b->n, &b->n_array, err);
-    if (status == TJ_OK)
-        status = point(b, TJ_MATRIX_P, problem->p.stride, b->known.p.stride, b->p, &b->p_array, err);
-    if (status == TJ_OK)
-        status = point(b, TJ_MATRIX_C, problem->c.stride, b->known.c.stride, b->c, &b->c_array, err);
-    return status;
-}
-
-/* A matrix, or the array of pointers that the kernel takes in its place. */
-static void *operand(const tj_bench *bench, const tj_buffer *array, const tj_buffer *matrix, tj_which which, size_t set)
-{
-    return array ? at(array, set, array_bytes(&bench->known)) : at(matrix, set, matrix_bytes(&bench->known, which));
-}
-
-static void describe_sets(tj_bench *bench)
-{
-    const tj_problem *k = &bench->known;
-
-    for (size_t i = 0; i < bench->sets; i++) {
-        tj_operands *x = &bench->set[i];
-
-        *x = (tj_operands)TJ_OPERANDS_INIT;
-        x->m.address = operand(bench, bench->m_array, bench->m, TJ_MATRIX_M, i);
-        x->n.address = operand(bench, bench->n_array, bench->n, TJ_MATRIX_N, i);
-        x->p.address = operand(bench, bench->p_array, bench->p, TJ_MATRIX_P, i);
-        x->c.address = operand(bench, bench->c_array, bench->c, TJ_MATRIX_C, i);
-        x->alpha = bench->alpha;
-        x->beta = bench->beta;
-        x->j = k->j.extent;
-        x->k = k->k.extent;
-        x->l = k->l.extent;
-        x->m.ld = k->m.ld;
-        x->n.ld = k->n.ld;
-        x->p.ld = k->p.ld;
-        x->c.ld = k->epilogue.has_beta ? k->c.ld : 0;
-        x->batch = k->batch;
-        x->m.stride = k->m.stride;
-        x->n.stride = k->n.stride;
-        x->p.stride = k->p.stride;
-        x->c.stride = k->epilogue.has_beta ? k->c.stride : 0;
-    }
-}
-
 tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_problem *problem, const tj_device_facts *device,
                          uint64_t seed, int is_warm, tj_bench *bench, tj_error *err)
 {
-    size_t free_bytes = 0, total_bytes = 0, set_bytes;
+    const tj_problem asked = tj_problem_known(problem);
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    size_t free_bytes = 0, total_bytes = 0;
     tj_status status;
 
     memset(bench, 0, sizeof *bench);
     bench->gpu = gpu;
-    bench->stream = stream;
+    bench->stream = options.stream = stream;
     bench->deadline = INFINITY;
-    bench->known = tj_problem_known(problem);
-    bench->known = tj_problem_strided(&bench->known);
-    status = tj_problem_check(&bench->known, err); /* pointers may lead to more than one buffer can hold */
-    if (status != TJ_OK)
-        return status;
-    bench->alpha = problem->epilogue.has_alpha ? 1.25 : 1.0;
-    bench->beta = problem->epilogue.has_beta ? 0.5 : 0.0;
-    bench->p_bytes = matrix_bytes(&bench->known, TJ_MATRIX_P);
-    set_bytes = rounded(matrix_bytes(&bench->known, TJ_MATRIX_M)) + rounded(matrix_bytes(&bench->known, TJ_MATRIX_N)) +
-                rounded(bench->p_bytes) + rounded(matrix_bytes(&bench->known, TJ_MATRIX_C));
     status = tj_gpu_memory(gpu, &free_bytes, &total_bytes, err);
     if (status != TJ_OK)
         return status;
     bench->is_emulated = tj_gpu_is_emulated(gpu);
-    bench->sets = is_warm || bench->is_emulated ? 1 : count_sets(set_bytes, device, free_bytes);
-    bench->set = calloc(bench->sets, sizeof *bench->set);
+    bench->alpha = options.alpha = problem->epilogue.has_alpha ? 1.25 : 1.0;
+    options.beta = problem->epilogue.has_beta ? 0.5 : 0.0;
+    options.seed = seed + 1;
+    bench->sets = options.sets =
+        is_warm || bench->is_emulated ? 1 : count_sets(tj_workbench_set_bytes(&asked), device, free_bytes);
+    status = tj_gpu_place(gpu, problem, &options, &bench->operands, err);
+    if (status != TJ_OK)
+        return status;
+    bench->known = *tj_workbench_problem(bench->operands);
+    bench->set = tj_workbench_operands(bench->operands);
+    bench->p_bytes = tj_workbench_bytes(bench->operands, TJ_MATRIX_P);
     bench->host_p = malloc(bench->p_bytes ? bench->p_bytes : 1);
-    if (!bench->set || !bench->host_p)
-        return tj_fail_memory(err, "the operands of a tuning");
-    status = random_matrix(&bench->known, TJ_MATRIX_M, seed + 1, &bench->host_m, err);
-    if (status == TJ_OK)
-        status = random_matrix(&bench->known, TJ_MATRIX_N, seed + 2, &bench->host_n, err);
-    if (status == TJ_OK && problem->epilogue.has_beta)
-        status = random_matrix(&bench->known, TJ_MATRIX_C, seed + 3, &bench->host_c, err);
-    if (status == TJ_OK)
-        status = place(bench, bench->host_m, matrix_bytes(&bench->known, TJ_MATRIX_M), &bench->m, err);
-    if (status == TJ_OK)
-        status = place(bench, bench->host_n, matrix_bytes(&bench->known, TJ_MATRIX_N), &bench->n, err);
-    if (status == TJ_OK && problem->epilogue.has_beta)
-        status = place(bench, bench->host_c, matrix_bytes(&bench->known, TJ_MATRIX_C), &bench->c, err);
-    if (status == TJ_OK)
-        status = place(bench, NULL, bench->p_bytes, &bench->p, err);
-    if (status == TJ_OK)
-        status = point_to_all(bench, problem, err);
-    if (status == TJ_OK)
-        describe_sets(bench);
-    return status;
+    return bench->host_p ? TJ_OK : tj_fail_memory(err, "the operands of a tuning");
 }
 
 void tj_bench_drop(tj_bench *bench)
 {
-    tj_buffer_free(bench->m);
-    tj_buffer_free(bench->n);
-    tj_buffer_free(bench->c);
-    tj_buffer_free(bench->p);
-    tj_buffer_free(bench->workspace);
-    tj_buffer_free(bench->m_array);
-    tj_buffer_free(bench->n_array);
-    tj_buffer_free(bench->c_array);
-    tj_buffer_free(bench->p_array);
-    free(bench->host_m);
-    free(bench->host_n);
-    free(bench->host_c);
+    tj_workbench_free(bench->operands);
     free(bench->host_p);
-    free(bench->set);
     memset(bench, 0, sizeof *bench);
 }
 
 tj_status tj_bench_fit(tj_bench *bench, const tj_program *program, tj_error *err)
 {
-    const size_t wanted = tj_program_workspace_bytes(program);
-
-    if (wanted > (bench->workspace ? tj_buffer_bytes(bench->workspace) : 0)) {
-        tj_status status;
-
-        tj_buffer_free(bench->workspace);
-        bench->workspace = NULL;
-        status = tj_gpu_allocate(bench->gpu, bench->stream, wanted, &bench->workspace, err);
-        if (status != TJ_OK)
-            return status;
-    }
-    /* One for all sets: launches of a stream come one after the other. */
-    for (size_t i = 0; i < bench->sets; i++) {
-        bench->set[i].workspace = bench->workspace ? tj_buffer_address(bench->workspace) : NULL;
-        bench->set[i].workspace_bytes = bench->workspace ? tj_buffer_bytes(bench->workspace) : 0;
-    }
-    return TJ_OK;
+    return tj_workbench_fit(bench->operands, tj_program_workspace_bytes(program), err);
 }
 
 /* ---- times -------------------------------------------------------------------------------------------------------- */

@@ -10,19 +10,19 @@
 
 #include "buffer.h"
 #include "program.h"
+#include "workbench.h"
 
 /** The operands of one problem: sets of M, N, C and P that together exceed the L2. */
 typedef struct tj_bench {
     tj_gpu *gpu;                /* of the buffers */
     struct CUstream_st *stream; /* of all copies and launches */
-    tj_problem known;           /* every extent a number, and every stride: how the matrices lie */
-    void *host_m, *host_n, *host_c, *host_p;
-    size_t p_bytes;
-    double alpha, beta;
-    tj_buffer *m, *n, *c, *p, *workspace;
-    tj_buffer *m_array, *n_array, *c_array, *p_array; /* of pointers into them, where the problem takes these; else NULL */
-    tj_operands *set;
+    tj_workbench *operands;
+    tj_problem known;       /* of the workbench: how the matrices lie */
+    const tj_operands *set; /* of the workbench */
     size_t sets;
+    void *host_p; /* a product that was read back */
+    size_t p_bytes;
+    double alpha;
     int is_emulated; /* times mean nothing there: one launch does for many */
     double deadline; /* by tj_clock_s; INFINITY: none. No launch begins that would end behind it, but for a trial's first */
 } tj_bench;

@@ -43,29 +43,26 @@ static tj_status compute(tj_bench *bench, const tj_program *program, tj_error *e
     tj_status status = tj_bench_fit(bench, program, err);
 
     if (status == TJ_OK)
-        status = tj_buffer_fill(bench->p, 0xff, err); /* NaN in every type: an element that is not written cannot pass */
-    if (status == TJ_OK && bench->workspace)
-        status = tj_buffer_fill(bench->workspace, 0xff, err);
+        status = tj_workbench_reset(bench->operands, err);
     if (status == TJ_OK)
         status = tj_kernel_launch(program->kernel, &bench->set[0], bench->stream, err);
     if (status == TJ_OK)
         status = tj_gpu_wait(bench->gpu, bench->stream, err);
     if (status == TJ_OK)
-        status = tj_buffer_read(bench->p, 0, bench->host_p, bench->p_bytes, err);
+        status = tj_workbench_read(bench->operands, 0, bench->host_p, err);
     return status;
 }
 
 tj_status tj_verify(tj_bench *bench, const tj_program *program, double max_flop, tj_anchor *anchor, tj_trial *trial,
                     tj_check_report *report, tj_error *err)
 {
-    const tj_host_operands host = {bench->host_m, bench->host_n, bench->host_c, bench->alpha, bench->beta};
     tj_check_report own;
     const bool wants_reference = !anchor->p || max_flop > 0;
     tj_status status = compute(bench, program, err);
 
     report = report ? report : &own;
     if (status == TJ_OK && wants_reference)
-        status = tj_reference_check(&bench->known, &host, bench->host_p, max_flop, 0, report, err);
+        status = tj_workbench_check(bench->operands, bench->host_p, max_flop, 0, report, err);
     if (status != TJ_OK)
         return status;
     trial->is_verified = 0;

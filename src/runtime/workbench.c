@@ -35,6 +35,7 @@ struct tj_workbench {
     size_t sets, guard;
     placed matrix[TJ_MATRICES];
     tj_buffer *workspace;
+    size_t workspace_bytes; /* without guards */
     tj_operands *set;
 };
 
@@ -306,19 +307,21 @@ tj_status tj_workbench_fit(tj_workbench *bench, size_t bytes, tj_error *err)
 {
     if (!bench)
         return tj_fail_null(err, __func__, "bench");
-    const size_t wanted = bytes ? rounded(bytes) + 2 * bench->guard : 0;
     tj_status status = TJ_OK;
 
-    if (wanted > (bench->workspace ? tj_buffer_bytes(bench->workspace) : 0)) {
+    if (bytes > bench->workspace_bytes) {
         tj_buffer_free(bench->workspace);
         bench->workspace = NULL;
-        status = tj_gpu_allocate(bench->gpu, bench->stream, wanted, &bench->workspace, err);
+        bench->workspace_bytes = 0;
+        status = tj_gpu_allocate(bench->gpu, bench->stream, bytes + 2 * bench->guard, &bench->workspace, err);
         if (status == TJ_OK)
             status = tj_buffer_fill(bench->workspace, 0xff, err);
+        if (status == TJ_OK)
+            bench->workspace_bytes = bytes;
     }
     for (size_t i = 0; i < bench->sets; i++) {
         bench->set[i].workspace = bench->workspace ? (char *)tj_buffer_address(bench->workspace) + bench->guard : NULL;
-        bench->set[i].workspace_bytes = bench->workspace ? bytes : 0;
+        bench->set[i].workspace_bytes = bench->workspace_bytes;
     }
     return status;
 }
@@ -424,8 +427,8 @@ static tj_status compare(const tj_buffer *buffer, size_t offset, size_t bytes, c
     return status;
 }
 
-static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer, size_t start, size_t bytes, const char *name,
-                              char *reason, tj_error *err)
+static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer, size_t start, size_t bytes, size_t room,
+                              const char *name, char *reason, tj_error *err)
 {
     bool is_same = true;
     tj_status status = compare(buffer, start, bench->guard, NULL, &is_same, err);
@@ -433,7 +436,7 @@ static tj_status check_guards(const tj_workbench *bench, const tj_buffer *buffer
     if (status == TJ_OK && !is_same)
         (void)snprintf(reason, 160, "it writes before %s", name);
     if (status == TJ_OK && is_same)
-        status = compare(buffer, start + bench->guard + bytes, rounded(bytes) - bytes + bench->guard, NULL, &is_same, err);
+        status = compare(buffer, start + bench->guard + bytes, room - bytes + bench->guard, NULL, &is_same, err);
     if (status == TJ_OK && !is_same && !*reason)
         (void)snprintf(reason, 160, "it writes behind %s", name);
     return status;
@@ -479,14 +482,14 @@ tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const 
 
         if (!m->elements)
             continue;
-        status = check_guards(bench, m->elements, start, m->bytes, name[i], reason, err);
+        status = check_guards(bench, m->elements, start, m->bytes, rounded(m->bytes), name[i], reason, err);
         if (status == TJ_OK && all[i] != TJ_MATRIX_P && m->host)
             status = compare(m->elements, start + bench->guard, m->period, m->host, &is_same, err);
         if (status == TJ_OK && !is_same && !*reason)
             (void)snprintf(reason, 160, "it writes to %s", name[i]);
     }
     if (status == TJ_OK && bench->workspace && bench->guard > 0 && !*reason)
-        status = check_guards(bench, bench->workspace, 0, tj_buffer_bytes(bench->workspace) - 2 * bench->guard, "the workspace",
+        status = check_guards(bench, bench->workspace, 0, bench->workspace_bytes, bench->workspace_bytes, "the workspace",
                               reason, err);
     if (status == TJ_OK && p && !*reason)
         status = check_gaps(bench, p, reason, err);
