@@ -19,22 +19,17 @@
 #include <tilejit/reference.h>
 
 #include "buffer.h"
+#include "canonical.h"
 #include "compare.h"
 #include "error.h"
 #include "family.h"
 #include "kernel.h"
+#include "workbench.h"
 
-enum { GUARD_BYTES = 4096, PATTERN = 262139, MATRICES = 4, MOST_RUNS = 64, SAMPLED_RUNS = 8, LONG_K = 100000 };
+enum { GUARD_BYTES = 4096, PERIOD = 262139, MOST_RUNS = 64, SAMPLED_RUNS = 8, LONG_K = 100000 };
 static const size_t MOST_BYTES = (size_t)16 << 20;   /* of one matrix that are read back */
 static const double FLOP = 4e9, EMULATED_FLOP = 2e6; /* of the simple kernel */
 enum { M = TJ_MATRIX_M, N = TJ_MATRIX_N, P = TJ_MATRIX_P, C = TJ_MATRIX_C };
-
-typedef struct matrix {
-    tj_type type;
-    size_t bytes; /* of the elements, without guards; 0: there is none */
-    void *pattern;
-    tj_buffer *buffer, *array; /* array: of pointers into it, where the problem takes these */
-} matrix;
 
 /* Lines of P, one behind the other, of one product. */
 typedef struct run {
@@ -45,11 +40,11 @@ typedef struct proving {
     tj_gpu *gpu;
     const tj_program *program;
     const tj_kernel *simple; /* what it is compared with */
-    tj_problem lies;         /* every number known, every stride: how the matrices lie */
-    const tj_problem *asked;
+    tj_problem asked;        /* every number known */
+    tj_problem lies;         /* the same with a stride for each matrix */
     struct CUstream_st *stream;
-    matrix matrix[MATRICES];
-    tj_buffer *workspace, *simple_p;
+    tj_workbench *bench;
+    tj_buffer *simple_p;
     double alpha, beta;
     int64_t lines, width; /* of one P, as stored */
     run run[MOST_RUNS];
@@ -82,103 +77,18 @@ __attribute__((format(printf, 2, 3))) static void fail(proving *v, const char *f
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
 
-static int64_t stride_of(const tj_problem *p, int which)
+/* Bytes of an element. */
+static size_t size_of(const proving *v, int which)
 {
-    return tj_problem_matrix(p, (tj_which)which)->stride;
+    return tj_type_bytes((tj_type)tj_problem_matrix(&v->lies, (tj_which)which)->type);
 }
 
-/* Bytes from one product's matrix to the next one's. */
-static size_t step(const proving *v, int which)
+/* Of a product's matrix. */
+static const char *address(const proving *v, int which, int64_t product)
 {
-    const int64_t stride = stride_of(&v->lies, which);
+    const char *first = tj_workbench_address(v->bench, 0, (tj_which)which);
 
-    return stride > 0 ? (size_t)stride * tj_type_bytes(v->matrix[which].type) : 0;
-}
-
-static char *address(const proving *v, int which)
-{
-    return (char *)tj_buffer_address(v->matrix[which].buffer) + GUARD_BYTES;
-}
-
-static tj_status place(proving *v, int which, tj_error *err)
-{
-    matrix *m = &v->matrix[which];
-    tj_status status;
-    size_t pattern_bytes;
-
-    m->type = (tj_type)tj_problem_matrix(&v->lies, (tj_which)which)->type;
-    m->bytes = (size_t)tj_problem_span(&v->lies, (tj_which)which) * tj_type_bytes(m->type);
-    if (which == C && !v->lies.epilogue.has_beta)
-        return TJ_OK;
-    pattern_bytes = PATTERN * tj_type_bytes(m->type);
-    status = tj_gpu_allocate(v->gpu, v->stream, m->bytes + 2 * GUARD_BYTES, &m->buffer, err);
-    if (status == TJ_OK)
-        status = tj_buffer_fill(m->buffer, 0xff, err);
-    if (status != TJ_OK || which == P)
-        return status;
-    m->pattern = malloc(pattern_bytes);
-    if (!m->pattern)
-        return tj_fail_memory(err, "the operands of a proof");
-    tj_fill_random(m->type, m->pattern, m->bytes < pattern_bytes ? m->bytes / tj_type_bytes(m->type) : PATTERN,
-                   (uint64_t)which + 1);
-    return tj_buffer_write_over_and_over(m->buffer, GUARD_BYTES, m->pattern, pattern_bytes, m->bytes, err);
-}
-
-static tj_status point(proving *v, int which, tj_error *err)
-{
-    const size_t batch = (size_t)v->lies.batch;
-    void **list;
-    tj_status status;
-
-    if (!v->matrix[which].buffer || !tj_stride_is_pointers(stride_of(v->asked, which)))
-        return TJ_OK;
-    list = malloc(batch * sizeof *list);
-    if (!list)
-        return tj_fail_memory(err, "the operands of a proof");
-    for (size_t i = 0; i < batch; i++)
-        list[i] = address(v, which) + i * step(v, which);
-    status = tj_gpu_allocate(v->gpu, v->stream, batch * sizeof *list, &v->matrix[which].array, err);
-    if (status == TJ_OK)
-        status = tj_buffer_write(v->matrix[which].array, 0, list, batch * sizeof *list, err);
-    free(list);
-    return status;
-}
-
-static void *operand(const proving *v, int which)
-{
-    const matrix *m = &v->matrix[which];
-
-    return m->array ? tj_buffer_address(m->array) : m->buffer ? address(v, which) : NULL;
-}
-
-static tj_operands describe(const proving *v)
-{
-    const tj_problem *k = &v->lies;
-    tj_operands x = TJ_OPERANDS_INIT;
-
-    x.m.address = operand(v, M);
-    x.n.address = operand(v, N);
-    x.p.address = operand(v, P);
-    x.c.address = operand(v, C);
-    x.alpha = v->alpha;
-    x.beta = v->beta;
-    x.j = k->j.extent;
-    x.k = k->k.extent;
-    x.l = k->l.extent;
-    x.m.ld = k->m.ld;
-    x.n.ld = k->n.ld;
-    x.p.ld = k->p.ld;
-    x.c.ld = k->epilogue.has_beta ? k->c.ld : 0;
-    x.batch = k->batch;
-    x.m.stride = k->m.stride;
-    x.n.stride = k->n.stride;
-    x.p.stride = k->p.stride;
-    x.c.stride = k->epilogue.has_beta ? k->c.stride : 0;
-    if (v->workspace) {
-        x.workspace = (char *)tj_buffer_address(v->workspace) + GUARD_BYTES;
-        x.workspace_bytes = tj_program_workspace_bytes(v->program);
-    }
-    return x;
+    return first ? first + tj_workbench_offset(v->bench, (tj_which)which, product) : NULL;
 }
 
 /* ---- the simple kernel -------------------------------------------------------------------------------------------- */
@@ -199,16 +109,16 @@ static tj_problem any_product(const tj_problem *lies)
 static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
 {
     const tj_problem *k = &v->lies;
-    const size_t in = tj_type_bytes(v->matrix[M].type), out = tj_type_bytes(v->matrix[P].type), b = (size_t)r->product;
+    const size_t in = size_of(v, M), out = size_of(v, P);
     const bool by_rows = k->p.layout == TJ_ROW_MAJOR;
     const int64_t row = by_rows ? r->line : 0, col = by_rows ? 0 : r->line;
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m.address = address(v, M) + b * step(v, M) + (size_t)(row * (k->m.layout == TJ_ROW_MAJOR ? k->m.ld : 1)) * in;
-    x.n.address = address(v, N) + b * step(v, N) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * in;
+    x.m.address = address(v, M, r->product) + (size_t)(row * (k->m.layout == TJ_ROW_MAJOR ? k->m.ld : 1)) * in;
+    x.n.address = address(v, N, r->product) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * in;
     x.p.address = tj_buffer_address(v->simple_p);
-    if (v->matrix[C].buffer)
-        x.c.address = address(v, C) + b * step(v, C) + (size_t)(r->line * k->c.ld) * out;
+    if (k->epilogue.has_beta)
+        x.c.address = address(v, C, r->product) + (size_t)(r->line * k->c.ld) * out;
     x.alpha = v->alpha;
     x.beta = v->beta;
     x.j = by_rows ? r->lines : k->j.extent;
@@ -270,73 +180,31 @@ static bool is_untouched(const char *bytes, size_t count)
     return true;
 }
 
-static tj_status check_guards(proving *v, const tj_buffer *buffer, const char *name, tj_error *err)
-{
-    char guard[GUARD_BYTES];
-    tj_status status = tj_buffer_read(buffer, 0, guard, sizeof guard, err);
-
-    if (status == TJ_OK && !is_untouched(guard, sizeof guard))
-        fail(v, "it writes before %s", name);
-    if (status == TJ_OK)
-        status = tj_buffer_read(buffer, tj_buffer_bytes(buffer) - sizeof guard, guard, sizeof guard, err);
-    if (status == TJ_OK && !is_untouched(guard, sizeof guard))
-        fail(v, "it writes behind %s", name);
-    return status;
-}
-
-/* The first stretch of M, N and C is as it was. */
-static tj_status check_input(proving *v, int which, tj_error *err)
-{
-    static const char *const name[MATRICES] = {"M", "N", "P", "C"};
-    const matrix *m = &v->matrix[which];
-    const size_t bytes = m->bytes < PATTERN * tj_type_bytes(m->type) ? m->bytes : PATTERN * tj_type_bytes(m->type);
-    char *copy;
-    tj_status status;
-
-    if (!m->buffer)
-        return TJ_OK;
-    copy = malloc(bytes ? bytes : 1);
-    if (!copy)
-        return tj_fail_memory(err, "the operands of a proof");
-    status = check_guards(v, m->buffer, name[which], err);
-    if (status == TJ_OK)
-        status = tj_buffer_read(m->buffer, GUARD_BYTES, copy, bytes, err);
-    if (status == TJ_OK && memcmp(copy, m->pattern, bytes) != 0)
-        fail(v, "it writes to %s", name[which]);
-    free(copy);
-    return status;
-}
-
-/* Of P as it was read back: every element written, and nothing between the lines. */
+/* Of P as it was read back: every element written. */
 static void check_all_of_p(proving *v)
 {
-    const tj_problem *k = &v->lies;
-    const size_t size = tj_type_bytes(v->matrix[P].type);
-    size_t expected = 0; /* where the next line begins, unless there is padding */
+    const size_t size = size_of(v, P);
 
-    for (int64_t b = 0; b < k->batch; b++)
+    for (int64_t b = 0; b < v->lies.batch; b++)
         for (int64_t line = 0; line < v->lines; line++) {
-            const size_t at = (size_t)b * step(v, P) + (size_t)(line * k->p.ld) * size;
+            const char *at = v->p + tj_workbench_offset(v->bench, TJ_MATRIX_P, b) + (size_t)(line * v->lies.p.ld) * size;
 
-            if (at > expected && !is_untouched(v->p + expected, at - expected))
-                fail(v, "it writes between the lines of P, before line %lld of product %lld", (long long)line, (long long)b);
             for (int64_t i = 0; i < v->width; i++)
-                if (is_untouched(v->p + at + (size_t)i * size, size))
+                if (is_untouched(at + (size_t)i * size, size))
                     fail(v, "it does not write element %lld of line %lld of P, product %lld", (long long)i, (long long)line,
                          (long long)b);
-            expected = at + (size_t)v->width * size;
         }
 }
 
 static tj_status compare_run(proving *v, const run *r, tj_error *err)
 {
-    const size_t size = tj_type_bytes(v->matrix[P].type), ld = (size_t)v->lies.p.ld * size, width = (size_t)v->width * size;
-    const size_t at = (size_t)r->product * step(v, P) + (size_t)r->line * ld;
+    const size_t size = size_of(v, P), ld = (size_t)v->lies.p.ld * size, width = (size_t)v->width * size;
+    const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)r->line * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
     tj_status status = compute_simply(v, r, err);
 
     if (status == TJ_OK && !v->has_all_of_p)
-        status = tj_buffer_read(v->matrix[P].buffer, GUARD_BYTES + at, v->p, (size_t)(r->lines - 1) * ld + width, err);
+        status = tj_workbench_read_part(v->bench, 0, at, (size_t)(r->lines - 1) * ld + width, v->p, err);
     if (status == TJ_OK)
         status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * width, err);
     for (int64_t i = 0; i < r->lines && status == TJ_OK; i++) {
@@ -357,35 +225,29 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
 
 static tj_status make_room(proving *v, tj_error *err)
 {
-    const size_t workspace = tj_program_workspace_bytes(v->program), size = tj_type_bytes(v->matrix[P].type);
+    const size_t size = size_of(v, P);
     const size_t line = (size_t)v->longest * (size_t)v->width * size;
     const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.p.ld * size + (size_t)v->width * size;
     tj_status status = TJ_OK;
 
-    v->has_all_of_p = v->matrix[P].bytes <= MOST_BYTES;
-    v->p = malloc(v->has_all_of_p ? v->matrix[P].bytes + 1 : lines_apart);
+    v->has_all_of_p = tj_workbench_bytes(v->bench, TJ_MATRIX_P) <= MOST_BYTES;
+    v->p = malloc(v->has_all_of_p ? tj_workbench_bytes(v->bench, TJ_MATRIX_P) + 1 : lines_apart);
     v->line = malloc(line);
     if (!v->p || !v->line)
         return tj_fail_memory(err, "the operands of a proof");
     status = tj_gpu_allocate(v->gpu, v->stream, line, &v->simple_p, err);
-    if (status == TJ_OK && workspace > 0) {
-        status = tj_gpu_allocate(v->gpu, v->stream, workspace + 2 * GUARD_BYTES, &v->workspace, err);
-        if (status == TJ_OK)
-            status = tj_buffer_fill(v->workspace, 0xff, err);
-    }
-    return status;
+    return status == TJ_OK ? tj_workbench_fit(v->bench, tj_program_workspace_bytes(v->program), err) : status;
 }
 
 /* The kernel under proof, alone: if the device is lost here, it is the kernel that lost it. */
 static tj_status launch(proving *v, tj_error *err)
 {
-    const tj_operands x = describe(v);
     tj_status status = tj_gpu_wait(v->gpu, v->stream, err);
     tj_error lost;
 
     if (status != TJ_OK)
         return status;
-    status = tj_kernel_launch(v->program->kernel, &x, v->stream, &lost);
+    status = tj_kernel_launch(v->program->kernel, tj_workbench_operands(v->bench), v->stream, &lost);
     if (status == TJ_OK)
         status = tj_gpu_wait(v->gpu, v->stream, &lost);
     if (status == TJ_ERR_DEVICE_LOST)
@@ -397,15 +259,13 @@ static tj_status launch(proving *v, tj_error *err)
 
 static tj_status check(proving *v, tj_error *err)
 {
-    tj_status status = check_guards(v, v->matrix[P].buffer, "P", err);
+    char damage[160];
+    tj_status status = v->has_all_of_p ? tj_workbench_read(v->bench, 0, v->p, err) : TJ_OK;
 
-    for (int which = 0; which < MATRICES && status == TJ_OK; which++)
-        if (which != P)
-            status = check_input(v, which, err);
-    if (status == TJ_OK && v->workspace)
-        status = check_guards(v, v->workspace, "the workspace", err);
-    if (status == TJ_OK && v->has_all_of_p)
-        status = tj_buffer_read(v->matrix[P].buffer, GUARD_BYTES, v->p, v->matrix[P].bytes, err);
+    if (status == TJ_OK)
+        status = tj_workbench_find_damage(v->bench, 0, v->has_all_of_p ? v->p : NULL, damage, err);
+    if (status == TJ_OK && *damage)
+        fail(v, "%s", damage);
     if (status == TJ_OK && v->has_all_of_p)
         check_all_of_p(v);
     for (int i = 0; i < v->runs && status == TJ_OK; i++)
@@ -416,12 +276,17 @@ static tj_status check(proving *v, tj_error *err)
 static tj_status run_proof(proving *v, tj_error *err)
 {
     const double start = now_ms();
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
     tj_status status = tj_gpu_create_stream(v->gpu, &v->stream, err);
-    for (int which = 0; which < MATRICES && status == TJ_OK; which++) {
-        status = place(v, which, err);
-        if (status == TJ_OK)
-            status = point(v, which, err);
-    }
+
+    options.stream = v->stream;
+    options.seed = 1;
+    options.alpha = v->alpha;
+    options.beta = v->beta;
+    options.guard_bytes = GUARD_BYTES;
+    options.period = PERIOD;
+    if (status == TJ_OK)
+        status = tj_gpu_place(v->gpu, &v->asked, &options, &v->bench, err);
     draw_runs(v, tj_gpu_is_emulated(v->gpu));
     if (status == TJ_OK)
         status = make_room(v, err);
@@ -435,12 +300,7 @@ static tj_status run_proof(proving *v, tj_error *err)
 
 static void drop(proving *v)
 {
-    for (int which = 0; which < MATRICES; which++) {
-        tj_buffer_free(v->matrix[which].array);
-        tj_buffer_free(v->matrix[which].buffer);
-        free(v->matrix[which].pattern);
-    }
-    tj_buffer_free(v->workspace);
+    tj_workbench_free(v->bench);
     tj_buffer_free(v->simple_p);
     tj_gpu_destroy_stream(v->gpu, v->stream);
     free(v->p);
@@ -458,35 +318,24 @@ static void settle_extent(tj_dim *dim)
     dim->multiple_of = 0;
 }
 
-/* With everything known that the problem leaves to the launch: tight leading dimensions, a batch of one. */
-static tj_status settle(const tj_problem *asked, tj_problem *lies, tj_error *err)
+static tj_problem settle(const tj_problem *asked)
 {
-    tj_problem known = tj_problem_canonical(asked);
-    int64_t *const number[] = {&known.m.ld,     &known.n.ld,     &known.p.ld,     &known.c.ld,
-                               &known.m.stride, &known.n.stride, &known.p.stride, &known.c.stride};
+    tj_problem known = *asked;
 
     settle_extent(&known.j);
     settle_extent(&known.k);
     settle_extent(&known.l);
-    if (known.batch == TJ_ANY)
-        known.batch = 1;
-    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
-        if (*number[i] == TJ_ANY)
-            *number[i] = TJ_TIGHT;
-    known = tj_problem_canonical(&known);
-    *lies = tj_problem_strided(&known);
-    return tj_problem_check(lies, err);
+    return tj_problem_known(&known);
 }
 
 /* Of any number of lines, unless they are long themselves. */
 tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_config *config, tj_error *err)
 {
-    tj_status status = settle(problem, simple, err);
-    const int64_t width = simple->p.layout == TJ_ROW_MAJOR ? simple->l.extent : simple->j.extent;
+    const tj_problem known = settle(problem);
+    const int64_t width = tj_problem_lines(&known, TJ_MATRIX_P).width->extent;
+    tj_status status;
 
-    if (status != TJ_OK)
-        return status;
-    *simple = any_product(simple);
+    *simple = any_product(&known);
     *config = (tj_config)TJ_CONFIG_INIT;
     config->family = TJ_SIMPLE_FAMILY;
     status = tj_config_resolve(simple, config, err);
@@ -498,18 +347,19 @@ tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_conf
 tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_kernel *simple, const tj_problem *problem,
                            tj_proof *proof, tj_error *err)
 {
-    proving v = {.gpu = &host->gpu, .program = program, .simple = simple, .asked = problem, .proof = proof};
+    proving v = {.gpu = &host->gpu, .program = program, .simple = simple, .asked = settle(problem), .proof = proof};
     tj_device_facts device;
     tj_status status = tj_gpu_device_facts(v.gpu, program->kernel->device, &device, err);
 
+    v.lies = tj_problem_strided(&v.asked);
     if (status == TJ_OK)
-        status = settle(problem, &v.lies, err);
+        status = tj_problem_check(&v.lies, err); /* pointers may lead to more than one buffer can hold */
     if (status != TJ_OK)
         return status;
     v.alpha = v.lies.epilogue.has_alpha ? 1.25 : 1.0;
     v.beta = v.lies.epilogue.has_beta ? 0.5 : 0.0;
-    v.lines = v.lies.p.layout == TJ_ROW_MAJOR ? v.lies.j.extent : v.lies.l.extent;
-    v.width = v.lies.p.layout == TJ_ROW_MAJOR ? v.lies.l.extent : v.lies.j.extent;
+    v.lines = tj_problem_lines(&v.lies, TJ_MATRIX_P).count->extent;
+    v.width = tj_problem_lines(&v.lies, TJ_MATRIX_P).width->extent;
     *proof = (tj_proof){.passed = 1, .created_s = (int64_t)time(NULL)};
     proof->elements_total = v.lines * v.width * v.lies.batch;
     status = run_proof(&v, err);

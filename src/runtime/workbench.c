@@ -117,12 +117,22 @@ static tj_status place(tj_workbench *bench, tj_which which, tj_error *err)
     return status;
 }
 
+size_t tj_workbench_offset(const tj_workbench *bench, tj_which which, int64_t product)
+{
+    const int64_t stride = tj_problem_matrix(&bench->lies, which)->stride;
+    const bool is_array = tj_stride_is_pointers(tj_problem_matrix(&bench->asked, which)->stride);
+
+    if (stride <= 0)
+        return 0; /* every product's */
+    return (size_t)((is_array ? place_of(product, bench->lies.batch) : product) * stride) *
+           tj_type_bytes(bench->matrix[which].type);
+}
+
 /* For each set, the addresses of its matrices. */
 static tj_status point(tj_workbench *bench, tj_which which, tj_error *err)
 {
     placed *m = &bench->matrix[which];
     const size_t batch = (size_t)bench->lies.batch, bytes = batch * sizeof(void *);
-    const size_t step = (size_t)tj_problem_matrix(&bench->lies, which)->stride * tj_type_bytes(m->type);
     void **address;
     tj_status status;
 
@@ -134,7 +144,7 @@ static tj_status point(tj_workbench *bench, tj_which which, tj_error *err)
     status = tj_gpu_allocate(bench->gpu, bench->stream, bench->sets * rounded(bytes), &m->addresses, err);
     for (size_t set = 0; set < bench->sets && status == TJ_OK; set++) {
         for (size_t i = 0; i < batch; i++)
-            address[i] = (char *)tj_workbench_address(bench, set, which) + (size_t)place_of((int64_t)i, (int64_t)batch) * step;
+            address[i] = (char *)tj_workbench_address(bench, set, which) + tj_workbench_offset(bench, which, (int64_t)i);
         status = tj_buffer_write(m->addresses, set * rounded(bytes), address, bytes, err);
     }
     free(address);
@@ -348,10 +358,15 @@ tj_status tj_workbench_read(const tj_workbench *bench, size_t set, void *p, tj_e
         return tj_fail_null(err, __func__, "bench");
     if (!p)
         return tj_fail_null(err, __func__, "p");
-    const placed *m = &bench->matrix[TJ_MATRIX_P];
+    return tj_workbench_read_part(bench, set, 0, bench->matrix[TJ_MATRIX_P].bytes, p, err);
+}
+
+tj_status tj_workbench_read_part(const tj_workbench *bench, size_t set, size_t offset, size_t bytes, void *p, tj_error *err)
+{
     const tj_status status = check_set(bench, set, err);
 
-    return status == TJ_OK ? tj_buffer_read(m->elements, set * set_step(bench, TJ_MATRIX_P) + bench->guard, p, m->bytes, err)
+    return status == TJ_OK ? tj_buffer_read(bench->matrix[TJ_MATRIX_P].elements,
+                                            set * set_step(bench, TJ_MATRIX_P) + bench->guard + offset, p, bytes, err)
                            : status;
 }
 
@@ -360,14 +375,13 @@ tj_status tj_workbench_read(const tj_workbench *bench, size_t set, void *p, tj_e
 /* The reference takes arrays of pointers where the kernel does, in the same order. */
 static const void *refer(const tj_workbench *bench, tj_which which, const void *base, const void ***array)
 {
-    const size_t step = (size_t)tj_problem_matrix(&bench->lies, which)->stride * tj_type_bytes(bench->matrix[which].type);
     const int64_t batch = bench->lies.batch;
 
     if (!base || !tj_stride_is_pointers(tj_problem_matrix(&bench->asked, which)->stride))
         return base;
     *array = malloc((size_t)batch * sizeof **array);
     for (int64_t i = 0; i < batch && *array; i++)
-        (*array)[i] = (const char *)base + (size_t)place_of(i, batch) * step;
+        (*array)[i] = (const char *)base + tj_workbench_offset(bench, which, i);
     return *array;
 }
 

@@ -13,6 +13,12 @@
 tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbench_options *options, tj_workbench **bench,
                        tj_error *err);
 
+/** Bytes from the first matrix as it lies to that of a product of the batch. */
+size_t tj_workbench_offset(const tj_workbench *bench, tj_which which, int64_t product);
+
+/** A stretch of P, as tj_workbench_read. */
+tj_status tj_workbench_read_part(const tj_workbench *bench, size_t set, size_t offset, size_t bytes, void *p, tj_error *err);
+
 /** The bytes that one set of operands of a problem takes, guards not included. problem: every number known. */
 size_t tj_workbench_set_bytes(const tj_problem *problem);
 
