@@ -13,13 +13,14 @@ int32_t tj_registers_left(int32_t blocks, int32_t threads)
     return least(TJ_SM_REGISTERS / (blocks * threads) / UNIT * UNIT, THREAD_REGISTERS);
 }
 
-int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t blocks, int32_t threads)
+int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t needed, int32_t blocks, int32_t threads)
 {
     const int32_t limit = tj_registers_left(blocks, threads), off = wanted * percent / 100;
 
     counts->registers = least(wanted, limit);
     counts->registers_least = least(wanted - off, limit);
     counts->registers_most = least(wanted + off, limit);
+    counts->spilled = needed > limit ? needed - limit : 0;
     return limit;
 }
 

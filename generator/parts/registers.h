@@ -19,9 +19,10 @@ enum { TJ_SM_REGISTERS = 64 * 1024 }; /* of every multiprocessor that CUDA 13 co
 
 /**
  * States a guess of `wanted`, give or take so many percent, in counts->registers, registers_least and registers_most. Launch bounds
- * that promise room for `blocks` blocks of `threads` threads hold ptxas below a limit, which is returned.
+ * that promise room for `blocks` blocks of `threads` threads hold ptxas below a limit, which is returned; what is missing there of
+ * those `needed` is spilled.
  */
-int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t blocks, int32_t threads);
+int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t needed, int32_t blocks, int32_t threads);
 
 /** What ptxas may give a thread where launch bounds promise room for `blocks` blocks of `threads` threads. */
 int32_t tj_registers_left(int32_t blocks, int32_t threads);

@@ -32,18 +32,12 @@ void tj_textbook_count_lines(const tj_problem *view, tj_which which, int32_t til
     const tj_matrix *const matrix = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
     const int64_t bytes = tj_facts_of(matrix->type)->bytes;
-    const tj_access access = {
-        .threads_x = tile_width,
-        .threads_y = tile_width,
-        .step_x = bytes,
-        .step_y = matrix->ld * bytes,
-        .element_bytes = (int32_t)bytes,
-        .axis = {tj_tile_axis(lines.width->extent, tile_width, tile_width * bytes),
-                 tj_tile_axis(lines.count->extent, tile_width, tile_width * matrix->ld * bytes),
-                 tj_batch_axis(view->batch, matrix->stride, bytes)},
-        .repeat = repeat,
-    };
+    tj_access access =
+        tj_tiled_access(tile_width, tile_width, lines.width->extent, lines.count->extent, bytes, matrix->ld * bytes);
 
+    access.element_bytes = (int32_t)bytes;
+    access.axis[2] = tj_batch_axis(view->batch, matrix->stride, bytes);
+    access.repeat = repeat;
     tj_traffic_add(traffic, &access);
 }
 

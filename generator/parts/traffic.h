@@ -44,6 +44,12 @@ static inline tj_axis tj_batch_axis(int64_t batch, int64_t stride, int64_t eleme
     return (tj_axis){batch, stride > 0 ? stride * element_bytes : 0, 0, 0};
 }
 
+/** One access of x by y threads, tile by tile, to so many places that lie so many bytes apart. Once; what a place takes is left open. */
+tj_access tj_tiled_access(int32_t x, int32_t y, int64_t extent_x, int64_t extent_y, int64_t step_x, int64_t step_y);
+
+/** One access of x by y threads to shared memory, so often. Steps are elements. */
+tj_access tj_shared_access(int32_t x, int32_t y, int64_t step_x, int64_t step_y, int32_t bytes, int32_t width, int64_t repeat);
+
 /**
  * Add what an access moves to *traffic: exactly, or, if that is an estimate, as if all warps were like the first of an instance.
  * Matrices are aligned to 128 bytes.

@@ -90,23 +90,15 @@ static int parts_along_k(const operand *o, int32_t bk, part parts[3])
 static void count_part(const operand *o, const part *across, const part *k, int32_t x, int32_t y, int32_t width,
                        tj_traffic *traffic)
 {
-    const int64_t near_extent = (o->copy.along_k ? k->extent : across->extent) / width,
-                  far_extent = o->copy.along_k ? across->extent : k->extent;
-    const int64_t near_step = (o->copy.along_k ? o->step_k : o->step_across) * width,
-                  far_step = o->copy.along_k ? o->step_across : o->step_k;
-    const tj_access access = {
-        .threads_x = x,
-        .threads_y = y,
-        .step_x = near_step,
-        .step_y = far_step,
-        .base = across->begin * o->step_across + k->begin * o->step_k,
-        .element_bytes = o->element_bytes,
-        .width = width,
-        .axis = {tj_tile_axis(near_extent, x, x * near_step), tj_tile_axis(far_extent, y, y * far_step),
-                 tj_batch_axis(o->batch, o->stride, o->element_bytes)},
-        .repeat = o->repeat,
-    };
+    tj_access access = o->copy.along_k
+                           ? tj_tiled_access(x, y, k->extent / width, across->extent, o->step_k * width, o->step_across)
+                           : tj_tiled_access(x, y, across->extent / width, k->extent, o->step_across * width, o->step_k);
 
+    access.base = across->begin * o->step_across + k->begin * o->step_k;
+    access.element_bytes = o->element_bytes;
+    access.width = width;
+    access.axis[2] = tj_batch_axis(o->batch, o->stride, o->element_bytes);
+    access.repeat = o->repeat;
     tj_traffic_add(traffic, &access);
 }
 
@@ -155,19 +147,9 @@ static void count_copies(const operand *o, const tj_simt_shape *s, tj_traffic *t
 static void count_shared(int32_t x, int32_t y, int64_t step_x, int64_t step_y, int32_t width, int32_t bytes, int64_t repeat,
                          int32_t merges, tj_traffic *traffic)
 {
-    const tj_access access = {
-        .threads_x = x,
-        .threads_y = y,
-        .step_x = step_x * bytes,
-        .step_y = step_y * bytes,
-        .element_bytes = bytes,
-        .width = width,
-        .is_shared = true,
-        .axis = {{1, 0, x, x}, {1, 0, y, y}},
-        .repeat = repeat,
-        .merges = merges,
-    };
+    tj_access access = tj_shared_access(x, y, step_x, step_y, bytes, width, repeat);
 
+    access.merges = merges;
     tj_traffic_add(traffic, &access);
 }
 
@@ -289,9 +271,8 @@ static void estimate_registers(const tj_problem *view, const tj_simt_shape *s, i
 {
     const int32_t slack = 8; /* so much less ptxas makes do with */
     const int32_t wanted = tj_simt_registers(view, s) + 32;
-    const int32_t lacking = wanted - tj_guess_registers(counts, wanted, 6, blocks, s->threads);
 
-    counts->spilled = lacking > slack ? lacking - slack : 0;
+    (void)tj_guess_registers(counts, wanted, 6, wanted - slack, blocks, s->threads);
 }
 
 void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *counts)

@@ -68,38 +68,21 @@ static void count_m(const scene *c, int64_t element_bytes, int64_t repeat, tj_tr
     const tj_problem *t = c->view;
     const bool m_rows = t->m.layout == TJ_ROW_MAJOR;
     const int32_t x = m_rows ? c->phase : c->s.tm, y = m_rows ? c->s.tm : c->phase;
-    const int64_t line = t->m.ld * element_bytes;
-    const tj_access access = {
-        .threads_x = x,
-        .threads_y = y,
-        .step_x = element_bytes,
-        .step_y = line,
-        .element_bytes = (int32_t)element_bytes,
-        .axis = {tj_tile_axis(m_rows ? t->k.extent : t->j.extent, x, x * element_bytes),
-                 tj_tile_axis(m_rows ? t->j.extent : t->k.extent, y, y * line),
-                 tj_batch_axis(t->batch, t->m.stride, element_bytes)},
-        .repeat = repeat,
-    };
+    tj_access access = tj_tiled_access(x, y, m_rows ? t->k.extent : t->j.extent, m_rows ? t->j.extent : t->k.extent,
+                                       element_bytes, t->m.ld * element_bytes);
 
+    access.element_bytes = (int32_t)element_bytes;
+    access.axis[2] = tj_batch_axis(t->batch, t->m.stride, element_bytes);
+    access.repeat = repeat;
     tj_traffic_add(traffic, &access);
 }
 
 static void count_shared(const scene *c, int32_t x, int32_t y, int64_t step_x, int64_t step_y, int32_t width, int64_t repeat,
                          tj_traffic *traffic)
 {
-    const tj_access access = {
-        .threads_x = x,
-        .threads_y = y,
-        .step_x = step_x * c->bytes,
-        .step_y = step_y * c->bytes,
-        .element_bytes = c->bytes,
-        .width = width,
-        .is_shared = true,
-        .axis = {{1, 0, x, x}, {1, 0, y, y}},
-        .repeat = repeat,
-        .merges = width > 1 ? 2 : 0, /* lanes that read the same take half the passes that their bytes would */
-    };
+    tj_access access = tj_shared_access(x, y, step_x, step_y, c->bytes, width, repeat);
 
+    access.merges = width > 1 ? 2 : 0; /* lanes that read the same take half the passes that their bytes would */
     tj_traffic_add(traffic, &access);
 }
 
@@ -161,19 +144,11 @@ static void count_sums(const scene *c, int64_t matrices, tj_traffic *traffic)
 static void count_output(const scene *c, int64_t bytes, int64_t ld, int64_t stride, int64_t matrices, tj_traffic *traffic)
 {
     const bool p_rows = c->view->p.layout == TJ_ROW_MAJOR;
-    const int64_t step_x = p_rows ? bytes : ld * bytes, step_y = p_rows ? ld * bytes : bytes;
-    const tj_access access = {
-        .threads_x = c->block_cols,
-        .threads_y = c->rows_at_once,
-        .step_x = step_x,
-        .step_y = step_y,
-        .element_bytes = (int32_t)bytes,
-        .axis = {tj_tile_axis(c->view->l.extent, c->block_cols, c->block_cols * step_x),
-                 tj_tile_axis(c->view->j.extent, c->rows_at_once, c->rows_at_once * step_y),
-                 tj_batch_axis(matrices, stride, bytes)},
-        .repeat = 1,
-    };
+    tj_access access = tj_tiled_access(c->block_cols, c->rows_at_once, c->view->l.extent, c->view->j.extent,
+                                       p_rows ? bytes : ld * bytes, p_rows ? ld * bytes : bytes);
 
+    access.element_bytes = (int32_t)bytes;
+    access.axis[2] = tj_batch_axis(matrices, stride, bytes);
     tj_traffic_add(traffic, &access);
 }
 
@@ -185,12 +160,10 @@ static void estimate_registers(const tj_skinny_shape *s, bool n_row_major, int32
     const int32_t words = counts->sum_bytes / 4, sums = words * s->tm * s->tn, phase = words * s->k_thread * s->tn;
     const int32_t share = words * (s->tm * s->k_thread + s->lanes - 1) / s->lanes;
     const int32_t wanted = n_row_major ? sums * 4 / 5 + phase * 3 / 4 + 4 * share + 58 : sums + phase * 3 / 2 + 70;
-    const int32_t needed = sums + phase + 32;
-    const int32_t most = tj_guess_registers(counts, wanted, 20, blocks, s->lanes * s->slices);
+    const int32_t most = tj_guess_registers(counts, wanted, 20, sums + phase + 32, blocks, s->lanes * s->slices);
 
     if (wanted > most) /* what is ahead of the phase has no place: its loads wait for this one */
         counts->waits += counts->phases;
-    counts->spilled = needed > most ? needed - most : 0;
 }
 
 void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts *counts)

@@ -7,17 +7,12 @@
  */
 #include "form.h"
 
-#include <string.h>
-
 #include "checked.h"
 #include "parts/copy.h"
 #include "parts/lanes.h"
 #include "parts/registers.h"
 
-enum { LINE = 128, POINTER_BYTES = 8, SM_THREADS = 2048, COPIES_TOGETHER = 8, STEPS_LOOKED_AT = 3 };
-
-/* Lanes may begin before the first of them: every request begins this far on. */
-static const int64_t FAR = INT64_C(1) << 40;
+enum { POINTER_BYTES = 8, SM_THREADS = 2048, COPIES_TOGETHER = 8, STEPS_LOOKED_AT = 3 };
 
 typedef struct scene {
     const tj_problem *view;
@@ -44,33 +39,18 @@ static int64_t positive(int64_t stride)
 
 /* ---- warps -------------------------------------------------------------------------------------------------------- */
 
-/* Warps whose lanes stand alike: how many begin at each place within a line. Only the place matters, and in shared memory not even
- * that: all banks are alike. */
+/* Warps whose lanes stand alike, and where they begin. In shared memory that does not matter: all banks are alike. */
 typedef struct pattern {
     tj_lanes lanes; /* seen from the first */
-    int64_t begin[LINE];
+    tj_places begin;
 } pattern;
 
 /* Blocks follow each other `stride` bytes apart, from the first on. */
 static void count_pattern(const pattern *p, int64_t first, int64_t stride, int64_t blocks, tj_traffic *traffic)
 {
-    int64_t period = 1, begin[LINE] = {0};
+    const tj_places apart = tj_places_of(first, blocks, stride), begin = tj_places_combine(&p->begin, &apart);
 
-    while (period * (stride % LINE) % LINE != 0)
-        period *= 2;
-    for (int64_t i = 0; i < period && i < blocks; i++)
-        for (int64_t place = 0; place < LINE; place++)
-            begin[(place + (first + i) % period * (stride % LINE)) % LINE] +=
-                p->begin[place] * (blocks / period + (i < blocks % period));
-    for (int64_t place = 0; place < LINE; place++)
-        if (begin[place] > 0)
-            tj_lanes_add(traffic, &p->lanes, FAR + place, begin[place]);
-}
-
-static bool is_alike(const tj_lanes *a, const tj_lanes *b)
-{
-    return a->count == b->count && memcmp(a->lane, b->lane, (size_t)a->count * sizeof a->lane[0]) == 0 &&
-           memcmp(a->address, b->address, (size_t)a->count * sizeof a->address[0]) == 0;
+    tj_lanes_add_at(traffic, &p->lanes, &begin, 1);
 }
 
 /* The lanes of a warp in one step; the answer is where the first of them begins. */
@@ -103,11 +83,11 @@ static void count_warp(const scene *c, const access *a, int32_t warp, int32_t th
         tj_lanes lanes;
         const int64_t begin = lanes_of(c, a, warp, threads, step, &lanes);
 
-        if (!is_alike(&lanes, &seen.lanes)) {
+        if (!tj_lanes_are_alike(&lanes, &seen.lanes)) {
             count_pattern(&seen, first, stride, blocks, traffic);
             seen = (pattern){.lanes = lanes};
         }
-        seen.begin[a->is_shared ? 0 : begin % LINE]++;
+        seen.begin.count[a->is_shared ? 0 : tj_place_of(begin)]++;
     }
     count_pattern(&seen, first, stride, blocks, traffic);
 }
@@ -129,7 +109,7 @@ static void estimate_warps(const scene *c, const access *a, int32_t warp, int64_
         tj_lanes lanes;
         const int64_t begin = lanes_of(c, a, warp, threads, step, &lanes);
 
-        tj_lanes_add(traffic, &lanes, FAR + begin % LINE, warps * a->steps / looked_at);
+        tj_lanes_add(traffic, &lanes, begin, warps * a->steps / looked_at);
     }
 }
 
@@ -335,9 +315,8 @@ static void estimate_registers(const tj_small_batch_shape *s, int32_t blocks, tj
     const int32_t wanted = 48 + counts->sum_bytes / 4 * s->tm * s->tn * 5 / 4;
     /* ptxas heeds no wish for more blocks than an SM has threads for. */
     const int32_t bound = blocks * threads <= SM_THREADS ? blocks : SM_THREADS / threads;
-    const int32_t lacking = wanted - tj_guess_registers(counts, wanted, 10, bound, threads);
 
-    counts->spilled = lacking > slack ? lacking - slack : 0;
+    (void)tj_guess_registers(counts, wanted, 10, wanted - slack, bound, threads);
 }
 
 /* Loads that are on their way together are those of an unrolled turn. */

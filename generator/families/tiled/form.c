@@ -48,18 +48,11 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 static void count_shared(int32_t tile_width, int64_t bytes, int64_t step_x, int64_t step_y, int64_t along, int64_t repeat,
                          int32_t merges, tj_traffic *traffic)
 {
-    const tj_access access = {
-        .threads_x = tile_width,
-        .threads_y = tile_width,
-        .step_x = step_x * bytes,
-        .step_y = step_y * bytes,
-        .element_bytes = (int32_t)bytes,
-        .is_shared = true,
-        .axis = {{1, 0, tile_width, tile_width}, {1, 0, tile_width, tile_width}, {along ? tile_width : 1, along * bytes, 0, 0}},
-        .repeat = repeat,
-        .merges = merges,
-    };
+    tj_access access = tj_shared_access(tile_width, tile_width, step_x, step_y, (int32_t)bytes, 1, repeat);
 
+    if (along)
+        access.axis[2] = (tj_axis){tile_width, along * bytes, 0, 0};
+    access.merges = merges;
     tj_traffic_add(traffic, &access);
 }
 
