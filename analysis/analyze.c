@@ -119,7 +119,7 @@ static void adapt_to_target(const tj_device_facts *facts, const tj_problem *prob
 
     if (!family->for_target)
         return;
-    family->for_target(10 * facts->cc_major + facts->cc_minor, &candidate);
+    family->for_target(tj_device_features(facts), &candidate);
     resolved = candidate;
     if (tj_config_resolve(problem, &resolved, NULL) == TJ_OK) /* else what was named asks for it */
         *config = candidate;

@@ -8,7 +8,7 @@
 /* The target, and the static part of shared memory, are no matter of occupancy. */
 static bool can_run(const tj_device_facts *facts, const tj_launch_form *form)
 {
-    return 10 * facts->cc_major + facts->cc_minor >= form->least_target &&
+    return (form->needs & ~tj_device_features(facts)) == 0 &&
            tj_product_step(form)->static_shared_bytes <= facts->shared_per_block;
 }
 

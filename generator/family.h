@@ -67,8 +67,8 @@ struct tj_family {
      */
     void (*for_any_operands)(bool has_workspace, tj_config *config);
 
-    /** Choose what a target such as 75 (sm_75) has, where config leaves that open. NULL: no text of this family asks for more. */
-    void (*for_target)(int32_t target, tj_config *config);
+    /** Choose what a target with these features (tj_feature bits) has, where config leaves that open. NULL: every text does with none. */
+    void (*for_target)(uint32_t features, tj_config *config);
 
     /**
      * The template, its parameters beyond those every family has, and the launch form. The form comes with one step, which

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tilejit/analysis.h>
+
 #include "error.h"
 
 void tj_axes_of(const tj_family *family, tj_axes *axes)
@@ -111,7 +113,7 @@ static void advance(tj_space *space, size_t digits)
 
 bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form)
 {
-    if (10 * device->cc_major + device->cc_minor < form->least_target)
+    if (form->needs & ~tj_device_features(device))
         return false;
     for (int i = 0; i < form->steps; i++) {
         const tj_launch_step *step = &form->step[i];

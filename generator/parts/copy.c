@@ -20,10 +20,10 @@ tj_status tj_copy_check(const tj_problem *view, int32_t copy, tj_error *err)
                    tj_facts_of(view->m.type)->name);
 }
 
-void tj_copy_for_target(int32_t target, tj_config *config)
+void tj_copy_for_target(uint32_t features, tj_config *config)
 {
     int32_t *const copy = &config->value[tj_family_param_index(config->family, "copy")];
 
-    if (*copy == 0 && target < TJ_COPY_ASYNC_TARGET)
+    if (*copy == 0 && !(features & TJ_FEATURE_CP_ASYNC))
         *copy = TJ_COPY_REGISTERS;
 }

@@ -8,7 +8,6 @@
 #include "family.h"
 
 enum { TJ_COPY_ASYNC = 1, TJ_COPY_REGISTERS = 2 };
-enum { TJ_COPY_ASYNC_TARGET = 80 }; /* the first that has asynchronous ones */
 
 extern const char *const tj_copy_choices[];
 extern const int32_t tj_copies_tried[];
@@ -27,6 +26,6 @@ int32_t tj_copy_default(const tj_problem *view);
 tj_status tj_copy_check(const tj_problem *view, int32_t copy, tj_error *err);
 
 /** tj_family.for_target of a form with TJ_COPY. */
-void tj_copy_for_target(int32_t target, tj_config *config);
+void tj_copy_for_target(uint32_t features, tj_config *config);
 
 #endif

@@ -360,6 +360,9 @@ TJ_API TJ_MUST_CHECK tj_status tj_config_adapt(const tj_device_facts *facts, con
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_named(const char *target, tj_device_facts *facts, tj_error *err);
 
+/** What a device has of the features (tj_feature bits) that texts may need. NULL: answers 0. Threads: any; pure. */
+TJ_API uint32_t tj_device_features(const tj_device_facts *facts);
+
 #ifdef __cplusplus
 }
 #endif

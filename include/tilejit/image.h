@@ -31,7 +31,7 @@ typedef struct tj_resources {
  * Compile for a target, without looking into any store. Needs NVRTC; needs no GPU and no driver.
  *
  * target names a real architecture, such as "sm_90" or "sm_90a", which gives PTX and CUBIN, or a virtual one, such as
- * "compute_90", which gives PTX alone. The compile runs on a thread of the library's own, with a stack of 16 MiB, and the
+ * "compute_90", which gives PTX alone. A text that needs what only "sm_90a" has is compiled for that in place of "sm_90". The compile runs on a thread of the library's own, with a stack of 16 MiB, and the
  * caller waits. A child that was forked while a thread of its parent was compiling can never compile, not even in a context of
  * its own: it gets TJ_ERR_FORKED.
  *
@@ -39,8 +39,8 @@ typedef struct tj_resources {
  * NULL:    only err may be NULL.
  * Threads: any; compiles of different threads run in parallel.
  * Errors:  TJ_ERR_NO_COMPILER (what was tried, and the remedy), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not
- *          know; the message lists those it does), TJ_ERR_UNSUPPORTED (the text copies asynchronously, and the
- *          target is before sm_80), TJ_ERR_COMPILE (the first error of the log is in the message), TJ_ERR_FORKED,
+ *          know; the message lists those it does), TJ_ERR_UNSUPPORTED (the target lacks what the text
+ *          needs), TJ_ERR_COMPILE (the first error of the log is in the message), TJ_ERR_FORKED,
  *          TJ_ERR_CANCELLED (the process is exiting), TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL, except after
  *          TJ_ERR_COMPILE: then it is an image that holds only the log.
  */

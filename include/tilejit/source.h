@@ -14,6 +14,24 @@ extern "C" {
 /** Generated CUDA text, and what a launch of it needs. It never changes, and threads may share it. */
 typedef struct tj_source tj_source;
 
+/** What a text may need of its target, as bits. Which devices have it: tj_device_features. */
+typedef enum tj_feature {
+    TJ_FEATURE_CP_ASYNC = 1 << 0,    /**< copies to shared memory past the registers */
+    TJ_FEATURE_LDMATRIX = 1 << 1,    /**< fragments of matrices loaded by a warp */
+    TJ_FEATURE_STMATRIX = 1 << 2,    /**< and stored */
+    TJ_FEATURE_MMA_F16 = 1 << 3,     /**< products by a warp (mma.sync), by type */
+    TJ_FEATURE_MMA_S8 = 1 << 4,      /**< */
+    TJ_FEATURE_MMA_BF16 = 1 << 5,    /**< */
+    TJ_FEATURE_MMA_TF32 = 1 << 6,    /**< */
+    TJ_FEATURE_MMA_F64 = 1 << 7,     /**< */
+    TJ_FEATURE_FP8 = 1 << 8,         /**< e4m3 and e5m2: conversions and products */
+    TJ_FEATURE_DEPENDENTS = 1 << 9,  /**< a kernel that waits by itself for the one ahead (griddepcontrol) */
+    TJ_FEATURE_CLUSTER = 1 << 10,    /**< clusters of blocks */
+    TJ_FEATURE_TMA = 1 << 11,        /**< bulk and tensor copies */
+    TJ_FEATURE_SETMAXNREG = 1 << 12, /**< registers moved between warpgroups */
+    TJ_FEATURE_WGMMA = 1 << 13       /**< products by a warpgroup */
+} tj_feature;
+
 /** What a kernel parameter receives. */
 typedef enum tj_argument_kind {
     TJ_ARG_POINTER = 1, /**< pointer to a matrix, or to the array of pointers to it; index: tj_which */
@@ -73,8 +91,8 @@ typedef struct tj_launch_step {
     int32_t block_products;         /**< TJ_GRID_PRODUCTS: whole products that one block computes */
     int32_t splits;                 /**< TJ_GRID_TILES: blocks that share the k of a tile of P; 0 and 1: one has all of it */
     int32_t cluster[3];        /**< blocks of a cluster along x, y, z, 0 and 1: one. The grid is rounded up to whole clusters */
-    int32_t overlaps;          /**< 1: compiled for sm_90 or newer, the text itself waits for the step ahead
-                                             (griddepcontrol.wait), so that this step may be launched beside it */
+    int32_t overlaps;          /**< 1: where its target lets it (TJ_FEATURE_DEPENDENTS), the text itself waits for
+                                     the step ahead, so that this step may be launched beside it */
     int32_t sums_in_registers; /**< 1: a thread keeps many sums in registers. A kernel for which the compiler found too few
                                              of them is never launched (TJ_ERR_SPILLS) */
     int64_t static_shared_bytes;  /**< declared in the text */
@@ -97,7 +115,7 @@ typedef struct tj_launch_form {
     /** The widths that tj_operands.tile_width may ask for. Such a text reads the edge of its block and tile from blockDim, and its
      * dynamic_shared_bytes grow with the square. 0: the text has a width of its own. */
     int32_t least_tile_width, most_tile_width;
-    int32_t least_target; /**< 80: the text needs sm_80 or newer; 0: any target will do */
+    uint32_t needs; /**< of its target: tj_feature bits; 0: any target will do */
     /** To how many bytes the caller's matrices (tj_which) must be aligned, because several elements are read or written at
      * once; 0: to an element. Where pointers lead to matrices, each must be; the array itself is aligned to its pointers. */
     int32_t align[TJ_MATRICES];

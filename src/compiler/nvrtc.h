@@ -63,7 +63,7 @@ typedef struct tj_compiled {
 
 /**
  * The options for a target, canonical order, one per line: what the compiler gets and what the key holds. A target is
- * sm_NN, sm_NNa, sm_NNf or compute_NN with an NN that this NVRTC lists.
+ * sm_NN or compute_NN, with an a or an f behind it or not, and an NN that this NVRTC lists.
  * out is NUL-terminated and cut never: 512 bytes suffice.
  * Errors: TJ_ERR_INVALID_ARGUMENT: no such target (those there are, are listed), and those of tj_nvrtc_identity.
  */

@@ -442,9 +442,9 @@ static bool is_target(const tj_nvrtc *nvrtc, const char *target)
     digits = strspn(number, "0123456789");
     if (digits < 2 || digits > 4 || !is_listed(nvrtc, number, digits))
         return false;
-    if (is_real && strcmp(number + digits, "a") == 0)
+    if (strcmp(number + digits, "a") == 0)
         return atoi(number) >= 90;
-    if (is_real && strcmp(number + digits, "f") == 0)
+    if (strcmp(number + digits, "f") == 0)
         return atoi(number) >= 100;
     return number[digits] == '\0';
 }

@@ -12,10 +12,12 @@
 #include <time.h>
 
 #include "error.h"
+#include "family.h"
 #include "canonical.h"
 #include "nvrtc.h"
 #include "proof.h"
 #include "store_entry.h"
+#include "targets.h"
 
 /* How long to wait for another process that compiles the same key: longer than a compile, shorter than patience. */
 enum { STORE_LOCK_WAIT_MS = 2000 };
@@ -143,9 +145,50 @@ static bool recall_compiler(tj_host *host, const tj_source *source, const char *
     return is_known;
 }
 
-tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key,
+/* A config of the same family that does with these features, if the family has one. */
+static void print_remedy(const tj_source *source, uint32_t features, char *remedy, size_t size)
+{
+    const tj_family *family = tj_source_config(source)->family;
+    char text[TJ_CONFIG_TEXT_BYTES];
+    tj_config other = TJ_CONFIG_INIT;
+
+    other.family = family;
+    if (family->for_target)
+        family->for_target(features, &other);
+    if (family->for_target && tj_config_resolve(tj_source_problem(source), &other, NULL) == TJ_OK) {
+        tj_config_print(&other, text);
+        (void)snprintf(remedy, size, "use another config, such as %s", text);
+    } else {
+        (void)snprintf(remedy, size, "use another family, or no config, so that the library chooses");
+    }
+}
+
+/* ptxas would refuse as well, in words about PTX. */
+static tj_status check_needs(const tj_source *source, const char *target, tj_error *err)
+{
+    const uint32_t features = tj_target_features(target), lacks = tj_source_launch(source)->needs & ~features;
+    char remedy[TJ_CONFIG_TEXT_BYTES + 64], homes[TJ_HOMES_BYTES];
+
+    if (lacks == 0)
+        return TJ_OK;
+    print_remedy(source, features, remedy, sizeof remedy);
+    return tj_fail(err, TJ_ERR_UNSUPPORTED, "%s needs %s, which %s has and %s does not: %s", tj_source_kernel(source),
+                   tj_feature_name(lacks), tj_feature_homes(lacks, homes), target, remedy);
+}
+
+/* Code for one chip alone only where the text needs what that chip alone has. */
+static const char *choose_target(const tj_source *source, const char *asked, tj_image_key_text *text)
+{
+    const uint32_t needs = tj_source_launch(source)->needs;
+
+    (void)snprintf(text->own_target, sizeof text->own_target, "%.12sa", asked);
+    return (needs & ~tj_target_features(asked)) && !(needs & ~tj_target_features(text->own_target)) ? text->own_target : asked;
+}
+
+tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *asked, tj_image_key_text *text, tj_key *key,
                             tj_error *err)
 {
+    const char *target = choose_target(source, asked, text);
     const tj_nvrtc *nvrtc;
     const char *identity = text->compiler;
     tj_error why;
@@ -159,6 +202,8 @@ tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *
         identity = text->compiler;
         status = TJ_OK;
     }
+    if (status == TJ_OK)
+        status = check_needs(source, target, &why);
     if (status != TJ_OK) {
         if (err)
             *err = why;
@@ -191,36 +236,22 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ptxas would refuse as well, in words about PTX. */
-static tj_status check_target(const tj_source *source, const char *target, tj_error *err)
-{
-    const tj_launch_form *form = tj_source_launch(source);
-
-    if (atoi(strchr(target, '_') + 1) >= form->least_target)
-        return TJ_OK;
-    return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                   "%s copies asynchronously, which needs sm_%d or newer, and it is compiled for %s: use another config "
-                   "(copy=registers)",
-                   tj_source_kernel(source), form->least_target, target);
-}
-
 /* On TJ_ERR_COMPILE *out holds the log, on any other failure it is NULL. */
-static tj_status compile(tj_host *host, const tj_source *source, const tj_key *key, const char *target, tj_image_body **out,
-                         tj_error *err)
+static tj_status compile(tj_host *host, const tj_source *source, const tj_key *key, tj_image_body **out, tj_error *err)
 {
     const char *text = tj_source_text(source), *kernel = tj_source_kernel(source);
     tj_image_body *body = body_create(key);
     tj_compiled compiled = {0};
     const tj_nvrtc *nvrtc;
     int64_t start_ms = now_ms();
+    const char *target;
     tj_status status;
 
     *out = NULL;
     if (!body)
         return tj_fail_memory(err, "an image");
-    status = check_target(source, target, err);
-    if (status == TJ_OK)
-        status = tj_host_nvrtc(host, &nvrtc, err);
+    target = body->target;
+    status = tj_host_nvrtc(host, &nvrtc, err);
     if (status != TJ_OK)
         goto done;
     tj_log_line(&host->log, TJ_LOG_INFO, "compiling %s for %s (first use)", kernel, target);
@@ -394,8 +425,8 @@ done:
     return body;
 }
 
-tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, const char *target, tj_image_body **body,
-                           tj_origin *origin, tj_error *err)
+tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, tj_image_body **body, tj_origin *origin,
+                           tj_error *err)
 {
     tj_status status = TJ_OK;
     int lock;
@@ -411,7 +442,7 @@ tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key 
     *body = fetch(host, source, key);
     if (!*body) {
         *origin = TJ_FROM_COMPILER;
-        status = compile(host, source, key, target, body, err);
+        status = compile(host, source, key, body, err);
         if (status == TJ_OK) {
             tj_image_publish(host, source, *body);
             tj_host_remember_nvrtc(host);
@@ -458,8 +489,7 @@ tj_status tj_image_build(tj_host *host, const tj_source *source, const char *tar
     status = tj_image_make_key(host, source, target, &text, &key, err);
     if (status != TJ_OK)
         return status;
-    status = past_stores ? compile(host, source, &key, target, &body, err)
-                         : tj_image_produce(host, source, &key, target, &body, &origin, err);
+    status = past_stores ? compile(host, source, &key, &body, err) : tj_image_produce(host, source, &key, &body, &origin, err);
     wrapped = tj_image_wrap(body, origin, image, status == TJ_OK ? err : NULL);
     return status == TJ_OK ? wrapped : status;
 }

@@ -18,13 +18,15 @@ struct tj_proof_note; /* proof.c */
 /** Storage for the text that a key borrows. */
 typedef struct tj_image_key_text {
     char options[512], compiler[128];
+    char own_target[16]; /* "sm_90a" in place of "sm_90", where the text needs what only that has */
 } tj_image_key_text;
 
 /**
  * The key of a request: schema, backend, source, options, target, compiler. Launch facts are no field: they follow from
  * the source's text. *key borrows from source, target, *text and the opened NVRTC: it must not outlive them.
  * Without an NVRTC, compiler and options are those of an image that is stored for the rest of the key.
- * Errors: TJ_ERR_NO_COMPILER (and nothing is stored), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not know), TJ_ERR_FORKED.
+ * Errors: TJ_ERR_NO_COMPILER (and nothing is stored), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not know),
+ * TJ_ERR_UNSUPPORTED (one that lacks what the text needs), TJ_ERR_FORKED.
  */
 tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key,
                             tj_error *err);
@@ -72,8 +74,8 @@ tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image,
  * Fetch from the stores, else compile and publish. One reference is the caller's. On TJ_ERR_COMPILE *body holds the log;
  * on any other failure it is NULL.
  */
-tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, const char *target, tj_image_body **body,
-                           tj_origin *origin, tj_error *err);
+tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, tj_image_body **body, tj_origin *origin,
+                           tj_error *err);
 
 /** Write <dir>/<kernel>-<8 digits of the key>.cu, .ptx, .cubin, .log; what there is of them. Trouble: one line of text. */
 bool tj_image_dump(const char *dir, const tj_source *source, const tj_image_body *body, char *trouble, size_t size);

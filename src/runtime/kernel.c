@@ -14,6 +14,7 @@
 #include "error.h"
 #include "scope.h"
 #include "spills.h"
+#include "targets.h"
 
 enum { JIT_LOG_BYTES = 4096, MAX_CLUSTER = 16 };
 
@@ -275,7 +276,7 @@ static tj_status fit_threads(const tj_kernel *kernel, int index, tj_error *err)
 }
 
 /* What the driver made of a step, and whether it can be launched. */
-static tj_status fit_step(tj_kernel *kernel, int index, int target_cc, const tj_device_facts *device, tj_error *err)
+static tj_status fit_step(tj_kernel *kernel, int index, uint32_t features, const tj_device_facts *device, tj_error *err)
 {
     tj_status status = read_facts(kernel, index, err);
 
@@ -287,7 +288,7 @@ static tj_status fit_step(tj_kernel *kernel, int index, int target_cc, const tj_
         status = fit_threads(kernel, index, err);
     if (status == TJ_OK)
         status = fit_shared(kernel, index, device, err);
-    return status == TJ_OK ? tj_step_prepare(kernel, index, target_cc, err) : status;
+    return status == TJ_OK ? tj_step_prepare(kernel, index, features, err) : status;
 }
 
 /* ---- is the form one ---------------------------------------------------------------------------------------------- */
@@ -439,7 +440,7 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
     kernel->max_grid[2] = device.max_grid_z ? device.max_grid_z : UINT16_MAX;
     status = load_beside_captures(kernel, code, bytes, is_ptx, err);
     for (int i = 0; status == TJ_OK && i < kernel->form.steps; i++)
-        status = fit_step(kernel, i, target.cc, &device, err);
+        status = fit_step(kernel, i, tj_target_features(code->target), &device, err);
     return status;
 }
 

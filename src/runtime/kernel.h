@@ -188,10 +188,10 @@ tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *operands
 void tj_launch_set_products(const tj_launch_form *form, int64_t products, tj_launch_shape *shape);
 
 /**
- * Fill in step[index] but for its function and facts. target_cc: what the code was compiled for.
+ * Fill in step[index] but for its function and facts. features: of what the code was compiled for (tj_target_features).
  * Errors: TJ_ERR_UNSUPPORTED: the driver is too old for clusters or for tensor maps; TJ_ERR_DRIVER.
  */
-tj_status tj_step_prepare(tj_kernel *kernel, int index, int target_cc, tj_error *err);
+tj_status tj_step_prepare(tj_kernel *kernel, int index, uint32_t features, tj_error *err);
 
 /** The parts of the workspace and the tensor maps that a step takes. */
 tj_status tj_step_make_extras(const tj_kernel *kernel, int index, const tj_operands *x, const tj_launch_shape *shape,

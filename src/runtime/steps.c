@@ -11,9 +11,6 @@
 /* Drivers that launch clusters, and those that also capture kernels launched beside the one ahead. */
 enum { CLUSTER_DRIVER = 11080, OVERLAP_DRIVER = 12030, PORTABLE_CLUSTER = 8 };
 
-/* Texts compiled for this and newer wait for the step ahead by themselves. */
-enum { OVERLAP_CC = 90 };
-
 /* ---- at the load -------------------------------------------------------------------------------------------------- */
 
 static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *arg)
@@ -83,7 +80,7 @@ static tj_status set_cluster(tj_kernel *kernel, int index, tj_error *err)
                           size[0], size[1], size[2]);
 }
 
-tj_status tj_step_prepare(tj_kernel *kernel, int index, int target_cc, tj_error *err)
+tj_status tj_step_prepare(tj_kernel *kernel, int index, uint32_t features, tj_error *err)
 {
     const tj_launch_step *form = &kernel->form.step[index];
     tj_loaded_step *step = &kernel->step[index];
@@ -100,7 +97,8 @@ tj_status tj_step_prepare(tj_kernel *kernel, int index, int target_cc, tj_error 
                 "a config without them",
                 form->kernel, version / 1000, version % 1000 / 10);
     }
-    if (form->overlaps && target_cc >= OVERLAP_CC && kernel->driver->api.launch_kernel_ex && version >= OVERLAP_DRIVER)
+    if (form->overlaps && (features & TJ_FEATURE_DEPENDENTS) && kernel->driver->api.launch_kernel_ex &&
+        version >= OVERLAP_DRIVER)
         step->attribute[step->attribute_count++] = (CUlaunchAttribute){
             .id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, .value.programmatic_stream_serialization = 1};
     return set_cluster(kernel, index, err);

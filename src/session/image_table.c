@@ -136,8 +136,8 @@ static tj_status wait_for(struct tj_image_table *table, image_flight *flight, tj
 }
 
 /* Under the lock, which is given back while producing. */
-static tj_status fly(tj_context *context, const tj_source *source, const tj_key *key, const char *target, tj_image_body **body,
-                     tj_origin *origin, tj_error *err)
+static tj_status fly(tj_context *context, const tj_source *source, const tj_key *key, tj_image_body **body, tj_origin *origin,
+                     tj_error *err)
 {
     struct tj_image_table *table = context->images;
     image_flight *mine = calloc(1, sizeof *mine), **link = &table->flights;
@@ -152,7 +152,7 @@ static tj_status fly(tj_context *context, const tj_source *source, const tj_key 
     table->flights = mine;
 
     pthread_mutex_unlock(&table->lock);
-    status = tj_image_produce(&context->host, source, key, target, &mine->body, origin, &mine->error);
+    status = tj_image_produce(&context->host, source, key, &mine->body, origin, &mine->error);
     pthread_mutex_lock(&table->lock);
 
     while (*link != mine)
@@ -168,8 +168,8 @@ static tj_status fly(tj_context *context, const tj_source *source, const tj_key 
     return status;
 }
 
-static tj_status obtain(tj_context *context, const tj_source *source, const tj_key *key, const char *target,
-                        tj_image_body **body, tj_origin *origin, tj_error *err)
+static tj_status obtain(tj_context *context, const tj_source *source, const tj_key *key, tj_image_body **body,
+                        tj_origin *origin, tj_error *err)
 {
     struct tj_image_table *table = context->images;
     image_flight *other;
@@ -185,7 +185,7 @@ static tj_status obtain(tj_context *context, const tj_source *source, const tj_k
     if (!*body) {
         for (other = table->flights; other && !is_same_key(other->key, key); other = other->next)
             ;
-        status = other ? wait_for(table, other, body, err) : fly(context, source, key, target, body, origin, err);
+        status = other ? wait_for(table, other, body, err) : fly(context, source, key, body, origin, err);
     }
     pthread_mutex_unlock(&table->lock);
     return status;
@@ -211,10 +211,10 @@ tj_status tj_image_obtain(tj_context *context, const tj_source *source, const ch
     status = tj_image_make_key(&context->host, source, target, &text, &key, err);
     if (status != TJ_OK)
         return status;
-    status = obtain(context, source, &key, target, &body, &origin, err);
+    status = obtain(context, source, &key, &body, &origin, err);
     if (status == TJ_OK && origin == TJ_FROM_MEMORY) {
         atomic_fetch_add_explicit(&context->stats.memory_hits, 1, memory_order_relaxed);
-        tj_log_line(&context->host.log, TJ_LOG_DEBUG, "%s for %s from memory, key %s", tj_source_kernel(source), target,
+        tj_log_line(&context->host.log, TJ_LOG_DEBUG, "%s for %s from memory, key %s", tj_source_kernel(source), body->target,
                     key.hex);
     }
     wrapped = tj_image_wrap(body, origin, image, status == TJ_OK ? err : NULL);

@@ -12,7 +12,10 @@
 
 #include <tilejit/tilejit.h>
 
+#include "context.h"
+#include "nvrtc.h"
 #include "nvrtc_table.h"
+#include "targets.h"
 #include "template.h"
 
 static tj_context *context;
@@ -316,4 +319,74 @@ Test(compile, templates_as_they_stand)
         compiled++;
     }
     cr_expect(ge(int, compiled, 3));
+}
+
+/* ---- what targets have -------------------------------------------------------------------------------------------- */
+
+/* ptxas's word on one instruction of each feature. */
+static bool takes(const tj_nvrtc *nvrtc, const char *target, const char *body)
+{
+    char text[1024];
+    tj_compiled compiled;
+    tj_error err;
+    tj_status status;
+
+    snprintf(text, sizeof text, "extern \"C\" __global__ void k(unsigned *p, float f, double e)\n{\n    %s\n}\n", body);
+    status = tj_nvrtc_compile(nvrtc, text, strlen(text), "kernel.cu", target, 0, &compiled, &err);
+    cr_assert(status == TJ_OK || status == TJ_ERR_COMPILE, "%s: %s", target, err.message);
+    cr_assert(status == TJ_OK || strstr(err.message, "ptxas") || strstr(err.message, "not supported"), "%s: %s", target,
+              err.message);
+    tj_compiled_drop(&compiled);
+    return status == TJ_OK;
+}
+
+Test(compile, has_the_features_that_the_table_of_targets_says)
+{
+    static const struct {
+        tj_feature feature;
+        const char *body;
+    } rows[] = {
+        {TJ_FEATURE_CP_ASYNC, "asm volatile(\"cp.async.commit_group;\");"},
+        {TJ_FEATURE_LDMATRIX,
+         "asm volatile(\"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];\" : \"=r\"(p[0]) : \"r\"(p[1]));"},
+        {TJ_FEATURE_STMATRIX,
+         "asm volatile(\"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};\" : : \"r\"(p[0]), \"r\"(p[1]));"},
+        {TJ_FEATURE_MMA_F16, "asm volatile(\"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%0,%0,%0}, {%1,%1}, {%1}, "
+                             "{%0,%0,%0,%0};\" : \"+f\"(f) : \"r\"(p[0]));"},
+        {TJ_FEATURE_MMA_S8, "asm volatile(\"mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%0}, {%1}, {%1}, {%0,%0};\" : "
+                            "\"+r\"(p[0]) : \"r\"(p[1]));"},
+        {TJ_FEATURE_MMA_BF16, "asm volatile(\"mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%0,%0,%0}, {%1,%1}, {%1}, "
+                              "{%0,%0,%0,%0};\" : \"+f\"(f) : \"r\"(p[0]));"},
+        {TJ_FEATURE_MMA_TF32, "asm volatile(\"mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0,%0,%0,%0}, {%1,%1}, {%1}, "
+                              "{%0,%0,%0,%0};\" : \"+f\"(f) : \"r\"(p[0]));"},
+        {TJ_FEATURE_MMA_F64, "asm volatile(\"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%0}, {%1}, {%1}, {%0,%0};\" : "
+                             "\"+d\"(e) : \"d\"(e));"},
+        {TJ_FEATURE_FP8,
+         "unsigned short h; asm volatile(\"cvt.rn.satfinite.e4m3x2.f32 %0, %1, %1;\" : \"=h\"(h) : \"f\"(f)); p[0] = h;"},
+        {TJ_FEATURE_DEPENDENTS, "asm volatile(\"griddepcontrol.wait;\");"},
+        {TJ_FEATURE_CLUSTER, "asm volatile(\"barrier.cluster.arrive.aligned;\");"},
+        {TJ_FEATURE_TMA, "asm volatile(\"cp.async.bulk.commit_group;\");"},
+        {TJ_FEATURE_SETMAXNREG, "asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");"},
+        {TJ_FEATURE_WGMMA, "asm volatile(\"wgmma.commit_group.sync.aligned;\");"},
+    };
+    const char *const *targets = targets_or_skip();
+    const tj_nvrtc *nvrtc;
+    tj_error err;
+
+    cr_assert(eq(int, tj_host_nvrtc(&context->host, &nvrtc, &err), TJ_OK), "%s", err.message);
+    for (size_t t = 0; targets[t]; t++)
+        for (int has_own = 0; has_own <= (atoi(targets[t] + 3) >= 90); has_own++) {
+            char target[16];
+            uint32_t all = 0;
+
+            snprintf(target, sizeof target, "%s%s", targets[t], has_own ? "a" : "");
+            for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                const bool is_there = (tj_target_features(target) & rows[i].feature) != 0;
+
+                all |= (uint32_t)rows[i].feature;
+                cr_expect(eq(int, takes(nvrtc, target, rows[i].body), is_there), "%s of %s", tj_feature_name(rows[i].feature),
+                          target);
+            }
+            cr_expect(eq(u32, tj_target_features(target) & ~all, 0), "%s has what nothing was asked of", target);
+        }
 }

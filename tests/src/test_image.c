@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "context.h"
+#include "targets.h"
 #include "image.h"
 
 #define expect_in(text, part) cr_expect(strstr((text), (part)) != NULL, "no \"%s\" in: %s", (part), (text))
@@ -201,6 +202,49 @@ Test(image_compile, refuses_an_unknown_target_before_compiling)
     expect_in(err.message, "\"sm_70\"");
     expect_in(err.message, "sm_75");
     cr_expect(eq(u64, stats_of(context).compiles, 0));
+    tj_source_free(source);
+    tj_context_free(context);
+}
+
+/* The compile target follows from what a text needs: that of the device, its "a", or none. */
+Test(image_compile, is_for_a_target_that_has_what_the_text_needs)
+{
+    static const struct {
+        uint32_t needs;
+        const char *target, *compiled;
+    } rows[] = {
+        {0, "sm_90", "sm_90"},
+        {TJ_FEATURE_CP_ASYNC, "sm_80", "sm_80"},
+        {TJ_FEATURE_CP_ASYNC, "sm_75", NULL},
+        {TJ_FEATURE_TMA | TJ_FEATURE_CLUSTER, "sm_90", "sm_90"},
+        {TJ_FEATURE_WGMMA | TJ_FEATURE_TMA, "sm_90", "sm_90a"},
+        {TJ_FEATURE_WGMMA, "sm_90a", "sm_90a"},
+        {TJ_FEATURE_WGMMA, "compute_90", "compute_90a"},
+        {TJ_FEATURE_WGMMA, "sm_100", NULL},
+        {TJ_FEATURE_SETMAXNREG, "sm_100", "sm_100a"},
+    };
+
+    tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+    tj_source *source = make_source(300);
+    tj_error err;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_image *image = NULL;
+
+        ((tj_launch_form *)(uintptr_t)tj_source_launch(source))->needs = rows[i].needs;
+        if (!rows[i].compiled) {
+            cr_expect(eq(int, tj_image_obtain(context, source, rows[i].target, &image, &err), TJ_ERR_UNSUPPORTED), "row %zu",
+                      i);
+            expect_in(err.message, tj_feature_name(rows[i].needs));
+            expect_in(err.message, rows[i].target);
+            expect_in(err.message, "use another family, or no config");
+            continue;
+        }
+        cr_assert(eq(int, tj_image_obtain(context, source, rows[i].target, &image, &err), TJ_OK), "row %zu: %s", i,
+                  err.message);
+        cr_expect(eq(str, (char *)tj_image_target(image), (char *)rows[i].compiled), "row %zu", i);
+        tj_image_free(image);
+    }
     tj_source_free(source);
     tj_context_free(context);
 }

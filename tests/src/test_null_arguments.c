@@ -52,6 +52,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_count, (ARG(0), ARG(1), ARG(2), &err), "problem", "config", "counts") \
     REFUSES(tj_device_count, (ARG(0), ARG(1), &err), "context", "count") \
     REFUSES(tj_device_current, (ARG(0), ARG(1), &err), "context", "facts") \
+    ANSWERS(tj_device_features, (ARG(0)), 0, 0) \
     REFUSES(tj_device_get, (ARG(0), 1, ARG(1), &err), "context", "facts") \
     REFUSES(tj_device_memory, (ARG(0), ARG(1), ARG(2), &err), "context", "free_bytes", "total_bytes") \
     REFUSES(tj_device_named, (ARG(0), ARG(1), &err), "target", "facts") \

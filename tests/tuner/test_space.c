@@ -39,7 +39,7 @@ static int64_t count_combinations(const tj_problem *problem, const tj_device_fac
         resolved = *config;
         return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_config_is_worth_trying(problem, &resolved) &&
                (!device ||
-                (10 * device->cc_major + device->cc_minor >= form.least_target &&
+                ((form.needs & ~tj_device_features(device)) == 0 &&
                  form.step[0].static_shared_bytes + form.step[0].dynamic_shared_bytes <= device->shared_per_block_optin));
     }
     values = tj_param_values(tj_family_param(config->family, axis), value);
@@ -151,13 +151,13 @@ Test(space, of_an_older_device_needs_nothing_newer)
     while (tj_space_next(space, &config)) {
         simt += strcmp(tj_family_name(config.family), "simt") == 0;
         cr_assert(eq(int, tj_preview_launch(&problem, &config, &form, NULL), TJ_OK));
-        cr_expect(form.least_target <= 75);
+        cr_expect(eq(u32, form.needs, 0));
     }
     cr_expect(simt > 50, "%d", simt);
     tj_space_free(space);
     cr_assert(eq(int, tj_choose(NULL, &problem, &device, &chosen, NULL, NULL), TJ_OK));
     cr_assert(eq(int, tj_preview_launch(&problem, &chosen, &form, NULL), TJ_OK));
-    cr_expect(form.least_target <= 75 && strcmp(tj_family_name(chosen.family), "simt") == 0);
+    cr_expect(form.needs == 0 && strcmp(tj_family_name(chosen.family), "simt") == 0);
 }
 
 /* How many configs of its family's space are this one, once what they leave open is settled. */

@@ -451,7 +451,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
         return "simt/registers.cu";
     }
     form->step[0].dynamic_shared_bytes = tj_simt_shared_bytes(view, &s);
-    form->least_target = TJ_COPY_ASYNC_TARGET;
+    form->needs = TJ_FEATURE_CP_ASYNC;
     return "simt/async.cu";
 }
 
