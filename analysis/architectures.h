@@ -6,6 +6,7 @@
 #define TJ_ANALYSIS_ARCHITECTURES_H
 
 #include <tilejit/analysis.h>
+#include <tilejit/source.h>
 
 enum { TJ_SCHEDULERS = 4 }; /* of every multiprocessor: each has a quarter of its warps and registers */
 
@@ -16,12 +17,16 @@ typedef struct tj_architecture {
     int64_t shared_kib, kept_kib; /* kept: of each block, by the system */
     int32_t shared_unit;          /* bytes: shared memory is handed out in pieces of this */
     int32_t fma[TJ_PIPE_ISSUE];   /* multiply-adds a clock, by the pipes of arithmetic; 0: none, or not published */
+    uint32_t features, own;       /* tj_feature bits; own: of this capability alone, for code that has its "a" target */
     struct {                      /* that has it */
         const char *name;
         int32_t sm_count, clock_mhz, memory_clock_mhz, bus_bits;
         int64_t l2_mib, memory_bytes;
     } product;
 } tj_architecture;
+
+/** From the oldest to the newest; NULL: there are no more. */
+const tj_architecture *tj_architecture_at(size_t index);
 
 /** That of a device: the newest that is not newer than the device. NULL: the device is older than all. */
 const tj_architecture *tj_architecture_of(const tj_device_facts *facts);
