@@ -62,10 +62,10 @@ struct tj_family {
     bool (*for_tall)(int64_t rows, tj_config *config);
 
     /**
-     * Ask nothing of the operands: no alignment but that of an element and, without a workspace, none. config is resolved. NULL: this
-     * family never asks.
+     * Ask nothing of the operands: no alignment but that of an element and, without a workspace, none. config is resolved. False:
+     * this family cannot do without. NULL: it never asks.
      */
-    void (*for_any_operands)(bool has_workspace, tj_config *config);
+    bool (*for_any_operands)(bool has_workspace, tj_config *config);
 
     /** Choose what a target with these features (tj_feature bits) has, where config leaves that open. NULL: every text does with none. */
     void (*for_target)(uint32_t features, tj_config *config);

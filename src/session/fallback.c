@@ -30,8 +30,8 @@ static tj_config undemanding_config(const tj_plan *chosen, bool has_workspace)
 {
     tj_config config = *tj_source_config(chosen->program.source), resolved;
 
-    if (config.family->for_any_operands)
-        config.family->for_any_operands(has_workspace, &config);
+    if (config.family->for_any_operands && !config.family->for_any_operands(has_workspace, &config))
+        return textbook;
     resolved = config;
     return tj_config_resolve(chosen->key.problem, &resolved, NULL) == TJ_OK ? config : textbook;
 }

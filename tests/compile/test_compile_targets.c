@@ -80,42 +80,47 @@ static void compile(const tj_problem *problem, const char *config_text, const ch
 /* One request per target for each family and type, each with another mixture of the rest. */
 Test(compile, every_family_and_type_for_every_target)
 {
-    static const char *const configs[] = {
-        "naive",
-        "tiled",
-        "tiled:shared=dynamic",
-        "tiled:tile_width=32,rows=x",
-        "simt:bm=64,bn=64,bk=8,tm=8,tn=4,copy=registers",
-        "simt:bm=64,bn=64,bk=16,tm=8,tn=4,slices=2,start=spread",
-        "skinny:tm=7,k_thread=4", /* as of 31 rows a block, the choice for 61, which compile for 2 s */
-        "small_batch",
-        "small_batch:copy=registers,products=2"};
+    enum { COPIES_AS_STORED = 1, EXACT = 2 }; /* asynchronously, of f32 and f64; of known sizes, many products */
+    static const struct {
+        const char *config;
+        int wants;
+    } rows[] = {
+        {"naive", 0},
+        {"tiled", 0},
+        {"tiled:shared=dynamic", 0},
+        {"tiled:tile_width=32,rows=x", 0},
+        {"simt:bm=64,bn=64,bk=8,tm=8,tn=4,copy=registers", 0},
+        {"simt:bm=64,bn=64,bk=16,tm=8,tn=4,slices=2,start=spread", COPIES_AS_STORED},
+        {"skinny:tm=7,k_thread=4", 0}, /* as of 31 rows a block, the choice for 61, which compile for 2 s */
+        {"small_batch", COPIES_AS_STORED | EXACT},
+        {"small_batch:copy=registers,products=2", EXACT},
+    };
     const char *const *targets = targets_or_skip();
     unsigned count = 0;
 
     for (size_t t = 0; targets[t]; t++)
-        for (size_t c = 0; c < sizeof configs / sizeof configs[0]; c++)
+        for (size_t c = 0; c < sizeof rows / sizeof rows[0]; c++)
             for (int dtype = TJ_F32; dtype <= TJ_BF16; dtype++, count++) {
                 tj_problem problem = TJ_PROBLEM_INIT(61, 64, 101, TJ_F32);
                 char label[200];
-                if ((c == 5 || c == 7) && (strcmp(targets[t], "sm_75") == 0 || dtype >= TJ_F16))
-                    continue; /* needs asynchronous copies, which bring elements as they are */
+                if ((rows[c].wants & COPIES_AS_STORED) && (strcmp(targets[t], "sm_75") == 0 || dtype >= TJ_F16))
+                    continue;
                 problem.m.type = dtype;
                 problem.m.layout = count % 2;
                 problem.n.layout = count / 2 % 2;
                 problem.p.layout = count / 4 % 2;
                 problem.epilogue.has_alpha = problem.epilogue.has_beta = count % 3 == 0;
                 problem.batch = count % 5 == 0 ? 3 : 1;
-                if (c >= 7)
-                    problem.batch = count % 3 == 0 ? TJ_ANY : 5; /* exact sizes, many products */
+                if (rows[c].wants & EXACT)
+                    problem.batch = count % 3 == 0 ? TJ_ANY : 5;
                 else if (count % 7 == 0)
                     problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
                 if (dtype >= TJ_F16 && count % 2)
                     problem.p.type = TJ_F32;
                 if (count % 4 == 1)
                     problem.m.stride = problem.p.stride = TJ_POINTERS_16, problem.n.stride = problem.c.stride = TJ_POINTERS;
-                snprintf(label, sizeof label, "%s, %s, variant %u", configs[c], tj_type_name((tj_type)dtype), count);
-                compile(&problem, configs[c], targets[t], label);
+                snprintf(label, sizeof label, "%s, %s, variant %u", rows[c].config, tj_type_name((tj_type)dtype), count);
+                compile(&problem, rows[c].config, targets[t], label);
             }
     cr_assert(ge(uint, count, 16 * 6), "only %u kernels", count);
 }
@@ -167,7 +172,7 @@ Test(compile, every_layout_with_every_set_of_checks)
             problem.n.layout = layouts >> 1 & 1;
             problem.p.layout = layouts >> 2;
             snprintf(label, sizeof label, "layouts %d checks %d", layouts, checks);
-            compile(&problem, configs[(layouts + checks) % 4], "sm_90", label);
+            compile(&problem, configs[(size_t)(layouts + checks) % (sizeof configs / sizeof configs[0])], "sm_90", label);
         }
 }
 
@@ -269,7 +274,7 @@ Test(compile, a_k_of_zero)
 
     targets_or_skip();
     for (int layouts = 0; layouts < 4; layouts++)
-        for (int c = 0; c < 5; c++) {
+        for (size_t c = 0; c < sizeof configs / sizeof configs[0]; c++) {
             tj_problem problem = TJ_PROBLEM_INIT(33, 0, 7, TJ_F32);
             problem.m.layout = layouts & 1;
             problem.n.layout = layouts >> 1;

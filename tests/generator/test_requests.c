@@ -13,6 +13,7 @@
 #include <tilejit/source.h>
 
 #include "canonical.h"
+#include "steps.h"
 
 static tj_problem problem_of(int64_t j, int64_t k, int64_t l)
 {
@@ -548,6 +549,25 @@ Test(geometry, gives_every_width_the_block_and_memory_it_needs)
         cr_expect(eq(i64, tj_product_step(tj_source_launch(source))->static_shared_bytes, 2 * width * width * 4));
         tj_source_free(source);
     }
+}
+
+Test(steps, stand_ahead_of_the_product_or_behind_all)
+{
+    const tj_problem problem = problem_of(512, 300, 700), view = tj_problem_canonical(&problem);
+    tj_launch_form form = {.steps = 1, .step = {{.block_x = 1}}};
+    tj_template_params params = {0};
+
+    tj_step_add(&view, "reduce", false, &params, &form)->block_x = 4;
+    tj_step_add(&view, "pack_m", true, &params, &form)->block_x = 2;
+    tj_step_add(&view, "pack_n", true, &params, &form)->block_x = 3;
+    cr_assert(eq(int, form.steps, 4));
+    cr_assert(eq(int, form.product, 2));
+    cr_expect(form.step[0].block_x == 2 && form.step[1].block_x == 3 && form.step[2].block_x == 1 && form.step[3].block_x == 4);
+    cr_expect(eq(str, form.step[1].kernel, "pack_n_f32_512x300x700"));
+    cr_expect(eq(sz, params.count, 3));
+    cr_expect(eq(str, params.param[2].value, form.step[1].kernel), "the template finds it as pack_n");
+    form.is_swapped = 1;
+    cr_expect(eq(str, tj_step_add(&view, "unpack", false, &params, &form)->kernel, "unpack_f32_700x300x512"));
 }
 
 Test(generate, one_dynamic_text_serves_all_widths)

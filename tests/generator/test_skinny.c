@@ -2,6 +2,7 @@
 /*
  * skinny and split k: every constraint with its words, what the problem settles, and the launch form.
  */
+#include "family.h"
 #include "generator_test.h"
 #include "worth.h"
 
@@ -129,14 +130,7 @@ Test(skinny, says_what_a_launch_of_splits_needs)
     tj_source_free(source);
 }
 
-static void set_if_known(tj_config *config, const char *name)
-{
-    for (size_t i = 0; i < tj_family_param_count(config->family); i++)
-        if (strcmp(tj_family_param(config->family, i)->name, name) == 0)
-            config->value[i] = 1;
-}
-
-/* What src/session/fallback.c relies on: with vector=1, every family's text takes any pointer, and with splits=1 no workspace. */
+/* What src/session/fallback.c relies on: a config for any operands takes any pointer and no workspace. */
 Test(families, can_do_without_alignment_and_workspace)
 {
     static const tj_problem problems[] = {
@@ -156,10 +150,9 @@ Test(families, can_do_without_alignment_and_workspace)
                 int32_t most;
 
                 config.family = tj_family_at(f);
-                if (is_plain) {
-                    set_if_known(&config, "vector");
-                    set_if_known(&config, "splits");
-                }
+                if (is_plain && (tj_config_resolve(&problems[i], &config, NULL) != TJ_OK ||
+                                 (config.family->for_any_operands && !config.family->for_any_operands(false, &config))))
+                    continue;
                 if (tj_generate(&problems[i], &config, &source, NULL) != TJ_OK)
                     continue;
                 form = tj_source_launch(source);

@@ -151,8 +151,9 @@ static void make_textbook(request *r, int64_t tile)
     do {
         static const char *const families[] = {"naive:", "tiled:shared=static,", "tiled:shared=dynamic,"};
 
-        snprintf(text, sizeof text, "%stile_width=%d,rows=%s,boundary=%s", families[next() % 3], (int)tile,
-                 next() % 4 ? "y" : "x", next() % 4 ? "auto" : "all");
+        snprintf(text, sizeof text, "%stile_width=%d,rows=%s,boundary=%s",
+                 families[next() % (sizeof families / sizeof families[0])], (int)tile, next() % 4 ? "y" : "x",
+                 next() % 4 ? "auto" : "all");
     } while (!take(r, text) && ++tries < TRIES);
 }
 

@@ -294,11 +294,12 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     return status;
 }
 
-static void for_any_operands(bool has_workspace, tj_config *config)
+static bool for_any_operands(bool has_workspace, tj_config *config)
 {
     config->value[VECTOR] = 1;
     if (!has_workspace)
         config->value[SPLITS] = 1;
+    return true;
 }
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */

@@ -316,11 +316,12 @@ static tj_status resolve(const tj_problem *view, bool is_text_swapped, tj_config
     return tj_tile_resolve(view, is_text_swapped, config, err);
 }
 
-static void for_any_operands(bool has_workspace, tj_config *config)
+static bool for_any_operands(bool has_workspace, tj_config *config)
 {
     config->value[VECTOR] = 1;
     if (!has_workspace)
         config->value[SPLITS] = 1;
+    return true;
 }
 
 /* A slice's elements of k are neighbours, if the threads beside it fill a line of N without it. */

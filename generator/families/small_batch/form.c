@@ -302,10 +302,11 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     return "small_batch/small_batch.cu";
 }
 
-static void for_any_operands(bool has_workspace, tj_config *config)
+static bool for_any_operands(bool has_workspace, tj_config *config)
 {
     (void)has_workspace; /* it takes none */
     config->value[VECTOR] = 1;
+    return true;
 }
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
