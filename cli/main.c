@@ -9,15 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer.h"
-#include "command.h"
-#include "error.h"
-#include "file.h"
-#include "interrupt.h"
-#include "look.h"
-#include "machine.h"
-#include "multiply.h"
-#include "request.h"
+#include "product.h"
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
 
@@ -37,9 +29,15 @@ static const cli_command *const commands[] = {&cli_matmul,        &cli_run,
                                               &cli_cache_explain, &cli_completion,
                                               &cli_help,          &cli_version,
                                               &cli_man,           NULL};
-static const cli_group *const shared[] = {&cli_problem_group, &cli_layout_group,  &cli_scalar_group,
-                                          &cli_config_group,  &cli_machine_group, &cli_output_group,
-                                          &cli_check_group,   &cli_timing_group,  NULL};
+static const cli_group *const shared[] = {&cli_request_groups[CLI_PROBLEM],
+                                          &cli_request_groups[CLI_LAYOUT],
+                                          &cli_request_groups[CLI_SCALARS],
+                                          &cli_request_groups[CLI_CONFIG],
+                                          &cli_machine_group,
+                                          &cli_output_group,
+                                          &cli_check_group,
+                                          &cli_timing_group,
+                                          NULL};
 static const cli_table table = {commands, shared};
 
 /* ---- main --------------------------------------------------------------------------------------------------------- */

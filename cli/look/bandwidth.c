@@ -3,18 +3,11 @@
  * bandwidth: what a device's memory gives a kernel of this library, measured once and remembered by the device's uuid in the store's
  * folder. Not the store's business: the file may be removed at any time.
  */
-#include "bandwidth.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "error.h"
-#include "file.h"
 #include "input.h"
-#include "launch.h"
+#include "look.h"
 
 static const char FILE_NAME[] = "bandwidth.json";
 

@@ -5,13 +5,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "error.h"
-#include "machine.h"
-#include "number.h"
-#include "request.h"
+#include "product.h"
 
 typedef struct clear_options {
     cli_machine_options machine;
@@ -23,8 +17,6 @@ static const cli_option of_clear[] = {
      .low = 1},
     {NULL},
 };
-
-static const cli_group clear_group = {"cache clear", of_clear};
 
 typedef struct visit {
     const cli_call *call;
@@ -53,13 +45,16 @@ static json_t *entry_json(const tj_store_entry *entry)
     return object;
 }
 
-static void count_entry(visit *to, const tj_store_entry *entry)
+static int count_entry(const tj_store_entry *entry, void *payload)
 {
+    visit *to = payload;
+
     to->entries++;
     to->bytes += entry->bytes;
     to->hits += entry->hits;
     to->read_only += entry->is_read_only != 0;
     to->damaged += entry->damage != NULL;
+    return 0;
 }
 
 static int list_entry(const tj_store_entry *entry, void *payload)
@@ -69,7 +64,7 @@ static int list_entry(const tj_store_entry *entry, void *payload)
 
     if (to->entries == 0)
         cli_say(to->call, "%-8s  %-44s %-10s %10s %6s %9s\n", "KEY", "KERNEL", "TARGET", "SIZE", "HITS", "USED");
-    count_entry(to, entry);
+    (void)count_entry(entry, to);
     (void)json_array_append_new(to->list, entry_json(entry));
     cli_format_bytes(size, entry->bytes);
     cli_format_age(age, to->now - entry->used_s);
@@ -83,17 +78,11 @@ static int verify_entry(const tj_store_entry *entry, void *payload)
 {
     visit *to = payload;
 
-    count_entry(to, entry);
+    (void)count_entry(entry, to);
     if (entry->damage) {
         (void)json_array_append_new(to->list, entry_json(entry));
         cli_say(to->call, "damaged  %s: %s\n", entry->path, entry->damage);
     }
-    return 0;
-}
-
-static int count_only(const tj_store_entry *entry, void *payload)
-{
-    count_entry(payload, entry);
     return 0;
 }
 
@@ -184,7 +173,7 @@ static cli_exit stats(const cli_call *call, tj_error *err)
     tj_records *records = NULL;
     int64_t passed_over = 0;
     visit to;
-    tj_status status = walk(call, 0, count_only, &to, &context, err);
+    tj_status status = walk(call, 0, count_entry, &to, &context, err);
 
     json_decref(to.list);
     if (status == TJ_OK)
@@ -270,51 +259,42 @@ static cli_exit path(const cli_call *call, tj_error *err)
 
 const cli_command cli_cache_list = {
     .name = "cache list",
-    .operands = "",
     .summary = "list the stored kernels and tuning records",
     .text = "Kernels, most recently used first; then what tilejit tune found: the shape, its time and its config.",
-    .example = "",
     .takes = {{&cli_machine_group}},
     .option_bytes = sizeof(cli_machine_options),
     .run = list,
 };
 const cli_command cli_cache_stats = {
     .name = "cache stats",
-    .operands = "",
     .summary = "sum the store up",
     .text = "Where it is, how many kernels it holds, their size, how often they were read; and how many tuning records.",
-    .example = "",
     .takes = {{&cli_machine_group}},
     .option_bytes = sizeof(cli_machine_options),
     .run = stats,
 };
 const cli_command cli_cache_verify = {
     .name = "cache verify",
-    .operands = "",
     .summary = "read every stored file and compare its checksum",
     .text = "Names each damaged entry and exits with 1 if there is one. Damage never harms: such an entry is a miss, and is "
             "replaced.",
-    .example = "",
     .takes = {{&cli_machine_group}},
     .option_bytes = sizeof(cli_machine_options),
     .run = verify,
 };
 const cli_command cli_cache_clear = {
     .name = "cache clear",
-    .operands = "",
     .summary = "remove the stored kernels",
     .text = "Tuning records stay, and files that are not the store's own.",
     .example = "tilejit cache clear --damaged",
-    .takes = {{&clear_group}, {&cli_machine_group, offsetof(clear_options, machine)}},
+    .takes = {{&(const cli_group){"cache clear", of_clear}}, {&cli_machine_group, offsetof(clear_options, machine)}},
     .option_bytes = sizeof(clear_options),
     .run = clear,
 };
 const cli_command cli_cache_path = {
     .name = "cache path",
-    .operands = "",
     .summary = "print the store's folder",
     .text = "It may not exist yet.",
-    .example = "",
     .takes = {{&cli_machine_group}},
     .option_bytes = sizeof(cli_machine_options),
     .run = path,

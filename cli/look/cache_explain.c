@@ -5,10 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "kernel.h"
+#include "product.h"
 
 typedef struct explain_options {
     cli_request_options request;
@@ -130,16 +127,12 @@ static cli_exit explain(const cli_call *call, tj_error *err)
 const cli_command cli_cache_explain = {
     .name = "cache explain",
     .operands = "<jxkxl>",
-    .operand_min = 1,
-    .operand_max = 1,
+    .operand_count = {1, 1},
     .summary = "say field by field why a request would hit or miss",
     .text = "Compares the key that tilejit run would look for here, or with --arch tilejit compile, with the stored entry that "
             "shares most of it.",
     .example = "tilejit cache explain 512x300x700",
-    .takes = {{&cli_problem_group, offsetof(explain_options, request)},
-              {&cli_layout_group, offsetof(explain_options, request)},
-              {&cli_scalar_group, offsetof(explain_options, request)},
-              {&cli_config_group, offsetof(explain_options, request)},
+    .takes = {{cli_request_groups, offsetof(explain_options, request), CLI_CONFIG},
               {&cli_machine_group, offsetof(explain_options, machine)}},
     .option_bytes = sizeof(explain_options),
     .run = explain,

@@ -2,12 +2,7 @@
 /*
  * tilejit devices: what the driver says of each device, and the bandwidth of its memory.
  */
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "bandwidth.h"
-#include "machine.h"
-#include "number.h"
+#include "look.h"
 
 typedef struct devices_options {
     cli_machine_options machine;
@@ -21,38 +16,34 @@ static const cli_option own[] = {
     {NULL},
 };
 
-static const cli_group own_group = {"devices", own};
-
 static json_t *device_json(const tj_device_facts *facts)
 {
     json_t *object = json_object();
     const struct {
         const char *name;
         int64_t value;
-    } numbers[] = {
-        {"ordinal", facts->ordinal},
-        {"cc_major", facts->cc_major},
-        {"cc_minor", facts->cc_minor},
-        {"sm_count", facts->sm_count},
-        {"max_threads_per_block", facts->max_threads_per_block},
-        {"max_threads_per_sm", facts->max_threads_per_sm},
-        {"max_blocks_per_sm", facts->max_blocks_per_sm},
-        {"max_grid_x", facts->max_grid_x},
-        {"max_grid_y", facts->max_grid_y},
-        {"max_grid_z", facts->max_grid_z},
-        {"registers_per_block", facts->registers_per_block},
-        {"registers_per_sm", facts->registers_per_sm},
-        {"shared_per_block", facts->shared_per_block},
-        {"shared_per_block_optin", facts->shared_per_block_optin},
-        {"shared_per_sm", facts->shared_per_sm},
-        {"reserved_shared_per_block", facts->reserved_shared_per_block},
-        {"l2_bytes", facts->l2_bytes},
-        {"memory_bytes", facts->memory_bytes},
-        {"clock_khz", facts->clock_khz},
-        {"memory_clock_khz", facts->memory_clock_khz},
-        {"memory_bus_bits", facts->memory_bus_bits},
-        {"driver_version", facts->driver_version},
-    };
+    } numbers[] = {{"ordinal", facts->ordinal},
+                   {"cc_major", facts->cc_major},
+                   {"cc_minor", facts->cc_minor},
+                   {"sm_count", facts->sm_count},
+                   {"max_threads_per_block", facts->max_threads_per_block},
+                   {"max_threads_per_sm", facts->max_threads_per_sm},
+                   {"max_blocks_per_sm", facts->max_blocks_per_sm},
+                   {"max_grid_x", facts->max_grid_x},
+                   {"max_grid_y", facts->max_grid_y},
+                   {"max_grid_z", facts->max_grid_z},
+                   {"registers_per_block", facts->registers_per_block},
+                   {"registers_per_sm", facts->registers_per_sm},
+                   {"shared_per_block", facts->shared_per_block},
+                   {"shared_per_block_optin", facts->shared_per_block_optin},
+                   {"shared_per_sm", facts->shared_per_sm},
+                   {"reserved_shared_per_block", facts->reserved_shared_per_block},
+                   {"l2_bytes", facts->l2_bytes},
+                   {"memory_bytes", facts->memory_bytes},
+                   {"clock_khz", facts->clock_khz},
+                   {"memory_clock_khz", facts->memory_clock_khz},
+                   {"memory_bus_bits", facts->memory_bus_bits},
+                   {"driver_version", facts->driver_version}};
 
     cli_set_text(object, "name", facts->name);
     cli_set_text(object, "uuid", facts->uuid);
@@ -126,11 +117,10 @@ static cli_exit devices(const cli_call *call, tj_error *err)
 
 const cli_command cli_devices = {
     .name = "devices",
-    .operands = "",
     .summary = "list the CUDA devices",
     .text = "What the driver says of each device.",
     .example = "tilejit devices --measure",
-    .takes = {{&own_group}, {&cli_machine_group, offsetof(devices_options, machine)}},
+    .takes = {{&(const cli_group){"devices", own}}, {&cli_machine_group, offsetof(devices_options, machine)}},
     .option_bytes = sizeof(devices_options),
     .run = devices,
 };

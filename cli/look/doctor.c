@@ -2,11 +2,7 @@
 /*
  * tilejit doctor: what was found on this machine, and what is missing.
  */
-#include <tilejit/doctor.h>
-
-#include "answer.h"
-#include "error.h"
-#include "machine.h"
+#include "product.h"
 
 typedef struct visit {
     const cli_call *call;
@@ -54,11 +50,9 @@ static cli_exit doctor(const cli_call *call, tj_error *err)
 
 const cli_command cli_doctor = {
     .name = "doctor",
-    .operands = "",
     .summary = "say what was found on this machine, and what is missing",
     .text = "Looks at NVRTC, its builtins, the driver, the devices, whether they fit together, and the store. Exits with 1 if "
             "anything is missing.",
-    .example = "",
     .takes = {{&cli_machine_group}},
     .option_bytes = sizeof(cli_machine_options),
     .run = doctor,

@@ -5,10 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "answer.h"
-#include "chosen.h"
 #include "look.h"
-#include "number.h"
 
 typedef struct explain_options {
     cli_look_options look;
@@ -19,8 +16,6 @@ static const cli_option own[] = {
     {"plot", CLI_FLAG, offsetof(explain_options, plots), "Draw the roofline in letters.", .low = 1},
     {NULL},
 };
-
-static const cli_group own_group = {"explain", own};
 
 static const char *grouped(int64_t count)
 {
@@ -207,14 +202,10 @@ static void print_case(const cli_look *look, const cli_case *one)
 
 static void print_look(const cli_look *look)
 {
-    const tj_problem *known = &look->request.known;
     const tj_device_facts *facts = &look->machine.facts;
 
-    printf("problem    P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64 "), %s",
-           known->j.extent, known->l.extent, known->j.extent, known->k.extent, known->k.extent, known->l.extent,
-           tj_type_name((tj_type)known->m.type));
-    if (known->batch > 1)
-        printf(", %" PRId64 " of them", known->batch);
+    printf("problem    ");
+    cli_print_formula(stdout, &look->request.known);
     printf("\ndevice     %s, compute capability %d.%d: %s\n", facts->name, (int)facts->cc_major, (int)facts->cc_minor,
            look->machine.origin);
     if (look->count == 1)
@@ -248,25 +239,20 @@ static cli_exit explain(const cli_call *call, tj_error *err)
 const cli_command cli_explain = {
     .name = "explain",
     .operands = "<jxkxl> [config]",
-    .operand_min = 1,
-    .operand_max = 2,
+    .operand_count = {1, 2},
     .summary = "say what a kernel will move, what limits it, and how long it should take",
-    .text =
-        "FLOP and bytes by memory space, exactly; blocks, occupancy and what limits it; the roofline; a predicted time, term "
-        "by term; which boundary checks are in, and why; whether the store has the kernel. docs/analysis.md says where each "
-        "number comes from.\n\n"
-        "Needs neither a GPU nor a driver: --arch sm_80, or --device emulator:sm_80, looks at a device that is not there. "
-        "Where NVRTC is found the registers are the compiler's, else an estimate.",
+    .text = "FLOP and bytes by memory space, exactly; blocks, occupancy and what limits it; the roofline; a predicted time, "
+            "term by term; which boundary checks are in, and why; whether the store has the kernel. docs/analysis.md says "
+            "where each number comes from.\n\n"
+            "Needs neither a GPU nor a driver: --arch sm_80, or --device emulator:sm_80, looks at a device that is not there. "
+            "Where NVRTC is found the registers are the compiler's, else an estimate.",
     .example = "tilejit explain 512x300x700\n"
                "tilejit explain 1024x1024x1024 --arch sm_80 --compare tile_width=8,16,32\n"
                "tilejit explain 96x96x96 tiled:tile_width=16 --device emulator --count\n"
                "tilejit explain 2048x2048x2048 --compare family=naive,tiled --measure --plot",
     .takes = {{&cli_look_group, offsetof(explain_options, look)},
-              {&own_group},
-              {&cli_problem_group, offsetof(explain_options, look.request)},
-              {&cli_layout_group, offsetof(explain_options, look.request)},
-              {&cli_scalar_group, offsetof(explain_options, look.request)},
-              {&cli_config_group, offsetof(explain_options, look.request)},
+              {&(const cli_group){"explain", own}},
+              {cli_request_groups, offsetof(explain_options, look.request), CLI_CONFIG},
               {&cli_timing_group, offsetof(explain_options, look.timing)},
               {&cli_machine_group, offsetof(explain_options, look.machine)}},
     .option_bytes = sizeof(explain_options),

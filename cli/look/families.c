@@ -2,9 +2,7 @@
 /*
  * tilejit families: the ways to compute a product, with their parameters.
  */
-#include <tilejit/config.h>
-
-#include "answer.h"
+#include "words.h"
 
 /* The default of a parameter that the form leaves open. */
 static const char SETTLED[] = "what the shape needs";
@@ -24,19 +22,6 @@ static json_t *tried_json(const tj_param *param)
         else
             (void)json_array_append_new(list, json_integer(value[i]));
     return list;
-}
-
-static void print_tried(const tj_param *param)
-{
-    int32_t value[TJ_PARAM_MAX_TRIED];
-    const size_t count = tj_param_values(param, value);
-
-    if (param->choice)
-        return;
-    printf("%*stuned over", 18, "");
-    for (size_t i = 0; i < count; i++)
-        printf(" %d", (int)value[i]);
-    printf("\n");
 }
 
 static json_t *param_json(const tj_param *param)
@@ -63,16 +48,21 @@ static json_t *param_json(const tj_param *param)
 
 static void print_param(const tj_param *param)
 {
+    int32_t value[TJ_PARAM_MAX_TRIED];
+    const size_t count = tj_param_values(param, value);
+
     printf("    %-12s ", param->name);
+    for (size_t i = 0; param->choice && param->choice[i]; i++)
+        printf("%s%s", i ? " | " : "", param->choice[i]);
     if (param->choice) {
-        for (size_t i = 0; param->choice[i]; i++)
-            printf("%s%s", i ? " | " : "", param->choice[i]);
-        printf(" (default %s)", param->standard ? param->choice[param->standard - 1] : SETTLED);
-    } else {
-        printf("%d to %d (default %d)", (int)param->minimum, (int)param->maximum, (int)param->standard);
+        printf(" (default %s): %s\n", param->standard ? param->choice[param->standard - 1] : SETTLED, param->summary);
+        return;
     }
-    printf(": %s\n", param->summary);
-    print_tried(param);
+    printf("%d to %d (default %d): %s\n%18stuned over", (int)param->minimum, (int)param->maximum, (int)param->standard,
+           param->summary, "");
+    for (size_t i = 0; i < count; i++)
+        printf(" %d", (int)value[i]);
+    printf("\n");
 }
 
 static cli_exit families(const cli_call *call, tj_error *err)
@@ -107,9 +97,7 @@ static cli_exit families(const cli_call *call, tj_error *err)
 
 const cli_command cli_families = {
     .name = "families",
-    .operands = "",
     .summary = "list the ways to compute a product, with their parameters",
     .text = "Every family with its parameters, their ranges and defaults, and the constraints that hold between them.",
-    .example = "",
     .run = families,
 };

@@ -2,15 +2,11 @@
 /*
  * look: a request analysed in one or several configs: what explain prints and report draws.
  */
-#include "look.h"
-
+#include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
-#include "bandwidth.h"
-#include "chosen.h"
-#include "error.h"
-#include "kernel.h"
-#include "number.h"
+#include "look.h"
 
 static const cli_option own[] = {
     {"compare", CLI_TEXT, offsetof(cli_look_options, compare),
@@ -290,6 +286,16 @@ int64_t cli_fma(const cli_case *one)
     return one->analysis.counts.work[one->analysis.counts.pipe] / 2;
 }
 
+void cli_print_formula(FILE *out, const tj_problem *p)
+{
+    const int64_t j = p->j.extent, k = p->k.extent, l = p->l.extent;
+
+    fprintf(out, "P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64 "), %s", j, l, j,
+            k, k, l, tj_type_name((tj_type)p->m.type));
+    if (p->batch > 1)
+        fprintf(out, ", %" PRId64 " of them", p->batch);
+}
+
 double cli_measured_rate(const cli_case *one)
 {
     return cli_ratio((double)one->analysis.counts.flop, one->median_us) * 1e6;
@@ -306,4 +312,19 @@ void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES])
                        tj_config_get(&one->config, "shared") == 2 ? " dynamic" : "");
     else
         (void)snprintf(out, CLI_NAME_BYTES, "%s %dx%dx%d", family, (int)c->block_rows, (int)c->block_cols, (int)c->phase.depth);
+}
+
+char *cli_row(cli_column *column, const char *name)
+{
+    column->row[column->count].name = name;
+    return column->row[column->count++].text;
+}
+
+void cli_print_row(cli_column *column, const char *name, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(cli_row(column, name), CLI_NAME_BYTES, format, values);
+    va_end(values);
 }

@@ -5,11 +5,7 @@
 #ifndef TJ_CLI_LOOK_H
 #define TJ_CLI_LOOK_H
 
-#include <tilejit/tilejit.h>
-
-#include "launch.h"
-#include "machine.h"
-#include "request.h"
+#include "product.h"
 
 typedef struct cli_look_options {
     cli_request_options request;
@@ -77,6 +73,15 @@ tj_status cli_look_count(cli_look *look, tj_error *err);
 /** The config that the model takes for the fastest. */
 size_t cli_fastest(const cli_look *look);
 
+/** A bandwidth measured by tilejit devices --measure; 0 if there is none. */
+double cli_read_bandwidth(tj_context *context, const tj_device_facts *facts);
+
+/** Measure it, on the context's device, and remember it if there is a store. */
+tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *facts, double *bytes_per_s, tj_error *err);
+
+/** "P (512 x 700) = M (512 x 300) . N (300 x 700), f32": its extents, type and batch. */
+void cli_print_formula(FILE *out, const tj_problem *known);
+
 /** A config in a few words: "tiled 16", "simt 64x128x16". */
 enum { CLI_NAME_BYTES = 64 };
 void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES]);
@@ -86,6 +91,17 @@ bool cli_shows_term(const cli_case *one, int32_t term);
 
 /** Multiply-adds that its first kernel executes. */
 int64_t cli_fma(const cli_case *one);
+
+/** A config's numbers, one below the other. A row is printed, or takes what the formats of numbers write. */
+typedef struct cli_column {
+    struct {
+        const char *name;
+        char text[CLI_NAME_BYTES];
+    } row[24];
+    int count;
+} cli_column;
+char *cli_row(cli_column *column, const char *name);
+__attribute__((format(printf, 3, 4))) void cli_print_row(cli_column *column, const char *name, const char *format, ...);
 
 /** FLOP/s of a config that was measured. */
 double cli_measured_rate(const cli_case *one);

@@ -2,9 +2,6 @@
 /*
  * look_json: the analysis of a request as JSON.
  */
-#include "answer.h"
-#include "chosen.h"
-#include "counters.h"
 #include "look.h"
 
 static void set_traffic(json_t *object, const char *name, const tj_traffic *traffic)

@@ -2,33 +2,25 @@
 /*
  * look_run: the configs of a look run on the GPU for their times, or executed on the emulator for its counters.
  */
-#include <tilejit/workbench.h>
-
-#include "counters.h"
-#include "error.h"
 #include "look.h"
 
 static const double MOST_FMA_TO_EXECUTE = 2e9; /* minutes on the emulator */
 
+/* Of a split k that is two kernels, each counted by a launch of its own. */
 static tj_status count_case(tj_context *context, const tj_plan *plan, const tj_operands *x, cli_case *one, tj_error *err)
 {
+    const int kernels = one->analysis.counts.splits > 1 ? 2 : 1;
     const tj_emulator *emulator;
-    cuEmuLaunch launch, second;
+    cuEmuLaunch launch;
     tj_status status = tj_emulator_get(context, &emulator, err);
 
-    if (status == TJ_OK)
-        status = cli_count_kernel(context, emulator, plan, x, true, &launch, err);
-    if (status != TJ_OK)
-        return status;
-    one->counted = launch.total;
-    if (one->analysis.counts.splits > 1) {
-        status = cli_count_kernel(context, emulator, plan, x, false, &second, err);
-        if (status != TJ_OK)
-            return status;
-        cli_counters_add(&one->counted, &second.total);
+    for (int i = 0; i < kernels && status == TJ_OK; i++) {
+        status = cli_count_kernel(context, emulator, plan, x, i == 0, &launch, err);
+        if (status == TJ_OK)
+            cli_counters_add(&one->counted, &launch.total);
     }
-    one->is_counted = true;
-    return TJ_OK;
+    one->is_counted = status == TJ_OK;
+    return status;
 }
 
 /* timing NULL: it is the emulator, and counts. */

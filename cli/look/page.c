@@ -2,28 +2,23 @@
 /*
  * page: what every part of the report needs.
  */
+#include <string.h>
+
 #include "page.h"
 
 /* Text from outside: a device's name. */
 void cli_page_text(FILE *out, const char *text)
 {
+    static const char special[] = "&<>\"";
+    static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
+
     for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
+        const char *at = strchr(special, *text);
+
+        if (at)
+            fputs(entity[at - special], out);
+        else
             fputc((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e ? '?' : *text, out);
-        }
     }
 }
 
@@ -38,8 +33,7 @@ void cli_page_name(FILE *out, const cli_case *one)
 void cli_page_open_figure(FILE *out, const char *id, int width, int height, const char *title)
 {
     fprintf(out,
-            "<figure>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\" "
-            "aria-describedby=\"%s-desc\">\n"
+            "<figure>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\" aria-describedby=\"%s-desc\">\n"
             "<title>%s</title>\n",
             width, height, title, id, title);
 }

@@ -6,12 +6,26 @@
 #include <math.h>
 #include <string.h>
 
-#include "number.h"
 #include "page.h"
 
-/* ---- occupancy ------------------------------------------------------------------------------------------------------ */
-
 enum { BAR_WIDTH = CLI_PAGE_WIDTH, BAR_LEFT = 190, BAR_SPAN = 330, BAR_LINE = 22 };
+
+/* A config's heading, above its bars; what follows its name is the caller's, up to </text>. */
+static void put_group(FILE *out, const cli_look *look, size_t i, int top)
+{
+    fprintf(out, "<g class=\"k%zu\"><text x=\"4\" y=\"%d\"><tspan class=\"mark\">%c</tspan> ", i, top - 6, (char)('A' + i));
+    cli_page_name(out, &look->cases[i]);
+}
+
+/* share: of the full width, and at least that many units are drawn. */
+static void put_bar(FILE *out, int y, const char *name, bool stands_out, double share, double least, const char *label)
+{
+    fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\"%s>%s</text>", BAR_LEFT - 10, y + 14,
+            stands_out ? " font-weight=\"700\"" : " class=\"soft\"", name);
+    fprintf(out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", stands_out ? "fill" : "pale", BAR_LEFT,
+            y + 2, fmax(least, share * BAR_SPAN), BAR_LINE - 6);
+    fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">%s</text>\n", BAR_LEFT + share * BAR_SPAN + 6, y + 14, label);
+}
 
 void cli_page_occupancy(FILE *out, const cli_look *look)
 {
@@ -36,34 +50,23 @@ void cli_page_occupancy(FILE *out, const cli_look *look)
         const int32_t let_in[] = {o->by_threads, o->by_blocks, o->by_registers, o->by_shared};
         const double warps = ceil(one->analysis.needs.threads / 32.0);
         const int top = (int)i * group + 24;
+        char blocks[32];
 
-        fprintf(out, "<g class=\"k%zu\"><text x=\"4\" y=\"%d\"><tspan class=\"mark\">%c</tspan> ", i, top - 6, (char)('A' + i));
-        cli_page_name(out, one);
+        put_group(out, look, i, top);
         fprintf(out, ": %d blocks of %d threads, %.3g %% of the warps</text>\n", (int)o->blocks_per_sm,
                 (int)one->analysis.needs.threads, 100 * o->fraction);
         for (int r = 0; r < 4; r++) {
-            const bool is_limit = o->limit == r + 1;
             /* By the share of all warps that so many blocks would be; more than fit run off the scale. */
             const double share = fmin(1.12, let_in[r] * warps / o->max_warps_per_sm);
-            const int y = top + r * BAR_LINE;
 
-            fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\"%s>%s</text>", BAR_LEFT - 10, y + 14,
-                    is_limit ? " font-weight=\"700\"" : " class=\"soft\"", tj_limit_name((tj_limit)(r + 1)));
-            fprintf(out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", is_limit ? "fill" : "pale",
-                    BAR_LEFT, y + 2, fmax(1, share * BAR_SPAN), BAR_LINE - 6);
-            if (let_in[r] == INT32_MAX)
-                fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">no limit</text>\n", BAR_LEFT + share * BAR_SPAN + 6,
-                        y + 14);
-            else
-                fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">%d</text>\n", BAR_LEFT + share * BAR_SPAN + 6, y + 14,
-                        (int)let_in[r]);
+            (void)snprintf(blocks, sizeof blocks, let_in[r] == INT32_MAX ? "no limit" : "%d", (int)let_in[r]);
+            put_bar(out, top + r * BAR_LINE, tj_limit_name((tj_limit)(r + 1)), o->limit == r + 1, share, 1, blocks);
         }
         fprintf(out, "</g>\n");
     }
     fprintf(out, "<path class=\"axis\" stroke-dasharray=\"5 4\" d=\"M%d 8 V%d\"/>\n</svg>\n", BAR_LEFT + BAR_SPAN, height - 8);
     fputs("<figcaption>Blocks that each resource alone lets in, drawn as the share of the multiprocessor's warps that they "
-          "would be; the "
-          "dashed line is all of them. The full bar is the limit.</figcaption>\n</figure>\n<ul>\n",
+          "would be; the dashed line is all of them. The full bar is the limit.</figcaption>\n</figure>\n<ul>\n",
           out);
     for (size_t i = 0; i < look->count; i++) {
         fprintf(out, "<li class=\"k%zu\"><span class=\"key\">%c</span> more by: ", i, (char)('A' + i));
@@ -102,9 +105,8 @@ void cli_page_time(FILE *out, const cli_look *look)
         const tj_prediction *p = &one->analysis.predicted;
         char time[32];
 
+        put_group(out, look, i, top);
         cli_format_time(time, p->us);
-        fprintf(out, "<g class=\"k%zu\"><text x=\"4\" y=\"%d\"><tspan class=\"mark\">%c</tspan> ", i, top - 6, (char)('A' + i));
-        cli_page_name(out, one);
         fprintf(out, ": %s in all", time);
         if (one->is_measured) {
             cli_format_time(time, one->median_us);
@@ -113,26 +115,17 @@ void cli_page_time(FILE *out, const cli_look *look)
         fputs("</text>\n", out);
         for (int32_t t = 0; t < TJ_TERMS; t++) {
             const char *const name = tj_term_at(t)->name;
-            const bool is_bound = strcmp(name, p->bound) == 0;
-            const double length = cli_ratio(p->term_us[t], longest) * BAR_SPAN;
-            const int y = top;
 
             if (!cli_shows_term(one, t))
                 continue;
-            top += BAR_LINE;
             cli_format_time(time, p->term_us[t]);
-            fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\"%s>%s</text>", BAR_LEFT - 10, y + 14,
-                    is_bound ? " font-weight=\"700\"" : " class=\"soft\"", name);
-            fprintf(out, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>", is_bound ? "fill" : "pale",
-                    BAR_LEFT, y + 2, fmax(0.5, length), BAR_LINE - 6);
-            fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">%s</text>\n", BAR_LEFT + length + 6, y + 14, time);
+            put_bar(out, top, name, strcmp(name, p->bound) == 0, cli_ratio(p->term_us[t], longest), 0.5, time);
+            top += BAR_LINE;
         }
         fputs("</g>\n", out);
         top += 36;
     }
-    fputs("</svg>\n<figcaption>What overlaps does not add up: the time is the launch and a soft maximum of the rest. The "
-          "full "
-          "bar is what the "
-          "model says is longest.</figcaption>\n</figure>\n",
+    fputs("</svg>\n<figcaption>What overlaps does not add up: the time is the launch and a soft maximum of the rest. The full "
+          "bar is what the model says is longest.</figcaption>\n</figure>\n",
           out);
 }

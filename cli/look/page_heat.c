@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "input.h"
-#include "number.h"
 #include "page.h"
+#include "input.h"
 
 enum { CELL_WIDTH = 74, CELL_HEIGHT = 34, MAP_LEFT = 100, MAP_TOP = 20, MAP_BELOW = 52, NO_AXIS = -1 };
 

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "number.h"
 #include "page.h"
 
 enum { ROOF_WIDTH = CLI_PAGE_WIDTH, ROOF_HEIGHT = 400, LEFT = 124, RIGHT = 20, TOP = 24, BOTTOM = 56 };
@@ -67,8 +66,7 @@ static void put_axes(FILE *out, const frame *f)
     }
     fprintf(out,
             "<path class=\"axis\" d=\"M%d %d V%d H%d\"/>\n<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">arithmetic intensity, "
-            "FLOP per byte of "
-            "global memory</text>\n",
+            "FLOP per byte of global memory</text>\n",
             LEFT, TOP, ROOF_HEIGHT - BOTTOM, ROOF_WIDTH - RIGHT, (LEFT + ROOF_WIDTH - RIGHT) / 2, ROOF_HEIGHT - 12);
 }
 
@@ -139,7 +137,6 @@ void cli_page_roofline(FILE *out, const cli_look *look)
     fputs("</svg>\n<figcaption>Rings: predicted", out);
     fputs(look->cases[0].is_measured ? "; discs: measured. " : ". ", out);
     fputs("The slope counts every access as one to memory, as the textbook does. Caches answer most of them, so a point may "
-          "stand above "
-          "the slope; what holds it down then is named in the table.</figcaption>\n</figure>\n",
+          "stand above the slope; what holds it down then is named in the table.</figcaption>\n</figure>\n",
           out);
 }

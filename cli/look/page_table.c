@@ -3,94 +3,35 @@
  * page_table: every config in a column, every number in a row.
  */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
-#include "number.h"
 #include "page.h"
 
-typedef enum number {
-    LOADS,
-    BYTES,
-    INTENSITY,
-    ATTAINABLE,
-    SHARED,
-    REGISTERS,
-    BLOCKS,
-    OCCUPANCY,
-    WAVES,
-    PREDICTED,
-    BOUND,
-    MEASURED,
-    COUNTED,
-    NUMBERS
-} number;
-
-static void format_number(const cli_case *one, number which, char out[64])
+static void fill(const cli_case *one, cli_column *c)
 {
     const tj_analysis *a = &one->analysis;
 
-    switch (which) {
-    case LOADS:
-        cli_format_count(out, a->counts.load_m.elements + a->counts.load_n.elements + a->counts.load_c.elements);
-        break;
-    case BYTES:
-        cli_format_bytes(out, a->counts.global_bytes);
-        break;
-    case INTENSITY:
-        (void)snprintf(out, 64, "%.3g", a->roof.intensity);
-        break;
-    case ATTAINABLE:
-        cli_format_rate(out, a->roof.attainable, "FLOP/s");
-        break;
-    case SHARED:
-        cli_format_bytes(out, a->counts.shared_bytes);
-        break;
-    case REGISTERS:
-        (void)snprintf(out, 64, "%d%s", (int)a->needs.registers, one->registers ? "" : " (estimate)");
-        break;
-    case BLOCKS:
-        (void)snprintf(out, 64, "%" PRId64 " of %d", a->counts.blocks, (int)a->counts.threads_per_block);
-        break;
-    case OCCUPANCY:
-        (void)snprintf(out, 64, "%.3g %%, by %s", 100 * a->occupancy.fraction, tj_limit_name((tj_limit)a->occupancy.limit));
-        break;
-    case WAVES:
-        (void)snprintf(out, 64, "%" PRId64 ", %.0f %% idle", a->occupancy.waves, 100 * a->occupancy.tail);
-        break;
-    case PREDICTED:
-        cli_format_time(out, a->predicted.us);
-        break;
-    case BOUND:
-        (void)snprintf(out, 64, "%s", a->predicted.bound);
-        break;
-    case MEASURED:
-        cli_format_time(out, one->median_us);
-        break;
-    case COUNTED:
-        cli_format_count(out, (int64_t)one->counted.global_loads);
-        break;
-    case NUMBERS:
-        break;
-    }
+    cli_format_count(cli_row(c, "global loads"),
+                     a->counts.load_m.elements + a->counts.load_n.elements + a->counts.load_c.elements);
+    cli_format_bytes(cli_row(c, "global bytes"), a->counts.global_bytes);
+    cli_print_row(c, "FLOP per byte", "%.3g", a->roof.intensity);
+    cli_format_rate(cli_row(c, "attainable, no caches"), a->roof.attainable, "FLOP/s");
+    cli_format_bytes(cli_row(c, "shared memory per block"), a->counts.shared_bytes);
+    cli_print_row(c, "registers per thread", "%d%s", (int)a->needs.registers, one->registers ? "" : " (estimate)");
+    cli_print_row(c, "blocks of threads", "%" PRId64 " of %d", a->counts.blocks, (int)a->counts.threads_per_block);
+    cli_print_row(c, "occupancy", "%.3g %%, by %s", 100 * a->occupancy.fraction, tj_limit_name((tj_limit)a->occupancy.limit));
+    cli_print_row(c, "waves", "%" PRId64 ", %.0f %% idle", a->occupancy.waves, 100 * a->occupancy.tail);
+    cli_format_time(cli_row(c, "predicted time"), a->predicted.us);
+    cli_print_row(c, "bound by", "%s", a->predicted.bound);
+    if (one->is_measured)
+        cli_format_time(cli_row(c, "measured time"), one->median_us);
+    if (one->is_counted)
+        cli_format_count(cli_row(c, "loads the emulator counted"), (int64_t)one->counted.global_loads);
 }
 
 void cli_page_table(FILE *out, const cli_look *look, size_t winner)
 {
     static const char win[] = " class=\"win\"";
-    static const char *const names[NUMBERS] = {"global loads",
-                                               "global bytes",
-                                               "FLOP per byte",
-                                               "attainable, no caches",
-                                               "shared memory per block",
-                                               "registers per thread",
-                                               "blocks of threads",
-                                               "occupancy",
-                                               "waves",
-                                               "predicted time",
-                                               "bound by",
-                                               "measured time",
-                                               "loads the emulator counted"};
+    cli_column column[CLI_MAX_CASES] = {{.count = 0}};
 
     fputs("<h2>Numbers</h2>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
           "aria-label=\"Numbers\"><table>\n<thead><tr><th scope=\"col\">config</th>",
@@ -100,18 +41,14 @@ void cli_page_table(FILE *out, const cli_look *look, size_t winner)
                 i, (char)('A' + i));
         cli_page_name(out, &look->cases[i]);
         fputs("</th>", out);
+        fill(&look->cases[i], &column[i]);
     }
     fputs("</tr></thead>\n<tbody>\n", out);
-    for (int n = 0; n < NUMBERS; n++) {
-        if ((n == MEASURED && !look->cases[0].is_measured) || (n == COUNTED && !look->cases[0].is_counted))
-            continue;
-        fprintf(out, "<tr><th scope=\"row\">%s</th>", names[n]);
+    for (int r = 0; r < column[0].count; r++) {
+        fprintf(out, "<tr><th scope=\"row\">%s</th>", column[0].row[r].name);
         for (size_t i = 0; i < look->count; i++) {
-            char text[64] = "";
-
-            format_number(&look->cases[i], (number)n, text);
             fprintf(out, "<td%s>", i == winner ? win : "");
-            cli_page_text(out, text);
+            cli_page_text(out, column[i].row[r].text);
             fputs("</td>", out);
         }
         fputs("</tr>\n", out);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "number.h"
 #include "page.h"
 
 enum { TILE_GAP = 40, TILE_MARGIN = 100, TILE_LONGEST = 245 };

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "look.h"
-#include "number.h"
 
 enum { PLOT_WIDTH = 72, PLOT_HEIGHT = 16, PLOT_LEFT = 11 };
 

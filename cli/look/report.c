@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer.h"
-#include "error.h"
-#include "file.h"
-#include "number.h"
 #include "page.h"
 
 typedef struct report_options {
@@ -23,8 +19,6 @@ static const cli_option own[] = {
      "Colour the map of the tuning space by what tilejit tune --trials measured, not by the model.", "file"},
     {NULL},
 };
-
-static const cli_group own_group = {"report", own};
 
 /* What is compared if the words say nothing. */
 static const char *const standard[] = {"naive:tile_width=16", "tiled:tile_width=8", "tiled:tile_width=16",
@@ -82,10 +76,8 @@ static void put_head(FILE *out, const cli_look *look)
             "<title>%" PRId64 " x %" PRId64 " x %" PRId64
             " %s - TileJIT report</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n",
             p->j.extent, p->k.extent, p->l.extent, tj_type_name((tj_type)p->m.type), STYLE);
-    fprintf(out, "<h1>P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64 "), %s",
-            p->j.extent, p->l.extent, p->j.extent, p->k.extent, p->k.extent, p->l.extent, tj_type_name((tj_type)p->m.type));
-    if (p->batch > 1)
-        fprintf(out, ", %" PRId64 " of them", p->batch);
+    fputs("<h1>", out);
+    cli_print_formula(out, p);
     cli_format_rate(peak, best->analysis.roof.peak, "FLOP/s");
     cli_format_rate(bandwidth, best->analysis.roof.bandwidth, "B/s");
     fputs("</h1>\n<dl>\n<dt>device</dt><dd>", out);
@@ -177,21 +169,16 @@ static cli_exit report(const cli_call *call, tj_error *err)
 const cli_command cli_report = {
     .name = "report",
     .operands = "<jxkxl> [config]",
-    .operand_min = 1,
-    .operand_max = 2,
+    .operand_count = {1, 2},
     .summary = "draw the same as a web page",
-    .text =
-        "One HTML file without anything from elsewhere: the roofline with each config's point, occupancy, the time's terms, "
-        "the tile and its traffic. Without --compare: the library's choice, naive, and tiled at three widths.",
+    .text = "One HTML file without anything from elsewhere: the roofline with each config's point, occupancy, the time's "
+            "terms, the tile and its traffic. Without --compare: the library's choice, naive, and tiled at three widths.",
     .example = "tilejit report 512x300x700 -o report.html\n"
                "tilejit report 1024x1024x1024 --compare tile_width=8,16,32 --measure -o report.html",
     .takes = {{&cli_output_group, offsetof(report_options, output)},
-              {&own_group},
+              {&(const cli_group){"report", own}},
               {&cli_look_group, offsetof(report_options, look)},
-              {&cli_problem_group, offsetof(report_options, look.request)},
-              {&cli_layout_group, offsetof(report_options, look.request)},
-              {&cli_scalar_group, offsetof(report_options, look.request)},
-              {&cli_config_group, offsetof(report_options, look.request)},
+              {cli_request_groups, offsetof(report_options, look.request), CLI_CONFIG},
               {&cli_timing_group, offsetof(report_options, look.timing)},
               {&cli_machine_group, offsetof(report_options, look.machine)}},
     .option_bytes = sizeof(report_options),

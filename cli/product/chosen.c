@@ -2,34 +2,23 @@
 /*
  * chosen: the config where the words name none, as a plan would choose it, and who chose it.
  */
-#include "chosen.h"
+#include "product.h"
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "error.h"
+static const struct {
+    const char *word, *sentence;
+} by_whom[] = {[TJ_BY_RECORD] = {"record", "a record: this problem was tuned"},
+               [TJ_BY_NEAREST] = {"nearest", "the record of a similar problem"},
+               [TJ_BY_MODEL] = {"model", "the model: no record of this problem here (tilejit tune makes one)"},
+               [TJ_BY_DEFAULT] = {"default", "default: nothing is expected to be clearly faster"}};
 
 const char *cli_chosen_by(tj_chosen_by by)
 {
-    switch (by) {
-    case TJ_BY_RECORD:
-        return "a record: this problem was tuned";
-    case TJ_BY_NEAREST:
-        return "the record of a similar problem";
-    case TJ_BY_MODEL:
-        return "the model: no record of this problem here (tilejit tune makes one)";
-    case TJ_BY_DEFAULT:
-        break;
-    }
-    return "default: nothing is expected to be clearly faster";
+    return by_whom[by].sentence;
 }
 
 const char *cli_chosen_word(tj_chosen_by by)
 {
-    static const char *const words[] = {
-        [TJ_BY_RECORD] = "record", [TJ_BY_NEAREST] = "nearest", [TJ_BY_MODEL] = "model", [TJ_BY_DEFAULT] = "default"};
-
-    return words[by];
+    return by_whom[by].word;
 }
 
 void cli_tell_chosen(const cli_call *call, FILE *out, tj_chosen_by by)

@@ -5,12 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "error.h"
-#include "file.h"
-#include "kernel.h"
+#include "product.h"
 
 enum { EMIT_NOTHING = 0, EMIT_PTX, EMIT_CUBIN };
 
@@ -28,8 +23,6 @@ static const cli_option own[] = {
      "Which image to write: ptx or cubin; default: what the file's name ends in.", "kind", .names = images},
     {NULL},
 };
-
-static const cli_group own_group = {"compile", own};
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -108,19 +101,15 @@ static cli_exit compile(const cli_call *call, tj_error *err)
 const cli_command cli_compile = {
     .name = "compile",
     .operands = "<jxkxl>",
-    .operand_min = 1,
-    .operand_max = 1,
+    .operand_count = {1, 1},
     .summary = "compile a request to PTX or CUBIN, and report its resources",
     .text = "The kernel is kept in the store as for a run. With -o the image is written too; its kind follows from the file's "
             "name. Needs NVRTC and no GPU. The report goes to stdout, to stderr if stdout takes the image.",
     .example = "tilejit compile 512x300x700\n"
                "tilejit compile 512x300x700 --arch sm_80 -o kernel.cubin",
     .takes = {{&cli_output_group, offsetof(compile_options, output)},
-              {&own_group},
-              {&cli_problem_group, offsetof(compile_options, request)},
-              {&cli_layout_group, offsetof(compile_options, request)},
-              {&cli_scalar_group, offsetof(compile_options, request)},
-              {&cli_config_group, offsetof(compile_options, request)},
+              {&(const cli_group){"compile", own}},
+              {cli_request_groups, offsetof(compile_options, request), CLI_CONFIG},
               {&cli_machine_group, offsetof(compile_options, machine)}},
     .option_bytes = sizeof(compile_options),
     .run = compile,

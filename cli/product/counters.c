@@ -2,52 +2,44 @@
 /*
  * counters: what the emulator counted of a launch, in words and in JSON.
  */
-#include "counters.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer.h"
-#include "error.h"
-#include "launch.h"
-#include "number.h"
+#include "product.h"
 
-/* The counters, by name; group breaks the text into lines that belong together. */
 static const struct {
-    const char *name, *words;
+    const char *name;
     size_t offset;
-} counters[] = {
-    {"instructions", "instructions of warps", offsetof(cuEmuCounters, instructions)},
-    {"lane_instructions", "of threads", offsetof(cuEmuCounters, lane_instructions)},
-    {"flops", "floating-point operations", offsetof(cuEmuCounters, flops)},
-    {"fma", "fused multiply-adds", offsetof(cuEmuCounters, fma)},
-    {"mma_flops", "operations of MMA", offsetof(cuEmuCounters, mma_flops)},
-    {"global_loads", "elements loaded", offsetof(cuEmuCounters, global_loads)},
-    {"global_stores", "elements stored", offsetof(cuEmuCounters, global_stores)},
-    {"global_load_requests", "load requests", offsetof(cuEmuCounters, global_load_requests)},
-    {"global_store_requests", "store requests", offsetof(cuEmuCounters, global_store_requests)},
-    {"global_load_sectors", "sectors loaded", offsetof(cuEmuCounters, global_load_sectors)},
-    {"global_store_sectors", "sectors stored", offsetof(cuEmuCounters, global_store_sectors)},
-    {"global_load_bytes", "bytes asked for", offsetof(cuEmuCounters, global_load_bytes)},
-    {"global_store_bytes", "bytes stored", offsetof(cuEmuCounters, global_store_bytes)},
-    {"shared_loads", "elements loaded", offsetof(cuEmuCounters, shared_loads)},
-    {"shared_stores", "elements stored", offsetof(cuEmuCounters, shared_stores)},
-    {"shared_load_requests", "load requests", offsetof(cuEmuCounters, shared_load_requests)},
-    {"shared_store_requests", "store requests", offsetof(cuEmuCounters, shared_store_requests)},
-    {"shared_load_wavefronts", "load wavefronts", offsetof(cuEmuCounters, shared_load_wavefronts)},
-    {"shared_store_wavefronts", "store wavefronts", offsetof(cuEmuCounters, shared_store_wavefronts)},
-    {"bank_conflicts", "bank conflicts", offsetof(cuEmuCounters, bank_conflicts)},
-    {"local_requests", "local requests", offsetof(cuEmuCounters, local_requests)},
-    {"atomics", "atomics", offsetof(cuEmuCounters, atomics)},
-    {"barriers", "barriers of warps", offsetof(cuEmuCounters, barriers)},
-    {"block_barriers", "barriers of blocks", offsetof(cuEmuCounters, block_barriers)},
-    {"divergences", "divergent branches", offsetof(cuEmuCounters, divergences)},
-    {"async_requests", "requests to copy asynchronously", offsetof(cuEmuCounters, async_requests)},
-    {"async_bytes", "bytes copied asynchronously", offsetof(cuEmuCounters, async_bytes)},
-    {"async_wavefronts", "wavefronts of these copies", offsetof(cuEmuCounters, async_wavefronts)},
-    {"async_conflicts", "their bank conflicts", offsetof(cuEmuCounters, async_conflicts)},
-};
+} counters[] = {{"instructions", offsetof(cuEmuCounters, instructions)},
+                {"lane_instructions", offsetof(cuEmuCounters, lane_instructions)},
+                {"flops", offsetof(cuEmuCounters, flops)},
+                {"fma", offsetof(cuEmuCounters, fma)},
+                {"mma_flops", offsetof(cuEmuCounters, mma_flops)},
+                {"global_loads", offsetof(cuEmuCounters, global_loads)},
+                {"global_stores", offsetof(cuEmuCounters, global_stores)},
+                {"global_load_requests", offsetof(cuEmuCounters, global_load_requests)},
+                {"global_store_requests", offsetof(cuEmuCounters, global_store_requests)},
+                {"global_load_sectors", offsetof(cuEmuCounters, global_load_sectors)},
+                {"global_store_sectors", offsetof(cuEmuCounters, global_store_sectors)},
+                {"global_load_bytes", offsetof(cuEmuCounters, global_load_bytes)},
+                {"global_store_bytes", offsetof(cuEmuCounters, global_store_bytes)},
+                {"shared_loads", offsetof(cuEmuCounters, shared_loads)},
+                {"shared_stores", offsetof(cuEmuCounters, shared_stores)},
+                {"shared_load_requests", offsetof(cuEmuCounters, shared_load_requests)},
+                {"shared_store_requests", offsetof(cuEmuCounters, shared_store_requests)},
+                {"shared_load_wavefronts", offsetof(cuEmuCounters, shared_load_wavefronts)},
+                {"shared_store_wavefronts", offsetof(cuEmuCounters, shared_store_wavefronts)},
+                {"bank_conflicts", offsetof(cuEmuCounters, bank_conflicts)},
+                {"local_requests", offsetof(cuEmuCounters, local_requests)},
+                {"atomics", offsetof(cuEmuCounters, atomics)},
+                {"barriers", offsetof(cuEmuCounters, barriers)},
+                {"block_barriers", offsetof(cuEmuCounters, block_barriers)},
+                {"divergences", offsetof(cuEmuCounters, divergences)},
+                {"async_requests", offsetof(cuEmuCounters, async_requests)},
+                {"async_bytes", offsetof(cuEmuCounters, async_bytes)},
+                {"async_wavefronts", offsetof(cuEmuCounters, async_wavefronts)},
+                {"async_conflicts", offsetof(cuEmuCounters, async_conflicts)}};
 
 enum { COUNTERS = sizeof counters / sizeof counters[0], SECTOR_BYTES = 32 };
 enum { LAST_KERNEL = 1, FIRST_KERNEL = 2 }; /* of the launches that follow: values of CUEMU_COUNT */

@@ -4,12 +4,7 @@
  */
 #include <string.h>
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "chosen.h"
-#include "file.h"
-#include "kernel.h"
+#include "product.h"
 
 typedef struct generate_options {
     cli_request_options request;
@@ -90,18 +85,14 @@ static cli_exit generate(const cli_call *call, tj_error *err)
 const cli_command cli_generate = {
     .name = "generate",
     .operands = "<jxkxl>",
-    .operand_min = 1,
-    .operand_max = 1,
+    .operand_count = {1, 1},
     .summary = "print the CUDA source of a request",
     .text =
         "The text is what the compiler gets: one kernel, with this request's numbers in it. Needs neither compiler nor GPU.",
     .example = "tilejit generate 512x300x700\n"
                "tilejit generate 512x300x700 --any k --tile-width 8 -o kernel.cu",
     .takes = {{&cli_output_group, offsetof(generate_options, output)},
-              {&cli_problem_group, offsetof(generate_options, request)},
-              {&cli_layout_group, offsetof(generate_options, request)},
-              {&cli_scalar_group, offsetof(generate_options, request)},
-              {&cli_config_group, offsetof(generate_options, request)}},
+              {cli_request_groups, offsetof(generate_options, request), CLI_CONFIG}},
     .option_bytes = sizeof(generate_options),
     .run = generate,
 };

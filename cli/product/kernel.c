@@ -2,14 +2,9 @@
 /*
  * kernel: the source and the image of a request, and what is told about them.
  */
-#include "kernel.h"
-
 #include <inttypes.h>
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "chosen.h"
+#include "product.h"
 
 const char *cli_origin(tj_origin origin)
 {

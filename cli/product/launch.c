@@ -2,17 +2,13 @@
 /*
  * launch: a plan launched once, with progress on a terminal where the emulator takes more than a moment, or for its time.
  */
-#include "launch.h"
-
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <tilejit/buffer.h>
-
-#include "error.h"
+#include "product.h"
 
 /* ---- once --------------------------------------------------------------------------------------------------------- */
 

@@ -2,8 +2,6 @@
 /*
  * machine: the options that say with what and where to compute, and the context that they ask for.
  */
-#include "machine.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,10 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
-
-#include "error.h"
-#include "number.h"
+#include "product.h"
 
 static const char DEFAULT_TARGET[] = "sm_90";
 

@@ -8,14 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "error.h"
-#include "file.h"
-#include "kernel.h"
-#include "multiply.h"
 #include "npy.h"
+#include "product.h"
 
 enum { ORDER_C = 1, ORDER_F, SHAPE_BYTES = 80 };
 
@@ -41,8 +35,6 @@ static const cli_option own[] = {
     {"no-run", CLI_FLAG, AT(compile_only), "The same.", .low = 1},
     {NULL},
 };
-
-static const cli_group own_group = {"matmul", own};
 
 /* M, N, C and P of one call. An all-zero array was not given. */
 typedef struct matrices {
@@ -311,8 +303,7 @@ static cli_exit matmul(const cli_call *call, tj_error *err)
 const cli_command cli_matmul = {
     .name = "matmul",
     .operands = "<M.npy> <N.npy>",
-    .operand_min = 2,
-    .operand_max = 2,
+    .operand_count = {2, 2},
     .summary = "multiply two matrices in NumPy files",
     .text = "Writes P = M . N to the file of -o. M and N are arrays of rank 2, or of rank 3: then the first axis counts "
             "products. Their order, C or F, is taken as it is; nothing is transposed in memory.\n\n"
@@ -322,10 +313,9 @@ const cli_command cli_matmul = {
                "tilejit matmul M.npy N.npy -o P.npy --alpha 0.5 --beta 1 --c C.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --config tiled:tile_width=32",
     .takes = {{&cli_output_group, offsetof(matmul_options, output)},
-              {&own_group},
-              {&cli_problem_group, offsetof(matmul_options, request)},
-              {&cli_scalar_group, offsetof(matmul_options, request)},
-              {&cli_config_group, offsetof(matmul_options, request)},
+              {&(const cli_group){"matmul", own}},
+              {cli_request_groups, offsetof(matmul_options, request)},
+              {&cli_request_groups[CLI_SCALARS], offsetof(matmul_options, request), 1},
               {&cli_check_group, offsetof(matmul_options, check)},
               {&cli_timing_group, offsetof(matmul_options, timing)},
               {&cli_machine_group, offsetof(matmul_options, machine)}},

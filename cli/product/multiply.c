@@ -2,18 +2,10 @@
 /*
  * multiply: one product on the device: computed, timed, checked, and told about. What matmul and run share.
  */
-#include "multiply.h"
-
 #include <inttypes.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "chosen.h"
-#include "counters.h"
-#include "error.h"
-#include "kernel.h"
+#include "product.h"
 
 static const double DEFAULT_CHECK_FLOP = 2e10;
 

@@ -202,51 +202,35 @@ static const char *read_dictionary(cursor *c, header *h)
 
 /* ---- what a header means ------------------------------------------------------------------------------------------ */
 
-/* NumPy's name of a type code, for messages. */
+/* NumPy's name of a type code, for messages; of a letter, of all codes that begin with it. */
 static const char *type_name(const char *code)
 {
     static const struct {
         const char *code, *name;
-    } names[] = {{"i1", "int8"},        {"i2", "int16"},       {"i4", "int32"},       {"i8", "int64"},
-                 {"u1", "uint8"},       {"u2", "uint16"},      {"u4", "uint32"},      {"u8", "uint64"},
-                 {"b1", "bool"},        {"c8", "complex64"},   {"c16", "complex128"}, {"c32", "complex256"},
-                 {"f16", "longdouble"}, {"f12", "longdouble"}, {"f1", "8-bit float"}, {"V1", "raw bytes or an 8-bit float"}};
+    } names[] = {{"i1", "int8"},          {"i2", "int16"},       {"i4", "int32"},       {"i8", "int64"},
+                 {"u1", "uint8"},         {"u2", "uint16"},      {"u4", "uint32"},      {"u8", "uint64"},
+                 {"b1", "bool"},          {"c8", "complex64"},   {"c16", "complex128"}, {"c32", "complex256"},
+                 {"f16", "longdouble"},   {"f12", "longdouble"}, {"f1", "8-bit float"}, {"V1", "raw bytes or an 8-bit float"},
+                 {"O", "Python objects"}, {"S", "text"},         {"U", "text"},         {"M", "times"},
+                 {"m", "times"},          {"V", "raw bytes"},    {"[", "structured"}};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(code, names[i].code) == 0)
+        if (strcmp(code, names[i].code) == 0 || (!names[i].code[1] && code[0] == names[i].code[0]))
             return names[i].name;
-    switch (code[0]) {
-    case 'O':
-        return "Python objects";
-    case 'S':
-    case 'U':
-        return "text";
-    case 'M':
-    case 'm':
-        return "times";
-    case 'V':
-        return "raw bytes";
-    case '[':
-        return "structured";
-    default:
-        return "not a type of ours";
-    }
+    return "not a type of ours";
 }
 
 static tj_status read_type(const char *name, const header *h, tj_npy *array, bool *is_swapped, tj_error *err)
 {
-    static const struct {
-        const char *code;
-        tj_type dtype;
-    } types[] = {{"f4", TJ_F32}, {"f8", TJ_F64}, {"f2", TJ_F16}, {"V2", TJ_BF16}, {"bfloat16", TJ_BF16}};
+    const tj_type_facts *facts;
     const bool has_order = h->type[0] != '\0' && strchr("<>=|", h->type[0]);
     const char *code = h->type + has_order;
     const bool is_big_endian_host = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 
     *is_swapped = (h->type[0] == '<' && is_big_endian_host) || (h->type[0] == '>' && !is_big_endian_host);
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(code, types[i].code) == 0) {
-            array->dtype = types[i].dtype;
+    for (tj_type type = TJ_F32; (facts = tj_type_get_facts(type)); type++)
+        if (strcmp(code, facts->numpy + 1) == 0 || (type == TJ_BF16 && strcmp(code, "bfloat16") == 0)) {
+            array->dtype = type;
             return TJ_OK;
         }
     return tj_fail(err, TJ_ERR_UNSUPPORTED,
@@ -356,44 +340,62 @@ static void swap_bytes(tj_npy *array)
         }
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
 
-/* From an open file that is at its beginning. A regular one of a wrong size is known before memory is asked for. */
-static tj_status read_array(tj_input *in, tj_npy *array, tj_error *err)
+/* A file, or, where in is NULL, bytes in memory. */
+typedef struct source {
+    const char *name;
+    tj_input *in;
+    const unsigned char *bytes;
+    int64_t size; /* of all; -1: not known before its end */
+    size_t used;
+} source;
+
+static tj_status take_bytes(source *s, void *out, size_t wanted, size_t *got, tj_error *err)
 {
-    const char *name = in->name;
+    if (s->in)
+        return tj_input_read(s->in, out, wanted, got, err);
+    *got = (size_t)s->size - s->used < wanted ? (size_t)s->size - s->used : wanted;
+    if (*got > 0)
+        memcpy(out, s->bytes + s->used, *got);
+    s->used += *got;
+    return TJ_OK;
+}
+
+/* A size that is known and wrong is told before memory is asked for. On failure *array is all zero. */
+static tj_status read_array(source *from, tj_npy *array, tj_error *err)
+{
+    const char *name = from->name;
     unsigned char first[LONGEST_PREFIX] = {0};
     size_t prefix = 0, length = 0, got, more = 0;
     char *text = NULL, extra;
-    bool is_swapped;
-    tj_status status = tj_input_read(in, first, 10, &got, err);
+    bool is_swapped = false;
+    tj_status status = take_bytes(from, first, 10, &got, err);
 
+    memset(array, 0, sizeof *array);
     if (status == TJ_OK && got == 10 && first[6] > 1)
-        status = tj_input_read(in, first + 10, 2, &more, err);
+        status = take_bytes(from, first + 10, 2, &more, err);
     if (status == TJ_OK)
         status = read_prefix(name, first, got + more, &prefix, &length, err);
-    if (status != TJ_OK)
-        return status;
-
-    text = malloc(length + 1);
-    if (!text)
-        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its header", name);
-    status = tj_input_read(in, text, length, &got, err);
+    if (status == TJ_OK && !(text = malloc(length + 1)))
+        status = tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "%s: no memory for its header", name);
+    if (status == TJ_OK)
+        status = take_bytes(from, text, length, &got, err);
     if (status == TJ_OK && got < length)
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name,
                          (long long)prefix + (long long)got);
     if (status == TJ_OK)
         status = read_header(name, text, length, array, &is_swapped, err);
-    if (status == TJ_OK && in->size >= 0 && (uint64_t)in->size != prefix + length + array->bytes)
-        status = wrong_size(name, array, prefix + length, in->size, err);
+    if (status == TJ_OK && from->size >= 0 && (uint64_t)from->size != prefix + length + array->bytes)
+        status = wrong_size(name, array, prefix + length, from->size, err);
     if (status == TJ_OK)
         status = allocate(name, array, err);
     if (status == TJ_OK)
-        status = tj_input_read(in, array->data, array->bytes, &got, err);
+        status = take_bytes(from, array->data, array->bytes, &got, err);
     if (status == TJ_OK && got < array->bytes)
         status = wrong_size(name, array, prefix + length, (long long)prefix + (long long)length + (long long)got, err);
     if (status == TJ_OK)
-        status = tj_input_read(in, &extra, 1, &got, err);
+        status = take_bytes(from, &extra, 1, &got, err);
     if (status == TJ_OK && got > 0)
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                          "%s: goes on behind the %lld bytes that its shape and type need: it is too long", name,
@@ -401,18 +403,38 @@ static tj_status read_array(tj_input *in, tj_npy *array, tj_error *err)
     if (status == TJ_OK && is_swapped)
         swap_bytes(array);
     free(text);
+    if (status != TJ_OK)
+        tj_npy_drop(array);
     return status;
 }
+
+tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size, tj_npy *array, tj_error *err)
+{
+    return read_array(&(source){name, NULL, bytes, (int64_t)size, 0}, array, err);
+}
+
+tj_status tj_npy_read(const char *path, tj_npy *array, tj_error *err)
+{
+    tj_input in;
+    tj_status status = tj_input_open(path, &in, err);
+
+    memset(array, 0, sizeof *array);
+    if (status == TJ_OK)
+        status = read_array(&(source){in.name, &in, NULL, in.size, 0}, array, err);
+    tj_input_close(&in);
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------ */
 
 /* The header that numpy.save writes. Returns prefix and header together, a multiple of ALIGNMENT. */
 static size_t make_header(const tj_npy *array, char out[512])
 {
-    static const char *const types[] = {[TJ_F32] = "<f4", [TJ_F64] = "<f8", [TJ_F16] = "<f2", [TJ_BF16] = "<V2"};
     char extent[24];
     size_t length = 10, total;
 
     length += (size_t)snprintf(out + length, 512 - length, "{'descr': '%s', 'fortran_order': %s, 'shape': (",
-                               types[array->dtype], array->is_fortran_order ? "True" : "False");
+                               tj_type_get_facts(array->dtype)->numpy, array->is_fortran_order ? "True" : "False");
     for (int i = 0; i < array->rank; i++)
         length += (size_t)snprintf(out + length, 512 - length, i > 0 ? ", %lld" : "%lld", (long long)array->shape[i]);
     length += (size_t)snprintf(out + length, 512 - length, "), }");
@@ -447,50 +469,6 @@ static tj_status check_array(const char *path, const tj_npy *array, tj_error *er
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: the array to write has %llu bytes where its shape needs %lld", path,
                        (unsigned long long)array->bytes, (long long)bytes);
     return TJ_OK;
-}
-
-/* ---- public ------------------------------------------------------------------------------------------------------- */
-
-tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size, tj_npy *array, tj_error *err)
-{
-    size_t prefix, length = 0;
-    bool is_swapped;
-    tj_status status;
-
-    memset(array, 0, sizeof *array);
-    status = read_prefix(name, bytes, size, &prefix, &length, err);
-    if (status != TJ_OK)
-        return status;
-    if (size - prefix < length)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name, (long long)size);
-    status = read_header(name, (const char *)bytes + prefix, length, array, &is_swapped, err);
-    if (status == TJ_OK && size - prefix - length != array->bytes)
-        status = wrong_size(name, array, prefix + length, (long long)size, err);
-    if (status == TJ_OK)
-        status = allocate(name, array, err);
-    if (status != TJ_OK) {
-        tj_npy_drop(array);
-        return status;
-    }
-    if (array->bytes > 0)
-        memcpy(array->data, bytes + prefix + length, array->bytes);
-    if (is_swapped)
-        swap_bytes(array);
-    return TJ_OK;
-}
-
-tj_status tj_npy_read(const char *path, tj_npy *array, tj_error *err)
-{
-    tj_input in;
-    tj_status status = tj_input_open(path, &in, err);
-
-    memset(array, 0, sizeof *array);
-    if (status == TJ_OK)
-        status = read_array(&in, array, err);
-    tj_input_close(&in);
-    if (status != TJ_OK)
-        tj_npy_drop(array);
-    return status;
 }
 
 tj_status tj_npy_write(const tj_output *out, const tj_npy *array, tj_error *err)

@@ -6,12 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "error.h"
-#include "kernel.h"
-#include "shapes.h"
+#include "product.h"
 
 typedef struct prove_options {
     cli_request_options request;
@@ -32,8 +27,6 @@ static const cli_option own[] = {
     {"resume", CLI_FLAG, AT(resume), "Pass over kernels that were proven on such a device with its driver.", .low = 1},
     {NULL},
 };
-
-static const cli_group own_group = {"prove", own};
 
 enum { MOST_KERNELS = TJ_MOST_REFUSED + 2 }; /* of one shape: the choice, those that take its place */
 
@@ -148,34 +141,23 @@ static tj_status prove_all(proofs *all, const cli_shapes *shapes, tj_error *err)
                    all->failed + all->proven + all->known);
 }
 
-static tj_status check_words(const cli_call *call, tj_config *config, tj_error *err)
-{
-    const prove_options *options = call->options;
-    tj_status status = cli_refuse_arch(call, &options->machine, err);
-
-    if (status == TJ_OK)
-        status = read_config(options, config, err);
-    if (status == TJ_OK && call->operand_count == 0 && !options->shapes)
-        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                         "prove what? write a shape such as 512x300x700, or --shapes with a file of them");
-    return status;
-}
-
 static cli_exit prove(const cli_call *call, tj_error *err)
 {
     const prove_options *options = call->options;
     proofs all = {.call = call, .options = options, .list = json_array()};
     cli_shapes shapes = {NULL, 0};
     cli_exit code = CLI_WORDS;
-    tj_status status = check_words(call, &all.config, err);
+    tj_status status = cli_refuse_arch(call, &options->machine, err);
 
+    if (status == TJ_OK)
+        status = read_config(options, &all.config, err);
+    if (status == TJ_OK && call->operand_count == 0 && !options->shapes)
+        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                         "prove what? write a shape such as 512x300x700, or --shapes with a file of them");
     (void)json_object_set_new(call->answer, "proofs", all.list);
     if (status == TJ_OK)
-        status = cli_read_shapes(call, &options->request, &shapes, err);
-    if (status == TJ_OK && options->shapes &&
-        (status = cli_read_shape_file(options->shapes, &options->request, &shapes, err)) != TJ_OK)
-        code = CLI_FAILED;
-    if (status == TJ_OK) {
+        code = cli_read_shapes(call, &options->request, options->shapes, &shapes, err);
+    if (code == CLI_DONE) {
         status = prove_all(&all, &shapes, err);
         code = status == TJ_OK ? CLI_DONE : status == TJ_ERR_CHECK_FAILED ? CLI_CHECK_FAILED : CLI_FAILED;
         cli_set_int(call->answer, "proven", all.proven);
@@ -190,22 +172,19 @@ static cli_exit prove(const cli_call *call, tj_error *err)
 const cli_command cli_prove = {
     .name = "prove",
     .operands = "[jxkxl ...]",
-    .operand_max = CLI_MAX_OPERANDS,
+    .operand_count = {0, CLI_MAX_OPERANDS},
     .summary = "run kernels between guards on the device and compare them",
-    .text =
-        "A compiler can be wrong. A proof runs the kernel of a shape once on random operands between guard bands, and compares "
-        "P with what the textbook's kernel, naive, computes on the same device; of a large P it compares some lines. The "
-        "result is kept beside the stored kernel, for this device and driver.\n\n"
-        "A kernel that fails is named and never launched here again; the library's next choice is proven in its place. Its "
-        "CUDA text, PTX, CUBIN, log and a description are written to the folder of --cases, for a report to the makers of the "
-        "compiler. Exits with 3 if a kernel failed.",
+    .text = "A compiler can be wrong. A proof runs the kernel of a shape once on random operands between guard bands, and "
+            "compares P with what the textbook's kernel, naive, computes on the same device; of a large P it compares some "
+            "lines. The result is kept beside the stored kernel, for this device and driver.\n\n"
+            "A kernel that fails is named and never launched here again; the library's next choice is proven in its place. Its "
+            "CUDA text, PTX, CUBIN, log and a description are written to the folder of --cases, for a report to the makers of "
+            "the compiler. Exits with 3 if a kernel failed.",
     .example = "tilejit prove 512x300x700\n"
                "tilejit prove --shapes shapes.csv --dtype f16\n"
                "tilejit prove 64x264x32 --dtype f64 --config simt:bm=64,bn=128,bk=8,tm=8,tn=4",
-    .takes = {{&own_group},
-              {&cli_problem_group, offsetof(prove_options, request)},
-              {&cli_layout_group, offsetof(prove_options, request)},
-              {&cli_scalar_group, offsetof(prove_options, request)},
+    .takes = {{&(const cli_group){"prove", own}},
+              {cli_request_groups, offsetof(prove_options, request), CLI_SCALARS},
               {&cli_machine_group, offsetof(prove_options, machine)}},
     .option_bytes = sizeof(prove_options),
     .run = prove,

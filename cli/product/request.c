@@ -3,14 +3,10 @@
  * request: words -> problem and config. All that can be wrong with the words alone is found here, before a file or a library is
  * opened.
  */
-#include "request.h"
-
 #include <inttypes.h>
 #include <string.h>
 
-#include "answer.h"
-#include "error.h"
-#include "number.h"
+#include "product.h"
 
 /* ---- options ------------------------------------------------------------------------------------------------------ */
 
@@ -28,7 +24,9 @@ static const char *stride_of_p_at(size_t index)
 
 static const char *type_at(size_t index)
 {
-    return index < TJ_BF16 ? tj_type_name((tj_type)(TJ_F32 + index)) : NULL;
+    const tj_type_facts *facts = tj_type_get_facts((tj_type)(TJ_F32 + index));
+
+    return facts ? facts->name : NULL;
 }
 
 const char *cli_family_at(size_t index)
@@ -42,8 +40,8 @@ static const cli_option of_problem[] = {
     {"transpose-m", CLI_FLAG, AT(m.transposed), "M is stored k x j.", .low = 1},
     {"transpose-n", CLI_FLAG, AT(n.transposed), "N is stored l x k.", .low = 1},
     {"any", CLI_TEXT, AT(any),
-     "What the kernel takes as arguments instead of having it baked in: j, k, l, ld, batch, stride, separated by commas, "
-     "or all.",
+     "What the kernel takes as arguments instead of having it baked in: j, k, l, ld, batch, stride, separated by commas, or "
+     "all.",
      "list"},
     {"multiple-of", CLI_TEXT, AT(multiple_of), "Promises for dimensions in --any, such as j=16,k=8.", "list"},
     {NULL},
@@ -79,9 +77,8 @@ static const cli_option of_scalars[] = {
 static const cli_option of_config[] = {
     {"config", CLI_TEXT, AT(config), "How to compute it, in one line: tiled:tile_width=16,shared=static,boundary=jl.", "text"},
     {"family", CLI_TEXT, AT(family),
-     "The family alone; see tilejit families. Options below change single parameters of it, of tiled "
-     "if none is named.",
-     "name", .offered = cli_family_at},
+     "The family alone; see tilejit families. Options below change single parameters of it, of tiled if none is named.", "name",
+     .offered = cli_family_at},
     {"tile-width", CLI_TEXT, AT(tile_width), "TILE_WIDTH: 4 to 32.", "w"},
     {"shared", CLI_TEXT, AT(shared), "Shared memory: static or dynamic.", "kind"},
     {"rows", CLI_TEXT, AT(rows), "Which block index counts rows of P: y (the textbook's) or x.", "axis"},
@@ -91,10 +88,10 @@ static const cli_option of_config[] = {
     {NULL},
 };
 
-const cli_group cli_problem_group = {"What to compute", of_problem};
-const cli_group cli_layout_group = {"How the matrices lie in memory", of_layout};
-const cli_group cli_scalar_group = {"alpha and beta", of_scalars};
-const cli_group cli_config_group = {"How to compute it", of_config};
+const cli_group cli_request_groups[] = {[CLI_PROBLEM] = {"What to compute", of_problem},
+                                        [CLI_LAYOUT] = {"How the matrices lie in memory", of_layout},
+                                        [CLI_SCALARS] = {"alpha and beta", of_scalars},
+                                        [CLI_CONFIG] = {"How to compute it", of_config}};
 
 /* ---- problem and config ------------------------------------------------------------------------------------------- */
 
@@ -113,13 +110,9 @@ static bool next_item(const char **list, char item[64])
 
 static tj_dim *find_dim(tj_problem *problem, const char *name)
 {
-    if (strcmp(name, "j") == 0)
-        return &problem->j;
-    if (strcmp(name, "k") == 0)
-        return &problem->k;
-    if (strcmp(name, "l") == 0)
-        return &problem->l;
-    return NULL;
+    tj_dim *const dim[] = {&problem->j, &problem->k, &problem->l};
+
+    return name[0] >= 'j' && name[0] <= 'l' && !name[1] ? dim[name[0] - 'j'] : NULL;
 }
 
 tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err)
@@ -135,44 +128,34 @@ tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err)
     return status;
 }
 
-static void make_ld_any(tj_problem *problem)
-{
-    problem->m.ld = TJ_ANY;
-    problem->n.ld = TJ_ANY;
-    problem->p.ld = TJ_ANY;
-    if (problem->epilogue.has_beta)
-        problem->c.ld = TJ_ANY;
-}
-
 /* Broadcast and pointers say something about the storage that no argument can say; they stay. */
-static void make_stride_any(tj_problem *problem)
+static void make_storage_any(tj_problem *problem, bool ld, bool stride)
 {
-    int64_t *stride[] = {&problem->m.stride, &problem->n.stride, &problem->p.stride, &problem->c.stride};
+    tj_matrix *const matrix[] = {&problem->m, &problem->n, &problem->p, &problem->c};
 
-    for (size_t i = 0; i < (problem->epilogue.has_beta ? 4u : 3u); i++)
-        if (*stride[i] != TJ_BROADCAST && !tj_stride_is_pointers(*stride[i]))
-            *stride[i] = TJ_ANY;
+    for (size_t i = 0; i < (problem->epilogue.has_beta ? 4u : 3u); i++) {
+        if (ld)
+            matrix[i]->ld = TJ_ANY;
+        if (stride && matrix[i]->stride != TJ_BROADCAST && !tj_stride_is_pointers(matrix[i]->stride))
+            matrix[i]->stride = TJ_ANY;
+    }
 }
 
 static tj_status make_any(tj_problem *problem, const char *item, tj_error *err)
 {
+    const bool is_all = strcmp(item, "all") == 0, is_batch = strcmp(item, "batch") == 0;
+    const bool is_ld = strcmp(item, "ld") == 0, is_stride = strcmp(item, "stride") == 0;
     tj_dim *dim = find_dim(problem, item);
-    bool is_all = strcmp(item, "all") == 0;
 
-    if (dim) {
-        dim->mode = TJ_DIM_ANY;
-    } else if (is_all || strcmp(item, "ld") == 0 || strcmp(item, "stride") == 0 || strcmp(item, "batch") == 0) {
-        if (is_all)
-            problem->j.mode = problem->k.mode = problem->l.mode = TJ_DIM_ANY;
-        if (is_all || strcmp(item, "ld") == 0)
-            make_ld_any(problem);
-        if (is_all || strcmp(item, "stride") == 0)
-            make_stride_any(problem);
-        if (is_all || strcmp(item, "batch") == 0)
-            problem->batch = TJ_ANY;
-    } else {
+    if (!dim && !is_all && !is_ld && !is_stride && !is_batch)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--any has \"%s\": use j, k, l, ld, batch, stride or all", item);
-    }
+    if (dim)
+        dim->mode = TJ_DIM_ANY;
+    if (is_all)
+        problem->j.mode = problem->k.mode = problem->l.mode = TJ_DIM_ANY;
+    if (is_all || is_batch)
+        problem->batch = TJ_ANY;
+    make_storage_any(problem, is_all || is_ld, is_all || is_stride);
     return TJ_OK;
 }
 
@@ -333,36 +316,40 @@ static void set_dim(json_t *object, const char *name, const tj_dim *dim)
     }
 }
 
+/* A leading dimension, a stride, a batch. */
+static void set_number(json_t *object, const char *name, int64_t value)
+{
+    const cli_name *special = strides;
+
+    while (special->word && special->value != value)
+        special++;
+    if (value == TJ_ANY || special->word)
+        cli_set_text(object, name, value == TJ_ANY ? "any" : special->word);
+    else
+        cli_set_int(object, name, value);
+}
+
 json_t *cli_problem_json(const tj_problem *problem)
 {
-    tj_problem known = tj_problem_canonical(problem);
+    const tj_problem known = tj_problem_canonical(problem);
     json_t *object = json_object();
-    const struct {
-        const char *name;
-        int64_t value;
-    } numbers[] = {{"ld_m", known.m.ld},         {"ld_n", known.n.ld},         {"ld_p", known.p.ld},
-                   {"stride_m", known.m.stride}, {"stride_n", known.n.stride}, {"stride_p", known.p.stride},
-                   {"batch", known.batch}};
 
     set_dim(object, "j", &known.j);
     set_dim(object, "k", &known.k);
     set_dim(object, "l", &known.l);
     cli_set_text(object, "dtype", tj_type_name((tj_type)known.m.type));
     cli_set_text(object, "p_dtype", tj_type_name((tj_type)known.p.type));
-    cli_set_text(object, "m_layout", known.m.layout == TJ_COL_MAJOR ? "col" : "row");
-    cli_set_text(object, "n_layout", known.n.layout == TJ_COL_MAJOR ? "col" : "row");
-    cli_set_text(object, "p_layout", known.p.layout == TJ_COL_MAJOR ? "col" : "row");
+    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_P; i++) {
+        const tj_matrix *matrix = tj_problem_matrix(&known, i);
+        char layout[] = "m_layout", ld[] = "ld_m", stride[] = "stride_m";
+
+        layout[0] = ld[3] = stride[7] = "mnp"[i];
+        cli_set_text(object, layout, orders[matrix->layout == TJ_COL_MAJOR].word);
+        set_number(object, ld, matrix->ld);
+        set_number(object, stride, matrix->stride);
+    }
+    set_number(object, "batch", known.batch);
     cli_set_bool(object, "has_alpha", known.epilogue.has_alpha);
     cli_set_bool(object, "has_beta", known.epilogue.has_beta);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (numbers[i].value == TJ_ANY)
-            cli_set_text(object, numbers[i].name, "any");
-        else if (numbers[i].value == TJ_BROADCAST)
-            cli_set_text(object, numbers[i].name, "broadcast");
-        else if (tj_stride_is_pointers(numbers[i].value))
-            cli_set_text(object, numbers[i].name, numbers[i].value == TJ_POINTERS ? "pointers" : "pointers16");
-        else
-            cli_set_int(object, numbers[i].name, numbers[i].value);
-    }
     return object;
 }

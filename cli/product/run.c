@@ -5,12 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <tilejit/tilejit.h>
-
-#include "answer.h"
-#include "error.h"
-#include "kernel.h"
-#include "multiply.h"
+#include "product.h"
 
 typedef struct run_options {
     cli_request_options request;
@@ -32,8 +27,6 @@ static const cli_option own[] = {
     {"no-run", CLI_FLAG, AT(compile_only), "The same.", .low = 1},
     {NULL},
 };
-
-static const cli_group own_group = {"run", own};
 
 static double matrix_bytes(const tj_problem *storage, tj_which which)
 {
@@ -103,18 +96,14 @@ static cli_exit run(const cli_call *call, tj_error *err)
 const cli_command cli_run = {
     .name = "run",
     .operands = "<jxkxl>",
-    .operand_min = 1,
-    .operand_max = 1,
+    .operand_count = {1, 1},
     .summary = "multiply random matrices, verify and time the product",
     .text = "Fills M, N and C with numbers in [-1, 1] from a seed, computes P on the device, compares it with the product in "
             "float64, and times the launches by CUDA events.",
     .example = "tilejit run 512x300x700\n"
                "tilejit run 1024x1024x1024 --dtype f16 --p-dtype f32 --repeat 50",
-    .takes = {{&own_group},
-              {&cli_problem_group, offsetof(run_options, request)},
-              {&cli_layout_group, offsetof(run_options, request)},
-              {&cli_scalar_group, offsetof(run_options, request)},
-              {&cli_config_group, offsetof(run_options, request)},
+    .takes = {{&(const cli_group){"run", own}},
+              {cli_request_groups, offsetof(run_options, request), CLI_CONFIG},
               {&cli_check_group, offsetof(run_options, check)},
               {&cli_timing_group, offsetof(run_options, timing)},
               {&cli_machine_group, offsetof(run_options, machine)}},

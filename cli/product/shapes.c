@@ -2,14 +2,11 @@
 /*
  * shapes: lists of shapes: words such as 512x300x700, and the lines of files.
  */
-#include "shapes.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
 #include "input.h"
-#include "number.h"
+#include "product.h"
 
 enum { MOST_SHAPES_BYTES = 4 << 20 };
 
@@ -129,16 +126,7 @@ static tj_status add_line(const cli_request_options *options, char *line, bool m
     return count == 1 ? add_shape(options, field[0], 0, all, err) : add_fields(options, field, count, all, err);
 }
 
-tj_status cli_read_shapes(const cli_call *call, const cli_request_options *options, cli_shapes *all, tj_error *err)
-{
-    tj_status status = TJ_OK;
-
-    for (size_t i = 0; i < call->operand_count && status == TJ_OK; i++)
-        status = add_shape(options, call->operand[i], 0, all, err);
-    return status;
-}
-
-tj_status cli_read_shape_file(const char *path, const cli_request_options *options, cli_shapes *all, tj_error *err)
+static tj_status read_file(const char *path, const cli_request_options *options, cli_shapes *all, tj_error *err)
 {
     static const char mark[] = "\xef\xbb\xbf"; /* how some programs begin UTF-8 */
     const size_t before = all->count;
@@ -158,4 +146,13 @@ tj_status cli_read_shape_file(const char *path, const cli_request_options *optio
     if (status == TJ_OK && all->count == 0)
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.200s names no shape: write lines such as 512x300x700", path);
     return status;
+}
+
+cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *options, const char *path, cli_shapes *all,
+                         tj_error *err)
+{
+    for (size_t i = 0; i < call->operand_count; i++)
+        if (add_shape(options, call->operand[i], 0, all, err) != TJ_OK)
+            return CLI_WORDS;
+    return path && read_file(path, options, all, err) != TJ_OK ? CLI_FAILED : CLI_DONE;
 }

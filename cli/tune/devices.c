@@ -2,14 +2,10 @@
 /*
  * devices: the devices at work. All are opened before one takes a shape; then each takes the next one when it is free.
  */
-#include "tune.h"
-
 #include <pthread.h>
 #include <unistd.h>
 
-#include "error.h"
-#include "file.h"
-#include "interrupt.h"
+#include "tune.h"
 
 typedef struct worker {
     struct crew *crew;
@@ -229,8 +225,8 @@ static tj_status open_device(crew *c, const int *number, tj_error *err)
     w->is_emulated = emulator != NULL;
     if (status != TJ_OK && cli_may_emulate(&c->words->machine) && !has_devices(w->context))
         return tj_fail(err, TJ_ERR_NO_DRIVER,
-                       "there is no GPU to tune on (tilejit doctor says why), and the emulator's times mean nothing: "
-                       "--device emulator only tries that configs compute the product, and keeps no record");
+                       "there is no GPU to tune on (tilejit doctor says why), and the emulator's times mean nothing: --device "
+                       "emulator only tries that configs compute the product, and keeps no record");
     if (status != TJ_OK)
         (void)tj_fail(err, status, "device %d cannot be used, so nothing is tuned: %.380s", w->ordinal, why.message);
     return status;

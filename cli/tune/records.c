@@ -2,16 +2,12 @@
 /*
  * records: tilejit tune --export, --import and --merge.
  */
-#include "tune.h"
-
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer.h"
-#include "error.h"
-#include "file.h"
+#include "tune.h"
 
 enum { MOST_RECORD_BYTES = 64 << 20 }; /* some 30 000 records; as JSON in memory it is twenty times that */
 

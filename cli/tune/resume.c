@@ -2,9 +2,9 @@
 /*
  * resume: tilejit tune --resume: which shapes have a record that makes another tuning needless.
  */
-#include "tune.h"
-
 #include <string.h>
+
+#include "tune.h"
 
 /* A family or a parameter that this version does not have would choose nothing. */
 static bool is_usable(const tj_record_facts *facts, const tj_problem *problem)

@@ -2,12 +2,10 @@
 /*
  * show: what tilejit tune says while it tunes, and of what it found.
  */
-#include "tune.h"
-
 #include <inttypes.h>
 #include <math.h>
 
-#include "answer.h"
+#include "tune.h"
 
 enum { BAR = 10 };
 

@@ -3,16 +3,10 @@
  * tilejit tune: find the fastest config of shapes on the devices of this machine, and look after the records: what the words
  * ask for, and what came of it.
  */
-#include "tune.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer.h"
-#include "error.h"
-#include "file.h"
-#include "interrupt.h"
-#include "number.h"
+#include "tune.h"
 
 /* ---- words -------------------------------------------------------------------------------------------------------- */
 
@@ -32,8 +26,8 @@ static const cli_option own[] = {
      "Configs to try for each shape; default: 48 to 240, until none promises more; model: 80; exhaustive: all.", "count", 1,
      INT64_C(1) << 40},
     {"shapes", CLI_TEXT, AT(shapes),
-     "Tune the shapes of a file too (- is stdin), more than the 64 of a command line: lines of category,j,k,l,batch or "
-     "j,k,l or jxkxl.",
+     "Tune the shapes of a file too (- is stdin), more than the 64 of a command line: lines of category,j,k,l,batch or j,k,l "
+     "or jxkxl.",
      "file.csv"},
     {"devices", CLI_TEXT, AT(devices), "GPUs that share the shapes, at most 16, such as 0,1; default: one, that of --device.",
      "list"},
@@ -55,8 +49,6 @@ static const cli_option own[] = {
     {"t4", CLI_FLAG, AT(is_t4), "--export and --merge write Kernel Tuner's T4 format.", .low = 1},
     {NULL},
 };
-
-static const cli_group own_group = {"tune", own};
 
 /* "30", "30s", "2m", "1h". */
 static tj_status read_budget(const char *text, double *seconds, tj_error *err)
@@ -95,17 +87,10 @@ static tj_status read_tune_options(const tune_options *words, tj_tune_options *o
     return read_budget(words->budget, &options->seconds, err);
 }
 
-static bool is_listed(const tune_devices *devices, int number)
-{
-    for (size_t i = 0; i < devices->count; i++)
-        if (devices->number[i] == number)
-            return true;
-    return false;
-}
-
 /* "0,1": the devices that share the work. Without it the one that --device names. */
 static tj_status read_devices(const tune_options *words, tune_devices *devices, tj_error *err)
 {
+    bool is_listed[1024] = {false};
     const char *rest = words->devices;
 
     devices->count = 0;
@@ -116,10 +101,11 @@ static tj_status read_devices(const tune_options *words, tune_devices *devices, 
 
         memcpy(number, rest, length < sizeof number ? length : 0);
         if (cli_parse_int("--devices", number, 0, 1023, &value, err) != TJ_OK || devices->count == TUNE_MAX_DEVICES ||
-            is_listed(devices, (int)value))
+            is_listed[value])
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "--devices is \"%.60s\": write at most %d different device numbers, such as 0,1", words->devices,
                            TUNE_MAX_DEVICES);
+        is_listed[value] = true;
         devices->number[devices->count++] = (int)value;
         rest += length + (rest[length] != '\0');
     }
@@ -249,6 +235,7 @@ static tj_status check_words(const cli_call *call, tj_error *err)
 static cli_exit tune(const cli_call *call, tj_error *err)
 {
     const tune_options *words = call->options;
+    const bool moves = words->merge || words->import_from || words->export_to;
     cli_shapes shapes = {NULL, 0};
     tune_devices devices;
     tj_tune_options options;
@@ -262,13 +249,9 @@ static cli_exit tune(const cli_call *call, tj_error *err)
     if (status == TJ_OK)
         status = check_words(call, err);
     if (status == TJ_OK)
-        status = cli_read_shapes(call, &words->request, &shapes, err);
-    if (status == TJ_OK && (words->merge || words->import_from || words->export_to))
-        code = tune_move_records(call, &shapes, err);
-    else if (status == TJ_OK && words->shapes && cli_read_shape_file(words->shapes, &words->request, &shapes, err) != TJ_OK)
-        code = CLI_FAILED;
-    else if (status == TJ_OK)
-        code = tune_all(call, &shapes, &devices, &options, err);
+        code = cli_read_shapes(call, &words->request, moves ? NULL : words->shapes, &shapes, err);
+    if (code == CLI_DONE)
+        code = moves ? tune_move_records(call, &shapes, err) : tune_all(call, &shapes, &devices, &options, err);
     free(shapes.item);
     return code;
 }
@@ -276,7 +259,7 @@ static cli_exit tune(const cli_call *call, tj_error *err)
 const cli_command cli_tune = {
     .name = "tune",
     .operands = "[jxkxl ...]",
-    .operand_max = CLI_MAX_OPERANDS,
+    .operand_count = {0, CLI_MAX_OPERANDS},
     .summary = "find the fastest config of shapes by measuring, and keep it",
     .text = "Tries configs of all families on the device, verifies those that take the lead against float64, compares the "
             "fastest few in turns, and keeps the winner as a record: from then on tilejit and the library choose it for that "
@@ -288,11 +271,9 @@ const cli_command cli_tune = {
                "tilejit tune 16x4096x4096 --budget 60s --evaluations 200\n"
                "tilejit tune --shapes shapes.csv --devices 0,1 --resume\n"
                "tilejit tune --export records.json",
-    .takes = {{&own_group},
+    .takes = {{&(const cli_group){"tune", own}},
               {&cli_output_group, offsetof(tune_options, output)},
-              {&cli_problem_group, offsetof(tune_options, request)},
-              {&cli_layout_group, offsetof(tune_options, request)},
-              {&cli_scalar_group, offsetof(tune_options, request)},
+              {cli_request_groups, offsetof(tune_options, request), CLI_SCALARS},
               {&cli_machine_group, offsetof(tune_options, machine)}},
     .option_bytes = sizeof(tune_options),
     .run = tune,

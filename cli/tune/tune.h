@@ -11,10 +11,7 @@
 #ifndef TJ_CLI_TUNE_H
 #define TJ_CLI_TUNE_H
 
-#include <tilejit/tilejit.h>
-
-#include "machine.h"
-#include "shapes.h"
+#include "product.h"
 
 typedef struct tune_options {
     cli_request_options request;

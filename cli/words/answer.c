@@ -2,12 +2,12 @@
 /*
  * answer: what a command tells: members of the object that --json prints, or lines for people.
  */
-#include "answer.h"
-
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "words.h"
 
 /* A member that cannot be made for want of memory is left out: the exit code does not depend on it. */
 static void set(json_t *object, const char *name, json_t *value)

@@ -2,13 +2,9 @@
 /*
  * command: finding commands and options, and the nearest one where there is none of that name.
  */
-#include "command.h"
-
 #include <string.h>
 
-#include <tilejit/context.h>
-
-#include "error.h"
+#include "words.h"
 
 static const cli_name levels[] = {
     {"error", TJ_LOG_ERROR}, {"warning", TJ_LOG_WARNING}, {"info", TJ_LOG_INFO}, {"debug", TJ_LOG_DEBUG}, {NULL}};
@@ -24,20 +20,23 @@ static const cli_option common[] = {
 
 const cli_group cli_common_group = {"Every command", common};
 
-const cli_taken *cli_taken_at(const cli_command *command, size_t index)
+bool cli_taken_at(const cli_command *command, size_t index, cli_taken *taken)
 {
-    static const cli_taken last = {&cli_common_group, 0};
-
-    for (size_t i = 0; i < index; i++)
-        if (!command->takes[i].group)
-            return NULL;
-    return command->takes[index].group ? &command->takes[index] : &last;
+    for (const cli_taken *t = command->takes; t->group; t++) {
+        if (index <= t->more) {
+            *taken = (cli_taken){t->group + index, t->offset};
+            return true;
+        }
+        index -= t->more + 1;
+    }
+    *taken = (cli_taken){&cli_common_group, 0};
+    return index == 0;
 }
 
-const cli_option *cli_option_at(const cli_command *command, size_t index, const cli_taken **from)
+const cli_option *cli_option_at(const cli_command *command, size_t index, cli_taken *from)
 {
-    for (size_t g = 0; (*from = cli_taken_at(command, g)); g++)
-        for (const cli_option *option = (*from)->group->options; option->name; option++)
+    for (size_t g = 0; cli_taken_at(command, g, from); g++)
+        for (const cli_option *option = from->group->options; option->name; option++)
             if (index-- == 0)
                 return option;
     return NULL;

@@ -5,8 +5,7 @@
  */
 #include <string.h>
 
-#include "command.h"
-#include "error.h"
+#include "words.h"
 
 /* Each hands the words up to the cursor to "completion words", --option=value as two, and offers what its prefix leaves. */
 static const struct {
@@ -120,7 +119,7 @@ static bool offer_commands(const cli_table *table, const char *const *word, size
 static void offer_options(const cli_command *command)
 {
     const cli_option *option;
-    const cli_taken *from;
+    cli_taken from;
     char name[64];
 
     for (size_t i = 0; (option = cli_option_at(command, i, &from)); i++)
@@ -156,7 +155,7 @@ static void offer_values(const cli_option *option)
 static const cli_option *awaits_value(const cli_command *command, const char *word)
 {
     const cli_option *option;
-    const cli_taken *from;
+    cli_taken from;
 
     for (size_t i = 0; word[0] == '-' && (option = cli_option_at(command, i, &from)); i++) {
         const bool is_long = word[1] == '-' && strcmp(word + 2, option->name) == 0;
@@ -189,7 +188,7 @@ static void offer_next(const cli_table *table, const char *const *word, size_t c
         offer_options(command);
     else if (command->offered)
         offer_words(command->offered);
-    else
+    else if (command->operands)
         offer_files(command->operands);
 }
 
@@ -218,8 +217,7 @@ static cli_exit completion(const cli_call *call, tj_error *err)
 const cli_command cli_completion = {
     .name = "completion",
     .operands = "<bash|zsh|fish>",
-    .operand_min = 1,
-    .operand_max = CLI_MAX_OPERANDS,
+    .operand_count = {1, CLI_MAX_OPERANDS},
     .summary = "print a script that completes words in a shell",
     .text = "An installed TileJIT is completed already: the scripts are where shells look for them. \"completion words -- WORD "
             "...\" is what they ask: what may follow on the command line.",

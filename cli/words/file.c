@@ -2,15 +2,12 @@
 /*
  * file: what a command writes to a file that the user names, or to stdout.
  */
-#include "file.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "error.h"
-#include "interrupt.h"
+#include "words.h"
 
 static const cli_option own[] = {
     {"output", CLI_TEXT, 0,

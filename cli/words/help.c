@@ -4,26 +4,25 @@
  */
 #include <string.h>
 
-#include <tilejit/version.h>
-
-#include "answer.h"
-#include "command.h"
+#include "words.h"
 
 enum { WIDTH = 96, OPTION_COLUMN = 28 };
 
-static const struct {
-    const char *code, *text;
-} exit_codes[] = {
+/* What the man page lists under a heading; a NULL name ends it. */
+typedef struct item {
+    const char *name, *text;
+} item;
+
+static const item exit_codes[] = {
     {"0", "Done."},
     {"1", "The request failed; one line on stderr says what, with the value and the remedy."},
     {"2", "The words of the command line were wrong: nothing was read, compiled or run."},
     {"3", "The product was computed and did not pass its check."},
     {"128 + n", "Signal n ended it: 130 SIGINT, 143 SIGTERM, 129 SIGHUP; what tune found until then is kept."},
+    {NULL},
 };
 
-static const struct {
-    const char *name, *text;
-} variables[] = {
+static const item variables[] = {
     {"TILEJIT_CACHE_DIR", "Folder of the store; off: none. Default: $XDG_CACHE_HOME/tilejit, then $HOME/.cache/tilejit. The "
                           "option --cache-dir wins."},
     {"TILEJIT_NVRTC", "Path of libnvrtc. The option --nvrtc wins."},
@@ -35,17 +34,17 @@ static const struct {
     {"TILEJIT_LOG", "error, warning, info or debug: lines on stderr. The options --log and --verbose win."},
     {"TILEJIT_DUMP",
      "Folder into which every built kernel's text, PTX, CUBIN and log are written. The option --dump-dir wins."},
+    {NULL},
 };
 
-static const struct {
-    const char *name, *text;
-} files[] = {
+static const item files[] = {
     {"$XDG_CACHE_HOME/tilejit", "The store: one folder per kernel with its CUDA text, PTX, CUBIN, compiler log and manifest. "
                                 "tilejit cache clear removes these at any time, and they are made again when they are needed."},
     {"$XDG_CACHE_HOME/tilejit/v1/records",
      "The records of tilejit tune, one file each. They are gone with the store's folder; tilejit cache clear keeps them."},
     {"$XDG_CACHE_HOME/tilejit/bandwidth.json",
      "The bandwidths that tilejit devices --measure found. It is gone with the store's folder; tilejit cache clear keeps it."},
+    {NULL},
 };
 
 /* Print words, broken at blanks, from column on; the first line starts where the cursor is. */
@@ -108,16 +107,16 @@ static void print_overview(FILE *out, const cli_table *table)
 void cli_print_help(FILE *out, const cli_command *command)
 {
     const cli_option *option;
-    const cli_taken *from;
+    cli_taken from;
 
     fprintf(out, "tilejit %s: %s\n\nusage: tilejit %s [options]%s%s\n\n", command->name, command->summary, command->name,
-            *command->operands ? " " : "", command->operands);
+            command->operands ? " " : "", command->operands ? command->operands : "");
     print_wrapped(out, command->text, 0);
     fputs("\noptions:\n", out);
     for (size_t i = 0; (option = cli_option_at(command, i, &from)); i++)
         print_option(out, option);
     fputs("\nThe last of a repeated option wins. After -- every word is an operand.\n", out);
-    if (*command->example) {
+    if (command->example) {
         fputs("\nexamples:\n", out);
         for (const char *line = command->example; *line;) {
             size_t length = strcspn(line, "\n");
@@ -151,21 +150,24 @@ static void man_text(FILE *out, const char *text)
     }
 }
 
-static void man_item(FILE *out, const char *head, const char *text)
+static void man_items(FILE *out, const char *heading, const item *items)
 {
-    fputs(".TP\n.B ", out);
-    man_text(out, head);
-    fputc('\n', out);
-    man_text(out, text);
-    fputc('\n', out);
+    fputs(heading, out);
+    for (; items->name; items++) {
+        fputs(".TP\n.B ", out);
+        man_text(out, items->name);
+        fputc('\n', out);
+        man_text(out, items->text);
+        fputc('\n', out);
+    }
 }
 
 static bool takes_group(const cli_command *command, const cli_group *group)
 {
-    const cli_taken *taken;
+    cli_taken taken;
 
-    for (size_t g = 0; (taken = cli_taken_at(command, g)); g++)
-        if (taken->group == group)
+    for (size_t g = 0; cli_taken_at(command, g, &taken); g++)
+        if (taken.group == group)
             return true;
     return false;
 }
@@ -219,30 +221,32 @@ static bool is_told(const cli_table *table, size_t command, const cli_group *gro
 /* Each group once: those of all commands, of several, of one. */
 static void man_options(FILE *out, const cli_table *table)
 {
-    const cli_taken *taken;
+    cli_taken taken;
 
     fputs(".SH OPTIONS\nThe last of a repeated option wins. After \\fB\\-\\-\\fR every word is an operand.\n", out);
     man_group(out, table, &cli_common_group);
     for (size_t i = 0; table->shared[i]; i++)
         man_group(out, table, table->shared[i]);
     for (size_t i = 0; table->commands[i]; i++)
-        for (size_t g = 0; (taken = cli_taken_at(table->commands[i], g)); g++)
-            if (!is_told(table, i, taken->group))
-                man_group(out, table, taken->group);
+        for (size_t g = 0; cli_taken_at(table->commands[i], g, &taken); g++)
+            if (!is_told(table, i, taken.group))
+                man_group(out, table, taken.group);
 }
 
 static void man_command(FILE *out, const cli_command *command)
 {
     fputs(".SS \"", out);
     man_text(out, command->name);
-    fputs(*command->operands ? " " : "", out);
-    man_text(out, command->operands);
+    if (command->operands) {
+        fputc(' ', out);
+        man_text(out, command->operands);
+    }
     fputs("\"\n", out);
     man_text(out, command->summary);
     fputs(".\n.PP\n", out);
     man_text(out, command->text);
     fputc('\n', out);
-    if (*command->example) {
+    if (command->example) {
         fputs(".PP\n.EX\n", out);
         man_text(out, command->example);
         fputs("\n.EE\n", out);
@@ -268,15 +272,9 @@ static void print_man(FILE *out, const cli_table *table)
         if (!table->commands[i]->is_hidden)
             man_command(out, table->commands[i]);
     man_options(out, table);
-    fputs(".SH EXIT STATUS\n", out);
-    for (size_t i = 0; i < sizeof exit_codes / sizeof exit_codes[0]; i++)
-        man_item(out, exit_codes[i].code, exit_codes[i].text);
-    fputs(".SH ENVIRONMENT\nRead once, and not at all by a set\\-uid program.\n", out);
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
-        man_item(out, variables[i].name, variables[i].text);
-    fputs(".SH FILES\n", out);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        man_item(out, files[i].name, files[i].text);
+    man_items(out, ".SH EXIT STATUS\n", exit_codes);
+    man_items(out, ".SH ENVIRONMENT\nRead once, and not at all by a set\\-uid program.\n", variables);
+    man_items(out, ".SH FILES\n", files);
 }
 
 /* ---- commands ----------------------------------------------------------------------------------------------------- */
@@ -289,7 +287,7 @@ static json_t *commands_json(const cli_table *table)
         json_t *object = json_object();
 
         cli_set_text(object, "name", table->commands[i]->name);
-        cli_set_text(object, "operands", table->commands[i]->operands);
+        cli_set_text(object, "operands", table->commands[i]->operands ? table->commands[i]->operands : "");
         cli_set_text(object, "summary", table->commands[i]->summary);
         (void)json_array_append_new(list, object);
     }
@@ -341,21 +339,18 @@ static cli_exit man(const cli_call *call, tj_error *err)
 
 const cli_command cli_help = {.name = "help",
                               .operands = "[command]",
-                              .operand_max = 2,
+                              .operand_count = {0, 2},
                               .summary = "say what a command does",
                               .text = "Without a command: the list of commands.",
                               .example = "tilejit help run",
                               .run = help,
                               .is_hidden = true};
 const cli_command cli_version = {.name = "version",
-                                 .operands = "",
                                  .summary = "print the version",
                                  .text = "The version of the library that is loaded.",
-                                 .example = "",
                                  .run = version,
                                  .is_hidden = true};
 const cli_command cli_man = {.name = "man",
-                             .operands = "",
                              .summary = "print the man page",
                              .text = "In troff, from the same tables as --help.",
                              .example = "tilejit man > tilejit.1",

@@ -6,8 +6,6 @@
  * within the compiler. All threads block the signals instead (they inherit the mask, NVRTC's and the driver's too), and one thread
  * waits for them. It ends the process without exit(), whose handlers would take libraries apart beneath threads that run.
  */
-#include "interrupt.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "answer.h"
+#include "words.h"
 
 static struct {
     bool is_listening, is_json;

@@ -2,17 +2,14 @@
 /*
  * number: numbers in, the same in every locale, and out, for people.
  */
-#include "number.h"
-
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
 #include "text.h"
+#include "words.h"
 
 tj_status cli_parse_int(const char *what, const char *text, int64_t low, int64_t high, int64_t *value, tj_error *err)
 {
@@ -107,24 +104,22 @@ void cli_format_age(char *out, int64_t seconds)
         (void)snprintf(out, 32, "%" PRId64 " days", seconds / 86400);
 }
 
+/* Three digits, in the unit that leaves no more before the point. */
+static void format_scaled(char *out, double value, const char *const *units, size_t count, const char *unit)
+{
+    for (; value >= 999.5 && count > 1; count--, units++)
+        value /= 1000;
+    (void)snprintf(out, 32, value < 9.995 ? "%.2f %s%s" : value < 99.95 ? "%.1f %s%s" : "%.0f %s%s", value, *units, unit);
+}
+
 void cli_format_rate(char *out, double per_s, const char *unit)
 {
-    static const char *const prefixes[] = {"", "k", "M", "G", "T", "P"};
-    size_t i = 0;
-
-    for (; per_s >= 999.5 && i + 1 < sizeof prefixes / sizeof prefixes[0]; i++)
-        per_s /= 1000;
-    (void)snprintf(out, 32, per_s < 9.995 ? "%.2f %s%s" : per_s < 99.95 ? "%.1f %s%s" : "%.0f %s%s", per_s, prefixes[i], unit);
+    format_scaled(out, per_s, (const char *const[]){"", "k", "M", "G", "T", "P"}, 6, unit);
 }
 
 void cli_format_time(char *out, double us)
 {
-    static const char *const units[] = {"us", "ms", "s"};
-    size_t i = 0;
-
-    for (; us >= 999.5 && i < 2; i++)
-        us /= 1000;
-    (void)snprintf(out, 32, us < 9.995 ? "%.2f %s" : us < 99.95 ? "%.1f %s" : "%.0f %s", us, units[i]);
+    format_scaled(out, us, (const char *const[]){"us", "ms", "s"}, 3, "");
 }
 
 void cli_format_count(char *out, int64_t count)

@@ -9,13 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
-#include "error.h"
-#include "number.h"
+#include "words.h"
 
 static const char *option_name_at(size_t index, const void *payload)
 {
-    const cli_taken *from;
+    cli_taken from;
     const cli_option *option = cli_option_at(payload, index, &from);
 
     return option ? option->name : NULL;
@@ -24,12 +22,12 @@ static const char *option_name_at(size_t index, const void *payload)
 /* By its letter, or, if that is 0, by its name; and where its value goes. */
 static const cli_option *find(const cli_call *call, char letter, const char *name, size_t length, void **field)
 {
-    const cli_taken *from;
+    cli_taken from;
     const cli_option *option;
 
     for (size_t i = 0; (option = cli_option_at(call->command, i, &from)); i++)
         if (letter ? option->letter == letter : strlen(option->name) == length && memcmp(option->name, name, length) == 0) {
-            *field = (from->group == &cli_common_group ? (char *)call : (char *)call->options) + from->offset + option->offset;
+            *field = (from.group == &cli_common_group ? (char *)call : (char *)call->options) + from.offset + option->offset;
             return option;
         }
     return NULL;
@@ -117,11 +115,11 @@ static tj_status add_operand(cli_call *call, const char *word, tj_error *err)
 {
     const cli_command *command = call->command;
 
-    if (call->operand_count < command->operand_max) {
+    if (call->operand_count < command->operand_count[1]) {
         call->operand[call->operand_count++] = word;
         return TJ_OK;
     }
-    if (command->operand_max == 0)
+    if (command->operand_count[1] == 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s takes no operand, but there is \"%s\"", command->name, word);
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s takes %s; \"%s\" is one word too many", command->name, command->operands,
                    word);
@@ -158,14 +156,14 @@ static int read_option(int count, char *const *word, cli_call *call, tj_status *
 static tj_status make_options(cli_call *call, tj_error *err)
 {
     const cli_option *option;
-    const cli_taken *from;
+    cli_taken from;
 
     call->options = calloc(1, call->command->option_bytes + 1);
     if (!call->options)
         return tj_fail_memory(err, "the options");
     for (size_t i = 0; (option = cli_option_at(call->command, i, &from)); i++)
         if (option->initial)
-            *(int64_t *)((char *)call->options + from->offset + option->offset) = option->initial;
+            *(int64_t *)((char *)call->options + from.offset + option->offset) = option->initial;
     return TJ_OK;
 }
 
@@ -173,6 +171,7 @@ tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err)
 {
     const cli_command *command = call->command;
     bool is_after_dashes = false;
+    cli_taken taken;
     tj_status status = make_options(call, err);
 
     for (int i = 0; i < count && status == TJ_OK;) {
@@ -185,10 +184,10 @@ tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err)
             status = add_operand(call, word[i++], err);
         }
     }
-    if (status == TJ_OK && !call->is_help && call->operand_count < command->operand_min)
+    if (status == TJ_OK && !call->is_help && call->operand_count < command->operand_count[0])
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs %s", command->name, command->operands);
-    for (size_t g = 0; command->takes[g].group && status == TJ_OK; g++)
-        if (command->takes[g].group->check)
-            status = command->takes[g].group->check((const char *)call->options + command->takes[g].offset, err);
+    for (size_t g = 0; status == TJ_OK && cli_taken_at(command, g, &taken); g++)
+        if (taken.group->check)
+            status = taken.group->check((const char *)call->options + taken.offset, err);
     return status;
 }

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * product: a request, and what is made of it: a config, a text, an image, a launch, a product.
+ */
+#ifndef TJ_CLI_PRODUCT_H
+#define TJ_CLI_PRODUCT_H
+
+#include "words.h"
+
+/* ---- request ---------------------------------------------------------------------------------------------------- */
+
+typedef struct cli_matrix_options {
+    int32_t layout, transposed;
+    int64_t ld, stride;
+} cli_matrix_options;
+
+/** A command lists the groups that it takes; what it leaves out stays as if nothing was said. */
+typedef struct cli_request_options {
+    const char *dtype, *p_dtype, *any, *multiple_of;
+    cli_matrix_options m, n, p, c;
+    int64_t batch;
+    cli_real alpha, beta;
+    const char *config, *family, *tile_width, *shared, *rows, *boundary;
+} cli_request_options;
+
+/** Side by side, so that one that is taken from the first on says by the name of the last how many more. */
+enum { CLI_PROBLEM, CLI_LAYOUT, CLI_SCALARS, CLI_CONFIG, CLI_REQUEST_GROUPS };
+extern const cli_group cli_request_groups[CLI_REQUEST_GROUPS];
+
+/** What they ask to compute. */
+typedef struct cli_request {
+    tj_problem problem; /* as generated: some dimensions may be arguments */
+    tj_problem known;   /* the same with every extent a number */
+    tj_config config;
+    bool has_config;        /* the words say something about the config */
+    tj_chosen_by chosen_by; /* who chose it where they do not, once cli_adapt has asked; 0: nobody */
+    double alpha, beta;
+} cli_request;
+
+/** For commands with a shape: everything that the words can get wrong is found here. */
+tj_status cli_read_request(const cli_request_options *options, const char *shape, cli_request *request, tj_error *err);
+
+/** For those that find the shape in files: are the words of any use; and with request->known filled, the rest of it. */
+tj_status cli_check_request(const cli_request_options *options, tj_error *err);
+tj_status cli_settle_request(const cli_request_options *options, cli_request *request, tj_error *err);
+
+/** A type option. Without text nothing changes. */
+tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err);
+
+enum { CLI_SHAPE_BYTES = 96 };
+
+/** A problem's shape, its extents numbers: "16x32x48", of a batch "16x32x48 b5". So files of --trials name it. */
+void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES]);
+
+/** The problem as members of an object. Owned: the caller. */
+json_t *cli_problem_json(const tj_problem *problem);
+
+/** For options that name a family. */
+const char *cli_family_at(size_t index);
+
+/* ---- machine ---------------------------------------------------------------------------------------------------- */
+
+typedef struct cli_machine_options {
+    const char *arch, *device, *cache_dir, *nvrtc, *driver, *dump_dir;
+    int32_t no_cache;
+} cli_machine_options;
+
+extern const cli_group cli_machine_group;
+
+/** A context as the words want it. */
+tj_status cli_context_create(const cli_call *call, const cli_machine_options *machine, tj_context **context, tj_error *err);
+
+/** Do the words leave open what computes: --device auto, and no driver named? */
+bool cli_may_emulate(const cli_machine_options *machine);
+
+/** The same to run on: where the words leave that open, the emulator if there is no GPU, which stderr is told in a line. */
+tj_status cli_context_create_to_run(const cli_call *call, const cli_machine_options *machine, tj_context **context,
+                                    tj_error *err);
+
+/**
+ * That of tilejit run, or with --arch, for a device that need not be here, that of tilejit compile: what explain and cache explain look
+ * with. Its target is cli_target's.
+ */
+tj_status cli_context_create_to_look(const cli_call *call, const cli_machine_options *machine, tj_context **context,
+                                     tj_error *err);
+
+/** The device that such a context uses when none is current: --device, $TILEJIT_DEVICE, 0. */
+int cli_device_ordinal(const cli_machine_options *machine);
+
+/** --arch; else the target of the device; else, with no driver, sm_90. */
+tj_status cli_target(tj_context *context, const cli_machine_options *machine, char target[16], tj_error *err);
+
+/** The facts of the product that a target stands for: sm_90a and compute_90 are an sm_90 here. */
+tj_status cli_device_of_target(const char *target, tj_device_facts *facts, tj_error *err);
+
+/** --arch is for what is not run: a device decides for itself what is compiled for it. */
+tj_status cli_refuse_arch(const cli_call *call, const cli_machine_options *machine, tj_error *err);
+
+/* ---- config ----------------------------------------------------------------------------------------------------- */
+
+/** The library's choice for a problem on a device, with the records of the context's store. */
+tj_status cli_choose(tj_context *context, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
+                     tj_chosen_by *by, tj_error *err);
+
+/**
+ * The config, where the words name none, as the library would choose it (by record, else by model); else the tile width that they
+ * leave open. For the device of context, or with --arch, or without a driver, for the product that target stands for. A target that
+ * stands for none changes nothing.
+ */
+tj_status cli_adapt(tj_context *context, const cli_machine_options *machine, const char *target, cli_request *request,
+                    tj_error *err);
+
+/** Who chose, in words: behind "chosen by"; for JSON; and as a member and a line on out, if someone did. */
+const char *cli_chosen_by(tj_chosen_by by);
+const char *cli_chosen_word(tj_chosen_by by);
+void cli_tell_chosen(const cli_call *call, FILE *out, tj_chosen_by by);
+
+/* ---- kernel ----------------------------------------------------------------------------------------------------- */
+
+/** "compiled", "store", "memory". */
+const char *cli_origin(tj_origin origin);
+
+/** Did the compiler spill registers of a kernel that keeps its sums there, so that it is never launched? */
+bool cli_spills(const tj_source *source, const tj_image *image);
+
+/** Describe a source and an image (NULL: none) in an object. */
+void cli_answer_kernel(json_t *object, const tj_source *source, const tj_image *image);
+
+/** The text of a request, with the config that cli_adapt gives it for cli_target's target. */
+tj_status cli_make_source(tj_context *context, const cli_machine_options *machine, cli_request *request, char target[16],
+                          tj_source **source, tj_error *err);
+
+/** And its image: generate, compile and store without running, and tell of it. After a failure the image may hold the log. */
+tj_status cli_make_image(const cli_call *call, const cli_machine_options *machine, tj_context *context, cli_request *request,
+                         tj_source **source, tj_image **image, tj_error *err);
+
+/** The same where nothing more is wanted: --compile-only. */
+cli_exit cli_compile_only(const cli_call *call, const cli_machine_options *machine, tj_context *context,
+                          const cli_request *request, tj_error *err);
+
+/* ---- launch ----------------------------------------------------------------------------------------------------- */
+
+/** Launch and wait. emulator NULL: it is a GPU, and no progress is shown. */
+tj_status cli_launch(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
+                     tj_error *err);
+
+/** How many launches. As options: warmup below 0, repeat 0: not given. */
+typedef struct cli_timing {
+    int64_t warmup, repeat;
+} cli_timing;
+
+extern const cli_group cli_timing_group;
+
+/** What was given, and the command's own numbers where it was not. */
+cli_timing cli_timing_or(cli_timing given, int64_t warmup, int64_t repeat);
+
+/** Median and minimum of the timed launches. */
+tj_status cli_time(tj_context *context, const tj_plan *plan, const tj_operands *operands, cli_timing timing, double *median_us,
+                   double *least_us, tj_error *err);
+
+/* ---- counters --------------------------------------------------------------------------------------------------- */
+
+/** Launch a plan and have its first kernel counted, or its last. */
+tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
+                           bool is_first, cuEmuLaunch *launch, tj_error *err);
+
+/**
+ * What --count asks for: have the launch that follows counted, then tell, with by_line line by line of the CUDA text. Of a split k
+ * that counts the first kernel; the second one is counted by a launch of its own. In words each, in JSON their sum.
+ * Errors: TJ_ERR_UNSUPPORTED: the device is no emulator.
+ */
+tj_status cli_count_begin(bool by_line, tj_context *context, const tj_plan *plan, tj_error *err);
+tj_status cli_count_end(const cli_call *call, bool by_line, tj_context *context, const tj_plan *plan,
+                        const tj_operands *operands, tj_error *err);
+
+/** Add one to sum, counter by counter. */
+void cli_counters_add(cuEmuCounters *sum, const cuEmuCounters *one);
+
+/** Every counter by its name. Owned: the caller. */
+json_t *cli_counters_json(const cuEmuCounters *counters);
+
+/* ---- product ---------------------------------------------------------------------------------------------------- */
+
+typedef struct cli_check_options {
+    int32_t no_check;
+    cli_real budget;
+} cli_check_options;
+
+extern const cli_group cli_check_group;
+
+/** What is counted of the launch, on the emulator: nothing, in all, by line. */
+enum { CLI_COUNT = 1, CLI_COUNT_LINES = 2 };
+
+typedef struct cli_product {
+    const cli_request *request;
+    const void *host[TJ_MATRICES]; /* M, N and C as tj_problem_strided(request->known) lays them out; NULL: random, of a seed */
+    uint64_t seed;
+    void *p; /* receives P, laid out so */
+    cli_timing timing;
+    const cli_check_options *check;
+    int32_t counts;
+} cli_product;
+
+/**
+ * Prepare, copy, launch, read back, time, check, and tell. With no driver the kernel is generated, compiled and stored all the
+ * same, and the failure says so. CLI_CHECK_FAILED: P is there, and wrong.
+ */
+cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, tj_context *context, const cli_product *product,
+                      tj_error *err);
+
+/* ---- shapes ----------------------------------------------------------------------------------------------------- */
+
+typedef struct cli_shape {
+    char text[CLI_SHAPE_BYTES];
+    tj_problem problem;
+} cli_shape;
+
+typedef struct cli_shapes {
+    cli_shape *item;
+    size_t count;
+} cli_shapes;
+
+/** The shapes of the operands, then those of a file; path may be NULL. all->item belongs to the caller; free(), after a failure too. */
+cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *options, const char *path, cli_shapes *all,
+                         tj_error *err);
+
+/** A file's text, which ends at its end: one with a NUL, or of more than max_bytes, is refused. Owned: the caller; free(). */
+tj_status cli_read_text(const char *path, size_t max_bytes, char **text, tj_error *err);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * words: what the rooms of the command share.
+ *
+ * A command of tilejit is data: its name, the options it takes, what it does. The parser, --help, the man page and completion read
+ * the same tables, and none of them knows a command or an option by name.
+ */
+#ifndef TJ_CLI_WORDS_H
+#define TJ_CLI_WORDS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <tilejit/tilejit.h>
+
+#include "error.h"
+#include "output.h"
+
+/** What the process exits with. */
+typedef enum cli_exit {
+    CLI_DONE = 0,         /* done */
+    CLI_FAILED = 1,       /* the request failed */
+    CLI_WORDS = 2,        /* the words were wrong: nothing was read, compiled or run */
+    CLI_CHECK_FAILED = 3, /* the product was computed and did not pass its check */
+    CLI_INTERRUPTED = 128 /* and the signal's number, as shells have it */
+} cli_exit;
+
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+typedef struct cli_real {
+    bool is_given;
+    double value;
+} cli_real;
+
+/** How an option's value is read, and the type of its field. */
+typedef enum cli_kind {
+    CLI_FLAG,  /* int32_t: set to low */
+    CLI_TEXT,  /* const char *: may be empty if low is 1 */
+    CLI_INT,   /* int64_t: from low to high, or by name; initial where it is not given */
+    CLI_REAL,  /* cli_real: at least low; low 0: any */
+    CLI_CHOICE /* int32_t: by name */
+} cli_kind;
+
+typedef struct cli_name {
+    const char *word; /* NULL ends a list */
+    int64_t value;
+} cli_name;
+
+typedef struct cli_option {
+    const char *name; /* NULL ends a group */
+    cli_kind kind;
+    size_t offset;       /* of the field in the group's structure */
+    const char *summary; /* one sentence, for --help and the man page */
+    const char
+        *argument; /* what --help calls the value, and file, path or folder in it what completion offers; NULL for flags */
+    int64_t low, high, initial;
+    const cli_name *names;
+    const char *(*offered)(size_t index); /* what completion offers where it is not the names; NULL past the end */
+    char letter;                          /* 0: none */
+} cli_option;
+
+/** Options that are read into one structure. */
+typedef struct cli_group {
+    const char *title; /* of their section in the man page */
+    const cli_option *options;
+    tj_status (*check)(const void *options, tj_error *err); /* may the words stand beside one another? May be NULL */
+} cli_group;
+
+/* ---- commands ----------------------------------------------------------------------------------------------------- */
+
+enum { CLI_MAX_OPERANDS = 64, CLI_MAX_GROUPS = 10 };
+
+/** A command line, read. Text is borrowed from argv. */
+typedef struct cli_call {
+    const struct cli_command *command;
+    const struct cli_table *table;
+    const char *operand[CLI_MAX_OPERANDS];
+    size_t operand_count;
+    int32_t is_help, is_json, log_level; /* what every command takes */
+    void *options;                       /* the command's own structure; what was not given is NULL, 0, or initial */
+    json_t *answer;                      /* an object to be filled: what --json prints */
+} cli_call;
+
+/** A group that a command takes, and where its structure lies in that of the command. The `more` groups behind it share both. */
+typedef struct cli_taken {
+    const cli_group *group;
+    size_t offset, more;
+} cli_taken;
+
+typedef struct cli_command {
+    const char *name;                 /* "cache list" */
+    const char *operands;             /* "<jxkxl>"; NULL for none */
+    size_t operand_count[2];          /* at least, at most */
+    const char *summary;              /* one line */
+    const char *text;                 /* paragraphs, separated by empty lines */
+    const char *example;              /* one per line; may be NULL */
+    cli_taken takes[CLI_MAX_GROUPS];  /* a NULL group ends them: cli_common_group is taken by all, last */
+    size_t option_bytes;              /* of the structure */
+    const char *(*offered)(size_t i); /* what completion offers for the operands; may be NULL */
+    bool is_hidden;
+
+    /** Anything but CLI_DONE has *err filled. Without --json the command prints its results to stdout itself. */
+    cli_exit (*run)(const cli_call *call, tj_error *err);
+} cli_command;
+
+/** What there is; each list ends with NULL. */
+typedef struct cli_table {
+    const cli_command *const *commands; /* in the order of the overview */
+    const cli_group *const *shared;     /* groups of several commands, in the order of the man page */
+} cli_table;
+
+/** --json, --log, --verbose, --help: offsets in cli_call. */
+extern const cli_group cli_common_group;
+
+/** Group and option number index of those that a command takes; false, NULL past the end. */
+bool cli_taken_at(const cli_command *command, size_t index, cli_taken *taken);
+const cli_option *cli_option_at(const cli_command *command, size_t index, cli_taken *from);
+
+/** The command that the words begin with, in *used of them; second may be NULL. NULL: none. */
+const cli_command *cli_find_command(const cli_table *table, const char *first, const char *second, int *used);
+
+/** Say so. */
+tj_status cli_no_command(const cli_table *table, const char *first, const char *second, tj_error *err);
+
+/** The nearest of the offered words, or NULL if none is near. next(i, payload) answers word i, NULL past the end. */
+const char *cli_nearest(const char *word, const char *(*next)(size_t index, const void *payload), const void *payload);
+
+/**
+ * Read the words after the name of call->command into call. The last of a repeated option wins. call->options belongs to the
+ * caller: free(), after a failure too.
+ */
+tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err);
+
+void cli_print_help(FILE *out, const cli_command *command);
+
+/* ---- answers ---------------------------------------------------------------------------------------------------- */
+
+/* Each sets one member; text that is not UTF-8 gets '?', numbers that JSON lacks become null. */
+void cli_set_text(json_t *object, const char *name, const char *text);
+void cli_set_int(json_t *object, const char *name, int64_t value);
+void cli_set_real(json_t *object, const char *name, double value);
+void cli_set_bool(json_t *object, const char *name, bool value);
+
+/** The member that a failure is told by. */
+void cli_set_error(json_t *object, tj_status status, const char *message);
+
+/** Print to stdout, unless that takes the object. */
+__attribute__((format(printf, 2, 3))) void cli_say(const cli_call *call, const char *format, ...);
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+/** Whole decimal numbers, nothing else: no sign but '-', no blank, no 1e9, no 0x10. what names it in messages. */
+tj_status cli_parse_int(const char *what, const char *text, int64_t low, int64_t high, int64_t *value, tj_error *err);
+
+/** A decimal number, "nan", "inf" or "-inf". */
+tj_status cli_parse_real(const char *what, const char *text, double *value, tj_error *err);
+
+/** "512x300x700". */
+tj_status cli_parse_shape(const char *text, int64_t extent[3], tj_error *err);
+
+/* To at least 32 bytes: */
+void cli_format_bytes(char *out, int64_t bytes);                 /* "12.3 KiB" */
+void cli_format_age(char *out, int64_t seconds);                 /* "4 min" */
+void cli_format_rate(char *out, double per_s, const char *unit); /* "6.22 TFLOP/s", "1.56 TB/s" */
+void cli_format_time(char *out, double us);                      /* "33.3 us" */
+void cli_format_count(char *out, int64_t count);                 /* "1 234 567" */
+
+/** part / whole; 0 if there is no whole. */
+double cli_ratio(double part, double whole);
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+/** -o: a const char *. */
+extern const cli_group cli_output_group;
+
+/** With --json stdout takes the object: refuse it as the file of an option, by its name. path may be NULL. */
+tj_status cli_check_stdout(const cli_call *call, const char *option, const char *path, tj_error *err);
+
+/**
+ * tj_output_open, for what is to be written in the end. Where that goes to stdout, what is printed from here on goes to stderr.
+ * path may be NULL: nothing is opened.
+ */
+tj_status cli_open_output(const char *path, tj_output *out, tj_error *err);
+
+/** Between these two a signal waits for a file to be whole; not so for what is no file. */
+void cli_begin_file(const tj_output *out);
+void cli_end_file(const tj_output *out);
+
+/** tj_output_write of one piece between them. */
+tj_status cli_write_output(const tj_output *out, const void *bytes, size_t size, tj_error *err);
+
+/* ---- signals ---------------------------------------------------------------------------------------------------- */
+
+/**
+ * From now on SIGINT, SIGTERM and, unless it was ignored, SIGHUP end the process in order: a line on stderr, with is_json an object
+ * on stdout, exit code CLI_INTERRUPTED and the number. Before any thread is started: those that do not block the signals would take
+ * them. Where no thread can be started they do what they did before.
+ */
+void cli_listen(bool is_json);
+
+/** From now on the first one is noted and no more; a second one ends the process. */
+void cli_note_signals(void);
+
+/** The one that was noted; 0: none. */
+int cli_noted_signal(void);
+
+/** Between these two no signal ends the process, but for a second one. */
+void cli_hold_signals(void);
+void cli_release_signals(void);
+
+/** Signals do again what they did before cli_listen. */
+void cli_stop_listening(void);
+
+#endif
