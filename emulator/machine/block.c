@@ -5,60 +5,42 @@
 
 #include "shadow.h"
 
-static uint64_t special_value(const emu_warp *warp, int kind, uint32_t lane)
+/* The special registers of a lane that stand still. */
+static void set_specials(const emu_warp *warp, uint32_t lane)
 {
     const emu_block *block = warp->block;
     const emu_launch *launch = block->launch;
-    const uint32_t thread = warp->number * 32 + lane;
+    const uint32_t thread = warp->number * 32 + lane, *size = launch->block, *grid = launch->grid;
+    const uint64_t values[SR_COUNT] = {
+        [SR_TID_X] = thread % size[0],
+        [SR_TID_Y] = thread / size[0] % size[1],
+        [SR_TID_Z] = thread / size[0] / size[1],
+        [SR_NTID_X] = size[0],
+        [SR_NTID_Y] = size[1],
+        [SR_NTID_Z] = size[2],
+        [SR_CTAID_X] = block->index[0],
+        [SR_CTAID_Y] = block->index[1],
+        [SR_CTAID_Z] = block->index[2],
+        [SR_NCTAID_X] = grid[0],
+        [SR_NCTAID_Y] = grid[1],
+        [SR_NCTAID_Z] = grid[2],
+        [SR_LANEID] = lane,
+        [SR_WARPID] = warp->number,
+        [SR_NWARPID] = launch->warps,
+        [SR_SMID] = block->number % (uint64_t)launch->device->processors,
+        [SR_NSMID] = (uint64_t)launch->device->processors,
+        [SR_GRIDID] = launch->number,
+        [SR_LANEMASK_EQ] = UINT64_C(1) << lane,
+        [SR_LANEMASK_LE] = (UINT64_C(2) << lane) - 1,
+        [SR_LANEMASK_LT] = (UINT64_C(1) << lane) - 1,
+        [SR_LANEMASK_GE] = ~((UINT64_C(1) << lane) - 1) & UINT32_MAX,
+        [SR_LANEMASK_GT] = ~((UINT64_C(2) << lane) - 1) & UINT32_MAX,
+        [SR_DYNAMIC_SMEM] = launch->dynamic_shared,
+        [SR_TOTAL_SMEM] = launch->dynamic_shared + launch->function->static_shared,
+    };
 
-    switch (kind) {
-    case SR_TID_X:
-        return thread % launch->block[0];
-    case SR_TID_Y:
-        return thread / launch->block[0] % launch->block[1];
-    case SR_TID_Z:
-        return thread / launch->block[0] / launch->block[1];
-    case SR_NTID_X:
-    case SR_NTID_Y:
-    case SR_NTID_Z:
-        return launch->block[kind - SR_NTID_X];
-    case SR_CTAID_X:
-    case SR_CTAID_Y:
-    case SR_CTAID_Z:
-        return block->index[kind - SR_CTAID_X];
-    case SR_NCTAID_X:
-    case SR_NCTAID_Y:
-    case SR_NCTAID_Z:
-        return launch->grid[kind - SR_NCTAID_X];
-    case SR_LANEID:
-        return lane;
-    case SR_WARPID:
-        return warp->number;
-    case SR_NWARPID:
-        return launch->warps;
-    case SR_SMID:
-        return block->number % (uint64_t)launch->device->processors;
-    case SR_NSMID:
-        return (uint64_t)launch->device->processors;
-    case SR_GRIDID:
-        return launch->number;
-    case SR_LANEMASK_EQ:
-        return UINT64_C(1) << lane;
-    case SR_LANEMASK_LE:
-        return (UINT64_C(2) << lane) - 1;
-    case SR_LANEMASK_LT:
-        return (UINT64_C(1) << lane) - 1;
-    case SR_LANEMASK_GE:
-        return ~((UINT64_C(1) << lane) - 1) & UINT32_MAX;
-    case SR_LANEMASK_GT:
-        return ~((UINT64_C(2) << lane) - 1) & UINT32_MAX;
-    case SR_DYNAMIC_SMEM:
-        return launch->dynamic_shared;
-    case SR_TOTAL_SMEM:
-        return launch->dynamic_shared + launch->function->static_shared;
-    default:
-        return 0;
-    }
+    for (size_t i = 0; i < launch->function->specials; i++)
+        emu_set_unsigned(warp, &launch->function->special[i].place, (int)lane, values[launch->function->special[i].kind]);
 }
 
 static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number)
@@ -77,10 +59,8 @@ static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number
     warp->executed = 0;
     warp->barrier_threads = UINT32_MAX;
     memset(warp->group, 0, sizeof warp->group);
-    for (size_t i = 0; i < launch->function->specials; i++)
-        for (uint32_t lane = 0; lane < 32; lane++)
-            emu_set_unsigned(warp, &launch->function->special[i].place, (int)lane,
-                             special_value(warp, launch->function->special[i].kind, lane));
+    for (uint32_t lane = 0; lane < 32; lane++)
+        set_specials(warp, lane);
     if (launch->checks) {
         memset(warp->defined, 0, launch->function->registers * sizeof *warp->defined);
         if (warp->local_defined)

@@ -163,15 +163,8 @@ static void atom_128(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     pthread_mutex_unlock(&atomics);
 }
 
-static void atom(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    atomic(warp, inst, mask, true);
-}
-
-static void red(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    atomic(warp, inst, mask, false);
-}
+EMU_SETTLED(atom, atomic, true)
+EMU_SETTLED(red, atomic, false)
 
 /* f32 in vectors of up to 16 bytes, halves and pairs of halves in such of up to 16. */
 static bool is_vector_of_atomic(const emu_inst *inst)

@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "lanes.h"
+#include "compare.h"
 #include "number.h"
 
 /* Modifiers of one instruction, whatever its form calls them. */
@@ -30,6 +30,12 @@ static bool is_plain(const emu_inst *inst)
     return inst->choice[0] <= 1 && !inst->choice[1] && !inst->choice[2];
 }
 
+#define PLAIN_OR_SLOW(name)                             \
+    static emu_exec choose_##name(const emu_inst *inst) \
+    {                                                   \
+        return is_plain(inst) ? name : slow_##name;     \
+    }
+
 /* ---- f32: the plain ones --------------------------------------------------------------------------------------------- */
 
 EMU_BINARY(add_f32, float, float, emu_canonical(a[i] + b[i]))
@@ -41,39 +47,43 @@ EMU_TERNARY(fma_f32, float, float, emu_canonical(fmaf(a[i], b[i], c[i])))
 
 typedef enum operation { ADD, SUB, MUL, FMA, DIV, RCP, SQRT } operation;
 
-static float operate_f32(operation what, float a, float b, float c, emu_round round)
-{
-    volatile float x = a, y = b, z = c, result = 0;
-
-    if (round != ROUND_NEAREST)
-        fesetround(emu_fenv(round));
-    switch (what) {
-    case ADD:
-        result = x + y;
-        break;
-    case SUB:
-        result = x - y;
-        break;
-    case MUL:
-        result = x * y;
-        break;
-    case FMA:
-        result = fmaf(x, y, z);
-        break;
-    case DIV:
-        result = x / y;
-        break;
-    case RCP:
-        result = 1 / x;
-        break;
-    case SQRT:
-        result = sqrtf(x);
-        break;
+/* The host's operation in a rounding mode; volatile keeps it where the mode is set. */
+#define OPERATE(name, T, fma_of, sqrt_of)                         \
+    static T name(operation what, T a, T b, T c, emu_round round) \
+    {                                                             \
+        volatile T x = a, y = b, z = c, result = 0;               \
+        if (round != ROUND_NEAREST)                               \
+            fesetround(emu_fenv(round));                          \
+        switch (what) {                                           \
+        case ADD:                                                 \
+            result = x + y;                                       \
+            break;                                                \
+        case SUB:                                                 \
+            result = x - y;                                       \
+            break;                                                \
+        case MUL:                                                 \
+            result = x * y;                                       \
+            break;                                                \
+        case FMA:                                                 \
+            result = fma_of(x, y, z);                             \
+            break;                                                \
+        case DIV:                                                 \
+            result = x / y;                                       \
+            break;                                                \
+        case RCP:                                                 \
+            result = 1 / x;                                       \
+            break;                                                \
+        case SQRT:                                                \
+            result = sqrt_of(x);                                  \
+            break;                                                \
+        }                                                         \
+        if (round != ROUND_NEAREST)                               \
+            fesetround(FE_TONEAREST);                             \
+        return result;                                            \
     }
-    if (round != ROUND_NEAREST)
-        fesetround(FE_TONEAREST);
-    return emu_canonical(result);
-}
+
+OPERATE(operate_f32, float, fmaf, sqrtf)
+OPERATE(operate_f64, double, fma, sqrt)
 
 static float compute_f32(operation what, float a, float b, float c, modes m)
 {
@@ -84,10 +94,10 @@ static float compute_f32(operation what, float a, float b, float c, modes m)
         b = emu_flush(b);
         c = emu_flush(c);
     }
-    result = operate_f32(what, a, b, c, m.round);
+    result = emu_canonical(operate_f32(what, a, b, c, m.round));
     /* Devices flush what was too small before it was rounded. */
     if (m.flushes && fabsf(result) == FLT_MIN)
-        result = operate_f32(what, a, b, c, ROUND_ZERO);
+        result = emu_canonical(operate_f32(what, a, b, c, ROUND_ZERO));
     if (m.flushes)
         result = emu_flush(result);
     return m.saturates ? emu_saturate(result) : result;
@@ -112,25 +122,10 @@ SLOW_F32(div_f32, DIV, 2, 2)
 SLOW_F32(rcp_f32, RCP, 1, 1)
 SLOW_F32(sqrt_f32, SQRT, 1, 1)
 
-static emu_exec choose_add_f32(const emu_inst *inst)
-{
-    return is_plain(inst) ? add_f32 : slow_add_f32;
-}
-
-static emu_exec choose_sub_f32(const emu_inst *inst)
-{
-    return is_plain(inst) ? sub_f32 : slow_sub_f32;
-}
-
-static emu_exec choose_mul_f32(const emu_inst *inst)
-{
-    return is_plain(inst) ? mul_f32 : slow_mul_f32;
-}
-
-static emu_exec choose_fma_f32(const emu_inst *inst)
-{
-    return is_plain(inst) ? fma_f32 : slow_fma_f32;
-}
+PLAIN_OR_SLOW(add_f32)
+PLAIN_OR_SLOW(sub_f32)
+PLAIN_OR_SLOW(mul_f32)
+PLAIN_OR_SLOW(fma_f32)
 
 /* Two in 64 bits: each as it would be alone. Groups: rounding, ftz. */
 #define PAIR_F32(name, what, B, C)                                                                    \
@@ -166,37 +161,8 @@ static double nan_of(double a, double b, double c)
     return emu_f64(UINT64_C(0xfff8000000000000));
 }
 
-static double compute_f64(operation what, double a, double b, double c, emu_round round)
+static double or_nan(double result, double a, double b, double c)
 {
-    volatile double x = a, y = b, z = c, result = 0;
-
-    if (round != ROUND_NEAREST)
-        fesetround(emu_fenv(round));
-    switch (what) {
-    case ADD:
-        result = x + y;
-        break;
-    case SUB:
-        result = x - y;
-        break;
-    case MUL:
-        result = x * y;
-        break;
-    case FMA:
-        result = fma(x, y, z);
-        break;
-    case DIV:
-        result = x / y;
-        break;
-    case RCP:
-        result = 1 / x;
-        break;
-    case SQRT:
-        result = sqrt(x);
-        break;
-    }
-    if (round != ROUND_NEAREST)
-        fesetround(FE_TONEAREST);
     return result == result ? result : nan_of(a, b, c);
 }
 
@@ -208,7 +174,7 @@ static double compute_f64(operation what, double a, double b, double c, emu_roun
         const double *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[B]); \
         const double *c = emu_lanes(warp, &inst->operand[C]);                                          \
         EMU_EACH_LANE (i, mask)                                                                        \
-            d[i] = compute_f64(what, a[i], b[i], c[i], round);                                         \
+            d[i] = or_nan(operate_f64(what, a[i], b[i], c[i], round), a[i], b[i], c[i]);               \
     }
 
 F64(add_f64, ADD, 2, 1)
@@ -219,43 +185,19 @@ F64(div_f64, DIV, 2, 1)
 F64(rcp_f64, RCP, 1, 1)
 F64(sqrt_f64, SQRT, 1, 1)
 
-EMU_CLONED static void fma_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    double *d = emu_lanes(warp, &inst->operand[0]);
-    const double *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
-    const double *c = emu_lanes(warp, &inst->operand[3]);
+EMU_TERNARY(fma_f64, double, double, or_nan(fma(a[i], b[i], c[i]), a[i], b[i], c[i]))
 
-    EMU_EACH_LANE (i, mask) {
-        const double result = fma(a[i], b[i], c[i]);
-        d[i] = result == result ? result : nan_of(a[i], b[i], c[i]);
-    }
-}
-
-static emu_exec choose_fma_f64(const emu_inst *inst)
-{
-    return is_plain(inst) ? fma_f64 : slow_fma_f64;
-}
+PLAIN_OR_SLOW(fma_f64)
 
 /* ---- sign, minimum, maximum ------------------------------------------------------------------------------------------ */
 
-static void abs_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+static uint32_t bits_of(float value, bool flushes)
 {
-    float *d = emu_lanes(warp, &inst->operand[0]);
-    const float *a = emu_lanes(warp, &inst->operand[1]);
-
-    EMU_EACH_LANE (i, mask)
-        d[i] = emu_canonical(emu_f32(emu_f32_bits(inst->choice[0] ? emu_flush(a[i]) : a[i]) & 0x7fffffffu));
+    return emu_f32_bits(flushes ? emu_flush(value) : value);
 }
 
-static void neg_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    float *d = emu_lanes(warp, &inst->operand[0]);
-    const float *a = emu_lanes(warp, &inst->operand[1]);
-
-    EMU_EACH_LANE (i, mask)
-        d[i] = emu_canonical(emu_f32(emu_f32_bits(inst->choice[0] ? emu_flush(a[i]) : a[i]) ^ 0x80000000u));
-}
-
+EMU_UNARY(abs_f32, float, float, emu_canonical(emu_f32(bits_of(a[i], inst->choice[0]) & 0x7fffffffu)))
+EMU_UNARY(neg_f32, float, float, emu_canonical(emu_f32(bits_of(a[i], inst->choice[0]) ^ 0x80000000u)))
 EMU_UNARY(abs_f64, uint64_t, uint64_t, a[i] & (UINT64_MAX >> 1))
 EMU_UNARY(neg_f64, uint64_t, uint64_t, a[i] ^ ~(UINT64_MAX >> 1))
 
@@ -322,25 +264,10 @@ static void min_max_of_three(emu_warp *warp, const emu_inst *inst, uint32_t mask
     }
 }
 
-static void min_of_three(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    min_max_of_three(warp, inst, mask, false);
-}
-
-static void max_of_three(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    min_max_of_three(warp, inst, mask, true);
-}
-
-static void min_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    min_max_f32(warp, inst, mask, false);
-}
-
-static void max_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    min_max_f32(warp, inst, mask, true);
-}
+EMU_SETTLED(min_of_three, min_max_of_three, false)
+EMU_SETTLED(max_of_three, min_max_of_three, true)
+EMU_SETTLED(min_f32, min_max_f32, false)
+EMU_SETTLED(max_f32, min_max_f32, true)
 
 EMU_BINARY(min_f64, double, double, a[i] != a[i] && b[i] != b[i] ? nan_of(a[i], b[i], 0) : lesser(a[i], b[i]))
 EMU_BINARY(max_f64, double, double, a[i] != a[i] && b[i] != b[i] ? nan_of(a[i], b[i], 0) : greater(a[i], b[i]))
@@ -348,44 +275,6 @@ EMU_BINARY(copysign_f32, uint32_t, uint32_t, (a[i] & 0x80000000u) | (b[i] & 0x7f
 EMU_BINARY(copysign_f64, uint64_t, uint64_t, (a[i] & ~(UINT64_MAX >> 1)) | (b[i] & (UINT64_MAX >> 1)))
 
 /* ---- comparison ------------------------------------------------------------------------------------------------------ */
-
-enum { EQ = 1, NE, LT, LE, GT, GE, EQU, NEU, LTU, LEU, GTU, GEU, NUM, NOT_A_NUMBER };
-
-static bool holds(int how, double a, double b)
-{
-    const bool is_unordered = a != a || b != b;
-
-    switch (how) {
-    case EQ:
-        return a == b;
-    case NE:
-        return !is_unordered && a != b;
-    case LT:
-        return a < b;
-    case LE:
-        return a <= b;
-    case GT:
-        return a > b;
-    case GE:
-        return a >= b;
-    case EQU:
-        return is_unordered || a == b;
-    case NEU:
-        return is_unordered || a != b;
-    case LTU:
-        return is_unordered || a < b;
-    case LEU:
-        return is_unordered || a <= b;
-    case GTU:
-        return is_unordered || a > b;
-    case GEU:
-        return is_unordered || a >= b;
-    case NUM:
-        return !is_unordered;
-    default:
-        return is_unordered;
-    }
-}
 
 static double float_operand(const emu_warp *warp, const emu_operand *operand, int lane, bool flushes)
 {
@@ -402,117 +291,65 @@ static uint32_t compare(const emu_warp *warp, const emu_inst *inst, unsigned fir
     uint32_t bits = 0;
 
     for (int i = 0; i < EMU_LANES; i++)
-        bits |= (uint32_t)holds(inst->choice[0], float_operand(warp, &inst->operand[first], i, inst->choice[2]),
-                                float_operand(warp, &inst->operand[first + 1], i, inst->choice[2]))
+        bits |= (uint32_t)emu_holds(inst->choice[0], float_operand(warp, &inst->operand[first], i, inst->choice[2]),
+                                    float_operand(warp, &inst->operand[first + 1], i, inst->choice[2]))
                 << i;
     return bits;
-}
-
-static uint32_t combine(int how, uint32_t bits, uint32_t with)
-{
-    return how == 1 ? bits & with : how == 2 ? bits | with : bits ^ with;
 }
 
 static void setp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const uint32_t bits = compare(warp, inst, 2);
-    const uint32_t with = inst->choice[1] ? emu_predicate(warp, &inst->operand[4]) : 0;
 
-    emu_set_predicate(warp, &inst->operand[0], inst->choice[1] ? combine(inst->choice[1], bits, with) : bits, mask);
-    emu_set_predicate(warp, &inst->operand[1], inst->choice[1] ? combine(inst->choice[1], ~bits, with) : ~bits, mask);
+    emu_setp(warp, inst, mask, bits, ~bits);
 }
 
-static void set(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    const uint32_t yes = inst->type[0] == T_F32 ? 0x3f800000u : UINT32_MAX;
-    uint32_t bits = compare(warp, inst, 1);
-
-    if (inst->choice[1])
-        bits = combine(inst->choice[1], bits, emu_predicate(warp, &inst->operand[3]));
-    EMU_EACH_LANE (i, mask)
-        emu_set_unsigned(warp, &inst->operand[0], i, bits >> i & 1 ? yes : 0);
-}
+EMU_SETTLED(set, emu_set, compare(warp, inst, 1))
 
 static void testp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
+    enum {
+        NOT = 1 << FP_NAN,
+        INFINITE = 1 << FP_INFINITE,
+        NORMAL = 1 << FP_NORMAL,
+        ZERO = 1 << FP_ZERO,
+        SMALL = 1 << FP_SUBNORMAL
+    };
+    static const int classes[] = {0,   NORMAL | ZERO | SMALL, INFINITE, NORMAL | ZERO | SMALL | INFINITE,
+                                  NOT, NORMAL | ZERO,         SMALL};
     uint32_t bits = 0;
 
     for (int i = 0; i < EMU_LANES; i++) {
         const uint64_t raw = emu_unsigned(warp, &inst->operand[1], i);
         const int kind = inst->operand[1].bytes == 8 ? fpclassify(emu_f64(raw)) : fpclassify(emu_f32((uint32_t)raw));
-        bool result;
-        switch (inst->choice[0]) {
-        case 1:
-            result = kind != FP_INFINITE && kind != FP_NAN;
-            break;
-        case 2:
-            result = kind == FP_INFINITE;
-            break;
-        case 3:
-            result = kind != FP_NAN;
-            break;
-        case 4:
-            result = kind == FP_NAN;
-            break;
-        case 5:
-            result = kind == FP_NORMAL || kind == FP_ZERO;
-            break;
-        default:
-            result = kind == FP_SUBNORMAL;
-            break;
-        }
-        bits |= (uint32_t)result << i;
+        bits |= (uint32_t)(classes[inst->choice[0]] >> kind & 1) << i;
     }
     emu_set_predicate(warp, &inst->operand[0], bits, mask);
 }
 
 /* ---- approximations -------------------------------------------------------------------------------------------------- */
 
-typedef enum approximation { A_RCP, A_SQRT, A_RSQRT, A_SIN, A_COS, A_LG2, A_EX2, A_TANH } approximation;
-
-static double approximate(approximation what, double x)
-{
-    switch (what) {
-    case A_RCP:
-        return 1 / x;
-    case A_SQRT:
-        return sqrt(x);
-    case A_RSQRT:
-        return 1 / sqrt(x);
-    case A_SIN:
-        return sin(x);
-    case A_COS:
-        return cos(x);
-    case A_LG2:
-        return x < 0 ? (double)NAN : log2(x);
-    case A_EX2:
-        return exp2(x);
-    default:
-        return tanh(x);
-    }
-}
-
 /* choice[0]: ftz */
-#define APPROXIMATE(name, what)                                                      \
-    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)            \
-    {                                                                                \
-        float *d = emu_lanes(warp, &inst->operand[0]);                               \
-        const float *a = emu_lanes(warp, &inst->operand[1]);                         \
-        EMU_EACH_LANE (i, mask) {                                                    \
-            const float x = inst->choice[0] ? emu_flush(a[i]) : a[i];                \
-            const float result = emu_canonical((float)approximate(what, (double)x)); \
-            d[i] = inst->choice[0] ? emu_flush(result) : result;                     \
-        }                                                                            \
+#define APPROXIMATE(name, expression)                                         \
+    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)     \
+    {                                                                         \
+        float *d = emu_lanes(warp, &inst->operand[0]);                        \
+        const float *a = emu_lanes(warp, &inst->operand[1]);                  \
+        EMU_EACH_LANE (i, mask) {                                             \
+            const double x = (double)emu_f32(bits_of(a[i], inst->choice[0])); \
+            const float result = emu_canonical((float)(expression));          \
+            d[i] = inst->choice[0] ? emu_flush(result) : result;              \
+        }                                                                     \
     }
 
-APPROXIMATE(rcp_approx, A_RCP)
-APPROXIMATE(sqrt_approx, A_SQRT)
-APPROXIMATE(rsqrt_approx, A_RSQRT)
-APPROXIMATE(sin_approx, A_SIN)
-APPROXIMATE(cos_approx, A_COS)
-APPROXIMATE(lg2_approx, A_LG2)
-APPROXIMATE(ex2_approx, A_EX2)
-APPROXIMATE(tanh_approx, A_TANH)
+APPROXIMATE(rcp_approx, 1 / x)
+APPROXIMATE(sqrt_approx, sqrt(x))
+APPROXIMATE(rsqrt_approx, 1 / sqrt(x))
+APPROXIMATE(sin_approx, sin(x))
+APPROXIMATE(cos_approx, cos(x))
+APPROXIMATE(lg2_approx, x < 0 ? (double)NAN : log2(x))
+APPROXIMATE(ex2_approx, exp2(x))
+APPROXIMATE(tanh_approx, tanh(x))
 
 /* div.approx: a * (1 / b), which loses quotients of very large divisors; div.full: within 2 ulp everywhere. */
 static void div_approx(emu_warp *warp, const emu_inst *inst, uint32_t mask)

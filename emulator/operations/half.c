@@ -6,7 +6,7 @@
  */
 #include <math.h>
 
-#include "lanes.h"
+#include "compare.h"
 #include "number.h"
 
 typedef enum operation { ADD, SUB, MUL, FMA, MIN, MAX, NEG, ABS, EX2, TANH } operation;
@@ -141,53 +141,16 @@ static modes min_max_modes(const emu_inst *inst)
     return (modes){.flushes = inst->choice[0], .nan = inst->choice[1], .xorsign = inst->choice[2]};
 }
 
-#define OPERATION(name, what, modes_of_it)                                \
-    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
-    {                                                                     \
-        run(warp, inst, mask, what, modes_of_it);                         \
-    }
-
-OPERATION(add, ADD, arithmetic_modes(inst))
-OPERATION(sub, SUB, arithmetic_modes(inst))
-OPERATION(mul, MUL, arithmetic_modes(inst))
-OPERATION(fma_half, FMA, fma_modes(inst))
-OPERATION(min_half, MIN, min_max_modes(inst))
-OPERATION(max_half, MAX, min_max_modes(inst))
-OPERATION(neg, NEG, ((modes){.flushes = inst->choice[0]}))
-OPERATION(abs_half, ABS, ((modes){.flushes = inst->choice[0]}))
-OPERATION(ex2, EX2, ((modes){.flushes = inst->choice[0]}))
-OPERATION(tanh_half, TANH, ((modes){0}))
-
-enum { EQ = 1, NE, LT, LE, GT, GE, EQU, NEU, LTU, LEU, GTU, GEU, NUM, NOT_A_NUMBER };
-
-static bool holds(int how, double a, double b)
-{
-    const bool is_unordered = a != a || b != b;
-
-    if (how == NUM || how == NOT_A_NUMBER)
-        return is_unordered == (how == NOT_A_NUMBER);
-    if (is_unordered)
-        return how >= EQU;
-    switch (how >= EQU ? how - EQU + EQ : how) {
-    case EQ:
-        return a == b;
-    case NE:
-        return a != b;
-    case LT:
-        return a < b;
-    case LE:
-        return a <= b;
-    case GT:
-        return a > b;
-    default:
-        return a >= b;
-    }
-}
-
-static uint32_t combine(int how, uint32_t bits, uint32_t with)
-{
-    return how == 1 ? bits & with : how == 2 ? bits | with : how == 3 ? bits ^ with : bits;
-}
+EMU_SETTLED(add, run, ADD, arithmetic_modes(inst))
+EMU_SETTLED(sub, run, SUB, arithmetic_modes(inst))
+EMU_SETTLED(mul, run, MUL, arithmetic_modes(inst))
+EMU_SETTLED(fma_half, run, FMA, fma_modes(inst))
+EMU_SETTLED(min_half, run, MIN, min_max_modes(inst))
+EMU_SETTLED(max_half, run, MAX, min_max_modes(inst))
+EMU_SETTLED(neg, run, NEG, ((modes){.flushes = inst->choice[0]}))
+EMU_SETTLED(abs_half, run, ABS, ((modes){.flushes = inst->choice[0]}))
+EMU_SETTLED(ex2, run, EX2, ((modes){.flushes = inst->choice[0]}))
+EMU_SETTLED(tanh_half, run, TANH, ((modes){0}))
 
 /* setp.lt.f16 p|q: q is the opposite; of a pair, p is for the low half and q for the high one */
 static void setp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -195,7 +158,6 @@ static void setp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const emu_type type = inst->type[0];
     const bool is_pair = type == T_F16X2 || type == T_BF16X2;
     const emu_format *f = type == T_F16 || type == T_F16X2 ? &emu_half : &emu_bfloat16;
-    const uint32_t with = inst->choice[1] ? emu_predicate(warp, &inst->operand[4]) : 0;
     uint32_t low = 0, high = 0;
 
     EMU_EACH_LANE (i, mask) {
@@ -204,12 +166,11 @@ static void setp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
             a = flush(a & 0xffff, f) | (is_pair ? flush(a >> 16, f) << 16 : 0);
             b = flush(b & 0xffff, f) | (is_pair ? flush(b >> 16, f) << 16 : 0);
         }
-        low |= (uint32_t)holds(inst->choice[0], emu_widen(a & 0xffff, f), emu_widen(b & 0xffff, f)) << i;
+        low |= (uint32_t)emu_holds(inst->choice[0], emu_widen(a & 0xffff, f), emu_widen(b & 0xffff, f)) << i;
         if (is_pair)
-            high |= (uint32_t)holds(inst->choice[0], emu_widen(a >> 16, f), emu_widen(b >> 16, f)) << i;
+            high |= (uint32_t)emu_holds(inst->choice[0], emu_widen(a >> 16, f), emu_widen(b >> 16, f)) << i;
     }
-    emu_set_predicate(warp, &inst->operand[0], combine(inst->choice[1], low, with), mask);
-    emu_set_predicate(warp, &inst->operand[1], combine(inst->choice[1], is_pair ? high : ~low, with), mask);
+    emu_setp(warp, inst, mask, low, is_pair ? high : ~low);
 }
 
 /* set: one of two values instead of a predicate: 1.0 for float results, else all ones */
@@ -234,7 +195,7 @@ static void set(emu_warp *warp, const emu_inst *inst, uint32_t mask)
                 x = flush(x, f);
                 y = flush(y, f);
             }
-            if (combine(inst->choice[1], holds(inst->choice[0], emu_widen(x, f), emu_widen(y, f)), with >> i & 1) & 1)
+            if (emu_combine(inst->choice[1], emu_holds(inst->choice[0], emu_widen(x, f), emu_widen(y, f)), with >> i & 1) & 1)
                 result |= one << 16 * n;
         }
         emu_set_unsigned(warp, &inst->operand[0], i, result);

@@ -2,51 +2,42 @@
 /* integer: whole numbers, bits, predicates, selection and moves. */
 #include <string.h>
 
-#include "lanes.h"
+#include "compare.h"
 
 __extension__ typedef __int128 wide_signed;
 __extension__ typedef unsigned __int128 wide_unsigned;
 
 /* ---- the frequent ones, by type -------------------------------------------------------------------------------------- */
 
-#define ARITHMETIC(bits, U, S, W, SW)                                                       \
-    EMU_BINARY(add_##bits, U, U, a[i] + b[i])                                               \
-    EMU_BINARY(sub_##bits, U, U, a[i] - b[i])                                               \
-    EMU_BINARY(mul_lo_##bits, U, U, (W)a[i] * b[i])                                         \
-    EMU_TERNARY(mad_lo_##bits, U, U, (W)a[i] * b[i] + c[i])                                 \
-    EMU_BINARY(and_##bits, U, U, a[i] & b[i])                                               \
-    EMU_BINARY(or_##bits, U, U, a[i] | b[i])                                                \
-    EMU_BINARY(xor_##bits, U, U, a[i] ^ b[i])                                               \
-    EMU_UNARY(mov_##bits, U, U, a[i])                                                       \
-    EMU_UNARY(not_##bits, U, U, ~a[i])                                                      \
-    EMU_UNARY(cnot_##bits, U, U, a[i] == 0)                                                 \
-    EMU_UNARY(neg_##bits, U, U, 0 - a[i])                                                   \
-    EMU_UNARY(abs_##bits, U, S, a[i] < 0 ? 0 - (U)a[i] : (U)a[i])                           \
-    EMU_BINARY(min_u##bits, U, U, a[i] < b[i] ? a[i] : b[i])                                \
-    EMU_BINARY(max_u##bits, U, U, a[i] > b[i] ? a[i] : b[i])                                \
-    EMU_BINARY(min_s##bits, S, S, a[i] < b[i] ? a[i] : b[i])                                \
-    EMU_BINARY(max_s##bits, S, S, a[i] > b[i] ? a[i] : b[i])                                \
-    EMU_CLONED static void shl_##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)  \
-    {                                                                                       \
-        U *d = emu_lanes(warp, &inst->operand[0]);                                          \
-        const U *a = emu_lanes(warp, &inst->operand[1]);                                    \
-        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                             \
-        EMU_LANEWISE(mask, d[i] = (U)(b[i] < bits ? (W)a[i] << (b[i] & 63) : 0));           \
-    }                                                                                       \
-    EMU_CLONED static void shr_u##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
-    {                                                                                       \
-        U *d = emu_lanes(warp, &inst->operand[0]);                                          \
-        const U *a = emu_lanes(warp, &inst->operand[1]);                                    \
-        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                             \
-        EMU_LANEWISE(mask, d[i] = (U)(b[i] < bits ? (W)a[i] >> (b[i] & 63) : 0));           \
-    }                                                                                       \
-    EMU_CLONED static void shr_s##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
-    {                                                                                       \
-        S *d = emu_lanes(warp, &inst->operand[0]);                                          \
-        const S *a = emu_lanes(warp, &inst->operand[1]);                                    \
-        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                             \
-        EMU_LANEWISE(mask, d[i] = (S)((SW)a[i] >> (b[i] < bits ? b[i] : bits - 1)));        \
+#define SHIFT(name, T, expression)                                                   \
+    EMU_CLONED static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
+    {                                                                                \
+        T *d = emu_lanes(warp, &inst->operand[0]);                                   \
+        const T *a = emu_lanes(warp, &inst->operand[1]);                             \
+        const uint32_t *b = emu_lanes(warp, &inst->operand[2]);                      \
+        EMU_LANEWISE(mask, d[i] = (T)(expression));                                  \
     }
+
+#define ARITHMETIC(bits, U, S, W, SW)                               \
+    EMU_BINARY(add_##bits, U, U, a[i] + b[i])                       \
+    EMU_BINARY(sub_##bits, U, U, a[i] - b[i])                       \
+    EMU_BINARY(mul_lo_##bits, U, U, (W)a[i] * b[i])                 \
+    EMU_TERNARY(mad_lo_##bits, U, U, (W)a[i] * b[i] + c[i])         \
+    EMU_BINARY(and_##bits, U, U, a[i] & b[i])                       \
+    EMU_BINARY(or_##bits, U, U, a[i] | b[i])                        \
+    EMU_BINARY(xor_##bits, U, U, a[i] ^ b[i])                       \
+    EMU_UNARY(mov_##bits, U, U, a[i])                               \
+    EMU_UNARY(not_##bits, U, U, ~a[i])                              \
+    EMU_UNARY(cnot_##bits, U, U, a[i] == 0)                         \
+    EMU_UNARY(neg_##bits, U, U, 0 - a[i])                           \
+    EMU_UNARY(abs_##bits, U, S, a[i] < 0 ? 0 - (U)a[i] : (U)a[i])   \
+    EMU_BINARY(min_u##bits, U, U, a[i] < b[i] ? a[i] : b[i])        \
+    EMU_BINARY(max_u##bits, U, U, a[i] > b[i] ? a[i] : b[i])        \
+    EMU_BINARY(min_s##bits, S, S, a[i] < b[i] ? a[i] : b[i])        \
+    EMU_BINARY(max_s##bits, S, S, a[i] > b[i] ? a[i] : b[i])        \
+    SHIFT(shl_##bits, U, b[i] < bits ? (W)a[i] << (b[i] & 63) : 0)  \
+    SHIFT(shr_u##bits, U, b[i] < bits ? (W)a[i] >> (b[i] & 63) : 0) \
+    SHIFT(shr_s##bits, S, (SW)a[i] >> (b[i] < bits ? b[i] : bits - 1))
 
 ARITHMETIC(16, uint16_t, int16_t, uint32_t, int32_t)
 ARITHMETIC(32, uint32_t, int32_t, uint64_t, int64_t)
@@ -114,33 +105,19 @@ static emu_exec choose_mad_wide(const emu_inst *inst)
 
 /* ---- predicates ------------------------------------------------------------------------------------------------------ */
 
-static void and_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    emu_set_predicate(warp, &inst->operand[0], emu_predicate(warp, &inst->operand[1]) & emu_predicate(warp, &inst->operand[2]),
-                      mask);
-}
+#define PREDICATE(name, expression)                                                         \
+    static void name##_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)            \
+    {                                                                                       \
+        const uint32_t a = emu_predicate(warp, &inst->operand[1]);                          \
+        const uint32_t b = inst->operands > 2 ? emu_predicate(warp, &inst->operand[2]) : 0; \
+        emu_set_predicate(warp, &inst->operand[0], expression, mask);                       \
+    }
 
-static void or_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    emu_set_predicate(warp, &inst->operand[0], emu_predicate(warp, &inst->operand[1]) | emu_predicate(warp, &inst->operand[2]),
-                      mask);
-}
-
-static void xor_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    emu_set_predicate(warp, &inst->operand[0], emu_predicate(warp, &inst->operand[1]) ^ emu_predicate(warp, &inst->operand[2]),
-                      mask);
-}
-
-static void not_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    emu_set_predicate(warp, &inst->operand[0], ~emu_predicate(warp, &inst->operand[1]), mask);
-}
-
-static void mov_pred(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    emu_set_predicate(warp, &inst->operand[0], emu_predicate(warp, &inst->operand[1]), mask);
-}
+PREDICATE(and, a &b)
+PREDICATE(or, a | b)
+PREDICATE(xor, a ^ b)
+PREDICATE(not, ~(a | b))
+PREDICATE(mov, a | b)
 
 #define BY_WIDTH_OR_PRED(name)                                                                          \
     static emu_exec choose_##name(const emu_inst *inst)                                                 \
@@ -210,36 +187,25 @@ static void unpack(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 /* ---- comparison and selection ---------------------------------------------------------------------------------------- */
 
-enum { EQ = 1, NE, LT, LE, GT, GE, LO, LS, HI, HS };
+enum { LO = EMU_GE + 1, LS, HI, HS };
 
+#define CASE(how, operator)                                \
+    case how:                                              \
+        for (int i = 0; i < EMU_LANES; i++)                \
+            result |= (uint32_t)(a[i] operator b[i]) << i; \
+        break;
 #define COMPARE(bits, T)                                                       \
     EMU_CLONED static uint32_t compare_##bits(int how, const T *a, const T *b) \
     {                                                                          \
         uint32_t result = 0;                                                   \
         switch (how) {                                                         \
-        case EQ:                                                               \
-            for (int i = 0; i < 32; i++)                                       \
-                result |= (uint32_t)(a[i] == b[i]) << i;                       \
-            break;                                                             \
-        case NE:                                                               \
-            for (int i = 0; i < 32; i++)                                       \
-                result |= (uint32_t)(a[i] != b[i]) << i;                       \
-            break;                                                             \
-        case LT:                                                               \
-            for (int i = 0; i < 32; i++)                                       \
-                result |= (uint32_t)(a[i] < b[i]) << i;                        \
-            break;                                                             \
-        case LE:                                                               \
-            for (int i = 0; i < 32; i++)                                       \
-                result |= (uint32_t)(a[i] <= b[i]) << i;                       \
-            break;                                                             \
-        case GT:                                                               \
-            for (int i = 0; i < 32; i++)                                       \
-                result |= (uint32_t)(a[i] > b[i]) << i;                        \
-            break;                                                             \
+            CASE(EMU_EQ, ==)                                                   \
+            CASE(EMU_NE, !=)                                                   \
+            CASE(EMU_LT, <)                                                    \
+            CASE(EMU_LE, <=)                                                   \
+            CASE(EMU_GT, >)                                                    \
+            CASE(EMU_GE, >=)                                                   \
         default:                                                               \
-            for (int i = 0; i < 32; i++)                                       \
-                result |= (uint32_t)(a[i] >= b[i]) << i;                       \
             break;                                                             \
         }                                                                      \
         return result;                                                         \
@@ -254,7 +220,7 @@ COMPARE(s64, int64_t)
 
 static uint32_t compare(const emu_inst *inst, emu_type type, const void *a, const void *b)
 {
-    static const uint8_t unsigned_as[] = {[LO] = LT, [LS] = LE, [HI] = GT, [HS] = GE};
+    static const uint8_t unsigned_as[] = {[LO] = EMU_LT, [LS] = EMU_LE, [HI] = EMU_GT, [HS] = EMU_GE};
     int how = inst->choice[0];
     bool is_signed = emu_type_is_signed(type);
 
@@ -272,32 +238,14 @@ static uint32_t compare(const emu_inst *inst, emu_type type, const void *a, cons
     }
 }
 
-static uint32_t combine(int how, uint32_t bits, uint32_t with)
-{
-    return how == 1 ? bits & with : how == 2 ? bits | with : bits ^ with;
-}
-
-/* setp.lt.and.s32 p|q, a, b, c: p = (a < b) and c, q = (not a < b) and c */
 static void setp(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const uint32_t bits = compare(inst, inst->type[0], emu_lanes(warp, &inst->operand[2]), emu_lanes(warp, &inst->operand[3]));
-    const uint32_t with = inst->choice[1] ? emu_predicate(warp, &inst->operand[4]) : 0;
 
-    emu_set_predicate(warp, &inst->operand[0], inst->choice[1] ? combine(inst->choice[1], bits, with) : bits, mask);
-    emu_set_predicate(warp, &inst->operand[1], inst->choice[1] ? combine(inst->choice[1], ~bits, with) : ~bits, mask);
+    emu_setp(warp, inst, mask, bits, ~bits);
 }
 
-/* set.lt.u32.s32: all ones or 1.0 instead of a predicate */
-static void set(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    uint32_t bits = compare(inst, inst->type[1], emu_lanes(warp, &inst->operand[1]), emu_lanes(warp, &inst->operand[2]));
-    const uint32_t yes = inst->type[0] == T_F32 ? 0x3f800000u : UINT32_MAX;
-
-    if (inst->choice[1])
-        bits = combine(inst->choice[1], bits, emu_predicate(warp, &inst->operand[3]));
-    EMU_EACH_LANE (i, mask)
-        emu_set_unsigned(warp, &inst->operand[0], i, bits >> i & 1 ? yes : 0);
-}
+EMU_SETTLED(set, emu_set, compare(inst, inst->type[1], emu_lanes(warp, &inst->operand[1]), emu_lanes(warp, &inst->operand[2])))
 
 #define SELECT(bits, T)                                                                           \
     static void selp_##bits(emu_warp *warp, const emu_inst *inst, uint32_t mask)                  \
@@ -342,141 +290,118 @@ static unsigned width(const emu_inst *inst)
     return 8 * emu_type_bytes(inst->type[0]);
 }
 
+/* The head of a function of inst, a, b and c, which an instruction does for each lane. */
+#define UNUSED __attribute__((unused))
 #define SCALAR(name)                                                                                                      \
+    static uint64_t name##_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c);                                  \
     static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                                                 \
     {                                                                                                                     \
         EMU_EACH_LANE (i, mask)                                                                                           \
             emu_set_unsigned(warp, &inst->operand[0], i,                                                                  \
                              name##_of(inst, input(warp, inst, 1, i), input(warp, inst, 2, i), input(warp, inst, 3, i))); \
-    }
+    }                                                                                                                     \
+    static uint64_t name##_of(UNUSED const emu_inst *inst, uint64_t a, UNUSED uint64_t b, UNUSED uint64_t c)
 
-static uint64_t mul_hi_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+static uint64_t saturate(int64_t value)
 {
-    (void)c;
+    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? (uint64_t)INT32_MIN : (uint64_t)value;
+}
+
+SCALAR(mul_hi)
+{
     if (emu_type_is_signed(inst->type[0]))
         return (uint64_t)((wide_signed)(int64_t)a * (int64_t)b >> width(inst));
     return (uint64_t)((wide_unsigned)a * b >> width(inst));
 }
-SCALAR(mul_hi)
 
-static uint64_t mad_hi_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(mad_hi)
 {
     const uint64_t sum = mul_hi_of(inst, a, b, 0) + c;
 
-    if (!inst->choice[0] || inst->type[0] != T_S32) /* .sat is for mad.hi.s32 alone */
-        return sum;
-    return (int64_t)sum > INT32_MAX ? INT32_MAX : (int64_t)sum < INT32_MIN ? (uint64_t)INT32_MIN : sum;
+    return inst->choice[0] && inst->type[0] == T_S32 ? saturate((int64_t)sum) : sum; /* .sat is for mad.hi.s32 alone */
 }
-SCALAR(mad_hi)
 
 static int64_t low_24(const emu_inst *inst, uint64_t a)
 {
     return emu_type_is_signed(inst->type[0]) ? (int64_t)(a << 40) >> 40 : (int64_t)(a & 0xffffff);
 }
 
-static uint64_t mul24_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(mul24)
 {
     const int64_t product = low_24(inst, a) * low_24(inst, b);
 
-    (void)c;
     return (uint64_t)(inst->choice[0] == 1 ? product >> 16 : product);
 }
-SCALAR(mul24)
 
-static uint64_t mad24_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(mad24)
 {
     const int64_t product = low_24(inst, a) * low_24(inst, b);
     const int64_t sum = (inst->choice[0] == 1 ? (int64_t)(int32_t)(product >> 16) : product) + (int64_t)c;
 
-    if (inst->choice[1])
-        return sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? (uint64_t)INT32_MIN : (uint64_t)sum;
-    return (uint64_t)sum;
+    return inst->choice[1] ? saturate(sum) : (uint64_t)sum;
 }
-SCALAR(mad24)
 
-static uint64_t sad_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(sad)
 {
     const bool is_less = emu_type_is_signed(inst->type[0]) ? (int64_t)a < (int64_t)b : a < b;
 
     return c + (is_less ? b - a : a - b);
 }
-SCALAR(sad)
 
 /* By zero: all ones, as devices do; PTX leaves it open. */
-static uint64_t div_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(div)
 {
-    (void)c;
     if (b == 0)
         return UINT64_MAX;
     if (emu_type_is_signed(inst->type[0]))
         return (int64_t)b == -1 ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b);
     return a / b;
 }
-SCALAR(div)
 
-static uint64_t rem_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(rem)
 {
-    (void)c;
     if (b == 0)
         return a;
     if (emu_type_is_signed(inst->type[0]))
         return (int64_t)b == -1 ? 0 : (uint64_t)((int64_t)a % (int64_t)b);
     return a % b;
 }
-SCALAR(rem)
 
-static uint64_t saturate(const emu_inst *inst, int64_t value)
-{
-    (void)inst;
-    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? (uint64_t)INT32_MIN : (uint64_t)value;
-}
-
-static uint64_t add_sat_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
-{
-    (void)c;
-    return saturate(inst, (int64_t)a + (int64_t)b);
-}
 SCALAR(add_sat)
-
-static uint64_t sub_sat_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
 {
-    (void)c;
-    return saturate(inst, (int64_t)a - (int64_t)b);
+    return saturate((int64_t)a + (int64_t)b);
 }
-SCALAR(sub_sat)
 
-static uint64_t popc_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(sub_sat)
 {
-    (void)inst, (void)b, (void)c;
+    return saturate((int64_t)a - (int64_t)b);
+}
+
+SCALAR(popc)
+{
     return (uint64_t)__builtin_popcountll(a);
 }
-SCALAR(popc)
 
-static uint64_t clz_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(clz)
 {
-    (void)b, (void)c;
     return a ? (uint64_t)__builtin_clzll(a) - (64 - width(inst)) : width(inst);
 }
-SCALAR(clz)
 
-static uint64_t brev_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(brev)
 {
     uint64_t result = 0;
 
-    (void)b, (void)c;
     for (unsigned i = 0; i < width(inst); i++)
         result |= (a >> i & 1) << (width(inst) - 1 - i);
     return result;
 }
-SCALAR(brev)
 
 /* Position of the highest bit that is no sign, or all ones. */
-static uint64_t bfind_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(bfind)
 {
     const unsigned bits = width(inst);
     uint64_t x = emu_type_is_signed(inst->type[0]) && (int64_t)a < 0 ? ~a : a, position;
 
-    (void)b, (void)c;
     if (bits == 32)
         x &= UINT32_MAX;
     if (x == 0)
@@ -484,7 +409,6 @@ static uint64_t bfind_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t 
     position = 63 - (uint64_t)__builtin_clzll(x);
     return inst->choice[0] ? bits - 1 - position : position; /* .shiftamt */
 }
-SCALAR(bfind)
 
 /* PTX takes positions and lengths modulo 256; of 64-bit fields, devices look at the whole register. */
 static uint64_t field_mask(unsigned bits)
@@ -492,7 +416,7 @@ static uint64_t field_mask(unsigned bits)
     return bits == 64 ? UINT32_MAX : 0xff;
 }
 
-static uint64_t bfe_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(bfe)
 {
     const unsigned bits = width(inst), msb = bits - 1;
     const uint64_t position = b & field_mask(bits), length = c & field_mask(bits), last = position + length - 1;
@@ -506,7 +430,6 @@ static uint64_t bfe_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
         result |= (i < length && position + i <= msb ? a >> (position + i) & 1 : sign) << i;
     return result;
 }
-SCALAR(bfe)
 
 static void bfi(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
@@ -524,41 +447,36 @@ static void bfi(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 }
 
 /* Position of the offset-th set bit from base on, upwards or downwards. */
-static uint64_t fns_of(const emu_inst *inst, uint64_t word, uint64_t base, uint64_t offset)
+SCALAR(fns)
 {
-    int left = (int32_t)offset;
+    int left = (int32_t)c;
     const int step = left < 0 ? -1 : 1;
 
-    (void)inst;
     if (left == 0)
-        return word >> (base & 31) & 1 ? base : UINT32_MAX;
-    for (int64_t at = (int64_t)(base & 31); at >= 0 && at < 32; at += step) {
-        if (word >> at & 1)
+        return a >> (b & 31) & 1 ? b : UINT32_MAX;
+    for (int64_t at = (int64_t)(b & 31); at >= 0 && at < 32; at += step) {
+        if (a >> at & 1)
             left -= step;
         if (left == 0)
             return (uint64_t)at;
     }
     return UINT32_MAX;
 }
-SCALAR(fns)
 
-static uint64_t bmsk_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(bmsk)
 {
     const bool wraps = inst->choice[0] == 2;
     const uint64_t position = wraps ? a & 31 : a, length = wraps ? b & 31 : b;
 
-    (void)c;
     if (position > 31)
         return 0;
     return (length > 31 ? UINT32_MAX : (UINT64_C(1) << length) - 1) << position & UINT32_MAX;
 }
-SCALAR(bmsk)
 
-static uint64_t szext_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(szext)
 {
     const uint64_t n = inst->choice[0] == 2 ? b & 31 : b & UINT32_MAX;
 
-    (void)c;
     if (n >= 32)
         return a;
     if (n == 0)
@@ -567,7 +485,6 @@ static uint64_t szext_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t 
         return (uint64_t)((int64_t)(a << (64 - n)) >> (64 - n));
     return a & ((UINT64_C(1) << n) - 1);
 }
-SCALAR(szext)
 
 /* One byte of the eight in b:a; bit 3 of the selector replicates its sign. */
 static uint64_t pick_byte(uint64_t both, unsigned selector)
@@ -577,7 +494,7 @@ static uint64_t pick_byte(uint64_t both, unsigned selector)
     return selector & 8 ? (byte & 0x80 ? 0xff : 0) : byte;
 }
 
-static uint64_t prmt_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(prmt)
 {
     static const uint8_t table[7][4][4] = {
         {{0}},
@@ -597,7 +514,6 @@ static uint64_t prmt_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c
     }
     return result;
 }
-SCALAR(prmt)
 
 static void shf(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
@@ -613,19 +529,24 @@ static void shf(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 }
 
 /* lop3: the table's bit number abc is the result for bits a, b, c. */
+static uint32_t look_up(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
+{
+    uint32_t result = 0;
+
+    for (unsigned row = 0; row < 8; row++)
+        if (table >> row & 1)
+            result |= (row & 4 ? a : ~a) & (row & 2 ? b : ~b) & (row & 1 ? c : ~c);
+    return result;
+}
+
 static void lop3(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const uint32_t *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
     const uint32_t *c = emu_lanes(warp, &inst->operand[3]), *t = emu_lanes(warp, &inst->operand[4]);
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
 
-    EMU_EACH_LANE (i, mask) {
-        uint32_t result = 0;
-        for (unsigned row = 0; row < 8; row++)
-            if (t[i] >> row & 1)
-                result |= (row & 4 ? a[i] : ~a[i]) & (row & 2 ? b[i] : ~b[i]) & (row & 1 ? c[i] : ~c[i]);
-        d[i] = result;
-    }
+    EMU_EACH_LANE (i, mask)
+        d[i] = look_up(a[i], b[i], c[i], t[i]);
 }
 
 /* ---- carries --------------------------------------------------------------------------------------------------------- */
@@ -656,25 +577,10 @@ static void add_carry(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool 
     warp->carry = carry;
 }
 
-static void add_cc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    add_carry(warp, inst, mask, false, false, true);
-}
-
-static void addc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    add_carry(warp, inst, mask, false, true, inst->choice[0]);
-}
-
-static void sub_cc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    add_carry(warp, inst, mask, true, false, true);
-}
-
-static void subc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    add_carry(warp, inst, mask, true, true, inst->choice[0]);
-}
+EMU_SETTLED(add_cc, add_carry, false, false, true)
+EMU_SETTLED(addc, add_carry, false, true, inst->choice[0])
+EMU_SETTLED(sub_cc, add_carry, true, false, true)
+EMU_SETTLED(subc, add_carry, true, true, inst->choice[0])
 
 /* mad{c}.{lo,hi}{.cc}: choice[0] lo or hi, choice[1] cc; takes: the carry is added. */
 static void mad_carry(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool takes)
@@ -694,15 +600,8 @@ static void mad_carry(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool 
     }
 }
 
-static void mad_cc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    mad_carry(warp, inst, mask, false);
-}
-
-static void madc(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    mad_carry(warp, inst, mask, true);
-}
+EMU_SETTLED(mad_cc, mad_carry, false)
+EMU_SETTLED(madc, mad_carry, true)
 
 /* ---- dot products of bytes ------------------------------------------------------------------------------------------- */
 
@@ -715,35 +614,25 @@ static int32_t part_of(uint32_t word, unsigned bits, unsigned n, bool is_signed)
     return is_signed ? (int16_t)part : (int32_t)(part & 0xffff);
 }
 
-static void dp4a(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+/* Of four bytes, or of two halves and the low or the high two bytes (choice[0]). */
+static void dot(emu_warp *warp, const emu_inst *inst, uint32_t mask, unsigned parts)
 {
     const uint32_t *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
     const uint32_t *c = emu_lanes(warp, &inst->operand[3]);
+    const unsigned first = parts == 2 && inst->choice[0] == 2 ? 2 : 0;
     uint32_t *d = emu_lanes(warp, &inst->operand[0]);
 
     EMU_EACH_LANE (i, mask) {
         uint32_t sum = c[i];
-        for (unsigned n = 0; n < 4; n++)
-            sum += (uint32_t)(part_of(a[i], 8, n, emu_type_is_signed(inst->type[0])) *
-                              part_of(b[i], 8, n, emu_type_is_signed(inst->type[1])));
+        for (unsigned n = 0; n < parts; n++)
+            sum += (uint32_t)part_of(a[i], 32 / parts, n, emu_type_is_signed(inst->type[0])) *
+                   (uint32_t)part_of(b[i], 8, n + first, emu_type_is_signed(inst->type[1]));
         d[i] = sum;
     }
 }
 
-static void dp2a(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    const uint32_t *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
-    const uint32_t *c = emu_lanes(warp, &inst->operand[3]);
-    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
-
-    EMU_EACH_LANE (i, mask) {
-        uint32_t sum = c[i];
-        for (unsigned n = 0; n < 2; n++)
-            sum += (uint32_t)part_of(a[i], 16, n, emu_type_is_signed(inst->type[0])) *
-                   (uint32_t)part_of(b[i], 8, n + (inst->choice[0] == 2 ? 2 : 0), emu_type_is_signed(inst->type[1]));
-        d[i] = sum;
-    }
-}
+EMU_SETTLED(dp4a, dot, 4)
+EMU_SETTLED(dp2a, dot, 2)
 
 /* ---- pairs of 16 bits ------------------------------------------------------------------------------------------------ */
 
@@ -762,44 +651,34 @@ static uint64_t each_half(const emu_inst *inst, uint64_t a, uint64_t b, int how)
     return result;
 }
 
-static uint64_t add_pair_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(add_pair)
 {
-    (void)c;
     return each_half(inst, a, b, 0);
 }
-SCALAR(add_pair)
 
-static uint64_t min_pair_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(min_pair)
 {
-    (void)c;
     return each_half(inst, a, b, -1);
 }
-SCALAR(min_pair)
 
-static uint64_t max_pair_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(max_pair)
 {
-    (void)c;
     return each_half(inst, a, b, 1);
 }
-SCALAR(max_pair)
 
-static uint64_t min_relu_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(min_relu)
 {
     const int64_t least = (int64_t)a < (int64_t)b ? (int64_t)a : (int64_t)b;
 
-    (void)inst, (void)c;
     return least < 0 ? 0 : (uint64_t)least;
 }
-SCALAR(min_relu)
 
-static uint64_t max_relu_of(const emu_inst *inst, uint64_t a, uint64_t b, uint64_t c)
+SCALAR(max_relu)
 {
     const int64_t most = (int64_t)a > (int64_t)b ? (int64_t)a : (int64_t)b;
 
-    (void)inst, (void)c;
     return most < 0 ? 0 : (uint64_t)most;
 }
-SCALAR(max_relu)
 
 /* lop3.and.b32 d|p, a, b, c, table, q: p = (d != 0) and q */
 static void lop3_predicate(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -809,14 +688,11 @@ static void lop3_predicate(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     uint32_t *d = emu_lanes(warp, &inst->operand[0]), bits = 0;
 
     EMU_EACH_LANE (i, mask) {
-        uint32_t result = 0;
-        for (unsigned row = 0; row < 8; row++)
-            if (t[i] >> row & 1)
-                result |= (row & 4 ? a[i] : ~a[i]) & (row & 2 ? b[i] : ~b[i]) & (row & 1 ? c[i] : ~c[i]);
-        d[i] = result;
-        bits |= (uint32_t)(result != 0) << i;
+        d[i] = look_up(a[i], b[i], c[i], t[i]);
+        bits |= (uint32_t)(d[i] != 0) << i;
     }
-    emu_set_predicate(warp, &inst->operand[1], combine(inst->choice[0], bits, emu_predicate(warp, &inst->operand[6])), mask);
+    emu_set_predicate(warp, &inst->operand[1], emu_combine(inst->choice[0], bits, emu_predicate(warp, &inst->operand[6])),
+                      mask);
 }
 
 /* vshr.d.a.u32{.sat}.mode{.add}: a scalar video shift of whole words. choice: d, a, b, sat, mode, add. */
@@ -881,18 +757,12 @@ static void video(emu_warp *warp, const emu_inst *inst, uint32_t mask, int how)
     }
 }
 
-#define VIDEO(name, how)                                                  \
-    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
-    {                                                                     \
-        video(warp, inst, mask, how);                                     \
-    }
-
-VIDEO(vadd4, V_ADD)
-VIDEO(vsub4, V_SUBTRACT)
-VIDEO(vavrg4, V_AVERAGE)
-VIDEO(vabsdiff4, V_DIFFERENCE)
-VIDEO(vmin4, V_MIN)
-VIDEO(vmax4, V_MAX)
+EMU_SETTLED(vadd4, video, V_ADD)
+EMU_SETTLED(vsub4, video, V_SUBTRACT)
+EMU_SETTLED(vavrg4, video, V_AVERAGE)
+EMU_SETTLED(vabsdiff4, video, V_DIFFERENCE)
+EMU_SETTLED(vmin4, video, V_MIN)
+EMU_SETTLED(vmax4, video, V_MAX)
 
 #define INTS "{*.u16,.s16,.u32,.s32,.u64,.s64}"
 #define WORDS "{*.u32,.s32,.u64,.s64}"

@@ -53,6 +53,13 @@
         EMU_LANEWISE(mask, d[i] = (T)(expression));                                               \
     }
 
+/* An executing function that is another one with something settled. */
+#define EMU_SETTLED(name, function, ...)                                  \
+    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask) \
+    {                                                                     \
+        function(warp, inst, mask, __VA_ARGS__);                          \
+    }
+
 /* Bits of an operand as a signed number of its width. */
 static inline int64_t emu_signed(const emu_warp *warp, const emu_operand *operand, int lane)
 {
