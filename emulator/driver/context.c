@@ -68,6 +68,14 @@ static void destroy_context(emu_context *context)
     free_memory(owner, ordinal, "destroyed");
 }
 
+/* Lock, for a device that there is. */
+static CUresult enter_device(CUdevice device)
+{
+    const CUresult result = emu_enter_driver();
+
+    return result != CUDA_SUCCESS || emu_device_at(device) ? result : emu_leave(CUDA_ERROR_INVALID_DEVICE);
+}
+
 CUresult EMU_EXPORT cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     CUresult result = emu_enter_driver();
@@ -89,12 +97,10 @@ CUresult EMU_EXPORT cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device
 
 CUresult EMU_EXPORT cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
-    CUresult result = emu_enter_driver();
+    const CUresult result = enter_device(device);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!emu_device_at(device))
-        return emu_leave(CUDA_ERROR_INVALID_DEVICE);
     if (!primary[device].references)
         return emu_leave(CUDA_ERROR_INVALID_CONTEXT);
     if (--primary[device].references == 0) {
@@ -113,14 +119,12 @@ CUresult EMU_EXPORT cuDevicePrimaryCtxRelease(CUdevice device)
 
 CUresult EMU_EXPORT cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-    CUresult result = emu_enter_driver();
+    const CUresult result = enter_device(device);
     emu_context *context;
     uint64_t owner;
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!emu_device_at(device))
-        return emu_leave(CUDA_ERROR_INVALID_DEVICE);
     context = primary[device].context;
     if (!context)
         return emu_leave(CUDA_SUCCESS);
@@ -141,12 +145,10 @@ CUresult EMU_EXPORT cuDevicePrimaryCtxReset(CUdevice device)
 
 CUresult EMU_EXPORT cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
 {
-    CUresult result = emu_enter_driver();
+    const CUresult result = enter_device(device);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!emu_device_at(device))
-        return emu_leave(CUDA_ERROR_INVALID_DEVICE);
     if (flags & ~(unsigned)ALL_CONTEXT_FLAGS)
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
     primary[device].flags = flags;
@@ -162,12 +164,10 @@ CUresult EMU_EXPORT cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags)
 
 CUresult EMU_EXPORT cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *is_active)
 {
-    CUresult result = emu_enter_driver();
+    const CUresult result = enter_device(device);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!emu_device_at(device))
-        return emu_leave(CUDA_ERROR_INVALID_DEVICE);
     if (!flags || !is_active)
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *flags = primary[device].flags;

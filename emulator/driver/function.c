@@ -18,42 +18,22 @@ static CUresult get_attribute(int *value, int attribute, const emu_module *ptx, 
 {
     uint64_t constant_bytes = 0;
 
-    switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        *value = emu_function_threads(function);
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-        *value = (int)function->static_shared;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-        for (size_t i = 0; i < ptx->symbols; i++)
-            constant_bytes += ptx->symbol[i].space == S_CONST ? ptx->symbol[i].bytes : 0;
-        *value = (int)constant_bytes;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-        *value = (int)function->local_bytes;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS:
-        *value = REGISTERS;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-        *value = ptx->target;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-        *value = device->capability;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = settings->max_dynamic;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        *value = settings->carveout;
-        return CUDA_SUCCESS;
-    default:
-        break;
-    }
     if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX)
         return CUDA_ERROR_INVALID_VALUE;
-    *value = 0; /* clusters, cache modes */
+    for (size_t i = 0; i < ptx->symbols; i++)
+        constant_bytes += ptx->symbol[i].space == S_CONST ? ptx->symbol[i].bytes : 0;
+    *value = (const int[CU_FUNC_ATTRIBUTE_MAX]){
+        /* the others, of clusters and cache modes, are 0 */
+        [CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = emu_function_threads(function),
+        [CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES] = (int)function->static_shared,
+        [CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES] = (int)constant_bytes,
+        [CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES] = (int)function->local_bytes,
+        [CU_FUNC_ATTRIBUTE_NUM_REGS] = REGISTERS,
+        [CU_FUNC_ATTRIBUTE_PTX_VERSION] = ptx->target,
+        [CU_FUNC_ATTRIBUTE_BINARY_VERSION] = device->capability,
+        [CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = settings->max_dynamic,
+        [CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = settings->carveout,
+    }[attribute];
     return CUDA_SUCCESS;
 }
 

@@ -290,15 +290,21 @@ CUresult EMU_EXPORT cuCtxSynchronize_v2(CUcontext context)
     return emu_leave(emu_captures_break(known));
 }
 
+/* A stream by handle, of which something is asked. Locked on success. */
+static CUresult ask(CUstream stream, const void *answer, emu_stream **known)
+{
+    const CUresult result = emu_stream_enter(stream, known);
+
+    return result == CUDA_SUCCESS && !answer ? emu_leave(CUDA_ERROR_INVALID_VALUE) : result;
+}
+
 CUresult EMU_EXPORT cuStreamGetCtx(CUstream stream, CUcontext *context)
 {
     emu_stream *known;
-    const CUresult result = emu_stream_enter(stream, &known);
+    const CUresult result = ask(stream, context, &known);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!context)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *context = known->context->object.handle;
     return emu_leave(CUDA_SUCCESS);
 }
@@ -313,12 +319,10 @@ CUresult EMU_EXPORT cuStreamGetCtx_v2(CUstream stream, CUcontext *context, void 
 CUresult EMU_EXPORT cuStreamGetDevice(CUstream stream, CUdevice *device)
 {
     emu_stream *known;
-    const CUresult result = emu_stream_enter(stream, &known);
+    const CUresult result = ask(stream, device, &known);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!device)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *device = known->context->ordinal;
     return emu_leave(CUDA_SUCCESS);
 }
@@ -326,12 +330,10 @@ CUresult EMU_EXPORT cuStreamGetDevice(CUstream stream, CUdevice *device)
 CUresult EMU_EXPORT cuStreamGetFlags(CUstream stream, unsigned *flags)
 {
     emu_stream *known;
-    const CUresult result = emu_stream_enter(stream, &known);
+    const CUresult result = ask(stream, flags, &known);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!flags)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *flags = known->flags;
     return emu_leave(CUDA_SUCCESS);
 }
@@ -339,12 +341,10 @@ CUresult EMU_EXPORT cuStreamGetFlags(CUstream stream, unsigned *flags)
 CUresult EMU_EXPORT cuStreamGetId(CUstream stream, unsigned long long *id)
 {
     emu_stream *known;
-    const CUresult result = emu_stream_enter(stream, &known);
+    const CUresult result = ask(stream, id, &known);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!id)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *id = known->id;
     return emu_leave(CUDA_SUCCESS);
 }
@@ -352,12 +352,10 @@ CUresult EMU_EXPORT cuStreamGetId(CUstream stream, unsigned long long *id)
 CUresult EMU_EXPORT cuStreamGetPriority(CUstream stream, int *priority)
 {
     emu_stream *known;
-    const CUresult result = emu_stream_enter(stream, &known);
+    const CUresult result = ask(stream, priority, &known);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!priority)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *priority = known->priority;
     return emu_leave(CUDA_SUCCESS);
 }

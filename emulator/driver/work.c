@@ -15,24 +15,15 @@ enum { LAUNCH_NS = 2000, UNCOUNTED_NS = 5000, LANES = 128, MMA_SPEED = 8, SECTOR
 /* What a finding is to a program. */
 static CUresult result_of(cuEmuKind kind)
 {
-    switch (kind) {
-    case CUEMU_NONE:
-        return CUDA_SUCCESS;
-    case CUEMU_OUT_OF_BOUNDS:
-        return CUDA_ERROR_ILLEGAL_ADDRESS;
-    case CUEMU_MISALIGNED:
-        return CUDA_ERROR_MISALIGNED_ADDRESS;
-    case CUEMU_ILLEGAL:
-    case CUEMU_DIVERGENT:
-        return CUDA_ERROR_ILLEGAL_INSTRUCTION;
-    case CUEMU_ENDLESS:
-    case CUEMU_DEADLOCK:
-        return CUDA_ERROR_LAUNCH_TIMEOUT;
-    case CUEMU_ASSERT:
-        return CUDA_ERROR_ASSERT;
-    default:
-        return CUDA_ERROR_LAUNCH_FAILED;
-    }
+    static const CUresult results[CUEMU_KINDS] = {[CUEMU_OUT_OF_BOUNDS] = CUDA_ERROR_ILLEGAL_ADDRESS,
+                                                  [CUEMU_MISALIGNED] = CUDA_ERROR_MISALIGNED_ADDRESS,
+                                                  [CUEMU_ILLEGAL] = CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                                                  [CUEMU_DIVERGENT] = CUDA_ERROR_ILLEGAL_INSTRUCTION,
+                                                  [CUEMU_ENDLESS] = CUDA_ERROR_LAUNCH_TIMEOUT,
+                                                  [CUEMU_DEADLOCK] = CUDA_ERROR_LAUNCH_TIMEOUT,
+                                                  [CUEMU_ASSERT] = CUDA_ERROR_ASSERT};
+
+    return kind == CUEMU_NONE ? CUDA_SUCCESS : results[kind] ? results[kind] : CUDA_ERROR_LAUNCH_FAILED;
 }
 
 static uint64_t duration(const emu_device *device)

@@ -65,53 +65,11 @@ static const struct {
     {78, 1},                                       /* STREAM_PRIORITIES_SUPPORTED */
     {79, 1},                                       /* GLOBAL_L1_CACHE_SUPPORTED */
     {80, 1},                                       /* LOCAL_L1_CACHE_SUPPORTED */
-    {83, 0},                                       /* MANAGED_MEMORY */
-    {84, 0},                                       /* MULTI_GPU_BOARD, its group */
-    {85, 0},          {86, 0},                     /* HOST_NATIVE_ATOMIC_SUPPORTED */
-    {88, 0},                                       /* PAGEABLE_MEMORY_ACCESS */
-    {89, 0},                                       /* CONCURRENT_MANAGED_ACCESS */
     {90, 1},                                       /* COMPUTE_PREEMPTION_SUPPORTED */
     {91, 1},                                       /* CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
-    {92, 0},                                       /* CAN_USE_STREAM_MEM_OPS_V1 and what follows it */
-    {93, 0},          {94, 0},    {95, 0},         /* COOPERATIVE_LAUNCH */
-    {96, 0},                                       /* COOPERATIVE_MULTI_DEVICE_LAUNCH */
-    {98, 0},                                       /* CAN_FLUSH_REMOTE_WRITES */
     {99, 1},                                       /* HOST_REGISTER_SUPPORTED */
-    {100, 0},                                      /* PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES */
-    {101, 0},                                      /* DIRECT_MANAGED_MEM_ACCESS_FROM_HOST */
-    {102, 0},                                      /* VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
-    {103, 0},                                      /* HANDLE_TYPE_... */
-    {104, 0},         {105, 0},   {107, 0},        /* GENERIC_COMPRESSION_SUPPORTED */
-    {108, 0},                                      /* MAX_PERSISTING_L2_CACHE_SIZE */
-    {109, 0},                                      /* MAX_ACCESS_POLICY_WINDOW_SIZE */
-    {110, 0},                                      /* GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED */
-    {112, 0},                                      /* SPARSE_CUDA_ARRAY_SUPPORTED */
-    {113, 0},                                      /* READ_ONLY_HOST_REGISTER_SUPPORTED */
-    {114, 0},                                      /* TIMELINE_SEMAPHORE_INTEROP_SUPPORTED */
     {115, 1},                                      /* MEMORY_POOLS_SUPPORTED */
-    {116, 0},                                      /* GPU_DIRECT_RDMA_... */
-    {117, 0},         {118, 0},   {119, 0},        /* MEMPOOL_SUPPORTED_HANDLE_TYPES */
-    {120, 0},                                      /* CLUSTER_LAUNCH */
-    {121, 0},                                      /* DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED */
-    {122, 0},                                      /* CAN_USE_64_BIT_STREAM_MEM_OPS */
-    {123, 0},                                      /* CAN_USE_STREAM_WAIT_VALUE_NOR */
-    {124, 0},                                      /* DMA_BUF_SUPPORTED */
-    {125, 0},                                      /* IPC_EVENT_SUPPORTED */
     {126, 1},                                      /* MEM_SYNC_DOMAIN_COUNT */
-    {127, 0},                                      /* TENSOR_MAP_ACCESS_SUPPORTED */
-    {128, 0},                                      /* HANDLE_TYPE_FABRIC_SUPPORTED */
-    {129, 0},                                      /* UNIFIED_FUNCTION_POINTERS */
-    {130, 0},                                      /* NUMA_CONFIG */
-    {131, 0},                                      /* NUMA_ID */
-    {132, 0},                                      /* MULTICAST_SUPPORTED */
-    {133, 0},                                      /* MPS_ENABLED */
-    {134, 0},                                      /* HOST_NUMA_ID */
-    {135, 0},                                      /* D3D12_CIG_SUPPORTED */
-    {136, 0},                                      /* MEM_DECOMPRESS_... */
-    {137, 0},         {138, 0},                    /* VULKAN_CIG_SUPPORTED */
-    {139, 0},                                      /* GPU_PCI_... */
-    {140, 0},         {141, 0},                    /* HOST_..._SUPPORTED */
-    {142, 0},         {143, 0},   {144, 0},        {145, 0}, {146, 0}, {147, 0},
 };
 
 /* float and double lanes of a processor */
@@ -122,46 +80,32 @@ static int double_ratio(int capability)
 
 int emu_device_attribute(const emu_device *device, int attribute)
 {
-    switch (attribute) {
-    case 13:
-        return device->clock_khz;
-    case 16:
-        return device->processors;
-    case 33:
-        return 1; /* PCI_BUS_ID of the first */
-    case 36:
-        return device->memory_clock_khz;
-    case 37:
-        return device->bus_bits;
-    case 38:
-        return device->l2_bytes;
-    case 39:
-        return device->threads_per_processor;
-    case 75:
-        return device->capability / 10;
-    case 76:
-        return device->capability % 10;
-    case 81:
-        return device->shared_per_processor;
-    case 82:
-        return device->registers_per_processor;
-    case 87:
-        return double_ratio(device->capability);
-    case 97:
-        return device->shared_per_block_optin;
-    case 106:
-        return device->blocks_per_processor;
-    case 111:
-        return device->reserved_shared;
-    default:
-        break;
-    }
+    const int own[] = {
+        [13] = device->clock_khz,
+        [16] = device->processors,
+        [33] = 1, /* PCI_BUS_ID of the first */
+        [36] = device->memory_clock_khz,
+        [37] = device->bus_bits,
+        [38] = device->l2_bytes,
+        [39] = device->threads_per_processor,
+        [75] = device->capability / 10,
+        [76] = device->capability % 10,
+        [81] = device->shared_per_processor,
+        [82] = device->registers_per_processor,
+        [87] = double_ratio(device->capability),
+        [97] = device->shared_per_block_optin,
+        [106] = device->blocks_per_processor,
+        [111] = device->reserved_shared,
+    };
+
+    if (attribute >= 0 && attribute < (int)(sizeof own / sizeof *own) && own[attribute])
+        return own[attribute];
     /* Textures and surfaces: there are none. */
-    if ((attribute >= 21 && attribute <= 29) || (attribute >= 42 && attribute <= 49) || (attribute >= 52 && attribute <= 74) ||
-        attribute == 77)
+    if ((attribute >= 21 && attribute <= 29) || (attribute >= 42 && attribute <= 49) || (attribute >= 52 && attribute <= 77))
         return 0;
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (constants[i].attribute == attribute)
             return constants[i].value;
-    return -1;
+    /* The others from MANAGED_MEMORY to the last of CUDA 13.0 are features that are not there: clusters, tensor maps, NUMA... */
+    return attribute >= 83 && attribute <= 147 ? 0 : -1;
 }

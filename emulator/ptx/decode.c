@@ -22,29 +22,15 @@ static emu_inst *new_inst(emu_parser *p)
 /* What PTX 9.0 has beside the opcodes of the forms. */
 static bool is_opcode_of_ptx(const emu_mnemonic *m)
 {
-    static const char *const others[] = {"alloca",     "clusterlaunchcontrol",
-                                         "getctarank", "istypep",
-                                         "mapa",       "mbarrier",
-                                         "multimem",   "stackrestore",
-                                         "stacksave",  "suld",
-                                         "suq",        "sured",
-                                         "sust",       "tcgen05",
-                                         "tensormap",  "tex",
-                                         "tld4",       "txq",
-                                         "vabsdiff",   "vabsdiff2",
-                                         "vadd",       "vadd2",
-                                         "vavrg2",     "vmad",
-                                         "vmax",       "vmax2",
-                                         "vmin",       "vmin2",
-                                         "vset",       "vset2",
-                                         "vset4",      "vshl",
-                                         "vsub",       "vsub2",
-                                         "wgmma",      "wmma"};
+    static const char others[] =
+        " alloca clusterlaunchcontrol getctarank istypep mapa mbarrier multimem stackrestore stacksave suld suq "
+        "sured sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vadd vadd2 vavrg2 vmad vmax vmax2 vmin "
+        "vmin2 vset vset2 vset4 vshl vsub vsub2 wgmma wmma ";
+    const char *at = memmem(others, sizeof others - 1, m->text, m->opcode_length);
 
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (strlen(others[i]) == m->opcode_length && memcmp(others[i], m->text, m->opcode_length) == 0)
-            return true;
-    return false;
+    while (at && (at[-1] != ' ' || at[m->opcode_length] != ' '))
+        at = memmem(at + 1, (size_t)(others + sizeof others - 2 - at), m->text, m->opcode_length);
+    return at != NULL;
 }
 
 enum { MAX_CANDIDATES = 8 };
