@@ -115,19 +115,10 @@ static void count_inst(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     line->mma_flops += mask ? inst->mma_flops : 0;
 }
 
-/* mma, ldmatrix, stmatrix, movmatrix: they have no member mask */
-static bool is_of_whole_warp(const emu_inst *inst)
-{
-    return inst->text_length > 3 && (memcmp(inst->text, "mma", 3) == 0 || memcmp(inst->text, "ldm", 3) == 0 ||
-                                     memcmp(inst->text, "stm", 3) == 0 || memcmp(inst->text, "mov", 3) == 0);
-}
-
 /* Members of a collective, seen from one lane. */
 static uint32_t members(const emu_warp *warp, const emu_inst *inst, int lane)
 {
-    if (is_of_whole_warp(inst))
-        return UINT32_MAX;
-    return (uint32_t)emu_unsigned(warp, &inst->operand[inst->operands - 1], lane);
+    return inst->flow == F_WARP ? UINT32_MAX : (uint32_t)emu_unsigned(warp, &inst->operand[inst->operands - 1], lane);
 }
 
 /* The lanes of mask that want these members. */
@@ -145,7 +136,7 @@ static bool try_collective(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     uint32_t left = mask, group;
 
-    if (is_of_whole_warp(inst) && warp->alive != UINT32_MAX) {
+    if (inst->flow == F_WARP && warp->alive != UINT32_MAX) {
         emu_find(warp, inst, CUEMU_ILLEGAL, __builtin_ctz(mask), 0,
                  "needs all 32 lanes of the warp; those of 0x%08x have returned or never were", ~warp->alive);
         return true;
@@ -211,7 +202,7 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
                 emu_check_defined(warp, inst, &inst->guard, mask, "as the guard of an instruction");
             mask &= inst->guard_negated ? ~p : p;
         }
-        if (warp->block->line && inst->flow != F_COLLECTIVE)
+        if (warp->block->line && inst->flow < F_COLLECTIVE)
             count_inst(warp, inst, mask);
         switch (inst->flow) {
         case F_NEXT:
@@ -289,7 +280,7 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
                 s->pc++;
                 s = add_split(warp, s, here, mask);
             }
-            if (inst->flow == F_COLLECTIVE && try_collective(warp, inst, mask)) {
+            if (inst->flow >= F_COLLECTIVE && try_collective(warp, inst, mask)) {
                 if (warp->block->line) /* once, not at each try */
                     count_inst(warp, inst, mask);
                 s->pc++;
@@ -297,7 +288,7 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
                     return executed;
                 continue;
             }
-            s->state = inst->flow == F_COLLECTIVE ? R_COLLECTIVE : R_BARRIER;
+            s->state = inst->flow >= F_COLLECTIVE ? R_COLLECTIVE : R_BARRIER;
             return executed;
         }
     }

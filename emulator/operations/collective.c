@@ -2,8 +2,7 @@
 /*
  * collective: what the lanes of a warp do together: shuffles, votes, matches, and the ends and joins of their ways.
  *
- * The scheduler (step.c) runs a function of F_COLLECTIVE only when all lanes of its member mask stand at it; emu_members says
- * which those are.
+ * A function of F_COLLECTIVE is executed (step.c) only when all lanes of its member mask, which is its last operand, stand at it.
  */
 #include "finding.h"
 #include "lanes.h"

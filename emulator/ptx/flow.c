@@ -23,14 +23,14 @@ typedef struct graph {
 
 static bool ends_block(const emu_inst *inst)
 {
-    return inst->flow != F_NEXT && inst->flow != F_BARRIER && inst->flow != F_COLLECTIVE;
+    return inst->flow != F_NEXT && inst->flow < F_BARRIER;
 }
 
 static void mark_starts(emu_inst *inst, uint32_t count, uint32_t first)
 {
     for (uint32_t i = 0; i < count; i++) {
         emu_inst *one = &inst[i];
-        if (i == 0 || one->flow == F_BARRIER || one->flow == F_COLLECTIVE)
+        if (i == 0 || one->flow >= F_BARRIER)
             one->is_block_start = true;
         if (ends_block(one) && i + 1 < count)
             inst[i + 1].is_block_start = true;
@@ -46,8 +46,7 @@ static void mark_starts(emu_inst *inst, uint32_t count, uint32_t first)
 static uint32_t successor(const emu_inst *inst, uint32_t at, uint32_t n, uint32_t count, uint32_t first)
 {
     const emu_inst *one = &inst[at];
-    const bool goes_on =
-        one->is_guarded || one->flow == F_NEXT || one->flow == F_CALL || one->flow == F_BARRIER || one->flow == F_COLLECTIVE;
+    const bool goes_on = one->is_guarded || one->flow == F_NEXT || one->flow == F_CALL || one->flow >= F_BARRIER;
 
     if (goes_on) {
         if (n == 0)

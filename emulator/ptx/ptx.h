@@ -91,8 +91,9 @@ typedef enum emu_flow {
     F_EXIT,
     F_CALL,
     F_RETURN,
-    F_BARRIER,   /* of the block */
-    F_COLLECTIVE /* of a warp's lanes: waits for all in its member mask */
+    F_BARRIER,    /* of the block; this and what follows wait for others */
+    F_COLLECTIVE, /* of a warp's lanes: waits for all in its member mask */
+    F_WARP        /* of all 32 lanes: it has no member mask */
 } emu_flow;
 
 typedef enum emu_tracking {
