@@ -2,8 +2,8 @@
 /*
  * flight: asynchronous copies, from the instruction that issues one to the one that waits for it.
  *
- * What a copy brings is seen when it lands. What it waits for is its ticket, whose meaning is the affair of the two instructions:
- * for cp.async it is the number of a group that its lane commits.
+ * What a copy brings is seen when it lands. Its ticket says with what: the instruction that issues it and the one that waits agree on
+ * what a ticket means. For cp.async it is the number of a group that its lane commits.
  */
 #ifndef EMU_FLIGHT_H
 #define EMU_FLIGHT_H
@@ -13,14 +13,15 @@
 
 #include "memory.h"
 
+/** A copy from and to the shared memory of a block, or, on one side, an allocation. */
 typedef struct emu_copy {
-    uint8_t *to, *from;         /* host memory: of the block's shared memory, */
-    emu_allocation *allocation; /* or, of one of both, in an allocation; NULL: of none */
+    uint8_t *to, *from;         /* on the host */
+    emu_allocation *allocation; /* or NULL */
     uint32_t inst;              /* its number */
     uint32_t bytes, ticket;
     uint8_t missing; /* bytes at the end that are zero, as the source lacks them */
     uint8_t lane;
-    bool is_store; /* it is the target that is in an allocation */
+    bool is_store; /* the allocation is the target's */
 } emu_copy;
 
 /** The copies of a warp that are on their way, in the order in which they were issued. */
