@@ -19,22 +19,6 @@ static const double SIMILAR = 1.1; /* times the model's best: so far a neighbour
 static const double NEAR = 1.6;    /* doublings of extents, all added up, within which two problems are alike */
 enum { NOMINAL = 1024 };
 
-void tj_config_spell_out(tj_config *config)
-{
-    config->check_j = config->check_k = config->check_l = TJ_CHECK_AUTO;
-    for (size_t i = 0; i < tj_family_param_count(config->family); i++)
-        if (config->value[i] == 0)
-            config->value[i] = tj_family_param(config->family, i)->standard;
-}
-
-bool tj_is_refused(const tj_config *resolved, const tj_config *refused, size_t refused_count)
-{
-    for (size_t i = 0; i < refused_count; i++)
-        if (refused[i].family == resolved->family && memcmp(refused[i].value, resolved->value, sizeof resolved->value) == 0)
-            return true;
-    return false;
-}
-
 tj_config tj_default_config(const tj_problem *problem)
 {
     tj_config settled = TJ_CONFIG_INIT, config = TJ_CONFIG_INIT;

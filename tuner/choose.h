@@ -12,12 +12,6 @@
 /** The safe default, with every default value spelled out as tj_space_next does. */
 tj_config tj_default_config(const tj_problem *problem);
 
-/** Spell out the defaults that do not depend on the problem, and leave the checks open. */
-void tj_config_spell_out(tj_config *config);
-
-/** Is a resolved config one of those that were refused? */
-bool tj_is_refused(const tj_config *resolved, const tj_config *refused, size_t refused_count);
-
 /** The config of a record, spelled out. NULL: there is none. False: none, or one that this version does not know. */
 bool tj_record_read_config(const tj_record *record, tj_config *config);
 

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "choose.h"
 #include "hash.h"
 #include "rank.h"
 #include "space.h"

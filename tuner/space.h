@@ -30,4 +30,10 @@ bool tj_device_can_run(const tj_device_facts *device, const tj_launch_form *form
 /** Where a value stands on an axis; -1: it is not tried there. */
 int tj_axes_at(const tj_axes *axes, size_t axis, int32_t value);
 
+/** Spell out the defaults that do not depend on the problem, and leave the checks open. */
+void tj_config_spell_out(tj_config *config);
+
+/** Is a resolved config one of those that were refused? */
+bool tj_is_refused(const tj_config *resolved, const tj_config *refused, size_t refused_count);
+
 #endif

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "error.h"
-#include "scope.h"
 
 void tj_gpu_begin(tj_gpu *gpu, const struct tj_log *log)
 {
@@ -16,7 +15,11 @@ void tj_gpu_begin(tj_gpu *gpu, const struct tj_log *log)
 
 void tj_gpu_end(tj_gpu *gpu)
 {
-    tj_scope_release(gpu);
+    const tj_driver *driver = atomic_load(&gpu->driver);
+    const CUcontext primary = atomic_load(&gpu->primary);
+
+    if (primary && tj_driver_check_alive(driver, NULL) == TJ_OK)
+        (void)driver->api.primary_release((CUdevice)gpu->device);
     pthread_mutex_destroy(&gpu->opening);
     free(gpu->driver_path);
 }

@@ -154,12 +154,3 @@ tj_status tj_scope_handle(const tj_scope *scope, CUcontext *handle, tj_error *er
         return tj_driver_fail(scope->driver, result, err, "cannot ask for the current CUDA context");
     return TJ_OK;
 }
-
-void tj_scope_release(tj_gpu *gpu)
-{
-    const tj_driver *driver = atomic_load(&gpu->driver);
-    CUcontext primary = atomic_exchange(&gpu->primary, NULL);
-
-    if (primary && tj_driver_check_alive(driver, NULL) == TJ_OK)
-        (void)driver->api.primary_release((CUdevice)gpu->device);
-}

@@ -32,7 +32,4 @@ tj_status tj_scope_device(const tj_scope *scope, int *device, tj_error *err);
 /** Its handle; for the slow paths. */
 tj_status tj_scope_handle(const tj_scope *scope, CUcontext *handle, tj_error *err);
 
-/** Release the primary context, if it was retained; no CUDA call in a forked child or after a loss. For tj_gpu_end. */
-void tj_scope_release(tj_gpu *gpu);
-
 #endif

@@ -15,7 +15,6 @@
 #include "family.h"
 #include "canonical.h"
 #include "nvrtc.h"
-#include "proof.h"
 #include "store_entry.h"
 #include "targets.h"
 
@@ -31,7 +30,10 @@ void tj_image_body_release(tj_image_body *body)
 {
     if (!body || atomic_fetch_sub_explicit(&body->references, 1, memory_order_acq_rel) != 1)
         return;
-    tj_proof_notes_free(atomic_load_explicit(&body->proofs, memory_order_relaxed));
+    for (tj_proof_note *note = atomic_load_explicit(&body->proofs, memory_order_relaxed), *next; note; note = next) {
+        next = note->next;
+        free(note);
+    }
     free(body->key_text);
     free(body->ptx);
     free(body->cubin);

@@ -10,10 +10,16 @@
 #define TJ_SRC_IMAGE_H
 
 #include <tilejit/image.h>
+#include <tilejit/prove.h>
 
 #include "host.h"
 
-struct tj_proof_note; /* proof.c */
+/** What was found on one device (proof.c); never changed once it can be found. */
+typedef struct tj_proof_note {
+    struct tj_proof_note *next;
+    uint64_t device;
+    tj_proof proof;
+} tj_proof_note;
 
 /** Storage for the text that a key borrows. */
 typedef struct tj_image_key_text {

@@ -14,13 +14,6 @@
 
 enum { SCHEMA = 1, NAME_BYTES = 48 };
 
-/* One device of one image; never changed once it can be found. */
-struct tj_proof_note {
-    struct tj_proof_note *next;
-    uint64_t device;
-    tj_proof proof;
-};
-
 /* Code is one thing on one kind of device with one driver. */
 static uint64_t device_id(const tj_device_facts *device)
 {
@@ -37,16 +30,6 @@ static void file_name(uint64_t device, char name[NAME_BYTES])
 }
 
 /* ---- in memory ---------------------------------------------------------------------------------------------------- */
-
-void tj_proof_notes_free(struct tj_proof_note *note)
-{
-    while (note) {
-        struct tj_proof_note *next = note->next;
-
-        free(note);
-        note = next;
-    }
-}
 
 /* The newest stands first. Forgotten when memory runs out: then it is read or proven again. */
 static void push(tj_image_body *body, uint64_t device, const tj_proof *proof)

@@ -33,7 +33,4 @@ tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_conf
 tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_kernel *simple, const tj_problem *problem,
                            tj_proof *proof, tj_error *err);
 
-/** Of tj_image_body_release. */
-void tj_proof_notes_free(struct tj_proof_note *note);
-
 #endif

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * background: kernels are proven, and problems without a record tuned, on a thread, one after the other, while their calls are served by
- * what the chooser chose. tj_tune keeps the record and has the plan replaced, and so has a proof that fails; nobody waits for it.
+ * background: what is asked for, and the thread that serves it. It is served once; nobody waits for it.
  */
+#include "background.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "chooser.h"
-#include "context.h"
 #include "ending.h"
-#include "family.h"
 
 typedef struct request {
     struct request *next;
@@ -22,6 +20,7 @@ typedef struct request {
 
 struct tj_background {
     tj_context *context;
+    const tj_background_work *work;
     double seconds;
     pthread_mutex_t lock;
     pthread_cond_t has_work;
@@ -32,13 +31,14 @@ struct tj_background {
     pthread_t thread;
 };
 
-struct tj_background *tj_background_create(tj_context *context, double seconds)
+struct tj_background *tj_background_create(tj_context *context, const tj_background_work *work, double seconds)
 {
     struct tj_background *b = calloc(1, sizeof *b);
 
     if (!b)
         return NULL;
     b->context = context;
+    b->work = work;
     b->seconds = seconds;
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->has_work, NULL);
@@ -50,36 +50,7 @@ static int is_ending(void *payload)
     return atomic_load(&((struct tj_background *)payload)->is_ending) || tj_ending_has_begun();
 }
 
-static void tune(struct tj_background *b, const request *one)
-{
-    tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
-    tj_tune_result result;
-    tj_error why;
-
-    options.seconds = b->seconds;
-    options.is_cancelled = is_ending;
-    options.payload = b;
-    options.threads = 1; /* the processors are the application's */
-    if (tj_tune(b->context, &one->problem, &options, &result, &why) != TJ_OK && !is_ending(b))
-        tj_log_line(&b->context->host.log, TJ_LOG_WARNING, "tuning in the background: %s", why.message);
-}
-
-static void prove(struct tj_background *b, const request *one)
-{
-    const tj_plan *plan;
-    tj_proof proof;
-    tj_error why;
-    tj_status status = tj_plan_prepare(b->context, &one->problem, one->has_config ? &one->config : NULL, &plan, &why);
-
-    if (status == TJ_OK && tj_source_config(tj_plan_source(plan))->family != TJ_SIMPLE_FAMILY)
-        status = tj_plan_prove(b->context, plan, &one->problem, 0, &proof, &why);
-    if (status == TJ_ERR_CHECK_FAILED || status == TJ_ERR_DEVICE_LOST)
-        tj_log_line(&b->context->host.log, TJ_LOG_ERROR, "earlier products of this kernel may be wrong: %s", why.message);
-    else if (status != TJ_OK)
-        tj_log_line(&b->context->host.log, TJ_LOG_WARNING, "a kernel is not proven: %s", why.message);
-}
-
-static void *work(void *payload)
+static void *serve(void *payload)
 {
     struct tj_background *b = payload;
 
@@ -95,9 +66,9 @@ static void *work(void *payload)
         pthread_mutex_unlock(&b->lock);
         if (tj_ending_enter(false, NULL) == TJ_OK) {
             if (one->is_proof)
-                prove(b, one);
+                b->work->prove(b->context, &one->problem, one->has_config ? &one->config : NULL);
             else
-                tune(b, one);
+                b->work->tune(b->context, &one->problem, b->seconds, is_ending, b);
             tj_ending_leave(false);
         }
         pthread_mutex_lock(&b->lock);
@@ -173,7 +144,7 @@ static void ask(struct tj_background *b, const request *wanted)
         if (!b->next)
             b->next = one;
         if (!b->has_thread)
-            b->has_thread = pthread_create(&b->thread, NULL, work, b) == 0;
+            b->has_thread = pthread_create(&b->thread, NULL, serve, b) == 0;
         pthread_cond_signal(&b->has_work);
     }
     pthread_mutex_unlock(&b->lock);

@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "record.h"
+
 struct tj_chooser {
     pthread_mutex_t lock;
     tj_records *records;  /* under lock; NULL: not read yet */
@@ -43,6 +45,8 @@ static void read_records(tj_context *context)
 {
     struct tj_chooser *chooser = context->chooser;
     const uint64_t now = atomic_load_explicit(&chooser->now, memory_order_acquire);
+    int64_t passed_over;
+    tj_status status;
     tj_error why;
 
     if (chooser->records && chooser->read_at == now)
@@ -50,7 +54,10 @@ static void read_records(tj_context *context)
     tj_records_free(chooser->records);
     chooser->records = tj_records_create();
     chooser->read_at = now;
-    if (chooser->records && tj_records_load(context, chooser->records, &why) != TJ_OK)
+    if (!chooser->records)
+        return;
+    status = tj_records_read(context->host.store, chooser->records, &passed_over, &why);
+    if (status != TJ_OK && status != TJ_ERR_IO) /* a store that cannot be used has none */
         tj_log_line(&context->host.log, TJ_LOG_WARNING, "tuning records are not used: %s", why.message);
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "background.h"
 #include "chooser.h"
 #include "error.h"
 #include "text.h"
@@ -190,7 +191,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
                                                      &context->host.log)) ||
         !has_tables(context) ||
         ((options.background_tuning_s > 0 || options.prove == TJ_PROVE_BEHIND) &&
-         !(context->background = tj_background_create(context, options.background_tuning_s)))) {
+         !(context->background = tj_background_create(context, &tj_behind, options.background_tuning_s)))) {
         status = tj_fail_memory(err, "a context");
         goto fail;
     }

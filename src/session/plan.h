@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan: what a ready call runs.
+ * plan: what a ready call runs. Each file calls those above it alone.
+ *
+ *     plan.c        a plan is built, tried, freed
+ *     plan_table.c  a plan is found by its key, or built once
+ *     fallback.c    another plan, for operands that the first cannot take
+ *     matmul.c      what a call does
  */
 #ifndef TJ_SRC_PLAN_H
 #define TJ_SRC_PLAN_H
@@ -36,6 +41,12 @@ struct tj_plan {
     tj_plan *replaced;                 /* the plan that this one took the place of; alive, because callers may hold it */
 };
 
+/** Is an extent of the problem known only at the launch? */
+static inline bool tj_has_any_extent(const tj_problem *problem)
+{
+    return problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY || problem->l.mode == TJ_DIM_ANY;
+}
+
 /** A new plan, the caller's: nobody else knows it yet. Inside a scope, outside a capture. *out is NULL on failure. */
 tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err);
 
@@ -58,7 +69,17 @@ tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const
  */
 bool tj_plan_table_replace(struct tj_plan_table *table, tj_plan *plan);
 
-/** The plan of a problem and a config, found or built. Inside a scope, outside a capture. problem is as a key holds it. */
+/** A key and what it borrows, where an extent must be forgotten first. Not to be copied. */
+typedef struct tj_plan_look {
+    tj_plan_key key;
+    tj_problem storage;
+} tj_plan_look;
+
+/** The plan of a problem and a config; NULL: there is none yet, and *look holds its key. Takes no lock; any thread. */
+const tj_plan *tj_plan_find(const struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,
+                            const tj_config *config, tj_plan_look *look);
+
+/** The same, found or built. Inside a scope, outside a capture. problem is as a key holds it. */
 tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
                          const tj_plan **plan, tj_error *err);
 

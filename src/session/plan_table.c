@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "hash.h"
 
 typedef struct plan_array {
     struct plan_array *older; /* kept for readers that entered before it was replaced */
@@ -239,4 +240,46 @@ tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const
     if (status != TJ_OK)
         tj_plan_free(built);
     return status;
+}
+
+/* ---- keys --------------------------------------------------------------------------------------------------------- */
+
+static void forget_extent(tj_dim *dim)
+{
+    if (dim->mode == TJ_DIM_ANY)
+        dim->extent = 0;
+}
+
+/* The key borrows problem and config, or storage where an extent must be forgotten first. */
+static tj_plan_key make_key(uint64_t context_id, const tj_problem *problem, const tj_config *config, tj_problem *storage)
+{
+    tj_plan_key key = {context_id, problem, config, 0};
+
+    if (tj_has_any_extent(problem)) {
+        *storage = *problem;
+        forget_extent(&storage->j);
+        forget_extent(&storage->k);
+        forget_extent(&storage->l);
+        key.problem = storage;
+    }
+    key.hash = tj_hash_bytes64(key.problem, sizeof *key.problem) + context_id * UINT64_C(0x9e3779b97f4a7c15);
+    if (config)
+        key.hash ^= tj_hash_bytes64(config, sizeof *config);
+    return key;
+}
+
+const tj_plan *tj_plan_find(const struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,
+                            const tj_config *config, tj_plan_look *look)
+{
+    look->key = make_key(context_id, problem, config, &look->storage);
+    return tj_plan_table_find(table, &look->key);
+}
+
+tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
+                         const tj_plan **plan, tj_error *err)
+{
+    tj_plan_look look;
+
+    *plan = tj_plan_find(context->plans, scope->context_id, problem, config, &look);
+    return *plan ? TJ_OK : tj_plan_table_obtain(context, scope, &look.key, plan, err);
 }

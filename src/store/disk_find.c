@@ -23,9 +23,9 @@ typedef struct indexed {
 } indexed;
 
 struct tj_disk_index {
-    indexed *entry; /* the most recently used first */
     size_t count;
     int64_t read_at_s;
+    indexed entry[]; /* the most recently used first */
 };
 
 static uint64_t hash_value(uint64_t hash, const char *name, const char *value)
@@ -89,30 +89,17 @@ static int64_t now_s(void)
     return now.tv_sec;
 }
 
-void tj_disk_index_free(struct tj_disk_index *index)
-{
-    if (index)
-        free(index->entry);
-    free(index);
-}
-
 /* NULL: out of memory. What cannot be listed or read has no entries. */
 static struct tj_disk_index *read_index(const tj_disk_store *store, const tj_key *wanted)
 {
-    struct tj_disk_index *index = calloc(1, sizeof *index);
+    struct tj_disk_index *index;
     tj_scan all = {0};
 
     for (size_t i = 0; i < store->root_count; i++)
         (void)tj_disk_scan_root(store, i, &all, NULL);
     tj_scan_sort(&all);
-    if (index)
-        index->entry = calloc(all.count + 1, sizeof *index->entry);
-    if (!index || !index->entry) {
-        free(all.entry);
-        tj_disk_index_free(index);
-        return NULL;
-    }
-    for (size_t i = 0; i < all.count; i++) {
+    index = calloc(1, sizeof *index + all.count * sizeof index->entry[0]);
+    for (size_t i = 0; index && i < all.count; i++) {
         indexed *one = &index->entry[index->count];
         json_t *manifest = read_manifest(store, all.entry[i].root, all.entry[i].hex);
 
@@ -123,7 +110,8 @@ static struct tj_disk_index *read_index(const tj_disk_store *store, const tj_key
         }
         json_decref(manifest);
     }
-    index->read_at_s = now_s();
+    if (index)
+        index->read_at_s = now_s();
     free(all.entry);
     return index;
 }
@@ -154,7 +142,7 @@ json_t *tj_disk_store_find(tj_disk_store *store, const tj_key *wanted)
         struct tj_disk_index *index = read_index(store, wanted);
 
         if (index) {
-            tj_disk_index_free(store->index);
+            free(store->index);
             store->index = index;
             manifest = look_up(store, wanted);
         }

@@ -210,7 +210,7 @@ void tj_disk_store_free(tj_disk_store *store)
         free(store->root[i]);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->index_lock);
-    tj_disk_index_free(store->index);
+    free(store->index);
     free(store);
 }
 

@@ -21,7 +21,7 @@ struct tj_disk_store {
     tj_log log;
     pthread_mutex_t lock; /* of what follows; not held across file work but for eviction */
     pthread_mutex_t index_lock;
-    struct tj_disk_index *index; /* under index_lock; disk_find.c; NULL: not needed yet */
+    struct tj_disk_index *index; /* under index_lock; one block, of disk_find.c; NULL: not needed yet */
     int64_t total_bytes;         /* of the own root, approximate; -1: not counted yet */
     unsigned refusals;           /* publishes left to skip */
     char trouble[TJ_DISK_TROUBLE_BYTES];
@@ -51,8 +51,5 @@ bool tj_disk_remove_entry(int root, const char *parent, const char *name);
 
 /** The open folder of the entry of that key in a root; -1: there is none, or the root cannot be used. */
 int tj_disk_open_entry(const tj_disk_store *store, size_t index, const char *hex);
-
-/** For tj_disk_store_free. NULL is permitted. */
-void tj_disk_index_free(struct tj_disk_index *index);
 
 #endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* matmul: what a call does: a plan is found or made, another one where its operands do not suit it, and launched. */
+#include "plan.h"
+
+#include "error.h"
+#include "family.h"
+
+/* Structs of another size come from a program built for another version; there has been only one. */
+static tj_status check_structs(const tj_problem *problem, const tj_operands *operands, tj_error *err)
+{
+    if (problem->struct_size != sizeof *problem)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "problem.struct_size is %lld, not %d: start from TJ_PROBLEM_INIT",
+                       (long long)problem->struct_size, (int)sizeof *problem);
+    if (operands && operands->struct_size != sizeof *operands)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "operands.struct_size is %lld, not %d: start from TJ_OPERANDS_INIT",
+                       (long long)operands->struct_size, (int)sizeof *operands);
+    return TJ_OK;
+}
+
+tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err)
+{
+    const tj_plan *present;
+    tj_plan *built = NULL;
+    tj_plan_look look;
+    tj_scope scope;
+    tj_status status = check_structs(problem, NULL, err);
+
+    if (status == TJ_OK)
+        status = tj_scope_enter(&context->host.gpu, &scope, err);
+    if (status != TJ_OK)
+        return status;
+    present = tj_plan_find(context->plans, scope.context_id, problem, NULL, &look);
+    if (present)
+        status = tj_plan_build(context, &scope, &look.key, &built, err);
+    if (built && !tj_plan_has_config_of(built, present)) /* one that changes nothing is thrown away */
+        status = tj_plan_make_fallback(built, &scope, err);
+    if (status != TJ_OK)
+        tj_plan_free(built);
+    else if (built && tj_plan_table_replace(context->plans, built))
+        atomic_fetch_add_explicit(&context->stats.plans, 1, memory_order_relaxed);
+    tj_scope_leave(&scope);
+    return status;
+}
+
+tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
+{
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    if (!operands)
+        return tj_fail_null(err, __func__, "operands");
+    tj_scope scope;
+    tj_status status;
+
+    if (__builtin_expect(tj_kernel_suits(plan->program.kernel, operands) || plan->key.config, 1))
+        return tj_kernel_launch(plan->program.kernel, operands, stream, err);
+    status = tj_scope_enter(&plan->context->host.gpu, &scope, err);
+    if (status != TJ_OK)
+        return status;
+    if (scope.context_id == plan->key.context_id) /* otherwise the launch says that it is another's */
+        status = tj_plan_fit(&plan, &scope, operands, stream, err);
+    tj_scope_leave(&scope);
+    return status == TJ_OK ? tj_kernel_launch(plan->program.kernel, operands, stream, err) : status;
+}
+
+/* Move a number that the problem fixes into the launch. An array of pointers is no number. */
+static void move_to_launch(int64_t *in_problem, int64_t *in_operands)
+{
+    if (*in_problem == TJ_ANY || tj_stride_is_pointers(*in_problem))
+        return;
+    *in_operands = *in_problem;
+    *in_problem = TJ_ANY;
+}
+
+/* With TJ_SPECIALIZE_TYPES: the same product, with everything that varies between shapes moved into the launch. */
+static void generalize(tj_problem *problem, tj_operands *operands)
+{
+    const tj_problem given = tj_problem_canonical(problem);
+    tj_dim *const dim[] = {&problem->j, &problem->k, &problem->l};
+    int64_t *const extent[] = {&operands->j, &operands->k, &operands->l};
+
+    *problem = given;
+    for (int i = 0; i < 3; i++) {
+        if (dim[i]->mode == TJ_DIM_FIXED)
+            *extent[i] = dim[i]->extent;
+        *dim[i] = (tj_dim){0, TJ_DIM_ANY, 0};
+    }
+    move_to_launch(&problem->m.ld, &operands->m.ld);
+    move_to_launch(&problem->n.ld, &operands->n.ld);
+    move_to_launch(&problem->p.ld, &operands->p.ld);
+    move_to_launch(&problem->c.ld, &operands->c.ld);
+    if (given.batch == 1)
+        return;
+    move_to_launch(&problem->batch, &operands->batch);
+    move_to_launch(&problem->m.stride, &operands->m.stride);
+    move_to_launch(&problem->n.stride, &operands->n.stride);
+    move_to_launch(&problem->p.stride, &operands->p.stride);
+    move_to_launch(&problem->c.stride, &operands->c.stride);
+}
+
+/* Text for unknown extents may not hold as many rows as this P has, and another one does. */
+static const tj_config *config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
+{
+    const int64_t rows = problem->p.layout == TJ_ROW_MAJOR ? operands->j : operands->l;
+
+    *storage = (tj_config)TJ_CONFIG_INIT;
+    if (tj_config_resolve(problem, storage, NULL) != TJ_OK)
+        return NULL; /* the generator will say why */
+    return storage->family->for_tall && storage->family->for_tall(rows, storage) ? storage : NULL;
+}
+
+/* Not ready: make the plan, unless the stream is being captured, where compiling and loading would break the capture. */
+static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj_plan_key *key, struct CUstream_st *stream,
+                            const tj_plan **plan, tj_error *err)
+{
+    bool is_capturing = false;
+    tj_status status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
+
+    if (status == TJ_OK && is_capturing)
+        status =
+            tj_fail(err, TJ_ERR_CAPTURE,
+                    "the stream is being captured and this problem (j %lld, k %lld, l %lld) has no plan yet: call "
+                    "tj_plan_prepare for it before the capture begins",
+                    (long long)key->problem->j.extent, (long long)key->problem->k.extent, (long long)key->problem->l.extent);
+    if (status == TJ_OK)
+        status = tj_plan_table_obtain(context, scope, key, plan, err);
+    return status;
+}
+
+tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_plan **plan,
+                          tj_error *err)
+{
+    if (!plan)
+        return tj_fail_null(err, __func__, "plan");
+    *plan = NULL;
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    tj_scope scope;
+    tj_status status;
+
+    status = check_structs(problem, NULL, err);
+    if (status == TJ_OK)
+        status = tj_scope_enter(&context->host.gpu, &scope, err);
+    if (status != TJ_OK)
+        return status;
+    status = tj_plan_obtain(context, &scope, problem, config, plan, err);
+    tj_scope_leave(&scope);
+    return status;
+}
+
+/* The hot path: one driver call for the context, one hash, one look-up, one launch. It does not even count itself: a counter that
+ * all threads write would cost them more than the look-up. */
+static tj_status matmul(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_operands *operands,
+                        struct CUstream_st *stream, tj_error *err)
+{
+    const tj_plan *plan;
+    tj_plan_look look;
+    tj_scope scope;
+    bool is_new;
+    tj_status status = tj_scope_enter(&context->host.gpu, &scope, err);
+
+    if (status != TJ_OK)
+        return status;
+    plan = tj_plan_find(context->plans, scope.context_id, problem, config, &look);
+    is_new = !plan;
+    if (is_new)
+        status = make_ready(context, &scope, &look.key, stream, &plan, err);
+    if (status == TJ_OK && __builtin_expect(!tj_kernel_suits(plan->program.kernel, operands), 0))
+        status = tj_plan_fit(&plan, &scope, operands, stream, err);
+    /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
+    if (status == TJ_OK && (is_new || context->check_pointers))
+        status = tj_kernel_check_pointers(plan->program.kernel, operands, err);
+    if (status == TJ_OK)
+        status = tj_kernel_launch_ready(plan->program.kernel, operands, stream, err);
+    tj_scope_leave(&scope);
+    return status;
+}
+
+/* A plan serves every extent of a TJ_DIM_ANY dimension, so the problem's own must travel with the launch. */
+static bool needs_extents(const tj_problem *problem, const tj_operands *operands)
+{
+    return (problem->j.mode == TJ_DIM_ANY && operands->j == 0) || (problem->k.mode == TJ_DIM_ANY && operands->k == 0) ||
+           (problem->l.mode == TJ_DIM_ANY && operands->l == 0);
+}
+
+static void fill_extents(const tj_problem *problem, tj_operands *operands)
+{
+    if (operands->j == 0)
+        operands->j = problem->j.extent;
+    if (operands->k == 0)
+        operands->k = problem->k.extent;
+    if (operands->l == 0)
+        operands->l = problem->l.extent;
+}
+
+tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands, struct CUstream_st *stream,
+                    tj_error *err)
+{
+    if (!context)
+        return tj_fail_null(err, __func__, "context");
+    if (!problem)
+        return tj_fail_null(err, __func__, "problem");
+    if (!operands)
+        return tj_fail_null(err, __func__, "operands");
+    tj_problem general;
+    tj_operands moved;
+    tj_config storage;
+    tj_status status = check_structs(problem, operands, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (context->specialize == TJ_SPECIALIZE_SHAPES) {
+        if (!needs_extents(problem, operands))
+            return matmul(context, problem, NULL, operands, stream, err);
+        moved = *operands;
+        fill_extents(problem, &moved);
+        return matmul(context, problem, NULL, &moved, stream, err);
+    }
+
+    status = tj_problem_check(problem, err);
+    if (status != TJ_OK)
+        return status;
+    general = *problem;
+    moved = *operands;
+    fill_extents(problem, &moved);
+    generalize(&general, &moved);
+    return matmul(context, &general, config_for_tall(&general, &moved, &storage), &moved, stream, err);
+}
