@@ -93,6 +93,14 @@ static void set_ld(tj_template_params *params, const number_names *names, int64_
         memcpy(params->param[params->count - 1].value, width_name, strlen(width_name) + 1);
 }
 
+/* Which conversions of a 16-bit type the text makes. */
+static void set_conversions(tj_template_params *params, const char *reads, const char *writes, const tj_problem *view,
+                            int32_t type)
+{
+    tj_template_set_flag(params, reads, view->m.type == type || (view->p.type == type && view->epilogue.has_beta));
+    tj_template_set_flag(params, writes, view->p.type == type);
+}
+
 static void fill_common(const tj_problem *view, const tj_config *config, bool is_swapped, tj_template_params *params)
 {
     static const number_names ld_m = {"ld_m", "fixed_ld_m", "any_ld_m", "derived_ld_m"},
@@ -111,8 +119,8 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
     tj_template_set(params, "output_t", cuda_type(view->p.type));
     tj_template_set(params, "sum_t", view->m.type == TJ_F64 ? "double" : "float");
     tj_template_set_flag(params, "widens", view->m.type == TJ_F16 || view->m.type == TJ_BF16);
-    tj_template_set_flag(params, "uses_half", view->m.type == TJ_F16 || view->p.type == TJ_F16);
-    tj_template_set_flag(params, "uses_bfloat16", view->m.type == TJ_BF16 || view->p.type == TJ_BF16);
+    set_conversions(params, "reads_half", "writes_half", view, TJ_F16);
+    set_conversions(params, "reads_bfloat16", "writes_bfloat16", view, TJ_BF16);
     set_dim(params, "j", "fixed_j", "any_j", &view->j);
     set_dim(params, "k", "fixed_k", "any_k", &view->k);
     set_dim(params, "l", "fixed_l", "any_l", &view->l);
@@ -138,11 +146,17 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
     tj_template_set_flag(params, "n_array", tj_stride_is_pointers(view->n.stride));
     tj_template_set_flag(params, "p_array", tj_stride_is_pointers(view->p.stride));
     tj_template_set_flag(params, "c_array", tj_stride_is_pointers(view->c.stride));
-    tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha);
-    tj_template_set_flag(params, "has_beta", has_c);
     tj_template_set_flag(params, "check_j", (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON);
     tj_template_set_flag(params, "check_k", config->check_k == TJ_CHECK_ON);
     tj_template_set_flag(params, "check_l", (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON);
+}
+
+/* What becomes of a sum: parts/epilogue.cuh, of neighbours at once where the form says what P is aligned to. */
+static void describe_epilogue(const tj_problem *view, const tj_launch_form *form, tj_template_params *params)
+{
+    tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha);
+    tj_template_set_flag(params, "has_beta", view->epilogue.has_beta);
+    tj_template_set_flag(params, "wide_p", form->align[TJ_MATRIX_P] > 0);
 }
 
 /* ---- the words around the kernel ---------------------------------------------------------------------------------- */
@@ -298,6 +312,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     view = tj_family_view(&resolved, problem, &is_swapped);
     fill_common(&view, &resolved, is_swapped, &params);
     template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
+    describe_epilogue(&view, &source->launch, &params);
     product = tj_product_step(&source->launch);
     tj_template_set_flag(&params, "int_fits", fits_int(&view, resolved.family->widest, product->splits));
     tj_template_set_flag(&params, "splits_k", product->splits > 1);

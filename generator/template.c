@@ -224,27 +224,6 @@ static tj_status obey(fill *f, const char *text)
     return complain(f, "unknown directive");
 }
 
-/* As deep as the #include of this file stands; preprocessor lines stay in the first column. */
-static void begin_line(const fill *f, const char *end)
-{
-    for (size_t i = 0; i < f->indent && *f->line != '#' && *f->line != '\0'; i++)
-        tj_text_append(f->out, " ");
-    tj_text_append_bytes(f->out, f->line, (size_t)(end - f->line));
-}
-
-/* From there to the end, without trailing blanks. */
-static void end_line(const fill *f, const char *from, const char *end)
-{
-    while (end > from && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    tj_text_append_bytes(f->out, from, (size_t)(end - from));
-    tj_text_append(f->out, "\n");
-}
-
-/* ---- terms -------------------------------------------------------------------------------------------------------- */
-
-static const char *const joints[] = {"&&", "||", ","};
-
 /* Part of a line. */
 typedef struct span {
     const char *start, *end;
@@ -254,6 +233,32 @@ static bool is_one_of(char c, const char *set)
 {
     return c != '\0' && strchr(set, c);
 }
+
+static span trimmed(const char *start, const char *end)
+{
+    start = skip_blanks(start);
+    while (end > start && is_one_of(end[-1], " \t"))
+        end--;
+    return (span){start, end};
+}
+
+/* Put the value where [from, to) is, and take the directive off the line. */
+static tj_status rewrite(fill *f, const char *from, const char *to, const char *value, const char *marker)
+{
+    const size_t before = (size_t)(from - f->line), length = strlen(value);
+    const size_t after = (size_t)(trimmed(f->line, marker).end - to);
+
+    if (before + length + after >= MAX_LINE)
+        return complain(f, "line too long");
+    memmove(f->line + before + length, to, after);
+    memcpy(f->line + before, value, length);
+    f->line[before + length + after] = '\0';
+    return TJ_OK;
+}
+
+/* ---- terms -------------------------------------------------------------------------------------------------------- */
+
+static const char *const joints[] = {"&&", "||", ","};
 
 /* The bracket that closes the one at text, or the end. */
 static const char *closing(const char *text)
@@ -304,14 +309,6 @@ static const char *terms_start(const char *line, const char *joint)
     return skip_blanks(start);
 }
 
-static span trimmed(const char *start, const char *end)
-{
-    start = skip_blanks(start);
-    while (end > start && is_one_of(end[-1], " \t"))
-        end--;
-    return (span){start, end};
-}
-
 static bool is_bracketed(span term)
 {
     return *term.start == '(' && closing(term.start) == term.end - 1;
@@ -321,6 +318,7 @@ static bool is_bracketed(span term)
 static tj_status keep_terms(fill *f, const char *marker, const char *op)
 {
     const char *condition = marker + 3, *text = strstr(f->line, op), *from, *to;
+    char joined[2 * MAX_LINE] = "";
     span kept[MAX_TERMS];
     size_t count = 0;
 
@@ -357,14 +355,29 @@ static tj_status keep_terms(fill *f, const char *marker, const char *op)
     }
     if (count == 1 && is_bracketed(kept[0]))
         kept[0] = (span){kept[0].start + 1, kept[0].end - 1};
+    if (to > marker)
+        return complain(f, "the terms do not end on this line");
     to = trimmed(from, to).end;
-    begin_line(f, from);
     for (size_t i = 0; i < count; i++) {
-        tj_text_append(f->out, i == 0 ? "" : *op == ',' ? ", " : *op == '&' ? " && " : " || ");
-        tj_text_append_bytes(f->out, kept[i].start, (size_t)(kept[i].end - kept[i].start));
+        strcat(joined, i == 0 ? "" : *op == ',' ? ", " : *op == '&' ? " && " : " || ");
+        strncat(joined, kept[i].start, (size_t)(kept[i].end - kept[i].start));
     }
-    end_line(f, to, marker);
-    return TJ_OK;
+    return rewrite(f, from, to, joined, marker);
+}
+
+static bool is_in_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static const char *find_word(const char *line, const char *word)
+{
+    const size_t length = strlen(word);
+
+    for (const char *at = line; *at != '\0'; at++)
+        if (strncmp(at, word, length) == 0 && !is_in_word(at[length]) && (at == line || !is_in_word(at[-1])))
+            return at;
+    return NULL;
 }
 
 /* code //@ NAME            or            code //@ NAME for word */
@@ -373,8 +386,6 @@ static tj_status substitute(fill *f, const char *marker)
     const char *name = skip_blanks(marker + 3), *rest = skip_blanks(name + word_length(name)), *from, *to;
     const char *value;
 
-    if (is_word(name, "include") && *rest == '\0')
-        return include(f, marker);
     for (size_t i = 0; i < sizeof joints / sizeof joints[0]; i++)
         if (strstr(marker, joints[i]))
             return keep_terms(f, marker, joints[i]);
@@ -383,7 +394,7 @@ static tj_status substitute(fill *f, const char *marker)
         return complain(f, "no such parameter");
     if (is_word(rest, "for")) {
         const char *word = skip_blanks(rest + 3);
-        from = strstr(f->line, word);
+        from = find_word(f->line, word);
         if (*word == '\0' || !from || from >= marker)
             return complain(f, "the word to replace is not on this line");
         to = from + strlen(word);
@@ -394,10 +405,7 @@ static tj_status substitute(fill *f, const char *marker)
             return complain(f, "expected \"= value;\" before the parameter");
         from = skip_blanks(from + 1);
     }
-    begin_line(f, from);
-    tj_text_append(f->out, value);
-    end_line(f, to, marker);
-    return TJ_OK;
+    return rewrite(f, from, to, value, marker);
 }
 
 /* An empty line after an empty line is what a dropped block leaves behind. */
@@ -406,6 +414,24 @@ static bool is_second_blank(const fill *f)
     const tj_text *out = f->out;
 
     return f->line[0] == '\0' && out->length >= 2 && memcmp(out->data + out->length - 2, "\n\n", 2) == 0;
+}
+
+/* As deep as the #include of this file stands; preprocessor lines stay in the first column. */
+static void emit(const fill *f)
+{
+    for (size_t i = 0; i < f->indent && *f->line != '#' && *f->line != '\0'; i++)
+        tj_text_append(f->out, " ");
+    tj_text_append(f->out, f->line);
+    tj_text_append(f->out, "\n");
+}
+
+static char *last_directive(char *line)
+{
+    char *last = NULL;
+
+    for (line = strstr(line, "//@"); line; line = strstr(line + 3, "//@"))
+        last = line;
+    return last;
 }
 
 static tj_status take_line(fill *f)
@@ -423,12 +449,15 @@ static tj_status take_line(fill *f)
         if (marker && marker == skip_blanks(f->line))
             return complain(f, "a directive cannot be covered by another");
     }
-    if (marker)
-        return substitute(f, marker);
-    if (!is_second_blank(f)) {
-        begin_line(f, f->line + strlen(f->line));
-        tj_text_append(f->out, "\n");
+    if (marker && strcmp(skip_blanks(marker + 3), "include") == 0)
+        return include(f, marker);
+    for (; (marker = last_directive(f->line));) {
+        const tj_status status = substitute(f, marker);
+        if (status != TJ_OK)
+            return status;
     }
+    if (!is_second_blank(f))
+        emit(f);
     return TJ_OK;
 }
 

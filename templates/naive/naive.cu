@@ -29,5 +29,5 @@ naive(  //@ kernel for naive
     //@|     Pvalue += M[i * ld_m + Row] * N[Col * ld_n + i];
     //@ end
 
-    #include "parts/value.cuh"  //@ include
+    #include "parts/epilogue.cuh"  //@ include
 }

@@ -1,5 +1,7 @@
 // Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
 // and goes on; it waits for a group before it reads what the group brought.
+
+//@ if copies_whole
 template <int BYTES>
 __device__ __forceinline__ void copy_async(void *to, const void *from)
 {
@@ -10,6 +12,8 @@ __device__ __forceinline__ void copy_async(void *to, const void *from)
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES));
 }
 
+//@ end
+//@ if copies_or_zero
 // What is not wanted becomes zero, and is not read.
 template <int BYTES>
 __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool is_wanted)
@@ -22,6 +26,7 @@ __device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, b
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes));
 }
 
+//@ end
 __device__ __forceinline__ void commit_copies()
 {
     asm volatile("cp.async.commit_group;");

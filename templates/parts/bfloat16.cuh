@@ -2,6 +2,7 @@
 struct bfloat16 {
     unsigned short bits;
 
+    //@ if writes_bfloat16
     bfloat16() = default;
 
     // Round to nearest, ties to even. A NaN stays a NaN.
@@ -19,6 +20,8 @@ struct bfloat16 {
             bits = static_cast<unsigned short>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
 #endif
     }
+    //@ end
+    //@ if reads_bfloat16
 
     // As halves of a register: shifted as an integer, the compiler keeps what is yet to be converted in registers of 32 bits.
     __device__ operator float() const
@@ -27,4 +30,6 @@ struct bfloat16 {
         asm("mov.b32 %0, {%1, %2};" : "=f"(value) : "h"(static_cast<unsigned short>(0)), "h"(bits));
         return value;
     }
+    //@ end
 };
+

@@ -1,7 +1,7 @@
-//@ if uses_half
+//@ if reads_half or writes_half
 #include "parts/half.cuh"  //@ include
 //@ end
-//@ if uses_bfloat16
+//@ if reads_bfloat16 or writes_bfloat16
 #include "parts/bfloat16.cuh"  //@ include
 //@ end
 using input_t = float;  //@ input_t

@@ -2,6 +2,7 @@
 struct half {
     unsigned short bits;
 
+    //@ if writes_half
     half() = default;
 
     // Round to nearest, ties to even.
@@ -9,6 +10,8 @@ struct half {
     {
         asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     }
+    //@ end
+    //@ if reads_half
 
     __device__ operator float() const
     {
@@ -16,5 +19,6 @@ struct half {
         asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
         return value;
     }
+    //@ end
 };
 

@@ -93,5 +93,5 @@ reduce(  //@ reduce for reduce
     //@| const index_t Row = element % j;
     //@| const index_t Col = element / j;
     //@ end
-    #include "parts/value.cuh"  //@ include
+    #include "parts/epilogue.cuh"  //@ include
 }

@@ -1,9 +1,16 @@
-// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in
-// registers. The k dimension is walked in phases of BK. Shared memory holds the tiles of STAGES phases:
-// while one is multiplied, the others are on their way from global memory, past the registers.
+// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in registers.
+// The k dimension is walked in phases of BK, in four steps:
 //
-// Within a phase, the threads read one step of k ahead as well: while the products of a step are summed,
-// the elements of the next step come from shared memory into the other half of m and n.
+//                            BN
+//                       +-----------+     copy      the tiles of a phase, from global memory past the registers into
+//                    BK |  phase 0  |               one of STAGES places in shared memory: STAGES - 1 phases ahead
+//                N      +-----------+     load      the elements of one step of k, from there into registers: one
+//                    BK |  phase 1  |               step ahead, into the other half of m and n
+//        M              +-----------+     multiply  the elements of one step, and add up the products
+//    BK      BK               :           store     the sums, in the end
+// +-------+-------+     +-----------+
+// |phase 0|phase 1| ... | tile of P | BM
+// +-------+-------+     +-----------+
 //@ if sliced
 //
 // SLICES groups of threads share the block's tile of P. Each takes its part of the steps of every phase, and in
@@ -22,6 +29,7 @@ constexpr int STEPS = BK / SLICES;  // of a phase, for one thread
 //@| constexpr int PIECES = STEPS / 4;  // of a phase's copies: one is started every second step, in the first half of a phase
 //@ end
 
+#include "parts/vector.cuh"  //@ include
 #include "parts/async.cuh"  //@ include
 // What one phase needs. Both tiles are stored k by k: a row holds the elements of one step.
 struct __align__(16) phase_t {
@@ -37,17 +45,6 @@ struct __align__(16) phase_t {
     //@ end
 };
 
-// What one instruction loads from shared memory, or stores.
-struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
-    sum_t element[VEC];
-};
-
-//@ if vector_p and not splits_k
-struct __align__(VEC * sizeof(output_t)) output_vector_t {
-    output_t element[VEC];
-};
-
-//@ end
 #include "simt/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 simt(  //@ kernel for simt
@@ -67,7 +64,12 @@ simt(  //@ kernel for simt
 
     #include "simt/share.cuh"  //@ include
 
-    const auto start_copies = [&](phase_t &into, bool is_first, int piece) {  //@ , check_k, spreads_copies
+    //@ if spreads_copies
+    //@| // copy: a piece of the tiles of a phase. Started all at once, the copies would hold up the loads that come after them.
+    //@ else
+    // copy: the tiles of a phase.
+    //@ end
+    const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , check_k, spreads_copies
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
@@ -83,7 +85,7 @@ simt(  //@ kernel for simt
                 //@ end
                 sum_t *to = &into.M[m_kk + kk][m_row + row];
                 //@ if clips_rows or check_k
-                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && (!is_first || m_kk + kk < first_steps));  //@ clips_rows && check_k
+                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, row < rows_left && (phase > 0 || m_kk + kk < first_steps));  //@ clips_rows && check_k
                 //@ else
                 //@| copy_async<M_WIDTH * sizeof(input_t)>(to, from);
                 //@ end
@@ -108,7 +110,7 @@ simt(  //@ kernel for simt
                 sum_t *to = &into.N[n_kk + kk][n_col + col];
                 //@ end
                 //@ if clips_cols or check_k
-                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && (!is_first || n_kk + kk < first_steps));  //@ clips_cols && check_k
+                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, col < cols_left && (phase > 0 || n_kk + kk < first_steps));  //@ clips_cols && check_k
                 //@ else
                 //@| copy_async<N_WIDTH * sizeof(input_t)>(to, from);
                 //@ end
@@ -121,52 +123,59 @@ simt(  //@ kernel for simt
         #include "simt/advance.cuh"  //@ include
     };
 
-    // One step's elements for this thread's rows and columns.
+    // load: one step's elements for this thread's rows and columns.
     sum_t m[2][TM], n[2][TN];
     const auto load = [&](const phase_t &from, int step) {
         //@ if sliced
         const int kk = slice * STEPS + step;
-        //@ else
-        //@| const int kk = step;
         //@ end
 #pragma unroll
         for (int r = 0; r < TM; r += VEC) {
-            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.M[kk][thread_row + r / VEC * (4 * VEC)]);
+            const auto value = read<VEC>(&from.M[kk][thread_row + r / VEC * (4 * VEC)]);  //@ kk for kk
 #pragma unroll
             for (int i = 0; i < VEC; ++i)
                 m[step % 2][r + i] = value.element[i];
         }
 #pragma unroll
         for (int c = 0; c < TN; c += VEC) {
-            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.N[kk][thread_col + c / VEC * (8 * VEC)]);
+            const auto value = read<VEC>(&from.N[kk][thread_col + c / VEC * (8 * VEC)]);  //@ kk for kk
 #pragma unroll
             for (int i = 0; i < VEC; ++i)
                 n[step % 2][c + i] = value.element[i];
         }
     };
 
-    const index_t phases = (k_steps + BK - 1) / BK;
+    #include "simt/multiply.cuh"  //@ include
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
         //@ if spreads_copies
 //@| #pragma unroll
         //@| for (int piece = 0; piece < PIECES; ++piece)
+        //@ if may_be_short
         //@|     if (s < phases)
-        //@|         start_copies(tiles[s], s == 0, piece);  //@ , check_k,
+        //@|         copy(tiles[s], s, piece);  //@ , check_k,
         //@ else
+        //@|     copy(tiles[s], s, piece);  //@ , check_k,
+        //@ end
+        //@ elif may_be_short
         if (s < phases)
-            start_copies(tiles[s], s == 0, 0);  //@ , check_k, spreads_copies
+            copy(tiles[s], s, 0);  //@ , check_k, spreads_copies
+        //@ else
+        //@| copy(tiles[s], s);  //@ , check_k
         //@ end
         commit_copies();
     }
     wait_for_copies<STAGES - 2>();
     __syncthreads();
 
-    sum_t Pvalue[TM][TN] = {};
     int current = 0;        // the stage that is multiplied
     int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
-    if (phases > 0)
-        load(tiles[0], 0);
+    //@ if may_be_empty
+    //@| if (phases > 0)
+    //@|     load(tiles[0], 0);
+    //@ else
+    load(tiles[0], 0);
+    //@ end
     for (index_t phase = 0; phase < phases; ++phase) {
         const int next = current + 1 < STAGES ? current + 1 : 0;
 #pragma unroll
@@ -179,26 +188,24 @@ simt(  //@ kernel for simt
                 load(tiles[next], 0);
             }
             //@ if spreads_copies
-            //@| if (step % 2 == 0 && step / 2 < PIECES) {
-            //@|     if (phase + STAGES - 1 < phases)
-            //@|         start_copies(tiles[free], false, step / 2);  //@ , check_k,
-            //@|     if (step / 2 == PIECES - 1)
-            //@|         commit_copies();
-            //@| }
+            //@| if (step % 2 == 0 && step / 2 < PIECES && phase + STAGES - 1 < phases)
+            //@|     copy(tiles[free], phase + STAGES - 1, step / 2);  //@ , check_k,
+            //@| if (step == 2 * (PIECES - 1))
+            //@|     commit_copies();
             //@ else
             if (step == 0) {
                 if (phase + STAGES - 1 < phases)
-                    start_copies(tiles[free], false, 0);  //@ , check_k, spreads_copies
+                    copy(tiles[free], phase + STAGES - 1, 0);  //@ , check_k, spreads_copies
                 commit_copies();
             }
             //@ end
-            #include "simt/multiply.cuh"  //@ include
+            multiply(step);
         }
         free = current;
         current = next;
     }
-
     //@ if sliced
+
     // The sums of the other slices, one after the other: always in the same order.
     sum_t *const partial = reinterpret_cast<sum_t *>(tiles) + thread % TILE_THREADS;
     for (int s = 1; s < SLICES; ++s) {
@@ -206,22 +213,18 @@ simt(  //@ kernel for simt
 #pragma unroll
         for (int i = 0; i < TM * TN; ++i)
             if (slice == s)
-                partial[i * TILE_THREADS] = Pvalue[i / TN][i % TN];
+                partial[i * TILE_THREADS] = sum[i / TN][i % TN];
         __syncthreads();
 #pragma unroll
         for (int i = 0; i < TM * TN; ++i)
             if (slice == 0)
-                Pvalue[i / TN][i % TN] += partial[i * TILE_THREADS];
+                sum[i / TN][i % TN] += partial[i * TILE_THREADS];
     }
     if (slice > 0)
         return;
+    //@ end
 
-    //@ end
-    //@ if splits_k
-    //@| #include "simt/partial.cuh"  //@ include
-    //@ else
     #include "simt/store.cuh"  //@ include
-    //@ end
 }
 //@ if splits_k
 

@@ -37,6 +37,7 @@ const index_t block_col = static_cast<index_t>(tile_x) * BN;
 //@| const index_t split = (k + SPLITS * BK - 1) / (SPLITS * BK) * BK;
 //@| const index_t k_begin = blockIdx.z % SPLITS * split;
 //@| const index_t k_steps = min(split, k - k_begin);
+//@| const index_t phases = (k_steps + BK - 1) / BK;
 //@ if m_row_major
 //@| M += k_begin;
 //@ else
@@ -47,8 +48,10 @@ const index_t block_col = static_cast<index_t>(tile_x) * BN;
 //@ else
 //@| N += k_begin;
 //@ end
+//@ elif any_k
+//@| const index_t phases = (static_cast<index_t>(k) + BK - 1) / BK;
 //@ else
-const index_t k_steps = k;
+const index_t phases = (k + BK - 1) / BK;
 //@ end
 
 // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,

@@ -1,41 +1,27 @@
-// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in
-// registers. The k dimension is walked in phases of BK, one phase ahead: while the tiles of one phase
-// are multiplied, those of the next are on their way from global memory into registers, and then go to
-// the other half of shared memory. One barrier a phase is enough for that.
+// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in registers.
+// The k dimension is walked in phases of BK, in five steps:
 //
-// Within a phase, the threads read one step of k ahead as well: while the products of a step are summed,
-// the elements of the next step come from shared memory into the other half of m and n.
+//                            BN
+//                       +-----------+     fetch     the tiles of a phase, from global memory into registers: one
+//                    BK |  phase 0  |               phase ahead
+//                N      +-----------+     put       them from there into the half of shared memory that nobody
+//                    BK |  phase 1  |               reads: one barrier a phase is enough for that
+//        M              +-----------+     load      the elements of one step of k, from there into registers: one
+//    BK      BK               :                     step ahead, into the other half of m and n
+// +-------+-------+     +-----------+     multiply  the elements of one step, and add up the products
+// |phase 0|phase 1| ... | tile of P | BM  store     the sums, in the end
+// +-------+-------+     +-----------+
 
 #include "parts/card.cuh"  //@ include
 #include "simt/card.cuh"  //@ include
 
-// Neighbouring elements, which one instruction loads.
-template <int WIDTH>
-struct __align__(WIDTH * sizeof(input_t)) elements_t {
-    input_t element[WIDTH];
-};
-
-template <int WIDTH>
-__device__ __forceinline__ elements_t<WIDTH> load_elements(const input_t *from)
+#include "parts/vector.cuh"  //@ include
+//@ if copies_or_zero
+template <int COUNT>
+__device__ __forceinline__ vector_t<input_t, COUNT> read_or_zero(const input_t *from, bool is_wanted)
 {
-    return *reinterpret_cast<const elements_t<WIDTH> *>(from);
+    return is_wanted ? read<COUNT>(from) : vector_t<input_t, COUNT>{};
 }
-
-template <int WIDTH>
-__device__ __forceinline__ elements_t<WIDTH> load_elements_or_zero(const input_t *from, bool is_wanted)
-{
-    return is_wanted ? load_elements<WIDTH>(from) : elements_t<WIDTH>{};
-}
-
-//@ if vector_p and splits_k
-//@| struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
-//@|     sum_t element[VEC];
-//@| };
-
-//@ elif vector_p
-struct __align__(VEC * sizeof(output_t)) output_vector_t {
-    output_t element[VEC];
-};
 
 //@ end
 #include "simt/launch.cuh"  //@ include
@@ -75,29 +61,28 @@ simt(  //@ kernel for simt
     __shared__ __align__(16) sum_t Mds[2][m_place(BK, 0)];
     __shared__ __align__(16) sum_t Nds[2][n_place(BK, 0)];
 
-    elements_t<M_WIDTH> m_next[BK / M_STEPS][BM / M_ROWS];  // this thread's share of the next tiles, as it is stored
-    elements_t<N_WIDTH> n_next[BK / N_STEPS][BN / N_COLS];
+    // This thread's share of a phase, as it is stored.
+    struct share_t {
+        vector_t<input_t, M_WIDTH> M[BK / M_STEPS][BM / M_ROWS];
+        vector_t<input_t, N_WIDTH> N[BK / N_STEPS][BN / N_COLS];
+    } share;
 
-    // From global memory into these registers.
-    //@ if check_k
-    const auto fetch = [&](bool is_first) {
-    //@ else
-    //@| const auto fetch = [&] {
-    //@ end
+    // fetch: the share of a phase.
+    const auto fetch = [&](share_t &into, index_t phase) {  //@ , check_k
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
             for (int row = 0; row < BM; row += M_ROWS) {
-                elements_t<M_WIDTH> &to = m_next[kk / M_STEPS][row / M_ROWS];
+                auto &to = into.M[kk / M_STEPS][row / M_ROWS];
                 //@ if m_row_major
                 const input_t *from = &m_from[row * ld_m + kk];
                 //@ else
                 //@| const input_t *from = &m_from[kk * ld_m + row];
                 //@ end
                 //@ if clips_rows or check_k
-                to = load_elements_or_zero<M_WIDTH>(from, row < rows_left && (!is_first || m_kk + kk < first_steps));  //@ clips_rows && check_k
+                to = read_or_zero<M_WIDTH>(from, row < rows_left && (phase > 0 || m_kk + kk < first_steps));  //@ clips_rows && check_k
                 //@ else
-                //@| to = load_elements<M_WIDTH>(from);
+                //@| to = read<M_WIDTH>(from);
                 //@ end
             }
         }
@@ -105,24 +90,24 @@ simt(  //@ kernel for simt
         for (int kk = 0; kk < BK; kk += N_STEPS) {
 #pragma unroll
             for (int col = 0; col < BN; col += N_COLS) {
-                elements_t<N_WIDTH> &to = n_next[kk / N_STEPS][col / N_COLS];
+                auto &to = into.N[kk / N_STEPS][col / N_COLS];
                 //@ if n_row_major
                 const input_t *from = &n_from[kk * ld_n + col];
                 //@ else
                 //@| const input_t *from = &n_from[col * ld_n + kk];
                 //@ end
                 //@ if clips_cols or check_k
-                to = load_elements_or_zero<N_WIDTH>(from, col < cols_left && (!is_first || n_kk + kk < first_steps));  //@ clips_cols && check_k
+                to = read_or_zero<N_WIDTH>(from, col < cols_left && (phase > 0 || n_kk + kk < first_steps));  //@ clips_cols && check_k
                 //@ else
-                //@| to = load_elements<N_WIDTH>(from);
+                //@| to = read<N_WIDTH>(from);
                 //@ end
             }
         }
         #include "simt/advance.cuh"  //@ include
     };
 
-    // From there into one half of shared memory, as what is summed.
-    const auto store = [&](int stage) {
+    // put: the share into one half of shared memory, as elements of the sum.
+    const auto put = [&](int stage, const share_t &from) {
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
@@ -131,7 +116,7 @@ simt(  //@ kernel for simt
                 sum_t value[M_WIDTH];
 #pragma unroll
                 for (int i = 0; i < M_WIDTH; ++i)
-                    value[i] = m_next[kk / M_STEPS][row / M_ROWS].element[i];
+                    value[i] = from.M[kk / M_STEPS][row / M_ROWS].element[i];
 #pragma unroll
                 for (int i = 0; i < M_WIDTH; ++i)
                 //@ if m_row_major
@@ -149,7 +134,7 @@ simt(  //@ kernel for simt
                 sum_t value[N_WIDTH];
 #pragma unroll
                 for (int i = 0; i < N_WIDTH; ++i)
-                    value[i] = n_next[kk / N_STEPS][col / N_COLS].element[i];
+                    value[i] = from.N[kk / N_STEPS][col / N_COLS].element[i];
 #pragma unroll
                 for (int i = 0; i < N_WIDTH; ++i)
                 //@ if n_row_major
@@ -161,7 +146,7 @@ simt(  //@ kernel for simt
         }
     };
 
-    // One step's elements for this thread's rows and columns.
+    // load: one step's elements for this thread's rows and columns.
     sum_t m[2][TM], n[2][TN];
     const auto load = [&](int stage, int step) {
         const sum_t *m_first = &Mds[stage][m_place(0, thread_row)];
@@ -174,46 +159,40 @@ simt(  //@ kernel for simt
             n[step % 2][c] = n_first[n_place(step, c / VEC * (8 * VEC)) + c % VEC];
     };
 
-    const index_t phases = (k_steps + BK - 1) / BK;
-    sum_t Pvalue[TM][TN] = {};
+    #include "simt/multiply.cuh"  //@ include
     int stage = 0;
-    if (phases > 0) {
-        //@ if check_k
-        fetch(true);
-        //@ else
-        //@| fetch();
-        //@ end
-        store(0);
-        __syncthreads();
-        load(0, 0);
-    }
+    //@ if may_be_empty
+    //@| if (phases > 0) {
+    //@|     fetch(share, 0);  //@ , check_k
+    //@|     put(0, share);
+    //@|     __syncthreads();
+    //@|     load(0, 0);
+    //@| }
+    //@ else
+    fetch(share, 0);  //@ , check_k
+    put(0, share);
+    __syncthreads();
+    load(0, 0);
+    //@ end
     for (index_t phase = 0; phase < phases; ++phase) {
         const bool is_last = phase + 1 == phases;
         if (!is_last)
-        //@ if check_k
-            fetch(false);
-        //@ else
-        //@|     fetch();
-        //@ end
+            fetch(share, phase + 1);  //@ , check_k
 #pragma unroll
         for (int step = 0; step < BK; ++step) {
             if (step + 1 < BK) {
                 load(stage, step + 1);
             } else if (!is_last) {
                 stage = 1 - stage;
-                store(stage);     // nobody has read this half since the last barrier
-                __syncthreads();  // the next tiles are complete, and everyone is done with these
+                put(stage, share);  // nobody has read this half since the last barrier
+                __syncthreads();    // the next tiles are complete, and everyone is done with these
                 load(stage, 0);
             }
-            #include "simt/multiply.cuh"  //@ include
+            multiply(step);
         }
     }
 
-    //@ if splits_k
-    //@| #include "simt/partial.cuh"  //@ include
-    //@ else
     #include "simt/store.cuh"  //@ include
-    //@ end
 }
 //@ if splits_k
 

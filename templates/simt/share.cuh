@@ -1,7 +1,4 @@
 // This thread's share of the copies: its first elements in each tile, and how far the block comes in one go.
-//@ if spreads_copies
-//@| // Started all at once, they would hold up the reads of shared memory that come after them.
-//@ end
 //@ if m_row_major
 constexpr int M_WIDTH = 1;  //@ m_vector
 constexpr int M_RUN = 16;  // threads that copy neighbours along k, which go to different rows of the tile  //@ m_run
@@ -48,5 +45,5 @@ const index_t cols_left = l - block_col - n_col;
 //@ if check_k
 
 // The first phase takes what is no multiple of BK, so that all others are whole.
-const index_t first_steps = (k_steps - 1) % BK + 1;
+const index_t first_steps = (k - 1) % BK + 1;  //@ k_steps for k
 //@ end

@@ -1,3 +1,9 @@
+//@ if splits_k
+//@| // store: what this block's part of k brings. The second kernel adds it to what the other parts bring.
+//@| W += static_cast<long long>(blockIdx.z) * j * l;
+//@ else
+// store: the thread's sums, as elements of P.
+//@ end
 #pragma unroll
 for (int r = 0; r < TM; ++r) {
     const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
@@ -9,61 +15,34 @@ for (int r = 0; r < TM; ++r) {
     //@| if (Row < own_row)
     //@|     continue;
     //@ end
-    //@ if vector_p
 #pragma unroll
-    for (int c = 0; c < TN; c += VEC) {
-        const index_t Col = block_col + thread_col + c / VEC * (8 * VEC);
+    for (int c = 0; c < TN; c += P_VECTOR) {
+        //@ if spreads_cols
+        //@| const index_t Col = block_col + first_col + c / COL_RUN * (8 * COL_RUN) + c % COL_RUN;
+        //@ else
+        const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
+        //@ end
         //@ if clips_cols
-        if (Col >= l)  // l is a multiple of VEC: all of them, or none
+        if (Col >= l)  // all P_VECTOR of them, or none
             break;
         //@ end
         //@ if moves_cols
-        //@| if (Col < own_col)  // all of them, or none
+        //@| if (Col < own_col)  // all P_VECTOR of them, or none
         //@|     continue;
         //@ end
-        //@ if has_beta
-        output_vector_t before = {};
-        if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
-            before = reinterpret_cast<const output_vector_t &>(C[Row * ld_c + Col]);
+        //@ if splits_k and vector_p
+        //@| vector_t<sum_t, P_VECTOR> value;
+//@| #pragma unroll
+        //@| for (int i = 0; i < P_VECTOR; ++i)
+        //@|     value.element[i] = sum[r][c + i];
+        //@| reinterpret_cast<vector_t<sum_t, P_VECTOR> &>(W[Row * l + Col]) = value;
+        //@ elif splits_k
+        //@| W[Row * l + Col] = sum[r][c];
+        //@ else
+        //@ if not wide_p
+        sum_t &Pvalue = sum[r][c];
         //@ end
-        output_vector_t value;
-#pragma unroll
-        for (int i = 0; i < VEC; ++i) {
-            //@ if has_alpha
-            Pvalue[r][c + i] *= alpha;
-            //@ end
-            //@ if has_beta
-            if (beta != 0)
-                Pvalue[r][c + i] += beta * static_cast<sum_t>(before.element[i]);
-            //@ end
-            value.element[i] = static_cast<output_t>(Pvalue[r][c + i]);
-        }
-        reinterpret_cast<output_vector_t &>(P[Row * ld_p + Col]) = value;
+        #include "parts/epilogue.cuh"  //@ include
+        //@ end
     }
-    //@ else
-    //@| #pragma unroll
-    //@| for (int c = 0; c < TN; ++c) {
-    //@ if spreads_cols
-    //@|     const index_t Col = block_col + first_col + c / COL_RUN * (8 * COL_RUN) + c % COL_RUN;
-    //@ else
-    //@|     const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
-    //@ end
-    //@ if clips_cols
-    //@|     if (Col >= l)
-    //@|         break;
-    //@ end
-    //@ if moves_cols
-    //@|     if (Col < own_col)
-    //@|         continue;
-    //@ end
-    //@ if has_alpha
-    //@|     Pvalue[r][c] *= alpha;
-    //@ end
-    //@ if has_beta
-    //@|     if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
-    //@|         Pvalue[r][c] += beta * static_cast<sum_t>(C[Row * ld_c + Col]);
-    //@ end
-    //@|     P[Row * ld_p + Col] = static_cast<output_t>(Pvalue[r][c]);
-    //@| }
-    //@ end
 }

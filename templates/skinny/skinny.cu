@@ -32,7 +32,6 @@ constexpr int ROWS_AT_ONCE = 4;  //@ rows_at_once
 constexpr int OUTPUTS = ROWS_AT_ONCE * BLOCK_COLS;
 
 #include "parts/vector.cuh"  //@ include
-
 // The tiles of M, this phase's and the next one's; when they are done with, the slices' sums.
 union shared_t {
     sum_t Mds[2][TM][PHASE + PADDING];
@@ -79,9 +78,6 @@ skinny(  //@ kernel for skinny
     //@| const index_t split_k = (k + SPLITS * PHASE - 1) / (SPLITS * PHASE) * PHASE;  // whole phases
     //@| const index_t k_begin = blockIdx.z % SPLITS * split_k;
     //@| const index_t k_end = k_begin + split_k < k ? k_begin + split_k : k;
-    //@ else
-    const index_t k_begin = 0;
-    const index_t k_end = k;
     //@ end
 
     const int thread = threadIdx.x;
@@ -123,11 +119,11 @@ skinny(  //@ kernel for skinny
             //@| const index_t at = col * ld_n + kk;
             //@ end
             //@ if check_k or check_l
-            vector_t n = {};  // zero, which adds nothing, beyond the edge
-            if (kk < k_end && col < l)  //@ check_k && check_l
-                n = *reinterpret_cast<const vector_t *>(&N[at]);
+            vector_t<input_t, VECTOR> n = {};  // zero, which adds nothing, beyond the edge
+            if (kk < k && col < l)  //@ check_k && check_l  //@ k_end for k
+                n = read<VECTOR>(&N[at]);
             //@ else
-            //@| const vector_t n = *reinterpret_cast<const vector_t *>(&N[at]);
+            //@| const auto n = read<VECTOR>(&N[at]);
             //@ end
 #pragma unroll
             for (int e = 0; e < VECTOR; ++e)
@@ -154,23 +150,23 @@ skinny(  //@ kernel for skinny
             //@| if (e >= TM * PHASE)
             //@|     continue;
             //@ end
-            m_next[i] = row < j && kk < k_end ? M[at] : input_t{};  //@ check_j && check_k
+            m_next[i] = row < j && kk < k ? M[at] : input_t{};  //@ check_j && check_k  //@ k_end for k
         }
     };
 
     sum_t sum[TM][TN] = {};
     int stage = 0;
     //@ if may_be_empty
-    //@| if (k_begin < k_end)
-    //@|     load(k_begin);
+    //@| if (0 < k)  //@ k_begin for 0  //@ k_end for k
+    //@|     load(0);  //@ k_begin for 0
     //@ else
-    load(k_begin);
+    load(0);  //@ k_begin for 0
     //@ end
     //@ if loops
 //@| #pragma unroll 1  // so many phases are too long a text for a compiler that knows how many they are
-    //@| for (index_t phase = k_begin; phase < k_end;) {
+    //@| for (index_t phase = 0; phase < k;) {  //@ k_begin for 0  //@ k_end for k
     //@ else
-    for (index_t phase = k_begin; phase < k_end; phase += PHASE) {
+    for (index_t phase = 0; phase < k; phase += PHASE) {  //@ k_begin for 0  //@ k_end for k
     //@ end
         // What was loaded is this phase's now. The other half of shared memory is still being read.
         stage = 1 - stage;
@@ -197,10 +193,10 @@ skinny(  //@ kernel for skinny
 
         //@ if loops
         //@| phase += PHASE;
-        //@| if (phase < k_end)
+        //@| if (phase < k)  //@ k_end for k
         //@|     load(phase);
         //@ else
-        if (phase + PHASE < k_end)
+        if (phase + PHASE < k)  //@ k_end for k
             load(phase + PHASE);
         //@ end
 #pragma unroll
@@ -248,22 +244,7 @@ skinny(  //@ kernel for skinny
             //@ elif splits_k
             //@| W[Col * j + Row] = Pvalue;
             //@ else
-            //@ if has_alpha
-            Pvalue *= alpha;
-            //@ end
-            //@ if has_beta
-            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
-            //@ if p_row_major
-                Pvalue += beta * C[Row * ld_c + Col];
-            //@ else
-            //@|     Pvalue += beta * C[Col * ld_c + Row];
-            //@ end
-            //@ end
-            //@ if p_row_major
-            P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
-            //@ else
-            //@| P[Col * ld_p + Row] = static_cast<output_t>(Pvalue);
-            //@ end
+            #include "parts/epilogue.cuh"  //@ include
             //@ end
         }
     }

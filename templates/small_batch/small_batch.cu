@@ -50,18 +50,7 @@ struct __align__(16) operands_t {
     //@ end
 };
 
-// Neighbouring elements, as one instruction takes them.
-template <typename element_t, int COUNT>
-struct alignas(COUNT * sizeof(element_t)) vector_t {
-    element_t element[COUNT];
-};
-
-template <int COUNT>
-__device__ __forceinline__ vector_t<sum_t, COUNT> read(const sum_t *from)
-{
-    return *reinterpret_cast<const vector_t<sum_t, COUNT> *>(from);
-}
-
+#include "parts/vector.cuh"  //@ include
 //@ if async
 #include "parts/async.cuh"  //@ include
 //@ else
@@ -69,11 +58,11 @@ __device__ __forceinline__ vector_t<sum_t, COUNT> read(const sum_t *from)
 template <int COUNT>
 __device__ __forceinline__ void copy(sum_t *to, const input_t *from)
 {
-    const vector_t<input_t, COUNT> read = *reinterpret_cast<const vector_t<input_t, COUNT> *>(from);
+    const auto as_stored = read<COUNT>(from);
     vector_t<sum_t, COUNT> written;
 #pragma unroll
     for (int i = 0; i < COUNT; ++i)
-        written.element[i] = static_cast<sum_t>(read.element[i]);
+        written.element[i] = static_cast<sum_t>(as_stored.element[i]);
     *reinterpret_cast<vector_t<sum_t, COUNT> *>(to) = written;
 }
 
@@ -215,7 +204,7 @@ small_batch(  //@ kernel for small_batch
     //@| const auto col_read = col_of;
     //@ end
 
-    sum_t Pvalue[TM][TN] = {};
+    sum_t sum[TM][TN] = {};
 #pragma unroll UNROLL
     for (int kk = 0; kk < K_PADDED; kk += VEC) {
         sum_t m[TM][VEC], n[VEC][TN];
@@ -263,7 +252,7 @@ small_batch(  //@ kernel for small_batch
             for (int r = 0; r < TM; ++r)
 #pragma unroll
                 for (int c = 0; c < TN; ++c)
-                    Pvalue[r][c] += m[r][i] * n[i][c];
+                    sum[r][c] += m[r][i] * n[i][c];
     }
 
     //@ if has_beta and c_array or p_array
@@ -289,24 +278,7 @@ small_batch(  //@ kernel for small_batch
             if (Col >= l)
                 break;
             //@ end
-            vector_t<output_t, P_VECTOR> value;
-            //@ if has_beta
-            vector_t<output_t, P_VECTOR> before = {};
-            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
-                before = *reinterpret_cast<const vector_t<output_t, P_VECTOR> *>(&C[Row * ld_c + Col]);
-            //@ end
-#pragma unroll
-            for (int i = 0; i < P_VECTOR; ++i) {
-                //@ if has_alpha
-                Pvalue[r][c + i] *= alpha;
-                //@ end
-                //@ if has_beta
-                if (beta != 0)
-                    Pvalue[r][c + i] += beta * static_cast<sum_t>(before.element[i]);
-                //@ end
-                value.element[i] = static_cast<output_t>(Pvalue[r][c + i]);
-            }
-            *reinterpret_cast<vector_t<output_t, P_VECTOR> *>(&P[Row * ld_p + Col]) = value;
+            //@| #include "parts/epilogue.cuh"  //@ include
         }
     }
 }

@@ -133,7 +133,7 @@ static threads threads_of(const tj_simt_copy *c, const tj_simt_shape *s)
     return (threads){c->run, s->threads / c->run < c->tile ? s->threads / c->run : c->tile};
 }
 
-/* start_copies, fetch */
+/* copy, fetch */
 static void count_copies(const operand *o, const tj_simt_shape *s, tj_traffic *traffic)
 {
     const threads t = threads_of(&o->copy, s);

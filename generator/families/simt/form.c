@@ -396,13 +396,34 @@ static void describe_alignment(const tj_problem *view, const tj_simt_shape *s, t
 
 /*
  * What becomes of tiles that reach beyond an edge: where the extent is known and holds a whole tile, they are moved back; else every
- * copy is clipped.
+ * copy is clipped, and one that is not wanted brings zeros.
  */
-static void describe_edge(tj_template_params *fill, const char *moves, const char *clips, bool is_checked, const tj_dim *dim,
-                          int32_t tile)
+static void describe_edges(const tj_problem *view, const tj_config *config, const tj_simt_shape *s, bool is_swapped,
+                           tj_template_params *fill)
 {
-    tj_template_set_flag(fill, moves, is_checked && tj_simt_moves(dim, tile));
-    tj_template_set_flag(fill, clips, is_checked && !tj_simt_moves(dim, tile));
+    const bool check_j = (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON,
+               check_l = (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON,
+               check_k = config->check_k == TJ_CHECK_ON;
+    const bool clips_rows = check_j && !tj_simt_moves(&view->j, s->bm), clips_cols = check_l && !tj_simt_moves(&view->l, s->bn);
+
+    tj_template_set_flag(fill, "moves_rows", check_j && !clips_rows);
+    tj_template_set_flag(fill, "moves_cols", check_l && !clips_cols);
+    tj_template_set_flag(fill, "clips_rows", clips_rows);
+    tj_template_set_flag(fill, "clips_cols", clips_cols);
+    tj_template_set(fill, "steps", check_k ? "steps" : "BK");
+    tj_template_set_flag(fill, "copies_or_zero", check_k || clips_rows || clips_cols);
+    tj_template_set_flag(fill, "copies_whole", !check_k && !(clips_rows && clips_cols));
+}
+
+/* May a block have no phase at all, or fewer than are copied before the first is multiplied? */
+static void describe_walk(const tj_dim *k, const tj_simt_shape *s, tj_template_params *fill)
+{
+    const int64_t fewest = s->splits == 1 && k->mode == TJ_DIM_FIXED ? tj_ceil_div(k->extent, s->bk) : 0;
+
+    tj_template_set_flag(fill, "may_be_empty", fewest == 0);
+    tj_template_set_flag(fill, "may_be_short", fewest < s->stages - 1);
+    tj_template_set(fill, "k_steps", s->splits > 1 ? "k_steps" : "k");
+    tj_template_set(fill, "kk", s->slices > 1 ? "kk" : "step");
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -419,14 +440,12 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "slices", s.slices);
     tj_template_set_flag(fill, "sliced", s.slices > 1);
     tj_template_set_int(fill, "stages", s.stages);
+    describe_walk(&view->k, &s, fill);
     tj_template_set_flag(fill, "spreads_copies", s.start == TJ_SIMT_SPREAD);
     tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
     tj_template_set_int(fill, "group", group);
     tj_template_set_flag(fill, "grouped", group > 1);
-    describe_edge(fill, "moves_rows", "clips_rows", (form->is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON,
-                  &view->j, s.bm);
-    describe_edge(fill, "moves_cols", "clips_cols", (form->is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON,
-                  &view->l, s.bn);
+    describe_edges(view, config, &s, form->is_swapped, fill);
     tj_template_set_int(fill, "m_run", m.run);
     tj_template_set_int(fill, "n_run", n.run);
     tj_template_set_int(fill, "m_vector", m.width);
@@ -438,6 +457,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "m_skews", m.skew > 0);
     tj_template_set_flag(fill, "n_skews", n.skew > 0);
     tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(view, &s));
+    tj_template_set_int(fill, "p_vector", tj_simt_has_vector_p(view, &s) ? tj_simt_vec(view) : 1);
     tj_template_set_int(fill, "col_run", tj_simt_col_run(view, &s));
     tj_template_set_flag(fill, "spreads_cols", tj_simt_col_run(view, &s) != tj_simt_vec(view));
     tj_split_describe(view, config->value[SPLITS], fill, form);

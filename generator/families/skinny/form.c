@@ -365,6 +365,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "rows_at_once", tj_skinny_rows_at_once(&s, bytes));
     tj_template_set_flag(fill, "loops", must_loop(view, &s));
     tj_template_set_flag(fill, "ragged_m", s.tm * s.k_thread % s.lanes != 0);
+    tj_template_set(fill, "k_begin", s.splits > 1 ? "k_begin" : "0");
+    tj_template_set(fill, "k_end", s.splits > 1 ? "k_end" : "k");
     tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || view->k.mode == TJ_DIM_ANY || view->k.extent == 0);
     tj_split_describe(view, s.splits, fill, form);
     form->step[0].block_x = s.lanes * s.slices;

@@ -2,12 +2,19 @@
 //
 //     P (256 x 256) = M (256 x 60000) . N (60000 x 256) + beta * C
 //
-// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in
-// registers. The k dimension is walked in phases of BK. Shared memory holds the tiles of STAGES phases:
-// while one is multiplied, the others are on their way from global memory, past the registers.
+// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in registers.
+// The k dimension is walked in phases of BK, in four steps:
 //
-// Within a phase, the threads read one step of k ahead as well: while the products of a step are summed,
-// the elements of the next step come from shared memory into the other half of m and n.
+//                            BN
+//                       +-----------+     copy      the tiles of a phase, from global memory past the registers into
+//                    BK |  phase 0  |               one of STAGES places in shared memory: STAGES - 1 phases ahead
+//                N      +-----------+     load      the elements of one step of k, from there into registers: one
+//                    BK |  phase 1  |               step ahead, into the other half of m and n
+//        M              +-----------+     multiply  the elements of one step, and add up the products
+//    BK      BK               :           store     the sums, in the end
+// +-------+-------+     +-----------+
+// |phase 0|phase 1| ... | tile of P | BM
+// +-------+-------+     +-----------+
 
 using input_t = float;
 using output_t = float;
@@ -32,12 +39,26 @@ constexpr int WARP_COLS = 8 * TN;
 constexpr int TILE_THREADS = 32 * (BM / WARP_ROWS) * (BN / WARP_COLS);
 constexpr int THREADS = TILE_THREADS;
 constexpr int BLOCKS = 4;
+constexpr int P_VECTOR = 4;  // elements that one instruction stores
 constexpr int SPLITS = 12;
 constexpr int STAGES = 3;
 constexpr int STEPS = BK;  // of a phase
 
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
+
 // Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
 // and goes on; it waits for a group before it reads what the group brought.
+
 template <int BYTES>
 __device__ __forceinline__ void copy_async(void *to, const void *from)
 {
@@ -46,18 +67,6 @@ __device__ __forceinline__ void copy_async(void *to, const void *from)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from));
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES));
-}
-
-// What is not wanted becomes zero, and is not read.
-template <int BYTES>
-__device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool is_wanted)
-{
-    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
-    const int bytes = is_wanted ? BYTES : 0;
-    if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes));
 }
 
 __device__ __forceinline__ void commit_copies()
@@ -76,11 +85,6 @@ __device__ __forceinline__ void wait_for_copies()
 struct __align__(16) phase_t {
     sum_t M[BK][BM + VEC];  // VEC more: elements that are neighbours along k are stored into other banks
     sum_t N[BK][BN];
-};
-
-// What one instruction loads from shared memory, or stores.
-struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
-    sum_t element[VEC];
 };
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
@@ -113,6 +117,7 @@ simt_f32_256x60000x256(
     const index_t split = (k + SPLITS * BK - 1) / (SPLITS * BK) * BK;
     const index_t k_begin = blockIdx.z % SPLITS * split;
     const index_t k_steps = min(split, k - k_begin);
+    const index_t phases = (k_steps + BK - 1) / BK;
     M += k_begin;
     N += k_begin * ld_n;
 
@@ -139,7 +144,8 @@ simt_f32_256x60000x256(
     const int n_col = thread % (N_COLS / N_WIDTH) * N_WIDTH;
     const input_t *n_from = &N[n_kk * ld_n + block_col + n_col];
 
-    const auto start_copies = [&](phase_t &into) {
+    // copy: the tiles of a phase.
+    const auto copy = [&](phase_t &into) {
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
@@ -158,42 +164,51 @@ simt_f32_256x60000x256(
                 copy_async<N_WIDTH * sizeof(input_t)>(to, from);
             }
         }
-        constexpr int steps = BK;
-        m_from += steps;
-        n_from += steps * ld_n;
+        m_from += BK;
+        n_from += BK * ld_n;
     };
 
-    // One step's elements for this thread's rows and columns.
+    // load: one step's elements for this thread's rows and columns.
     sum_t m[2][TM], n[2][TN];
     const auto load = [&](const phase_t &from, int step) {
-        const int kk = step;
 #pragma unroll
         for (int r = 0; r < TM; r += VEC) {
-            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.M[kk][thread_row + r / VEC * (4 * VEC)]);
+            const auto value = read<VEC>(&from.M[step][thread_row + r / VEC * (4 * VEC)]);
 #pragma unroll
             for (int i = 0; i < VEC; ++i)
                 m[step % 2][r + i] = value.element[i];
         }
 #pragma unroll
         for (int c = 0; c < TN; c += VEC) {
-            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.N[kk][thread_col + c / VEC * (8 * VEC)]);
+            const auto value = read<VEC>(&from.N[step][thread_col + c / VEC * (8 * VEC)]);
 #pragma unroll
             for (int i = 0; i < VEC; ++i)
                 n[step % 2][c + i] = value.element[i];
         }
     };
 
-    const index_t phases = (k_steps + BK - 1) / BK;
+    // multiply: one step's products, added to the thread's sums.
+    sum_t sum[TM][TN] = {};
+    const auto multiply = [&](int step) {
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+#pragma unroll
+            for (int i = 0; i < TN; ++i) {
+                // To and fro, so that an operand in two neighbouring sums is read once: column i, TN - 1 - i in odd rows.
+                const int c = r % 2 * (TN - 1 - 2 * i) + i;
+                sum[r][c] += m[step % 2][r] * n[step % 2][c];
+            }
+    };
+
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
         if (s < phases)
-            start_copies(tiles[s]);
+            copy(tiles[s]);
         commit_copies();
     }
     wait_for_copies<STAGES - 2>();
     __syncthreads();
 
-    sum_t Pvalue[TM][TN] = {};
     int current = 0;        // the stage that is multiplied
     int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
     if (phases > 0)
@@ -211,35 +226,28 @@ simt_f32_256x60000x256(
             }
             if (step == 0) {
                 if (phase + STAGES - 1 < phases)
-                    start_copies(tiles[free]);
+                    copy(tiles[free]);
                 commit_copies();
             }
-#pragma unroll
-            for (int r = 0; r < TM; ++r)
-#pragma unroll
-                for (int i = 0; i < TN; ++i) {
-                    // To and fro, so that an operand in two neighbouring sums is read once: column i, TN - 1 - i in odd rows.
-                    const int c = r % 2 * (TN - 1 - 2 * i) + i;
-                    Pvalue[r][c] += m[step % 2][r] * n[step % 2][c];
-                }
+            multiply(step);
         }
         free = current;
         current = next;
     }
 
-    // What this block's part of k brings: the second kernel adds it to what the other parts bring.
+    // store: what this block's part of k brings. The second kernel adds it to what the other parts bring.
     W += static_cast<long long>(blockIdx.z) * j * l;
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
         const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
 #pragma unroll
-        for (int c = 0; c < TN; c += VEC) {
-            const index_t Col = block_col + thread_col + c / VEC * (8 * VEC);
-            sum_vector_t value;
+        for (int c = 0; c < TN; c += P_VECTOR) {
+            const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
+            vector_t<sum_t, P_VECTOR> value;
 #pragma unroll
-            for (int i = 0; i < VEC; ++i)
-                value.element[i] = Pvalue[r][c + i];
-            reinterpret_cast<sum_vector_t &>(W[Row * l + Col]) = value;
+            for (int i = 0; i < P_VECTOR; ++i)
+                value.element[i] = sum[r][c + i];
+            reinterpret_cast<vector_t<sum_t, P_VECTOR> &>(W[Row * l + Col]) = value;
         }
     }
 }

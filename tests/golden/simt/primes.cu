@@ -2,12 +2,19 @@
 //
 //     P (97 x 101) = M (97 x 89) . N (89 x 101)
 //
-// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in
-// registers. The k dimension is walked in phases of BK. Shared memory holds the tiles of STAGES phases:
-// while one is multiplied, the others are on their way from global memory, past the registers.
+// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in registers.
+// The k dimension is walked in phases of BK, in four steps:
 //
-// Within a phase, the threads read one step of k ahead as well: while the products of a step are summed,
-// the elements of the next step come from shared memory into the other half of m and n.
+//                            BN
+//                       +-----------+     copy      the tiles of a phase, from global memory past the registers into
+//                    BK |  phase 0  |               one of STAGES places in shared memory: STAGES - 1 phases ahead
+//                N      +-----------+     load      the elements of one step of k, from there into registers: one
+//                    BK |  phase 1  |               step ahead, into the other half of m and n
+//        M              +-----------+     multiply  the elements of one step, and add up the products
+//    BK      BK               :           store     the sums, in the end
+// +-------+-------+     +-----------+
+// |phase 0|phase 1| ... | tile of P | BM
+// +-------+-------+     +-----------+
 
 using input_t = float;
 using output_t = float;
@@ -31,20 +38,24 @@ constexpr int WARP_COLS = 8 * TN;
 constexpr int TILE_THREADS = 32 * (BM / WARP_ROWS) * (BN / WARP_COLS);
 constexpr int THREADS = TILE_THREADS;
 constexpr int BLOCKS = 8;
+constexpr int P_VECTOR = 1;  // elements that one instruction stores
 constexpr int STAGES = 3;
 constexpr int STEPS = BK;  // of a phase
 
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
+
 // Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
 // and goes on; it waits for a group before it reads what the group brought.
-template <int BYTES>
-__device__ __forceinline__ void copy_async(void *to, const void *from)
-{
-    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
-    if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from));
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES));
-}
 
 // What is not wanted becomes zero, and is not read.
 template <int BYTES>
@@ -76,11 +87,6 @@ struct __align__(16) phase_t {
     sum_t N[BK][BN];
 };
 
-// What one instruction loads from shared memory, or stores.
-struct __align__(VEC * sizeof(sum_t)) sum_vector_t {
-    sum_t element[VEC];
-};
-
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
 //         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
@@ -101,7 +107,7 @@ simt_f32_97x89x101(
     const index_t own_col = static_cast<index_t>(tile_x) * BN;
     const index_t block_col = min(own_col, static_cast<index_t>(l - BN));
 
-    const index_t k_steps = k;
+    const index_t phases = (k + BK - 1) / BK;
 
     // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,
     // the next are 4 * VEC rows or 8 * VEC columns further.
@@ -134,16 +140,17 @@ simt_f32_97x89x101(
     const int n_place = n_col / (8 * VEC) * (8 * VEC) + n_lane * VEC + n_col % (8 * VEC) / (8 * COL_RUN) * COL_RUN + n_col % COL_RUN;
 
     // The first phase takes what is no multiple of BK, so that all others are whole.
-    const index_t first_steps = (k_steps - 1) % BK + 1;
+    const index_t first_steps = (k - 1) % BK + 1;
 
-    const auto start_copies = [&](phase_t &into, bool is_first) {
+    // copy: the tiles of a phase.
+    const auto copy = [&](phase_t &into, index_t phase) {
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
             for (int row = 0; row < BM; row += M_ROWS) {
                 const input_t *from = &m_from[row * ld_m + kk];
                 sum_t *to = &into.M[m_kk + kk][m_row + row];
-                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, !is_first || m_kk + kk < first_steps);
+                copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, from, phase > 0 || m_kk + kk < first_steps);
             }
         }
 #pragma unroll
@@ -152,49 +159,57 @@ simt_f32_97x89x101(
             for (int col = 0; col < BN; col += N_COLS) {
                 const input_t *from = &n_from[kk * ld_n + col];
                 sum_t *to = &into.N[n_kk + kk][n_place + col];
-                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, !is_first || n_kk + kk < first_steps);
+                copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, from, phase > 0 || n_kk + kk < first_steps);
             }
         }
-        const index_t steps = is_first ? first_steps : BK;
+        const index_t steps = phase == 0 ? first_steps : BK;
         m_from += steps;
         n_from += steps * ld_n;
     };
 
-    // One step's elements for this thread's rows and columns.
+    // load: one step's elements for this thread's rows and columns.
     sum_t m[2][TM], n[2][TN];
     const auto load = [&](const phase_t &from, int step) {
-        const int kk = step;
 #pragma unroll
         for (int r = 0; r < TM; r += VEC) {
-            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.M[kk][thread_row + r / VEC * (4 * VEC)]);
+            const auto value = read<VEC>(&from.M[step][thread_row + r / VEC * (4 * VEC)]);
 #pragma unroll
             for (int i = 0; i < VEC; ++i)
                 m[step % 2][r + i] = value.element[i];
         }
 #pragma unroll
         for (int c = 0; c < TN; c += VEC) {
-            const sum_vector_t value = reinterpret_cast<const sum_vector_t &>(from.N[kk][thread_col + c / VEC * (8 * VEC)]);
+            const auto value = read<VEC>(&from.N[step][thread_col + c / VEC * (8 * VEC)]);
 #pragma unroll
             for (int i = 0; i < VEC; ++i)
                 n[step % 2][c + i] = value.element[i];
         }
     };
 
-    const index_t phases = (k_steps + BK - 1) / BK;
+    // multiply: one step's products, added to the thread's sums.
+    sum_t sum[TM][TN] = {};
+    const auto multiply = [&](int step) {
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+#pragma unroll
+            for (int i = 0; i < TN; ++i) {
+                // To and fro, so that an operand in two neighbouring sums is read once: column i, TN - 1 - i in odd rows.
+                const int c = r % 2 * (TN - 1 - 2 * i) + i;
+                sum[r][c] += m[step % 2][r] * n[step % 2][c];
+            }
+    };
+
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
-        if (s < phases)
-            start_copies(tiles[s], s == 0);
+        copy(tiles[s], s);
         commit_copies();
     }
     wait_for_copies<STAGES - 2>();
     __syncthreads();
 
-    sum_t Pvalue[TM][TN] = {};
     int current = 0;        // the stage that is multiplied
     int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
-    if (phases > 0)
-        load(tiles[0], 0);
+    load(tiles[0], 0);
     for (index_t phase = 0; phase < phases; ++phase) {
         const int next = current + 1 < STAGES ? current + 1 : 0;
 #pragma unroll
@@ -208,33 +223,28 @@ simt_f32_97x89x101(
             }
             if (step == 0) {
                 if (phase + STAGES - 1 < phases)
-                    start_copies(tiles[free], false);
+                    copy(tiles[free], phase + STAGES - 1);
                 commit_copies();
             }
-#pragma unroll
-            for (int r = 0; r < TM; ++r)
-#pragma unroll
-                for (int i = 0; i < TN; ++i) {
-                    // To and fro, so that an operand in two neighbouring sums is read once: column i, TN - 1 - i in odd rows.
-                    const int c = r % 2 * (TN - 1 - 2 * i) + i;
-                    Pvalue[r][c] += m[step % 2][r] * n[step % 2][c];
-                }
+            multiply(step);
         }
         free = current;
         current = next;
     }
 
+    // store: the thread's sums, as elements of P.
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
         const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
         if (Row < own_row)
             continue;
-        #pragma unroll
-        for (int c = 0; c < TN; ++c) {
+#pragma unroll
+        for (int c = 0; c < TN; c += P_VECTOR) {
             const index_t Col = block_col + first_col + c / COL_RUN * (8 * COL_RUN) + c % COL_RUN;
-            if (Col < own_col)
+            if (Col < own_col)  // all P_VECTOR of them, or none
                 continue;
-            P[Row * ld_p + Col] = static_cast<output_t>(Pvalue[r][c]);
+            sum_t &Pvalue = sum[r][c];
+            P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
         }
     }
 }

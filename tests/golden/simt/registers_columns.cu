@@ -2,13 +2,19 @@
 //
 //     P (128 x 192) = M (128 x 96) . N (96 x 192)
 //
-// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in
-// registers. The k dimension is walked in phases of BK, one phase ahead: while the tiles of one phase
-// are multiplied, those of the next are on their way from global memory into registers, and then go to
-// the other half of shared memory. One barrier a phase is enough for that.
+// One block computes one BM x BN tile of P, one thread TM x TN elements of it, which it keeps in registers.
+// The k dimension is walked in phases of BK, in five steps:
 //
-// Within a phase, the threads read one step of k ahead as well: while the products of a step are summed,
-// the elements of the next step come from shared memory into the other half of m and n.
+//                            BN
+//                       +-----------+     fetch     the tiles of a phase, from global memory into registers: one
+//                    BK |  phase 0  |               phase ahead
+//                N      +-----------+     put       them from there into the half of shared memory that nobody
+//                    BK |  phase 1  |               reads: one barrier a phase is enough for that
+//        M              +-----------+     load      the elements of one step of k, from there into registers: one
+//    BK      BK               :                     step ahead, into the other half of m and n
+// +-------+-------+     +-----------+     multiply  the elements of one step, and add up the products
+// |phase 0|phase 1| ... | tile of P | BM  store     the sums, in the end
+// +-------+-------+     +-----------+
 
 // bfloat16 for storage: the upper 16 bits of a float.
 struct bfloat16 {
@@ -40,6 +46,7 @@ struct bfloat16 {
         return value;
     }
 };
+
 using input_t = bfloat16;
 using output_t = bfloat16;
 using sum_t = float;
@@ -62,28 +69,19 @@ constexpr int WARP_COLS = 8 * TN;
 constexpr int TILE_THREADS = 32 * (BM / WARP_ROWS) * (BN / WARP_COLS);
 constexpr int THREADS = TILE_THREADS;
 constexpr int BLOCKS = 5;
+constexpr int P_VECTOR = 4;  // elements that one instruction stores
 
-// Neighbouring elements, which one instruction loads.
-template <int WIDTH>
-struct __align__(WIDTH * sizeof(input_t)) elements_t {
-    input_t element[WIDTH];
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
 };
 
-template <int WIDTH>
-__device__ __forceinline__ elements_t<WIDTH> load_elements(const input_t *from)
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
 {
-    return *reinterpret_cast<const elements_t<WIDTH> *>(from);
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
 }
-
-template <int WIDTH>
-__device__ __forceinline__ elements_t<WIDTH> load_elements_or_zero(const input_t *from, bool is_wanted)
-{
-    return is_wanted ? load_elements<WIDTH>(from) : elements_t<WIDTH>{};
-}
-
-struct __align__(VEC * sizeof(output_t)) output_vector_t {
-    output_t element[VEC];
-};
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
 //         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
@@ -99,7 +97,7 @@ simt_bf16_128x96x192(
     const index_t block_row = static_cast<index_t>(tile_y) * BM;
     const index_t block_col = static_cast<index_t>(tile_x) * BN;
 
-    const index_t k_steps = k;
+    const index_t phases = (k + BK - 1) / BK;
 
     // The lanes of a warp stand 4 x 8. A thread's elements come VEC x VEC at a time: here are its first ones in the tile,
     // the next are 4 * VEC rows or 8 * VEC columns further.
@@ -133,36 +131,38 @@ simt_bf16_128x96x192(
     __shared__ __align__(16) sum_t Mds[2][m_place(BK, 0)];
     __shared__ __align__(16) sum_t Nds[2][n_place(BK, 0)];
 
-    elements_t<M_WIDTH> m_next[BK / M_STEPS][BM / M_ROWS];  // this thread's share of the next tiles, as it is stored
-    elements_t<N_WIDTH> n_next[BK / N_STEPS][BN / N_COLS];
+    // This thread's share of a phase, as it is stored.
+    struct share_t {
+        vector_t<input_t, M_WIDTH> M[BK / M_STEPS][BM / M_ROWS];
+        vector_t<input_t, N_WIDTH> N[BK / N_STEPS][BN / N_COLS];
+    } share;
 
-    // From global memory into these registers.
-    const auto fetch = [&] {
+    // fetch: the share of a phase.
+    const auto fetch = [&](share_t &into) {
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
             for (int row = 0; row < BM; row += M_ROWS) {
-                elements_t<M_WIDTH> &to = m_next[kk / M_STEPS][row / M_ROWS];
+                auto &to = into.M[kk / M_STEPS][row / M_ROWS];
                 const input_t *from = &m_from[kk * ld_m + row];
-                to = load_elements<M_WIDTH>(from);
+                to = read<M_WIDTH>(from);
             }
         }
 #pragma unroll
         for (int kk = 0; kk < BK; kk += N_STEPS) {
 #pragma unroll
             for (int col = 0; col < BN; col += N_COLS) {
-                elements_t<N_WIDTH> &to = n_next[kk / N_STEPS][col / N_COLS];
+                auto &to = into.N[kk / N_STEPS][col / N_COLS];
                 const input_t *from = &n_from[col * ld_n + kk];
-                to = load_elements<N_WIDTH>(from);
+                to = read<N_WIDTH>(from);
             }
         }
-        constexpr int steps = BK;
-        m_from += steps * ld_m;
-        n_from += steps;
+        m_from += BK * ld_m;
+        n_from += BK;
     };
 
-    // From there into one half of shared memory, as what is summed.
-    const auto store = [&](int stage) {
+    // put: the share into one half of shared memory, as elements of the sum.
+    const auto put = [&](int stage, const share_t &from) {
 #pragma unroll
         for (int kk = 0; kk < BK; kk += M_STEPS) {
 #pragma unroll
@@ -171,7 +171,7 @@ simt_bf16_128x96x192(
                 sum_t value[M_WIDTH];
 #pragma unroll
                 for (int i = 0; i < M_WIDTH; ++i)
-                    value[i] = m_next[kk / M_STEPS][row / M_ROWS].element[i];
+                    value[i] = from.M[kk / M_STEPS][row / M_ROWS].element[i];
 #pragma unroll
                 for (int i = 0; i < M_WIDTH; ++i)
                     to[i] = value[i];
@@ -185,7 +185,7 @@ simt_bf16_128x96x192(
                 sum_t value[N_WIDTH];
 #pragma unroll
                 for (int i = 0; i < N_WIDTH; ++i)
-                    value[i] = n_next[kk / N_STEPS][col / N_COLS].element[i];
+                    value[i] = from.N[kk / N_STEPS][col / N_COLS].element[i];
 #pragma unroll
                 for (int i = 0; i < N_WIDTH; ++i)
                     to[n_place(i, 0)] = value[i];
@@ -193,7 +193,7 @@ simt_bf16_128x96x192(
         }
     };
 
-    // One step's elements for this thread's rows and columns.
+    // load: one step's elements for this thread's rows and columns.
     sum_t m[2][TM], n[2][TN];
     const auto load = [&](int stage, int step) {
         const sum_t *m_first = &Mds[stage][m_place(0, thread_row)];
@@ -206,52 +206,55 @@ simt_bf16_128x96x192(
             n[step % 2][c] = n_first[n_place(step, c / VEC * (8 * VEC)) + c % VEC];
     };
 
-    const index_t phases = (k_steps + BK - 1) / BK;
-    sum_t Pvalue[TM][TN] = {};
+    // multiply: one step's products, added to the thread's sums.
+    sum_t sum[TM][TN] = {};
+    const auto multiply = [&](int step) {
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+#pragma unroll
+            for (int i = 0; i < TN; ++i) {
+                // To and fro, so that an operand in two neighbouring sums is read once: column i, TN - 1 - i in odd rows.
+                const int c = r % 2 * (TN - 1 - 2 * i) + i;
+                sum[r][c] += m[step % 2][r] * n[step % 2][c];
+            }
+    };
+
     int stage = 0;
-    if (phases > 0) {
-        fetch();
-        store(0);
-        __syncthreads();
-        load(0, 0);
-    }
+    fetch(share);
+    put(0, share);
+    __syncthreads();
+    load(0, 0);
     for (index_t phase = 0; phase < phases; ++phase) {
         const bool is_last = phase + 1 == phases;
         if (!is_last)
-            fetch();
+            fetch(share);
 #pragma unroll
         for (int step = 0; step < BK; ++step) {
             if (step + 1 < BK) {
                 load(stage, step + 1);
             } else if (!is_last) {
                 stage = 1 - stage;
-                store(stage);     // nobody has read this half since the last barrier
-                __syncthreads();  // the next tiles are complete, and everyone is done with these
+                put(stage, share);  // nobody has read this half since the last barrier
+                __syncthreads();    // the next tiles are complete, and everyone is done with these
                 load(stage, 0);
             }
-#pragma unroll
-            for (int r = 0; r < TM; ++r)
-#pragma unroll
-                for (int i = 0; i < TN; ++i) {
-                    // To and fro, so that an operand in two neighbouring sums is read once: column i, TN - 1 - i in odd rows.
-                    const int c = r % 2 * (TN - 1 - 2 * i) + i;
-                    Pvalue[r][c] += m[step % 2][r] * n[step % 2][c];
-                }
+            multiply(step);
         }
     }
 
+    // store: the thread's sums, as elements of P.
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
         const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
 #pragma unroll
-        for (int c = 0; c < TN; c += VEC) {
-            const index_t Col = block_col + thread_col + c / VEC * (8 * VEC);
-            output_vector_t value;
+        for (int c = 0; c < TN; c += P_VECTOR) {
+            const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
+            vector_t<output_t, P_VECTOR> value;
 #pragma unroll
-            for (int i = 0; i < VEC; ++i) {
-                value.element[i] = static_cast<output_t>(Pvalue[r][c + i]);
+            for (int i = 0; i < P_VECTOR; ++i) {
+                value.element[i] = static_cast<output_t>(sum[r][c + i]);
             }
-            reinterpret_cast<output_vector_t &>(P[Row * ld_p + Col]) = value;
+            reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;
         }
     }
 }

@@ -49,10 +49,17 @@ constexpr int PADDING = 4;  // of a row of that tile, which keeps the runs align
 constexpr int ROWS_AT_ONCE = 7;
 constexpr int OUTPUTS = ROWS_AT_ONCE * BLOCK_COLS;
 
-// Neighbouring elements that one instruction loads.
-struct __align__(VECTOR * sizeof(input_t)) vector_t {
-    input_t element[VECTOR];
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
 };
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
 
 // The tiles of M, this phase's and the next one's; when they are done with, the slices' sums.
 union shared_t {
@@ -103,9 +110,9 @@ skinny_f32_512x5000x7(
             const index_t kk = phase + k_of(i);
             const index_t col = block_col + col_of(c);
             const index_t at = col * ld_n + kk;
-            vector_t n = {};  // zero, which adds nothing, beyond the edge
+            vector_t<input_t, VECTOR> n = {};  // zero, which adds nothing, beyond the edge
             if (kk < k_end)
-                n = *reinterpret_cast<const vector_t *>(&N[at]);
+                n = read<VECTOR>(&N[at]);
 #pragma unroll
             for (int e = 0; e < VECTOR; ++e)
                 n_next[i + e][c] = n.element[e];

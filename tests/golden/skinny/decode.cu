@@ -45,10 +45,17 @@ constexpr int PADDING = 4;  // of a row of that tile, which keeps the runs align
 constexpr int ROWS_AT_ONCE = 4;
 constexpr int OUTPUTS = ROWS_AT_ONCE * BLOCK_COLS;
 
-// Neighbouring elements that one instruction loads.
-struct __align__(VECTOR * sizeof(input_t)) vector_t {
-    input_t element[VECTOR];
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
 };
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
 
 // The tiles of M, this phase's and the next one's; when they are done with, the slices' sums.
 union shared_t {
@@ -69,8 +76,6 @@ skinny_f32_16x4096x4096(
     // This block's part of P begins here.
     const index_t block_row = static_cast<index_t>(blockIdx.x) * TM;
     const index_t block_col = static_cast<index_t>(blockIdx.y) * BLOCK_COLS;
-    const index_t k_begin = 0;
-    const index_t k_end = k;
 
     const int thread = threadIdx.x;
     const int lane = thread % LANES;  // neighbouring threads stand along the columns, which lie side by side in N
@@ -92,7 +97,7 @@ skinny_f32_16x4096x4096(
             const index_t kk = phase + k_of(i);
             const index_t col = block_col + col_of(c);
             const index_t at = kk * ld_n + col;
-            const vector_t n = *reinterpret_cast<const vector_t *>(&N[at]);
+            const auto n = read<VECTOR>(&N[at]);
 #pragma unroll
             for (int e = 0; e < VECTOR; ++e)
                 n_next[i][c + e] = n.element[e];
@@ -110,8 +115,8 @@ skinny_f32_16x4096x4096(
 
     sum_t sum[TM][TN] = {};
     int stage = 0;
-    load(k_begin);
-    for (index_t phase = k_begin; phase < k_end; phase += PHASE) {
+    load(0);
+    for (index_t phase = 0; phase < k; phase += PHASE) {
         // What was loaded is this phase's now. The other half of shared memory is still being read.
         stage = 1 - stage;
 #pragma unroll
@@ -127,7 +132,7 @@ skinny_f32_16x4096x4096(
                 n[i][c] = n_next[i][c];
         __syncthreads();  // the tile of M is complete, and everyone is done with the last but one
 
-        if (phase + PHASE < k_end)
+        if (phase + PHASE < k)
             load(phase + PHASE);
 #pragma unroll
         for (int r = 0; r < TM; ++r) {

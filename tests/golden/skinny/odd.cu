@@ -21,24 +21,6 @@
 struct bfloat16 {
     unsigned short bits;
 
-    bfloat16() = default;
-
-    // Round to nearest, ties to even. A NaN stays a NaN.
-    __device__ explicit bfloat16(float value)
-    {
-#if __CUDA_ARCH__ >= 800
-        unsigned int pair;  // value is its lower half
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(value));
-        bits = static_cast<unsigned short>(pair);
-#else
-        const unsigned int word = __float_as_uint(value);
-        if ((word & 0x7fffffffu) > 0x7f800000u)
-            bits = static_cast<unsigned short>((word >> 16) | 0x0040u);
-        else
-            bits = static_cast<unsigned short>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
-#endif
-    }
-
     // As halves of a register: shifted as an integer, the compiler keeps what is yet to be converted in registers of 32 bits.
     __device__ operator float() const
     {
@@ -47,6 +29,7 @@ struct bfloat16 {
         return value;
     }
 };
+
 using input_t = bfloat16;
 using output_t = float;
 using sum_t = float;
@@ -74,10 +57,17 @@ constexpr int PADDING = 4;  // of a row of that tile, which keeps the runs align
 constexpr int ROWS_AT_ONCE = 3;
 constexpr int OUTPUTS = ROWS_AT_ONCE * BLOCK_COLS;
 
-// Neighbouring elements that one instruction loads.
-struct __align__(VECTOR * sizeof(input_t)) vector_t {
-    input_t element[VECTOR];
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
 };
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
 
 // The tiles of M, this phase's and the next one's; when they are done with, the slices' sums.
 union shared_t {
@@ -137,9 +127,9 @@ skinny_bf16_3xkx101(
             const index_t kk = phase + k_of(i);
             const index_t col = block_col + col_of(c);
             const index_t at = kk * ld_n + col;
-            vector_t n = {};  // zero, which adds nothing, beyond the edge
+            vector_t<input_t, VECTOR> n = {};  // zero, which adds nothing, beyond the edge
             if (kk < k_end && col < l)
-                n = *reinterpret_cast<const vector_t *>(&N[at]);
+                n = read<VECTOR>(&N[at]);
 #pragma unroll
             for (int e = 0; e < VECTOR; ++e)
                 n_next[i][c + e] = n.element[e];

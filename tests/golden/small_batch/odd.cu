@@ -20,14 +20,6 @@
 struct half {
     unsigned short bits;
 
-    half() = default;
-
-    // Round to nearest, ties to even.
-    __device__ explicit half(float value)
-    {
-        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
-    }
-
     __device__ operator float() const
     {
         float value;
@@ -84,21 +76,21 @@ struct alignas(COUNT * sizeof(element_t)) vector_t {
     element_t element[COUNT];
 };
 
-template <int COUNT>
-__device__ __forceinline__ vector_t<sum_t, COUNT> read(const sum_t *from)
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
 {
-    return *reinterpret_cast<const vector_t<sum_t, COUNT> *>(from);
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
 }
 
 // From global memory into shared memory, as elements of the sum.
 template <int COUNT>
 __device__ __forceinline__ void copy(sum_t *to, const input_t *from)
 {
-    const vector_t<input_t, COUNT> read = *reinterpret_cast<const vector_t<input_t, COUNT> *>(from);
+    const auto as_stored = read<COUNT>(from);
     vector_t<sum_t, COUNT> written;
 #pragma unroll
     for (int i = 0; i < COUNT; ++i)
-        written.element[i] = static_cast<sum_t>(read.element[i]);
+        written.element[i] = static_cast<sum_t>(as_stored.element[i]);
     *reinterpret_cast<vector_t<sum_t, COUNT> *>(to) = written;
 }
 
@@ -175,7 +167,7 @@ small_batch_f16_23x13x21(
         return c < TN - VECTOR_COLS || col_of(c) < l ? col_of(c) : l - VECTOR_COLS;
     };
 
-    sum_t Pvalue[TM][TN] = {};
+    sum_t sum[TM][TN] = {};
 #pragma unroll UNROLL
     for (int kk = 0; kk < K_PADDED; kk += VEC) {
         sum_t m[TM][VEC], n[VEC][TN];
@@ -201,7 +193,7 @@ small_batch_f16_23x13x21(
             for (int r = 0; r < TM; ++r)
 #pragma unroll
                 for (int c = 0; c < TN; ++c)
-                    Pvalue[r][c] += m[r][i] * n[i][c];
+                    sum[r][c] += m[r][i] * n[i][c];
     }
 
 #pragma unroll
@@ -214,18 +206,18 @@ small_batch_f16_23x13x21(
             const index_t Col = col_of(c);
             if (Col >= l)
                 break;
-            vector_t<output_t, P_VECTOR> value;
             vector_t<output_t, P_VECTOR> before = {};
             if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
-                before = *reinterpret_cast<const vector_t<output_t, P_VECTOR> *>(&C[Row * ld_c + Col]);
+                before = read<P_VECTOR>(&C[Row * ld_c + Col]);
+            vector_t<output_t, P_VECTOR> value;
 #pragma unroll
             for (int i = 0; i < P_VECTOR; ++i) {
-                Pvalue[r][c + i] *= alpha;
+                sum[r][c + i] *= alpha;
                 if (beta != 0)
-                    Pvalue[r][c + i] += beta * static_cast<sum_t>(before.element[i]);
-                value.element[i] = static_cast<output_t>(Pvalue[r][c + i]);
+                    sum[r][c + i] += beta * before.element[i];
+                value.element[i] = static_cast<output_t>(sum[r][c + i]);
             }
-            *reinterpret_cast<vector_t<output_t, P_VECTOR> *>(&P[Row * ld_p + Col]) = value;
+            reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;
         }
     }
 }

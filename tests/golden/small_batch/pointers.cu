@@ -61,14 +61,15 @@ struct alignas(COUNT * sizeof(element_t)) vector_t {
     element_t element[COUNT];
 };
 
-template <int COUNT>
-__device__ __forceinline__ vector_t<sum_t, COUNT> read(const sum_t *from)
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
 {
-    return *reinterpret_cast<const vector_t<sum_t, COUNT> *>(from);
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
 }
 
 // Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
 // and goes on; it waits for a group before it reads what the group brought.
+
 template <int BYTES>
 __device__ __forceinline__ void copy_async(void *to, const void *from)
 {
@@ -77,18 +78,6 @@ __device__ __forceinline__ void copy_async(void *to, const void *from)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from));
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES));
-}
-
-// What is not wanted becomes zero, and is not read.
-template <int BYTES>
-__device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool is_wanted)
-{
-    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
-    const int bytes = is_wanted ? BYTES : 0;
-    if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes));
 }
 
 __device__ __forceinline__ void commit_copies()
@@ -163,7 +152,7 @@ small_batch_f32_16x16x16(
     const auto row_read = row_of;
     const auto col_read = col_of;
 
-    sum_t Pvalue[TM][TN] = {};
+    sum_t sum[TM][TN] = {};
 #pragma unroll UNROLL
     for (int kk = 0; kk < K_PADDED; kk += VEC) {
         sum_t m[TM][VEC], n[VEC][TN];
@@ -189,7 +178,7 @@ small_batch_f32_16x16x16(
             for (int r = 0; r < TM; ++r)
 #pragma unroll
                 for (int c = 0; c < TN; ++c)
-                    Pvalue[r][c] += m[r][i] * n[i][c];
+                    sum[r][c] += m[r][i] * n[i][c];
     }
 
     // Looked up only now: until here the registers belonged to the sums.
@@ -201,17 +190,17 @@ small_batch_f32_16x16x16(
 #pragma unroll
         for (int c = 0; c < TN; c += P_VECTOR) {
             const index_t Col = col_of(c);
-            vector_t<output_t, P_VECTOR> value;
             vector_t<output_t, P_VECTOR> before = {};
             if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
-                before = *reinterpret_cast<const vector_t<output_t, P_VECTOR> *>(&C[Row * ld_c + Col]);
+                before = read<P_VECTOR>(&C[Row * ld_c + Col]);
+            vector_t<output_t, P_VECTOR> value;
 #pragma unroll
             for (int i = 0; i < P_VECTOR; ++i) {
                 if (beta != 0)
-                    Pvalue[r][c + i] += beta * static_cast<sum_t>(before.element[i]);
-                value.element[i] = static_cast<output_t>(Pvalue[r][c + i]);
+                    sum[r][c + i] += beta * before.element[i];
+                value.element[i] = static_cast<output_t>(sum[r][c + i]);
             }
-            *reinterpret_cast<vector_t<output_t, P_VECTOR> *>(&P[Row * ld_p + Col]) = value;
+            reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;
         }
     }
 }

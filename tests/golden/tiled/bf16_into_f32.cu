@@ -23,24 +23,6 @@
 struct bfloat16 {
     unsigned short bits;
 
-    bfloat16() = default;
-
-    // Round to nearest, ties to even. A NaN stays a NaN.
-    __device__ explicit bfloat16(float value)
-    {
-#if __CUDA_ARCH__ >= 800
-        unsigned int pair;  // value is its lower half
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(value));
-        bits = static_cast<unsigned short>(pair);
-#else
-        const unsigned int word = __float_as_uint(value);
-        if ((word & 0x7fffffffu) > 0x7f800000u)
-            bits = static_cast<unsigned short>((word >> 16) | 0x0040u);
-        else
-            bits = static_cast<unsigned short>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
-#endif
-    }
-
     // As halves of a register: shifted as an integer, the compiler keeps what is yet to be converted in registers of 32 bits.
     __device__ operator float() const
     {
@@ -49,6 +31,7 @@ struct bfloat16 {
         return value;
     }
 };
+
 using input_t = bfloat16;
 using output_t = float;
 using sum_t = float;
