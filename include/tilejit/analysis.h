@@ -2,8 +2,8 @@
 /*
  * analysis.h: what a product will move, what limits it, and how long it should take, without running it.
  *
- * Everything here is arithmetic on a problem, a config and the facts of a device: no file, no driver, no compiler, no
- * global. The same numbers stand behind `tilejit explain`, behind the default tile width, and behind the tuner.
+ * Everything here is arithmetic on a problem, a config and the facts of a device. It takes no file, no driver, no compiler
+ * and no global variable. `tilejit explain`, the default tile width and the tuner all use these numbers.
  *
  *     tj_count        problem + config            -> FLOP, elements, bytes and requests of each memory space: exact
  *     tj_occupy       device + resources          -> blocks per multiprocessor, what limits them, waves and tail
@@ -13,7 +13,8 @@
  *     tj_estimate     the time alone, for ranking thousands of configs
  *     tj_widest_tile, tj_config_adapt             -> a tile width, and copies, for a device
  *
- * Words: a *pipe* is a part of the device that works by itself: multiply-add units, the L2. A *request* is one memory instruction of one warp. A *sector* is 32 bytes of global memory, the least that is
+ * Words: a *pipe* is a part of the device that works by itself, such as the multiply-add units or the L2. A *request* is one
+ * memory instruction of one warp. A *sector* is 32 bytes of global memory, the least that is
  * moved. A *wavefront* is one pass through the 32 banks of shared memory, or through one 128-byte line of the L1. A *wave*
  * is as many blocks as a device holds at once. docs/analysis.md derives every formula.
  */
@@ -29,7 +30,7 @@ extern "C" {
 
 /* ---- pipes -------------------------------------------------------------------------------------------------------- */
 
-/** What works at the same time as all the others. tj_peaks, tj_counts and tj_prediction are arrays over these. */
+/** A part of the device that works at the same time as all others. tj_peaks, tj_counts and tj_prediction are arrays over these. */
 typedef enum tj_pipe {
     /* arithmetic of a multiprocessor: multiply-add units by the type of the sum, tensor cores by that of the operands */
     TJ_PIPE_F32,
@@ -52,7 +53,7 @@ typedef enum tj_pipe {
     TJ_PIPES
 } tj_pipe;
 
-/** What takes time: the pipes, and behind them what is no pipe's. */
+/** What takes time: the pipes, and then the terms that belong to no pipe. */
 enum {
     TJ_TERM_LATENCY = TJ_PIPES, /**< the chain of dependent steps of one block, times the waves */
     TJ_TERM_REDUCE,             /**< the second kernel of split k, after all of the others */
@@ -63,7 +64,7 @@ enum {
 typedef struct tj_term {
     const char *key;  /**< "l2": in JSON */
     const char *name; /**< "issuing instructions" */
-    const char *unit; /**< of a pipe's work, and of its peak in a second: "FLOP"; NULL for what is no pipe */
+    const char *unit; /**< of a pipe's work, and of its peak per second: "FLOP"; NULL for a term that is no pipe */
     double per_clock; /**< a multiprocessor's share of the peak, where every architecture has the same; else 0 */
 } tj_term;
 
@@ -74,19 +75,19 @@ TJ_API const tj_term *tj_term_at(int32_t term);
 
 /** What one kind of access moves. */
 typedef struct tj_traffic {
-    int64_t elements;   /**< by threads: what the textbook counts */
-    int64_t bytes;      /**< of those elements */
-    int64_t requests;   /**< instructions of warps with at least one thread at work */
-    int64_t wavefronts; /**< passes that the requests take: see the top of this page */
-    int64_t sectors;    /**< different 32-byte sectors in each request, added up; 0 for shared memory */
-    int64_t merged;     /**< wavefronts once ptxas has merged neighbouring requests: an estimate, for predictions */
-    int64_t
-        is_estimate; /**< 1: the first warp of each loop stood for all of them (tj_estimate); only elements and bytes are exact, of small_batch nearly */
+    int64_t elements;    /**< counted by threads, as the textbook does */
+    int64_t bytes;       /**< of those elements */
+    int64_t requests;    /**< instructions of warps with at least one active thread */
+    int64_t wavefronts;  /**< passes that the requests take: see the top of this page */
+    int64_t sectors;     /**< different 32-byte sectors in each request, added up; 0 for shared memory */
+    int64_t merged;      /**< wavefronts after ptxas has merged neighbouring requests: an estimate, for predictions */
+    int64_t is_estimate; /**< 1: the first warp of each loop stands for all (tj_estimate); elements and bytes are exact, or
+                              nearly so for small_batch */
 } tj_traffic;
 
-/** One block in one phase, both of them whole: no edge is clipped. The textbook's "512 loads for 8 192 operations". */
+/** One block in one phase, both whole: no edge is clipped. This gives the textbook's "512 loads for 8 192 operations". */
 typedef struct tj_phase_counts {
-    int64_t depth;         /**< steps of k that one phase takes; 1 for a family without phases: one turn of its loop */
+    int64_t depth;         /**< steps of k in one phase; 1 for a family without phases: one turn of its loop */
     int64_t loads;         /**< elements from global memory */
     int64_t flop;          /**< multiplications and additions */
     int64_t shared_stores; /**< elements */
@@ -94,8 +95,8 @@ typedef struct tj_phase_counts {
     double intensity;      /**< flop / (loads * element_bytes): the textbook's FLOP/B, 0.25 for naive in f32 */
 } tj_phase_counts;
 
-/** What the second kernel does where k is split over blocks: all zero where it is not. Its loads and stores are load_w, load_c
- * and store_p of the whole. */
+/** What the second kernel does if k is split over blocks; otherwise all zero. Its loads and stores are load_w, load_c and
+ * store_p of the whole. */
 typedef struct tj_reduce_counts {
     int64_t blocks, barriers;
     int64_t sums; /**< additions */
@@ -107,15 +108,17 @@ typedef struct tj_reduce_counts {
 } tj_reduce_counts;
 
 /**
- * What one product (of all its batch) does. Exact, edges clipped: zeros that fill a tile up cost no load. Requests and
- * wavefronts are those of the text as written; the compiler may merge neighbouring ones into wider instructions.
+ * What the launch of a product does, with its whole batch. The counts are exact, with clipped edges: zeros that fill up a
+ * tile cost no load. Requests and wavefronts are those of the text as written; the compiler may merge neighbouring requests
+ * into wider instructions.
  */
 typedef struct tj_counts {
     int64_t flop; /**< the product's own: 2 j k l, and what alpha and beta add */
     /**
-     * What is asked of each pipe, in its unit. Arithmetic: 2 for each multiply-add that is executed, those on zero fill and of beta
-     * included. Memory: every matrix once, which no kernel can undercut. Estimates: of the L2, what is left if the L1 serves all that a
-     * block reads again; of shared memory, what asynchronous copies take. What follows from blocks and requests is not in it.
+     * What is asked of each pipe, in its unit. Arithmetic: 2 for each multiply-add that is executed, those on zero fill and
+     * of beta included. Memory: every matrix once, which no kernel can undercut. Estimates: of the L2, what is left if the L1
+     * serves all that a block reads again; of shared memory, what asynchronous copies take. What follows from blocks and
+     * requests is not in it.
      */
     int64_t work[TJ_PIPES];
     int64_t blocks;     /**< of the launch or launches */
@@ -155,11 +158,9 @@ typedef struct tj_counts {
 } tj_counts;
 
 /**
- * Count what a config does for a problem. The config is resolved first (tj_config_resolve). Extents of TJ_DIM_ANY
- * dimensions count as those to launch with; leading dimensions and strides of TJ_ANY as tight, a batch of TJ_ANY as one; where
- * pointers lead to the matrices, each is aligned to 128 bytes.
- *
- * With beta the count is that of a beta which is not 0.
+ * Count what a config does for a problem. The config is resolved first (tj_config_resolve). TJ_DIM_ANY dimensions have the
+ * extent to launch with, leading dimensions and strides of TJ_ANY are tight, a batch of TJ_ANY is one, and matrices to which
+ * pointers lead are aligned to 128 bytes. A beta is taken not to be 0.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
@@ -169,7 +170,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_count(const tj_problem *problem, const tj_conf
 
 /* ---- occupancy ---------------------------------------------------------------------------------------------------- */
 
-/** What one block asks of a multiprocessor. */
+/** What one block needs of a multiprocessor. */
 typedef struct tj_block_needs {
     int32_t threads;
     int32_t
@@ -178,7 +179,7 @@ typedef struct tj_block_needs {
 } tj_block_needs;
 
 typedef enum tj_limit {
-    TJ_LIMIT_THREADS = 1, /**< warps, to be exact: threads are counted by 32 */
+    TJ_LIMIT_THREADS = 1, /**< counted in warps of 32 */
     TJ_LIMIT_BLOCKS,
     TJ_LIMIT_REGISTERS,
     TJ_LIMIT_SHARED
@@ -190,7 +191,7 @@ enum { TJ_LIFT_BYTES = 160 };
 typedef struct tj_occupancy {
     int32_t blocks_per_sm;                                  /**< 0: not even one fits */
     int32_t by_threads, by_blocks, by_registers, by_shared; /**< blocks that each resource alone lets in */
-    int32_t limit;                                          /**< tj_limit: the scarcest; of several equal ones the first */
+    int32_t limit;                                          /**< tj_limit: the scarcest; the first of several equal ones */
     int32_t warps_per_sm, max_warps_per_sm;
     double fraction;          /**< warps_per_sm / max_warps_per_sm */
     int64_t registers_taken;  /**< per block, with the granularity of their allocation; 0 if not known */
@@ -199,13 +200,13 @@ typedef struct tj_occupancy {
     int64_t waves;            /**< of the launch, the last one counted whole */
     int64_t last_wave_blocks; /**< blocks of the last wave */
     double tail;              /**< share of the block slots of all waves that stay empty: 0 is best */
-    char lift[TJ_LIFT_BYTES]; /**< one sentence: what would let one more block in */
+    char lift[TJ_LIFT_BYTES]; /**< one sentence: what would allow one more block */
 } tj_occupancy;
 
 /**
- * Blocks per multiprocessor, as cuOccupancyMaxActiveBlocksPerMultiprocessor answers, from the device's facts and the
- * allocation rules of its compute capability (7.5 to 12.x; a newer one is treated as 12.x). blocks is the launch's, for
- * waves and tail; 0 leaves them 0.
+ * Compute the blocks per multiprocessor, like cuOccupancyMaxActiveBlocksPerMultiprocessor, from the device's facts and the
+ * allocation rules of its compute capability (7.5 to 12.x; a newer one is treated as 12.x). blocks is the number of blocks of
+ * the launch, for waves and tail; 0 leaves these 0.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
@@ -215,7 +216,7 @@ typedef struct tj_occupancy {
 TJ_API TJ_MUST_CHECK tj_status tj_occupy(const tj_device_facts *facts, const tj_block_needs *needs, int64_t blocks,
                                          tj_occupancy *occupancy, tj_error *err);
 
-/** "threads", "blocks", "registers", "shared memory"; "?" for a number that is none. Owned: static text. */
+/** "threads", "blocks", "registers", "shared memory"; "?" for a number that is no limit. Owned: static text. */
 TJ_API const char *tj_limit_name(tj_limit limit);
 
 /* ---- roofline ----------------------------------------------------------------------------------------------------- */
@@ -229,8 +230,8 @@ typedef struct tj_peaks {
 } tj_peaks;
 
 /**
- * The peaks of a device: what is published of its compute capability, times its multiprocessors and their clock. Tensor cores count
- * without sparsity. measured_bytes_per_s above 0 takes the place of the bandwidth that the attributes give.
+ * The peaks of a device: what is published of its compute capability, times its multiprocessors and their clock. Tensor cores
+ * count without sparsity. measured_bytes_per_s above 0 takes the place of the bandwidth that the attributes give.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
@@ -240,7 +241,7 @@ typedef struct tj_peaks {
 TJ_API TJ_MUST_CHECK tj_status tj_find_peaks(const tj_device_facts *facts, double measured_bytes_per_s, tj_peaks *peaks,
                                              tj_error *err);
 
-/** One point under the roofs. */
+/** A point under the roofs. */
 typedef struct tj_roof {
     double peak;             /**< of the pipe, FLOP/s */
     double bandwidth;        /**< of memory, B/s */
@@ -271,8 +272,8 @@ typedef struct tj_prediction {
 /**
  * Predict the time of a launch from its counts, occupancy and device. It is infinite where counts->pipe has no peak.
  *
- * The model is made to rank configs and to name what limits one. Beside 288 kernels measured on an H200 its error is given in
- * docs/analysis.md; on other devices it is untried.
+ * The model is made for ranking configs and for naming what limits one. docs/analysis.md gives its error on an H200; on other
+ * devices it is untried.
  *
  * NULL:    none may be NULL.
  * Threads: any; pure.
@@ -292,10 +293,10 @@ typedef struct tj_analysis {
 } tj_analysis;
 
 /**
- * Count, occupy, find peaks, predict. registers: per thread, 0 if not known yet (the estimate of the family's form takes its
- * place); measured_bytes_per_s: as tj_find_peaks.
+ * Count, occupy, find the peaks, and predict. registers is the number per thread; 0 if it is not known yet, and then the
+ * estimate of the family's form is used. measured_bytes_per_s is that of tj_find_peaks.
  *
- * NULL:    config may be NULL (the safe choice, its width that for this device: tj_config_adapt), err too.
+ * NULL:    config (the safe choice, with the width for this device: tj_config_adapt) and err may be NULL.
  * Threads: any; pure.
  * Errors:  those of tj_count, tj_occupy and tj_find_peaks.
  */
@@ -303,10 +304,11 @@ TJ_API TJ_MUST_CHECK tj_status tj_analyze(const tj_device_facts *facts, const tj
                                           int32_t registers, double measured_bytes_per_s, tj_analysis *analysis, tj_error *err);
 
 /**
- * Microseconds of tj_analyze's prediction at a small part of its cost: 1 to 5 us a call. Of each loop that touches memory one warp
- * is looked at, where tj_count looks at all: times differ by a few percent where rows are not aligned. Operands come from memory, as
- * they do when a tuner measures. The registers are a guess: the time is a mean over as few and as many as they may well be, so that
- * a config whose occupancy hangs by one register does not rank as if it were sure of it. For ranking many configs.
+ * Predict the time alone, in microseconds, at a small part of the cost of tj_analyze: 1 to 5 us a call. Use this to compare
+ * many configs cheaply. It looks at one warp of each loop that touches memory, where tj_count looks at all; times differ by a
+ * few percent where rows are not aligned. Operands come from memory, as when a tuner measures. The registers are a guess, and
+ * the time is a mean over as few and as many as there may well be, so that a config whose occupancy depends on one register
+ * does not rank as if it were certain.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
@@ -317,12 +319,12 @@ TJ_API TJ_MUST_CHECK tj_status tj_estimate(const tj_device_facts *facts, const t
 
 /* ---- a tile for a device ------------------------------------------------------------------------------------------ */
 
-/** How wide a square tile a device takes, by each of its limits alone, and by all. */
+/** How wide a square tile may be on a device, by each of its limits alone and by all together. */
 typedef struct tj_tile_limits {
-    int32_t by_shared;    /**< 2 T^2 elements fit a block's shared memory: the lecture's square root, alone far too wide */
+    int32_t by_shared; /**< 2 T^2 elements fit a block's shared memory: the lecture's square root, far too wide if used alone */
     int32_t by_threads;   /**< T^2 threads fit a block */
-    int32_t by_registers; /**< T^2 threads find their registers */
-    int32_t widest;       /**< by all three */
+    int32_t by_registers; /**< there are registers for T^2 threads */
+    int32_t widest;       /**< all three hold */
 } tj_tile_limits;
 
 /**
@@ -334,29 +336,29 @@ TJ_API TJ_MUST_CHECK tj_status tj_widest_tile(const tj_device_facts *facts, int3
                                               tj_tile_limits *limits, tj_error *err);
 
 /**
- * Settle what the config leaves open and the device decides.
+ * Set what the config leaves open and the device decides.
  *
- * copy: through registers, on a device before sm_80, which has no asynchronous copies.
+ * copy: through registers on a device before sm_80, which has no asynchronous copies.
  *
- * tile_width: of 8, 16 and 32, as far as the device takes them, the one whose predicted time is least, the wider of two
- * within 2 %. A config without a family gets the library's safe choice first. A config that names its width, a family
- * without widths, and a problem with an extent or batch that is known only at launch are left as they are: there the form's
- * default, 16, holds.
+ * tile_width: of 8, 16 and 32, as far as the device can run them, the one whose predicted time is shortest, and the wider of
+ * two that are within 2 %. A config without a family gets the library's safe choice first. The width is left alone if the
+ * config names it, if the family has none, or if an extent or the batch is known only at launch; in the last case it is the
+ * form's default, 16.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
- * Errors:  those of tj_config_resolve. A device that cannot be analysed is no error: config is left as it is.
+ * Errors:  those of tj_config_resolve. A device that cannot be analysed is no error: config is unchanged.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
                                                tj_error *err);
 
 /**
- * Facts of a product by the name of its target ("sm_80": an A100 80GB, "sm_90": an H200, and so on: the devices that the
- * emulator stands for), for looking at a device that is not there.
+ * Get the facts of a well-known device by the name of its target, to look at a device that is not there: "sm_80" is an A100
+ * 80GB, "sm_90" an H200, and so on, as for the emulator.
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
- * Errors:  TJ_ERR_NOT_FOUND: no such name; the message lists those there are.
+ * Errors:  TJ_ERR_NOT_FOUND: no such name; the message lists those that exist.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_device_named(const char *target, tj_device_facts *facts, tj_error *err);
 

@@ -112,8 +112,8 @@ typedef struct tj_launch_form {
     int32_t product;    /**< the step that multiplies: what is said of the text's tiles and threads is said of it */
     int32_t is_swapped; /**< 1: the text computes the transpose of P, N^T . M^T, and its rows are P's columns */
     int32_t checks;     /**< bit 0, 1, 2: the checks of the caller's j, k, l are in the text */
-    /** The widths that tj_operands.tile_width may ask for. Such a text reads the edge of its block and tile from blockDim, and its
-     * dynamic_shared_bytes grow with the square. 0: the text has a width of its own. */
+    /** The widths that tj_operands.tile_width may ask for. Such a text reads the edge of its block and tile from blockDim, and
+     * its dynamic_shared_bytes grow with the square. 0: the text has a width of its own. */
     int32_t least_tile_width, most_tile_width;
     uint32_t needs; /**< of its target: tj_feature bits; 0: any target will do */
     /** To how many bytes the caller's matrices (tj_which) must be aligned, because several elements are read or written at

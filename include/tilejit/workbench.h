@@ -2,9 +2,9 @@
 /*
  * workbench.h: the operands of a problem in device memory, for programs that try a kernel: run it, time it, verify it.
  *
- * A workbench draws random operands, or takes the caller's, places as many sets of them as are wanted, with guards around each
- * matrix and arrays of pointers where the problem takes these, and says whether a product is right. A program that has operands of
- * its own on the device needs none.
+ * A workbench places one or more sets of operands on the device, random ones or the caller's, with guards around each matrix
+ * and arrays of pointers where the problem takes them, and says whether a product is right. A program that has its own
+ * operands on the device does not need it.
  *
  *     tj_workbench_create(context, &problem, NULL, &bench, &err);
  *     tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err);
@@ -21,23 +21,23 @@
 extern "C" {
 #endif
 
-/** One thread at a time may use it; launches with its operands may come from any. */
+/** The operands of a problem. For one thread at a time; launches with the operands may come from any thread. */
 typedef struct tj_workbench tj_workbench;
 
 /** Start from TJ_WORKBENCH_INIT; zero in any field means its default. */
 typedef struct tj_workbench_options {
     size_t struct_size;
-    struct CUstream_st *stream;    /**< that copies go through. It outlives the workbench; NULL: the legacy default stream */
+    struct CUstream_st *stream;    /**< for copies; it must outlive the workbench. NULL: the legacy default stream */
     const void *host[TJ_MATRICES]; /**< what M, N, P and C hold, as tj_workbench_problem lays them out; borrowed
                                         until the workbench is freed. NULL: random numbers from [-1, 1], and for
                                         P all bits 1, which is NaN in every floating-point type */
     uint64_t seed;                 /**< of the random numbers of M; the next ones are those of N and C */
     double alpha, beta;            /**< used if the problem's epilogue has them */
-    size_t sets;                   /**< of operands, alike, for launches that find no set in a cache. Default: 1 */
-    size_t guard_bytes; /**< before and behind each matrix and the workspace, all bits 1; a multiple of 256. Default: none */
-    int64_t period;     /**< random operands repeat after so many elements, and the host keeps no more of them: for
-                                         matrices that it has no room for. Default: they do not repeat */
-    const tj_problem *lies; /**< how the matrices lie, every number known. Default: tj_problem_strided of what is known */
+    size_t sets;                   /**< how many equal sets of operands, so that launches find none in a cache. Default: 1 */
+    size_t guard_bytes; /**< bytes before and behind each matrix and the workspace, all bits 1; a multiple of 256. Default: 0 */
+    int64_t period;     /**< random operands repeat after so many elements, and the host keeps only these: for
+                                         matrices that do not fit the host. Default: they do not repeat */
+    const tj_problem *lies; /**< how the matrices lie, with every number known. Default: that of tj_problem_strided */
 } tj_workbench_options;
 
 /* clang-format off */
@@ -45,65 +45,67 @@ typedef struct tj_workbench_options {
 /* clang-format on */
 
 /**
- * Place operands. What the problem leaves to the launch is settled here: extents as given, tight leading dimensions, one product.
- * Where it takes arrays of pointers, they lead to the matrices of a batch in an order in which these do not lie.
+ * Place operands. What the problem leaves to the launch is settled here: the extents that it gives, tight leading dimensions,
+ * one product. Arrays of pointers lead to the matrices of a batch in another order than they lie in.
  *
  * Owned:   *bench belongs to the caller; tj_workbench_free(), before the context is freed.
  * NULL:    options (all defaults) and err may be NULL.
  * Threads: any.
- * Errors:  TJ_ERR_INVALID_ARGUMENT (no problem that can be computed, or too large for one buffer; an option has a value that it
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (the problem is not valid or too large for one buffer, or an option has a value that it
  *          cannot have), TJ_ERR_OUT_OF_MEMORY, and those of tj_buffer_create. On failure *bench is NULL.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_create(tj_context *context, const tj_problem *problem,
                                                    const tj_workbench_options *options, tj_workbench **bench, tj_error *err);
 
-/** Release. Launches with its operands must have completed. NULL: accepted. */
+/** Free a workbench. Launches with its operands must have completed. NULL: accepted. */
 TJ_API void tj_workbench_free(tj_workbench *bench);
 
-/** How the matrices lie: canonical, every number known, a stride for each matrix. Owned: borrowed. NULL: bench must not be NULL. */
+/** How the matrices lie: canonical, with every number known. Owned: borrowed. NULL: bench must not be NULL. */
 TJ_API const tj_problem *tj_workbench_problem(const tj_workbench *bench);
 
-/** The operands, one behind the other, options.sets of them. Owned: borrowed. NULL: bench must not be NULL. */
+/** The sets of operands: an array of options.sets elements. Owned: borrowed. NULL: bench must not be NULL. */
 TJ_API const tj_operands *tj_workbench_operands(const tj_workbench *bench);
 
-/** Bytes of one matrix, guards not included. 0: there is none. NULL: bench must not be NULL. */
+/** The bytes of a matrix with its whole batch, without guards; 0 if there is none. NULL: bench must not be NULL. */
 TJ_API size_t tj_workbench_bytes(const tj_workbench *bench, tj_which which);
 
-/** Device address of the first matrix of a batch as it lies, in a set. NULL: bench must not be NULL; a matrix that there is not. */
+/** The device address at which the matrices of a set begin; NULL if there are none. NULL: bench must not be NULL. */
 TJ_API void *tj_workbench_address(const tj_workbench *bench, size_t set, tj_which which);
 
-/** What M, N, C or P held before any launch, or one period of it. Owned: borrowed. NULL: bench must not be NULL; as above, and P if
- * options.host gave none. */
+/**
+ * What a matrix held before any launch, or one period of it; NULL if there is no such matrix, and for P if options.host gave
+ * none. Owned: borrowed. NULL: bench must not be NULL.
+ */
 TJ_API const void *tj_workbench_host(const tj_workbench *bench, tj_which which);
 
 /**
- * Give the operands of every set a workspace of so many bytes, if it has fewer; all bits are 1. The sets share it: launches of one
- * stream come one after the other. Launches must have completed.
+ * Give the operands of all sets a workspace of at least so many bytes, all bits 1. The sets share it, so their launches must
+ * be in one stream. Earlier launches must have completed.
  * NULL: only err may be NULL. Errors: those of tj_buffer_create.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_fit(tj_workbench *bench, size_t workspace_bytes, tj_error *err);
 
-/** Set all bits of P and of the workspace, so that nothing of an earlier launch can pass for a result. NULL, Errors: as above. */
+/** Set all bits of P and the workspace, so that no earlier result passes for a new one. NULL, Errors: as tj_workbench_fit. */
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_reset(tj_workbench *bench, tj_error *err);
 
 /**
- * Copy P of a set to the host: tj_workbench_bytes bytes, as it lies. Wait for its launch first.
+ * Copy P of a set to the host as it lies, tj_workbench_bytes bytes. Wait for its launch first.
  * NULL: only err may be NULL. Errors: TJ_ERR_INVALID_ARGUMENT (no such set), those of tj_buffer_read.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_read(const tj_workbench *bench, size_t set, void *p, tj_error *err);
 
 /**
- * tj_reference_check of a P that tj_workbench_read copied. Errors: as there, and TJ_ERR_INVALID_ARGUMENT for operands that repeat.
- * NULL: only err may be NULL.
+ * Check a P that tj_workbench_read copied, as tj_reference_check does.
+ * NULL: only err may be NULL. Errors: those of tj_reference_check, and TJ_ERR_INVALID_ARGUMENT for operands that repeat.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double max_flop, int threads,
                                                   tj_check_report *report, tj_error *err);
 
 /**
- * Has a launch written where it must not? Compares guards, M, N and C (of those that repeat, the first period) of a set with what
- * they were, and what lies between the lines of P as tj_workbench_read copied it (p, or NULL: that is left out). reason receives ""
- * or one sentence ("it writes behind P").
- * NULL: p and err may be NULL. Errors: as tj_workbench_read, TJ_ERR_OUT_OF_MEMORY.
+ * Has a launch written where it must not? Compares the guards, M, N and C of a set with what they were (of operands that
+ * repeat, the first period), and, unless p is NULL, what lies between the lines of the P that tj_workbench_read copied.
+ * reason receives "" or one sentence ("it writes behind P").
+ * NULL: p and err may be NULL. Errors: those of tj_workbench_read, and TJ_ERR_OUT_OF_MEMORY.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const void *p, char reason[160],
                                                         tj_error *err);
