@@ -30,7 +30,7 @@ extern "C" {
 
 /* ---- pipes -------------------------------------------------------------------------------------------------------- */
 
-/** A part of the device that works at the same time as all others. tj_peaks, tj_counts and tj_prediction are arrays over these. */
+/** A part of the device that works at the same time as the others. tj_peaks, tj_counts, tj_prediction are arrays over these. */
 typedef enum tj_pipe {
     /* arithmetic of a multiprocessor: multiply-add units by the type of the sum, tensor cores by that of the operands */
     TJ_PIPE_F32,
