@@ -177,7 +177,7 @@ static void print_case(const cli_look *look, const cli_case *one)
     if (one->chosen_by != 0)
         printf("chosen by  %s\n", cli_chosen_by(one->chosen_by));
     if (one->is_chosen)
-        printf("           tile_width is the model's choice for this device and shape");
+        printf("           the tile is the model's choice for this device and shape");
     if (one->is_chosen && tj_widest_tile(&look->machine.facts, one->analysis.counts.sum_bytes, one->analysis.needs.registers,
                                          &limits, &ignored) == TJ_OK)
         printf("; the widest here: %d (threads %d, registers %d, shared memory alone %d)", (int)limits.widest,

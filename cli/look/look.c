@@ -301,17 +301,21 @@ double cli_measured_rate(const cli_case *one)
     return cli_ratio((double)one->analysis.counts.flop, one->median_us) * 1e6;
 }
 
+/* The tile, and each word that is not the default's. */
 void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES])
 {
     const tj_counts *c = &one->analysis.counts;
-    const int width = tj_config_get(&one->config, "tile_width");
-    const char *family = tj_family_name(one->config.family);
+    const tj_family *family = one->config.family;
+    int length = snprintf(out, CLI_NAME_BYTES, "%s %dx%dx%d", tj_family_name(family), (int)c->block_rows, (int)c->block_cols,
+                          (int)c->phase.depth);
 
-    if (width)
-        (void)snprintf(out, CLI_NAME_BYTES, "%s %d%s", family, width,
-                       tj_config_get(&one->config, "shared") == 2 ? " dynamic" : "");
-    else
-        (void)snprintf(out, CLI_NAME_BYTES, "%s %dx%dx%d", family, (int)c->block_rows, (int)c->block_cols, (int)c->phase.depth);
+    for (size_t i = 0; i < tj_family_param_count(family) && length < CLI_NAME_BYTES; i++) {
+        const tj_param *param = tj_family_param(family, i);
+        const int32_t value = one->config.value[i];
+
+        if (param->choice && param->standard != 0 && value != 0 && value != param->standard)
+            length += snprintf(out + length, (size_t)(CLI_NAME_BYTES - length), " %s", param->choice[value - 1]);
+    }
 }
 
 char *cli_row(cli_column *column, const char *name)

@@ -82,7 +82,7 @@ tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *fact
 /** "P (512 x 700) = M (512 x 300) . N (300 x 700), f32": its extents, type and batch. */
 void cli_print_formula(FILE *out, const tj_problem *known);
 
-/** A config in a few words: "tiled 16", "simt 64x128x16". */
+/** A config in a few words: "tiled 16x16x16 dynamic", "simt 64x128x16". */
 enum { CLI_NAME_BYTES = 64 };
 void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES]);
 
