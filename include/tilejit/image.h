@@ -31,9 +31,9 @@ typedef struct tj_resources {
  * Compile for a target, without looking into any store. Needs NVRTC; needs no GPU and no driver.
  *
  * target names a real architecture, such as "sm_90" or "sm_90a", which gives PTX and CUBIN, or a virtual one, such as
- * "compute_90", which gives PTX alone. A text that needs what only "sm_90a" has is compiled for that in place of "sm_90". The compile runs on a thread of the library's own, with a stack of 16 MiB, and the
- * caller waits. A child that was forked while a thread of its parent was compiling can never compile, not even in a context of
- * its own: it gets TJ_ERR_FORKED.
+ * "compute_90", which gives PTX alone. A text that needs what only "sm_90a" has is compiled for that in place of "sm_90". The
+ * compile runs on a thread of the library's own, with a stack of 16 MiB, and the caller waits. A child that was forked while
+ * a thread of its parent was compiling can never compile, not even in a context of its own: it gets TJ_ERR_FORKED.
  *
  * Owned:   *image belongs to the caller; tj_image_free().
  * NULL:    only err may be NULL.
