@@ -2,9 +2,10 @@
 /*
  * record: what the files about records share.
  *
- *     record.c    one record: fields <-> JSON, its key, and which of two is the better founded
- *     records.c   sets of records: merging, the store, finding
- *     t4.c        Kernel Tuner's T4 format
+ *     record.c        one record: fields <-> JSON, its key, and which of two is the better founded
+ *     records.c       sets of records: merging, the store, finding
+ *     t4.c            Kernel Tuner's T4 format
+ *     records_text.c  sets of records as one text
  */
 #ifndef TJ_TUNER_RECORD_H
 #define TJ_TUNER_RECORD_H
@@ -77,6 +78,9 @@ void tj_record_name(const tj_record *record, char name[TJ_RECORD_NAME_BYTES]);
 /** From and to a JSON object. */
 json_t *tj_record_to_json(const tj_record *record);
 tj_status tj_record_from_json(const json_t *object, tj_record **record, tj_error *err);
+
+/** Add all records of one set to another. The first holds none afterwards, and is still to be freed. */
+tj_status tj_records_move(tj_records *from, tj_records *to, tj_error *err);
 
 /** tj_records_load_all and tj_records_keep, on a store. */
 tj_status tj_records_read(tj_disk_store *store, tj_records *records, int64_t *passed_over, tj_error *err);

@@ -314,7 +314,7 @@ static tj_status report_places(const tj_nvrtc_places *places, const char *unusab
     return tj_fail(err, TJ_ERR_NO_COMPILER, "no NVRTC found in %d places: %s%s; %s", count, list, tail, REMEDY);
 }
 
-static tj_status search(int driver_major, const tj_log *log, const tj_nvrtc **out, tj_error *err)
+static tj_status search_and_open(int driver_major, const tj_log *log, const tj_nvrtc **out, tj_error *err)
 {
     tj_nvrtc_places places;
     const tj_nvrtc *newer = NULL, *without_builtins = NULL;
@@ -398,7 +398,7 @@ static tj_status answer(const char *path, int driver_major, const tj_log *log, c
         free(request);
         return tj_fail_memory(err, "NVRTC's path");
     }
-    status = path ? open_library(path, false, nvrtc, err) : search(driver_major, log, nvrtc, err);
+    status = path ? open_library(path, false, nvrtc, err) : search_and_open(driver_major, log, nvrtc, err);
     if (status != TJ_OK) {
         free(request->path);
         free(request);
