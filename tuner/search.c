@@ -24,16 +24,27 @@ static const double VERIFY_BAND = 1.03; /* of the best time: trials below it may
 
 /* ---- trying ------------------------------------------------------------------------------------------------------- */
 
+tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err)
+{
+    if (options->struct_size != sizeof *options)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "options.struct_size is %lld, not %d: start from TJ_TUNE_OPTIONS_INIT",
+                       (long long)options->struct_size, (int)sizeof *options);
+    if (options->strategy < TJ_SEARCH || options->strategy > TJ_EXHAUSTIVE)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "strategy is %d: use TJ_SEARCH, TJ_MODEL or TJ_EXHAUSTIVE",
+                       options->strategy);
+    if (options->evaluations < 0 || options->threads < 0 || !(options->check_flop >= 0) || isnan(options->seconds))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "evaluations is %lld, threads %d, seconds %g, check_flop %g: use 0 for a default; only seconds may be below",
+            (long long)options->evaluations, options->threads, options->seconds, options->check_flop);
+    return TJ_OK;
+}
+
 double tj_tune_budget(const tj_tune_options *options)
 {
     if (options->seconds != 0)
         return options->seconds > 0 ? options->seconds : 0;
     return options->strategy == TJ_EXHAUSTIVE ? 0 : USUAL_SECONDS;
-}
-
-bool tj_search_is_late(const search *s)
-{
-    return s->seconds > 0 && s->measurer->clock && s->measurer->clock(s->measurer->payload) >= s->seconds;
 }
 
 static bool is_over(search *s)

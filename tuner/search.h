@@ -70,7 +70,10 @@ tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err);
 double tj_tune_budget(const tj_tune_options *options);
 
 /** Is the time over? */
-bool tj_search_is_late(const search *s);
+static inline bool tj_search_is_late(const search *s)
+{
+    return s->seconds > 0 && s->measurer->clock && s->measurer->clock(s->measurer->payload) >= s->seconds;
+}
 
 /** Take up the space: all of it, or of a large one every n-th config; as far as the time goes. */
 tj_status tj_points_take_up(search *s, tj_error *err);

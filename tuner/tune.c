@@ -61,22 +61,6 @@ typedef struct tuning {
     double start, budget; /* budget: seconds from the start; INFINITY: no limit */
 } tuning;
 
-tj_status tj_tune_check_options(const tj_tune_options *options, tj_error *err)
-{
-    if (options->struct_size != sizeof *options)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "options.struct_size is %lld, not %d: start from TJ_TUNE_OPTIONS_INIT",
-                       (long long)options->struct_size, (int)sizeof *options);
-    if (options->strategy < TJ_SEARCH || options->strategy > TJ_EXHAUSTIVE)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "strategy is %d: use TJ_SEARCH, TJ_MODEL or TJ_EXHAUSTIVE",
-                       options->strategy);
-    if (options->evaluations < 0 || options->threads < 0 || !(options->check_flop >= 0) || isnan(options->seconds))
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "evaluations is %lld, threads %d, seconds %g, check_flop %g: use 0 for a default; only seconds may be below",
-            (long long)options->evaluations, options->threads, options->seconds, options->check_flop);
-    return TJ_OK;
-}
-
 static double seconds_left(const tuning *t)
 {
     return t->start + t->budget - tj_clock_s();
