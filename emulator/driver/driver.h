@@ -15,7 +15,7 @@
 
 #include "cuda_abi.h"
 #include "cuda_emulator.h"
-#include "device.h"
+#include "device_table.h"
 #include "functions.h"
 #include "ptx.h"
 

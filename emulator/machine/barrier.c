@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "barrier.h"
 
-#include "count.h"
+#include "counters.h"
 #include "finding.h"
 
 /* What a barrier instruction wants: its number, threads (0: all), and what it does. */

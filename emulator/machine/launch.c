@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "count.h"
+#include "counters.h"
 #include "finding.h"
 #include "option.h"
 #include "progress.h"

@@ -4,7 +4,7 @@
 #define EMU_LAUNCH_H
 
 #include "cuda_emulator.h"
-#include "device.h"
+#include "device_table.h"
 #include "ptx.h"
 
 /**

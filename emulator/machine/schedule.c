@@ -10,7 +10,7 @@
 
 #include "barrier.h"
 #include "block.h"
-#include "count.h"
+#include "counters.h"
 #include "finding.h"
 #include "progress.h"
 #include "step.h"

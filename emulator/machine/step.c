@@ -2,7 +2,7 @@
 #include "step.h"
 
 #include "call.h"
-#include "count.h"
+#include "counters.h"
 #include "finding.h"
 #include "shadow.h"
 

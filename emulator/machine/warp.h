@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "cuda_emulator.h"
-#include "device.h"
+#include "device_table.h"
 #include "flight.h"
 #include "memory.h"
 #include "patience.h"

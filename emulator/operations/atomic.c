@@ -2,7 +2,7 @@
 /* atomic: read, combine and write in one. */
 #include <pthread.h>
 
-#include "count.h"
+#include "counters.h"
 #include "finding.h"
 #include "number.h"
 #include "request.h"

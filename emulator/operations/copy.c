@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* copy: asynchronous copies, and waiting for them. */
-#include "count.h"
+#include "counters.h"
 #include "finding.h"
 #include "request.h"
 

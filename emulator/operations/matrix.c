@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* matrix: loads and stores of matrices by a whole warp. */
-#include "count.h"
+#include "counters.h"
 #include "finding.h"
 #include "request.h"
 

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "finding.h"
-#include "count.h"
+#include "counters.h"
 #include "lanes.h"
 #include "number.h"
 #include "shadow.h"

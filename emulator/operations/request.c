@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "count.h"
+#include "counters.h"
 #include "finding.h"
 
 /* The allocation that holds [low, low + bytes), or NULL; those hit last are tried first. */

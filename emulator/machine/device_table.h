@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device: what the emulated GPUs are, with the limits of real ones. */
-#ifndef EMU_DEVICE_H
-#define EMU_DEVICE_H
+#ifndef EMU_DEVICE_TABLE_H
+#define EMU_DEVICE_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

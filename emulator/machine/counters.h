@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* count: what a profiler would count of one request of a warp. */
-#ifndef EMU_COUNT_H
-#define EMU_COUNT_H
+/* counters: what a profiler would count of one request of a warp. */
+#ifndef EMU_COUNTERS_H
+#define EMU_COUNTERS_H
 
 #include "warp.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "count.h"
+#include "counters.h"
 
 /* Different values among n, which are few. */
 static unsigned distinct(const uint64_t *value, unsigned n)
