@@ -4,6 +4,7 @@
  */
 #include <tilejit/source.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,13 +24,6 @@ struct tj_source {
 };
 
 /* ---- what every family's template is filled with ------------------------------------------------------------------ */
-
-static const char *cuda_type(int32_t dtype)
-{
-    static const char *const names[] = {[TJ_F32] = "float", [TJ_F64] = "double", [TJ_F16] = "half", [TJ_BF16] = "bfloat16"};
-
-    return names[dtype];
-}
 
 /*
  * int indexes are the readable default. They hold if even the last tile, hanging over the edge, stays below 2^31, and k rounded up to
@@ -93,12 +87,36 @@ static void set_ld(tj_template_params *params, const number_names *names, int64_
         memcpy(params->param[params->count - 1].value, width_name, strlen(width_name) + 1);
 }
 
-/* Which conversions of a 16-bit type the text makes. */
-static void set_conversions(tj_template_params *params, const char *reads, const char *writes, const tj_problem *view,
-                            int32_t type)
+static void set_conversion(tj_template_params *params, const char *direction, const char *cuda, bool value)
 {
-    tj_template_set_flag(params, reads, view->m.type == type || (view->p.type == type && view->epilogue.has_beta));
-    tj_template_set_flag(params, writes, view->p.type == type);
+    char name[TJ_TEMPLATE_NAME_BYTES];
+
+    snprintf(name, sizeof name, "%s_%s", direction, cuda);
+    tj_template_set_flag(params, name, value);
+}
+
+/* A type that is not summed as it is stored is declared by the part of its name, with the conversions that the text makes. */
+static void set_types(tj_template_params *params, const tj_problem *view)
+{
+    static const char *const part[] = {"first_part", "second_part"};
+    const tj_type sum = tj_sum_type(view);
+    int parts = 0;
+
+    tj_template_set(params, "input_t", tj_facts_of(view->m.type)->cuda);
+    tj_template_set(params, "output_t", tj_facts_of(view->p.type)->cuda);
+    tj_template_set(params, "sum_t", tj_facts_of(sum)->cuda);
+    tj_template_set_flag(params, "widens", view->m.type != (int32_t)sum);
+    for (int32_t type = 1; type <= tj_type_count(); type++) {
+        const bool writes = view->p.type == type, reads = view->m.type == type || (writes && view->epilogue.has_beta);
+
+        if ((!reads && !writes) || type == (int32_t)sum)
+            continue;
+        tj_template_set(params, part[parts++], tj_facts_of(type)->cuda);
+        set_conversion(params, "reads", tj_facts_of(type)->cuda, reads);
+        set_conversion(params, "writes", tj_facts_of(type)->cuda, writes);
+    }
+    for (; parts < 2; parts++)
+        tj_template_set(params, part[parts], "");
 }
 
 static void fill_common(const tj_problem *view, const tj_config *config, bool is_swapped, tj_template_params *params)
@@ -115,12 +133,7 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
     const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR,
                p_rows = view->p.layout == TJ_ROW_MAJOR;
 
-    tj_template_set(params, "input_t", cuda_type(view->m.type));
-    tj_template_set(params, "output_t", cuda_type(view->p.type));
-    tj_template_set(params, "sum_t", view->m.type == TJ_F64 ? "double" : "float");
-    tj_template_set_flag(params, "widens", view->m.type == TJ_F16 || view->m.type == TJ_BF16);
-    set_conversions(params, "reads_half", "writes_half", view, TJ_F16);
-    set_conversions(params, "reads_bfloat16", "writes_bfloat16", view, TJ_BF16);
+    set_types(params, view);
     set_dim(params, "j", "fixed_j", "any_j", &view->j);
     set_dim(params, "k", "fixed_k", "any_k", &view->k);
     set_dim(params, "l", "fixed_l", "any_l", &view->l);

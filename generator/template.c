@@ -52,9 +52,9 @@ void tj_template_set(tj_template_params *params, const char *name, const char *v
     if (!params)
         return;
     length = strlen(value);
-    if (params->count == TJ_TEMPLATE_MAX_PARAMS || length >= TJ_TEMPLATE_VALUE_BYTES)
+    if (params->count == TJ_TEMPLATE_MAX_PARAMS || length >= TJ_TEMPLATE_VALUE_BYTES || strlen(name) >= TJ_TEMPLATE_NAME_BYTES)
         return; /* the template then names the parameter that is missing */
-    params->param[params->count].name = name;
+    memcpy(params->param[params->count].name, name, strlen(name) + 1);
     memcpy(params->param[params->count].value, value, length + 1);
     params->count++;
 }
@@ -449,9 +449,9 @@ static tj_status take_line(fill *f)
         if (marker && marker == skip_blanks(f->line))
             return complain(f, "a directive cannot be covered by another");
     }
-    if (marker && strcmp(skip_blanks(marker + 3), "include") == 0)
-        return include(f, marker);
-    for (; (marker = last_directive(f->line));) {
+    while ((marker = last_directive(f->line))) {
+        if (strcmp(skip_blanks(marker + 3), "include") == 0)
+            return include(f, marker);
         const tj_status status = substitute(f, marker);
         if (status != TJ_OK)
             return status;

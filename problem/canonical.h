@@ -38,11 +38,22 @@ static inline const tj_type_facts *tj_facts_of(int32_t type)
     return tj_type_get_facts((tj_type)type);
 }
 
-/** Bytes of the numbers that products are summed in. Canonical. */
+/** The type that products are summed in. Canonical. */
+static inline tj_type tj_sum_type(const tj_problem *problem)
+{
+    return problem->compute == TJ_COMPUTE_F64 ? TJ_F64 : TJ_F32;
+}
+
+/** Bytes of such a sum. Canonical. */
 static inline int32_t tj_sum_bytes(const tj_problem *problem)
 {
-    return problem->compute == TJ_COMPUTE_F64 ? 8 : 4;
+    return tj_facts_of(tj_sum_type(problem))->bytes;
 }
+
+enum { TJ_TYPE_LIST_BYTES = 512 };
+
+/** "f32, f64, f16 or bf16", or, as constants, "TJ_F32, TJ_F64, TJ_F16 or TJ_BF16". Returns text. */
+const char *tj_type_list(bool as_constants, char text[TJ_TYPE_LIST_BYTES]);
 
 /** The problem with types, layouts and compute spelled out and transposes folded; no number is touched, so any will do. */
 tj_problem tj_problem_words(const tj_problem *problem);

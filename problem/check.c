@@ -29,14 +29,15 @@ static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_err
 static tj_status check_types(const tj_problem *problem, tj_error *err)
 {
     int32_t type[TJ_MATRICES];
+    char list[TJ_TYPE_LIST_BYTES];
 
     for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
         const int32_t asked = tj_problem_matrix(problem, (tj_which)which)->type, like[] = {TJ_F32, type[0], type[0], type[2]};
 
         type[which] = asked ? asked : like[which];
         if (tj_type_bytes((tj_type)type[which]) == 0)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the type of %c is %d: use TJ_F32, TJ_F64, TJ_F16 or TJ_BF16",
-                           tj_which_letter((tj_which)which), asked);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the type of %c is %d: use %s", tj_which_letter((tj_which)which),
+                           asked, tj_type_list(true, list));
     }
     if (type[TJ_MATRIX_N] != type[TJ_MATRIX_M])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M is %s but N is %s: give both one type",

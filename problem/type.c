@@ -5,8 +5,10 @@
  */
 #include <tilejit/problem.h>
 
+#include <stdio.h>
 #include <string.h>
 
+#include "canonical.h"
 #include "error.h"
 
 /* In the order of tj_type. */
@@ -18,6 +20,9 @@ static const tj_type_facts types[] = {
 };
 
 #define TYPES ((int)(sizeof types / sizeof types[0]))
+
+enum { NAME_BYTES = 16 };
+_Static_assert((NAME_BYTES + sizeof " or TJ_") * TYPES <= TJ_TYPE_LIST_BYTES, "the list of names fits");
 
 int tj_type_count(void)
 {
@@ -43,16 +48,39 @@ const char *tj_type_name(tj_type type)
     return facts ? facts->name : "?";
 }
 
+const char *tj_type_list(bool as_constants, char text[TJ_TYPE_LIST_BYTES])
+{
+    size_t length = 0;
+
+    for (int i = 0; i < TYPES; i++) {
+        char name[NAME_BYTES] = "";
+
+        for (size_t c = 0; c + 1 < sizeof name && types[i].name[c] != '\0'; c++) {
+            const char letter = types[i].name[c];
+
+            name[c] = as_constants && letter >= 'a' && letter <= 'z' ? (char)(letter - 'a' + 'A') : letter;
+        }
+        length += (size_t)snprintf(text + length, TJ_TYPE_LIST_BYTES - length, "%s%s%s",
+                                   i == 0           ? ""
+                                   : i == TYPES - 1 ? " or "
+                                                    : ", ",
+                                   as_constants ? "TJ_" : "", name);
+    }
+    return text;
+}
+
 tj_status tj_type_parse(const char *name, tj_type *type, tj_error *err)
 {
     if (!name)
         return tj_fail_null(err, __func__, "name");
     if (!type)
         return tj_fail_null(err, __func__, "type");
+    char list[TJ_TYPE_LIST_BYTES];
+
     for (int i = 0; i < TYPES; i++)
         if (strcmp(name, types[i].name) == 0) {
             *type = (tj_type)(i + 1);
             return TJ_OK;
         }
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "no element type is named \"%.40s\": use f32, f64, f16 or bf16", name);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "no element type is named \"%.40s\": use %s", name, tj_type_list(false, list));
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "canonical.h"
 #include "checked.h"
 #include "error.h"
 #include "number.h"
@@ -105,7 +106,7 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
         request->beta = (double)(float)request->beta;
     }
     request->reads_c = request->beta != 0.0;
-    request->sum_limits = tj_number_limits_of(c.compute == TJ_COMPUTE_F64 ? TJ_F64 : TJ_F32);
+    request->sum_limits = tj_number_limits_of(tj_sum_type(&c));
     request->p_limits = tj_number_limits_of((tj_type)c.p.type);
     if (!p || (c.k.extent > 0 && (!operands->m || !operands->n)) || (request->reads_c && !operands->c))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the matrix in host memory",

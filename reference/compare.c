@@ -1,31 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "compare.h"
 
-#include <float.h>
 #include <math.h>
+
+#include "canonical.h"
 
 enum { CHUNK = 1024 };
 
 static double allowed_error(const tj_problem *problem, double alpha)
 {
-    const double u = problem->m.type == TJ_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
+    const double u = tj_facts_of(tj_sum_type(problem))->unit_roundoff;
 
     return 4 * u * ((double)problem->k.extent + 8) * fabs(alpha) + 8 * u;
-}
-
-static double unit_of_p(const tj_problem *problem)
-{
-    return problem->p.type == TJ_F64   ? DBL_EPSILON
-           : problem->p.type == TJ_F32 ? (double)FLT_EPSILON
-           : problem->p.type == TJ_F16 ? 0x1p-10
-                                       : 0x1p-7;
 }
 
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count)
 {
     const tj_type dtype = (tj_type)problem->p.type;
     const size_t size = tj_type_bytes(dtype);
-    const double allowed = allowed_error(problem, alpha), relative = 2 * unit_of_p(problem);
+    const double allowed = allowed_error(problem, alpha), relative = 4 * tj_facts_of(dtype)->unit_roundoff;
     double x[CHUNK], y[CHUNK];
 
     for (int64_t start = 0; start < count; start += CHUNK) {

@@ -161,24 +161,31 @@ static double round_to_odd(long double value)
     return other;
 }
 
-void tj_write_number(tj_type dtype, void *base, int64_t index, long double value)
+/* A type that is narrower than f32. */
+static inline void write_narrow(tj_type dtype, void *base, int64_t index, double value)
 {
     switch (dtype) {
-    case TJ_F32:
-        ((float *)base)[index] = (float)value;
-        break;
-    case TJ_F64:
-        ((double *)base)[index] = (double)value;
-        break;
     case TJ_F16:
-        ((uint16_t *)base)[index] = narrow_from_double(round_to_odd(value), f16_format);
+        ((uint16_t *)base)[index] = narrow_from_double(value, f16_format);
         break;
     case TJ_BF16:
-        ((uint16_t *)base)[index] = narrow_from_double(round_to_odd(value), bf16_format);
+        ((uint16_t *)base)[index] = narrow_from_double(value, bf16_format);
         break;
+    case TJ_F32:
+    case TJ_F64:
     case TJ_TYPE_DEFAULT:
         break;
     }
+}
+
+void tj_write_number(tj_type dtype, void *base, int64_t index, long double value)
+{
+    if (dtype == TJ_F32)
+        ((float *)base)[index] = (float)value;
+    else if (dtype == TJ_F64)
+        ((double *)base)[index] = (double)value;
+    else
+        write_narrow(dtype, base, index, round_to_odd(value));
 }
 
 /* ---- public ------------------------------------------------------------------------------------------------------- */
@@ -224,24 +231,13 @@ void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t see
         return;
     uint64_t state = seed;
 
-    switch (dtype) {
-    case TJ_F32:
+    if (dtype == TJ_F32)
         for (size_t i = 0; i < count; i++)
             ((float *)destination)[i] = (float)next_uniform(&state);
-        break;
-    case TJ_F64:
+    else if (dtype == TJ_F64)
         for (size_t i = 0; i < count; i++)
             ((double *)destination)[i] = next_uniform(&state);
-        break;
-    case TJ_F16:
+    else
         for (size_t i = 0; i < count; i++)
-            ((uint16_t *)destination)[i] = narrow_from_double(next_uniform(&state), f16_format);
-        break;
-    case TJ_BF16:
-        for (size_t i = 0; i < count; i++)
-            ((uint16_t *)destination)[i] = narrow_from_double(next_uniform(&state), bf16_format);
-        break;
-    case TJ_TYPE_DEFAULT:
-        break;
-    }
+            write_narrow(dtype, destination, (int64_t)i, next_uniform(&state));
 }

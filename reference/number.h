@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * number: the four element types as the reference sees them: their limits, and how they become float64 and come back.
+ * number: the element types as the reference sees them: their limits, and how they become float64 and come back.
  */
 #ifndef TJ_REFERENCE_NUMBER_H
 #define TJ_REFERENCE_NUMBER_H
@@ -15,7 +15,7 @@ typedef struct tj_number_limits {
     long double overflow;           /* largest + half a unit in its last place: from here on a result is infinite */
 } tj_number_limits;
 
-/** dtype must be one of the four types. */
+/** dtype must be a type. */
 const tj_number_limits *tj_number_limits_of(tj_type dtype);
 
 /** out[i * out_step] = base[first + i * step], exactly. */

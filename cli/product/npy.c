@@ -233,8 +233,7 @@ static tj_status read_type(const char *name, const header *h, tj_npy *array, boo
             array->dtype = type;
             return TJ_OK;
         }
-    return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                   "%s: element type '%s' (%s) is not supported: use f16, f32, f64 or bf16; convert with M.astype('float32')",
+    return tj_fail(err, TJ_ERR_UNSUPPORTED, "%s: element type '%s' (%s) is not supported: convert with M.astype('float32')",
                    name, h->type, type_name(code));
 }
 

@@ -35,7 +35,7 @@ const char *cli_family_at(size_t index)
 }
 
 static const cli_option of_problem[] = {
-    {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N: f32 (default), f64, f16, bf16.", "type", .offered = type_at},
+    {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N:", "type", .offered = type_at},
     {"p-dtype", CLI_TEXT, AT(p_dtype), "Element type of P and C; default: that of M and N.", "type", .offered = type_at},
     {"transpose-m", CLI_FLAG, AT(m.transposed), "M is stored k x j.", .low = 1},
     {"transpose-n", CLI_FLAG, AT(n.transposed), "N is stored l x k.", .low = 1},

@@ -75,9 +75,27 @@ static void print_wrapped(FILE *out, const char *text, size_t column)
     fputc('\n', out);
 }
 
+enum { SUMMARY_BYTES = 512 };
+
+/* One that ends in a colon goes on with the words that are offered, the default first. */
+static const char *summary_of(const cli_option *option, char text[SUMMARY_BYTES])
+{
+    size_t length = strlen(option->summary);
+    const char *word;
+
+    if (!option->offered || option->summary[length - 1] != ':')
+        return option->summary;
+    snprintf(text, SUMMARY_BYTES, "%s", option->summary);
+    for (size_t i = 0; length < SUMMARY_BYTES && (word = option->offered(i)); i++)
+        length += (size_t)snprintf(text + length, SUMMARY_BYTES - length, i == 0 ? " %s (default)" : ", %s", word);
+    if (length < SUMMARY_BYTES)
+        snprintf(text + length, SUMMARY_BYTES - length, ".");
+    return text;
+}
+
 static void print_option(FILE *out, const cli_option *option)
 {
-    char head[64];
+    char head[64], summary[SUMMARY_BYTES];
     int length = option->letter ? snprintf(head, sizeof head, "  -%c, --%s", option->letter, option->name)
                                 : snprintf(head, sizeof head, "  --%s", option->name);
 
@@ -87,7 +105,7 @@ static void print_option(FILE *out, const cli_option *option)
         fprintf(out, "%-*s", OPTION_COLUMN, head);
     else
         fprintf(out, "%s\n%*s", head, OPTION_COLUMN, "");
-    print_wrapped(out, option->summary, OPTION_COLUMN);
+    print_wrapped(out, summary_of(option, summary), OPTION_COLUMN);
 }
 
 static void print_overview(FILE *out, const cli_table *table)
@@ -174,6 +192,8 @@ static bool takes_group(const cli_command *command, const cli_group *group)
 
 static void man_option(FILE *out, const cli_option *option)
 {
+    char summary[SUMMARY_BYTES];
+
     fputs(".TP\n", out);
     if (option->letter)
         fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
@@ -186,7 +206,7 @@ static void man_option(FILE *out, const cli_option *option)
         fputs("\\fR", out);
     }
     fputc('\n', out);
-    man_text(out, option->summary);
+    man_text(out, summary_of(option, summary));
     fputc('\n', out);
 }
 

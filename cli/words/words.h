@@ -53,7 +53,7 @@ typedef struct cli_option {
     const char *name; /* NULL ends a group */
     cli_kind kind;
     size_t offset;       /* of the field in the group's structure */
-    const char *summary; /* one sentence, for --help and the man page */
+    const char *summary; /* one sentence, for --help and the man page; "Type of M:" goes on with what is offered */
     const char
         *argument; /* what --help calls the value, and file, path or folder in it what completion offers; NULL for flags */
     int64_t low, high, initial;

@@ -106,12 +106,19 @@ tj_status tj_step_prepare(tj_kernel *kernel, int index, uint32_t features, tj_er
 
 /* ---- at a launch -------------------------------------------------------------------------------------------------- */
 
+/* A type that tensor maps have no number for is copied as bits. */
 static int map_type(int32_t type)
 {
-    return type == TJ_F32   ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
-           : type == TJ_F64 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
-           : type == TJ_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
-                            : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    static const uint8_t by_bytes[] = {[1] = CU_TENSOR_MAP_DATA_TYPE_UINT8,
+                                       [2] = CU_TENSOR_MAP_DATA_TYPE_UINT16,
+                                       [4] = CU_TENSOR_MAP_DATA_TYPE_UINT32,
+                                       [8] = CU_TENSOR_MAP_DATA_TYPE_UINT64};
+
+    return type == TJ_F32    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+           : type == TJ_F64  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
+           : type == TJ_F16  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+           : type == TJ_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                             : by_bytes[tj_type_bytes((tj_type)type)];
 }
 
 static tj_status encode(const tj_kernel *kernel, const char *name, const tj_tensor_map *form, const tj_operands *x,

@@ -1,8 +1,8 @@
-//@ if reads_half or writes_half
-#include "parts/half.cuh"  //@ include
+//@ if first_part
+#include "parts/half.cuh"  //@ include  //@ first_part for half
 //@ end
-//@ if reads_bfloat16 or writes_bfloat16
-#include "parts/bfloat16.cuh"  //@ include
+//@ if second_part
+#include "parts/bfloat16.cuh"  //@ include  //@ second_part for bfloat16
 //@ end
 using input_t = float;  //@ input_t
 using output_t = float;  //@ output_t
