@@ -102,7 +102,7 @@ typedef struct tj_epilogue {
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * M and N have the same type. P may have another: f32 and the 16-bit types may be mixed, f64 goes with f64 only. C has the type
+ * M and N have the same type. P may have another: types summed in f32 may be mixed, f64 goes with f64 only. C has the type
  * and the layout of P; its own may repeat them or be 0.
  */
 typedef struct tj_problem {
@@ -189,11 +189,11 @@ TJ_API const tj_type_facts *tj_type_get_facts(tj_type type);
 /** The bytes of one element; 0 for a number that is no type. Threads: any; pure. */
 TJ_API size_t tj_type_bytes(tj_type type);
 
-/** "f32", "f64", "f16", "bf16"; "?" for a number that is no type. Owned: static text. Threads: any; pure. */
+/** "f32" and the like; "?" for a number that is no type. Owned: static text. Threads: any; pure. */
 TJ_API const char *tj_type_name(tj_type type);
 
 /**
- * Find the type of a name ("f32", "f64", "f16", "bf16").
+ * Find the type of a name.
  * NULL: only err may be NULL. Threads: any; pure.
  * Errors: TJ_ERR_INVALID_ARGUMENT: no such type; the message lists those that exist.
  */
