@@ -397,6 +397,8 @@ Test(command, answers_help_for_every_command)
         cr_expect(eq(int, shell("$T %s --help", commands[i]), 0), "%s", errors);
         cr_expect(eq(str, out, asked), "%s", commands[i]);
     }
+    cr_expect(eq(int, shell("$T help run"), 0));
+    cr_expect(strstr(out, "M and N: f32 (default), f64, f16") != NULL, "what the table offers: %s", out);
     cr_expect(eq(int, shell("$T help"), 0));
     cr_expect(eq(int, shell("$T --version"), 0));
     cr_expect(strncmp(out, "tilejit ", 8) == 0, "%s", out);

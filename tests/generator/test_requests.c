@@ -66,7 +66,7 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[0].problem.m.ld = 19, rows[0].words = "ld_m is 19";
     rows[1].problem.n.ld = 29, rows[1].words = "ld_n is 29";
     rows[2].problem.p.ld = -7, rows[2].words = "ld_p is -7";
-    rows[3].problem.m.type = 77, rows[3].words = "the type of M is 77";
+    rows[3].problem.m.type = 77, rows[3].words = "the type of M is 77: use TJ_F32, TJ_F64, TJ_F16";
     rows[4].problem.p.type = TJ_F64, rows[4].words = "f64 goes with f64 only";
     rows[5].problem.batch = -3, rows[5].words = "batch is -3";
     rows[6].problem.batch = 4, rows[6].problem.p.stride = 10, rows[6].words = "stride_p is 10";
@@ -86,6 +86,20 @@ Test(problem, names_what_is_wrong_with_everything_else)
         tj_error err = {0};
         cr_expect(eq(int, tj_problem_check(&rows[i].problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
         cr_expect(ne(ptr, strstr(err.message, rows[i].words), NULL), "%s: %s", rows[i].words, err.message);
+    }
+}
+
+Test(problem, names_the_types_there_are)
+{
+    tj_type type;
+    tj_error err = {0};
+
+    cr_expect(eq(int, tj_type_parse("f17", &type, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(ne(ptr, strstr(err.message, "\"f17\": use f32, f64, f16"), NULL), "%s", err.message);
+    for (int i = 1; i <= tj_type_count(); i++) {
+        cr_expect(ne(ptr, strstr(err.message, tj_type_name((tj_type)i)), NULL), "%s", err.message);
+        cr_expect(eq(int, tj_type_parse(tj_type_name((tj_type)i), &type, NULL), TJ_OK));
+        cr_expect(eq(int, (int)type, i));
     }
 }
 
