@@ -93,7 +93,7 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
     counts->blocks = counts->row_blocks * counts->col_blocks * view->batch * counts->splits;
     counts->threads_per_block = product->block_x * product->block_y;
     counts->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
-    counts->flop = (2 * k + (view->epilogue.has_alpha ? 1 : 0) + (view->epilogue.has_beta ? 2 : 0)) * j * l * view->batch;
+    counts->flop = (2 * k + tj_epilogue_flop(view)) * j * l * view->batch;
     counts->pipe = (int32_t)pipe_of_sums(view);
     counts->work[TJ_PIPE_MEMORY] =
         counts->element_bytes * (j * k * matrices(view, view->m.stride) + k * l * matrices(view, view->n.stride)) +

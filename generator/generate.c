@@ -167,8 +167,8 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
 /* What becomes of a sum: parts/epilogue.cuh, of neighbours at once where the form says what P is aligned to. */
 static void describe_epilogue(const tj_problem *view, const tj_launch_form *form, tj_template_params *params)
 {
-    tj_template_set_flag(params, "has_alpha", view->epilogue.has_alpha);
-    tj_template_set_flag(params, "has_beta", view->epilogue.has_beta);
+    for (size_t i = 0; i < tj_operation_count; i++)
+        tj_template_set_flag(params, tj_operations[i].flag, tj_operation_flag(view, &tj_operations[i]));
     tj_template_set_flag(params, "wide_p", form->align[TJ_MATRIX_P] > 0);
 }
 
@@ -202,11 +202,15 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     tj_text_append(out, line);
     tj_text_append(out, "\n//\n//     ");
     append_extents(out, "P", &view->j, "j", &view->l, "l");
-    tj_text_append(out, view->epilogue.has_alpha ? " = alpha * " : " = ");
+    tj_text_append(out, " = ");
+    for (size_t i = tj_operation_count; i-- > 0;)
+        tj_text_append(out, tj_operation_flag(view, &tj_operations[i]) ? tj_operations[i].before : "");
     append_extents(out, "M", &view->j, "j", &view->k, "k");
     tj_text_append(out, " . ");
     append_extents(out, "N", &view->k, "k", &view->l, "l");
-    tj_text_append(out, view->epilogue.has_beta ? " + beta * C\n//\n" : "\n//\n");
+    for (size_t i = 0; i < tj_operation_count; i++)
+        tj_text_append(out, tj_operation_flag(view, &tj_operations[i]) ? tj_operations[i].after : "");
+    tj_text_append(out, "\n//\n");
     if (is_swapped && problem->p.layout == TJ_ROW_MAJOR)
         tj_text_append(out, "// This text computes the transpose, P^T = N^T . M^T, so that j is the shorter side: its M is the "
                             "caller's N, its\n"

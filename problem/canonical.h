@@ -38,6 +38,29 @@ static inline const tj_type_facts *tj_facts_of(int32_t type)
     return tj_type_get_facts((tj_type)type);
 }
 
+/** An operation that may follow the sum: a flag of tj_epilogue, and all that is said of it outside text and reference. */
+typedef struct tj_operation {
+    const char *flag;           /* "has_alpha": in messages, records and templates */
+    size_t offset;              /* of the flag in tj_problem */
+    const char *word;           /* " alpha": in a problem's line */
+    const char *before, *after; /* what the formula puts around M . N */
+    int32_t flop;               /* for an element of P */
+} tj_operation;
+
+extern const tj_operation tj_operations[];
+extern const size_t tj_operation_count;
+
+/** Is it asked for? 1 or 0, once the problem has passed its check. */
+static inline int32_t tj_operation_flag(const tj_problem *problem, const tj_operation *operation)
+{
+    return *(const int32_t *)(const void *)((const char *)problem + operation->offset);
+}
+
+tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err);
+
+/** Floating-point operations that the epilogue adds to each element of P. */
+int32_t tj_epilogue_flop(const tj_problem *problem);
+
 /** The type that products are summed in. Canonical. */
 static inline tj_type tj_sum_type(const tj_problem *problem)
 {
@@ -57,6 +80,9 @@ const char *tj_type_list(bool as_constants, char text[TJ_TYPE_LIST_BYTES]);
 
 /** The problem with types, layouts and compute spelled out and transposes folded; no number is touched, so any will do. */
 tj_problem tj_problem_words(const tj_problem *problem);
+
+/** " M:col N:col P:col alpha beta", of it what the problem has. Canonical. */
+void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEXT_BYTES]);
 
 /** "j512 k300 l700 f32", then only what is not the default: "M:col ld_m=304 alpha beta batch=8 ...". Canonical first. */
 void tj_problem_print(const tj_problem *problem, char text[TJ_PROBLEM_TEXT_BYTES]);

@@ -62,8 +62,7 @@ static tj_status check_flag(char letter, const char *name, int32_t value, tj_err
 {
     if (value == 0 || value == 1)
         return TJ_OK;
-    return letter ? tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the %s of %c is %d: use 0 or 1", name, letter, value)
-                  : tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: use 0 or 1", name, value);
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the %s of %c is %d: use 0 or 1", name, letter, value);
 }
 
 /* Types, layouts and flags; sizes come later. */
@@ -80,14 +79,11 @@ static tj_status check_words(const tj_problem *problem, tj_error *err)
             (status = check_flag(letter, "flag transposed", m->transposed, err)) != TJ_OK)
             return status;
     }
-    if (status != TJ_OK || (status = check_flag(0, "has_alpha", problem->epilogue.has_alpha, err)) != TJ_OK ||
-        (status = check_flag(0, "has_beta", problem->epilogue.has_beta, err)) != TJ_OK)
+    if (status != TJ_OK || (status = tj_epilogue_check(problem, err)) != TJ_OK)
         return status;
     if ((c->layout | c->transposed) != 0 && (c->layout ^ c->transposed) != (p->layout ^ p->transposed))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "C has another layout than P: it is stored as P is, leave its layout and its flag transposed 0");
-    if (problem->reserved != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "problem.reserved is %d: it must be 0", problem->reserved);
     return TJ_OK;
 }
 

@@ -39,9 +39,19 @@ static void print_number(tj_text *text, const char *name, int64_t value, int64_t
         tj_text_append_int(text, value);
 }
 
-void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES])
+void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEXT_BYTES])
 {
     static const char *const col[] = {" M:col", " N:col", " P:col"};
+
+    marks[0] = '\0';
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
+        strcat(marks, tj_problem_matrix(problem, (tj_which)which)->layout == TJ_COL_MAJOR ? col[which] : "");
+    for (size_t i = 0; i < tj_operation_count; i++)
+        strcat(marks, tj_operation_flag(problem, &tj_operations[i]) ? tj_operations[i].word : "");
+}
+
+void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES])
+{
     static const char *const ld[] = {" ld_m=", " ld_n=", " ld_p=", " ld_c="};
     static const char *const stride[] = {" stride_m=", " stride_n=", " stride_p=", " stride_c="};
     const tj_problem c = tj_problem_canonical(problem);
@@ -61,10 +71,8 @@ void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES]
         tj_text_append(&text, " P:");
         tj_text_append(&text, tj_type_name((tj_type)c.p.type));
     }
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
-        tj_text_append(&text, tj_problem_matrix(&c, (tj_which)which)->layout == TJ_COL_MAJOR ? col[which] : "");
-    tj_text_append(&text, c.epilogue.has_alpha ? " alpha" : "");
-    tj_text_append(&text, c.epilogue.has_beta ? " beta" : "");
+    tj_problem_print_marks(&c, out);
+    tj_text_append(&text, out);
     for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         print_number(&text, ld[which], tj_problem_matrix(&c, (tj_which)which)->ld,
                      tj_problem_matrix(&bare, (tj_which)which)->ld);

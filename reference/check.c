@@ -148,41 +148,55 @@ typedef struct element {
     bool is_special;       /* a NaN or an infinity goes in */
 } element;
 
-static element element_at(const resolved *request, const tj_tile *tile, int r, int c)
+/* What becomes of a sum, and of the magnitude that its rounding errors are in proportion to. */
+static void apply_epilogue(const resolved *request, const tj_tile *tile, int r, int c, element *e)
 {
-    const int at = r * TJ_TILE_COLS + c;
-    const double sum = tile->sum[at];
-    element e = {.is_special = tile->row_special[r] || tile->col_special[c] || !isfinite(request->alpha)};
-
-    /* An infinite sum has a meaningless rest. */
-    e.value = tile->rest && isfinite(sum) ? (long double)sum + (long double)tile->rest[at] : (long double)sum;
-    e.value *= (long double)request->alpha;
-    e.partial = tile->magnitude ? (long double)tile->magnitude[at] : 0.0L;
-    e.magnitude = fabsl((long double)request->alpha) * e.partial;
+    e->value *= (long double)request->alpha;
+    e->magnitude = fabsl((long double)request->alpha) * e->partial;
+    e->is_special |= !isfinite(request->alpha);
     if (request->reads_c) {
         const double old = tj_read_number(request->c.type, tj_view_base(&request->c, tile->batch),
                                           tj_view_index(&request->c, tile->batch, tile->rows[r], tile->first_col + c));
 
-        e.value += (long double)request->beta * (long double)old;
-        e.magnitude += fabsl((long double)request->beta * (long double)old);
-        e.is_special |= !isfinite(old) || !isfinite(request->beta);
+        e->value += (long double)request->beta * (long double)old;
+        e->magnitude += fabsl((long double)request->beta * (long double)old);
+        e->is_special |= !isfinite(old) || !isfinite(request->beta);
     }
+}
+
+/* What subnormal numbers may lose: half of one in each of the k + 2 roundings, before alpha or after it. */
+static long double underflow_of(const resolved *request)
+{
+    return ((long double)request->problem.k.extent + 2.0L) * request->sum_limits->smallest_subnormal *
+           (1.0L + fabsl((long double)request->alpha));
+}
+
+static element element_at(const resolved *request, const tj_tile *tile, int r, int c)
+{
+    const int at = r * TJ_TILE_COLS + c;
+    const double sum = tile->sum[at];
+    element e = {
+        /* An infinite sum has a meaningless rest. */
+        .value = tile->rest && isfinite(sum) ? (long double)sum + (long double)tile->rest[at] : (long double)sum,
+        .partial = tile->magnitude ? (long double)tile->magnitude[at] : 0.0L,
+        .is_special = tile->row_special[r] || tile->col_special[c],
+    };
+
+    apply_epilogue(request, tile, r, c, &e);
     return e;
 }
 
 /* ---- judging one element ------------------------------------------------------------------------------------------ */
 
 /*
- * How far a right P may be from the value. k + 2 roundings: k in the sum, two for alpha and beta; each may also lose half a
- * subnormal number. Where n * u is no longer small, n * u itself bounds the error of a sum (Jeannerod, Rump, 2013), up to
+ * How far a right P may be from the value. k + 2 roundings: k in the sum, two for alpha and beta. Where n * u is no longer small, n * u itself bounds the error of a sum (Jeannerod, Rump, 2013), up to
  * second order.
  */
 static long double bound_of(const resolved *request, const element *e)
 {
     const long double n = (long double)request->problem.k.extent + 2.0L, nu = n * request->sum_limits->unit_roundoff;
     const long double gamma = nu < 0.5L ? nu / (1.0L - nu) : 2.0L * nu;
-    const long double underflow = n * request->sum_limits->smallest_subnormal * (1.0L + fabsl((long double)request->alpha));
-    const long double sum_error = gamma * e->magnitude + underflow;
+    const long double sum_error = gamma * e->magnitude + underflow_of(request);
 
     return sum_error + request->p_limits->unit_roundoff * (fabsl(e->value) + sum_error) + request->p_limits->smallest_subnormal;
 }
@@ -253,8 +267,6 @@ static void note_shape(const resolved *request, findings *f, const element *e, d
 {
     const tj_number_limits *sum = request->sum_limits, *out = request->p_limits;
     const long double size = fabsl(e->value);
-    const long double underflow =
-        ((long double)request->problem.k.extent + 2.0L) * sum->smallest_subnormal * (1.0L + fabsl((long double)request->alpha));
 
     if (!f->has_value) {
         f->has_value = f->is_constant = f->is_plain = true;
@@ -267,7 +279,7 @@ static void note_shape(const resolved *request, findings *f, const element *e, d
     f->greatest = e->value > f->greatest ? e->value : f->greatest;
     f->largest_size = size > f->largest_size ? size : f->largest_size;
     f->largest_magnitude = e->magnitude > f->largest_magnitude ? e->magnitude : f->largest_magnitude;
-    f->must_not_be_zero |= size > 4.0L * sum->unit_roundoff * e->magnitude + underflow + out->smallest_subnormal;
+    f->must_not_be_zero |= size > 4.0L * sum->unit_roundoff * e->magnitude + underflow_of(request) + out->smallest_subnormal;
 }
 
 static void check_tile(const tj_tile *tile, int worker, void *payload)
@@ -355,10 +367,8 @@ static const char *class_of(double value)
 static void conclude(const resolved *request, const findings *f, tj_check_report *report)
 {
     const tj_number_limits *sum = request->sum_limits, *out = request->p_limits;
-    const long double noise =
-        8.0L * sum->unit_roundoff * f->largest_magnitude + 4.0L * out->unit_roundoff * f->largest_size +
-        4.0L * out->smallest_subnormal +
-        ((long double)request->problem.k.extent + 2.0L) * sum->smallest_subnormal * (1.0L + fabsl((long double)request->alpha));
+    const long double noise = 8.0L * sum->unit_roundoff * f->largest_magnitude + 4.0L * out->unit_roundoff * f->largest_size +
+                              4.0L * out->smallest_subnormal + underflow_of(request);
     const char *p_class = class_of(report->worst_value), *reference_class = class_of(report->worst_reference);
 
     report->norm = (double)sqrtl(f->squares);

@@ -15,6 +15,7 @@
 #include <tilejit/analysis.h>
 #include <tilejit/source.h>
 
+#include "canonical.h"
 #include "error.h"
 #include "hash.h"
 #include "space.h"
@@ -33,14 +34,11 @@ typedef struct number_field {
         name, offsetof(tj_problem, member), sizeof(((const tj_problem *)NULL)->member) \
     }
 
-/* The flags come first: 0 or 1. */
 static const number_field numbers[] = {FIELD("m_layout", m.layout),
                                        FIELD("n_layout", n.layout),
                                        FIELD("p_layout", p.layout),
                                        FIELD("transpose_m", m.transposed),
                                        FIELD("transpose_n", n.transposed),
-                                       FIELD("has_alpha", epilogue.has_alpha),
-                                       FIELD("has_beta", epilogue.has_beta),
 
                                        FIELD("ld_m", m.ld),
                                        FIELD("ld_n", n.ld),
@@ -55,6 +53,19 @@ static const number_field numbers[] = {FIELD("m_layout", m.layout),
 static const number_field dims[] = {FIELD("j", j), FIELD("k", k), FIELD("l", l)};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static size_t number_count(void)
+{
+    return COUNT(numbers) + tj_operation_count;
+}
+
+/* The members of the table, then the flags of the epilogue. */
+static number_field number_at(size_t i)
+{
+    const tj_operation *operation = &tj_operations[i < COUNT(numbers) ? 0 : i - COUNT(numbers)];
+
+    return i < COUNT(numbers) ? numbers[i] : (number_field){operation->flag, operation->offset, sizeof(int32_t)};
+}
 
 static void *member(void *base, const number_field *field)
 {
@@ -104,8 +115,11 @@ static json_t *problem_to_json(const tj_problem *p, bool with_extents)
         (void)json_object_set_new(object, dims[i].name, dim_to_json(const_member(p, &dims[i]), with_extents));
     (void)json_object_set_new(object, "dtype", json_string(tj_type_name((tj_type)p->m.type)));
     (void)json_object_set_new(object, "p_dtype", json_string(tj_type_name((tj_type)p->p.type)));
-    for (size_t i = 0; i < COUNT(numbers); i++)
-        (void)json_object_set_new(object, numbers[i].name, json_integer(get_number(p, &numbers[i])));
+    for (size_t i = 0; i < number_count(); i++) {
+        const number_field field = number_at(i);
+
+        (void)json_object_set_new(object, field.name, json_integer(get_number(p, &field)));
+    }
     return object;
 }
 
@@ -142,13 +156,14 @@ static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error
         return status;
     p->m.type = (int32_t)type;
     p->p.type = (int32_t)p_type;
-    for (size_t i = 0; i < COUNT(numbers); i++) {
-        const json_int_t value = json_integer_value(json_object_get(object, numbers[i].name));
+    for (size_t i = 0; i < number_count(); i++) {
+        const number_field field = number_at(i);
+        const json_int_t value = json_integer_value(json_object_get(object, field.name));
 
-        if (numbers[i].bytes < sizeof(int64_t) && (value < 0 || value > 1))
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 or 1", numbers[i].name,
+        if (field.bytes < sizeof(int64_t) && (value < 0 || value > 1)) /* a flag */
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 or 1", field.name,
                            (long long)value);
-        set_number(p, &numbers[i], value);
+        set_number(p, &field, value);
     }
     status = tj_problem_check(p, err);
     if (status == TJ_OK)
@@ -167,7 +182,7 @@ static void line_dim(char *out, size_t bytes, const tj_dim *dim)
 void tj_problem_line(const tj_problem *problem, char *out, size_t bytes)
 {
     const tj_problem p = tj_problem_canonical(problem);
-    char j[32], k[32], l[32], batch[48] = "", type[24] = "";
+    char j[32], k[32], l[32], batch[48] = "", type[24] = "", marks[TJ_PROBLEM_TEXT_BYTES];
 
     line_dim(j, sizeof j, &p.j);
     line_dim(k, sizeof k, &p.k);
@@ -176,10 +191,8 @@ void tj_problem_line(const tj_problem *problem, char *out, size_t bytes)
         (void)snprintf(batch, sizeof batch, " batch %lld", (long long)p.batch);
     if (p.p.type != p.m.type)
         (void)snprintf(type, sizeof type, "->%s", tj_type_name((tj_type)p.p.type));
-    (void)snprintf(out, bytes, "%sx%sx%s %s%s%s%s%s%s%s%s", j, k, l, tj_type_name((tj_type)p.m.type), type, batch,
-                   p.m.layout == TJ_COL_MAJOR ? " M:col" : "", p.n.layout == TJ_COL_MAJOR ? " N:col" : "",
-                   p.p.layout == TJ_COL_MAJOR ? " P:col" : "", p.epilogue.has_alpha ? " alpha" : "",
-                   p.epilogue.has_beta ? " beta" : "");
+    tj_problem_print_marks(&p, marks);
+    (void)snprintf(out, bytes, "%sx%sx%s %s%s%s%s", j, k, l, tj_type_name((tj_type)p.m.type), type, batch, marks);
 }
 
 /* ---- device ------------------------------------------------------------------------------------------------------- */

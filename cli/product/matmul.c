@@ -189,10 +189,9 @@ static tj_status make_request(const cli_call *call, const matrices *all, cli_req
     known->p.layout = options->order == ORDER_F || (options->c && all->c.is_fortran_order) ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->m.transposed = (int16_t)options->request.m.transposed;
     known->n.transposed = (int16_t)options->request.n.transposed;
-    known->epilogue.has_alpha = options->request.alpha.is_given;
-    known->epilogue.has_beta = options->c != NULL;
-    request->alpha = options->request.alpha.is_given ? options->request.alpha.value : 1.0;
-    request->beta = !options->c ? 0.0 : options->request.beta.is_given ? options->request.beta.value : 1.0;
+    cli_take_epilogue(&options->request, request);
+    if (options->c && !known->epilogue.has_beta)
+        known->epilogue.has_beta = 1, request->beta = 1.0;
     known->batch = batch(&all->m) > batch(&all->n) ? batch(&all->m) : batch(&all->n);
     if (known->batch > 1) {
         known->m.stride = all->m.rank == 3 && batch(&all->m) > 1 ? TJ_TIGHT : TJ_BROADCAST;

@@ -44,6 +44,9 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
 tj_status cli_check_request(const cli_request_options *options, tj_error *err);
 tj_status cli_settle_request(const cli_request_options *options, cli_request *request, tj_error *err);
 
+/** What becomes of a sum: the flags of request->known, and the scalars. */
+void cli_take_epilogue(const cli_request_options *options, cli_request *request);
+
 /** A type option. Without text nothing changes. */
 tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err);
 

@@ -236,6 +236,14 @@ static void take_matrix(const cli_matrix_options *options, tj_matrix *matrix)
     matrix->stride = options->stride;
 }
 
+void cli_take_epilogue(const cli_request_options *options, cli_request *request)
+{
+    request->known.epilogue.has_alpha = options->alpha.is_given;
+    request->known.epilogue.has_beta = options->beta.is_given;
+    request->alpha = options->alpha.is_given ? options->alpha.value : 1.0;
+    request->beta = options->beta.is_given ? options->beta.value : 0.0;
+}
+
 void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES])
 {
     const int length = snprintf(text, CLI_SHAPE_BYTES, "%" PRId64 "x%" PRId64 "x%" PRId64, problem->j.extent, problem->k.extent,
@@ -288,10 +296,7 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     take_matrix(&options->p, &request->known.p);
     take_matrix(&options->c, &request->known.c);
     request->known.batch = options->batch;
-    request->known.epilogue.has_alpha = options->alpha.is_given;
-    request->known.epilogue.has_beta = options->beta.is_given;
-    request->alpha = options->alpha.is_given ? options->alpha.value : 1.0;
-    request->beta = options->beta.is_given ? options->beta.value : 0.0;
+    cli_take_epilogue(options, request);
     if ((options->c.ld || options->c.stride) && !options->beta.is_given)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
     status = cli_read_dtype(options->dtype, &request->known.m.type, err);

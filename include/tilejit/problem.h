@@ -97,6 +97,7 @@ typedef struct tj_matrix {
 typedef struct tj_epilogue {
     int32_t has_alpha; /**< 1: it is multiplied by alpha, an argument of every launch */
     int32_t has_beta;  /**< 1: beta * C is added. beta is an argument of every launch; a beta of 0 never reads C */
+    int32_t reserved;  /**< must be 0 */
 } tj_epilogue;
 
 /**
@@ -111,8 +112,7 @@ typedef struct tj_problem {
     int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
     tj_matrix m, n, p, c;
     tj_epilogue epilogue;
-    int32_t compute;  /**< tj_compute */
-    int32_t reserved; /**< must be 0 */
+    int32_t compute; /**< tj_compute */
 } tj_problem;
 
 /* clang-format off */
@@ -121,7 +121,7 @@ typedef struct tj_problem {
 /** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M, N and P. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
-      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { 0, 0 }, 0, 0 }
+      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { 0, 0, 0 }, 0 }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */

@@ -26,7 +26,9 @@ typedef struct tj_plan_key {
 } tj_plan_key;
 
 /* Hashed and compared as bytes. */
-_Static_assert(sizeof(tj_problem) == 176, "tj_problem must have no padding");
+_Static_assert(sizeof(tj_problem) == sizeof(size_t) + 3 * sizeof(tj_dim) + sizeof(int64_t) + TJ_MATRICES * sizeof(tj_matrix) +
+                                         sizeof(tj_epilogue) + sizeof(int32_t),
+               "tj_problem must have no padding");
 _Static_assert(sizeof(tj_config) == 2 * sizeof(void *) + 4 * (TJ_CONFIG_MAX_PARAMS + 4), "tj_config must have no padding");
 
 struct tj_plan {
