@@ -54,9 +54,10 @@ const tj_architecture *tj_architecture_at(size_t index)
 
 const tj_architecture *tj_architecture_of(const tj_device_facts *facts)
 {
+    const int64_t capability = INT64_C(10) * facts->cc_major + facts->cc_minor;
     const tj_architecture *newest = NULL;
 
-    for (size_t i = 0; i < ARCHITECTURES && architectures[i].capability <= 10 * facts->cc_major + facts->cc_minor; i++)
+    for (size_t i = 0; i < ARCHITECTURES && architectures[i].capability <= capability; i++)
         newest = &architectures[i];
     return newest;
 }
