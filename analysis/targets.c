@@ -15,7 +15,7 @@ static uint32_t features_of(const tj_device_facts *facts, bool has_own)
 
     if (!a)
         return 0;
-    return a->features | (has_own && a->capability == 10 * facts->cc_major + facts->cc_minor ? a->own : 0);
+    return a->features | (has_own && a->capability == INT64_C(10) * facts->cc_major + facts->cc_minor ? a->own : 0);
 }
 
 uint32_t tj_target_features(const char *target)

@@ -104,7 +104,7 @@ static void set_types(tj_template_params *params, const tj_problem *view)
 
     tj_template_set(params, "input_t", tj_facts_of(view->m.type)->cuda);
     tj_template_set(params, "output_t", tj_facts_of(view->p.type)->cuda);
-    tj_template_set(params, "sum_t", tj_facts_of(sum)->cuda);
+    tj_template_set(params, "sum_t", tj_type_get_facts(sum)->cuda);
     tj_template_set_flag(params, "widens", view->m.type != (int32_t)sum);
     for (int32_t type = 1; type <= tj_type_count(); type++) {
         const bool writes = view->p.type == type, reads = view->m.type == type || (writes && view->epilogue.has_beta);

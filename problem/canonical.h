@@ -70,7 +70,7 @@ static inline tj_type tj_sum_type(const tj_problem *problem)
 /** Bytes of such a sum. Canonical. */
 static inline int32_t tj_sum_bytes(const tj_problem *problem)
 {
-    return tj_facts_of(tj_sum_type(problem))->bytes;
+    return tj_type_get_facts(tj_sum_type(problem))->bytes;
 }
 
 enum { TJ_TYPE_LIST_BYTES = 512 };

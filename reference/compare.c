@@ -9,7 +9,7 @@ enum { CHUNK = 1024 };
 
 static double allowed_error(const tj_problem *problem, double alpha)
 {
-    const double u = tj_facts_of(tj_sum_type(problem))->unit_roundoff;
+    const double u = tj_type_get_facts(tj_sum_type(problem))->unit_roundoff;
 
     return 4 * u * ((double)problem->k.extent + 8) * fabs(alpha) + 8 * u;
 }
@@ -18,7 +18,7 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
 {
     const tj_type dtype = (tj_type)problem->p.type;
     const size_t size = tj_type_bytes(dtype);
-    const double allowed = allowed_error(problem, alpha), relative = 4 * tj_facts_of(dtype)->unit_roundoff;
+    const double allowed = allowed_error(problem, alpha), relative = 4 * tj_type_get_facts(dtype)->unit_roundoff;
     double x[CHUNK], y[CHUNK];
 
     for (int64_t start = 0; start < count; start += CHUNK) {
