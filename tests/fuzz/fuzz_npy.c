@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     tj_npy array;
 
     if (tj_npy_parse("fuzz.npy", bytes, size, &array, &err) == TJ_OK) {
-        size_t wanted = tj_type_bytes(array.m.type);
+        size_t wanted = tj_type_bytes(array.dtype);
 
         for (int i = 0; i < array.rank; i++)
             wanted *= (size_t)array.shape[i];
