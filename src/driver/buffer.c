@@ -88,16 +88,26 @@ done:
 
 void *tj_buffer_address(const tj_buffer *buffer)
 {
-    if (!buffer)
-        return NULL;
-    return (void *)(uintptr_t)buffer->address;
+    return buffer ? (void *)(uintptr_t)buffer->address : NULL;
 }
 
 size_t tj_buffer_bytes(const tj_buffer *buffer)
 {
-    if (!buffer)
-        return 0;
-    return buffer->bytes;
+    return buffer ? buffer->bytes : 0;
+}
+
+/* Wait for what was queued, and leave the buffer's home. what, bytes, where: "copy" 16 "to", for the message. */
+static tj_status finish(const tj_buffer *buffer, tj_visit *v, CUresult result, const char *what, const char *where,
+                        size_t bytes, tj_error *err)
+{
+    tj_status status = TJ_OK;
+
+    if (result == CUDA_SUCCESS)
+        result = buffer->driver->api.stream_synchronize(buffer->stream);
+    if (result != CUDA_SUCCESS)
+        status = tj_driver_fail(buffer->driver, result, err, "cannot %s %zu bytes %s the device", what, bytes, where);
+    tj_visit_leave(v);
+    return status;
 }
 
 tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, size_t bytes, tj_error *err)
@@ -116,12 +126,7 @@ tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, si
     if (status != TJ_OK)
         return status;
     result = buffer->driver->api.memcpy_to_device(buffer->address + offset, host, bytes, buffer->stream);
-    if (result == CUDA_SUCCESS)
-        result = buffer->driver->api.stream_synchronize(buffer->stream);
-    if (result != CUDA_SUCCESS)
-        status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes to the device", bytes);
-    tj_visit_leave(&v);
-    return status;
+    return finish(buffer, &v, result, "copy", "to", bytes, err);
 }
 
 tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, size_t bytes, tj_error *err)
@@ -140,12 +145,7 @@ tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, siz
     if (status != TJ_OK)
         return status;
     result = buffer->driver->api.memcpy_to_host(host, buffer->address + offset, bytes, buffer->stream);
-    if (result == CUDA_SUCCESS)
-        result = buffer->driver->api.stream_synchronize(buffer->stream);
-    if (result != CUDA_SUCCESS)
-        status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes from the device", bytes);
-    tj_visit_leave(&v);
-    return status;
+    return finish(buffer, &v, result, "copy", "from", bytes, err);
 }
 
 /* What is there, `written` bytes from offset on, doubles until it is `bytes` long. */
@@ -162,12 +162,7 @@ static tj_status double_up(const tj_buffer *buffer, size_t offset, size_t writte
         more = bytes - written < written ? bytes - written : written;
         result = buffer->driver->api.memcpy_on_device(start + written, start, more, buffer->stream);
     }
-    if (result == CUDA_SUCCESS)
-        result = buffer->driver->api.stream_synchronize(buffer->stream);
-    if (result != CUDA_SUCCESS)
-        status = tj_driver_fail(buffer->driver, result, err, "cannot copy %zu bytes on the device", bytes);
-    tj_visit_leave(&v);
-    return status;
+    return finish(buffer, &v, result, "copy", "on", bytes, err);
 }
 
 tj_status tj_buffer_write_over_and_over(tj_buffer *buffer, size_t offset, const void *host, size_t period, size_t bytes,
@@ -196,12 +191,7 @@ tj_status tj_buffer_fill(tj_buffer *buffer, int byte, tj_error *err)
     if (status != TJ_OK)
         return status;
     result = buffer->driver->api.memset_bytes(buffer->address, (unsigned char)byte, buffer->bytes, buffer->stream);
-    if (result == CUDA_SUCCESS)
-        result = buffer->driver->api.stream_synchronize(buffer->stream);
-    if (result != CUDA_SUCCESS)
-        status = tj_driver_fail(buffer->driver, result, err, "cannot set %zu bytes on the device", buffer->bytes);
-    tj_visit_leave(&v);
-    return status;
+    return finish(buffer, &v, result, "set", "on", buffer->bytes, err);
 }
 
 void tj_buffer_free(tj_buffer *buffer)
