@@ -64,3 +64,20 @@ tj_status tj_fail_null(tj_error *err, const char *function, const char *argument
 {
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s was called with %s = NULL: it must not be NULL", function, argument);
 }
+
+bool tj_has_null(tj_error *err, const char *function, const char *names, const void *const *argument)
+{
+    char name[32];
+
+    for (; *names; argument++) {
+        const size_t length = strcspn(names, ",");
+
+        if (!*argument) {
+            (void)snprintf(name, sizeof name, "%.*s", (int)length, names);
+            (void)tj_fail_null(err, function, name);
+            return true;
+        }
+        names += length + strspn(names + length, ", ");
+    }
+    return false;
+}

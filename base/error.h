@@ -9,6 +9,8 @@
 #ifndef TJ_BASE_ERROR_H
 #define TJ_BASE_ERROR_H
 
+#include <stdbool.h>
+
 #include <tilejit/status.h>
 
 /**
@@ -20,6 +22,13 @@ __attribute__((format(printf, 3, 4))) tj_status tj_fail(tj_error *err, tj_status
 /** tj_fail(TJ_ERR_INVALID_ARGUMENT) naming a public function and which of its arguments is NULL: if (!x) return tj_fail_null(err,
  * __func__, "x"); where the public header names it otherwise than the function itself, the header's name. */
 tj_status tj_fail_null(tj_error *err, const char *function, const char *argument);
+
+/** Is one of these arguments of a public function NULL? Then *err names the first, as tj_fail_null: the caller returns
+ * TJ_ERR_INVALID_ARGUMENT. */
+#define TJ_HAS_NULL(err, ...) tj_has_null(err, __func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__})
+
+/** For TJ_HAS_NULL. names: of the arguments, as "context, plan". */
+bool tj_has_null(tj_error *err, const char *function, const char *names, const void *const *argument);
 
 /** tj_fail(TJ_ERR_OUT_OF_MEMORY) naming what was wanted. */
 tj_status tj_fail_memory(tj_error *err, const char *what);

@@ -524,42 +524,30 @@ const void *tj_image_cubin(const tj_image *image, size_t *bytes)
 
 const char *tj_image_log(const tj_image *image)
 {
-    if (!image)
-        return NULL;
-    return image->body->log;
+    return image ? image->body->log : NULL;
 }
 
 const char *tj_image_target(const tj_image *image)
 {
-    if (!image)
-        return NULL;
-    return image->body->target;
+    return image ? image->body->target : NULL;
 }
 
 const char *tj_image_key(const tj_image *image)
 {
-    if (!image)
-        return NULL;
-    return image->body->key.hex;
+    return image ? image->body->key.hex : NULL;
 }
 
 const char *tj_image_compiler(const tj_image *image)
 {
-    if (!image)
-        return NULL;
-    return image->body->compiler;
+    return image ? image->body->compiler : NULL;
 }
 
 tj_origin tj_image_origin(const tj_image *image)
 {
-    if (!image)
-        return (tj_origin)0;
-    return image->origin;
+    return image ? image->origin : (tj_origin)0;
 }
 
 tj_resources tj_image_resources(const tj_image *image)
 {
-    if (!image)
-        return (tj_resources){0};
-    return image->body->resources;
+    return image ? image->body->resources : (tj_resources){0};
 }

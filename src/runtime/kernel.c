@@ -64,7 +64,7 @@ static const char *name_of(const tj_kernel *kernel)
 /* No driver compiles PTX of a CUDA newer than its own. The compiler begins with its version, "13.0 V13.0.88". */
 static tj_status check_ptx_version(const tj_kernel *kernel, const tj_code *code, tj_error *err)
 {
-    const int driver = tj_driver_version(kernel->driver);
+    const int driver = kernel->driver->version;
     char *rest = NULL;
     const long major = strtol(code->compiler, &rest, 10), minor = *rest == '.' ? strtol(rest + 1, NULL, 10) : 0;
 
@@ -102,8 +102,8 @@ static tj_status load_failed(const tj_kernel *kernel, CUresult result, const tj_
         return tj_fail(err, TJ_ERR_INTERNAL, "the image for %s holds no kernel %s", code->target, name);
     return tj_driver_fail(kernel->driver, result, err,
                           "cannot load %s (%s, NVRTC %s) on device %d with a driver of CUDA %d.%d%s%.100s", name, code->target,
-                          code->compiler, kernel->device, tj_driver_version(kernel->driver) / 1000,
-                          tj_driver_version(kernel->driver) % 1000 / 10, *log ? ": " : "", log);
+                          code->compiler, kernel->device, kernel->driver->version / 1000, kernel->driver->version % 1000 / 10,
+                          *log ? ": " : "", log);
 }
 
 static CUresult find_function(tj_kernel *kernel, const char *name, CUfunction *function)
@@ -517,10 +517,8 @@ tj_status tj_host_load(tj_host *host, const tj_source *source, const tj_image *i
 
 tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err)
 {
-    if (!kernel)
-        return tj_fail_null(err, __func__, "kernel");
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
+    if (TJ_HAS_NULL(err, kernel, facts))
+        return TJ_ERR_INVALID_ARGUMENT;
     (void)err; /* everything was asked at the load */
     *facts = kernel->step[kernel->form.product].facts;
     return TJ_OK;

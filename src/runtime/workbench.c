@@ -354,10 +354,8 @@ static tj_status check_set(const tj_workbench *bench, size_t set, tj_error *err)
 
 tj_status tj_workbench_read(const tj_workbench *bench, size_t set, void *p, tj_error *err)
 {
-    if (!bench)
-        return tj_fail_null(err, __func__, "bench");
-    if (!p)
-        return tj_fail_null(err, __func__, "p");
+    if (TJ_HAS_NULL(err, bench, p))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_workbench_read_part(bench, set, 0, bench->matrix[TJ_MATRIX_P].bytes, p, err);
 }
 
@@ -388,12 +386,8 @@ static const void *refer(const tj_workbench *bench, tj_which which, const void *
 tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double max_flop, int threads, tj_check_report *report,
                              tj_error *err)
 {
-    if (!bench)
-        return tj_fail_null(err, __func__, "bench");
-    if (!p)
-        return tj_fail_null(err, __func__, "p");
-    if (!report)
-        return tj_fail_null(err, __func__, "report");
+    if (TJ_HAS_NULL(err, bench, p, report))
+        return TJ_ERR_INVALID_ARGUMENT;
     const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES];
     tj_status status = TJ_OK;
 
@@ -482,10 +476,8 @@ tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const 
 {
     static const char *const name[TJ_MATRICES] = {"M", "N", "P", "C"};
 
-    if (!bench)
-        return tj_fail_null(err, __func__, "bench");
-    if (!reason)
-        return tj_fail_null(err, __func__, "reason");
+    if (TJ_HAS_NULL(err, bench, reason))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_status status = check_set(bench, set, err);
 
     reason[0] = '\0';

@@ -22,38 +22,31 @@
 
 tj_status tj_device_count(tj_context *context, int *count, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!count)
-        return tj_fail_null(err, __func__, "count");
+    if (TJ_HAS_NULL(err, context, count))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_gpu_count_devices(&context->host.gpu, count, err);
 }
 
 tj_status tj_device_get(tj_context *context, int ordinal, tj_device_facts *facts, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
+    if (TJ_HAS_NULL(err, context, facts))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_gpu_device_facts(&context->host.gpu, ordinal, facts, err);
 }
 
 tj_status tj_device_current(tj_context *context, tj_device_facts *facts, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
+    if (TJ_HAS_NULL(err, context, facts))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_gpu_current_device(&context->host.gpu, facts, err);
 }
 
 tj_status tj_emulator_get(tj_context *context, const tj_emulator **emulator, tj_error *err)
 {
-    if (!emulator)
-        return tj_fail_null(err, __func__, "emulator");
-    *emulator = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
+    if (emulator)
+        *emulator = NULL;
+    if (TJ_HAS_NULL(err, emulator, context))
+        return TJ_ERR_INVALID_ARGUMENT;
     const tj_driver *driver = NULL;
     const tj_status status = tj_gpu_driver(&context->host.gpu, &driver, err);
 
@@ -63,31 +56,28 @@ tj_status tj_emulator_get(tj_context *context, const tj_emulator **emulator, tj_
 
 tj_status tj_buffer_create_in(tj_context *context, CUstream stream, size_t bytes, tj_buffer **buffer, tj_error *err)
 {
-    if (!buffer)
-        return tj_fail_null(err, __func__, "buffer");
-    *buffer = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
+    if (buffer)
+        *buffer = NULL;
+    if (TJ_HAS_NULL(err, buffer, context))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_gpu_allocate(&context->host.gpu, stream, bytes, buffer, err);
 }
 
 tj_status tj_buffer_create(tj_context *context, size_t bytes, tj_buffer **buffer, tj_error *err)
 {
-    if (!buffer)
-        return tj_fail_null(err, __func__, "buffer");
-    *buffer = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
+    if (buffer)
+        *buffer = NULL;
+    if (TJ_HAS_NULL(err, buffer, context))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_gpu_allocate(&context->host.gpu, NULL, bytes, buffer, err);
 }
 
 tj_status tj_stream_create(tj_context *context, CUstream *stream, tj_error *err)
 {
-    if (!stream)
-        return tj_fail_null(err, __func__, "stream");
-    *stream = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
+    if (stream)
+        *stream = NULL;
+    if (TJ_HAS_NULL(err, stream, context))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_gpu_create_stream(&context->host.gpu, stream, err);
 }
 
@@ -106,25 +96,18 @@ tj_status tj_synchronize(tj_context *context, CUstream stream, tj_error *err)
 
 tj_status tj_device_memory(tj_context *context, size_t *free_bytes, size_t *total_bytes, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!free_bytes)
-        return tj_fail_null(err, __func__, "free_bytes");
-    if (!total_bytes)
-        return tj_fail_null(err, __func__, "total_bytes");
+    if (TJ_HAS_NULL(err, context, free_bytes, total_bytes))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_gpu_memory(&context->host.gpu, free_bytes, total_bytes, err);
 }
 
 tj_status tj_workbench_create(tj_context *context, const tj_problem *problem, const tj_workbench_options *options,
                               tj_workbench **bench, tj_error *err)
 {
-    if (!bench)
-        return tj_fail_null(err, __func__, "bench");
-    *bench = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
+    if (bench)
+        *bench = NULL;
+    if (TJ_HAS_NULL(err, bench, context, problem))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_gpu_place(&context->host.gpu, problem, options, bench, err);
 }
 
@@ -132,34 +115,26 @@ tj_status tj_workbench_create(tj_context *context, const tj_problem *problem, co
 
 tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err)
 {
-    if (!image)
-        return tj_fail_null(err, __func__, "image");
-    *image = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!source)
-        return tj_fail_null(err, __func__, "source");
-    if (!target)
-        return tj_fail_null(err, __func__, "target");
+    if (image)
+        *image = NULL;
+    if (TJ_HAS_NULL(err, image, context, source, target))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_image_build(&context->host, source, target, true, image, err);
 }
 
 tj_status tj_target_for(tj_context *context, int cc_major, int cc_minor, char *target, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!target)
-        return tj_fail_null(err, __func__, "target");
+    if (TJ_HAS_NULL(err, context, target))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_host_target(&context->host, cc_major, cc_minor, target, err);
 }
 
 tj_status tj_targets(tj_context *context, const char *const **targets, tj_error *err)
 {
-    if (!targets)
-        return tj_fail_null(err, __func__, "targets");
-    *targets = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
+    if (targets)
+        *targets = NULL;
+    if (TJ_HAS_NULL(err, targets, context))
+        return TJ_ERR_INVALID_ARGUMENT;
     const tj_nvrtc *nvrtc;
     tj_status status = tj_host_nvrtc(&context->host, &nvrtc, err);
 
@@ -169,15 +144,10 @@ tj_status tj_targets(tj_context *context, const char *const **targets, tj_error 
 
 tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_image *image, tj_kernel **kernel, tj_error *err)
 {
-    if (!kernel)
-        return tj_fail_null(err, __func__, "kernel");
-    *kernel = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!source)
-        return tj_fail_null(err, __func__, "source");
-    if (!image)
-        return tj_fail_null(err, __func__, "image");
+    if (kernel)
+        *kernel = NULL;
+    if (TJ_HAS_NULL(err, kernel, context, source, image))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_host_load(&context->host, source, image, kernel, err);
 }
 
@@ -186,32 +156,21 @@ static tj_status launch_plan(const void *plan, const tj_operands *operands, CUst
     return tj_plan_launch(plan, operands, stream, err);
 }
 
-static tj_status time_plan(const char *name, tj_context *context, const tj_plan *plan, const tj_operands *operands,
-                           size_t count, CUstream stream, int warmup, int repeat, int per_event, double *microseconds,
-                           tj_error *err)
-{
-    if (!context)
-        return tj_fail_null(err, name, "context");
-    if (!plan)
-        return tj_fail_null(err, name, "plan");
-    if (!operands)
-        return tj_fail_null(err, name, "operands");
-    if (!microseconds)
-        return tj_fail_null(err, name, "microseconds");
-    return tj_gpu_time(&context->host.gpu, launch_plan, plan, operands, count, stream, warmup, repeat, per_event, microseconds,
-                       err);
-}
-
 tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_operands *operands, size_t count, CUstream stream,
                            int warmup, int repeat, int per_event, double *microseconds, tj_error *err)
 {
-    return time_plan(__func__, context, plan, operands, count, stream, warmup, repeat, per_event, microseconds, err);
+    if (TJ_HAS_NULL(err, context, plan, operands, microseconds))
+        return TJ_ERR_INVALID_ARGUMENT;
+    return tj_gpu_time(&context->host.gpu, launch_plan, plan, operands, count, stream, warmup, repeat, per_event, microseconds,
+                       err);
 }
 
 tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, CUstream stream, int warmup,
                            int repeat, double *microseconds, tj_error *err)
 {
-    return time_plan(__func__, context, plan, operands, 1, stream, warmup, repeat, 1, microseconds, err);
+    if (TJ_HAS_NULL(err, context, plan, operands, microseconds))
+        return TJ_ERR_INVALID_ARGUMENT;
+    return tj_gpu_time(&context->host.gpu, launch_plan, plan, operands, 1, stream, warmup, repeat, 1, microseconds, err);
 }
 
 /* ---- proof -------------------------------------------------------------------------------------------------------- */
@@ -219,15 +178,10 @@ tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_op
 tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_problem *problem, int again, tj_proof *proof,
                         tj_error *err)
 {
-    if (!proof)
-        return tj_fail_null(err, __func__, "proof");
-    memset(proof, 0, sizeof *proof);
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!plan)
-        return tj_fail_null(err, __func__, "plan");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
+    if (proof)
+        memset(proof, 0, sizeof *proof);
+    if (TJ_HAS_NULL(err, proof, context, plan, problem))
+        return TJ_ERR_INVALID_ARGUMENT;
     const tj_status status = tj_plan_try(context, plan, problem, again != 0, proof, err);
     tj_error why;
 
@@ -239,14 +193,8 @@ tj_status tj_plan_prove(tj_context *context, const tj_plan *plan, const tj_probl
 tj_status tj_proof_write_case(tj_context *context, const tj_plan *plan, const tj_proof *proof, const char *folder,
                               tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!plan)
-        return tj_fail_null(err, __func__, "plan");
-    if (!proof)
-        return tj_fail_null(err, __func__, "proof");
-    if (!folder)
-        return tj_fail_null(err, __func__, "folder");
+    if (TJ_HAS_NULL(err, context, plan, proof, folder))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_device_facts device;
     const tj_status status = tj_gpu_device_facts(&context->host.gpu, tj_kernel_device(plan->program.kernel), &device, err);
 
@@ -273,9 +221,7 @@ tj_status tj_store_clear(tj_context *context, int only_damaged, int64_t *removed
 
 const char *tj_store_path(const tj_context *context)
 {
-    if (!context)
-        return NULL;
-    return tj_disk_store_path(context->host.store);
+    return context ? tj_disk_store_path(context->host.store) : NULL;
 }
 
 const char *tj_store_trouble(tj_context *context)
@@ -287,20 +233,14 @@ const char *tj_store_trouble(tj_context *context)
 
 int64_t tj_store_max_bytes(const tj_context *context)
 {
-    if (!context)
-        return 0;
-    return tj_disk_store_max_bytes(context->host.store);
+    return context ? tj_disk_store_max_bytes(context->host.store) : 0;
 }
 
 tj_status tj_store_explain(tj_context *context, const tj_source *source, const char *target, char *key_hex, int *hit,
                            tj_store_explain_visit visit, void *payload, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!source)
-        return tj_fail_null(err, __func__, "source");
-    if (!target)
-        return tj_fail_null(err, __func__, "target");
+    if (TJ_HAS_NULL(err, context, source, target))
+        return TJ_ERR_INVALID_ARGUMENT;
     if (!key_hex)
         return tj_fail_null(err, __func__, "key");
     if (!hit)
@@ -321,22 +261,16 @@ tj_status tj_store_explain(tj_context *context, const tj_source *source, const c
 
 tj_status tj_records_load_all(tj_context *context, tj_records *records, int64_t *passed_over, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!records)
-        return tj_fail_null(err, __func__, "records");
-    if (!passed_over)
-        return tj_fail_null(err, __func__, "passed_over");
+    if (TJ_HAS_NULL(err, context, records, passed_over))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_records_read(context->host.store, records, passed_over, err);
 }
 
 /* A store that cannot be used has no records: no trouble with it fails a request. */
 tj_status tj_records_load(tj_context *context, tj_records *records, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!records)
-        return tj_fail_null(err, __func__, "records");
+    if (TJ_HAS_NULL(err, context, records))
+        return TJ_ERR_INVALID_ARGUMENT;
     int64_t passed_over;
     const tj_status status = tj_records_read(context->host.store, records, &passed_over, err);
 
@@ -345,10 +279,8 @@ tj_status tj_records_load(tj_context *context, tj_records *records, tj_error *er
 
 tj_status tj_records_keep(tj_context *context, const tj_records *records, int64_t *kept, tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!records)
-        return tj_fail_null(err, __func__, "records");
+    if (TJ_HAS_NULL(err, context, records))
+        return TJ_ERR_INVALID_ARGUMENT;
     int64_t count;
     const tj_status status = tj_records_write(context->host.store, records, &count, err);
 
@@ -374,30 +306,20 @@ static tj_status prepare(void *payload, const tj_config *config, tj_error *err)
 tj_status tj_choose_plan(tj_context *context, const tj_records *records, const tj_problem *problem,
                          const tj_device_facts *device, tj_config *config, const tj_plan **plan, tj_error *err)
 {
-    if (!plan)
-        return tj_fail_null(err, __func__, "plan");
-    *plan = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!device)
-        return tj_fail_null(err, __func__, "device");
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
+    if (plan)
+        *plan = NULL;
+    if (TJ_HAS_NULL(err, plan, context, problem, device, config))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_choose_fitting(records, problem, device, prepare, &(choice){context, problem, plan}, config, err);
 }
 
 tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *options, tj_tune_result *result,
                   tj_error *err)
 {
-    if (!result)
-        return tj_fail_null(err, __func__, "result");
-    memset(result, 0, sizeof *result);
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
+    if (result)
+        memset(result, 0, sizeof *result);
+    if (TJ_HAS_NULL(err, result, context, problem))
+        return TJ_ERR_INVALID_ARGUMENT;
     const tj_status status = tj_tune_on(&context->host, problem, options, result, err);
     tj_error why;
 

@@ -193,15 +193,10 @@ static tj_status obtain(tj_context *context, const tj_source *source, const tj_k
 
 tj_status tj_image_obtain(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err)
 {
-    if (!image)
-        return tj_fail_null(err, __func__, "image");
-    *image = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!source)
-        return tj_fail_null(err, __func__, "source");
-    if (!target)
-        return tj_fail_null(err, __func__, "target");
+    if (image)
+        *image = NULL;
+    if (TJ_HAS_NULL(err, image, context, source, target))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_image_key_text text;
     tj_image_body *body;
     tj_origin origin;

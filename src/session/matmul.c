@@ -129,13 +129,10 @@ static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj
 tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_plan **plan,
                           tj_error *err)
 {
-    if (!plan)
-        return tj_fail_null(err, __func__, "plan");
-    *plan = NULL;
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
+    if (plan)
+        *plan = NULL;
+    if (TJ_HAS_NULL(err, plan, context, problem))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_scope scope;
     tj_status status;
 

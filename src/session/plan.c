@@ -198,35 +198,25 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
 
 size_t tj_plan_workspace_bytes(const tj_plan *plan)
 {
-    if (!plan)
-        return 0;
-    return tj_program_workspace_bytes(&plan->program);
+    return plan ? tj_program_workspace_bytes(&plan->program) : 0;
 }
 
 const tj_source *tj_plan_source(const tj_plan *plan)
 {
-    if (!plan)
-        return NULL;
-    return plan->program.source;
+    return plan ? plan->program.source : NULL;
 }
 
 const tj_image *tj_plan_image(const tj_plan *plan)
 {
-    if (!plan)
-        return NULL;
-    return plan->program.image;
+    return plan ? plan->program.image : NULL;
 }
 
 tj_chosen_by tj_plan_chosen_by(const tj_plan *plan)
 {
-    if (!plan)
-        return (tj_chosen_by)0;
-    return plan->chosen_by;
+    return plan ? plan->chosen_by : (tj_chosen_by)0;
 }
 
 const tj_kernel *tj_plan_kernel(const tj_plan *plan)
 {
-    if (!plan)
-        return NULL;
-    return plan->program.kernel;
+    return plan ? plan->program.kernel : NULL;
 }
