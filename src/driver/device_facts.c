@@ -133,7 +133,7 @@ tj_status tj_gpu_device_facts(tj_gpu *gpu, int ordinal, tj_device_facts *facts, 
     facts->name[sizeof facts->name - 1] = '\0';
     facts->ordinal = ordinal;
     facts->memory_bytes = (int64_t)memory;
-    facts->driver_version = tj_driver_version(driver);
+    facts->driver_version = driver->version;
     if (status != TJ_OK)
         memset(facts, 0, sizeof *facts);
     return status;

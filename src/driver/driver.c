@@ -441,16 +441,6 @@ tj_status tj_driver_open(const char *path, const tj_log *log, const tj_driver **
     return status;
 }
 
-int tj_driver_version(const tj_driver *driver)
-{
-    return driver->version;
-}
-
-const char *tj_driver_path(const tj_driver *driver)
-{
-    return driver->path;
-}
-
 tj_status tj_stream_is_capturing(const tj_driver *driver, CUstream stream, bool *is_capturing, tj_error *err)
 {
     int state = CU_STREAM_CAPTURE_STATUS_NONE;

@@ -125,10 +125,10 @@ enum { TJ_DRIVER_ALIVE = 0, TJ_DRIVER_LOST, TJ_DRIVER_FORKED };
 /** An opened driver: driver->api.launch_kernel(...) and so on. Lives as long as the process. */
 typedef struct tj_driver {
     tj_driver_api api;
-    int version; /* tj_driver_version */
+    int version; /* CUDA version that it serves: 13000 */
     bool is_emulator;
     tj_emulator emulator;          /* if it is one */
-    char *path;                    /* tj_driver_path */
+    char *path;                    /* of the library, as the loader found it */
     atomic_int *life;              /* TJ_DRIVER_ALIVE, ... */
     struct tj_driver_story *story; /* driver.c: what happened when it was lost */
 } tj_driver;
@@ -140,12 +140,6 @@ typedef struct tj_driver {
  * Errors: TJ_ERR_NO_DRIVER: what was tried, and the remedy; TJ_ERR_FORKED: opened by a parent of this process.
  */
 tj_status tj_driver_open(const char *path, const struct tj_log *log, const tj_driver **driver, tj_error *err);
-
-/** CUDA version the driver serves: 13000. */
-int tj_driver_version(const tj_driver *driver);
-
-/** Path of the library as the loader found it. */
-const char *tj_driver_path(const tj_driver *driver);
 
 /** "CUDA_ERROR_ILLEGAL_ADDRESS", from our own table first: a driver in trouble need not be asked. driver may be NULL. */
 const char *tj_driver_result_name(const tj_driver *driver, CUresult result);

@@ -12,8 +12,7 @@ static tj_status check_calls(const tj_driver *driver, tj_error *err)
         api->memset_bytes && api->stream_create && api->stream_destroy && api->stream_synchronize && api->event_create &&
         api->event_record && api->event_synchronize && api->event_elapsed && api->event_destroy)
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_UNSUPPORTED, "the driver %s lacks the memory or event calls of CUDA 4.0",
-                   tj_driver_path(driver));
+    return tj_fail(err, TJ_ERR_UNSUPPORTED, "the driver %s lacks the memory or event calls of CUDA 4.0", driver->path);
 }
 
 void tj_visit_leave(tj_visit *v)

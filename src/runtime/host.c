@@ -47,7 +47,7 @@ static int driver_version_if_any(tj_host *host)
 {
     const tj_driver *driver = NULL;
 
-    return tj_gpu_driver(&host->gpu, &driver, NULL) == TJ_OK ? tj_driver_version(driver) : 0;
+    return tj_gpu_driver(&host->gpu, &driver, NULL) == TJ_OK ? driver->version : 0;
 }
 
 static const tj_nvrtc *recall_nvrtc(tj_host *host, int driver_version)

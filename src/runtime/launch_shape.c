@@ -512,8 +512,8 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
                        "%s needs %lld bytes of workspace, the operands bring %lld, and a driver of CUDA %d.%d cannot allocate "
                        "them in the stream (11.4 can): give what tj_plan_workspace_bytes says, or use a config without",
                        tj_product_step(&kernel->form)->kernel, (long long)needed,
-                       x->workspace ? (long long)x->workspace_bytes : 0LL, tj_driver_version(kernel->driver) / 1000,
-                       tj_driver_version(kernel->driver) % 1000 / 10);
+                       x->workspace ? (long long)x->workspace_bytes : 0LL, kernel->driver->version / 1000,
+                       kernel->driver->version % 1000 / 10);
     }
     if (!tj_workspace_is_aligned(x))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the workspace is 0x%llx: it must be aligned to %d bytes",

@@ -55,7 +55,7 @@ static tj_status set_cluster(tj_kernel *kernel, int index, tj_error *err)
 {
     const tj_launch_step *form = &kernel->form.step[index];
     tj_loaded_step *step = &kernel->step[index];
-    const int version = tj_driver_version(kernel->driver);
+    const int version = kernel->driver->version;
     unsigned int size[3];
     CUresult result;
 
@@ -84,7 +84,7 @@ tj_status tj_step_prepare(tj_kernel *kernel, int index, uint32_t features, tj_er
 {
     const tj_launch_step *form = &kernel->form.step[index];
     tj_loaded_step *step = &kernel->step[index];
-    const int version = tj_driver_version(kernel->driver);
+    const int version = kernel->driver->version;
 
     step->parameters = form->arg_count;
     for (int i = 0; i < form->arg_count; i++) {

@@ -27,7 +27,7 @@ static tj_status check_driver_takes_ptx(tj_host *host, const tj_nvrtc *nvrtc, in
 
     if (tj_gpu_driver(&host->gpu, &driver, NULL) != TJ_OK)
         return TJ_OK; /* no driver, no objection */
-    driver_version = tj_driver_version(driver);
+    driver_version = driver->version;
     if (nvrtc_version <= driver_version)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_UNSUPPORTED,

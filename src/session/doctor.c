@@ -115,8 +115,8 @@ static const tj_driver *look_at_driver(doctor *who)
         found(who, "driver", TJ_FINDING_MISSING, DRIVER_REMEDY, "%s", err.message);
         return NULL;
     }
-    found(who, "driver", TJ_FINDING_OK, "", "CUDA %d.%d at %s", tj_driver_version(driver) / 1000,
-          tj_driver_version(driver) % 1000 / 10, tj_driver_path(driver));
+    found(who, "driver", TJ_FINDING_OK, "", "CUDA %d.%d at %s", driver->version / 1000, driver->version % 1000 / 10,
+          driver->path);
     return driver;
 }
 
@@ -158,7 +158,7 @@ static void look_at_devices(doctor *who, bool has_nvrtc, char *first_target)
 /* A driver runs what compilers of its own and of older major versions made. */
 static void look_at_match(const doctor *who, const tj_nvrtc *nvrtc, const tj_driver *driver)
 {
-    int compiler = tj_nvrtc_major(nvrtc), runs = tj_driver_version(driver) / 1000;
+    int compiler = tj_nvrtc_major(nvrtc), runs = driver->version / 1000;
 
     if (compiler <= runs)
         found(who, "match", TJ_FINDING_OK, "", "the driver runs what NVRTC %d makes", compiler);

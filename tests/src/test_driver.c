@@ -84,8 +84,8 @@ Test(driver, is_opened_once_by_any_number_of_threads, .init = start_fake)
     for (int i = 0; i < 8; i++)
         cr_expect(driver[i] != NULL && driver[i] == driver[0], "thread %d", i);
     cr_expect(eq(ulong, fake.fake_calls("cuInit"), 1));
-    cr_expect(eq(int, tj_driver_version(driver[0]), 13000));
-    cr_expect(strstr(tj_driver_path(driver[0]), "libfake_cuda.so") != NULL, "%s", tj_driver_path(driver[0]));
+    cr_expect(eq(int, driver[0]->version, 13000));
+    cr_expect(strstr(driver[0]->path, "libfake_cuda.so") != NULL, "%s", driver[0]->path);
 }
 
 Test(driver, that_does_not_start_can_be_opened_later, .init = start_fake)
@@ -147,7 +147,7 @@ Test(driver, of_an_older_version_lacks_what_came_later, .init = start_fake)
 
     fake.fake_set_driver_version(12020);
     driver = open_fake();
-    cr_expect(eq(int, tj_driver_version(driver), 12020));
+    cr_expect(eq(int, driver->version, 12020));
     cr_expect(driver->api.library_load != NULL, "12.0");
     cr_expect(driver->api.func_load == NULL && driver->api.func_get_param_info == NULL, "12.4");
 }
@@ -159,7 +159,7 @@ Test(driver, without_cuGetProcAddress_is_read_by_symbol)
 
     fake_sibling(FAKE_CUDA_PATH, "libfake_cuda_old.so", path);
     cr_assert(eq(int, tj_driver_open(path, NULL, &driver, &err), TJ_OK), "%s", err.message);
-    cr_expect(eq(int, tj_driver_version(driver), 11000));
+    cr_expect(eq(int, driver->version, 11000));
     cr_expect(driver->api.module_load != NULL && driver->api.library_load == NULL && driver->api.ctx_get_id == NULL);
 }
 

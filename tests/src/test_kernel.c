@@ -413,7 +413,7 @@ static void fail_each_call(void)
                 tj_status status;
 
                 /* A fresh context, so that the primary context is retained anew. */
-                options.driver = tj_driver_path(atomic_load(&own->host.gpu.driver));
+                options.driver = atomic_load(&own->host.gpu.driver)->path;
                 options.cache_dir = "";
                 cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK));
                 fake.fake_fail(names[i], nth, results[r].result);
