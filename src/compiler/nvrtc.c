@@ -199,12 +199,26 @@ static tj_status find_functions(tj_nvrtc *nvrtc, tj_error *err)
     return status;
 }
 
-static void nvrtc_free(tj_nvrtc *nvrtc)
+tj_nvrtc *tj_nvrtc_new(void)
+{
+    tj_nvrtc *nvrtc = calloc(1, sizeof *nvrtc);
+    tj_nvrtc_probe *probe = calloc(1, sizeof *probe);
+
+    if (!nvrtc || !probe) {
+        free(nvrtc);
+        free(probe);
+        return NULL;
+    }
+    pthread_mutex_init(&probe->lock, NULL);
+    nvrtc->probe = probe;
+    return nvrtc;
+}
+
+void tj_nvrtc_free(tj_nvrtc *nvrtc)
 {
     if (!nvrtc)
         return;
-    if (nvrtc->probe)
-        pthread_mutex_destroy(&nvrtc->probe->lock);
+    pthread_mutex_destroy(&nvrtc->probe->lock);
     free(nvrtc->probe);
     free(nvrtc->target);
     free(nvrtc->builtins_path);
@@ -226,33 +240,23 @@ static tj_status adopt(void *handle, const char *asked, const tj_nvrtc **out, tj
         *out = nvrtc;
         return TJ_OK;
     }
-    nvrtc = calloc(1, sizeof *nvrtc);
+    nvrtc = tj_nvrtc_new();
     if (!nvrtc)
         return tj_fail_memory(err, "NVRTC's table");
     nvrtc->handle = handle;
     nvrtc->path = library_path(handle, asked);
-    nvrtc->probe = calloc(1, sizeof *nvrtc->probe);
-    if (!nvrtc->path || !nvrtc->probe) {
-        free(nvrtc->probe);
-        nvrtc->probe = NULL;
-        status = tj_fail_memory(err, "NVRTC's table");
-        goto fail;
-    }
-    pthread_mutex_init(&nvrtc->probe->lock, NULL);
-    status = find_functions(nvrtc, err);
+    status = nvrtc->path ? find_functions(nvrtc, err) : tj_fail_memory(err, "NVRTC's table");
     if (status == TJ_OK)
         status = read_targets(nvrtc, err);
-    if (status != TJ_OK)
-        goto fail;
+    if (status != TJ_OK) {
+        tj_nvrtc_free(nvrtc);
+        return status;
+    }
     open_builtins(nvrtc);
     nvrtc->next = libraries;
     libraries = nvrtc;
     *out = nvrtc;
     return TJ_OK;
-
-fail:
-    nvrtc_free(nvrtc);
-    return status;
 }
 
 /* Never closed, not even a library that turned out to be of no use: others may have got hold of it. */
@@ -399,17 +403,13 @@ static tj_status answer(const char *path, int driver_major, const tj_log *log, c
         return tj_fail_memory(err, "NVRTC's path");
     }
     status = path ? open_library(path, false, nvrtc, err) : search_and_open(driver_major, log, nvrtc, err);
-    if (status != TJ_OK) {
+    if (status == TJ_OK)
+        report_choice(*nvrtc, driver_major, log);
+    /* Without builtins it cannot compile: not the last word, they may be installed before the next call. */
+    if (status != TJ_OK || !(*nvrtc)->builtins_path) {
         free(request->path);
         free(request);
         return status;
-    }
-    report_choice(*nvrtc, driver_major, log);
-    /* Without builtins it cannot compile: not the last word, they may be installed before the next call. */
-    if (!(*nvrtc)->builtins_path) {
-        free(request->path);
-        free(request);
-        return TJ_OK;
     }
     request->driver_major = driver_major;
     request->nvrtc = *nvrtc;

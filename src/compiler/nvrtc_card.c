@@ -171,32 +171,19 @@ static bool read_card(char *rest, tj_nvrtc *nvrtc)
 
 const tj_nvrtc *tj_nvrtc_recall(const char *card)
 {
-    tj_nvrtc *nvrtc = is_loaded_already() ? NULL : calloc(1, sizeof *nvrtc);
+    tj_nvrtc *nvrtc = is_loaded_already() ? NULL : tj_nvrtc_new();
     char *copy = nvrtc ? strdup(card) : NULL;
-    bool is_known;
 
-    if (nvrtc)
-        nvrtc->probe = calloc(1, sizeof *nvrtc->probe);
-    if (nvrtc && nvrtc->probe)
-        pthread_mutex_init(&nvrtc->probe->lock, NULL);
-    is_known = copy && nvrtc->probe && read_card(copy, nvrtc);
-    free(copy);
-    if (!is_known) {
-        tj_nvrtc_forget(nvrtc);
-        return NULL;
+    if (!copy || !read_card(copy, nvrtc)) {
+        tj_nvrtc_free(nvrtc);
+        nvrtc = NULL;
     }
+    free(copy);
     return nvrtc;
 }
 
 void tj_nvrtc_forget(const tj_nvrtc *nvrtc)
 {
-    if (!nvrtc || nvrtc->handle)
-        return;
-    if (nvrtc->probe)
-        pthread_mutex_destroy(&nvrtc->probe->lock);
-    free(nvrtc->probe);
-    free(nvrtc->target);
-    free(nvrtc->path);
-    free(nvrtc->builtins_path);
-    free((void *)nvrtc);
+    if (nvrtc && !nvrtc->handle)
+        tj_nvrtc_free((tj_nvrtc *)nvrtc);
 }

@@ -68,6 +68,12 @@ struct tj_nvrtc {
     struct tj_nvrtc *next;
 };
 
+/** An empty table with its probe; NULL: out of memory. */
+tj_nvrtc *tj_nvrtc_new(void);
+
+/** Of a table that nobody else knows. NULL: accepted. */
+void tj_nvrtc_free(tj_nvrtc *nvrtc);
+
 /**
  * Bracket every stay inside the loader or NVRTC. A child that is forked meanwhile inherits locks that nobody will release:
  * there, and for ever, enter answers TJ_ERR_FORKED.

@@ -345,8 +345,6 @@ static char *loaded_path(void *library, const char *asked)
 
 static void drop(struct opened *entry)
 {
-    if (!entry)
-        return;
     pthread_mutex_destroy(&entry->story.lock);
     free(entry->driver.path);
     free(entry->key);

@@ -531,13 +531,3 @@ void tj_kernel_free(tj_kernel *kernel)
     unload(kernel);
     free(kernel);
 }
-
-uint64_t tj_kernel_context_id(const tj_kernel *kernel)
-{
-    return kernel->context_id;
-}
-
-int tj_kernel_device(const tj_kernel *kernel)
-{
-    return kernel->device;
-}

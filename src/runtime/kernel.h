@@ -34,7 +34,7 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
                               tj_kernel **kernel, tj_error *err);
 
 /**
- * tj_kernel_launch for a caller that is inside a scope with scope.context_id == tj_kernel_context_id(kernel): no driver
+ * tj_kernel_launch for a caller that is inside a scope with scope.context_id == kernel->context_id: no driver
  * call but cuLaunchKernel. Kernels whose extents are all fixed have grid and constant arguments ready.
  */
 tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *operands, CUstream stream, tj_error *err);
@@ -46,12 +46,6 @@ tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *ope
  * Errors: TJ_ERR_INVALID_ARGUMENT, and those of a launch that come before the driver.
  */
 tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *operands, tj_error *err);
-
-/** Of the CUDA context that it was loaded in, as tj_scope.context_id. */
-uint64_t tj_kernel_context_id(const tj_kernel *kernel);
-
-/** Ordinal of the device it was loaded on. */
-int tj_kernel_device(const tj_kernel *kernel);
 
 /* ---- between kernel.c, launch*.c and pointers.c ------------------------------------------------------------------- */
 
@@ -120,10 +114,10 @@ typedef struct tj_loaded_step {
 struct tj_kernel {
     const tj_driver *driver;
     tj_gpu *gpu;
-    uint64_t context_id;
-    CUcontext handle; /* of the CUDA context */
-    int device;
-    CUlibrary library; /* one of library and module is set */
+    uint64_t context_id; /* of the CUDA context that it was loaded in, as tj_scope.context_id */
+    CUcontext handle;    /* of that context */
+    int device;          /* ordinal of the device that it was loaded on */
+    CUlibrary library;   /* one of library and module is set */
     CUmodule module;
     tj_loaded_step step[TJ_LAUNCH_MAX_STEPS];
     tj_launch_form form;

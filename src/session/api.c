@@ -196,7 +196,7 @@ tj_status tj_proof_write_case(tj_context *context, const tj_plan *plan, const tj
     if (TJ_HAS_NULL(err, context, plan, proof, folder))
         return TJ_ERR_INVALID_ARGUMENT;
     tj_device_facts device;
-    const tj_status status = tj_gpu_device_facts(&context->host.gpu, tj_kernel_device(plan->program.kernel), &device, err);
+    const tj_status status = tj_gpu_device_facts(&context->host.gpu, plan->program.kernel->device, &device, err);
 
     return status == TJ_OK ? tj_proof_write(&plan->program, &device, proof, folder, err) : status;
 }

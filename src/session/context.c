@@ -125,15 +125,6 @@ static tj_status resolve_store(tj_context *context, char **root, const tj_contex
     return tj_text_take(&path, root, err);
 }
 
-static tj_context *make_context(void)
-{
-    tj_context *context = calloc(1, sizeof *context);
-
-    if (context)
-        tj_host_begin(&context->host);
-    return context;
-}
-
 static bool has_tables(tj_context *context)
 {
     return (context->images = tj_image_table_create()) && (context->plans = tj_plan_table_create()) &&
@@ -159,18 +150,17 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     if (options.specialize != TJ_SPECIALIZE_SHAPES && options.specialize != TJ_SPECIALIZE_TYPES)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "specialize is %d: use TJ_SPECIALIZE_SHAPES or TJ_SPECIALIZE_TYPES",
                        options.specialize);
-
     if (options.background_tuning_s < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "background_tuning_s is %d: use 0 (off) or seconds for each problem",
                        options.background_tuning_s);
-
     if (options.prove < TJ_PROVE_NEVER || options.prove > TJ_PROVE_BEHIND)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "prove is %d: use TJ_PROVE_NEVER (0), TJ_PROVE_BEFORE (1) or TJ_PROVE_BEHIND (2)", options.prove);
 
-    context = make_context();
+    context = calloc(1, sizeof *context);
     if (!context)
         return tj_fail_memory(err, "a context");
+    tj_host_begin(&context->host);
     context->prove = (tj_prove)options.prove;
     context->specialize = (tj_specialize)options.specialize;
     context->check_pointers = options.check_pointers != 0;

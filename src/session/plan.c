@@ -35,20 +35,19 @@ bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b)
  */
 static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj_error *err)
 {
-    tj_status status = tj_host_load(&context->host, plan->program.source, plan->program.image, &plan->program.kernel, err);
+    tj_status status = tj_program_load(&context->host, &plan->program, err);
     tj_error refused;
 
     if (status == TJ_OK || tj_image_origin(plan->program.image) != TJ_FROM_STORE ||
         (status != TJ_ERR_DRIVER && status != TJ_ERR_UNSUPPORTED && status != TJ_ERR_INTERNAL))
         return status;
-    if (tj_host_load(&context->host, plan->program.source, plan->program.image, &plan->program.kernel, &refused) == TJ_OK)
+    if (tj_program_load(&context->host, &plan->program, &refused) == TJ_OK)
         return TJ_OK; /* a passing fault, not the image's */
     tj_image_reject(&context->host, plan->program.image, refused.message);
     tj_image_free(plan->program.image);
     plan->program.image = NULL;
     status = tj_image_obtain(context, plan->program.source, target, &plan->program.image, err);
-    return status == TJ_OK ? tj_host_load(&context->host, plan->program.source, plan->program.image, &plan->program.kernel, err)
-                           : status;
+    return status == TJ_OK ? tj_program_load(&context->host, &plan->program, err) : status;
 }
 
 tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem *problem, bool again, tj_proof *proof,
@@ -59,7 +58,7 @@ tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem
     tj_device_facts device;
     tj_problem any;
     tj_config config;
-    tj_status status = tj_gpu_device_facts(&host->gpu, tj_kernel_device(plan->program.kernel), &device, err);
+    tj_status status = tj_gpu_device_facts(&host->gpu, plan->program.kernel->device, &device, err);
 
     if (status == TJ_OK && !again && tj_proof_recall(host, plan->program.image, &device, proof))
         return tj_proof_check(plan->program.source, &device, proof, err);
