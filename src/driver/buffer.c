@@ -116,14 +116,13 @@ tj_status tj_buffer_write(tj_buffer *buffer, size_t offset, const void *host, si
         return tj_fail_null(err, __func__, "buffer");
     if (!host && bytes > 0)
         return tj_fail_null(err, __func__, "host");
-    tj_status status = check_range(buffer, offset, bytes, err);
-    CUresult result;
     tj_visit v;
+    CUresult result;
+    tj_status status = check_range(buffer, offset, bytes, err);
 
+    if (status == TJ_OK && bytes > 0)
+        status = enter_home(buffer, &v, err);
     if (status != TJ_OK || bytes == 0)
-        return status;
-    status = enter_home(buffer, &v, err);
-    if (status != TJ_OK)
         return status;
     result = buffer->driver->api.memcpy_to_device(buffer->address + offset, host, bytes, buffer->stream);
     return finish(buffer, &v, result, "copy", "to", bytes, err);
@@ -135,14 +134,13 @@ tj_status tj_buffer_read(const tj_buffer *buffer, size_t offset, void *host, siz
         return tj_fail_null(err, __func__, "buffer");
     if (!host && bytes > 0)
         return tj_fail_null(err, __func__, "host");
-    tj_status status = check_range(buffer, offset, bytes, err);
-    CUresult result;
     tj_visit v;
+    CUresult result;
+    tj_status status = check_range(buffer, offset, bytes, err);
 
+    if (status == TJ_OK && bytes > 0)
+        status = enter_home(buffer, &v, err);
     if (status != TJ_OK || bytes == 0)
-        return status;
-    status = enter_home(buffer, &v, err);
-    if (status != TJ_OK)
         return status;
     result = buffer->driver->api.memcpy_to_host(host, buffer->address + offset, bytes, buffer->stream);
     return finish(buffer, &v, result, "copy", "from", bytes, err);
@@ -210,11 +208,10 @@ void tj_buffer_free(tj_buffer *buffer)
 tj_status tj_gpu_create_stream(tj_gpu *gpu, CUstream *stream, tj_error *err)
 {
     tj_visit v;
-    tj_status status;
+    tj_status status = tj_visit_enter(gpu, &v, err);
     CUresult result;
 
     *stream = NULL;
-    status = tj_visit_enter(gpu, &v, err);
     if (status != TJ_OK)
         return status;
     result = v.scope.driver->api.stream_create(stream, CU_STREAM_NON_BLOCKING);

@@ -7,7 +7,6 @@
  */
 #include "kernel.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -172,14 +172,6 @@ static void draw_runs(proving *v, bool is_emulated)
 
 /* ---- checks ------------------------------------------------------------------------------------------------------- */
 
-static bool is_untouched(const char *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if ((unsigned char)bytes[i] != 0xff)
-            return false;
-    return true;
-}
-
 /* Of P as it was read back: every element written. */
 static void check_all_of_p(proving *v)
 {
@@ -190,7 +182,7 @@ static void check_all_of_p(proving *v)
             const char *at = v->p + tj_workbench_offset(v->bench, TJ_MATRIX_P, b) + (size_t)(line * v->lies.p.ld) * size;
 
             for (int64_t i = 0; i < v->width; i++)
-                if (is_untouched(at + (size_t)i * size, size))
+                if (tj_workbench_is_untouched(at + (size_t)i * size, size))
                     fail(v, "it does not write element %lld of line %lld of P, product %lld", (long long)i, (long long)line,
                          (long long)b);
         }

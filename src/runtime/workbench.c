@@ -413,10 +413,12 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
     return status;
 }
 
-static bool is_untouched(const unsigned char *bytes, size_t count)
+bool tj_workbench_is_untouched(const void *bytes, size_t count)
 {
+    const unsigned char *byte = bytes;
+
     for (size_t i = 0; i < count; i++)
-        if (bytes[i] != 0xff)
+        if (byte[i] != 0xff)
             return false;
     return true;
 }
@@ -430,7 +432,7 @@ static tj_status compare(const tj_buffer *buffer, size_t offset, size_t bytes, c
     if (!now)
         return tj_fail_memory(err, "the operands of a workbench");
     status = tj_buffer_read(buffer, offset, now, bytes, err);
-    *is_same = was ? memcmp(now, was, bytes) == 0 : is_untouched(now, bytes);
+    *is_same = was ? memcmp(now, was, bytes) == 0 : tj_workbench_is_untouched(now, bytes);
     free(now);
     return status;
 }

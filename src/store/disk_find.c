@@ -12,7 +12,6 @@
 
 #include "disk_root.h"
 #include "disk_scan.h"
-#include "fs.h"
 #include "hash.h"
 #include "store_entry.h"
 

@@ -137,7 +137,7 @@ tj_status tj_disk_store_clear(tj_disk_store *store, bool only_damaged, int64_t *
     const char *why;
     int64_t count = 0;
     tj_status status = tj_disk_scan_root(store, 0, &all, err);
-    int root = status == TJ_OK && store->root[0] ? tj_disk_open_root(store, 0, &why) : -1;
+    int root = status == TJ_OK ? tj_disk_open_root(store, 0, &why) : -1;
 
     for (size_t i = 0; root >= 0 && i < all.count; i++) {
         if (only_damaged && !is_damaged(store, &all.entry[i]))
@@ -185,12 +185,9 @@ static bool is_stored(const tj_disk_store *store, const tj_key *key)
     bool is_hit = false;
 
     for (size_t i = 0; i < store->root_count && !is_hit; i++) {
-        tj_scanned one = {.root = i};
+        const int entry = tj_disk_open_entry(store, i, key->hex);
         tj_stored stored;
-        int entry;
 
-        memcpy(one.hex, key->hex, sizeof one.hex);
-        entry = store->root[i] ? open_entry(store, &one) : -1;
         if (entry < 0)
             continue;
         is_hit = !tj_entry_read(entry, key, &stored);

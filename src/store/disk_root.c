@@ -61,9 +61,12 @@ static const char *open_trouble(int cause)
 
 int tj_disk_open_root(const tj_disk_store *store, size_t index, const char **why)
 {
-    const int root = tj_fs_open_folder(AT_FDCWD, store->root[index]);
+    int root;
 
     *why = NULL;
+    if (!store->root[index])
+        return -1;
+    root = tj_fs_open_folder(AT_FDCWD, store->root[index]);
     if (root < 0) {
         if (errno != ENOENT)
             *why = open_trouble(errno);
@@ -279,7 +282,7 @@ int tj_disk_open_entry(const tj_disk_store *store, size_t index, const char *hex
 {
     char parent[8], name[32];
     const char *why;
-    const int root = store->root[index] ? tj_disk_open_root(store, index, &why) : -1;
+    const int root = tj_disk_open_root(store, index, &why);
     int folder, entry;
 
     if (root < 0)

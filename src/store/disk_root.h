@@ -31,7 +31,7 @@ struct tj_disk_store {
 /** Log a warning, the first of this store only. format takes what and why. */
 void tj_disk_warn_once(tj_disk_store *store, const char *format, const char *what, const char *why);
 
-/** An open, trusted root, or -1 with *why (NULL: it does not exist). */
+/** An open, trusted root, or -1 with *why (NULL: it does not exist, or there is no own one). */
 int tj_disk_open_root(const tj_disk_store *store, size_t index, const char **why);
 
 /** The own root, made if need be, with its inner folders; or -1 with *why. */

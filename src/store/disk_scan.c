@@ -79,8 +79,6 @@ tj_status tj_disk_scan_root(const tj_disk_store *store, size_t index, tj_scan *a
     int root, v1;
     DIR *folder;
 
-    if (!store->root[index])
-        return TJ_OK;
     root = tj_disk_open_root(store, index, &why);
     if (root < 0)
         return why ? tj_fail(err, TJ_ERR_IO, "cannot use the store %s: %s", store->root[index], why) : TJ_OK;

@@ -2,7 +2,6 @@
 #include "disk_store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,6 @@ static bool fetch_from(tj_disk_store *store, size_t index, const tj_key *key, tj
     const char *why, *damage;
     int root, folder, entry;
 
-    if (!store->root[index])
-        return false;
     root = tj_disk_open_root(store, index, &why);
     if (root < 0) {
         if (why)
@@ -67,7 +64,7 @@ void tj_disk_store_reject(tj_disk_store *store, const tj_key *key, const char *r
 {
     char parent[8], name[32];
     const char *why;
-    int root = store->root[0] ? tj_disk_open_root(store, 0, &why) : -1;
+    int root = tj_disk_open_root(store, 0, &why);
 
     tj_disk_warn_once(store, "a stored kernel (%s) is thrown away: %s", key->hex, reason);
     if (root < 0)

@@ -38,7 +38,7 @@ char *tj_disk_store_read_note(tj_disk_store *store, const char *name)
     char path[128], *text = NULL;
     const char *why;
     size_t size;
-    int root = store->root[0] ? tj_disk_open_root(store, 0, &why) : -1;
+    int root = tj_disk_open_root(store, 0, &why);
 
     if (root < 0)
         return NULL;
@@ -170,7 +170,7 @@ tj_status tj_disk_store_each_text(tj_disk_store *store, const char *folder, tj_n
     (void)snprintf(path, sizeof path, "v1/%s", folder);
     for (size_t i = 0; goes_on && i < store->root_count; i++) {
         const char *why = NULL;
-        const int fd = store->root[i] ? open_texts(store, i, path, &why) : -1;
+        const int fd = open_texts(store, i, path, &why);
 
         if (why) {
             tj_disk_warn_once(store, "the store %s is not used: %s", store->root[i], why);
@@ -188,7 +188,7 @@ void tj_disk_store_remove_text(tj_disk_store *store, const char *folder, const c
 {
     char path[64 + MAX_TEXT_NAME];
     const char *why;
-    int root = store->root[0] && is_text_name(name) ? tj_disk_open_root(store, 0, &why) : -1;
+    int root = is_text_name(name) ? tj_disk_open_root(store, 0, &why) : -1;
 
     if (root < 0)
         return;
