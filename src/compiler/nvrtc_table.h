@@ -34,14 +34,7 @@ typedef struct tj_nvrtc_program tj_nvrtc_program; /* NVRTC's own; never looked i
 /* clang-format on */
 
 /* The results that mean something of their own to us. */
-enum {
-    NVRTC_DONE = 0,
-    NVRTC_OUT_OF_MEMORY = 1,
-    NVRTC_INVALID_OPTION = 5,
-    NVRTC_COMPILATION = 6,
-    NVRTC_BUILTINS = 7,
-    NVRTC_CANCELLED = 16
-};
+enum { NVRTC_DONE = 0, NVRTC_OUT_OF_MEMORY = 1, NVRTC_INVALID_OPTION = 5, NVRTC_BUILTINS = 7 };
 
 /* What only a compile tells: read off a probe, once. */
 typedef struct tj_nvrtc_probe {

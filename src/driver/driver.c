@@ -42,7 +42,15 @@ static pthread_once_t watch_forks = PTHREAD_ONCE_INIT;
 
 /* ---- results ------------------------------------------------------------------------------------------------------ */
 
-enum meaning { PLAIN, NO_DRIVER, NO_MEMORY, NO_IMAGE, CAPTURE, LOST };
+/* Statuses, in words that leave a result on its line. */
+enum meaning {
+    PLAIN = TJ_ERR_DRIVER,
+    NO_DRIVER = TJ_ERR_NO_DRIVER,
+    NO_MEMORY = TJ_ERR_DEVICE_MEMORY,
+    NO_IMAGE = TJ_ERR_UNSUPPORTED,
+    CAPTURE = TJ_ERR_CAPTURE,
+    LOST = TJ_ERR_DEVICE_LOST
+};
 
 struct result {
     CUresult number;
@@ -160,25 +168,6 @@ const char *tj_driver_result_name(const tj_driver *driver, CUresult number)
     return known ? known->name : ask_driver(driver, number, true);
 }
 
-static tj_status status_of(enum meaning meaning)
-{
-    switch (meaning) {
-    case NO_DRIVER:
-        return TJ_ERR_NO_DRIVER;
-    case NO_MEMORY:
-        return TJ_ERR_DEVICE_MEMORY;
-    case NO_IMAGE:
-        return TJ_ERR_UNSUPPORTED;
-    case CAPTURE:
-        return TJ_ERR_CAPTURE;
-    case LOST:
-        return TJ_ERR_DEVICE_LOST;
-    case PLAIN:
-        break;
-    }
-    return TJ_ERR_DRIVER;
-}
-
 static void mark_lost(const tj_driver *driver, const tj_error *why)
 {
     int alive = TJ_DRIVER_ALIVE;
@@ -225,7 +214,7 @@ tj_status tj_driver_fail(const tj_driver *driver, CUresult number, tj_error *err
     const char *name = tj_driver_result_name(driver, number);
     const char *text = known ? known->text : ask_driver(driver, number, false);
     const char *remedy = known ? known->remedy : NULL;
-    tj_status status = status_of(known ? known->meaning : PLAIN);
+    tj_status status = (tj_status)(known ? known->meaning : PLAIN);
     char what[256];
     va_list arguments;
     tj_error own;

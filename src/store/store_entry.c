@@ -51,16 +51,9 @@ static void checksum_of(const void *bytes, size_t size, char hex[TJ_HASH_HEX_BYT
 /* After a failed read: is it the entry's fault (then the sentence), or ours? */
 static const char *blame(const char *sentence)
 {
-    switch (errno) {
-    case ENOMEM:
-    case EMFILE:
-    case ENFILE:
-    case EINTR:
-    case ESTALE:
-        return tj_entry_unknown;
-    default:
-        return sentence;
-    }
+    const bool is_ours = errno == ENOMEM || errno == EMFILE || errno == ENFILE || errno == EINTR || errno == ESTALE;
+
+    return is_ours ? tj_entry_unknown : sentence;
 }
 
 /* Over the canonical dump of everything else in the manifest. */
