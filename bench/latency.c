@@ -8,45 +8,20 @@
  *
  * Prints a table. The product is tiny, so that the GPU never keeps the host waiting.
  */
-#include <tilejit/tilejit.h>
-
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { COLD_SHAPES = 12, DISK_RUNS = 9, ROUNDS = 101, CALLS = 400 };
+#include "program.h"
 
-static double now_us(void)
-{
-    struct timespec t;
+const char program[] = "latency";
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
+enum { COLD_SHAPES = 12, LARGEST = 65 + 2 * COLD_SHAPES, DISK_RUNS = 9, ROUNDS = 101, CALLS = 400 };
 
 static void print_row(const char *name, double *values, int count, const char *unit)
 {
     qsort(values, (size_t)count, sizeof *values, by_value);
     printf("%-44s %10.3f %10.3f %10.3f  %s (n = %d)\n", name, values[0], values[count / 2], values[count - 1], unit, count);
-}
-
-static void must(tj_status status, const tj_error *err)
-{
-    if (status == TJ_OK)
-        return;
-    fprintf(stderr, "latency: %s\n", err->message);
-    exit(status == TJ_ERR_NO_DRIVER ? 77 : 1);
 }
 
 static tj_context *open_context(const char *store)
@@ -60,45 +35,25 @@ static tj_context *open_context(const char *store)
     return context;
 }
 
-typedef struct tiny {
-    tj_buffer *m, *n, *p;
-    tj_operands x;
-} tiny;
-
-/* Buffers large enough for every shape used here; making them starts the driver and the primary context. */
-static void make_operands(tj_context *context, tiny *t)
+/* Large enough for every shape used here; placing them starts the driver and the primary context. */
+static tj_workbench *place_operands(tj_context *context)
 {
-    static float ones[64 * 1024];
+    const tj_problem problem = TJ_PROBLEM_INIT(LARGEST, LARGEST, LARGEST, TJ_F32);
+    tj_workbench *bench;
     tj_error err;
 
-    for (size_t i = 0; i < sizeof ones / sizeof ones[0]; i++)
-        ones[i] = 1.0f;
-    must(tj_buffer_create(context, sizeof ones, &t->m, &err), &err);
-    must(tj_buffer_create(context, sizeof ones, &t->n, &err), &err);
-    must(tj_buffer_create(context, sizeof ones, &t->p, &err), &err);
-    must(tj_buffer_write(t->m, 0, ones, sizeof ones, &err), &err);
-    must(tj_buffer_write(t->n, 0, ones, sizeof ones, &err), &err);
-    t->x = (tj_operands)TJ_OPERANDS_INIT;
-    t->x.m.address = tj_buffer_address(t->m);
-    t->x.n.address = tj_buffer_address(t->n);
-    t->x.p.address = tj_buffer_address(t->p);
-}
-
-static void drop_operands(tiny *t)
-{
-    tj_buffer_free(t->m);
-    tj_buffer_free(t->n);
-    tj_buffer_free(t->p);
+    must(tj_workbench_create(context, &problem, NULL, &bench, &err), &err);
+    return bench;
 }
 
 /* From the request to the completed first launch, in microseconds. */
-static double first_launch(tj_context *context, const tiny *t, int64_t extent)
+static double first_launch(tj_context *context, const tj_workbench *bench, int64_t extent)
 {
     tj_problem problem = TJ_PROBLEM_INIT(extent, extent, extent, TJ_F32);
     const double start = now_us();
     tj_error err;
 
-    must(tj_matmul(context, &problem, &t->x, NULL, &err), &err);
+    must(tj_matmul(context, &problem, tj_workbench_operands(bench), NULL, &err), &err);
     must(tj_synchronize(context, NULL, &err), &err);
     return now_us() - start;
 }
@@ -106,19 +61,14 @@ static double first_launch(tj_context *context, const tiny *t, int64_t extent)
 static void measure_cold(const char *store)
 {
     tj_context *context = open_context(store);
-    double first, later[COLD_SHAPES];
-    tiny t;
+    tj_workbench *bench = place_operands(context);
+    double first = first_launch(context, bench, 65) / 1e3, later[COLD_SHAPES];
 
-    make_operands(context, &t);
-    first = first_launch(context, &t, 65);
     for (int i = 0; i < COLD_SHAPES; i++)
-        later[i] = first_launch(context, &t, 67 + 2 * i);
-    for (int i = 0; i < COLD_SHAPES; i++)
-        later[i] /= 1e3;
-    first /= 1e3;
+        later[i] = first_launch(context, bench, 67 + 2 * i) / 1e3;
     print_row("cold, first of the process (NVRTC opened)", &first, 1, "ms");
     print_row("cold, later shapes", later, COLD_SHAPES, "ms");
-    drop_operands(&t);
+    tj_workbench_free(bench);
     tj_context_free(context);
 }
 
@@ -127,16 +77,13 @@ static int child(const char *store)
 {
     tj_context *context = open_context(store);
     const double start = now_us();
-    double started, launched;
+    tj_workbench *bench = place_operands(context);
+    const double started = now_us() - start, launched = first_launch(context, bench, 65);
     tj_context_stats stats;
-    tiny t;
 
-    make_operands(context, &t);
-    started = now_us() - start;
-    launched = first_launch(context, &t, 65);
     tj_context_get_stats(context, &stats);
     printf("%f %f %llu\n", started, launched, (unsigned long long)stats.compiles);
-    drop_operands(&t);
+    tj_workbench_free(bench);
     tj_context_free(context);
     return 0;
 }
@@ -230,18 +177,18 @@ static void measure_ready(void)
 {
     static double bare_ns[ROUNDS], matmul_ns[ROUNDS], plan_ns[ROUNDS], over_matmul[ROUNDS], over_plan[ROUNDS];
     tj_context *context = open_context("");
+    tj_workbench *bench = place_operands(context);
+    const tj_operands *x = tj_workbench_operands(bench);
     tj_problem problem = TJ_PROBLEM_INIT(32, 32, 32, TJ_F32);
     const tj_plan *plan;
     tj_error err;
     geometry g;
-    tiny t;
     bare b;
 
-    make_operands(context, &t);
     must(tj_plan_prepare(context, &problem, NULL, &plan, &err), &err);
     b = load_bare(plan);
     g = geometry_of(plan, problem.j.extent);
-    must(tj_matmul(context, &problem, &t.x, NULL, &err), &err);
+    must(tj_matmul(context, &problem, x, NULL, &err), &err);
     must(tj_plan_prepare(context, &problem, NULL, &plan, &err), &err);
     for (int r = -5; r < ROUNDS; r++) {
         double start, ns[3];
@@ -253,15 +200,15 @@ static void measure_ready(void)
             for (int i = 0; i < CALLS; i++) {
                 tj_status status = TJ_OK;
                 if (way == 0) {
-                    void *m = (void *)t.x.m.address, *n = (void *)t.x.n.address, *p = (void *)t.x.p.address;
+                    void *m = (void *)x->m.address, *n = (void *)x->n.address, *p = (void *)x->p.address;
                     void *arguments[] = {&m, &n, &p};
                     if (b.launch(b.function, g.grid_x, g.grid_y, 1, g.block_x, g.block_y, 1, g.shared_bytes, NULL, arguments,
                                  NULL) != 0)
                         status = TJ_ERR_DRIVER;
                 } else if (way == 1) {
-                    status = tj_matmul(context, &problem, &t.x, NULL, &err);
+                    status = tj_matmul(context, &problem, x, NULL, &err);
                 } else {
-                    status = tj_plan_launch(plan, &t.x, NULL, &err);
+                    status = tj_plan_launch(plan, x, NULL, &err);
                 }
                 must(status, &err);
             }
@@ -280,7 +227,7 @@ static void measure_ready(void)
     print_row("ready: tj_plan_launch", plan_ns, ROUNDS, "ns");
     print_row("ready: tj_matmul above bare, paired", over_matmul, ROUNDS, "ns");
     print_row("ready: tj_plan_launch above bare, paired", over_plan, ROUNDS, "ns");
-    drop_operands(&t);
+    tj_workbench_free(bench);
     tj_context_free(context);
 }
 

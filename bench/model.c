@@ -9,16 +9,15 @@
  *
  * A recording is text: one kernel a line, a '#' begins a comment. tests/analysis holds one of an H200.
  */
-#include <tilejit/tilejit.h>
-
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ELEMENTS = 4096 * 4096, COPY_EXTENT = 16384, REPEAT = 11, RANDOM_SHAPES = 40, LARGEST = 4096, MOST_SPLITS = 16 };
+#include "program.h"
+
+const char program[] = "model";
+
+enum { PERIOD = 1 << 22, COPY_EXTENT = 16384, REPEAT = 11, RANDOM_SHAPES = 40, LARGEST = 4096 };
 
 static const double MOST_FLOP = 4e10;
 
@@ -143,105 +142,75 @@ static void draw_shapes(uint64_t seed, shape *out, int count)
         while (2.0 * (double)out[i].j * (double)out[i].k * (double)out[i].l > MOST_FLOP);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void must(tj_status status, const tj_error *err)
-{
-    if (status == TJ_OK)
-        return;
-    fprintf(stderr, "model: %s\n", err->message);
-    exit(status == TJ_ERR_NO_DRIVER ? 77 : 1);
-}
-
 /* ---- measuring ---------------------------------------------------------------------------------------------------- */
 
-/* A buffer of random values, repeated. */
-static tj_buffer *random_buffer(tj_context *context, size_t bytes)
+/* Operands of a problem, for every config that takes it. */
+static tj_workbench *place(tj_context *context, const tj_problem *problem)
 {
-    enum { CHUNK = 1 << 22 };
-    static float values[CHUNK];
-    tj_buffer *buffer;
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    tj_workbench *bench;
     tj_error err;
 
-    tj_fill_random(TJ_F32, values, CHUNK, 7);
-    must(tj_buffer_create(context, bytes, &buffer, &err), &err);
-    for (size_t at = 0; at < bytes; at += sizeof values)
-        must(tj_buffer_write(buffer, at, values, bytes - at < sizeof values ? bytes - at : sizeof values, &err), &err);
-    return buffer;
+    options.beta = 1;
+    options.period = PERIOD;
+    must(tj_workbench_create(context, problem, &options, &bench, &err), &err);
+    return bench;
 }
 
-static double median_us(tj_context *context, const tj_plan *plan, const tj_operands *x, int warmup)
+static double median_us(tj_context *context, const tj_plan *plan, tj_workbench *bench, int warmup)
 {
     double duration[REPEAT];
     tj_error err;
 
-    must(tj_time_launches(context, plan, x, NULL, warmup, REPEAT, duration, &err), &err);
-    qsort(duration, REPEAT, sizeof duration[0], by_value);
-    return duration[REPEAT / 2];
+    must(tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err), &err);
+    must(tj_time_launches(context, plan, tj_workbench_operands(bench), NULL, warmup, REPEAT, duration, &err), &err);
+    return median(duration, REPEAT);
 }
 
 /* beta * C with k = 0 reads and writes a matrix once: the bandwidth that a kernel of this library reaches. */
 static void measure_bandwidth(tj_context *context)
 {
     static const tj_type types[] = {TJ_F32, TJ_F64};
-    const size_t bytes = (size_t)COPY_EXTENT * COPY_EXTENT * 8;
-    tj_operands x = TJ_OPERANDS_INIT;
-    tj_buffer *from, *to;
     tj_error err;
 
-    must(tj_buffer_create(context, bytes, &from, &err), &err);
-    must(tj_buffer_create(context, bytes, &to, &err), &err);
-    must(tj_buffer_fill(from, 0, &err), &err);
-    x.c.address = tj_buffer_address(from);
-    x.p.address = tj_buffer_address(to);
-    x.beta = 1;
-    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        const double moved = 2.0 * (double)COPY_EXTENT * COPY_EXTENT * (double)tj_type_bytes(types[t]);
+        tj_problem problem = TJ_PROBLEM_INIT(COPY_EXTENT, 0, COPY_EXTENT, (int32_t)types[t]);
+        tj_workbench *bench;
+
+        problem.epilogue.has_beta = 1;
+        bench = place(context, &problem);
         for (size_t c = 0; c < 3; c++) {
-            tj_problem problem = TJ_PROBLEM_INIT(COPY_EXTENT, 0, COPY_EXTENT, (int32_t)types[t]);
-            const double moved = 2.0 * (double)COPY_EXTENT * COPY_EXTENT * (double)tj_type_bytes(types[t]);
             tj_config config;
             const tj_plan *plan;
 
-            problem.epilogue.has_beta = 1;
             must(tj_config_parse(configs[c], &config, &err), &err);
             must(tj_plan_prepare(context, &problem, &config, &plan, &err), &err);
             printf("# bandwidth %s %s %.1f GB/s\n", configs[c], tj_type_name(types[t]),
-                   moved / median_us(context, plan, &x, 5) / 1e3);
+                   moved / median_us(context, plan, bench, 5) / 1e3);
         }
-    tj_buffer_free(from);
-    tj_buffer_free(to);
+        tj_workbench_free(bench);
+    }
 }
 
 static void measure(const shape *shapes, size_t count, const char *const *texts, size_t text_count)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-    tj_operands x = TJ_OPERANDS_INIT;
     tj_device_facts facts;
     tj_context *context;
-    tj_buffer *m, *n, *p, *workspace;
     tj_error err;
 
     options.cache_dir = "";
     must(tj_context_create(&options, &context, &err), &err);
     must(tj_device_current(context, &facts, &err), &err);
-    m = random_buffer(context, MOST_ELEMENTS * 8);
-    n = random_buffer(context, MOST_ELEMENTS * 8);
-    must(tj_buffer_create(context, MOST_ELEMENTS * 8, &p, &err), &err);
-    must(tj_buffer_create(context, (size_t)MOST_ELEMENTS * 8 * MOST_SPLITS, &workspace, &err), &err);
-    x.m.address = tj_buffer_address(m);
-    x.n.address = tj_buffer_address(n);
-    x.p.address = tj_buffer_address(p);
     printf("# %s: j k l type config registers median_us\n", facts.name);
     measure_bandwidth(context);
-    for (size_t s = 0; s < count; s++)
+    for (size_t s = 0; s < count; s++) {
+        const tj_problem problem = TJ_PROBLEM_INIT(shapes[s].j, shapes[s].k, shapes[s].l, (int32_t)shapes[s].type);
+        const double flop = 2.0 * (double)shapes[s].j * (double)shapes[s].k * (double)shapes[s].l;
+        tj_workbench *bench = place(context, &problem);
+
         for (size_t c = 0; c < text_count; c++) {
-            tj_problem problem = TJ_PROBLEM_INIT(shapes[s].j, shapes[s].k, shapes[s].l, (int32_t)shapes[s].type);
-            const double flop = 2.0 * (double)shapes[s].j * (double)shapes[s].k * (double)shapes[s].l;
             tj_kernel_facts kernel;
             tj_config config;
             const tj_plan *plan;
@@ -251,18 +220,14 @@ static void measure(const shape *shapes, size_t count, const char *const *texts,
                 continue; /* not for this shape */
             must(tj_config_parse(texts[c], &config, &err), &err);
             must(tj_plan_prepare(context, &problem, &config, &plan, &err), &err);
-            x.workspace = tj_plan_workspace_bytes(plan) > 0 ? tj_buffer_address(workspace) : NULL;
-            x.workspace_bytes = tj_plan_workspace_bytes(plan);
             must(tj_kernel_get_facts(tj_plan_kernel(plan), &kernel, &err), &err);
             printf("%" PRId64 " %" PRId64 " %" PRId64 " %s %s %d %.3f\n", shapes[s].j, shapes[s].k, shapes[s].l,
                    tj_type_name(shapes[s].type), texts[c], (int)kernel.registers,
-                   median_us(context, plan, &x, flop < 1e9 ? 50 : 3));
+                   median_us(context, plan, bench, flop < 1e9 ? 50 : 3));
             fflush(stdout);
         }
-    tj_buffer_free(m);
-    tj_buffer_free(n);
-    tj_buffer_free(p);
-    tj_buffer_free(workspace);
+        tj_workbench_free(bench);
+    }
     tj_context_free(context);
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock.h"
+#include "../program.h"
 
 #include <dlfcn.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double SAMPLE_US = 500;    /* at least: an event is felt for less than 2 us */
@@ -42,16 +40,6 @@ struct bench_clock {
     void *primary, *stream, *start, *end;
     bool is_emulated;
 };
-
-__attribute__((format(printf, 2, 3))) static int fail(tj_error *err, const char *format, ...)
-{
-    va_list values;
-
-    va_start(values, format);
-    (void)vsnprintf(err->message, sizeof err->message, format, values);
-    va_end(values);
-    return 0;
-}
 
 static int check(const bench_clock *clock, int result, const char *what, tj_error *err)
 {

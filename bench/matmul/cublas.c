@@ -10,12 +10,10 @@
  * the flag. A column-major P is computed the right way round, and the flags swap their meaning.
  */
 #include "cublas.h"
+#include "../program.h"
 
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- what cuBLAS's documentation says, no more than is used here ----------------------------------------------------- */
@@ -114,16 +112,6 @@ struct cublas_problem {
     lt_idea idea[CUBLAS_IDEAS];
     int ideas;
 };
-
-__attribute__((format(printf, 2, 3))) static int fail(tj_error *err, const char *format, ...)
-{
-    va_list values;
-
-    va_start(values, format);
-    (void)vsnprintf(err->message, sizeof err->message, format, values);
-    va_end(values);
-    return 0;
-}
 
 static int check(int result, const char *what, tj_error *err)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "race.h"
+#include "../program.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double CACHES = 3;       /* times the L2: what the sets exceed */
@@ -22,12 +20,6 @@ typedef struct operands {
     size_t sets;
     void *p;
 } operands;
-
-static int fail(tj_error *err, const char *what)
-{
-    (void)snprintf(err->message, sizeof err->message, "%s", what);
-    return 0;
-}
 
 static size_t count_sets(const bench *b, size_t set_bytes, size_t free_bytes)
 {
@@ -92,19 +84,6 @@ static int queue(void *what, size_t set, struct CUstream_st *stream, tj_error *e
 static int start(const bench *b, runner *r, tj_error *err)
 {
     return clock_try(b->clock, queue, r, err) && clock_capture(b->clock, queue, r, r->x->sets, &r->samples, err);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *us, int count)
-{
-    qsort(us, (size_t)count, sizeof *us, by_value);
-    return (us[(count - 1) / 2] + us[count / 2]) / 2;
 }
 
 /* Rounds over the runners, each going first in its turn. The round before the first is not kept. */
@@ -205,7 +184,7 @@ static void miss(outcome *o, int is_broken, const char *why)
 /* Take a runner's time if its contender has no better one. */
 static int settle(outcome *o, runner *r, int rounds)
 {
-    const double us = median(r->us, rounds);
+    const double us = median(r->us, (size_t)rounds);
 
     if (o->launches > 0 && o->us <= us)
         return 0;

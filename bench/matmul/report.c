@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
+#include "../program.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- numbers --------------------------------------------------------------------------------------------------------- */
@@ -97,27 +97,18 @@ void report_row(FILE *out, const result *r, const ceilings *most)
             fprintf(out, "    tuned: %s\n", r->of[i].why);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median_floor_share(const result *r, size_t n, const char *category, const ceilings *most)
 {
-    double *share = calloc(n + 1, sizeof *share), median = 0;
+    double *share = calloc(n + 1, sizeof *share), middle = 0;
     size_t count = 0;
 
     for (size_t i = 0; share && i < n; i++)
         if ((!category || strcmp(r[i].shape->category, category) == 0) && report_ours(&r[i]) < CONTENDERS)
             share[count++] = report_floor_share(&r[i], most);
-    if (count) {
-        qsort(share, count, sizeof *share, by_value);
-        median = (share[(count - 1) / 2] + share[count / 2]) / 2;
-    }
+    if (count)
+        middle = median(share, count);
     free(share);
-    return median;
+    return middle;
 }
 
 static void summary_row(FILE *out, const char *name, const result *r, size_t n, const char *category, const ceilings *most)

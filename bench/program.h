@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program.h: what the programs here share: the host's clock, numbers in order, failures in words. */
+#ifndef BENCH_PROGRAM_H
+#define BENCH_PROGRAM_H
+
+#include <tilejit/tilejit.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/** What messages call the program, which defines it. */
+extern const char program[];
+
+static inline double now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static inline int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/** The median; value is sorted. */
+static inline double median(double *value, size_t count)
+{
+    qsort(value, count, sizeof *value, by_value);
+    return (value[(count - 1) / 2] + value[count / 2]) / 2;
+}
+
+/** Say so; the answer is 0. */
+__attribute__((format(printf, 2, 3))) static inline int fail(tj_error *err, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(err->message, sizeof err->message, format, values);
+    va_end(values);
+    return 0;
+}
+
+/** Or end the program. */
+static inline void must(tj_status status, const tj_error *err)
+{
+    if (status == TJ_OK)
+        return;
+    fprintf(stderr, "%s: %s\n", program, err->message);
+    exit(status == TJ_ERR_NO_DRIVER ? 77 : 1);
+}
+
+#endif
