@@ -24,9 +24,9 @@ typedef struct visit {
     int64_t now, entries, bytes, hits, read_only, damaged;
 } visit;
 
-static json_t *entry_json(const tj_store_entry *entry)
+static void add_entry(json_t *list, const tj_store_entry *entry)
 {
-    json_t *object = json_object();
+    json_t *object = cli_append_object(list);
 
     cli_set_text(object, "key", entry->key);
     cli_set_text(object, "path", entry->path);
@@ -42,7 +42,6 @@ static json_t *entry_json(const tj_store_entry *entry)
     cli_set_bool(object, "is_read_only", entry->is_read_only);
     if (entry->damage)
         cli_set_text(object, "damage", entry->damage);
-    return object;
 }
 
 static int count_entry(const tj_store_entry *entry, void *payload)
@@ -65,7 +64,7 @@ static int list_entry(const tj_store_entry *entry, void *payload)
     if (to->entries == 0)
         cli_say(to->call, "%-8s  %-44s %-10s %10s %6s %9s\n", "KEY", "KERNEL", "TARGET", "SIZE", "HITS", "USED");
     (void)count_entry(entry, to);
-    (void)json_array_append_new(to->list, entry_json(entry));
+    add_entry(to->list, entry);
     cli_format_bytes(size, entry->bytes);
     cli_format_age(age, to->now - entry->used_s);
     cli_say(to->call, "%-8.8s  %-44s %-10s %10s %6" PRId64 " %9s%s%s%s\n", entry->key, entry->kernel, entry->target, size,
@@ -80,31 +79,31 @@ static int verify_entry(const tj_store_entry *entry, void *payload)
 
     (void)count_entry(entry, to);
     if (entry->damage) {
-        (void)json_array_append_new(to->list, entry_json(entry));
+        add_entry(to->list, entry);
         cli_say(to->call, "damaged  %s: %s\n", entry->path, entry->damage);
     }
     return 0;
 }
 
-/* The walk that list, stats and verify share. */
-static tj_status walk(const cli_call *call, int with_verify, tj_store_visit each, visit *to, tj_context **context,
-                      tj_error *err)
+/* The walk that list, stats and verify share. member: of the answer, the list that each fills; NULL: none. */
+static tj_status walk(const cli_call *call, const char *member, int with_verify, tj_store_visit each, visit *to,
+                      tj_context **context, tj_error *err)
 {
     const tj_status status = cli_context_create(call, call->options, context, err);
 
-    *to = (visit){.call = call, .list = json_array(), .now = (int64_t)time(NULL)};
+    *to = (visit){.call = call, .list = member ? cli_add_list(call->answer, member) : NULL, .now = (int64_t)time(NULL)};
     return status == TJ_OK ? tj_store_list(*context, with_verify, each, to, err) : status;
 }
 
 /* ---- tuning records ----------------------------------------------------------------------------------------------- */
 
-static json_t *record_json(const tj_record *record)
+static void add_record(json_t *list, const tj_record *record)
 {
-    json_t *object = json_object();
+    json_t *object = cli_append_object(list);
     tj_record_facts facts;
 
     tj_record_get_facts(record, &facts);
-    (void)json_object_set_new(object, "problem", cli_problem_json(tj_record_problem(record)));
+    cli_set_problem(object, tj_record_problem(record));
     cli_set_text(object, "device", facts.device);
     cli_set_text(object, "config", facts.config);
     cli_set_real(object, "median_us", facts.us);
@@ -116,7 +115,6 @@ static json_t *record_json(const tj_record *record)
     cli_set_bool(object, "cancelled", facts.was_cancelled);
     cli_set_int(object, "created_s", facts.created_s);
     cli_set_text(object, "compiler", facts.compiler);
-    return object;
 }
 
 static void print_record(const cli_call *call, const tj_record *record, int64_t now)
@@ -143,15 +141,15 @@ static cli_exit list(const cli_call *call, tj_error *err)
 {
     tj_context *context = NULL;
     tj_records *records = NULL;
-    json_t *all = json_array();
+    json_t *all = cli_add_list(call->answer, "records");
     int64_t passed_over = 0;
     visit to;
-    tj_status status = walk(call, 0, list_entry, &to, &context, err);
+    tj_status status = walk(call, "entries", 0, list_entry, &to, &context, err);
 
     if (status == TJ_OK)
         status = load_records(context, &records, &passed_over, err);
     for (size_t i = 0; status == TJ_OK && i < tj_records_count(records); i++) {
-        (void)json_array_append_new(all, record_json(tj_records_at(records, i)));
+        add_record(all, tj_records_at(records, i));
         if (i == 0)
             cli_say(call, "%s%10s  %-34s %-20s %5s %9s  %s\n", to.entries > 0 ? "\n" : "", "TIME", "TUNED", "DEVICE", "TRIED",
                     "AGE", "CONFIG");
@@ -159,8 +157,6 @@ static cli_exit list(const cli_call *call, tj_error *err)
     }
     if (passed_over > 0 && !call->is_json)
         fprintf(stderr, "tilejit: records that are not used: %" PRId64 ", --log warning says why\n", passed_over);
-    (void)json_object_set_new(call->answer, "entries", to.list);
-    (void)json_object_set_new(call->answer, "records", all);
     cli_set_int(call->answer, "records_passed_over", passed_over);
     tj_records_free(records);
     tj_context_free(context);
@@ -173,9 +169,8 @@ static cli_exit stats(const cli_call *call, tj_error *err)
     tj_records *records = NULL;
     int64_t passed_over = 0;
     visit to;
-    tj_status status = walk(call, 0, count_entry, &to, &context, err);
+    tj_status status = walk(call, NULL, 0, count_entry, &to, &context, err);
 
-    json_decref(to.list);
     if (status == TJ_OK)
         status = load_records(context, &records, &passed_over, err);
     if (status == TJ_OK) {
@@ -209,9 +204,8 @@ static cli_exit verify(const cli_call *call, tj_error *err)
 {
     tj_context *context = NULL;
     visit to;
-    tj_status status = walk(call, 1, verify_entry, &to, &context, err);
+    tj_status status = walk(call, "damaged", 1, verify_entry, &to, &context, err);
 
-    (void)json_object_set_new(call->answer, "damaged", to.list);
     cli_set_int(call->answer, "entries", to.entries);
     tj_context_free(context);
     if (status == TJ_OK && to.damaged == 0)

@@ -66,7 +66,7 @@ static void print_difference(const char *wanted, const char *found)
 static void tell_field(const tj_store_field *field, void *payload)
 {
     visit *to = payload;
-    json_t *object = json_object();
+    json_t *object = cli_append_object(to->list);
 
     cli_set_text(object, "name", field->name);
     cli_set_text(object, "wanted", field->wanted);
@@ -75,7 +75,6 @@ static void tell_field(const tj_store_field *field, void *payload)
     else
         (void)json_object_set_new(object, "found", json_null());
     cli_set_bool(object, "is_equal", field->is_equal);
-    (void)json_array_append_new(to->list, object);
     if (to->is_silent)
         return;
     printf("%-9s %s\n", field->name, field->is_equal ? "equal" : "different");
@@ -102,8 +101,7 @@ static cli_exit explain(const cli_call *call, tj_error *err)
 
     if (cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
-    to = (visit){json_array(), call->is_json};
-    (void)json_object_set_new(call->answer, "fields", to.list);
+    to = (visit){cli_add_list(call->answer, "fields"), call->is_json};
     status = cli_context_create_to_look(call, &options->machine, &context, err);
     if (status == TJ_OK)
         status = cli_make_source(context, &options->machine, &request, target, &source, err);

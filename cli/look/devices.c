@@ -16,9 +16,8 @@ static const cli_option own[] = {
     {NULL},
 };
 
-static json_t *device_json(const tj_device_facts *facts)
+static void set_device(json_t *object, const tj_device_facts *facts)
 {
-    json_t *object = json_object();
     const struct {
         const char *name;
         int64_t value;
@@ -49,7 +48,6 @@ static json_t *device_json(const tj_device_facts *facts)
     cli_set_text(object, "uuid", facts->uuid);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         cli_set_int(object, numbers[i].name, numbers[i].value);
-    return object;
 }
 
 static void print_device(const tj_device_facts *facts, double bytes_per_s)
@@ -87,7 +85,7 @@ static tj_status find_bandwidth(const devices_options *options, tj_context *cont
 static cli_exit devices(const cli_call *call, tj_error *err)
 {
     const devices_options *options = call->options;
-    json_t *list = json_array();
+    json_t *list = cli_add_list(call->answer, "devices");
     tj_context *context = NULL;
     tj_device_facts facts;
     double bytes_per_s = 0;
@@ -103,14 +101,13 @@ static cli_exit devices(const cli_call *call, tj_error *err)
             status = find_bandwidth(options, context, &facts, &bytes_per_s, err);
         if (status != TJ_OK)
             break;
-        object = device_json(&facts);
+        object = cli_append_object(list);
+        set_device(object, &facts);
         if (bytes_per_s > 0)
             cli_set_real(object, "measured_bytes_per_s", bytes_per_s);
-        (void)json_array_append_new(list, object);
         if (!call->is_json)
             print_device(&facts, bytes_per_s);
     }
-    (void)json_object_set_new(call->answer, "devices", list);
     tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }

@@ -15,14 +15,13 @@ static void tell_finding(const tj_finding *finding, void *payload)
     static const char *const states[] = {"OK", "note", "missing"};
     const char *state = states[finding->state];
     visit *to = payload;
-    json_t *object = json_object();
+    json_t *object = cli_append_object(to->list);
 
     to->missing += finding->state == TJ_FINDING_MISSING;
     cli_set_text(object, "topic", finding->topic);
     cli_set_text(object, "state", state);
     cli_set_text(object, "text", finding->text);
     cli_set_text(object, "remedy", finding->remedy);
-    (void)json_array_append_new(to->list, object);
     cli_say(to->call, "%-8s %-9s %s\n", state, finding->topic, finding->text);
     if (*finding->remedy)
         cli_say(to->call, "%19sremedy: %s\n", "", finding->remedy);
@@ -30,13 +29,12 @@ static void tell_finding(const tj_finding *finding, void *payload)
 
 static cli_exit doctor(const cli_call *call, tj_error *err)
 {
-    visit to = {call, json_array(), 0};
+    visit to = {call, cli_add_list(call->answer, "findings"), 0};
     tj_context *context = NULL;
     tj_status status = cli_context_create(call, call->options, &context, err);
 
     if (status == TJ_OK)
         status = tj_doctor(context, tell_finding, &to, err);
-    (void)json_object_set_new(call->answer, "findings", to.list);
     cli_set_int(call->answer, "missing", to.missing);
     tj_context_free(context);
     if (status != TJ_OK)

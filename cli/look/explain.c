@@ -221,12 +221,11 @@ static cli_exit explain(const cli_call *call, tj_error *err)
     const cli_exit code = cli_look_open(call, &options->look, NULL, &look, err);
 
     if (code == CLI_DONE) {
-        json_t *list = json_array();
+        json_t *list = cli_add_list(call->answer, "configs");
 
         cli_answer_machine(call->answer, &look);
         for (size_t i = 0; i < look.count; i++)
-            (void)json_array_append_new(list, cli_case_json(&look.cases[i]));
-        (void)json_object_set_new(call->answer, "configs", list);
+            cli_answer_case(cli_append_object(list), &look.cases[i]);
         if (!call->is_json)
             print_look(&look);
         if (!call->is_json && options->plots)

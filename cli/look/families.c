@@ -8,9 +8,9 @@
 static const char SETTLED[] = "what the shape needs";
 
 /* What a tuner tries. Words are listed with the choice already. */
-static json_t *tried_json(const tj_param *param)
+static void set_tried(json_t *object, const tj_param *param)
 {
-    json_t *list = json_array();
+    json_t *list = cli_add_list(object, "tried");
     int32_t value[TJ_PARAM_MAX_TRIED];
     const size_t count = tj_param_values(param, value);
 
@@ -21,29 +21,24 @@ static json_t *tried_json(const tj_param *param)
             (void)json_array_append_new(list, json_string(param->choice[value[i] - 1]));
         else
             (void)json_array_append_new(list, json_integer(value[i]));
-    return list;
 }
 
-static json_t *param_json(const tj_param *param)
+static void set_param(json_t *object, const tj_param *param)
 {
-    json_t *object = json_object();
-
     cli_set_text(object, "name", param->name);
     cli_set_text(object, "summary", param->summary);
     if (param->choice) {
-        json_t *choice = json_array();
+        json_t *choice = cli_add_list(object, "choice");
 
         for (size_t i = 0; param->choice[i]; i++)
             (void)json_array_append_new(choice, json_string(param->choice[i]));
-        (void)json_object_set_new(object, "choice", choice);
         cli_set_text(object, "default", param->standard ? param->choice[param->standard - 1] : SETTLED);
     } else {
         cli_set_int(object, "minimum", param->minimum);
         cli_set_int(object, "maximum", param->maximum);
         cli_set_int(object, "default", param->standard);
     }
-    (void)json_object_set_new(object, "tried", tried_json(param));
-    return object;
+    set_tried(object, param);
 }
 
 static void print_param(const tj_param *param)
@@ -67,19 +62,20 @@ static void print_param(const tj_param *param)
 
 static cli_exit families(const cli_call *call, tj_error *err)
 {
-    json_t *list = json_array();
+    json_t *list = cli_add_list(call->answer, "families");
 
     (void)err;
     for (size_t f = 0; f < tj_family_count(); f++) {
         const tj_family *family = tj_family_at(f);
-        json_t *object = json_object(), *params = json_array(), *constraints = json_array();
+        json_t *object = cli_append_object(list), *params = cli_add_list(object, "parameters");
+        json_t *constraints = cli_add_list(object, "constraints");
         const char *sentence;
 
         cli_say(call, "%s%s: %s\n", f ? "\n" : "", tj_family_name(family), tj_family_summary(family));
         for (size_t i = 0; i < tj_family_param_count(family); i++) {
             if (!call->is_json)
                 print_param(tj_family_param(family, i));
-            (void)json_array_append_new(params, param_json(tj_family_param(family, i)));
+            set_param(cli_append_object(params), tj_family_param(family, i));
         }
         for (size_t i = 0; (sentence = tj_family_constraint(family, i)); i++) {
             cli_say(call, "    must hold: %s\n", sentence);
@@ -87,11 +83,7 @@ static cli_exit families(const cli_call *call, tj_error *err)
         }
         cli_set_text(object, "name", tj_family_name(family));
         cli_set_text(object, "summary", tj_family_summary(family));
-        (void)json_object_set_new(object, "parameters", params);
-        (void)json_object_set_new(object, "constraints", constraints);
-        (void)json_array_append_new(list, object);
     }
-    (void)json_object_set_new(call->answer, "families", list);
     return CLI_DONE;
 }
 

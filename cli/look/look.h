@@ -110,8 +110,8 @@ double cli_measured_rate(const cli_case *one);
 void cli_print_compared(const cli_look *look);
 void cli_print_plot(const cli_look *look);
 
-/** Everything about one config as a JSON object. Owned: the caller. */
-json_t *cli_case_json(const cli_case *one);
+/** Everything about one config, as members of an object. */
+void cli_answer_case(json_t *object, const cli_case *one);
 
 /** The device's peaks and where its facts come from, as members of an object. */
 void cli_answer_machine(json_t *answer, const cli_look *look);

@@ -6,20 +6,19 @@
 
 static void set_traffic(json_t *object, const char *name, const tj_traffic *traffic)
 {
-    json_t *one = json_object();
+    json_t *one = cli_add_object(object, name);
 
     cli_set_int(one, "elements", traffic->elements);
     cli_set_int(one, "bytes", traffic->bytes);
     cli_set_int(one, "requests", traffic->requests);
     cli_set_int(one, "wavefronts", traffic->wavefronts);
     cli_set_int(one, "sectors", traffic->sectors);
-    (void)json_object_set_new(object, name, one);
 }
 
-static json_t *counts_json(const cli_case *one)
+static void set_counts(json_t *answer, const cli_case *one)
 {
     const tj_counts *c = &one->analysis.counts;
-    json_t *object = json_object(), *phase = json_object();
+    json_t *object = cli_add_object(answer, "counts"), *phase = cli_add_object(object, "phase");
 
     cli_set_int(object, "flop", c->flop);
     cli_set_int(object, "fma", cli_fma(one));
@@ -49,14 +48,12 @@ static json_t *counts_json(const cli_case *one)
     cli_set_int(phase, "shared_loads", c->phase.shared_loads);
     cli_set_int(phase, "shared_stores", c->phase.shared_stores);
     cli_set_real(phase, "intensity", c->phase.intensity);
-    (void)json_object_set_new(object, "phase", phase);
-    return object;
 }
 
-static json_t *occupancy_json(const cli_case *one)
+static void set_occupancy(json_t *answer, const cli_case *one)
 {
     const tj_occupancy *o = &one->analysis.occupancy;
-    json_t *object = json_object();
+    json_t *object = cli_add_object(answer, "occupancy");
 
     cli_set_int(object, "blocks_per_sm", o->blocks_per_sm);
     cli_set_int(object, "by_threads", o->by_threads);
@@ -73,13 +70,12 @@ static json_t *occupancy_json(const cli_case *one)
     cli_set_int(object, "registers_per_thread", one->analysis.needs.registers);
     cli_set_bool(object, "registers_are_estimated", one->registers == 0);
     cli_set_bool(object, "spilled", one->spills);
-    return object;
 }
 
-static json_t *predicted_json(const cli_case *one)
+static void set_predicted(json_t *answer, const cli_case *one)
 {
     const tj_prediction *p = &one->analysis.predicted;
-    json_t *object = json_object();
+    json_t *object = cli_add_object(answer, "predicted");
 
     cli_set_real(object, "us", p->us);
     cli_set_real(object, "flop_per_s", p->flop_per_s);
@@ -91,26 +87,24 @@ static json_t *predicted_json(const cli_case *one)
         if (cli_shows_term(one, t))
             cli_set_real(object, key, p->term_us[t]);
     }
-    return object;
 }
 
-json_t *cli_case_json(const cli_case *one)
+void cli_answer_case(json_t *object, const cli_case *one)
 {
-    json_t *object = json_object(), *roof = json_object();
+    json_t *roof = cli_add_object(object, "roof");
 
     cli_set_text(object, "config", one->text);
     if (one->chosen_by != 0)
         cli_set_text(object, "chosen_by", cli_chosen_word(one->chosen_by));
     cli_set_text(object, "kernel", tj_source_kernel(one->source));
     cli_set_text(object, "checks", tj_source_checks_text(one->source));
-    (void)json_object_set_new(object, "counts", counts_json(one));
-    (void)json_object_set_new(object, "occupancy", occupancy_json(one));
+    set_counts(object, one);
+    set_occupancy(object, one);
     cli_set_real(roof, "intensity", one->analysis.roof.intensity);
     cli_set_real(roof, "attainable_flop_per_s", one->analysis.roof.attainable);
     cli_set_real(roof, "of_peak", one->analysis.roof.of_peak);
     cli_set_text(roof, "bound", one->analysis.roof.is_memory_bound ? "memory" : "compute");
-    (void)json_object_set_new(object, "roof", roof);
-    (void)json_object_set_new(object, "predicted", predicted_json(one));
+    set_predicted(object, one);
     if (one->hit >= 0)
         cli_set_bool(object, "hit", one->hit == 1);
     else
@@ -118,15 +112,13 @@ json_t *cli_case_json(const cli_case *one)
     if (one->key[0])
         cli_set_text(object, "key", one->key);
     if (one->is_measured) {
-        json_t *measured = json_object();
+        json_t *measured = cli_add_object(object, "measured");
 
         cli_set_real(measured, "median_us", one->median_us);
         cli_set_real(measured, "min_us", one->least_us);
-        (void)json_object_set_new(object, "measured", measured);
     }
     if (one->is_counted)
         (void)json_object_set_new(object, "counted", cli_counters_json(&one->counted));
-    return object;
 }
 
 void cli_answer_machine(json_t *answer, const cli_look *look)
@@ -140,5 +132,5 @@ void cli_answer_machine(json_t *answer, const cli_look *look)
     cli_set_real(answer, "bytes_per_s", a->roof.bandwidth);
     cli_set_bool(answer, "bandwidth_is_measured", a->peaks.is_measured);
     cli_set_real(answer, "ridge", a->roof.ridge);
-    (void)json_object_set_new(answer, "problem", cli_problem_json(&look->request.problem));
+    cli_set_problem(answer, &look->request.problem);
 }

@@ -11,14 +11,13 @@ typedef struct generate_options {
     const char *output;
 } generate_options;
 
-static json_t *launch_json(const tj_launch_form *form)
+static void set_launch(json_t *answer, const tj_launch_form *form)
 {
     const tj_launch_step *launch = tj_product_step(form);
-    json_t *object = json_object(), *block = json_array();
+    json_t *object = cli_add_object(answer, "launch"), *block = cli_add_list(object, "block");
 
     (void)json_array_append_new(block, json_integer(launch->block_x));
     (void)json_array_append_new(block, json_integer(launch->block_y));
-    (void)json_object_set_new(object, "block", block);
     cli_set_int(object, "block_rows", launch->block_rows);
     cli_set_int(object, "block_cols", launch->block_cols);
     cli_set_bool(object, "rows_on_x", launch->rows_on_x);
@@ -26,7 +25,6 @@ static json_t *launch_json(const tj_launch_form *form)
     cli_set_int(object, "static_shared_bytes", launch->static_shared_bytes);
     cli_set_int(object, "dynamic_shared_bytes", launch->dynamic_shared_bytes);
     cli_set_int(object, "arguments", launch->arg_count);
-    return object;
 }
 
 /* A choice is one for a device: the one here, or, without a driver, an H200. */
@@ -69,7 +67,7 @@ static cli_exit generate(const cli_call *call, tj_error *err)
     text = tj_source_text(source);
     cli_answer_kernel(call->answer, source, NULL);
     cli_tell_chosen(call, stderr, request.chosen_by);
-    (void)json_object_set_new(call->answer, "launch", launch_json(tj_source_launch(source)));
+    set_launch(call->answer, tj_source_launch(source));
     cli_set_text(call->answer, "source", text);
     if (options->output) {
         status = cli_write_output(&file, text, strlen(text), err);

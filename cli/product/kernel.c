@@ -34,10 +34,10 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
     cli_set_text(answer, "kernel", tj_source_kernel(source));
     cli_set_text(answer, "config", config);
     cli_set_text(answer, "checks", tj_source_checks_text(source));
-    (void)json_object_set_new(answer, "problem", cli_problem_json(tj_source_problem(source)));
+    cli_set_problem(answer, tj_source_problem(source));
     if (image) {
         const tj_resources used = tj_image_resources(image);
-        json_t *resources = json_object();
+        json_t *resources = cli_add_object(answer, "resources");
         size_t ptx, cubin;
 
         measure_image(image, &ptx, &cubin);
@@ -55,7 +55,6 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
         cli_set_int(resources, "spill_loads", used.spill_loads);
         cli_set_int(resources, "constant_bytes", used.constant_bytes);
         cli_set_bool(resources, "spilled", cli_spills(source, image));
-        (void)json_object_set_new(answer, "resources", resources);
     }
 }
 

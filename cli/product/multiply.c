@@ -38,13 +38,12 @@ static void tell_time(const cli_call *call, const cli_product *product, double m
     tj_problem known = tj_problem_canonical(&product->request->known);
     double flop = 2.0 * (double)known.j.extent * (double)known.k.extent * (double)known.l.extent * (double)known.batch;
     double gflops = median > 0 ? flop / median / 1e3 : 0;
-    json_t *time = json_object();
+    json_t *time = cli_add_object(call->answer, "time");
 
     cli_set_real(time, "median_us", median);
     cli_set_real(time, "min_us", least);
     cli_set_int(time, "repeat", product->timing.repeat);
     cli_set_int(time, "warmup", product->timing.warmup);
-    (void)json_object_set_new(call->answer, "time", time);
     cli_set_real(call->answer, "gflops", gflops);
     cli_say(call, "time       %.2f us median, %.2f us least of %d launches, %.1f GFLOP/s\n", median, least,
             (int)product->timing.repeat, gflops);
@@ -53,7 +52,7 @@ static void tell_time(const cli_call *call, const cli_product *product, double m
 /* An answer member and a line about the comparison. */
 static void tell_check(const cli_call *call, const tj_check_report *report)
 {
-    json_t *check = json_object();
+    json_t *check = cli_add_object(call->answer, "check");
 
     cli_set_bool(check, "passed", report->passed);
     cli_set_int(check, "elements", report->elements);
@@ -63,7 +62,6 @@ static void tell_check(const cli_call *call, const tj_check_report *report)
     cli_set_real(check, "max_relative", report->max_relative);
     cli_set_real(check, "norm", report->norm);
     cli_set_text(check, "reason", report->reason);
-    (void)json_object_set_new(call->answer, "check", check);
     if (report->passed)
         cli_say(call,
                 "check      passed: %" PRId64 " of %" PRId64

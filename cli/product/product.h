@@ -55,8 +55,8 @@ enum { CLI_SHAPE_BYTES = 96 };
 /** A problem's shape, its extents numbers: "16x32x48", of a batch "16x32x48 b5". So files of --trials name it. */
 void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES]);
 
-/** The problem as members of an object. Owned: the caller. */
-json_t *cli_problem_json(const tj_problem *problem);
+/** The problem as the member of that name. */
+void cli_set_problem(json_t *answer, const tj_problem *problem);
 
 /** For options that name a family. */
 const char *cli_family_at(size_t index);

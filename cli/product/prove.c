@@ -55,7 +55,7 @@ typedef struct proofs {
 static void tell(proofs *all, const cli_shape *shape, const tj_plan *plan, const tj_proof *proof, const char *folder)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
-    json_t *one = json_object();
+    json_t *one = cli_append_object(all->list);
 
     tj_config_print(tj_source_config(tj_plan_source(plan)), config);
     cli_set_text(one, "shape", shape->text);
@@ -68,7 +68,6 @@ static void tell(proofs *all, const cli_shape *shape, const tj_plan *plan, const
     cli_set_text(one, "reason", proof->reason);
     if (folder)
         cli_set_text(one, "case", folder);
-    (void)json_array_append_new(all->list, one);
     if (proof->passed && proof->was_known)
         cli_say(all->call, "known      %s  %s\n", shape->text, config);
     else if (proof->passed)
@@ -144,7 +143,7 @@ static tj_status prove_all(proofs *all, const cli_shapes *shapes, tj_error *err)
 static cli_exit prove(const cli_call *call, tj_error *err)
 {
     const prove_options *options = call->options;
-    proofs all = {.call = call, .options = options, .list = json_array()};
+    proofs all = {.call = call, .options = options, .list = cli_add_list(call->answer, "proofs")};
     cli_shapes shapes = {NULL, 0};
     cli_exit code = CLI_WORDS;
     tj_status status = cli_refuse_arch(call, &options->machine, err);
@@ -154,7 +153,6 @@ static cli_exit prove(const cli_call *call, tj_error *err)
     if (status == TJ_OK && call->operand_count == 0 && !options->shapes)
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                          "prove what? write a shape such as 512x300x700, or --shapes with a file of them");
-    (void)json_object_set_new(call->answer, "proofs", all.list);
     if (status == TJ_OK)
         code = cli_read_shapes(call, &options->request, options->shapes, &shapes, err);
     if (code == CLI_DONE) {

@@ -334,10 +334,10 @@ static void set_number(json_t *object, const char *name, int64_t value)
         cli_set_int(object, name, value);
 }
 
-json_t *cli_problem_json(const tj_problem *problem)
+void cli_set_problem(json_t *answer, const tj_problem *problem)
 {
     const tj_problem known = tj_problem_canonical(problem);
-    json_t *object = json_object();
+    json_t *object = cli_add_object(answer, "problem");
 
     set_dim(object, "j", &known.j);
     set_dim(object, "k", &known.k);
@@ -356,5 +356,4 @@ json_t *cli_problem_json(const tj_problem *problem)
     set_number(object, "batch", known.batch);
     cli_set_bool(object, "has_alpha", known.epilogue.has_alpha);
     cli_set_bool(object, "has_beta", known.epilogue.has_beta);
-    return object;
 }

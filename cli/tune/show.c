@@ -130,22 +130,21 @@ static void set_config(json_t *object, const char *name, const tj_config *config
     cli_set_text(object, name, text);
 }
 
-json_t *tune_job_json(const tune_job *job)
+void tune_set_job(json_t *object, const tune_job *job)
 {
     const tj_tune_result *r = &job->result;
-    json_t *object = json_object();
 
     cli_set_text(object, "shape", job->shape->text);
-    (void)json_object_set_new(object, "problem", cli_problem_json(&job->shape->problem));
+    cli_set_problem(object, &job->shape->problem);
     cli_set_int(object, "device_ordinal", job->device);
     cli_set_bool(object, "done", job->is_done);
     cli_set_bool(object, "skipped", job->is_skipped);
     if (job->status != TJ_OK) {
         cli_set_text(object, "error", job->err.message);
-        return object;
+        return;
     }
     if (job->is_skipped || !job->is_done) /* or no device came to it */
-        return object;
+        return;
     set_config(object, "config", &r->config);
     set_time(object, "median_us", job, r->us);
     set_time(object, "spread", job, r->spread);
@@ -166,5 +165,4 @@ json_t *tune_job_json(const tune_job *job)
     cli_set_bool(object, "cancelled", r->was_cancelled);
     cli_set_bool(object, "recorded", r->has_record);
     cli_set_bool(object, "emulated", r->is_emulated);
-    return object;
 }

@@ -149,14 +149,13 @@ static tj_status tell_lost_records(const tune_jobs *all, tj_error *err)
 /* status: of the devices; *err says why it failed. */
 static cli_exit sum_up(const cli_call *call, const tune_jobs *all, tj_status status, tj_error *err)
 {
-    json_t *list = json_array();
+    json_t *list = cli_add_list(call->answer, "shapes");
     size_t done = 0;
 
     for (size_t i = 0; i < all->count; i++) {
-        (void)json_array_append_new(list, tune_job_json(&all->item[i]));
+        tune_set_job(cli_append_object(list), &all->item[i]);
         done += all->item[i].is_done;
     }
-    (void)json_object_set_new(call->answer, "shapes", list);
     if (cli_noted_signal())
         return tell_interruption(all, err);
     for (size_t i = 0; i < all->count; i++)

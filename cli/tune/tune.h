@@ -74,6 +74,6 @@ void tune_log_trial(const tune_job *job, const tj_trial *trial);
 
 /** What became of a shape: a line, and its object for --json. */
 void tune_print_job(FILE *out, const tune_job *job, bool wants_record);
-json_t *tune_job_json(const tune_job *job);
+void tune_set_job(json_t *object, const tune_job *job);
 
 #endif

@@ -42,13 +42,33 @@ void cli_set_bool(json_t *object, const char *name, bool value)
     set(object, name, json_boolean(value));
 }
 
+json_t *cli_add_object(json_t *object, const char *name)
+{
+    json_t *added = json_object();
+
+    return json_object_set_new(object, name, added) == 0 ? added : NULL;
+}
+
+json_t *cli_add_list(json_t *object, const char *name)
+{
+    json_t *added = json_array();
+
+    return json_object_set_new(object, name, added) == 0 ? added : NULL;
+}
+
+json_t *cli_append_object(json_t *list)
+{
+    json_t *added = json_object();
+
+    return json_array_append_new(list, added) == 0 ? added : NULL;
+}
+
 void cli_set_error(json_t *object, tj_status status, const char *message)
 {
-    json_t *error = json_object();
+    json_t *error = cli_add_object(object, "error");
 
     cli_set_text(error, "status", tj_status_name(status));
     cli_set_text(error, "message", message);
-    set(object, "error", error);
 }
 
 void cli_say(const cli_call *call, const char *format, ...)

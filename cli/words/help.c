@@ -299,19 +299,15 @@ static void print_man(FILE *out, const cli_table *table)
 
 /* ---- commands ----------------------------------------------------------------------------------------------------- */
 
-static json_t *commands_json(const cli_table *table)
+static void add_commands(json_t *list, const cli_table *table)
 {
-    json_t *list = json_array();
-
     for (size_t i = 0; table->commands[i]; i++) {
-        json_t *object = json_object();
+        json_t *object = cli_append_object(list);
 
         cli_set_text(object, "name", table->commands[i]->name);
         cli_set_text(object, "operands", table->commands[i]->operands ? table->commands[i]->operands : "");
         cli_set_text(object, "summary", table->commands[i]->summary);
-        (void)json_array_append_new(list, object);
     }
-    return list;
 }
 
 static cli_exit help(const cli_call *call, tj_error *err)
@@ -333,7 +329,7 @@ static cli_exit help(const cli_call *call, tj_error *err)
         }
     }
     if (call->is_json)
-        (void)json_object_set_new(call->answer, "commands", commands_json(call->table));
+        add_commands(cli_add_list(call->answer, "commands"), call->table);
     else if (command)
         cli_print_help(stdout, command);
     else

@@ -144,6 +144,11 @@ void cli_set_int(json_t *object, const char *name, int64_t value);
 void cli_set_real(json_t *object, const char *name, double value);
 void cli_set_bool(json_t *object, const char *name, bool value);
 
+/* Each adds an object or a list, to be filled. Borrowed; NULL for want of memory, which all of these take. */
+json_t *cli_add_object(json_t *object, const char *name);
+json_t *cli_add_list(json_t *object, const char *name);
+json_t *cli_append_object(json_t *list);
+
 /** The member that a failure is told by. */
 void cli_set_error(json_t *object, tj_status status, const char *message);
 
