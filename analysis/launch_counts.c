@@ -12,26 +12,6 @@
 #include "canonical.h"
 #include "estimate.h"
 
-/* Numbers in place of all that is known only at launch. */
-static tj_problem with_numbers(const tj_problem *problem)
-{
-    tj_problem known = *problem;
-    tj_dim *const dim[] = {&known.j, &known.k, &known.l};
-    int64_t *const tight[] = {&known.m.ld,     &known.n.ld,     &known.p.ld,     &known.c.ld,
-                              &known.m.stride, &known.n.stride, &known.p.stride, &known.c.stride};
-
-    for (size_t i = 0; i < sizeof dim / sizeof dim[0]; i++) {
-        dim[i]->mode = TJ_DIM_FIXED;
-        dim[i]->multiple_of = 0;
-    }
-    for (size_t i = 0; i < sizeof tight / sizeof tight[0]; i++)
-        if (*tight[i] == TJ_ANY)
-            *tight[i] = TJ_TIGHT;
-    if (known.batch == TJ_ANY)
-        known.batch = 1;
-    return known;
-}
-
 /* Does every byte of a matrix, a tile beyond its edges included, have an offset that 62 bits hold? */
 static bool fits(int32_t layout, int64_t rows, int64_t cols, int64_t pad, int64_t ld, int64_t stride, int64_t batch)
 {
@@ -133,7 +113,7 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
 
     if (!resolved->family->count)
         return tj_fail(err, TJ_ERR_UNSUPPORTED, "family %s states no counts", resolved->family->name);
-    known = with_numbers(problem);
+    known = tj_problem_known(problem);
     view = tj_family_view(resolved, &known, &is_swapped);
     tj_family_launch(&view, is_swapped, resolved, form);
     status = check_size(&view, form, err);

@@ -31,68 +31,67 @@ struct tj_source {
  */
 static bool fits_int(const tj_problem *view, int32_t tile, int32_t splits)
 {
-    const bool p_rows = view->p.layout == TJ_ROW_MAJOR;
-    const struct {
-        const tj_dim *width, *count;
-        int64_t ld;
-    } matrix[] = {
-        {view->m.layout == TJ_ROW_MAJOR ? &view->k : &view->j, view->m.layout == TJ_ROW_MAJOR ? &view->j : &view->k,
-         view->m.ld},
-        {view->n.layout == TJ_ROW_MAJOR ? &view->l : &view->k, view->n.layout == TJ_ROW_MAJOR ? &view->k : &view->l,
-         view->n.ld},
-        {p_rows ? &view->l : &view->j, p_rows ? &view->j : &view->l, view->p.ld},
-        {p_rows ? &view->l : &view->j, p_rows ? &view->j : &view->l, view->c.ld},
-    };
-
-    for (size_t i = 0; i < sizeof matrix / sizeof matrix[0]; i++) {
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const tj_lines lines = tj_problem_lines(view, (tj_which)which);
+        const int64_t ld = tj_problem_matrix(view, (tj_which)which)->ld;
         int64_t last;
-        if (matrix[i].width->mode == TJ_DIM_ANY || matrix[i].count->mode == TJ_DIM_ANY || matrix[i].ld < 0)
+
+        if (lines.width->mode == TJ_DIM_ANY || lines.count->mode == TJ_DIM_ANY || ld < 0)
             return false;
-        if (!tj_mul(matrix[i].count->extent + tile, matrix[i].ld, &last) || last + matrix[i].width->extent + tile > INT32_MAX)
+        if (!tj_mul(lines.count->extent + tile, ld, &last) || last + lines.width->extent + tile > INT32_MAX)
             return false;
     }
     return view->k.extent + (int64_t)splits * tile <= INT32_MAX;
 }
 
-static void set_dim(tj_template_params *params, const char *name, const char *fixed, const char *any, const tj_dim *dim)
+/* A flag whose name has two parts: "fixed_j". */
+static void set_flag(tj_template_params *params, const char *what, const char *of, bool value)
 {
-    tj_template_set_flag(params, fixed, dim->mode == TJ_DIM_FIXED);
-    tj_template_set_flag(params, any, dim->mode == TJ_DIM_ANY);
+    char name[TJ_TEMPLATE_NAME_BYTES];
+
+    (void)snprintf(name, sizeof name, "%s_%s", what, of);
+    tj_template_set_flag(params, name, value);
+}
+
+static void set_dim(tj_template_params *params, const char *name, const tj_dim *dim)
+{
+    set_flag(params, "fixed", name, dim->mode == TJ_DIM_FIXED);
+    set_flag(params, "any", name, dim->mode == TJ_DIM_ANY);
     if (dim->mode == TJ_DIM_FIXED)
         tj_template_set_int(params, name, dim->extent);
 }
 
-/* Names of one leading dimension or stride in the templates. */
-typedef struct number_names {
-    const char *name, *fixed, *any, *derived;
-} number_names;
-
-static void set_number(tj_template_params *params, const number_names *names, int64_t value, bool is_used, const char *tight)
+/* A leading dimension or a stride. */
+static void set_number(tj_template_params *params, const char *name, int64_t value, bool is_used, const char *tight)
 {
-    tj_template_set_flag(params, names->fixed, is_used && (value > 0 || value == TJ_BROADCAST));
-    tj_template_set_flag(params, names->any, is_used && value == TJ_ANY);
-    tj_template_set_flag(params, names->derived, is_used && value == TJ_TIGHT);
+    set_flag(params, "fixed", name, is_used && (value > 0 || value == TJ_BROADCAST));
+    set_flag(params, "any", name, is_used && value == TJ_ANY);
+    set_flag(params, "derived", name, is_used && value == TJ_TIGHT);
     if (value == TJ_TIGHT)
-        tj_template_set(params, names->name, tight);
+        tj_template_set(params, name, tight);
     else
-        tj_template_set_int(params, names->name, value == TJ_BROADCAST ? 0 : value);
+        tj_template_set_int(params, name, value == TJ_BROADCAST ? 0 : value);
 }
 
-static void set_ld(tj_template_params *params, const number_names *names, int64_t ld, bool is_used, const char *width_name,
-                   const tj_dim *width)
+/* Returns whether the text derives a number of the matrix from its extents. */
+static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_which which)
 {
-    set_number(params, names, ld, is_used, width_name);
+    static const char *const letters[] = {"m", "n", "p", "c"};
+    const tj_matrix *const matrix = tj_problem_matrix(view, which);
+    const tj_lines lines = tj_problem_lines(view, which);
+    const bool is_used = which != TJ_MATRIX_C || view->epilogue.has_beta, has_stride = is_used && view->batch != 1;
+    char ld[8], stride[16], product[16];
+
+    (void)snprintf(ld, sizeof ld, "ld_%s", letters[which]);
+    (void)snprintf(stride, sizeof stride, "stride_%s", letters[which]);
+    (void)snprintf(product, sizeof product, "%s * %s", ld, lines.count_name);
+    set_number(params, ld, matrix->ld, is_used, lines.width_name);
     /* A tight fixed one reads better as the dimension's name than as its number. */
-    if (ld > 0 && width->mode == TJ_DIM_FIXED && ld == width->extent)
-        memcpy(params->param[params->count - 1].value, width_name, strlen(width_name) + 1);
-}
-
-static void set_conversion(tj_template_params *params, const char *direction, const char *cuda, bool value)
-{
-    char name[TJ_TEMPLATE_NAME_BYTES];
-
-    snprintf(name, sizeof name, "%s_%s", direction, cuda);
-    tj_template_set_flag(params, name, value);
+    if (matrix->ld > 0 && lines.width->mode == TJ_DIM_FIXED && matrix->ld == lines.width->extent)
+        memcpy(params->param[params->count - 1].value, lines.width_name, strlen(lines.width_name) + 1);
+    set_number(params, stride, matrix->stride, has_stride, product);
+    set_flag(params, letters[which], "array", tj_stride_is_pointers(matrix->stride));
+    return (is_used && matrix->ld == TJ_TIGHT) || (has_stride && matrix->stride == TJ_TIGHT);
 }
 
 /* A type that is not summed as it is stored is declared by the part of its name, with the conversions that the text makes. */
@@ -112,8 +111,8 @@ static void set_types(tj_template_params *params, const tj_problem *view)
         if ((!reads && !writes) || type == (int32_t)sum)
             continue;
         tj_template_set(params, part[parts++], tj_facts_of(type)->cuda);
-        set_conversion(params, "reads", tj_facts_of(type)->cuda, reads);
-        set_conversion(params, "writes", tj_facts_of(type)->cuda, writes);
+        set_flag(params, "reads", tj_facts_of(type)->cuda, reads);
+        set_flag(params, "writes", tj_facts_of(type)->cuda, writes);
     }
     for (; parts < 2; parts++)
         tj_template_set(params, part[parts], "");
@@ -121,44 +120,20 @@ static void set_types(tj_template_params *params, const tj_problem *view)
 
 static void fill_common(const tj_problem *view, const tj_config *config, bool is_swapped, tj_template_params *params)
 {
-    static const number_names ld_m = {"ld_m", "fixed_ld_m", "any_ld_m", "derived_ld_m"},
-                              ld_n = {"ld_n", "fixed_ld_n", "any_ld_n", "derived_ld_n"},
-                              ld_p = {"ld_p", "fixed_ld_p", "any_ld_p", "derived_ld_p"},
-                              ld_c = {"ld_c", "fixed_ld_c", "any_ld_c", "derived_ld_c"},
-                              stride_m = {"stride_m", "fixed_stride_m", "any_stride_m", "derived_stride_m"},
-                              stride_n = {"stride_n", "fixed_stride_n", "any_stride_n", "derived_stride_n"},
-                              stride_p = {"stride_p", "fixed_stride_p", "any_stride_p", "derived_stride_p"},
-                              stride_c = {"stride_c", "fixed_stride_c", "any_stride_c", "derived_stride_c"};
-    const bool is_batched = view->batch != 1, has_c = view->epilogue.has_beta;
-    const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR,
-               p_rows = view->p.layout == TJ_ROW_MAJOR;
+    bool derives = false;
 
     set_types(params, view);
-    set_dim(params, "j", "fixed_j", "any_j", &view->j);
-    set_dim(params, "k", "fixed_k", "any_k", &view->k);
-    set_dim(params, "l", "fixed_l", "any_l", &view->l);
-    tj_template_set_flag(params, "m_row_major", m_rows);
-    tj_template_set_flag(params, "n_row_major", n_rows);
-    tj_template_set_flag(params, "p_row_major", p_rows);
-    set_ld(params, &ld_m, view->m.ld, true, m_rows ? "k" : "j", m_rows ? &view->k : &view->j);
-    set_ld(params, &ld_n, view->n.ld, true, n_rows ? "l" : "k", n_rows ? &view->l : &view->k);
-    set_ld(params, &ld_p, view->p.ld, true, p_rows ? "l" : "j", p_rows ? &view->l : &view->j);
-    set_ld(params, &ld_c, view->c.ld, has_c, p_rows ? "l" : "j", p_rows ? &view->l : &view->j);
-    set_number(params, &stride_m, view->m.stride, is_batched, m_rows ? "ld_m * j" : "ld_m * k");
-    set_number(params, &stride_n, view->n.stride, is_batched, n_rows ? "ld_n * k" : "ld_n * l");
-    set_number(params, &stride_p, view->p.stride, is_batched, p_rows ? "ld_p * j" : "ld_p * l");
-    set_number(params, &stride_c, view->c.stride, is_batched && has_c, p_rows ? "ld_c * j" : "ld_c * l");
-    tj_template_set_flag(params, "derives",
-                         view->m.ld == TJ_TIGHT || view->n.ld == TJ_TIGHT || view->p.ld == TJ_TIGHT ||
-                             (has_c && view->c.ld == TJ_TIGHT) ||
-                             (is_batched && (view->m.stride == TJ_TIGHT || view->n.stride == TJ_TIGHT ||
-                                             view->p.stride == TJ_TIGHT || (has_c && view->c.stride == TJ_TIGHT))));
-    tj_template_set_flag(params, "batched", is_batched);
+    set_dim(params, "j", &view->j);
+    set_dim(params, "k", &view->k);
+    set_dim(params, "l", &view->l);
+    tj_template_set_flag(params, "m_row_major", view->m.layout == TJ_ROW_MAJOR);
+    tj_template_set_flag(params, "n_row_major", view->n.layout == TJ_ROW_MAJOR);
+    tj_template_set_flag(params, "p_row_major", view->p.layout == TJ_ROW_MAJOR);
+    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        derives |= set_matrix(params, view, (tj_which)which);
+    tj_template_set_flag(params, "derives", derives);
+    tj_template_set_flag(params, "batched", view->batch != 1);
     tj_template_set_flag(params, "points", tj_problem_points(view));
-    tj_template_set_flag(params, "m_array", tj_stride_is_pointers(view->m.stride));
-    tj_template_set_flag(params, "n_array", tj_stride_is_pointers(view->n.stride));
-    tj_template_set_flag(params, "p_array", tj_stride_is_pointers(view->p.stride));
-    tj_template_set_flag(params, "c_array", tj_stride_is_pointers(view->c.stride));
     tj_template_set_flag(params, "check_j", (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON);
     tj_template_set_flag(params, "check_k", config->check_k == TJ_CHECK_ON);
     tj_template_set_flag(params, "check_l", (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON);

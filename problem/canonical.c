@@ -154,16 +154,6 @@ bool tj_problem_points(const tj_problem *problem)
     return false;
 }
 
-bool tj_problem_is_open(const tj_problem *problem)
-{
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        if (tj_problem_matrix(problem, (tj_which)which)->ld == TJ_ANY ||
-            tj_problem_matrix(problem, (tj_which)which)->stride == TJ_ANY)
-            return true;
-    return problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY ||
-           problem->l.mode == TJ_DIM_ANY;
-}
-
 tj_problem tj_problem_transpose(const tj_problem *problem)
 {
     const tj_problem c = tj_problem_canonical(problem);

@@ -99,7 +99,4 @@ tj_problem tj_problem_known(const tj_problem *problem);
 /** Is an operand an array of pointers? Of a canonical problem. */
 bool tj_problem_points(const tj_problem *problem);
 
-/** Does the problem leave anything to the launch: an extent, a leading dimension, a stride, the batch? Of a canonical problem. */
-bool tj_problem_is_open(const tj_problem *problem);
-
 #endif

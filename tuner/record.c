@@ -179,7 +179,8 @@ static void line_dim(char *out, size_t bytes, const tj_dim *dim)
         (void)snprintf(out, bytes, "%lld", (long long)dim->extent);
 }
 
-void tj_problem_line(const tj_problem *problem, char *out, size_t bytes)
+/* "512x300x700 f32 batch 8": for people. */
+static void print_line(const tj_problem *problem, char *out, size_t bytes)
 {
     const tj_problem p = tj_problem_canonical(problem);
     char j[32], k[32], l[32], batch[48] = "", type[24] = "", marks[TJ_PROBLEM_TEXT_BYTES];
@@ -450,7 +451,7 @@ tj_record *tj_record_create(const tj_record *fields)
     if (record->evaluations > TJ_RECORD_MOST_EVALUATIONS) /* of several tunings, added up: what is written must be read again */
         record->evaluations = TJ_RECORD_MOST_EVALUATIONS;
     tj_record_key(&record->device, &record->problem, record->key);
-    tj_problem_line(&record->problem, record->problem_text, sizeof record->problem_text);
+    print_line(&record->problem, record->problem_text, sizeof record->problem_text);
     object = tj_record_to_json(record);
     record->json = json_dumps(object, TJ_RECORD_JSON_FLAGS);
     json_decref(object);

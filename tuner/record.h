@@ -86,9 +86,6 @@ tj_status tj_records_move(tj_records *from, tj_records *to, tj_error *err);
 tj_status tj_records_read(tj_disk_store *store, tj_records *records, int64_t *passed_over, tj_error *err);
 tj_status tj_records_write(tj_disk_store *store, const tj_records *records, int64_t *kept, tj_error *err);
 
-/** "512x300x700 f32 batch 8": for people. */
-void tj_problem_line(const tj_problem *problem, char *out, size_t bytes);
-
 /** T4: a whole text from records, and records from the results of one. */
 json_t *tj_t4_from_records(const tj_records *records);
 tj_status tj_t4_to_records(const json_t *root, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
