@@ -33,30 +33,22 @@ const tj_family *tj_family_find(const char *name)
 
 const char *tj_family_name(const tj_family *family)
 {
-    if (!family)
-        return NULL;
-    return family->name;
+    return family ? family->name : NULL;
 }
 
 const char *tj_family_summary(const tj_family *family)
 {
-    if (!family)
-        return NULL;
-    return family->summary;
+    return family ? family->summary : NULL;
 }
 
 size_t tj_family_param_count(const tj_family *family)
 {
-    if (!family)
-        return 0;
-    return family->param_count;
+    return family ? family->param_count : 0;
 }
 
 const tj_param *tj_family_param(const tj_family *family, size_t index)
 {
-    if (!family)
-        return NULL;
-    return index < family->param_count ? &family->param[index] : NULL;
+    return family && index < family->param_count ? &family->param[index] : NULL;
 }
 
 /* Keep the list ascending and without repetition. */

@@ -359,35 +359,25 @@ void tj_source_free(tj_source *source)
 
 const char *tj_source_text(const tj_source *source)
 {
-    if (!source)
-        return NULL;
-    return source->text;
+    return source ? source->text : NULL;
 }
 
 const tj_launch_form *tj_source_launch(const tj_source *source)
 {
-    if (!source)
-        return NULL;
-    return &source->launch;
+    return source ? &source->launch : NULL;
 }
 
 const tj_problem *tj_source_problem(const tj_source *source)
 {
-    if (!source)
-        return NULL;
-    return &source->problem;
+    return source ? &source->problem : NULL;
 }
 
 const tj_config *tj_source_config(const tj_source *source)
 {
-    if (!source)
-        return NULL;
-    return &source->config;
+    return source ? &source->config : NULL;
 }
 
 const char *tj_source_checks_text(const tj_source *source)
 {
-    if (!source)
-        return NULL;
-    return source->checks_text;
+    return source ? source->checks_text : NULL;
 }

@@ -123,7 +123,7 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
 
 static tj_product product_of(const resolved *request, int64_t row_count, bool with_magnitude, tj_tile_fn visit, void *payload)
 {
-    const tj_product product = {
+    return (tj_product){
         .m = request->m,
         .n = request->n,
         .j = request->problem.j.extent,
@@ -136,8 +136,6 @@ static tj_product product_of(const resolved *request, int64_t row_count, bool wi
         .visit = visit,
         .payload = payload,
     };
-
-    return product;
 }
 
 /* One element of the reference, and of the magnitudes that its rounding errors are in proportion to. */

@@ -24,7 +24,7 @@ typedef struct narrow_format {
     int bias, fraction_bits;
 } narrow_format;
 
-static const narrow_format f16_format = {15, 10}, bf16_format = {127, 7};
+static const narrow_format formats[] = {[TJ_F16] = {15, 10}, [TJ_BF16] = {127, 7}};
 
 static const tj_number_limits limits[] = {
     [TJ_F32] = {0x1p-24L, 0x1p-149L, 0x1p128L - 0x1p104L, 0x1p128L - 0x1p103L},
@@ -116,18 +116,13 @@ void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t ste
             out[i * out_step] = in[i * step];
         break;
     }
-    case TJ_F16: {
-        const uint16_t *in = (const uint16_t *)base + first;
-
-        for (int64_t i = 0; i < count; i++)
-            out[i * out_step] = widen(in[i * step], f16_format);
-        break;
-    }
+    case TJ_F16:
     case TJ_BF16: {
         const uint16_t *in = (const uint16_t *)base + first;
+        const narrow_format format = formats[dtype];
 
         for (int64_t i = 0; i < count; i++)
-            out[i * out_step] = widen(in[i * step], bf16_format);
+            out[i * out_step] = widen(in[i * step], format);
         break;
     }
     case TJ_TYPE_DEFAULT:
@@ -149,7 +144,7 @@ double tj_read_number(tj_type dtype, const void *base, int64_t index)
  */
 static double round_to_odd(long double value)
 {
-    double nearest = (double)value, other;
+    const double nearest = (double)value;
     uint64_t bits;
 
     if (!isfinite(nearest) || (long double)nearest == value)
@@ -157,25 +152,14 @@ static double round_to_odd(long double value)
     memcpy(&bits, &nearest, sizeof bits);
     if (bits & 1)
         return nearest;
-    other = nextafter(nearest, (long double)nearest < value ? INFINITY : -INFINITY);
-    return other;
+    return nextafter(nearest, (long double)nearest < value ? INFINITY : -INFINITY);
 }
 
 /* A type that is narrower than f32. */
 static inline void write_narrow(tj_type dtype, void *base, int64_t index, double value)
 {
-    switch (dtype) {
-    case TJ_F16:
-        ((uint16_t *)base)[index] = narrow_from_double(value, f16_format);
-        break;
-    case TJ_BF16:
-        ((uint16_t *)base)[index] = narrow_from_double(value, bf16_format);
-        break;
-    case TJ_F32:
-    case TJ_F64:
-    case TJ_TYPE_DEFAULT:
-        break;
-    }
+    if (dtype == TJ_F16 || dtype == TJ_BF16)
+        ((uint16_t *)base)[index] = narrow_from_double(value, formats[dtype]);
 }
 
 void tj_write_number(tj_type dtype, void *base, int64_t index, long double value)
@@ -194,17 +178,13 @@ void tj_convert(tj_type to, void *destination, tj_type from, const void *source,
 {
     if (count == 0 || !destination || !source)
         return;
-    if (to == from) {
-        if (count > 0)
-            memcpy(destination, source, count * tj_type_bytes(to));
-        return;
-    }
-    if (to == TJ_F64) { /* exact, and by far the most asked for */
+    if (to == from)
+        memcpy(destination, source, count * tj_type_bytes(to));
+    else if (to == TJ_F64) /* exact, and by far the most asked for */
         tj_read_numbers(from, source, 0, 1, (int64_t)count, destination, 1);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        tj_write_number(to, destination, (int64_t)i, (long double)tj_read_number(from, source, (int64_t)i));
+    else
+        for (size_t i = 0; i < count; i++)
+            tj_write_number(to, destination, (int64_t)i, (long double)tj_read_number(from, source, (int64_t)i));
 }
 
 /* splitmix64: Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, 2014. */

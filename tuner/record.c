@@ -249,11 +249,6 @@ void tj_record_key(const tj_device_kind *device, const tj_problem *problem, char
 
 /* ---- record <-> JSON ---------------------------------------------------------------------------------------------- */
 
-static json_t *number(double value)
-{
-    return json_real(value);
-}
-
 static json_t *content_to_json(const tj_record *r)
 {
     json_t *object = json_object();
@@ -262,20 +257,18 @@ static json_t *content_to_json(const tj_record *r)
     (void)json_object_set_new(object, "problem", problem_to_json(&r->problem, true));
     (void)json_object_set_new(object, "device", device_to_json(&r->device));
     (void)json_object_set_new(object, "config", json_string(r->config));
-    (void)json_object_set_new(object, "time",
-                              json_pack("{s:o, s:o, s:o, s:s}", "median_us", number(r->us), "spread", number(r->spread),
-                                        "warm_us", number(r->warm_us), "policy", r->policy));
-    (void)json_object_set_new(object, "default",
-                              json_pack("{s:s, s:o}", "config", r->default_config, "median_us", number(r->default_us)));
-    (void)json_object_set_new(object, "second",
-                              json_pack("{s:s, s:o}", "config", r->second_config, "median_us", number(r->second_us)));
     (void)json_object_set_new(
-        object, "check",
-        json_pack("{s:o, s:I}", "largest_ratio", number(r->check_ratio), "elements", (json_int_t)r->check_elements));
+        object, "time",
+        json_pack("{s:f, s:f, s:f, s:s}", "median_us", r->us, "spread", r->spread, "warm_us", r->warm_us, "policy", r->policy));
+    (void)json_object_set_new(object, "default",
+                              json_pack("{s:s, s:f}", "config", r->default_config, "median_us", r->default_us));
+    (void)json_object_set_new(object, "second", json_pack("{s:s, s:f}", "config", r->second_config, "median_us", r->second_us));
+    (void)json_object_set_new(
+        object, "check", json_pack("{s:f, s:I}", "largest_ratio", r->check_ratio, "elements", (json_int_t)r->check_elements));
     (void)json_object_set_new(object, "search",
-                              json_pack("{s:s, s:I, s:b, s:b, s:o, s:I}", "strategy", r->strategy, "evaluations",
+                              json_pack("{s:s, s:I, s:b, s:b, s:f, s:I}", "strategy", r->strategy, "evaluations",
                                         (json_int_t)r->evaluations, "is_complete", r->is_complete != 0, "was_cancelled",
-                                        r->was_cancelled != 0, "seconds", number(r->seconds), "seed", (json_int_t)r->seed));
+                                        r->was_cancelled != 0, "seconds", r->seconds, "seed", (json_int_t)r->seed));
     if (r->family[0])
         (void)json_object_set_new(json_object_get(object, "search"), "family", json_string(r->family));
     (void)json_object_set_new(object, "made_with",
@@ -380,13 +373,11 @@ static bool checksum_fits(const json_t *object)
     const char *stated = json_string_value(json_object_get(object, "checksum"));
     char actual[TJ_RECORD_KEY_BYTES];
     json_t *rest = json_copy((json_t *)object);
-    bool fits;
 
     (void)json_object_del(rest, "checksum");
     hash_json(rest, actual);
     json_decref(rest);
-    fits = stated && strcmp(stated, actual) == 0;
-    return fits;
+    return stated && strcmp(stated, actual) == 0;
 }
 
 tj_status tj_record_from_json(const json_t *object, tj_record **out, tj_error *err)
@@ -504,9 +495,7 @@ void tj_record_get_facts(const tj_record *record, tj_record_facts *facts)
 
 const tj_problem *tj_record_problem(const tj_record *record)
 {
-    if (!record)
-        return NULL;
-    return &record->problem;
+    return record ? &record->problem : NULL;
 }
 
 void tj_record_free(tj_record *record)

@@ -65,9 +65,7 @@ tj_status tj_records_add(tj_records *records, tj_record *record, tj_error *err)
         tj_record_free(record);
         return tj_fail_null(err, __func__, "records");
     }
-    if (!record)
-        return TJ_OK;
-    if (tj_record_is_emulated(record)) {
+    if (!record || tj_record_is_emulated(record)) {
         tj_record_free(record);
         return TJ_OK;
     }
@@ -113,16 +111,12 @@ tj_status tj_records_move(tj_records *from, tj_records *to, tj_error *err)
 
 size_t tj_records_count(const tj_records *records)
 {
-    if (!records)
-        return 0;
-    return records->count;
+    return records ? records->count : 0;
 }
 
 const tj_record *tj_records_at(const tj_records *records, size_t index)
 {
-    if (!records)
-        return NULL;
-    return index < records->count ? records->item[index] : NULL;
+    return records && index < records->count ? records->item[index] : NULL;
 }
 
 const tj_record *tj_records_find(const tj_records *records, const tj_problem *problem, const tj_device_facts *device)

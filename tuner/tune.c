@@ -226,16 +226,13 @@ static void shuffle(size_t *order, size_t count, uint64_t *random)
     for (size_t i = 0; i < count; i++)
         order[i] = i;
     for (size_t i = count; i > 1; i--) {
-        size_t with;
+        size_t with, held;
 
         *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         with = (size_t)((*random >> 33) % i);
-        if (with != i - 1) {
-            const size_t held = order[i - 1];
-
-            order[i - 1] = order[with];
-            order[with] = held;
-        }
+        held = order[i - 1];
+        order[i - 1] = order[with];
+        order[with] = held;
     }
 }
 
@@ -375,13 +372,9 @@ static tj_status crown(tuning *t, tj_finalist *list, size_t *count, tj_tune_resu
 
         if (status != TJ_OK)
             return status;
-        if (!list[winner].trial.is_verified) {
-            result->wrong++;
-            list[winner] = list[--*count];
-            continue;
-        }
-        status = prove(t, &list[winner].trial.config, err);
-        if (status == TJ_ERR_CHECK_FAILED) {
+        if (list[winner].trial.is_verified)
+            status = prove(t, &list[winner].trial.config, err);
+        if (!list[winner].trial.is_verified || status == TJ_ERR_CHECK_FAILED) {
             result->wrong++;
             list[winner] = list[--*count];
             continue;
