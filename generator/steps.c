@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "steps.h"
 
+#include <stdio.h>
 #include <string.h>
-
-#include "text.h"
 
 static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
 {
@@ -37,35 +36,26 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     add_arg(step, writes, TJ_ARG_POINTER, TJ_MATRIX_P);
 }
 
-static size_t name_dim(char *out, const tj_dim *dim, char letter)
+enum { NUMBER_BYTES = 12 }; /* an extent is an int32_t */
+
+static const char *name_dim(const tj_dim *dim, const char *letter, char number[NUMBER_BYTES])
 {
-    if (dim->mode == TJ_DIM_FIXED)
-        return tj_format_int(out, dim->extent);
-    out[0] = letter;
-    return 1;
+    if (dim->mode != TJ_DIM_FIXED)
+        return letter;
+    (void)snprintf(number, NUMBER_BYTES, "%d", (int32_t)dim->extent);
+    return number;
 }
 
 /* tiled_f32_512x300x700; a dimension that is passed keeps its letter. */
 void tj_step_name(const tj_problem *view, const char *what, const char *param, tj_template_params *fill,
                   const tj_launch_form *form, tj_launch_step *step)
 {
-    const tj_dim *const j = form->is_swapped ? &view->l : &view->j, *const l = form->is_swapped ? &view->j : &view->l;
-    const char *const type = tj_facts_of(view->m.type)->name;
-    char *const out = step->kernel;
-    size_t length = strlen(what);
+    char j[NUMBER_BYTES], k[NUMBER_BYTES], l[NUMBER_BYTES];
 
-    memcpy(out, what, length);
-    out[length++] = '_';
-    memcpy(out + length, type, strlen(type));
-    length += strlen(type);
-    out[length++] = '_';
-    length += name_dim(out + length, j, 'j');
-    out[length++] = 'x';
-    length += name_dim(out + length, &view->k, 'k');
-    out[length++] = 'x';
-    length += name_dim(out + length, l, 'l');
-    out[length] = '\0';
-    tj_template_set(fill, param, out);
+    (void)snprintf(step->kernel, sizeof step->kernel, "%s_%s_%sx%sx%s", what, tj_facts_of(view->m.type)->name,
+                   name_dim(form->is_swapped ? &view->l : &view->j, "j", j), name_dim(&view->k, "k", k),
+                   name_dim(form->is_swapped ? &view->j : &view->l, "l", l));
+    tj_template_set(fill, param, step->kernel);
 }
 
 tj_launch_step *tj_step_add(const tj_problem *view, const char *what, bool is_ahead, tj_template_params *fill,

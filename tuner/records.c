@@ -147,18 +147,18 @@ typedef struct loading {
 static int load_one(const char *name, const char *text, void *payload)
 {
     loading *all = payload;
+    const char *trouble = NULL;
     tj_record *record;
     tj_error why;
 
-    if (tj_record_parse(text, &record, &why) != TJ_OK) {
-        tj_disk_store_warn_text(all->store, name, why.message);
-        all->useless++;
-    } else if (strncmp(name, record->key, strlen(record->key)) != 0) {
-        tj_disk_store_warn_text(all->store, name, "its name is not that of its content");
-        tj_record_free(record);
-        all->useless++;
-    } else if (tj_record_is_emulated(record)) {
-        tj_disk_store_warn_text(all->store, name, "its times are the emulator's, and mean nothing");
+    if (tj_record_parse(text, &record, &why) != TJ_OK)
+        trouble = why.message;
+    else if (strncmp(name, record->key, strlen(record->key)) != 0)
+        trouble = "its name is not that of its content";
+    else if (tj_record_is_emulated(record))
+        trouble = "its times are the emulator's, and mean nothing";
+    if (trouble) {
+        tj_disk_store_warn_text(all->store, name, trouble);
         tj_record_free(record);
         all->useless++;
     } else
