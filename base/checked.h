@@ -26,4 +26,9 @@ static inline int64_t tj_ceil_div(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
+static inline int32_t tj_least(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
 #endif

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registers.h"
 
-enum { THREAD_REGISTERS = 255, UNIT = 8 };
+#include "checked.h"
 
-static int32_t least(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
+enum { THREAD_REGISTERS = 255, UNIT = 8 };
 
 int32_t tj_registers_left(int32_t blocks, int32_t threads)
 {
-    return least(TJ_SM_REGISTERS / (blocks * threads) / UNIT * UNIT, THREAD_REGISTERS);
+    return tj_least(TJ_SM_REGISTERS / (blocks * threads) / UNIT * UNIT, THREAD_REGISTERS);
 }
 
 int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, int32_t needed, int32_t blocks, int32_t threads)
 {
     const int32_t limit = tj_registers_left(blocks, threads), off = wanted * percent / 100;
 
-    counts->registers = least(wanted, limit);
-    counts->registers_least = least(wanted - off, limit);
-    counts->registers_most = least(wanted + off, limit);
+    counts->registers = tj_least(wanted, limit);
+    counts->registers_least = tj_least(wanted - off, limit);
+    counts->registers_most = tj_least(wanted + off, limit);
     counts->spilled = needed > limit ? needed - limit : 0;
     return limit;
 }

@@ -20,11 +20,6 @@ typedef struct scene {
     bool n_rows;
 } scene;
 
-static int32_t least(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* load: a thread's share of N. A slice holds runs of RUN elements, SLICES * RUN apart. */
 static void count_n(const scene *c, int64_t element_bytes, int64_t repeat, tj_traffic *traffic)
 {
@@ -89,7 +84,7 @@ static void count_shared(const scene *c, int32_t x, int32_t y, int64_t step_x, i
 /* The tile of M: written element by element, read by slices, a run at a time. */
 static void count_tile(const scene *c, tj_counts *counts)
 {
-    const int32_t pitch = c->phase + TJ_SKINNY_PADDING, wide = least(c->run, 16 / c->bytes);
+    const int32_t pitch = c->phase + TJ_SKINNY_PADDING, wide = tj_least(c->run, 16 / c->bytes);
     const int64_t reads = c->block_phases * c->s.tm * (c->s.k_thread / wide);
 
     if (c->view->m.layout == TJ_ROW_MAJOR)
@@ -106,7 +101,7 @@ static void count_tile(const scene *c, tj_counts *counts)
 static void count_tree(const scene *c, tj_counts *counts)
 {
     const int64_t tops = counts->blocks * (c->s.tm / c->rows_at_once), pitch = c->outputs + !c->n_rows;
-    const int32_t wide = c->n_rows ? least(c->s.vector, 16 / c->bytes) : 1;
+    const int32_t wide = c->n_rows ? tj_least(c->s.vector, 16 / c->bytes) : 1;
     const int64_t stores = tops * c->rows_at_once * (c->s.tn / wide);
 
     if (c->n_rows)

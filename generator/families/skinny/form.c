@@ -68,11 +68,6 @@ static bool is_power_of_2(int32_t value)
     return (value & (value - 1)) == 0;
 }
 
-static int32_t least(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The smallest power of 2 that is no smaller, and at most the limit. */
 static int32_t power_of_2_for(int64_t value, int32_t limit)
 {
@@ -228,14 +223,14 @@ static void settle_all(const tj_problem *view, tj_config *config)
 
     settle(vector, widest_that_divides(along_l ? *tn : *k_thread, widest_vector(view)));
     if (along_l) {
-        settle(tn, *vector > 4 ? *vector : extent_or(&view->l, 64) < 32 ? *vector : least(4, most_sums / 16));
-        settle(tm, default_tm(view, least(32, most_sums / *tn)));
+        settle(tn, *vector > 4 ? *vector : extent_or(&view->l, 64) < 32 ? *vector : tj_least(4, most_sums / 16));
+        settle(tm, default_tm(view, tj_least(32, most_sums / *tn)));
         settle(k_thread, *tm * *tn * tj_sum_bytes(view) <= 32 * 4 ? 8 : 4);
         settle(lanes, lanes_along_l(view, *tm, *tn, LINE_BYTES / (*vector * size)));
         settle(slices, power_of_2_for(GOOD_THREADS / (*lanes > 0 ? *lanes : 1), MAX_THREADS));
     } else {
         settle(tn, (int32_t)(extent_or(&view->l, 64) < 4 ? extent_or(&view->l, 64) : 4));
-        settle(tm, default_tm(view, least(32, most_sums / *tn)));
+        settle(tm, default_tm(view, tj_least(32, most_sums / *tn)));
         settle(k_thread, *vector > 4 ? *vector : 4);
         settle(lanes, lanes_along_k(view, *tm, *tn));
         settle(slices, power_of_2_for((*tm == 1 ? GOOD_THREADS / 2 : GOOD_THREADS) / *lanes, MAX_THREADS));
