@@ -39,12 +39,8 @@ static tj_status analyze(const tj_device_facts *facts, const tj_problem *problem
 tj_status tj_analyze(const tj_device_facts *facts, const tj_problem *problem, const tj_config *config, int32_t registers,
                      double measured_bytes_per_s, tj_analysis *analysis, tj_error *err)
 {
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!analysis)
-        return tj_fail_null(err, __func__, "analysis");
+    if (TJ_HAS_NULL(err, facts, problem, analysis))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_config chosen = TJ_CONFIG_INIT;
     tj_status status = TJ_OK;
 
@@ -78,10 +74,8 @@ static int32_t least(int32_t a, int32_t b)
 tj_status tj_widest_tile(const tj_device_facts *facts, int32_t element_bytes, int32_t registers, tj_tile_limits *limits,
                          tj_error *err)
 {
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
-    if (!limits)
-        return tj_fail_null(err, __func__, "limits");
+    if (TJ_HAS_NULL(err, facts, limits))
+        return TJ_ERR_INVALID_ARGUMENT;
     const int64_t shared =
         facts->shared_per_block_optin > facts->shared_per_block ? facts->shared_per_block_optin : facts->shared_per_block;
     int32_t width;
@@ -140,12 +134,8 @@ static bool fill_in(const int32_t *values, tj_config *config)
 
 tj_status tj_config_adapt(const tj_device_facts *facts, const tj_problem *problem, tj_config *config, tj_error *err)
 {
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
+    if (TJ_HAS_NULL(err, facts, problem, config))
+        return TJ_ERR_INVALID_ARGUMENT;
     const double tie = 0.98; /* a later one must win by 2 % */
     tj_config standard = *config, open, candidate;
     tj_status status = tj_config_resolve(problem, &standard, err);

@@ -78,10 +78,8 @@ static tj_status refuse(const char *target, tj_error *err)
 
 tj_status tj_device_named(const char *target, tj_device_facts *facts, tj_error *err)
 {
-    if (!target)
-        return tj_fail_null(err, __func__, "target");
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
+    if (TJ_HAS_NULL(err, target, facts))
+        return TJ_ERR_INVALID_ARGUMENT;
     const tj_architecture *a = architectures;
     char name[16];
 

@@ -33,14 +33,8 @@ static double us_with(const scene *s, int32_t registers, int32_t known_blocks, d
 tj_status tj_estimate(const tj_device_facts *facts, const tj_problem *problem, const tj_config *config, double *us,
                       tj_error *err)
 {
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
-    if (!us)
-        return tj_fail_null(err, __func__, "us");
+    if (TJ_HAS_NULL(err, facts, problem, config, us))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_device_facts cold = *facts; /* its L2 holds nothing of the operands yet */
     tj_config resolved = *config;
     tj_launch_form form;

@@ -144,12 +144,8 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
 
 tj_status tj_count(const tj_problem *problem, const tj_config *config, tj_counts *counts, tj_error *err)
 {
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
-    if (!counts)
-        return tj_fail_null(err, __func__, "counts");
+    if (TJ_HAS_NULL(err, problem, config, counts))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_config resolved = *config;
     tj_launch_form form;
     tj_status status = tj_config_resolve(problem, &resolved, err);

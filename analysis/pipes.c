@@ -38,10 +38,8 @@ const tj_term *tj_term_at(int32_t term)
 
 tj_status tj_find_peaks(const tj_device_facts *facts, double measured_bytes_per_s, tj_peaks *peaks, tj_error *err)
 {
-    if (!facts)
-        return tj_fail_null(err, __func__, "facts");
-    if (!peaks)
-        return tj_fail_null(err, __func__, "peaks");
+    if (TJ_HAS_NULL(err, facts, peaks))
+        return TJ_ERR_INVALID_ARGUMENT;
     const tj_architecture *architecture = tj_architecture_of(facts);
 
     memset(peaks, 0, sizeof *peaks);

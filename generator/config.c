@@ -83,12 +83,8 @@ bad:
 
 tj_status tj_config_set(tj_config *config, const char *name, const char *value, tj_error *err)
 {
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
-    if (!name)
-        return tj_fail_null(err, __func__, "name");
-    if (!value)
-        return tj_fail_null(err, __func__, "value");
+    if (TJ_HAS_NULL(err, config, name, value))
+        return TJ_ERR_INVALID_ARGUMENT;
     static const char *const dimension[] = {"boundary_j", "boundary_k", "boundary_l"};
     int32_t *const check[] = {&config->check_j, &config->check_k, &config->check_l};
     const tj_param *param;
@@ -127,10 +123,8 @@ int32_t tj_config_get(const tj_config *config, const char *name)
 
 tj_status tj_config_parse(const char *text, tj_config *config, tj_error *err)
 {
-    if (!text)
-        return tj_fail_null(err, __func__, "text");
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
+    if (TJ_HAS_NULL(err, text, config))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_config parsed = TJ_CONFIG_INIT;
     char word[TJ_CONFIG_TEXT_BYTES];
     const char *rest = text;
@@ -261,10 +255,8 @@ static tj_status check_config(const tj_config *config, tj_error *err)
 
 tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err)
 {
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
+    if (TJ_HAS_NULL(err, problem, config))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_config resolved = *config;
     tj_problem view;
     bool is_swapped;

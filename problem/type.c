@@ -71,10 +71,8 @@ const char *tj_type_list(bool as_constants, char text[TJ_TYPE_LIST_BYTES])
 
 tj_status tj_type_parse(const char *name, tj_type *type, tj_error *err)
 {
-    if (!name)
-        return tj_fail_null(err, __func__, "name");
-    if (!type)
-        return tj_fail_null(err, __func__, "type");
+    if (TJ_HAS_NULL(err, name, type))
+        return TJ_ERR_INVALID_ARGUMENT;
     char list[TJ_TYPE_LIST_BYTES];
 
     for (int i = 0; i < TYPES; i++)

@@ -63,8 +63,8 @@ static tj_status require_known(const tj_problem *p, tj_error *err)
                                                    : 'l');
     if (p->batch == TJ_ANY)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "batch is TJ_ANY: the reference needs a number");
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const tj_matrix *m = tj_problem_matrix(p, (tj_which)which);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const tj_matrix *m = tj_problem_matrix(p, which);
 
         if (m->ld == TJ_ANY || m->stride == TJ_ANY)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s_%c is TJ_ANY: the reference needs a number",
@@ -404,14 +404,8 @@ static int64_t rows_to_check(const tj_problem *p, double max_flop)
 tj_status tj_reference_check(const tj_problem *problem, const tj_host_operands *operands, const void *p, double max_flop,
                              int threads, tj_check_report *report, tj_error *err)
 {
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!operands)
-        return tj_fail_null(err, __func__, "operands");
-    if (!p)
-        return tj_fail_null(err, __func__, "p");
-    if (!report)
-        return tj_fail_null(err, __func__, "report");
+    if (TJ_HAS_NULL(err, problem, operands, p, report))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_check_report found = {0};
     resolved request;
     checking check = {.request = &request};
@@ -463,12 +457,8 @@ static void write_tile(const tj_tile *tile, int worker, void *payload)
 
 tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands *operands, void *p, int threads, tj_error *err)
 {
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!operands)
-        return tj_fail_null(err, __func__, "operands");
-    if (!p)
-        return tj_fail_null(err, __func__, "p");
+    if (TJ_HAS_NULL(err, problem, operands, p))
+        return TJ_ERR_INVALID_ARGUMENT;
     resolved request;
     writing output = {.request = &request, .p = p};
     tj_product product;

@@ -187,12 +187,8 @@ static bool relax_last(const tj_problem *problem, refusals refused, tj_config *c
 tj_status tj_choose(const tj_records *records, const tj_problem *problem, const tj_device_facts *device, tj_config *config,
                     tj_chosen_by *chosen_by, tj_error *err)
 {
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!device)
-        return tj_fail_null(err, __func__, "device");
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
+    if (TJ_HAS_NULL(err, problem, device, config))
+        return TJ_ERR_INVALID_ARGUMENT;
     return tj_choose_another(records, problem, device, NULL, 0, config, chosen_by, err);
 }
 
@@ -200,12 +196,8 @@ tj_status tj_choose_another(const tj_records *records, const tj_problem *problem
                             const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
                             tj_error *err)
 {
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!device)
-        return tj_fail_null(err, __func__, "device");
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
+    if (TJ_HAS_NULL(err, problem, device, config))
+        return TJ_ERR_INVALID_ARGUMENT;
     if (!refused && refused_count > 0)
         return tj_fail_null(err, __func__, "refused");
     const refusals out = {refused, refused_count};

@@ -46,10 +46,8 @@ static tj_status parse_text(const char *text, const tj_problem *problem, const t
 tj_status tj_records_parse(const char *text, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
                            int64_t *added, tj_error *err)
 {
-    if (!text)
-        return tj_fail_null(err, __func__, "text");
-    if (!records)
-        return tj_fail_null(err, __func__, "records");
+    if (TJ_HAS_NULL(err, text, records))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_records *parsed = tj_records_create();
     tj_status status = parsed ? parse_text(text, problem, device, parsed, err) : tj_fail_memory(err, "a set of records");
 

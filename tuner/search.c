@@ -291,10 +291,8 @@ tj_status tj_search(const tj_problem *problem, const tj_tune_options *given, con
         return tj_fail_null(err, __func__, "problem");
     if (!first && first_count > 0)
         return tj_fail_null(err, __func__, "first");
-    if (!measurer)
-        return tj_fail_null(err, __func__, "measurer");
-    if (!result)
-        return tj_fail_null(err, __func__, "result");
+    if (TJ_HAS_NULL(err, measurer, result))
+        return TJ_ERR_INVALID_ARGUMENT;
     static const int64_t usual_limit[] = {[TJ_SEARCH] = TJ_TUNE_MOST, [TJ_MODEL] = TRIALS_BY_MODEL, [TJ_EXHAUSTIVE] = 0};
     const tj_tune_options standard = TJ_TUNE_OPTIONS_INIT;
     const tj_tune_options *options = given ? given : &standard;

@@ -44,10 +44,8 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
 
 tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
 {
-    if (!plan)
-        return tj_fail_null(err, __func__, "plan");
-    if (!operands)
-        return tj_fail_null(err, __func__, "operands");
+    if (TJ_HAS_NULL(err, plan, operands))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_scope scope;
     tj_status status;
 
@@ -194,12 +192,8 @@ static void fill_extents(const tj_problem *problem, tj_operands *operands)
 tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands, struct CUstream_st *stream,
                     tj_error *err)
 {
-    if (!context)
-        return tj_fail_null(err, __func__, "context");
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!operands)
-        return tj_fail_null(err, __func__, "operands");
+    if (TJ_HAS_NULL(err, context, problem, operands))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_problem general;
     tj_operands moved;
     tj_config storage;
