@@ -31,9 +31,9 @@ struct tj_source {
  */
 static bool fits_int(const tj_problem *view, int32_t tile, int32_t splits)
 {
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const tj_lines lines = tj_problem_lines(view, (tj_which)which);
-        const int64_t ld = tj_problem_matrix(view, (tj_which)which)->ld;
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const tj_lines lines = tj_problem_lines(view, which);
+        const int64_t ld = tj_problem_matrix(view, which)->ld;
         int64_t last;
 
         if (lines.width->mode == TJ_DIM_ANY || lines.count->mode == TJ_DIM_ANY || ld < 0)
@@ -129,8 +129,8 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
     tj_template_set_flag(params, "m_row_major", view->m.layout == TJ_ROW_MAJOR);
     tj_template_set_flag(params, "n_row_major", view->n.layout == TJ_ROW_MAJOR);
     tj_template_set_flag(params, "p_row_major", view->p.layout == TJ_ROW_MAJOR);
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        derives |= set_matrix(params, view, (tj_which)which);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        derives |= set_matrix(params, view, which);
     tj_template_set_flag(params, "derives", derives);
     tj_template_set_flag(params, "batched", view->batch != 1);
     tj_template_set_flag(params, "points", tj_problem_points(view));
@@ -333,10 +333,8 @@ tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_lau
     if (!form)
         return tj_fail_null(err, __func__, "form");
     memset(form, 0, sizeof *form);
-    if (!problem)
-        return tj_fail_null(err, __func__, "problem");
-    if (!config)
-        return tj_fail_null(err, __func__, "config");
+    if (TJ_HAS_NULL(err, problem, config))
+        return TJ_ERR_INVALID_ARGUMENT;
     bool is_swapped;
     tj_problem view;
     tj_status status = tj_config_resolve(problem, config, err);

@@ -51,8 +51,8 @@ tj_problem tj_problem_words(const tj_problem *problem)
     c.c.type = c.p.type;
     c.c.layout = c.p.layout;
     c.c.transposed = c.p.transposed;
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        tj_matrix *m = tj_matrix_of(&c, (tj_which)which);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        tj_matrix *m = tj_matrix_of(&c, which);
 
         m->layout ^= m->transposed;
         m->transposed = 0;
@@ -75,8 +75,8 @@ tj_problem tj_problem_canonical(const tj_problem *problem)
     forget_unused(&c.l);
     if (!c.epilogue.has_beta)
         c.c.ld = c.c.stride = TJ_TIGHT;
-    for (int which = TJ_MATRIX_M; which <= (c.epilogue.has_beta ? TJ_MATRIX_C : TJ_MATRIX_P); which++)
-        spell_out(&c, (tj_which)which);
+    for (tj_which which = TJ_MATRIX_M; which <= (c.epilogue.has_beta ? TJ_MATRIX_C : TJ_MATRIX_P); which++)
+        spell_out(&c, which);
     return c;
 }
 
@@ -88,8 +88,8 @@ tj_problem tj_problem_known(const tj_problem *problem)
     known.j.multiple_of = known.k.multiple_of = known.l.multiple_of = 0;
     if (known.batch == TJ_ANY)
         known.batch = 1;
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        tj_matrix *m = tj_matrix_of(&known, (tj_which)which);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        tj_matrix *m = tj_matrix_of(&known, which);
 
         m->ld = m->ld == TJ_ANY ? TJ_TIGHT : m->ld;
         m->stride = m->stride == TJ_ANY ? TJ_TIGHT : m->stride;
@@ -114,8 +114,8 @@ tj_problem tj_problem_strided(const tj_problem *problem)
         return (tj_problem){0};
     tj_problem c = tj_problem_canonical(problem);
 
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        make_strided(&c, (tj_which)which);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        make_strided(&c, which);
     return tj_problem_canonical(&c); /* a single product has no strides */
 }
 
@@ -148,8 +148,8 @@ int64_t tj_problem_span(const tj_problem *problem, tj_which which)
 
 bool tj_problem_points(const tj_problem *problem)
 {
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        if (tj_stride_is_pointers(tj_problem_matrix(problem, (tj_which)which)->stride))
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        if (tj_stride_is_pointers(tj_problem_matrix(problem, which)->stride))
             return true;
     return false;
 }
@@ -163,7 +163,7 @@ tj_problem tj_problem_transpose(const tj_problem *problem)
     t.l = c.j;
     t.m = c.n;
     t.n = c.m;
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        tj_matrix_of(&t, (tj_which)which)->layout ^= 1;
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        tj_matrix_of(&t, which)->layout ^= 1;
     return t;
 }

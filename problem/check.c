@@ -31,13 +31,13 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
     int32_t type[TJ_MATRICES];
     char list[TJ_TYPE_LIST_BYTES];
 
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const int32_t asked = tj_problem_matrix(problem, (tj_which)which)->type, like[] = {TJ_F32, type[0], type[0], type[2]};
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const int32_t asked = tj_problem_matrix(problem, which)->type, like[] = {TJ_F32, type[0], type[0], type[2]};
 
         type[which] = asked ? asked : like[which];
         if (tj_type_bytes((tj_type)type[which]) == 0)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the type of %c is %d: use %s", tj_which_letter((tj_which)which),
-                           asked, tj_type_list(true, list));
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the type of %c is %d: use %s", tj_which_letter(which), asked,
+                           tj_type_list(true, list));
     }
     if (type[TJ_MATRIX_N] != type[TJ_MATRIX_M])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M is %s but N is %s: give both one type",
@@ -71,9 +71,9 @@ static tj_status check_words(const tj_problem *problem, tj_error *err)
     const tj_matrix *const p = &problem->p, *const c = &problem->c;
     tj_status status = check_types(problem, err);
 
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
-        const tj_matrix *m = tj_problem_matrix(problem, (tj_which)which);
-        const char letter = tj_which_letter((tj_which)which);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
+        const tj_matrix *m = tj_problem_matrix(problem, which);
+        const char letter = tj_which_letter(which);
 
         if ((status = check_flag(letter, "layout", m->layout, err)) != TJ_OK ||
             (status = check_flag(letter, "flag transposed", m->transposed, err)) != TJ_OK)
@@ -166,14 +166,14 @@ tj_status tj_problem_check(const tj_problem *problem, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "batch is %lld: use 1 to 2147483647, or TJ_ANY", (long long)p->batch);
 
     const tj_problem words = tj_problem_words(p);
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
-        const tj_matrix *m = tj_problem_matrix(&words, (tj_which)which);
-        const tj_lines stored = tj_problem_lines(&words, (tj_which)which);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C && status == TJ_OK; which++) {
+        const tj_matrix *m = tj_problem_matrix(&words, which);
+        const tj_lines stored = tj_problem_lines(&words, which);
 
-        status = check_matrix(&(matrix){tj_which_letter((tj_which)which), extent_or_unknown(stored.width),
-                                        extent_or_unknown(stored.count), m->ld, m->stride, tj_type_bytes((tj_type)m->type),
-                                        which == TJ_MATRIX_P},
-                              p->batch, err);
+        status =
+            check_matrix(&(matrix){tj_which_letter(which), extent_or_unknown(stored.width), extent_or_unknown(stored.count),
+                                   m->ld, m->stride, tj_type_bytes((tj_type)m->type), which == TJ_MATRIX_P},
+                         p->batch, err);
     }
     return status;
 }

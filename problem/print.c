@@ -44,8 +44,8 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
     static const char *const col[] = {" M:col", " N:col", " P:col"};
 
     marks[0] = '\0';
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
-        strcat(marks, tj_problem_matrix(problem, (tj_which)which)->layout == TJ_COL_MAJOR ? col[which] : "");
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
+        strcat(marks, tj_problem_matrix(problem, which)->layout == TJ_COL_MAJOR ? col[which] : "");
     for (size_t i = 0; i < tj_operation_count; i++)
         strcat(marks, tj_operation_flag(problem, &tj_operations[i]) ? tj_operations[i].word : "");
 }
@@ -59,8 +59,8 @@ void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES]
     tj_text text = TJ_TEXT_INIT(TJ_PROBLEM_TEXT_BYTES - 1);
     char *line = NULL;
 
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        tj_matrix_of(&bare, (tj_which)which)->ld = tj_matrix_of(&bare, (tj_which)which)->stride = TJ_TIGHT;
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        tj_matrix_of(&bare, which)->ld = tj_matrix_of(&bare, which)->stride = TJ_TIGHT;
     bare = tj_problem_canonical(&bare);
     print_dim(&text, "j", &c.j);
     print_dim(&text, " k", &c.k);
@@ -73,13 +73,11 @@ void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES]
     }
     tj_problem_print_marks(&c, out);
     tj_text_append(&text, out);
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        print_number(&text, ld[which], tj_problem_matrix(&c, (tj_which)which)->ld,
-                     tj_problem_matrix(&bare, (tj_which)which)->ld);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        print_number(&text, ld[which], tj_problem_matrix(&c, which)->ld, tj_problem_matrix(&bare, which)->ld);
     print_number(&text, " batch=", c.batch, 1);
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
-        print_number(&text, stride[which], tj_problem_matrix(&c, (tj_which)which)->stride,
-                     tj_problem_matrix(&bare, (tj_which)which)->stride);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        print_number(&text, stride[which], tj_problem_matrix(&c, which)->stride, tj_problem_matrix(&bare, which)->stride);
     out[0] = '\0';
     if (tj_text_take(&text, &line, NULL) == TJ_OK)
         strcpy(out, line);

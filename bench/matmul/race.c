@@ -40,9 +40,8 @@ static int place(const bench *b, const tj_problem *problem, operands *x, size_t 
 
     if (tj_device_memory(b->context, &free_bytes, &total_bytes, err) != TJ_OK)
         return 0;
-    for (int which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
-        set_bytes += (size_t)tj_problem_span(problem, (tj_which)which) *
-                     tj_type_bytes((tj_type)tj_problem_matrix(problem, (tj_which)which)->type);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
+        set_bytes += (size_t)tj_problem_span(problem, which) * tj_type_bytes((tj_type)tj_problem_matrix(problem, which)->type);
     x->sets = options.sets = count_sets(b, set_bytes, free_bytes);
     options.seed = 1;
     if (tj_workbench_create(b->context, problem, &options, &x->bench, err) != TJ_OK)

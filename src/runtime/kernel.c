@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "canonical.h"
 #include "error.h"
 #include "scope.h"
 #include "spills.h"
@@ -363,8 +364,8 @@ static tj_status check_form(const tj_kernel *kernel, tj_error *err)
                        form->product);
     for (int i = 0; i < TJ_MATRICES; i++)
         if (!is_alignment(form->align[i]))
-            return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of %s aligns %c to %d bytes", name_of(kernel), "MNPC"[i],
-                           form -> align[i]);
+            return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of %s aligns %c to %d bytes", name_of(kernel),
+                           tj_which_letter((tj_which)i), form->align[i]);
     if (form->workspace_bytes < 0 || form->most_k < 0 || !is_within(form->least_tile_width, 0, form->most_tile_width))
         return tj_fail(err, TJ_ERR_INTERNAL,
                        "the launch form of %s has %lld bytes of workspace, a k of at most %d and tile widths from %d to %d",

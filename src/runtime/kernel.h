@@ -174,9 +174,10 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *operands
 /** Of caller's structs of other versions: the fields known here; refuses those it does not know. */
 tj_status tj_operands_accept(const tj_operands *given, tj_operands *operands, tj_error *err);
 
-/** Pointers: not NULL where elements are read or written, aligned as the text needs them, P apart from what is read; the workspace
- * is large enough. */
-tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *operands, const tj_launch_shape *shape, tj_error *err);
+/** Both, and the pointers: not NULL where elements are read or written, aligned as the text needs them, P apart from what is read;
+ * the workspace is large enough. */
+tj_status tj_launch_settle(const tj_kernel *kernel, const tj_operands *given, tj_operands *operands, tj_launch_shape *shape,
+                           tj_error *err);
 
 /** The axis of each step's grid that counts products of the batch, for a launch of so many of them. */
 void tj_launch_set_products(const tj_launch_form *form, int64_t products, tj_launch_shape *shape);

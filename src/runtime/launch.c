@@ -182,12 +182,8 @@ static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands 
 {
     tj_launch_shape shape;
     tj_operands x;
-    tj_status status = tj_operands_accept(given, &x, err);
+    const tj_status status = tj_launch_settle(kernel, given, &x, &shape, err);
 
-    if (status == TJ_OK)
-        status = tj_launch_resolve(kernel, &x, &shape, err);
-    if (status == TJ_OK)
-        status = tj_operands_check(kernel, &x, &shape, err);
     if (status != TJ_OK)
         return status;
     if (kernel->form.workspace_bytes > 0 && !tj_kernel_has_workspace(kernel, &x))
@@ -197,13 +193,11 @@ static tj_status launch_the_long_way(const tj_kernel *kernel, const tj_operands 
 
 static bool is_open(const tj_problem *problem)
 {
-    const int64_t numbers[] = {problem->m.ld,     problem->n.ld,     problem->p.ld,     problem->c.ld, problem->m.stride,
-                               problem->n.stride, problem->p.stride, problem->c.stride, problem->batch};
-
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (numbers[i] == TJ_ANY)
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        if (tj_problem_matrix(problem, which)->ld == TJ_ANY || tj_problem_matrix(problem, which)->stride == TJ_ANY)
             return true;
-    return problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY || problem->l.mode == TJ_DIM_ANY;
+    return problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY ||
+           problem->l.mode == TJ_DIM_ANY;
 }
 
 void tj_launch_make_ready(tj_kernel *kernel)
@@ -229,7 +223,7 @@ void tj_launch_make_ready(tj_kernel *kernel)
     }
     kernel->c_may_be_p = tj_launch_resolve(kernel, &x, &shape, NULL) == TJ_OK;
     kernel->narrows_scalars =
-        kernel->problem.m.type != TJ_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
+        kernel->problem.compute != TJ_COMPUTE_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
     kernel->is_ready = true;
 }
 
@@ -243,10 +237,8 @@ tj_status tj_kernel_launch_ready(const tj_kernel *kernel, const tj_operands *x, 
 
 tj_status tj_kernel_launch(const tj_kernel *kernel, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
 {
-    if (!kernel)
-        return tj_fail_null(err, __func__, "kernel");
-    if (!operands)
-        return tj_fail_null(err, __func__, "operands");
+    if (TJ_HAS_NULL(err, kernel, operands))
+        return TJ_ERR_INVALID_ARGUMENT;
     tj_scope scope;
     tj_status status = tj_scope_enter(kernel->gpu, &scope, err);
 

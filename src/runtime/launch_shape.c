@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "canonical.h"
 #include "checked.h"
 #include "error.h"
 #include "scalar.h"
@@ -14,7 +15,6 @@
 enum { CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
 
 static const char *const lower_name[TJ_MATRICES] = {"m", "n", "p", "c"};
-static const char upper_name[TJ_MATRICES] = {'M', 'N', 'P', 'C'};
 
 /* ---- extents ------------------------------------------------------------------------------------------------------ */
 
@@ -59,7 +59,7 @@ static tj_status resolve_ld(int which, int64_t fixed, int64_t operand, tj_stored
     if (stored->ld < stored->width)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "ld_%s is %lld, and a stored line of %c has %lld elements: it must be at least that", lower_name[which],
-                       (long long)stored->ld, upper_name[which], (long long)stored->width);
+                       (long long)stored->ld, tj_which_letter((tj_which)which), (long long)stored->width);
     return TJ_OK;
 }
 
@@ -139,7 +139,7 @@ static tj_status resolve_matrix(const tj_kernel *kernel, int which, int64_t ld, 
     if (!resolve_span(stored, shape->batch, kernel->element_bytes[which]))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%c spans more bytes than 63 bits count: ld_%s is %lld, stride_%s is %lld, batch is %lld",
-                       upper_name[which], lower_name[which], (long long)stored->ld, lower_name[which],
+                       tj_which_letter((tj_which)which), lower_name[which], (long long)stored->ld, lower_name[which],
                        (long long)stored->stride, (long long)shape->batch);
     if (kernel->is_array[which]) {
         stored->stride = 1;
@@ -491,12 +491,12 @@ static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *sha
     if (pointer == p)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "P is at the address of %c: a product cannot overwrite what it reads; give P memory of its own",
-                       upper_name[which]);
+                       tj_which_letter((tj_which)which));
     if (kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P] || !certainly_meet(&in, &out))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                    "P at 0x%llx and %c at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
-                   (unsigned long long)(uintptr_t)p, upper_name[which], (unsigned long long)(uintptr_t)pointer);
+                   (unsigned long long)(uintptr_t)p, tj_which_letter((tj_which)which), (unsigned long long)(uintptr_t)pointer);
 }
 
 static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, tj_error *err)
@@ -531,14 +531,14 @@ static tj_status check_scalars(const tj_problem *problem, const tj_operands *x, 
 {
     tj_status status = TJ_OK;
 
-    if (problem->m.type != TJ_F64 && problem->epilogue.has_alpha)
+    if (problem->compute != TJ_COMPUTE_F64 && problem->epilogue.has_alpha)
         status = tj_scalar_check("alpha", x->alpha, err);
-    if (status == TJ_OK && problem->m.type != TJ_F64 && problem->epilogue.has_beta)
+    if (status == TJ_OK && problem->compute != TJ_COMPUTE_F64 && problem->epilogue.has_beta)
         status = tj_scalar_check("beta", x->beta, err);
     return status;
 }
 
-tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
+static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
     const void *const pointer[TJ_MATRICES] = {x->m.address, x->n.address, x->p.address, x->c.address};
 
@@ -548,7 +548,7 @@ tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const
             continue;
         if (!pointer[which])
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the device address of %s%c", lower_name[which],
-                           kernel->is_array[which] ? "the array of pointers to " : "", upper_name[which]);
+                           kernel->is_array[which] ? "the array of pointers to " : "", tj_which_letter((tj_which)which));
         if ((uintptr_t)pointer[which] % (uintptr_t)bytes != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of %d bytes",
                            lower_name[which], (unsigned long long)(uintptr_t)pointer[which], bytes);
@@ -568,4 +568,14 @@ tj_status tj_operands_check(const tj_kernel *kernel, const tj_operands *x, const
     if (check_scalars(&kernel->problem, x, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     return check_workspace(kernel, x, err);
+}
+
+tj_status tj_launch_settle(const tj_kernel *kernel, const tj_operands *given, tj_operands *operands, tj_launch_shape *shape,
+                           tj_error *err)
+{
+    tj_status status = tj_operands_accept(given, operands, err);
+
+    if (status == TJ_OK)
+        status = tj_launch_resolve(kernel, operands, shape, err);
+    return status == TJ_OK ? check_operands(kernel, operands, shape, err) : status;
 }

@@ -114,12 +114,8 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
 {
     tj_launch_shape shape;
     tj_operands x;
-    tj_status status = tj_operands_accept(given, &x, err);
+    tj_status status = tj_launch_settle(kernel, given, &x, &shape, err);
 
-    if (status == TJ_OK)
-        status = tj_launch_resolve(kernel, &x, &shape, err);
-    if (status == TJ_OK)
-        status = tj_operands_check(kernel, &x, &shape, err);
     if (status != TJ_OK)
         return status;
 

@@ -29,7 +29,6 @@
 enum { GUARD_BYTES = 4096, PERIOD = 262139, MOST_RUNS = 64, SAMPLED_RUNS = 8, LONG_K = 100000 };
 static const size_t MOST_BYTES = (size_t)16 << 20;   /* of one matrix that are read back */
 static const double FLOP = 4e9, EMULATED_FLOP = 2e6; /* of the simple kernel */
-enum { M = TJ_MATRIX_M, N = TJ_MATRIX_N, P = TJ_MATRIX_P, C = TJ_MATRIX_C };
 
 /* Lines of P, one behind the other, of one product. */
 typedef struct run {
@@ -78,17 +77,17 @@ __attribute__((format(printf, 2, 3))) static void fail(proving *v, const char *f
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
 
 /* Bytes of an element. */
-static size_t size_of(const proving *v, int which)
+static size_t size_of(const proving *v, tj_which which)
 {
-    return tj_type_bytes((tj_type)tj_problem_matrix(&v->lies, (tj_which)which)->type);
+    return tj_type_bytes((tj_type)tj_problem_matrix(&v->lies, which)->type);
 }
 
 /* Of a product's matrix. */
-static const char *address(const proving *v, int which, int64_t product)
+static const char *address(const proving *v, tj_which which, int64_t product)
 {
-    const char *first = tj_workbench_address(v->bench, 0, (tj_which)which);
+    const char *first = tj_workbench_address(v->bench, 0, which);
 
-    return first ? first + tj_workbench_offset(v->bench, (tj_which)which, product) : NULL;
+    return first ? first + tj_workbench_offset(v->bench, which, product) : NULL;
 }
 
 /* ---- the simple kernel -------------------------------------------------------------------------------------------- */
@@ -109,16 +108,16 @@ static tj_problem any_product(const tj_problem *lies)
 static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
 {
     const tj_problem *k = &v->lies;
-    const size_t in = size_of(v, M), out = size_of(v, P);
+    const size_t in = size_of(v, TJ_MATRIX_M), out = size_of(v, TJ_MATRIX_P);
     const bool by_rows = k->p.layout == TJ_ROW_MAJOR;
     const int64_t row = by_rows ? r->line : 0, col = by_rows ? 0 : r->line;
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m.address = address(v, M, r->product) + (size_t)(row * (k->m.layout == TJ_ROW_MAJOR ? k->m.ld : 1)) * in;
-    x.n.address = address(v, N, r->product) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * in;
+    x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)(row * (k->m.layout == TJ_ROW_MAJOR ? k->m.ld : 1)) * in;
+    x.n.address = address(v, TJ_MATRIX_N, r->product) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * in;
     x.p.address = tj_buffer_address(v->simple_p);
     if (k->epilogue.has_beta)
-        x.c.address = address(v, C, r->product) + (size_t)(r->line * k->c.ld) * out;
+        x.c.address = address(v, TJ_MATRIX_C, r->product) + (size_t)(r->line * k->c.ld) * out;
     x.alpha = v->alpha;
     x.beta = v->beta;
     x.j = by_rows ? r->lines : k->j.extent;
@@ -175,7 +174,7 @@ static void draw_runs(proving *v, bool is_emulated)
 /* Of P as it was read back: every element written. */
 static void check_all_of_p(proving *v)
 {
-    const size_t size = size_of(v, P);
+    const size_t size = size_of(v, TJ_MATRIX_P);
 
     for (int64_t b = 0; b < v->lies.batch; b++)
         for (int64_t line = 0; line < v->lines; line++) {
@@ -190,7 +189,7 @@ static void check_all_of_p(proving *v)
 
 static tj_status compare_run(proving *v, const run *r, tj_error *err)
 {
-    const size_t size = size_of(v, P), ld = (size_t)v->lies.p.ld * size, width = (size_t)v->width * size;
+    const size_t size = size_of(v, TJ_MATRIX_P), ld = (size_t)v->lies.p.ld * size, width = (size_t)v->width * size;
     const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)r->line * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
     tj_status status = compute_simply(v, r, err);
@@ -217,7 +216,7 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
 
 static tj_status make_room(proving *v, tj_error *err)
 {
-    const size_t size = size_of(v, P);
+    const size_t size = size_of(v, TJ_MATRIX_P);
     const size_t line = (size_t)v->longest * (size_t)v->width * size;
     const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.p.ld * size + (size_t)v->width * size;
     tj_status status = TJ_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "canonical.h"
 #include "kernel.h"
 
 /* Drivers that launch clusters, and those that also capture kernels launched beside the one ahead. */
@@ -149,7 +150,8 @@ static tj_status encode(const tj_kernel *kernel, const char *name, const tj_tens
             err, TJ_ERR_INVALID_ARGUMENT,
             "%s copies %c by a tensor map, so it must lie at multiples of 16 bytes: it is at 0x%llx, with %lld bytes from "
             "one line to the next and %lld to the next product; align it, or use another config",
-            name, "MNPC"[form->matrix], (unsigned long long)address, (long long)stride[0], (long long)stride[1]);
+            name, tj_which_letter((tj_which)form->matrix), (unsigned long long)address, (long long)stride[0],
+            (long long)stride[1]);
     result = kernel->driver->api.tensor_map_encode(map, map_type(type), (unsigned int)form->rank, (void *)address, extent,
                                                    stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
                                                    CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
@@ -157,7 +159,8 @@ static tj_status encode(const tj_kernel *kernel, const char *name, const tj_tens
         return TJ_OK;
     return tj_driver_fail(kernel->driver, result, err,
                           "cannot make the tensor map of %c for %s: %lld lines of %lld elements, copied %u x %u x %u at a time",
-                          "MNPC"[form->matrix], name, (long long)m -> lines, (long long)m -> width, box[0], box[1], box[2]);
+                          tj_which_letter((tj_which)form->matrix), name, (long long)m->lines, (long long)m->width, box[0],
+                          box[1], box[2]);
 }
 
 tj_status tj_step_make_extras(const tj_kernel *kernel, int index, const tj_operands *x, const tj_launch_shape *shape,

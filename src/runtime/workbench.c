@@ -39,8 +39,6 @@ struct tj_workbench {
     tj_operands *set;
 };
 
-static const tj_which all[TJ_MATRICES] = {TJ_MATRIX_M, TJ_MATRIX_N, TJ_MATRIX_P, TJ_MATRIX_C};
-
 static size_t matrix_bytes(const tj_problem *lies, tj_which which)
 {
     const int64_t span = tj_problem_span(lies, which);
@@ -58,8 +56,8 @@ size_t tj_workbench_set_bytes(const tj_problem *problem)
     const tj_problem lies = tj_problem_strided(problem);
     size_t bytes = 0;
 
-    for (int i = 0; i < TJ_MATRICES; i++)
-        bytes += rounded(matrix_bytes(&lies, all[i]));
+    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++)
+        bytes += rounded(matrix_bytes(&lies, i));
     return bytes;
 }
 
@@ -236,18 +234,18 @@ tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbenc
     bench->gpu = gpu;
     bench->stream = options->stream;
     status = settle(bench, problem, options, err);
-    for (int i = 0; i < TJ_MATRICES && status == TJ_OK; i++) {
-        placed *m = &bench->matrix[all[i]];
+    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK; i++) {
+        placed *m = &bench->matrix[i];
 
-        if (all[i] == TJ_MATRIX_C && !bench->lies.epilogue.has_beta)
+        if (i == TJ_MATRIX_C && !bench->lies.epilogue.has_beta)
             continue;
-        m->type = (tj_type)tj_problem_matrix(&bench->lies, all[i])->type;
-        m->bytes = matrix_bytes(&bench->lies, all[i]);
-        status = draw(bench, all[i], options, err);
+        m->type = (tj_type)tj_problem_matrix(&bench->lies, i)->type;
+        m->bytes = matrix_bytes(&bench->lies, i);
+        status = draw(bench, i, options, err);
         if (status == TJ_OK)
-            status = place(bench, all[i], err);
+            status = place(bench, i, err);
         if (status == TJ_OK)
-            status = point(bench, all[i], err);
+            status = point(bench, i, err);
     }
     if (status == TJ_OK)
         describe_sets(bench);
@@ -261,7 +259,7 @@ void tj_workbench_free(tj_workbench *bench)
 {
     if (!bench)
         return;
-    for (int i = 0; i < TJ_MATRICES; i++) {
+    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++) {
         tj_buffer_free(bench->matrix[i].elements);
         tj_buffer_free(bench->matrix[i].addresses);
         free(bench->matrix[i].drawn);
@@ -391,15 +389,15 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
     const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES];
     tj_status status = TJ_OK;
 
-    for (int i = 0; i < TJ_MATRICES && status == TJ_OK; i++) {
+    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK; i++) {
         const placed *m = &bench->matrix[i];
-        const void *base = all[i] == TJ_MATRIX_P ? p : m->host;
+        const void *base = i == TJ_MATRIX_P ? p : m->host;
 
-        if (all[i] != TJ_MATRIX_P && m->period < m->bytes)
+        if (i != TJ_MATRIX_P && m->period < m->bytes)
             status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                              "the operands of this workbench repeat after period elements, and the host has no more of them: "
                              "leave period 0 to compare with the reference");
-        host[i] = refer(bench, all[i], base, &array[i]);
+        host[i] = refer(bench, i, base, &array[i]);
         if (base && !host[i] && status == TJ_OK)
             status = tj_fail_memory(err, "the operands of a workbench");
     }
@@ -408,7 +406,7 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
             &bench->asked,
             &(tj_host_operands){host[TJ_MATRIX_M], host[TJ_MATRIX_N], host[TJ_MATRIX_C], bench->alpha, bench->beta},
             host[TJ_MATRIX_P], max_flop, threads, report, err);
-    for (int i = 0; i < TJ_MATRICES; i++)
+    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++)
         free(array[i]);
     return status;
 }
@@ -483,15 +481,15 @@ tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const 
     tj_status status = check_set(bench, set, err);
 
     reason[0] = '\0';
-    for (int i = 0; i < TJ_MATRICES && status == TJ_OK && !*reason; i++) {
+    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK && !*reason; i++) {
         const placed *m = &bench->matrix[i];
-        const size_t start = set * set_step(bench, all[i]);
+        const size_t start = set * set_step(bench, i);
         bool is_same = true;
 
         if (!m->elements)
             continue;
         status = check_guards(bench, m->elements, start, m->bytes, rounded(m->bytes), name[i], reason, err);
-        if (status == TJ_OK && all[i] != TJ_MATRIX_P && m->host)
+        if (status == TJ_OK && i != TJ_MATRIX_P && m->host)
             status = compare(m->elements, start + bench->guard, m->period, m->host, &is_same, err);
         if (status == TJ_OK && !is_same && !*reason)
             (void)snprintf(reason, 160, "it writes to %s", name[i]);

@@ -246,20 +246,17 @@ static void write_digest(FILE *digests, const unsigned char *p, size_t bytes, co
 }
 
 /* in_place: C is P itself. is_whole: of whole numbers, whose product must be exact. */
-static void launch_and_check(tj_context *context, const request *r, tj_workbench *bench, int in_place, int is_whole, void *p,
-                             FILE *digests)
+static void launch_and_check(tj_context *context, const request *r, const tj_plan *plan, tj_workbench *bench, int in_place,
+                             int is_whole, void *p, FILE *digests)
 {
     const tj_type p_type = (tj_type)tj_workbench_problem(bench)->p.type;
     const char *const label = r->label;
     tj_check_report report = {0};
     tj_error err = {TJ_OK, ""};
     char damage[160];
-    const tj_plan *plan;
     tj_operands x;
 
-    if (!expect(tj_plan_prepare(context, &r->asked, &r->config, &plan, &err) == TJ_OK &&
-                    tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err) == TJ_OK,
-                "%s: %s", label, err.message))
+    if (!expect(tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err) == TJ_OK, "%s: %s", label, err.message))
         return;
     x = *tj_workbench_operands(bench);
     if (in_place)
@@ -292,9 +289,12 @@ static int run_request(tj_context *context, const request *r, int is_whole, FILE
     tj_error err = {TJ_OK, ""};
     const tj_plan *plan;
 
-    if (tj_plan_prepare(context, &r->asked, &r->config, &plan, &err) == TJ_ERR_SPILLS)
+    const tj_status status = tj_plan_prepare(context, &r->asked, &r->config, &plan, &err);
+    if (status == TJ_ERR_SPILLS)
         return !expect(strstr(err.message, "spills") && strstr(err.message, ": use "), "%s: no remedy in: %s", r->label,
                        err.message);
+    if (!expect(status == TJ_OK, "%s: %s", r->label, err.message))
+        return 1;
     host[TJ_MATRIX_M] = draw_matrix(&lies, TJ_MATRIX_M, kind);
     host[TJ_MATRIX_N] = draw_matrix(&lies, TJ_MATRIX_N, kind);
     host[TJ_MATRIX_P] = draw_matrix(&lies, TJ_MATRIX_P, reads_c && in_place ? kind : NOT_A_NUMBER);
@@ -311,7 +311,7 @@ static int run_request(tj_context *context, const request *r, int is_whole, FILE
         const int watch = watch_p(bench);
         void *p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P) + 1);
 
-        launch_and_check(context, r, bench, in_place, is_whole, p, digests);
+        launch_and_check(context, r, plan, bench, in_place, is_whole, p, digests);
         if (watch)
             (void)emulator->unwatch(watch);
         expect_no_finding(r->label);
