@@ -112,11 +112,6 @@ CUresult EMU_EXPORT cuDevicePrimaryCtxRelease_v2(CUdevice device)
     return emu_leave(CUDA_SUCCESS);
 }
 
-CUresult EMU_EXPORT cuDevicePrimaryCtxRelease(CUdevice device)
-{
-    return cuDevicePrimaryCtxRelease_v2(device);
-}
-
 CUresult EMU_EXPORT cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
     const CUresult result = enter_device(device);
@@ -138,11 +133,6 @@ CUresult EMU_EXPORT cuDevicePrimaryCtxReset_v2(CUdevice device)
     return CUDA_SUCCESS;
 }
 
-CUresult EMU_EXPORT cuDevicePrimaryCtxReset(CUdevice device)
-{
-    return cuDevicePrimaryCtxReset_v2(device);
-}
-
 CUresult EMU_EXPORT cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
 {
     const CUresult result = enter_device(device);
@@ -155,11 +145,6 @@ CUresult EMU_EXPORT cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flag
     if (primary[device].context)
         primary[device].context->flags = flags;
     return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags)
-{
-    return cuDevicePrimaryCtxSetFlags_v2(device, flags);
 }
 
 CUresult EMU_EXPORT cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *is_active)
@@ -267,11 +252,6 @@ CUresult EMU_EXPORT cuCtxDestroy_v2(CUcontext context)
     return CUDA_SUCCESS;
 }
 
-CUresult EMU_EXPORT cuCtxDestroy(CUcontext context)
-{
-    return cuCtxDestroy_v2(context);
-}
-
 CUresult EMU_EXPORT cuCtxPushCurrent_v2(CUcontext context)
 {
     CUresult result = emu_enter_driver();
@@ -281,11 +261,6 @@ CUresult EMU_EXPORT cuCtxPushCurrent_v2(CUcontext context)
     if (!emu_handle_get(O_CONTEXT, context))
         return emu_leave(CUDA_ERROR_INVALID_CONTEXT);
     return emu_leave(emu_push_context(context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
-}
-
-CUresult EMU_EXPORT cuCtxPushCurrent(CUcontext context)
-{
-    return cuCtxPushCurrent_v2(context);
 }
 
 CUresult EMU_EXPORT cuCtxPopCurrent_v2(CUcontext *context)
@@ -299,11 +274,6 @@ CUresult EMU_EXPORT cuCtxPopCurrent_v2(CUcontext *context)
     if (context)
         *context = popped;
     return emu_leave(popped ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
-}
-
-CUresult EMU_EXPORT cuCtxPopCurrent(CUcontext *context)
-{
-    return cuCtxPopCurrent_v2(context);
 }
 
 CUresult EMU_EXPORT cuCtxSetCurrent(CUcontext context)
@@ -355,11 +325,6 @@ CUresult EMU_EXPORT cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *device = known->ordinal;
     return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuCtxGetDevice(CUdevice *device)
-{
-    return cuCtxGetDevice_v2(device, NULL);
 }
 
 CUresult EMU_EXPORT cuCtxGetId(CUcontext context, unsigned long long *id)
@@ -444,19 +409,11 @@ CUresult EMU_EXPORT cuCtxSetLimit(int limit, size_t value)
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* Preferences that change no result: accepted, not kept. */
-static CUresult prefer(const int *out)
-{
-    emu_context *context;
-    CUresult result = emu_enter(&context);
-
-    (void)out;
-    return result == CUDA_SUCCESS ? emu_leave(CUDA_SUCCESS) : result;
-}
+/* Preferences that change no result are accepted, and not kept. */
 
 CUresult EMU_EXPORT cuCtxGetCacheConfig(int *config)
 {
-    const CUresult result = config ? prefer(config) : CUDA_ERROR_INVALID_VALUE;
+    const CUresult result = config ? emu_check_context() : CUDA_ERROR_INVALID_VALUE;
 
     if (result == CUDA_SUCCESS)
         *config = 0;
@@ -465,12 +422,13 @@ CUresult EMU_EXPORT cuCtxGetCacheConfig(int *config)
 
 CUresult EMU_EXPORT cuCtxSetCacheConfig(int config)
 {
-    return prefer(&config);
+    (void)config;
+    return emu_check_context();
 }
 
 CUresult EMU_EXPORT cuCtxGetSharedMemConfig(int *config)
 {
-    const CUresult result = config ? prefer(config) : CUDA_ERROR_INVALID_VALUE;
+    const CUresult result = config ? emu_check_context() : CUDA_ERROR_INVALID_VALUE;
 
     if (result == CUDA_SUCCESS)
         *config = 1; /* banks of four bytes */
@@ -479,12 +437,13 @@ CUresult EMU_EXPORT cuCtxGetSharedMemConfig(int *config)
 
 CUresult EMU_EXPORT cuCtxSetSharedMemConfig(int config)
 {
-    return prefer(&config);
+    (void)config;
+    return emu_check_context();
 }
 
 CUresult EMU_EXPORT cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
-    const CUresult result = prefer(least);
+    const CUresult result = emu_check_context();
 
     if (result != CUDA_SUCCESS)
         return result;
@@ -493,11 +452,6 @@ CUresult EMU_EXPORT cuCtxGetStreamPriorityRange(int *least, int *greatest)
     if (greatest)
         *greatest = -5;
     return CUDA_SUCCESS;
-}
-
-CUresult EMU_EXPORT cuCtxResetPersistingL2Cache(void)
-{
-    return prefer(NULL);
 }
 
 CUresult EMU_EXPORT cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
@@ -520,14 +474,4 @@ CUresult EMU_EXPORT cuCtxDisablePeerAccess(CUcontext peer)
     if (result != CUDA_SUCCESS)
         return result;
     return emu_leave(emu_handle_get(O_CONTEXT, peer) ? CUDA_ERROR_PEER_ACCESS_NOT_ENABLED : CUDA_ERROR_INVALID_CONTEXT);
-}
-
-CUresult EMU_EXPORT cuProfilerStart(void)
-{
-    return prefer(NULL);
-}
-
-CUresult EMU_EXPORT cuProfilerStop(void)
-{
-    return prefer(NULL);
 }

@@ -219,6 +219,14 @@ CUresult emu_enter(emu_context **context)
     return result;
 }
 
+CUresult emu_check_context(void)
+{
+    emu_context *context;
+    const CUresult result = emu_enter(&context);
+
+    return result == CUDA_SUCCESS ? emu_leave(result) : result;
+}
+
 void emu_forget_failures(void)
 {
     size_t at = 0;

@@ -66,11 +66,6 @@ CUresult EMU_EXPORT cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
     return CUDA_SUCCESS;
 }
 
-CUresult EMU_EXPORT cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
-{
-    return cuDeviceGetUuid_v2(uuid, device);
-}
-
 CUresult EMU_EXPORT cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 {
     const emu_device *known;

@@ -198,6 +198,9 @@ CUresult emu_enter(emu_context **context);
 /** The same, and a failed context is as good as any other. */
 CUresult emu_enter_failed(emu_context **context);
 
+/** Is there a context, and one that has not failed? Locks nothing. */
+CUresult emu_check_context(void);
+
 /** Lock, for what needs no context: an error before cuInit. */
 CUresult emu_enter_driver(void);
 
@@ -470,6 +473,16 @@ void *emu_not_supported_find(const char *name, int version, int *found_version, 
 static inline CUstream emu_own_stream(CUstream stream)
 {
     return stream ? stream : CU_STREAM_PER_THREAD;
+}
+
+/** The same for the stream of a launch; *own is room for it. */
+static inline const CUlaunchConfig *emu_own_config(const CUlaunchConfig *config, CUlaunchConfig *own)
+{
+    if (!config)
+        return NULL;
+    *own = *config;
+    own->stream = emu_own_stream(config->stream);
+    return own;
 }
 
 #endif

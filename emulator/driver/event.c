@@ -70,11 +70,6 @@ CUresult EMU_EXPORT cuEventDestroy_v2(CUevent event)
     return emu_leave(result);
 }
 
-CUresult EMU_EXPORT cuEventDestroy(CUevent event)
-{
-    return cuEventDestroy_v2(event);
-}
-
 CUresult EMU_EXPORT cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
 {
     emu_stream *where;
@@ -115,7 +110,7 @@ CUresult EMU_EXPORT cuEventRecord(CUevent event, CUstream stream)
 }
 
 /* Everything that was recorded has happened. */
-static CUresult ask_event(CUevent event)
+CUresult EMU_EXPORT cuEventSynchronize(CUevent event)
 {
     emu_event *known;
     CUresult result = enter_event(event, &known);
@@ -130,16 +125,6 @@ static CUresult ask_event(CUevent event)
         return emu_leave(CUDA_ERROR_CAPTURED_EVENT);
     }
     return emu_leave(emu_allow_unsafe());
-}
-
-CUresult EMU_EXPORT cuEventQuery(CUevent event)
-{
-    return ask_event(event);
-}
-
-CUresult EMU_EXPORT cuEventSynchronize(CUevent event)
-{
-    return ask_event(event);
 }
 
 CUresult EMU_EXPORT cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
@@ -159,11 +144,6 @@ CUresult EMU_EXPORT cuEventElapsedTime_v2(float *milliseconds, CUevent start, CU
         return emu_leave(CUDA_ERROR_CAPTURED_EVENT);
     *milliseconds = (float)(((double)last->time - (double)first->time) / 1e6);
     return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
-{
-    return cuEventElapsedTime_v2(milliseconds, start, end);
 }
 
 CUresult EMU_EXPORT cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)

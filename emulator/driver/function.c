@@ -270,12 +270,6 @@ CUresult EMU_EXPORT cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *bl
     return emu_leave(CUDA_SUCCESS);
 }
 
-CUresult EMU_EXPORT cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction function, int block_size,
-                                                                size_t dynamic_bytes)
-{
-    return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block_size, dynamic_bytes, 0);
-}
-
 CUresult EMU_EXPORT cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid_size, int *block_size, CUfunction function,
                                                               CUoccupancyB2DSize dynamic_of, size_t dynamic_bytes, int limit,
                                                               unsigned flags)
@@ -305,12 +299,6 @@ CUresult EMU_EXPORT cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid_size, in
     *block_size = best_size;
     *grid_size = best_size ? best / best_size * known->module->context->device->processors : 0;
     return emu_leave(CUDA_SUCCESS);
-}
-
-CUresult EMU_EXPORT cuOccupancyMaxPotentialBlockSize(int *grid_size, int *block_size, CUfunction function,
-                                                     CUoccupancyB2DSize dynamic_of, size_t dynamic_bytes, int limit)
-{
-    return cuOccupancyMaxPotentialBlockSizeWithFlags(grid_size, block_size, function, dynamic_of, dynamic_bytes, limit, 0);
 }
 
 CUresult EMU_EXPORT cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction function, int blocks, int block_size)

@@ -67,11 +67,6 @@ CUresult EMU_EXPORT cuGraphInstantiate_v2(CUgraphExec *executable, CUgraph graph
     return cuGraphInstantiateWithFlags(executable, graph, 0);
 }
 
-CUresult EMU_EXPORT cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, CUgraphNode *node, char *log, size_t bytes)
-{
-    return cuGraphInstantiate_v2(executable, graph, node, log, bytes);
-}
-
 CUresult EMU_EXPORT cuGraphInstantiateWithParams(CUgraphExec *executable, CUgraph graph,
                                                  CUDA_GRAPH_INSTANTIATE_PARAMS *parameters)
 {

@@ -125,17 +125,6 @@ CUresult EMU_EXPORT cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction fu
     return launch(function, config->grid, config->block, config->shared_bytes, config->stream, parameters, extra);
 }
 
-CUresult EMU_EXPORT cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
-{
-    CUlaunchConfig own;
-
-    if (!config)
-        return CUDA_ERROR_INVALID_VALUE;
-    own = *config;
-    own.stream = emu_own_stream(config->stream);
-    return cuLaunchKernelEx(&own, function, parameters, extra);
-}
-
 CUresult EMU_EXPORT cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                               CUstream stream, void **parameters)

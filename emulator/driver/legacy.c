@@ -81,16 +81,6 @@ CUresult EMU_EXPORT cuParamSetv(CUfunction function, int offset, void *value, un
     return emu_leave(CUDA_SUCCESS);
 }
 
-CUresult EMU_EXPORT cuParamSeti(CUfunction function, int offset, unsigned value)
-{
-    return cuParamSetv(function, offset, &value, sizeof value);
-}
-
-CUresult EMU_EXPORT cuParamSetf(CUfunction function, int offset, float value)
-{
-    return cuParamSetv(function, offset, &value, sizeof value);
-}
-
 CUresult EMU_EXPORT cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream)
 {
     emu_legacy *legacy, set;
@@ -110,14 +100,4 @@ CUresult EMU_EXPORT cuLaunchGridAsync(CUfunction function, int width, int height
                           set.shared_bytes, stream, NULL,
                           (void *[]){(void *)(uintptr_t)CU_LAUNCH_PARAM_BUFFER_POINTER, parameters,
                                      (void *)(uintptr_t)CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, NULL});
-}
-
-CUresult EMU_EXPORT cuLaunchGrid(CUfunction function, int width, int height)
-{
-    return cuLaunchGridAsync(function, width, height, NULL);
-}
-
-CUresult EMU_EXPORT cuLaunch(CUfunction function)
-{
-    return cuLaunchGridAsync(function, 1, 1, NULL);
 }

@@ -8,7 +8,7 @@
 
 #include "option.h"
 
-static const struct {
+static const struct error {
     CUresult number;
     const char *name, *text;
 } errors[] = {
@@ -115,45 +115,48 @@ static const struct {
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
+/* NULL: no error has that number. */
+static const struct error *find_error(CUresult number)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].number == number)
+            return &errors[i];
+    return NULL;
+}
+
 CUresult EMU_EXPORT cuGetErrorName(CUresult result, const char **name)
 {
-    if (!name)
-        return CUDA_ERROR_INVALID_VALUE;
-    *name = NULL;
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].number == result)
-            *name = errors[i].name;
-    return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    const struct error *known = find_error(result);
+
+    if (name)
+        *name = known ? known->name : NULL;
+    return name && known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult EMU_EXPORT cuGetErrorString(CUresult result, const char **text)
 {
-    if (!text)
-        return CUDA_ERROR_INVALID_VALUE;
-    *text = NULL;
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].number == result)
-            *text = errors[i].text;
-    return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    const struct error *known = find_error(result);
+
+    if (text)
+        *text = known ? known->text : NULL;
+    return text && known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* ---- the calling thread's default stream -------------------------------------------------------------------------- */
+/* ---- what the list of functions defines --------------------------------------------------------------------------- */
 
-#define EMU_DEFINE(symbol, arguments, call)     \
-    CUresult EMU_EXPORT symbol##_ptsz arguments \
-    {                                           \
-        return symbol call;                     \
+#define EMU_X(name, symbol, version, arguments)
+#define EMU_A(name, symbol, version, arguments, call) \
+    CUresult EMU_EXPORT symbol arguments              \
+    {                                                 \
+        return call;                                  \
     }
-EMU_PER_THREAD_FUNCTIONS(EMU_DEFINE)
-#undef EMU_DEFINE
-
-#define EMU_DEFINE(symbol, arguments, call)     \
-    CUresult EMU_EXPORT symbol##_ptds arguments \
-    {                                           \
-        return symbol call;                     \
-    }
-EMU_PER_THREAD_COPIES(EMU_DEFINE)
-#undef EMU_DEFINE
+#define EMU_S(name, symbol, version, arguments, call) EMU_A(name, symbol##_ptsz, version, arguments, symbol call)
+#define EMU_D(name, symbol, version, arguments, call) EMU_A(name, symbol##_ptds, version, arguments, symbol call)
+EMU_DRIVER_FUNCTIONS(EMU_X, EMU_A, EMU_S, EMU_D)
+#undef EMU_X
+#undef EMU_A
+#undef EMU_S
+#undef EMU_D
 
 /* Tables between NVIDIA's own libraries, which ask for them and go on without: an answer as of a driver that has not this one. */
 CUresult EMU_EXPORT cuGetExportTable(const void **table, const CUuuid *id)
@@ -170,38 +173,20 @@ CUresult EMU_EXPORT cuGetExportTable(const void **table, const CUuuid *id)
 typedef void (*any_function)(void);
 
 typedef struct entry {
-    const char *name, *symbol;
+    const char *name;
     int version;
-    any_function function;
+    any_function function, own; /* own: the same for the calling thread's default stream, or NULL */
 } entry;
 
 static const entry entries[] = {
-#define EMU_ENTRY(name, symbol, version, arguments) {#name, #symbol, version, (any_function)symbol},
-    EMU_DRIVER_FUNCTIONS(EMU_ENTRY)
-#undef EMU_ENTRY
+#define EMU_X(name, symbol, version, arguments) {#name, version, (any_function)symbol, NULL},
+#define EMU_A(name, symbol, version, arguments, call) {#name, version, (any_function)symbol, NULL},
+#define EMU_S(name, symbol, version, arguments, call) {#name, version, (any_function)symbol, (any_function)symbol##_ptsz},
+#define EMU_D(name, symbol, version, arguments, call) {#name, version, (any_function)symbol, (any_function)symbol##_ptds},
+    EMU_DRIVER_FUNCTIONS(EMU_X, EMU_A, EMU_S, EMU_D)
     /* A header of CUDA 12 or newer means the other function by this name. */
-    {"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000, (any_function)cuGraphInstantiateWithFlags},
+    {"cuGraphInstantiate", 12000, (any_function)cuGraphInstantiateWithFlags, NULL},
 };
-
-/* The same for the calling thread's default stream, by symbol. */
-static const entry own_entries[] = {
-#define EMU_ENTRY(symbol, arguments, call) {#symbol, #symbol, 0, (any_function)symbol##_ptsz},
-    EMU_PER_THREAD_FUNCTIONS(EMU_ENTRY)
-#undef EMU_ENTRY
-#define EMU_ENTRY(symbol, arguments, call) {#symbol, #symbol, 0, (any_function)symbol##_ptds},
-        EMU_PER_THREAD_COPIES(EMU_ENTRY)
-#undef EMU_ENTRY
-            {"cuLaunchKernelEx", "cuLaunchKernelEx", 0, (any_function)cuLaunchKernelEx_ptsz},
-    {"cuGetProcAddress_v2", "cuGetProcAddress_v2", 0, (any_function)cuGetProcAddress_v2_ptsz},
-};
-
-static any_function own_variant(const entry *found)
-{
-    for (size_t i = 0; i < sizeof own_entries / sizeof *own_entries; i++)
-        if (strcmp(own_entries[i].symbol, found->symbol) == 0)
-            return own_entries[i].function;
-    return found->function;
-}
 
 CUresult EMU_EXPORT cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *status)
 {
@@ -224,8 +209,8 @@ CUresult EMU_EXPORT cuGetProcAddress_v2(const char *name, void **function, int v
     if (stub && (!found || stub_version > found->version)) {
         *function = stub;
     } else if (found) {
-        const any_function address =
-            flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ? own_variant(found) : found->function;
+        const bool is_own = flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM && found->own;
+        const any_function address = is_own ? found->own : found->function;
         memcpy(function, &address, sizeof address);
     }
     if (status)
@@ -233,14 +218,4 @@ CUresult EMU_EXPORT cuGetProcAddress_v2(const char *name, void **function, int v
                   : is_known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                              : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
-}
-
-CUresult EMU_EXPORT cuGetProcAddress_v2_ptsz(const char *name, void **function, int version, uint64_t flags, int *status)
-{
-    return cuGetProcAddress_v2(name, function, version, flags ? flags : CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, status);
-}
-
-CUresult EMU_EXPORT cuGetProcAddress(const char *name, void **function, int version, uint64_t flags)
-{
-    return cuGetProcAddress_v2(name, function, version, flags, NULL);
 }

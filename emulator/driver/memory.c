@@ -123,13 +123,11 @@ CUresult EMU_EXPORT cuMemFree_v2(CUdeviceptr address)
 
 CUresult EMU_EXPORT cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
 {
-    emu_context *context;
-    CUresult result = emu_enter(&context);
+    CUresult result = emu_check_context();
     const emu_allocation *one;
 
     if (result != CUDA_SUCCESS)
         return result;
-    emu_unlock();
     emu_memory_hold();
     one = emu_memory_find(address);
     if (one && base)
@@ -181,11 +179,6 @@ CUresult EMU_EXPORT cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
     return result;
 }
 
-CUresult EMU_EXPORT cuMemAllocHost_v2(void **host, size_t bytes)
-{
-    return cuMemHostAlloc(host, bytes, 0);
-}
-
 CUresult EMU_EXPORT cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
 {
     if (!host || !bytes || (flags & ~(unsigned)REGISTER_FLAGS) || (uint64_t)(uintptr_t)host >= EMU_GLOBAL_BASE)
@@ -232,24 +225,20 @@ static bool find_pinned(const void *host, unsigned *flags)
 
 CUresult EMU_EXPORT cuMemHostGetFlags(unsigned *flags, void *host)
 {
-    emu_context *context;
-    const CUresult result = emu_enter(&context);
+    const CUresult result = emu_check_context();
 
     if (result != CUDA_SUCCESS)
         return result;
-    emu_unlock();
     return flags && find_pinned(host, flags) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult EMU_EXPORT cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned flags)
 {
-    emu_context *context;
-    const CUresult result = emu_enter(&context);
+    const CUresult result = emu_check_context();
     unsigned unused;
 
     if (result != CUDA_SUCCESS)
         return result;
-    emu_unlock();
     if (!address || flags || !find_pinned(host, &unused))
         return CUDA_ERROR_INVALID_VALUE;
     *address = (CUdeviceptr)(uintptr_t)host;
@@ -346,13 +335,11 @@ static CUresult pointer_attribute(const pointer *p, uint64_t address, int attrib
 
 CUresult EMU_EXPORT cuPointerGetAttributes(unsigned count, int *attribute, void **value, CUdeviceptr address)
 {
-    emu_context *context;
-    CUresult result = emu_enter(&context);
+    CUresult result = emu_check_context();
     pointer p;
 
     if (result != CUDA_SUCCESS)
         return result;
-    emu_unlock();
     if (!attribute || !value || !count)
         return CUDA_ERROR_INVALID_VALUE;
     p = describe(address);
@@ -363,13 +350,11 @@ CUresult EMU_EXPORT cuPointerGetAttributes(unsigned count, int *attribute, void 
 
 CUresult EMU_EXPORT cuPointerGetAttribute(void *value, int attribute, CUdeviceptr address)
 {
-    emu_context *context;
-    CUresult result = emu_enter(&context);
+    CUresult result = emu_check_context();
     pointer p;
 
     if (result != CUDA_SUCCESS)
         return result;
-    emu_unlock();
     if (!value)
         return CUDA_ERROR_INVALID_VALUE;
     p = describe(address);
@@ -378,12 +363,10 @@ CUresult EMU_EXPORT cuPointerGetAttribute(void *value, int attribute, CUdevicept
 
 CUresult EMU_EXPORT cuPointerSetAttribute(const void *value, int attribute, CUdeviceptr address)
 {
-    emu_context *context;
-    CUresult result = emu_enter(&context);
+    CUresult result = emu_check_context();
 
     if (result != CUDA_SUCCESS)
         return result;
-    emu_unlock();
     if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS || !describe(address).is_known)
         return CUDA_ERROR_INVALID_VALUE;
     return CUDA_SUCCESS; /* copies are synchronous anyway */

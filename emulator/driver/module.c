@@ -152,16 +152,6 @@ CUresult EMU_EXPORT cuModuleLoadDataEx(CUmodule *module, const void *image, unsi
     return options && (!option || !value) ? CUDA_ERROR_INVALID_VALUE : load(module, image, SIZE_MAX, &log);
 }
 
-CUresult EMU_EXPORT cuModuleLoadData(CUmodule *module, const void *image)
-{
-    return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
-}
-
-CUresult EMU_EXPORT cuModuleLoadFatBinary(CUmodule *module, const void *image)
-{
-    return cuModuleLoadData(module, image);
-}
-
 CUresult EMU_EXPORT cuModuleLoad(CUmodule *module, const char *path)
 {
     const emu_jit_log nowhere = {NULL, 0, NULL, NULL, NULL};

@@ -19,7 +19,7 @@ typedef struct emu_pool {
 
 static emu_pool *pools[EMU_MAX_DEVICES];
 
-static CUresult get_pool(CUmemoryPool *pool, CUdevice device)
+CUresult EMU_EXPORT cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device)
 {
     CUresult result = emu_enter_driver();
 
@@ -42,20 +42,10 @@ static CUresult get_pool(CUmemoryPool *pool, CUdevice device)
     return emu_leave(CUDA_SUCCESS);
 }
 
-CUresult EMU_EXPORT cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device)
-{
-    return get_pool(pool, device);
-}
-
-CUresult EMU_EXPORT cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice device)
-{
-    return get_pool(pool, device);
-}
-
 CUresult EMU_EXPORT cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
 {
     CUmemoryPool known;
-    const CUresult result = get_pool(&known, device);
+    const CUresult result = cuDeviceGetMemPool(&known, device);
 
     return result == CUDA_SUCCESS && known != pool ? CUDA_ERROR_INVALID_VALUE : result;
 }

@@ -214,11 +214,6 @@ CUresult EMU_EXPORT cuStreamCreateWithPriority(CUstream *stream, unsigned flags,
     return emu_leave(CUDA_SUCCESS);
 }
 
-CUresult EMU_EXPORT cuStreamCreate(CUstream *stream, unsigned flags)
-{
-    return cuStreamCreateWithPriority(stream, flags, 0);
-}
-
 CUresult EMU_EXPORT cuStreamDestroy_v2(CUstream stream)
 {
     CUresult result = emu_enter_driver();
@@ -234,13 +229,8 @@ CUresult EMU_EXPORT cuStreamDestroy_v2(CUstream stream)
     return emu_leave(result);
 }
 
-CUresult EMU_EXPORT cuStreamDestroy(CUstream stream)
-{
-    return cuStreamDestroy_v2(stream);
-}
-
 /* Waiting for a stream, or asking whether one need to: nothing of it is left to do, but captures forbid it. */
-static CUresult wait_for(CUstream handle)
+CUresult EMU_EXPORT cuStreamSynchronize(CUstream handle)
 {
     emu_stream *stream;
     CUresult result = emu_stream_enter(handle, &stream);
@@ -256,14 +246,9 @@ static CUresult wait_for(CUstream handle)
     return emu_leave(result);
 }
 
-CUresult EMU_EXPORT cuStreamSynchronize(CUstream stream)
-{
-    return wait_for(stream);
-}
-
 CUresult EMU_EXPORT cuStreamQuery(CUstream stream)
 {
-    return wait_for(stream);
+    return cuStreamSynchronize(stream);
 }
 
 CUresult EMU_EXPORT cuCtxSynchronize(void)

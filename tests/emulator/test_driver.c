@@ -27,7 +27,8 @@
 /* Every function, under its own name in a table. */
 static struct {
 #define MEMBER(name, symbol, version, arguments) CUresult(*symbol##_) arguments;
-    EMU_DRIVER_FUNCTIONS(MEMBER)
+#define MEMBER_AND(name, symbol, version, arguments, call) MEMBER(name, symbol, version, arguments)
+    EMU_DRIVER_FUNCTIONS(MEMBER, MEMBER_AND, MEMBER_AND, MEMBER_AND)
 #undef MEMBER
 #define MEMBER(name) __typeof__(&name) name##_;
     EMULATOR_FUNCTIONS(MEMBER)
@@ -54,7 +55,8 @@ static void open_library(void)
 #define FIND(name, symbol, version, arguments) \
     found = must_find(#symbol);                \
     memcpy(&cu.symbol##_, &found, sizeof found);
-    EMU_DRIVER_FUNCTIONS(FIND)
+#define FIND_AND(name, symbol, version, arguments, call) FIND(name, symbol, version, arguments)
+    EMU_DRIVER_FUNCTIONS(FIND, FIND_AND, FIND_AND, FIND_AND)
 #undef FIND
 #define FIND(name)            \
     found = must_find(#name); \
