@@ -222,13 +222,12 @@ CUresult EMU_EXPORT cuCtxAttach(CUcontext *context, unsigned flags)
 /* Give one use back; the last one destroys the context. */
 CUresult EMU_EXPORT cuCtxDetach(CUcontext context)
 {
-    const CUresult result = emu_enter_driver();
-    emu_context *known;
+    CUresult result;
+    emu_context *known = emu_enter_object(O_CONTEXT, context, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    known = emu_handle_get(O_CONTEXT, context);
-    if (!known || known->uses == 0)
+    if (known->uses == 0)
         return emu_leave(CUDA_ERROR_INVALID_CONTEXT);
     if (--known->uses > 0 || known->is_primary)
         return emu_leave(CUDA_SUCCESS);
@@ -254,12 +253,10 @@ CUresult EMU_EXPORT cuCtxDestroy_v2(CUcontext context)
 
 CUresult EMU_EXPORT cuCtxPushCurrent_v2(CUcontext context)
 {
-    CUresult result = emu_enter_driver();
+    CUresult result;
 
-    if (result != CUDA_SUCCESS)
+    if (!emu_enter_object(O_CONTEXT, context, &result))
         return result;
-    if (!emu_handle_get(O_CONTEXT, context))
-        return emu_leave(CUDA_ERROR_INVALID_CONTEXT);
     return emu_leave(emu_push_context(context) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
@@ -300,29 +297,25 @@ CUresult EMU_EXPORT cuCtxGetCurrent(CUcontext *context)
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* A context by handle, NULL being the current one; locked on success. */
-static CUresult enter_context(CUcontext handle, emu_context **context)
+/* A context by handle, NULL being the current one, of which something is asked. Locked on success. */
+static CUresult ask(CUcontext handle, const void *answer, emu_context **context)
 {
     CUresult result;
 
-    if (!handle)
-        return emu_enter_failed(context);
-    result = emu_enter_driver();
-    if (result != CUDA_SUCCESS)
-        return result;
-    *context = emu_handle_get(O_CONTEXT, handle);
-    return *context ? CUDA_SUCCESS : emu_leave(CUDA_ERROR_INVALID_CONTEXT);
+    if (handle)
+        *context = emu_enter_object(O_CONTEXT, handle, &result);
+    else
+        result = emu_enter_failed(context);
+    return result == CUDA_SUCCESS && !answer ? emu_leave(CUDA_ERROR_INVALID_VALUE) : result;
 }
 
 CUresult EMU_EXPORT cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 {
     emu_context *known;
-    CUresult result = enter_context(context, &known);
+    const CUresult result = ask(context, device, &known);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!device)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *device = known->ordinal;
     return emu_leave(CUDA_SUCCESS);
 }
@@ -330,12 +323,10 @@ CUresult EMU_EXPORT cuCtxGetDevice_v2(CUdevice *device, CUcontext context)
 CUresult EMU_EXPORT cuCtxGetId(CUcontext context, unsigned long long *id)
 {
     emu_context *known;
-    CUresult result = enter_context(context, &known);
+    const CUresult result = ask(context, id, &known);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!id)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *id = known->id;
     return emu_leave(CUDA_SUCCESS);
 }
@@ -343,12 +334,10 @@ CUresult EMU_EXPORT cuCtxGetId(CUcontext context, unsigned long long *id)
 CUresult EMU_EXPORT cuCtxGetFlags(unsigned *flags)
 {
     emu_context *context;
-    CUresult result = emu_enter_failed(&context);
+    const CUresult result = ask(NULL, flags, &context);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!flags)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *flags = context->flags;
     return emu_leave(CUDA_SUCCESS);
 }
@@ -369,12 +358,10 @@ CUresult EMU_EXPORT cuCtxSetFlags(unsigned flags)
 CUresult EMU_EXPORT cuCtxGetApiVersion(CUcontext context, unsigned *version)
 {
     emu_context *known;
-    CUresult result = enter_context(context, &known);
+    const CUresult result = ask(context, version, &known);
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (!version)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *version = 3020;
     return emu_leave(CUDA_SUCCESS);
 }

@@ -219,6 +219,35 @@ CUresult emu_enter(emu_context **context)
     return result;
 }
 
+void *emu_enter_object(emu_object_kind kind, const void *handle, CUresult *result)
+{
+    static const CUresult unknown[O_LINK + 1] = {[O_CONTEXT] = CUDA_ERROR_INVALID_CONTEXT,
+                                                 [O_GRAPH] = CUDA_ERROR_INVALID_VALUE,
+                                                 [O_NODE] = CUDA_ERROR_INVALID_VALUE,
+                                                 [O_EXECUTABLE] = CUDA_ERROR_INVALID_VALUE,
+                                                 [O_POOL] = CUDA_ERROR_INVALID_VALUE};
+    emu_context *context;
+    void *object;
+
+    *result = kind == O_MODULE || kind == O_LINK ? emu_enter(&context) : emu_enter_driver();
+    if (*result != CUDA_SUCCESS)
+        return NULL;
+    object = emu_handle_get(kind, handle);
+    if (!object)
+        *result = emu_leave(unknown[kind] ? unknown[kind] : CUDA_ERROR_INVALID_HANDLE);
+    return object;
+}
+
+void *emu_ask_object(emu_object_kind kind, const void *handle, const void *answer, CUresult *result)
+{
+    void *object = emu_enter_object(kind, handle, result);
+
+    if (!object || answer)
+        return object;
+    *result = emu_leave(CUDA_ERROR_INVALID_VALUE);
+    return NULL;
+}
+
 CUresult emu_check_context(void)
 {
     emu_context *context;

@@ -222,6 +222,12 @@ bool emu_handle_new(emu_object *object, emu_object_kind kind);
 void *emu_handle_get(emu_object_kind kind, const void *handle);
 void emu_handle_drop(emu_object *object);
 
+/** Lock, and the object of a handle. NULL: nothing is locked, and *result says why. Modules and links need a current context. */
+void *emu_enter_object(emu_object_kind kind, const void *handle, CUresult *result);
+
+/** The same to ask something; answer NULL is CUDA_ERROR_INVALID_VALUE. */
+void *emu_ask_object(emu_object_kind kind, const void *handle, const void *answer, CUresult *result);
+
 /** Number of the next object of any kind at or after *position, which is moved behind it; NULL: no more. */
 emu_object *emu_handle_next(size_t *position, emu_object_kind kind);
 
@@ -353,9 +359,6 @@ CUresult emu_module_global(const emu_module *ptx, const char *name, CUdeviceptr 
 
 /** The function of a CUfunction, or of a CUkernel in a context: 0, or why not. Locked. */
 CUresult emu_function_get(emu_context *context, CUfunction handle, emu_kernel_function **function);
-
-/** A kernel by handle. Called unlocked; locked on success. */
-CUresult emu_kernel_enter(CUkernel handle, emu_kernel **kernel);
 
 /* ---- stream.c; locked ---- */
 

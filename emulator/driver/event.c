@@ -46,25 +46,19 @@ CUresult EMU_EXPORT cuEventCreate(CUevent *event, unsigned flags)
 /* An event by handle, of any context. Locked on success. */
 static CUresult enter_event(CUevent handle, emu_event **event)
 {
-    CUresult result = emu_enter_driver();
+    CUresult result;
 
-    if (result != CUDA_SUCCESS)
-        return result;
-    *event = emu_handle_get(O_EVENT, handle);
-    result = *event ? (*event)->context->sticky : CUDA_ERROR_INVALID_HANDLE;
-    return result == CUDA_SUCCESS ? result : emu_leave(result);
+    *event = emu_enter_object(O_EVENT, handle, &result);
+    return *event && (*event)->context->sticky ? emu_leave((*event)->context->sticky) : result;
 }
 
 CUresult EMU_EXPORT cuEventDestroy_v2(CUevent event)
 {
-    CUresult result = emu_enter_driver();
-    emu_event *known;
+    CUresult result;
+    emu_event *known = emu_enter_object(O_EVENT, event, &result);
 
-    if (result != CUDA_SUCCESS)
-        return result;
-    known = emu_handle_get(O_EVENT, event);
     if (!known)
-        return emu_leave(CUDA_ERROR_INVALID_HANDLE);
+        return result;
     result = known->context->sticky;
     free_event(known);
     return emu_leave(result);

@@ -95,10 +95,10 @@ CUresult EMU_EXPORT cuFuncSetAttribute(CUfunction function, int attribute, int v
 
 CUresult EMU_EXPORT cuKernelGetAttribute(int *value, int attribute, CUkernel kernel, CUdevice device)
 {
-    emu_kernel *known;
-    const CUresult result = emu_kernel_enter(kernel, &known);
+    CUresult result;
+    const emu_kernel *known = emu_enter_object(O_KERNEL, kernel, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
     if (!value || !emu_device_at(device))
         return emu_leave(value ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE);
@@ -108,11 +108,11 @@ CUresult EMU_EXPORT cuKernelGetAttribute(int *value, int attribute, CUkernel ker
 
 CUresult EMU_EXPORT cuKernelSetAttribute(int attribute, int value, CUkernel kernel, CUdevice device)
 {
-    emu_kernel *known;
-    CUresult result = emu_kernel_enter(kernel, &known);
+    CUresult result;
+    emu_kernel *known = emu_enter_object(O_KERNEL, kernel, &result);
     size_t at = 0;
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
     if (!emu_device_at(device))
         return emu_leave(CUDA_ERROR_INVALID_DEVICE);
@@ -129,11 +129,10 @@ CUresult EMU_EXPORT cuKernelSetAttribute(int attribute, int value, CUkernel kern
 
 CUresult EMU_EXPORT cuKernelSetCacheConfig(CUkernel kernel, int config, CUdevice device)
 {
-    emu_kernel *known;
-    const CUresult result = emu_kernel_enter(kernel, &known);
+    CUresult result;
 
     (void)config;
-    if (result != CUDA_SUCCESS)
+    if (!emu_enter_object(O_KERNEL, kernel, &result))
         return result;
     return emu_leave(emu_device_at(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE);
 }
@@ -150,10 +149,10 @@ static CUresult param_info(const emu_function *function, size_t index, size_t *o
 
 CUresult EMU_EXPORT cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *bytes)
 {
-    emu_kernel *known;
-    const CUresult result = emu_kernel_enter(kernel, &known);
+    CUresult result;
+    const emu_kernel *known = emu_enter_object(O_KERNEL, kernel, &result);
 
-    return result == CUDA_SUCCESS ? emu_leave(param_info(known->function, index, offset, bytes)) : result;
+    return known ? emu_leave(param_info(known->function, index, offset, bytes)) : result;
 }
 
 CUresult EMU_EXPORT cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *bytes)

@@ -6,17 +6,6 @@
 
 enum { GRAPH_FLAGS = 15, GRAPH_DEVICE_LAUNCH = 4 };
 
-/* A finished graph. Locked on success. */
-static CUresult enter_graph(CUgraph handle, emu_graph **graph)
-{
-    const CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    *graph = emu_handle_get(O_GRAPH, handle);
-    return *graph ? CUDA_SUCCESS : emu_leave(CUDA_ERROR_INVALID_VALUE);
-}
-
 static void free_executable(emu_executable *executable)
 {
     for (size_t i = 0; executable->work && i < executable->works; i++)
@@ -145,14 +134,11 @@ CUresult EMU_EXPORT cuGraphUpload(CUgraphExec executable, CUstream stream)
 
 CUresult EMU_EXPORT cuGraphExecDestroy(CUgraphExec executable)
 {
-    const CUresult result = emu_enter_driver();
-    emu_executable *known;
+    CUresult result;
+    emu_executable *known = emu_enter_object(O_EXECUTABLE, executable, &result);
 
-    if (result != CUDA_SUCCESS)
-        return result;
-    known = emu_handle_get(O_EXECUTABLE, executable);
     if (!known)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+        return result;
     emu_handle_drop(&known->object);
     known->is_destroyed = true;
     if (!known->users)
@@ -162,24 +148,21 @@ CUresult EMU_EXPORT cuGraphExecDestroy(CUgraphExec executable)
 
 CUresult EMU_EXPORT cuGraphExecGetFlags(CUgraphExec executable, uint64_t *flags)
 {
-    const CUresult result = emu_enter_driver();
-    const emu_executable *known;
+    CUresult result;
+    const emu_executable *known = emu_ask_object(O_EXECUTABLE, executable, flags, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    known = emu_handle_get(O_EXECUTABLE, executable);
-    if (!known || !flags)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *flags = known->flags;
     return emu_leave(CUDA_SUCCESS);
 }
 
 CUresult EMU_EXPORT cuGraphDestroy(CUgraph graph)
 {
-    emu_graph *known;
-    const CUresult result = enter_graph(graph, &known);
+    CUresult result;
+    emu_graph *known = emu_enter_object(O_GRAPH, graph, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
     if (emu_graph_is_captured(known))
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -198,11 +181,11 @@ static emu_node *counterpart(const emu_graph *clone, const emu_node *node)
 
 CUresult EMU_EXPORT cuGraphClone(CUgraph *clone, CUgraph graph)
 {
-    emu_graph *known, *made;
-    const CUresult result = enter_graph(graph, &known);
+    CUresult result;
+    emu_graph *known = emu_enter_object(O_GRAPH, graph, &result), *made;
     bool is_whole;
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
     if (!clone || emu_graph_is_captured(known))
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -251,29 +234,26 @@ static CUresult hand_out(emu_node *const *from, size_t count, bool only_roots, C
 
 CUresult EMU_EXPORT cuGraphGetNodes(CUgraph graph, CUgraphNode *node, size_t *nodes)
 {
-    emu_graph *known;
-    const CUresult result = enter_graph(graph, &known);
+    CUresult result;
+    const emu_graph *known = emu_enter_object(O_GRAPH, graph, &result);
 
-    return result == CUDA_SUCCESS ? emu_leave(hand_out(known->node, known->nodes, false, node, nodes)) : result;
+    return known ? emu_leave(hand_out(known->node, known->nodes, false, node, nodes)) : result;
 }
 
 CUresult EMU_EXPORT cuGraphGetRootNodes(CUgraph graph, CUgraphNode *node, size_t *nodes)
 {
-    emu_graph *known;
-    const CUresult result = enter_graph(graph, &known);
+    CUresult result;
+    const emu_graph *known = emu_enter_object(O_GRAPH, graph, &result);
 
-    return result == CUDA_SUCCESS ? emu_leave(hand_out(known->node, known->nodes, true, node, nodes)) : result;
+    return known ? emu_leave(hand_out(known->node, known->nodes, true, node, nodes)) : result;
 }
 
 CUresult EMU_EXPORT cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *dependency, size_t *dependencies)
 {
-    const CUresult result = emu_enter_driver();
-    const emu_node *known;
+    CUresult result;
+    const emu_node *known = emu_enter_object(O_NODE, node, &result);
 
-    if (result != CUDA_SUCCESS)
-        return result;
-    known = emu_handle_get(O_NODE, node);
-    return emu_leave(known ? hand_out(known->after, known->afters, false, dependency, dependencies) : CUDA_ERROR_INVALID_VALUE);
+    return known ? emu_leave(hand_out(known->after, known->afters, false, dependency, dependencies)) : result;
 }
 
 CUresult EMU_EXPORT cuGraphNodeGetType(CUgraphNode node, int *type)
@@ -281,14 +261,11 @@ CUresult EMU_EXPORT cuGraphNodeGetType(CUgraphNode node, int *type)
     static const int types[] = {[W_KERNEL] = CU_GRAPH_NODE_TYPE_KERNEL,      [W_COPY] = CU_GRAPH_NODE_TYPE_MEMCPY,
                                 [W_FILL] = CU_GRAPH_NODE_TYPE_MEMSET,        [W_HOST] = CU_GRAPH_NODE_TYPE_HOST,
                                 [W_ALLOCATE] = CU_GRAPH_NODE_TYPE_MEM_ALLOC, [W_FREE] = CU_GRAPH_NODE_TYPE_MEM_FREE};
-    const CUresult result = emu_enter_driver();
-    const emu_node *known;
+    CUresult result;
+    const emu_node *known = emu_ask_object(O_NODE, node, type, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    known = emu_handle_get(O_NODE, node);
-    if (!known || !type)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *type = types[known->work.kind];
     return emu_leave(CUDA_SUCCESS);
 }

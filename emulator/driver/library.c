@@ -99,24 +99,13 @@ CUresult EMU_EXPORT cuLibraryLoadFromFile(CUlibrary *library, const char *path, 
     return result;
 }
 
-/* A library by handle. Locked on success. */
-static CUresult enter_library(CUlibrary handle, emu_library **library)
-{
-    const CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    *library = emu_handle_get(O_LIBRARY, handle);
-    return *library ? CUDA_SUCCESS : emu_leave(CUDA_ERROR_INVALID_HANDLE);
-}
-
 CUresult EMU_EXPORT cuLibraryUnload(CUlibrary library)
 {
-    emu_library *known;
-    CUresult result = enter_library(library, &known);
+    CUresult result;
+    emu_library *known = emu_enter_object(O_LIBRARY, library, &result);
     size_t at = 0;
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
     result = emu_allow_unsafe();
     if (result != CUDA_SUCCESS)
@@ -154,11 +143,11 @@ static CUresult library_module(emu_context *context, emu_library *library, emu_l
 
 CUresult EMU_EXPORT cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
 {
-    emu_library *known;
-    CUresult result = enter_library(library, &known);
+    CUresult result;
+    const emu_library *known = emu_enter_object(O_LIBRARY, library, &result);
     const emu_function *function;
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
     if (!kernel || !name)
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -173,27 +162,23 @@ CUresult EMU_EXPORT cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, cons
 
 CUresult EMU_EXPORT cuLibraryGetKernelCount(unsigned *count, CUlibrary library)
 {
-    emu_library *known;
-    const CUresult result = enter_library(library, &known);
+    CUresult result;
+    const emu_library *known = emu_ask_object(O_LIBRARY, library, count, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    if (!count)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *count = emu_module_entries(known->ptx);
     return emu_leave(CUDA_SUCCESS);
 }
 
 CUresult EMU_EXPORT cuLibraryEnumerateKernels(CUkernel *kernel, unsigned count, CUlibrary library)
 {
-    emu_library *known;
-    const CUresult result = enter_library(library, &known);
+    CUresult result;
+    const emu_library *known = emu_ask_object(O_LIBRARY, library, kernel, &result);
     unsigned filled = 0;
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    if (!kernel)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < known->ptx->functions && filled < count; i++)
         if (known->ptx->function[i].is_entry)
             kernel[filled++] = known->kernel[i]->object.handle;
@@ -281,38 +266,24 @@ CUresult EMU_EXPORT cuKernelGetFunction(CUfunction *function, CUkernel kernel)
     return emu_leave(result);
 }
 
-CUresult emu_kernel_enter(CUkernel handle, emu_kernel **kernel)
-{
-    const CUresult result = emu_enter_driver();
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    *kernel = emu_handle_get(O_KERNEL, handle);
-    return *kernel ? CUDA_SUCCESS : emu_leave(CUDA_ERROR_INVALID_HANDLE);
-}
-
 CUresult EMU_EXPORT cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
 {
-    emu_kernel *known;
-    const CUresult result = emu_kernel_enter(kernel, &known);
+    CUresult result;
+    const emu_kernel *known = emu_ask_object(O_KERNEL, kernel, library, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    if (!library)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *library = known->library->object.handle;
     return emu_leave(CUDA_SUCCESS);
 }
 
 CUresult EMU_EXPORT cuKernelGetName(const char **name, CUkernel kernel)
 {
-    emu_kernel *known;
-    const CUresult result = emu_kernel_enter(kernel, &known);
+    CUresult result;
+    const emu_kernel *known = emu_ask_object(O_KERNEL, kernel, name, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    if (!name)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *name = known->name;
     return emu_leave(CUDA_SUCCESS);
 }

@@ -17,18 +17,6 @@ typedef struct emu_link {
     bool is_complete;
 } emu_link;
 
-/* A link by handle. Locked on success. */
-static CUresult enter_link(void *handle, emu_link **link)
-{
-    emu_context *context;
-    const CUresult result = emu_enter(&context);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    *link = emu_handle_get(O_LINK, handle);
-    return *link ? CUDA_SUCCESS : emu_leave(CUDA_ERROR_INVALID_HANDLE);
-}
-
 CUresult EMU_EXPORT cuLinkCreate_v2(unsigned options, int *option, void **value, CUlinkState *state)
 {
     emu_context *context;
@@ -52,10 +40,10 @@ CUresult EMU_EXPORT cuLinkCreate_v2(unsigned options, int *option, void **value,
 
 CUresult EMU_EXPORT cuLinkDestroy(CUlinkState state)
 {
-    emu_link *link;
-    const CUresult result = enter_link(state, &link);
+    CUresult result;
+    emu_link *link = emu_enter_object(O_LINK, state, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!link)
         return result;
     emu_handle_drop(&link->object);
     free(link->text);
@@ -80,13 +68,13 @@ static CUresult check_type(const emu_link *link, int type, const char *name)
 CUresult EMU_EXPORT cuLinkAddData_v2(CUlinkState state, int type, void *data, size_t bytes, const char *name, unsigned options,
                                      int *option, void **value)
 {
-    emu_link *link;
-    CUresult result = enter_link(state, &link);
+    CUresult result;
+    emu_link *link = emu_enter_object(O_LINK, state, &result);
     const char *known_as = name && *name ? name : "the input of the link";
     char *text = NULL;
 
     (void)option, (void)value;
-    if (result != CUDA_SUCCESS)
+    if (!link)
         return result;
     if (!data || !bytes || link->is_complete || (options && (!option || !value)))
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -108,12 +96,12 @@ CUresult EMU_EXPORT cuLinkAddData_v2(CUlinkState state, int type, void *data, si
 
 CUresult EMU_EXPORT cuLinkAddFile_v2(CUlinkState state, int type, const char *path, unsigned options, int *option, void **value)
 {
-    emu_link *link;
-    CUresult result = enter_link(state, &link);
+    CUresult result;
+    emu_link *link = emu_enter_object(O_LINK, state, &result);
     size_t bytes;
     void *image;
 
-    if (result != CUDA_SUCCESS)
+    if (!link)
         return result;
     result = check_type(link, type, path ? path : "the file");
     emu_unlock();
@@ -128,11 +116,11 @@ CUresult EMU_EXPORT cuLinkAddFile_v2(CUlinkState state, int type, const char *pa
 
 CUresult EMU_EXPORT cuLinkComplete(CUlinkState state, void **image, size_t *bytes)
 {
-    emu_link *link;
-    CUresult result = enter_link(state, &link);
+    CUresult result;
+    emu_link *link = emu_enter_object(O_LINK, state, &result);
     emu_module *ptx = NULL;
 
-    if (result != CUDA_SUCCESS)
+    if (!link)
         return result;
     if (!image || link->is_complete)
         return emu_leave(image ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE);

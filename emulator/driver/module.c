@@ -167,14 +167,12 @@ CUresult EMU_EXPORT cuModuleLoad(CUmodule *module, const char *path)
 
 CUresult EMU_EXPORT cuModuleUnload(CUmodule module)
 {
-    emu_context *context;
-    CUresult result = emu_enter(&context);
-    emu_loaded *known;
+    CUresult result;
+    emu_loaded *known = emu_enter_object(O_MODULE, module, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    known = emu_handle_get(O_MODULE, module);
-    if (!known || known->library)
+    if (known->library)
         return emu_leave(CUDA_ERROR_INVALID_HANDLE);
     result = emu_allow_unsafe();
     if (result == CUDA_SUCCESS)
@@ -257,25 +255,13 @@ static CUresult find_function(emu_loaded *module, const char *name, emu_kernel_f
     return *function ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* A module of any context by handle. Locked on success. */
-static CUresult enter_module(CUmodule handle, emu_loaded **module)
-{
-    emu_context *context;
-    const CUresult result = emu_enter(&context);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    *module = emu_handle_get(O_MODULE, handle);
-    return *module ? CUDA_SUCCESS : emu_leave(CUDA_ERROR_INVALID_HANDLE);
-}
-
 CUresult EMU_EXPORT cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-    emu_loaded *known;
+    CUresult result;
+    emu_loaded *known = emu_enter_object(O_MODULE, module, &result);
     emu_kernel_function *found = NULL;
-    CUresult result = enter_module(module, &known);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
     if (!function || !name)
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
@@ -295,27 +281,23 @@ unsigned emu_module_entries(const emu_module *ptx)
 
 CUresult EMU_EXPORT cuModuleGetFunctionCount(unsigned *count, CUmodule module)
 {
-    emu_loaded *known;
-    const CUresult result = enter_module(module, &known);
+    CUresult result;
+    const emu_loaded *known = emu_ask_object(O_MODULE, module, count, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    if (!count)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     *count = emu_module_entries(known->ptx);
     return emu_leave(CUDA_SUCCESS);
 }
 
 CUresult EMU_EXPORT cuModuleEnumerateFunctions(CUfunction *function, unsigned count, CUmodule module)
 {
-    emu_loaded *known;
-    CUresult result = enter_module(module, &known);
+    CUresult result;
+    emu_loaded *known = emu_ask_object(O_MODULE, module, function, &result);
     unsigned filled = 0;
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    if (!function)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < known->ptx->functions && filled < count; i++) {
         emu_kernel_function *one = known->ptx->function[i].is_entry ? emu_module_function(known, i) : NULL;
         if (one)
@@ -342,10 +324,8 @@ CUresult emu_module_global(const emu_module *ptx, const char *name, CUdeviceptr 
 
 CUresult EMU_EXPORT cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
 {
-    emu_loaded *known;
-    const CUresult result = enter_module(module, &known);
+    CUresult result;
+    const emu_loaded *known = emu_ask_object(O_MODULE, module, name, &result);
 
-    if (result != CUDA_SUCCESS)
-        return result;
-    return emu_leave(name ? emu_module_global(known->ptx, name, address, bytes) : CUDA_ERROR_INVALID_VALUE);
+    return known ? emu_leave(emu_module_global(known->ptx, name, address, bytes)) : result;
 }

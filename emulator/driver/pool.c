@@ -53,14 +53,11 @@ CUresult EMU_EXPORT cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool)
 /* One attribute of a pool: read into value, or written from it. */
 static CUresult pool_attribute(CUmemoryPool handle, int attribute, void *value, bool is_set)
 {
-    CUresult result = emu_enter_driver();
-    emu_pool *pool;
+    CUresult result;
+    emu_pool *pool = emu_ask_object(O_POOL, handle, value, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!pool)
         return result;
-    pool = emu_handle_get(O_POOL, handle);
-    if (!pool || !value)
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     if (attribute >= 1 && attribute <= 3) { /* how memory is used again: of no effect */
         if (is_set)
             memcpy(&pool->reuse[attribute], value, sizeof(int));
@@ -92,10 +89,10 @@ CUresult EMU_EXPORT cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void
 
 CUresult EMU_EXPORT cuMemPoolTrimTo(CUmemoryPool pool, size_t bytes)
 {
-    uint64_t unused;
+    CUresult result;
 
     (void)bytes;
-    return pool_attribute(pool, 5, &unused, false);
+    return emu_enter_object(O_POOL, pool, &result) ? emu_leave(CUDA_SUCCESS) : result;
 }
 
 /* A stream in which memory may be allocated or freed now. Locked on success. */
@@ -169,10 +166,12 @@ CUresult EMU_EXPORT cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream
 
 CUresult EMU_EXPORT cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes, CUmemoryPool pool, CUstream stream)
 {
-    uint64_t unused;
-    const CUresult result = pool_attribute(pool, 5, &unused, false);
+    CUresult result;
 
-    return result == CUDA_SUCCESS ? cuMemAllocAsync(address, bytes, stream) : result;
+    if (!emu_enter_object(O_POOL, pool, &result))
+        return result;
+    emu_unlock();
+    return cuMemAllocAsync(address, bytes, stream);
 }
 
 CUresult EMU_EXPORT cuMemFreeAsync(CUdeviceptr address, CUstream stream)

@@ -216,13 +216,12 @@ CUresult EMU_EXPORT cuStreamCreateWithPriority(CUstream *stream, unsigned flags,
 
 CUresult EMU_EXPORT cuStreamDestroy_v2(CUstream stream)
 {
-    CUresult result = emu_enter_driver();
-    emu_stream *known;
+    CUresult result;
+    emu_stream *known = emu_enter_object(O_STREAM, stream, &result);
 
-    if (result != CUDA_SUCCESS)
+    if (!known)
         return result;
-    known = emu_handle_get(O_STREAM, stream);
-    if (!known || known->thread)
+    if (known->thread)
         return emu_leave(CUDA_ERROR_INVALID_HANDLE);
     result = known->context->sticky;
     free_stream(known);
@@ -261,18 +260,15 @@ CUresult EMU_EXPORT cuCtxSynchronize(void)
 
 CUresult EMU_EXPORT cuCtxSynchronize_v2(CUcontext context)
 {
-    emu_context *known;
+    const emu_context *known;
     CUresult result;
 
     if (!context)
         return cuCtxSynchronize();
-    result = emu_enter_driver();
-    if (result != CUDA_SUCCESS)
+    known = emu_enter_object(O_CONTEXT, context, &result);
+    if (!known)
         return result;
-    known = emu_handle_get(O_CONTEXT, context);
-    if (!known || known->sticky)
-        return emu_leave(known ? known->sticky : CUDA_ERROR_INVALID_CONTEXT);
-    return emu_leave(emu_captures_break(known));
+    return emu_leave(known->sticky ? known->sticky : emu_captures_break(known));
 }
 
 /* A stream by handle, of which something is asked. Locked on success. */
