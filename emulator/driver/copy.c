@@ -170,65 +170,26 @@ CUresult EMU_EXPORT cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *asked, CUstream stre
     return result == CUDA_SUCCESS ? submit(stream, work) : result;
 }
 
-CUresult EMU_EXPORT cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count)
-{
-    return submit_now(fill(to, 0, value, 1, count, 1));
-}
+/* The fills of elements of so many bits: of a row or of a rectangle, at once or in a stream. */
+#define EMU_FILLS(bits, type)                                                                                           \
+    CUresult EMU_EXPORT cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t count)                                  \
+    {                                                                                                                   \
+        return submit_now(fill(to, 0, value, bits / 8, count, 1));                                                      \
+    }                                                                                                                   \
+    CUresult EMU_EXPORT cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t count, CUstream stream)               \
+    {                                                                                                                   \
+        return submit(stream, fill(to, 0, value, bits / 8, count, 1));                                                  \
+    }                                                                                                                   \
+    CUresult EMU_EXPORT cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width, size_t height)   \
+    {                                                                                                                   \
+        return submit_now(fill(to, pitch, value, bits / 8, width, height));                                             \
+    }                                                                                                                   \
+    CUresult EMU_EXPORT cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value, size_t width, size_t height, \
+                                                 CUstream stream)                                                       \
+    {                                                                                                                   \
+        return submit(stream, fill(to, pitch, value, bits / 8, width, height));                                         \
+    }
 
-CUresult EMU_EXPORT cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count)
-{
-    return submit_now(fill(to, 0, value, 2, count, 1));
-}
-
-CUresult EMU_EXPORT cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count)
-{
-    return submit_now(fill(to, 0, value, 4, count, 1));
-}
-
-CUresult EMU_EXPORT cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
-{
-    return submit(stream, fill(to, 0, value, 1, count, 1));
-}
-
-CUresult EMU_EXPORT cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream)
-{
-    return submit(stream, fill(to, 0, value, 2, count, 1));
-}
-
-CUresult EMU_EXPORT cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream)
-{
-    return submit(stream, fill(to, 0, value, 4, count, 1));
-}
-
-CUresult EMU_EXPORT cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height)
-{
-    return submit_now(fill(to, pitch, value, 1, width, height));
-}
-
-CUresult EMU_EXPORT cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height)
-{
-    return submit_now(fill(to, pitch, value, 2, width, height));
-}
-
-CUresult EMU_EXPORT cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height)
-{
-    return submit_now(fill(to, pitch, value, 4, width, height));
-}
-
-CUresult EMU_EXPORT cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
-                                      CUstream stream)
-{
-    return submit(stream, fill(to, pitch, value, 1, width, height));
-}
-
-CUresult EMU_EXPORT cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
-                                       CUstream stream)
-{
-    return submit(stream, fill(to, pitch, value, 2, width, height));
-}
-
-CUresult EMU_EXPORT cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
-                                       CUstream stream)
-{
-    return submit(stream, fill(to, pitch, value, 4, width, height));
-}
+EMU_FILLS(8, unsigned char)
+EMU_FILLS(16, unsigned short)
+EMU_FILLS(32, unsigned)

@@ -460,12 +460,12 @@ CUresult emu_work_do(CUcontext context, const emu_work *work, bool is_trial);
 /* ---- memory.c ---- */
 
 /** Memory of a device for a program. Not locked. */
-CUresult emu_device_allocate(const emu_device *device, int ordinal, uint64_t owner, uint64_t bytes, CUdeviceptr *address);
+CUresult emu_device_allocate(int ordinal, uint64_t owner, uint64_t bytes, CUdeviceptr *address);
 
 /* ---- move.c ---- */
 
 /** Copy or fill. Not locked. */
-CUresult emu_move(int ordinal, const emu_device *device, const emu_work *work, bool is_trial);
+CUresult emu_move(int ordinal, const emu_work *work, bool is_trial);
 
 /* ---- not_supported.c ---- */
 

@@ -23,13 +23,14 @@ static bool host_has(uint64_t bytes)
     return pages <= 0 || page <= 0 || bytes <= (uint64_t)pages * (uint64_t)page / 2;
 }
 
-CUresult emu_device_allocate(const emu_device *device, int ordinal, uint64_t owner, uint64_t bytes, CUdeviceptr *address)
+CUresult emu_device_allocate(int ordinal, uint64_t owner, uint64_t bytes, CUdeviceptr *address)
 {
+    const uint64_t memory_bytes = emu_device_at(ordinal)->memory_bytes;
     const bool track = emu_option(CUEMU_CHECKS) & CUEMU_CHECK_UNINITIALISED;
     const uint64_t used = emu_memory_used(ordinal);
     emu_allocation *made;
 
-    if (used >= device->memory_bytes || bytes > device->memory_bytes - used)
+    if (used >= memory_bytes || bytes > memory_bytes - used)
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (!host_has(track ? 2 * bytes : bytes)) {
         emu_driver_log("an allocation of %llu bytes is more than half of what this host has free",
@@ -79,19 +80,17 @@ CUresult EMU_EXPORT cuMemAlloc_v2(CUdeviceptr *address, size_t bytes)
 {
     emu_context *context;
     CUresult result = enter_unsafe(&context);
-    const emu_device *device;
     uint64_t owner;
     int ordinal;
 
     if (result != CUDA_SUCCESS)
         return result;
-    device = context->device;
     owner = context->id;
     ordinal = context->ordinal;
     emu_unlock();
     if (!address || !bytes)
         return CUDA_ERROR_INVALID_VALUE;
-    return emu_device_allocate(device, ordinal, owner, bytes, address);
+    return emu_device_allocate(ordinal, owner, bytes, address);
 }
 
 CUresult EMU_EXPORT cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element)
@@ -108,17 +107,21 @@ CUresult EMU_EXPORT cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size
     return result;
 }
 
-CUresult EMU_EXPORT cuMemFree_v2(CUdeviceptr address)
+/* Free memory, or forget what is registered. */
+static CUresult release(uint64_t address, emu_memory_kind kind, CUresult unknown)
 {
     emu_context *context;
-    CUresult result = enter_unsafe(&context);
+    const CUresult result = enter_unsafe(&context);
 
     if (result != CUDA_SUCCESS)
         return result;
     emu_unlock();
-    if (!address)
-        return CUDA_SUCCESS;
-    return emu_memory_free(address, M_DEVICE) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return address && emu_memory_free(address, kind) ? CUDA_SUCCESS : unknown;
+}
+
+CUresult EMU_EXPORT cuMemFree_v2(CUdeviceptr address)
+{
+    return release(address, M_DEVICE, address ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
 }
 
 CUresult EMU_EXPORT cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
@@ -186,26 +189,14 @@ CUresult EMU_EXPORT cuMemHostRegister_v2(void *host, size_t bytes, unsigned flag
     return pin(&host, bytes, flags, M_REGISTERED);
 }
 
-/* Free, or forget what is registered. */
-static CUresult unpin(const void *host, emu_memory_kind kind, CUresult unknown)
-{
-    emu_context *context;
-    const CUresult result = enter_unsafe(&context);
-
-    if (result != CUDA_SUCCESS)
-        return result;
-    emu_unlock();
-    return emu_memory_free((uint64_t)(uintptr_t)host, kind) ? CUDA_SUCCESS : unknown;
-}
-
 CUresult EMU_EXPORT cuMemFreeHost(void *host)
 {
-    return unpin(host, M_PINNED, CUDA_ERROR_INVALID_VALUE);
+    return release((uint64_t)(uintptr_t)host, M_PINNED, CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult EMU_EXPORT cuMemHostUnregister(void *host)
 {
-    return unpin(host, M_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    return release((uint64_t)(uintptr_t)host, M_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
 /* The flags of pinned host memory at an address; false: there is none. */

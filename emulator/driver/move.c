@@ -84,8 +84,9 @@ static void fill_rows(const emu_work *work, const side *to)
     }
 }
 
-CUresult emu_move(int ordinal, const emu_device *device, const emu_work *work, bool is_trial)
+CUresult emu_move(int ordinal, const emu_work *work, bool is_trial)
 {
+    const emu_device *device = emu_device_at(ordinal);
     /* two transfers a clock */
     const double memory_speed = (double)device->memory_clock_khz * 2e3 * device->bus_bits / 8 / 1e9;
     const double bytes = (double)work->width * (double)work->height;

@@ -143,7 +143,6 @@ CUresult EMU_EXPORT cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream
     emu_context *context;
     emu_stream *known;
     CUresult result = enter_ordered(stream, &context, &known);
-    const emu_device *device;
     bool is_captured;
     uint64_t owner;
     int ordinal;
@@ -151,7 +150,6 @@ CUresult EMU_EXPORT cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream
     if (result != CUDA_SUCCESS)
         return result;
     is_captured = known->capture;
-    device = known->context->device;
     owner = known->context->id;
     ordinal = known->context->ordinal;
     emu_unlock();
@@ -160,7 +158,7 @@ CUresult EMU_EXPORT cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream
     *address = 0;
     if (!bytes)
         return CUDA_SUCCESS;
-    result = emu_device_allocate(device, ordinal, owner, bytes, address);
+    result = emu_device_allocate(ordinal, owner, bytes, address);
     return result == CUDA_SUCCESS && is_captured ? allocate_in_graph(*address, stream) : result;
 }
 

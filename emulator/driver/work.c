@@ -119,7 +119,6 @@ static CUresult run_kernel(CUcontext handle, const emu_work *work)
 
 CUresult emu_work_do(CUcontext handle, const emu_work *work, bool is_trial)
 {
-    const emu_device *device;
     emu_context *context;
     CUresult result;
     int ordinal;
@@ -142,8 +141,7 @@ CUresult emu_work_do(CUcontext handle, const emu_work *work, bool is_trial)
         result = emu_find_kernel(context, work, &function);
         return emu_leave(result);
     }
-    device = context->device;
     ordinal = context->ordinal;
     emu_unlock();
-    return emu_move(ordinal, device, work, is_trial);
+    return emu_move(ordinal, work, is_trial);
 }
