@@ -147,7 +147,7 @@ static int report(cuEmuKind kind, const tally *found, const emu_watch *watch, co
              (unsigned long long)found->times, found->times == 1 ? "" : "s", (unsigned long long)watch->rows,
              (unsigned long long)watch->row_bytes, what, (unsigned long long)(at / watch->pitch),
              (unsigned long long)(at % watch->pitch), (unsigned long long)found->first);
-    emu_find_in_memory(kind, "", found->first, found->times, text);
+    emu_find_in_memory(kind, found->first, found->times, text);
     return 1;
 }
 

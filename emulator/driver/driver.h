@@ -340,9 +340,6 @@ emu_kernel_function *emu_module_function(emu_loaded *module, size_t index);
 /** How many kernels there are. */
 unsigned emu_module_entries(const emu_module *ptx);
 
-/** The kernel of a name; NULL: there is none. */
-emu_kernel *emu_library_kernel(const emu_library *library, const char *name);
-
 /** What a program has not set yet. */
 emu_function_settings emu_settings_of(const emu_function *function);
 

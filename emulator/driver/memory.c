@@ -266,11 +266,6 @@ static pointer describe(uint64_t address)
     return found;
 }
 
-static void put(void *value, const void *from, size_t bytes)
-{
-    memcpy(value, from, bytes);
-}
-
 /* One attribute; unknown pointers have zeros in all. */
 static CUresult pointer_attribute(const pointer *p, uint64_t address, int attribute, void *value)
 {
@@ -287,36 +282,36 @@ static CUresult pointer_attribute(const pointer *p, uint64_t address, int attrib
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        put(value, &(CUcontext){attribute == CU_POINTER_ATTRIBUTE_CONTEXT ? p->context : NULL}, sizeof(CUcontext));
+        memcpy(value, &(CUcontext){attribute == CU_POINTER_ATTRIBUTE_CONTEXT ? p->context : NULL}, sizeof(CUcontext));
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        put(value, &type, sizeof type);
+        memcpy(value, &type, sizeof type);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-        put(value, &(uint64_t){p->is_known ? number : 0}, sizeof(uint64_t));
+        memcpy(value, &(uint64_t){p->is_known ? number : 0}, sizeof(uint64_t));
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        put(value, &ordinal, sizeof ordinal);
+        memcpy(value, &ordinal, sizeof ordinal);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-        put(value, &(bool){false}, sizeof(bool));
+        memcpy(value, &(bool){false}, sizeof(bool));
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED:
-        put(value, &p->is_known, sizeof p->is_known);
+        memcpy(value, &p->is_known, sizeof p->is_known);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        put(value, &(uint64_t){0}, sizeof(uint64_t));
+        memcpy(value, &(uint64_t){0}, sizeof(uint64_t));
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-        put(value, &access, sizeof access);
+        memcpy(value, &access, sizeof access);
         return CUDA_SUCCESS;
     default:
         return attribute >= 1 && attribute <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE ? CUDA_ERROR_NOT_SUPPORTED

@@ -201,7 +201,8 @@ int emu_function_threads(const emu_function *function)
     return threads && threads < 1024 ? (int)threads : 1024;
 }
 
-emu_kernel *emu_library_kernel(const emu_library *library, const char *name)
+/* The kernel of a name; NULL: there is none. */
+static const emu_kernel *find_kernel(const emu_library *library, const char *name)
 {
     const emu_function *function = emu_ptx_function(library->ptx, name);
 
@@ -228,7 +229,7 @@ emu_kernel_function *emu_module_function(emu_loaded *module, size_t index)
     made->module = module;
     made->function = function;
     made->settings = emu_settings_of(function);
-    kernel = module->library ? emu_library_kernel(module->library, made->name) : NULL;
+    kernel = module->library ? find_kernel(module->library, made->name) : NULL;
     if (kernel)
         made->settings = kernel->settings[module->context->ordinal];
     module->function[index] = made;

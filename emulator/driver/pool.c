@@ -55,25 +55,23 @@ static CUresult pool_attribute(CUmemoryPool handle, int attribute, void *value, 
 {
     CUresult result;
     emu_pool *pool = emu_ask_object(O_POOL, handle, value, &result);
+    size_t bytes = sizeof(uint64_t);
+    uint64_t nothing = 0;
+    void *place;
 
     if (!pool)
         return result;
     if (attribute >= 1 && attribute <= 3) { /* how memory is used again: of no effect */
-        if (is_set)
-            memcpy(&pool->reuse[attribute], value, sizeof(int));
-        else
-            memcpy(value, &pool->reuse[attribute], sizeof(int));
+        place = &pool->reuse[attribute];
+        bytes = sizeof(int);
     } else if (attribute == 4) { /* RELEASE_THRESHOLD */
-        if (is_set)
-            memcpy(&pool->threshold, value, sizeof pool->threshold);
-        else
-            memcpy(value, &pool->threshold, sizeof pool->threshold);
+        place = &pool->threshold;
     } else if (attribute >= 5 && attribute <= 8) { /* bytes reserved and used: nothing is kept back */
-        if (!is_set)
-            memset(value, 0, sizeof(uint64_t));
+        place = &nothing;
     } else {
-        result = CUDA_ERROR_INVALID_VALUE;
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
     }
+    memcpy(is_set ? place : value, is_set ? value : place, bytes);
     return emu_leave(result);
 }
 

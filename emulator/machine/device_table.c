@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+enum { LAST_ATTRIBUTE = 147 }; /* of CUdevice_attribute in CUDA 13.0 */
+
 /*
  * The limits that a compute capability fixes are those of the CUDA programming guide's tables; memory, caches and clocks are
  * those of the named product. reserved_shared is what the system keeps of each block's shared memory.
@@ -35,77 +37,60 @@ const char *emu_device_names(void)
     return "sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_103, sm_110, sm_120, sm_121";
 }
 
-/* Numbers of CUdevice_attribute whose values are the same for all these devices. */
-static const struct {
-    int attribute, value;
-} constants[] = {
-    {1, 1024},                                     /* MAX_THREADS_PER_BLOCK */
-    {2, 1024},                                     /* MAX_BLOCK_DIM_X, Y, Z */
-    {3, 1024},        {4, 64},    {5, 2147483647}, /* MAX_GRID_DIM_X, Y, Z */
-    {6, 65535},       {7, 65535}, {8, 49152},      /* MAX_SHARED_MEMORY_PER_BLOCK */
-    {9, 65536},                                    /* TOTAL_CONSTANT_MEMORY */
-    {10, 32},                                      /* WARP_SIZE */
-    {11, 2147483647},                              /* MAX_PITCH */
-    {12, 65536},                                   /* MAX_REGISTERS_PER_BLOCK */
-    {14, 512},                                     /* TEXTURE_ALIGNMENT */
-    {15, 1},                                       /* GPU_OVERLAP */
-    {17, 0},                                       /* KERNEL_EXEC_TIMEOUT */
-    {18, 0},                                       /* INTEGRATED */
-    {19, 1},                                       /* CAN_MAP_HOST_MEMORY */
-    {20, 0},                                       /* COMPUTE_MODE: default */
-    {30, 512},                                     /* SURFACE_ALIGNMENT */
-    {31, 1},                                       /* CONCURRENT_KERNELS */
-    {32, 0},                                       /* ECC_ENABLED */
-    {34, 0},                                       /* PCI_DEVICE_ID */
-    {35, 0},                                       /* TCC_DRIVER */
-    {40, 2},                                       /* ASYNC_ENGINE_COUNT */
-    {41, 1},                                       /* UNIFIED_ADDRESSING */
-    {50, 0},                                       /* PCI_DOMAIN_ID */
-    {51, 32},                                      /* TEXTURE_PITCH_ALIGNMENT */
-    {78, 1},                                       /* STREAM_PRIORITIES_SUPPORTED */
-    {79, 1},                                       /* GLOBAL_L1_CACHE_SUPPORTED */
-    {80, 1},                                       /* LOCAL_L1_CACHE_SUPPORTED */
-    {90, 1},                                       /* COMPUTE_PREEMPTION_SUPPORTED */
-    {91, 1},                                       /* CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
-    {99, 1},                                       /* HOST_REGISTER_SUPPORTED */
-    {115, 1},                                      /* MEMORY_POOLS_SUPPORTED */
-    {126, 1},                                      /* MEM_SYNC_DOMAIN_COUNT */
-};
-
 /* float and double lanes of a processor */
 static int double_ratio(int capability)
 {
     return capability == 80 || capability == 90 || capability == 100 ? 2 : capability == 75 ? 32 : 64;
 }
 
+/* What is left out is 0: textures, surfaces and features that are not there, such as clusters, NUMA and ECC; PCI numbers. */
 int emu_device_attribute(const emu_device *device, int attribute)
 {
-    const int own[] = {
+    const int values[LAST_ATTRIBUTE + 1] = {
+        [1] = 1024, /* MAX_THREADS_PER_BLOCK */
+        [2] = 1024, /* MAX_BLOCK_DIM_X, Y, Z */
+        [3] = 1024,
+        [4] = 64,
+        [5] = 2147483647, /* MAX_GRID_DIM_X, Y, Z */
+        [6] = 65535,
+        [7] = 65535,
+        [8] = 49152,       /* MAX_SHARED_MEMORY_PER_BLOCK */
+        [9] = 65536,       /* TOTAL_CONSTANT_MEMORY */
+        [10] = 32,         /* WARP_SIZE */
+        [11] = 2147483647, /* MAX_PITCH */
+        [12] = 65536,      /* MAX_REGISTERS_PER_BLOCK */
         [13] = device->clock_khz,
+        [14] = 512, /* TEXTURE_ALIGNMENT */
+        [15] = 1,   /* GPU_OVERLAP */
         [16] = device->processors,
-        [33] = 1, /* PCI_BUS_ID of the first */
+        [19] = 1,   /* CAN_MAP_HOST_MEMORY */
+        [30] = 512, /* SURFACE_ALIGNMENT */
+        [31] = 1,   /* CONCURRENT_KERNELS */
+        [33] = 1,   /* PCI_BUS_ID of the first */
         [36] = device->memory_clock_khz,
         [37] = device->bus_bits,
         [38] = device->l2_bytes,
         [39] = device->threads_per_processor,
+        [40] = 2,  /* ASYNC_ENGINE_COUNT */
+        [41] = 1,  /* UNIFIED_ADDRESSING */
+        [51] = 32, /* TEXTURE_PITCH_ALIGNMENT */
         [75] = device->capability / 10,
         [76] = device->capability % 10,
+        [78] = 1, /* STREAM_PRIORITIES_SUPPORTED */
+        [79] = 1, /* GLOBAL_L1_CACHE_SUPPORTED */
+        [80] = 1, /* LOCAL_L1_CACHE_SUPPORTED */
         [81] = device->shared_per_processor,
         [82] = device->registers_per_processor,
         [87] = double_ratio(device->capability),
+        [90] = 1, /* COMPUTE_PREEMPTION_SUPPORTED */
+        [91] = 1, /* CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
         [97] = device->shared_per_block_optin,
+        [99] = 1, /* HOST_REGISTER_SUPPORTED */
         [106] = device->blocks_per_processor,
         [111] = device->reserved_shared,
+        [115] = 1, /* MEMORY_POOLS_SUPPORTED */
+        [126] = 1, /* MEM_SYNC_DOMAIN_COUNT */
     };
 
-    if (attribute >= 0 && attribute < (int)(sizeof own / sizeof *own) && own[attribute])
-        return own[attribute];
-    /* Textures and surfaces: there are none. */
-    if ((attribute >= 21 && attribute <= 29) || (attribute >= 42 && attribute <= 49) || (attribute >= 52 && attribute <= 77))
-        return 0;
-    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
-        if (constants[i].attribute == attribute)
-            return constants[i].value;
-    /* The others from MANAGED_MEMORY to the last of CUDA 13.0 are features that are not there: clusters, tensor maps, NUMA... */
-    return attribute >= 83 && attribute <= 147 ? 0 : -1;
+    return attribute >= 1 && attribute <= LAST_ATTRIBUTE ? values[attribute] : -1;
 }

@@ -111,7 +111,7 @@ void emu_find(const emu_warp *warp, const emu_inst *inst, cuEmuKind kind, int la
         atomic_store(&launch->failed, (int)kind);
 }
 
-void emu_find_in_memory(cuEmuKind kind, const char *kernel, uint64_t address, uint64_t times, const char *text)
+void emu_find_in_memory(cuEmuKind kind, uint64_t address, uint64_t times, const char *text)
 {
     kept *one;
     bool is_new;
@@ -121,7 +121,6 @@ void emu_find_in_memory(cuEmuKind kind, const char *kernel, uint64_t address, ui
     if (one) {
         one->found.address = address;
         one->found.count = times;
-        snprintf(one->found.kernel, sizeof one->found.kernel, "%s", kernel);
         snprintf(one->found.text, sizeof one->found.text, "%s", text);
         say(&one->found);
     }
@@ -163,7 +162,8 @@ const char *emu_describe_address(uint64_t address, char *text, size_t bytes)
     bool is_outside;
     const emu_allocation *one = emu_memory_find_near(address, &is_outside);
     const uint64_t before = one ? one->base - address : 0, into = one ? address - one->base : 0;
-    const char *state;
+    const char *state, *where = "into";
+    uint64_t distance = into;
 
     if (!one ||
         (is_outside && address < EMU_GLOBAL_BASE && (!emu_is_pinned(one) || (before > NEAR && into - one->size > NEAR)))) {
@@ -171,14 +171,11 @@ const char *emu_describe_address(uint64_t address, char *text, size_t bytes)
         return text;
     }
     state = one->is_freed ? "freed memory" : emu_is_pinned(one) ? "pinned host memory" : "an allocation";
-    if (!is_outside)
-        snprintf(text, bytes, "%llu bytes into %s of %llu bytes at 0x%llx", (unsigned long long)into, state,
-                 (unsigned long long)one->size, (unsigned long long)one->base);
-    else if (address < one->base)
-        snprintf(text, bytes, "%llu bytes before %s of %llu bytes at 0x%llx", (unsigned long long)before, state,
-                 (unsigned long long)one->size, (unsigned long long)one->base);
-    else
-        snprintf(text, bytes, "%llu bytes behind the end of %s of %llu bytes at 0x%llx", (unsigned long long)(into - one->size),
-                 state, (unsigned long long)one->size, (unsigned long long)one->base);
+    if (is_outside) {
+        where = address < one->base ? "before" : "behind the end of";
+        distance = address < one->base ? before : into - one->size;
+    }
+    snprintf(text, bytes, "%llu bytes %s %s of %llu bytes at 0x%llx", (unsigned long long)distance, where, state,
+             (unsigned long long)one->size, (unsigned long long)one->base);
     return text;
 }

@@ -13,7 +13,7 @@ __attribute__((format(printf, 6, 7))) void emu_find(const emu_warp *warp, const 
 const char *emu_describe_address(uint64_t address, char *text, size_t bytes);
 
 /** A finding without a launch, such as those of a watch. */
-void emu_find_in_memory(cuEmuKind kind, const char *kernel, uint64_t address, uint64_t times, const char *text);
+void emu_find_in_memory(cuEmuKind kind, uint64_t address, uint64_t times, const char *text);
 
 /** Is a finding of that kind no failure of the launch? */
 static inline bool emu_is_warning(cuEmuKind kind)
