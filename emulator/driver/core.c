@@ -320,29 +320,27 @@ static char chosen[256];
 
 int EMU_EXPORT cuEmuSetDevices(const char *list)
 {
-    int before[EMU_MAX_DEVICES], count = 0, is_good;
+    bool is_good;
 
     if (!list || strlen(list) >= sizeof chosen)
         return 0;
     emu_lock();
-    for (int i = 0; is_started && i < device_count; i++)
-        before[count++] = devices[i]->capability;
     if (is_started) { /* the same devices once more are welcome, others come too late */
         const char *at = list;
         int same = 0;
         for (char *end; (at = strstr(at, "sm_")) != NULL; at = end, same++) {
             const long capability = strtol(at + 3, &end, 10);
-            if (same == count || capability != before[same])
+            if (same == device_count || capability != devices[same]->capability)
                 break;
         }
-        is_good = !at && same == count;
+        is_good = !at && same == device_count;
     } else {
         is_good = choose_devices(list) == CUDA_SUCCESS && device_count > 0;
         if (is_good)
             memcpy(chosen, list, strlen(list) + 1);
         device_count = 0;
     }
-    (void)emu_leave(CUDA_SUCCESS);
+    emu_unlock();
     return is_good;
 }
 

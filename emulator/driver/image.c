@@ -139,9 +139,8 @@ static CUresult decode(const emu_device *device, const char *text, const emu_jit
     const emu_header head = emu_read_header(text);
 
     if (head.version > EMU_PTX_VERSION) {
-        snprintf(message, sizeof message, "PTX version %d.%d is newer than %d.%d, the last one known", head.version / 10,
-                 head.version % 10, EMU_PTX_VERSION / 10, EMU_PTX_VERSION % 10);
-        emu_jit_tell(log, "%s", message);
+        emu_jit_tell(log, "PTX version %d.%d is newer than %d.%d, the last one known", head.version / 10, head.version % 10,
+                     EMU_PTX_VERSION / 10, EMU_PTX_VERSION % 10);
         return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
     for (int i = 0; !device && i < emu_device_count() && !fits; i++)
@@ -150,9 +149,8 @@ static CUresult decode(const emu_device *device, const char *text, const emu_jit
         fits = emu_is_runnable(&head, device);
     if (head.target && !fits) {
         char suffix[2] = {head.suffix, '\0'};
-        snprintf(message, sizeof message, "PTX for sm_%d%s does not run on %ssm_%d", head.target, suffix,
-                 device ? "" : "any device: the first is ", device ? device->capability : emu_device_at(0)->capability);
-        emu_jit_tell(log, "%s", message);
+        emu_jit_tell(log, "PTX for sm_%d%s does not run on %ssm_%d", head.target, suffix,
+                     device ? "" : "any device: the first is ", device ? device->capability : emu_device_at(0)->capability);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     *ptx = emu_ptx_load(text, strlen(text), &emu_all_operations, message, sizeof message);

@@ -281,8 +281,7 @@ static CUresult pointer_attribute(const pointer *p, uint64_t address, int attrib
 
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-        memcpy(value, &(CUcontext){attribute == CU_POINTER_ATTRIBUTE_CONTEXT ? p->context : NULL}, sizeof(CUcontext));
+        memcpy(value, &p->context, sizeof p->context);
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         memcpy(value, &type, sizeof type);
@@ -292,6 +291,8 @@ static CUresult pointer_attribute(const pointer *p, uint64_t address, int attrib
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         memcpy(value, &(uint64_t){p->is_known ? number : 0}, sizeof(uint64_t));
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
@@ -306,9 +307,6 @@ static CUresult pointer_attribute(const pointer *p, uint64_t address, int attrib
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_MAPPED:
         memcpy(value, &p->is_known, sizeof p->is_known);
-        return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        memcpy(value, &(uint64_t){0}, sizeof(uint64_t));
         return CUDA_SUCCESS;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         memcpy(value, &access, sizeof access);
