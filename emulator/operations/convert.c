@@ -85,6 +85,20 @@ static number read_number(emu_type type, uint64_t bits)
     return n;
 }
 
+static double to_integral(double value, emu_round round)
+{
+    switch (round) {
+    case ROUND_ZERO:
+        return trunc(value);
+    case ROUND_DOWN:
+        return floor(value);
+    case ROUND_UP:
+        return ceil(value);
+    default:
+        return rint(value);
+    }
+}
+
 /* To a whole number: saturates; NaN is 0, but the highest bit alone for 64 bits and from f64. */
 static uint64_t to_whole(double value, emu_type type, emu_round round, bool is_f64)
 {
@@ -94,20 +108,7 @@ static uint64_t to_whole(double value, emu_type type, emu_round round, bool is_f
 
     if (value != value)
         return width == 64 || is_f64 ? UINT64_C(1) << (width - 1) : 0;
-    switch (round) {
-    case ROUND_ZERO:
-        value = trunc(value);
-        break;
-    case ROUND_DOWN:
-        value = floor(value);
-        break;
-    case ROUND_UP:
-        value = ceil(value);
-        break;
-    default:
-        value = rint(value);
-        break;
-    }
+    value = to_integral(value, round);
     if (value >= top)
         return is_signed ? (UINT64_C(1) << (width - 1)) - 1 : width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
     if (value <= low)
@@ -149,20 +150,6 @@ static double whole_to_f64(number n, emu_round round)
     result = (double)size;
     fesetround(FE_TONEAREST);
     return n.is_negative ? -result : result;
-}
-
-static double to_integral(double value, emu_round round)
-{
-    switch (round) {
-    case ROUND_ZERO:
-        return trunc(value);
-    case ROUND_DOWN:
-        return floor(value);
-    case ROUND_UP:
-        return ceil(value);
-    default:
-        return rint(value);
-    }
 }
 
 static uint64_t convert_whole(number n, emu_type to, bool saturates)

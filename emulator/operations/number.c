@@ -82,27 +82,3 @@ uint32_t emu_narrow(double value, const emu_format *f, emu_round round, bool sat
     }
     return sign | bits;
 }
-
-float emu_fma32(float a, float b, float c, emu_round round)
-{
-    volatile float x = a, y = b, z = c, result;
-
-    if (round == ROUND_NEAREST)
-        return fmaf(a, b, c);
-    fesetround(emu_fenv(round));
-    result = fmaf(x, y, z);
-    fesetround(FE_TONEAREST);
-    return result;
-}
-
-double emu_fma64(double a, double b, double c, emu_round round)
-{
-    volatile double x = a, y = b, z = c, result;
-
-    if (round == ROUND_NEAREST)
-        return fma(a, b, c);
-    fesetround(emu_fenv(round));
-    result = fma(x, y, z);
-    fesetround(FE_TONEAREST);
-    return result;
-}

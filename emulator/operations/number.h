@@ -88,8 +88,4 @@ double emu_widen(uint32_t bits, const emu_format *format);
 /** The nearest, or as round says. saturates: beyond the largest becomes the largest, not infinity. NaN becomes the canonical one. */
 uint32_t emu_narrow(double value, const emu_format *format, emu_round round, bool saturates);
 
-/** fma, add and so on in f32 and f64 with any rounding. */
-float emu_fma32(float a, float b, float c, emu_round round);
-double emu_fma64(double a, double b, double c, emu_round round);
-
 #endif
