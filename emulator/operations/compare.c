@@ -3,27 +3,14 @@
 
 bool emu_holds(int how, double a, double b)
 {
-    enum { EQU = EMU_GE + 1, NUM = EQU + 6, NOT_A_NUMBER };
-    const bool is_unordered = a != a || b != b;
+    enum { E = 1, L = 2, G = 4, U = 8 }; /* equal, less, greater, unordered: one of them is what a and b are */
+    static const uint8_t holds_if[] = {
+        E,         L | G,     L,     L | E,     G,     G | E,     /* eq to ge */
+        E | U,     L | G | U, L | U, L | E | U, G | U, G | E | U, /* equ to geu */
+        E | L | G, U,                                             /* num, nan */
+    };
 
-    if (how == NUM || how == NOT_A_NUMBER)
-        return is_unordered == (how == NOT_A_NUMBER);
-    if (is_unordered)
-        return how >= EQU;
-    switch (how >= EQU ? how - EQU + EMU_EQ : how) {
-    case EMU_EQ:
-        return a == b;
-    case EMU_NE:
-        return a != b;
-    case EMU_LT:
-        return a < b;
-    case EMU_LE:
-        return a <= b;
-    case EMU_GT:
-        return a > b;
-    default:
-        return a >= b;
-    }
+    return holds_if[how - EMU_EQ] & (a == b ? E : a < b ? L : a > b ? G : U);
 }
 
 void emu_setp(emu_warp *warp, const emu_inst *inst, uint32_t mask, uint32_t bits, uint32_t opposite)
