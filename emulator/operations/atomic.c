@@ -5,12 +5,13 @@
 #include "counters.h"
 #include "finding.h"
 #include "number.h"
+#include "reduce.h"
 #include "request.h"
 
 /* One lane after the other; between blocks of one launch, and between launches, under this lock. */
 static pthread_mutex_t atomics = PTHREAD_MUTEX_INITIALIZER;
 
-enum { AND = 1, OR, XOR, ADD, MIN, MAX, INC, DEC, EXCH, CAS };
+enum { INC = EMU_MAX + 1, DEC, EXCH, CAS };
 
 /* f32 in global memory: the L2 cache adds, and it flushes subnormals. */
 static uint64_t combine_float(emu_type type, uint64_t old, uint64_t b, bool flushes)
@@ -33,41 +34,29 @@ static uint64_t combine_float(emu_type type, uint64_t old, uint64_t b, bool flus
 
 static uint64_t combine(int how, emu_type type, uint64_t old, uint64_t b, uint64_t c, bool flushes)
 {
-    const unsigned spare = 64 - 8 * emu_type_bytes(type);
-    const int64_t x = (int64_t)(old << spare) >> spare, y = (int64_t)(b << spare) >> spare;
-
-    if (emu_type_is_float(type) && how == ADD)
+    if (emu_type_is_float(type) && how == EMU_ADD)
         return combine_float(type, old, b, flushes);
     switch (how) {
-    case AND:
-        return old & b;
-    case OR:
-        return old | b;
-    case XOR:
-        return old ^ b;
-    case ADD:
-        return old + b;
-    case MIN:
-        return emu_type_is_signed(type) ? (x < y ? old : b) : old < b ? old : b;
-    case MAX:
-        return emu_type_is_signed(type) ? (x > y ? old : b) : old > b ? old : b;
     case INC:
         return old >= b ? 0 : old + 1;
     case DEC:
         return old == 0 || old > b ? b : old - 1;
     case EXCH:
         return b;
-    default:
+    case CAS:
         return old == b ? c : old;
+    default:
+        return emu_reduce(how, type, old, b);
     }
 }
 
-/* What all atomics begin with; operand number address is followed by the values. */
-static bool begin_atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, unsigned address, emu_request *r)
+/* What all atomics begin with; the address stands behind the results, and is followed by the values. */
+static bool begin_atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, emu_request *r)
 {
     cuEmuCounters *line = emu_line(warp, inst);
 
-    if (!emu_resolve(warp, inst, inst->space, mask, &inst->operand[address], emu_type_bytes(inst->type[0]) * inst->vector, r) ||
+    if (!emu_resolve(warp, inst, inst->space, mask, &inst->operand[inst->outputs], emu_type_bytes(inst->type[0]) * inst->vector,
+                     r) ||
         emu_is_forbidden(warp, inst, r))
         return false;
     if (line) {
@@ -75,7 +64,7 @@ static bool begin_atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, un
         emu_count_request(warp, inst, r, inst->vector, true);
     }
     if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
-        for (unsigned n = address + 1; n < inst->operands; n++)
+        for (unsigned n = inst->outputs + 1u; n < inst->operands; n++)
             emu_check_defined(warp, inst, &inst->operand[n], mask, "in an atomic");
     if (warp->block->launch->checks & CUEMU_CHECK_RACES && emu_releases(inst))
         emu_fence(warp);
@@ -92,9 +81,9 @@ static void define(emu_warp *warp, const emu_inst *inst, int lane, uint64_t addr
 }
 
 /* One element; a vector's are atomic each for itself. */
-static void combine_element(emu_warp *warp, const emu_inst *inst, const emu_request *r, int lane, unsigned n, bool answers)
+static void combine_element(emu_warp *warp, const emu_inst *inst, const emu_request *r, int lane, unsigned n)
 {
-    const unsigned bytes = emu_type_bytes(inst->type[0]), first = answers ? inst->vector : 0;
+    const unsigned bytes = emu_type_bytes(inst->type[0]), first = inst->outputs;
     const bool has_third = inst->vector == 1 && first + 2u < inst->operands;
     const uint64_t b = emu_unsigned(warp, &inst->operand[first + 1 + n], lane);
     const uint64_t c = has_third ? emu_unsigned(warp, &inst->operand[first + 2], lane) : 0;
@@ -107,26 +96,26 @@ static void combine_element(emu_warp *warp, const emu_inst *inst, const emu_requ
     memcpy(&old, at, bytes);
     value = combine(inst->choice[3], inst->type[0], old, b, c, r->place[lane].space == S_GLOBAL);
     memcpy(at, &value, bytes);
-    if (answers)
+    if (first)
         emu_set_unsigned(warp, &inst->operand[n], lane, old);
-    if (answers && tracks)
+    if (first && tracks)
         emu_set_defined(warp, &inst->operand[n], defined && !defined[0] ? 0 : UINT32_MAX, 1u << lane);
     if (defined)
         define(warp, inst, lane, r->place[lane].address + (uint64_t)n * bytes, defined, bytes, inst->choice[3] == EXCH);
 }
 
-static void atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool answers)
+static void atomic(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     emu_request r;
 
-    if (!begin_atomic(warp, inst, mask, answers ? inst->vector : 0, &r))
+    if (!begin_atomic(warp, inst, mask, &r))
         return;
     pthread_mutex_lock(&atomics);
     EMU_EACH_LANE (i, mask) {
         if (warp->block->launch->checks)
             emu_check_access(warp, inst, i, &r.place[i], r.bytes, NULL, true, true);
         for (unsigned n = 0; n < inst->vector; n++)
-            combine_element(warp, inst, &r, i, n, answers);
+            combine_element(warp, inst, &r, i, n);
         emu_note_write(&r, i);
     }
     pthread_mutex_unlock(&atomics);
@@ -139,7 +128,7 @@ static void atom_128(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     uint8_t *d = emu_lanes(warp, &inst->operand[0]);
     emu_request r;
 
-    if (!begin_atomic(warp, inst, mask, 1, &r))
+    if (!begin_atomic(warp, inst, mask, &r))
         return;
     b = emu_lanes(warp, &inst->operand[2]);
     c = inst->operands > 3 ? emu_lanes(warp, &inst->operand[3]) : NULL;
@@ -163,24 +152,13 @@ static void atom_128(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     pthread_mutex_unlock(&atomics);
 }
 
-EMU_SETTLED(atom, atomic, true)
-EMU_SETTLED(red, atomic, false)
-
 /* f32 in vectors of up to 16 bytes, halves and pairs of halves in such of up to 16. */
-static bool is_vector_of_atomic(const emu_inst *inst)
+static emu_exec choose_vector(const emu_inst *inst)
 {
-    return inst->space != S_SHARED && emu_type_bytes(inst->type[0]) * inst->vector <= 16 &&
-           (inst->type[0] == T_F32) == (inst->choice[4] == 0);
-}
+    const bool is_allowed = inst->space != S_SHARED && emu_type_bytes(inst->type[0]) * inst->vector <= 16 &&
+                            (inst->type[0] == T_F32) == (inst->choice[4] == 0);
 
-static emu_exec choose_atom_vector(const emu_inst *inst)
-{
-    return is_vector_of_atomic(inst) ? atom : NULL;
-}
-
-static emu_exec choose_red_vector(const emu_inst *inst)
-{
-    return is_vector_of_atomic(inst) ? red : NULL;
+    return is_allowed ? atomic : NULL;
 }
 
 #define HINT "{.L2::cache_hint}"
@@ -189,16 +167,16 @@ static emu_exec choose_red_vector(const emu_inst *inst)
 const emu_form emu_atomic_forms[] = {
     {"atom" SCOPES "{*.and,.or,.xor,.add,.min,.max,.inc,.dec,.exch}{.noftz}{*.b32,.b64,.u32,.u64,.s32,.s64,.f16,.f16x2,.bf16,."
      "bf16x2,.f32,.f64}" HINT,
-     "=T @ T H", atom, NULL, 0, D_ATOMIC, 0, 0},
-    {"atom" SCOPES "{*.-,.-,.-,.-,.-,.-,.-,.-,.-,.cas}{*.b16,.b32,.b64}" HINT, "=T @ T T H", atom, NULL, 0, D_OWN, 0, 0},
+     "=T @ T H", atomic, NULL, 0, D_ATOMIC, 0, 0},
+    {"atom" SCOPES "{*.-,.-,.-,.-,.-,.-,.-,.-,.-,.cas}{*.b16,.b32,.b64}" HINT, "=T @ T T H", atomic, NULL, 0, D_OWN, 0, 0},
     {"atom" SCOPES "{*.exch}.b128" HINT, "=T @ T H", atom_128, NULL, 0, D_OWN, 0, 0},
     {"atom" SCOPES "{*.cas}.b128", "=T @ T T", atom_128, NULL, 0, D_OWN, 0, 0},
     {"atom" SCOPES "{*.-,.-,.-,.add}{.noftz}{*.v2,.v4,.v8}{*.f32,.f16,.bf16,.f16x2,.bf16x2}" HINT, "=vT @ vT H", NULL,
-     choose_atom_vector, 0, D_ATOMIC, 0, 0},
+     choose_vector, 0, D_ATOMIC, 0, 0},
     {"red" SCOPES "{*.and,.or,.xor,.add,.min,.max,.inc,.dec}{.noftz}{*.b32,.b64,.u32,.u64,.s32,.s64,.f16,.f16x2,.bf16,.bf16x2,."
      "f32,.f64}" HINT,
-     "@ T H", red, NULL, 0, D_ATOMIC, 0, 0},
-    {"red" SCOPES "{*.-,.-,.-,.add}{.noftz}{*.v2,.v4,.v8}{*.f32,.f16,.bf16,.f16x2,.bf16x2}" HINT, "@ vT H", NULL,
-     choose_red_vector, 0, D_ATOMIC, 0, 0},
+     "@ T H", atomic, NULL, 0, D_ATOMIC, 0, 0},
+    {"red" SCOPES "{*.-,.-,.-,.add}{.noftz}{*.v2,.v4,.v8}{*.f32,.f16,.bf16,.f16x2,.bf16x2}" HINT, "@ vT H", NULL, choose_vector,
+     0, D_ATOMIC, 0, 0},
     {0},
 };

@@ -7,6 +7,7 @@
 #include "finding.h"
 #include "lanes.h"
 #include "number.h"
+#include "reduce.h"
 #include "shadow.h"
 
 static void do_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -23,9 +24,25 @@ static void warp_sync(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         warp->synced[i] = warp->step;
 }
 
+/* One result for all members. */
+static void answer(emu_warp *warp, const emu_inst *inst, uint32_t mask, uint32_t result)
+{
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+
+    EMU_EACH_LANE (i, mask)
+        d[i] = result;
+    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+}
+
+static void answer_predicate(emu_warp *warp, const emu_operand *operand, uint32_t mask, uint32_t bits)
+{
+    emu_set_predicate(warp, operand, bits, mask);
+    emu_set_defined(warp, operand, UINT32_MAX, mask);
+}
+
 /* ---- shuffles -------------------------------------------------------------------------------------------------------- */
 
-enum { UP = 1, DOWN, BUTTERFLY, INDEX };
+enum { UP = 1 }; /* then down, butterfly, index */
 
 /* shfl.sync.mode.b32 d|p, a, b, c, membermask: c holds the width of a segment and the clamp. */
 static void shfl(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -41,73 +58,41 @@ static void shfl(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     EMU_EACH_LANE (i, mask) {
         const uint32_t by = b[i] & 31, clamp = c[i] & 31, segment = c[i] >> 8 & 31;
         const uint32_t last = ((uint32_t)i & segment) | (clamp & ~segment), first = (uint32_t)i & segment;
-        int from;
-        bool is_inside;
-        switch (inst->choice[0]) {
-        case UP:
-            from = i - (int)by;
-            is_inside = from >= (int)last;
-            break;
-        case DOWN:
-            from = i + (int)by;
-            is_inside = from <= (int)last;
-            break;
-        case BUTTERFLY:
-            from = (int)((uint32_t)i ^ by);
-            is_inside = from <= (int)last;
-            break;
-        default:
-            from = (int)(first | (by & ~segment));
-            is_inside = from <= (int)last;
-            break;
-        }
-        if (!is_inside)
-            from = i;
+        const uint32_t of_mode[] = {0, (uint32_t)i - by, (uint32_t)i + by, (uint32_t)i ^ by, first | (by & ~segment)};
+        const int source = (int)of_mode[inst->choice[0]];
+        const bool is_inside = inst->choice[0] == UP ? source >= (int)last : source <= (int)last;
+        const int from = is_inside ? source : i;
         if (!(mask >> from & 1))
             emu_find(warp, inst, CUEMU_ILLEGAL, i, 0, "lane %d reads from lane %d, which does not take part", i, from);
         d[i] = before[from];
         in_range |= (uint32_t)is_inside << i;
         defined |= (known >> from & 1) << i;
     }
-    emu_set_predicate(warp, &inst->operand[1], in_range, mask);
     emu_set_defined(warp, &inst->operand[0], defined, mask);
-    emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);
+    answer_predicate(warp, &inst->operand[1], mask, in_range);
 }
 
 /* ---- votes ----------------------------------------------------------------------------------------------------------- */
 
-static void vote(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+/* The members whose predicate is set. */
+static uint32_t votes(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    const uint32_t yes = emu_predicate(warp, &inst->operand[1]) & mask;
-    bool result;
-
     if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
         emu_check_defined(warp, inst, &inst->operand[1], mask, "in a vote");
-    switch (inst->choice[0]) {
-    case 1:
-        result = yes == mask;
-        break;
-    case 2:
-        result = yes != 0;
-        break;
-    default:
-        result = yes == mask || yes == 0;
-        break;
-    }
-    emu_set_predicate(warp, &inst->operand[0], result ? UINT32_MAX : 0, mask);
-    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+    return emu_predicate(warp, &inst->operand[1]) & mask;
+}
+
+static void vote(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t yes = votes(warp, inst, mask);
+    const bool all = yes == mask, any = yes != 0, result[] = {false, all, any, all || !any};
+
+    answer_predicate(warp, &inst->operand[0], mask, result[inst->choice[0]] ? UINT32_MAX : 0);
 }
 
 static void ballot(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    const uint32_t yes = emu_predicate(warp, &inst->operand[1]) & mask;
-    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
-
-    if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
-        emu_check_defined(warp, inst, &inst->operand[1], mask, "in a vote");
-    EMU_EACH_LANE (i, mask)
-        d[i] = yes;
-    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+    answer(warp, inst, mask, votes(warp, inst, mask));
 }
 
 static void match(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -126,50 +111,25 @@ static void match(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     if (inst->choice[0] == 1) /* all */
         EMU_EACH_LANE (i, mask)
             d[i] = is_same ? mask : 0;
-    emu_set_predicate(warp, &inst->operand[1], is_same ? UINT32_MAX : 0, mask);
     emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
-    emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);
+    answer_predicate(warp, &inst->operand[1], mask, is_same ? UINT32_MAX : 0);
 }
 
-/* redux.sync: one result for all members */
 static void redux(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const uint32_t *a = emu_lanes(warp, &inst->operand[1]);
-    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
-    uint32_t result = a[__builtin_ctz(mask)];
+    uint64_t result = a[__builtin_ctz(mask)];
 
-    EMU_EACH_LANE (i, mask & (mask - 1)) {
-        switch (inst->choice[0]) {
-        case 1:
-            result += a[i];
-            break;
-        case 2:
-            result = inst->type[0] == T_S32 ? ((int32_t)a[i] < (int32_t)result ? a[i] : result) : a[i] < result ? a[i] : result;
-            break;
-        case 3:
-            result = inst->type[0] == T_S32 ? ((int32_t)a[i] > (int32_t)result ? a[i] : result) : a[i] > result ? a[i] : result;
-            break;
-        case 4:
-            result &= a[i];
-            break;
-        case 5:
-            result |= a[i];
-            break;
-        default:
-            result ^= a[i];
-            break;
-        }
-    }
-    EMU_EACH_LANE (i, mask)
-        d[i] = result;
-    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+    EMU_EACH_LANE (i, mask & (mask - 1))
+        result = emu_reduce(inst->choice[0], inst->type[0], result, a[i]);
+    answer(warp, inst, mask, (uint32_t)result);
 }
 
 /* Of f32: choice: min or max, abs, NaN. */
 static void redux_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const float *a = emu_lanes(warp, &inst->operand[1]);
-    uint32_t *d = emu_lanes(warp, &inst->operand[0]), result = 0x7fffffffu;
+    uint32_t result = 0x7fffffffu;
     bool is_nan = false, is_first = true;
 
     EMU_EACH_LANE (i, mask) {
@@ -184,31 +144,19 @@ static void redux_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask)
             is_first = false;
         }
     }
-    if (inst->choice[2] && is_nan)
-        result = 0x7fffffffu;
-    EMU_EACH_LANE (i, mask)
-        d[i] = result;
-    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
+    answer(warp, inst, mask, inst->choice[2] && is_nan ? 0x7fffffffu : result);
 }
 
 static void activemask(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
-
-    EMU_EACH_LANE (i, mask)
-        d[i] = mask;
+    answer(warp, inst, mask, mask);
 }
 
 /* elect.sync d|p, membermask: the lowest member */
 static void elect(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
-
-    EMU_EACH_LANE (i, mask)
-        d[i] = (uint32_t)__builtin_ctz(mask);
-    emu_set_predicate(warp, &inst->operand[1], mask & (0 - mask), mask);
-    emu_set_defined(warp, &inst->operand[0], UINT32_MAX, mask);
-    emu_set_defined(warp, &inst->operand[1], UINT32_MAX, mask);
+    answer(warp, inst, mask, (uint32_t)__builtin_ctz(mask));
+    answer_predicate(warp, &inst->operand[1], mask, mask & (0 - mask));
 }
 
 static void trap(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -240,7 +188,7 @@ const emu_form emu_warp_forms[] = {
     {"vote.sync{*.all,.any,.uni}.pred", "=p p w", vote, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {"vote.sync.ballot.b32", "=w p w", ballot, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {"match{*.all,.any}.sync{*.b32,.b64}", "=w|p T w", match, NULL, F_COLLECTIVE, D_OWN, 0, 0},
-    {"redux.sync{*.add,.min,.max,.and,.or,.xor}{*.u32,.s32,.b32}", "=w w w", redux, NULL, F_COLLECTIVE, D_OWN, 0, 0},
+    {"redux.sync{*.and,.or,.xor,.add,.min,.max}{*.u32,.s32,.b32}", "=w w w", redux, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {"redux.sync{*.min,.max}{.abs}{.NaN}.f32", "=w w w", redux_f32, NULL, F_COLLECTIVE, D_OWN, 0, 0},
     {"activemask.b32", "=w", activemask, NULL, 0, 0, 0, 0},
     {"elect.sync", "=w|p w", elect, NULL, F_COLLECTIVE, D_OWN, 0, 0},
