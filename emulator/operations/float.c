@@ -25,17 +25,6 @@ static modes modes_of(const emu_inst *inst)
     return (modes){rounds[inst->choice[0]], inst->choice[1] != 0, inst->choice[2] != 0};
 }
 
-static bool is_plain(const emu_inst *inst)
-{
-    return inst->choice[0] <= 1 && !inst->choice[1] && !inst->choice[2];
-}
-
-#define PLAIN_OR_SLOW(name)                             \
-    static emu_exec choose_##name(const emu_inst *inst) \
-    {                                                   \
-        return is_plain(inst) ? name : slow_##name;     \
-    }
-
 /* ---- f32: the plain ones --------------------------------------------------------------------------------------------- */
 
 EMU_BINARY(add_f32, float, float, emu_canonical(a[i] + b[i]))
@@ -103,47 +92,32 @@ static float compute_f32(operation what, float a, float b, float c, modes m)
     return m.saturates ? emu_saturate(result) : result;
 }
 
-#define SLOW_F32(name, what, B, C)                                                                    \
-    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                             \
-    {                                                                                                 \
-        const modes m = modes_of(inst);                                                               \
-        float *d = emu_lanes(warp, &inst->operand[0]);                                                \
-        const float *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[B]); \
-        const float *c = emu_lanes(warp, &inst->operand[C]);                                          \
-        EMU_EACH_LANE (i, mask)                                                                       \
-            d[i] = compute_f32(what, a[i], b[i], c[i], m);                                            \
-    }
+/* Input n of an instruction; of one that has fewer the last, which its operation does not look at. */
+static const void *input(const emu_warp *warp, const emu_inst *inst, unsigned n)
+{
+    return emu_lanes(warp, &inst->operand[n < inst->operands ? n : inst->operands - 1u]);
+}
 
-SLOW_F32(slow_add_f32, ADD, 2, 2)
-SLOW_F32(slow_sub_f32, SUB, 2, 2)
-SLOW_F32(slow_mul_f32, MUL, 2, 2)
-SLOW_F32(slow_fma_f32, FMA, 2, 3)
-SLOW_F32(div_f32, DIV, 2, 2)
-SLOW_F32(rcp_f32, RCP, 1, 1)
-SLOW_F32(sqrt_f32, SQRT, 1, 1)
+/* One value in a lane, or two, each as it would be alone. */
+static void compute_f32_lanes(emu_warp *warp, const emu_inst *inst, uint32_t mask, operation what)
+{
+    const int values = inst->type[0] == T_F32X2 ? 2 : 1;
+    const modes m = modes_of(inst);
+    float *d = emu_lanes(warp, &inst->operand[0]);
+    const float *a = input(warp, inst, 1), *b = input(warp, inst, 2), *c = input(warp, inst, 3);
 
-PLAIN_OR_SLOW(add_f32)
-PLAIN_OR_SLOW(sub_f32)
-PLAIN_OR_SLOW(mul_f32)
-PLAIN_OR_SLOW(fma_f32)
+    EMU_EACH_LANE (i, mask)
+        for (int n = values * i; n < values * (i + 1); n++)
+            d[n] = compute_f32(what, a[n], b[n], c[n], m);
+}
 
-/* Two in 64 bits: each as it would be alone. Groups: rounding, ftz. */
-#define PAIR_F32(name, what, B, C)                                                                    \
-    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                             \
-    {                                                                                                 \
-        const modes m = modes_of(inst);                                                               \
-        float *d = emu_lanes(warp, &inst->operand[0]);                                                \
-        const float *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[B]); \
-        const float *c = emu_lanes(warp, &inst->operand[C]);                                          \
-        EMU_EACH_LANE (i, mask)                                                                       \
-            for (int n = 2 * i; n < 2 * i + 2; n++)                                                   \
-                d[n] = compute_f32(what, a[n], b[n], c[n], m);                                        \
-    }
-
-PAIR_F32(add_f32x2, ADD, 2, 2)
-PAIR_F32(sub_f32x2, SUB, 2, 2)
-PAIR_F32(mul_f32x2, MUL, 2, 2)
-PAIR_F32(fma_f32x2, FMA, 2, 3)
+EMU_SETTLED(slow_add_f32, compute_f32_lanes, ADD)
+EMU_SETTLED(slow_sub_f32, compute_f32_lanes, SUB)
+EMU_SETTLED(slow_mul_f32, compute_f32_lanes, MUL)
+EMU_SETTLED(slow_fma_f32, compute_f32_lanes, FMA)
+EMU_SETTLED(div_f32, compute_f32_lanes, DIV)
+EMU_SETTLED(rcp_f32, compute_f32_lanes, RCP)
+EMU_SETTLED(sqrt_f32, compute_f32_lanes, SQRT)
 
 /* ---- f64 ------------------------------------------------------------------------------------------------------------- */
 
@@ -166,28 +140,25 @@ static double or_nan(double result, double a, double b, double c)
     return result == result ? result : nan_of(a, b, c);
 }
 
-#define F64(name, what, B, C)                                                                          \
-    static void name(emu_warp *warp, const emu_inst *inst, uint32_t mask)                              \
-    {                                                                                                  \
-        const emu_round round = modes_of(inst).round;                                                  \
-        double *d = emu_lanes(warp, &inst->operand[0]);                                                \
-        const double *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[B]); \
-        const double *c = emu_lanes(warp, &inst->operand[C]);                                          \
-        EMU_EACH_LANE (i, mask)                                                                        \
-            d[i] = or_nan(operate_f64(what, a[i], b[i], c[i], round), a[i], b[i], c[i]);               \
-    }
+static void compute_f64_lanes(emu_warp *warp, const emu_inst *inst, uint32_t mask, operation what)
+{
+    const emu_round round = modes_of(inst).round;
+    double *d = emu_lanes(warp, &inst->operand[0]);
+    const double *a = input(warp, inst, 1), *b = input(warp, inst, 2), *c = input(warp, inst, 3);
 
-F64(add_f64, ADD, 2, 1)
-F64(sub_f64, SUB, 2, 1)
-F64(mul_f64, MUL, 2, 1)
-F64(slow_fma_f64, FMA, 2, 3)
-F64(div_f64, DIV, 2, 1)
-F64(rcp_f64, RCP, 1, 1)
-F64(sqrt_f64, SQRT, 1, 1)
+    EMU_EACH_LANE (i, mask)
+        d[i] = or_nan(operate_f64(what, a[i], b[i], c[i], round), a[i], b[i], c[i]);
+}
+
+EMU_SETTLED(add_f64, compute_f64_lanes, ADD)
+EMU_SETTLED(sub_f64, compute_f64_lanes, SUB)
+EMU_SETTLED(mul_f64, compute_f64_lanes, MUL)
+EMU_SETTLED(slow_fma_f64, compute_f64_lanes, FMA)
+EMU_SETTLED(div_f64, compute_f64_lanes, DIV)
+EMU_SETTLED(rcp_f64, compute_f64_lanes, RCP)
+EMU_SETTLED(sqrt_f64, compute_f64_lanes, SQRT)
 
 EMU_TERNARY(fma_f64, double, double, or_nan(fma(a[i], b[i], c[i]), a[i], b[i], c[i]))
-
-PLAIN_OR_SLOW(fma_f64)
 
 /* ---- sign, minimum, maximum ------------------------------------------------------------------------------------------ */
 
@@ -220,52 +191,29 @@ static double greater(double a, double b)
     return a > b || (a == b && !signbit(a)) ? a : b;
 }
 
-/* choice: ftz, NaN, xorsign.abs */
+/* Of two or three. choice: ftz, NaN, xorsign.abs; of three, abs alone */
 static void min_max_f32(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool is_max)
 {
     float *d = emu_lanes(warp, &inst->operand[0]);
-    const float *in_a = emu_lanes(warp, &inst->operand[1]), *in_b = emu_lanes(warp, &inst->operand[2]);
+    const bool has_sign = inst->choice[2] && inst->operands == 3;
 
-    EMU_EACH_LANE (i, mask) {
-        float a = in_a[i], b = in_b[i], result;
-        uint32_t sign = 0;
-        if (inst->choice[0]) {
-            a = emu_flush(a);
-            b = emu_flush(b);
-        }
-        if (inst->choice[2]) {
-            sign = (emu_f32_bits(a) ^ emu_f32_bits(b)) & 0x80000000u;
-            a = fabsf(a);
-            b = fabsf(b);
-        }
-        result = (float)(is_max ? greater((double)a, (double)b) : lesser((double)a, (double)b));
-        if (result != result || (inst->choice[1] && (a != a || b != b)))
-            d[i] = emu_f32(0x7fffffffu);
-        else
-            d[i] = emu_f32(emu_f32_bits(result) | sign);
-    }
-}
-
-/* Of three: choice: ftz, NaN, abs */
-static void min_max_of_three(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool is_max)
-{
     EMU_EACH_LANE (i, mask) {
         double result = (double)NAN;
+        uint32_t sign = 0;
         bool is_nan = false;
-        for (unsigned n = 1; n <= 3; n++) {
-            float one = emu_f32((uint32_t)emu_unsigned(warp, &inst->operand[n], i));
+        for (unsigned n = 1; n < inst->operands; n++) {
+            float one = ((const float *)emu_lanes(warp, &inst->operand[n]))[i];
             one = inst->choice[0] ? emu_flush(one) : one;
+            sign ^= has_sign ? emu_f32_bits(one) & 0x80000000u : 0;
             one = inst->choice[2] ? fabsf(one) : one;
             is_nan |= one != one;
             result = is_max ? greater(result, (double)one) : lesser(result, (double)one);
         }
-        emu_set_unsigned(warp, &inst->operand[0], i,
-                         inst->choice[1] && is_nan ? 0x7fffffffu : emu_f32_bits(emu_canonical((float)result)));
+        is_nan = result != result || (inst->choice[1] && is_nan);
+        d[i] = emu_f32(is_nan ? 0x7fffffffu : emu_f32_bits((float)result) | sign);
     }
 }
 
-EMU_SETTLED(min_of_three, min_max_of_three, false)
-EMU_SETTLED(max_of_three, min_max_of_three, true)
 EMU_SETTLED(min_f32, min_max_f32, false)
 EMU_SETTLED(max_f32, min_max_f32, true)
 
@@ -407,18 +355,26 @@ static void rsqrt_approx_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask
 #define NEEDED_ROUNDS "{*.rn,.rz,.rm,.rp}"
 #define COMPARISONS "{*.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.ftz}"
 
+/* The first form that fits is taken: what has no modes before what has some. */
 const emu_form emu_float_forms[] = {
-    {"fma" NEEDED_ROUNDS "{.ftz}{.sat}.f32", "=T T T T", NULL, choose_fma_f32, 0, 0, 2, 1},
-    {"add" ROUNDS "{.ftz}{.sat}.f32", "=T T T", NULL, choose_add_f32, 0, 0, 1, 0},
-    {"sub" ROUNDS "{.ftz}{.sat}.f32", "=T T T", NULL, choose_sub_f32, 0, 0, 1, 0},
-    {"mul" ROUNDS "{.ftz}{.sat}.f32", "=T T T", NULL, choose_mul_f32, 0, 0, 1, 0},
-    {"mad" NEEDED_ROUNDS "{.ftz}{.sat}.f32", "=T T T T", NULL, choose_fma_f32, 0, 0, 2, 1},
-    {"fma" NEEDED_ROUNDS "{.ftz}.f32x2", "=T T T T", fma_f32x2, NULL, 0, 0, 2, 1},
-    {"add" ROUNDS "{.ftz}.f32x2", "=T T T", add_f32x2, NULL, 0, 0, 1, 0},
-    {"sub" ROUNDS "{.ftz}.f32x2", "=T T T", sub_f32x2, NULL, 0, 0, 1, 0},
-    {"mul" ROUNDS "{.ftz}.f32x2", "=T T T", mul_f32x2, NULL, 0, 0, 1, 0},
-    {"fma" NEEDED_ROUNDS ".f64", "=T T T T", NULL, choose_fma_f64, 0, 0, 2, 1},
-    {"mad" NEEDED_ROUNDS ".f64", "=T T T T", NULL, choose_fma_f64, 0, 0, 2, 1},
+    {"fma.rn.f32", "=T T T T", fma_f32, NULL, 0, 0, 2, 1},
+    {"fma" NEEDED_ROUNDS "{.ftz}{.sat}.f32", "=T T T T", slow_fma_f32, NULL, 0, 0, 2, 1},
+    {"add{.rn}.f32", "=T T T", add_f32, NULL, 0, 0, 1, 0},
+    {"add" ROUNDS "{.ftz}{.sat}.f32", "=T T T", slow_add_f32, NULL, 0, 0, 1, 0},
+    {"sub{.rn}.f32", "=T T T", sub_f32, NULL, 0, 0, 1, 0},
+    {"sub" ROUNDS "{.ftz}{.sat}.f32", "=T T T", slow_sub_f32, NULL, 0, 0, 1, 0},
+    {"mul{.rn}.f32", "=T T T", mul_f32, NULL, 0, 0, 1, 0},
+    {"mul" ROUNDS "{.ftz}{.sat}.f32", "=T T T", slow_mul_f32, NULL, 0, 0, 1, 0},
+    {"mad.rn.f32", "=T T T T", fma_f32, NULL, 0, 0, 2, 1},
+    {"mad" NEEDED_ROUNDS "{.ftz}{.sat}.f32", "=T T T T", slow_fma_f32, NULL, 0, 0, 2, 1},
+    {"fma" NEEDED_ROUNDS "{.ftz}.f32x2", "=T T T T", slow_fma_f32, NULL, 0, 0, 2, 1},
+    {"add" ROUNDS "{.ftz}.f32x2", "=T T T", slow_add_f32, NULL, 0, 0, 1, 0},
+    {"sub" ROUNDS "{.ftz}.f32x2", "=T T T", slow_sub_f32, NULL, 0, 0, 1, 0},
+    {"mul" ROUNDS "{.ftz}.f32x2", "=T T T", slow_mul_f32, NULL, 0, 0, 1, 0},
+    {"fma.rn.f64", "=T T T T", fma_f64, NULL, 0, 0, 2, 1},
+    {"fma" NEEDED_ROUNDS ".f64", "=T T T T", slow_fma_f64, NULL, 0, 0, 2, 1},
+    {"mad.rn.f64", "=T T T T", fma_f64, NULL, 0, 0, 2, 1},
+    {"mad" NEEDED_ROUNDS ".f64", "=T T T T", slow_fma_f64, NULL, 0, 0, 2, 1},
     {"add" ROUNDS ".f64", "=T T T", add_f64, NULL, 0, 0, 1, 0},
     {"sub" ROUNDS ".f64", "=T T T", sub_f64, NULL, 0, 0, 1, 0},
     {"mul" ROUNDS ".f64", "=T T T", mul_f64, NULL, 0, 0, 1, 0},
@@ -445,8 +401,8 @@ const emu_form emu_float_forms[] = {
     {"neg.f64", "=T T", neg_f64, NULL, 0, 0, 0, 0},
     {"min{.ftz}{.NaN}{.xorsign.abs}.f32", "=T T T", min_f32, NULL, 0, 0, 0, 0},
     {"max{.ftz}{.NaN}{.xorsign.abs}.f32", "=T T T", max_f32, NULL, 0, 0, 0, 0},
-    {"min{.ftz}{.NaN}{.abs}.f32", "=T T T T", min_of_three, NULL, 0, 0, 0, 0},
-    {"max{.ftz}{.NaN}{.abs}.f32", "=T T T T", max_of_three, NULL, 0, 0, 0, 0},
+    {"min{.ftz}{.NaN}{.abs}.f32", "=T T T T", min_f32, NULL, 0, 0, 0, 0},
+    {"max{.ftz}{.NaN}{.abs}.f32", "=T T T T", max_f32, NULL, 0, 0, 0, 0},
     {"min.f64", "=T T T", min_f64, NULL, 0, 0, 0, 0},
     {"max.f64", "=T T T", max_f64, NULL, 0, 0, 0, 0},
     {"copysign.f32", "=T T T", copysign_f32, NULL, 0, 0, 0, 0},
