@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compare.h"
+#include "reduce.h"
 
 __extension__ typedef __int128 wide_signed;
 __extension__ typedef unsigned __int128 wide_unsigned;
@@ -18,26 +19,26 @@ __extension__ typedef unsigned __int128 wide_unsigned;
         EMU_LANEWISE(mask, d[i] = (T)(expression));                                  \
     }
 
-#define ARITHMETIC(bits, U, S, W, SW)                               \
-    EMU_BINARY(add_##bits, U, U, a[i] + b[i])                       \
-    EMU_BINARY(sub_##bits, U, U, a[i] - b[i])                       \
-    EMU_BINARY(mul_lo_##bits, U, U, (W)a[i] * b[i])                 \
-    EMU_TERNARY(mad_lo_##bits, U, U, (W)a[i] * b[i] + c[i])         \
-    EMU_BINARY(and_##bits, U, U, a[i] & b[i])                       \
-    EMU_BINARY(or_##bits, U, U, a[i] | b[i])                        \
-    EMU_BINARY(xor_##bits, U, U, a[i] ^ b[i])                       \
-    EMU_UNARY(mov_##bits, U, U, a[i])                               \
-    EMU_UNARY(not_##bits, U, U, ~a[i])                              \
-    EMU_UNARY(cnot_##bits, U, U, a[i] == 0)                         \
-    EMU_UNARY(neg_##bits, U, U, 0 - a[i])                           \
-    EMU_UNARY(abs_##bits, U, S, a[i] < 0 ? 0 - (U)a[i] : (U)a[i])   \
-    EMU_BINARY(min_u##bits, U, U, a[i] < b[i] ? a[i] : b[i])        \
-    EMU_BINARY(max_u##bits, U, U, a[i] > b[i] ? a[i] : b[i])        \
-    EMU_BINARY(min_s##bits, S, S, a[i] < b[i] ? a[i] : b[i])        \
-    EMU_BINARY(max_s##bits, S, S, a[i] > b[i] ? a[i] : b[i])        \
-    SHIFT(shl_##bits, U, b[i] < bits ? (W)a[i] << (b[i] & 63) : 0)  \
-    SHIFT(shr_u##bits, U, b[i] < bits ? (W)a[i] >> (b[i] & 63) : 0) \
-    SHIFT(shr_s##bits, S, (SW)a[i] >> (b[i] < bits ? b[i] : bits - 1))
+#define ARITHMETIC(bits, U, S, W, SW)                                \
+    EMU_BINARY(add_##bits, U, U, a[i] + b[i])                        \
+    EMU_BINARY(sub_##bits, U, U, a[i] - b[i])                        \
+    EMU_BINARY(mul_lo_##bits, U, U, (W)a[i] * b[i])                  \
+    EMU_TERNARY(mad_lo_##bits, U, U, (W)a[i] * b[i] + c[i])          \
+    EMU_BINARY(and_##bits, U, U, a[i] & b[i])                        \
+    EMU_BINARY(or_##bits, U, U, a[i] | b[i])                         \
+    EMU_BINARY(xor_##bits, U, U, a[i] ^ b[i])                        \
+    EMU_UNARY(mov_##bits, U, U, a[i])                                \
+    EMU_UNARY(not_##bits, U, U, ~a[i])                               \
+    EMU_UNARY(cnot_##bits, U, U, a[i] == 0)                          \
+    EMU_UNARY(neg_##bits, U, U, 0 - a[i])                            \
+    EMU_UNARY(abs_##bits, U, S, a[i] < 0 ? 0 - (U)a[i] : (U)a[i])    \
+    EMU_BINARY(min_u_##bits, U, U, a[i] < b[i] ? a[i] : b[i])        \
+    EMU_BINARY(max_u_##bits, U, U, a[i] > b[i] ? a[i] : b[i])        \
+    EMU_BINARY(min_s_##bits, S, S, a[i] < b[i] ? a[i] : b[i])        \
+    EMU_BINARY(max_s_##bits, S, S, a[i] > b[i] ? a[i] : b[i])        \
+    SHIFT(shl_##bits, U, b[i] < bits ? (W)a[i] << (b[i] & 63) : 0)   \
+    SHIFT(shr_u_##bits, U, b[i] < bits ? (W)a[i] >> (b[i] & 63) : 0) \
+    SHIFT(shr_s_##bits, S, (SW)a[i] >> (b[i] < bits ? b[i] : bits - 1))
 
 ARITHMETIC(16, uint16_t, int16_t, uint32_t, int32_t)
 ARITHMETIC(32, uint32_t, int32_t, uint64_t, int64_t)
@@ -52,56 +53,20 @@ EMU_TERNARY(mad_wide_s16, uint32_t, int16_t, (uint32_t)((int32_t)a[i] * b[i]) + 
 EMU_TERNARY(mad_wide_u32, uint64_t, uint32_t, (uint64_t)a[i] * b[i] + c[i])
 EMU_TERNARY(mad_wide_s32, uint64_t, int32_t, (uint64_t)((int64_t)a[i] * b[i]) + c[i])
 EMU_UNARY(mov_8, uint8_t, uint8_t, a[i])
+EMU_UNARY(popc_32, uint32_t, uint32_t, __builtin_popcount(a[i]))
+EMU_UNARY(popc_64, uint32_t, uint64_t, __builtin_popcountll(a[i]))
+EMU_UNARY(clz_32, uint32_t, uint32_t, a[i] ? __builtin_clz(a[i]) : 32)
+EMU_UNARY(clz_64, uint32_t, uint64_t, a[i] ? __builtin_clzll(a[i]) : 64)
 
-static emu_exec by_width(const emu_inst *inst, emu_exec of_16, emu_exec of_32, emu_exec of_64)
+static uint64_t saturate(int64_t value)
 {
-    switch (emu_type_bytes(inst->type[0])) {
-    case 2:
-        return of_16;
-    case 4:
-        return of_32;
-    case 8:
-        return of_64;
-    default:
-        return NULL;
-    }
+    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? (uint64_t)INT32_MIN : (uint64_t)value;
 }
 
-#define BY_WIDTH(name)                                          \
-    static emu_exec choose_##name(const emu_inst *inst)         \
-    {                                                           \
-        return by_width(inst, name##_16, name##_32, name##_64); \
-    }
-#define BY_SIGN(name)                                                                                  \
-    static emu_exec choose_##name(const emu_inst *inst)                                                \
-    {                                                                                                  \
-        return emu_type_is_signed(inst->type[0]) ? by_width(inst, name##_s16, name##_s32, name##_s64)  \
-                                                 : by_width(inst, name##_u16, name##_u32, name##_u64); \
-    }
-
-BY_WIDTH(add)
-BY_WIDTH(sub)
-BY_WIDTH(mul_lo)
-BY_WIDTH(mad_lo)
-BY_WIDTH(neg)
-BY_WIDTH(abs)
-BY_WIDTH(cnot)
-BY_WIDTH(shl)
-BY_SIGN(min)
-BY_SIGN(max)
-BY_SIGN(shr)
-
-static emu_exec choose_mul_wide(const emu_inst *inst)
-{
-    return emu_type_is_signed(inst->type[0]) ? by_width(inst, mul_wide_s16, mul_wide_s32, NULL)
-                                             : by_width(inst, mul_wide_u16, mul_wide_u32, NULL);
-}
-
-static emu_exec choose_mad_wide(const emu_inst *inst)
-{
-    return emu_type_is_signed(inst->type[0]) ? by_width(inst, mad_wide_s16, mad_wide_s32, NULL)
-                                             : by_width(inst, mad_wide_u16, mad_wide_u32, NULL);
-}
+EMU_BINARY(add_sat, uint32_t, int32_t, saturate((int64_t)a[i] + b[i]))
+EMU_BINARY(sub_sat, uint32_t, int32_t, saturate((int64_t)a[i] - b[i]))
+EMU_BINARY(min_relu, int32_t, int32_t, a[i] < 0 || b[i] < 0 ? 0 : a[i] < b[i] ? a[i] : b[i])
+EMU_BINARY(max_relu, int32_t, int32_t, a[i] < 0 && b[i] < 0 ? 0 : a[i] > b[i] ? a[i] : b[i])
 
 /* ---- predicates ------------------------------------------------------------------------------------------------------ */
 
@@ -119,17 +84,6 @@ PREDICATE(xor, a ^ b)
 PREDICATE(not, ~(a | b))
 PREDICATE(mov, a | b)
 
-#define BY_WIDTH_OR_PRED(name)                                                                          \
-    static emu_exec choose_##name(const emu_inst *inst)                                                 \
-    {                                                                                                   \
-        return inst->type[0] == T_PRED ? name##_pred : by_width(inst, name##_16, name##_32, name##_64); \
-    }
-
-BY_WIDTH_OR_PRED(and)
-BY_WIDTH_OR_PRED(or)
-BY_WIDTH_OR_PRED(xor)
-BY_WIDTH_OR_PRED(not )
-
 static void mov_128(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     uint8_t *d = emu_lanes(warp, &inst->operand[0]);
@@ -137,15 +91,6 @@ static void mov_128(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
     EMU_EACH_LANE (i, mask)
         memmove(d + (size_t)i * 16, a + (size_t)i * 16, 16);
-}
-
-static emu_exec choose_mov(const emu_inst *inst)
-{
-    if (inst->type[0] == T_PRED)
-        return mov_pred;
-    if (inst->type[0] == T_B128)
-        return mov_128;
-    return emu_type_bytes(inst->type[0]) == 1 ? mov_8 : by_width(inst, mov_16, mov_32, mov_64);
 }
 
 void emu_read_clock(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -259,7 +204,6 @@ EMU_SETTLED(set, emu_set, compare(inst, inst->type[1], emu_lanes(warp, &inst->op
 SELECT(16, uint16_t)
 SELECT(32, uint32_t)
 SELECT(64, uint64_t)
-BY_WIDTH(selp)
 
 static void slct(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
@@ -301,11 +245,6 @@ static unsigned width(const emu_inst *inst)
                              name##_of(inst, input(warp, inst, 1, i), input(warp, inst, 2, i), input(warp, inst, 3, i))); \
     }                                                                                                                     \
     static uint64_t name##_of(UNUSED const emu_inst *inst, uint64_t a, UNUSED uint64_t b, UNUSED uint64_t c)
-
-static uint64_t saturate(int64_t value)
-{
-    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? (uint64_t)INT32_MIN : (uint64_t)value;
-}
 
 SCALAR(mul_hi)
 {
@@ -365,26 +304,6 @@ SCALAR(rem)
     if (emu_type_is_signed(inst->type[0]))
         return (int64_t)b == -1 ? 0 : (uint64_t)((int64_t)a % (int64_t)b);
     return a % b;
-}
-
-SCALAR(add_sat)
-{
-    return saturate((int64_t)a + (int64_t)b);
-}
-
-SCALAR(sub_sat)
-{
-    return saturate((int64_t)a - (int64_t)b);
-}
-
-SCALAR(popc)
-{
-    return (uint64_t)__builtin_popcountll(a);
-}
-
-SCALAR(clz)
-{
-    return a ? (uint64_t)__builtin_clzll(a) - (64 - width(inst)) : width(inst);
 }
 
 SCALAR(brev)
@@ -539,14 +458,20 @@ static uint32_t look_up(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
     return result;
 }
 
+/* lop3.b32 d, a, b, c, table; lop3.and.b32 d|p, a, b, c, table, q: p = (d != 0) and q */
 static void lop3(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    const uint32_t *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
-    const uint32_t *c = emu_lanes(warp, &inst->operand[3]), *t = emu_lanes(warp, &inst->operand[4]);
-    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
+    const emu_operand *in = &inst->operand[inst->outputs];
+    const uint32_t *a = emu_lanes(warp, &in[0]), *b = emu_lanes(warp, &in[1]);
+    const uint32_t *c = emu_lanes(warp, &in[2]), *t = emu_lanes(warp, &in[3]);
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]), bits = 0;
 
-    EMU_EACH_LANE (i, mask)
+    EMU_EACH_LANE (i, mask) {
         d[i] = look_up(a[i], b[i], c[i], t[i]);
+        bits |= (uint32_t)(d[i] != 0) << i;
+    }
+    if (inst->outputs == 2)
+        emu_set_predicate(warp, &inst->operand[1], emu_combine(inst->choice[0], bits, emu_predicate(warp, &in[4])), mask);
 }
 
 /* ---- carries --------------------------------------------------------------------------------------------------------- */
@@ -636,64 +561,27 @@ EMU_SETTLED(dp2a, dot, 2)
 
 /* ---- pairs of 16 bits ------------------------------------------------------------------------------------------------ */
 
-static uint64_t each_half(const emu_inst *inst, uint64_t a, uint64_t b, int how)
+/* choice[0]: relu */
+static void pair(emu_warp *warp, const emu_inst *inst, uint32_t mask, int how)
 {
-    uint64_t result = 0;
-
-    for (unsigned n = 0; n < 2; n++) {
-        int32_t x = part_of((uint32_t)a, 16, n, emu_type_is_signed(inst->type[0]));
-        const int32_t y = part_of((uint32_t)b, 16, n, emu_type_is_signed(inst->type[0]));
-        x = how == 0 ? x + y : how < 0 ? (x < y ? x : y) : x > y ? x : y;
-        if (how != 0 && inst->choice[0] && x < 0) /* relu */
-            x = 0;
-        result |= (uint64_t)((uint32_t)x & 0xffff) << 16 * n;
-    }
-    return result;
-}
-
-SCALAR(add_pair)
-{
-    return each_half(inst, a, b, 0);
-}
-
-SCALAR(min_pair)
-{
-    return each_half(inst, a, b, -1);
-}
-
-SCALAR(max_pair)
-{
-    return each_half(inst, a, b, 1);
-}
-
-SCALAR(min_relu)
-{
-    const int64_t least = (int64_t)a < (int64_t)b ? (int64_t)a : (int64_t)b;
-
-    return least < 0 ? 0 : (uint64_t)least;
-}
-
-SCALAR(max_relu)
-{
-    const int64_t most = (int64_t)a > (int64_t)b ? (int64_t)a : (int64_t)b;
-
-    return most < 0 ? 0 : (uint64_t)most;
-}
-
-/* lop3.and.b32 d|p, a, b, c, table, q: p = (d != 0) and q */
-static void lop3_predicate(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    const uint32_t *a = emu_lanes(warp, &inst->operand[2]), *b = emu_lanes(warp, &inst->operand[3]);
-    const uint32_t *c = emu_lanes(warp, &inst->operand[4]), *t = emu_lanes(warp, &inst->operand[5]);
-    uint32_t *d = emu_lanes(warp, &inst->operand[0]), bits = 0;
+    const bool is_signed = emu_type_is_signed(inst->type[0]);
+    const uint32_t *a = emu_lanes(warp, &inst->operand[1]), *b = emu_lanes(warp, &inst->operand[2]);
+    uint32_t *d = emu_lanes(warp, &inst->operand[0]);
 
     EMU_EACH_LANE (i, mask) {
-        d[i] = look_up(a[i], b[i], c[i], t[i]);
-        bits |= (uint32_t)(d[i] != 0) << i;
+        uint32_t result = 0;
+        for (unsigned n = 0; n < 2; n++) {
+            const uint32_t x = (uint32_t)part_of(a[i], 16, n, is_signed), y = (uint32_t)part_of(b[i], 16, n, is_signed);
+            const int32_t one = (int32_t)emu_reduce(how, T_S32, x, y);
+            result |= (inst->choice[0] && one < 0 ? 0 : (uint32_t)one & 0xffff) << 16 * n;
+        }
+        d[i] = result;
     }
-    emu_set_predicate(warp, &inst->operand[1], emu_combine(inst->choice[0], bits, emu_predicate(warp, &inst->operand[6])),
-                      mask);
 }
+
+EMU_SETTLED(add_pair, pair, EMU_ADD)
+EMU_SETTLED(min_pair, pair, EMU_MIN)
+EMU_SETTLED(max_pair, pair, EMU_MAX)
 
 /* vshr.d.a.u32{.sat}.mode{.add}: a scalar video shift of whole words. choice: d, a, b, sat, mode, add. */
 static void vshr(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -716,23 +604,19 @@ static void vshr(emu_warp *warp, const emu_inst *inst, uint32_t mask)
  * vadd4.d.a.b{.sat} and its like work on four bytes. PTX can choose the bytes by selectors behind the operands, and merge the
  * results into some bytes of c; neither is known here, so c matters with .add alone, which adds the results to it. Groups: sat, add.
  */
-enum { V_ADD = 1, V_SUBTRACT, V_AVERAGE, V_DIFFERENCE, V_MIN, V_MAX };
+enum { V_SUBTRACT = EMU_MAX + 1, V_AVERAGE, V_DIFFERENCE };
 
 static int of_bytes(int how, int a, int b)
 {
     switch (how) {
-    case V_ADD:
-        return a + b;
     case V_SUBTRACT:
         return a - b;
     case V_AVERAGE:
         return (a + b + (a + b >= 0)) >> 1;
     case V_DIFFERENCE:
         return a > b ? a - b : b - a;
-    case V_MIN:
-        return a < b ? a : b;
     default:
-        return a > b ? a : b;
+        return (int)emu_reduce(how, T_S32, (uint32_t)a, (uint32_t)b);
     }
 }
 
@@ -757,38 +641,67 @@ static void video(emu_warp *warp, const emu_inst *inst, uint32_t mask, int how)
     }
 }
 
-EMU_SETTLED(vadd4, video, V_ADD)
+EMU_SETTLED(vadd4, video, EMU_ADD)
 EMU_SETTLED(vsub4, video, V_SUBTRACT)
 EMU_SETTLED(vavrg4, video, V_AVERAGE)
 EMU_SETTLED(vabsdiff4, video, V_DIFFERENCE)
-EMU_SETTLED(vmin4, video, V_MIN)
-EMU_SETTLED(vmax4, video, V_MAX)
+EMU_SETTLED(vmin4, video, EMU_MIN)
+EMU_SETTLED(vmax4, video, EMU_MAX)
 
+/* A form for each width of a type: b, u or s. */
+/* clang-format off */
+#define EACH_WIDTH(opcode, letter, operands, name)                  \
+    {opcode "." letter "16", operands, name##16, NULL, 0, 0, 0, 0}, \
+    {opcode "." letter "32", operands, name##32, NULL, 0, 0, 0, 0}, \
+    {opcode "." letter "64", operands, name##64, NULL, 0, 0, 0, 0}
+/* clang-format on */
 #define INTS "{*.u16,.s16,.u32,.s32,.u64,.s64}"
 #define WORDS "{*.u32,.s32,.u64,.s64}"
-#define BITS "{*.b16,.b32,.b64}"
 #define VIDEO_TYPES "{*.u32,.s32}{*.u32,.s32}{*.u32,.s32}"
 #define COMPARISONS "{*.eq,.ne,.lt,.le,.gt,.ge,.lo,.ls,.hi,.hs}{.and,.or,.xor}"
 
 const emu_form emu_integer_forms[] = {
-    {"add" INTS, "=T T T", NULL, choose_add, 0, 0, 0, 0},
-    {"mov{*.b8,.b16,.b32,.b64,.b128,.u16,.u32,.u64,.s16,.s32,.s64,.f32,.f64,.pred}", "=T T", NULL, choose_mov, 0, 0, 0, 0},
+    EACH_WIDTH("add", "u", "=T T T", add_),
+    EACH_WIDTH("add", "s", "=T T T", add_),
+    {"mov.b8", "=T T", mov_8, NULL, 0, 0, 0, 0},
+    {"mov{*.b16,.u16,.s16}", "=T T", mov_16, NULL, 0, 0, 0, 0},
+    {"mov{*.b32,.u32,.s32,.f32}", "=T T", mov_32, NULL, 0, 0, 0, 0},
+    {"mov{*.b64,.u64,.s64,.f64}", "=T T", mov_64, NULL, 0, 0, 0, 0},
+    {"mov.b128", "=T T", mov_128, NULL, 0, 0, 0, 0},
+    {"mov.pred", "=T T", mov_pred, NULL, 0, 0, 0, 0},
     {"mov{*.b16,.b32,.b64,.b128}", "=T *T", pack, NULL, 0, 0, 0, 0},
     {"mov{*.b16,.b32,.b64,.b128}", "=*T T", unpack, NULL, 0, 0, 0, 0},
-    {"mul.lo" INTS, "=T T T", NULL, choose_mul_lo, 0, 0, 0, 0},
-    {"mad.lo" INTS, "=T T T T", NULL, choose_mad_lo, 0, 0, 0, 0},
-    {"mul.wide{*.u16,.s16,.u32,.s32}", "=X T T", NULL, choose_mul_wide, 0, 0, 0, 0},
-    {"mad.wide{*.u16,.s16,.u32,.s32}", "=X T T X", NULL, choose_mad_wide, 0, 0, 0, 0},
+    EACH_WIDTH("mul.lo", "u", "=T T T", mul_lo_),
+    EACH_WIDTH("mul.lo", "s", "=T T T", mul_lo_),
+    EACH_WIDTH("mad.lo", "u", "=T T T T", mad_lo_),
+    EACH_WIDTH("mad.lo", "s", "=T T T T", mad_lo_),
+    {"mul.wide.u16", "=X T T", mul_wide_u16, NULL, 0, 0, 0, 0},
+    {"mul.wide.s16", "=X T T", mul_wide_s16, NULL, 0, 0, 0, 0},
+    {"mul.wide.u32", "=X T T", mul_wide_u32, NULL, 0, 0, 0, 0},
+    {"mul.wide.s32", "=X T T", mul_wide_s32, NULL, 0, 0, 0, 0},
+    {"mad.wide.u16", "=X T T X", mad_wide_u16, NULL, 0, 0, 0, 0},
+    {"mad.wide.s16", "=X T T X", mad_wide_s16, NULL, 0, 0, 0, 0},
+    {"mad.wide.u32", "=X T T X", mad_wide_u32, NULL, 0, 0, 0, 0},
+    {"mad.wide.s32", "=X T T X", mad_wide_s32, NULL, 0, 0, 0, 0},
     {"setp" COMPARISONS "{*.u16,.s16,.u32,.s32,.u64,.s64,.b16,.b32,.b64}", "=p|p T T p?", setp, NULL, 0, 0, 0, 0},
-    {"and{*.b16,.b32,.b64,.pred}", "=T T T", NULL, choose_and, 0, 0, 0, 0},
-    {"or{*.b16,.b32,.b64,.pred}", "=T T T", NULL, choose_or, 0, 0, 0, 0},
-    {"xor{*.b16,.b32,.b64,.pred}", "=T T T", NULL, choose_xor, 0, 0, 0, 0},
-    {"not{*.b16,.b32,.b64,.pred}", "=T T", NULL, choose_not, 0, 0, 0, 0},
-    {"cnot" BITS, "=T T", NULL, choose_cnot, 0, 0, 0, 0},
-    {"shl" BITS, "=T T w", NULL, choose_shl, 0, 0, 0, 0},
-    {"shr{*.b16,.b32,.b64,.u16,.s16,.u32,.s32,.u64,.s64}", "=T T w", NULL, choose_shr, 0, 0, 0, 0},
-    {"selp{*.b16,.b32,.b64,.u16,.s16,.u32,.s32,.u64,.s64,.f32,.f64}", "=T T T p", NULL, choose_selp, 0, D_SELECT, 0, 0},
-    {"sub" INTS, "=T T T", NULL, choose_sub, 0, 0, 0, 0},
+    EACH_WIDTH("and", "b", "=T T T", and_),
+    {"and.pred", "=T T T", and_pred, NULL, 0, 0, 0, 0},
+    EACH_WIDTH("or", "b", "=T T T", or_),
+    {"or.pred", "=T T T", or_pred, NULL, 0, 0, 0, 0},
+    EACH_WIDTH("xor", "b", "=T T T", xor_),
+    {"xor.pred", "=T T T", xor_pred, NULL, 0, 0, 0, 0},
+    EACH_WIDTH("not", "b", "=T T", not_),
+    {"not.pred", "=T T", not_pred, NULL, 0, 0, 0, 0},
+    EACH_WIDTH("cnot", "b", "=T T", cnot_),
+    EACH_WIDTH("shl", "b", "=T T w", shl_),
+    EACH_WIDTH("shr", "b", "=T T w", shr_u_),
+    EACH_WIDTH("shr", "u", "=T T w", shr_u_),
+    EACH_WIDTH("shr", "s", "=T T w", shr_s_),
+    {"selp{*.b16,.u16,.s16}", "=T T T p", selp_16, NULL, 0, D_SELECT, 0, 0},
+    {"selp{*.b32,.u32,.s32,.f32}", "=T T T p", selp_32, NULL, 0, D_SELECT, 0, 0},
+    {"selp{*.b64,.u64,.s64,.f64}", "=T T T p", selp_64, NULL, 0, D_SELECT, 0, 0},
+    EACH_WIDTH("sub", "u", "=T T T", sub_),
+    EACH_WIDTH("sub", "s", "=T T T", sub_),
     {"add.sat.s32", "=T T T", add_sat, NULL, 0, 0, 0, 0},
     {"sub.sat.s32", "=T T T", sub_sat, NULL, 0, 0, 0, 0},
     {"mul.hi" INTS, "=T T T", mul_hi, NULL, 0, 0, 0, 0},
@@ -798,12 +711,16 @@ const emu_form emu_integer_forms[] = {
     {"sad" INTS, "=T T T T", sad, NULL, 0, 0, 0, 0},
     {"div" INTS, "=T T T", div, NULL, 0, 0, 0, 0},
     {"rem" INTS, "=T T T", rem, NULL, 0, 0, 0, 0},
-    {"abs{*.s16,.s32,.s64}", "=T T", NULL, choose_abs, 0, 0, 0, 0},
-    {"neg{*.s16,.s32,.s64}", "=T T", NULL, choose_neg, 0, 0, 0, 0},
-    {"min" INTS, "=T T T", NULL, choose_min, 0, 0, 0, 0},
-    {"max" INTS, "=T T T", NULL, choose_max, 0, 0, 0, 0},
-    {"popc{*.b32,.b64}", "=w T", popc, NULL, 0, 0, 0, 0},
-    {"clz{*.b32,.b64}", "=w T", clz, NULL, 0, 0, 0, 0},
+    EACH_WIDTH("abs", "s", "=T T", abs_),
+    EACH_WIDTH("neg", "s", "=T T", neg_),
+    EACH_WIDTH("min", "u", "=T T T", min_u_),
+    EACH_WIDTH("min", "s", "=T T T", min_s_),
+    EACH_WIDTH("max", "u", "=T T T", max_u_),
+    EACH_WIDTH("max", "s", "=T T T", max_s_),
+    {"popc.b32", "=w T", popc_32, NULL, 0, 0, 0, 0},
+    {"popc.b64", "=w T", popc_64, NULL, 0, 0, 0, 0},
+    {"clz.b32", "=w T", clz_32, NULL, 0, 0, 0, 0},
+    {"clz.b64", "=w T", clz_64, NULL, 0, 0, 0, 0},
     {"brev{*.b32,.b64}", "=T T", brev, NULL, 0, 0, 0, 0},
     {"bfind{.shiftamt}" WORDS, "=w T", bfind, NULL, 0, 0, 0, 0},
     {"bfe" WORDS, "=T T w w", bfe, NULL, 0, 0, 0, 0},
@@ -814,8 +731,8 @@ const emu_form emu_integer_forms[] = {
     {"prmt.b32{.f4e,.b4e,.rc8,.ecl,.ecr,.rc16}", "=w w w w", prmt, NULL, 0, 0, 0, 0},
     {"shf{*.l,.r}{*.clamp,.wrap}.b32", "=w w w w", shf, NULL, 0, 0, 0, 0},
     {"lop3.b32", "=w w w w N", lop3, NULL, 0, 0, 0, 0},
-    {"lop3{*.and,.or}.b32", "=w|p w w w N p", lop3_predicate, NULL, 0, 0, 0, 0},
-    {"add{*.u16x2,.s16x2}", "=w w w", add_pair, NULL, 0, 0, 0, 0},
+    {"lop3{*.and,.or}.b32", "=w|p w w w N p", lop3, NULL, 0, 0, 0, 0},
+    {"add{.-}{*.u16x2,.s16x2}", "=w w w", add_pair, NULL, 0, 0, 0, 0},
     {"min{.relu}{*.u16x2,.s16x2}", "=w w w", min_pair, NULL, 0, 0, 0, 0},
     {"max{.relu}{*.u16x2,.s16x2}", "=w w w", max_pair, NULL, 0, 0, 0, 0},
     {"min.relu.s32", "=w w w", min_relu, NULL, 0, 0, 0, 0},
