@@ -52,14 +52,12 @@ static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst 
     emu_split_mnemonic(mnemonic->text, mnemonic->length, &m);
     for (const emu_form *const *list = p->operations->forms; *list; list++)
         for (const emu_form *form = *list; form->form && found->count < MAX_CANDIDATES; form++) {
-            emu_inst inst = *blank;
             if (!emu_form_has_opcode(form, &m))
                 continue;
             is_opcode = true;
-            if (!emu_form_matches(form, &m, &inst))
-                continue;
             found->one[found->count].form = form;
-            found->one[found->count++].inst = inst;
+            found->one[found->count].inst = *blank;
+            found->count += emu_form_matches(form, &m, &found->one[found->count].inst);
         }
     if (found->count == 0 && (is_opcode || is_opcode_of_ptx(&m)))
         emu_unknown(p, mnemonic, "this instruction");

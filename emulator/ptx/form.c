@@ -209,7 +209,7 @@ bool emu_form_matches(const emu_form *form, const emu_mnemonic *m, emu_inst *ins
 {
     uint8_t choice[EMU_CHOICES] = {0};
 
-    if (!emu_form_has_opcode(form, m) || !match_modifiers(form->form + m->opcode_length, m, choice))
+    if (!match_modifiers(form->form + m->opcode_length, m, choice))
         return false;
     memcpy(inst->choice, choice, sizeof choice);
     collect(inst, m);
