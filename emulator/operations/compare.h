@@ -7,7 +7,10 @@
 
 enum { EMU_EQ = 1, EMU_NE, EMU_LT, EMU_LE, EMU_GT, EMU_GE };
 
-/** A comparison of floats: those of integers, then equ to geu, num and nan. */
+/** Those of floats: of integers, then equ to geu, num and nan. */
+#define EMU_FLOAT_COMPARISONS "{*.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.ftz}"
+
+/** Does one of them hold? */
 bool emu_holds(int how, double a, double b);
 
 /** and, or, xor; 0: bits alone. */

@@ -91,18 +91,11 @@ static bool is_due(const emu_copy *copy, const void *what)
     return w->mask >> copy->lane & 1 && (w->for_all || w->group[copy->lane] - copy->ticket > w->groups);
 }
 
-static void wait_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+static void wait_for_copies(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    const wait w = {warp->group, mask, *(const uint32_t *)emu_lanes(warp, &inst->operand[0]), false};
+    const uint32_t *groups = inst->operands ? emu_lanes(warp, &inst->operand[0]) : NULL;
+    const wait w = {warp->group, mask, groups ? *groups : 0, !groups};
 
-    emu_land(warp, &warp->flight, is_due, &w);
-}
-
-static void wait_all(emu_warp *warp, const emu_inst *inst, uint32_t mask)
-{
-    const wait w = {warp->group, mask, 0, true};
-
-    (void)inst;
     emu_land(warp, &warp->flight, is_due, &w);
 }
 
@@ -113,7 +106,7 @@ const emu_form emu_copy_forms[] = {
     {"cp.async" ASYNC, "@ @ N w H", copy_async, NULL, 0, D_OWN, 0, 0},
     {"cp.async" ASYNC, "@ @ N p H", copy_async, NULL, 0, D_OWN, 0, 0},
     {"cp.async.commit_group", "", commit_group, NULL, 0, D_OWN, 0, 0},
-    {"cp.async.wait_group", "N", wait_group, NULL, 0, D_OWN, 0, 0},
-    {"cp.async.wait_all", "", wait_all, NULL, 0, D_OWN, 0, 0},
+    {"cp.async.wait_group", "N", wait_for_copies, NULL, 0, D_OWN, 0, 0},
+    {"cp.async.wait_all", "", wait_for_copies, NULL, 0, D_OWN, 0, 0},
     {0},
 };

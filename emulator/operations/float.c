@@ -353,7 +353,6 @@ static void rsqrt_approx_f64(emu_warp *warp, const emu_inst *inst, uint32_t mask
 
 #define ROUNDS "{.rn,.rz,.rm,.rp}"
 #define NEEDED_ROUNDS "{*.rn,.rz,.rm,.rp}"
-#define COMPARISONS "{*.eq,.ne,.lt,.le,.gt,.ge,.equ,.neu,.ltu,.leu,.gtu,.geu,.num,.nan}{.and,.or,.xor}{.ftz}"
 
 /* The first form that fits is taken: what has no modes before what has some. */
 const emu_form emu_float_forms[] = {
@@ -407,8 +406,8 @@ const emu_form emu_float_forms[] = {
     {"max.f64", "=T T T", max_f64, NULL, 0, 0, 0, 0},
     {"copysign.f32", "=T T T", copysign_f32, NULL, 0, 0, 0, 0},
     {"copysign.f64", "=T T T", copysign_f64, NULL, 0, 0, 0, 0},
-    {"setp" COMPARISONS "{*.f32,.f64}", "=p|p T T p?", setp, NULL, 0, 0, 0, 0},
-    {"set" COMPARISONS "{*.u32,.s32,.f32}{*.f32,.f64}", "=T U U p?", set, NULL, 0, 0, 0, 0},
+    {"setp" EMU_FLOAT_COMPARISONS "{*.f32,.f64}", "=p|p T T p?", setp, NULL, 0, 0, 0, 0},
+    {"set" EMU_FLOAT_COMPARISONS "{*.u32,.s32,.f32}{*.f32,.f64}", "=T U U p?", set, NULL, 0, 0, 0, 0},
     {"testp{*.finite,.infinite,.number,.notanumber,.normal,.subnormal}{*.f32,.f64}", "=p T", testp, NULL, 0, 0, 0, 0},
     {0},
 };
