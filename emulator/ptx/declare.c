@@ -115,11 +115,9 @@ static void put_element(emu_parser *p, emu_symbol *s, const emu_variable *v, uin
         }
         if (emu_accept(p, "+"))
             displacement = (int64_t)emu_expect_integer(p);
-        s->address_in = emu_arena_grow(p->arena, s->address_in, s->address_count, capacity, sizeof *s->address_in);
-        if (!s->address_in) {
-            emu_no_memory(p);
+        s->address_in = emu_grow(p, s->address_in, s->address_count, capacity, sizeof *s->address_in);
+        if (!s->address_in)
             return;
-        }
         s->address_in[s->address_count++] = (struct emu_initial_address){*at, symbol, displacement};
     } else if (p->token.kind == W_FLOAT) {
         bits = p->token.value;
@@ -203,11 +201,9 @@ void emu_declare_symbol(emu_parser *p, emu_space space, bool is_extern)
     do {
         const emu_variable v = emu_parse_variable(p);
         emu_symbol *s;
-        m->symbol = emu_arena_grow(p->arena, m->symbol, m->symbols, &p->symbol_capacity, sizeof *m->symbol);
-        if (!m->symbol || p->has_failed) {
-            emu_no_memory(p);
+        m->symbol = emu_grow(p, m->symbol, m->symbols, &p->symbol_capacity, sizeof *m->symbol);
+        if (p->has_failed)
             return;
-        }
         s = &m->symbol[m->symbols++];
         emu_add_name(p, N_SYMBOL, v.name.text, v.name.length, (void *)(uintptr_t)m->symbols);
         *s = (emu_symbol){.name = v.name.text,

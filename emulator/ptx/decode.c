@@ -112,7 +112,7 @@ static bool decode_by_form(emu_parser *p, const emu_token *mnemonic, const candi
 /* A parameter of a call; NULL: it is none, and a fault says so. */
 static const place_decl *passed_place(emu_parser *p)
 {
-    const place_decl *place = emu_find_place(p, p->token.text, p->token.length);
+    const place_decl *place = emu_names_find(p->own_names, N_PLACE, p->token.text, p->token.length);
 
     if (place && place->space == S_FRAME)
         return place;

@@ -234,20 +234,16 @@ static uint64_t float_bits(const emu_raw *r, emu_type type, unsigned bytes)
 static emu_operand special_place(emu_parser *p, emu_special_kind kind)
 {
     emu_function *f = p->function;
-    emu_special *larger;
     emu_operand place = {.bytes = (uint8_t)special_bytes(kind)};
 
     for (size_t i = 0; i < f->specials; i++)
         if (f->special[i].kind == kind)
             return f->special[i].place;
     emu_new_register(p, place.bytes == 8 ? T_U64 : T_U32, 1, &place.offset);
-    larger = emu_take(p, (f->specials + 1) * sizeof *larger);
-    if (!larger)
-        return place;
-    if (f->specials)
-        memcpy(larger, f->special, f->specials * sizeof *larger);
-    f->special = larger;
-    f->special[f->specials++] = (emu_special){(uint8_t)kind, place};
+    if (!f->special)
+        f->special = emu_take(p, SR_COUNT * sizeof *f->special);
+    if (f->special)
+        f->special[f->specials++] = (emu_special){(uint8_t)kind, place};
     return place;
 }
 
@@ -255,8 +251,8 @@ static emu_operand special_place(emu_parser *p, emu_special_kind kind)
 static bool address_of_name(emu_binding *b, const emu_raw *r, unsigned bytes, bool is_access, emu_operand *operand)
 {
     emu_parser *p = b->p;
-    const place_decl *place = emu_find_place(p, r->token.text, r->token.length);
-    const emu_param *param = place ? NULL : emu_find_param(p, r->token.text, r->token.length);
+    const place_decl *place = emu_names_find(p->own_names, N_PLACE, r->token.text, r->token.length);
+    const emu_param *param = place ? NULL : emu_names_find(p->own_names, N_PARAM, r->token.text, r->token.length);
     int symbol;
 
     if (param || place) {
@@ -290,14 +286,12 @@ static bool address_of_name(emu_binding *b, const emu_raw *r, unsigned bytes, bo
     }
     if (bytes != 4 && bytes != 8)
         return refuse(b, "is a variable: an address has 32 or 64 bits", &r->token);
-    p->module->fixup = emu_arena_grow(p->arena, p->module->fixup, p->module->fixups, &p->fixup_capacity, sizeof(emu_fixup));
-    if (!p->module->fixup) {
-        emu_no_memory(p);
+    p->module->fixup = emu_grow(p, p->module->fixup, p->module->fixups, &p->fixup_capacity, sizeof(emu_fixup));
+    if (!p->module->fixup)
         return false;
-    }
     *operand = emu_own_constant(p, bytes);
     p->module->fixup[p->module->fixups++] =
-        (emu_fixup){operand->offset, (uint8_t)bytes, symbol, is_access ? 0 : r->displacement, b->inst->space == S_GENERIC};
+        (emu_fixup){operand->offset, (uint8_t)bytes, symbol, is_access ? 0 : r->displacement};
     operand->displacement = is_access ? r->displacement : 0;
     return true;
 }
@@ -375,10 +369,11 @@ static bool bind_address(emu_binding *b, const emu_raw *r)
 /* One operand of the signature; *spec is moved behind it. */
 static bool bind_one(emu_binding *b, const char **spec, const emu_raw *r)
 {
+    static const uint8_t bytes_of[128] = {['h'] = 2, ['w'] = 4, ['N'] = 4, ['d'] = 8, ['q'] = 16};
     const emu_inst *inst = b->inst;
     const char *s = *spec;
     bool is_output = *s == '=', is_wide;
-    unsigned vector = 0, bytes = 0;
+    unsigned vector = 0, bytes;
     bool fills = false, is_right;
     emu_type type = T_NONE;
 
@@ -394,33 +389,9 @@ static bool bind_one(emu_binding *b, const char **spec, const emu_raw *r)
         fills = true;
         s++;
     }
-    switch (*s) {
-    case 'T':
-    case 'U':
-    case 'V':
-    case 'W':
+    if (*s >= 'T' && *s <= 'W')
         type = inst->type[*s - 'T'];
-        bytes = emu_type_bytes(type);
-        break;
-    case 'X':
-        bytes = 2 * emu_type_bytes(inst->type[0]);
-        break;
-    case 'h':
-        bytes = 2;
-        break;
-    case 'w':
-    case 'N':
-        bytes = 4;
-        break;
-    case 'd':
-        bytes = 8;
-        break;
-    case 'q':
-        bytes = 16;
-        break;
-    default:
-        break;
-    }
+    bytes = *s == 'X' ? 2 * emu_type_bytes(inst->type[0]) : type ? emu_type_bytes(type) : bytes_of[(unsigned char)*s];
     if (*s == 'H') {
         is_right = bind_scalar(b, r, T_B64, 8, false, false);
         b->count -= is_right;
@@ -464,11 +435,7 @@ bool emu_bind(emu_binding *b, const char *spec, const emu_raw *const *list, unsi
     unsigned i = 0;
 
     while (*spec) {
-        if (*spec == ' ') {
-            spec++;
-            continue;
-        }
-        if (*spec == 'H' && !b->inst->has_hint) {
+        if (*spec == ' ' || (*spec == 'H' && !b->inst->has_hint)) {
             spec++;
             continue;
         }

@@ -26,11 +26,9 @@ static void parse_params(emu_parser *p, emu_param **params, size_t *count, uint3
             emu_unknown(p, NULL, "parameters in registers");
         emu_expect(p, ".param");
         v = emu_parse_variable(p);
-        *params = emu_arena_grow(p->arena, *params, *count, &capacity, sizeof **params);
-        if (!*params || p->has_failed) {
-            emu_no_memory(p);
+        *params = emu_grow(p, *params, *count, &capacity, sizeof **params);
+        if (p->has_failed)
             return;
-        }
         *bytes = (*bytes + v.align - 1) / v.align * v.align;
         (*params)[*count] = (emu_param){v.name.text, v.name.length, (uint32_t)v.bytes, v.align, *bytes};
         (*count)++;
@@ -52,6 +50,24 @@ static void parse_three(emu_parser *p, uint32_t *three)
         if (!emu_accept(p, ","))
             break;
     }
+}
+
+/* What may stand in a module and in a body alike. */
+static bool accept_common(emu_parser *p, bool is_extern)
+{
+    if (emu_accept(p, ".global")) {
+        emu_declare_symbol(p, S_GLOBAL, is_extern);
+    } else if (emu_accept(p, ".const")) {
+        emu_declare_symbol(p, S_CONST, is_extern);
+    } else if (emu_accept(p, ".shared")) {
+        emu_declare_symbol(p, S_SHARED, is_extern);
+    } else if (emu_accept(p, ".pragma")) {
+        emu_next(p);
+        emu_expect(p, ";");
+    } else {
+        return emu_accept(p, ";");
+    }
+    return true;
 }
 
 static void parse_attributes(emu_parser *p, emu_function *f)
@@ -132,11 +148,9 @@ static void parse_function(emu_parser *p, bool is_entry)
         *known = f;
     if (known || p->has_failed)
         return;
-    m->function = emu_arena_grow(p->arena, m->function, m->functions, &p->function_capacity, sizeof *m->function);
-    if (!m->function) {
-        emu_no_memory(p);
+    m->function = emu_grow(p, m->function, m->functions, &p->function_capacity, sizeof *m->function);
+    if (!m->function)
         return;
-    }
     m->function[m->functions++] = f;
     emu_add_name(p, N_FUNCTION, f.name, f.name_length, (void *)(uintptr_t)m->functions);
 }
@@ -293,7 +307,7 @@ static void parse_statement(emu_parser *p)
         } else {
             end_function(p);
         }
-    } else if (emu_accept(p, ";")) {
+    } else if (accept_common(p, false)) {
         return;
     } else if (emu_accept(p, ".reg")) {
         emu_declare_registers(p);
@@ -301,17 +315,8 @@ static void parse_statement(emu_parser *p)
         emu_declare_place(p, S_LOCAL);
     } else if (emu_accept(p, ".param")) {
         emu_declare_place(p, S_FRAME);
-    } else if (emu_accept(p, ".shared")) {
-        emu_declare_symbol(p, S_SHARED, false);
-    } else if (emu_accept(p, ".global")) {
-        emu_declare_symbol(p, S_GLOBAL, false);
-    } else if (emu_accept(p, ".const")) {
-        emu_declare_symbol(p, S_CONST, false);
     } else if (emu_accept(p, ".loc")) {
         parse_location(p);
-    } else if (emu_accept(p, ".pragma")) {
-        emu_next(p);
-        emu_expect(p, ";");
     } else if (p->token.kind == W_DIRECTIVE) {
         emu_unknown(p, NULL, "a directive");
     } else {
@@ -423,11 +428,9 @@ static void parse_file(emu_parser *p)
 {
     source_file *file;
 
-    p->source = emu_arena_grow(p->arena, p->source, p->sources, &p->source_capacity, sizeof *p->source);
-    if (!p->source) {
-        emu_no_memory(p);
+    p->source = emu_grow(p, p->source, p->sources, &p->source_capacity, sizeof *p->source);
+    if (!p->source)
         return;
-    }
     file = &p->source[p->sources];
     *file = (source_file){.number = emu_expect_integer(p), .name = p->token.text};
     if (p->token.kind == W_STRING) {
@@ -453,12 +456,6 @@ static void parse_top(emu_parser *p)
         parse_function(p, true);
     else if (emu_accept(p, ".func"))
         parse_function(p, false);
-    else if (emu_accept(p, ".global"))
-        emu_declare_symbol(p, S_GLOBAL, is_extern);
-    else if (emu_accept(p, ".const"))
-        emu_declare_symbol(p, S_CONST, is_extern);
-    else if (emu_accept(p, ".shared"))
-        emu_declare_symbol(p, S_SHARED, is_extern);
     else if (emu_accept(p, ".version")) {
         double version = 0;
         if (p->token.kind != W_FLOAT || p->token.is_bits)
@@ -479,10 +476,7 @@ static void parse_top(emu_parser *p)
     } else if (emu_accept(p, ".section")) {
         emu_next(p);
         emu_skip_brackets(p, "{", "}");
-    } else if (emu_accept(p, ".pragma")) {
-        emu_next(p);
-        emu_expect(p, ";");
-    } else if (!emu_accept(p, ";"))
+    } else if (!accept_common(p, is_extern))
         emu_unknown(p, NULL, "a directive");
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Report a fault, unless there was one before, and read no further. */
 __attribute__((format(printf, 4, 0))) static void report(emu_parser *p, const emu_token *at, const char *kind,
                                                          const char *format, va_list arguments)
 {
@@ -12,6 +13,8 @@ __attribute__((format(printf, 4, 0))) static void report(emu_parser *p, const em
     char *to = p->message;
     size_t left = p->message_bytes;
 
+    if (p->has_failed)
+        return;
 #define PUT(call)                                                           \
     do {                                                                    \
         const int n = (call);                                               \
@@ -55,8 +58,6 @@ void emu_fault(emu_parser *p, const emu_token *at, const char *format, ...)
 {
     va_list arguments;
 
-    if (p->has_failed)
-        return;
     va_start(arguments, format);
     report(p, at, "the PTX is wrong", format, arguments);
     va_end(arguments);
@@ -66,9 +67,7 @@ void emu_unknown(emu_parser *p, const emu_token *at, const char *format, ...)
 {
     va_list arguments;
 
-    if (p->has_failed)
-        return;
-    p->is_unknown = true;
+    p->is_unknown |= !p->has_failed;
     va_start(arguments, format);
     report(p, at, "not supported by the emulator", format, arguments);
     va_end(arguments);
@@ -135,6 +134,15 @@ void *emu_take(emu_parser *p, size_t bytes)
     if (!memory)
         emu_no_memory(p);
     return memory;
+}
+
+void *emu_grow(emu_parser *p, void *array, size_t count, size_t *capacity, size_t element_bytes)
+{
+    void *larger = emu_arena_grow(p->arena, array, count, capacity, element_bytes);
+
+    if (!larger)
+        emu_no_memory(p);
+    return larger;
 }
 
 bool emu_is_mark(const emu_token *token, const char *marks)
@@ -241,11 +249,6 @@ bool emu_find_register(emu_parser *p, const emu_token *name, emu_operand *operan
     return true;
 }
 
-place_decl *emu_find_place(emu_parser *p, const char *name, size_t length)
-{
-    return emu_names_find(p->own_names, N_PLACE, name, length);
-}
-
 emu_function *emu_find_function(emu_parser *p, const char *name, size_t length)
 {
     const size_t number = (size_t)(uintptr_t)emu_names_find(p->names, N_FUNCTION, name, length);
@@ -256,11 +259,6 @@ emu_function *emu_find_function(emu_parser *p, const char *name, size_t length)
 int emu_find_symbol(emu_parser *p, const char *name, size_t length)
 {
     return (int)(uintptr_t)emu_names_find(p->names, N_SYMBOL, name, length) - 1;
-}
-
-const emu_param *emu_find_param(emu_parser *p, const char *name, size_t length)
-{
-    return emu_names_find(p->own_names, N_PARAM, name, length);
 }
 
 void emu_add_name(emu_parser *p, emu_name_kind kind, const char *name, size_t length, void *what)
@@ -325,11 +323,9 @@ emu_operand emu_own_constant(emu_parser *p, unsigned bytes)
 
 label_use *emu_use_label(emu_parser *p, const char *name, size_t length, uint32_t line)
 {
-    p->use = emu_arena_grow(p->arena, p->use, p->uses, &p->use_capacity, sizeof *p->use);
-    if (!p->use) {
-        emu_no_memory(p);
+    p->use = emu_grow(p, p->use, p->uses, &p->use_capacity, sizeof *p->use);
+    if (!p->use)
         return NULL;
-    }
     p->use[p->uses] = (label_use){.name = name, .name_length = length, .inst = p->module->insts, .line = line};
     return &p->use[p->uses++];
 }

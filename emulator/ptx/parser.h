@@ -122,17 +122,18 @@ void emu_skip_brackets(emu_parser *p, const char *open, const char *close);
 /** Memory of the module; a fault and NULL if there is none. */
 void *emu_take(emu_parser *p, size_t bytes);
 
+/** Room for one more element in an array of the module, as emu_arena_grow gives it; a fault and NULL if there is none. */
+void *emu_grow(emu_parser *p, void *array, size_t count, size_t *capacity, size_t element_bytes);
+
 /** A register by name; false: no such. */
 bool emu_find_register(emu_parser *p, const emu_token *name, emu_operand *operand, emu_type *type);
 
 /** A name of the module, or of the function until its scope ends. What has a number is named by it, from 1. */
 void emu_add_name(emu_parser *p, emu_name_kind kind, const char *name, size_t length, void *what);
 
-place_decl *emu_find_place(emu_parser *p, const char *name, size_t length);
 /** A variable of the module by number, or -1. */
 int emu_find_symbol(emu_parser *p, const char *name, size_t length);
 emu_function *emu_find_function(emu_parser *p, const char *name, size_t length);
-const emu_param *emu_find_param(emu_parser *p, const char *name, size_t length);
 uint32_t emu_new_register(emu_parser *p, emu_type type, uint32_t count, uint32_t *offset);
 
 /** A constant in all lanes. */

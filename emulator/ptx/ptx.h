@@ -216,7 +216,6 @@ typedef struct emu_fixup {
     uint8_t bytes;
     int symbol;
     int64_t displacement;
-    bool is_generic;
 } emu_fixup;
 
 typedef struct emu_function {
