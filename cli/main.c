@@ -82,8 +82,13 @@ static cli_exit dispatch(int count, char *const *word, cli_call *call, tj_error 
     used = used ? used : 1;
     if (cli_parse(count - 1 - used, word + 1 + used, call, err) != TJ_OK)
         return CLI_WORDS;
-    if (!call->is_help)
-        return call->command->run(call, err);
+    if (!call->is_help) {
+        const cli_exit code = call->command->run(call, err);
+
+        tj_output_close(&call->file);
+        tj_context_free(call->context);
+        return code;
+    }
     cli_print_help(stdout, call->command);
     return CLI_DONE;
 }
@@ -115,7 +120,7 @@ static cli_exit finish_output(cli_exit code)
 
 int main(int argc, char **argv)
 {
-    cli_call call = {.table = &table};
+    cli_call call = {.table = &table, .file = {.folder = -1, .stream = -1}};
     tj_error err = {TJ_OK, ""};
     cli_exit code;
     bool is_json;

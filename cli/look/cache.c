@@ -86,13 +86,12 @@ static int verify_entry(const tj_store_entry *entry, void *payload)
 }
 
 /* The walk that list, stats and verify share. member: of the answer, the list that each fills; NULL: none. */
-static tj_status walk(const cli_call *call, const char *member, int with_verify, tj_store_visit each, visit *to,
-                      tj_context **context, tj_error *err)
+static tj_status walk(cli_call *call, const char *member, int with_verify, tj_store_visit each, visit *to, tj_error *err)
 {
-    const tj_status status = cli_context_create(call, call->options, context, err);
+    const tj_status status = cli_open(call, call->options, false, err);
 
     *to = (visit){.call = call, .list = member ? cli_add_list(call->answer, member) : NULL, .now = (int64_t)time(NULL)};
-    return status == TJ_OK ? tj_store_list(*context, with_verify, each, to, err) : status;
+    return status == TJ_OK ? tj_store_list(call->context, with_verify, each, to, err) : status;
 }
 
 /* ---- tuning records ----------------------------------------------------------------------------------------------- */
@@ -129,25 +128,25 @@ static void print_record(const cli_call *call, const tj_record *record, int64_t 
             facts.config);
 }
 
-static tj_status load_records(tj_context *context, tj_records **records, int64_t *passed_over, tj_error *err)
+static tj_status load_records(const cli_call *call, tj_records **records, int64_t *passed_over, tj_error *err)
 {
     *records = tj_records_create();
-    return *records ? tj_records_load_all(context, *records, passed_over, err) : tj_fail_memory(err, "the tuning records");
+    return *records ? tj_records_load_all(call->context, *records, passed_over, err)
+                    : tj_fail_memory(err, "the tuning records");
 }
 
 /* ---- commands ----------------------------------------------------------------------------------------------------- */
 
-static cli_exit list(const cli_call *call, tj_error *err)
+static cli_exit list(cli_call *call, tj_error *err)
 {
-    tj_context *context = NULL;
     tj_records *records = NULL;
     json_t *all = cli_add_list(call->answer, "records");
     int64_t passed_over = 0;
     visit to;
-    tj_status status = walk(call, "entries", 0, list_entry, &to, &context, err);
+    tj_status status = walk(call, "entries", 0, list_entry, &to, err);
 
     if (status == TJ_OK)
-        status = load_records(context, &records, &passed_over, err);
+        status = load_records(call, &records, &passed_over, err);
     for (size_t i = 0; status == TJ_OK && i < tj_records_count(records); i++) {
         add_record(all, tj_records_at(records, i));
         if (i == 0)
@@ -159,22 +158,20 @@ static cli_exit list(const cli_call *call, tj_error *err)
         fprintf(stderr, "tilejit: records that are not used: %" PRId64 ", --log warning says why\n", passed_over);
     cli_set_int(call->answer, "records_passed_over", passed_over);
     tj_records_free(records);
-    tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 
-static cli_exit stats(const cli_call *call, tj_error *err)
+static cli_exit stats(cli_call *call, tj_error *err)
 {
-    tj_context *context = NULL;
     tj_records *records = NULL;
     int64_t passed_over = 0;
     visit to;
-    tj_status status = walk(call, NULL, 0, count_entry, &to, &context, err);
+    tj_status status = walk(call, NULL, 0, count_entry, &to, err);
 
     if (status == TJ_OK)
-        status = load_records(context, &records, &passed_over, err);
+        status = load_records(call, &records, &passed_over, err);
     if (status == TJ_OK) {
-        const char *path = tj_store_path(context), *trouble = tj_store_trouble(context);
+        const char *path = tj_store_path(call->context), *trouble = tj_store_trouble(call->context);
         const int64_t count = (int64_t)tj_records_count(records);
         char size[32], limit[32];
 
@@ -182,32 +179,29 @@ static cli_exit stats(const cli_call *call, tj_error *err)
         cli_set_int(call->answer, "entries", to.entries);
         cli_set_int(call->answer, "read_only_entries", to.read_only);
         cli_set_int(call->answer, "bytes", to.bytes);
-        cli_set_int(call->answer, "max_bytes", tj_store_max_bytes(context));
+        cli_set_int(call->answer, "max_bytes", tj_store_max_bytes(call->context));
         cli_set_int(call->answer, "hits", to.hits);
         cli_set_int(call->answer, "records", count);
         cli_set_int(call->answer, "records_passed_over", passed_over);
         if (trouble)
             cli_set_text(call->answer, "trouble", trouble);
         cli_format_bytes(size, to.bytes);
-        cli_format_bytes(limit, tj_store_max_bytes(context));
+        cli_format_bytes(limit, tj_store_max_bytes(call->context));
         cli_say(call,
                 "store      %s\nkernels    %" PRId64 "\nsize       %s of %s\nhits       %" PRId64 "\nrecords    %" PRId64
                 ", not used %" PRId64 "\ntrouble    %s\n",
                 *path ? path : "none", to.entries, size, limit, to.hits, count, passed_over, trouble ? trouble : "none");
     }
     tj_records_free(records);
-    tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 
-static cli_exit verify(const cli_call *call, tj_error *err)
+static cli_exit verify(cli_call *call, tj_error *err)
 {
-    tj_context *context = NULL;
     visit to;
-    tj_status status = walk(call, "damaged", 1, verify_entry, &to, &context, err);
+    tj_status status = walk(call, "damaged", 1, verify_entry, &to, err);
 
     cli_set_int(call->answer, "entries", to.entries);
-    tj_context_free(context);
     if (status == TJ_OK && to.damaged == 0)
         cli_say(call, "%" PRId64 " %s, all sound\n", to.entries, to.entries == 1 ? "entry" : "entries");
     else if (status == TJ_OK)
@@ -217,37 +211,33 @@ static cli_exit verify(const cli_call *call, tj_error *err)
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 
-static cli_exit clear(const cli_call *call, tj_error *err)
+static cli_exit clear(cli_call *call, tj_error *err)
 {
     const clear_options *options = call->options;
-    tj_context *context = NULL;
     int64_t removed = 0;
-    tj_status status = cli_context_create(call, &options->machine, &context, err);
+    tj_status status = cli_open(call, &options->machine, false, err);
 
     if (status == TJ_OK) {
-        status = tj_store_clear(context, options->only_damaged, &removed, err);
+        status = tj_store_clear(call->context, options->only_damaged, &removed, err);
         cli_set_int(call->answer, "removed", removed);
         cli_say(call, "%" PRId64 " %s removed\n", removed, removed == 1 ? "entry" : "entries");
     }
-    tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 
-static cli_exit path(const cli_call *call, tj_error *err)
+static cli_exit path(cli_call *call, tj_error *err)
 {
-    tj_context *context = NULL;
-    tj_status status = cli_context_create(call, call->options, &context, err);
+    tj_status status = cli_open(call, call->options, false, err);
 
     if (status == TJ_OK) {
-        const char *folder = tj_store_path(context);
+        const char *folder = tj_store_path(call->context);
 
         cli_set_text(call->answer, "path", folder);
         if (*folder)
             cli_say(call, "%s\n", folder);
         else
-            status = tj_fail(err, TJ_ERR_NOT_FOUND, "there is no store: %s", tj_store_trouble(context));
+            status = tj_fail(err, TJ_ERR_NOT_FOUND, "there is no store: %s", tj_store_trouble(call->context));
     }
-    tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 

@@ -86,12 +86,11 @@ static void tell_field(const tj_store_field *field, void *payload)
     }
 }
 
-static cli_exit explain(const cli_call *call, tj_error *err)
+static cli_exit explain(cli_call *call, tj_error *err)
 {
     const explain_options *options = call->options;
     visit to;
     cli_request request;
-    tj_context *context = NULL;
     tj_source *source = NULL;
     char target[16], key[33] = "";
     const char *const *targets;
@@ -102,13 +101,13 @@ static cli_exit explain(const cli_call *call, tj_error *err)
     if (cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
     to = (visit){cli_add_list(call->answer, "fields"), call->is_json};
-    status = cli_context_create_to_look(call, &options->machine, &context, err);
+    status = cli_open(call, &options->machine, !options->machine.arch, err);
     if (status == TJ_OK)
-        status = cli_make_source(context, &options->machine, &request, target, &source, err);
+        status = cli_make_source(call, &options->machine, &request, target, &source, err);
     if (status == TJ_OK)
-        status = tj_store_explain(context, source, target, key, &hit, tell_field, &to, err);
+        status = tj_store_explain(call->context, source, target, key, &hit, tell_field, &to, err);
     if (status == TJ_OK) {
-        const bool has_compiler = tj_targets(context, &targets, &unused) == TJ_OK;
+        const bool has_compiler = tj_targets(call->context, &targets, &unused) == TJ_OK;
 
         cli_set_text(call->answer, "key", key);
         cli_set_bool(call->answer, "hit", hit);
@@ -118,7 +117,6 @@ static cli_exit explain(const cli_call *call, tj_error *err)
             cli_say(call, "note      there is no NVRTC here, so options and compiler are those of the stored entry\n");
     }
     tj_source_free(source);
-    tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 

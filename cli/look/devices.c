@@ -82,23 +82,22 @@ static tj_status find_bandwidth(const devices_options *options, tj_context *cont
     return TJ_OK;
 }
 
-static cli_exit devices(const cli_call *call, tj_error *err)
+static cli_exit devices(cli_call *call, tj_error *err)
 {
     const devices_options *options = call->options;
     json_t *list = cli_add_list(call->answer, "devices");
-    tj_context *context = NULL;
     tj_device_facts facts;
     double bytes_per_s = 0;
     json_t *object;
     int count = 0;
-    tj_status status = cli_context_create_to_run(call, &options->machine, &context, err);
+    tj_status status = cli_open(call, &options->machine, true, err);
 
     if (status == TJ_OK)
-        status = tj_device_count(context, &count, err);
+        status = tj_device_count(call->context, &count, err);
     for (int i = 0; i < count && status == TJ_OK; i++) {
-        status = tj_device_get(context, i, &facts, err);
+        status = tj_device_get(call->context, i, &facts, err);
         if (status == TJ_OK)
-            status = find_bandwidth(options, context, &facts, &bytes_per_s, err);
+            status = find_bandwidth(options, call->context, &facts, &bytes_per_s, err);
         if (status != TJ_OK)
             break;
         object = cli_append_object(list);
@@ -108,7 +107,6 @@ static cli_exit devices(const cli_call *call, tj_error *err)
         if (!call->is_json)
             print_device(&facts, bytes_per_s);
     }
-    tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 

@@ -27,16 +27,14 @@ static void tell_finding(const tj_finding *finding, void *payload)
         cli_say(to->call, "%19sremedy: %s\n", "", finding->remedy);
 }
 
-static cli_exit doctor(const cli_call *call, tj_error *err)
+static cli_exit doctor(cli_call *call, tj_error *err)
 {
     visit to = {call, cli_add_list(call->answer, "findings"), 0};
-    tj_context *context = NULL;
-    tj_status status = cli_context_create(call, call->options, &context, err);
+    tj_status status = cli_open(call, call->options, false, err);
 
     if (status == TJ_OK)
-        status = tj_doctor(context, tell_finding, &to, err);
+        status = tj_doctor(call->context, tell_finding, &to, err);
     cli_set_int(call->answer, "missing", to.missing);
-    tj_context_free(context);
     if (status != TJ_OK)
         return CLI_FAILED;
     if (to.missing == 0)

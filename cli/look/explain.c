@@ -214,7 +214,7 @@ static void print_look(const cli_look *look)
         cli_print_compared(look);
 }
 
-static cli_exit explain(const cli_call *call, tj_error *err)
+static cli_exit explain(cli_call *call, tj_error *err)
 {
     const explain_options *options = call->options;
     cli_look look;

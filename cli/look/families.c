@@ -60,7 +60,7 @@ static void print_param(const tj_param *param)
     printf("\n");
 }
 
-static cli_exit families(const cli_call *call, tj_error *err)
+static cli_exit families(cli_call *call, tj_error *err)
 {
     json_t *list = cli_add_list(call->answer, "families");
 

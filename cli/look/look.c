@@ -24,7 +24,8 @@ const cli_group cli_look_group = {"explain and report", own};
 /* ---- machine -------------------------------------------------------------------------------------------------------- */
 
 /* A product that need not be here: what is compiled for a target is looked at on it. */
-static tj_status take_product(const cli_machine_options *options, const char *origin, cli_machine *machine, tj_error *err)
+static tj_status take_product(const cli_call *call, const cli_machine_options *options, const char *origin,
+                              cli_machine *machine, tj_error *err)
 {
     tj_status status = TJ_OK;
 
@@ -32,36 +33,36 @@ static tj_status take_product(const cli_machine_options *options, const char *or
     if (options->arch) /* first: its words may be wrong */
         status = cli_device_of_target(options->arch, &machine->facts, err);
     if (status == TJ_OK)
-        status = cli_target(machine->context, options, machine->target, err);
+        status = cli_target(call, options, machine->target, err);
     if (status == TJ_OK && !options->arch)
         status = cli_device_of_target(machine->target, &machine->facts, err);
     memcpy(machine->chip, machine->target, sizeof machine->chip);
     return status;
 }
 
-static tj_status find_machine(const cli_call *call, const cli_machine_options *options, cli_machine *machine, tj_error *err)
+static tj_status find_machine(cli_call *call, const cli_machine_options *options, cli_machine *machine, tj_error *err)
 {
     const tj_emulator *emulator = NULL;
-    tj_status status = cli_context_create_to_look(call, options, &machine->context, err);
+    tj_status status = cli_open(call, options, !options->arch, err);
 
     if (status != TJ_OK)
         return status;
     if (options->arch)
-        return take_product(options, "as published; it need not be here", machine, err);
-    status = tj_device_get(machine->context, cli_device_ordinal(options), &machine->facts, err);
+        return take_product(call, options, "as published; it need not be here", machine, err);
+    status = tj_device_get(call->context, cli_device_ordinal(options), &machine->facts, err);
     if (status == TJ_ERR_NO_DRIVER)
-        return take_product(options, "as published; there is no driver here", machine, err);
+        return take_product(call, options, "as published; there is no driver here", machine, err);
     if (status == TJ_OK)
-        status = tj_emulator_get(machine->context, &emulator, err);
+        status = tj_emulator_get(call->context, &emulator, err);
     if (status != TJ_OK)
         return status;
     machine->has_device = true;
     machine->is_emulator = emulator != NULL;
     machine->origin = emulator ? "the emulator's facts" : "the driver's facts";
-    machine->bytes_per_s = cli_read_bandwidth(machine->context, &machine->facts);
+    machine->bytes_per_s = cli_read_bandwidth(call->context, &machine->facts);
     (void)snprintf(machine->chip, sizeof machine->chip, "sm_%d%d", (int)machine->facts.cc_major, (int)machine->facts.cc_minor);
     /* The compiler settles it; the analysis does without one. */
-    if (cli_target(machine->context, options, machine->target, &machine->no_target) != TJ_OK)
+    if (cli_target(call, options, machine->target, &machine->no_target) != TJ_OK)
         memcpy(machine->target, machine->chip, sizeof machine->target);
     return TJ_OK;
 }
@@ -165,23 +166,25 @@ static void take_registers(cli_case *one, tj_image *image)
 }
 
 /* The store's answer and the registers: from the stored image, or compiled aside, leaving the store as it is. */
-static void ask_compiler(const cli_machine *machine, cli_case *one)
+static void ask_compiler(const cli_look *look, cli_case *one)
 {
+    const cli_machine *machine = &look->machine;
+    tj_context *context = look->call->context;
     tj_image *image = NULL;
     tj_error err = machine->no_target;
     tj_status status = err.status;
 
     if (status == TJ_OK)
-        status = tj_store_explain(machine->context, one->source, machine->target, one->key, &one->hit, no_field, NULL, &err);
+        status = tj_store_explain(context, one->source, machine->target, one->key, &one->hit, no_field, NULL, &err);
     if (status != TJ_OK) {
         one->hit = -1;
         (void)snprintf(one->why, sizeof one->why, "%s", err.message);
         if (status == TJ_ERR_NO_COMPILER)
             return;
     }
-    if (one->hit == 1 && tj_image_obtain(machine->context, one->source, machine->target, &image, &err) == TJ_OK)
+    if (one->hit == 1 && tj_image_obtain(context, one->source, machine->target, &image, &err) == TJ_OK)
         take_registers(one, image);
-    if (one->registers == 0 && tj_compile(machine->context, one->source, machine->chip, &image, &err) == TJ_OK)
+    if (one->registers == 0 && tj_compile(context, one->source, machine->chip, &image, &err) == TJ_OK)
         take_registers(one, image);
 }
 
@@ -193,7 +196,7 @@ static tj_status analyze_case(const cli_look *look, cli_case *one, tj_error *err
     tj_status status;
 
     if (!asked.family && !look->request.has_config)
-        status = cli_choose(machine->context, &machine->facts, problem, &one->config, &one->chosen_by, err);
+        status = cli_choose(look->call, &machine->facts, problem, &one->config, &one->chosen_by, err);
     else
         status = tj_config_adapt(&machine->facts, problem, &one->config, err);
 
@@ -205,7 +208,7 @@ static tj_status analyze_case(const cli_look *look, cli_case *one, tj_error *err
     if (status != TJ_OK)
         return status;
     tj_config_print(&one->config, one->text);
-    ask_compiler(machine, one);
+    ask_compiler(look, one);
     /* known: as problem, every extent a number; the checks are settled by now. */
     return tj_analyze(&machine->facts, &look->request.known, &one->config, one->registers, machine->bytes_per_s, &one->analysis,
                       err);
@@ -228,13 +231,13 @@ static void drop_twin(cli_look *look)
 
 /* ---- public --------------------------------------------------------------------------------------------------------- */
 
-cli_exit cli_look_open(const cli_call *call, const cli_look_options *options, const char *const *compare, cli_look *look,
+cli_exit cli_look_open(cli_call *call, const cli_look_options *options, const char *const *compare, cli_look *look,
                        tj_error *err)
 {
     cli_request_options words = options->request;
     tj_status status;
 
-    memset(look, 0, sizeof *look);
+    *look = (cli_look){.call = call};
     if (call->operand_count > 1) {
         if (words.config || words.family) {
             (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.60s\" names a config already: leave --%s out", call->operand[1],
@@ -262,8 +265,6 @@ void cli_look_close(cli_look *look)
 {
     for (size_t i = 0; i < look->count; i++)
         tj_source_free(look->cases[i].source);
-    tj_context_free(look->machine.context);
-    memset(look, 0, sizeof *look);
 }
 
 size_t cli_fastest(const cli_look *look)

@@ -18,9 +18,8 @@ typedef struct cli_look_options {
 /** --compare, --measure, --count. */
 extern const cli_group cli_look_group;
 
-/** The device that is looked at, and what there is to look with. */
+/** The device that is looked at. */
 typedef struct cli_machine {
-    tj_context *context;
     tj_device_facts facts;
     const char *origin; /* of the facts, in words */
     bool has_device;    /* it is there: a GPU or the emulator */
@@ -52,6 +51,7 @@ enum { CLI_MAX_CASES = 8 };
 
 /** A request on a machine, in one or several configs. */
 typedef struct cli_look {
+    const cli_call *call;
     cli_request request;
     cli_machine machine;
     cli_case cases[CLI_MAX_CASES];
@@ -62,7 +62,7 @@ typedef struct cli_look {
  * Read the words, find the device, analyse each config; count and measure what the words ask for. compare: the configs beside
  * one another where --compare is not given; NULL: the request's alone. Release with cli_look_close, also after a failure.
  */
-cli_exit cli_look_open(const cli_call *call, const cli_look_options *options, const char *const *compare, cli_look *look,
+cli_exit cli_look_open(cli_call *call, const cli_look_options *options, const char *const *compare, cli_look *look,
                        tj_error *err);
 void cli_look_close(cli_look *look);
 

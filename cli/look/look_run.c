@@ -26,7 +26,7 @@ static tj_status count_case(tj_context *context, const tj_plan *plan, const tj_o
 /* timing NULL: it is the emulator, and counts. */
 static tj_status run_cases(cli_look *look, const cli_timing *timing, tj_error *err)
 {
-    tj_context *context = look->machine.context;
+    tj_context *context = look->call->context;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     tj_workbench *bench = NULL;
     tj_status status;

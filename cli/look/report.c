@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "page.h"
 
@@ -133,25 +132,23 @@ static tj_status make_page(const cli_look *look, const char *trials, char **page
     return status;
 }
 
-static cli_exit report(const cli_call *call, tj_error *err)
+static cli_exit report(cli_call *call, tj_error *err)
 {
     const report_options *options = call->options;
     const char *path = options->output ? options->output : "-";
-    cli_look look;
+    cli_look look = {.count = 0};
     char *page = NULL;
     size_t size = 0;
-    tj_output file;
     cli_exit code = CLI_FAILED;
 
     if (call->is_json && tj_output_is_stdout(path)) {
         (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the JSON object: add -o and a file for the page");
         return CLI_WORDS;
     }
-    memset(&look, 0, sizeof look);
-    if (cli_open_output(path, &file, err) == TJ_OK)
+    if (cli_open_output(call, path, err) == TJ_OK)
         code = cli_look_open(call, &options->look, standard, &look, err);
-    if (code == CLI_DONE &&
-        (make_page(&look, options->trials, &page, &size, err) != TJ_OK || cli_write_output(&file, page, size, err) != TJ_OK))
+    if (code == CLI_DONE && (make_page(&look, options->trials, &page, &size, err) != TJ_OK ||
+                             cli_write_output(&call->file, page, size, err) != TJ_OK))
         code = CLI_FAILED;
     if (code == CLI_DONE) {
         cli_answer_machine(call->answer, &look);
@@ -160,7 +157,6 @@ static cli_exit report(const cli_call *call, tj_error *err)
         if (options->output)
             cli_say(call, "report     %s: %zu bytes, %zu configs\n", path, size, look.count);
     }
-    tj_output_close(&file);
     free(page);
     cli_look_close(&look);
     return code;

@@ -30,7 +30,7 @@ void cli_tell_chosen(const cli_call *call, FILE *out, tj_chosen_by by)
         fprintf(out, "chosen by  %s\n", cli_chosen_by(by));
 }
 
-tj_status cli_choose(tj_context *context, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
+tj_status cli_choose(const cli_call *call, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
                      tj_chosen_by *by, tj_error *err)
 {
     tj_records *records = tj_records_create();
@@ -39,23 +39,23 @@ tj_status cli_choose(tj_context *context, const tj_device_facts *facts, const tj
 
     if (!records)
         return tj_fail_memory(err, "the tuning records");
-    if (tj_records_load(context, records, &unread) != TJ_OK)
+    if (tj_records_load(call->context, records, &unread) != TJ_OK)
         fprintf(stderr, "tilejit: tuning records are not used: %s\n", unread.message);
     status = tj_choose(records, problem, facts, config, by, err);
     tj_records_free(records);
     return status;
 }
 
-tj_status cli_adapt(tj_context *context, const cli_machine_options *machine, const char *target, cli_request *request,
+tj_status cli_adapt(const cli_call *call, const cli_machine_options *machine, const char *target, cli_request *request,
                     tj_error *err)
 {
     tj_device_facts facts;
     tj_error ignored;
 
-    if ((machine->arch || tj_device_get(context, cli_device_ordinal(machine), &facts, &ignored) != TJ_OK) &&
+    if ((machine->arch || tj_device_get(call->context, cli_device_ordinal(machine), &facts, &ignored) != TJ_OK) &&
         cli_device_of_target(target, &facts, &ignored) != TJ_OK)
         return TJ_OK;
     if (!request->has_config)
-        return cli_choose(context, &facts, &request->problem, &request->config, &request->chosen_by, err);
+        return cli_choose(call, &facts, &request->problem, &request->config, &request->chosen_by, err);
     return tj_config_adapt(&facts, &request->problem, &request->config, err);
 }

@@ -56,16 +56,14 @@ static tj_status write_image(const tj_image *image, int emit, const tj_output *f
     return cli_write_output(file, bytes, size, err);
 }
 
-static cli_exit compile(const cli_call *call, tj_error *err)
+static cli_exit compile(cli_call *call, tj_error *err)
 {
     const compile_options *options = call->options;
     cli_request request;
-    tj_context *context = NULL;
     tj_source *source = NULL;
     tj_image *image = NULL;
     const char *path;
     int emit = EMIT_NOTHING;
-    tj_output file;
     tj_status status;
 
     if (cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK ||
@@ -76,13 +74,13 @@ static cli_exit compile(const cli_call *call, tj_error *err)
         (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout takes the JSON object: add -o and a file for the image");
         return CLI_WORDS;
     }
-    status = cli_open_output(path, &file, err);
-    if (status == TJ_OK && emit == EMIT_CUBIN && file.is_stdout && isatty(file.stream))
+    status = cli_open_output(call, path, err);
+    if (status == TJ_OK && emit == EMIT_CUBIN && call->file.is_stdout && isatty(call->file.stream))
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a CUBIN is not for a terminal: add -o kernel.cubin");
     if (status == TJ_OK)
-        status = cli_context_create(call, &options->machine, &context, err);
+        status = cli_open(call, &options->machine, false, err);
     if (status == TJ_OK)
-        status = cli_make_image(call, &options->machine, context, &request, &source, &image, err);
+        status = cli_make_image(call, &options->machine, &request, &source, &image, err);
     if (image && *tj_image_log(image))
         cli_set_text(call->answer, "log", tj_image_log(image));
     if (status != TJ_OK && image && !call->is_json)
@@ -90,11 +88,9 @@ static cli_exit compile(const cli_call *call, tj_error *err)
     if (status == TJ_OK && options->output)
         cli_set_text(call->answer, "output", options->output);
     if (status == TJ_OK && emit != EMIT_NOTHING)
-        status = write_image(image, emit, &file, err);
-    tj_output_close(&file);
+        status = write_image(image, emit, &call->file, err);
     tj_image_free(image);
     tj_source_free(source);
-    tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 

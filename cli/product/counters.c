@@ -211,10 +211,10 @@ static bool splits_k(const tj_plan *plan)
     return tj_product_step(tj_source_launch(tj_plan_source(plan)))->splits > 1;
 }
 
-tj_status cli_count_begin(bool by_line, tj_context *context, const tj_plan *plan, tj_error *err)
+tj_status cli_count_begin(const cli_call *call, bool by_line, const tj_plan *plan, tj_error *err)
 {
     const tj_emulator *emulator;
-    const tj_status status = tj_emulator_get(context, &emulator, err);
+    const tj_status status = tj_emulator_get(call->context, &emulator, err);
 
     if (status != TJ_OK)
         return status;
@@ -234,15 +234,14 @@ static tj_status tell_kernel(const cli_call *call, const tj_emulator *emulator, 
     return lines ? tell_lines(call, emulator, launch->instructions, tj_source_text(source), lines, err) : TJ_OK;
 }
 
-tj_status cli_count_end(const cli_call *call, bool by_line, tj_context *context, const tj_plan *plan,
-                        const tj_operands *operands, tj_error *err)
+tj_status cli_count_end(const cli_call *call, bool by_line, const tj_plan *plan, const tj_operands *operands, tj_error *err)
 {
     const tj_source *source = tj_plan_source(plan);
     const tj_emulator *emulator;
     cuEmuLaunch launch;
     cuEmuCounters sum;
     json_t *object, *lines = by_line ? json_array() : NULL;
-    tj_status status = tj_emulator_get(context, &emulator, err);
+    tj_status status = tj_emulator_get(call->context, &emulator, err);
 
     if (status == TJ_OK)
         status = take_launch(emulator, &launch, err);
@@ -251,7 +250,7 @@ tj_status cli_count_end(const cli_call *call, bool by_line, tj_context *context,
         status = tell_kernel(call, emulator, "counted", source, &launch, lines, err);
     }
     if (status == TJ_OK && splits_k(plan)) {
-        status = cli_count_kernel(context, emulator, plan, operands, false, &launch, err);
+        status = cli_count_kernel(call->context, emulator, plan, operands, false, &launch, err);
         if (status == TJ_OK) {
             cli_counters_add(&sum, &launch.total);
             status = tell_kernel(call, emulator, "  its sums", source, &launch, lines, err);

@@ -28,54 +28,46 @@ static void set_launch(json_t *answer, const tj_launch_form *form)
 }
 
 /* A choice is one for a device: the one here, or, without a driver, an H200. */
-static tj_status choose(const cli_call *call, cli_request *request, tj_error *err)
+static tj_status choose(cli_call *call, cli_request *request, tj_error *err)
 {
     const cli_machine_options any = {NULL};
-    tj_context *context = NULL;
     char target[16];
-    tj_status status = cli_context_create(call, &any, &context, err);
+    tj_status status = cli_open(call, &any, false, err);
 
     if (status == TJ_OK)
-        status = cli_target(context, &any, target, err);
-    if (status == TJ_OK)
-        status = cli_adapt(context, &any, target, request, err);
-    tj_context_free(context);
-    return status;
+        status = cli_target(call, &any, target, err);
+    return status == TJ_OK ? cli_adapt(call, &any, target, request, err) : status;
 }
 
-static cli_exit generate(const cli_call *call, tj_error *err)
+static cli_exit generate(cli_call *call, tj_error *err)
 {
     const generate_options *options = call->options;
     cli_request request;
     tj_source *source = NULL;
     const char *text;
-    tj_output file;
     tj_status status;
 
     if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK ||
         cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
-    status = cli_open_output(options->output, &file, err);
+    status = cli_open_output(call, options->output, err);
     if (status == TJ_OK && !request.has_config)
         status = choose(call, &request, err);
     if (status == TJ_OK)
         status = tj_generate(&request.problem, &request.config, &source, err);
-    if (status != TJ_OK) {
-        tj_output_close(&file);
+    if (status != TJ_OK)
         return CLI_FAILED;
-    }
     text = tj_source_text(source);
     cli_answer_kernel(call->answer, source, NULL);
     cli_tell_chosen(call, stderr, request.chosen_by);
     set_launch(call->answer, tj_source_launch(source));
     cli_set_text(call->answer, "source", text);
     if (options->output) {
-        status = cli_write_output(&file, text, strlen(text), err);
+        status = cli_write_output(&call->file, text, strlen(text), err);
         cli_set_text(call->answer, "output", options->output);
     } else if (!call->is_json) {
         fputs(text, stdout); /* main sees to trouble */
     }
-    tj_output_close(&file);
     tj_source_free(source);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }

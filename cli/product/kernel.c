@@ -86,24 +86,24 @@ static void tell_kernel(const cli_call *call, const tj_source *source, const tj_
                 "note       a kernel that spills its sums is never launched: a run would say so, or take another config\n");
 }
 
-tj_status cli_make_source(tj_context *context, const cli_machine_options *machine, cli_request *request, char target[16],
+tj_status cli_make_source(const cli_call *call, const cli_machine_options *machine, cli_request *request, char target[16],
                           tj_source **source, tj_error *err)
 {
-    tj_status status = cli_target(context, machine, target, err);
+    tj_status status = cli_target(call, machine, target, err);
 
     if (status == TJ_OK)
-        status = cli_adapt(context, machine, target, request, err);
+        status = cli_adapt(call, machine, target, request, err);
     return status == TJ_OK ? tj_generate(&request->problem, &request->config, source, err) : status;
 }
 
-tj_status cli_make_image(const cli_call *call, const cli_machine_options *machine, tj_context *context, cli_request *request,
-                         tj_source **source, tj_image **image, tj_error *err)
+tj_status cli_make_image(const cli_call *call, const cli_machine_options *machine, cli_request *request, tj_source **source,
+                         tj_image **image, tj_error *err)
 {
     char target[16];
-    tj_status status = cli_make_source(context, machine, request, target, source, err);
+    tj_status status = cli_make_source(call, machine, request, target, source, err);
 
     if (status == TJ_OK)
-        status = tj_image_obtain(context, *source, target, image, err);
+        status = tj_image_obtain(call->context, *source, target, image, err);
     if (status != TJ_OK)
         return status;
     tell_kernel(call, *source, *image);
@@ -111,13 +111,12 @@ tj_status cli_make_image(const cli_call *call, const cli_machine_options *machin
     return TJ_OK;
 }
 
-cli_exit cli_compile_only(const cli_call *call, const cli_machine_options *machine, tj_context *context,
-                          const cli_request *request, tj_error *err)
+cli_exit cli_compile_only(const cli_call *call, const cli_machine_options *machine, const cli_request *request, tj_error *err)
 {
     cli_request adapted = *request;
     tj_source *source = NULL;
     tj_image *image = NULL;
-    const tj_status status = cli_make_image(call, machine, context, &adapted, &source, &image, err);
+    const tj_status status = cli_make_image(call, machine, &adapted, &source, &image, err);
 
     if (status == TJ_OK)
         cli_set_bool(call->answer, "was_run", false);

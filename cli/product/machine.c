@@ -72,6 +72,14 @@ static tj_status check(const void *options, tj_error *err)
 
 const cli_group cli_machine_group = {"The machine", own, check};
 
+static device_choice chosen_device(const cli_machine_options *machine)
+{
+    device_choice choice;
+
+    (void)read_device(machine, &choice, NULL); /* the group's check has refused what is wrong */
+    return choice;
+}
+
 /* ---- contexts ------------------------------------------------------------------------------------------------------ */
 
 /* The library only warns, since it compiles all the same; a command that was asked for the files fails. */
@@ -90,85 +98,65 @@ static tj_status check_dump_dir(const char *dir, tj_error *err)
     return TJ_OK;
 }
 
-static tj_status create(const cli_call *call, const cli_machine_options *machine, const device_choice *choice,
-                        tj_context **context, tj_error *err)
-{
-    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
-
-    options.nvrtc = machine->nvrtc;
-    options.driver = choice->emulator ? choice->emulator : machine->driver;
-    options.cache_dir = machine->no_cache ? "" : machine->cache_dir;
-    options.dump_dir = machine->dump_dir;
-    options.device = (int32_t)(choice->ordinal + 1);
-    options.log_level = call->log_level;
-    return tj_context_create(&options, context, err);
-}
-
 tj_status cli_context_create(const cli_call *call, const cli_machine_options *machine, tj_context **context, tj_error *err)
 {
-    device_choice choice;
-    tj_status status = read_device(machine, &choice, err);
+    const device_choice choice = chosen_device(machine);
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    const tj_status status = check_dump_dir(machine->dump_dir, err);
 
-    *context = NULL;
-    if (status == TJ_OK)
-        status = check_dump_dir(machine->dump_dir, err);
-    return status == TJ_OK ? create(call, machine, &choice, context, err) : status;
+    options.nvrtc = machine->nvrtc;
+    options.driver = choice.emulator ? choice.emulator : machine->driver;
+    options.cache_dir = machine->no_cache ? "" : machine->cache_dir;
+    options.dump_dir = machine->dump_dir;
+    options.device = (int32_t)(choice.ordinal + 1);
+    options.log_level = call->log_level;
+    return status == TJ_OK ? tj_context_create(&options, context, err) : status;
 }
 
 bool cli_may_emulate(const cli_machine_options *machine)
 {
     const char *named = secure_getenv("TILEJIT_DRIVER");
-    device_choice choice;
-    tj_error ignored;
 
-    return !machine->driver && (!named || !*named) && read_device(machine, &choice, &ignored) == TJ_OK && choice.is_auto;
+    return !machine->driver && (!named || !*named) && chosen_device(machine).is_auto;
 }
 
-tj_status cli_context_create_to_run(const cli_call *call, const cli_machine_options *machine, tj_context **context,
-                                    tj_error *err)
+tj_status cli_open(cli_call *call, const cli_machine_options *machine, bool to_run, tj_error *err)
 {
-    tj_status status = cli_context_create(call, machine, context, err);
-    tj_context *emulated = NULL;
-    const device_choice choice = {.ordinal = -1, .emulator = "emulator"};
-    tj_error ignored, why;
+    const tj_status status = cli_context_create(call, machine, &call->context, err);
+    cli_machine_options other = *machine;
+    tj_context *emulated;
+    tj_error why;
     int count = 0;
 
-    if (status != TJ_OK || !cli_may_emulate(machine))
+    if (status != TJ_OK || !to_run || !cli_may_emulate(machine))
         return status;
-    if (tj_device_count(*context, &count, &ignored) == TJ_OK && count > 0)
+    if (tj_device_count(call->context, &count, NULL) == TJ_OK && count > 0)
         return TJ_OK;
-    if (create(call, machine, &choice, &emulated, &ignored) != TJ_OK)
+    other.device = "emulator";
+    if (cli_context_create(call, &other, &emulated, NULL) != TJ_OK)
         return TJ_OK; /* whoever needs a device is told that there is none */
     if (tj_device_count(emulated, &count, &why) != TJ_OK) {
         fprintf(stderr, "tilejit: no GPU here, nor the emulator: %s\n", why.message);
         tj_context_free(emulated);
         return TJ_OK; /* so too */
     }
-    tj_context_free(*context);
-    *context = emulated;
+    tj_context_free(call->context);
+    call->context = emulated;
     fputs("tilejit: no GPU here, so the emulator is used (tilejit doctor says why)\n", stderr);
     return TJ_OK;
-}
-
-tj_status cli_context_create_to_look(const cli_call *call, const cli_machine_options *machine, tj_context **context,
-                                     tj_error *err)
-{
-    return machine->arch ? cli_context_create(call, machine, context, err)
-                         : cli_context_create_to_run(call, machine, context, err);
 }
 
 int cli_device_ordinal(const cli_machine_options *machine)
 {
     const char *text = secure_getenv("TILEJIT_DEVICE");
-    device_choice choice;
-    tj_error ignored;
+    const int64_t named = chosen_device(machine).ordinal;
 
-    if (read_device(machine, &choice, &ignored) == TJ_OK && choice.ordinal >= 0)
-        return (int)choice.ordinal;
+    if (named >= 0)
+        return (int)named;
     return text && *text ? (int)strtol(text, NULL, 10) : 0; /* tj_context_create has refused anything but a number */
 }
 
-tj_status cli_target(tj_context *context, const cli_machine_options *machine, char target[16], tj_error *err)
+tj_status cli_target(const cli_call *call, const cli_machine_options *machine, char target[16], tj_error *err)
 {
     tj_device_facts facts;
     tj_status status;
@@ -179,9 +167,9 @@ tj_status cli_target(tj_context *context, const cli_machine_options *machine, ch
         memcpy(target, machine->arch, strlen(machine->arch) + 1);
         return TJ_OK;
     }
-    status = tj_device_get(context, cli_device_ordinal(machine), &facts, err);
+    status = tj_device_get(call->context, cli_device_ordinal(machine), &facts, err);
     if (status == TJ_OK)
-        return tj_target_for(context, facts.cc_major, facts.cc_minor, target, err);
+        return tj_target_for(call->context, facts.cc_major, facts.cc_minor, target, err);
     if (status != TJ_ERR_NO_DRIVER)
         return status;
     memcpy(target, DEFAULT_TARGET, sizeof DEFAULT_TARGET);

@@ -228,8 +228,7 @@ static tj_status make_p(const cli_request *request, matrices *all, tj_error *err
     return TJ_OK;
 }
 
-static cli_exit multiply(const cli_call *call, tj_context *context, const cli_request *request, const tj_output *file,
-                         matrices *all, tj_error *err)
+static cli_exit multiply(const cli_call *call, const cli_request *request, matrices *all, tj_error *err)
 {
     const matmul_options *options = call->options;
     const cli_product product = {request,
@@ -239,16 +238,16 @@ static cli_exit multiply(const cli_call *call, tj_context *context, const cli_re
                                  cli_timing_or(options->timing, 1, 5),
                                  &options->check,
                                  0};
-    const cli_exit code = cli_multiply(call, &options->machine, context, &product, err);
+    const cli_exit code = cli_multiply(call, &options->machine, &product, err);
     char shape[SHAPE_BYTES];
     tj_error unwritten;
     tj_status status;
 
     if (code != CLI_DONE && !(code == CLI_CHECK_FAILED && options->keep))
         return code;
-    cli_begin_file(file);
-    status = tj_npy_write(file, &all->p, &unwritten);
-    cli_end_file(file);
+    cli_begin_file(&call->file);
+    status = tj_npy_write(&call->file, &all->p, &unwritten);
+    cli_end_file(&call->file);
     if (status != TJ_OK) {
         *err = unwritten;
         return CLI_FAILED;
@@ -259,20 +258,18 @@ static cli_exit multiply(const cli_call *call, tj_context *context, const cli_re
     return code;
 }
 
-static cli_exit matmul(const cli_call *call, tj_error *err)
+static cli_exit matmul(cli_call *call, tj_error *err)
 {
     const matmul_options *options = call->options;
     cli_request request = {.problem = {0}};
     matrices all;
-    tj_context *context = NULL;
-    tj_output file;
     cli_exit code = CLI_FAILED;
     tj_status status;
 
     memset(&all, 0, sizeof all);
     if (check_words(call, err) != TJ_OK)
         return CLI_WORDS;
-    status = cli_open_output(options->compile_only ? NULL : options->output, &file, err);
+    status = cli_open_output(call, options->compile_only ? NULL : options->output, err);
     if (status == TJ_OK)
         status = load(call, &all, err);
     if (status == TJ_OK)
@@ -284,18 +281,15 @@ static cli_exit matmul(const cli_call *call, tj_error *err)
     if (status == TJ_OK)
         status = make_p(&request, &all, err);
     if (status == TJ_OK)
-        status =
-            (options->compile_only ? cli_context_create : cli_context_create_to_run)(call, &options->machine, &context, err);
+        status = cli_open(call, &options->machine, !options->compile_only, err);
     if (status == TJ_OK && options->compile_only)
-        code = cli_compile_only(call, &options->machine, context, &request, err);
+        code = cli_compile_only(call, &options->machine, &request, err);
     else if (status == TJ_OK)
-        code = multiply(call, context, &request, &file, &all, err);
-    tj_output_close(&file);
+        code = multiply(call, &request, &all, err);
     tj_npy_drop(&all.m);
     tj_npy_drop(&all.n);
     tj_npy_drop(&all.c);
     tj_npy_drop(&all.p);
-    tj_context_free(context);
     return code;
 }
 

@@ -20,14 +20,13 @@ static const cli_option own[] = {
 const cli_group cli_check_group = {"Check", own};
 
 /* No driver: do all that can be done without one, and say that it ends there. */
-static void compile_instead(const cli_call *call, const cli_machine_options *machine, tj_context *context,
-                            const cli_request *request, tj_error *err)
+static void compile_instead(const cli_call *call, const cli_machine_options *machine, const cli_request *request, tj_error *err)
 {
-    const char *path = tj_store_path(context);
-    const bool is_stored = *path && !tj_store_trouble(context);
+    const char *path = tj_store_path(call->context);
+    const bool is_stored = *path && !tj_store_trouble(call->context);
     const tj_error why = *err;
 
-    if (cli_compile_only(call, machine, context, request, err) == CLI_DONE)
+    if (cli_compile_only(call, machine, request, err) == CLI_DONE)
         (void)tj_fail(err, TJ_ERR_NO_DRIVER,
                       "the kernel was generated, compiled%s%s, but there was nothing here to run it on: %s",
                       is_stored ? " and stored in " : "", is_stored ? path : "", why.message);
@@ -86,7 +85,7 @@ static cli_exit check_product(const cli_call *call, const cli_product *product, 
 }
 
 /* What computed it. The plan's image names the target, the driver the device. */
-static void tell_plan(const cli_call *call, const cli_machine_options *machine, tj_context *context, const tj_plan *plan)
+static void tell_plan(const cli_call *call, const cli_machine_options *machine, const tj_plan *plan)
 {
     const int ordinal = cli_device_ordinal(machine);
     const tj_image *image = tj_plan_image(plan);
@@ -100,7 +99,7 @@ static void tell_plan(const cli_call *call, const cli_machine_options *machine, 
     tj_config_print(tj_source_config(source), config);
     cli_say(call, "kernel     %s\nconfig     %s\n", tj_source_kernel(source), config);
     cli_tell_chosen(call, stdout, tj_plan_chosen_by(plan));
-    if (tj_device_get(context, ordinal, &facts, &ignored) != TJ_OK)
+    if (tj_device_get(call->context, ordinal, &facts, &ignored) != TJ_OK)
         (void)snprintf(facts.name, sizeof facts.name, "device %d", ordinal);
     cli_set_text(call->answer, "device", facts.name);
     cli_set_int(call->answer, "device_ordinal", ordinal);
@@ -108,9 +107,9 @@ static void tell_plan(const cli_call *call, const cli_machine_options *machine, 
             tj_image_origin(image) == TJ_FROM_COMPILER ? "the compiler" : cli_origin(tj_image_origin(image)));
 }
 
-cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, tj_context *context, const cli_product *product,
-                      tj_error *err)
+cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, const cli_product *product, tj_error *err)
 {
+    tj_context *context = call->context;
     const cli_request *request = product->request;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     tj_workbench *bench = NULL;
@@ -122,7 +121,7 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
 
     status = tj_plan_prepare(context, &request->problem, request->has_config ? &request->config : NULL, &plan, err);
     if (status == TJ_ERR_NO_DRIVER)
-        compile_instead(call, machine, context, request, err);
+        compile_instead(call, machine, request, err);
     memcpy(options.host, product->host, sizeof options.host);
     options.seed = product->seed;
     options.alpha = request->alpha;
@@ -134,7 +133,7 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
     if (status == TJ_OK)
         status = tj_emulator_get(context, &emulator, err);
     if (status == TJ_OK && product->counts)
-        status = cli_count_begin(product->counts == CLI_COUNT_LINES, context, plan, err);
+        status = cli_count_begin(call, product->counts == CLI_COUNT_LINES, plan, err);
     if (status == TJ_OK)
         status = cli_launch(context, emulator, plan, tj_workbench_operands(bench), err);
     if (status == TJ_OK)
@@ -143,9 +142,9 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
         status = cli_time(context, plan, tj_workbench_operands(bench), product->timing, &median, &least, err);
     if (status != TJ_OK)
         goto done;
-    tell_plan(call, machine, context, plan);
+    tell_plan(call, machine, plan);
     if (product->counts &&
-        cli_count_end(call, product->counts == CLI_COUNT_LINES, context, plan, tj_workbench_operands(bench), err) != TJ_OK)
+        cli_count_end(call, product->counts == CLI_COUNT_LINES, plan, tj_workbench_operands(bench), err) != TJ_OK)
         goto done;
     if (emulator)
         cli_say(call, "time       not measured: the emulator runs on the CPU, and its clock tells nothing of a GPU\n");

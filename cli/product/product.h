@@ -70,28 +70,20 @@ typedef struct cli_machine_options {
 
 extern const cli_group cli_machine_group;
 
-/** A context as the words want it. */
+/** A context as the words want it, for a command that opens several. Owned: the caller. */
 tj_status cli_context_create(const cli_call *call, const cli_machine_options *machine, tj_context **context, tj_error *err);
 
 /** Do the words leave open what computes: --device auto, and no driver named? */
 bool cli_may_emulate(const cli_machine_options *machine);
 
-/** The same to run on: where the words leave that open, the emulator if there is no GPU, which stderr is told in a line. */
-tj_status cli_context_create_to_run(const cli_call *call, const cli_machine_options *machine, tj_context **context,
-                                    tj_error *err);
-
-/**
- * That of tilejit run, or with --arch, for a device that need not be here, that of tilejit compile: what explain and cache explain look
- * with. Its target is cli_target's.
- */
-tj_status cli_context_create_to_look(const cli_call *call, const cli_machine_options *machine, tj_context **context,
-                                     tj_error *err);
+/** The context of the call. to_run: where the words leave that open, on the emulator if there is no GPU, which stderr is told in a line. */
+tj_status cli_open(cli_call *call, const cli_machine_options *machine, bool to_run, tj_error *err);
 
 /** The device that such a context uses when none is current: --device, $TILEJIT_DEVICE, 0. */
 int cli_device_ordinal(const cli_machine_options *machine);
 
 /** --arch; else the target of the device; else, with no driver, sm_90. */
-tj_status cli_target(tj_context *context, const cli_machine_options *machine, char target[16], tj_error *err);
+tj_status cli_target(const cli_call *call, const cli_machine_options *machine, char target[16], tj_error *err);
 
 /** The facts of the product that a target stands for: sm_90a and compute_90 are an sm_90 here. */
 tj_status cli_device_of_target(const char *target, tj_device_facts *facts, tj_error *err);
@@ -102,15 +94,15 @@ tj_status cli_refuse_arch(const cli_call *call, const cli_machine_options *machi
 /* ---- config ----------------------------------------------------------------------------------------------------- */
 
 /** The library's choice for a problem on a device, with the records of the context's store. */
-tj_status cli_choose(tj_context *context, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
+tj_status cli_choose(const cli_call *call, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
                      tj_chosen_by *by, tj_error *err);
 
 /**
  * The config, where the words name none, as the library would choose it (by record, else by model); else the tile width that they
- * leave open. For the device of context, or with --arch, or without a driver, for the product that target stands for. A target that
+ * leave open. For the device of the call's context, or with --arch, or without a driver, for the product that target stands for. A target that
  * stands for none changes nothing.
  */
-tj_status cli_adapt(tj_context *context, const cli_machine_options *machine, const char *target, cli_request *request,
+tj_status cli_adapt(const cli_call *call, const cli_machine_options *machine, const char *target, cli_request *request,
                     tj_error *err);
 
 /** Who chose, in words: behind "chosen by"; for JSON; and as a member and a line on out, if someone did. */
@@ -130,16 +122,15 @@ bool cli_spills(const tj_source *source, const tj_image *image);
 void cli_answer_kernel(json_t *object, const tj_source *source, const tj_image *image);
 
 /** The text of a request, with the config that cli_adapt gives it for cli_target's target. */
-tj_status cli_make_source(tj_context *context, const cli_machine_options *machine, cli_request *request, char target[16],
+tj_status cli_make_source(const cli_call *call, const cli_machine_options *machine, cli_request *request, char target[16],
                           tj_source **source, tj_error *err);
 
 /** And its image: generate, compile and store without running, and tell of it. After a failure the image may hold the log. */
-tj_status cli_make_image(const cli_call *call, const cli_machine_options *machine, tj_context *context, cli_request *request,
-                         tj_source **source, tj_image **image, tj_error *err);
+tj_status cli_make_image(const cli_call *call, const cli_machine_options *machine, cli_request *request, tj_source **source,
+                         tj_image **image, tj_error *err);
 
 /** The same where nothing more is wanted: --compile-only. */
-cli_exit cli_compile_only(const cli_call *call, const cli_machine_options *machine, tj_context *context,
-                          const cli_request *request, tj_error *err);
+cli_exit cli_compile_only(const cli_call *call, const cli_machine_options *machine, const cli_request *request, tj_error *err);
 
 /* ---- launch ----------------------------------------------------------------------------------------------------- */
 
@@ -172,9 +163,8 @@ tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, con
  * that counts the first kernel; the second one is counted by a launch of its own. In words each, in JSON their sum.
  * Errors: TJ_ERR_UNSUPPORTED: the device is no emulator.
  */
-tj_status cli_count_begin(bool by_line, tj_context *context, const tj_plan *plan, tj_error *err);
-tj_status cli_count_end(const cli_call *call, bool by_line, tj_context *context, const tj_plan *plan,
-                        const tj_operands *operands, tj_error *err);
+tj_status cli_count_begin(const cli_call *call, bool by_line, const tj_plan *plan, tj_error *err);
+tj_status cli_count_end(const cli_call *call, bool by_line, const tj_plan *plan, const tj_operands *operands, tj_error *err);
 
 /** Add one to sum, counter by counter. */
 void cli_counters_add(cuEmuCounters *sum, const cuEmuCounters *one);
@@ -208,8 +198,7 @@ typedef struct cli_product {
  * Prepare, copy, launch, read back, time, check, and tell. With no driver the kernel is generated, compiled and stored all the
  * same, and the failure says so. CLI_CHECK_FAILED: P is there, and wrong.
  */
-cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, tj_context *context, const cli_product *product,
-                      tj_error *err);
+cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, const cli_product *product, tj_error *err);
 
 /* ---- shapes ----------------------------------------------------------------------------------------------------- */
 

@@ -43,9 +43,8 @@ static tj_status read_config(const prove_options *options, tj_config *config, tj
 
 /* What all shapes share. */
 typedef struct proofs {
-    const cli_call *call;
+    cli_call *call;
     const prove_options *options;
-    tj_context *context;
     tj_config config; /* its family NULL: the library's choice */
     int64_t proven, failed, known;
     json_t *list;
@@ -84,11 +83,11 @@ static tj_status prove_plan(proofs *all, const cli_shape *shape, const tj_plan *
     const char *folder = all->options->cases ? all->options->cases : "tilejit-cases";
     tj_proof proof;
     tj_error why;
-    const tj_status status = tj_plan_prove(all->context, plan, &shape->problem, !all->options->resume, &proof, err);
+    const tj_status status = tj_plan_prove(all->call->context, plan, &shape->problem, !all->options->resume, &proof, err);
 
     if (proof.reason[0] == '\0' && !proof.passed)
         return status; /* nothing was proven */
-    if (!proof.passed && tj_proof_write_case(all->context, plan, &proof, folder, &why) != TJ_OK) {
+    if (!proof.passed && tj_proof_write_case(all->call->context, plan, &proof, folder, &why) != TJ_OK) {
         fprintf(stderr, "tilejit: %s\n", why.message);
         folder = NULL;
     }
@@ -107,7 +106,7 @@ static tj_status prove_shape(proofs *all, const cli_shape *shape, tj_error *err)
     for (int kernels = 0; kernels < MOST_KERNELS; kernels++) {
         const tj_plan *plan;
 
-        status = tj_plan_prepare(all->context, &shape->problem, is_named ? &all->config : NULL, &plan, err);
+        status = tj_plan_prepare(all->call->context, &shape->problem, is_named ? &all->config : NULL, &plan, err);
         if (status == TJ_OK)
             status = prove_plan(all, shape, plan, err);
         if (status != TJ_ERR_CHECK_FAILED || is_named)
@@ -118,7 +117,7 @@ static tj_status prove_shape(proofs *all, const cli_shape *shape, tj_error *err)
 
 static tj_status prove_all(proofs *all, const cli_shapes *shapes, tj_error *err)
 {
-    tj_status status = cli_context_create_to_run(all->call, &all->options->machine, &all->context, err);
+    tj_status status = cli_open(all->call, &all->options->machine, true, err);
     tj_status worst = TJ_OK;
 
     for (size_t i = 0; i < shapes->count && status == TJ_OK; i++) {
@@ -132,7 +131,6 @@ static tj_status prove_all(proofs *all, const cli_shapes *shapes, tj_error *err)
             (void)tj_fail(err, status, "%s: %.420s", shapes->item[i].text, why.message);
         }
     }
-    tj_context_free(all->context);
     if (status != TJ_OK || all->failed == 0)
         return status == TJ_OK ? worst : status;
     return tj_fail(err, TJ_ERR_CHECK_FAILED,
@@ -140,7 +138,7 @@ static tj_status prove_all(proofs *all, const cli_shapes *shapes, tj_error *err)
                    all->failed + all->proven + all->known);
 }
 
-static cli_exit prove(const cli_call *call, tj_error *err)
+static cli_exit prove(cli_call *call, tj_error *err)
 {
     const prove_options *options = call->options;
     proofs all = {.call = call, .options = options, .list = cli_add_list(call->answer, "proofs")};

@@ -51,7 +51,7 @@ static tj_status check_host_memory(const tj_problem *problem, tj_error *err)
     return TJ_OK;
 }
 
-static cli_exit multiply(const cli_call *call, tj_context *context, const cli_request *request, tj_error *err)
+static cli_exit multiply(const cli_call *call, const cli_request *request, tj_error *err)
 {
     const run_options *options = call->options;
     const tj_problem storage = tj_problem_strided(&request->known);
@@ -68,29 +68,24 @@ static cli_exit multiply(const cli_call *call, tj_context *context, const cli_re
             request,         {NULL},         (uint64_t)options->seed, p, cli_timing_or(options->timing, 2, 10),
             &options->check, options->counts};
 
-        code = cli_multiply(call, &options->machine, context, &product, err);
+        code = cli_multiply(call, &options->machine, &product, err);
     }
     free(p);
     return code;
 }
 
-static cli_exit run(const cli_call *call, tj_error *err)
+static cli_exit run(cli_call *call, tj_error *err)
 {
     const run_options *options = call->options;
     cli_request request;
-    tj_context *context = NULL;
-    cli_exit code = CLI_FAILED;
 
     if ((!options->compile_only && cli_refuse_arch(call, &options->machine, err) != TJ_OK) ||
         cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
     cli_set_int(call->answer, "seed", options->seed);
-    if (!options->compile_only && cli_context_create_to_run(call, &options->machine, &context, err) == TJ_OK)
-        code = multiply(call, context, &request, err);
-    else if (options->compile_only && cli_context_create(call, &options->machine, &context, err) == TJ_OK)
-        code = cli_compile_only(call, &options->machine, context, &request, err);
-    tj_context_free(context);
-    return code;
+    if (cli_open(call, &options->machine, !options->compile_only, err) != TJ_OK)
+        return CLI_FAILED;
+    return options->compile_only ? cli_compile_only(call, &options->machine, &request, err) : multiply(call, &request, err);
 }
 
 const cli_command cli_run = {

@@ -19,12 +19,11 @@ typedef struct worker {
 
 /* The devices, and what they share. */
 typedef struct crew {
-    const cli_call *call;
+    cli_call *call;
     const tune_options *words;
     tj_tune_options options;
     tune_jobs *all;
     tj_records *known; /* --resume: those of the store before the first shape; NULL without it */
-    tj_output trials_file;
     FILE *trials;
     bool has_bar;
     worker worker[TUNE_MAX_DEVICES];
@@ -256,7 +255,7 @@ static tj_status load_known(crew *c, tj_error *err)
 static tj_status open_trials(crew *c, const char *path, tj_error *err)
 {
     int fd;
-    tj_status status = path ? tj_output_stream(&c->trials_file, &fd, err) : TJ_OK;
+    tj_status status = path ? tj_output_stream(&c->call->file, &fd, err) : TJ_OK;
 
     if (!path || status != TJ_OK)
         return status;
@@ -273,7 +272,6 @@ static tj_status close_trials(crew *c, const char *path, tj_error *err)
 {
     bool is_lost;
 
-    tj_output_close(&c->trials_file);
     if (!c->trials)
         return TJ_OK;
     is_lost = ferror(c->trials) != 0;
@@ -281,7 +279,7 @@ static tj_status close_trials(crew *c, const char *path, tj_error *err)
     return is_lost ? tj_fail(err, TJ_ERR_IO, "cannot write %.200s to its end: is the disk full?", path) : TJ_OK;
 }
 
-tj_status tune_on_devices(const cli_call *call, const tune_devices *devices, const tj_tune_options *options, tune_jobs *all,
+tj_status tune_on_devices(cli_call *call, const tune_devices *devices, const tj_tune_options *options, tune_jobs *all,
                           tj_error *err)
 {
     const tune_options *words = call->options;
@@ -291,7 +289,7 @@ tj_status tune_on_devices(const cli_call *call, const tune_devices *devices, con
               .all = all,
               .has_bar = isatty(STDERR_FILENO) && call->log_level < TJ_LOG_INFO};
     tj_error unwritten;
-    tj_status status = cli_open_output(words->trials, &c.trials_file, err);
+    tj_status status = cli_open_output(call, words->trials, err);
 
     if (status == TJ_OK)
         status = open_devices(&c, devices, err);

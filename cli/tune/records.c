@@ -34,31 +34,31 @@ static tj_status parse_files(const char *list, const tj_problem *problem, const 
     return status;
 }
 
-static tj_status write_records(bool is_t4, const tj_records *records, const tj_output *file, tj_error *err)
+static tj_status write_records(const cli_call *call, const tj_records *records, tj_error *err)
 {
-    char *text = tj_records_print(records, is_t4);
+    const tune_options *options = call->options;
+    char *text = tj_records_print(records, options->is_t4);
     tj_status status;
 
     if (!text)
         return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %zu records", tj_records_count(records));
-    status = cli_write_output(file, text, strlen(text), err);
+    status = cli_write_output(&call->file, text, strlen(text), err);
     free(text);
     return status;
 }
 
-static tj_status import_records(const cli_call *call, const cli_shapes *shapes, tj_context *context, tj_records *records,
-                                tj_error *err)
+static tj_status import_records(const cli_call *call, const cli_shapes *shapes, tj_records *records, tj_error *err)
 {
     const tune_options *options = call->options;
     const tj_problem *problem = shapes->count > 0 ? &shapes->item[0].problem : NULL;
     tj_device_facts device;
     int64_t kept = 0;
-    tj_status status = problem ? tj_device_get(context, cli_device_ordinal(&options->machine), &device, err) : TJ_OK;
+    tj_status status = problem ? tj_device_get(call->context, cli_device_ordinal(&options->machine), &device, err) : TJ_OK;
 
     if (status == TJ_OK)
         status = parse_files(options->import_from, problem, problem ? &device : NULL, records, err);
     if (status == TJ_OK)
-        status = tj_records_keep(context, records, &kept, err);
+        status = tj_records_keep(call->context, records, &kept, err);
     if (status != TJ_OK)
         return status;
     cli_set_int(call->answer, "read", (int64_t)tj_records_count(records));
@@ -67,21 +67,21 @@ static tj_status import_records(const cli_call *call, const cli_shapes *shapes, 
     return TJ_OK;
 }
 
-static tj_status export_records(const cli_call *call, tj_context *context, const tj_output *file, tj_records *records,
-                                tj_error *err)
+static tj_status export_records(const cli_call *call, tj_records *records, tj_error *err)
 {
     const tune_options *options = call->options;
     int64_t passed_over = 0;
-    tj_status status = *tj_store_path(context) ? tj_records_load_all(context, records, &passed_over, err)
-                                               : tj_fail(err, TJ_ERR_IO, "nothing to export: %s", tj_store_trouble(context));
+    tj_status status = *tj_store_path(call->context)
+                           ? tj_records_load_all(call->context, records, &passed_over, err)
+                           : tj_fail(err, TJ_ERR_IO, "nothing to export: %s", tj_store_trouble(call->context));
 
     if (status == TJ_OK)
-        status = write_records(options->is_t4, records, file, err);
+        status = write_records(call, records, err);
     if (status != TJ_OK)
         return status;
     cli_set_int(call->answer, "written", (int64_t)tj_records_count(records));
     cli_set_int(call->answer, "passed_over", passed_over);
-    if (file->is_stdout && passed_over == 0)
+    if (call->file.is_stdout && passed_over == 0)
         return TJ_OK;
     cli_say(call, "%zu records written to %s", tj_records_count(records), options->export_to);
     if (passed_over > 0)
@@ -90,29 +90,24 @@ static tj_status export_records(const cli_call *call, tj_context *context, const
     return TJ_OK;
 }
 
-cli_exit tune_move_records(const cli_call *call, const cli_shapes *shapes, tj_error *err)
+cli_exit tune_move_records(cli_call *call, const cli_shapes *shapes, tj_error *err)
 {
     const tune_options *options = call->options;
     tj_records *records = tj_records_create();
-    tj_context *context = NULL;
-    tj_output file;
-    tj_status status = cli_open_output(options->merge ? options->output : options->export_to, &file, err);
+    tj_status status = cli_open_output(call, options->merge ? options->output : options->export_to, err);
 
     if (status == TJ_OK && !records)
         status = tj_fail_memory(err, "records");
     if (status == TJ_OK && options->merge) {
         status = parse_files(options->merge, NULL, NULL, records, err);
         if (status == TJ_OK)
-            status = write_records(options->is_t4, records, &file, err);
+            status = write_records(call, records, err);
         cli_set_int(call->answer, "written", (int64_t)tj_records_count(records));
     } else if (status == TJ_OK) {
-        status = (shapes->count > 0 ? cli_context_create_to_run : cli_context_create)(call, &options->machine, &context, err);
+        status = cli_open(call, &options->machine, shapes->count > 0, err);
         if (status == TJ_OK)
-            status = options->import_from ? import_records(call, shapes, context, records, err)
-                                          : export_records(call, context, &file, records, err);
+            status = options->import_from ? import_records(call, shapes, records, err) : export_records(call, records, err);
     }
-    tj_output_close(&file);
     tj_records_free(records);
-    tj_context_free(context);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }

@@ -171,8 +171,8 @@ static cli_exit sum_up(const cli_call *call, const tune_jobs *all, tj_status sta
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 
-static cli_exit tune_all(const cli_call *call, const cli_shapes *shapes, const tune_devices *devices,
-                         const tj_tune_options *options, tj_error *err)
+static cli_exit tune_all(cli_call *call, const cli_shapes *shapes, const tune_devices *devices, const tj_tune_options *options,
+                         tj_error *err)
 {
     tune_jobs all = {calloc(shapes->count, sizeof *all.item), shapes->count};
     cli_exit code = CLI_FAILED;
@@ -231,7 +231,7 @@ static tj_status check_words(const cli_call *call, tj_error *err)
     return moves > 0 ? check_move(call, err) : TJ_OK;
 }
 
-static cli_exit tune(const cli_call *call, tj_error *err)
+static cli_exit tune(cli_call *call, tj_error *err)
 {
     const tune_options *words = call->options;
     const bool moves = words->merge || words->import_from || words->export_to;

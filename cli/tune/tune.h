@@ -53,7 +53,7 @@ typedef struct tune_devices {
  * Tune all shapes: what became of each is in it. Errors: a device cannot be used, or the trials cannot be written (then no shape
  * was taken), no memory.
  */
-tj_status tune_on_devices(const cli_call *call, const tune_devices *devices, const tj_tune_options *options, tune_jobs *all,
+tj_status tune_on_devices(cli_call *call, const tune_devices *devices, const tj_tune_options *options, tune_jobs *all,
                           tj_error *err);
 
 /** Is there a record that is as well founded as what a tuning with these options would find? */
@@ -61,7 +61,7 @@ bool tune_has_record(const tj_records *known, const tj_problem *problem, const t
                      const tj_tune_options *options);
 
 /** --export, --import, --merge: no shape is tuned. */
-cli_exit tune_move_records(const cli_call *call, const cli_shapes *shapes, tj_error *err);
+cli_exit tune_move_records(cli_call *call, const cli_shapes *shapes, tj_error *err);
 
 /** The line of --trials that names the fields, and one for a trial; tabs between them: bench_tuner reads it. */
 void tune_write_trials_head(FILE *file);

@@ -197,7 +197,7 @@ static const char *shell_at(size_t index)
     return index < SHELLS ? scripts[index].shell : NULL;
 }
 
-static cli_exit completion(const cli_call *call, tj_error *err)
+static cli_exit completion(cli_call *call, tj_error *err)
 {
     for (size_t i = 0; i < SHELLS; i++)
         if (call->operand_count == 1 && strcmp(call->operand[0], scripts[i].shell) == 0) {

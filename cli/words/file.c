@@ -37,15 +37,11 @@ static bool move_report(void)
     return is_moved;
 }
 
-tj_status cli_open_output(const char *path, tj_output *out, tj_error *err)
+tj_status cli_open_output(cli_call *call, const char *path, tj_error *err)
 {
-    tj_status status;
+    tj_status status = path ? tj_output_open(path, &call->file, err) : TJ_OK;
 
-    *out = (tj_output){.folder = -1, .stream = -1};
-    if (!path)
-        return TJ_OK;
-    status = tj_output_open(path, out, err);
-    if (status == TJ_OK && out->is_stdout && !move_report())
+    if (path && status == TJ_OK && call->file.is_stdout && !move_report())
         status = tj_fail(err, TJ_ERR_IO, "cannot tell the report and %s apart: %s", path, strerror(errno));
     return status;
 }

@@ -310,7 +310,7 @@ static void add_commands(json_t *list, const cli_table *table)
     }
 }
 
-static cli_exit help(const cli_call *call, tj_error *err)
+static cli_exit help(cli_call *call, tj_error *err)
 {
     const cli_command *command = NULL;
     int used = 0;
@@ -337,7 +337,7 @@ static cli_exit help(const cli_call *call, tj_error *err)
     return CLI_DONE;
 }
 
-static cli_exit version(const cli_call *call, tj_error *err)
+static cli_exit version(cli_call *call, tj_error *err)
 {
     (void)err;
     cli_set_text(call->answer, "version", tj_version());
@@ -345,7 +345,7 @@ static cli_exit version(const cli_call *call, tj_error *err)
     return CLI_DONE;
 }
 
-static cli_exit man(const cli_call *call, tj_error *err)
+static cli_exit man(cli_call *call, tj_error *err)
 {
     (void)err;
     if (!call->is_json)

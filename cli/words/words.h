@@ -82,6 +82,8 @@ typedef struct cli_call {
     int32_t is_help, is_json, log_level; /* what every command takes */
     void *options;                       /* the command's own structure; what was not given is NULL, 0, or initial */
     json_t *answer;                      /* an object to be filled: what --json prints */
+    tj_context *context;                 /* what the command opens; main closes both */
+    tj_output file;
 } cli_call;
 
 /** A group that a command takes, and where its structure lies in that of the command. The `more` groups behind it share both. */
@@ -103,7 +105,7 @@ typedef struct cli_command {
     bool is_hidden;
 
     /** Anything but CLI_DONE has *err filled. Without --json the command prints its results to stdout itself. */
-    cli_exit (*run)(const cli_call *call, tj_error *err);
+    cli_exit (*run)(cli_call *call, tj_error *err);
 } cli_command;
 
 /** What there is; each list ends with NULL. */
@@ -185,10 +187,10 @@ extern const cli_group cli_output_group;
 tj_status cli_check_stdout(const cli_call *call, const char *option, const char *path, tj_error *err);
 
 /**
- * tj_output_open, for what is to be written in the end. Where that goes to stdout, what is printed from here on goes to stderr.
- * path may be NULL: nothing is opened.
+ * tj_output_open call->file, for what is to be written in the end. Where that goes to stdout, what is printed from here on goes to
+ * stderr. path may be NULL: nothing is opened.
  */
-tj_status cli_open_output(const char *path, tj_output *out, tj_error *err);
+tj_status cli_open_output(cli_call *call, const char *path, tj_error *err);
 
 /** Between these two a signal waits for a file to be whole; not so for what is no file. */
 void cli_begin_file(const tj_output *out);
