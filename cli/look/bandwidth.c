@@ -3,6 +3,7 @@
  * bandwidth: what a device's memory gives a kernel of this library, measured once and remembered by the device's uuid in the store's
  * folder. Not the store's business: the file may be removed at any time.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +80,7 @@ static void remember(tj_context *context, const tj_device_facts *facts, double b
     json_decref(all);
 }
 
-/* P = beta * C with k = 0 reads one matrix and writes another: STREAM's "scale". */
+/* P = beta * C with k = 0 reads one matrix and writes another: STREAM's "scale". The best rate is kept. */
 static tj_status time_scale(tj_context *context, int64_t extent, const char *text, tj_operands *x, double *bytes_per_s,
                             tj_error *err)
 {
@@ -88,17 +89,13 @@ static tj_status time_scale(tj_context *context, int64_t extent, const char *tex
     double us, least_us;
     const tj_plan *plan;
     tj_config config;
-    tj_status status;
 
     problem.epilogue.has_beta = 1;
-    status = tj_config_parse(text, &config, err);
-    if (status == TJ_OK)
-        status = tj_plan_prepare(context, &problem, &config, &plan, err);
-    if (status == TJ_OK)
-        status = cli_time(context, plan, x, (cli_timing){3, 9}, &us, &least_us, err);
-    if (status == TJ_OK)
-        *bytes_per_s = moved / us * 1e6;
-    return status;
+    if (tj_config_parse(text, &config, err) != TJ_OK || tj_plan_prepare(context, &problem, &config, &plan, err) != TJ_OK ||
+        cli_time(context, plan, x, (cli_timing){3, 9}, &us, &least_us, err) != TJ_OK)
+        return err->status;
+    *bytes_per_s = fmax(*bytes_per_s, moved / us * 1e6);
+    return TJ_OK;
 }
 
 tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *facts, double *bytes_per_s, tj_error *err)
@@ -109,32 +106,27 @@ tj_status cli_measure_bandwidth(tj_context *context, const tj_device_facts *fact
     const tj_emulator *emulator;
     size_t free_bytes, total_bytes;
     int64_t extent = 16384; /* 2 GiB each */
-    tj_status status = tj_emulator_get(context, &emulator, err);
+    tj_status status;
 
     *bytes_per_s = 0;
-    if (status == TJ_OK && emulator)
+    if (tj_emulator_get(context, &emulator, err) != TJ_OK)
+        return err->status;
+    if (emulator)
         return tj_fail(err, TJ_ERR_UNSUPPORTED, "the emulator has no bandwidth to measure: --measure needs a GPU");
-    if (status == TJ_OK)
-        status = tj_device_memory(context, &free_bytes, &total_bytes, err);
-    while (status == TJ_OK && extent > 2048 && (size_t)(16 * extent * extent) > free_bytes / 2)
+    if (tj_device_memory(context, &free_bytes, &total_bytes, err) != TJ_OK)
+        return err->status;
+    while (extent > 2048 && (size_t)(16 * extent * extent) > free_bytes / 2)
         extent /= 2;
-    if (status == TJ_OK)
-        status = tj_buffer_create(context, (size_t)(8 * extent * extent), &from, err);
+    status = tj_buffer_create(context, (size_t)(8 * extent * extent), &from, err);
     if (status == TJ_OK)
         status = tj_buffer_create(context, (size_t)(8 * extent * extent), &to, err);
     if (status == TJ_OK)
         status = tj_buffer_fill(from, 0, err);
-    if (status == TJ_OK) {
-        x.c.address = tj_buffer_address(from);
-        x.p.address = tj_buffer_address(to);
-        x.beta = 1;
-    }
-    for (size_t i = 0; i < sizeof configs / sizeof configs[0] && status == TJ_OK; i++) {
-        double one = 0;
-
-        status = time_scale(context, extent, configs[i], &x, &one, err);
-        *bytes_per_s = one > *bytes_per_s ? one : *bytes_per_s;
-    }
+    x.c.address = tj_buffer_address(from);
+    x.p.address = tj_buffer_address(to);
+    x.beta = 1;
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0] && status == TJ_OK; i++)
+        status = time_scale(context, extent, configs[i], &x, bytes_per_s, err);
     tj_buffer_free(from);
     tj_buffer_free(to);
     if (status == TJ_OK)

@@ -22,6 +22,8 @@ typedef struct visit {
     const cli_call *call;
     json_t *list;
     int64_t now, entries, bytes, hits, read_only, damaged;
+    tj_records *records; /* of walk_all */
+    int64_t passed_over; /* records that are not used */
 } visit;
 
 static void add_entry(json_t *list, const tj_store_entry *entry)
@@ -128,51 +130,48 @@ static void print_record(const cli_call *call, const tj_record *record, int64_t 
             facts.config);
 }
 
-static tj_status load_records(const cli_call *call, tj_records **records, int64_t *passed_over, tj_error *err)
+/* The walk, and the records: free them. */
+static tj_status walk_all(cli_call *call, const char *member, tj_store_visit each, visit *to, tj_error *err)
 {
-    *records = tj_records_create();
-    return *records ? tj_records_load_all(call->context, *records, passed_over, err)
-                    : tj_fail_memory(err, "the tuning records");
+    const tj_status status = walk(call, member, 0, each, to, err);
+
+    if (status != TJ_OK)
+        return status;
+    to->records = tj_records_create();
+    return to->records ? tj_records_load_all(call->context, to->records, &to->passed_over, err)
+                       : tj_fail_memory(err, "the tuning records");
 }
 
 /* ---- commands ----------------------------------------------------------------------------------------------------- */
 
 static cli_exit list(cli_call *call, tj_error *err)
 {
-    tj_records *records = NULL;
     json_t *all = cli_add_list(call->answer, "records");
-    int64_t passed_over = 0;
     visit to;
-    tj_status status = walk(call, "entries", 0, list_entry, &to, err);
+    const tj_status status = walk_all(call, "entries", list_entry, &to, err);
 
-    if (status == TJ_OK)
-        status = load_records(call, &records, &passed_over, err);
-    for (size_t i = 0; status == TJ_OK && i < tj_records_count(records); i++) {
-        add_record(all, tj_records_at(records, i));
+    for (size_t i = 0; status == TJ_OK && i < tj_records_count(to.records); i++) {
+        add_record(all, tj_records_at(to.records, i));
         if (i == 0)
             cli_say(call, "%s%10s  %-34s %-20s %5s %9s  %s\n", to.entries > 0 ? "\n" : "", "TIME", "TUNED", "DEVICE", "TRIED",
                     "AGE", "CONFIG");
-        print_record(call, tj_records_at(records, i), to.now);
+        print_record(call, tj_records_at(to.records, i), to.now);
     }
-    if (passed_over > 0 && !call->is_json)
-        fprintf(stderr, "tilejit: records that are not used: %" PRId64 ", --log warning says why\n", passed_over);
-    cli_set_int(call->answer, "records_passed_over", passed_over);
-    tj_records_free(records);
+    if (to.passed_over > 0 && !call->is_json)
+        fprintf(stderr, "tilejit: records that are not used: %" PRId64 ", --log warning says why\n", to.passed_over);
+    cli_set_int(call->answer, "records_passed_over", to.passed_over);
+    tj_records_free(to.records);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 
 static cli_exit stats(cli_call *call, tj_error *err)
 {
-    tj_records *records = NULL;
-    int64_t passed_over = 0;
     visit to;
-    tj_status status = walk(call, NULL, 0, count_entry, &to, err);
+    const tj_status status = walk_all(call, NULL, count_entry, &to, err);
 
-    if (status == TJ_OK)
-        status = load_records(call, &records, &passed_over, err);
     if (status == TJ_OK) {
         const char *path = tj_store_path(call->context), *trouble = tj_store_trouble(call->context);
-        const int64_t count = (int64_t)tj_records_count(records);
+        const int64_t count = (int64_t)tj_records_count(to.records);
         char size[32], limit[32];
 
         cli_set_text(call->answer, "path", path);
@@ -182,7 +181,7 @@ static cli_exit stats(cli_call *call, tj_error *err)
         cli_set_int(call->answer, "max_bytes", tj_store_max_bytes(call->context));
         cli_set_int(call->answer, "hits", to.hits);
         cli_set_int(call->answer, "records", count);
-        cli_set_int(call->answer, "records_passed_over", passed_over);
+        cli_set_int(call->answer, "records_passed_over", to.passed_over);
         if (trouble)
             cli_set_text(call->answer, "trouble", trouble);
         cli_format_bytes(size, to.bytes);
@@ -190,9 +189,9 @@ static cli_exit stats(cli_call *call, tj_error *err)
         cli_say(call,
                 "store      %s\nkernels    %" PRId64 "\nsize       %s of %s\nhits       %" PRId64 "\nrecords    %" PRId64
                 ", not used %" PRId64 "\ntrouble    %s\n",
-                *path ? path : "none", to.entries, size, limit, to.hits, count, passed_over, trouble ? trouble : "none");
+                *path ? path : "none", to.entries, size, limit, to.hits, count, to.passed_over, trouble ? trouble : "none");
     }
-    tj_records_free(records);
+    tj_records_free(to.records);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;
 }
 

@@ -116,22 +116,17 @@ static tj_status add_compared(const char *compare, cli_look *look, tj_error *err
 
 static tj_status read_configs(const char *asked, const char *const *compare, cli_look *look, tj_error *err)
 {
-    tj_status status = TJ_OK;
-
     if (asked)
         return add_compared(asked, look, err);
     if (!compare || look->request.has_config)
         return add_config(look, &look->request.config, err);
-    for (; *compare && status == TJ_OK; compare++) {
+    for (; *compare; compare++) {
         tj_config config = TJ_CONFIG_INIT;
 
-        status = tj_config_parse(*compare, &config, err);
-        if (status == TJ_OK)
-            status = add_config(look, &config, err);
+        if (tj_config_parse(*compare, &config, err) != TJ_OK || add_config(look, &config, err) != TJ_OK)
+            return err->status;
     }
-    if (status == TJ_OK)
-        status = add_config(look, &look->request.config, err); /* left open: the library's choice */
-    return status;
+    return add_config(look, &look->request.config, err); /* left open: the library's choice */
 }
 
 /* Wrong words are found before anything is opened. */

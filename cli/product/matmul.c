@@ -70,22 +70,20 @@ static int64_t batch(const tj_npy *array)
 static tj_status check_words(const cli_call *call, tj_error *err)
 {
     const matmul_options *options = call->options;
-    tj_status status;
 
     if (!options->output && !options->compile_only)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "where should P go? add -o P.npy");
-    status = cli_check_stdout(call, "-o", options->output, err);
-    if (status != TJ_OK)
-        return status;
+    if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK)
+        return err->status;
     if ((strcmp(call->operand[0], "-") == 0) + (strcmp(call->operand[1], "-") == 0) +
             (options->c && strcmp(options->c, "-") == 0) >
         1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdin can be one of the matrices only");
     if (options->request.beta.is_given && !options->c)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--beta multiplies a matrix that is not there: add --c C.npy");
-    if (!options->compile_only)
-        status = cli_refuse_arch(call, &options->machine, err);
-    return status == TJ_OK ? cli_check_request(&options->request, err) : status;
+    if (!options->compile_only && cli_refuse_arch(call, &options->machine, err) != TJ_OK)
+        return err->status;
+    return cli_check_request(&options->request, err);
 }
 
 /* Bring an array to a type; nothing happens if it has it. */
@@ -111,24 +109,20 @@ static tj_status load(const cli_call *call, matrices *all, tj_error *err)
 {
     const matmul_options *options = call->options;
     int32_t dtype = TJ_TYPE_DEFAULT;
-    tj_status status = tj_npy_read(call->operand[0], &all->m, err);
+    tj_status status;
 
-    if (status == TJ_OK)
-        status = tj_npy_read(call->operand[1], &all->n, err);
-    if (status == TJ_OK && options->c)
-        status = tj_npy_read(options->c, &all->c, err);
-    if (status != TJ_OK)
-        return status;
-    status = cli_read_dtype(options->request.dtype, &dtype, err);
-    if (status == TJ_OK && dtype == TJ_TYPE_DEFAULT && all->m.dtype != all->n.dtype)
+    if (tj_npy_read(call->operand[0], &all->m, err) != TJ_OK || tj_npy_read(call->operand[1], &all->n, err) != TJ_OK ||
+        (options->c && tj_npy_read(options->c, &all->c, err) != TJ_OK) ||
+        cli_read_dtype(options->request.dtype, &dtype, err) != TJ_OK)
+        return err->status;
+    if (dtype == TJ_TYPE_DEFAULT && all->m.dtype == all->n.dtype)
+        return TJ_OK;
+    if (dtype == TJ_TYPE_DEFAULT)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s holds %s and %s holds %s: add --dtype and a type, to which both are converted", call->operand[0],
                        tj_type_name(all->m.dtype), call->operand[1], tj_type_name(all->n.dtype));
-    if (status == TJ_OK && dtype != TJ_TYPE_DEFAULT)
-        status = convert(&all->m, (tj_type)dtype, err);
-    if (status == TJ_OK && dtype != TJ_TYPE_DEFAULT)
-        status = convert(&all->n, (tj_type)dtype, err);
-    return status;
+    status = convert(&all->m, (tj_type)dtype, err);
+    return status == TJ_OK ? convert(&all->n, (tj_type)dtype, err) : status;
 }
 
 /* The inner extents and the batches must meet; both shapes are named where they do not. */
@@ -174,7 +168,8 @@ static tj_status check_c(const cli_call *call, const matrices *all, const tj_pro
     return TJ_OK;
 }
 
-static tj_status make_request(const cli_call *call, const matrices *all, cli_request *request, tj_error *err)
+/* C is brought to the type of P. */
+static tj_status make_request(const cli_call *call, matrices *all, cli_request *request, tj_error *err)
 {
     const matmul_options *options = call->options;
     tj_problem *known = &request->known;
@@ -204,7 +199,9 @@ static tj_status make_request(const cli_call *call, const matrices *all, cli_req
         status = tj_problem_check(known, err);
     if (status == TJ_OK && known->epilogue.has_beta)
         status = check_c(call, all, known, err);
-    return status == TJ_OK ? cli_settle_request(&options->request, request, err) : status;
+    if (status == TJ_OK)
+        status = cli_settle_request(&options->request, request, err);
+    return status == TJ_OK && options->c ? convert(&all->c, (tj_type)tj_problem_canonical(known).p.type, err) : status;
 }
 
 /* An array for P, as it will be written. */
@@ -262,30 +259,16 @@ static cli_exit matmul(cli_call *call, tj_error *err)
 {
     const matmul_options *options = call->options;
     cli_request request = {.problem = {0}};
-    matrices all;
+    matrices all = {.p = {0}};
     cli_exit code = CLI_FAILED;
-    tj_status status;
 
-    memset(&all, 0, sizeof all);
     if (check_words(call, err) != TJ_OK)
         return CLI_WORDS;
-    status = cli_open_output(call, options->compile_only ? NULL : options->output, err);
-    if (status == TJ_OK)
-        status = load(call, &all, err);
-    if (status == TJ_OK)
-        status = check_shapes(call, &all, err);
-    if (status == TJ_OK)
-        status = make_request(call, &all, &request, err);
-    if (status == TJ_OK && options->c)
-        status = convert(&all.c, (tj_type)tj_problem_canonical(&request.known).p.type, err);
-    if (status == TJ_OK)
-        status = make_p(&request, &all, err);
-    if (status == TJ_OK)
-        status = cli_open(call, &options->machine, !options->compile_only, err);
-    if (status == TJ_OK && options->compile_only)
-        code = cli_compile_only(call, &options->machine, &request, err);
-    else if (status == TJ_OK)
-        code = multiply(call, &request, &all, err);
+    if (cli_open_output(call, options->compile_only ? NULL : options->output, err) == TJ_OK && load(call, &all, err) == TJ_OK &&
+        check_shapes(call, &all, err) == TJ_OK && make_request(call, &all, &request, err) == TJ_OK &&
+        make_p(&request, &all, err) == TJ_OK && cli_open(call, &options->machine, !options->compile_only, err) == TJ_OK)
+        code = options->compile_only ? cli_compile_only(call, &options->machine, &request, err)
+                                     : multiply(call, &request, &all, err);
     tj_npy_drop(&all.m);
     tj_npy_drop(&all.n);
     tj_npy_drop(&all.c);

@@ -111,6 +111,7 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
 {
     tj_context *context = call->context;
     const cli_request *request = product->request;
+    const bool by_line = product->counts == CLI_COUNT_LINES;
     tj_workbench_options options = TJ_WORKBENCH_INIT;
     tj_workbench *bench = NULL;
     const tj_plan *plan = NULL;
@@ -126,25 +127,18 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
     options.seed = product->seed;
     options.alpha = request->alpha;
     options.beta = request->beta;
-    if (status == TJ_OK)
-        status = tj_workbench_create(context, &request->known, &options, &bench, err);
-    if (status == TJ_OK)
-        status = tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), err);
-    if (status == TJ_OK)
-        status = tj_emulator_get(context, &emulator, err);
-    if (status == TJ_OK && product->counts)
-        status = cli_count_begin(call, product->counts == CLI_COUNT_LINES, plan, err);
-    if (status == TJ_OK)
-        status = cli_launch(context, emulator, plan, tj_workbench_operands(bench), err);
-    if (status == TJ_OK)
-        status = tj_workbench_read(bench, 0, product->p, err);
-    if (status == TJ_OK && !emulator) /* the emulator's clock is a model, and no measure of anything */
-        status = cli_time(context, plan, tj_workbench_operands(bench), product->timing, &median, &least, err);
-    if (status != TJ_OK)
+    if (status != TJ_OK || tj_workbench_create(context, &request->known, &options, &bench, err) != TJ_OK ||
+        tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), err) != TJ_OK ||
+        tj_emulator_get(context, &emulator, err) != TJ_OK ||
+        (product->counts && cli_count_begin(call, by_line, plan, err) != TJ_OK) ||
+        cli_launch(context, emulator, plan, tj_workbench_operands(bench), err) != TJ_OK ||
+        tj_workbench_read(bench, 0, product->p, err) != TJ_OK)
+        goto done;
+    /* The emulator's clock is a model, and no measure of anything. */
+    if (!emulator && cli_time(context, plan, tj_workbench_operands(bench), product->timing, &median, &least, err) != TJ_OK)
         goto done;
     tell_plan(call, machine, plan);
-    if (product->counts &&
-        cli_count_end(call, product->counts == CLI_COUNT_LINES, plan, tj_workbench_operands(bench), err) != TJ_OK)
+    if (product->counts && cli_count_end(call, by_line, plan, tj_workbench_operands(bench), err) != TJ_OK)
         goto done;
     if (emulator)
         cli_say(call, "time       not measured: the emulator runs on the CPU, and its clock tells nothing of a GPU\n");

@@ -30,15 +30,22 @@ static const cli_option own[] = {
 
 enum { MOST_KERNELS = TJ_MOST_REFUSED + 2 }; /* of one shape: the choice, those that take its place */
 
-static tj_status read_config(const prove_options *options, tj_config *config, tj_error *err)
+static tj_status read_words(const cli_call *call, tj_config *config, tj_error *err)
 {
-    const char *text = options->request.config;
+    const prove_options *options = call->options;
+    const char *text = options->request.config ? options->request.config : options->family;
 
     *config = (tj_config)TJ_CONFIG_INIT;
-    if (text && options->family)
+    if (cli_refuse_arch(call, &options->machine, err) != TJ_OK)
+        return err->status;
+    if (options->request.config && options->family)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--config and --family both say how to compute: give one");
-    text = text ? text : options->family;
-    return text ? tj_config_parse(text, config, err) : TJ_OK;
+    if (text && tj_config_parse(text, config, err) != TJ_OK)
+        return err->status;
+    return call->operand_count > 0 || options->shapes
+               ? TJ_OK
+               : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                         "prove what? write a shape such as 512x300x700, or --shapes with a file of them");
 }
 
 /* What all shapes share. */
@@ -143,18 +150,14 @@ static cli_exit prove(cli_call *call, tj_error *err)
     const prove_options *options = call->options;
     proofs all = {.call = call, .options = options, .list = cli_add_list(call->answer, "proofs")};
     cli_shapes shapes = {NULL, 0};
-    cli_exit code = CLI_WORDS;
-    tj_status status = cli_refuse_arch(call, &options->machine, err);
+    cli_exit code;
 
-    if (status == TJ_OK)
-        status = read_config(options, &all.config, err);
-    if (status == TJ_OK && call->operand_count == 0 && !options->shapes)
-        status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                         "prove what? write a shape such as 512x300x700, or --shapes with a file of them");
-    if (status == TJ_OK)
-        code = cli_read_shapes(call, &options->request, options->shapes, &shapes, err);
+    if (read_words(call, &all.config, err) != TJ_OK)
+        return CLI_WORDS;
+    code = cli_read_shapes(call, &options->request, options->shapes, &shapes, err);
     if (code == CLI_DONE) {
-        status = prove_all(&all, &shapes, err);
+        const tj_status status = prove_all(&all, &shapes, err);
+
         code = status == TJ_OK ? CLI_DONE : status == TJ_ERR_CHECK_FAILED ? CLI_CHECK_FAILED : CLI_FAILED;
         cli_set_int(call->answer, "proven", all.proven);
         cli_set_int(call->answer, "known", all.known);

@@ -257,39 +257,32 @@ tj_status cli_check_request(const cli_request_options *options, tj_error *err)
 {
     cli_request none = {.problem = {0}};
     int32_t type;
-    tj_status status = cli_read_dtype(options->dtype, &type, err);
 
-    if (status == TJ_OK)
-        status = cli_read_dtype(options->p_dtype, &type, err);
-    if (status == TJ_OK)
-        status = read_config(options, &none, err);
-    return status == TJ_OK ? read_any(options, &none.problem, err) : status;
+    if (cli_read_dtype(options->dtype, &type, err) != TJ_OK || cli_read_dtype(options->p_dtype, &type, err) != TJ_OK ||
+        read_config(options, &none, err) != TJ_OK)
+        return err->status;
+    return read_any(options, &none.problem, err);
 }
 
 tj_status cli_settle_request(const cli_request_options *options, cli_request *request, tj_error *err)
 {
     tj_config settled;
-    tj_status status;
 
     request->problem = request->known;
-    status = read_any(options, &request->problem, err);
-    if (status == TJ_OK)
-        status = tj_problem_check(&request->problem, err);
-    if (status == TJ_OK)
-        status = read_config(options, request, err);
+    if (read_any(options, &request->problem, err) != TJ_OK || tj_problem_check(&request->problem, err) != TJ_OK ||
+        read_config(options, request, err) != TJ_OK)
+        return err->status;
     settled = request->config;
-    return status == TJ_OK ? tj_config_resolve(&request->problem, &settled, err) : status;
+    return tj_config_resolve(&request->problem, &settled, err);
 }
 
 tj_status cli_read_request(const cli_request_options *options, const char *shape, cli_request *request, tj_error *err)
 {
     int64_t extent[3] = {0, 0, 0};
-    tj_status status;
 
     memset(request, 0, sizeof *request);
-    status = cli_parse_shape(shape, extent, err);
-    if (status != TJ_OK)
-        return status;
+    if (cli_parse_shape(shape, extent, err) != TJ_OK)
+        return err->status;
     request->known = (tj_problem)TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_F32);
     take_matrix(&options->m, &request->known.m);
     take_matrix(&options->n, &request->known.n);
@@ -299,12 +292,11 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     cli_take_epilogue(options, request);
     if ((options->c.ld || options->c.stride) && !options->beta.is_given)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
-    status = cli_read_dtype(options->dtype, &request->known.m.type, err);
-    if (status == TJ_OK)
-        status = cli_read_dtype(options->p_dtype, &request->known.p.type, err);
-    if (status == TJ_OK)
-        status = tj_problem_check(&request->known, err);
-    return status == TJ_OK ? cli_settle_request(options, request, err) : status;
+    if (cli_read_dtype(options->dtype, &request->known.m.type, err) != TJ_OK ||
+        cli_read_dtype(options->p_dtype, &request->known.p.type, err) != TJ_OK ||
+        tj_problem_check(&request->known, err) != TJ_OK)
+        return err->status;
+    return cli_settle_request(options, request, err);
 }
 
 static void set_dim(json_t *object, const char *name, const tj_dim *dim)

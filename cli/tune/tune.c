@@ -238,17 +238,12 @@ static cli_exit tune(cli_call *call, tj_error *err)
     cli_shapes shapes = {NULL, 0};
     tune_devices devices;
     tj_tune_options options;
-    cli_exit code = CLI_WORDS;
-    tj_status status = cli_refuse_arch(call, &words->machine, err);
+    cli_exit code;
 
-    if (status == TJ_OK)
-        status = read_tune_options(words, &options, err);
-    if (status == TJ_OK)
-        status = read_devices(words, &devices, err);
-    if (status == TJ_OK)
-        status = check_words(call, err);
-    if (status == TJ_OK)
-        code = cli_read_shapes(call, &words->request, moves ? NULL : words->shapes, &shapes, err);
+    if (cli_refuse_arch(call, &words->machine, err) != TJ_OK || read_tune_options(words, &options, err) != TJ_OK ||
+        read_devices(words, &devices, err) != TJ_OK || check_words(call, err) != TJ_OK)
+        return CLI_WORDS;
+    code = cli_read_shapes(call, &words->request, moves ? NULL : words->shapes, &shapes, err);
     if (code == CLI_DONE)
         code = moves ? tune_move_records(call, &shapes, err) : tune_all(call, &shapes, &devices, &options, err);
     free(shapes.item);
