@@ -9,11 +9,11 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <tilejit/tilejit.h>
+#include "program.h"
+
+const char program[] = "bench_tuner";
 
 enum { MARKS = 4, MAX_SHAPES = 128, MAX_SEEDS = 64, NEVER = 1000000 };
 
@@ -118,7 +118,7 @@ typedef struct replay {
     uint64_t seed;
     double least; /* undisturbed time of the best so far */
     int64_t tried;
-    int64_t reached[MARKS]; /* evaluations; NEVER */
+    double reached[MARKS]; /* evaluations; NEVER */
 } replay;
 
 static const timed *find(const recorded *r, const tj_config *config)
@@ -143,7 +143,7 @@ static void note(replay *r, double us)
         r->least = us;
     for (int m = 0; m < MARKS; m++)
         if (r->reached[m] == NEVER && r->least > 0 && r->run->best_us / r->least >= mark[m])
-            r->reached[m] = r->tried;
+            r->reached[m] = (double)r->tried;
 }
 
 static tj_status measure(void *payload, double best_us, tj_trial *trial, tj_error *err)
@@ -215,19 +215,12 @@ static void replay_random(const recorded *r, uint64_t seed, int64_t evaluations,
 
 /* ---- telling ------------------------------------------------------------------------------------------------------ */
 
-static int by_number(const void *a, const void *b)
+static void print_number(double value)
 {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static void print_number(int64_t value)
-{
-    if (value == NEVER)
-        printf("     -");
+    if (value < NEVER)
+        printf("%6.0f", value);
     else
-        printf("%6" PRId64, value);
+        printf("     -");
 }
 
 int main(int argc, char **argv)
@@ -239,7 +232,7 @@ int main(int argc, char **argv)
     } ways[] = {{"search", TJ_SEARCH, 1}, {"search, no model", TJ_SEARCH, 0}, {"model", TJ_MODEL, 1}, {"random", -1, 0}};
     const uint64_t seeds = argc > 2 ? strtoull(argv[2], NULL, 10) : 5;
     const int64_t evaluations = argc > 3 ? strtoll(argv[3], NULL, 10) : 400;
-    int64_t *reached[MARKS];
+    static double reached[MARKS][MAX_SHAPES * MAX_SEEDS];
     tj_error err;
 
     if (argc < 2 || seeds < 1 || seeds > MAX_SEEDS || evaluations < 1) {
@@ -254,9 +247,6 @@ int main(int argc, char **argv)
         return 1;
     for (size_t i = 0; i < runs; i++)
         printf("%-24s %6zu configs, best %.2f us\n", run[i].shape, run[i].count, run[i].best_us);
-    for (int m = 0; m < MARKS; m++)
-        if (!(reached[m] = malloc(runs * seeds * sizeof **reached)))
-            return 1;
     printf("\n%" PRIu64 " seeds a shape, %" PRId64
            " evaluations at most; those needed to reach a share of the optimum, median, 90th "
            "percentile and most:\n%-18s",
@@ -279,7 +269,7 @@ int main(int argc, char **argv)
             }
         printf("\n%-18s", ways[w].name);
         for (int m = 0; m < MARKS; m++) {
-            qsort(reached[m], count, sizeof **reached, by_number);
+            qsort(reached[m], count, sizeof reached[m][0], by_value);
             printf("%6s", "");
             print_number(reached[m][count / 2]);
             print_number(reached[m][count * 9 / 10]);
@@ -287,8 +277,6 @@ int main(int argc, char **argv)
         }
     }
     printf("\n");
-    for (int m = 0; m < MARKS; m++)
-        free(reached[m]);
     for (size_t i = 0; i < runs; i++)
         free(run[i].item);
     return 0;

@@ -28,23 +28,17 @@ static const char style[] =
 
 static void escaped(FILE *out, const char *text)
 {
-    for (; *text; text++)
-        switch (*text) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        default:
+    static const char special[] = "<>&\"";
+    static const char *const entity[] = {"&lt;", "&gt;", "&amp;", "&quot;"};
+
+    for (; *text; text++) {
+        const char *at = strchr(special, *text);
+
+        if (at)
+            fputs(entity[at - special], out);
+        else
             fputc(*text, out);
-        }
+    }
 }
 
 static void cell(FILE *out, double value, int digits)
@@ -210,14 +204,9 @@ static void means(FILE *out, const result *r, size_t n)
           "times "
           "cuBLASLt</th><th>zero-shot, times tuned</th></tr>\n",
           out);
-    for (size_t i = 0; i < n; i++) {
-        size_t first = 0;
-
-        while (strcmp(r[first].shape->category, r[i].shape->category) != 0)
-            first++;
-        if (first == i)
+    for (size_t i = 0; i < n; i++)
+        if (report_is_first(r, i))
             mean_row(out, r[i].shape->category, r, n, r[i].shape->category);
-    }
     mean_row(out, "all", r, n, NULL);
     fputs("</table></div>\n", out);
 }

@@ -58,6 +58,15 @@ double report_geomean(const result *r, size_t n, const char *category, contender
     return with ? exp(sum / (double)with) : 0;
 }
 
+bool report_is_first(const result *r, size_t i)
+{
+    size_t first = 0;
+
+    while (strcmp(r[first].shape->category, r[i].shape->category) != 0)
+        first++;
+    return first == i;
+}
+
 /* ---- table ----------------------------------------------------------------------------------------------------------- */
 
 static const char *number(double value, int digits, char text[24])
@@ -131,14 +140,9 @@ void report_summary(FILE *out, const result *r, size_t n, const ceilings *most)
     fprintf(out, "\nGeometric means, times as fast (shapes that have both); median share of the bandwidth floor\n");
     fprintf(out, "%-12s %17s %17s %17s %17s %10s\n", "", "zero-shot/Lt", "tuned/Lt", "tuned/cuBLAS", "zero-shot/tuned",
             "floor %");
-    for (size_t i = 0; i < n; i++) {
-        size_t first = 0;
-
-        while (strcmp(r[first].shape->category, r[i].shape->category) != 0)
-            first++;
-        if (first == i)
+    for (size_t i = 0; i < n; i++)
+        if (report_is_first(r, i))
             summary_row(out, r[i].shape->category, r, n, r[i].shape->category, most);
-    }
     summary_row(out, "all", r, n, NULL, most);
     for (int who = ZERO_SHOT; who <= TUNED; who++) {
         const result *worst;

@@ -28,6 +28,9 @@ double report_floor_share(const result *r, const ceilings *most);
 double report_geomean(const result *r, size_t n, const char *category, contender a, contender b, size_t *count,
                       const result **least);
 
+/** Is result number i the first of its category? */
+bool report_is_first(const result *r, size_t i);
+
 void report_head(FILE *out);
 void report_row(FILE *out, const result *r, const ceilings *most);
 void report_summary(FILE *out, const result *r, size_t n, const ceilings *most);
