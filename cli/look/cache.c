@@ -61,17 +61,14 @@ static int count_entry(const tj_store_entry *entry, void *payload)
 static int list_entry(const tj_store_entry *entry, void *payload)
 {
     visit *to = payload;
-    char size[32], age[32];
 
     if (to->entries == 0)
         cli_say(to->call, "%-8s  %-44s %-10s %10s %6s %9s\n", "KEY", "KERNEL", "TARGET", "SIZE", "HITS", "USED");
     (void)count_entry(entry, to);
     add_entry(to->list, entry);
-    cli_format_bytes(size, entry->bytes);
-    cli_format_age(age, to->now - entry->used_s);
-    cli_say(to->call, "%-8.8s  %-44s %-10s %10s %6" PRId64 " %9s%s%s%s\n", entry->key, entry->kernel, entry->target, size,
-            entry->hits, age, entry->is_read_only ? "  read-only" : "", entry->damage ? "  damaged: " : "",
-            entry->damage ? entry->damage : "");
+    cli_say(to->call, "%-8.8s  %-44s %-10s %10s %6" PRId64 " %9s%s%s%s\n", entry->key, entry->kernel, entry->target,
+            cli_bytes(entry->bytes).text, entry->hits, cli_age(to->now - entry->used_s).text,
+            entry->is_read_only ? "  read-only" : "", entry->damage ? "  damaged: " : "", entry->damage ? entry->damage : "");
     return 0;
 }
 
@@ -121,13 +118,10 @@ static void add_record(json_t *list, const tj_record *record)
 static void print_record(const cli_call *call, const tj_record *record, int64_t now)
 {
     tj_record_facts facts;
-    char time[32], age[32];
 
     tj_record_get_facts(record, &facts);
-    cli_format_time(time, facts.us);
-    cli_format_age(age, now - facts.created_s);
-    cli_say(call, "%10s  %-34s %-20s %5" PRId64 " %9s  %s\n", time, facts.problem, facts.device, facts.evaluations, age,
-            facts.config);
+    cli_say(call, "%10s  %-34s %-20s %5" PRId64 " %9s  %s\n", cli_duration(facts.us).text, facts.problem, facts.device,
+            facts.evaluations, cli_age(now - facts.created_s).text, facts.config);
 }
 
 /* The walk, and the records: free them. */
@@ -172,7 +166,6 @@ static cli_exit stats(cli_call *call, tj_error *err)
     if (status == TJ_OK) {
         const char *path = tj_store_path(call->context), *trouble = tj_store_trouble(call->context);
         const int64_t count = (int64_t)tj_records_count(to.records);
-        char size[32], limit[32];
 
         cli_set_text(call->answer, "path", path);
         cli_set_int(call->answer, "entries", to.entries);
@@ -184,12 +177,11 @@ static cli_exit stats(cli_call *call, tj_error *err)
         cli_set_int(call->answer, "records_passed_over", to.passed_over);
         if (trouble)
             cli_set_text(call->answer, "trouble", trouble);
-        cli_format_bytes(size, to.bytes);
-        cli_format_bytes(limit, tj_store_max_bytes(call->context));
         cli_say(call,
                 "store      %s\nkernels    %" PRId64 "\nsize       %s of %s\nhits       %" PRId64 "\nrecords    %" PRId64
                 ", not used %" PRId64 "\ntrouble    %s\n",
-                *path ? path : "none", to.entries, size, limit, to.hits, count, to.passed_over, trouble ? trouble : "none");
+                *path ? path : "none", to.entries, cli_bytes(to.bytes).text, cli_bytes(tj_store_max_bytes(call->context)).text,
+                to.hits, count, to.passed_over, trouble ? trouble : "none");
     }
     tj_records_free(to.records);
     return status == TJ_OK ? CLI_DONE : CLI_FAILED;

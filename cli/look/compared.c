@@ -16,24 +16,24 @@ static void fill(const cli_case *one, cli_column *c)
     cli_print_row(c, "block tile x phase", "%dx%dx%" PRId64, (int)a->counts.block_rows, (int)a->counts.block_cols,
                   a->counts.phase.depth);
     cli_print_row(c, "checks", "%s%s%s%s", j ? "j" : "", k ? "k" : "", l ? "l" : "", j || k || l ? "" : "none");
-    cli_format_count(cli_row(c, "loads of M and N"), a->counts.load_m.elements + a->counts.load_n.elements);
+    cli_print_row(c, "loads of M and N", "%s", cli_grouped(a->counts.load_m.elements + a->counts.load_n.elements).text);
     if (one->is_counted)
-        cli_format_count(cli_row(c, "  emulator counted"), (int64_t)one->counted.global_loads);
-    cli_format_bytes(cli_row(c, "global bytes"), a->counts.global_bytes);
+        cli_print_row(c, "  emulator counted", "%s", cli_grouped((int64_t)one->counted.global_loads).text);
+    cli_print_row(c, "global bytes", "%s", cli_bytes(a->counts.global_bytes).text);
     cli_print_row(c, "FLOP/B", "%.3g", a->roof.intensity);
-    cli_format_rate(cli_row(c, "roof"), a->roof.attainable, "FLOP/s");
+    cli_print_row(c, "roof", "%s", cli_rate(a->roof.attainable, "FLOP/s").text);
     cli_print_row(c, "  side of the ridge", "%s", a->roof.is_memory_bound ? "memory" : "compute");
-    cli_format_bytes(cli_row(c, "shared per block"), a->counts.shared_bytes);
+    cli_print_row(c, "shared per block", "%s", cli_bytes(a->counts.shared_bytes).text);
     cli_print_row(c, "registers", "%d%s", (int)a->needs.registers, one->registers ? "" : "?");
     cli_print_row(c, "blocks x threads", "%" PRId64 " x %d", a->counts.blocks, (int)a->counts.threads_per_block);
     cli_print_row(c, "occupancy", "%.3g %%", 100 * a->occupancy.fraction);
     cli_print_row(c, "  limited by", "%s", tj_limit_name((tj_limit)a->occupancy.limit));
     cli_print_row(c, "waves", "%" PRId64 " (%.0f %% idle)", a->occupancy.waves, 100 * a->occupancy.tail);
-    cli_format_time(cli_row(c, "predicted"), a->predicted.us);
-    cli_format_rate(cli_row(c, "  rate"), a->predicted.flop_per_s, "FLOP/s");
+    cli_print_row(c, "predicted", "%s", cli_duration(a->predicted.us).text);
+    cli_print_row(c, "  rate", "%s", cli_rate(a->predicted.flop_per_s, "FLOP/s").text);
     cli_print_row(c, "  bound by", "%s", a->predicted.bound);
     if (one->is_measured)
-        cli_format_time(cli_row(c, "measured"), one->median_us);
+        cli_print_row(c, "measured", "%s", cli_duration(one->median_us).text);
     cli_print_row(c, "store", "%s", one->hit == 1 ? "hit" : one->hit == 0 ? "miss" : "not known");
 }
 

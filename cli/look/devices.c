@@ -52,24 +52,19 @@ static void set_device(json_t *object, const tj_device_facts *facts)
 
 static void print_device(const tj_device_facts *facts, double bytes_per_s)
 {
-    char memory[32], l2[32], shared[32], arithmetic[32], bandwidth[32];
     tj_error ignored;
     tj_peaks peaks;
 
-    cli_format_bytes(memory, facts->memory_bytes);
-    cli_format_bytes(l2, facts->l2_bytes);
-    cli_format_bytes(shared, facts->shared_per_block_optin);
     printf("%d: %s, compute capability %d.%d, uuid %s\n", (int)facts->ordinal, facts->name, (int)facts->cc_major,
            (int)facts->cc_minor, facts->uuid);
     printf("   %d multiprocessors at %d MHz, %s of memory, %s of L2, %s of shared memory per block, driver for CUDA %d.%d\n",
-           (int)facts->sm_count, (int)facts->clock_khz / 1000, memory, l2, shared, (int)facts->driver_version / 1000,
+           (int)facts->sm_count, (int)facts->clock_khz / 1000, cli_bytes(facts->memory_bytes).text,
+           cli_bytes(facts->l2_bytes).text, cli_bytes(facts->shared_per_block_optin).text, (int)facts->driver_version / 1000,
            (int)facts->driver_version % 1000 / 10);
     if (tj_find_peaks(facts, bytes_per_s, &peaks, &ignored) != TJ_OK)
         return;
-    cli_format_rate(arithmetic, peaks.per_s[TJ_PIPE_F32], "FLOP/s");
-    cli_format_rate(bandwidth, peaks.per_s[TJ_PIPE_MEMORY], "B/s");
-    printf("   at most %s in f32, %s to memory (%s)\n", arithmetic, bandwidth,
-           peaks.is_measured ? "measured" : "by its clock and bus");
+    printf("   at most %s in f32, %s to memory (%s)\n", cli_rate(peaks.per_s[TJ_PIPE_F32], "FLOP/s").text,
+           cli_rate(peaks.per_s[TJ_PIPE_MEMORY], "B/s").text, peaks.is_measured ? "measured" : "by its clock and bus");
 }
 
 /* The measured bandwidth: now, of the device in use, or as remembered. */

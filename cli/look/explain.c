@@ -17,16 +17,6 @@ static const cli_option own[] = {
     {NULL},
 };
 
-static const char *grouped(int64_t count)
-{
-    static char ring[8][32]; /* as many as one printf uses */
-    static int at;
-    char *out = ring[at++ % 8];
-
-    cli_format_count(out, count);
-    return out;
-}
-
 /* ---- one config ----------------------------------------------------------------------------------------------------- */
 
 static void print_work(const cli_case *one, const tj_problem *known)
@@ -34,64 +24,59 @@ static void print_work(const cli_case *one, const tj_problem *known)
     const tj_counts *c = &one->analysis.counts;
     const int64_t m = known->j.extent * known->k.extent, n = known->k.extent * known->l.extent;
     const int64_t batch = known->batch > 1 ? known->batch : 1;
-    char all[32], least[32], shared[32];
+    const int64_t requests =
+        c->load_m.requests + c->load_n.requests + c->load_c.requests + c->load_pointers.requests + c->store_p.requests;
+    const int64_t sectors =
+        c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_pointers.sectors + c->store_p.sectors;
 
-    cli_format_bytes(all, c->global_bytes);
-    cli_format_bytes(least, c->work[TJ_PIPE_MEMORY]);
-    printf("work       %s FLOP; with zero fill %s multiply-adds are executed\n", grouped(c->flop), grouped(cli_fma(one)));
-    printf("global     M %s loads (each element %.4g times), N %s (%.4g times)", grouped(c->load_m.elements),
-           cli_ratio((double)c->load_m.elements, (double)(m * batch)), grouped(c->load_n.elements),
+    printf("work       %s FLOP; with zero fill %s multiply-adds are executed\n", cli_grouped(c->flop).text,
+           cli_grouped(cli_fma(one)).text);
+    printf("global     M %s loads (each element %.4g times), N %s (%.4g times)", cli_grouped(c->load_m.elements).text,
+           cli_ratio((double)c->load_m.elements, (double)(m * batch)), cli_grouped(c->load_n.elements).text,
            cli_ratio((double)c->load_n.elements, (double)(n * batch)));
     if (c->load_c.elements)
-        printf(", C %s", grouped(c->load_c.elements));
-    printf(", P %s stores\n", grouped(c->store_p.elements));
+        printf(", C %s", cli_grouped(c->load_c.elements).text);
+    printf(", P %s stores\n", cli_grouped(c->store_p.elements).text);
     if (c->load_pointers.elements + c->reduce.load_pointers.elements)
         printf("           %s loads of pointers to matrices\n",
-               grouped(c->load_pointers.elements + c->reduce.load_pointers.elements));
+               cli_grouped(c->load_pointers.elements + c->reduce.load_pointers.elements).text);
     if (c->splits > 1)
         printf("           %d splits of k: %s partial sums stored and loaded again by a second kernel\n", (int)c->splits,
-               grouped(c->store_w.elements));
-    printf(
-        "           %s in all, %.3g times the least (%s); %s requests, %s sectors of 32 bytes\n", all,
-        cli_ratio((double)c->global_bytes, (double)c->work[TJ_PIPE_MEMORY]), least,
-        grouped(c->load_m.requests + c->load_n.requests + c->load_c.requests + c->load_pointers.requests + c->store_p.requests),
-        grouped(c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_pointers.sectors + c->store_p.sectors));
-    if (c->shared_bytes) {
-        cli_format_bytes(shared, c->shared_bytes);
-        printf("shared     %s per block; %s loads, %s stores; %.3g wavefronts a request (least: %.3g)\n", shared,
-               grouped(c->shared_load.elements), grouped(c->shared_store.elements),
+               cli_grouped(c->store_w.elements).text);
+    printf("           %s in all, %.3g times the least (%s); %s requests, %s sectors of 32 bytes\n",
+           cli_bytes(c->global_bytes).text, cli_ratio((double)c->global_bytes, (double)c->work[TJ_PIPE_MEMORY]),
+           cli_bytes(c->work[TJ_PIPE_MEMORY]).text, cli_grouped(requests).text, cli_grouped(sectors).text);
+    if (c->shared_bytes)
+        printf("shared     %s per block; %s loads, %s stores; %.3g wavefronts a request (least: %.3g)\n",
+               cli_bytes(c->shared_bytes).text, cli_grouped(c->shared_load.elements).text,
+               cli_grouped(c->shared_store.elements).text,
                cli_ratio((double)(c->shared_load.wavefronts + c->shared_store.wavefronts),
                          (double)(c->shared_load.requests + c->shared_store.requests)),
                fmax(1, cli_ratio((double)(c->shared_load.bytes + c->shared_store.bytes),
                                  128.0 * (double)(c->shared_load.requests + c->shared_store.requests))));
-    }
-    if (c->async_bytes) {
-        cli_format_bytes(shared, c->async_bytes);
-        printf("           %s of the loads are asynchronous copies to shared memory, %d phases ahead\n", shared, (int)c->ahead);
-    }
+    if (c->async_bytes)
+        printf("           %s of the loads are asynchronous copies to shared memory, %d phases ahead\n",
+               cli_bytes(c->async_bytes).text, (int)c->ahead);
     if (c->spilled)
         printf("           %d registers a thread do not fit its launch bounds and would be spilled (an estimate)\n",
                (int)c->spilled);
     if (c->phases)
         printf("phases     %s per block, %.3g barriers each; in a whole one %s loads for %s operations: %" PRId64 " per load\n",
-               grouped(c->phases), cli_ratio((double)c->barriers, (double)c->blocks * (double)c->phases),
-               grouped(c->phase.loads), grouped(c->phase.flop), c->phase.flop / c->phase.loads);
+               cli_grouped(c->phases).text, cli_ratio((double)c->barriers, (double)c->blocks * (double)c->phases),
+               cli_grouped(c->phase.loads).text, cli_grouped(c->phase.flop).text, c->phase.flop / c->phase.loads);
 }
 
 static void print_roofline(const cli_case *one)
 {
     const tj_analysis *a = &one->analysis;
-    char attainable[32], peak[32], bandwidth[32];
 
-    cli_format_rate(attainable, a->roof.attainable, "FLOP/s");
-    cli_format_rate(peak, a->roof.peak, "FLOP/s");
-    cli_format_rate(bandwidth, a->roof.bandwidth, "B/s");
     printf("intensity  %.3g FLOP/B with edges and P; the textbook's figure for a whole %s is %.3g\n", a->roof.intensity,
            a->counts.phases ? "phase" : "step", a->counts.phase.intensity);
-    printf("roofline   %s (%s) and %s: ridge at %.3g FLOP/B, so %s-bound\n", bandwidth,
-           a->peaks.is_measured ? "measured" : "by clock and bus", peak, a->roof.ridge,
+    printf("roofline   %s (%s) and %s: ridge at %.3g FLOP/B, so %s-bound\n", cli_rate(a->roof.bandwidth, "B/s").text,
+           a->peaks.is_measured ? "measured" : "by clock and bus", cli_rate(a->roof.peak, "FLOP/s").text, a->roof.ridge,
            a->roof.is_memory_bound ? "memory" : "compute");
-    printf("           attainable %s, %.3g %% of the peak, if no cache helped\n", attainable, 100 * a->roof.of_peak);
+    printf("           attainable %s, %.3g %% of the peak, if no cache helped\n", cli_rate(a->roof.attainable, "FLOP/s").text,
+           100 * a->roof.of_peak);
 }
 
 static void print_occupancy(const cli_case *one)
@@ -99,7 +84,7 @@ static void print_occupancy(const cli_case *one)
     const tj_occupancy *o = &one->analysis.occupancy;
     const tj_counts *c = &one->analysis.counts;
 
-    printf("blocks     %s of %d threads, %d registers each%s\n", grouped(c->blocks), (int)c->threads_per_block,
+    printf("blocks     %s of %d threads, %d registers each%s\n", cli_grouped(c->blocks).text, (int)c->threads_per_block,
            (int)one->analysis.needs.registers, one->registers ? "" : " (an estimate: no compiler was asked)");
     if (o->blocks_per_sm == 0) {
         printf("occupancy  not one block fits: %s; needed: %s\n", tj_limit_name((tj_limit)o->limit), o->lift);
@@ -108,32 +93,27 @@ static void print_occupancy(const cli_case *one)
     printf("occupancy  %d blocks on a multiprocessor, %.3g %% of its warps; the limit is %s\n", (int)o->blocks_per_sm,
            100 * o->fraction, tj_limit_name((tj_limit)o->limit));
     printf("           more by: %s\n", o->lift);
-    printf("waves      %s; the last has %s of %s blocks, and %.3g %% of all places stay empty\n", grouped(o->waves),
-           grouped(o->last_wave_blocks), grouped(o->blocks_per_wave), 100 * o->tail);
+    printf("waves      %s; the last has %s of %s blocks, and %.3g %% of all places stay empty\n", cli_grouped(o->waves).text,
+           cli_grouped(o->last_wave_blocks).text, cli_grouped(o->blocks_per_wave).text, 100 * o->tail);
 }
 
 static void print_prediction(const cli_case *one)
 {
     const tj_prediction *p = &one->analysis.predicted;
     const char *comma = "";
-    char time[32], rate[32];
 
-    cli_format_time(time, p->us);
-    cli_format_rate(rate, p->flop_per_s, "FLOP/s");
-    printf("predicted  %s, %s; bound by %s\n          ", time, rate, p->bound);
+    printf("predicted  %s, %s; bound by %s\n          ", cli_duration(p->us).text, cli_rate(p->flop_per_s, "FLOP/s").text,
+           p->bound);
     for (int32_t t = 0; t < TJ_TERMS; t++) {
         if (!cli_shows_term(one, t) || t == TJ_TERM_REDUCE)
             continue;
-        cli_format_time(time, p->term_us[t]);
-        printf("%s %s %s", comma, tj_term_at(t)->name, time);
+        printf("%s %s %s", comma, tj_term_at(t)->name, cli_duration(p->term_us[t]).text);
         comma = ",";
     }
     printf("\n");
-    if (one->is_measured) {
-        cli_format_time(time, one->median_us);
-        cli_format_rate(rate, cli_measured_rate(one), "FLOP/s");
-        printf("measured   %s, %s: predicted / measured is %.2f\n", time, rate, cli_ratio(p->us, one->median_us));
-    }
+    if (one->is_measured)
+        printf("measured   %s, %s: predicted / measured is %.2f\n", cli_duration(one->median_us).text,
+               cli_rate(cli_measured_rate(one), "FLOP/s").text, cli_ratio(p->us, one->median_us));
 }
 
 /* Predicted and counted, and whether they are the same. */
@@ -164,8 +144,8 @@ static void print_counted(const cli_case *one)
 
     printf("counted    %-20s %16s %16s\n", "", "predicted", "emulator");
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
-        printf("           %-20s %16s %16s  %s\n", row[i].name, grouped(row[i].predicted), grouped((int64_t)row[i].counted),
-               row[i].predicted == (int64_t)row[i].counted ? "equal" : "DIFFERENT");
+        printf("           %-20s %16s %16s  %s\n", row[i].name, cli_grouped(row[i].predicted).text,
+               cli_grouped((int64_t)row[i].counted).text, row[i].predicted == (int64_t)row[i].counted ? "equal" : "DIFFERENT");
 }
 
 static void print_case(const cli_look *look, const cli_case *one)

@@ -314,17 +314,12 @@ void cli_name_case(const cli_case *one, char out[CLI_NAME_BYTES])
     }
 }
 
-char *cli_row(cli_column *column, const char *name)
-{
-    column->row[column->count].name = name;
-    return column->row[column->count++].text;
-}
-
 void cli_print_row(cli_column *column, const char *name, const char *format, ...)
 {
     va_list values;
 
+    column->row[column->count].name = name;
     va_start(values, format);
-    (void)vsnprintf(cli_row(column, name), CLI_NAME_BYTES, format, values);
+    (void)vsnprintf(column->row[column->count++].text, CLI_NAME_BYTES, format, values);
     va_end(values);
 }

@@ -92,7 +92,7 @@ bool cli_shows_term(const cli_case *one, int32_t term);
 /** Multiply-adds that its first kernel executes. */
 int64_t cli_fma(const cli_case *one);
 
-/** A config's numbers, one below the other. A row is printed, or takes what the formats of numbers write. */
+/** A config's numbers, one below the other. */
 typedef struct cli_column {
     struct {
         const char *name;
@@ -100,7 +100,6 @@ typedef struct cli_column {
     } row[24];
     int count;
 } cli_column;
-char *cli_row(cli_column *column, const char *name);
 __attribute__((format(printf, 3, 4))) void cli_print_row(cli_column *column, const char *name, const char *format, ...);
 
 /** FLOP/s of a config that was measured. */

@@ -103,23 +103,19 @@ void cli_page_time(FILE *out, const cli_look *look)
     for (size_t i = 0; i < look->count; i++) {
         const cli_case *one = &look->cases[i];
         const tj_prediction *p = &one->analysis.predicted;
-        char time[32];
 
         put_group(out, look, i, top);
-        cli_format_time(time, p->us);
-        fprintf(out, ": %s in all", time);
-        if (one->is_measured) {
-            cli_format_time(time, one->median_us);
-            fprintf(out, "; measured %s", time);
-        }
+        fprintf(out, ": %s in all", cli_duration(p->us).text);
+        if (one->is_measured)
+            fprintf(out, "; measured %s", cli_duration(one->median_us).text);
         fputs("</text>\n", out);
         for (int32_t t = 0; t < TJ_TERMS; t++) {
             const char *const name = tj_term_at(t)->name;
 
             if (!cli_shows_term(one, t))
                 continue;
-            cli_format_time(time, p->term_us[t]);
-            put_bar(out, top, name, strcmp(name, p->bound) == 0, cli_ratio(p->term_us[t], longest), 0.5, time);
+            put_bar(out, top, name, strcmp(name, p->bound) == 0, cli_ratio(p->term_us[t], longest), 0.5,
+                    cli_duration(p->term_us[t]).text);
             top += BAR_LINE;
         }
         fputs("</g>\n", out);

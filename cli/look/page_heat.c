@@ -159,19 +159,16 @@ static double depth(const heat_map *map, double us)
 
 static void put_description(FILE *out, const heat_map *map)
 {
-    char time[32];
-
     fprintf(out, "<desc id=\"heat-desc\">%s times of family %s, %s down and %s across. ",
             map->is_measured ? "Measured" : "Predicted", tj_family_name(map->family), name_of(&map->down),
             name_of(&map->across));
     for (int d = 0; d < map->down.count; d++)
         for (int a = 0; a < map->across.count; a++)
             if (map->us[d][a] > 0) {
-                cli_format_time(time, map->us[d][a]);
                 put_value(out, &map->down, d);
                 fputs(map->across.index == NO_AXIS ? "" : " by ", out);
                 put_value(out, &map->across, a);
-                fprintf(out, ": %s. ", time);
+                fprintf(out, ": %s. ", cli_duration(map->us[d][a]).text);
             }
     fputs("</desc>\n", out);
 }
@@ -180,18 +177,16 @@ static void put_cell(FILE *out, const heat_map *map, int down, int across)
 {
     const int x = MAP_LEFT + across * CELL_WIDTH, y = MAP_TOP + down * CELL_HEIGHT;
     const double us = map->us[down][across];
-    char time[32];
 
     if (us == 0) {
         fprintf(out, "<text class=\"soft\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", x + CELL_WIDTH / 2,
                 y + CELL_HEIGHT / 2 + 5, map->is_measured ? "?" : "-");
         return;
     }
-    cli_format_time(time, us);
     fprintf(out, "<rect class=\"heat\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill-opacity=\"%.2f\"/>", x + 1, y + 1,
             CELL_WIDTH - 2, CELL_HEIGHT - 2, 0.04 + 0.5 * depth(map, us));
     fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\"%s>%s</text>\n", x + CELL_WIDTH / 2, y + CELL_HEIGHT / 2 + 5,
-            down == map->best_down && across == map->best_across ? " font-weight=\"700\"" : "", time);
+            down == map->best_down && across == map->best_across ? " font-weight=\"700\"" : "", cli_duration(us).text);
 }
 
 static void put_map(FILE *out, const heat_map *map)

@@ -45,8 +45,6 @@ static frame frame_of(const cli_look *look)
 
 static void put_axes(FILE *out, const frame *f)
 {
-    char label[32];
-
     for (int power = (int)lround(f->x_low); power <= (int)lround(f->x_high); power++) {
         const double x = pow(10, power);
 
@@ -58,11 +56,10 @@ static void put_axes(FILE *out, const frame *f)
     for (int power = (int)ceil(f->y_low); power <= (int)floor(f->y_high); power++) {
         const double y = pow(10, power);
 
-        cli_format_rate(label, y, "FLOP/s");
         fprintf(
             out,
             "<path class=\"grid\" d=\"M%d %.1f H%d\"/><text class=\"soft\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-            LEFT, at_y(f, y), ROOF_WIDTH - RIGHT, LEFT - 8, at_y(f, y) + 4, label);
+            LEFT, at_y(f, y), ROOF_WIDTH - RIGHT, LEFT - 8, at_y(f, y) + 4, cli_rate(y, "FLOP/s").text);
     }
     fprintf(out,
             "<path class=\"axis\" d=\"M%d %d V%d H%d\"/>\n<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">arithmetic intensity, "
@@ -76,10 +73,7 @@ static void put_roofs(FILE *out, const frame *f, const tj_roof *roof, bool is_me
     const double start = fmax(low, pow(10, f->y_low) / roof->bandwidth);
     /* Two thirds up the slope: left of it, high enough that naive's points, at 0.25 FLOP/B, are not written over. */
     const double named = cbrt(start * roof->ridge * roof->ridge);
-    char bandwidth[32], peak[32];
 
-    cli_format_rate(bandwidth, roof->bandwidth, "B/s");
-    cli_format_rate(peak, roof->peak, "FLOP/s");
     fprintf(out, "<path class=\"roof\" d=\"M%.1f %.1f L%.1f %.1f H%.1f\"/>\n", at_x(f, start), at_y(f, start * roof->bandwidth),
             at_x(f, roof->ridge), at_y(f, roof->peak), at_x(f, high));
     fprintf(out, "<path class=\"grid\" stroke-dasharray=\"4 4\" d=\"M%.1f %.1f V%d\"/>\n", at_x(f, roof->ridge),
@@ -87,9 +81,9 @@ static void put_roofs(FILE *out, const frame *f, const tj_roof *roof, bool is_me
     fprintf(out, "<text class=\"soft\" x=\"%.1f\" y=\"%d\">ridge at %.3g</text>\n", at_x(f, roof->ridge) + 6,
             ROOF_HEIGHT - BOTTOM - 8, roof->ridge);
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">peak %s</text>\n", at_x(f, high) - 4, at_y(f, roof->peak) - 8,
-            peak);
+            cli_rate(roof->peak, "FLOP/s").text);
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">memory %s%s</text>\n", at_x(f, named) - 10,
-            at_y(f, named * roof->bandwidth) - 6, bandwidth, is_measured ? ", measured" : "");
+            at_y(f, named * roof->bandwidth) - 6, cli_rate(roof->bandwidth, "B/s").text, is_measured ? ", measured" : "");
 }
 
 static void put_points(FILE *out, const frame *f, const cli_look *look)
@@ -113,21 +107,18 @@ void cli_page_roofline(FILE *out, const cli_look *look)
 {
     const tj_roof *roof = &look->cases[0].analysis.roof;
     const frame f = frame_of(look);
-    char rate[32];
 
     fputs("<h2>Roofline</h2>\n", out);
     cli_page_open_figure(out, "roofline", ROOF_WIDTH, ROOF_HEIGHT,
                          "Roofline: attainable rate over arithmetic intensity, both logarithmic");
     fputs("<desc id=\"roofline-desc\">", out);
     for (size_t i = 0; i < look->count; i++) {
-        cli_format_rate(rate, look->cases[i].analysis.predicted.flop_per_s, "FLOP/s");
         fprintf(out, "%c, ", (char)('A' + i));
         cli_page_name(out, &look->cases[i]);
-        fprintf(out, ": %.3g FLOP per byte, predicted %s", look->cases[i].analysis.roof.intensity, rate);
-        if (look->cases[i].is_measured) {
-            cli_format_rate(rate, cli_measured_rate(&look->cases[i]), "FLOP/s");
-            fprintf(out, ", measured %s", rate);
-        }
+        fprintf(out, ": %.3g FLOP per byte, predicted %s", look->cases[i].analysis.roof.intensity,
+                cli_rate(look->cases[i].analysis.predicted.flop_per_s, "FLOP/s").text);
+        if (look->cases[i].is_measured)
+            fprintf(out, ", measured %s", cli_rate(cli_measured_rate(&look->cases[i]), "FLOP/s").text);
         fputs(". ", out);
     }
     fprintf(out, "The ridge is at %.3g FLOP per byte.</desc>\n", roof->ridge);

@@ -10,22 +10,22 @@ static void fill(const cli_case *one, cli_column *c)
 {
     const tj_analysis *a = &one->analysis;
 
-    cli_format_count(cli_row(c, "global loads"),
-                     a->counts.load_m.elements + a->counts.load_n.elements + a->counts.load_c.elements);
-    cli_format_bytes(cli_row(c, "global bytes"), a->counts.global_bytes);
+    cli_print_row(c, "global loads", "%s",
+                  cli_grouped(a->counts.load_m.elements + a->counts.load_n.elements + a->counts.load_c.elements).text);
+    cli_print_row(c, "global bytes", "%s", cli_bytes(a->counts.global_bytes).text);
     cli_print_row(c, "FLOP per byte", "%.3g", a->roof.intensity);
-    cli_format_rate(cli_row(c, "attainable, no caches"), a->roof.attainable, "FLOP/s");
-    cli_format_bytes(cli_row(c, "shared memory per block"), a->counts.shared_bytes);
+    cli_print_row(c, "attainable, no caches", "%s", cli_rate(a->roof.attainable, "FLOP/s").text);
+    cli_print_row(c, "shared memory per block", "%s", cli_bytes(a->counts.shared_bytes).text);
     cli_print_row(c, "registers per thread", "%d%s", (int)a->needs.registers, one->registers ? "" : " (estimate)");
     cli_print_row(c, "blocks of threads", "%" PRId64 " of %d", a->counts.blocks, (int)a->counts.threads_per_block);
     cli_print_row(c, "occupancy", "%.3g %%, by %s", 100 * a->occupancy.fraction, tj_limit_name((tj_limit)a->occupancy.limit));
     cli_print_row(c, "waves", "%" PRId64 ", %.0f %% idle", a->occupancy.waves, 100 * a->occupancy.tail);
-    cli_format_time(cli_row(c, "predicted time"), a->predicted.us);
+    cli_print_row(c, "predicted time", "%s", cli_duration(a->predicted.us).text);
     cli_print_row(c, "bound by", "%s", a->predicted.bound);
     if (one->is_measured)
-        cli_format_time(cli_row(c, "measured time"), one->median_us);
+        cli_print_row(c, "measured time", "%s", cli_duration(one->median_us).text);
     if (one->is_counted)
-        cli_format_count(cli_row(c, "loads the emulator counted"), (int64_t)one->counted.global_loads);
+        cli_print_row(c, "loads the emulator counted", "%s", cli_grouped((int64_t)one->counted.global_loads).text);
 }
 
 void cli_page_table(FILE *out, const cli_look *look, size_t winner)

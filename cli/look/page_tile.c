@@ -50,19 +50,17 @@ void cli_page_tile(FILE *out, const cli_look *look, size_t index)
     const double tile_y = fmin(J - rows, floor(J / rows / 2) * rows), tile_x = fmin(L - cols, floor(L / cols / 2) * cols);
     const double at = c->phases > 1 ? floor(K / depth / 2) * depth : 0;
     const double bottom = py + J + 30;
-    char loads[32], stores[32];
 
     fputs("<h2>The tile and its traffic</h2>\n", out);
     cli_page_open_figure(out, "tile", CLI_PAGE_WIDTH, (int)bottom,
                          "M on the left, N above, P where they meet: one block's tile of P and what it reads");
-    cli_format_count(loads, c->load_m.elements + c->load_n.elements);
-    cli_format_count(stores, c->store_p.elements);
     fputs("<desc id=\"tile-desc\">", out);
     cli_page_name(out, one);
     fprintf(out,
             ": a block computes %d by %d elements of P. It reads the rows of M beside its tile and the columns of N above it, "
             "%" PRId64 " element%s of k at a time. %s loads in all, %s stores.</desc>\n",
-            (int)c->block_rows, (int)c->block_cols, c->phase.depth, c->phase.depth == 1 ? "" : "s", loads, stores);
+            (int)c->block_rows, (int)c->block_cols, c->phase.depth, c->phase.depth == 1 ? "" : "s",
+            cli_grouped(c->load_m.elements + c->load_n.elements).text, cli_grouped(c->store_p.elements).text);
     fprintf(out, "<g class=\"k%zu\">\n", index);
     put_box(out, "tint", left, py, K, J);
     put_box(out, "tint", px, top, L, K);

@@ -26,7 +26,6 @@ static void put(plot *p, double x, double y, char mark)
 void cli_print_plot(const cli_look *look)
 {
     const tj_analysis *a = &look->cases[0].analysis;
-    char rate[32];
     plot p;
 
     memset(&p, 0, sizeof p);
@@ -61,8 +60,9 @@ void cli_print_plot(const cli_look *look)
     }
     printf("\n");
     for (int line = 0; line < PLOT_HEIGHT; line++) {
-        cli_format_rate(rate, pow(10, p.y_high - (p.y_high - p.y_low) * line / (PLOT_HEIGHT - 1)), "");
-        printf("%*s |%s\n", PLOT_LEFT - 2, line % 5 == 0 ? rate : "", p.cell[line]);
+        const double rate = pow(10, p.y_high - (p.y_high - p.y_low) * line / (PLOT_HEIGHT - 1));
+
+        printf("%*s |%s\n", PLOT_LEFT - 2, line % 5 == 0 ? cli_rate(rate, "").text : "", p.cell[line]);
     }
     printf("%*s +", PLOT_LEFT - 2, "FLOP/s");
     for (int column = 0; column < PLOT_WIDTH; column++)

@@ -66,7 +66,6 @@ static void put_head(FILE *out, const cli_look *look)
 {
     const tj_problem *p = &look->request.known;
     const cli_case *best = &look->cases[cli_fastest(look)];
-    char time[32], rate[32], peak[32], bandwidth[32];
 
     fprintf(out,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -77,22 +76,17 @@ static void put_head(FILE *out, const cli_look *look)
             p->j.extent, p->k.extent, p->l.extent, tj_type_name((tj_type)p->m.type), STYLE);
     fputs("<h1>", out);
     cli_print_formula(out, p);
-    cli_format_rate(peak, best->analysis.roof.peak, "FLOP/s");
-    cli_format_rate(bandwidth, best->analysis.roof.bandwidth, "B/s");
     fputs("</h1>\n<dl>\n<dt>device</dt><dd>", out);
     cli_page_text(out, look->machine.facts.name);
     fprintf(out, ", compute capability %d.%d (%s)</dd>\n<dt>roofs</dt><dd>%s and %s to memory, %s</dd>\n",
-            (int)look->machine.facts.cc_major, (int)look->machine.facts.cc_minor, look->machine.origin, peak, bandwidth,
+            (int)look->machine.facts.cc_major, (int)look->machine.facts.cc_minor, look->machine.origin,
+            cli_rate(best->analysis.roof.peak, "FLOP/s").text, cli_rate(best->analysis.roof.bandwidth, "B/s").text,
             best->analysis.peaks.is_measured ? "measured" : "by its clock and bus");
-    fputs("<dt>work</dt><dd>", out);
-    cli_format_count(rate, best->analysis.counts.flop);
-    cli_format_bytes(time, best->analysis.counts.work[TJ_PIPE_MEMORY]);
-    fprintf(out, "%s FLOP; the matrices hold %s</dd>\n</dl>\n", rate, time);
-    cli_format_time(time, best->analysis.predicted.us);
-    cli_format_rate(rate, best->analysis.predicted.flop_per_s, "FLOP/s");
-    fputs("<p>Fastest by the model: <code>", out);
+    fprintf(out, "<dt>work</dt><dd>%s FLOP; the matrices hold %s</dd>\n</dl>\n<p>Fastest by the model: <code>",
+            cli_grouped(best->analysis.counts.flop).text, cli_bytes(best->analysis.counts.work[TJ_PIPE_MEMORY]).text);
     cli_page_text(out, best->text);
-    fprintf(out, "</code>, %s, which is %s; what bounds it is %s. Its checks: ", time, rate, best->analysis.predicted.bound);
+    fprintf(out, "</code>, %s, which is %s; what bounds it is %s. Its checks: ", cli_duration(best->analysis.predicted.us).text,
+            cli_rate(best->analysis.predicted.flop_per_s, "FLOP/s").text, best->analysis.predicted.bound);
     cli_page_text(out, tj_source_checks_text(best->source));
     fputs(".</p>\n", out);
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,7 +82,18 @@ tj_status cli_parse_shape(const char *text, int64_t extent[3], tj_error *err)
     return TJ_OK;
 }
 
-void cli_format_bytes(char *out, int64_t bytes)
+__attribute__((format(printf, 1, 2))) static cli_amount amount(const char *format, ...)
+{
+    cli_amount made;
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(made.text, sizeof made.text, format, values);
+    va_end(values);
+    return made;
+}
+
+cli_amount cli_bytes(int64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double value = (double)bytes;
@@ -89,50 +101,50 @@ void cli_format_bytes(char *out, int64_t bytes)
 
     for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
         value /= 1024;
-    (void)snprintf(out, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    return amount("%.*f %s", unit ? 1 : 0, value, units[unit]);
 }
 
-void cli_format_age(char *out, int64_t seconds)
+cli_amount cli_age(int64_t seconds)
 {
     if (seconds < 120)
-        (void)snprintf(out, 32, "%d s", (int)(seconds < 0 ? 0 : seconds));
-    else if (seconds < 120 * 60)
-        (void)snprintf(out, 32, "%d min", (int)(seconds / 60));
-    else if (seconds < 48 * 3600)
-        (void)snprintf(out, 32, "%d h", (int)(seconds / 3600));
-    else
-        (void)snprintf(out, 32, "%" PRId64 " days", seconds / 86400);
+        return amount("%d s", (int)(seconds < 0 ? 0 : seconds));
+    if (seconds < 120 * 60)
+        return amount("%d min", (int)(seconds / 60));
+    if (seconds < 48 * 3600)
+        return amount("%d h", (int)(seconds / 3600));
+    return amount("%" PRId64 " days", seconds / 86400);
 }
 
 /* Three digits, in the unit that leaves no more before the point. */
-static void format_scaled(char *out, double value, const char *const *units, size_t count, const char *unit)
+static cli_amount scaled(double value, const char *const *units, size_t count, const char *unit)
 {
     for (; value >= 999.5 && count > 1; count--, units++)
         value /= 1000;
-    (void)snprintf(out, 32, value < 9.995 ? "%.2f %s%s" : value < 99.95 ? "%.1f %s%s" : "%.0f %s%s", value, *units, unit);
+    return amount("%.*f %s%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, *units, unit);
 }
 
-void cli_format_rate(char *out, double per_s, const char *unit)
+cli_amount cli_rate(double per_s, const char *unit)
 {
-    format_scaled(out, per_s, (const char *const[]){"", "k", "M", "G", "T", "P"}, 6, unit);
+    return scaled(per_s, (const char *const[]){"", "k", "M", "G", "T", "P"}, 6, unit);
 }
 
-void cli_format_time(char *out, double us)
+cli_amount cli_duration(double us)
 {
-    format_scaled(out, us, (const char *const[]){"us", "ms", "s"}, 3, "");
+    return scaled(us, (const char *const[]){"us", "ms", "s"}, 3, "");
 }
 
-void cli_format_count(char *out, int64_t count)
+cli_amount cli_grouped(int64_t count)
 {
-    char digits[32];
-    int length = snprintf(digits, sizeof digits, "%" PRId64, count), at = 0;
+    const cli_amount digits = amount("%" PRId64, count);
+    const size_t length = strlen(digits.text);
+    cli_amount grouped = {""};
 
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-')
-            out[at++] = ' ';
-        out[at++] = digits[i];
+    for (size_t i = 0, at = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0 && digits.text[i - 1] != '-')
+            grouped.text[at++] = ' ';
+        grouped.text[at++] = digits.text[i];
     }
-    out[at] = '\0';
+    return grouped;
 }
 
 double cli_ratio(double part, double whole)

@@ -168,12 +168,16 @@ tj_status cli_parse_real(const char *what, const char *text, double *value, tj_e
 /** "512x300x700". */
 tj_status cli_parse_shape(const char *text, int64_t extent[3], tj_error *err);
 
-/* To at least 32 bytes: */
-void cli_format_bytes(char *out, int64_t bytes);                 /* "12.3 KiB" */
-void cli_format_age(char *out, int64_t seconds);                 /* "4 min" */
-void cli_format_rate(char *out, double per_s, const char *unit); /* "6.22 TFLOP/s", "1.56 TB/s" */
-void cli_format_time(char *out, double us);                      /* "33.3 us" */
-void cli_format_count(char *out, int64_t count);                 /* "1 234 567" */
+/** A number with its unit, for people; cli_duration(us).text lives as long as the call that it is an argument of. */
+typedef struct cli_amount {
+    char text[32];
+} cli_amount;
+
+cli_amount cli_bytes(int64_t bytes);                 /* "12.3 KiB" */
+cli_amount cli_age(int64_t seconds);                 /* "4 min" */
+cli_amount cli_rate(double per_s, const char *unit); /* "6.22 TFLOP/s", "1.56 TB/s" */
+cli_amount cli_duration(double us);                  /* "33.3 us" */
+cli_amount cli_grouped(int64_t count);               /* "1 234 567" */
 
 /** part / whole; 0 if there is no whole. */
 double cli_ratio(double part, double whole);
