@@ -98,10 +98,8 @@ static void measure_disk(const char *self, const char *store)
         FILE *pipe = popen(command, "r");
         unsigned long long compiles = 1;
         if (!pipe || fscanf(pipe, "%lf %lf %llu", &started[i], &launched[i], &compiles) != 3 || pclose(pipe) != 0 ||
-            compiles != 0) {
-            fprintf(stderr, "latency: the child failed, or compiled %llu times\n", compiles);
-            exit(1);
-        }
+            compiles != 0)
+            die(1, "the child failed, or compiled %llu times", compiles);
         started[i] /= 1e3;
         launched[i] /= 1e3;
     }
@@ -134,10 +132,8 @@ static bare load_bare(const tj_plan *plan)
     int (*load)(void **, const void *), (*find)(void **, void *, const char *), (*retain)(void **, int), (*set)(void *);
     bare b = {NULL, NULL};
 
-    if (!cuda) {
-        fprintf(stderr, "latency: no bare kernel: %s\n", dlerror());
-        exit(1);
-    }
+    if (!cuda)
+        die(1, "no bare kernel: %s", dlerror());
     look_up(cuda, "cuModuleLoadData", &load);
     look_up(cuda, "cuModuleGetFunction", &find);
     look_up(cuda, "cuDevicePrimaryCtxRetain", &retain);
@@ -146,10 +142,8 @@ static bare load_bare(const tj_plan *plan)
     /* The primary context made current, as in a program that uses the CUDA runtime. */
     if (retain(&context, device ? atoi(device) : 0) != 0 || set(context) != 0 ||
         load(&module, tj_image_cubin(tj_plan_image(plan), NULL)) != 0 ||
-        find(&b.function, module, tj_source_kernel(tj_plan_source(plan))) != 0) {
-        fprintf(stderr, "latency: the bare kernel does not load\n");
-        exit(1);
-    }
+        find(&b.function, module, tj_source_kernel(tj_plan_source(plan))) != 0)
+        die(1, "the bare kernel does not load");
     return b;
 }
 
@@ -165,10 +159,8 @@ static geometry geometry_of(const tj_plan *plan, int64_t extent)
     const unsigned rows = (unsigned)((extent + step->block_rows - 1) / step->block_rows),
                    cols = (unsigned)((extent + step->block_cols - 1) / step->block_cols);
 
-    if (form->steps > 1 || step->arg_count != 3) {
-        fprintf(stderr, "latency: %s is not launched with M, N and P alone\n", step->kernel);
-        exit(1);
-    }
+    if (form->steps > 1 || step->arg_count != 3)
+        die(1, "%s is not launched with M, N and P alone", step->kernel);
     return (geometry){step->rows_on_x ? rows : cols, step->rows_on_x ? cols : rows, (unsigned)step->block_x,
                       (unsigned)step->block_y, (unsigned)step->dynamic_shared_bytes};
 }

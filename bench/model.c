@@ -212,13 +212,13 @@ static void measure(const shape *shapes, size_t count, const char *const *texts,
 
         for (size_t c = 0; c < text_count; c++) {
             tj_kernel_facts kernel;
-            tj_config config;
+            tj_config config, resolved;
             const tj_plan *plan;
 
             must(tj_config_parse(texts[c], &config, &err), &err);
-            if (tj_config_resolve(&problem, &config, &err) != TJ_OK)
+            resolved = config;
+            if (tj_config_resolve(&problem, &resolved, &err) != TJ_OK)
                 continue; /* not for this shape */
-            must(tj_config_parse(texts[c], &config, &err), &err);
             must(tj_plan_prepare(context, &problem, &config, &plan, &err), &err);
             must(tj_kernel_get_facts(tj_plan_kernel(plan), &kernel, &err), &err);
             printf("%" PRId64 " %" PRId64 " %" PRId64 " %s %s %d %.3f\n", shapes[s].j, shapes[s].k, shapes[s].l,
@@ -360,16 +360,14 @@ static int by_family(const void *a, const void *b)
     return strncmp(x->config, y->config, x->family < y->family ? x->family : y->family);
 }
 
-static int compare(const char *path)
+static void compare(const char *path)
 {
     FILE *file = fopen(path, "r");
     char line[LINE_BYTES];
     int count = 0;
 
-    if (!file) {
-        fprintf(stderr, "model: cannot open %s\n", path);
-        return 1;
-    }
+    if (!file)
+        die(1, "cannot open %s", path);
     printf("shape                    config                 measured  predicted  ratio  bound\n");
     while (count < MOST_ROWS && fgets(line, sizeof line, file))
         if (line[0] != '#')
@@ -387,7 +385,6 @@ static int compare(const char *path)
         snprintf(name, sizeof name, "%.*s", (int)rows[first].family, rows[first].config);
         tell(name, rows + first, next - first);
     }
-    return 0;
 }
 
 int main(int argc, char **argv)
@@ -397,15 +394,13 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "random") == 0) {
         draw_shapes(strtoull(argv[2], NULL, 10), drawn, RANDOM_SHAPES);
         measure(drawn, RANDOM_SHAPES, configs, sizeof configs / sizeof configs[0]);
-        return 0;
-    }
-    if (argc == 2 && strcmp(argv[1], "registers") == 0) {
+    } else if (argc == 2 && strcmp(argv[1], "registers") == 0) {
         measure(register_shapes, sizeof register_shapes / sizeof register_shapes[0], register_configs,
                 sizeof register_configs / sizeof register_configs[0]);
-        return 0;
+    } else if (argc > 1) {
+        compare(argv[1]);
+    } else {
+        measure(chosen_shapes, sizeof chosen_shapes / sizeof chosen_shapes[0], configs, sizeof configs / sizeof configs[0]);
     }
-    if (argc > 1)
-        return compare(argv[1]);
-    measure(chosen_shapes, sizeof chosen_shapes / sizeof chosen_shapes[0], configs, sizeof configs / sizeof configs[0]);
     return 0;
 }

@@ -46,13 +46,24 @@ __attribute__((format(printf, 2, 3))) static inline int fail(tj_error *err, cons
     return 0;
 }
 
-/** Or end the program. */
+/** Say so on stderr, and end the program. */
+__attribute__((format(printf, 2, 3), noreturn)) static inline void die(int code, const char *format, ...)
+{
+    va_list values;
+
+    fprintf(stderr, "%s: ", program);
+    va_start(values, format);
+    (void)vfprintf(stderr, format, values);
+    va_end(values);
+    fputc('\n', stderr);
+    exit(code);
+}
+
+/** It succeeded, or the program ends. */
 static inline void must(tj_status status, const tj_error *err)
 {
-    if (status == TJ_OK)
-        return;
-    fprintf(stderr, "%s: %s\n", program, err->message);
-    exit(status == TJ_ERR_NO_DRIVER ? 77 : 1);
+    if (status != TJ_OK)
+        die(status == TJ_ERR_NO_DRIVER ? 77 : 1, "%s", err->message);
 }
 
 #endif

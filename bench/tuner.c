@@ -88,27 +88,25 @@ static int read_line(char *line)
     return 1;
 }
 
-static int read_runs(const char *path)
+static void read_runs(const char *path)
 {
     FILE *file = fopen(path, "re");
     char line[1024];
-    int number = 0, is_good = file != NULL;
 
-    while (is_good && fgets(line, sizeof line, file)) {
-        number++;
-        line[strcspn(line, "\r\n")] = '\0';
-        if (line[0] != '#' && line[0] != '\0' && !read_line(line)) {
-            fprintf(stderr, "bench_tuner: %s, line %d is no trial of tilejit tune --trials\n", path, number);
-            is_good = 0;
-        }
-    }
-    if (!file)
+    if (!file) {
         perror(path);
-    else
-        (void)fclose(file);
+        exit(1);
+    }
+    for (int number = 1; fgets(line, sizeof line, file); number++) {
+        line[strcspn(line, "\r\n")] = '\0';
+        if (line[0] != '#' && line[0] != '\0' && !read_line(line))
+            die(1, "%s, line %d is no trial of tilejit tune --trials", path, number);
+    }
+    (void)fclose(file);
+    if (runs == 0)
+        exit(1);
     for (size_t i = 0; i < runs; i++)
         qsort(run[i].item, run[i].count, sizeof *run[i].item, by_config);
-    return is_good && runs > 0;
 }
 
 /* ---- replaying ---------------------------------------------------------------------------------------------------- */
@@ -183,7 +181,7 @@ static replay begin_replay(const recorded *r, uint64_t seed)
     return begun;
 }
 
-static int replay_search(const recorded *r, int32_t strategy, uint64_t seed, int64_t evaluations, int with_model, replay *out)
+static void replay_search(const recorded *r, int32_t strategy, uint64_t seed, int64_t evaluations, int with_model, replay *out)
 {
     const tj_measurer measurer = {out, NULL, measure, NULL, with_model ? predict : NULL, NULL};
     tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
@@ -198,12 +196,9 @@ static int replay_search(const recorded *r, int32_t strategy, uint64_t seed, int
     first.family = tj_family_at(0);
     for (size_t i = 0; i < tj_family_param_count(first.family); i++)
         first.value[i] = tj_family_param(first.family, i)->standard;
-    if (tj_search(&r->problem, &options, &first, 1, &measurer, &result, &err) != TJ_OK) {
-        fprintf(stderr, "bench_tuner: %s: %s\n", r->shape, err.message);
-        return 0;
-    }
+    if (tj_search(&r->problem, &options, &first, 1, &measurer, &result, &err) != TJ_OK)
+        die(1, "%s: %s", r->shape, err.message);
     free(result.trial);
-    return 1;
 }
 
 static void replay_random(const recorded *r, uint64_t seed, int64_t evaluations, replay *out)
@@ -239,12 +234,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_tuner FILE [SEEDS up to %d [EVALUATIONS [TARGET]]]\n", MAX_SEEDS);
         return 2;
     }
-    if (argc > 4 && tj_device_named(argv[4], &device, &err) != TJ_OK) {
-        fprintf(stderr, "bench_tuner: %s\n", err.message);
-        return 2;
-    }
-    if (!read_runs(argv[1]))
-        return 1;
+    if (argc > 4 && tj_device_named(argv[4], &device, &err) != TJ_OK)
+        die(2, "%s", err.message);
+    read_runs(argv[1]);
     for (size_t i = 0; i < runs; i++)
         printf("%-24s %6zu configs, best %.2f us\n", run[i].shape, run[i].count, run[i].best_us);
     printf("\n%" PRIu64 " seeds a shape, %" PRId64
@@ -262,8 +254,8 @@ int main(int argc, char **argv)
 
                 if (ways[w].strategy < 0)
                     replay_random(&run[i], seed, evaluations, &r);
-                else if (!replay_search(&run[i], ways[w].strategy, seed, evaluations, ways[w].with_model, &r))
-                    return 1;
+                else
+                    replay_search(&run[i], ways[w].strategy, seed, evaluations, ways[w].with_model, &r);
                 for (int m = 0; m < MARKS; m++)
                     reached[m][count] = r.reached[m];
             }

@@ -3,12 +3,12 @@
  * bench_matmul SHAPES.csv: TileJIT beside cuBLAS and cuBLASLt, shape by shape, all products verified. bench/README.md says how.
  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "../program.h"
 #include "report.h"
+
+const char program[] = "bench_matmul";
 
 enum { EXIT_FAILED = 1, EXIT_WORDS = 2, EXIT_NO_DRIVER = 77, WORKSPACE_BYTES = 64 << 20 };
 
@@ -33,25 +33,13 @@ typedef struct words {
     double bandwidth;
 } words;
 
-__attribute__((format(printf, 1, 2), noreturn)) static void refuse(const char *format, ...)
-{
-    va_list values;
-
-    va_start(values, format);
-    fprintf(stderr, "bench_matmul: ");
-    (void)vfprintf(stderr, format, values);
-    fprintf(stderr, "\n");
-    va_end(values);
-    exit(EXIT_WORDS);
-}
-
 static double read_number(const char *option, const char *text, double low, double high)
 {
     char *end;
     const double value = strtod(text, &end);
 
     if (end == text || *end || !(value >= low && value <= high))
-        refuse("%s \"%s\" is no number from %g to %g", option, text, low, high);
+        die(EXIT_WORDS, "%s \"%s\" is no number from %g to %g", option, text, low, high);
     return value;
 }
 
@@ -61,7 +49,7 @@ static int read_count(const char *option, const char *text, int low, int high)
     const long value = strtol(text, &end, 10);
 
     if (end == text || *end || value < low || value > high)
-        refuse("%s \"%s\" is no whole number from %d to %d", option, text, low, high);
+        die(EXIT_WORDS, "%s \"%s\" is no whole number from %d to %d", option, text, low, high);
     return (int)value;
 }
 
@@ -94,7 +82,7 @@ static words read_words(int argc, char **argv)
         if (o < sizeof option / sizeof option[0] && option[o].flag) {
             *option[o].flag = 1;
         } else if (strncmp(argv[i], "--", 2) == 0 && i + 1 == argc) {
-            refuse("%s: no such option, or its value is missing; --help lists them", argv[i]);
+            die(EXIT_WORDS, "%s: no such option, or its value is missing; --help lists them", argv[i]);
         } else if (o < sizeof option / sizeof option[0]) {
             *option[o].text = argv[++i];
         } else if (strcmp(argv[i], "--rounds") == 0) {
@@ -104,17 +92,17 @@ static words read_words(int argc, char **argv)
             w.bandwidth = read_number("--bandwidth", argv[i + 1], 1, 1e6);
             i++;
         } else if (strncmp(argv[i], "--", 2) == 0) {
-            refuse("no option %s; --help lists them", argv[i]);
+            die(EXIT_WORDS, "no option %s; --help lists them", argv[i]);
         } else if (w.shapes) {
-            refuse("\"%s\": one file of shapes, please, and there is %s already", argv[i], w.shapes);
+            die(EXIT_WORDS, "\"%s\": one file of shapes, please, and there is %s already", argv[i], w.shapes);
         } else {
             w.shapes = argv[i];
         }
     }
     if (!w.shapes)
-        refuse("which file of shapes? --help says more");
+        die(EXIT_WORDS, "which file of shapes? --help says more");
     if (w.is_tuned_only && w.is_zero_shot_only)
-        refuse("--tuned and --zero-shot leave nothing to measure: give one of them, or none");
+        die(EXIT_WORDS, "--tuned and --zero-shot leave nothing to measure: give one of them, or none");
     return w;
 }
 
@@ -143,7 +131,7 @@ static void select_shapes(shape_list *list, const char *only)
         while (i < list->count && strcmp(list->item[i].name, name) != 0 && strcmp(list->item[i].category, name) != 0)
             i++;
         if (i == list->count)
-            refuse("--only \"%s\": the file has no shape and no category of that name", name);
+            die(EXIT_WORDS, "--only \"%s\": the file has no shape and no category of that name", name);
     }
     for (size_t i = 0; i < list->count; i++)
         if (is_listed(only, list->item[i].name) || is_listed(only, list->item[i].category))
@@ -163,7 +151,7 @@ static void parse_config(const char *text, const char *where, given *g)
 
     g->config = (tj_config)TJ_CONFIG_INIT;
     if (tj_config_parse(text, &g->config, &err) != TJ_OK)
-        refuse("%s: %s", where, err.message);
+        die(EXIT_WORDS, "%s: %s", where, err.message);
     g->is_given = 1;
 }
 
@@ -174,7 +162,7 @@ static void read_configs(const char *path, const shape_list *list, given *g)
     int number = 0;
 
     if (!file)
-        refuse("--config: cannot read %s: %s", path, strerror(errno));
+        die(EXIT_WORDS, "--config: cannot read %s: %s", path, strerror(errno));
     while (fgets(line, sizeof line, file)) {
         char *config = line + strcspn(line, " \t\r\n");
         size_t i = 0;
@@ -200,7 +188,7 @@ static given *give_configs(const char *config, const shape_list *list)
     given *g = calloc(list->count, sizeof *g);
 
     if (!g)
-        refuse("out of memory");
+        die(EXIT_WORDS, "out of memory");
     if (config && *config == '@')
         read_configs(config + 1, list, g);
     else if (config)
@@ -216,9 +204,9 @@ static char *read_file(const char *path)
     size_t size = 0;
 
     if (!file)
-        refuse("--records: cannot read %s: %s", path, strerror(errno));
+        die(EXIT_WORDS, "--records: cannot read %s: %s", path, strerror(errno));
     if (getdelim(&text, &size, '\0', file) < 0)
-        refuse("--records: %s holds nothing: tilejit tune --export writes such a file", path);
+        die(EXIT_WORDS, "--records: %s holds nothing: tilejit tune --export writes such a file", path);
     fclose(file);
     return text;
 }
@@ -230,7 +218,7 @@ static void read_records(const bench *b, const char *path, tj_records *records)
     char *text = path ? read_file(path) : NULL;
 
     if (text && tj_records_parse(text, NULL, &b->device, records, NULL, &err) != TJ_OK)
-        refuse("--records %s: %s", path, err.message);
+        die(EXIT_WORDS, "--records %s: %s", path, err.message);
     if (!text && tj_records_load(b->context, records, &err) != TJ_OK)
         fprintf(stderr, "bench_matmul: no records: %s\n", err.message);
     free(text);
@@ -241,7 +229,7 @@ static void give_records(const bench *b, const char *path, const shape_list *lis
     tj_records *records = tj_records_create();
 
     if (!records)
-        refuse("out of memory");
+        die(EXIT_WORDS, "out of memory");
     read_records(b, path, records);
     for (size_t i = 0; i < list->count; i++) {
         const tj_record *record = tj_records_find(records, &list->item[i].problem, &b->device);
@@ -262,7 +250,7 @@ static FILE *open_output(const char *path)
     FILE *file = path ? fopen(path, "w") : NULL;
 
     if (path && !file)
-        refuse("cannot write %s: %s", path, strerror(errno));
+        die(EXIT_WORDS, "cannot write %s: %s", path, strerror(errno));
     return file;
 }
 
@@ -285,7 +273,7 @@ static void open_peers(bench *b, const words *w, tj_buffer **workspace)
         b->peers = cublas_open(w->cublas, clock_stream(b->clock), tj_buffer_address(*workspace), WORKSPACE_BYTES, &err);
     b->no_peers = err.message;
     if (!b->peers && w->cublas)
-        refuse("--cublas: %s", err.message);
+        die(EXIT_WORDS, "--cublas: %s", err.message);
 }
 
 /* f32 lanes of a multiprocessor: 64 for compute capability 7.5 and 8.0, 128 since. */
@@ -305,7 +293,7 @@ static int run(bench *b, const words *w, const shape_list *list, const given *g)
     char title[300];
 
     if (!results)
-        refuse("out of memory");
+        die(EXIT_WORDS, "out of memory");
     (void)snprintf(title, sizeof title, "%s, driver for CUDA %d.%d, %s%s", b->device.name, b->device.driver_version / 1000,
                    b->device.driver_version / 10 % 100,
                    b->peers ? "cuBLAS " : "no peers: ", b->peers ? cublas_version(b->peers) : b->no_peers);
@@ -378,7 +366,7 @@ int main(int argc, char **argv)
     int code;
 
     if (!shapes_read(w.shapes, &list, &err))
-        refuse("%s", err.message);
+        die(EXIT_WORDS, "%s", err.message);
     if (w.only)
         select_shapes(&list, w.only);
     g = give_configs(w.config, &list);
