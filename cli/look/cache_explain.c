@@ -91,33 +91,31 @@ static cli_exit explain(cli_call *call, tj_error *err)
     const explain_options *options = call->options;
     visit to;
     cli_request request;
-    tj_source *source = NULL;
+    tj_source *source;
     char target[16], key[33] = "";
     const char *const *targets;
-    tj_error unused;
+    bool has_compiler;
     int hit = 0;
     tj_status status;
 
     if (cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
     to = (visit){cli_add_list(call->answer, "fields"), call->is_json};
-    status = cli_open(call, &options->machine, !options->machine.arch, err);
-    if (status == TJ_OK)
-        status = cli_make_source(call, &options->machine, &request, target, &source, err);
-    if (status == TJ_OK)
-        status = tj_store_explain(call->context, source, target, key, &hit, tell_field, &to, err);
-    if (status == TJ_OK) {
-        const bool has_compiler = tj_targets(call->context, &targets, &unused) == TJ_OK;
-
-        cli_set_text(call->answer, "key", key);
-        cli_set_bool(call->answer, "hit", hit);
-        cli_set_bool(call->answer, "has_compiler", has_compiler);
-        cli_say(call, "key       %s: this request would %s\n", key, hit ? "hit" : "miss");
-        if (!has_compiler)
-            cli_say(call, "note      there is no NVRTC here, so options and compiler are those of the stored entry\n");
-    }
+    if (cli_open(call, &options->machine, !options->machine.arch, err) != TJ_OK ||
+        cli_make_source(call, &options->machine, &request, target, &source, err) != TJ_OK)
+        return CLI_FAILED;
+    status = tj_store_explain(call->context, source, target, key, &hit, tell_field, &to, err);
     tj_source_free(source);
-    return status == TJ_OK ? CLI_DONE : CLI_FAILED;
+    if (status != TJ_OK)
+        return CLI_FAILED;
+    has_compiler = tj_targets(call->context, &targets, NULL) == TJ_OK;
+    cli_set_text(call->answer, "key", key);
+    cli_set_bool(call->answer, "hit", hit);
+    cli_set_bool(call->answer, "has_compiler", has_compiler);
+    cli_say(call, "key       %s: this request would %s\n", key, hit ? "hit" : "miss");
+    if (!has_compiler)
+        cli_say(call, "note      there is no NVRTC here, so options and compiler are those of the stored entry\n");
+    return CLI_DONE;
 }
 
 const cli_command cli_cache_explain = {

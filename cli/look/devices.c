@@ -85,16 +85,13 @@ static cli_exit devices(cli_call *call, tj_error *err)
     double bytes_per_s = 0;
     json_t *object;
     int count = 0;
-    tj_status status = cli_open(call, &options->machine, true, err);
 
-    if (status == TJ_OK)
-        status = tj_device_count(call->context, &count, err);
-    for (int i = 0; i < count && status == TJ_OK; i++) {
-        status = tj_device_get(call->context, i, &facts, err);
-        if (status == TJ_OK)
-            status = find_bandwidth(options, call->context, &facts, &bytes_per_s, err);
-        if (status != TJ_OK)
-            break;
+    if (cli_open(call, &options->machine, true, err) != TJ_OK || tj_device_count(call->context, &count, err) != TJ_OK)
+        return CLI_FAILED;
+    for (int i = 0; i < count; i++) {
+        if (tj_device_get(call->context, i, &facts, err) != TJ_OK ||
+            find_bandwidth(options, call->context, &facts, &bytes_per_s, err) != TJ_OK)
+            return CLI_FAILED;
         object = cli_append_object(list);
         set_device(object, &facts);
         if (bytes_per_s > 0)
@@ -102,7 +99,7 @@ static cli_exit devices(cli_call *call, tj_error *err)
         if (!call->is_json)
             print_device(&facts, bytes_per_s);
     }
-    return status == TJ_OK ? CLI_DONE : CLI_FAILED;
+    return CLI_DONE;
 }
 
 const cli_command cli_devices = {

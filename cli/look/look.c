@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * look: a request analysed in one or several configs: what explain prints and report draws.
- */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -42,20 +39,18 @@ static tj_status take_product(const cli_call *call, const cli_machine_options *o
 
 static tj_status find_machine(cli_call *call, const cli_machine_options *options, cli_machine *machine, tj_error *err)
 {
-    const tj_emulator *emulator = NULL;
-    tj_status status = cli_open(call, options, !options->arch, err);
+    const tj_emulator *emulator;
+    tj_status status;
 
-    if (status != TJ_OK)
-        return status;
+    if (cli_open(call, options, !options->arch, err) != TJ_OK)
+        return err->status;
     if (options->arch)
         return take_product(call, options, "as published; it need not be here", machine, err);
     status = tj_device_get(call->context, cli_device_ordinal(options), &machine->facts, err);
     if (status == TJ_ERR_NO_DRIVER)
         return take_product(call, options, "as published; there is no driver here", machine, err);
-    if (status == TJ_OK)
-        status = tj_emulator_get(call->context, &emulator, err);
-    if (status != TJ_OK)
-        return status;
+    if (status != TJ_OK || tj_emulator_get(call->context, &emulator, err) != TJ_OK)
+        return err->status;
     machine->has_device = true;
     machine->is_emulator = emulator != NULL;
     machine->origin = emulator ? "the emulator's facts" : "the driver's facts";
@@ -196,12 +191,9 @@ static tj_status analyze_case(const cli_look *look, cli_case *one, tj_error *err
         status = tj_config_adapt(&machine->facts, problem, &one->config, err);
 
     one->is_chosen = status == TJ_OK && one->chosen_by == 0 && memcmp(&asked, &one->config, sizeof asked) != 0;
-    if (status == TJ_OK)
-        status = tj_config_resolve(problem, &one->config, err);
-    if (status == TJ_OK)
-        status = tj_generate(problem, &one->config, &one->source, err);
-    if (status != TJ_OK)
-        return status;
+    if (status != TJ_OK || tj_config_resolve(problem, &one->config, err) != TJ_OK ||
+        tj_generate(problem, &one->config, &one->source, err) != TJ_OK)
+        return err->status;
     tj_config_print(&one->config, one->text);
     ask_compiler(look, one);
     /* known: as problem, every extent a number; the checks are settled by now. */

@@ -6,7 +6,6 @@
 
 #include "page.h"
 
-/* Text from outside: a device's name. */
 void cli_page_text(FILE *out, const char *text)
 {
     static const char special[] = "&<>\"";

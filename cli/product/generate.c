@@ -32,11 +32,10 @@ static tj_status choose(cli_call *call, cli_request *request, tj_error *err)
 {
     const cli_machine_options any = {NULL};
     char target[16];
-    tj_status status = cli_open(call, &any, false, err);
 
-    if (status == TJ_OK)
-        status = cli_target(call, &any, target, err);
-    return status == TJ_OK ? cli_adapt(call, &any, target, request, err) : status;
+    if (cli_open(call, &any, false, err) != TJ_OK || cli_target(call, &any, target, err) != TJ_OK)
+        return err->status;
+    return cli_adapt(call, &any, target, request, err);
 }
 
 static cli_exit generate(cli_call *call, tj_error *err)
@@ -45,17 +44,13 @@ static cli_exit generate(cli_call *call, tj_error *err)
     cli_request request;
     tj_source *source = NULL;
     const char *text;
-    tj_status status;
+    tj_status status = TJ_OK;
 
     if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK ||
         cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
         return CLI_WORDS;
-    status = cli_open_output(call, options->output, err);
-    if (status == TJ_OK && !request.has_config)
-        status = choose(call, &request, err);
-    if (status == TJ_OK)
-        status = tj_generate(&request.problem, &request.config, &source, err);
-    if (status != TJ_OK)
+    if (cli_open_output(call, options->output, err) != TJ_OK || (!request.has_config && choose(call, &request, err) != TJ_OK) ||
+        tj_generate(&request.problem, &request.config, &source, err) != TJ_OK)
         return CLI_FAILED;
     text = tj_source_text(source);
     cli_answer_kernel(call->answer, source, NULL);

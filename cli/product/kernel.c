@@ -19,13 +19,6 @@ bool cli_spills(const tj_source *source, const tj_image *image)
            (used.stack_bytes > 0 || used.spill_stores > 0 || used.spill_loads > 0);
 }
 
-static void measure_image(const tj_image *image, size_t *ptx, size_t *cubin)
-{
-    (void)tj_image_ptx(image, ptx);
-    if (tj_image_cubin(image, cubin) == NULL)
-        *cubin = 0;
-}
-
 void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *image)
 {
     char config[TJ_CONFIG_TEXT_BYTES];
@@ -40,7 +33,8 @@ void cli_answer_kernel(json_t *answer, const tj_source *source, const tj_image *
         json_t *resources = cli_add_object(answer, "resources");
         size_t ptx, cubin;
 
-        measure_image(image, &ptx, &cubin);
+        (void)tj_image_ptx(image, &ptx);
+        (void)tj_image_cubin(image, &cubin);
         cli_set_text(answer, "target", tj_image_target(image));
         cli_set_text(answer, "origin", cli_origin(tj_image_origin(image)));
         cli_set_text(answer, "key", tj_image_key(image));
@@ -66,7 +60,8 @@ static void tell_kernel(const cli_call *call, const tj_source *source, const tj_
     size_t ptx, cubin;
 
     cli_answer_kernel(call->answer, source, image);
-    measure_image(image, &ptx, &cubin);
+    (void)tj_image_ptx(image, &ptx);
+    (void)tj_image_cubin(image, &cubin);
     tj_config_print(tj_source_config(source), config);
     cli_say(call, "kernel     %s\nconfig     %s\nchecks     %s\n", tj_source_kernel(source), config,
             tj_source_checks_text(source));

@@ -76,7 +76,10 @@ tj_status cli_context_create(const cli_call *call, const cli_machine_options *ma
 /** Do the words leave open what computes: --device auto, and no driver named? */
 bool cli_may_emulate(const cli_machine_options *machine);
 
-/** The context of the call. to_run: where the words leave that open, on the emulator if there is no GPU, which stderr is told in a line. */
+/**
+ * Open the call's context. to_run: where the words leave open what computes, the emulator does if there is no GPU, which stderr is
+ * told in a line.
+ */
 tj_status cli_open(cli_call *call, const cli_machine_options *machine, bool to_run, tj_error *err);
 
 /** The device that such a context uses when none is current: --device, $TILEJIT_DEVICE, 0. */
@@ -99,8 +102,8 @@ tj_status cli_choose(const cli_call *call, const tj_device_facts *facts, const t
 
 /**
  * The config, where the words name none, as the library would choose it (by record, else by model); else the tile width that they
- * leave open. For the device of the call's context, or with --arch, or without a driver, for the product that target stands for. A target that
- * stands for none changes nothing.
+ * leave open. For the device of the call's context, or with --arch, or without a driver, for the product that target stands for. A
+ * target that stands for none changes nothing.
  */
 tj_status cli_adapt(const cli_call *call, const cli_machine_options *machine, const char *target, cli_request *request,
                     tj_error *err);

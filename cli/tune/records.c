@@ -53,14 +53,11 @@ static tj_status import_records(const cli_call *call, const cli_shapes *shapes, 
     const tj_problem *problem = shapes->count > 0 ? &shapes->item[0].problem : NULL;
     tj_device_facts device;
     int64_t kept = 0;
-    tj_status status = problem ? tj_device_get(call->context, cli_device_ordinal(&options->machine), &device, err) : TJ_OK;
 
-    if (status == TJ_OK)
-        status = parse_files(options->import_from, problem, problem ? &device : NULL, records, err);
-    if (status == TJ_OK)
-        status = tj_records_keep(call->context, records, &kept, err);
-    if (status != TJ_OK)
-        return status;
+    if ((problem && tj_device_get(call->context, cli_device_ordinal(&options->machine), &device, err) != TJ_OK) ||
+        parse_files(options->import_from, problem, problem ? &device : NULL, records, err) != TJ_OK ||
+        tj_records_keep(call->context, records, &kept, err) != TJ_OK)
+        return err->status;
     cli_set_int(call->answer, "read", (int64_t)tj_records_count(records));
     cli_set_int(call->answer, "kept", kept);
     cli_say(call, "%zu records read, %" PRId64 " of them new or better founded\n", tj_records_count(records), kept);
@@ -71,14 +68,11 @@ static tj_status export_records(const cli_call *call, tj_records *records, tj_er
 {
     const tune_options *options = call->options;
     int64_t passed_over = 0;
-    tj_status status = *tj_store_path(call->context)
-                           ? tj_records_load_all(call->context, records, &passed_over, err)
-                           : tj_fail(err, TJ_ERR_IO, "nothing to export: %s", tj_store_trouble(call->context));
 
-    if (status == TJ_OK)
-        status = write_records(call, records, err);
-    if (status != TJ_OK)
-        return status;
+    if (!*tj_store_path(call->context))
+        return tj_fail(err, TJ_ERR_IO, "nothing to export: %s", tj_store_trouble(call->context));
+    if (tj_records_load_all(call->context, records, &passed_over, err) != TJ_OK || write_records(call, records, err) != TJ_OK)
+        return err->status;
     cli_set_int(call->answer, "written", (int64_t)tj_records_count(records));
     cli_set_int(call->answer, "passed_over", passed_over);
     if (call->file.is_stdout && passed_over == 0)
