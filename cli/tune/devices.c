@@ -3,6 +3,7 @@
  * devices: the devices at work. All are opened before one takes a shape; then each takes the next one when it is free.
  */
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "tune.h"
@@ -38,6 +39,39 @@ typedef struct turn {
     crew *crew;
     const tune_job *job;
 } turn;
+
+/* ---- --resume ----------------------------------------------------------------------------------------------------- */
+
+/* A family or a parameter that this version does not have would choose nothing. */
+static bool is_usable(const tj_record_facts *facts, const tj_problem *problem)
+{
+    tj_config config;
+
+    return tj_config_parse(facts->config, &config, NULL) == TJ_OK && tj_config_resolve(problem, &config, NULL) == TJ_OK;
+}
+
+/* A search that ended by itself tried as many configs as were worth it, be they more or fewer than another one would try now. */
+static bool is_founded(const tj_record_facts *facts, const tj_tune_options *options)
+{
+    if (facts->family[0] && (!options->family || strcmp(facts->family, tj_family_name(options->family)) != 0))
+        return false;
+    if (facts->is_complete || options->strategy == TJ_EXHAUSTIVE)
+        return facts->is_complete;
+    return options->evaluations > 0 ? facts->evaluations >= options->evaluations : !facts->was_cancelled;
+}
+
+/* Is there a record that is as well founded as what a tuning with these options would find? */
+static bool has_record(const tj_records *known, const tj_problem *problem, const tj_device_facts *device,
+                       const tj_tune_options *options)
+{
+    const tj_record *record = tj_records_find(known, problem, device);
+    tj_record_facts facts;
+
+    if (!record)
+        return false;
+    tj_record_get_facts(record, &facts);
+    return is_founded(&facts, options) && is_usable(&facts, problem);
+}
 
 /* ---- one shape ---------------------------------------------------------------------------------------------------- */
 
@@ -76,7 +110,7 @@ static void tune_one(const worker *w, tune_job *s)
     s->device = w->ordinal;
     s->is_emulated = w->is_emulated;
     s->status = TJ_OK; /* a lost device may have had it */
-    if (w->crew->known && tune_has_record(w->crew->known, &s->shape->problem, &w->facts, &options)) {
+    if (w->crew->known && has_record(w->crew->known, &s->shape->problem, &w->facts, &options)) {
         s->is_skipped = true;
         return;
     }
@@ -204,10 +238,9 @@ static tj_status open_device(crew *c, const int *number, tj_error *err)
 {
     worker *w = &c->worker[c->count++];
     cli_machine_options machine = c->words->machine;
-    const tj_emulator *emulator = NULL;
+    const tj_emulator *emulator;
     char text[16];
     tj_error why;
-    tj_status status;
 
     w->crew = c;
     if (number) {
@@ -215,20 +248,18 @@ static tj_status open_device(crew *c, const int *number, tj_error *err)
         machine.device = text;
     }
     w->ordinal = cli_device_ordinal(&machine);
-    status = cli_context_create(c->call, &machine, &w->context, err);
-    if (status != TJ_OK)
-        return status;
-    status = tj_device_get(w->context, w->ordinal, &w->facts, &why);
-    if (status == TJ_OK)
-        status = tj_emulator_get(w->context, &emulator, &why);
-    w->is_emulated = emulator != NULL;
-    if (status != TJ_OK && cli_may_emulate(&c->words->machine) && !has_devices(w->context))
+    if (cli_context_create(c->call, &machine, &w->context, err) != TJ_OK)
+        return err->status;
+    if (tj_device_get(w->context, w->ordinal, &w->facts, &why) == TJ_OK &&
+        tj_emulator_get(w->context, &emulator, &why) == TJ_OK) {
+        w->is_emulated = emulator != NULL;
+        return TJ_OK;
+    }
+    if (cli_may_emulate(&c->words->machine) && !has_devices(w->context))
         return tj_fail(err, TJ_ERR_NO_DRIVER,
                        "there is no GPU to tune on (tilejit doctor says why), and the emulator's times mean nothing: --device "
                        "emulator only tries that configs compute the product, and keeps no record");
-    if (status != TJ_OK)
-        (void)tj_fail(err, status, "device %d cannot be used, so nothing is tuned: %.380s", w->ordinal, why.message);
-    return status;
+    return tj_fail(err, why.status, "device %d cannot be used, so nothing is tuned: %.380s", w->ordinal, why.message);
 }
 
 static tj_status open_devices(crew *c, const tune_devices *devices, tj_error *err)
@@ -289,16 +320,12 @@ tj_status tune_on_devices(cli_call *call, const tune_devices *devices, const tj_
               .all = all,
               .has_bar = isatty(STDERR_FILENO) && call->log_level < TJ_LOG_INFO};
     tj_error unwritten;
-    tj_status status = cli_open_output(call, words->trials, err);
+    tj_status status = TJ_OK;
 
-    if (status == TJ_OK)
-        status = open_devices(&c, devices, err);
-    if (status == TJ_OK && words->resume)
-        status = load_known(&c, err);
-    if (status == TJ_OK)
-        status = open_trials(&c, words->trials, err);
-    if (status == TJ_OK)
-        status = run_all(&c, err);
+    if (cli_open_output(call, words->trials, err) != TJ_OK || open_devices(&c, devices, err) != TJ_OK ||
+        (words->resume && load_known(&c, err) != TJ_OK) || open_trials(&c, words->trials, err) != TJ_OK ||
+        run_all(&c, err) != TJ_OK)
+        status = err->status;
     if (close_trials(&c, words->trials, &unwritten) != TJ_OK && status == TJ_OK) {
         status = unwritten.status;
         *err = unwritten;

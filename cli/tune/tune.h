@@ -3,8 +3,7 @@
  * tune: what the files of tilejit tune share.
  *
  *     tune.c       the words, and what came of it
- *     devices.c    devices, and one shape after the other
- *     resume.c     --resume: shapes that are passed over
+ *     devices.c    devices, and one shape after the other; with --resume some are passed over
  *     show.c       progress, trials, results
  *     records.c    --export, --import, --merge
  */
@@ -55,10 +54,6 @@ typedef struct tune_devices {
  */
 tj_status tune_on_devices(cli_call *call, const tune_devices *devices, const tj_tune_options *options, tune_jobs *all,
                           tj_error *err);
-
-/** Is there a record that is as well founded as what a tuning with these options would find? */
-bool tune_has_record(const tj_records *known, const tj_problem *problem, const tj_device_facts *device,
-                     const tj_tune_options *options);
 
 /** --export, --import, --merge: no shape is tuned. */
 cli_exit tune_move_records(cli_call *call, const cli_shapes *shapes, tj_error *err);
