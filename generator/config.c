@@ -253,6 +253,24 @@ static tj_status check_config(const tj_config *config, tj_error *err)
     return TJ_OK;
 }
 
+static tj_status check_types(const tj_family *family, const tj_problem *view, bool is_swapped, tj_error *err)
+{
+    const tj_which callers[] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N, TJ_MATRIX_P};
+    char list[TJ_NAME_LIST_BYTES];
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P && family->types; which++) {
+        const int32_t type = tj_problem_matrix(view, callers[which])->type;
+
+        if (!(family->types >> type & 1))
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "family %s takes matrices of %s, and %c is %s: use the family %s, or none, so that the library chooses",
+                family->name, tj_type_list(family->types, false, list), tj_which_letter(which), tj_type_name((tj_type)type),
+                TJ_SAFE_FAMILY->name);
+    }
+    return TJ_OK;
+}
+
 tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_error *err)
 {
     if (TJ_HAS_NULL(err, problem, config))
@@ -272,7 +290,9 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
         if (resolved.value[i] == 0)
             resolved.value[i] = resolved.family->param[i].standard;
     view = tj_family_view(&resolved, problem, &is_swapped);
-    status = resolved.family->resolve(&view, is_swapped, &resolved, err);
+    status = check_types(resolved.family, &view, is_swapped, err);
+    if (status == TJ_OK)
+        status = resolved.family->resolve(&view, is_swapped, &resolved, err);
     if (status == TJ_OK)
         *config = resolved;
     return status;

@@ -33,6 +33,7 @@ struct tj_family {
     const tj_family_values *start; /* where a search begins, beside the default. NULL: nowhere else */
     const tj_family_values
         *weighed;           /* the model says which is best on a device, where a config names none of them. NULL: none */
+    uint32_t types;         /* that M, N and P may have, bits 1 << tj_type; 0: all */
     bool sums_in_registers; /* many of them: a kernel that spills is not launched */
     bool checks_k;          /* false: a thread walks all of k by itself, so k never needs a check */
     int32_t widest;         /* the longest edge that a tile may have; it decides whether indexes fit an int */
@@ -92,6 +93,9 @@ struct tj_family {
     /** The same, before all parameters are known (tj_config_is_hopeless). NULL: nothing is known before. */
     bool (*is_hopeless)(const tj_problem *view, const tj_config *config, size_t known);
 };
+
+/** f32, f64, f16 and bf16: of a family whose sums are floats, converted one by one. */
+#define TJ_FLOAT_TYPES (1U << TJ_F32 | 1U << TJ_F64 | 1U << TJ_F16 | 1U << TJ_BF16)
 
 #include "families/table.h"
 

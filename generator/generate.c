@@ -94,27 +94,37 @@ static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_wh
     return (is_used && matrix->ld == TJ_TIGHT) || (has_stride && matrix->stride == TJ_TIGHT);
 }
 
-/* A type that is not summed as it is stored is declared by the part of its name, with the conversions that the text makes. */
+/*
+ * A type that CUDA does not have is declared by the part of its name, with the conversions that the text makes. Where M and N differ,
+ * the text calls each type by its name. Integers that go to integers do so by 64 bits.
+ */
 static void set_types(tj_template_params *params, const tj_problem *view)
 {
-    static const char *const part[] = {"first_part", "second_part"};
-    const tj_type sum = tj_sum_type(view);
+    static const char *const part[] = {"first_part", "second_part", "third_part"};
+    const tj_type sum = tj_sum_type(view), scalar = tj_scalar_type(view);
+    const bool is_mixed = view->m.type != view->n.type;
     int parts = 0;
 
+    tj_template_set_flag(params, "mixed", is_mixed);
     tj_template_set(params, "input_t", tj_facts_of(view->m.type)->cuda);
+    tj_template_set(params, "m_t", is_mixed ? tj_facts_of(view->m.type)->cuda : "input_t");
+    tj_template_set(params, "n_t", is_mixed ? tj_facts_of(view->n.type)->cuda : "input_t");
     tj_template_set(params, "output_t", tj_facts_of(view->p.type)->cuda);
-    tj_template_set(params, "sum_t", tj_type_get_facts(sum)->cuda);
+    tj_template_set(params, "sum_t", sum == TJ_S32 ? "int" : tj_facts_of(sum)->cuda);
+    tj_template_set(params, "scalar_t", scalar == TJ_S32 ? "long long" : scalar == sum ? "sum_t" : tj_facts_of(scalar)->cuda);
+    tj_template_set_flag(params, "whole", scalar == TJ_S32);
     tj_template_set_flag(params, "widens", view->m.type != (int32_t)sum);
     for (int32_t type = 1; type <= tj_type_count(); type++) {
-        const bool writes = view->p.type == type, reads = view->m.type == type || (writes && view->epilogue.has_beta);
+        const bool writes = view->p.type == type,
+                   reads = view->m.type == type || view->n.type == type || (writes && view->epilogue.has_beta);
 
-        if ((!reads && !writes) || type == (int32_t)sum)
+        if ((!reads && !writes) || type == TJ_F32 || type == TJ_F64)
             continue;
         tj_template_set(params, part[parts++], tj_facts_of(type)->cuda);
         set_flag(params, "reads", tj_facts_of(type)->cuda, reads);
         set_flag(params, "writes", tj_facts_of(type)->cuda, writes);
     }
-    for (; parts < 2; parts++)
+    for (; parts < 3; parts++)
         tj_template_set(params, part[parts], "");
 }
 
@@ -142,8 +152,18 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
 /* What becomes of a sum: parts/epilogue.cuh, of neighbours at once where the form says what P is aligned to. */
 static void describe_epilogue(const tj_problem *view, const tj_launch_form *form, tj_template_params *params)
 {
-    for (size_t i = 0; i < tj_operation_count; i++)
-        tj_template_set_flag(params, tj_operations[i].flag, tj_operation_flag(view, &tj_operations[i]));
+    bool converts = false; /* integers go on as floats, or as integers of 64 bits, where there is more to compute */
+
+    for (size_t i = 0; i < tj_operation_count; i++) {
+        const int32_t value = tj_operation_value(view, &tj_operations[i]);
+
+        tj_template_set_flag(params, tj_operations[i].name, value);
+        converts |= value && tj_sum_type(view) == TJ_S32;
+    }
+    tj_template_set_flag(params, "scales_rows", view->epilogue.scale_m == TJ_SCALE_EACH);
+    tj_template_set_flag(params, "scales_cols", view->epilogue.scale_n == TJ_SCALE_EACH);
+    tj_template_set_flag(params, "converts_sum", converts);
+    tj_template_set(params, "total", converts ? "total" : form->align[TJ_MATRIX_P] > 0 ? "sum[r][c + i]" : "Pvalue");
     tj_template_set_flag(params, "wide_p", form->align[TJ_MATRIX_P] > 0);
 }
 
@@ -179,12 +199,12 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     append_extents(out, "P", &view->j, "j", &view->l, "l");
     tj_text_append(out, " = ");
     for (size_t i = tj_operation_count; i-- > 0;)
-        tj_text_append(out, tj_operation_flag(view, &tj_operations[i]) ? tj_operations[i].before : "");
+        tj_text_append(out, tj_operation_value(view, &tj_operations[i]) ? tj_operations[i].before : "");
     append_extents(out, "M", &view->j, "j", &view->k, "k");
     tj_text_append(out, " . ");
     append_extents(out, "N", &view->k, "k", &view->l, "l");
     for (size_t i = 0; i < tj_operation_count; i++)
-        tj_text_append(out, tj_operation_flag(view, &tj_operations[i]) ? tj_operations[i].after : "");
+        tj_text_append(out, tj_operation_value(view, &tj_operations[i]) ? tj_operations[i].after : "");
     tj_text_append(out, "\n//\n");
     if (is_swapped && problem->p.layout == TJ_ROW_MAJOR)
         tj_text_append(out, "// This text computes the transpose, P^T = N^T . M^T, so that j is the shorter side: its M is the "
@@ -260,6 +280,8 @@ static const char *describe(const tj_problem *view, bool is_swapped, const tj_co
     form->step[0].sums_in_registers = config->family->sums_in_registers;
     if (params)
         tj_step_name(view, config->family->name, "kernel", params, form, &form->step[0]);
+    if (tj_type_is_fp8(view->m.type) || tj_type_is_fp8(view->n.type) || tj_type_is_fp8(view->p.type))
+        form->needs = TJ_FEATURE_FP8;
     name = config->family->describe(view, config, params, form);
     product = tj_step_product(form);
     if (product->splits > 1) /* an int k is rounded up to whole phases of all of them */

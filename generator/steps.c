@@ -18,6 +18,7 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
     const bool is_there[TJ_MATRICES] = {reads, reads, writes, has_c};
     const int callers[TJ_MATRICES] = {is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
                                       TJ_MATRIX_P, TJ_MATRIX_C};
+    const int32_t scale[] = {view->epilogue.scale_m, view->epilogue.scale_n};
     const tj_matrix *const matrix[TJ_MATRICES] = {&view->m, &view->n, &view->p, &view->c};
 
     for (int i = 0; i < 3; i++)
@@ -26,9 +27,13 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
         add_arg(step, is_there[i] && matrix[i]->ld == TJ_ANY, TJ_ARG_LD, callers[i]);
     for (int i = 0; i < TJ_MATRICES; i++)
         add_arg(step, is_there[i] && is_batched && matrix[i]->stride == TJ_ANY, TJ_ARG_STRIDE, callers[i]);
+    for (int i = 0; i < 2; i++)
+        add_arg(step, writes && is_batched && scale[i], TJ_ARG_SCALE_STRIDE, callers[i]);
     add_arg(step, step->grid == TJ_GRID_PRODUCTS && view->batch == TJ_ANY, TJ_ARG_BATCH, 0);
     add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
     add_arg(step, has_c, TJ_ARG_BETA, 0);
+    for (int i = 0; i < 2; i++)
+        add_arg(step, writes && scale[i], TJ_ARG_SCALE, callers[i]);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
     add_arg(step, !reads || !writes, TJ_ARG_WORKSPACE, 0);

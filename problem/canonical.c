@@ -45,9 +45,10 @@ tj_problem tj_problem_words(const tj_problem *problem)
 
     if (c.m.type == TJ_TYPE_DEFAULT)
         c.m.type = TJ_F32;
-    c.n.type = c.m.type;
-    if (c.p.type == TJ_TYPE_DEFAULT)
-        c.p.type = c.m.type;
+    if (c.n.type == TJ_TYPE_DEFAULT)
+        c.n.type = c.m.type;
+    if (c.p.type == TJ_TYPE_DEFAULT && tj_facts_of(c.m.type))
+        c.p.type = tj_facts_of(c.m.type)->product;
     c.c.type = c.p.type;
     c.c.layout = c.p.layout;
     c.c.transposed = c.p.transposed;
@@ -163,6 +164,8 @@ tj_problem tj_problem_transpose(const tj_problem *problem)
     t.l = c.j;
     t.m = c.n;
     t.n = c.m;
+    t.epilogue.scale_m = c.epilogue.scale_n;
+    t.epilogue.scale_n = c.epilogue.scale_m;
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         tj_matrix_of(&t, which)->layout ^= 1;
     return t;

@@ -38,11 +38,12 @@ static inline const tj_type_facts *tj_facts_of(int32_t type)
     return tj_type_get_facts((tj_type)type);
 }
 
-/** An operation that may follow the sum: a flag of tj_epilogue, and all that is said of it outside text and reference. */
+/** An operation that may follow the sum: a member of tj_epilogue, and all that is said of it outside text and reference. */
 typedef struct tj_operation {
-    const char *flag;           /* "has_alpha": in messages, records and templates */
-    size_t offset;              /* of the flag in tj_problem */
-    const char *word;           /* " alpha": in a problem's line */
+    const char *name;           /* "has_alpha": in messages, records and templates */
+    size_t offset;              /* of the member in tj_problem */
+    int32_t most;               /* its largest value; 0: there is no such operation */
+    const char *word[2];        /* " alpha": in a problem's line, for the value 1 and for 2 */
     const char *before, *after; /* what the formula puts around M . N */
     int32_t flop;               /* for an element of P */
 } tj_operation;
@@ -50,8 +51,8 @@ typedef struct tj_operation {
 extern const tj_operation tj_operations[];
 extern const size_t tj_operation_count;
 
-/** Is it asked for? 1 or 0, once the problem has passed its check. */
-static inline int32_t tj_operation_flag(const tj_problem *problem, const tj_operation *operation)
+/** Is it asked for, and how? 0 to most, once the problem has passed its check. */
+static inline int32_t tj_operation_value(const tj_problem *problem, const tj_operation *operation)
 {
     return *(const int32_t *)(const void *)((const char *)problem + operation->offset);
 }
@@ -61,10 +62,31 @@ tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err);
 /** Floating-point operations that the epilogue adds to each element of P. */
 int32_t tj_epilogue_flop(const tj_problem *problem);
 
+/** The row of the table of a way to compute, which must be one. */
+static inline const tj_compute_facts *tj_compute_facts_of(int32_t compute)
+{
+    return tj_compute_get_facts((tj_compute)compute);
+}
+
 /** The type that products are summed in. Canonical. */
 static inline tj_type tj_sum_type(const tj_problem *problem)
 {
-    return problem->compute == TJ_COMPUTE_F64 ? TJ_F64 : TJ_F32;
+    return (tj_type)tj_compute_facts_of(problem->compute)->sum;
+}
+
+/** The type of alpha and beta, in which the epilogue computes; s32 stands for integers that are exact until they are stored. Canonical. */
+static inline tj_type tj_scalar_type(const tj_problem *problem)
+{
+    const bool has_scales = problem->epilogue.scale_m || problem->epilogue.scale_n;
+    const tj_type sum = tj_sum_type(problem);
+
+    return sum == TJ_S32 && (has_scales || !tj_facts_of(problem->p.type)->is_integer) ? TJ_F32 : sum;
+}
+
+/** Are elements of this type floats of 8 bits? */
+static inline bool tj_type_is_fp8(int32_t type)
+{
+    return type == TJ_E4M3 || type == TJ_E5M2;
 }
 
 /** Bytes of such a sum. Canonical. */
@@ -73,15 +95,21 @@ static inline int32_t tj_sum_bytes(const tj_problem *problem)
     return tj_type_get_facts(tj_sum_type(problem))->bytes;
 }
 
-enum { TJ_TYPE_LIST_BYTES = 512 };
+enum { TJ_NAME_LIST_BYTES = 512 };
 
-/** "f32, f64, f16 or bf16", or, as constants, "TJ_F32, TJ_F64, TJ_F16 or TJ_BF16". Returns text. */
-const char *tj_type_list(bool as_constants, char text[TJ_TYPE_LIST_BYTES]);
+/** The types whose bits (1 << tj_type) are set: "f32, f16 or bf16", or, as constants, "TJ_F32, TJ_F16 or TJ_BF16". Returns text. */
+const char *tj_type_list(uint32_t which, bool as_constants, char text[TJ_NAME_LIST_BYTES]);
+
+/** The same of all ways to compute: "TJ_COMPUTE_F32, ... or TJ_COMPUTE_S32". */
+const char *tj_compute_list(bool as_constants, char text[TJ_NAME_LIST_BYTES]);
+
+/** Bits of all types, or of those that M and N may have. */
+uint32_t tj_types_where(bool are_inputs);
 
 /** The problem with types, layouts and compute spelled out and transposes folded; no number is touched, so any will do. */
 tj_problem tj_problem_words(const tj_problem *problem);
 
-/** " M:col N:col P:col alpha beta", of it what the problem has. Canonical. */
+/** " M:col N:col P:col scale_m scale_n:each alpha beta", of it what the problem has. Canonical. */
 void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEXT_BYTES]);
 
 /** "j512 k300 l700 f32", then only what is not the default: "M:col ld_m=304 alpha beta batch=8 ...". Canonical first. */

@@ -2,6 +2,7 @@
 /*
  * check: is a request one that can be computed? The first thing wrong is named with its value and the remedy.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "checked.h"
@@ -26,36 +27,67 @@ static tj_status check_dim(char name, const tj_dim *dim, int64_t minimum, tj_err
     return TJ_OK;
 }
 
+/* One type, or two of 8 bits that are summed alike. */
+static bool go_together(int32_t m, int32_t n)
+{
+    return m == n ||
+           (tj_facts_of(m)->bytes == 1 && tj_facts_of(n)->bytes == 1 && tj_facts_of(m)->compute == tj_facts_of(n)->compute);
+}
+
+enum { INPUTS_BYTES = 48 };
+
+/* "M and N are f16", "M is e4m3 and N is e5m2". */
+static const char *name_inputs(int32_t m, int32_t n, char text[INPUTS_BYTES])
+{
+    if (m == n)
+        (void)snprintf(text, INPUTS_BYTES, "M and N are %s", tj_type_name((tj_type)m));
+    else
+        (void)snprintf(text, INPUTS_BYTES, "M is %s and N is %s", tj_type_name((tj_type)m), tj_type_name((tj_type)n));
+    return text;
+}
+
+static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES], tj_error *err)
+{
+    const int32_t m = type[TJ_MATRIX_M], p = type[TJ_MATRIX_P], standard = tj_facts_of(m)->compute;
+    const tj_compute_facts *facts = tj_compute_facts_of(standard);
+    char list[TJ_NAME_LIST_BYTES], inputs[INPUTS_BYTES];
+
+    (void)name_inputs(m, type[TJ_MATRIX_N], inputs);
+    if (compute != TJ_COMPUTE_DEFAULT && !tj_compute_facts_of(compute))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %d: use TJ_COMPUTE_DEFAULT, %s", compute,
+                       tj_compute_list(true, list));
+    if (compute == TJ_COMPUTE_TF32 ? m != TJ_F32 : compute && compute != standard)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %s but %s: use %s%s", tj_compute_name((tj_compute)compute),
+                       inputs, facts->name, m == TJ_F32 ? " or tf32" : "");
+    if (!(facts->products >> p & 1))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s but P is %s: such a P may be %s", inputs, tj_type_name((tj_type)p),
+                       tj_type_list(facts->products, false, list));
+    return TJ_OK;
+}
+
 static tj_status check_types(const tj_problem *problem, tj_error *err)
 {
     int32_t type[TJ_MATRICES];
-    char list[TJ_TYPE_LIST_BYTES];
+    char list[TJ_NAME_LIST_BYTES];
 
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
-        const int32_t asked = tj_problem_matrix(problem, which)->type, like[] = {TJ_F32, type[0], type[0], type[2]};
+        const bool is_input = which <= TJ_MATRIX_N;
+        const int32_t asked = tj_problem_matrix(problem, which)->type;
+        const int32_t like[] = {TJ_F32, type[TJ_MATRIX_M], which == TJ_MATRIX_P ? tj_facts_of(type[TJ_MATRIX_M])->product : 0,
+                                type[TJ_MATRIX_P]};
 
         type[which] = asked ? asked : like[which];
-        if (tj_type_bytes((tj_type)type[which]) == 0)
+        if (!(tj_types_where(is_input) >> (type[which] < 1 || type[which] > tj_type_count() ? 0 : type[which]) & 1))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the type of %c is %d: use %s", tj_which_letter(which), asked,
-                           tj_type_list(true, list));
+                           tj_type_list(tj_types_where(is_input), true, list));
     }
-    if (type[TJ_MATRIX_N] != type[TJ_MATRIX_M])
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M is %s but N is %s: give both one type",
+    if (!go_together(type[TJ_MATRIX_M], type[TJ_MATRIX_N]))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M is %s but N is %s: give both one type, e4m3 and e5m2, or s8 and u8",
                        tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_N]));
-    if ((type[TJ_MATRIX_M] == TJ_F64) != (type[TJ_MATRIX_P] == TJ_F64))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M and N are %s but P is %s: f64 goes with f64 only",
-                       tj_type_name((tj_type)type[TJ_MATRIX_M]), tj_type_name((tj_type)type[TJ_MATRIX_P]));
     if (type[TJ_MATRIX_C] != type[TJ_MATRIX_P])
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P is %s but C is %s: C has the type of P, leave its type 0",
                        tj_type_name((tj_type)type[TJ_MATRIX_P]), tj_type_name((tj_type)type[TJ_MATRIX_C]));
-    if (problem->compute < TJ_COMPUTE_DEFAULT || problem->compute > TJ_COMPUTE_F64)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %d: use TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32 or TJ_COMPUTE_F64",
-                       problem->compute);
-    if (problem->compute && problem->compute != tj_facts_of(type[TJ_MATRIX_M])->compute)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %s but M and N are %s, which are summed in %s",
-                       problem->compute == TJ_COMPUTE_F64 ? "f64" : "f32", tj_type_name((tj_type)type[TJ_MATRIX_M]),
-                       problem->compute == TJ_COMPUTE_F64 ? "f32" : "f64");
-    return TJ_OK;
+    return check_compute(problem->compute, type, err);
 }
 
 static tj_status check_flag(char letter, const char *name, int32_t value, tj_error *err)

@@ -7,12 +7,14 @@
 #include "canonical.h"
 #include "error.h"
 
-#define FLAG(name) #name, offsetof(tj_problem, epilogue.name)
+#define MEMBER(name) #name, offsetof(tj_problem, epilogue.name)
 
 /* In the order in which they run. */
 const tj_operation tj_operations[] = {
-    {FLAG(has_alpha), " alpha", "alpha * ", "", 1},
-    {FLAG(has_beta), " beta", "", " + beta * C", 2},
+    {MEMBER(scale_m), TJ_SCALE_EACH, {" scale_m", " scale_m:each"}, "scale_m * ", "", 1},
+    {MEMBER(scale_n), TJ_SCALE_EACH, {" scale_n", " scale_n:each"}, "", " * scale_n", 1},
+    {MEMBER(has_alpha), 1, {" alpha", NULL}, "alpha * ", "", 1},
+    {MEMBER(has_beta), 1, {" beta", NULL}, "", " + beta * C", 2},
 };
 
 const size_t tj_operation_count = sizeof tj_operations / sizeof tj_operations[0];
@@ -20,10 +22,15 @@ const size_t tj_operation_count = sizeof tj_operations / sizeof tj_operations[0]
 tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err)
 {
     for (size_t i = 0; i < tj_operation_count; i++) {
-        const int32_t flag = tj_operation_flag(problem, &tj_operations[i]);
+        const int32_t value = tj_operation_value(problem, &tj_operations[i]), most = tj_operations[i].most;
 
-        if (flag != 0 && flag != 1)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: use 0 or 1", tj_operations[i].flag, flag);
+        if (value < 0 || value > most)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: use %s", tj_operations[i].name, value,
+                           most == 1 ? "0 or 1" : "TJ_SCALE_NONE, TJ_SCALE_ONE or TJ_SCALE_EACH");
+        if (value && most == TJ_SCALE_EACH && tj_problem_words(problem).compute == TJ_COMPUTE_F64)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%s is %d, but scales are f32 and go with no f64: use TJ_SCALE_NONE, and alpha",
+                           tj_operations[i].name, value);
     }
     if (problem->epilogue.reserved != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "epilogue.reserved is %d: it must be 0", problem->epilogue.reserved);
@@ -35,6 +42,6 @@ int32_t tj_epilogue_flop(const tj_problem *problem)
     int32_t flop = 0;
 
     for (size_t i = 0; i < tj_operation_count; i++)
-        flop += tj_operation_flag(problem, &tj_operations[i]) * tj_operations[i].flop;
+        flop += tj_operation_value(problem, &tj_operations[i]) ? tj_operations[i].flop : 0;
     return flop;
 }

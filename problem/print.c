@@ -47,7 +47,8 @@ void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEX
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
         strcat(marks, tj_problem_matrix(problem, which)->layout == TJ_COL_MAJOR ? col[which] : "");
     for (size_t i = 0; i < tj_operation_count; i++)
-        strcat(marks, tj_operation_flag(problem, &tj_operations[i]) ? tj_operations[i].word : "");
+        if (tj_operation_value(problem, &tj_operations[i]))
+            strcat(marks, tj_operations[i].word[tj_operation_value(problem, &tj_operations[i]) - 1]);
 }
 
 void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES])
@@ -67,9 +68,14 @@ void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES]
     print_dim(&text, " l", &c.l);
     tj_text_append(&text, " ");
     tj_text_append(&text, tj_type_name((tj_type)c.m.type));
-    if (c.p.type != c.m.type) {
-        tj_text_append(&text, " P:");
-        tj_text_append(&text, tj_type_name((tj_type)c.p.type));
+    for (tj_which which = TJ_MATRIX_N; which <= TJ_MATRIX_P; which++)
+        if (tj_problem_matrix(&c, which)->type != c.m.type) {
+            tj_text_append(&text, which == TJ_MATRIX_N ? " N:" : " P:");
+            tj_text_append(&text, tj_type_name((tj_type)tj_problem_matrix(&c, which)->type));
+        }
+    if (c.compute != tj_facts_of(c.m.type)->compute) {
+        tj_text_append(&text, " compute:");
+        tj_text_append(&text, tj_compute_name((tj_compute)c.compute));
     }
     tj_problem_print_marks(&c, out);
     tj_text_append(&text, out);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * number: f16 and bf16 in plain integer arithmetic, so that the reference needs neither a compiler's half type nor an
+ * number: floats of 16 and 8 bits in plain integer arithmetic, so that the reference needs neither a compiler's half type nor an
  * instruction of the machine, and rounds the same everywhere.
  *
- * Both are narrow float64: one sign bit, a biased exponent, a fraction.
+ * All are narrow float64: one sign bit, a biased exponent, a fraction.
  *
  *              exponent bits   bias   fraction bits
  *     f16            5           15        10
  *     bf16           8          127         7
+ *     e4m3           4            7         3     no infinity: its exponent holds numbers, but for one NaN
+ *     e5m2           5           15         2
  *     float64       11         1023        52
  *
- * A NaN stays a NaN of the same sign with the upper bits of its payload, and becomes quiet when it is rounded.
+ * A NaN stays a NaN of the same sign with the upper bits of its payload, and becomes quiet when it is rounded; in 8 bits it becomes
+ * 0x7f. Nothing is rounded to an infinity of 8 bits: what is too large, infinity too, becomes the largest number.
  */
 #include "number.h"
 
@@ -22,15 +25,22 @@
 
 typedef struct narrow_format {
     int bias, fraction_bits;
+    int most_exponent; /* of a number */
 } narrow_format;
 
-static const narrow_format formats[] = {[TJ_F16] = {15, 10}, [TJ_BF16] = {127, 7}};
+static const narrow_format formats[] = {
+    [TJ_F16] = {15, 10, 15}, [TJ_BF16] = {127, 7, 127}, [TJ_E4M3] = {7, 3, 8}, [TJ_E5M2] = {15, 2, 15}};
 
 static const tj_number_limits limits[] = {
-    [TJ_F32] = {0x1p-24L, 0x1p-149L, 0x1p128L - 0x1p104L, 0x1p128L - 0x1p103L},
-    [TJ_F64] = {0x1p-53L, 0x1p-1074L, 0x1p1024L - 0x1p971L, 0x1p1024L - 0x1p970L},
-    [TJ_F16] = {0x1p-11L, 0x1p-24L, 65504.0L, 65520.0L},
-    [TJ_BF16] = {0x1p-8L, 0x1p-133L, 0x1p128L - 0x1p120L, 0x1p128L - 0x1p119L},
+    [TJ_F32] = {0x1p-24L, 0x1p-149L, 0x1p128L - 0x1p104L, 0x1p128L - 0x1p103L, -INFINITY},
+    [TJ_F64] = {0x1p-53L, 0x1p-1074L, 0x1p1024L - 0x1p971L, 0x1p1024L - 0x1p970L, -INFINITY},
+    [TJ_F16] = {0x1p-11L, 0x1p-24L, 65504.0L, 65520.0L, -INFINITY},
+    [TJ_BF16] = {0x1p-8L, 0x1p-133L, 0x1p128L - 0x1p120L, 0x1p128L - 0x1p119L, -INFINITY},
+    [TJ_E4M3] = {0x1p-4L, 0x1p-9L, 448.0L, INFINITY, -448.0L},
+    [TJ_E5M2] = {0x1p-3L, 0x1p-16L, 57344.0L, INFINITY, -57344.0L},
+    [TJ_S8] = {0.0L, 1.0L, INT8_MAX, INFINITY, INT8_MIN},
+    [TJ_U8] = {0.0L, 1.0L, UINT8_MAX, INFINITY, 0.0L},
+    [TJ_S32] = {0.0L, 1.0L, INT32_MAX, INFINITY, INT32_MIN},
 };
 
 const tj_number_limits *tj_number_limits_of(tj_type dtype)
@@ -58,7 +68,8 @@ static inline double widen(uint16_t narrow, narrow_format format)
 
         return sign ? -magnitude : magnitude;
     }
-    if (exponent == 2 * format.bias + 1)
+    if (exponent - format.bias > format.most_exponent ||
+        (format.most_exponent > format.bias && (narrow & 0x7fff) == 0x7f)) /* the one NaN of e4m3 */
         return double_from_bits(sign | 0x7ffull << 52 | fraction << (52 - bits));
     return double_from_bits(sign | (uint64_t)(exponent - format.bias + 1023) << 52 | fraction << (52 - bits));
 }
@@ -77,7 +88,7 @@ static inline uint16_t narrow_from_double(double value, narrow_format format)
     significand = wide & ((1ull << 52) - 1);
     if (exponent == 1024 && significand != 0)
         return (uint16_t)(sign | infinity | 1u << (bits - 1) | significand >> (52 - bits));
-    if (exponent > format.bias)
+    if (exponent > format.most_exponent)
         return sign | infinity;
 
     /* Below the smallest normal number the last place no longer moves: more bits are shifted out. */
@@ -125,6 +136,36 @@ void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t ste
             out[i * out_step] = widen(in[i * step], format);
         break;
     }
+    case TJ_E4M3:
+    case TJ_E5M2: {
+        const uint8_t *in = (const uint8_t *)base + first;
+        const narrow_format format = formats[dtype];
+
+        for (int64_t i = 0; i < count; i++) /* its sign on top of 16 bits */
+            out[i * out_step] = widen((uint16_t)((in[i * step] & 0x80) << 8 | (in[i * step] & 0x7f)), format);
+        break;
+    }
+    case TJ_S8: {
+        const int8_t *in = (const int8_t *)base + first;
+
+        for (int64_t i = 0; i < count; i++)
+            out[i * out_step] = in[i * step];
+        break;
+    }
+    case TJ_U8: {
+        const uint8_t *in = (const uint8_t *)base + first;
+
+        for (int64_t i = 0; i < count; i++)
+            out[i * out_step] = in[i * step];
+        break;
+    }
+    case TJ_S32: {
+        const int32_t *in = (const int32_t *)base + first;
+
+        for (int64_t i = 0; i < count; i++)
+            out[i * out_step] = in[i * step];
+        break;
+    }
     case TJ_TYPE_DEFAULT:
         break;
     }
@@ -155,11 +196,34 @@ static double round_to_odd(long double value)
     return nextafter(nearest, (long double)nearest < value ? INFINITY : -INFINITY);
 }
 
-/* A type that is narrower than f32. */
+/* A value within the limits of a type without infinity. A NaN is left alone. */
+static long double saturate(tj_type dtype, long double value)
+{
+    const tj_number_limits *l = &limits[dtype];
+
+    return value > l->largest ? l->largest : value < l->least ? l->least : value;
+}
+
+/* A float that is narrower than f32. */
 static inline void write_narrow(tj_type dtype, void *base, int64_t index, double value)
 {
-    if (dtype == TJ_F16 || dtype == TJ_BF16)
+    if (dtype == TJ_F16 || dtype == TJ_BF16) {
         ((uint16_t *)base)[index] = narrow_from_double(value, formats[dtype]);
+    } else {
+        const uint16_t narrow = narrow_from_double((double)saturate(dtype, value), formats[dtype]);
+
+        ((uint8_t *)base)[index] = isnan(value) ? 0x7f : (uint8_t)(narrow >> 8 | narrow);
+    }
+}
+
+static inline void write_integer(tj_type dtype, void *base, int64_t index, long double value)
+{
+    const int64_t whole = isnan(value) ? 0 : (int64_t)saturate(dtype, nearbyintl(value));
+
+    if (dtype == TJ_S32)
+        ((int32_t *)base)[index] = (int32_t)whole;
+    else
+        ((uint8_t *)base)[index] = (uint8_t)whole; /* of both signs */
 }
 
 void tj_write_number(tj_type dtype, void *base, int64_t index, long double value)
@@ -168,6 +232,8 @@ void tj_write_number(tj_type dtype, void *base, int64_t index, long double value
         ((float *)base)[index] = (float)value;
     else if (dtype == TJ_F64)
         ((double *)base)[index] = (double)value;
+    else if (tj_type_get_facts(dtype)->is_integer)
+        write_integer(dtype, base, index, value);
     else
         write_narrow(dtype, base, index, round_to_odd(value));
 }
@@ -176,7 +242,7 @@ void tj_write_number(tj_type dtype, void *base, int64_t index, long double value
 
 void tj_convert(tj_type to, void *destination, tj_type from, const void *source, size_t count)
 {
-    if (count == 0 || !destination || !source)
+    if (count == 0 || !destination || !source || !tj_type_get_facts(to) || !tj_type_get_facts(from))
         return;
     if (to == from)
         memcpy(destination, source, count * tj_type_bytes(to));
@@ -207,7 +273,7 @@ static inline double next_uniform(uint64_t *state)
 
 void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t seed)
 {
-    if (!destination && count > 0)
+    if (!tj_type_get_facts(dtype) || (!destination && count > 0))
         return;
     uint64_t state = seed;
 
@@ -217,6 +283,12 @@ void tj_fill_random(tj_type dtype, void *destination, size_t count, uint64_t see
     else if (dtype == TJ_F64)
         for (size_t i = 0; i < count; i++)
             ((double *)destination)[i] = next_uniform(&state);
+    else if (dtype == TJ_S32)
+        for (size_t i = 0; i < count; i++)
+            ((int32_t *)destination)[i] = (int32_t)(next_random(&state) >> 47) - (1 << 16);
+    else if (dtype == TJ_S8 || dtype == TJ_U8)
+        for (size_t i = 0; i < count; i++)
+            ((uint8_t *)destination)[i] = (uint8_t)(next_random(&state) >> 56);
     else
         for (size_t i = 0; i < count; i++)
             write_narrow(dtype, destination, (int64_t)i, next_uniform(&state));

@@ -9,10 +9,11 @@
 
 /** What is fixed by a type. long double: float64's own limits must be representable with something to spare. */
 typedef struct tj_number_limits {
-    long double unit_roundoff;      /* half the distance from 1 to the next number */
+    long double unit_roundoff;      /* half the distance from 1 to the next number; 0 for integers */
     long double smallest_subnormal; /* the smallest number above 0 */
     long double largest;            /* the largest finite number */
-    long double overflow;           /* largest + half a unit in its last place: from here on a result is infinite */
+    long double overflow; /* largest + half a unit in its last place: from here on a result is infinite; INFINITY: none is */
+    long double least;    /* a type without an infinite result ends here and at largest, whatever the result is */
 } tj_number_limits;
 
 /** dtype must be a type. */
@@ -25,7 +26,7 @@ void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t ste
 /** base[index], exactly. */
 double tj_read_number(tj_type dtype, const void *base, int64_t index);
 
-/** base[index] = value, rounded once, ties to even. */
+/** base[index] = value, rounded once, ties to even. A NaN becomes the integer 0. */
 void tj_write_number(tj_type dtype, void *base, int64_t index, long double value);
 
 #endif

@@ -42,9 +42,10 @@ static double doublings(int64_t a, int64_t b)
 static double difference(const tj_problem *given, const tj_problem *other)
 {
     const tj_problem a = tj_problem_canonical(given), b = tj_problem_canonical(other);
-    const bool is_same_kind = a.m.type == b.m.type && a.p.type == b.p.type && a.m.layout == b.m.layout &&
-                              a.n.layout == b.n.layout && a.p.layout == b.p.layout && a.j.mode == b.j.mode &&
-                              a.k.mode == b.k.mode && a.l.mode == b.l.mode && (a.batch > 1) == (b.batch > 1);
+    const bool is_same_kind = a.m.type == b.m.type && a.n.type == b.n.type && a.p.type == b.p.type && a.compute == b.compute &&
+                              a.m.layout == b.m.layout && a.n.layout == b.n.layout && a.p.layout == b.p.layout &&
+                              a.j.mode == b.j.mode && a.k.mode == b.k.mode && a.l.mode == b.l.mode &&
+                              (a.batch > 1) == (b.batch > 1);
 
     if (!is_same_kind)
         return INFINITY;

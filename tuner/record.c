@@ -64,7 +64,13 @@ static number_field number_at(size_t i)
 {
     const tj_operation *operation = &tj_operations[i < COUNT(numbers) ? 0 : i - COUNT(numbers)];
 
-    return i < COUNT(numbers) ? numbers[i] : (number_field){operation->flag, operation->offset, sizeof(int32_t)};
+    return i < COUNT(numbers) ? numbers[i] : (number_field){operation->name, operation->offset, sizeof(int32_t)};
+}
+
+/* The largest value of a member that is a flag or a choice; 0: it is a number. */
+static int64_t most_of(size_t i)
+{
+    return i >= COUNT(numbers) ? tj_operations[i - COUNT(numbers)].most : numbers[i].bytes < sizeof(int64_t);
 }
 
 static void *member(void *base, const number_field *field)
@@ -106,7 +112,10 @@ static json_t *dim_to_json(const tj_dim *dim, bool with_extent)
                        : json_pack("{s:i}", "multiple_of", dim->multiple_of);
 }
 
-/* Without extents that the kernel does not know, it is what the kernel depends on: the key. */
+/*
+ * Without extents that the kernel does not know, it is what the kernel depends on: the key. What came later than the first records is
+ * left out where it says nothing (the type of N, another compute, a choice that is 0), so that these keep their keys.
+ */
 static json_t *problem_to_json(const tj_problem *p, bool with_extents)
 {
     json_t *object = json_object();
@@ -115,10 +124,15 @@ static json_t *problem_to_json(const tj_problem *p, bool with_extents)
         (void)json_object_set_new(object, dims[i].name, dim_to_json(const_member(p, &dims[i]), with_extents));
     (void)json_object_set_new(object, "dtype", json_string(tj_type_name((tj_type)p->m.type)));
     (void)json_object_set_new(object, "p_dtype", json_string(tj_type_name((tj_type)p->p.type)));
+    if (p->n.type != p->m.type)
+        (void)json_object_set_new(object, "n_dtype", json_string(tj_type_name((tj_type)p->n.type)));
+    if (p->compute != tj_facts_of(p->m.type)->compute)
+        (void)json_object_set_new(object, "compute", json_string(tj_compute_name((tj_compute)p->compute)));
     for (size_t i = 0; i < number_count(); i++) {
         const number_field field = number_at(i);
 
-        (void)json_object_set_new(object, field.name, json_integer(get_number(p, &field)));
+        if (most_of(i) < 2 || get_number(p, &field))
+            (void)json_object_set_new(object, field.name, json_integer(get_number(p, &field)));
     }
     return object;
 }
@@ -136,33 +150,44 @@ static bool dim_from_json(const json_t *value, tj_dim *dim)
     return true;
 }
 
-static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error *err)
+/* The word of a member, if it is there. */
+static tj_status read_word(const json_t *object, const char *name, int32_t *number, tj_error *err)
 {
-    const char *dtype = json_string_value(json_object_get(object, "dtype"));
-    const char *p_dtype = json_string_value(json_object_get(object, "p_dtype"));
-    tj_type type, p_type;
+    const char *word = json_string_value(json_object_get(object, name));
+    const bool is_compute = strcmp(name, "compute") == 0;
+    tj_compute compute = TJ_COMPUTE_DEFAULT;
+    tj_type type = TJ_TYPE_DEFAULT;
     tj_status status;
 
-    *p = (tj_problem)TJ_PROBLEM_INIT(0, 0, 0, TJ_F32);
+    if (!word)
+        return TJ_OK;
+    status = is_compute ? tj_compute_parse(word, &compute, err) : tj_type_parse(word, &type, err);
+    *number = is_compute ? (int32_t)compute : (int32_t)type;
+    return status;
+}
+
+static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error *err)
+{
+    tj_status status;
+
+    *p = (tj_problem)TJ_PROBLEM_INIT(0, 0, 0, TJ_TYPE_DEFAULT);
     for (size_t i = 0; i < COUNT(dims); i++)
         if (!dim_from_json(json_object_get(object, dims[i].name), member(p, &dims[i])))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no extent %s", dims[i].name);
-    if (!dtype || !p_dtype)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no dtype or p_dtype");
-    status = tj_type_parse(dtype, &type, err);
-    if (status == TJ_OK)
-        status = tj_type_parse(p_dtype, &p_type, err);
-    if (status != TJ_OK)
+    if ((status = read_word(object, "dtype", &p->m.type, err)) != TJ_OK ||
+        (status = read_word(object, "p_dtype", &p->p.type, err)) != TJ_OK ||
+        (status = read_word(object, "n_dtype", &p->n.type, err)) != TJ_OK ||
+        (status = read_word(object, "compute", &p->compute, err)) != TJ_OK)
         return status;
-    p->m.type = (int32_t)type;
-    p->p.type = (int32_t)p_type;
+    if (!p->m.type || !p->p.type)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the problem of a record has no dtype or p_dtype");
     for (size_t i = 0; i < number_count(); i++) {
         const number_field field = number_at(i);
         const json_int_t value = json_integer_value(json_object_get(object, field.name));
 
-        if (field.bytes < sizeof(int64_t) && (value < 0 || value > 1)) /* a flag */
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 or 1", field.name,
-                           (long long)value);
+        if (most_of(i) > 0 && (value < 0 || value > most_of(i)))
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s of a record's problem is %lld: it is 0 %s %lld", field.name,
+                           (long long)value, most_of(i) == 1 ? "or" : "to", (long long)most_of(i));
         set_number(p, &field, value);
     }
     status = tj_problem_check(p, err);
@@ -183,15 +208,18 @@ static void line_dim(char *out, size_t bytes, const tj_dim *dim)
 static void print_line(const tj_problem *problem, char *out, size_t bytes)
 {
     const tj_problem p = tj_problem_canonical(problem);
-    char j[32], k[32], l[32], batch[48] = "", type[24] = "", marks[TJ_PROBLEM_TEXT_BYTES];
+    char j[32], k[32], l[32], batch[48] = "", type[64] = "", marks[TJ_PROBLEM_TEXT_BYTES];
 
     line_dim(j, sizeof j, &p.j);
     line_dim(k, sizeof k, &p.k);
     line_dim(l, sizeof l, &p.l);
     if (p.batch > 1)
         (void)snprintf(batch, sizeof batch, " batch %lld", (long long)p.batch);
-    if (p.p.type != p.m.type)
-        (void)snprintf(type, sizeof type, "->%s", tj_type_name((tj_type)p.p.type));
+    (void)snprintf(type, sizeof type, "%s%s%s%s%s%s", p.n.type != p.m.type ? "," : "",
+                   p.n.type != p.m.type ? tj_type_name((tj_type)p.n.type) : "", p.p.type != p.m.type ? "->" : "",
+                   p.p.type != p.m.type ? tj_type_name((tj_type)p.p.type) : "",
+                   p.compute != tj_facts_of(p.m.type)->compute ? " " : "",
+                   p.compute != tj_facts_of(p.m.type)->compute ? tj_compute_name((tj_compute)p.compute) : "");
     tj_problem_print_marks(&p, marks);
     (void)snprintf(out, bytes, "%sx%sx%s %s%s%s%s", j, k, l, tj_type_name((tj_type)p.m.type), type, batch, marks);
 }

@@ -2,9 +2,9 @@
 /*
  * problem.h: what to compute.
  *
- *     P (j x l) = alpha * M (j x k) . N (k x l) + beta * C (j x l)
+ *     P (j x l) = alpha * scale_m * scale_n * M (j x k) . N (k x l) + beta * C (j x l)
  *
- * Other libraries call these dimensions m x k x n; here M and N are matrices.
+ * Other libraries call these dimensions m x k x n; here M and N are matrices. Scales are left out unless they are asked for.
  *
  * A problem is plain data, without pointers to matrices and without a device. Equal problems generate equal text. Extents,
  * leading dimensions and strides count elements, never bytes.
@@ -23,18 +23,33 @@ extern "C" {
 
 /** Element types. tj_type_facts describes each. */
 typedef enum tj_type {
-    TJ_TYPE_DEFAULT = 0, /**< of M: f32; of N: that of M; of P: that of M; of C: that of P */
+    TJ_TYPE_DEFAULT = 0, /**< of M: f32; of N: that of M; of P: tj_type_facts.product; of C: that of P */
     TJ_F32 = 1,
     TJ_F64 = 2,
     TJ_F16 = 3,
-    TJ_BF16 = 4
+    TJ_BF16 = 4,
+    TJ_E4M3 = 5, /**< 8 bits: 4 of exponent, 3 of fraction. It has NaN and no infinity; 448 is its largest number */
+    TJ_E5M2 = 6, /**< 8 bits: 5 of exponent, 2 of fraction. It has NaN and infinity; 57 344 is its largest number */
+    TJ_S8 = 7,
+    TJ_U8 = 8,
+    TJ_S32 = 9 /**< of P and C only */
 } tj_type;
 
 /** How the products of elements are summed. The library never sums in another type than the caller's. */
 typedef enum tj_compute {
-    TJ_COMPUTE_DEFAULT = 0, /**< f64 for matrices of f64, else f32 */
+    TJ_COMPUTE_DEFAULT = 0, /**< tj_type_facts.compute of M's type */
     TJ_COMPUTE_F32 = 1,     /**< IEEE f32, with fused multiply-add */
-    TJ_COMPUTE_F64 = 2      /**< IEEE f64, with fused multiply-add */
+    TJ_COMPUTE_F64 = 2,     /**< IEEE f64, with fused multiply-add */
+    /**
+     * For M and N of f32, and only by the caller's word: both may be rounded to tf32, which has the exponent of f32 and 10 bits
+     * of fraction, before they are multiplied. Sums are f32. What tensor cores do not compute is computed as with TJ_COMPUTE_F32.
+     */
+    TJ_COMPUTE_TF32 = 3,
+    /**
+     * Integers, exactly. A sum wraps modulo 2^32; it cannot where k is at most 131 071, or 33 025 if M and N are u8. Unless P is
+     * an integer too and there are no scales, the sum is converted to f32 and goes on as such.
+     */
+    TJ_COMPUTE_S32 = 4
 } tj_compute;
 
 /** How a matrix lies in memory. Row-major: the elements of a row are neighbours. */
@@ -93,8 +108,25 @@ typedef struct tj_matrix {
                              TJ_POINTERS_16 */
 } tj_matrix;
 
-/** What becomes of a sum before it is stored in P. All zero: it is stored as it is. */
+/** How many numbers of f32 scale a matrix. */
+typedef enum tj_scale {
+    TJ_SCALE_NONE = 0,
+    TJ_SCALE_ONE = 1, /**< one for the matrix */
+    TJ_SCALE_EACH = 2 /**< one for each row of M, for each column of N */
+} tj_scale;
+
+/**
+ * What becomes of a sum before it is stored in P, in the order of these members. All zero: it is stored as it is.
+ *
+ * It is stored rounded to nearest, ties to even. In e4m3 and e5m2, and in integers, what lies beyond the largest number becomes
+ * the largest number; NaN stays NaN in e4m3 and e5m2, and becomes 0 in integers.
+ *
+ * Where compute is TJ_COMPUTE_S32, P an integer and no scale is there, alpha and beta are integers of 32 bits, and the result is
+ * exact until it is stored.
+ */
 typedef struct tj_epilogue {
+    int32_t scale_m;   /**< tj_scale: it is multiplied by scales of M, an operand of every launch. Not with f64 */
+    int32_t scale_n;   /**< tj_scale: and by scales of N */
     int32_t has_alpha; /**< 1: it is multiplied by alpha, an argument of every launch */
     int32_t has_beta;  /**< 1: beta * C is added. beta is an argument of every launch; a beta of 0 never reads C */
     int32_t reserved;  /**< must be 0 */
@@ -103,8 +135,8 @@ typedef struct tj_epilogue {
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
- * M and N have the same type. P may have another: types summed in f32 may be mixed, f64 goes with f64 only. C has the type
- * and the layout of P; its own may repeat them or be 0.
+ * M and N have the same type, or are e4m3 and e5m2, or s8 and u8. P may have another type, as tj_compute_facts.products says. C
+ * has the type and the layout of P; its own may repeat them or be 0.
  */
 typedef struct tj_problem {
     size_t struct_size; /**< set by TJ_PROBLEM_INIT, so that old programs work with new libraries */
@@ -118,10 +150,10 @@ typedef struct tj_problem {
 /* clang-format off */
 #define TJ_DIM_INIT(extent) { (extent), 0, 0 }
 #define TJ_MATRIX_INIT(type) { (type), 0, 0, 0, 0 }
-/** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M, N and P. */
+/** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M and N. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
-      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { 0, 0, 0 }, 0 }
+      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { 0, 0, 0, 0, 0 }, 0 }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */
@@ -138,8 +170,8 @@ static inline const tj_matrix *tj_problem_matrix(const tj_problem *problem, tj_w
  *
  * NULL:    only err may be NULL.
  * Threads: any; pure.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: an extent below 1 (k below 0) or above 2^31 - 1, an unknown type or layout, a leading
- *          dimension shorter than its row, a size in bytes that does not fit 63 bits, a stride of P that makes products
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: an extent below 1 (k below 0) or above 2^31 - 1, an unknown type or layout, types that do
+ *          not go together, a compute or a scale that they do not have, a leading dimension shorter than its row, a size in bytes that does not fit 63 bits, a stride of P that makes products
  *          overlap, a promise that a fixed extent breaks, or a struct that was not initialised.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_problem_check(const tj_problem *problem, tj_error *err);
@@ -176,8 +208,10 @@ typedef struct tj_type_facts {
     const char *cuda;     /**< its name in generated text: "float" */
     const char *numpy;    /**< its code in a .npy file, little-endian: "<f4" */
     int32_t bytes;        /**< of one element */
-    int32_t compute;      /**< the tj_compute that TJ_COMPUTE_DEFAULT means for it */
-    double unit_roundoff; /**< half the distance from 1 to the next number */
+    int32_t compute;      /**< the tj_compute that TJ_COMPUTE_DEFAULT means for M and N of this type; 0: they cannot have it */
+    int32_t product;      /**< the tj_type that TJ_TYPE_DEFAULT means for their P */
+    int32_t is_integer;   /**< 1: numbers are whole */
+    double unit_roundoff; /**< half the distance from 1 to the next number; of integers 0, which are rounded by 1/2 at most */
 } tj_type_facts;
 
 /** The number of element types. They are numbered from 1 on. Threads: any; pure. */
@@ -198,6 +232,30 @@ TJ_API const char *tj_type_name(tj_type type);
  * Errors: TJ_ERR_INVALID_ARGUMENT: no such type; the message lists those that exist.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_type_parse(const char *name, tj_type *type, tj_error *err);
+
+/** What is known of a way to compute. All text is static. */
+typedef struct tj_compute_facts {
+    const char *name;      /**< "tf32" */
+    int32_t sum;           /**< the tj_type of sums */
+    uint32_t products;     /**< the types that P may have: a bit 1 << tj_type for each */
+    double input_roundoff; /**< M and N are rounded with this unit roundoff before they are multiplied; 0: they never are */
+} tj_compute_facts;
+
+/** The number of ways to compute. They are numbered from 1 on. Threads: any; pure. */
+TJ_API int tj_compute_count(void);
+
+/** The facts of a way to compute; NULL for a number that is none. Owned: the library, for ever. Threads: any; pure. */
+TJ_API const tj_compute_facts *tj_compute_get_facts(tj_compute compute);
+
+/** "tf32" and the like; "?" for a number that is none. Owned: static text. Threads: any; pure. */
+TJ_API const char *tj_compute_name(tj_compute compute);
+
+/**
+ * Find the way to compute of a name.
+ * NULL: only err may be NULL. Threads: any; pure.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: no such way; the message lists those that exist.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_compute_parse(const char *name, tj_compute *compute, tj_error *err);
 
 #ifdef __cplusplus
 }

@@ -39,10 +39,12 @@ typedef enum tj_argument_kind {
     TJ_ARG_LD,          /**< long long: a leading dimension; index: tj_which */
     TJ_ARG_STRIDE,      /**< long long: from one product of the batch to the next; index: tj_which */
     TJ_ARG_BATCH,       /**< int: how many products */
-    TJ_ARG_ALPHA,       /**< alpha, in the type of sums */
-    TJ_ARG_BETA,        /**< beta, in the type of sums */
+    TJ_ARG_ALPHA,       /**< alpha: a double for TJ_COMPUTE_F64, a long long where the epilogue is of integers, else a float */
+    TJ_ARG_BETA,        /**< beta, of the same type */
     TJ_ARG_WORKSPACE,   /**< pointer into the workspace; index: of slice */
-    TJ_ARG_TENSOR_MAP   /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
+    TJ_ARG_TENSOR_MAP,  /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
+    TJ_ARG_SCALE,       /**< pointer to the scales of a matrix, which are float; index: tj_which, of M or N */
+    TJ_ARG_SCALE_STRIDE /**< long long: from the scales of one product of the batch to those of the next; index: tj_which */
 } tj_argument_kind;
 
 typedef enum tj_extent { TJ_EXTENT_J, TJ_EXTENT_K, TJ_EXTENT_L } tj_extent;

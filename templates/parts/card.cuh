@@ -4,7 +4,12 @@
 //@ if second_part
 #include "parts/bfloat16.cuh"  //@ include  //@ second_part for bfloat16
 //@ end
+//@ if third_part
+//@| #include "parts/half.cuh"  //@ include  //@ third_part for half
+//@ end
+//@ if not mixed
 using input_t = float;  //@ input_t
+//@ end
 using output_t = float;  //@ output_t
 using sum_t = float;  //@ sum_t
 //@ if int_fits

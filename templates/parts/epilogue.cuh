@@ -7,31 +7,57 @@
 //@| vector_t<output_t, P_VECTOR> value;
 //@| #pragma unroll
 //@| for (int i = 0; i < P_VECTOR; ++i) {
+//@ if converts_sum
+//@|     float total = sum[r][c + i];  //@ scalar_t for float
+//@ end
+//@ if scales_rows
+//@|     Pvalue *= scale_m[Row];  //@ total for Pvalue
+//@ elif scale_m
+//@|     Pvalue *= *scale_m;  //@ total for Pvalue
+//@ end
+//@ if scales_cols
+//@|     Pvalue *= scale_n[Col + i];  //@ total for Pvalue
+//@ elif scale_n
+//@|     Pvalue *= *scale_n;  //@ total for Pvalue
+//@ end
 //@ if has_alpha
-//@|     sum[r][c + i] *= alpha;
+//@|     Pvalue *= alpha;  //@ total for Pvalue
 //@ end
 //@ if has_beta
 //@|     if (beta != 0)
-//@|         sum[r][c + i] += beta * before.element[i];
+//@|         Pvalue += beta * before.element[i];  //@ total for Pvalue
 //@ end
-//@|     value.element[i] = static_cast<output_t>(sum[r][c + i]);
+//@|     value.element[i] = static_cast<output_t>(Pvalue);  //@ total for Pvalue
 //@| }
 //@| reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;
 //@ else
+//@ if converts_sum
+//@| float total = Pvalue;  //@ scalar_t for float
+//@ end
+//@ if scales_rows
+//@| Pvalue *= scale_m[Row];  //@ total for Pvalue
+//@ elif scale_m
+//@| Pvalue *= *scale_m;  //@ total for Pvalue
+//@ end
+//@ if scales_cols
+//@| Pvalue *= scale_n[Col];  //@ total for Pvalue
+//@ elif scale_n
+//@| Pvalue *= *scale_n;  //@ total for Pvalue
+//@ end
 //@ if has_alpha
-Pvalue *= alpha;
+Pvalue *= alpha;  //@ total for Pvalue
 //@ end
 //@ if has_beta
 if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
 //@ if p_row_major
-    Pvalue += beta * C[Row * ld_c + Col];
+    Pvalue += beta * C[Row * ld_c + Col];  //@ total for Pvalue
 //@ else
-//@|     Pvalue += beta * C[Col * ld_c + Row];
+//@|     Pvalue += beta * C[Col * ld_c + Row];  //@ total for Pvalue
 //@ end
 //@ end
 //@ if p_row_major
-P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
+P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);  //@ total for Pvalue
 //@ else
-//@| P[Col * ld_p + Row] = static_cast<output_t>(Pvalue);
+//@| P[Col * ld_p + Row] = static_cast<output_t>(Pvalue);  //@ total for Pvalue
 //@ end
 //@ end

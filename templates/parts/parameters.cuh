@@ -31,24 +31,36 @@
 //@ if any_stride_c and not splits_k
 //@| long long stride_c,
 //@ end
+//@ if scale_m and batched and not splits_k
+//@| long long stride_scale_m,
+//@ end
+//@ if scale_n and batched and not splits_k
+//@| long long stride_scale_n,
+//@ end
 //@ if any_batch
 //@| int batch,
 //@ end
 //@ if has_alpha and not splits_k
-sum_t alpha,
+sum_t alpha,  //@ scalar_t for sum_t
 //@ end
 //@ if has_beta and not splits_k
-sum_t beta,
+sum_t beta,  //@ scalar_t for sum_t
+//@ end
+//@ if scale_m and not splits_k
+//@| const float *__restrict__ scale_m,
+//@ end
+//@ if scale_n and not splits_k
+//@| const float *__restrict__ scale_n,
 //@ end
 //@ if m_array
-//@| const input_t *const *M_array,  // where the M of each product lies
+//@| const input_t *const *M_array,  // where the M of each product lies  //@ m_t for input_t
 //@ else
-const input_t *__restrict__ M,
+const input_t *__restrict__ M,  //@ m_t for input_t
 //@ end
 //@ if n_array
-//@| const input_t *const *N_array,  // where the N of each product lies
+//@| const input_t *const *N_array,  // where the N of each product lies  //@ n_t for input_t
 //@ else
-const input_t *__restrict__ N,
+const input_t *__restrict__ N,  //@ n_t for input_t
 //@ end
 //@ if splits_k
 //@| sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product

@@ -23,11 +23,23 @@ reduce(  //@ reduce for reduce
     //@ if any_stride_c
     //@| long long stride_c,
     //@ end
+    //@ if scale_m and batched
+    //@| long long stride_scale_m,
+    //@ end
+    //@ if scale_n and batched
+    //@| long long stride_scale_n,
+    //@ end
     //@ if has_alpha
-    sum_t alpha,
+    sum_t alpha,  //@ scalar_t for sum_t
     //@ end
     //@ if has_beta
-    sum_t beta,
+    sum_t beta,  //@ scalar_t for sum_t
+    //@ end
+    //@ if scale_m
+    //@| const float *__restrict__ scale_m,
+    //@ end
+    //@ if scale_n
+    //@| const float *__restrict__ scale_n,
     //@ end
     const sum_t *__restrict__ W,
     //@ if has_beta and c_array
@@ -60,6 +72,12 @@ reduce(  //@ reduce for reduce
     //@ end
     //@ if batched
     W += blockIdx.z * matrix * SPLITS;
+    //@ end
+    //@ if scale_m and batched
+    //@| scale_m += blockIdx.z * stride_scale_m;
+    //@ end
+    //@ if scale_n and batched
+    //@| scale_n += blockIdx.z * stride_scale_n;
     //@ end
     //@ if has_beta and c_array
     //@| const output_t *C = beta != 0 ? C_array[blockIdx.z] : nullptr;  // beta = 0 must not even look for C

@@ -95,6 +95,12 @@ small_batch(  //@ kernel for small_batch
     //@ if batched and not n_array
     N += product * stride_n;
     //@ end
+    //@ if scale_m and batched
+    //@| scale_m += product * stride_scale_m;
+    //@ end
+    //@ if scale_n and batched
+    //@| scale_n += product * stride_scale_n;
+    //@ end
     //@ if batched and has_beta and not c_array
     C += product * stride_c;
     //@ end

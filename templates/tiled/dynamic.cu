@@ -28,7 +28,7 @@ tiled_dynamic(  //@ kernel for tiled_dynamic
 {
     const int TILE_WIDTH = blockDim.x;
     //@ if widens
-    // sum_t: a 16-bit element is converted once, on its way in, not at each of its TILE_WIDTH uses.
+    // sum_t: a narrower element is converted once, on its way in, not at each of its TILE_WIDTH uses.
     //@ end
     sum_t *const Mds = shared_tiles;                            // the tile of M comes first,
     sum_t *const Nds = shared_tiles + TILE_WIDTH * TILE_WIDTH;  // the tile of N right behind it

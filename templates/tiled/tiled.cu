@@ -24,7 +24,7 @@ tiled(  //@ kernel for tiled
     #include "parts/parameters.cuh"  //@ include
 {
     //@ if widens
-    // sum_t: a 16-bit element is converted once, on its way in, not at each of its TILE_WIDTH uses.
+    // sum_t: a narrower element is converted once, on its way in, not at each of its TILE_WIDTH uses.
     //@ end
     __shared__ sum_t Mds[TILE_WIDTH][TILE_WIDTH];
     //@ if n_row_major

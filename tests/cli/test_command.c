@@ -415,7 +415,7 @@ Test(command, completes_words_from_its_tables)
         {"completion ''", "bash zsh fish "},
         {"run 8x8x8 --layout-m ''", "row col "},
         {"run --stride-p ''", "pointers pointers16 "},
-        {"run --dtype ''", "f32 f64 f16 bf16 "},
+        {"run --dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 s32 "},
         {"matmul ''", ":files "},
         {"matmul -o ''", ":files "},
         {"run --cache-dir ''", ":files "},

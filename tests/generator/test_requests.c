@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <tilejit/source.h>
@@ -60,14 +61,14 @@ Test(problem, names_what_is_wrong_with_everything_else)
     struct {
         const char *words;
         tj_problem problem;
-    } rows[19];
+    } rows[28];
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         rows[i].problem = problem_of(10, 20, 30);
     rows[0].problem.m.ld = 19, rows[0].words = "ld_m is 19";
     rows[1].problem.n.ld = 29, rows[1].words = "ld_n is 29";
     rows[2].problem.p.ld = -7, rows[2].words = "ld_p is -7";
     rows[3].problem.m.type = 77, rows[3].words = "the type of M is 77: use TJ_F32, TJ_F64, TJ_F16";
-    rows[4].problem.p.type = TJ_F64, rows[4].words = "f64 goes with f64 only";
+    rows[4].problem.p.type = TJ_F64, rows[4].words = "M and N are f32 but P is f64: such a P may be f32, f16, bf16";
     rows[5].problem.batch = -3, rows[5].words = "batch is -3";
     rows[6].problem.batch = 4, rows[6].problem.p.stride = 10, rows[6].words = "stride_p is 10";
     rows[7].problem.batch = 4, rows[7].problem.p.stride = TJ_BROADCAST, rows[7].words = "stride_p is TJ_BROADCAST";
@@ -79,9 +80,22 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[13].problem.n.type = TJ_F16, rows[13].words = "M is f32 but N is f16";
     rows[14].problem.c.type = TJ_F16, rows[14].words = "P is f32 but C is f16";
     rows[15].problem.c.layout = TJ_COL_MAJOR, rows[15].words = "C has another layout than P";
-    rows[16].problem.compute = TJ_COMPUTE_F64, rows[16].words = "compute is f64 but M and N are f32";
-    rows[17].problem.compute = 9, rows[17].words = "compute is 9";
+    rows[16].problem.compute = TJ_COMPUTE_F64, rows[16].words = "compute is f64 but M and N are f32: use f32 or tf32";
+    rows[17].problem.compute = 9, rows[17].words = "compute is 9: use TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32, TJ_COMPUTE_F64";
     rows[18].problem.p.transposed = 2, rows[18].words = "the flag transposed of P is 2";
+    rows[19].problem.m.type = TJ_S32, rows[19].words = "the type of M is 9: use TJ_F32, ";
+    rows[20].problem.m.type = TJ_E4M3, rows[20].problem.n.type = TJ_S8, rows[20].words = "M is e4m3 but N is s8";
+    rows[21].problem.m.type = TJ_S8, rows[21].problem.n.type = TJ_U8, rows[21].problem.p.type = TJ_E4M3;
+    rows[21].words = "M is s8 and N is u8 but P is e4m3: such a P may be f32, f16, bf16, s8, u8 or s32";
+    rows[22].problem.m.type = TJ_F16, rows[22].problem.compute = TJ_COMPUTE_TF32;
+    rows[22].words = "compute is tf32 but M and N are f16: use f32";
+    rows[23].problem.m.type = TJ_U8, rows[23].problem.compute = TJ_COMPUTE_F32;
+    rows[23].words = "compute is f32 but M and N are u8: use s32";
+    rows[24].problem.p.type = TJ_S8, rows[24].words = "M and N are f32 but P is s8";
+    rows[25].problem.epilogue.scale_n = 3, rows[25].words = "scale_n is 3: use TJ_SCALE_NONE, TJ_SCALE_ONE or TJ_SCALE_EACH";
+    rows[26].problem.m.type = TJ_F64, rows[26].problem.epilogue.scale_m = TJ_SCALE_ONE;
+    rows[26].words = "scale_m is 1, but scales are f32 and go with no f64";
+    rows[27].problem.epilogue.reserved = 1, rows[27].words = "epilogue.reserved is 1";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};
         cr_expect(eq(int, tj_problem_check(&rows[i].problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
@@ -100,6 +114,58 @@ Test(problem, names_the_types_there_are)
         cr_expect(ne(ptr, strstr(err.message, tj_type_name((tj_type)i)), NULL), "%s", err.message);
         cr_expect(eq(int, tj_type_parse(tj_type_name((tj_type)i), &type, NULL), TJ_OK));
         cr_expect(eq(int, (int)type, i));
+    }
+}
+
+Test(problem, names_the_ways_to_compute_there_are)
+{
+    tj_compute compute;
+    tj_error err = {0};
+
+    cr_expect(eq(int, tj_compute_parse("f16", &compute, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(ne(ptr, strstr(err.message, "\"f16\": use f32, f64, tf32 or s32"), NULL), "%s", err.message);
+    for (int i = 1; i <= tj_compute_count(); i++) {
+        cr_expect(eq(int, tj_compute_parse(tj_compute_name((tj_compute)i), &compute, NULL), TJ_OK));
+        cr_expect(eq(int, (int)compute, i));
+    }
+    cr_expect(eq(str, (char *)tj_compute_name((tj_compute)99), (char *)"?"));
+}
+
+/* Types that are left out, and what a line says of those that are not. */
+Test(problem, fills_in_the_types_of_each_kind)
+{
+    static const struct {
+        tj_type m, n, p, n_is, p_is;
+        tj_compute compute, is;
+        const char *words;
+    } rows[] = {
+        {TJ_F32, 0, 0, TJ_F32, TJ_F32, 0, TJ_COMPUTE_F32, " f32"},
+        {TJ_F32, 0, TJ_E5M2, TJ_F32, TJ_E5M2, TJ_COMPUTE_TF32, TJ_COMPUTE_TF32, " f32 P:e5m2 compute:tf32"},
+        {TJ_E4M3, TJ_E5M2, 0, TJ_E5M2, TJ_F32, 0, TJ_COMPUTE_F32, " e4m3 N:e5m2 P:f32"},
+        {TJ_E5M2, 0, TJ_F16, TJ_E5M2, TJ_F16, TJ_COMPUTE_F32, TJ_COMPUTE_F32, " e5m2 P:f16"},
+        {TJ_U8, TJ_S8, 0, TJ_S8, TJ_S32, 0, TJ_COMPUTE_S32, " u8 N:s8 P:s32"},
+        {TJ_S8, 0, TJ_S8, TJ_S8, TJ_S8, 0, TJ_COMPUTE_S32, " s8"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem p = problem_of(4, 5, 6), c, t;
+        char line[TJ_PROBLEM_TEXT_BYTES], wanted[TJ_PROBLEM_TEXT_BYTES];
+        tj_error err = {0};
+
+        p.m.type = rows[i].m, p.n.type = rows[i].n, p.p.type = rows[i].p, p.compute = rows[i].compute;
+        p.epilogue.scale_m = TJ_SCALE_EACH, p.epilogue.scale_n = TJ_SCALE_ONE;
+        cr_assert(eq(int, tj_problem_check(&p, &err), TJ_OK), "%s: %s", rows[i].words, err.message);
+        c = tj_problem_canonical(&p);
+        cr_expect(eq(int, c.n.type, (int)rows[i].n_is), "%s", rows[i].words);
+        cr_expect(eq(int, c.p.type, (int)rows[i].p_is), "%s", rows[i].words);
+        cr_expect(eq(int, c.compute, (int)rows[i].is), "%s", rows[i].words);
+        tj_problem_print(&p, line);
+        snprintf(wanted, sizeof wanted, "j4 k5 l6%s scale_m:each scale_n", rows[i].words);
+        cr_expect(eq(str, line, wanted));
+        t = tj_problem_transpose(&p);
+        cr_expect(eq(int, t.m.type, c.n.type));
+        cr_expect(eq(int, t.epilogue.scale_m, TJ_SCALE_ONE));
+        cr_expect(eq(int, t.epilogue.scale_n, TJ_SCALE_EACH));
     }
 }
 

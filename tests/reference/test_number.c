@@ -162,13 +162,18 @@ Test(fill_random, follows_splitmix64)
     cr_expect(eq(dbl, first, ldexp((double)(int64_t)((0xe220a8397b1dcdafull >> 11) * 2 + 1 - (1ull << 53)), -53)));
 }
 
-Test(fill_random, is_uniform_between_minus_one_and_one_in_every_type)
+Test(fill_random, is_uniform_in_every_type)
 {
+    static const struct {
+        double least, most;
+    } integers[] = {[TJ_S8] = {-128, 127}, [TJ_U8] = {0, 255}, [TJ_S32] = {-65536, 65535}};
     enum { COUNT = 100000 };
     static double buffer[COUNT], again[COUNT];
 
     for (int dtype = TJ_F32; dtype <= tj_type_count(); dtype++) {
         const size_t bytes = COUNT * tj_type_bytes((tj_type)dtype);
+        const bool is_integer = tj_type_get_facts((tj_type)dtype)->is_integer;
+        const double least = is_integer ? integers[dtype].least : -1, most = is_integer ? integers[dtype].most : 1;
         double sum = 0, squares = 0;
         int outside = 0;
 
@@ -180,9 +185,11 @@ Test(fill_random, is_uniform_between_minus_one_and_one_in_every_type)
         for (int i = 0; i < COUNT; i++) {
             const double value = tj_read_number((tj_type)dtype, buffer, i);
 
-            outside += !(fabs(value) <= 1.0);
-            sum += value;
-            squares += value * value;
+            const double centred = (value - (least + most) / 2) / ((most - least) / 2);
+
+            outside += !(value >= least && value <= most);
+            sum += centred;
+            squares += centred * centred;
         }
         cr_expect(eq(int, outside, 0));
         cr_expect(lt(dbl, fabs(sum / COUNT), 0.01), "type %d", dtype);

@@ -57,6 +57,10 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_device_memory, (ARG(0), ARG(1), ARG(2), &err), "context", "free_bytes", "total_bytes") \
     REFUSES(tj_device_named, (ARG(0), ARG(1), &err), "target", "facts") \
     REFUSES(tj_doctor, (ARG(0), ARG(1), NULL, &err), "context", "visit") \
+    SURVIVES(tj_compute_count, (), 0) \
+    SURVIVES(tj_compute_get_facts, ((tj_compute)1), 0) \
+    SURVIVES(tj_compute_name, ((tj_compute)1), 0) \
+    REFUSES(tj_compute_parse, (ARG(0), ARG(1), &err), "name", "compute") \
     SURVIVES(tj_type_bytes, ((tj_type)1), 0) \
     SURVIVES(tj_type_count, (), 0) \
     SURVIVES(tj_type_get_facts, ((tj_type)1), 0) \

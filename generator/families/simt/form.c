@@ -479,6 +479,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 const tj_family tj_family_simt = {
     .name = "simt",
     .summary = "a thread computes a tile of P in registers; tiles of M and N pass through shared memory, phases ahead",
+    .types = TJ_FLOAT_TYPES,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

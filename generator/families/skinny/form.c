@@ -392,6 +392,7 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 const tj_family tj_family_skinny = {
     .name = "skinny",
     .summary = "P has few rows or columns: the other operand is streamed once, its k shared out over the whole GPU",
+    .types = TJ_FLOAT_TYPES,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

@@ -337,6 +337,7 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 const tj_family tj_family_small_batch = {
     .name = "small_batch",
     .summary = "many small products: each whole in shared memory and registers, one or several to a block",
+    .types = TJ_FLOAT_TYPES,
     .param = params,
     .param_count = sizeof params / sizeof params[0],
     .constraint = constraints,

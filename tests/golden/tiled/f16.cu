@@ -60,7 +60,7 @@ tiled_f16_64x64x64(
     const input_t *__restrict__ N,
     output_t *P)
 {
-    // sum_t: a 16-bit element is converted once, on its way in, not at each of its TILE_WIDTH uses.
+    // sum_t: a narrower element is converted once, on its way in, not at each of its TILE_WIDTH uses.
     __shared__ sum_t Mds[TILE_WIDTH][TILE_WIDTH];
     __shared__ sum_t Nds[TILE_WIDTH][TILE_WIDTH];
 

@@ -1,0 +1,28 @@
+// A float of 8 bits for storage: 5 bits of exponent, 2 of fraction (sm_89 and newer).
+struct e5m2 {
+    unsigned char bits;
+
+    //@ if writes_e5m2
+    e5m2() = default;
+
+    // Round to nearest, ties to even. What is too large becomes 57344, the largest number; a NaN stays a NaN.
+    __device__ explicit e5m2(float value)
+    {
+        unsigned short pair;  // value is its lower half
+        asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(value));
+        bits = static_cast<unsigned char>(pair);
+    }
+    //@ end
+    //@ if reads_e5m2
+
+    __device__ operator float() const
+    {
+        unsigned int pair;  // of halves
+        asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(pair) : "h"(static_cast<unsigned short>(bits)));
+        float value;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<unsigned short>(pair)));
+        return value;
+    }
+    //@ end
+};
+

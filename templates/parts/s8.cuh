@@ -1,0 +1,29 @@
+// A signed integer of 8 bits for storage. What is beyond its largest or smallest number becomes that number.
+struct s8 {
+    signed char value;
+
+    //@ if writes_s8
+    s8() = default;
+
+    //@ if whole
+    __device__ explicit s8(long long sum)
+    {
+        value = static_cast<signed char>(min(max(sum, -128LL), 127LL));
+    }
+    //@ else
+    //@| // Round to nearest, ties to even. A NaN becomes 0.
+    //@| __device__ explicit s8(float sum)
+    //@| {
+    //@|     value = static_cast<signed char>(min(max(__float2int_rn(sum), -128), 127));
+    //@| }
+    //@ end
+    //@ end
+    //@ if reads_s8
+
+    __device__ operator int() const
+    {
+        return value;
+    }
+    //@ end
+};
+
