@@ -59,6 +59,20 @@ static inline int32_t tj_operation_value(const tj_problem *problem, const tj_ope
 
 tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err);
 
+/**
+ * May these be alpha and beta of a launch, where it takes them? Canonical.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: f32 cannot hold one, or a product of integers is given no whole number.
+ */
+tj_status tj_epilogue_check_scalars(const tj_problem *problem, double alpha, double beta, tj_error *err);
+
+/** How many numbers scale M or N of one product: 0 for none. Its extents are numbers. Canonical. */
+static inline int64_t tj_scale_count(const tj_problem *problem, tj_which which)
+{
+    const int32_t scale = which == TJ_MATRIX_M ? problem->epilogue.scale_m : problem->epilogue.scale_n;
+
+    return scale != TJ_SCALE_EACH ? scale : which == TJ_MATRIX_M ? problem->j.extent : problem->l.extent;
+}
+
 /** Floating-point operations that the epilogue adds to each element of P. */
 int32_t tj_epilogue_flop(const tj_problem *problem);
 

@@ -6,6 +6,7 @@
 
 #include "canonical.h"
 #include "error.h"
+#include "scalar.h"
 
 #define MEMBER(name) #name, offsetof(tj_problem, epilogue.name)
 
@@ -35,6 +36,17 @@ tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err)
     if (problem->epilogue.reserved != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "epilogue.reserved is %d: it must be 0", problem->epilogue.reserved);
     return TJ_OK;
+}
+
+tj_status tj_epilogue_check_scalars(const tj_problem *problem, double alpha, double beta, tj_error *err)
+{
+    const tj_type type = tj_scalar_type(problem);
+    tj_status (*const check)(const char *, double, tj_error *) = type == TJ_S32 ? tj_scalar_check_whole : tj_scalar_check;
+    tj_status status = TJ_OK;
+
+    if (type != TJ_F64 && problem->epilogue.has_alpha)
+        status = check("alpha", alpha, err);
+    return status == TJ_OK && type != TJ_F64 && problem->epilogue.has_beta ? check("beta", beta, err) : status;
 }
 
 int32_t tj_epilogue_flop(const tj_problem *problem)

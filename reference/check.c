@@ -37,7 +37,11 @@ typedef struct resolved {
     tj_matrix_view m, n, c, p;
     double alpha, beta; /* rounded as a launch rounds them */
     bool reads_c;
-    const tj_number_limits *sum_limits, *p_limits; /* of the accumulator, of P */
+    tj_host_scale scale_m, scale_n;                /* strides are numbers; NULL: none */
+    bool is_whole;                                 /* integers up to P: exact */
+    long double roundings;                         /* on the way from products to P's type */
+    long double input_error;                       /* of a product, where M and N are rounded first; in proportion to it */
+    const tj_number_limits *sum_limits, *p_limits; /* of what is rounded on the way, of P */
     int threads;
 } resolved;
 
@@ -80,6 +84,37 @@ static int default_threads(void)
     return online < 1 ? 1 : online > 64 ? 64 : (int)online;
 }
 
+static tj_host_scale scale_of(const tj_problem *c, tj_which which, tj_host_scale given)
+{
+    const int64_t count = tj_scale_count(c, which), stride = given.stride == TJ_BROADCAST ? 0
+                                                             : given.stride               ? given.stride
+                                                                                          : count;
+
+    return count == 0 ? (tj_host_scale){NULL, 0} : (tj_host_scale){given.scale, stride};
+}
+
+/* Of row or column i. */
+static long double scale_at(tj_host_scale scale, int32_t kind, int64_t batch, int64_t i)
+{
+    return kind == TJ_SCALE_NONE ? 1.0L : (long double)scale.scale[batch * scale.stride + (kind == TJ_SCALE_EACH ? i : 0)];
+}
+
+/* How wrong a right element may be: k roundings in the sum, or none of integers, one for each scale, one for alpha, two for beta. */
+static void set_errors(resolved *request)
+{
+    const tj_problem *c = &request->problem;
+    const tj_compute_facts *compute = tj_compute_facts_of(c->compute);
+    const long double v = compute->input_roundoff;
+    const bool is_s32 = compute->sum == TJ_S32;
+
+    request->is_whole = tj_scalar_type(c) == TJ_S32;
+    request->roundings =
+        is_s32 ? 6.0L : (long double)c->k.extent + 2.0L + (c->epilogue.scale_m != 0) + (c->epilogue.scale_n != 0);
+    request->input_error = 2.0L * v + v * v;
+    request->sum_limits = tj_number_limits_of(is_s32 ? TJ_F32 : (tj_type)compute->sum);
+    request->p_limits = tj_number_limits_of((tj_type)c->p.type);
+}
+
 static tj_status resolve(const tj_problem *problem, const tj_host_operands *operands, const void *p, int threads,
                          resolved *request, tj_error *err)
 {
@@ -99,21 +134,26 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     request->threads = threads == 0 ? default_threads() : threads < most_threads ? threads : most_threads;
     request->alpha = c.epilogue.has_alpha ? operands->alpha : 1.0;
     request->beta = c.epilogue.has_beta ? operands->beta : 0.0;
-    if (c.compute == TJ_COMPUTE_F32) { /* the kernel takes them as f32 */
-        if (tj_scalar_check("alpha", request->alpha, err) != TJ_OK || tj_scalar_check("beta", request->beta, err) != TJ_OK)
-            return TJ_ERR_INVALID_ARGUMENT;
+    status = tj_epilogue_check_scalars(&c, request->alpha, request->beta, err);
+    if (status != TJ_OK)
+        return status;
+    if (tj_scalar_type(&c) == TJ_F32) { /* the kernel takes them as f32 */
         request->alpha = (double)(float)request->alpha;
         request->beta = (double)(float)request->beta;
     }
     request->reads_c = request->beta != 0.0;
-    request->sum_limits = tj_number_limits_of(tj_sum_type(&c));
-    request->p_limits = tj_number_limits_of((tj_type)c.p.type);
+    request->scale_m = scale_of(&c, TJ_MATRIX_M, operands->scale_m);
+    request->scale_n = scale_of(&c, TJ_MATRIX_N, operands->scale_n);
+    set_errors(request);
     if (!p || (c.k.extent > 0 && (!operands->m || !operands->n)) || (request->reads_c && !operands->c))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the matrix in host memory",
                        !p                               ? "P"
                        : c.k.extent > 0 && !operands->m ? "M"
                        : c.k.extent > 0 && !operands->n ? "N"
                                                         : "C");
+    if ((c.epilogue.scale_m && !operands->scale_m.scale) || (c.epilogue.scale_n && !operands->scale_n.scale))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the scales in host memory",
+                       c.epilogue.scale_m && !operands->scale_m.scale ? "scale_m" : "scale_n");
     request->m = view_of(&c.m, operands->m);
     request->n = view_of(&c.n, operands->n);
     request->c = view_of(&c.c, operands->c);
@@ -140,18 +180,31 @@ static tj_product product_of(const resolved *request, int64_t row_count, bool wi
 
 /* One element of the reference, and of the magnitudes that its rounding errors are in proportion to. */
 typedef struct element {
-    long double value;     /* alpha * M . N + beta * C */
-    long double magnitude; /* |alpha| * |M| . |N| + |beta| * |C| */
-    long double partial;   /* |M| . |N|: what the accumulator may reach before alpha */
-    bool is_special;       /* a NaN or an infinity goes in */
+    long double value;     /* alpha * scales * M . N + beta * C, within the limits of P's type */
+    long double magnitude; /* |alpha| * |scales| * |M| . |N| + |beta| * |C| */
+    long double inputs;    /* what rounding M and N first may add to the error */
+    long double
+        partial; /* |M| . |N|: what the accumulator may reach before alpha; and what that may reach between two scales */
+    long double
+        underflow;   /* what subnormal numbers may lose: half of one in each rounding, which is multiplied by what follows */
+    bool is_special; /* a NaN or an infinity goes in */
 } element;
 
 /* What becomes of a sum, and of the magnitude that its rounding errors are in proportion to. */
 static void apply_epilogue(const resolved *request, const tj_tile *tile, int r, int c, element *e)
 {
-    e->value *= (long double)request->alpha;
-    e->magnitude = fabsl((long double)request->alpha) * e->partial;
-    e->is_special |= !isfinite(request->alpha);
+    const tj_epilogue *epilogue = &request->problem.epilogue;
+    const long double scale_m = scale_at(request->scale_m, epilogue->scale_m, tile->batch, tile->rows[r]);
+    const long double scale_n = scale_at(request->scale_n, epilogue->scale_n, tile->batch, tile->first_col + c);
+    const long double alpha = (long double)request->alpha, scale = scale_m * scale_n * alpha;
+
+    e->value *= scale;
+    e->magnitude = fabsl(scale) * e->partial;
+    e->inputs = request->input_error * e->magnitude;
+    e->underflow = request->roundings * request->sum_limits->smallest_subnormal * (1.0L + fabsl(alpha)) *
+                   (epilogue->scale_m ? 1.0L + fabsl(scale_m) : 1.0L) * (epilogue->scale_n ? 1.0L + fabsl(scale_n) : 1.0L);
+    e->partial *= fmaxl(1.0L, fabsl(scale_m) * fmaxl(1.0L, fabsl(scale_n)));
+    e->is_special |= !isfinite(scale);
     if (request->reads_c) {
         const double old = tj_read_number(request->c.type, tj_view_base(&request->c, tile->batch),
                                           tj_view_index(&request->c, tile->batch, tile->rows[r], tile->first_col + c));
@@ -160,23 +213,20 @@ static void apply_epilogue(const resolved *request, const tj_tile *tile, int r, 
         e->magnitude += fabsl((long double)request->beta * (long double)old);
         e->is_special |= !isfinite(old) || !isfinite(request->beta);
     }
-}
-
-/* What subnormal numbers may lose: half of one in each of the k + 2 roundings, before alpha or after it. */
-static long double underflow_of(const resolved *request)
-{
-    return ((long double)request->problem.k.extent + 2.0L) * request->sum_limits->smallest_subnormal *
-           (1.0L + fabsl((long double)request->alpha));
+    e->value = tj_saturate((tj_type)request->problem.p.type, e->value);
 }
 
 static element element_at(const resolved *request, const tj_tile *tile, int r, int c)
 {
     const int at = r * TJ_TILE_COLS + c;
-    const double sum = tile->sum[at];
+    const bool is_s32 = request->problem.compute == TJ_COMPUTE_S32; /* exact in float64, then modulo 2^32 */
+    const double sum = is_s32 ? (double)(int32_t)(uint32_t)(int64_t)tile->sum[at] : tile->sum[at];
     element e = {
         /* An infinite sum has a meaningless rest. */
         .value = tile->rest && isfinite(sum) ? (long double)sum + (long double)tile->rest[at] : (long double)sum,
-        .partial = tile->magnitude ? (long double)tile->magnitude[at] : 0.0L,
+        .partial = is_s32            ? fabsl((long double)sum)
+                   : tile->magnitude ? (long double)tile->magnitude[at]
+                                     : 0.0L,
         .is_special = tile->row_special[r] || tile->col_special[c],
     };
 
@@ -187,16 +237,18 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
 /* ---- judging one element ------------------------------------------------------------------------------------------ */
 
 /*
- * How far a right P may be from the value. k + 2 roundings: k in the sum, two for alpha and beta. Where n * u is no longer small, n * u itself bounds the error of a sum (Jeannerod, Rump, 2013), up to
- * second order.
+ * How far a right P may be from the value. Where n * u is no longer small, n * u itself bounds the error of a sum (Jeannerod, Rump,
+ * 2013), up to second order.
  */
 static long double bound_of(const resolved *request, const element *e)
 {
-    const long double n = (long double)request->problem.k.extent + 2.0L, nu = n * request->sum_limits->unit_roundoff;
+    const long double nu = request->roundings * request->sum_limits->unit_roundoff;
     const long double gamma = nu < 0.5L ? nu / (1.0L - nu) : 2.0L * nu;
-    const long double sum_error = gamma * e->magnitude + underflow_of(request);
+    const long double sum_error = gamma * (e->magnitude + e->inputs) + e->inputs + e->underflow;
+    const bool is_integer = tj_facts_of(request->problem.p.type)->is_integer;
 
-    return sum_error + request->p_limits->unit_roundoff * (fabsl(e->value) + sum_error) + request->p_limits->smallest_subnormal;
+    return sum_error + request->p_limits->unit_roundoff * (fabsl(e->value) + sum_error) +
+           (is_integer ? 0.5L : request->p_limits->smallest_subnormal);
 }
 
 /* Error over bound: up to 1 passes, INFINITY is a P of the wrong class. */
@@ -209,17 +261,19 @@ static double judge(const resolved *request, const element *e, double p)
     const bool may_overflow = !(e->partial * (1.0L + 0x1p-20L) < request->sum_limits->largest) ||
                               !(e->magnitude * (1.0L + 0x1p-20L) < request->sum_limits->largest);
 
-    if (e->is_special) { /* whatever a NaN or an infinity meets, the value is one of the two */
+    if (request->is_whole)
+        return (long double)p == e->value ? 0.0 : INFINITY;
+    if (e->is_special) { /* whatever a NaN or an infinity meets, the value is one of the two, or the limit of a type without */
         if (isnan(e->value))
-            return isnan(p) ? 0.0 : INFINITY;
-        return same_infinity ? 0.0 : INFINITY;
+            return isnan(p) || (p == 0.0 && tj_facts_of(request->problem.p.type)->is_integer) ? 0.0 : INFINITY;
+        return (long double)p == e->value ? 0.0 : INFINITY;
     }
     if (may_overflow) {
         const bool one_sign = isfinite(e->magnitude) && size >= e->magnitude * (1.0L - 0x1p-20L);
 
         if (one_sign && size - bound >= overflow && size - bound >= request->sum_limits->overflow)
             return same_infinity ? 0.0 : INFINITY;
-        if (!isfinite(p))
+        if (!isfinite(p) || (!isfinite(overflow) && (p == request->p_limits->largest || p == request->p_limits->least)))
             return 0.0;
         return isfinite(e->value) ? (double)(error / bound) : INFINITY;
     }
@@ -245,7 +299,7 @@ typedef struct findings {
     /* For the two rules about a P that is one number everywhere. */
     bool has_value, is_constant, is_plain; /* is_plain: no element is NaN or infinite */
     double value;
-    long double least, greatest, largest_magnitude, largest_size;
+    long double least, greatest, largest_magnitude, largest_size, largest_underflow;
     bool must_not_be_zero; /* some element is too large to be a zero that cancelled badly */
 } findings;
 
@@ -277,7 +331,9 @@ static void note_shape(const resolved *request, findings *f, const element *e, d
     f->greatest = e->value > f->greatest ? e->value : f->greatest;
     f->largest_size = size > f->largest_size ? size : f->largest_size;
     f->largest_magnitude = e->magnitude > f->largest_magnitude ? e->magnitude : f->largest_magnitude;
-    f->must_not_be_zero |= size > 4.0L * sum->unit_roundoff * e->magnitude + underflow_of(request) + out->smallest_subnormal;
+    f->must_not_be_zero |=
+        size > 4.0L * sum->unit_roundoff * e->magnitude + 2.0L * e->inputs + e->underflow + out->smallest_subnormal;
+    f->largest_underflow = e->underflow > f->largest_underflow ? e->underflow : f->largest_underflow;
 }
 
 static void check_tile(const tj_tile *tile, int worker, void *payload)
@@ -341,6 +397,8 @@ static void merge(findings *into, const findings *from)
     into->largest_size = from->largest_size > into->largest_size ? from->largest_size : into->largest_size;
     into->largest_magnitude =
         from->largest_magnitude > into->largest_magnitude ? from->largest_magnitude : into->largest_magnitude;
+    into->largest_underflow =
+        from->largest_underflow > into->largest_underflow ? from->largest_underflow : into->largest_underflow;
     into->must_not_be_zero |= from->must_not_be_zero;
     a->elements += b->elements;
     a->max_error = b->max_error > a->max_error ? b->max_error : a->max_error;
@@ -365,8 +423,9 @@ static const char *class_of(double value)
 static void conclude(const resolved *request, const findings *f, tj_check_report *report)
 {
     const tj_number_limits *sum = request->sum_limits, *out = request->p_limits;
-    const long double noise = 8.0L * sum->unit_roundoff * f->largest_magnitude + 4.0L * out->unit_roundoff * f->largest_size +
-                              4.0L * out->smallest_subnormal + underflow_of(request);
+    const long double noise = (8.0L * sum->unit_roundoff + 2.0L * request->input_error) * f->largest_magnitude +
+                              4.0L * out->unit_roundoff * f->largest_size + 4.0L * out->smallest_subnormal +
+                              f->largest_underflow;
     const char *p_class = class_of(report->worst_value), *reference_class = class_of(report->worst_reference);
 
     report->norm = (double)sqrtl(f->squares);

@@ -196,12 +196,14 @@ static double round_to_odd(long double value)
     return nextafter(nearest, (long double)nearest < value ? INFINITY : -INFINITY);
 }
 
-/* A value within the limits of a type without infinity. A NaN is left alone. */
-static long double saturate(tj_type dtype, long double value)
+long double tj_saturate(tj_type dtype, long double value)
 {
     const tj_number_limits *l = &limits[dtype];
 
-    return value > l->largest ? l->largest : value < l->least ? l->least : value;
+    return isfinite(l->overflow) || isnan(value) ? value
+           : value > l->largest                  ? l->largest
+           : value < l->least                    ? l->least
+                                                 : value;
 }
 
 /* A float that is narrower than f32. */
@@ -210,7 +212,7 @@ static inline void write_narrow(tj_type dtype, void *base, int64_t index, double
     if (dtype == TJ_F16 || dtype == TJ_BF16) {
         ((uint16_t *)base)[index] = narrow_from_double(value, formats[dtype]);
     } else {
-        const uint16_t narrow = narrow_from_double((double)saturate(dtype, value), formats[dtype]);
+        const uint16_t narrow = narrow_from_double((double)tj_saturate(dtype, value), formats[dtype]);
 
         ((uint8_t *)base)[index] = isnan(value) ? 0x7f : (uint8_t)(narrow >> 8 | narrow);
     }
@@ -218,7 +220,7 @@ static inline void write_narrow(tj_type dtype, void *base, int64_t index, double
 
 static inline void write_integer(tj_type dtype, void *base, int64_t index, long double value)
 {
-    const int64_t whole = isnan(value) ? 0 : (int64_t)saturate(dtype, nearbyintl(value));
+    const int64_t whole = isnan(value) ? 0 : (int64_t)tj_saturate(dtype, nearbyintl(value));
 
     if (dtype == TJ_S32)
         ((int32_t *)base)[index] = (int32_t)whole;

@@ -19,6 +19,9 @@ typedef struct tj_number_limits {
 /** dtype must be a type. */
 const tj_number_limits *tj_number_limits_of(tj_type dtype);
 
+/** What a result becomes in a type without infinity: within its limits. In others, and of a NaN, nothing changes. */
+long double tj_saturate(tj_type dtype, long double value);
+
 /** out[i * out_step] = base[first + i * step], exactly. */
 void tj_read_numbers(tj_type dtype, const void *base, int64_t first, int64_t step, int64_t count, double *out,
                      int64_t out_step);

@@ -14,10 +14,17 @@
 extern "C" {
 #endif
 
+/** Scales of M or N in host memory, as tj_operands has them in device memory. */
+typedef struct tj_host_scale {
+    const float *scale;
+    int64_t stride; /**< from one product of the batch to the next; 0: tight; TJ_BROADCAST */
+} tj_host_scale;
+
 /** Matrices in host memory, laid out as the problem says; for TJ_POINTERS and TJ_POINTERS_16, arrays of host addresses. */
 typedef struct tj_host_operands {
     const void *m, *n, *c; /**< c is read only if the problem has_beta and beta is not 0 */
     double alpha, beta;
+    tj_host_scale scale_m, scale_n; /**< read only if the problem has them */
 } tj_host_operands;
 
 /** What a check found. */
@@ -43,9 +50,14 @@ typedef struct tj_check_report {
  *
  * with gamma(n) = n * u / (1 - n * u), u the unit roundoff of the accumulation (2^-24, for f64 2^-53) and u_p that of P's
  * type: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 3.1 and 3.5. (Two small terms are added
- * that change nothing else: half a subnormal number for every rounding, and u_p of the first term.) Where the operands force
- * a zero (a zero factor, k = 0), only a zero passes. NaN and infinity must be where the reference has them, with its sign. If
- * the operands have none, an element whose sum may overflow on the way, depending on its order, may also be infinite or NaN.
+ * that change nothing else: half a subnormal number for every rounding, and u_p of the first term.) Scales multiply R and
+ * |M| . |N|, and each adds 1 to n. Where the operands force a zero (a zero factor, k = 0), only a zero passes. NaN and infinity
+ * must be where the reference has them, with its sign. If the operands have none, an element whose sum may overflow on the way,
+ * depending on its order, may also be infinite or NaN. What a type holds without infinity is compared with R within its limits.
+ *
+ * TJ_COMPUTE_TF32 adds (2 v + v^2) * |M| . |N| with v = 2^-11, for M and N that are rounded first. With TJ_COMPUTE_S32 sums are
+ * exact, and wrap: if P is an integer and nothing scales, P must be exactly R, else n is 6, and a P of integers may be off by
+ * 1/2 more, its last rounding.
  *
  * The bound grows with k: for f32 it exceeds the elements themselves from a k of about 10^5 on. Even so, a P that is zero
  * everywhere, or the same number everywhere, does not pass unless the product is like that.
