@@ -12,6 +12,7 @@
 #include "template.h"
 
 enum { TJ_FAMILY_START_PARAMS = 10 };
+enum { TJ_GRID_LIMIT = 65535 }; /* blocks on grid.y, and on grid.z */
 
 /** The tile of P that a block computes, and the length of a phase, each with the name that the text gives it. */
 typedef struct tj_tile {
@@ -44,8 +45,8 @@ struct tj_family {
      */
     bool (*is_swapped)(const tj_problem *problem, const tj_config *config);
 
-    /** The tile of a config whose parameters are settled, in the text's dimensions. */
-    tj_tile (*tile)(const tj_config *config);
+    /** The tile of a config whose parameters are settled, in the text's dimensions. Of problem only the types count. */
+    tj_tile (*tile)(const tj_problem *problem, const tj_config *config);
 
     /**
      * Settle the parameters that are still 0 and the checks that are still TJ_CHECK_AUTO, and test the constraints. Numbers are
@@ -60,7 +61,7 @@ struct tj_family {
     bool (*relax)(tj_config *config);
 
     /** Admit so many rows of the text's P. config is resolved. False: it does as it is, or nothing helps. NULL: nothing ever does. */
-    bool (*for_tall)(int64_t rows, tj_config *config);
+    bool (*for_tall)(const tj_problem *problem, int64_t rows, tj_config *config);
 
     /**
      * Ask nothing of the operands: no alignment but that of an element and, without a workspace, none. config is resolved. False:
@@ -70,6 +71,12 @@ struct tj_family {
 
     /** Choose what a target with these features (tj_feature bits) has, where config leaves that open. NULL: every text does with none. */
     void (*for_target)(uint32_t features, tj_config *config);
+
+    /**
+     * The operands as the kernel that multiplies reads them, where a step ahead of it has moved them: with other leading dimensions
+     * and strides. NULL: as they are.
+     */
+    tj_problem (*moved)(const tj_problem *view, const tj_config *config);
 
     /**
      * The template, its parameters beyond those every family has, and the launch form. The form comes with one step, which

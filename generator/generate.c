@@ -248,7 +248,7 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
         tj_text_append(&text, "j, k, l: not checked, a block computes whole products");
         return tj_text_take(&text, out, err);
     }
-    tile = config->family->tile(config);
+    tile = config->family->tile(problem, config);
     if (is_swapped)
         tile = (tj_tile){tile.cols, tile.k, tile.rows, tile.cols_name, tile.k_name, tile.rows_name};
     append_check(&text, 'j', &problem->j, config->check_j, tile.rows, tile.rows_name);
@@ -285,7 +285,7 @@ static const char *describe(const tj_problem *view, bool is_swapped, const tj_co
     name = config->family->describe(view, config, params, form);
     product = tj_step_product(form);
     if (product->splits > 1) /* an int k is rounded up to whole phases of all of them */
-        form->most_k = INT32_MAX - product->splits * config->family->tile(config).k;
+        form->most_k = INT32_MAX - product->splits * config->family->tile(view, config).k;
     if (params && product->arg_count == 0)
         tj_step_list_args(view, is_swapped, true, product->splits <= 1, product);
     return name;
@@ -310,7 +310,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_source *source = NULL;
     const tj_launch_step *product;
     const char *template_name;
-    tj_problem view;
+    tj_problem view, moved;
     bool is_swapped;
     tj_status status;
 
@@ -324,11 +324,12 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     source->problem = tj_problem_canonical(problem);
     source->config = resolved;
     view = tj_family_view(&resolved, problem, &is_swapped);
-    fill_common(&view, &resolved, is_swapped, &params);
+    moved = resolved.family->moved ? resolved.family->moved(&view, &resolved) : view;
+    fill_common(&moved, &resolved, is_swapped, &params);
     template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
     describe_epilogue(&view, &source->launch, &params);
     product = tj_product_step(&source->launch);
-    tj_template_set_flag(&params, "int_fits", fits_int(&view, resolved.family->widest, product->splits));
+    tj_template_set_flag(&params, "int_fits", fits_int(&moved, resolved.family->widest, product->splits));
     tj_template_set_flag(&params, "splits_k", product->splits > 1);
     tj_template_set_flag(&params, "whole_products", product->grid == TJ_GRID_PRODUCTS);
     tj_template_set_flag(&params, "any_batch", product->grid == TJ_GRID_PRODUCTS && view.batch == TJ_ANY);

@@ -10,7 +10,8 @@
     X(naive)           \
     X(simt)            \
     X(skinny)          \
-    X(small_batch)
+    X(small_batch)     \
+    X(mma)
 
 #define TJ_DECLARE_FAMILY(name) extern const tj_family tj_family_##name;
 TJ_FAMILIES(TJ_DECLARE_FAMILY)

@@ -19,15 +19,21 @@ static bool number_is_multiple(int64_t value, int64_t width_multiple, int32_t of
     return value == TJ_BROADCAST || value == TJ_POINTERS_16 || value % of == 0;
 }
 
-int32_t tj_access_widest(const tj_problem *view, tj_which which, int32_t limit)
+bool tj_access_lines_begin_at(const tj_problem *view, tj_which which, int32_t elements)
 {
     const tj_matrix *const x = tj_problem_matrix(view, which);
     const int64_t multiple = multiple_of(tj_problem_lines(view, which).width);
     const bool has_stride = view->batch != 1 || tj_stride_is_pointers(x->stride);
+
+    return number_is_multiple(x->ld, multiple, elements) && (!has_stride || number_is_multiple(x->stride, multiple, elements));
+}
+
+int32_t tj_access_widest(const tj_problem *view, tj_which which, int32_t limit)
+{
+    const int64_t multiple = multiple_of(tj_problem_lines(view, which).width);
     int32_t elements = limit;
 
-    while (elements > 1 && (multiple % elements != 0 || !number_is_multiple(x->ld, multiple, elements) ||
-                            (has_stride && !number_is_multiple(x->stride, multiple, elements))))
+    while (elements > 1 && (multiple % elements != 0 || !tj_access_lines_begin_at(view, which, elements)))
         elements /= 2;
     return elements;
 }

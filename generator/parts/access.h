@@ -13,6 +13,9 @@
  */
 int32_t tj_access_widest(const tj_problem *view, tj_which which, int32_t limit);
 
+/** Does every line of a stored matrix begin at a multiple of so many elements, however long it is? */
+bool tj_access_lines_begin_at(const tj_problem *view, tj_which which, int32_t elements);
+
 /** May P be written, and C read, so many elements at a time? A power of two. */
 bool tj_access_fits_output(const tj_problem *view, int32_t elements);
 

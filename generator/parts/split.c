@@ -6,7 +6,7 @@
 #include "steps.h"
 #include "traffic.h"
 
-enum { REDUCE_THREADS = 256, MOST_GROUPS = 16, SPLITS_PER_THREAD = 4, GRID_Z_LIMIT = 65535 };
+enum { REDUCE_THREADS = 256, MOST_GROUPS = 16, SPLITS_PER_THREAD = 4 };
 
 const int32_t tj_splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 33, 48, 66, 96, 132, 264, 0};
 
@@ -18,7 +18,7 @@ bool tj_split_is_possible(const tj_problem *view)
 /* Of one launch: a larger batch takes several, which use the same workspace one after the other. */
 static int64_t workspace_bytes(const tj_problem *view, int32_t splits)
 {
-    const int64_t most = GRID_Z_LIMIT / splits, products = view->batch < most ? view->batch : most;
+    const int64_t most = TJ_GRID_LIMIT / splits, products = view->batch < most ? view->batch : most;
     int64_t bytes;
 
     if (!tj_mul(view->j.extent, view->l.extent, &bytes) || !tj_mul(bytes, splits * products, &bytes) ||

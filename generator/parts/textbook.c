@@ -8,8 +8,9 @@ static const int32_t widths[][TJ_FAMILY_START_PARAMS] = {{32}, {16}, {8}};
 
 const tj_family_values tj_textbook_widths = {sizeof widths / sizeof widths[0], widths};
 
-tj_tile tj_textbook_tile(const tj_config *config)
+tj_tile tj_textbook_tile(const tj_problem *problem, const tj_config *config)
 {
+    (void)problem;
     const int32_t width = tj_config_get(config, "tile_width");
 
     return (tj_tile){width, width, width, "TILE_WIDTH", "TILE_WIDTH", "TILE_WIDTH"};

@@ -18,7 +18,7 @@
 extern const tj_family_values tj_textbook_widths;
 
 /** TILE_WIDTH in every direction. */
-tj_tile tj_textbook_tile(const tj_config *config);
+tj_tile tj_textbook_tile(const tj_problem *problem, const tj_config *config);
 
 /** Fill in tile, block and axis. */
 void tj_textbook_describe(const tj_config *config, tj_template_params *params, tj_launch_form *form);

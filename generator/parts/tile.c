@@ -4,7 +4,6 @@
 #include "checked.h"
 #include "error.h"
 
-static const int64_t GRID_Y_LIMIT = 65535; /* blocks; grid.x takes 2^31 - 1 */
 
 const char *const tj_row_choices[] = {"y", "x", NULL};
 
@@ -46,9 +45,9 @@ static int32_t *rows_of(tj_config *config)
     return &config->value[tj_family_param_index(config->family, "rows")];
 }
 
-bool tj_tile_for_tall(int64_t rows, tj_config *config)
+bool tj_tile_for_tall(const tj_problem *problem, int64_t rows, tj_config *config)
 {
-    if (rows <= GRID_Y_LIMIT * config->family->tile(config).rows)
+    if (rows <= (int64_t)TJ_GRID_LIMIT * config->family->tile(problem, config).rows)
         return false;
     *rows_of(config) = TJ_ROWS_ON_X;
     return true;
@@ -56,7 +55,7 @@ bool tj_tile_for_tall(int64_t rows, tj_config *config)
 
 tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
-    const tj_tile tile = config->family->tile(config);
+    const tj_tile tile = config->family->tile(view, config);
     int32_t *const rows = rows_of(config);
     const int64_t row_blocks = fixed_blocks(&view->j, tile.rows), col_blocks = fixed_blocks(&view->l, tile.cols);
     int32_t *const check_rows = is_swapped ? &config->check_l : &config->check_j;
@@ -64,12 +63,12 @@ tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *co
     tj_status status;
 
     if (*rows == 0)
-        *rows = row_blocks > GRID_Y_LIMIT ? TJ_ROWS_ON_X : TJ_ROWS_ON_Y;
-    if ((*rows == TJ_ROWS_ON_Y ? row_blocks : col_blocks) > GRID_Y_LIMIT)
+        *rows = row_blocks > TJ_GRID_LIMIT ? TJ_ROWS_ON_X : TJ_ROWS_ON_Y;
+    if ((*rows == TJ_ROWS_ON_Y ? row_blocks : col_blocks) > TJ_GRID_LIMIT)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "P takes %lld x %lld blocks of %s %d, and grid.y holds 65535: %s %s or split the product",
                        (long long)row_blocks, (long long)col_blocks, tile.rows_name, tile.rows,
-                       row_blocks > GRID_Y_LIMIT && col_blocks > GRID_Y_LIMIT ? "raise"
+                       row_blocks > TJ_GRID_LIMIT && col_blocks > TJ_GRID_LIMIT ? "raise"
                        : *rows == TJ_ROWS_ON_Y                                ? "use rows=x, raise"
                                                                               : "use rows=y, raise",
                        tile.rows_name);

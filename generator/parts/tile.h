@@ -19,7 +19,7 @@ extern const char *const tj_row_choices[];
 enum { TJ_ROWS_ON_Y = 1, TJ_ROWS_ON_X = 2 };
 
 /** tj_family.for_tall of a form with TJ_TILE_ROWS: grid.x counts the rows of blocks where grid.y could not. */
-bool tj_tile_for_tall(int64_t rows, tj_config *config);
+bool tj_tile_for_tall(const tj_problem *problem, int64_t rows, tj_config *config);
 
 /** Settle rows and checks for the family's tile. */
 tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);

@@ -331,7 +331,7 @@ tj_status tj_proof_simple(const tj_problem *problem, tj_problem *simple, tj_conf
     config->family = TJ_SIMPLE_FAMILY;
     status = tj_config_resolve(simple, config, err);
     if (status == TJ_OK && width <= UINT16_MAX)
-        (void)config->family->for_tall(INT64_MAX, config);
+        (void)config->family->for_tall(problem, INT64_MAX, config);
     return status;
 }
 

@@ -103,7 +103,7 @@ static const tj_config *config_for_tall(const tj_problem *problem, const tj_oper
     *storage = (tj_config)TJ_CONFIG_INIT;
     if (tj_config_resolve(problem, storage, NULL) != TJ_OK)
         return NULL; /* the generator will say why */
-    return storage->family->for_tall && storage->family->for_tall(rows, storage) ? storage : NULL;
+    return storage->family->for_tall && storage->family->for_tall(problem, rows, storage) ? storage : NULL;
 }
 
 /* Not ready: make the plan, unless the stream is being captured, where compiling and loading would break the capture. */

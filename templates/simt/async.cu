@@ -224,7 +224,7 @@ simt(  //@ kernel for simt
         return;
     //@ end
 
-    #include "simt/store.cuh"  //@ include
+    #include "parts/store.cuh"  //@ include
 }
 //@ if splits_k
 

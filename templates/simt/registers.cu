@@ -192,7 +192,7 @@ simt(  //@ kernel for simt
         }
     }
 
-    #include "simt/store.cuh"  //@ include
+    #include "parts/store.cuh"  //@ include
 }
 //@ if splits_k
 

@@ -84,10 +84,11 @@ tj_simt_shape tj_simt_shape_of(const tj_config *config)
     return s;
 }
 
-static tj_tile tile(const tj_config *config)
+static tj_tile tile(const tj_problem *problem, const tj_config *config)
 {
     const tj_simt_shape s = tj_simt_shape_of(config);
 
+    (void)problem;
     return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
 }
 
@@ -431,6 +432,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_simt_shape s = tj_simt_shape_of(config);
     const int32_t group = config->value[GROUP];
     const tj_simt_copy m = tj_simt_copy_of(view, &s, true), n = tj_simt_copy_of(view, &s, false);
+    const bool spreads_cols = tj_simt_col_run(view, &s) != tj_simt_vec(view);
 
     tj_template_set_int(fill, "bm", s.bm);
     tj_template_set_int(fill, "bn", s.bn);
@@ -459,7 +461,10 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "vector_p", tj_simt_has_vector_p(view, &s));
     tj_template_set_int(fill, "p_vector", tj_simt_has_vector_p(view, &s) ? tj_simt_vec(view) : 1);
     tj_template_set_int(fill, "col_run", tj_simt_col_run(view, &s));
-    tj_template_set_flag(fill, "spreads_cols", tj_simt_col_run(view, &s) != tj_simt_vec(view));
+    tj_template_set_flag(fill, "spreads_cols", spreads_cols);
+    tj_template_set(fill, "row_of", "r / VEC * (4 * VEC) + r % VEC");
+    tj_template_set(fill, "col_of", spreads_cols ? "c / COL_RUN * (8 * COL_RUN) + c % COL_RUN" : "c / VEC * (8 * VEC) + c % VEC");
+    tj_template_set(fill, "first_col", spreads_cols ? "first_col" : "thread_col");
     tj_split_describe(view, config->value[SPLITS], fill, form);
     form->step[0].block_x = s.threads;
     form->step[0].block_y = 1;

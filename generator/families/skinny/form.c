@@ -118,10 +118,11 @@ tj_skinny_shape tj_skinny_shape_of(const tj_config *config)
     return (tj_skinny_shape){v[TM], v[TN], v[LANES], v[SLICES], v[VECTOR], v[K_THREAD], v[SPLITS]};
 }
 
-static tj_tile tile(const tj_config *config)
+static tj_tile tile(const tj_problem *problem, const tj_config *config)
 {
     const tj_skinny_shape s = tj_skinny_shape_of(config);
 
+    (void)problem;
     return (tj_tile){s.tm, s.slices * s.k_thread, s.lanes * s.tn, "TM", "PHASE", "BLOCK_COLS"};
 }
 

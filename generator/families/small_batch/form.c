@@ -87,8 +87,9 @@ tj_small_batch_shape tj_small_batch_shape_of(const tj_problem *view, const tj_co
 }
 
 /* Nobody asks: products are whole. */
-static tj_tile tile(const tj_config *config)
+static tj_tile tile(const tj_problem *problem, const tj_config *config)
 {
+    (void)problem;
     (void)config;
     return (tj_tile){1, 1, 1, "1", "1", "1"};
 }

@@ -6,7 +6,7 @@
 //@ end
 #pragma unroll
 for (int r = 0; r < TM; ++r) {
-    const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
+    const index_t Row = block_row + thread_row + r;  //@ row_of for r
     //@ if clips_rows
     if (Row >= j)
         break;  // rows of a thread only grow
@@ -17,11 +17,7 @@ for (int r = 0; r < TM; ++r) {
     //@ end
 #pragma unroll
     for (int c = 0; c < TN; c += P_VECTOR) {
-        //@ if spreads_cols
-        //@| const index_t Col = block_col + first_col + c / COL_RUN * (8 * COL_RUN) + c % COL_RUN;
-        //@ else
-        const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
-        //@ end
+        const index_t Col = block_col + thread_col + c;  //@ col_of for c  //@ first_col for thread_col
         //@ if clips_cols
         if (Col >= l)  // all P_VECTOR of them, or none
             break;

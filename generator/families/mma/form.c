@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mma: the tensor cores of sm_80 and newer multiply, by mma.sync. A warp computes WM x WN elements of P in products of 16 x 8, whose
+ * fragments ldmatrix brings from shared memory; asynchronous copies bring them there, some phases ahead.
+ *
+ * One text serves every type: the fragments of all of them are made of chunks of 16 bytes along k. Where neighbours in memory are
+ * neighbours across k, elements of two bytes and of one are transposed on their way from shared memory to registers, and wider ones are
+ * loaded one by one. Operands whose lines do not begin at multiples of 16 bytes may be packed first, by a kernel of their own.
+ */
+#include "form.h"
+
+#include <stdio.h>
+
+#include "checked.h"
+#include "error.h"
+#include "parts/access.h"
+#include "parts/registers.h"
+#include "parts/split.h"
+#include "parts/tile.h"
+#include "steps.h"
+
+enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 28, MAX_SHARED = 227 * 1024 };
+enum { PACK_THREADS = 256, PACK_BLOCKS = 1024, SLICE_M = 1, SLICE_N = 2, LEAST_COPY = 4 };
+
+static const char *const pack_choices[] = {"none", "m", "n", "both", NULL};
+
+/* What a tuner tries, where the powers of two would be too many or too few. */
+static const int32_t steps_tried[] = {2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 6, 0}, blocks_tried[] = {1, 2, 3, 4, 0},
+                     groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 0}, warps_tried[] = {16, 32, 64, 0};
+
+enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, PACK, VECTOR, GROUP, ROWS }; /* in this order: */
+
+static const tj_param params[] = {
+    {"bm", "rows of the block tile of P", 16, 256, 128, NULL},
+    {"bn", "columns of the block tile of P", 16, 256, 128, NULL},
+    {"steps", "of a phase: BK is as many times the k of one product, which is 32 bytes of elements (f64: 64)", 2, 8, 2, NULL,
+     steps_tried},
+    {"wm", "rows of the tile of a warp", 16, 128, 0, NULL, warps_tried},
+    {"wn", "columns of the tile of a warp", 16, 128, 0, NULL, warps_tried},
+    TJ_SPLITS(1, tj_splits_tried),
+    {"stages", "phases whose tiles shared memory holds", 2, 8, 3, NULL, stages_tried, TJ_PARAM_ORDER},
+    TJ_BLOCKS(8, 1, blocks_tried, TJ_PARAM_HINT),
+    {"pack", "operands that are first copied to a workspace, where lines begin at multiples of 16 bytes", 1, 4, 0, pack_choices,
+     NULL, TJ_PARAM_ORDER},
+    {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 4, 4, NULL, vectors_tried,
+     TJ_PARAM_HINT},
+    {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried,
+     TJ_PARAM_HINT},
+    TJ_TILE_ROWS,
+};
+
+static const char *const constraints[] = {
+    "f16, bf16, f64 and types of 8 bits; f32 with compute tf32",
+    "BM, BN, WM and WN are powers of two; BM is a multiple of WM, BN of WN",
+    "steps is even",
+    "1 to 32 warps: one for each warp tile",
+    "a thread has registers for its sums, at most 128 of them, for the fragments of two steps, and 28 more",
+    "all threads copy alike: a line of a tile is shared by a part of them, or by all",
+    "copies take 16, 8 or 4 bytes, and every line of M and N begins at a multiple of that: pack those that do not",
+    "pack: j, k, l, leading dimensions, strides and the batch are fixed, and no operand is an array of pointers",
+    "the stages fit the 227 KiB of shared memory that a block may have",
+    "vector is 1, 2 or 4",
+    "group needs rows=y",
+    TJ_SPLITS_CONSTRAINT,
+    "each grid axis holds the blocks it counts: 65 535 on y, 2 147 483 647 on x",
+    NULL,
+};
+
+tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
+{
+    const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
+    tj_mma_shape s = {v[BM], v[BN], v[STEPS], v[WM], v[WN], v[SPLITS], v[STAGES], v[BLOCKS], v[PACK], v[VECTOR], v[GROUP], v[ROWS],
+                      .element_bytes = bytes};
+
+    s.k_step = bytes == 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes;
+    s.bk = s.steps * s.k_step;
+    s.threads = s.wm > 0 && s.wn > 0 ? s.bm / s.wm * (s.bn / s.wn) * WARP : 0;
+    return s;
+}
+
+static tj_tile tile(const tj_problem *problem, const tj_config *config)
+{
+    const tj_mma_shape s = tj_mma_shape_of(problem, config);
+
+    return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
+}
+
+bool tj_mma_packs(const tj_mma_shape *s, bool is_m)
+{
+    return s->pack == TJ_MMA_PACK_BOTH || s->pack == (is_m ? TJ_MMA_PACK_M : TJ_MMA_PACK_N);
+}
+
+/* ---- tiles -------------------------------------------------------------------------------------------------------- */
+
+/* The widest copy that every line of a stored matrix allows: elements of 16, 8 or 4 bytes; 0: not even that. */
+static int32_t copy_width(const tj_problem *view, tj_which which)
+{
+    const int32_t bytes = tj_facts_of(tj_problem_matrix(view, which)->type)->bytes;
+
+    for (int32_t width = TJ_MMA_CHUNK / bytes; width * bytes >= LEAST_COPY; width /= 2)
+        if (tj_access_lines_begin_at(view, which, width))
+            return width;
+    return 0;
+}
+
+static tj_mma_load load_of(int32_t bytes, bool along_k)
+{
+    if (bytes == 8)
+        return TJ_MMA_ELEMENTS;
+    if (along_k)
+        return TJ_MMA_WHOLE;
+    return bytes == 4 ? TJ_MMA_ELEMENTS : bytes == 2 ? TJ_MMA_HALVES : TJ_MMA_BYTES;
+}
+
+tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool is_m)
+{
+    const bool along_k = is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
+    const int32_t across = is_m ? s->bm : s->bn;
+    tj_mma_tile t = {.lines = along_k ? across : s->bk, .line = along_k ? s->bk : across};
+
+    t.load = load_of(s->element_bytes, along_k);
+    /* Lanes that load elements stand 8 x 4 on lines, which padding moves apart by 8 banks. */
+    t.pitch = t.line + (t.load == TJ_MMA_ELEMENTS ? (s->element_bytes == 8 ? 4 : 8) : 0);
+    t.width = tj_mma_packs(s, is_m) ? TJ_MMA_CHUNK / s->element_bytes : copy_width(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N);
+    if (t.width > 0 && s->threads * t.width % t.line == 0)
+        t.go = s->threads * t.width / t.line;
+    if (t.go < t.lines && t.go > 0 && t.lines % t.go != 0)
+        t.go = 0;
+    return t;
+}
+
+int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s)
+{
+    const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
+    const int64_t phase = (int64_t)(m.lines * m.pitch + n.lines * n.pitch) * s->element_bytes;
+
+    return s->stages * ((phase + 127) / 128 * 128);
+}
+
+int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
+{
+    const int32_t sums = s->wm * s->wn / WARP * tj_sum_bytes(view) / 4;
+    const int32_t fragments = (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes == 8 ? 2 : 1);
+
+    return sums + 2 * fragments;
+}
+
+int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s)
+{
+    /* Columns of a thread that lie side by side: those of one product, or of two whose columns take turns. */
+    const int32_t run = tj_mma_tile_of(view, s, false).load == TJ_MMA_BYTES ? 4 : 2;
+
+    for (int32_t width = tj_least(run, s->vector); width > 1; width /= 2)
+        if (s->splits > 1 ? tj_access_fits_workspace(view, width) : tj_access_fits_output(view, width))
+            return width;
+    return 1;
+}
+
+/* ---- constraints -------------------------------------------------------------------------------------------------- */
+
+static const char *mma_type(const tj_problem *view, int32_t type)
+{
+    return view->compute == TJ_COMPUTE_TF32 ? "tf32" : tj_facts_of(type)->name;
+}
+
+static bool is_power_of_two(int32_t number)
+{
+    return number > 0 && (number & (number - 1)) == 0;
+}
+
+static tj_status check_type(const tj_problem *view, tj_error *err)
+{
+    if (view->m.type != TJ_F32 || view->compute == TJ_COMPUTE_TF32)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "family mma has no tensor cores for f32 as IEEE has it: ask for compute tf32, which rounds M and N, or use "
+                   "another family");
+}
+
+static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    const struct {
+        const char *name;
+        int32_t value;
+    } edge[] = {{"bm", s->bm}, {"bn", s->bn}, {"wm", s->wm}, {"wn", s->wn}};
+
+    for (size_t i = 0; i < sizeof edge / sizeof edge[0]; i++)
+        if (!is_power_of_two(edge[i].value))
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: it must be a power of two", edge[i].name, edge[i].value);
+    if (s->wm > s->bm || s->wn > s->bn)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a warp tile of %d x %d does not fit a block tile of %d x %d", s->wm,
+                       s->wn, s->bm, s->bn);
+    if (s->steps % 2 != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "steps is %d: it must be even, for steps take turns in two halves of registers",
+                       s->steps);
+    if (s->threads > MOST_WARPS * WARP)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "a block of %d x %d with warp tiles of %d x %d has %d warps: %d are the most", s->bm, s->bn, s->wm,
+                       s->wn, s->threads / WARP, MOST_WARPS);
+    if (s->wm * s->wn / WARP * tj_sum_bytes(view) / 4 > MOST_SUM_REGISTERS)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a warp tile of %d x %d sums does not fit the registers: %d are the most",
+                       s->wm, s->wn, MOST_SUM_REGISTERS * WARP * 4 / tj_sum_bytes(view));
+    return TJ_OK;
+}
+
+static bool is_fixed(const tj_matrix *x, bool is_batched)
+{
+    return x->ld > 0 && !tj_stride_is_pointers(x->stride) && (!is_batched || x->stride > 0 || x->stride == TJ_BROADCAST);
+}
+
+static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    const bool are_fixed = view->j.mode == TJ_DIM_FIXED && view->k.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED &&
+                           view->batch > 0 && is_fixed(&view->m, view->batch > 1) && is_fixed(&view->n, view->batch > 1);
+
+    if (s->pack == TJ_MMA_PACK_NONE || are_fixed)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "pack=%s needs a workspace and strides that are known when the text is made: fix j, k, l, the batch, leading "
+                   "dimensions and strides, without arrays of pointers, or use pack=none",
+                   pack_choices[s->pack - 1]);
+}
+
+static tj_status check_copies(const tj_problem *view, const tj_mma_shape *s, bool is_m, bool is_swapped, tj_error *err)
+{
+    const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
+    const tj_matrix *const x = is_m ? &view->m : &view->n;
+
+    if (t.width == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "lines of %c, of %s with a leading dimension of %lld, do not begin at multiples of 4 bytes: use pack=%s",
+                       is_m != is_swapped ? 'M' : 'N', tj_facts_of(x->type)->name, (long long)x->ld,
+                       is_m ? "m or pack=both" : "n or pack=both");
+    if (t.go == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%d threads cannot share the copies of %d lines of %d elements, %d at a time: change steps, or bm, bn, wm "
+                       "and wn, which make that number",
+                       s->threads, t.lines, t.line, t.width);
+    return TJ_OK;
+}
+
+static tj_status check_room(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
+{
+    const int64_t bytes = tj_mma_shared_bytes(view, s);
+    const int32_t needed = tj_mma_registers(view, s) + OTHER_REGISTERS, left = tj_registers_left(s->blocks, s->threads);
+
+    if (bytes > MAX_SHARED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%d stages of tiles of %d x %d and %d x %d need %lld bytes of shared memory: %d are the most", s->stages,
+                       s->bm, s->bk, s->bk, s->bn, (long long)bytes, MAX_SHARED);
+    if (needed <= left)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "%d blocks of %d threads leave each thread %d registers, and a warp tile of %d x %d takes %d: use a smaller "
+                   "warp tile, or fewer blocks",
+                   s->blocks, s->threads, left, s->wm, s->wn, needed);
+}
+
+/* The widest tile of a warp that leaves a block at least four of them. */
+static int32_t warp_edge(int32_t block_edge, int32_t most)
+{
+    const int32_t half = block_edge / 2 < TJ_MMA_ROWS ? TJ_MMA_ROWS : block_edge / 2;
+
+    return tj_least(half, most);
+}
+
+/* Those whose lines do not begin at multiples of 16 bytes, where that can be. */
+static int32_t pack_default(const tj_problem *view, tj_mma_shape s)
+{
+    const int32_t whole = TJ_MMA_CHUNK / s.element_bytes;
+    const bool m = copy_width(view, TJ_MATRIX_M) != whole, n = copy_width(view, TJ_MATRIX_N) != whole;
+
+    s.pack = m && n ? TJ_MMA_PACK_BOTH : m ? TJ_MMA_PACK_M : n ? TJ_MMA_PACK_N : TJ_MMA_PACK_NONE;
+    return check_pack(view, &s, NULL) == TJ_OK ? s.pack : TJ_MMA_PACK_NONE;
+}
+
+static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
+{
+    int32_t *const v = config->value;
+    tj_status status = check_type(view, err);
+    tj_mma_shape s;
+
+    if (status != TJ_OK)
+        return status;
+    if (v[WM] == 0)
+        v[WM] = warp_edge(v[BM], tj_sum_bytes(view) == 8 ? 32 : 64);
+    if (v[WN] == 0)
+        v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 ? 32 : 64);
+    s = tj_mma_shape_of(view, config);
+    if (v[PACK] == 0)
+        v[PACK] = s.pack = pack_default(view, s);
+    if (!is_power_of_two(s.vector))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d: it must be 1, 2 or 4", s.vector);
+    status = check_tiles(view, &s, err);
+    if (status == TJ_OK)
+        status = check_pack(view, &s, err);
+    if (status == TJ_OK)
+        status = check_copies(view, &s, true, is_swapped, err);
+    if (status == TJ_OK)
+        status = check_copies(view, &s, false, is_swapped, err);
+    if (status == TJ_OK)
+        status = check_room(view, &s, err);
+    if (status == TJ_OK)
+        status = tj_split_check(view, s.splits, err);
+    if (status == TJ_OK)
+        status = tj_tile_resolve(view, is_swapped, config, err);
+    if (status == TJ_OK && s.group > 1 && v[ROWS] == TJ_ROWS_ON_X)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "group is %d, which walks rows of blocks on y: use group=1 with rows=x",
+                       s.group);
+    return status;
+}
+
+static bool for_any_operands(bool has_workspace, tj_config *config)
+{
+    config->value[PACK] = TJ_MMA_PACK_BOTH;
+    config->value[VECTOR] = 1;
+    return has_workspace;
+}
+
+/* ---- tuning ------------------------------------------------------------------------------------------------------- */
+
+enum { FULL_GPU = 1024 }; /* blocks that keep any GPU busy */
+
+/* Would half of it still cover the extent? 0: not known. */
+static bool is_oversized(int32_t length, int64_t extent)
+{
+    return length > TJ_MMA_ROWS && extent > 0 && length / 2 >= extent;
+}
+
+static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
+{
+    const tj_mma_shape s = tj_mma_shape_of(view, config);
+    const int64_t tiles = tj_ceil_div(view->j.extent, s.bm) * tj_ceil_div(view->l.extent, s.bn) * (view->batch > 1 ? view->batch : 1);
+
+    return check_type(view, NULL) != TJ_OK || (known > BM && is_oversized(s.bm, view->j.extent)) ||
+           (known > BN && is_oversized(s.bn, view->l.extent)) || (known > WN && check_tiles(view, &s, NULL) != TJ_OK) ||
+           (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 2 * s.bk)) ||
+           (known > BLOCKS && check_room(view, &s, NULL) != TJ_OK);
+}
+
+static bool is_worth_trying(const tj_problem *view, const tj_config *config)
+{
+    const tj_mma_shape s = tj_mma_shape_of(view, config);
+    const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
+
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (s.group == 1 || (rows > s.group && cols > s.group));
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
+
+/* Elements from one line to the next, where lines of so many begin at multiples of 16 bytes. */
+static int64_t packed_ld(const tj_lines *lines, int32_t element_bytes)
+{
+    return tj_ceil_div(lines->width->extent * element_bytes, TJ_MMA_CHUNK) * TJ_MMA_CHUNK / element_bytes;
+}
+
+static void pack_matrix(const tj_problem *view, tj_which which, tj_problem *packed)
+{
+    tj_matrix *const x = tj_matrix_of(packed, which);
+    const tj_lines lines = tj_problem_lines(view, which);
+
+    x->ld = packed_ld(&lines, tj_facts_of(x->type)->bytes);
+    x->stride = x->ld * lines.count->extent;
+}
+
+tj_problem tj_mma_packed(const tj_problem *view, const tj_config *config)
+{
+    const tj_mma_shape s = tj_mma_shape_of(view, config);
+    tj_problem packed = *view;
+
+    if (tj_mma_packs(&s, true))
+        pack_matrix(view, TJ_MATRIX_M, &packed);
+    if (tj_mma_packs(&s, false))
+        pack_matrix(view, TJ_MATRIX_N, &packed);
+    return packed;
+}
+
+static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, tj_template_params *fill)
+{
+    const struct {
+        const char *name;
+        bool value;
+    } flag[] = {
+        {"whole", t->load == TJ_MMA_WHOLE},   {"halves", t->load == TJ_MMA_HALVES},      {"bytes", t->load == TJ_MMA_BYTES},
+        {"swizzles", t->pitch == t->line},    {"spares", t->go > t->lines},              {"clips_lines", clips_lines},
+        {"clips_ends", clips_ends},
+    };
+    char name[TJ_TEMPLATE_NAME_BYTES];
+
+    for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++) {
+        (void)snprintf(name, sizeof name, "%c_%s", letter, flag[i].name);
+        tj_template_set_flag(fill, name, flag[i].value);
+    }
+    (void)snprintf(name, sizeof name, "%c_width", letter);
+    tj_template_set_int(fill, name, t->width);
+    (void)snprintf(name, sizeof name, "%c_pitch", letter);
+    tj_template_set_int(fill, name, t->pitch - t->line);
+}
+
+/* Whatever of a tile lies outside: lines that are not there, and what hangs over the end of a line. */
+static void describe_tiles(const tj_problem *view, const tj_config *config, const tj_mma_shape *s, bool is_swapped,
+                           tj_template_params *fill)
+{
+    const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
+    const bool check_j = (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON,
+               check_l = (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON,
+               check_k = config->check_k == TJ_CHECK_ON;
+    const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR;
+    const bool m_lines = m_rows ? check_j : check_k, m_ends = m_rows ? check_k : check_j;
+    const bool n_lines = n_rows ? check_k : check_l, n_ends = n_rows ? check_l : check_k;
+
+    describe_tile(&m, 'm', m_lines, m_ends, fill);
+    describe_tile(&n, 'n', n_lines, n_ends, fill);
+    tj_template_set_flag(fill, "copies_part", m_ends || n_ends);
+    tj_template_set_flag(fill, "copies_or_zero", (m_lines && !m_ends) || (n_lines && !n_ends));
+    tj_template_set_flag(fill, "copies_whole", !(m_lines || m_ends) || !(n_lines || n_ends));
+    tj_template_set_flag(fill, "swizzles", m.pitch == m.line || n.pitch == n.line);
+    tj_template_set_flag(fill, "loads_matrices", m.load == TJ_MMA_WHOLE || n.load == TJ_MMA_WHOLE);
+    tj_template_set_flag(fill, "transposes_bytes", m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);
+    tj_template_set_flag(fill, "transposes_matrices", m.load == TJ_MMA_HALVES || n.load == TJ_MMA_HALVES ||
+                                                          m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);
+    tj_template_set_flag(fill, "clips_rows", check_j);
+    tj_template_set_flag(fill, "clips_cols", check_l);
+    tj_template_set_flag(fill, "moves_rows", false);
+    tj_template_set_flag(fill, "moves_cols", false);
+    tj_template_set(fill, "row_of", m.load == TJ_MMA_BYTES ? "r / 2 * 16 + r % 2" : "r * 8");
+    tj_template_set(fill, "col_of", n.load == TJ_MMA_BYTES ? "c / 4 * 16 + c % 4" : "c / 2 * 8 + c % 2");
+    tj_template_set(fill, "first_col", "thread_col");
+}
+
+static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_template_params *fill)
+{
+    static const char *const shape[] = {[1] = "m16n8k32", [2] = "m16n8k16", [4] = "m16n8k8", [8] = "m16n8k8"};
+    const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
+    const int64_t fewest = s->splits == 1 && view->k.mode == TJ_DIM_FIXED ? tj_ceil_div(view->k.extent, s->bk) : 0;
+
+    tj_template_set(fill, "mma_shape", shape[s->element_bytes]);
+    tj_template_set(fill, "mma_m", mma_type(view, view->m.type));
+    tj_template_set(fill, "mma_n", mma_type(view, view->n.type));
+    tj_template_set(fill, "mma_sum", sum);
+    tj_template_set(fill, "sum_register", sum[0] == 's' ? "r" : "f");
+    tj_template_set_flag(fill, "mma_f64", s->element_bytes == 8);
+    tj_template_set_flag(fill, "mma_tf32", view->compute == TJ_COMPUTE_TF32);
+    tj_template_set_int(fill, "k_step", s->k_step);
+    tj_template_set_flag(fill, "may_be_empty", fewest == 0);
+    tj_template_set_flag(fill, "may_be_short", fewest < s->stages - 1);
+    tj_template_set(fill, "k_steps", s->splits > 1 ? "k_steps" : "k");
+}
+
+/* One matrix: where it is read from, and where the workspace has room for it, after all that is there. */
+static void pack_operand(const tj_problem *view, const tj_problem *packed, tj_which which, int32_t slice,
+                         tj_template_params *fill, tj_launch_form *form)
+{
+    const tj_matrix *const from = tj_problem_matrix(view, which);
+    const int64_t most = TJ_GRID_LIMIT / (tj_step_product(form)->splits > 1 ? tj_step_product(form)->splits : 1);
+    const int64_t products = view->batch < most ? view->batch : most;
+
+    form->slice[slice] = tj_ceil_div(form->workspace_bytes, TJ_MMA_CHUNK) * TJ_MMA_CHUNK;
+    form->workspace_bytes =
+        form->slice[slice] + tj_problem_matrix(packed, which)->stride * tj_facts_of(from->type)->bytes * products;
+    tj_template_set_int(fill, which == TJ_MATRIX_M ? "from_ld_m" : "from_ld_n", from->ld);
+    tj_template_set_int(fill, which == TJ_MATRIX_M ? "from_stride_m" : "from_stride_n",
+                        from->stride > 0 ? from->stride : 0); /* a broadcast matrix is packed for each product */
+}
+
+/* The text's M and N as arguments: the caller's, or where they were packed. */
+static void redirect(tj_launch_step *step, int32_t callers, int32_t slice)
+{
+    for (int i = 0; i < step->arg_count; i++)
+        if (step->arg[i].kind == TJ_ARG_POINTER && step->arg[i].index == callers)
+            step->arg[i] = (tj_argument){TJ_ARG_WORKSPACE, slice};
+}
+
+/* The step ahead of the product, which becomes one that reads the workspace. */
+static void describe_pack(const tj_problem *view, const tj_config *config, const tj_mma_shape *s, tj_template_params *fill,
+                          tj_launch_form *form)
+{
+    const struct {
+        tj_which which;
+        int32_t callers, slice;
+        bool is_packed;
+    } operand[] = {
+        {TJ_MATRIX_M, form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, SLICE_M, tj_mma_packs(s, true)},
+        {TJ_MATRIX_N, form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N, SLICE_N, tj_mma_packs(s, false)},
+    };
+    const tj_problem packed = tj_mma_packed(view, config);
+    const int64_t blocks = tj_ceil_div(view->j.extent * view->l.extent, PACK_BLOCKS);
+    tj_launch_step *pack, *product;
+
+    for (int i = 0; i < 2; i++)
+        if (operand[i].is_packed)
+            pack_operand(view, &packed, operand[i].which, operand[i].slice, fill, form);
+    pack = tj_step_add(view, "pack", true, fill, form);
+    pack->grid = TJ_GRID_ELEMENTS;
+    pack->block_x = PACK_THREADS;
+    pack->block_y = pack->block_rows = 1;
+    pack->block_cols = (int32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
+    product = tj_step_product(form);
+    product->overlaps = 1;
+    if (!fill)
+        return;
+    tj_step_list_args(&packed, form->is_swapped, true, product->splits <= 1, product);
+    for (int i = 0; i < 2; i++)
+        if (operand[i].is_packed)
+            pack->arg[pack->arg_count++] = (tj_argument){TJ_ARG_POINTER, operand[i].callers};
+    for (int i = 0; i < 2; i++)
+        if (operand[i].is_packed)
+            pack->arg[pack->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, operand[i].slice};
+    for (int i = 0; i < 2; i++)
+        if (operand[i].is_packed)
+            redirect(product, operand[i].callers, operand[i].slice);
+}
+
+static void describe_alignment(const tj_problem *view, const tj_mma_shape *s, tj_launch_form *form)
+{
+    const int32_t p = s->splits > 1 ? 1 : tj_mma_p_vector(view, s), out = p > 1 ? p * tj_facts_of(view->p.type)->bytes : 0;
+
+    for (int is_m = 0; is_m < 2; is_m++)
+        if (!tj_mma_packs(s, is_m))
+            form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] =
+                tj_mma_tile_of(view, s, is_m).width * s->element_bytes;
+    form->align[TJ_MATRIX_P] = out;
+    form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? out : 0;
+}
+
+static uint32_t needs_of(const tj_problem *view)
+{
+    static const uint32_t by_bytes[] = {[1] = TJ_FEATURE_MMA_S8, [4] = TJ_FEATURE_MMA_TF32, [8] = TJ_FEATURE_MMA_F64};
+    const int32_t bytes = tj_facts_of(view->m.type)->bytes;
+
+    return TJ_FEATURE_CP_ASYNC | TJ_FEATURE_LDMATRIX |
+           (view->m.type == TJ_F16    ? TJ_FEATURE_MMA_F16
+            : view->m.type == TJ_BF16 ? TJ_FEATURE_MMA_BF16
+                                      : by_bytes[bytes]);
+}
+
+static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+{
+    const tj_mma_shape s = tj_mma_shape_of(view, config);
+    const bool packs_m = tj_mma_packs(&s, true), packs_n = tj_mma_packs(&s, false);
+    const int32_t p_vector = tj_mma_p_vector(view, &s);
+    tj_launch_step *const product = tj_step_product(form);
+
+    product->block_x = s.threads;
+    product->block_y = 1;
+    product->block_rows = s.bm;
+    product->block_cols = s.bn;
+    product->rows_on_x = s.rows == TJ_ROWS_ON_X;
+    product->dynamic_shared_bytes = tj_mma_shared_bytes(view, &s);
+    form->needs |= needs_of(view);
+    describe_alignment(view, &s, form);
+    tj_split_describe(view, s.splits, fill, form);
+    if (packs_m || packs_n)
+        describe_pack(view, config, &s, fill, form);
+    if (!fill)
+        return NULL;
+    tj_template_set_int(fill, "bm", s.bm);
+    tj_template_set_int(fill, "bn", s.bn);
+    tj_template_set_int(fill, "bk", s.bk);
+    tj_template_set_int(fill, "wm", s.wm);
+    tj_template_set_int(fill, "wn", s.wn);
+    tj_template_set_int(fill, "stages", s.stages);
+    tj_template_set_int(fill, "blocks", s.blocks);
+    tj_template_set_int(fill, "group", s.group);
+    tj_template_set_flag(fill, "grouped", s.group > 1);
+    tj_template_set_int(fill, "p_vector", p_vector);
+    tj_template_set_flag(fill, "vector_p", p_vector > 1);
+    tj_template_set_flag(fill, "packs", packs_m || packs_n);
+    tj_template_set_flag(fill, "packs_m", packs_m);
+    tj_template_set_flag(fill, "packs_n", packs_n);
+    describe_product(view, &s, fill);
+    describe_tiles(view, config, &s, form->is_swapped, fill);
+    return "mma/mma.cu";
+}
+
+const tj_family tj_family_mma = {
+    .name = "mma",
+    .summary = "tensor cores multiply; a warp computes a tile of P, tiles of M and N pass through shared memory, phases ahead",
+    .param = params,
+    .param_count = sizeof params / sizeof params[0],
+    .constraint = constraints,
+    .start = &tj_mma_start,
+    .sums_in_registers = true,
+    .checks_k = true,
+    .widest = 256,
+    .tile = tile,
+    .resolve = resolve,
+    .relax = tj_relax_blocks,
+    .for_tall = tj_tile_for_tall,
+    .for_any_operands = for_any_operands,
+    .moved = tj_mma_packed,
+    .describe = describe,
+    .is_worth_trying = is_worth_trying,
+    .is_hopeless = is_hopeless,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mma: what the form of the family (form.c) and its counts (counts.c) both know.
+ */
+#ifndef TJ_GENERATOR_MMA_H
+#define TJ_GENERATOR_MMA_H
+
+#include "family.h"
+
+enum { TJ_MMA_ROWS = 16, TJ_MMA_COLS = 8 }; /* of one product of the tensor cores */
+enum { TJ_MMA_CHUNK = 16 };                 /* bytes that ldmatrix reads of a line */
+
+/** Values of parameter pack: which operands are copied to the workspace first. As bits, less 1: M, N. */
+enum { TJ_MMA_PACK_NONE = 1, TJ_MMA_PACK_M = 2, TJ_MMA_PACK_N = 3, TJ_MMA_PACK_BOTH = 4 };
+
+/** The parameters by name, and what follows from them and the type of M and N. */
+typedef struct tj_mma_shape {
+    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, pack, vector, group, rows;
+    int32_t element_bytes, k_step, bk, threads;
+} tj_mma_shape;
+
+tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config);
+
+/** How fragments of an operand come from shared memory. */
+typedef enum tj_mma_load {
+    TJ_MMA_WHOLE,   /* ldmatrix, as lines lie along k */
+    TJ_MMA_HALVES,  /* ldmatrix transposes elements of 2 bytes */
+    TJ_MMA_BYTES,   /* it transposes pairs of elements of 1 byte, which are parted after that */
+    TJ_MMA_ELEMENTS /* one by one */
+} tj_mma_load;
+
+/** How a tile lies in shared memory, and how the threads copy it. The text's M, or its N. */
+typedef struct tj_mma_tile {
+    int32_t lines, line;  /* lines, and elements of one */
+    int32_t pitch;        /* elements from one line to the next */
+    int32_t width;        /* elements of one copy; 0: lines do not even begin at multiples of 4 bytes */
+    int32_t go;           /* lines that the block copies in one go; 0: the threads cannot share a line alike */
+    tj_mma_load load;
+} tj_mma_tile;
+
+tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool is_m);
+
+/** The problem as the kernel that multiplies reads it: packed operands have lines that begin at multiples of 16 bytes. */
+tj_problem tj_mma_packed(const tj_problem *view, const tj_config *config);
+
+/** Is the text's M, or its N, packed? */
+bool tj_mma_packs(const tj_mma_shape *s, bool is_m);
+
+/** Elements of P, or of the workspace, that one store writes. */
+int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s);
+
+/** Of a block. */
+int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s);
+
+/** Registers of a thread's sums, and of the fragments of two steps. */
+int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s);
+
+/** tj_pipe: the tensor cores that multiply elements of this problem. */
+int32_t tj_mma_pipe(const tj_problem *view);
+
+/** Where a search begins (tj_family). */
+extern const tj_family_values tj_mma_start;
+
+/** The family's count (tj_family). */
+void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *counts);
+
+#endif

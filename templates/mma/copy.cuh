@@ -1,0 +1,98 @@
+// This thread's share of the copies: its first elements in each tile, and how many lines the block comes further in one go.
+constexpr int M_WIDTH = 8;  // elements of one copy  //@ m_width
+constexpr int M_GO = THREADS * M_WIDTH / M_LINE;
+const int m_line = threadIdx.x / (M_LINE / M_WIDTH);
+const int m_first = threadIdx.x % (M_LINE / M_WIDTH) * M_WIDTH;
+//@ if m_row_major
+const input_t *m_from = &M[(block_row + m_line) * ld_m + m_first];
+//@ else
+//@| const input_t *m_from = &M[m_line * ld_m + block_row + m_first];
+//@ end
+constexpr int N_WIDTH = 8;  //@ n_width
+constexpr int N_GO = THREADS * N_WIDTH / N_LINE;
+const int n_line = threadIdx.x / (N_LINE / N_WIDTH);
+const int n_first = threadIdx.x % (N_LINE / N_WIDTH) * N_WIDTH;
+//@ if n_row_major
+const input_t *n_from = &N[n_line * ld_n + block_col + n_first];
+//@ else
+//@| const input_t *n_from = &N[(block_col + n_line) * ld_n + n_first];
+//@ end
+//@ if check_j
+//@ if m_row_major
+const index_t m_lines_left = j - block_row - m_line;  // inside M, from this thread's first on
+//@ else
+//@| const index_t m_left = j - block_row - m_first;  // elements inside M, from this thread's first on
+//@ end
+//@ end
+//@ if check_l
+//@ if n_row_major
+const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on
+//@ else
+//@| const index_t n_lines_left = l - block_col - n_line;  // inside N, from this thread's first on
+//@ end
+//@ end
+
+//@ if check_k or check_j or check_l
+// copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.
+//@ else
+//@| // copy: the tiles of a phase.
+//@ end
+const auto copy = [&](phase_t &into, index_t phase) {
+    //@ if check_k
+    const index_t k_left = k - phase * BK;  //@ k_steps for k
+    //@ if m_row_major
+    const index_t m_left = k_left - m_first;
+    //@ else
+    //@| const index_t m_lines_left = k_left - m_line;
+    //@ end
+    //@ if n_row_major
+    const index_t n_lines_left = k_left - n_line;
+    //@ else
+    //@| const index_t n_left = k_left - n_first;
+    //@ end
+    //@ end
+#pragma unroll
+    for (int line = 0; line < M_LINES; line += M_GO) {
+        //@ if m_spares
+        //@| if (m_line + line >= M_LINES)
+        //@|     break;  // there are more threads than copies
+        //@ end
+        input_t *to = &into.M[m_place(m_line + line, m_first)];
+        //@ if m_clips_lines and m_clips_ends
+        copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], line < m_lines_left ? m_left : 0);
+        //@ elif m_clips_lines
+        //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m], line < m_lines_left);
+        //@ elif m_clips_ends
+        //@| copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], m_left);
+        //@ else
+        //@| copy_async<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m]);
+        //@ end
+    }
+#pragma unroll
+    for (int line = 0; line < N_LINES; line += N_GO) {
+        //@ if n_spares
+        //@| if (n_line + line >= N_LINES)
+        //@|     break;  // there are more threads than copies
+        //@ end
+        input_t *to = &into.N[n_place(n_line + line, n_first)];
+        //@ if n_clips_lines and n_clips_ends
+        copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], line < n_lines_left ? n_left : 0);
+        //@ elif n_clips_lines
+        //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n], line < n_lines_left);
+        //@ elif n_clips_ends
+        //@| copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], n_left);
+        //@ else
+        //@| copy_async<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n]);
+        //@ end
+    }
+    //@ if m_row_major
+    m_from += BK;
+    //@ else
+    //@| m_from += BK * ld_m;
+    //@ end
+    //@ if n_row_major
+    n_from += BK * ld_n;
+    //@ else
+    //@| n_from += BK;
+    //@ end
+};

@@ -1,0 +1,153 @@
+// One block computes one BM x BN tile of P, one warp WM x WN elements of it, by products of 16 x 8 elements that the tensor cores
+// make. The k dimension is walked in phases of BK, in four steps:
+//
+//                            BN
+//                       +-----------+     copy      the tiles of a phase, from global memory past the registers into
+//                    BK |  phase 0  |               one of STAGES places in shared memory: STAGES - 1 phases ahead
+//                N      +-----------+     load      the fragments of one step of k, from there into registers: one step
+//                    BK |  phase 1  |               ahead, into the other half of m and n
+//        M              +-----------+     multiply  the fragments of one step, and add up the products
+//    BK      BK               :           store     the sums, in the end
+// +-------+-------+     +-----------+
+// |phase 0|phase 1| ... | tile of P | BM
+// +-------+-------+     +-----------+
+//@ if packs
+//
+// Before all that, a kernel of its own copies what lies on odd addresses to a place where every line begins at a multiple of 16 bytes.
+//@ end
+
+#include "parts/card.cuh"  //@ include
+constexpr int BM = 128;  //@ bm
+constexpr int BN = 128;  //@ bn
+constexpr int BK = 64;  //@ bk
+constexpr int WM = 64;  //@ wm
+constexpr int WN = 64;  //@ wn
+constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores  //@ k_step
+constexpr int STEPS = BK / K_STEP;  // of a phase
+constexpr int TM = WM / 8;  // elements of a thread in a column of P
+constexpr int TN = WN / 4;  // and in a row
+constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
+constexpr int STAGES = 3;  //@ stages
+constexpr int BLOCKS = 1;  //@ blocks
+constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vector
+//@ if splits_k
+constexpr int SPLITS = 4;  //@ splits
+//@ end
+
+#include "parts/vector.cuh"  //@ include
+#include "parts/async.cuh"  //@ include
+#include "parts/mma.cuh"  //@ include
+//@ if swizzles
+#include "parts/swizzle.cuh"  //@ include
+//@ end
+#include "mma/tiles.cuh"  //@ include
+//@ if packs
+#include "mma/pack.cuh"  //@ include
+//@ end
+#include "simt/launch.cuh"  //@ include
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+mma(  //@ kernel for mma
+    #include "parts/parameters.cuh"  //@ include
+{
+    extern __shared__ phase_t tiles[];
+
+    //@ if packs
+    // The packed operands are ready when the kernel ahead is.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+    //@ end
+    #include "parts/derived.cuh"  //@ include
+    #include "parts/product.cuh"  //@ include
+    //@ if splits_k
+    //@| #include "parts/dependents.cuh"  //@ include
+    //@ end
+    #include "parts/blocks.cuh"  //@ include
+
+    // The first row and column of P that this thread computes, in the block's tile. The next come 8 rows and columns further.
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
+    const int warp_row = warp / (BN / WN) * WM;
+    const int warp_col = warp % (BN / WN) * WN;
+    //@ if m_bytes
+    //@| const int thread_row = warp_row + lane / 4 * 2;  // in pairs, because of load_bytes
+    //@ else
+    const int thread_row = warp_row + lane / 4;
+    //@ end
+    //@ if n_bytes
+    //@| const int thread_col = warp_col + lane % 4 * 4;  // 4 side by side, because of load_bytes
+    //@ else
+    const int thread_col = warp_col + lane % 4 * 2;
+    //@ end
+
+    #include "mma/copy.cuh"  //@ include
+
+    #include "mma/load.cuh"  //@ include
+
+    // multiply: one step's products, added to the thread's sums.
+    sum_t sum[TM][TN] = {};
+    const auto multiply = [&](int step) {
+#pragma unroll
+        for (int r = 0; r < WM / 16; ++r)
+#pragma unroll
+            for (int i = 0; i < WN / 8; ++i) {
+                // To and fro, so that a fragment in two neighbouring products is read once.
+                const int c = r % 2 == 0 ? i : WN / 8 - 1 - i;
+                //@ if n_bytes
+                //@| const int col = c / 2 * 4 + c % 2, next = col + 2;  // products 2 n and 2 n + 1 have every other column
+                //@ else
+                const int col = 2 * c, next = col + 1;
+                //@ end
+                multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);
+            }
+    };
+
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; ++s) {
+        //@ if may_be_short
+        if (s < phases)
+            copy(tiles[s], s);
+        //@ else
+        //@| copy(tiles[s], s);
+        //@ end
+        commit_copies();
+    }
+    wait_for_copies<STAGES - 2>();
+    __syncthreads();
+
+    int current = 0;        // the stage that is multiplied
+    int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
+    //@ if may_be_empty
+    //@| if (phases > 0)
+    //@|     load(tiles[0], 0);
+    //@ else
+    load(tiles[0], 0);
+    //@ end
+    for (index_t phase = 0; phase < phases; ++phase) {
+        const int next = current + 1 < STAGES ? current + 1 : 0;
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step) {
+            if (step + 1 < STEPS) {
+                load(tiles[current], step + 1);
+            } else if (phase + 1 < phases) {
+                wait_for_copies<STAGES - 2>();
+                __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
+                load(tiles[next], 0);
+            }
+            if (step == 0) {
+                if (phase + STAGES - 1 < phases)
+                    copy(tiles[free], phase + STAGES - 1);
+                commit_copies();
+            }
+            multiply(step);
+        }
+        free = current;
+        current = next;
+    }
+
+    #include "parts/store.cuh"  //@ include
+}
+//@ if splits_k
+
+#include "parts/reduce.cuh"  //@ include
+//@ end

@@ -1,0 +1,44 @@
+// What one phase needs. The tiles lie as M and N do: a line holds neighbours in memory.
+constexpr int CHUNK = 16 / sizeof(input_t);  // elements of 16 bytes
+//@ if m_row_major
+constexpr int M_LINES = BM, M_LINE = BK;  // lines, and elements of a line
+//@ else
+//@| constexpr int M_LINES = BK, M_LINE = BM;  // lines, and elements of a line
+//@ end
+//@ if n_row_major
+constexpr int N_LINES = BK, N_LINE = BN;
+//@ else
+//@| constexpr int N_LINES = BN, N_LINE = BK;
+//@ end
+constexpr int M_PITCH = M_LINE + 0;  // from one line to the next: so much more keeps lanes in different banks  //@ m_pitch for 0
+constexpr int N_PITCH = N_LINE + 0;  //@ n_pitch for 0
+struct __align__(128) phase_t {
+    input_t M[M_LINES * M_PITCH];
+    input_t N[N_LINES * N_PITCH];
+};
+
+// Where an element of a line lies in its tile.
+__device__ __forceinline__ int m_place(int line, int element)
+{
+    //@ if m_bytes
+    //@| const int reader = line % 2 + line / 4 % 4 * 2;  // ldmatrix reads lines in the order of line_of_bytes
+    //@| return swizzle<M_LINE / CHUNK>(line, element / CHUNK, reader) * CHUNK + element % CHUNK;
+    //@ elif m_swizzles
+    return swizzle<M_LINE / CHUNK>(line, element / CHUNK, line % 8) * CHUNK + element % CHUNK;
+    //@ else
+    //@| return line * M_PITCH + element;
+    //@ end
+}
+
+__device__ __forceinline__ int n_place(int line, int element)
+{
+    //@ if n_bytes
+    //@| const int reader = line % 2 + line / 4 % 4 * 2;  // ldmatrix reads lines in the order of line_of_bytes
+    //@| return swizzle<N_LINE / CHUNK>(line, element / CHUNK, reader) * CHUNK + element % CHUNK;
+    //@ elif n_swizzles
+    return swizzle<N_LINE / CHUNK>(line, element / CHUNK, line % 8) * CHUNK + element % CHUNK;
+    //@ else
+    //@| return line * N_PITCH + element;
+    //@ end
+}
+
