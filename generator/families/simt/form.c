@@ -412,6 +412,7 @@ static void describe_edges(const tj_problem *view, const tj_config *config, cons
     tj_template_set_flag(fill, "clips_rows", clips_rows);
     tj_template_set_flag(fill, "clips_cols", clips_cols);
     tj_template_set(fill, "steps", check_k ? "steps" : "BK");
+    tj_template_set_flag(fill, "copies_part", false);
     tj_template_set_flag(fill, "copies_or_zero", check_k || clips_rows || clips_cols);
     tj_template_set_flag(fill, "copies_whole", !check_k && !(clips_rows && clips_cols));
 }

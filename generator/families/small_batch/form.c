@@ -288,6 +288,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "ragged_k", view->k.extent % s.vec != 0);
     tj_template_set_flag(fill, "async", is_async);
     tj_template_set_flag(fill, "copies_whole", true);
+    tj_template_set_flag(fill, "copies_part", false);
     tj_template_set_flag(fill, "copies_or_zero", false);
     tj_template_set_flag(fill, "team_in_warp", tj_small_batch_in_warp(&s));
     form->step[0].block_x = s.products * s.team;
