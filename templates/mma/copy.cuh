@@ -4,18 +4,18 @@ constexpr int M_GO = THREADS * M_WIDTH / M_LINE;
 const int m_line = threadIdx.x / (M_LINE / M_WIDTH);
 const int m_first = threadIdx.x % (M_LINE / M_WIDTH) * M_WIDTH;
 //@ if m_row_major
-const input_t *m_from = &M[(block_row + m_line) * ld_m + m_first];
+const input_t *m_from = &M[(block_row + m_line) * ld_m + m_first];  //@ m_t for input_t
 //@ else
-//@| const input_t *m_from = &M[m_line * ld_m + block_row + m_first];
+//@| const input_t *m_from = &M[m_line * ld_m + block_row + m_first];  //@ m_t for input_t
 //@ end
 constexpr int N_WIDTH = 8;  //@ n_width
 constexpr int N_GO = THREADS * N_WIDTH / N_LINE;
 const int n_line = threadIdx.x / (N_LINE / N_WIDTH);
 const int n_first = threadIdx.x % (N_LINE / N_WIDTH) * N_WIDTH;
 //@ if n_row_major
-const input_t *n_from = &N[n_line * ld_n + block_col + n_first];
+const input_t *n_from = &N[n_line * ld_n + block_col + n_first];  //@ n_t for input_t
 //@ else
-//@| const input_t *n_from = &N[(block_col + n_line) * ld_n + n_first];
+//@| const input_t *n_from = &N[(block_col + n_line) * ld_n + n_first];  //@ n_t for input_t
 //@ end
 //@ if check_j
 //@ if m_row_major
@@ -57,15 +57,15 @@ const auto copy = [&](phase_t &into, index_t phase) {
         //@| if (m_line + line >= M_LINES)
         //@|     break;  // there are more threads than copies
         //@ end
-        input_t *to = &into.M[m_place(m_line + line, m_first)];
+        input_t *to = &into.M[m_place(m_line + line, m_first)];  //@ m_t for input_t
         //@ if m_clips_lines and m_clips_ends
         copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], line < m_lines_left ? m_left : 0);
         //@ elif m_clips_lines
-        //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m], line < m_lines_left);
+        //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m], line < m_lines_left);  //@ m_t for input_t
         //@ elif m_clips_ends
         //@| copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], m_left);
         //@ else
-        //@| copy_async<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m]);
+        //@| copy_async<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m]);  //@ m_t for input_t
         //@ end
     }
 #pragma unroll
@@ -74,15 +74,15 @@ const auto copy = [&](phase_t &into, index_t phase) {
         //@| if (n_line + line >= N_LINES)
         //@|     break;  // there are more threads than copies
         //@ end
-        input_t *to = &into.N[n_place(n_line + line, n_first)];
+        input_t *to = &into.N[n_place(n_line + line, n_first)];  //@ n_t for input_t
         //@ if n_clips_lines and n_clips_ends
         copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], line < n_lines_left ? n_left : 0);
         //@ elif n_clips_lines
-        //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n], line < n_lines_left);
+        //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n], line < n_lines_left);  //@ n_t for input_t
         //@ elif n_clips_ends
         //@| copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], n_left);
         //@ else
-        //@| copy_async<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n]);
+        //@| copy_async<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n]);  //@ n_t for input_t
         //@ end
     }
     //@ if m_row_major

@@ -2,17 +2,18 @@
 constexpr int PACK_THREADS = 256;
 
 // `lines` of so many elements, ld apart; ld_packed is a multiple of CHUNK. What fills up a line is zero.
-__device__ __forceinline__ void pack_lines(const input_t *from, long long ld, input_t *to, long long ld_packed, long long lines, long long elements)
+template <typename element_t>
+__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines, long long elements)
 {
     const long long chunks = ld_packed / CHUNK;
     for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines * chunks; i += gridDim.x * PACK_THREADS) {
         const long long line = i / chunks, first = i % chunks * CHUNK;
-        vector_t<input_t, CHUNK> value = {};
+        vector_t<element_t, CHUNK> value = {};
 #pragma unroll
         for (int e = 0; e < CHUNK; ++e)
             if (first + e < elements)
                 value.element[e] = from[line * ld + first + e];
-        reinterpret_cast<vector_t<input_t, CHUNK> &>(to[line * ld_packed + first]) = value;
+        reinterpret_cast<vector_t<element_t, CHUNK> &>(to[line * ld_packed + first]) = value;
     }
 }
 
@@ -23,16 +24,16 @@ __device__ __forceinline__ void pack_lines(const input_t *from, long long ld, in
 extern "C" __global__ void __launch_bounds__(PACK_THREADS)
 pack(  //@ pack for pack
     //@ if packs_m and packs_n
-    const input_t *__restrict__ M,
-    const input_t *__restrict__ N,
-    input_t *M_packed,
-    input_t *N_packed)
+    const input_t *__restrict__ M,  //@ m_t for input_t
+    const input_t *__restrict__ N,  //@ n_t for input_t
+    input_t *M_packed,  //@ m_t for input_t
+    input_t *N_packed)  //@ n_t for input_t
     //@ elif packs_m
-    //@| const input_t *__restrict__ M,
-    //@| input_t *M_packed)
+    //@| const input_t *__restrict__ M,  //@ m_t for input_t
+    //@| input_t *M_packed)  //@ m_t for input_t
     //@ else
-    //@| const input_t *__restrict__ N,
-    //@| input_t *N_packed)
+    //@| const input_t *__restrict__ N,  //@ n_t for input_t
+    //@| input_t *N_packed)  //@ n_t for input_t
     //@ end
 {
     #include "parts/dependents.cuh"  //@ include

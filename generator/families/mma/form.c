@@ -69,7 +69,18 @@ static const char *const constraints[] = {
 tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
-    tj_mma_shape s = {v[BM], v[BN], v[STEPS], v[WM], v[WN], v[SPLITS], v[STAGES], v[BLOCKS], v[PACK], v[VECTOR], v[GROUP], v[ROWS],
+    tj_mma_shape s = {v[BM],
+                      v[BN],
+                      v[STEPS],
+                      v[WM],
+                      v[WN],
+                      v[SPLITS],
+                      v[STAGES],
+                      v[BLOCKS],
+                      v[PACK],
+                      v[VECTOR],
+                      v[GROUP],
+                      v[ROWS],
                       .element_bytes = bytes};
 
     s.k_step = bytes == 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes;
@@ -191,8 +202,8 @@ static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_e
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a warp tile of %d x %d does not fit a block tile of %d x %d", s->wm,
                        s->wn, s->bm, s->bn);
     if (s->steps % 2 != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "steps is %d: it must be even, for steps take turns in two halves of registers",
-                       s->steps);
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "steps is %d: it must be even, for steps take turns in two halves of registers", s->steps);
     if (s->threads > MOST_WARPS * WARP)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "a block of %d x %d with warp tiles of %d x %d has %d warps: %d are the most", s->bm, s->bn, s->wm,
@@ -215,10 +226,11 @@ static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_er
 
     if (s->pack == TJ_MMA_PACK_NONE || are_fixed)
         return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "pack=%s needs a workspace and strides that are known when the text is made: fix j, k, l, the batch, leading "
-                   "dimensions and strides, without arrays of pointers, or use pack=none",
-                   pack_choices[s->pack - 1]);
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "pack=%s needs a workspace and strides that are known when the text is made: fix j, k, l, the batch, leading "
+        "dimensions and strides, without arrays of pointers, or use pack=none",
+        pack_choices[s->pack - 1]);
 }
 
 static tj_status check_copies(const tj_problem *view, const tj_mma_shape *s, bool is_m, bool is_swapped, tj_error *err)
@@ -232,10 +244,11 @@ static tj_status check_copies(const tj_problem *view, const tj_mma_shape *s, boo
                        is_m != is_swapped ? 'M' : 'N', tj_facts_of(x->type)->name, (long long)x->ld,
                        is_m ? "m or pack=both" : "n or pack=both");
     if (t.go == 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "%d threads cannot share the copies of %d lines of %d elements, %d at a time: change steps, or bm, bn, wm "
-                       "and wn, which make that number",
-                       s->threads, t.lines, t.line, t.width);
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "%d threads cannot share the copies of %d lines of %d elements, %d at a time: change steps, or bm, bn, wm "
+            "and wn, which make that number",
+            s->threads, t.lines, t.line, t.width);
     return TJ_OK;
 }
 
@@ -330,7 +343,8 @@ static bool is_oversized(int32_t length, int64_t extent)
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
-    const int64_t tiles = tj_ceil_div(view->j.extent, s.bm) * tj_ceil_div(view->l.extent, s.bn) * (view->batch > 1 ? view->batch : 1);
+    const int64_t tiles =
+        tj_ceil_div(view->j.extent, s.bm) * tj_ceil_div(view->l.extent, s.bn) * (view->batch > 1 ? view->batch : 1);
 
     return check_type(view, NULL) != TJ_OK || (known > BM && is_oversized(s.bm, view->j.extent)) ||
            (known > BN && is_oversized(s.bn, view->l.extent)) || (known > WN && check_tiles(view, &s, NULL) != TJ_OK) ||
@@ -381,8 +395,8 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
         const char *name;
         bool value;
     } flag[] = {
-        {"whole", t->load == TJ_MMA_WHOLE},   {"halves", t->load == TJ_MMA_HALVES},      {"bytes", t->load == TJ_MMA_BYTES},
-        {"swizzles", t->pitch == t->line},    {"spares", t->go > t->lines},              {"clips_lines", clips_lines},
+        {"whole", t->load == TJ_MMA_WHOLE}, {"halves", t->load == TJ_MMA_HALVES}, {"bytes", t->load == TJ_MMA_BYTES},
+        {"swizzles", t->pitch == t->line},  {"spares", t->go > t->lines},         {"clips_lines", clips_lines},
         {"clips_ends", clips_ends},
     };
     char name[TJ_TEMPLATE_NAME_BYTES];
@@ -417,8 +431,9 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     tj_template_set_flag(fill, "swizzles", m.pitch == m.line || n.pitch == n.line);
     tj_template_set_flag(fill, "loads_matrices", m.load == TJ_MMA_WHOLE || n.load == TJ_MMA_WHOLE);
     tj_template_set_flag(fill, "transposes_bytes", m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);
-    tj_template_set_flag(fill, "transposes_matrices", m.load == TJ_MMA_HALVES || n.load == TJ_MMA_HALVES ||
-                                                          m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);
+    tj_template_set_flag(fill, "transposes_matrices",
+                         m.load == TJ_MMA_HALVES || n.load == TJ_MMA_HALVES || m.load == TJ_MMA_BYTES ||
+                             n.load == TJ_MMA_BYTES);
     tj_template_set_flag(fill, "clips_rows", check_j);
     tj_template_set_flag(fill, "clips_cols", check_l);
     tj_template_set_flag(fill, "moves_rows", false);
@@ -525,13 +540,13 @@ static void describe_alignment(const tj_problem *view, const tj_mma_shape *s, tj
 
 static uint32_t needs_of(const tj_problem *view)
 {
-    static const uint32_t by_bytes[] = {[1] = TJ_FEATURE_MMA_S8, [4] = TJ_FEATURE_MMA_TF32, [8] = TJ_FEATURE_MMA_F64};
-    const int32_t bytes = tj_facts_of(view->m.type)->bytes;
+    static const uint32_t by_type[] = {
+        [TJ_F32] = TJ_FEATURE_MMA_TF32,  [TJ_F64] = TJ_FEATURE_MMA_F64, [TJ_F16] = TJ_FEATURE_MMA_F16,
+        [TJ_BF16] = TJ_FEATURE_MMA_BF16, [TJ_E4M3] = TJ_FEATURE_FP8,    [TJ_E5M2] = TJ_FEATURE_FP8,
+        [TJ_S8] = TJ_FEATURE_MMA_S8,     [TJ_U8] = TJ_FEATURE_MMA_S8,
+    };
 
-    return TJ_FEATURE_CP_ASYNC | TJ_FEATURE_LDMATRIX |
-           (view->m.type == TJ_F16    ? TJ_FEATURE_MMA_F16
-            : view->m.type == TJ_BF16 ? TJ_FEATURE_MMA_BF16
-                                      : by_bytes[bytes]);
+    return TJ_FEATURE_CP_ASYNC | TJ_FEATURE_LDMATRIX | by_type[view->m.type];
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
