@@ -4,14 +4,26 @@
 #include <math.h>
 
 #include "canonical.h"
+#include "operands.h"
 
 enum { CHUNK = 1024 };
 
+/* Beyond rounding to P's type. */
 static double allowed_error(const tj_problem *problem, double alpha)
 {
-    const double u = tj_type_get_facts(tj_sum_type(problem))->unit_roundoff;
+    const tj_problem c = tj_problem_canonical(problem);
+    const tj_compute_facts *compute = tj_compute_facts_of(c.compute);
+    const double k = (double)c.k.extent, a = fabs(alpha), u = tj_facts_of(compute->sum)->unit_roundoff;
 
-    return 4 * u * ((double)problem->k.extent + 8) * fabs(alpha) + 8 * u;
+    if (tj_scalar_type(&c) == TJ_S32)
+        return 0;
+    if (compute->sum ==
+        TJ_S32) { /* exact up to the epilogue, which is of f32; its last step may round to the other of two integers */
+        const bool is_integer = tj_facts_of(c.p.type)->is_integer;
+
+        return 0x1p-20 * (k * tj_largest_product(&c) * a + (is_integer ? 65536 : 1)) + is_integer;
+    }
+    return (4 * u * (k + 8) + 16 * compute->input_roundoff * sqrt(k)) * a + 8 * u;
 }
 
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count)
@@ -27,7 +39,7 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
         tj_convert(TJ_F64, x, dtype, (const char *)p + (size_t)start * size, length);
         tj_convert(TJ_F64, y, dtype, (const char *)other + (size_t)start * size, length);
         for (size_t i = 0; i < length; i++)
-            if (!(fabs(x[i] - y[i]) <= allowed + relative * fabs(y[i])))
+            if (x[i] != y[i] && !(fabs(x[i] - y[i]) <= allowed + relative * fabs(y[i])))
                 return start + (int64_t)i;
     }
     return -1;

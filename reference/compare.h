@@ -6,12 +6,13 @@
 #include <tilejit/reference.h>
 
 /**
- * Compare count elements of two products, in P's type, that were computed from the same operands of tj_fill_random but may have
- * been summed in different orders. Returns the index of the first pair that no order explains, or -1. For a long k this is much
+ * Compare count elements of two products, in P's type, that were computed from the same operands of tj_fill_operand but may have
+ * been summed in different orders. problem: every number known. Products of integers that stay integers must be equal. Returns the index of the first pair that no order explains, or -1. For a long k this is much
  * tighter than the bound of tj_reference_check, and it holds for such operands only.
  *
  * The error of a sum of k terms from [-1, 1] stays below u * k in any order, and far below for most elements. Four times that
- * leaves room for both products, and is still much less than one term.
+ * leaves room for both products, and is still much less than one term. For tf32, of which one product may make nothing, it is sixteen
+ * deviations of what rounding M and N does to a sum of random terms.
  */
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count);
 

@@ -20,6 +20,7 @@
 #include "canonical.h"
 #include "clock.h"
 #include "error.h"
+#include "operands.h"
 #include "timing.h"
 
 static const double HOPELESS = 3.0;  /* times the best: no further launch */
@@ -59,8 +60,8 @@ tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_probl
     if (status != TJ_OK)
         return status;
     bench->is_emulated = tj_gpu_is_emulated(gpu);
-    bench->alpha = options.alpha = problem->epilogue.has_alpha ? 1.25 : 1.0;
-    options.beta = problem->epilogue.has_beta ? 0.5 : 0.0;
+    bench->alpha = options.alpha = tj_trial_alpha(problem);
+    options.beta = tj_trial_beta(problem);
     options.seed = seed + 1;
     bench->sets = options.sets =
         is_warm || bench->is_emulated ? 1 : count_sets(tj_workbench_set_bytes(&asked), device, free_bytes);

@@ -71,7 +71,7 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
     reduce->block_cols = REDUCE_THREADS / groups;
     reduce->overlaps = 1;
     if (fill)
-        tj_step_list_args(view, false, false, true, reduce);
+        tj_step_list_args(view, form->is_swapped, false, true, reduce);
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

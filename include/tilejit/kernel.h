@@ -41,10 +41,15 @@ typedef struct tj_operands {
                        between their matrices the first matrices are compared. Matrices with different leading dimensions,
                        and what arrays of pointers lead to, are not compared */
     tj_operand c; /**< read if the problem adds beta * C and beta is not 0. Without an address it is P itself */
-    double alpha, beta; /**< used if the problem's epilogue has them. Unless sums are f64 they are converted to f32; one that
-                             would become infinite or 0 by that is an error */
-    int64_t j, k, l;    /**< used for TJ_DIM_ANY; 0: the extent in the problem */
-    int64_t batch;      /**< used for TJ_ANY; 0: 1 */
+    tj_operand scale_m,
+        scale_n; /**< read if the problem's epilogue has them: f32, one or as many as M has rows and N has columns.
+                                      stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. ld is ignored */
+    double alpha,
+        beta;        /**< used if the problem's epilogue has them. f64 takes them as they are. A product of integers whose P is
+                             an integer, without scales, takes whole numbers from -(2^31 - 1) to 2^31 - 1, and another is an error.
+                             All others are converted to f32; one that would become infinite or 0 by that is an error */
+    int64_t j, k, l; /**< used for TJ_DIM_ANY; 0: the extent in the problem */
+    int64_t batch;   /**< used for TJ_ANY; 0: 1 */
     int32_t tile_width; /**< used by kernels with shared=dynamic; 0: the config's */
     int32_t reserved;   /**< must be 0 */
     void *workspace;    /**< device memory of tj_plan_workspace_bytes() bytes; launches that may run at the same time must not
@@ -56,7 +61,8 @@ typedef struct tj_operands {
 /* clang-format off */
 /** TJ_OPERANDS(M, N, P): three addresses, alpha = 1, beta = 0, everything else as in the problem. */
 #define TJ_OPERANDS(m, n, p)                                                                                           \
-    { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+    { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 },           \
+      { NULL, 0, 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, 0 }
 #define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
 /* clang-format on */
 
@@ -88,7 +94,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_load(tj_context *context, const tj_sour
  *
  * NULL:    stream (the legacy default stream) and err may be NULL.
  * Threads: any, several at once.
- * Errors:  TJ_ERR_INVALID_ARGUMENT: a NULL or misaligned pointer, an extent that breaks a promise or for which the kernel lacks
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: a NULL or misaligned pointer, an alpha or beta that the product cannot take, an extent that breaks a promise or for which the kernel lacks
  *          a check, more blocks than a grid holds (the message has the remedy), another current context, or, with a driver
  *          before CUDA 11.4, a missing workspace. TJ_ERR_DEVICE_MEMORY, TJ_ERR_UNSUPPORTED: no workspace can be had in the
  *          stream. TJ_ERR_DRIVER. TJ_ERR_DEVICE_LOST, which every later call returns again.

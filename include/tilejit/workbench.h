@@ -29,19 +29,21 @@ typedef struct tj_workbench_options {
     size_t struct_size;
     struct CUstream_st *stream;    /**< for copies; it must outlive the workbench. NULL: the legacy default stream */
     const void *host[TJ_MATRICES]; /**< what M, N, P and C hold, as tj_workbench_problem lays them out; borrowed
-                                        until the workbench is freed. NULL: random numbers from [-1, 1], and for
-                                        P all bits 1, which is NaN in every floating-point type */
+                                        until the workbench is freed. NULL: those of tj_fill_random, and for P all
+                                        bits 1, which is NaN in every floating-point type. Random integers whose product
+                                        P might not hold are -1, 0 and 1 */
     uint64_t seed;                 /**< of the random numbers of M; the next ones are those of N and C */
     double alpha, beta;            /**< used if the problem's epilogue has them */
     size_t sets;                   /**< how many equal sets of operands, so that launches find none in a cache. Default: 1 */
     size_t guard_bytes; /**< bytes before and behind each matrix and the workspace, all bits 1; a multiple of 256. Default: 0 */
     int64_t period;     /**< random operands repeat after so many elements, and the host keeps only these: for
                                          matrices that do not fit the host. Default: they do not repeat */
-    const tj_problem *lies; /**< how the matrices lie, with every number known. Default: that of tj_problem_strided */
+    const float *scale_m, *scale_n; /**< if the problem's epilogue has them: tight, as long as host. Default: random */
+    const tj_problem *lies;         /**< how the matrices lie, with every number known. Default: that of tj_problem_strided */
 } tj_workbench_options;
 
 /* clang-format off */
-#define TJ_WORKBENCH_INIT { sizeof(tj_workbench_options), NULL, { NULL, NULL, NULL, NULL }, 0, 1.0, 0.0, 0, 0, 0, NULL }
+#define TJ_WORKBENCH_INIT { sizeof(tj_workbench_options), NULL, { NULL, NULL, NULL, NULL }, 0, 1.0, 0.0, 0, 0, 0, NULL, NULL, NULL }
 /* clang-format on */
 
 /**

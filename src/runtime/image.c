@@ -147,13 +147,17 @@ static bool recall_compiler(tj_host *host, const tj_source *source, const char *
     return is_known;
 }
 
-/* A config of the same family that does with these features, if the family has one. */
+/* Other types, where it is these that the target lacks; a config of the same family that does with its features, if there is one. */
 static void print_remedy(const tj_source *source, uint32_t features, char *remedy, size_t size)
 {
     const tj_family *family = tj_source_config(source)->family;
     char text[TJ_CONFIG_TEXT_BYTES];
     tj_config other = TJ_CONFIG_INIT;
 
+    if (tj_source_launch(source)->needs & ~features & TJ_FEATURE_FP8) {
+        (void)snprintf(remedy, size, "convert M, N or P to f16 or bf16");
+        return;
+    }
     other.family = family;
     if (family->for_target)
         family->for_target(features, &other);

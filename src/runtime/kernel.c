@@ -188,7 +188,7 @@ static size_t parameter_bytes(const tj_kernel *kernel, int32_t kind)
         return sizeof(int32_t);
     case TJ_ARG_ALPHA:
     case TJ_ARG_BETA:
-        return kernel->problem.compute == TJ_COMPUTE_F64 ? sizeof(double) : sizeof(float);
+        return kernel->scalar_type == TJ_F32 ? sizeof(float) : sizeof(int64_t); /* or a double */
     case TJ_ARG_TENSOR_MAP:
         return sizeof(CUtensorMap);
     default:
@@ -323,6 +323,9 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_LD:
     case TJ_ARG_STRIDE:
         return is_within(arg->index, TJ_MATRIX_M, TJ_MATRIX_C);
+    case TJ_ARG_SCALE:
+    case TJ_ARG_SCALE_STRIDE:
+        return is_within(arg->index, TJ_MATRIX_M, TJ_MATRIX_N);
     case TJ_ARG_EXTENT:
         return is_within(arg->index, TJ_EXTENT_J, TJ_EXTENT_L);
     case TJ_ARG_WORKSPACE:
@@ -332,7 +335,7 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_TENSOR_MAP:
         return is_within(arg->index, 0, TJ_LAUNCH_MAX_MAPS - 1) && is_good_map(kernel, &form->tensor_map[arg->index]);
     default:
-        return is_within(arg->kind, TJ_ARG_POINTER, TJ_ARG_TENSOR_MAP);
+        return is_within(arg->kind, TJ_ARG_POINTER, TJ_ARG_SCALE_STRIDE);
     }
 }
 
@@ -458,6 +461,8 @@ static void set_elements(tj_kernel *kernel)
         kernel->element_bytes[which] = element;
         kernel->alignment[which] = !is_array && form->align[which] > (int32_t)element ? (size_t)form->align[which] : element;
     }
+    for (int which = TJ_MATRICES; which < TJ_ADDRESSES; which++)
+        kernel->element_bytes[which] = kernel->alignment[which] = sizeof(float);
 }
 
 tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
@@ -483,6 +488,7 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
     kernel->context_id = scope.context_id;
     kernel->form = *form;
     kernel->problem = *problem;
+    kernel->scalar_type = tj_scalar_type(problem);
     set_elements(kernel);
     status = load(kernel, &scope, code, err);
     if (status == TJ_OK) {

@@ -51,6 +51,19 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *o
 
 enum { TJ_WORKSPACE_ALIGNMENT = 16 };
 
+/** What a launch is given by address: the matrices by tj_which, then the scales. */
+enum { TJ_SCALES_OF_M = TJ_MATRICES, TJ_SCALES_OF_N, TJ_ADDRESSES };
+
+_Static_assert(offsetof(tj_operands, n) == offsetof(tj_operands, m) + sizeof(tj_operand) &&
+                   offsetof(tj_operands, scale_n) == offsetof(tj_operands, m) + TJ_SCALES_OF_N * sizeof(tj_operand),
+               "operands stand side by side, in this order");
+
+/** Of operands, one of them. */
+static inline const tj_operand *tj_operand_at(const tj_operands *x, int which)
+{
+    return (const tj_operand *)(const void *)((const char *)x + offsetof(tj_operands, m) + (size_t)which * sizeof(tj_operand));
+}
+
 /**
  * A stored matrix. A line is a row of a row-major matrix, a column of a column-major one. All in elements. What lies anywhere is
  * reached by an array of pointers, and that is the operand then: stride and span count its pointers, one a product.
@@ -74,8 +87,8 @@ typedef struct tj_geometry {
 /** One launch, with every number known: all that it passes on besides addresses and scalars. */
 typedef struct tj_launch_shape {
     int64_t j, k, l, batch;
-    int64_t products;                    /* of one launch of all steps: the batch, or what grid.z holds of it */
-    tj_stored_shape matrix[TJ_MATRICES]; /* C only if the problem has_beta */
+    int64_t products;                     /* of one launch of all steps: the batch, or what grid.z holds of it */
+    tj_stored_shape matrix[TJ_ADDRESSES]; /* C, and scales, only if the problem has them */
     tj_geometry geometry[TJ_LAUNCH_MAX_STEPS];
     int32_t extent[3], products_now; /* as kernels take them: tj_extent; the products of the launch at hand */
 } tj_launch_shape;
@@ -90,7 +103,10 @@ typedef struct tj_parameter {
 /** What every launch makes of its operands. */
 typedef struct tj_launch_call {
     const void *c; /* P where there is none */
-    float alpha, beta;
+    union {
+        float real;
+        int64_t whole;
+    } alpha, beta;
 } tj_launch_call;
 
 /** What only a launch of some steps makes. */
@@ -123,19 +139,21 @@ struct tj_kernel {
     tj_launch_form form;
     tj_problem problem;
     int64_t max_grid[3];
-    bool is_array[TJ_MATRICES];        /* of pointers to the matrices of the batch */
-    size_t element_bytes[TJ_MATRICES]; /* of the operand: of a matrix, or of an array of pointers */
-    size_t alignment[TJ_MATRICES];     /* of the operand, in bytes: an element, or as many as the text reads at once */
+    bool is_array[TJ_ADDRESSES];        /* of pointers to the matrices of the batch */
+    size_t element_bytes[TJ_ADDRESSES]; /* of the operand: of a matrix, or of an array of pointers */
+    size_t alignment[TJ_ADDRESSES];     /* of the operand, in bytes: an element, or as many as the text reads at once */
 
     /* Ready: everything but pointers and scalars is known since the load. */
     bool is_ready;
-    bool narrows_scalars; /* alpha or beta is an argument, in f32 */
+    bool has_scales;
+    bool narrows_scalars; /* alpha or beta is an argument, and no double */
+    tj_type scalar_type;  /* tj_scalar_type */
     bool c_may_be_p;      /* C and P are stored alike, so c = NULL can mean p */
     /* From the first byte of that operand, and from that of P, in which both may lie if the other begins there; for arrays of pointers
      * 1, and for a C that is not read 0. */
     struct {
         uintptr_t of_operand, of_p;
-    } reach[TJ_MATRICES];
+    } reach[TJ_ADDRESSES];
     tj_launch_shape ready;
 };
 

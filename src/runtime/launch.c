@@ -72,20 +72,27 @@ __attribute__((noinline)) static tj_status queue_with_extras(const tj_kernel *ke
     return status == TJ_OK ? queue_step(kernel, index, place, shape, stream, err) : status;
 }
 
+/* What is no whole number belongs to a problem that does not take it. */
+static int64_t whole_or_0(double value)
+{
+    return tj_scalar_is_whole(value) ? (int64_t)value : 0;
+}
+
 static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, CUstream stream,
                        tj_error *err)
 {
-    const tj_launch_call call = {x->c.address ? x->c.address : x->p.address, (float)x->alpha, (float)x->beta};
+    tj_launch_call call = {x->c.address ? x->c.address : x->p.address, {(float)x->alpha}, {(float)x->beta}};
     const char *const place[TJ_PLACES] = {(const char *)x, (const char *)shape, (const char *)&call};
     tj_status status = TJ_OK;
 
+    if (__builtin_expect(kernel->scalar_type == TJ_S32, 0))
+        call.alpha.whole = whole_or_0(x->alpha), call.beta.whole = whole_or_0(x->beta);
     for (int i = 0; status == TJ_OK && i < kernel->form.steps; i++)
         status = __builtin_expect(kernel->step[i].has_extras, 0) ? queue_with_extras(kernel, i, x, &call, shape, stream, err)
                                                                  : queue_step(kernel, i, place, shape, stream, err);
     return status;
 }
 
-/* By number: M and N may be NULL where k is 0. */
 static void *advance(const tj_kernel *kernel, const tj_launch_shape *shape, int which, const void *pointer, int64_t products)
 {
     uintptr_t elements = (uintptr_t)products * (uintptr_t)shape->matrix[which].stride;
@@ -102,11 +109,10 @@ static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, 
     for (int64_t done = shape->products; status == TJ_OK && done < shape->batch; done += shape->products) {
         if (shape->batch - done < shape->products)
             tj_launch_set_products(&kernel->form, shape->batch - done, shape);
-        x.m.address = advance(kernel, shape, TJ_MATRIX_M, first->m.address, done);
-        x.n.address = advance(kernel, shape, TJ_MATRIX_N, first->n.address, done);
-        x.p.address = advance(kernel, shape, TJ_MATRIX_P, first->p.address, done);
-        if (first->c.address)
-            x.c.address = advance(kernel, shape, TJ_MATRIX_C, first->c.address, done);
+        for (int which = 0; which < TJ_ADDRESSES; which++)
+            if (tj_operand_at(first, which)->address)
+                ((tj_operand *)tj_operand_at(&x, which))->address =
+                    advance(kernel, shape, which, tj_operand_at(first, which)->address, done);
         status = queue(kernel, &x, shape, stream, err);
     }
     return status;
@@ -144,17 +150,35 @@ static tj_status queue_with_own_workspace(const tj_kernel *kernel, tj_operands *
 }
 
 /* Do that operand and P, at these addresses, reach into each other? If there are gaps in them, that may be as it should. */
-static inline bool is_apart(const tj_kernel *kernel, tj_which which, const void *operand, const void *p)
+static inline bool is_apart(const tj_kernel *kernel, int which, const void *operand, const void *p)
 {
     return (uintptr_t)p - (uintptr_t)operand >= kernel->reach[which].of_operand &&
            (uintptr_t)operand - (uintptr_t)p >= kernel->reach[which].of_p;
 }
 
-/* Is a scalar that the kernel takes, and takes in f32, still what it was given as? */
+/* Is a scalar that the kernel takes in f32, or as an integer, still what it was given as? */
+static inline bool scalar_fits(const tj_kernel *kernel, int32_t is_taken, double value)
+{
+    return !is_taken || (kernel->scalar_type == TJ_F32 ? tj_scalar_fits(value) : tj_scalar_is_whole(value));
+}
+
 static inline bool scalars_fit(const tj_kernel *kernel, const tj_operands *x)
 {
-    return !kernel->narrows_scalars || ((!kernel->problem.epilogue.has_alpha || tj_scalar_fits(x->alpha)) &&
-                                        (!kernel->problem.epilogue.has_beta || tj_scalar_fits(x->beta)));
+    return !kernel->narrows_scalars || (scalar_fits(kernel, kernel->problem.epilogue.has_alpha, x->alpha) &&
+                                        scalar_fits(kernel, kernel->problem.epilogue.has_beta, x->beta));
+}
+
+/* Of scales, those that the kernel takes. */
+static bool scales_are_plain(const tj_kernel *kernel, const tj_operands *x)
+{
+    for (int which = TJ_SCALES_OF_M; which < TJ_ADDRESSES; which++) {
+        const void *scales = tj_operand_at(x, which)->address;
+
+        if (kernel->ready.matrix[which].span > 0 &&
+            (!scales || (uintptr_t)scales % kernel->alignment[which] != 0 || !is_apart(kernel, which, scales, x->p.address)))
+            return false;
+    }
+    return true;
 }
 
 /* Are the pointers of a ready kernel good as they stand? If not, the long way says what is wrong with them. */
@@ -173,6 +197,8 @@ static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands
                                                        : !is_apart(kernel, TJ_MATRIX_C, x->c.address, x->p.address)))
         return false;
     if (kernel->form.workspace_bytes > 0 && (!tj_kernel_has_workspace(kernel, x) || !tj_workspace_is_aligned(x)))
+        return false;
+    if (__builtin_expect(kernel->has_scales, 0) && !scales_are_plain(kernel, x))
         return false;
     return (((uintptr_t)x->m.address & m_mask) | ((uintptr_t)x->n.address & n_mask) | ((uintptr_t)x->p.address & p_mask) |
             ((uintptr_t)x->c.address & c_mask)) == 0;
@@ -196,6 +222,8 @@ static bool is_open(const tj_problem *problem)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         if (tj_problem_matrix(problem, which)->ld == TJ_ANY || tj_problem_matrix(problem, which)->stride == TJ_ANY)
             return true;
+    if ((problem->epilogue.scale_m || problem->epilogue.scale_n) && problem->batch > 1)
+        return true; /* their strides */
     return problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY ||
            problem->l.mode == TJ_DIM_ANY;
 }
@@ -214,7 +242,7 @@ void tj_launch_make_ready(tj_kernel *kernel)
     x.c.address = NULL;
     x.beta = 1.0;
     kernel->ready = shape;
-    for (int which = 0; which < TJ_MATRICES; which++) {
+    for (int which = 0; which < TJ_ADDRESSES; which++) {
         const bool has_array = kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P];
 
         kernel->reach[which].of_operand = has_array ? 1 : (uintptr_t)shape.matrix[which].span * kernel->element_bytes[which];
@@ -223,7 +251,8 @@ void tj_launch_make_ready(tj_kernel *kernel)
     }
     kernel->c_may_be_p = tj_launch_resolve(kernel, &x, &shape, NULL) == TJ_OK;
     kernel->narrows_scalars =
-        kernel->problem.compute != TJ_COMPUTE_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
+        kernel->scalar_type != TJ_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
+    kernel->has_scales = kernel->problem.epilogue.scale_m || kernel->problem.epilogue.scale_n;
     kernel->is_ready = true;
 }
 

@@ -10,11 +10,11 @@
 #include "canonical.h"
 #include "checked.h"
 #include "error.h"
-#include "scalar.h"
 
 enum { CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
 
-static const char *const lower_name[TJ_MATRICES] = {"m", "n", "p", "c"};
+static const char *const lower_name[TJ_ADDRESSES] = {"m", "n", "p", "c", "scale_m", "scale_n"};
+static const char *const upper_name[TJ_ADDRESSES] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
 
 /* ---- extents ------------------------------------------------------------------------------------------------------ */
 
@@ -178,6 +178,29 @@ static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands,
                        "c is NULL, which means P itself, but the kernel was generated for a C of ld_c %lld, stride_c %lld "
                        "(P: %lld, %lld): give c, or generate with ld_c and stride_c like those of P",
                        (long long)c->ld, (long long)c->stride, (long long)p->ld, (long long)p->stride);
+    return TJ_OK;
+}
+
+static tj_status resolve_scales(const tj_kernel *kernel, int which, const tj_operands *x, tj_launch_shape *shape, tj_error *err)
+{
+    const bool is_m = which == TJ_SCALES_OF_M;
+    const int32_t kind = is_m ? kernel->problem.epilogue.scale_m : kernel->problem.epilogue.scale_n;
+    const int64_t count = kind == TJ_SCALE_EACH ? (is_m ? shape->j : shape->l) : 1, stride = tj_operand_at(x, which)->stride;
+    tj_stored_shape *stored = &shape->matrix[which];
+
+    if (kind == TJ_SCALE_NONE)
+        return TJ_OK;
+    if (shape->batch > 1 && stride < 0 && stride != TJ_BROADCAST)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s.stride is %lld: use scales from one product to the next, 0 for %lld, or TJ_BROADCAST",
+                       lower_name[which], (long long)stride, (long long)count);
+    *stored = (tj_stored_shape){1, count, count, stride == TJ_BROADCAST ? 0 : stride == TJ_TIGHT ? count : stride, 0};
+    if (shape->batch == 1)
+        stored->stride = 0;
+    if (!resolve_span(stored, shape->batch, kernel->element_bytes[which]))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s span more bytes than 63 bits count: their stride is %lld, batch is %lld", upper_name[which],
+                       (long long)stored->stride, (long long)shape->batch);
     return TJ_OK;
 }
 
@@ -384,6 +407,8 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
         status = resolve_matrix(kernel, TJ_MATRIX_P, x->p.ld, x->p.stride, shape, err);
     if (status == TJ_OK)
         status = resolve_c(kernel, x, shape, err);
+    for (int which = TJ_SCALES_OF_M; which < TJ_ADDRESSES && status == TJ_OK; which++)
+        status = resolve_scales(kernel, which, x, shape, err);
     if (status == TJ_OK)
         status = resolve_geometry(kernel, x->tile_width, shape, err);
     shape->extent[TJ_EXTENT_J] = (int32_t)shape->j;
@@ -490,13 +515,13 @@ static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *sha
         return check_c_in_place(kernel, shape, err);
     if (pointer == p)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "P is at the address of %c: a product cannot overwrite what it reads; give P memory of its own",
-                       tj_which_letter((tj_which)which));
+                       "P is at the address of %s: a product cannot overwrite what it reads; give P memory of its own",
+                       upper_name[which]);
     if (kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P] || !certainly_meet(&in, &out))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "P at 0x%llx and %c at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
-                   (unsigned long long)(uintptr_t)p, tj_which_letter((tj_which)which), (unsigned long long)(uintptr_t)pointer);
+                   "P at 0x%llx and %s at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
+                   (unsigned long long)(uintptr_t)p, upper_name[which], (unsigned long long)(uintptr_t)pointer);
 }
 
 static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, tj_error *err)
@@ -527,45 +552,35 @@ static bool is_idle_c(const tj_kernel *kernel, const tj_operands *x, int which)
     return which == TJ_MATRIX_C && (!kernel->problem.epilogue.has_beta || x->beta == 0.0 || !x->c.address);
 }
 
-static tj_status check_scalars(const tj_problem *problem, const tj_operands *x, tj_error *err)
-{
-    tj_status status = TJ_OK;
-
-    if (problem->compute != TJ_COMPUTE_F64 && problem->epilogue.has_alpha)
-        status = tj_scalar_check("alpha", x->alpha, err);
-    if (status == TJ_OK && problem->compute != TJ_COMPUTE_F64 && problem->epilogue.has_beta)
-        status = tj_scalar_check("beta", x->beta, err);
-    return status;
-}
-
 static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
-    const void *const pointer[TJ_MATRICES] = {x->m.address, x->n.address, x->p.address, x->c.address};
+    for (int which = 0; which < TJ_ADDRESSES; which++) {
+        const void *const pointer = tj_operand_at(x, which)->address;
+        const int bytes = (int)kernel->element_bytes[which];
 
-    for (int which = 0; which < TJ_MATRICES; which++) {
-        int bytes = (int)kernel->element_bytes[which];
         if (shape->matrix[which].span == 0 || is_idle_c(kernel, x, which))
             continue;
-        if (!pointer[which])
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the device address of %s%c", lower_name[which],
-                           kernel->is_array[which] ? "the array of pointers to " : "", tj_which_letter((tj_which)which));
-        if ((uintptr_t)pointer[which] % (uintptr_t)bytes != 0)
+        if (!pointer)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the device address of %s%s", lower_name[which],
+                           kernel->is_array[which] ? "the array of pointers to " : "", upper_name[which]);
+        if ((uintptr_t)pointer % (uintptr_t)bytes != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of %d bytes",
-                           lower_name[which], (unsigned long long)(uintptr_t)pointer[which], bytes);
-        if ((uintptr_t)pointer[which] % kernel->alignment[which] != 0)
+                           lower_name[which], (unsigned long long)(uintptr_t)pointer, bytes);
+        if ((uintptr_t)pointer % kernel->alignment[which] != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "%s is 0x%llx, and %s takes %d bytes of it at once: align it to that, or generate with vector=1",
-                           lower_name[which], (unsigned long long)(uintptr_t)pointer[which],
-                           tj_product_step(&kernel->form)->kernel, (int)kernel->alignment[which]);
+                           lower_name[which], (unsigned long long)(uintptr_t)pointer, tj_product_step(&kernel->form)->kernel,
+                           (int)kernel->alignment[which]);
     }
-    for (int which = 0; which < TJ_MATRICES; which++) {
+    for (int which = 0; which < TJ_ADDRESSES; which++) {
         const bool is_read = which != TJ_MATRIX_P && shape->matrix[which].span > 0 && !is_idle_c(kernel, x, which);
-        const tj_status status = is_read ? check_apart(kernel, shape, which, pointer[which], x->p.address, err) : TJ_OK;
+        const tj_status status =
+            is_read ? check_apart(kernel, shape, which, tj_operand_at(x, which)->address, x->p.address, err) : TJ_OK;
 
         if (status != TJ_OK)
             return status;
     }
-    if (check_scalars(&kernel->problem, x, err) != TJ_OK)
+    if (tj_epilogue_check_scalars(&kernel->problem, x->alpha, x->beta, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     return check_workspace(kernel, x, err);
 }

@@ -119,17 +119,16 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
     if (status != TJ_OK)
         return status;
 
-    const void *const pointer[TJ_MATRICES] = {x.m.address, x.n.address, x.p.address,
-                                              kernel->problem.epilogue.has_beta && x.beta != 0.0 ? x.c.address : NULL};
-    for (int which = 0; which < TJ_MATRICES; which++) {
-        static const char *const name[TJ_MATRICES] = {"M", "N", "P", "C"};
+    for (int which = 0; which < TJ_ADDRESSES; which++) {
+        static const char *const name[TJ_ADDRESSES] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
         static const char *const array_name[TJ_MATRICES] = {"the array of pointers to M", "the array of pointers to N",
                                                             "the array of pointers to P", "the array of pointers to C"};
-        int64_t span = shape.matrix[which].span;
+        const void *const pointer = tj_operand_at(&x, which)->address;
+        const int64_t span = shape.matrix[which].span;
 
-        if (!pointer[which] || span == 0)
+        if (!pointer || span == 0 || (which == TJ_MATRIX_C && x.beta == 0.0))
             continue;
-        status = check_place(kernel, kernel->is_array[which] ? array_name[which] : name[which], pointer[which],
+        status = check_place(kernel, kernel->is_array[which] ? array_name[which] : name[which], pointer,
                              span * (int64_t)kernel->element_bytes[which], err);
         if (status != TJ_OK)
             return status;

@@ -24,6 +24,7 @@
 #include "error.h"
 #include "family.h"
 #include "kernel.h"
+#include "operands.h"
 #include "workbench.h"
 
 enum { GUARD_BYTES = 4096, PERIOD = 262139, MOST_RUNS = 64, SAMPLED_RUNS = 8, LONG_K = 100000 };
@@ -105,17 +106,28 @@ static tj_problem any_product(const tj_problem *lies)
     return simple;
 }
 
+/* Those of a product, from one on; NULL if there are none. */
+static const float *scales(const proving *v, tj_which which, int64_t product, int64_t first)
+{
+    const tj_operands *x = tj_workbench_operands(v->bench);
+    const tj_operand *scale = which == TJ_MATRIX_M ? &x->scale_m : &x->scale_n;
+
+    return scale->address ? (const float *)scale->address + product * scale->stride + first : NULL;
+}
+
 static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
 {
     const tj_problem *k = &v->lies;
-    const size_t in = size_of(v, TJ_MATRIX_M), out = size_of(v, TJ_MATRIX_P);
+    const size_t m_size = size_of(v, TJ_MATRIX_M), n_size = size_of(v, TJ_MATRIX_N), out = size_of(v, TJ_MATRIX_P);
     const bool by_rows = k->p.layout == TJ_ROW_MAJOR;
     const int64_t row = by_rows ? r->line : 0, col = by_rows ? 0 : r->line;
     tj_operands x = TJ_OPERANDS_INIT;
 
-    x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)(row * (k->m.layout == TJ_ROW_MAJOR ? k->m.ld : 1)) * in;
-    x.n.address = address(v, TJ_MATRIX_N, r->product) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * in;
+    x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)(row * (k->m.layout == TJ_ROW_MAJOR ? k->m.ld : 1)) * m_size;
+    x.n.address = address(v, TJ_MATRIX_N, r->product) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * n_size;
     x.p.address = tj_buffer_address(v->simple_p);
+    x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, k->epilogue.scale_m == TJ_SCALE_EACH ? row : 0);
+    x.scale_n.address = scales(v, TJ_MATRIX_N, r->product, k->epilogue.scale_n == TJ_SCALE_EACH ? col : 0);
     if (k->epilogue.has_beta)
         x.c.address = address(v, TJ_MATRIX_C, r->product) + (size_t)(r->line * k->c.ld) * out;
     x.alpha = v->alpha;
@@ -171,11 +183,13 @@ static void draw_runs(proving *v, bool is_emulated)
 
 /* ---- checks ------------------------------------------------------------------------------------------------------- */
 
-/* Of P as it was read back: every element written. */
+/* Of P as it was read back: every element written. Of integers nobody can say: what nothing has written to is a number too. */
 static void check_all_of_p(proving *v)
 {
     const size_t size = size_of(v, TJ_MATRIX_P);
 
+    if (tj_facts_of(v->lies.p.type)->is_integer)
+        return;
     for (int64_t b = 0; b < v->lies.batch; b++)
         for (int64_t line = 0; line < v->lines; line++) {
             const char *at = v->p + tj_workbench_offset(v->bench, TJ_MATRIX_P, b) + (size_t)(line * v->lies.p.ld) * size;
@@ -347,8 +361,8 @@ tj_status tj_program_prove(tj_host *host, const tj_program *program, const tj_ke
         status = tj_problem_check(&v.lies, err); /* pointers may lead to more than one buffer can hold */
     if (status != TJ_OK)
         return status;
-    v.alpha = v.lies.epilogue.has_alpha ? 1.25 : 1.0;
-    v.beta = v.lies.epilogue.has_beta ? 0.5 : 0.0;
+    v.alpha = tj_trial_alpha(&v.lies);
+    v.beta = tj_trial_beta(&v.lies);
     v.lines = tj_problem_lines(&v.lies, TJ_MATRIX_P).count->extent;
     v.width = tj_problem_lines(&v.lies, TJ_MATRIX_P).width->extent;
     *proof = (tj_proof){.passed = 1, .created_s = (int64_t)time(NULL)};

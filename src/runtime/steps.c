@@ -19,13 +19,19 @@ static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *a
     static const uint16_t address[TJ_MATRICES] = {offsetof(tj_operands, m), offsetof(tj_operands, n), offsetof(tj_operands, p),
                                                   0};
     const size_t matrix = offsetof(tj_launch_shape, matrix) + (size_t)arg->index * sizeof(tj_stored_shape);
-    const bool is_f64 = kernel->problem.compute == TJ_COMPUTE_F64;
+    const bool is_f64 = kernel->scalar_type == TJ_F64;
+    const size_t scales = (size_t)(TJ_SCALES_OF_M + arg->index);
 
     switch (arg->kind) {
     case TJ_ARG_POINTER:
         if (arg->index == TJ_MATRIX_C)
             return (tj_parameter){TJ_IN_CALL, offsetof(tj_launch_call, c)};
         return (tj_parameter){TJ_IN_OPERANDS, address[arg->index]};
+    case TJ_ARG_SCALE:
+        return (tj_parameter){TJ_IN_OPERANDS, (uint16_t)(offsetof(tj_operands, m) + scales * sizeof(tj_operand))};
+    case TJ_ARG_SCALE_STRIDE:
+        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(offsetof(tj_launch_shape, matrix) + scales * sizeof(tj_stored_shape) +
+                                                      offsetof(tj_stored_shape, stride))};
     case TJ_ARG_EXTENT:
         return (tj_parameter){TJ_IN_SHAPE,
                               (uint16_t)(offsetof(tj_launch_shape, extent) + (size_t)arg->index * sizeof(int32_t))};

@@ -12,8 +12,12 @@
 #include "canonical.h"
 #include "checked.h"
 #include "error.h"
+#include "operands.h"
 
 enum { ALIGNMENT = 256, MOST_SETS = 4096 };
+
+/* The matrices by tj_which, then the scales of M and of N. */
+enum { SCALES_OF_M = TJ_RANDOM_SCALE_M, SCALES_OF_N = TJ_RANDOM_SCALE_N, PLACED };
 
 /* One matrix in all sets. */
 typedef struct placed {
@@ -33,14 +37,18 @@ struct tj_workbench {
     tj_problem lies;  /* the same with a stride for each matrix */
     double alpha, beta;
     size_t sets, guard;
-    placed matrix[TJ_MATRICES];
+    placed matrix[PLACED];
     tj_buffer *workspace;
     size_t workspace_bytes; /* without guards */
     tj_operands *set;
 };
 
-static size_t matrix_bytes(const tj_problem *lies, tj_which which)
+static size_t matrix_bytes(const tj_problem *lies, int i)
 {
+    const tj_which which = (tj_which)i;
+
+    if (i >= TJ_MATRICES)
+        return (size_t)(tj_scale_count(lies, (tj_which)(i - SCALES_OF_M)) * lies->batch) * sizeof(float);
     const int64_t span = tj_problem_span(lies, which);
 
     return span > 0 ? (size_t)span * tj_type_bytes((tj_type)tj_problem_matrix(lies, which)->type) : 0;
@@ -56,7 +64,7 @@ size_t tj_workbench_set_bytes(const tj_problem *problem)
     const tj_problem lies = tj_problem_strided(problem);
     size_t bytes = 0;
 
-    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++)
+    for (int i = 0; i < PLACED; i++)
         bytes += rounded(matrix_bytes(&lies, i));
     return bytes;
 }
@@ -70,34 +78,37 @@ static int64_t place_of(int64_t product, int64_t batch)
 /* ---- placing ------------------------------------------------------------------------------------------------------ */
 
 /* From one set to the next. */
-static size_t set_step(const tj_workbench *bench, tj_which which)
+static size_t set_step(const tj_workbench *bench, int which)
 {
     return rounded(bench->matrix[which].bytes) + 2 * bench->guard;
 }
 
-static tj_status draw(tj_workbench *bench, tj_which which, const tj_workbench_options *options, tj_error *err)
+static tj_status draw(tj_workbench *bench, int which, const tj_workbench_options *options, tj_error *err)
 {
-    static const uint64_t added[TJ_MATRICES] = {[TJ_MATRIX_N] = 1, [TJ_MATRIX_C] = 2};
+    static const uint64_t added[PLACED] = {[TJ_MATRIX_N] = 1, [TJ_MATRIX_C] = 2, [SCALES_OF_M] = 3, [SCALES_OF_N] = 4};
     placed *m = &bench->matrix[which];
     const size_t size = tj_type_bytes(m->type);
+    const void *const given = which == SCALES_OF_M   ? options->scale_m
+                              : which == SCALES_OF_N ? options->scale_n
+                                                     : options->host[which];
 
-    m->period = options->period > 0 && !options->host[which] && (size_t)options->period * size < m->bytes
+    m->period = options->period > 0 && !given && which < TJ_MATRICES && (size_t)options->period * size < m->bytes
                     ? (size_t)options->period * size
                     : m->bytes;
-    if (which == TJ_MATRIX_P && !options->host[which])
+    if (which == TJ_MATRIX_P && !given)
         return TJ_OK;
-    m->host = options->host[which];
+    m->host = given;
     if (m->host)
         return TJ_OK;
     m->host = m->drawn = malloc(m->period ? m->period : 1);
     if (!m->drawn)
         return tj_fail_memory(err, "the operands of a workbench");
-    tj_fill_random(m->type, m->drawn, m->period / size, options->seed + added[which]);
+    tj_fill_operand(&bench->lies, which, m->drawn, m->period / size, options->seed + added[which]);
     return TJ_OK;
 }
 
 /* Each set with guards around it; what is neither guard nor element has all bits 1 too. */
-static tj_status place(tj_workbench *bench, tj_which which, tj_error *err)
+static tj_status place(tj_workbench *bench, int which, tj_error *err)
 {
     placed *m = &bench->matrix[which];
     const size_t step = set_step(bench, which);
@@ -105,8 +116,8 @@ static tj_status place(tj_workbench *bench, tj_which which, tj_error *err)
     tj_status status;
 
     if (!tj_mul((int64_t)step, (int64_t)bench->sets, &bytes))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "sets is %zu: the size in bytes of so many %c does not fit 63 bits",
-                       bench->sets, tj_which_letter(which));
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "sets is %zu: the size in bytes of so many operands does not fit 63 bits",
+                       bench->sets);
     status = tj_gpu_allocate(bench->gpu, bench->stream, (size_t)bytes, &m->elements, err);
     if (status == TJ_OK)
         status = tj_buffer_fill(m->elements, 0xff, err);
@@ -149,17 +160,25 @@ static tj_status point(tj_workbench *bench, tj_which which, tj_error *err)
     return status;
 }
 
+static char *address_of(const tj_workbench *bench, size_t set, int which)
+{
+    return (char *)tj_buffer_address(bench->matrix[which].elements) + set * set_step(bench, which) + bench->guard;
+}
+
 /* A matrix, or the array of pointers that the kernel takes in its place. All numbers: what the problem fixes is ignored. */
-static tj_operand describe(const tj_workbench *bench, size_t set, tj_which which)
+static tj_operand describe(const tj_workbench *bench, size_t set, int which)
 {
     const placed *m = &bench->matrix[which];
-    const tj_matrix *lies = tj_problem_matrix(&bench->lies, which);
     const size_t array = rounded((size_t)bench->lies.batch * sizeof(void *));
 
     if (!m->elements)
         return (tj_operand){NULL, 0, 0};
+    if (which >= TJ_MATRICES)
+        return (tj_operand){address_of(bench, set, which), 0, tj_scale_count(&bench->lies, (tj_which)(which - SCALES_OF_M))};
+
+    const tj_matrix *lies = tj_problem_matrix(&bench->lies, (tj_which)which);
     return (tj_operand){m->addresses ? (const char *)tj_buffer_address(m->addresses) + set * array
-                                     : tj_workbench_address(bench, set, which),
+                                     : address_of(bench, set, which),
                         lies->ld, lies->stride};
 }
 
@@ -173,6 +192,8 @@ static void describe_sets(tj_workbench *bench)
         x->n = describe(bench, i, TJ_MATRIX_N);
         x->p = describe(bench, i, TJ_MATRIX_P);
         x->c = describe(bench, i, TJ_MATRIX_C);
+        x->scale_m = describe(bench, i, SCALES_OF_M);
+        x->scale_n = describe(bench, i, SCALES_OF_N);
         x->alpha = bench->alpha;
         x->beta = bench->beta;
         x->j = bench->lies.j.extent;
@@ -234,18 +255,18 @@ tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbenc
     bench->gpu = gpu;
     bench->stream = options->stream;
     status = settle(bench, problem, options, err);
-    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK; i++) {
+    for (int i = 0; i < PLACED && status == TJ_OK; i++) {
         placed *m = &bench->matrix[i];
 
-        if (i == TJ_MATRIX_C && !bench->lies.epilogue.has_beta)
-            continue;
-        m->type = (tj_type)tj_problem_matrix(&bench->lies, i)->type;
+        m->type = i < TJ_MATRICES ? (tj_type)tj_problem_matrix(&bench->lies, (tj_which)i)->type : TJ_F32;
         m->bytes = matrix_bytes(&bench->lies, i);
+        if ((i == TJ_MATRIX_C && !bench->lies.epilogue.has_beta) || (i >= TJ_MATRICES && m->bytes == 0))
+            continue;
         status = draw(bench, i, options, err);
         if (status == TJ_OK)
             status = place(bench, i, err);
-        if (status == TJ_OK)
-            status = point(bench, i, err);
+        if (status == TJ_OK && i < TJ_MATRICES)
+            status = point(bench, (tj_which)i, err);
     }
     if (status == TJ_OK)
         describe_sets(bench);
@@ -259,7 +280,7 @@ void tj_workbench_free(tj_workbench *bench)
 {
     if (!bench)
         return;
-    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++) {
+    for (int i = 0; i < PLACED; i++) {
         tj_buffer_free(bench->matrix[i].elements);
         tj_buffer_free(bench->matrix[i].addresses);
         free(bench->matrix[i].drawn);
@@ -299,7 +320,7 @@ void *tj_workbench_address(const tj_workbench *bench, size_t set, tj_which which
 
     if (!m || !m->elements || set >= bench->sets)
         return NULL;
-    return (char *)tj_buffer_address(m->elements) + set * set_step(bench, which) + bench->guard;
+    return address_of(bench, set, which);
 }
 
 const void *tj_workbench_host(const tj_workbench *bench, tj_which which)
@@ -402,10 +423,11 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
             status = tj_fail_memory(err, "the operands of a workbench");
     }
     if (status == TJ_OK)
-        status = tj_reference_check(
-            &bench->asked,
-            &(tj_host_operands){host[TJ_MATRIX_M], host[TJ_MATRIX_N], host[TJ_MATRIX_C], bench->alpha, bench->beta},
-            host[TJ_MATRIX_P], max_flop, threads, report, err);
+        status = tj_reference_check(&bench->asked,
+                                    &(tj_host_operands){host[TJ_MATRIX_M], host[TJ_MATRIX_N], host[TJ_MATRIX_C], bench->alpha,
+                                                        bench->beta, .scale_m = {bench->matrix[SCALES_OF_M].host, 0},
+                                                        .scale_n = {bench->matrix[SCALES_OF_N].host, 0}},
+                                    host[TJ_MATRIX_P], max_flop, threads, report, err);
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++)
         free(array[i]);
     return status;
@@ -474,14 +496,14 @@ static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, c
 
 tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const void *p, char reason[160], tj_error *err)
 {
-    static const char *const name[TJ_MATRICES] = {"M", "N", "P", "C"};
+    static const char *const name[PLACED] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
 
     if (TJ_HAS_NULL(err, bench, reason))
         return TJ_ERR_INVALID_ARGUMENT;
     tj_status status = check_set(bench, set, err);
 
     reason[0] = '\0';
-    for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK && !*reason; i++) {
+    for (int i = 0; i < PLACED && status == TJ_OK && !*reason; i++) {
         const placed *m = &bench->matrix[i];
         const size_t start = set * set_step(bench, i);
         bool is_same = true;

@@ -1945,7 +1945,7 @@ Test(kernel, with_an_impossible_form_is_an_internal_error)
     rows[count] = plain, rows[count++].step[0].grid = TJ_GRID_PRODUCTS; /* of no products */
     rows[count] = plain, rows[count++].step[0].cluster[1] = 17;
     rows[count] = plain, rows[count++].step[0].overlaps = 1; /* with what? */
-    rows[count] = plain, rows[count++].step[0].arg[0].kind = TJ_ARG_TENSOR_MAP + 1;
+    rows[count] = plain, rows[count++].step[0].arg[0].kind = TJ_ARG_SCALE_STRIDE + 1;
     rows[count] = plain, rows[count++].step[0].arg[0].index = TJ_MATRICES;
     rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_EXTENT, 3};
     rows[count] = plain, rows[count++].step[0].arg[0] = (tj_argument){TJ_ARG_TENSOR_MAP, 0}; /* a map of nothing */

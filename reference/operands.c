@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "operands.h"
+
+#include <math.h>
+
+#include "canonical.h"
+
+static bool is_scaled(const tj_problem *c)
+{
+    return c->epilogue.scale_m || c->epilogue.scale_n;
+}
+
+/* Sums of integers go where they hardly fit: to 8 bits, or to f16. */
+static bool needs_small_numbers(const tj_problem *c)
+{
+    return c->compute == TJ_COMPUTE_S32 && !is_scaled(c) && (c->p.type == TJ_S8 || c->p.type == TJ_U8 || c->p.type == TJ_F16);
+}
+
+/* Times a scale from [-1, 1], a sum of integers becomes a number of about a hundred. */
+static float factor_of(const tj_problem *c, int which)
+{
+    const double k = (double)c->k.extent + 1;
+    const bool has_sign = c->m.type == TJ_S8 || c->n.type == TJ_S8;
+    const double sum = has_sign ? 8192 * sqrt(k) : 16384 * k; /* all numbers of one sign add up */
+    const bool is_first = which == TJ_RANDOM_SCALE_M || !c->epilogue.scale_m;
+
+    return c->compute == TJ_COMPUTE_S32 && is_first ? (float)(100 / sum) : 1;
+}
+
+void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed)
+{
+    const tj_problem c = tj_problem_canonical(problem);
+    const bool is_scale = which >= TJ_MATRICES;
+    const tj_type type = is_scale ? TJ_F32 : (tj_type)tj_problem_matrix(&c, (tj_which)which)->type;
+
+    tj_fill_random(type, destination, count, seed);
+    for (size_t i = 0; is_scale && i < count; i++)
+        ((float *)destination)[i] *= factor_of(&c, which);
+    for (size_t i = 0; which <= TJ_MATRIX_N && needs_small_numbers(&c) && i < count; i++) {
+        int8_t *number = (int8_t *)destination + i;
+
+        *number = type == TJ_U8 ? (int8_t)((uint8_t)*number % 2) : (int8_t)(*number % 2);
+    }
+}
+
+double tj_largest_product(const tj_problem *problem)
+{
+    const tj_problem c = tj_problem_canonical(problem);
+
+    return c.compute == TJ_COMPUTE_S32 && !needs_small_numbers(&c) ? 255.0 * 255.0 : 1;
+}
+
+double tj_trial_alpha(const tj_problem *problem)
+{
+    const tj_problem c = tj_problem_canonical(problem);
+
+    return !c.epilogue.has_alpha ? 1 : tj_scalar_type(&c) == TJ_S32 ? 2 : 1.25;
+}
+
+double tj_trial_beta(const tj_problem *problem)
+{
+    const tj_problem c = tj_problem_canonical(problem);
+
+    return !c.epilogue.has_beta ? 0 : tj_scalar_type(&c) == TJ_S32 ? 3 : 0.5;
+}

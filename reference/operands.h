@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* operands: random numbers for each operand of a problem, and scalars to go with them. */
+#ifndef TJ_REFERENCE_OPERANDS_H
+#define TJ_REFERENCE_OPERANDS_H
+
+#include <tilejit/reference.h>
+
+/** What a scale belongs to is in place of a matrix: the scales of M and N. */
+enum { TJ_RANDOM_SCALE_M = TJ_MATRICES, TJ_RANDOM_SCALE_N };
+
+/**
+ * As tj_fill_random, for an operand of a problem whose numbers are all known: a matrix, or the scales of one. Products of integers are
+ * kept within what P holds, because a P that is saturated everywhere says little: M and N are -1, 0 and 1 then, or scales are small.
+ */
+void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed);
+
+/** The largest that a product of two such elements of M and N can be. */
+double tj_largest_product(const tj_problem *problem);
+
+/** An alpha and a beta that change something, if the problem has them. Integers where it takes these. */
+double tj_trial_alpha(const tj_problem *problem);
+double tj_trial_beta(const tj_problem *problem);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every type, way to compute and scale, from the problem to a checked product, on the emulator; and what is refused in words.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tilejit/tilejit.h>
+#include <tilejit/workbench.h>
+
+static tj_error err;
+static tj_context *context;
+
+static void open_context(const char *device, tj_prove prove)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+
+    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
+    setenv("CUDA_EMULATOR_DEVICES", device, 1);
+    setenv("CUDA_EMULATOR_LOG", "0", 1);
+    options.driver = "emulator";
+    options.cache_dir = "";
+    options.prove = prove;
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+}
+
+static void stop(void)
+{
+    tj_context_free(context);
+}
+
+TestSuite(types, .fini = stop, .timeout = 300);
+
+static bool has_nvrtc(void)
+{
+    const char *const *targets;
+    const bool has = tj_targets(context, &targets, &err) == TJ_OK;
+
+    if (!has && getenv("TILEJIT_REQUIRE_NVRTC"))
+        cr_assert(has, "%s", err.message);
+    return has;
+}
+
+static bool says(const char *words)
+{
+    return strstr(err.message, words) != NULL;
+}
+
+/* Launch once with the operands of a workbench, and check the product. config NULL: the library's choice. */
+static void expect_right_product(const tj_problem *problem, const char *config_text, const tj_workbench_options *options,
+                                 const char *label)
+{
+    tj_config config = TJ_CONFIG_INIT;
+    tj_check_report report;
+    tj_workbench *bench;
+    const tj_plan *plan;
+    char damage[160];
+    void *p;
+
+    cr_assert(eq(int, config_text ? tj_config_parse(config_text, &config, &err) : TJ_OK, TJ_OK), "%s: %s", label, err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, problem, config_text ? &config : NULL, &plan, &err), TJ_OK), "%s: %s", label,
+              err.message);
+    cr_assert(eq(int, tj_workbench_create(context, problem, options, &bench, &err), TJ_OK), "%s: %s", label, err.message);
+    p = malloc(tj_workbench_bytes(bench, TJ_MATRIX_P));
+    cr_assert(eq(int, tj_workbench_fit(bench, tj_plan_workspace_bytes(plan), &err), TJ_OK), "%s: %s", label, err.message);
+    cr_assert(eq(int, tj_plan_launch(plan, tj_workbench_operands(bench), NULL, &err), TJ_OK), "%s: %s", label, err.message);
+    cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s: %s", label, err.message);
+    cr_assert(eq(int, tj_workbench_read(bench, 0, p, &err), TJ_OK), "%s: %s", label, err.message);
+    cr_assert(eq(int, tj_workbench_check(bench, p, 0, 1, &report, &err), TJ_OK), "%s: %s", label, err.message);
+    cr_expect(report.passed, "%s: %s; %g is %g", label, report.reason, report.worst_value, report.worst_reference);
+    cr_assert(eq(int, tj_workbench_find_damage(bench, 0, p, damage, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(str, damage, ""), "%s", label);
+    free(p);
+    tj_workbench_free(bench);
+}
+
+static const struct inputs {
+    tj_type m, n;
+    tj_compute compute;
+} inputs[] = {{TJ_E4M3, TJ_E4M3, 0},
+              {TJ_E5M2, TJ_E5M2, 0},
+              {TJ_E4M3, TJ_E5M2, 0},
+              {TJ_E5M2, TJ_E4M3, 0},
+              {TJ_S8, TJ_S8, 0},
+              {TJ_U8, TJ_U8, 0},
+              {TJ_S8, TJ_U8, 0},
+              {TJ_U8, TJ_S8, 0},
+              {TJ_F16, TJ_F16, 0},
+              {TJ_BF16, TJ_BF16, 0},
+              {TJ_F32, TJ_F32, TJ_COMPUTE_TF32}};
+
+/* Each pair of inputs with each type of P, in another mixture of families, layouts, scales, alpha, beta and batch. */
+Test(types, each_pair_of_inputs_goes_to_each_type_of_p)
+{
+    static const char *const configs[] = {"naive", "tiled", "tiled:shared=dynamic", "tiled:tile_width=8,rows=x"};
+    unsigned count = 0;
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
+        for (int p = TJ_F32; p <= tj_type_count(); p++) {
+            tj_problem problem = TJ_PROBLEM_INIT(21, 35, 18, inputs[i].m);
+            tj_workbench_options options = TJ_WORKBENCH_INIT;
+            char label[160];
+
+            problem.n.type = inputs[i].n;
+            problem.p.type = p;
+            problem.compute = inputs[i].compute;
+            if (tj_problem_check(&problem, &err) != TJ_OK) {
+                cr_expect(says("such a P may be"), "%s", err.message);
+                continue;
+            }
+            problem.m.layout = count % 2;
+            problem.n.layout = count / 2 % 2;
+            problem.p.layout = count / 3 % 2;
+            problem.batch = count % 4 == 1 ? 3 : 1;
+            problem.epilogue.has_alpha = count % 3 == 1;
+            problem.epilogue.has_beta = count % 5 < 2;
+            problem.epilogue.scale_m = count % 7 % 3;
+            problem.epilogue.scale_n = count % 11 % 3;
+            if (count % 6 == 5)
+                problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
+            options.alpha = 2;
+            options.beta = 3;
+            options.guard_bytes = 256;
+            snprintf(label, sizeof label, "%s.%s -> %s, %s, variant %u", tj_type_name(inputs[i].m), tj_type_name(inputs[i].n),
+                     tj_type_name((tj_type)p), configs[count % 4], count);
+            expect_right_product(&problem, configs[count % 4], &options, label);
+            count++;
+        }
+    cr_expect(eq(uint, count, 4 * 5 + 4 * 6 + 3 * 5));
+}
+
+/* The other families keep to floats of 16 bits and more, scale them, and leave the rest to those that can. */
+Test(types, scales_go_with_every_family)
+{
+    static const char *const configs[] = {"simt:copy=registers,bm=32,bn=32,bk=8,tm=4,tn=4",
+                                          "simt:copy=registers,bm=32,bn=32,bk=8,tm=4,tn=4,splits=2", "skinny:stream=n",
+                                          "skinny:stream=m,splits=3", "small_batch:copy=registers"};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    for (unsigned i = 0; i < 20; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(13, 64, 36, i % 2 ? TJ_F16 : TJ_F32);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        char label[160];
+
+        problem.epilogue.scale_m = 1 + i % 2;
+        problem.epilogue.scale_n = 2 - i / 2 % 2;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = i / 4 % 2;
+        problem.batch = i / 5 % 2 ? 3 : 1;
+        problem.p.layout = i / 10;
+        options.alpha = 1.5;
+        options.beta = -0.5;
+        snprintf(label, sizeof label, "%s, variant %u", configs[i % 5], i);
+        expect_right_product(&problem, configs[i % 5], &options, label);
+    }
+}
+
+Test(types, are_chosen_a_family_and_proven)
+{
+    open_context("sm_90", TJ_PROVE_BEFORE);
+    if (!has_nvrtc())
+        return;
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(40, 72, 24, inputs[i].m);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+        problem.n.type = inputs[i].n;
+        problem.compute = inputs[i].compute;
+        problem.epilogue.scale_m = i % 3;
+        problem.p.type = i % 4 == 1 ? inputs[i].m : 0;
+        expect_right_product(&problem, NULL, &options, tj_type_name(inputs[i].m));
+    }
+}
+
+/* A column of chosen numbers, times 1, in each type of 8 bits. */
+Test(types, of_8_bits_saturate_and_keep_nan)
+{
+    enum { COUNT = 16 };
+    static const float m[COUNT] = {0,     -0.0f, 1e9f,     -1e9f,    INFINITY, -INFINITY, 448, 464,
+                                   57344, 61440, 0x1p-10f, 0x1p-17f, 2.5f,     3.5f,      NAN, -300};
+    static const float one = 1;
+    static const tj_type types[] = {TJ_E4M3, TJ_E5M2};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    for (size_t i = 0; i < 2; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(COUNT, 1, 1, TJ_F32);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+        problem.p.type = types[i];
+        options.host[TJ_MATRIX_M] = m;
+        options.host[TJ_MATRIX_N] = &one;
+        expect_right_product(&problem, "naive", &options, tj_type_name(types[i]));
+    }
+}
+
+/* All 256 patterns of a type as M, times 1 in f32: read as the reference reads them, NaN and infinity too. */
+Test(types, of_8_bits_are_read_as_they_are)
+{
+    static uint8_t all[256], one[1];
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    for (int i = 0; i < 256; i++)
+        all[i] = (uint8_t)i;
+    for (int type = TJ_E4M3; type <= TJ_U8; type++) {
+        tj_problem problem = TJ_PROBLEM_INIT(256, 1, 1, type);
+        tj_workbench_options options = TJ_WORKBENCH_INIT;
+        const double unit = 1;
+
+        problem.p.type = TJ_F32;
+        tj_convert((tj_type)type, one, TJ_F64, &unit, 1);
+        options.host[TJ_MATRIX_M] = all;
+        options.host[TJ_MATRIX_N] = one;
+        expect_right_product(&problem, "tiled", &options, tj_type_name((tj_type)type));
+    }
+}
+
+/* ---- refusals ----------------------------------------------------------------------------------------------------- */
+
+Test(types, that_a_family_lacks_are_refused_in_words)
+{
+    static const char *const families[] = {"simt", "skinny", "small_batch"};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    for (size_t f = 0; f < 3; f++)
+        for (int type = TJ_E4M3; type <= TJ_U8; type++)
+            for (int is_p = 0; is_p < 2; is_p++) {
+                tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, is_p ? TJ_F16 : type);
+                tj_config config = TJ_CONFIG_INIT;
+                char words[80];
+
+                problem.p.type = is_p && type <= TJ_E5M2 ? type : TJ_F32;
+                if (is_p && type > TJ_E5M2)
+                    continue;
+                config.family = tj_family_find(families[f]);
+                cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT));
+                snprintf(words, sizeof words, "family %s takes matrices of f32, f64, f16 or bf16, and %c is %s", families[f],
+                         is_p ? 'P' : 'M', tj_type_name((tj_type)type));
+                cr_expect(says(words), "%s", err.message);
+                cr_expect(says("use the family tiled"), "%s", err.message);
+            }
+}
+
+Test(types, of_fp8_need_a_target_that_has_them)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, TJ_E4M3);
+    tj_source *source;
+    tj_image *image;
+    const tj_plan *plan;
+
+    open_context("sm_80", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    cr_assert(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_OK));
+    cr_expect(eq(int, tj_compile(context, source, "sm_80", &image, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(says("needs fp8, which sm_89"), "%s", err.message);
+    cr_expect(says("sm_80 does not"), "%s", err.message);
+    cr_expect(says("convert M, N or P to f16 or bf16"), "%s", err.message);
+    tj_source_free(source);
+    cr_expect(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_ERR_UNSUPPORTED));
+    cr_expect(says("needs fp8"), "%s", err.message);
+}
+
+Test(types, refuse_scalars_and_scales_that_cannot_be)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(8, 8, 8, TJ_S8);
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+    tj_workbench *bench;
+    const tj_plan *plan;
+    tj_operands x;
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    problem.epilogue.has_alpha = 1;
+    cr_assert(eq(int, tj_workbench_create(context, &problem, &options, &bench, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    x = *tj_workbench_operands(bench);
+    x.alpha = 0.5;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(says("alpha is 5.000e-1"), "%s", err.message);
+    cr_expect(says("use a P of f32, or a scale"), "%s", err.message);
+    x.alpha = -3;
+    cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s", err.message);
+    tj_workbench_free(bench);
+
+    problem.epilogue.scale_m = TJ_SCALE_EACH;
+    problem.batch = 2;
+    cr_assert(eq(int, tj_workbench_create(context, &problem, &options, &bench, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    const tj_operands good = *tj_workbench_operands(bench);
+    const struct {
+        const char *words;
+        tj_operand scale;
+    } rows[] = {{"scale_m is NULL: give the device address of the scales of M", {NULL, 0, 0}},
+                {"which is not aligned to its elements of 4 bytes", {(const char *)good.scale_m.address + 2, 0, 0}},
+                {"scale_m.stride is -7: use scales from one product to the next, 0 for 8, or TJ_BROADCAST",
+                 {good.scale_m.address, 0, -7}},
+                {"P is at the address of the scales of M", {good.p.address, 0, 0}},
+                {"and the scales of M at", {(const char *)good.p.address + 4, 0, 0}}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        x = good;
+        x.scale_m = rows[i].scale;
+        cr_expect(eq(int, tj_plan_launch(plan, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);
+        cr_expect(says(rows[i].words), "%s: %s", rows[i].words, err.message);
+    }
+    cr_expect(eq(int, tj_plan_launch(plan, &good, NULL, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_synchronize(context, NULL, &err), TJ_OK), "%s", err.message);
+    tj_workbench_free(bench);
+}
