@@ -4,8 +4,10 @@
  *
  * Sums of f16, bf16 and tf32 products follow the model that Xie et al. measured (MMA-Sim, arXiv 2511.10909): all products of a step
  * and C are cut to a number of bits below the largest exponent among them, added exactly, and cut to f32, or rounded to the nearest
- * f16. The number of bits and the length of a step depend on the architecture. f64 is a chain of fused multiply-adds; whole numbers of
- * 8 and 4 bits and the counts of single ones are exact.
+ * f16. The number of bits and the length of a step depend on the architecture. Only sm_89 and sm_120 add e4m3 and e5m2 so, the first
+ * with 13 bits. Between them ptxas makes two products of f16 of one, of the lower and the upper elements of each register: they start
+ * at 0, the second at the first's sum, and C is added last, rounded to nearest. f64 is a chain of fused multiply-adds; whole numbers
+ * of 8 and 4 bits and the counts of single ones are exact.
  */
 #include <math.h>
 
@@ -77,35 +79,57 @@ typedef struct term {
 } term;
 
 typedef struct model {
-    int bits;   /* kept below the largest exponent, */
-    int lowest; /* which is at least this */
-    int step;   /* products added at once */
+    int bits;     /* kept below the largest exponent, */
+    int lowest;   /* which is at least this */
+    int step;     /* products added at once */
+    int fraction; /* bits of it that a step's sum keeps, if it is f32 */
+    bool
+        widens; /* 8 bits to f16: the lower half of each register's elements are a step, the upper half another, then C is added */
 } model;
+
+static bool is_fp8(emu_type type)
+{
+    return type == T_E4M3 || type == T_E5M2;
+}
 
 static model model_of(int capability, emu_type type, int k)
 {
-    const bool is_tf32 = type == T_TF32;
-
+    if (is_fp8(type) && capability < 90)
+        return (model){13, -133, 16, 13, false};
+    if (is_fp8(type) && capability < 120)
+        return (model){25, -133, k / 2, 23, true};
     if (capability >= 90)
-        return (model){25, -133, k};
+        return (model){25, -133, k, 23, false};
     if (capability >= 80)
-        return (model){24, -133, is_tf32 ? 4 : 8};
-    return (model){24, -133, 8};
+        return (model){24, -133, type == T_TF32 ? 4 : 8, 23, false};
+    return (model){24, -133, 8, 23, false};
 }
 
 enum { NO_EXPONENT = -10000 }; /* of zero: below that of any other product */
 
-static term read_term(uint32_t bits, int exponent_bits, int fraction_bits)
+static const emu_format single = {8, 23, true, false};
+
+static const emu_format *format_of(emu_type type)
 {
-    const int bias = (1 << (exponent_bits - 1)) - 1, top = (1 << exponent_bits) - 1;
-    const int exponent = (int)(bits >> fraction_bits) & top;
-    const int64_t fraction = bits & ((1u << fraction_bits) - 1);
-    const bool is_negative = bits >> (exponent_bits + fraction_bits) & 1;
+    return type == T_F16    ? &emu_half
+           : type == T_BF16 ? &emu_bfloat16
+           : type == T_TF32 ? &emu_tf32
+           : type == T_E4M3 ? &emu_e4m3
+           : type == T_E5M2 ? &emu_e5m2
+                            : &single;
+}
+
+static inline term read_term(uint32_t bits, const emu_format *f)
+{
+    const int bias = (1 << (f->exponent - 1)) - 1, top = (1 << f->exponent) - 1;
+    const int exponent = (int)(bits >> f->fraction) & top;
+    const int64_t fraction = bits & ((1u << f->fraction) - 1);
+    const bool is_negative = bits >> (f->exponent + f->fraction) & 1;
     term t = {.exponent = (exponent ? exponent : 1) - bias};
 
-    if (exponent == top)
+    if (exponent == top && (f->has_infinity || fraction == (1 << f->fraction) - 1))
         t.big = fraction ? (double)NAN : is_negative ? -(double)INFINITY : (double)INFINITY;
-    t.significand = exponent ? fraction | INT64_C(1) << fraction_bits : fraction;
+    t.significand = exponent ? fraction | INT64_C(1) << f->fraction : fraction;
     if (t.significand == 0)
         t.exponent = NO_EXPONENT;
     if (is_negative)
@@ -113,16 +137,16 @@ static term read_term(uint32_t bits, int exponent_bits, int fraction_bits)
     return t;
 }
 
-static term read_element(uint64_t bits, emu_type type)
+/* What is subnormal in e4m3 is normal in f16; e5m2 has the exponents of f16. */
+static term read_widened(uint32_t bits, emu_type type)
 {
-    switch (type) {
-    case T_F16:
-        return read_term((uint32_t)bits, 5, 10);
-    case T_BF16:
-        return read_term((uint32_t)bits, 8, 7);
-    default:
-        return read_term((uint32_t)bits >> 13, 8, 10); /* tf32: the lower 13 bits are not looked at */
+    term t = read_term(bits, format_of(type));
+
+    while (type == T_E4M3 && t.significand != 0 && t.significand < 8 && t.significand > -8) {
+        t.significand *= 2;
+        t.exponent--;
     }
+    return t;
 }
 
 /* A term as a double where only its sign, and whether it is zero, NaN or infinite, matter. */
@@ -142,10 +166,14 @@ static double add_big(const term *a, const term *b, int count, term c)
     return sum;
 }
 
-/* The sum of count products and c, whose significands lack product_shift and c_shift of bits places: at most 41 bits. */
+/*
+ * The sum of count products and c. Significands of products lack product_shift bits of what is kept, that of c c_shift, or has as many
+ * too much: all is at most 41 bits.
+ */
 static double add_terms(const term *a, const term *b, int count, term c, model m, int product_shift, int c_shift)
 {
-    const int64_t product_scale = INT64_C(1) << product_shift, c_scale = INT64_C(1) << c_shift;
+    const int64_t product_scale = INT64_C(1) << product_shift, c_scale = INT64_C(1) << (c_shift > 0 ? c_shift : 0);
+    const int c_cut = c_shift < 0 ? -c_shift : 0;
     int64_t sum = 0;
     int highest = c.exponent > m.lowest ? c.exponent : m.lowest;
 
@@ -155,15 +183,15 @@ static double add_terms(const term *a, const term *b, int count, term c, model m
     }
     for (int i = 0; i <= count; i++) {
         const int64_t whole = i < count ? a[i].significand * b[i].significand * product_scale : c.significand * c_scale;
-        const int drop = highest - (i < count ? a[i].exponent + b[i].exponent : c.exponent);
+        const int drop = highest - (i < count ? a[i].exponent + b[i].exponent : c.exponent - c_cut);
         if (drop < 63) /* toward zero */
             sum += (whole + (whole >> 63 & ((INT64_C(1) << drop) - 1))) >> drop;
     }
     return ldexp((double)sum, highest - m.bits);
 }
 
-/* Cut to f32, toward zero; what becomes zero has no sign. */
-static uint32_t cut_f32(double sum)
+/* Cut to f32 of so many bits of fraction, toward zero; what becomes zero has no sign. */
+static uint32_t cut_f32(double sum, int fraction)
 {
     double size = fabs(sum);
     int drop;
@@ -172,7 +200,7 @@ static uint32_t cut_f32(double sum)
         return 0x7fffffffu;
     if (sum == 0 || isinf(sum))
         return emu_f32_bits((float)sum);
-    drop = ilogb(size) < -126 ? -149 : ilogb(size) - 23;
+    drop = (ilogb(size) < -126 ? -126 : ilogb(size)) - fraction;
     size = ldexp(floor(ldexp(size, -drop)), drop);
     return emu_f32_bits((float)(sum < 0 && size > 0 ? -size : size));
 }
@@ -246,30 +274,42 @@ static void fetch(const emu_warp *warp, const parts *p, shape s, int bits, facto
     }
 }
 
-/* count elements; true: one is not finite. */
-static bool read_elements(const uint64_t *from, int count, emu_type type, term *to)
+/* count elements, in the order in which they are added; true: one is not finite. */
+static bool read_elements(const uint64_t *from, int count, emu_type type, bool widens, term *to)
 {
+    const emu_format *const format = format_of(type);
+    const int drop = type == T_TF32 ? 13 : 0; /* the lower 13 bits are not looked at */
     bool is_big = false;
 
     for (int i = 0; i < count; i++) {
-        to[i] = read_element(from[i], type);
-        is_big |= to[i].big != 0;
+        const term t = widens ? read_widened((uint32_t)from[i], type) : read_term((uint32_t)from[i] >> drop, format);
+        to[widens ? i % 4 / 2 * (count / 2) + i / 4 * 2 + i % 2 : i] = t;
+        is_big |= t.big != 0;
     }
     return is_big;
 }
 
-/* d.a.b.c types: f32 or f16 accumulators of f16, bf16, tf32 */
+/* The bits of a + c, one an f16 or an f32 as the other. */
+static uint32_t add_rounded(uint32_t a, uint32_t c, bool is_half)
+{
+    if (is_half)
+        return round_f16(emu_widen(a, &emu_half) + emu_widen(c, &emu_half));
+    return emu_f32_bits(emu_canonical(emu_f32(a) + emu_f32(c)));
+}
+
+/* d.a.b.c types: f32 or f16 sums of f16, bf16, tf32, e4m3, e5m2 */
 static void mma_float(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const shape s = shape_of(inst);
-    const emu_type type = (emu_type)inst->type[1];
+    const emu_type type_a = (emu_type)inst->type[1], type_b = (emu_type)inst->type[2];
     const bool is_half = inst->type[0] == T_F16; /* C and D */
-    const int bits = type == T_TF32 ? 32 : 16;
+    const emu_format *const format_c = is_half ? &emu_half : &single;
+    const int bits = type_a == T_TF32 ? 32 : is_fp8(type_a) ? 8 : 16;
     const parts p = parts_of(inst, s, bits, is_half, is_half);
-    const model m = model_of(warp->block->launch->device->capability, type, s.k);
-    const int product_shift = m.bits - (type == T_BF16 ? 14 : 20);
+    const model m = model_of(warp->block->launch->device->capability, type_a, s.k);
+    const int product_shift = m.bits - format_of(type_a)->fraction - format_of(type_b)->fraction;
     bool is_big_column[8];
-    term a[16], b[8][16];
+    term a[32], b[8][32];
     uint32_t result[16][8];
     factors f;
 
@@ -278,23 +318,21 @@ static void mma_float(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         return;
     fetch(warp, &p, s, bits, &f);
     for (int c = 0; c < s.n; c++)
-        is_big_column[c] = read_elements(f.b[c], s.k, type, b[c]);
+        is_big_column[c] = read_elements(f.b[c], s.k, type_b, m.widens, b[c]);
     for (int r = 0; r < s.m; r++) {
-        const bool is_big_row = read_elements(f.a[r], s.k, type, a);
+        const bool is_big_row = read_elements(f.a[r], s.k, type_a, m.widens, a);
         for (int c = 0; c < s.n; c++) {
             const uint32_t start = (uint32_t)element_c(warp, p.c, is_half, r, c);
-            term sum = is_half ? read_term(start, 5, 10) : read_term(start, 8, 23);
-            int fraction = is_half ? 10 : 23;
-            double total = 0;
+            uint32_t sum = m.widens ? 0 : start;
             for (int k = 0; k < s.k; k += m.step) {
                 const int n = s.k - k < m.step ? s.k - k : m.step;
-                total = is_big_row || is_big_column[c] || sum.big != 0 ? add_big(a + k, b[c] + k, n, sum) : 0;
+                const term before = read_term(sum, format_c);
+                double total = is_big_row || is_big_column[c] || before.big != 0 ? add_big(a + k, b[c] + k, n, before) : 0;
                 if (total == 0)
-                    total = add_terms(a + k, b[c] + k, n, sum, m, product_shift, m.bits - fraction);
-                sum = read_term(cut_f32(total), 8, 23);
-                fraction = 23;
+                    total = add_terms(a + k, b[c] + k, n, before, m, product_shift, m.bits - format_c->fraction);
+                sum = is_half ? round_f16(total) : cut_f32(total, m.fraction);
             }
-            result[r][c] = is_half ? round_f16(total) : cut_f32(total);
+            result[r][c] = m.widens ? add_rounded(sum, start, is_half) : sum;
         }
     }
     for (int r = 0; r < s.m; r++)
@@ -421,6 +459,7 @@ static void movmatrix(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 #define MMA "mma.sync.aligned"
 #define ROWCOL "{*.row.col}"
 #define OF_BYTES "{.satfinite}.s32{*.s8,.u8}{*.s8,.u8}.s32" ROWCOL
+#define FP8 "{*.e4m3,.e5m2}{*.e4m3,.e5m2}"
 #define OF_HALF_BYTES "{.satfinite}.s32{*.s4,.u4}{*.s4,.u4}.s32" ROWCOL
 #define OF_BITS "{*.xor,.and}.popc.s32.b1.b1.s32" ROWCOL
 
@@ -431,6 +470,10 @@ const emu_form emu_mma_forms[] = {
     {MMA ".m16n8k8.f16.f16.f16.f16" ROWCOL, "=2w 2w 1w 2w", mma_float, NULL, F_WARP, D_OWN, 0, 0},
     {MMA ".m16n8k8.f32.tf32.tf32.f32" ROWCOL, "=4w 4w 2w 4w", mma_float, NULL, F_WARP, D_OWN, 0, 0},
     {MMA ".m16n8k4.f32.tf32.tf32.f32" ROWCOL, "=4w 2w 1w 4w", mma_float, NULL, F_WARP, D_OWN, 0, 0},
+    {MMA ".m16n8k32.f32" FP8 ".f32" ROWCOL, "=4w 4w 2w 4w", mma_float, NULL, F_WARP, D_OWN, 0, 0},
+    {MMA ".m16n8k32.f16" FP8 ".f16" ROWCOL, "=2w 4w 2w 2w", mma_float, NULL, F_WARP, D_OWN, 0, 0},
+    {MMA ".m16n8k16.f32" FP8 ".f32" ROWCOL, "=4w 2w 1w 4w", mma_float, NULL, F_WARP, D_OWN, 0, 0},
+    {MMA ".m16n8k16.f16" FP8 ".f16" ROWCOL, "=2w 2w 1w 2w", mma_float, NULL, F_WARP, D_OWN, 0, 0},
     {MMA ".m8n8k4.f64.f64.f64.f64" ROWCOL, "=2d 1d 1d 2d", mma_f64, NULL, F_WARP, D_OWN, 0, 0},
     {MMA ".m16n8k4.f64.f64.f64.f64" ROWCOL, "=4d 2d 1d 4d", mma_f64, NULL, F_WARP, D_OWN, 0, 0},
     {MMA ".m16n8k8.f64.f64.f64.f64" ROWCOL, "=4d 4d 2d 4d", mma_f64, NULL, F_WARP, D_OWN, 0, 0},
