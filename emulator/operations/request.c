@@ -125,29 +125,11 @@ static bool resolve_lane(emu_warp *warp, const emu_inst *inst, emu_place *place,
     return true;
 }
 
-/* The lanes' addresses, and their lowest, their highest and all of their bits. */
-static void read_addresses(const emu_warp *warp, const emu_operand *operand, uint32_t mask, uint64_t *address, uint64_t *low,
-                           uint64_t *high, uint64_t *bits)
-{
-    const uint64_t displacement = (uint64_t)operand->displacement;
-    const uint64_t *wide = emu_lanes(warp, operand);
-
-    if (operand->bytes == 8)
-        EMU_LANEWISE(mask, address[i] = wide[i] + displacement);
-    else
-        EMU_LANEWISE(mask, address[i] = emu_unsigned(warp, operand, i) + displacement);
-    EMU_LANEWISE(mask, {
-        *low = address[i] < *low ? address[i] : *low;
-        *high = address[i] > *high ? address[i] : *high;
-        *bits |= address[i];
-    });
-}
-
-bool emu_resolve(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const emu_operand *operand,
-                 unsigned bytes, emu_request *r)
+bool emu_resolve_at(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const uint64_t address[EMU_LANES],
+                    unsigned bytes, emu_request *r)
 {
     const unsigned align = bytes & (0 - bytes); /* accesses have sizes that are powers of two */
-    uint64_t address[EMU_LANES], low = UINT64_MAX, high = 0, bits = 0;
+    uint64_t low = UINT64_MAX, high = 0, bits = 0;
     emu_block *block = warp->block;
     emu_allocation *one = NULL;
     uint64_t shift = 0; /* from addresses to the host's */
@@ -155,9 +137,11 @@ bool emu_resolve(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t
 
     r->mask = mask;
     r->bytes = bytes;
-    if (block->launch->checks & CUEMU_CHECK_UNINITIALISED)
-        emu_check_defined(warp, inst, operand, mask, "as an address");
-    read_addresses(warp, operand, mask, address, &low, &high, &bits);
+    EMU_LANEWISE(mask, {
+        low = address[i] < low ? address[i] : low;
+        high = address[i] > high ? address[i] : high;
+        bits |= address[i];
+    });
     if (bits & (align - 1)) {
         EMU_EACH_LANE (i, mask)
             if (address[i] & (align - 1)) {
@@ -187,6 +171,22 @@ bool emu_resolve(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t
         if (!resolve_lane(warp, inst, &r->place[i], i, bytes))
             return false;
     return true;
+}
+
+bool emu_resolve(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const emu_operand *operand,
+                 unsigned bytes, emu_request *r)
+{
+    const uint64_t displacement = (uint64_t)operand->displacement;
+    const uint64_t *wide = emu_lanes(warp, operand);
+    uint64_t address[EMU_LANES];
+
+    if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
+        emu_check_defined(warp, inst, operand, mask, "as an address");
+    if (operand->bytes == 8)
+        EMU_LANEWISE(mask, address[i] = wide[i] + displacement);
+    else
+        EMU_LANEWISE(mask, address[i] = emu_unsigned(warp, operand, i) + displacement);
+    return emu_resolve_at(warp, inst, space, mask, address, bytes, r);
 }
 
 bool emu_is_forbidden(emu_warp *warp, const emu_inst *inst, const emu_request *r)

@@ -16,6 +16,10 @@ typedef struct emu_request {
 bool emu_resolve(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const emu_operand *operand,
                  unsigned bytes, emu_request *r);
 
+/** The same with addresses that no operand holds; those of lanes outside mask are not looked at. */
+bool emu_resolve_at(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const uint64_t address[EMU_LANES],
+                    unsigned bytes, emu_request *r);
+
 /** Does a request write where programs may only read? A finding says so. */
 bool emu_is_forbidden(emu_warp *warp, const emu_inst *inst, const emu_request *r);
 

@@ -25,7 +25,7 @@ static bool is_opcode_of_ptx(const emu_mnemonic *m)
     static const char others[] =
         " alloca clusterlaunchcontrol getctarank istypep mapa mbarrier multimem stackrestore stacksave suld suq "
         "sured sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vadd vadd2 vavrg2 vmad vmax vmax2 vmin "
-        "vmin2 vset vset2 vset4 vshl vsub vsub2 wgmma wmma ";
+        "vmin2 vset vset2 vset4 vshl vsub vsub2 wgmma ";
     const char *at = memmem(others, sizeof others - 1, m->text, m->opcode_length);
 
     while (at && (at[-1] != ' ' || at[m->opcode_length] != ' '))
@@ -46,20 +46,30 @@ typedef struct candidates {
 
 static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst *blank, candidates *found)
 {
+    unsigned target = 0; /* that a form wants which the text's lacks */
     bool is_opcode = false;
     emu_mnemonic m;
 
     emu_split_mnemonic(mnemonic->text, mnemonic->length, &m);
     for (const emu_form *const *list = p->operations->forms; *list; list++)
         for (const emu_form *form = *list; form->form && found->count < MAX_CANDIDATES; form++) {
+            emu_inst *inst;
             if (!emu_form_has_opcode(form, &m))
                 continue;
             is_opcode = true;
-            found->one[found->count].form = form;
-            found->one[found->count].inst = *blank;
-            found->count += emu_form_matches(form, &m, &found->one[found->count].inst);
+            inst = &found->one[found->count].inst;
+            *inst = *blank;
+            if (!emu_form_matches(form, &m, inst))
+                continue;
+            if (form->target > p->module->target)
+                target = form->target;
+            else
+                found->one[found->count++].form = form;
         }
-    if (found->count == 0 && (is_opcode || is_opcode_of_ptx(&m)))
+    if (found->count == 0 && target)
+        emu_unknown(p, mnemonic, "this instruction, which needs .target sm_%u or later where the text has sm_%d", target,
+                    p->module->target);
+    else if (found->count == 0 && (is_opcode || is_opcode_of_ptx(&m)))
         emu_unknown(p, mnemonic, "this instruction");
     else if (found->count == 0)
         emu_fault(p, mnemonic, "no instruction is called %.*s", m.opcode_length < 60 ? (int)m.opcode_length : 60, m.text);

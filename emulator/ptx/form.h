@@ -24,6 +24,7 @@ typedef struct emu_form {
     emu_exec exec;
     emu_exec (*choose)(const emu_inst *inst); /* if exec is NULL; may answer NULL: there is no such combination */
     uint8_t flow, tracking, flops, is_fma;
+    uint8_t target; /* the least that has it: 80 for sm_80; 0: all */
 } emu_form;
 
 /** All that a module is decoded for. */

@@ -49,7 +49,7 @@ static const uint64_t input_seed = UINT64_C(0x74696c656a697431);
 
 enum format { NO_FLOAT, F16, BF16, F32, F64 };
 
-enum domain { PREDICATE, INTEGER, NONZERO, COUNT, LANE, OFFSET, FLOAT, ANGLE, EXPONENT };
+enum domain { PREDICATE, INTEGER, NONZERO, COUNT, LANE, OFFSET, FLOAT, ANGLE, EXPONENT, TIE };
 
 struct kind {
     const char *name;
@@ -70,6 +70,8 @@ static const struct kind kinds[] = {
     {"f32", "b32", 32, 1, F32, FLOAT},        {"f64", "b64", 64, 1, F64, FLOAT},
     {"f16x2", "b32", 32, 2, F16, FLOAT},      {"bf16x2", "b32", 32, 2, BF16, FLOAT},
     {"a32", "b32", 32, 1, F32, ANGLE},        {"e32", "b32", 32, 1, F32, EXPONENT},
+    {"t32", "b32", 32, 1, F32, TIE},          {"t16", "b16", 16, 1, F16, TIE},
+    {"t16x2", "b32", 32, 2, F16, TIE},
 };
 
 struct shape {
@@ -560,6 +562,21 @@ static uint64_t random_float(enum format format, uint64_t *state)
     return sign | (uint64_t)exponent << shape->mantissa | mantissa;
 }
 
+/* A number of few bits, or one beside it: a narrower number, or halfway between two. Exponents are those of f16 and around 1. */
+static uint64_t random_tie(enum format format, uint64_t *state)
+{
+    const struct shape *shape = &shapes[format];
+    uint64_t choice = next_random(state), raw = next_random(state);
+    unsigned kept = (unsigned)(choice % 13) < shape->mantissa ? (unsigned)(choice % 13) : shape->mantissa;
+    uint64_t mantissa = (raw & low_bits(kept)) << (shape->mantissa - kept);
+    int range = choice >> 8 & 1 ? 44 : 16, exponent = shape->bias + 16 - (int)((choice >> 9 & 0xffff) % (unsigned)range);
+    uint64_t bits = (uint64_t)(exponent < 0 ? 0 : exponent) << shape->mantissa | mantissa;
+    unsigned beside = (unsigned)(choice >> 32 & 3);
+
+    bits += beside == 0 && bits > 0 ? UINT64_MAX : beside == 1;
+    return bits | (choice >> 40 & 1) << (shape->bits - 1);
+}
+
 static uint64_t random_value(const struct kind *kind, uint64_t *state)
 {
     uint64_t choice = next_random(state), raw = next_random(state), value;
@@ -585,6 +602,9 @@ static uint64_t random_value(const struct kind *kind, uint64_t *state)
         return (raw & 0x807fffff) | (uint64_t)(127 - (choice >> 8) % 12) << 23;
     case EXPONENT:
         return (raw & 0x807fffff) | (uint64_t)(134 - (choice >> 8) % 16) << 23;
+    case TIE:
+        value = random_tie(kind->format, state);
+        return kind->parts == 2 ? value | random_tie(kind->format, state) << 16 : value;
     case FLOAT:
         break;
     }

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "product.h"
+
+#include <math.h>
+
+#include "lanes.h"
+
+/* ---- floating point -------------------------------------------------------------------------------------------------- */
+
+typedef struct model {
+    int bits;     /* kept below the largest exponent, */
+    int lowest;   /* which is at least this */
+    int step;     /* products added at once */
+    int fraction; /* bits of it that a step's sum keeps, if it is f32 */
+    bool widens;  /* 8 bits to f16, in two steps, and C is added behind them */
+} model;
+
+static bool is_fp8(emu_type type)
+{
+    return type == T_E4M3 || type == T_E5M2;
+}
+
+static model model_of(int capability, emu_type type, int k)
+{
+    if (is_fp8(type) && capability < 90)
+        return (model){13, -133, 16, 13, false};
+    if (is_fp8(type) && capability < 120)
+        return (model){25, -133, k / 2, 23, true};
+    if (capability >= 90)
+        return (model){25, -133, k, 23, false};
+    if (capability >= 80)
+        return (model){24, -133, type == T_TF32 ? 4 : 8, 23, false};
+    return (model){24, -133, 8, 23, false};
+}
+
+/* Below the exponent of any other number; twice that can be subtracted from. */
+enum { NO_EXPONENT = -10000 };
+
+enum { GROUP = 8 }; /* columns that are computed at once */
+
+static const emu_format single = {8, 23, true, false};
+
+static const emu_format *format_of(emu_type type)
+{
+    return type == T_F16    ? &emu_half
+           : type == T_BF16 ? &emu_bfloat16
+           : type == T_TF32 ? &emu_tf32
+           : type == T_E4M3 ? &emu_e4m3
+           : type == T_E5M2 ? &emu_e5m2
+                            : &single;
+}
+
+/* significand * 2^(exponent - bits of fraction), exact, if it is finite. */
+typedef struct term {
+    int32_t significand, exponent;
+    bool is_finite;
+} term;
+
+static inline term read_term(uint32_t bits, const emu_format *f)
+{
+    const int bias = (1 << (f->exponent - 1)) - 1, top = (1 << f->exponent) - 1;
+    const int exponent = (int)(bits >> f->fraction) & top;
+    const int32_t fraction = (int32_t)(bits & ((1u << f->fraction) - 1));
+    const int32_t size = exponent ? fraction | 1 << f->fraction : fraction;
+
+    return (term){.significand = bits >> (f->exponent + f->fraction) & 1 ? -size : size,
+                  .exponent = size ? (exponent ? exponent : 1) - bias : NO_EXPONENT,
+                  .is_finite = exponent != top || (!f->has_infinity && fraction != (1 << f->fraction) - 1)};
+}
+
+/* What is subnormal in e4m3 is normal in f16; e5m2 has the exponents of f16. */
+static inline void normalise(term *t)
+{
+    const int32_t size = t->significand < 0 ? -t->significand : t->significand;
+
+    if (size != 0 && size < 8) {
+        const int up = __builtin_clz((unsigned)size) - 28;
+        t->significand *= 1 << up;
+        t->exponent -= up;
+    }
+}
+
+/* A line as it is added. stride: from one term to the next. */
+typedef struct line {
+    int32_t *significand, *exponent;
+    int stride;
+} line;
+
+/* order: which element is added as the k-th. True: all are finite. */
+static bool read_line(const uint64_t *from, int count, emu_type type, bool widens, const uint8_t *order, line to)
+{
+    const emu_format format = *format_of(type);
+    const int drop = type == T_TF32 ? 13 : 0; /* the lower 13 bits are not looked at */
+    bool is_finite = true;
+
+    for (int k = 0; k < count; k++) {
+        term t = read_term((uint32_t)from[order[k]] >> drop, &format);
+        if (widens && type == T_E4M3)
+            normalise(&t);
+        to.significand[k * to.stride] = t.significand;
+        to.exponent[k * to.stride] = t.exponent;
+        is_finite &= t.is_finite;
+    }
+    return is_finite;
+}
+
+/* The value of an element. */
+static double real_of(uint64_t bits, emu_type type)
+{
+    return emu_widen((uint32_t)bits >> (type == T_TF32 ? 13 : 0), format_of(type));
+}
+
+/* A step of a sum in which something is not finite: NaN or an infinity, or 0: it is in another step. */
+static double add_infinite(const emu_product *p, int row, int column, const uint8_t *order, int count, double sum)
+{
+    sum = isfinite(sum) ? 0 : sum;
+    for (int i = 0; i < count; i++) {
+        const int k = order[i];
+        const double a = real_of(p->a[row][k], p->a_type), b = real_of(p->b[column][k], p->b_type);
+        if (!isfinite(a) || !isfinite(b))
+            sum += a * b;
+    }
+    return sum;
+}
+
+/*
+ * The sums of count products and c, in units of 2^(highest - bits). Significands of products lack product_shift bits of what is kept;
+ * those of c lack c_shift bits, or have as many too much. What is kept has 27 bits at most.
+ */
+static inline void add_terms(const int32_t *a, const int32_t *a_exponent, int32_t b[][GROUP], int32_t b_exponent[][GROUP],
+                             int count, const term c[GROUP], model m, int product_shift, int c_shift, int64_t sum[GROUP],
+                             int32_t highest[GROUP])
+{
+    const int c_cut = c_shift < 0 ? -c_shift : 0, c_scale = c_shift > 0 ? c_shift : 0;
+
+    for (int j = 0; j < GROUP; j++)
+        highest[j] = c[j].exponent > m.lowest ? c[j].exponent : m.lowest;
+    for (int k = 0; k < count; k++)
+        for (int j = 0; j < GROUP; j++) {
+            const int32_t exponent = a_exponent[k] + b_exponent[k][j];
+            highest[j] = exponent > highest[j] ? exponent : highest[j];
+        }
+    for (int j = 0; j < GROUP; j++) {
+        const int32_t whole = c[j].significand * (1 << c_scale), distance = highest[j] - c[j].exponent + c_cut;
+        const int32_t drop = distance < 31 ? distance : 31;
+        sum[j] = (whole + (whole >> 31 & (int32_t)((1u << drop) - 1))) >> drop; /* toward zero */
+    }
+    for (int k = 0; k < count; k++)
+        for (int j = 0; j < GROUP; j++) {
+            const int32_t whole = a[k] * b[k][j] * (1 << product_shift),
+                          distance = highest[j] - a_exponent[k] - b_exponent[k][j];
+            const int32_t drop = distance < 31 ? distance : 31;
+            sum[j] += (whole + (whole >> 31 & (int32_t)((1u << drop) - 1))) >> drop;
+        }
+}
+
+/* sum * 2^exponent in a format of which so many bits of fraction are kept: cut, or rounded to the nearest. Zero has no sign. */
+static inline uint32_t pack(int64_t sum, int exponent, const emu_format *f, int fraction, bool to_nearest)
+{
+    const int bias = (1 << (f->exponent - 1)) - 1;
+    const uint32_t infinity = ((1u << f->exponent) - 1) << f->fraction;
+    const uint64_t size = (uint64_t)(sum < 0 ? -sum : sum);
+    const int top = 63 - __builtin_clzll(size | 1) + exponent, leading = top < 1 - bias ? 1 - bias : top;
+    const int drop = leading - fraction - exponent;
+    uint64_t kept = drop > 63 ? 0 : drop > 0 ? size >> drop : size << -drop;
+    uint32_t bits;
+
+    if (to_nearest && drop > 0 && drop < 63) {
+        const uint64_t rest = size & ((UINT64_C(1) << drop) - 1), half = UINT64_C(1) << (drop - 1);
+        kept += rest > half || (rest == half && kept & 1);
+    }
+    if (kept == 0)
+        return 0;
+    if (leading > bias)
+        bits = infinity;
+    else
+        bits = ((uint32_t)(leading + bias - 1) << f->fraction) + (uint32_t)(kept << (f->fraction - fraction));
+    return (bits < infinity ? bits : infinity) | (sum < 0 ? 1u << (f->exponent + f->fraction) : 0);
+}
+
+/* The bits of a + c, one an f16 or an f32 as the other. */
+static uint32_t add_rounded(uint32_t a, uint32_t c, bool is_half)
+{
+    if (is_half)
+        return emu_narrow(emu_widen(a, &emu_half) + emu_widen(c, &emu_half), &emu_half, ROUND_NEAREST, false);
+    return emu_f32_bits(emu_canonical(emu_f32(a) + emu_f32(c)));
+}
+
+uint32_t emu_f16_to_f32(uint32_t bits)
+{
+    return emu_f32_bits(emu_canonical((float)emu_widen(bits, &emu_half)));
+}
+
+uint32_t emu_f32_to_f16(uint32_t bits)
+{
+    return emu_narrow((double)emu_f32(bits), &emu_half, ROUND_NEAREST, false);
+}
+
+EMU_CLONED void emu_multiply_float(emu_product *p, int capability, int most)
+{
+    const bool is_half = p->sum_type == T_F16;
+    const emu_format *const format = is_half ? &emu_half : &single;
+    const model m = model_of(capability, p->a_type, most < p->k ? most : p->k);
+    const int product_shift = m.bits - format_of(p->a_type)->fraction - format_of(p->b_type)->fraction;
+    const int c_shift = m.bits - format->fraction, fraction = is_half ? format->fraction : m.fraction;
+    int32_t a[EMU_LINES][EMU_DEPTH / 2], a_exponent[EMU_LINES][EMU_DEPTH / 2];
+    int32_t b[EMU_DEPTH / 2][GROUP], b_exponent[EMU_DEPTH / 2][GROUP];
+    bool is_finite_row[EMU_LINES], is_finite_column[GROUP];
+    uint8_t order[EMU_DEPTH / 2];
+
+    for (int k = 0; k < p->k; k++) /* if 8 bits are widened, the lower halves of registers come first */
+        order[k] = (uint8_t)(m.widens ? k % m.step / 2 * 4 + k / m.step * 2 + k % 2 : k);
+    for (int r = 0; r < p->m; r++)
+        is_finite_row[r] = read_line(p->a[r], p->k, p->a_type, m.widens, order, (line){a[r], a_exponent[r], 1});
+    for (int first = 0; first < p->n; first += GROUP) {
+        for (int j = 0; j < GROUP; j++)
+            is_finite_column[j] =
+                read_line(p->b[first + j], p->k, p->b_type, m.widens, order, (line){&b[0][j], &b_exponent[0][j], GROUP});
+        for (int r = 0; r < p->m; r++) {
+            uint32_t result[GROUP];
+            for (int j = 0; j < GROUP; j++)
+                result[j] = m.widens ? 0 : (uint32_t)p->c[r][first + j];
+            for (int k = 0; k < p->k; k += m.step) {
+                const int count = p->k - k < m.step ? p->k - k : m.step;
+                int32_t highest[GROUP];
+                int64_t sum[GROUP];
+                term c[GROUP];
+                for (int j = 0; j < GROUP; j++)
+                    c[j] = read_term(result[j], format);
+                add_terms(a[r] + k, a_exponent[r] + k, b + k, b_exponent + k, count, c, m, product_shift, c_shift, sum,
+                          highest);
+                for (int j = 0; j < GROUP; j++) {
+                    double infinite = 0;
+                    if (!is_finite_row[r] || !is_finite_column[j] || !c[j].is_finite)
+                        infinite = add_infinite(p, r, first + j, order + k, count, emu_widen(result[j], format));
+                    result[j] = infinite != 0 ? emu_narrow(infinite, format, ROUND_NEAREST, false)
+                                              : pack(sum[j], highest[j] - m.bits, format, fraction, is_half);
+                }
+            }
+            for (int j = 0; j < GROUP; j++)
+                p->d[r][first + j] = m.widens ? add_rounded(result[j], (uint32_t)p->c[r][first + j], is_half) : result[j];
+        }
+    }
+}
+
+EMU_CLONED void emu_multiply_single(emu_product *p)
+{
+    for (int r = 0; r < p->m; r++)
+        for (int c = 0; c < p->n; c++) {
+            float a[4], b[4], sum;
+            for (int k = 0; k < 4; k++) {
+                a[k] = (float)emu_widen((uint32_t)p->a[r][k], &emu_half);
+                b[k] = (float)emu_widen((uint32_t)p->b[c][k], &emu_half);
+            }
+            if (p->sum_type == T_F16) {
+                sum = (float)emu_widen((uint32_t)p->c[r][c], &emu_half) + fmaf(a[1], b[1], a[0] * b[0]);
+                p->d[r][c] = emu_narrow((double)(sum + fmaf(a[3], b[3], a[2] * b[2])), &emu_half, ROUND_NEAREST, false);
+            } else {
+                sum = fmaf(a[3], b[3], fmaf(a[2], b[2], fmaf(a[1], b[1], fmaf(a[0], b[0], 0))));
+                p->d[r][c] = emu_f32_bits(emu_canonical(emu_f32((uint32_t)p->c[r][c]) + sum));
+            }
+        }
+}
+
+/* ---- double precision, whole numbers, bits ---------------------------------------------------------------------------- */
+
+/* Of several NaN that of b goes on, then the sum's; it is made quiet, and one that is made is 0xfff8000000000000. */
+static inline double multiply_add(double a, double b, double sum)
+{
+    const double result = fma(a, b, sum);
+    const double origin = b != b ? b : sum != sum ? sum : a;
+
+    if (result == result)
+        return result;
+    return emu_f64(origin != origin ? emu_f64_bits(origin) | UINT64_C(0x0008000000000000) : UINT64_C(0xfff8000000000000));
+}
+
+EMU_CLONED void emu_multiply_f64(emu_product *p, emu_round round)
+{
+    if (round != ROUND_NEAREST)
+        fesetround(emu_fenv(round));
+    for (int r = 0; r < p->m; r++)
+        for (int c = 0; c < p->n; c++) {
+            double sum = emu_f64(p->c[r][c]);
+            for (int k = 0; k < p->k; k++)
+                sum = multiply_add(emu_f64(p->a[r][k]), emu_f64(p->b[c][k]), sum);
+            p->d[r][c] = emu_f64_bits(sum);
+        }
+    if (round != ROUND_NEAREST)
+        fesetround(FE_TONEAREST);
+}
+
+static void read_wholes(const uint64_t *from, int count, emu_type type, int32_t *to)
+{
+    const int spare = type == T_S4 || type == T_U4 ? 28 : 24;
+
+    for (int k = 0; k < count; k++)
+        to[k] = emu_type_is_signed(type) ? (int32_t)((uint32_t)from[k] << spare) >> spare : (int32_t)from[k];
+}
+
+EMU_CLONED void emu_multiply_whole(emu_product *p, bool saturates)
+{
+    int32_t a[EMU_DEPTH], b[EMU_LINES][EMU_DEPTH];
+
+    for (int c = 0; c < p->n; c++)
+        read_wholes(p->b[c], p->k, p->b_type, b[c]);
+    for (int r = 0; r < p->m; r++) {
+        read_wholes(p->a[r], p->k, p->a_type, a);
+        for (int c = 0; c < p->n; c++) {
+            int32_t products = 0; /* far from its ends */
+            int64_t sum;
+            for (int k = 0; k < p->k; k++)
+                products += a[k] * b[c][k];
+            sum = (int64_t)(int32_t)p->c[r][c] + products;
+            if (saturates)
+                sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+            p->d[r][c] = (uint32_t)sum;
+        }
+    }
+}
+
+EMU_CLONED void emu_multiply_bits(emu_product *p, bool is_xor)
+{
+    for (int r = 0; r < p->m; r++)
+        for (int c = 0; c < p->n; c++) {
+            uint32_t sum = (uint32_t)p->c[r][c];
+            for (int k = 0; k < p->k; k++)
+                sum += (uint32_t)__builtin_popcountll(is_xor ? p->a[r][k] ^ p->b[c][k] : p->a[r][k] & p->b[c][k]);
+            p->d[r][c] = sum;
+        }
+}
