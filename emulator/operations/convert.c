@@ -414,9 +414,10 @@ static void isspacep(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 const emu_form emu_convert_forms[] = {
     {"cvt{.rn,.rz,.rm,.rp,.rni,.rzi,.rmi,.rpi}{.ftz}{.sat}" NUMBERS NUMBERS, "=~T ~U", NULL, choose_cvt, 0, 0, 0, 0},
-    {"cvt{*.rn,.rz}{.relu}{.satfinite}{*.f16,.bf16}.f32", "=~T U", cvt_narrow, NULL, 0, 0, 0, 0},
-    {"cvt{*.rn,.rz,.rna}{.relu}{.satfinite}.tf32.f32", "=w w", cvt_narrow, NULL, 0, 0, 0, 0},
-    {"cvt{*.rn,.rz}{.relu}{.satfinite}{*.f16x2,.bf16x2}.f32", "=w U U", cvt_pair, NULL, 0, 0, 0, 0},
+    {"cvt{*.rn,.rz}{.relu}{.satfinite}{*.f16,.bf16}.f32", "=~T U", cvt_narrow, NULL, 0, 0, 0, 0, 80},
+    {"cvt{*.-,.-,.rna}{.relu}{.satfinite}.tf32.f32", "=w w", cvt_narrow, NULL, 0, 0, 0, 0},
+    {"cvt{*.rn,.rz}{.relu}{.satfinite}.tf32.f32", "=w w", cvt_narrow, NULL, 0, 0, 0, 0, 90},
+    {"cvt{*.rn,.rz}{.relu}{.satfinite}{*.f16x2,.bf16x2}.f32", "=w U U", cvt_pair, NULL, 0, 0, 0, 0, 80},
     {"cvt.rn{.-}{.relu}{*.satfinite}{*.e4m3x2,.e5m2x2,.e2m3x2,.e3m2x2,.e2m1x2}.f32", "=T U U", cvt_pair, NULL, 0, 0, 0, 0},
     {"cvt.rn{*.satfinite}{.relu}{*.e4m3x2,.e5m2x2}.f16x2", "=h w", cvt_bytes, NULL, 0, 0, 0, 0},
     {"cvt{*.rn}{.relu}.f16x2{*.e4m3x2,.e5m2x2,.e2m3x2,.e3m2x2,.e2m1x2}", "=w U", cvt_bytes, NULL, 0, 0, 0, 0},

@@ -102,11 +102,11 @@ static void wait_for_copies(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 #define ASYNC "{*.ca,.cg}{*.shared.global,.shared::cta.global}{.L2::64B,.L2::128B,.L2::256B}{.L2::cache_hint}"
 
 const emu_form emu_copy_forms[] = {
-    {"cp.async" ASYNC, "@ @ N H", copy_async, NULL, 0, D_OWN, 0, 0},
-    {"cp.async" ASYNC, "@ @ N w H", copy_async, NULL, 0, D_OWN, 0, 0},
-    {"cp.async" ASYNC, "@ @ N p H", copy_async, NULL, 0, D_OWN, 0, 0},
-    {"cp.async.commit_group", "", commit_group, NULL, 0, D_OWN, 0, 0},
-    {"cp.async.wait_group", "N", wait_for_copies, NULL, 0, D_OWN, 0, 0},
-    {"cp.async.wait_all", "", wait_for_copies, NULL, 0, D_OWN, 0, 0},
+    {"cp.async" ASYNC, "@ @ N H", copy_async, NULL, 0, D_OWN, 0, 0, 80},
+    {"cp.async" ASYNC, "@ @ N w H", copy_async, NULL, 0, D_OWN, 0, 0, 80},
+    {"cp.async" ASYNC, "@ @ N p H", copy_async, NULL, 0, D_OWN, 0, 0, 80},
+    {"cp.async.commit_group", "", commit_group, NULL, 0, D_OWN, 0, 0, 80},
+    {"cp.async.wait_group", "N", wait_for_copies, NULL, 0, D_OWN, 0, 0, 80},
+    {"cp.async.wait_all", "", wait_for_copies, NULL, 0, D_OWN, 0, 0, 80},
     {0},
 };

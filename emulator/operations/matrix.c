@@ -85,14 +85,17 @@ static void stmatrix(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 }
 
 const emu_form emu_matrix_forms[] = {
-    {"ldmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "=4w @", ldmatrix, NULL, F_WARP, D_OWN, 0,
-     0},
-    {"ldmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "=2w @", ldmatrix, NULL, F_WARP, D_OWN, 0,
-     0},
-    {"ldmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "=1w @", ldmatrix, NULL, F_WARP, D_OWN, 0,
-     0},
-    {"stmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "@ 4w", stmatrix, NULL, F_WARP, D_USE, 0, 0},
-    {"stmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "@ 2w", stmatrix, NULL, F_WARP, D_USE, 0, 0},
-    {"stmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "@ 1w", stmatrix, NULL, F_WARP, D_USE, 0, 0},
+    {"ldmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "=4w @", ldmatrix, NULL, F_WARP, D_OWN, 0, 0,
+     75},
+    {"ldmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "=2w @", ldmatrix, NULL, F_WARP, D_OWN, 0, 0,
+     75},
+    {"ldmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "=1w @", ldmatrix, NULL, F_WARP, D_OWN, 0, 0,
+     75},
+    {"stmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "@ 4w", stmatrix, NULL, F_WARP, D_USE, 0, 0,
+     90},
+    {"stmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "@ 2w", stmatrix, NULL, F_WARP, D_USE, 0, 0,
+     90},
+    {"stmatrix.sync.aligned.m8n8{*.x1,.x2,.x4}{.trans}{.shared,.shared::cta}.b16", "@ 1w", stmatrix, NULL, F_WARP, D_USE, 0, 0,
+     90},
     {0},
 };

@@ -44,9 +44,21 @@ typedef struct candidates {
     unsigned count;
 } candidates;
 
+/* The least target that has an instruction of this form. */
+static unsigned target_of(const emu_form *form, const emu_inst *inst)
+{
+    unsigned target = form->target;
+
+    for (unsigned i = 0; i < inst->type_count; i++) {
+        const unsigned least = emu_type_target((emu_type)inst->type[i]);
+        target = least > target ? least : target;
+    }
+    return target;
+}
+
 static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst *blank, candidates *found)
 {
-    unsigned target = 0; /* that a form wants which the text's lacks */
+    unsigned target = 0; /* that a form needs and the text lacks */
     bool is_opcode = false;
     emu_mnemonic m;
 
@@ -61,8 +73,8 @@ static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst 
             *inst = *blank;
             if (!emu_form_matches(form, &m, inst))
                 continue;
-            if (form->target > p->module->target)
-                target = form->target;
+            if (target_of(form, inst) > (unsigned)p->module->target)
+                target = target_of(form, inst);
             else
                 found->one[found->count++].form = form;
         }

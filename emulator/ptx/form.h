@@ -24,7 +24,7 @@ typedef struct emu_form {
     emu_exec exec;
     emu_exec (*choose)(const emu_inst *inst); /* if exec is NULL; may answer NULL: there is no such combination */
     uint8_t flow, tracking, flops, is_fma;
-    uint8_t target; /* the least that has it: 80 for sm_80; 0: all */
+    uint8_t target; /* the least that has it, 80 for sm_80, if its types do not say so; 0: all */
 } emu_form;
 
 /** All that a module is decoded for. */
@@ -32,6 +32,9 @@ typedef struct emu_operations {
     const emu_form *const *forms; /* lists that end in a form without text; NULL behind the last */
     emu_exec read_clock;          /* mov from %clock and the like, which never stand still: choice[0] is the emu_special_kind */
 } emu_operations;
+
+/** The least target whose instructions have a type; 0: all. */
+unsigned emu_type_target(emu_type type);
 
 /** The type a modifier names, without its dot; T_NONE: none. */
 emu_type emu_type_of(const char *text, size_t length);

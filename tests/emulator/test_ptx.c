@@ -316,6 +316,40 @@ Test(ptx, what_is_not_known_refuses_the_kernel_alone)
     }
 }
 
+Test(ptx, what_the_target_lacks_refuses_the_kernel_alone)
+{
+    static const struct {
+        const char *target, *statement, *says;
+    } rows[] = {
+        {"75",
+         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r1,%r2}, "
+         "{%f1,%f2,%f3,%f4};",
+         "sm_80 or later where the text has sm_75: \"mma"},
+        {"80",
+         "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r1,%r2}, "
+         "{%f1,%f2,%f3,%f4};",
+         "sm_89 or later where the text has sm_80: \"mma"},
+        {"89", "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%d4,%d5,%d6,%d7}, {%d4,%d5}, {%d4}, {%d4,%d5,%d6,%d7};",
+         "sm_90 or later where the text has sm_89: \"mma"},
+        {"75", "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc {%r2,%r3}, {%r4}, {%r5}, {%r6,%r7};",
+         "sm_80 or later where the text has sm_75: \"mma"},
+        {"75", "wmma.load.a.sync.aligned.row.m8n8k4.f64 {%d4}, [%d3];", "sm_80 or later where the text has sm_75: \"wmma"},
+        {"86", "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;", "sm_89 or later where the text has sm_86: \"cvt"},
+        {"80", "cvt.rn.tf32.f32 %r2, %f1;", "sm_90 or later where the text has sm_80: \"cvt"},
+        {"75", "cvt.rna.tf32.f32 %r2, %f1;", "sm_80 or later where the text has sm_75: \"cvt"},
+        {"75", "cp.async.ca.shared.global [%r2], [%d3], 16;", "sm_80 or later where the text has sm_75: \"cp.async"},
+        {"89", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%r3};", "sm_90 or later where the text has sm_89: \"stmatrix"},
+        {"75", "fma.rn.bf16x2 %r2, %r3, %r4, %r5;", "sm_80 or later where the text has sm_75: \"fma"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[4096];
+        snprintf(text, sizeof text, ".version 8.7\n.target sm_%s\n.address_size 64\n%s%s\n%s%s", rows[i].target, ENTRY,
+                 rows[i].statement, DONE, OTHER);
+        expect_refused(text, &rows[i].says, 1);
+    }
+}
+
 Test(ptx, a_kernel_of_clusters_is_refused_alone)
 {
     static const char *const says[] = {"(kernel k)", "clusters"};
@@ -338,6 +372,63 @@ Test(ptx, messages_name_the_kernel_and_the_cuda_line)
     cr_expect(eq(ptr, load_ptx(LINES("mov.u32 %r10, %r99;"), log, sizeof log), NULL));
     for (int i = 0; i < 2; i++)
         cr_expect(ne(ptr, strstr(log, wrong[i]), NULL), "%s", log);
+}
+
+/* ---- matrices of a warp ------------------------------------------------------------------------------------------------ */
+
+/* s holds 512 bytes that are 1; %d5 is its address anywhere. */
+#define ONES                                                                                                     \
+    ".shared .align 16 .b8 s[512];\nmov.u32 %r11, s;\nshl.b32 %r12, %r1, 4;\nadd.u32 %r12, %r11, %r12;\n"        \
+    "mov.b32 %r13, 0x01010101;\nst.shared.v4.u32 [%r12], {%r13, %r13, %r13, %r13};\nbar.warp.sync 0xffffffff;\n" \
+    "mov.u64 %d5, s;\ncvta.shared.u64 %d5, %d5;\n"
+#define NOTHING "{%r10, %r10, %r10, %r10, %r10, %r10, %r10, %r10}"
+#define PRODUCT_OF_ONES(a, b)                                                                                         \
+    "wmma.load.a.sync.aligned.row.m8n32k16" a ";\nwmma.load.b.sync.aligned.col.m8n32k16" b ";\n"                      \
+    "wmma.mma.sync.aligned.row.col.m8n32k16.s32.s8.u8.s32 {%r22, %r23, %r24, %r25, %r26, %r27, %r28, %r29}, {%r14}, " \
+    "{%r15, %r16, %r17, %r18}, " NOTHING ";\n"
+
+Test(ptx, wmma_takes_any_address_and_any_stride)
+{
+    static const row rows[] = {
+        {ONES PRODUCT_OF_ONES(".shared.s8 {%r14}, [%r11]", ".shared.u8 {%r15, %r16, %r17, %r18}, [s]") "mov.b32 %r10, %r29;",
+         16, 16},
+        {ONES PRODUCT_OF_ONES(".s8 {%r14}, [%d5+64], 16", ".u8 {%r15, %r16, %r17, %r18}, [%d5], %r10") "mov.b32 %r10, %r22;",
+         16, 16},
+        {ONES PRODUCT_OF_ONES(".global.s8 {%r14}, [%d3]", ".u8 {%r15, %r16, %r17, %r18}, [%d5]") "mov.b32 %r10, %r22;", 0, 0},
+        {ONES PRODUCT_OF_ONES(
+             ".shared.s8 {%r14}, [%r11]",
+             ".shared.u8 {%r15, %r16, %r17, %r18}, [s]") "wmma.store.d.sync.aligned.col.m8n32k16.s32 [%d3], {%r22, %r23, %r24, "
+                                                         "%r25, %r26, %r27, %r28, %r29}, 16;\n"
+                                                         "bar.warp.sync 0xffffffff;\nmul.wide.u32 %d6, %r1, 8;\nadd.s64 %d6, "
+                                                         "%d3, %d6;\nld.global.u32 %r10, [%d6];",
+         16, 0}, /* lines of 8 that begin every 16 */
+    };
+
+    CHECK_ROWS(rows);
+}
+
+Test(ptx, wmma_is_checked)
+{
+    static const struct {
+        const char *statements, *says;
+    } rows[] = {
+        {ONES
+         "mov.u32 %r10, 40;\n" PRODUCT_OF_ONES(".shared.s8 {%r14}, [s], %r10", ".shared.u8 {%r15, %r16, %r17, %r18}, [s+16]"),
+         "beyond"},
+        {ONES "wmma.store.d.sync.aligned.row.m8n32k16.shared.f16 [s], {%r1, %r1, %r1, %r1}, 8;", "since the last barrier"},
+        {".shared .align 16 .b8 t[512];\n" ONES PRODUCT_OF_ONES(".shared.s8 {%r14}, [t]",
+                                                                ".shared.u8 {%r15, %r16, %r17, %r18}, [s]"),
+         "in a matrix product"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[4096];
+        run r;
+        snprintf(text, sizeof text, "%s%s\n%s", HEAD ENTRY, rows[i].statements, DONE);
+        r = run_kernel(text, NULL);
+        cr_expect(ne(ptr, strstr(r.found.count ? r.found.first[0].text : "", rows[i].says), NULL), "%s: %s", rows[i].statements,
+                  r.found.count ? r.found.first[0].text : "nothing found");
+    }
 }
 
 /* ---- newer instructions ------------------------------------------------------------------------------------------------ */
