@@ -951,6 +951,8 @@ static bool run(const struct driver *driver, const struct operation *op)
     void *values[] = {log, (void *)(uintptr_t)sizeof log};
     void *module = NULL, *function = NULL;
     uint64_t inputs = driver->inputs, outputs = driver->outputs;
+    const size_t input_bytes = sizeof *packed * SETS * LANES * op->inputs,
+                 output_bytes = sizeof *packed * SETS * LANES * op->outputs;
     void *arguments[] = {&inputs, &outputs};
     size_t length = 0;
     FILE *text = open_memstream(&ptx, &length);
@@ -971,12 +973,12 @@ static bool run(const struct driver *driver, const struct operation *op)
     must(driver, driver->module_function(&function, module, "operate"), "cuModuleGetFunction");
     for (size_t i = 0; i < (size_t)SETS * LANES; i++)
         memcpy(packed + i * op->inputs, input[i / LANES][i % LANES], op->inputs * sizeof *packed);
-    must(driver, driver->to_device(driver->inputs, packed, sizeof packed), "cuMemcpyHtoD");
-    memset(packed, 0xa5, sizeof packed);
-    must(driver, driver->to_device(driver->outputs, packed, sizeof packed), "cuMemcpyHtoD");
+    must(driver, driver->to_device(driver->inputs, packed, input_bytes), "cuMemcpyHtoD");
+    memset(packed, 0xa5, output_bytes);
+    must(driver, driver->to_device(driver->outputs, packed, output_bytes), "cuMemcpyHtoD");
     must(driver, driver->launch(function, SETS, 1, 1, LANES, 1, 1, 0, NULL, arguments, NULL), "cuLaunchKernel");
     must(driver, driver->context_synchronize(), op->name);
-    must(driver, driver->to_host(packed, driver->outputs, sizeof packed), "cuMemcpyDtoH");
+    must(driver, driver->to_host(packed, driver->outputs, output_bytes), "cuMemcpyDtoH");
     for (size_t i = 0; i < (size_t)SETS * LANES; i++)
         memcpy(output[i / LANES][i % LANES], packed + i * op->outputs, op->outputs * sizeof *packed);
     must(driver, driver->module_unload(module), "cuModuleUnload");
