@@ -17,14 +17,14 @@ const input_t *n_from = &N[n_line * ld_n + block_col + n_first];  //@ n_t for in
 //@ else
 //@| const input_t *n_from = &N[(block_col + n_line) * ld_n + n_first];  //@ n_t for input_t
 //@ end
-//@ if check_j
+//@ if check_j and not packs_m
 //@ if m_row_major
 const index_t m_lines_left = j - block_row - m_line;  // inside M, from this thread's first on
 //@ else
 //@| const index_t m_left = j - block_row - m_first;  // elements inside M, from this thread's first on
 //@ end
 //@ end
-//@ if check_l
+//@ if check_l and not packs_n
 //@ if n_row_major
 const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on
 //@ else
@@ -32,22 +32,22 @@ const index_t n_left = l - block_col - n_first;  // elements inside N, from this
 //@ end
 //@ end
 
-//@ if check_k or check_j or check_l
+//@ if m_clips_lines or m_clips_ends or n_clips_lines or n_clips_ends
 // copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.
 //@ else
 //@| // copy: the tiles of a phase.
 //@ end
 const auto copy = [&](phase_t &into, index_t phase) {
-    //@ if check_k
+    //@ if clips_k
     const index_t k_left = k - phase * BK;  //@ k_steps for k
-    //@ if m_row_major
+    //@ if m_row_major and not packs_m
     const index_t m_left = k_left - m_first;
-    //@ else
+    //@ elif not packs_m
     //@| const index_t m_lines_left = k_left - m_line;
     //@ end
-    //@ if n_row_major
+    //@ if n_row_major and not packs_n
     const index_t n_lines_left = k_left - n_line;
-    //@ else
+    //@ elif not packs_n
     //@| const index_t n_left = k_left - n_first;
     //@ end
     //@ end
@@ -58,12 +58,12 @@ const auto copy = [&](phase_t &into, index_t phase) {
         //@|     break;  // there are more threads than copies
         //@ end
         input_t *to = &into.M[m_place(m_line + line, m_first)];  //@ m_t for input_t
-        //@ if m_clips_lines and m_clips_ends
-        copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], line < m_lines_left ? m_left : 0);
-        //@ elif m_clips_lines
-        //@| copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m], line < m_lines_left);  //@ m_t for input_t
-        //@ elif m_clips_ends
+        //@ if m_partial and m_clips_lines
+        //@| copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], line < m_lines_left ? m_left : 0);
+        //@ elif m_partial
         //@| copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], m_left);
+        //@ elif m_clips_lines or m_clips_ends
+        copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m], line < m_lines_left && m_left > 0);  //@ m_t for input_t  //@ m_clips_lines && m_clips_ends
         //@ else
         //@| copy_async<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m]);  //@ m_t for input_t
         //@ end
@@ -75,12 +75,12 @@ const auto copy = [&](phase_t &into, index_t phase) {
         //@|     break;  // there are more threads than copies
         //@ end
         input_t *to = &into.N[n_place(n_line + line, n_first)];  //@ n_t for input_t
-        //@ if n_clips_lines and n_clips_ends
-        copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], line < n_lines_left ? n_left : 0);
-        //@ elif n_clips_lines
-        //@| copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n], line < n_lines_left);  //@ n_t for input_t
-        //@ elif n_clips_ends
+        //@ if n_partial and n_clips_lines
+        //@| copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], line < n_lines_left ? n_left : 0);
+        //@ elif n_partial
         //@| copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], n_left);
+        //@ elif n_clips_lines or n_clips_ends
+        copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n], line < n_lines_left && n_left > 0);  //@ n_t for input_t  //@ n_clips_lines && n_clips_ends
         //@ else
         //@| copy_async<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n]);  //@ n_t for input_t
         //@ end

@@ -1,17 +1,23 @@
-// pack: lines of M and N that do not begin at multiples of 16 bytes are copied to the workspace, where they do.
+// pack: M and N, whose lines do not begin at multiples of 16 bytes, are copied to the workspace, where they do, and where all tiles
+// are whole: what hangs over the edge is zero.
 constexpr int PACK_THREADS = 256;
 
-// `lines` of so many elements, ld apart; ld_packed is a multiple of CHUNK. What fills up a line is zero.
+__device__ constexpr long long whole_tiles(long long extent, int tile)
+{
+    return extent > 0 ? (extent + tile - 1) / tile * tile : tile;
+}
+
+// `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero.
 template <typename element_t>
-__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines, long long elements)
+__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
 {
     const long long chunks = ld_packed / CHUNK;
-    for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines * chunks; i += gridDim.x * PACK_THREADS) {
+    for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
         const long long line = i / chunks, first = i % chunks * CHUNK;
         vector_t<element_t, CHUNK> value = {};
 #pragma unroll
         for (int e = 0; e < CHUNK; ++e)
-            if (first + e < elements)
+            if (line < lines && first + e < elements)
                 value.element[e] = from[line * ld + first + e];
         reinterpret_cast<vector_t<element_t, CHUNK> &>(to[line * ld_packed + first]) = value;
     }
@@ -41,18 +47,22 @@ pack(  //@ pack for pack
     constexpr long long from_ld_m = 300;  //@ from_ld_m
     constexpr long long from_stride_m = 0;  //@ from_stride_m
     //@ if m_row_major
-    pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (j * ld_m), ld_m, j, k);
+    constexpr long long m_lines = whole_tiles(j, BM);
+    pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);
     //@ else
-    //@| pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (k * ld_m), ld_m, k, j);
+    //@| constexpr long long m_lines = whole_tiles(k, BK);
+    //@| pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, k, j);
     //@ end
     //@ end
     //@ if packs_n
     constexpr long long from_ld_n = 700;  //@ from_ld_n
     constexpr long long from_stride_n = 0;  //@ from_stride_n
     //@ if n_row_major
-    pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (k * ld_n), ld_n, k, l);
+    constexpr long long n_lines = whole_tiles(k, BK);
+    pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l);
     //@ else
-    //@| pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (l * ld_n), ld_n, l, k);
+    //@| constexpr long long n_lines = whole_tiles(l, BN);
+    //@| pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, l, k);
     //@ end
     //@ end
 }

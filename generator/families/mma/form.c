@@ -362,19 +362,20 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
-/* Elements from one line to the next, where lines of so many begin at multiples of 16 bytes. */
-static int64_t packed_ld(const tj_lines *lines, int32_t element_bytes)
+/* In whole tiles, at least one of them. */
+static int64_t whole_tiles(const tj_dim *dim, int32_t tile)
 {
-    return tj_ceil_div(lines->width->extent * element_bytes, TJ_MMA_CHUNK) * TJ_MMA_CHUNK / element_bytes;
+    return (dim->extent > 0 ? tj_ceil_div(dim->extent, tile) : 1) * tile;
 }
 
-static void pack_matrix(const tj_problem *view, tj_which which, tj_problem *packed)
+/* What hangs over the edge is there, and zero, so that no copy of the product needs a check. */
+static void pack_matrix(const tj_problem *view, tj_which which, const tj_mma_tile *t, tj_problem *packed)
 {
-    tj_matrix *const x = tj_matrix_of(packed, which);
     const tj_lines lines = tj_problem_lines(view, which);
+    tj_matrix *const x = tj_matrix_of(packed, which);
 
-    x->ld = packed_ld(&lines, tj_facts_of(x->type)->bytes);
-    x->stride = x->ld * lines.count->extent;
+    x->ld = whole_tiles(lines.width, t->line);
+    x->stride = x->ld * whole_tiles(lines.count, t->lines);
 }
 
 tj_problem tj_mma_packed(const tj_problem *view, const tj_config *config)
@@ -382,22 +383,26 @@ tj_problem tj_mma_packed(const tj_problem *view, const tj_config *config)
     const tj_mma_shape s = tj_mma_shape_of(view, config);
     tj_problem packed = *view;
 
+    const tj_mma_tile m = tj_mma_tile_of(view, &s, true), n = tj_mma_tile_of(view, &s, false);
+
     if (tj_mma_packs(&s, true))
-        pack_matrix(view, TJ_MATRIX_M, &packed);
+        pack_matrix(view, TJ_MATRIX_M, &m, &packed);
     if (tj_mma_packs(&s, false))
-        pack_matrix(view, TJ_MATRIX_N, &packed);
+        pack_matrix(view, TJ_MATRIX_N, &n, &packed);
     return packed;
 }
 
-static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, tj_template_params *fill)
+static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, bool is_partial,
+                          tj_template_params *fill)
 {
     const struct {
         const char *name;
         bool value;
     } flag[] = {
-        {"whole", t->load == TJ_MMA_WHOLE}, {"halves", t->load == TJ_MMA_HALVES}, {"bytes", t->load == TJ_MMA_BYTES},
-        {"swizzles", t->pitch == t->line},  {"spares", t->go > t->lines},         {"clips_lines", clips_lines},
-        {"clips_ends", clips_ends},
+        {"whole", t->load == TJ_MMA_WHOLE}, {"halves", t->load == TJ_MMA_HALVES},
+        {"bytes", t->load == TJ_MMA_BYTES}, {"swizzles", t->pitch == t->line},
+        {"spares", t->go > t->lines},       {"clips_lines", clips_lines},
+        {"clips_ends", clips_ends},         {"partial", is_partial},
     };
     char name[TJ_TEMPLATE_NAME_BYTES];
 
@@ -411,6 +416,14 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
     tj_template_set_int(fill, name, t->pitch - t->line);
 }
 
+/* Does no copy hang over the end of a line? */
+static bool ends_whole(const tj_problem *view, tj_which which, int32_t width)
+{
+    const tj_dim *const dim = tj_problem_lines(view, which).width;
+
+    return (dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of > 1 ? dim->multiple_of : 1) % width == 0;
+}
+
 /* Whatever of a tile lies outside: lines that are not there, and what hangs over the end of a line. */
 static void describe_tiles(const tj_problem *view, const tj_config *config, const tj_mma_shape *s, bool is_swapped,
                            tj_template_params *fill)
@@ -420,13 +433,17 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                check_l = (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON,
                check_k = config->check_k == TJ_CHECK_ON;
     const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR;
-    const bool m_lines = m_rows ? check_j : check_k, m_ends = m_rows ? check_k : check_j;
-    const bool n_lines = n_rows ? check_k : check_l, n_ends = n_rows ? check_l : check_k;
+    const bool clips_m = !tj_mma_packs(s, true), clips_n = !tj_mma_packs(s, false); /* packed ones have nothing to clip */
+    const bool m_lines = clips_m && (m_rows ? check_j : check_k), m_ends = clips_m && (m_rows ? check_k : check_j);
+    const bool n_lines = clips_n && (n_rows ? check_k : check_l), n_ends = clips_n && (n_rows ? check_l : check_k);
 
-    describe_tile(&m, 'm', m_lines, m_ends, fill);
-    describe_tile(&n, 'n', n_lines, n_ends, fill);
-    tj_template_set_flag(fill, "copies_part", m_ends || n_ends);
-    tj_template_set_flag(fill, "copies_or_zero", (m_lines && !m_ends) || (n_lines && !n_ends));
+    const bool m_partial = m_ends && !ends_whole(view, TJ_MATRIX_M, m.width),
+               n_partial = n_ends && !ends_whole(view, TJ_MATRIX_N, n.width);
+
+    describe_tile(&m, 'm', m_lines, m_ends, m_partial, fill);
+    describe_tile(&n, 'n', n_lines, n_ends, n_partial, fill);
+    tj_template_set_flag(fill, "copies_part", m_partial || n_partial);
+    tj_template_set_flag(fill, "copies_or_zero", ((m_lines || m_ends) && !m_partial) || ((n_lines || n_ends) && !n_partial));
     tj_template_set_flag(fill, "copies_whole", !(m_lines || m_ends) || !(n_lines || n_ends));
     tj_template_set_flag(fill, "swizzles", m.pitch == m.line || n.pitch == n.line);
     tj_template_set_flag(fill, "loads_matrices", m.load == TJ_MMA_WHOLE || n.load == TJ_MMA_WHOLE);
@@ -434,6 +451,7 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     tj_template_set_flag(fill, "transposes_matrices",
                          m.load == TJ_MMA_HALVES || n.load == TJ_MMA_HALVES || m.load == TJ_MMA_BYTES ||
                              n.load == TJ_MMA_BYTES);
+    tj_template_set_flag(fill, "clips_k", check_k && (clips_m || clips_n));
     tj_template_set_flag(fill, "clips_rows", check_j);
     tj_template_set_flag(fill, "clips_cols", check_l);
     tj_template_set_flag(fill, "moves_rows", false);
