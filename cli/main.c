@@ -31,6 +31,7 @@ static const cli_command *const commands[] = {&cli_matmul,        &cli_run,
                                               &cli_man,           NULL};
 static const cli_group *const shared[] = {&cli_request_groups[CLI_PROBLEM],
                                           &cli_request_groups[CLI_LAYOUT],
+                                          &cli_request_groups[CLI_SCALES],
                                           &cli_request_groups[CLI_SCALARS],
                                           &cli_request_groups[CLI_CONFIG],
                                           &cli_machine_group,

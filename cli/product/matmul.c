@@ -18,7 +18,7 @@ typedef struct matmul_options {
     cli_machine_options machine;
     cli_check_options check;
     cli_timing timing;
-    const char *output, *c;
+    const char *output, *c, *scale_m, *scale_n;
     int32_t order, keep, compile_only;
 } matmul_options;
 
@@ -28,6 +28,9 @@ static const cli_name orders[] = {{"C", ORDER_C}, {"F", ORDER_F}, {NULL}};
 
 static const cli_option own[] = {
     {"c", CLI_TEXT, AT(c), "The matrix that beta multiplies; without --beta, beta is 1.", "C.npy"},
+    {"scale-m", CLI_TEXT, AT(scale_m), "Numbers that multiply the rows of M . N: an array of j x 1, or one of 1 x 1 for all.",
+     "S.npy"},
+    {"scale-n", CLI_TEXT, AT(scale_n), "The same for its columns: 1 x l, or 1 x 1.", "S.npy"},
     {"order", CLI_CHOICE, AT(order), "How P is written: C (row by row, the default unless C.npy is F) or F.", "order",
      .names = orders},
     {"keep", CLI_FLAG, AT(keep), "Write P even if it did not pass its check.", .low = 1},
@@ -36,9 +39,9 @@ static const cli_option own[] = {
     {NULL},
 };
 
-/* M, N, C and P of one call. An all-zero array was not given. */
+/* M, N, C and P of one call, and scales. An all-zero array was not given. */
 typedef struct matrices {
-    tj_npy m, n, c, p;
+    tj_npy m, n, c, p, scale_m, scale_n;
 } matrices;
 
 /* "512 x 300", or "8 x 512 x 300" for a batch. */
@@ -66,6 +69,11 @@ static int64_t batch(const tj_npy *array)
     return array->rank == 3 ? array->shape[0] : 1;
 }
 
+static int is_stdin(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 /* What the words alone can get wrong. */
 static tj_status check_words(const cli_call *call, tj_error *err)
 {
@@ -75,8 +83,8 @@ static tj_status check_words(const cli_call *call, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "where should P go? add -o P.npy");
     if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK)
         return err->status;
-    if ((strcmp(call->operand[0], "-") == 0) + (strcmp(call->operand[1], "-") == 0) +
-            (options->c && strcmp(options->c, "-") == 0) >
+    if (is_stdin(call->operand[0]) + is_stdin(call->operand[1]) + is_stdin(options->c) + is_stdin(options->scale_m) +
+            is_stdin(options->scale_n) >
         1)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdin can be one of the matrices only");
     if (options->request.beta.is_given && !options->c)
@@ -105,24 +113,36 @@ static tj_status convert(tj_npy *array, tj_type dtype, tj_error *err)
     return TJ_OK;
 }
 
+/* Do these types make a product, whatever else it is? */
+static bool go_together(tj_type m, tj_type n)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(1, 1, 1, (int32_t)m);
+
+    problem.n.type = (int32_t)n;
+    return tj_problem_check(&problem, NULL) == TJ_OK;
+}
+
 static tj_status load(const cli_call *call, matrices *all, tj_error *err)
 {
     const matmul_options *options = call->options;
-    int32_t dtype = TJ_TYPE_DEFAULT;
-    tj_status status;
+    int32_t m = TJ_TYPE_DEFAULT, n;
 
     if (tj_npy_read(call->operand[0], &all->m, err) != TJ_OK || tj_npy_read(call->operand[1], &all->n, err) != TJ_OK ||
         (options->c && tj_npy_read(options->c, &all->c, err) != TJ_OK) ||
-        cli_read_dtype(options->request.dtype, &dtype, err) != TJ_OK)
+        (options->scale_m && tj_npy_read(options->scale_m, &all->scale_m, err) != TJ_OK) ||
+        (options->scale_n && tj_npy_read(options->scale_n, &all->scale_n, err) != TJ_OK) ||
+        cli_read_dtype(options->request.dtype, &m, err) != TJ_OK)
         return err->status;
-    if (dtype == TJ_TYPE_DEFAULT && all->m.dtype == all->n.dtype)
-        return TJ_OK;
-    if (dtype == TJ_TYPE_DEFAULT)
+    n = m;
+    if (cli_read_dtype(options->request.n_dtype, &n, err) != TJ_OK ||
+        convert(&all->m, m ? (tj_type)m : all->m.dtype, err) != TJ_OK ||
+        convert(&all->n, n ? (tj_type)n : all->n.dtype, err) != TJ_OK)
+        return err->status;
+    if (!m && !go_together(all->m.dtype, all->n.dtype))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s holds %s and %s holds %s: add --dtype and a type, to which both are converted", call->operand[0],
                        tj_type_name(all->m.dtype), call->operand[1], tj_type_name(all->n.dtype));
-    status = convert(&all->m, (tj_type)dtype, err);
-    return status == TJ_OK ? convert(&all->n, (tj_type)dtype, err) : status;
+    return TJ_OK;
 }
 
 /* The inner extents and the batches must meet; both shapes are named where they do not. */
@@ -168,6 +188,34 @@ static tj_status check_c(const cli_call *call, const matrices *all, const tj_pro
     return TJ_OK;
 }
 
+/* Numbers for rows or columns: brought to f32, and repeated for each product of the batch where there is one set of them. */
+static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, const tj_problem *known, int32_t *kind, tj_error *err)
+{
+    const int64_t wanted = is_m ? known->j.extent : known->l.extent, products = known->batch > 1 ? known->batch : 1;
+    const int64_t count = is_m ? rows(scales) : columns(scales), other = is_m ? columns(scales) : rows(scales);
+    char shape[SHAPE_BYTES];
+    float *repeated;
+
+    format_shape(shape, scales);
+    if (other != 1 || (count != 1 && count != wanted) || (scales->rank == 3 && batch(scales) != products))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s: scales of %s are %s%" PRId64 "%s, or 1 x 1%s", path, shape,
+                       is_m ? "M" : "N", is_m ? "" : "1 x ", wanted, is_m ? " x 1" : "",
+                       products > 1 ? ", for all products or for each" : "");
+    *kind = count == 1 ? TJ_SCALE_ONE : TJ_SCALE_EACH;
+    if (convert(scales, TJ_F32, err) != TJ_OK)
+        return err->status;
+    if (scales->rank == 3 || products == 1)
+        return TJ_OK;
+    repeated = malloc((size_t)(products * count) * sizeof *repeated);
+    if (!repeated)
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %" PRId64 " scales", products * count);
+    for (int64_t i = 0; i < products * count; i++)
+        repeated[i] = ((const float *)scales->data)[i % count];
+    free(scales->data);
+    scales->data = repeated;
+    return TJ_OK;
+}
+
 /* C is brought to the type of P. */
 static tj_status make_request(const cli_call *call, matrices *all, cli_request *request, tj_error *err)
 {
@@ -179,6 +227,7 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
     tj_status status;
 
     *known = (tj_problem)TJ_PROBLEM_INIT(j, k, l, (int32_t)all->m.dtype);
+    known->n.type = (int32_t)all->n.dtype;
     known->m.layout = all->m.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->n.layout = all->n.is_fortran_order ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->p.layout = options->order == ORDER_F || (options->c && all->c.is_fortran_order) ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
@@ -195,6 +244,12 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
             known->c.stride = all->c.rank == 3 ? TJ_TIGHT : TJ_BROADCAST;
     }
     status = cli_read_dtype(options->request.p_dtype, &known->p.type, err);
+    if (status == TJ_OK)
+        status = cli_read_compute(options->request.compute, &known->compute, err);
+    if (status == TJ_OK && options->scale_m)
+        status = take_scales(options->scale_m, true, &all->scale_m, known, &known->epilogue.scale_m, err);
+    if (status == TJ_OK && options->scale_n)
+        status = take_scales(options->scale_n, false, &all->scale_n, known, &known->epilogue.scale_n, err);
     if (status == TJ_OK)
         status = tj_problem_check(known, err);
     if (status == TJ_OK && known->epilogue.has_beta)
@@ -230,6 +285,8 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, matri
     const matmul_options *options = call->options;
     const cli_product product = {request,
                                  {all->m.data, all->n.data, NULL, all->c.data},
+                                 all->scale_m.data,
+                                 all->scale_n.data,
                                  0,
                                  all->p.data,
                                  cli_timing_or(options->timing, 1, 5),
@@ -272,6 +329,8 @@ static cli_exit matmul(cli_call *call, tj_error *err)
     tj_npy_drop(&all.m);
     tj_npy_drop(&all.n);
     tj_npy_drop(&all.c);
+    tj_npy_drop(&all.scale_m);
+    tj_npy_drop(&all.scale_n);
     tj_npy_drop(&all.p);
     return code;
 }

@@ -124,6 +124,8 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
     if (status == TJ_ERR_NO_DRIVER)
         compile_instead(call, machine, request, err);
     memcpy(options.host, product->host, sizeof options.host);
+    options.scale_m = product->scale_m;
+    options.scale_n = product->scale_n;
     options.seed = product->seed;
     options.alpha = request->alpha;
     options.beta = request->beta;

@@ -207,12 +207,11 @@ static const char *type_name(const char *code)
 {
     static const struct {
         const char *code, *name;
-    } names[] = {{"i1", "int8"},          {"i2", "int16"},       {"i4", "int32"},       {"i8", "int64"},
-                 {"u1", "uint8"},         {"u2", "uint16"},      {"u4", "uint32"},      {"u8", "uint64"},
-                 {"b1", "bool"},          {"c8", "complex64"},   {"c16", "complex128"}, {"c32", "complex256"},
-                 {"f16", "longdouble"},   {"f12", "longdouble"}, {"f1", "8-bit float"}, {"V1", "raw bytes or an 8-bit float"},
-                 {"O", "Python objects"}, {"S", "text"},         {"U", "text"},         {"M", "times"},
-                 {"m", "times"},          {"V", "raw bytes"},    {"[", "structured"}};
+    } names[] = {{"i2", "int16"},       {"i8", "int64"},       {"u2", "uint16"},      {"u4", "uint32"},
+                 {"u8", "uint64"},      {"b1", "bool"},        {"c8", "complex64"},   {"c16", "complex128"},
+                 {"c32", "complex256"}, {"f16", "longdouble"}, {"f12", "longdouble"}, {"O", "Python objects"},
+                 {"S", "text"},         {"U", "text"},         {"M", "times"},        {"m", "times"},
+                 {"V", "raw bytes"},    {"[", "structured"}};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(code, names[i].code) == 0 || (!names[i].code[1] && code[0] == names[i].code[0]))

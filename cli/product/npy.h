@@ -2,8 +2,8 @@
 /*
  * npy: NumPy's .npy files, format 1.0 to 3.0.
  *
- * Types: '<f4', '<f8', '<f2', the same big-endian, and bfloat16 as ml_dtypes writes it: two bytes of type V ('|V2', '<V2') or the
- * name 'bfloat16'. Rank 2, or 3 for a batch in C order. Knows files; does not know products.
+ * Types: '<f4', '<f8', '<f2', '|i1', '|u1', '<i4', the same big-endian, and what ml_dtypes writes: bfloat16 as two bytes of type V
+ * ('|V2', '<V2') or the name 'bfloat16', float8_e4m3fn as one ('|V1', '<V1'), float8_e5m2 as '<f1'. Rank 2, or 3 for a batch in C order. Knows files; does not know products.
  */
 #ifndef TJ_CLI_NPY_H
 #define TJ_CLI_NPY_H

@@ -16,15 +16,16 @@ typedef struct cli_matrix_options {
 
 /** A command lists the groups that it takes; what it leaves out stays as if nothing was said. */
 typedef struct cli_request_options {
-    const char *dtype, *p_dtype, *any, *multiple_of;
+    const char *dtype, *n_dtype, *p_dtype, *compute, *any, *multiple_of;
     cli_matrix_options m, n, p, c;
     int64_t batch;
+    int32_t scale_m, scale_n;
     cli_real alpha, beta;
     const char *config, *family, *tile_width, *shared, *rows, *boundary;
 } cli_request_options;
 
 /** Side by side, so that one that is taken from the first on says by the name of the last how many more. */
-enum { CLI_PROBLEM, CLI_LAYOUT, CLI_SCALARS, CLI_CONFIG, CLI_REQUEST_GROUPS };
+enum { CLI_PROBLEM, CLI_LAYOUT, CLI_SCALES, CLI_SCALARS, CLI_CONFIG, CLI_REQUEST_GROUPS };
 extern const cli_group cli_request_groups[CLI_REQUEST_GROUPS];
 
 /** What they ask to compute. */
@@ -49,6 +50,9 @@ void cli_take_epilogue(const cli_request_options *options, cli_request *request)
 
 /** A type option. Without text nothing changes. */
 tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err);
+
+/** The same for --compute. */
+tj_status cli_read_compute(const char *text, int32_t *compute, tj_error *err);
 
 enum { CLI_SHAPE_BYTES = 96 };
 
@@ -190,6 +194,7 @@ enum { CLI_COUNT = 1, CLI_COUNT_LINES = 2 };
 typedef struct cli_product {
     const cli_request *request;
     const void *host[TJ_MATRICES]; /* M, N and C as tj_problem_strided(request->known) lays them out; NULL: random, of a seed */
+    const float *scale_m, *scale_n; /* where it has them; NULL: random too */
     uint64_t seed;
     void *p; /* receives P, laid out so */
     cli_timing timing;

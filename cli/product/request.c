@@ -29,14 +29,41 @@ static const char *type_at(size_t index)
     return facts ? facts->name : NULL;
 }
 
+/* Those that M and N may have. */
+static const char *input_type_at(size_t index)
+{
+    const tj_type_facts *facts;
+
+    for (tj_type type = TJ_F32; (facts = tj_type_get_facts(type)); type++)
+        if (facts->compute && index-- == 0)
+            return facts->name;
+    return NULL;
+}
+
+static const char *compute_at(size_t index)
+{
+    const tj_compute_facts *facts = tj_compute_get_facts((tj_compute)(TJ_COMPUTE_F32 + index));
+
+    return facts ? facts->name : NULL;
+}
+
 const char *cli_family_at(size_t index)
 {
     return index < tj_family_count() ? tj_family_name(tj_family_at(index)) : NULL;
 }
 
 static const cli_option of_problem[] = {
-    {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N:", "type", .offered = type_at},
-    {"p-dtype", CLI_TEXT, AT(p_dtype), "Element type of P and C; default: that of M and N.", "type", .offered = type_at},
+    {"dtype", CLI_TEXT, AT(dtype), "Element type of M and N:", "type", .offered = input_type_at},
+    {"n-dtype", CLI_TEXT, AT(n_dtype), "That of N alone: e4m3 goes with e5m2, and s8 with u8.", "type",
+     .offered = input_type_at},
+    {"p-dtype", CLI_TEXT, AT(p_dtype),
+     "Element type of P and C; default: that of M and N, f32 for e4m3 and e5m2, s32 for s8 and u8.", "type",
+     .offered = type_at},
+    {"compute", CLI_TEXT, AT(compute),
+     "How products are summed; default: f64 for f64, s32 for integers, f32 for the rest. tf32 lets tensor cores round M and N "
+     "of "
+     "f32.",
+     "type", .offered = compute_at},
     {"transpose-m", CLI_FLAG, AT(m.transposed), "M is stored k x j.", .low = 1},
     {"transpose-n", CLI_FLAG, AT(n.transposed), "N is stored l x k.", .low = 1},
     {"any", CLI_TEXT, AT(any),
@@ -68,6 +95,16 @@ static const cli_option of_layout[] = {
     {NULL},
 };
 
+static const cli_name scales[] = {{"one", TJ_SCALE_ONE}, {"each", TJ_SCALE_EACH}, {NULL}};
+
+static const cli_option of_scales[] = {
+    {"scale-m", CLI_CHOICE, AT(scale_m), "The product is multiplied by scales of M: one number, or one for each of its rows.",
+     "how", .names = scales},
+    {"scale-n", CLI_CHOICE, AT(scale_n), "And by scales of N: one number, or one for each of its columns.", "how",
+     .names = scales},
+    {NULL},
+};
+
 static const cli_option of_scalars[] = {
     {"alpha", CLI_REAL, AT(alpha), "P = alpha * M . N; given, it is an argument of the kernel.", "number"},
     {"beta", CLI_REAL, AT(beta), "Adds beta * C; given, it is an argument of the kernel. With 0, C is not read.", "number"},
@@ -90,6 +127,7 @@ static const cli_option of_config[] = {
 
 const cli_group cli_request_groups[] = {[CLI_PROBLEM] = {"What to compute", of_problem},
                                         [CLI_LAYOUT] = {"How the matrices lie in memory", of_layout},
+                                        [CLI_SCALES] = {"Scales", of_scales},
                                         [CLI_SCALARS] = {"alpha and beta", of_scalars},
                                         [CLI_CONFIG] = {"How to compute it", of_config}};
 
@@ -125,6 +163,16 @@ tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err)
     status = tj_type_parse(text, &type, err);
     if (status == TJ_OK)
         *dtype = (int32_t)type;
+    return status;
+}
+
+tj_status cli_read_compute(const char *text, int32_t *number, tj_error *err)
+{
+    tj_compute compute = TJ_COMPUTE_DEFAULT;
+    tj_status status = text ? tj_compute_parse(text, &compute, err) : TJ_OK;
+
+    if (text && status == TJ_OK)
+        *number = (int32_t)compute;
     return status;
 }
 
@@ -238,6 +286,8 @@ static void take_matrix(const cli_matrix_options *options, tj_matrix *matrix)
 
 void cli_take_epilogue(const cli_request_options *options, cli_request *request)
 {
+    request->known.epilogue.scale_m = options->scale_m;
+    request->known.epilogue.scale_n = options->scale_n;
     request->known.epilogue.has_alpha = options->alpha.is_given;
     request->known.epilogue.has_beta = options->beta.is_given;
     request->alpha = options->alpha.is_given ? options->alpha.value : 1.0;
@@ -258,7 +308,8 @@ tj_status cli_check_request(const cli_request_options *options, tj_error *err)
     cli_request none = {.problem = {0}};
     int32_t type;
 
-    if (cli_read_dtype(options->dtype, &type, err) != TJ_OK || cli_read_dtype(options->p_dtype, &type, err) != TJ_OK ||
+    if (cli_read_dtype(options->dtype, &type, err) != TJ_OK || cli_read_dtype(options->n_dtype, &type, err) != TJ_OK ||
+        cli_read_dtype(options->p_dtype, &type, err) != TJ_OK || cli_read_compute(options->compute, &type, err) != TJ_OK ||
         read_config(options, &none, err) != TJ_OK)
         return err->status;
     return read_any(options, &none.problem, err);
@@ -293,7 +344,9 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     if ((options->c.ld || options->c.stride) && !options->beta.is_given)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
     if (cli_read_dtype(options->dtype, &request->known.m.type, err) != TJ_OK ||
+        cli_read_dtype(options->n_dtype, &request->known.n.type, err) != TJ_OK ||
         cli_read_dtype(options->p_dtype, &request->known.p.type, err) != TJ_OK ||
+        cli_read_compute(options->compute, &request->known.compute, err) != TJ_OK ||
         tj_problem_check(&request->known, err) != TJ_OK)
         return err->status;
     return cli_settle_request(options, request, err);
@@ -335,6 +388,7 @@ void cli_set_problem(json_t *answer, const tj_problem *problem)
     set_dim(object, "k", &known.k);
     set_dim(object, "l", &known.l);
     cli_set_text(object, "dtype", tj_type_name((tj_type)known.m.type));
+    cli_set_text(object, "n_dtype", tj_type_name((tj_type)known.n.type));
     cli_set_text(object, "p_dtype", tj_type_name((tj_type)known.p.type));
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_P; i++) {
         const tj_matrix *matrix = tj_problem_matrix(&known, i);
@@ -346,6 +400,9 @@ void cli_set_problem(json_t *answer, const tj_problem *problem)
         set_number(object, stride, matrix->stride);
     }
     set_number(object, "batch", known.batch);
+    cli_set_text(object, "compute", tj_compute_name((tj_compute)known.compute));
+    cli_set_text(object, "scale_m", known.epilogue.scale_m ? scales[known.epilogue.scale_m - 1].word : "none");
+    cli_set_text(object, "scale_n", known.epilogue.scale_n ? scales[known.epilogue.scale_n - 1].word : "none");
     cli_set_bool(object, "has_alpha", known.epilogue.has_alpha);
     cli_set_bool(object, "has_beta", known.epilogue.has_beta);
 }

@@ -64,9 +64,12 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, tj_er
     if (status == TJ_OK && !(p = malloc((size_t)matrix_bytes(&storage, TJ_MATRIX_P))))
         status = tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for P");
     if (status == TJ_OK) {
-        const cli_product product = {
-            request,         {NULL},         (uint64_t)options->seed, p, cli_timing_or(options->timing, 2, 10),
-            &options->check, options->counts};
+        const cli_product product = {.request = request,
+                                     .seed = (uint64_t)options->seed,
+                                     .p = p,
+                                     .timing = cli_timing_or(options->timing, 2, 10),
+                                     .check = &options->check,
+                                     .counts = options->counts};
 
         code = cli_multiply(call, &options->machine, &product, err);
     }
