@@ -27,7 +27,7 @@ const auto load = [&](const phase_t &from, int step) {
         //@ end
         //@| }
         //@ end
-        //@ if mma_tf32
+        //@ if m_rounds
 //@| #pragma unroll
         //@| for (int i = 0; i < 4; ++i)
         //@|     fragment[i] = round_to_tf32(fragment[i]);
@@ -63,7 +63,7 @@ const auto load = [&](const phase_t &from, int step) {
         //@ end
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-            //@ if mma_tf32
+            //@ if n_rounds
             //@| n[step % 2][c + i / 2][i % 2] = round_to_tf32(fragment[i]);
             //@ else
             n[step % 2][c + i / 2][i % 2] = fragment[i];

@@ -1,5 +1,8 @@
 // pack: M and N, whose lines do not begin at multiples of 16 bytes, are copied to the workspace, where they do, and where all tiles
 // are whole: what hangs over the edge is zero.
+//@ if mma_tf32
+//@| // Here each element is rounded to tf32 once, and not each time that a warp loads it.
+//@ end
 constexpr int PACK_THREADS = 256;
 
 __device__ constexpr long long whole_tiles(long long extent, int tile)
@@ -18,7 +21,11 @@ __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, 
 #pragma unroll
         for (int e = 0; e < CHUNK; ++e)
             if (line < lines && first + e < elements)
+                //@ if mma_tf32
+                //@| value.element[e] = __uint_as_float(round_to_tf32(__float_as_uint(from[line * ld + first + e])));
+                //@ else
                 value.element[e] = from[line * ld + first + e];
+                //@ end
         reinterpret_cast<vector_t<element_t, CHUNK> &>(to[line * ld_packed + first]) = value;
     }
 }

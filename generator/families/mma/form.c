@@ -40,7 +40,7 @@ static const tj_param params[] = {
     TJ_SPLITS(1, tj_splits_tried),
     {"stages", "phases whose tiles shared memory holds", 2, 8, 3, NULL, stages_tried, TJ_PARAM_ORDER},
     TJ_BLOCKS(8, 1, blocks_tried, TJ_PARAM_HINT),
-    {"pack", "operands that are first copied to a workspace, where lines begin at multiples of 16 bytes", 1, 4, 0, pack_choices,
+    {"pack", "operands that are first copied to a workspace, where tiles are whole, lines begin at multiples of 16 bytes, and tf32 is rounded", 1, 4, 0, pack_choices,
      NULL, TJ_PARAM_ORDER},
     {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 4, 4, NULL, vectors_tried,
      TJ_PARAM_HINT},
@@ -433,13 +433,15 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                check_l = (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON,
                check_k = config->check_k == TJ_CHECK_ON;
     const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR;
-    const bool clips_m = !tj_mma_packs(s, true), clips_n = !tj_mma_packs(s, false); /* packed ones have nothing to clip */
+    const bool clips_m = !tj_mma_packs(s, true), clips_n = !tj_mma_packs(s, false); /* packed ones are whole, and rounded */
     const bool m_lines = clips_m && (m_rows ? check_j : check_k), m_ends = clips_m && (m_rows ? check_k : check_j);
     const bool n_lines = clips_n && (n_rows ? check_k : check_l), n_ends = clips_n && (n_rows ? check_l : check_k);
 
     const bool m_partial = m_ends && !ends_whole(view, TJ_MATRIX_M, m.width),
                n_partial = n_ends && !ends_whole(view, TJ_MATRIX_N, n.width);
 
+    tj_template_set_flag(fill, "m_rounds", view->compute == TJ_COMPUTE_TF32 && clips_m);
+    tj_template_set_flag(fill, "n_rounds", view->compute == TJ_COMPUTE_TF32 && clips_n);
     describe_tile(&m, 'm', m_lines, m_ends, m_partial, fill);
     describe_tile(&n, 'n', n_lines, n_ends, n_partial, fill);
     tj_template_set_flag(fill, "copies_part", m_partial || n_partial);
