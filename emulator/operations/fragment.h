@@ -12,7 +12,8 @@
  *     line 7       lane 28  lane 29  lane 30  lane 31
  *
  * Registers count blocks along the depth first, but if a factor is paired, those of two neighbours in turn. A sum has two elements of
- * a row, or of a column if it lies transposed, in each lane of a block of 8 x 8; f16 packs them into one register.
+ * a row, or of a column if it lies transposed, in each lane of a block of 8 x 8; f16 packs them into one register. This is how mma
+ * wants them. PTX leaves open how wmma holds its matrices; ptxas does it so from sm_80 on.
  */
 #ifndef EMU_FRAGMENT_H
 #define EMU_FRAGMENT_H
@@ -22,7 +23,6 @@
 
 typedef struct emu_factor {
     int lines, depth, bits; /* of an element */
-    int registers;          /* if more than it takes, they repeat */
     bool is_paired;
 } emu_factor;
 
@@ -35,6 +35,10 @@ typedef struct emu_sum {
 typedef struct emu_spot {
     int line, place;
 } emu_spot;
+
+/** What an instruction's shape makes of A or B, and of C or D, of a type. Single bits come by words of 32. */
+emu_factor emu_factor_of(const emu_inst *inst, bool is_b, emu_type type);
+emu_sum emu_sum_of(const emu_inst *inst, emu_type type);
 
 /** Elements in a register. */
 static inline int emu_packed(int bits)
@@ -89,12 +93,17 @@ static inline int emu_sum_registers(const emu_sum *s)
     return emu_sum_elements(s) / (s->bits == 16 ? 2 : 1);
 }
 
-/** Registers to matrices, and back. */
-void emu_fetch_factor(const emu_warp *warp, const emu_operand *operand, const emu_factor *f, uint64_t to[][EMU_DEPTH]);
-void emu_fetch_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t to[][EMU_LINES]);
-void emu_put_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t from[][EMU_LINES]);
+/** Are all 32 lanes there? A finding says if not. */
+bool emu_is_whole(emu_warp *warp, const emu_inst *inst);
 
 /** Before a product of a whole warp: its inputs must be defined, and its results will be. false: a finding says why not. */
 bool emu_begin_product(emu_warp *warp, const emu_inst *inst, int m, int n, int k);
+
+typedef enum emu_arithmetic { OF_FLOATS, OF_DOUBLES, OF_WHOLES, OF_BITS } emu_arithmetic;
+
+enum { EMU_WMMA_HALVES = 8 }; /* registers of A and B in wmma, if they are f16: they repeat */
+
+/** D = A . B + C. type: those of D, A, B and C. choice[0]: rounding of f64, satfinite of whole numbers, xor and and of bits. */
+void emu_run_product(emu_warp *warp, const emu_inst *inst, emu_arithmetic how, const emu_type type[4], bool is_wmma);
 
 #endif

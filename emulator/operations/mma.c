@@ -3,66 +3,12 @@
 #include "fragment.h"
 #include "lanes.h"
 
-typedef enum arithmetic { OF_FLOATS, OF_DOUBLES, OF_WHOLES, OF_BITS } arithmetic;
-
-static int bits_of(emu_type type)
+static inline void multiply(emu_warp *warp, const emu_inst *inst, uint32_t mask, emu_arithmetic how)
 {
-    switch (type) {
-    case T_B1: /* by words */
-    case T_TF32:
-        return 32;
-    case T_F64:
-        return 64;
-    case T_S4:
-    case T_U4:
-        return 4;
-    case T_F16:
-    case T_BF16:
-        return 16;
-    default:
-        return 8;
-    }
-}
-
-/* types: d a b c. choice[0]: rounding of f64, satfinite of whole numbers, xor and and of single bits */
-static inline void multiply(emu_warp *warp, const emu_inst *inst, uint32_t mask, arithmetic how)
-{
-    static const emu_round rounds[] = {ROUND_NEAREST, ROUND_NEAREST, ROUND_ZERO, ROUND_DOWN, ROUND_UP};
-    const int m = inst->shape[0], n = inst->shape[1], k = how == OF_BITS ? inst->shape[2] / 32 : inst->shape[2];
-    const int bits = bits_of((emu_type)inst->type[1]);
-    const emu_factor a = {m, k, bits, 0, true}, b = {n, k, bits, 0, false};
-    const emu_sum sum = {m, n, 8 * (int)emu_type_bytes((emu_type)inst->type[0]), false};
-    const emu_operand *const d = inst->operand, *const from_a = d + emu_sum_registers(&sum);
-    const emu_operand *const from_b = from_a + emu_factor_registers(&a), *const c = from_b + emu_factor_registers(&b);
-    emu_product p;
+    const emu_type types[4] = {inst->type[0], inst->type[1], inst->type[2], inst->type[3]};
 
     (void)mask;
-    if (!emu_begin_product(warp, inst, m, n, inst->shape[2]))
-        return;
-    p.m = m;
-    p.n = n;
-    p.k = k;
-    p.a_type = (emu_type)inst->type[1];
-    p.b_type = (emu_type)inst->type[2];
-    p.sum_type = (emu_type)inst->type[0];
-    emu_fetch_factor(warp, from_a, &a, p.a);
-    emu_fetch_factor(warp, from_b, &b, p.b);
-    emu_fetch_sum(warp, c, &sum, p.c);
-    switch (how) {
-    case OF_FLOATS:
-        emu_multiply_float(&p, warp->block->launch->device->capability, k);
-        break;
-    case OF_DOUBLES:
-        emu_multiply_f64(&p, rounds[inst->choice[0]]);
-        break;
-    case OF_WHOLES:
-        emu_multiply_whole(&p, inst->choice[0]);
-        break;
-    case OF_BITS:
-        emu_multiply_bits(&p, inst->choice[0] == 1);
-        break;
-    }
-    emu_put_sum(warp, d, &sum, p.d);
+    emu_run_product(warp, inst, how, types, false);
 }
 
 EMU_SETTLED(mma_float, multiply, OF_FLOATS)

@@ -1,31 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * wmma: products of larger matrices by a whole warp, which loads and stores them itself. PTX leaves open which element lies in which
- * register; here they lie as ptxas puts them from sm_80 on, so that the products are those of mma.
- */
+/* wmma: products of larger matrices by a whole warp, which loads and stores them itself. */
 #include "finding.h"
 #include "fragment.h"
 #include "request.h"
-
-/* Registers of f16 are 8, whatever the shape: they repeat. Of 32 columns the transpose is computed. */
-static emu_factor factor_of(const emu_inst *inst, bool is_b, emu_type type)
-{
-    const int m = inst->shape[0], n = inst->shape[1], k = inst->shape[2];
-    const int bits = type == T_B1                      ? 32
-                     : type == T_S4 || type == T_U4    ? 4
-                     : type == T_F16 || type == T_BF16 ? 16
-                     : type == T_TF32                  ? 32
-                                                       : 8 * (int)emu_type_bytes(type);
-    emu_factor f = {is_b ? n : m, type == T_B1 ? k / 32 : k, bits, 0, !is_b || n == 32};
-
-    f.registers = type == T_F16 ? 8 : emu_factor_registers(&f);
-    return f;
-}
-
-static emu_sum sum_of(const emu_inst *inst, emu_type type)
-{
-    return (emu_sum){inst->shape[0], inst->shape[1], 8 * (int)emu_type_bytes(type), inst->shape[1] == 32};
-}
 
 /* ---- loads and stores ------------------------------------------------------------------------------------------------ */
 
@@ -37,20 +14,29 @@ typedef struct layout {
     int bits;
 } layout;
 
-/* choice[0]: row, col; the stride is the operand behind the base, or the least there is. */
-static layout layout_of(const emu_warp *warp, const emu_inst *inst, unsigned base, unsigned stride, int bits, bool is_by_line,
+/* base, stride: numbers of operands; without the second, lines lie one behind the other. */
+static layout layout_of(emu_warp *warp, const emu_inst *inst, unsigned base, unsigned stride, int bits, bool is_by_line,
                         int least)
 {
     const emu_operand *const operand = &inst->operand[stride];
     const bool has_stride = stride < inst->operands;
 
+    if (warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED) {
+        emu_check_defined(warp, inst, &inst->operand[base], UINT32_MAX, "as an address");
+        if (has_stride)
+            emu_check_defined(warp, inst, operand, UINT32_MAX, "as the distance of lines");
+    }
     return (layout){&inst->operand[base], has_stride ? emu_unsigned(warp, operand, 0) : (uint64_t)least, is_by_line, bits};
 }
 
-/* Elements that lie together, from an element of each lane on: read into, or written from, 32 lanes of values. */
+/*
+ * Elements that lie together, from an element of each lane on: read into 32 lanes of values, or written from them; from: the register
+ * that they are in, or NULL. Lanes that read what is not defined are taken out of *defined.
+ */
 static bool move(emu_warp *warp, const emu_inst *inst, const layout *l, const emu_spot spot[EMU_LANES], int elements,
-                 bool is_write, uint64_t value[EMU_LANES], uint32_t *defined)
+                 const emu_operand *from, uint64_t value[EMU_LANES], uint32_t *defined)
 {
+    const bool is_write = from != NULL;
     const unsigned bytes = (unsigned)(elements * l->bits) / 8;
     uint64_t address[EMU_LANES];
     emu_request r;
@@ -64,6 +50,8 @@ static bool move(emu_warp *warp, const emu_inst *inst, const layout *l, const em
         (is_write && emu_is_forbidden(warp, inst, &r)))
         return false;
     emu_count_request(warp, inst, &r, (unsigned)elements, is_write);
+    if (is_write && warp->block->launch->checks & CUEMU_CHECK_UNINITIALISED)
+        emu_check_defined(warp, inst, from, emu_lanes_in(&r, S_GLOBAL), "in a store to global memory");
     EMU_EACH_LANE (i, UINT32_MAX) {
         const uint8_t *const bits = (const uint8_t *)&value[i];
         uint8_t *const known = emu_defined_bytes(warp, i, &r.place[i]);
@@ -87,13 +75,15 @@ static bool move(emu_warp *warp, const emu_inst *inst, const layout *l, const em
 static void load_factor(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     const bool is_b = inst->choice[1] == 2;
-    const emu_factor f = factor_of(inst, is_b, (emu_type)inst->type[0]);
+    const emu_factor f = emu_factor_of(inst, is_b, (emu_type)inst->type[0]);
     const bool is_by_line = is_b ? inst->choice[0] == 2 : inst->choice[0] == 1;
     const unsigned registers = inst->outputs;
     const int packed = emu_packed(f.bits), distinct = emu_factor_registers(&f), together = is_by_line ? packed : 1;
     layout l = layout_of(warp, inst, registers, registers + 1, f.bits, is_by_line, is_by_line ? f.depth : f.lines);
 
     (void)mask;
+    if (!emu_is_whole(warp, inst))
+        return;
     if (inst->type[0] == T_B1 && registers + 1 < inst->operands)
         l.stride /= 32; /* an element is a word here */
     for (int n = 0; n < distinct; n++) {
@@ -106,7 +96,7 @@ static void load_factor(emu_warp *warp, const emu_inst *inst, uint32_t mask)
                 spot[i] = emu_factor_spot(&f, block, i);
                 spot[i].place += e;
             }
-            if (!move(warp, inst, &l, spot, together, false, value, &defined))
+            if (!move(warp, inst, &l, spot, together, NULL, value, &defined))
                 return;
             for (int i = 0; i < EMU_LANES; i++)
                 word[i] |= value[i] << e * f.bits;
@@ -122,13 +112,15 @@ static void load_factor(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 /* types: that of C; choice[0]: row, col */
 static void load_sum(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    const emu_sum s = sum_of(inst, (emu_type)inst->type[0]);
+    const emu_sum s = emu_sum_of(inst, (emu_type)inst->type[0]);
     const bool is_by_row = inst->choice[0] == 1;
     const unsigned registers = inst->outputs;
     const layout l = layout_of(warp, inst, registers, registers + 1, s.bits, is_by_row, is_by_row ? s.n : s.m);
     const int packed = s.bits == 16 ? 2 : 1;
 
     (void)mask;
+    if (!emu_is_whole(warp, inst))
+        return;
     for (unsigned n = 0; n < registers; n++) {
         uint64_t word[EMU_LANES] = {0}, value[EMU_LANES];
         uint32_t defined = UINT32_MAX;
@@ -137,7 +129,7 @@ static void load_sum(emu_warp *warp, const emu_inst *inst, uint32_t mask)
             emu_spot spot[EMU_LANES];
             for (int i = 0; i < EMU_LANES; i++)
                 spot[i] = emu_sum_spot(&s, block, i);
-            if (!move(warp, inst, &l, spot, 1, false, value, &defined))
+            if (!move(warp, inst, &l, spot, 1, NULL, value, &defined))
                 return;
             for (int i = 0; i < EMU_LANES; i++)
                 word[i] |= value[i] << 16 * e;
@@ -151,13 +143,15 @@ static void load_sum(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 /* types: that of D; choice[0]: row, col */
 static void store_sum(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    const emu_sum s = sum_of(inst, (emu_type)inst->type[0]);
+    const emu_sum s = emu_sum_of(inst, (emu_type)inst->type[0]);
     const bool is_by_row = inst->choice[0] == 1;
     const unsigned registers = (unsigned)emu_sum_registers(&s);
     const layout l = layout_of(warp, inst, 0, registers + 1, s.bits, is_by_row, is_by_row ? s.n : s.m);
     const int packed = s.bits == 16 ? 2 : 1;
 
     (void)mask;
+    if (!emu_is_whole(warp, inst))
+        return;
     for (unsigned n = 0; n < registers; n++) {
         const emu_operand *const from = &inst->operand[1 + n];
         uint32_t defined = emu_defined(warp, from);
@@ -169,7 +163,7 @@ static void store_sum(emu_warp *warp, const emu_inst *inst, uint32_t mask)
                 spot[i] = emu_sum_spot(&s, block, i);
                 value[i] = emu_unsigned(warp, from, i) >> 16 * e;
             }
-            if (!move(warp, inst, &l, spot, 1, true, value, &defined))
+            if (!move(warp, inst, &l, spot, 1, from, value, &defined))
                 return;
         }
     }
@@ -177,62 +171,24 @@ static void store_sum(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 /* ---- products -------------------------------------------------------------------------------------------------------- */
 
-static void convert_sums(emu_product *p, uint64_t sums[][EMU_LINES], uint32_t (*convert)(uint32_t bits))
+/* types: d c */
+static void mma_halves(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
-    for (int r = 0; r < p->m; r++)
-        for (int c = 0; c < p->n; c++)
-            sums[r][c] = convert((uint32_t)sums[r][c]);
-}
-
-typedef enum arithmetic { OF_HALVES, OF_FLOATS, OF_DOUBLES, OF_WHOLES, OF_BITS } arithmetic;
-
-/* types: d c of halves, d a b c of others; choice[0]: rounding of f64, satfinite of whole numbers, xor and and of single bits */
-static inline void multiply(emu_warp *warp, const emu_inst *inst, uint32_t mask, arithmetic how)
-{
-    static const emu_round rounds[] = {ROUND_NEAREST, ROUND_NEAREST, ROUND_ZERO, ROUND_DOWN, ROUND_UP};
-    const emu_type a_type = how == OF_HALVES ? T_F16 : (emu_type)inst->type[1], d_type = (emu_type)inst->type[0];
-    const emu_type b_type = how == OF_HALVES ? T_F16 : (emu_type)inst->type[2];
-    const emu_type c_type = how == OF_HALVES ? (emu_type)inst->type[1] : (emu_type)inst->type[3];
-    const emu_factor a = factor_of(inst, false, a_type), b = factor_of(inst, true, b_type);
-    const emu_sum c = sum_of(inst, c_type), d = sum_of(inst, d_type);
-    const emu_operand *const from_a = inst->operand + emu_sum_registers(&d);
-    emu_product p;
+    const emu_type types[4] = {inst->type[0], T_F16, T_F16, inst->type[1]};
 
     (void)mask;
-    if (!emu_begin_product(warp, inst, c.m, c.n, inst->shape[2]))
-        return;
-    p.m = c.m;
-    p.n = c.n;
-    p.k = a.depth;
-    p.a_type = a_type;
-    p.b_type = b_type;
-    p.sum_type = c_type == T_F16 && d_type == T_F16 ? T_F16 : c_type == T_F16 ? T_F32 : c_type;
-    emu_fetch_factor(warp, from_a, &a, p.a);
-    emu_fetch_factor(warp, from_a + a.registers, &b, p.b);
-    emu_fetch_sum(warp, from_a + a.registers + b.registers, &c, p.c);
-    if (c_type == T_F16 && d_type == T_F32)
-        convert_sums(&p, p.c, emu_f16_to_f32);
-    switch (how) {
-    case OF_HALVES:
-    case OF_FLOATS:
-        emu_multiply_float(&p, warp->block->launch->device->capability, a_type == T_TF32 ? 4 : p.k);
-        break;
-    case OF_DOUBLES:
-        emu_multiply_f64(&p, rounds[inst->choice[0]]);
-        break;
-    case OF_WHOLES:
-        emu_multiply_whole(&p, inst->choice[0]);
-        break;
-    case OF_BITS:
-        emu_multiply_bits(&p, inst->choice[0] == 1);
-        break;
-    }
-    if (c_type == T_F32 && d_type == T_F16)
-        convert_sums(&p, p.d, emu_f32_to_f16);
-    emu_put_sum(warp, inst->operand, &d, p.d);
+    emu_run_product(warp, inst, OF_FLOATS, types, true);
 }
 
-EMU_SETTLED(mma_halves, multiply, OF_HALVES)
+/* types: d a b c */
+static inline void multiply(emu_warp *warp, const emu_inst *inst, uint32_t mask, emu_arithmetic how)
+{
+    const emu_type types[4] = {inst->type[0], inst->type[1], inst->type[2], inst->type[3]};
+
+    (void)mask;
+    emu_run_product(warp, inst, how, types, true);
+}
+
 EMU_SETTLED(mma_floats, multiply, OF_FLOATS)
 EMU_SETTLED(mma_f64, multiply, OF_DOUBLES)
 EMU_SETTLED(mma_wholes, multiply, OF_WHOLES)

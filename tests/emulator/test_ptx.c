@@ -419,6 +419,8 @@ Test(ptx, wmma_is_checked)
         {".shared .align 16 .b8 t[512];\n" ONES PRODUCT_OF_ONES(".shared.s8 {%r14}, [t]",
                                                                 ".shared.u8 {%r15, %r16, %r17, %r18}, [s]"),
          "in a matrix product"},
+        {ONES "wmma.load.a.sync.aligned.row.m8n32k16.shared.s8 {%r14}, [s], %r30;", "as the distance of lines"},
+        {"wmma.store.d.sync.aligned.row.m8n32k16.f16 [%d3], {%r30, %r30, %r30, %r30}, 32;", "in a store to global memory"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
