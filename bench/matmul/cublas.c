@@ -281,6 +281,12 @@ cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_e
         fail(err, "out of memory");
         return NULL;
     }
+    if (problem->m.type > TJ_BF16 || problem->p.type > TJ_BF16 || problem->compute == TJ_COMPUTE_TF32) {
+        free(p);
+        fail(err, "cuBLAS is not raced yet in %s with compute %s", tj_type_name((tj_type)problem->m.type),
+             tj_compute_name((tj_compute)problem->compute));
+        return NULL;
+    }
     m = read_operand(&problem->m, j, k, is_swapped);
     n = read_operand(&problem->n, k, l, is_swapped);
     p->library = library;

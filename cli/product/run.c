@@ -96,7 +96,8 @@ const cli_command cli_run = {
     .operands = "<jxkxl>",
     .operand_count = {1, 1},
     .summary = "multiply random matrices, verify and time the product",
-    .text = "Fills M, N and C with numbers in [-1, 1] from a seed, computes P on the device, compares it with the product in "
+    .text = "Fills M, N and C with random numbers from a seed (floats in [-1, 1], integers of all sizes), computes P on the "
+            "device, compares it with the product in "
             "float64, and times the launches by CUDA events.",
     .example = "tilejit run 512x300x700\n"
                "tilejit run 1024x1024x1024 --dtype f16 --p-dtype f32 --repeat 50",

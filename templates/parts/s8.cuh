@@ -1,17 +1,18 @@
-// A signed integer of 8 bits for storage. What is beyond its largest or smallest number becomes that number.
+// A signed integer of 8 bits for storage.
 struct s8 {
     signed char value;
 
     //@ if writes_s8
     s8() = default;
 
+    // What is beyond the smallest or the largest number becomes that number.
     //@ if whole
     __device__ explicit s8(long long sum)
     {
         value = static_cast<signed char>(min(max(sum, -128LL), 127LL));
     }
     //@ else
-    //@| // Round to nearest, ties to even. A NaN becomes 0.
+    //@| // It is rounded to nearest, ties to even. A NaN becomes 0.
     //@| __device__ explicit s8(float sum)
     //@| {
     //@|     value = static_cast<signed char>(min(max(__float2int_rn(sum), -128), 127));

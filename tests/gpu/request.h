@@ -56,21 +56,39 @@ static void draw_gaps(tj_problem *p)
         p->c.stride = tight.c.stride + PICK(1, 3, 8);
 }
 
-/* Of a problem with extents all the rest: types, how the matrices lie, alpha and beta; the batch unless it is set. */
+/* Types of M, N and P; what becomes of a sum. Those that few families serve are drawn now and then. */
+static void draw_types(tj_problem *p)
+{
+    const int is_rare = next() % 6 == 0;
+
+    p->m.type = (int32_t)(is_rare ? PICK(TJ_E4M3, TJ_E5M2, TJ_S8, TJ_U8) : PICK(TJ_F32, TJ_F32, TJ_F64, TJ_F16, TJ_BF16));
+    if (is_rare && next() % 3 == 0)
+        p->n.type = p->m.type <= TJ_E5M2 ? TJ_E4M3 + TJ_E5M2 - p->m.type : TJ_S8 + TJ_U8 - p->m.type;
+    if (p->m.type == TJ_F32 && next() % 4 == 0)
+        p->compute = TJ_COMPUTE_TF32;
+    if (p->m.type == TJ_S8 || p->m.type == TJ_U8)
+        p->p.type = (int32_t)PICK(0, 0, TJ_S8, TJ_U8, TJ_F32, TJ_F16, TJ_BF16);
+    else if (p->m.type != TJ_F64 && next() % 3 == 0)
+        p->p.type = (int32_t)(is_rare ? PICK(TJ_F16, TJ_BF16, TJ_E4M3, TJ_E5M2) : PICK(TJ_F32, TJ_F16, TJ_BF16));
+    p->epilogue.has_alpha = next() % 3 == 0;
+    p->epilogue.has_beta = next() % 3 == 0;
+    if (p->m.type != TJ_F64 && next() % 5 == 0) {
+        p->epilogue.scale_m = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
+        p->epilogue.scale_n = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
+    }
+}
+
+/* Of a problem with extents all the rest: types, how the matrices lie, the epilogue; the batch unless it is set. */
 static void draw_storage(tj_problem *p)
 {
     const int m_rows = next() % 2, n_rows = next() % 2, p_rows = next() % 2;
 
-    p->m.type = (int32_t)PICK(TJ_F32, TJ_F32, TJ_F64, TJ_F16, TJ_BF16);
-    if (p->m.type != TJ_F64 && next() % 3 == 0)
-        p->p.type = (int32_t)PICK(TJ_F32, TJ_F16, TJ_BF16);
+    draw_types(p);
     p->m.transposed = next() % 4 == 0;
     p->n.transposed = next() % 4 == 0;
     p->m.layout = m_rows != p->m.transposed ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
     p->n.layout = n_rows != p->n.transposed ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
     p->p.layout = p_rows ? TJ_ROW_MAJOR : TJ_COL_MAJOR;
-    p->epilogue.has_alpha = next() % 3 == 0;
-    p->epilogue.has_beta = next() % 3 == 0;
     if (next() % 3 == 0)
         p->m.ld = (m_rows ? p->k.extent : p->j.extent) + PICK(1, 3, 8);
     if (next() % 3 == 0)
@@ -141,15 +159,15 @@ static void describe(request *r, const char *number)
     char text[TJ_CONFIG_TEXT_BYTES];
 
     tj_config_print(&r->config, text);
-    snprintf(
-        r->label, sizeof r->label,
-        "%s: %lldx%lldx%lldx%lld dtype %d p %d layouts %d%d%d transposes %d%d any %d%d%d%d ld %lld %lld %lld %lld strides %lld "
-        "%lld %lld %lld alpha %d beta %d, %s",
-        number, (long long)k->j.extent, (long long)k->k.extent, (long long)k->l.extent, (long long)k->batch, p->m.type,
-        p->p.type, p->m.layout, p->n.layout, p->p.layout, p->m.transposed, p->n.transposed, p->j.mode, p->k.mode, p->l.mode,
-        p->batch == TJ_ANY, (long long)p->m.ld, (long long)p->n.ld, (long long)p->p.ld, (long long)p->c.ld,
-        (long long)p->m.stride, (long long)p->n.stride, (long long)p->p.stride, (long long)p->c.stride, p->epilogue.has_alpha,
-        p->epilogue.has_beta, text);
+    snprintf(r->label, sizeof r->label,
+             "%s: %lldx%lldx%lldx%lld dtype %d n %d p %d compute %d layouts %d%d%d transposes %d%d any %d%d%d%d ld %lld %lld "
+             "%lld %lld strides %lld "
+             "%lld %lld %lld scales %d%d alpha %d beta %d, %s",
+             number, (long long)k->j.extent, (long long)k->k.extent, (long long)k->l.extent, (long long)k->batch, p->m.type,
+             p->n.type, p->p.type, p->compute, p->m.layout, p->n.layout, p->p.layout, p->m.transposed, p->n.transposed,
+             p->j.mode, p->k.mode, p->l.mode, p->batch == TJ_ANY, (long long)p->m.ld, (long long)p->n.ld, (long long)p->p.ld,
+             (long long)p->c.ld, (long long)p->m.stride, (long long)p->n.stride, (long long)p->p.stride, (long long)p->c.stride,
+             p->epilogue.scale_m, p->epilogue.scale_n, p->epilogue.has_alpha, p->epilogue.has_beta, text);
 }
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
@@ -271,7 +289,7 @@ static void launch_and_check(tj_context *context, const request *r, const tj_pla
     expect(report.passed || (report.norm == 0 && report.max_error == 0), "%s: %s; ratio %g at [%lld][%lld][%lld]: %g, not %g",
            label, report.reason, report.max_ratio, (long long)report.worst_batch, (long long)report.worst_row,
            (long long)report.worst_col, report.worst_value, report.worst_reference);
-    if (is_whole && (p_type == TJ_F32 || p_type == TJ_F64))
+    if (is_whole && (p_type == TJ_F32 || p_type == TJ_F64) && !x.scale_m.address && !x.scale_n.address)
         expect(report.max_error == 0, "%s: whole numbers came out wrong by %g", label, report.max_error);
     expect(!*damage, "%s: %s", label, damage);
     write_digest(digests, p, tj_workbench_bytes(bench, TJ_MATRIX_P), label);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rounding: every number of 16 bits becomes a float, and floats on, between and beside them become numbers of 16 bits, as on the host.
+ * rounding: every number of 16 and 8 bits becomes a float, and floats on, between and beside them become such numbers, as on the host.
  * The product is a column times 1: what a kernel reads and stores is then what it was given.
  */
 #include "gpu_test.h"
@@ -13,6 +13,9 @@ enum { PATTERNS = 65536, OFFSETS = 4 };
 
 static bool is_nan(tj_type dtype, uint32_t bits)
 {
+    if (tj_type_bytes(dtype) == 1)
+        return dtype == TJ_E4M3 ? (bits & 0x7f) == 0x7f : dtype == TJ_E5M2 && (bits & 0x7f) > 0x7c;
+
     const uint32_t infinity = dtype == TJ_F32 ? 0x7f800000 : dtype == TJ_F16 ? 0x7c00 : 0x7f80;
 
     return (bits & (dtype == TJ_F32 ? 0x7fffffffu : 0x7fffu)) > infinity;
@@ -20,7 +23,9 @@ static bool is_nan(tj_type dtype, uint32_t bits)
 
 static uint32_t bits_at(tj_type dtype, const void *elements, size_t i)
 {
-    return dtype == TJ_F32 ? ((const uint32_t *)elements)[i] : ((const uint16_t *)elements)[i];
+    return tj_type_bytes(dtype) == 4   ? ((const uint32_t *)elements)[i]
+           : tj_type_bytes(dtype) == 2 ? ((const uint16_t *)elements)[i]
+                                       : ((const uint8_t *)elements)[i];
 }
 
 /* P = M . 1, by a named config or the library's own. */
@@ -96,6 +101,29 @@ static void test_column(tj_context *context, const char *name, tj_type dtype, co
     free(expected);
 }
 
+/* All patterns of a type of 8 bits; floats on, between and beside its numbers, and beyond them. */
+static void test_8_bits(tj_context *context, tj_type type)
+{
+    enum { COUNT = 256, BESIDE = 6 };
+    uint8_t patterns[COUNT];
+    float exact[COUNT], around[COUNT * BESIDE];
+
+    for (int i = 0; i < COUNT; i++)
+        patterns[i] = (uint8_t)i;
+    tj_convert(TJ_F32, exact, type, patterns, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        const float next_one = exact[(i + 1) % COUNT], tie = (exact[i] + next_one) / 2;
+        const float beside[BESIDE] = {
+            exact[i], tie, nextafterf(tie, -INFINITY), nextafterf(tie, INFINITY), exact[i] * 1.01f, exact[i] * 1e6f};
+
+        memcpy(&around[(size_t)i * BESIDE], beside, sizeof beside);
+    }
+    test_column(context, "naive", type, patterns, COUNT, TJ_F32);
+    test_column(context, NULL, type, patterns, COUNT, TJ_F16);
+    if (!tj_type_get_facts(type)->is_integer)
+        test_column(context, "tiled", TJ_F32, around, COUNT * BESIDE, type);
+}
+
 int main(void)
 {
     static const tj_type types[] = {TJ_F16, TJ_BF16};
@@ -123,6 +151,8 @@ int main(void)
             test_column(context, configs[c], TJ_F32, words, (size_t)PATTERNS * OFFSETS, types[t]);
         }
     }
+    for (int type = TJ_E4M3; type <= TJ_U8; type++)
+        test_8_bits(context, (tj_type)type);
     free(patterns);
     free(words);
     free(exact);

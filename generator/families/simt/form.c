@@ -55,6 +55,7 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
+    "M, N and P are f32, f64, f16 or bf16",
     "TM and TN are multiples of 4",
     "BM is a multiple of the warp tile's 4 * TM rows, BN of its 8 * TN columns",
     "32 to 1024 threads: one warp for each warp tile of each slice",

@@ -53,6 +53,7 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
+    "M, N and P are f32, f64, f16 or bf16",
     "P has at most 64 rows, or at most 64 columns; or the one that stands for few is known only at launch",
     "LANES, SLICES, VECTOR and K_THREAD are powers of 2, and 32 <= LANES * SLICES <= 1024 threads",
     "VECTOR elements have at most 16 bytes; the streamed matrix's lines, leading dimension and stride are multiples of VECTOR",

@@ -41,6 +41,7 @@ static const tj_param params[] = {
 };
 
 static const char *const constraints[] = {
+    "M, N and P are f32, f64, f16 or bf16",
     "j, k and l are fixed, and at most 128",
     "TM is ceil(j / TEAM_ROWS) and TN is ceil(l / TEAM_COLS), so that only a thread's last rows or columns can hang over",
     "TM * TN <= 64 sums of 4 bytes, or 32 of 8: they stay in registers",
