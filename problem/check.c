@@ -67,7 +67,7 @@ static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES],
 
 static tj_status check_types(const tj_problem *problem, tj_error *err)
 {
-    int32_t type[TJ_MATRICES];
+    int32_t type[TJ_MATRICES] = {0};
     char list[TJ_NAME_LIST_BYTES];
 
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
@@ -77,9 +77,12 @@ static tj_status check_types(const tj_problem *problem, tj_error *err)
                                 type[TJ_MATRIX_P]};
 
         type[which] = asked ? asked : like[which];
-        if (!(tj_types_where(is_input) >> (type[which] < 1 || type[which] > tj_type_count() ? 0 : type[which]) & 1))
+        if (!tj_facts_of(type[which]))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the type of %c is %d: use %s", tj_which_letter(which), asked,
                            tj_type_list(tj_types_where(is_input), true, list));
+        if (is_input && !tj_facts_of(type[which])->compute)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%c is %s, which only P and C may be: use %s", tj_which_letter(which),
+                           tj_type_name((tj_type)type[which]), tj_type_list(tj_types_where(true), false, list));
     }
     if (!go_together(type[TJ_MATRIX_M], type[TJ_MATRIX_N]))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "M is %s but N is %s: give both one type, e4m3 and e5m2, or s8 and u8",

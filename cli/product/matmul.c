@@ -138,7 +138,7 @@ static tj_status load(const cli_call *call, matrices *all, tj_error *err)
         convert(&all->m, m ? (tj_type)m : all->m.dtype, err) != TJ_OK ||
         convert(&all->n, n ? (tj_type)n : all->n.dtype, err) != TJ_OK)
         return err->status;
-    if (!m && !go_together(all->m.dtype, all->n.dtype))
+    if (!m && all->m.dtype != all->n.dtype && !go_together(all->m.dtype, all->n.dtype))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s holds %s and %s holds %s: add --dtype and a type, to which both are converted", call->operand[0],
                        tj_type_name(all->m.dtype), call->operand[1], tj_type_name(all->n.dtype));

@@ -83,7 +83,7 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[16].problem.compute = TJ_COMPUTE_F64, rows[16].words = "compute is f64 but M and N are f32: use f32 or tf32";
     rows[17].problem.compute = 9, rows[17].words = "compute is 9: use TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32, TJ_COMPUTE_F64";
     rows[18].problem.p.transposed = 2, rows[18].words = "the flag transposed of P is 2";
-    rows[19].problem.m.type = TJ_S32, rows[19].words = "the type of M is 9: use TJ_F32, ";
+    rows[19].problem.m.type = TJ_S32, rows[19].words = "M is s32, which only P and C may be: use f32, f64";
     rows[20].problem.m.type = TJ_E4M3, rows[20].problem.n.type = TJ_S8, rows[20].words = "M is e4m3 but N is s8";
     rows[21].problem.m.type = TJ_S8, rows[21].problem.n.type = TJ_U8, rows[21].problem.p.type = TJ_E4M3;
     rows[21].words = "M is s8 and N is u8 but P is e4m3: such a P may be f32, f16, bf16, s8, u8 or s32";

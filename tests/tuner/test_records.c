@@ -110,11 +110,32 @@ static tj_problem pointing_problem(void)
     return p;
 }
 
+/* Of what the first records did not have: two types, another compute, scales. */
+static tj_problem mixed_problem(void)
+{
+    tj_problem p = f32(33, 5, 48);
+
+    p.m.type = TJ_S8;
+    p.n.type = TJ_U8;
+    p.p.type = TJ_BF16;
+    p.epilogue.scale_m = TJ_SCALE_EACH;
+    p.epilogue.scale_n = TJ_SCALE_ONE;
+    return p;
+}
+
+static tj_problem tf32_problem(void)
+{
+    tj_problem p = f32(33, 5, 48);
+
+    p.compute = TJ_COMPUTE_TF32;
+    return p;
+}
+
 Test(records, survive_json_byte_for_byte)
 {
-    const tj_problem problems[] = {f32(512, 300, 700), strange_problem(), pointing_problem()};
+    const tj_problem problems[] = {f32(512, 300, 700), strange_problem(), pointing_problem(), mixed_problem(), tf32_problem()};
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 5; i++) {
         tj_record *record = record_of(&problems[i], 12.345678, 80), *again;
         const tj_problem canonical = tj_problem_canonical(&problems[i]);
         char *text = tj_record_print(record), *same;
@@ -134,6 +155,31 @@ Test(records, survive_json_byte_for_byte)
         tj_record_free(record);
         tj_record_free(again);
     }
+}
+
+/* They keep their names: what came later is not in their text. Problems that differ in it alone are told apart. */
+Test(records, of_what_was_there_before_do_not_change)
+{
+    static const char *const members[] = {"n_dtype", "compute", "scale_m", "scale_n"};
+    const tj_problem old = f32(33, 5, 48), problems[] = {old, mixed_problem(), tf32_problem(), strange_problem()};
+    tj_problem plain = mixed_problem();
+    tj_record *record = record_of(&old, 5, 80), *scaled = record_of(&problems[1], 5, 80), *other;
+    char *text = tj_record_print(record);
+
+    for (size_t i = 0; i < 4; i++)
+        cr_expect(strstr(text, members[i]) == NULL, "%s", members[i]);
+    for (size_t i = 0; i < 4; i++) {
+        other = record_of(&problems[i], 5, 80);
+        cr_expect(eq(int, strcmp(record->key, other->key) == 0, i == 0), "problem %zu", i);
+        tj_record_free(other);
+    }
+    plain.epilogue.scale_n = TJ_SCALE_EACH;
+    other = record_of(&plain, 5, 80);
+    cr_expect(ne(int, strcmp(scaled->key, other->key), 0));
+    tj_record_free(other);
+    tj_record_free(scaled);
+    tj_record_free(record);
+    free(text);
 }
 
 /* Whatever byte is changed: refused in words, or the content is the same (white space). */
@@ -933,7 +979,7 @@ static tj_chosen_by chosen_beside(const tj_problem *asked, const tj_problem *tun
 
 Test(choice, takes_no_record_of_another_kind_of_problem_for_a_near_one)
 {
-    enum { NEAR, P_DTYPE, DTYPE, M_LAYOUT, N_LAYOUT, P_LAYOUT, J_OPEN, K_OPEN, L_OPEN, BATCH, OPEN_BATCH, BETA, ROWS };
+    enum { NEAR, P_DTYPE, DTYPE, COMPUTE, M_LAYOUT, N_LAYOUT, P_LAYOUT, J_OPEN, K_OPEN, L_OPEN, BATCH, OPEN_BATCH, BETA, ROWS };
     const tj_device_facts device = h200();
 
     for (int row = NEAR; row < ROWS; row++) {
@@ -944,6 +990,8 @@ Test(choice, takes_no_record_of_another_kind_of_problem_for_a_near_one)
         if (row == DTYPE)
             tuned.m.type = TJ_BF16;
         asked.p.type = TJ_F16;
+        if (row == COMPUTE)
+            asked.m.type = tuned.m.type = TJ_F32, tuned.compute = TJ_COMPUTE_TF32;
         tuned.m.layout = row == M_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
         tuned.n.layout = row == N_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
         tuned.p.layout = row == P_LAYOUT ? TJ_COL_MAJOR : TJ_ROW_MAJOR;

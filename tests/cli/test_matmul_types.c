@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tilejit matmul and run with types of 8 bits, integers, ways to compute and scales: right products of files, and words for what
+ * does not go together.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shell.h"
+
+static void assign_variables(char *assignments, size_t bytes)
+{
+    snprintf(assignments, bytes, "TILEJIT_EMULATOR='%s' TILEJIT_DRIVER=emulator", EMULATOR_PATH);
+}
+
+/* npy.sh has a shell function: npy FILE descr rows columns, with the elements from stdin. */
+static void start(void)
+{
+    make_folder();
+    cr_assert(
+        eq(int,
+           shell("cat >npy.sh <<'end'\n"
+                 "npy() { printf '\\223NUMPY\\001\\000\\166\\000' >$1\n"
+                 "printf '%%-117s\\n' \"{'descr': '$2', 'fortran_order': False, 'shape': ($3, $4), }\" >>$1; cat >>$1; }\n"
+                 "end\n"),
+           0),
+        "%s", errors);
+}
+
+TestSuite(matmul_types, .init = start, .fini = remove_folder, .timeout = 250);
+
+#define NPY ". ./npy.sh; "
+
+static bool has_compiler(void)
+{
+    const bool has = shell("$T compile 8x8x8 --arch sm_90") == 0;
+
+    if (!has)
+        cr_assert(getenv("TILEJIT_REQUIRE_NVRTC") == NULL, "%s", errors);
+    return has;
+}
+
+/* M = {{1, -2, 3}, {-128, 127, 0}} of s8, N = {{1, 255}, {2, 0}, {3, 4}} of u8: M . N = {{6, 267}, {126, -32640}}. */
+#define INTEGERS                                                          \
+    NPY "printf '\\001\\376\\003\\200\\177\\000' | npy M.npy '|i1' 2 3; " \
+        "printf '\\001\\377\\002\\000\\003\\004' | npy N.npy '|u1' 3 2; "
+
+static void expect_bytes(const void *wanted, size_t bytes, const char *descr)
+{
+    static char file[OUTPUT_BYTES];
+    const size_t size = read_text("P.npy", file);
+
+    cr_assert(gt(sz, size, bytes), "no P: %s", errors);
+    cr_expect(strstr(file + 10, descr) != NULL, "%s", file + 10);
+    cr_expect(zero(int, memcmp(file + size - bytes, wanted, bytes)), "%s: %s", descr, out);
+}
+
+Test(matmul_types, of_integers_come_from_files_and_go_to_them)
+{
+    static const int32_t sums[] = {6, 267, 126, -32640};
+    static const int8_t saturated[] = {6, 127, 126, -128}, scaled[] = {3, 127, 1, -128};
+
+    if (!has_compiler())
+        return;
+    cr_assert(eq(int, shell(INTEGERS "$T matmul M.npy N.npy -o P.npy"), 0), "%s", errors);
+    cr_expect(strstr(out, "check      passed") != NULL, "%s", out);
+    expect_bytes(sums, sizeof sums, "<i4");
+    cr_assert(eq(int, shell(INTEGERS "$T matmul M.npy N.npy -o P.npy --p-dtype s8"), 0), "%s", errors);
+    expect_bytes(saturated, sizeof saturated, "|i1");
+    /* scales 0.5 and 0.01 of the rows of M: 3, 133.5; 1.26, -326.4 */
+    cr_assert(eq(int,
+                 shell(INTEGERS "printf '\\000\\000\\000\\077\\012\\327\\043\\074' | npy S.npy '<f4' 2 1; "
+                                "$T matmul M.npy N.npy -o P.npy --p-dtype s8 --scale-m S.npy"),
+                 0),
+              "%s", errors);
+    expect_bytes(scaled, sizeof scaled, "|i1");
+}
+
+/* 1.5 * 2 in e4m3 and e5m2 (0x3c and 0x40), scaled by 0.5 and 4 as a whole, into e5m2: 6 is 0x46. */
+Test(matmul_types, of_8_bit_floats_may_differ)
+{
+    static const uint8_t six = 0x46;
+
+    if (!has_compiler())
+        return;
+    cr_assert(eq(int,
+                 shell(NPY "printf '\\074' | npy M.npy '<V1' 1 1; printf '\\100' | npy N.npy '<f1' 1 1; "
+                           "printf '\\000\\000\\000\\077' | npy half.npy '<f4' 1 1; printf '\\004' | npy four.npy '|i1' 1 1; "
+                           "$T matmul M.npy N.npy -o P.npy --p-dtype e5m2 --scale-m half.npy --scale-n four.npy"),
+                 0),
+              "%s", errors);
+    expect_bytes(&six, 1, "<f1");
+    cr_expect(eq(int, shell("$T matmul M.npy N.npy -o P.npy --dtype f16 --json"), 0), "%s", errors);
+    cr_expect(strstr(out, "\"n_dtype\": \"f16\"") != NULL, "%s", out);
+    cr_expect(strstr(out, "\"scale_m\": \"none\"") != NULL, "%s", out);
+}
+
+Test(matmul_types, that_do_not_go_together_are_told_in_words)
+{
+    static const struct {
+        const char *line, *words;
+    } rows[] = {
+        {INTEGERS "$T matmul M.npy N.npy -o P.npy --alpha 0.5", "alpha is 5.000e-1"},
+        {INTEGERS "$T matmul M.npy N.npy -o P.npy --p-dtype e4m3", "but P is e4m3: such a P may be f32"},
+        {INTEGERS "$T matmul M.npy N.npy -o P.npy --compute f32", "compute is f32 but M is s8 and N is u8: use s32"},
+        {INTEGERS "$T matmul M.npy N.npy -o P.npy --scale-m N.npy", "N.npy is 3 x 2: scales of M are 2 x 1, or 1 x 1"},
+        {INTEGERS "$T matmul M.npy N.npy -o P.npy --scale-n N.npy", "N.npy is 3 x 2: scales of N are 1 x 2, or 1 x 1"},
+        {NPY "head -c 6 /dev/zero | npy M.npy '|i1' 2 3; head -c 24 /dev/zero | npy N.npy '<f4' 3 2; $T matmul M.npy N.npy -o "
+             "P.npy",
+         "M.npy holds s8 and N.npy holds f32: add --dtype"},
+        {NPY "head -c 24 /dev/zero | npy M.npy '<i4' 2 3; head -c 24 /dev/zero | npy N.npy '<i4' 3 2; $T matmul M.npy N.npy -o "
+             "P.npy",
+         "M is s32, which only P and C may be"},
+        {"$T run 8x8x8 --dtype s32", "M is s32, which only P and C may be: use f32"},
+        {"$T run 8x8x8 --dtype f16 --compute tf32", "compute is tf32 but M and N are f16: use f32"},
+        {"$T run 8x8x8 --dtype e4m3 --n-dtype s8", "M is e4m3 but N is s8: give both one type, e4m3 and e5m2, or s8 and u8"},
+        {"$T run 8x8x8 --compute f17", "no way to compute is named \"f17\": use f32, f64, tf32 or s32"},
+        {"$T run 8x8x8 --scale-m all", "use one of one, each"},
+        {"$T run 8x8x8 --dtype f64 --scale-m one", "scales are f32 and go with no f64"},
+        {"$T run 8x8x8 --dtype u8 --family simt", "family simt takes matrices of f32, f64, f16 or bf16, and M is u8"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const int code = shell("%s", rows[i].line);
+
+        cr_expect(code == 1 || code == 2, "%s: %d", rows[i].line, code);
+        cr_expect(strstr(errors, rows[i].words) != NULL, "%s: %s", rows[i].line, errors);
+    }
+}
