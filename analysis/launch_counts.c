@@ -94,6 +94,8 @@ static void estimate_all(tj_counts *counts)
                                    &counts->store_w,
                                    &counts->load_w,
                                    &counts->load_pointers,
+                                   &counts->pack.load,
+                                   &counts->pack.store,
                                    &counts->shared_load,
                                    &counts->shared_store,
                                    &counts->reduce.load_pointers,
@@ -133,7 +135,7 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
         counts->load_m = m;
     }
     counts->global_bytes = counts->load_m.bytes + counts->load_n.bytes + counts->load_c.bytes + counts->store_p.bytes +
-                           counts->store_w.bytes + counts->load_w.bytes;
+                           counts->store_w.bytes + counts->load_w.bytes + counts->pack.load.bytes + counts->pack.store.bytes;
     if (counts->work[TJ_PIPE_L2] == 0) /* the family leaves nothing to the L1 */
         counts->work[TJ_PIPE_L2] = counts->global_bytes;
     counts->global_bytes += counts->load_pointers.bytes + counts->reduce.load_pointers.bytes;

@@ -98,7 +98,8 @@ static double fetch_slowdown(const tj_counts *c)
     const double text = (double)c->chain / fmax(1, (double)c->phases) * c->chain_fma;
     const double held = c->pieces > 0 ? 2 * FETCH_FREE : FETCH_FREE;
 
-    return c->streams && text > held ? 1 + FETCH_LOSS * (1 - held / text) : 1;
+    /* A product of tensor cores is one instruction for all its multiply-adds. */
+    return c->streams && c->mma == 0 && text > held ? 1 + FETCH_LOSS * (1 - held / text) : 1;
 }
 
 /* One warp alone cannot issue at every cycle; several take turns. Unrolled loops have something to issue at nearly every one. */
@@ -107,6 +108,15 @@ static double issue_efficiency(double warps, bool streams)
     const double turns = fmax(1, warps / TJ_SCHEDULERS);
 
     return (streams ? 1 : ISSUE_EFFICIENCY) * turns / (turns + LONE_WARP);
+}
+
+/* What a multiprocessor does of the pipe of the products in a cycle. mma.sync does not reach all that tensor cores can. */
+static double product_rate(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
+{
+    const tj_architecture *architecture = tj_architecture_of(facts);
+    const double share = c->mma > 0 && c->pipe != TJ_PIPE_TENSOR_F64 && architecture ? architecture->mma_sync : 1;
+
+    return share * peaks->per_s[c->pipe] / (facts->sm_count * peaks->clock_hz);
 }
 
 static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks, double resident)
@@ -120,21 +130,23 @@ static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, c
     const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
     /* Tensor cores do many at one instruction. */
     const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64] + c->work[TJ_PIPE_F16]) / 2;
-    const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks +
+    const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks + (double)(c->mma + c->conversions) / blocks +
                                 (sum(global, globals, false) + copies + sum(shared, 2, false)) / blocks + spilled +
                                 (PHASE_INSTRUCTIONS + PIECE_INSTRUCTIONS * c->pieces) * warps * (double)c->phases;
-    const double passes = (c->streams ? SHARED_PASSES : 1) * (double)c->shared_load.merged + (double)c->shared_store.merged;
+    const double passes =
+        (c->streams && c->mma == 0 ? SHARED_PASSES : 1) * (double)c->shared_load.merged + (double)c->shared_store.merged;
     const double clocks = facts->sm_count * peaks->clock_hz; /* of all multiprocessors, in a second */
     /* A step's multiply-adds of the warps on the busiest of the schedulers. */
     const double step_issue =
-        c->chain_fma * ceil(warps / TJ_SCHEDULERS) * 2 * 32 * TJ_SCHEDULERS / (peaks->per_s[c->pipe] / clocks);
+        c->chain_fma * ceil(warps / TJ_SCHEDULERS) * 2 * 32 * TJ_SCHEDULERS / product_rate(facts, c, peaks);
     const double in_step = c->streams && c->pieces == 0 ? 1 - BARRIER_LOSS / resident : 1;
     const double efficiency = issue_efficiency(warps * resident, c->streams) / fetch_slowdown(c) * in_step;
     block_cycles one = {.latency = latency_of(facts, c, step_issue), .sharpness = c->streams ? STREAM_SHARPNESS : SHARPNESS};
 
     for (int p = 0; p < TJ_PIPE_ISSUE; p++)
         if (c->work[p] > 0)
-            one.pipe[p] = lanes * (double)c->work[p] / blocks / (peaks->per_s[p] / clocks) / efficiency;
+            one.pipe[p] = lanes * (double)c->work[p] / blocks /
+                          (p == c->pipe ? product_rate(facts, c, peaks) : peaks->per_s[p] / clocks) / efficiency;
     one.pipe[TJ_PIPE_ISSUE] = instructions / TJ_SCHEDULERS / efficiency;
     one.pipe[TJ_PIPE_SHARED] = (passes + (double)c->work[TJ_PIPE_SHARED]) / blocks / PIPE_EFFICIENCY;
     one.pipe[TJ_PIPE_L1] = (sum(global, globals, true) / blocks + spilled) / PIPE_EFFICIENCY;
@@ -151,6 +163,15 @@ static double cycles_of(const block_cycles *one, double resident)
 {
     return one->longest + soft_maximum((resident - 1) * fmax(one->longest, START_CYCLES),
                                        one->latency + one->alone - one->longest, one->sharpness);
+}
+
+/* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element. */
+static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
+{
+    const double through_l1 = (double)(c->pack.load.merged + c->pack.store.merged) / facts->sm_count / PIPE_EFFICIENCY;
+    const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
+
+    return c->pack.load.elements > 0 ? NEXT_KERNEL_CYCLES + BLOCK_CYCLES + STREAM_WAIT_CYCLES + fmax(through_l1, moved) : 0;
 }
 
 /* The second kernel of split k: it begins when the first has ended, and reads what that has left in the L2. */
@@ -219,11 +240,12 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
     us[TJ_PIPE_MEMORY] = (double)counts->work[TJ_PIPE_MEMORY] / peaks->per_s[TJ_PIPE_MEMORY] /
                          (peaks->is_measured ? 1 : MEMORY_EFFICIENCY) * 1e6;
     us[TJ_TERM_LATENCY] = (full_waves + (last > 0)) * one.latency / per_us;
+    us[TJ_TERM_PACK] = pack_cycles(facts, counts, peaks) / per_us;
     us[TJ_TERM_REDUCE] = reduce_cycles(facts, counts, peaks) / per_us;
     us[TJ_TERM_LAUNCH] = LAUNCH_US;
     device = soft_maximum(us[TJ_PIPE_L2], us[TJ_PIPE_MEMORY], SHARPNESS);
     p.us = LAUNCH_US + soft_maximum(busy / per_us, device, SHARPNESS) +
-           exposed_share(facts, counts, resident) * fmin(busy / per_us, device) + us[TJ_TERM_REDUCE];
+           exposed_share(facts, counts, resident) * fmin(busy / per_us, device) + us[TJ_TERM_PACK] + us[TJ_TERM_REDUCE];
     p.flop_per_s = (double)counts->flop / p.us * 1e6;
     p.bound = longest(us);
     return p;

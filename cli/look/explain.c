@@ -121,31 +121,34 @@ static void print_counted(const cli_case *one)
 {
     const tj_counts *c = &one->analysis.counts;
     const cuEmuCounters *e = &one->counted;
-    /* An asynchronous copy knows no type: the emulator counts it in words of 4 bytes. */
-    const int64_t loads = (c->async_bytes ? c->async_bytes / 4 : c->load_m.elements + c->load_n.elements) +
-                          c->load_pointers.elements + c->reduce.load_pointers.elements;
+    const int64_t loads = c->load_m.elements + c->load_n.elements + c->load_c.elements + c->load_w.elements +
+                          c->load_pointers.elements + c->reduce.load_pointers.elements + c->pack.load.elements;
+    const int64_t stores = c->store_p.elements + c->store_w.elements + c->pack.store.elements;
+    const int64_t stored = c->store_p.bytes + c->store_w.bytes + c->pack.store.bytes;
     const struct {
         const char *name;
         int64_t predicted;
         uint64_t counted;
     } row[] = {
-        {c->async_bytes ? "global loads, words" : "global loads", loads + c->load_c.elements + c->load_w.elements,
-         e->global_loads},
-        {"global stores", c->store_p.elements + c->store_w.elements, e->global_stores},
-        {"sectors loaded",
+        /* An asynchronous copy knows no type. */
+        {c->async_bytes ? "bytes loaded" : "global loads", c->async_bytes ? c->global_bytes - stored : loads,
+         c->async_bytes ? e->global_load_bytes : e->global_loads},
+        {"global stores", stores, e->global_stores},
+        {c->pack.load.is_estimate ? NULL : "sectors loaded",
          c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_w.sectors + c->load_pointers.sectors +
              c->reduce.load_pointers.sectors,
          e->global_load_sectors},
         {"shared loads", c->shared_load.elements + c->reduce.shared_load.elements, e->shared_loads},
         {"shared stores", c->shared_store.elements + c->reduce.shared_store.elements, e->shared_stores},
-        {"multiply-adds", cli_fma(one) + c->reduce.fma, e->fma},
+        {"multiply-adds", cli_fma(one) + c->reduce.fma, e->fma + e->mma_flops / 2},
         {"barriers of blocks", c->barriers + c->reduce.barriers, e->block_barriers},
     };
 
     printf("counted    %-20s %16s %16s\n", "", "predicted", "emulator");
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
-        printf("           %-20s %16s %16s  %s\n", row[i].name, cli_grouped(row[i].predicted).text,
-               cli_grouped((int64_t)row[i].counted).text, row[i].predicted == (int64_t)row[i].counted ? "equal" : "DIFFERENT");
+        if (row[i].name)
+            printf("           %-20s %16s %16s  %s\n", row[i].name, cli_grouped(row[i].predicted).text,
+                   cli_grouped((int64_t)row[i].counted).text, row[i].predicted == (int64_t)row[i].counted ? "equal" : "DIFFERENT");
 }
 
 static void print_case(const cli_look *look, const cli_case *one)

@@ -271,7 +271,11 @@ bool cli_shows_term(const cli_case *one, int32_t term)
 
 int64_t cli_fma(const cli_case *one)
 {
-    return one->analysis.counts.work[one->analysis.counts.pipe] / 2;
+    int64_t flop = 0; /* of every pipe of arithmetic: beta's are not where tensor cores add up */
+
+    for (int p = 0; p < TJ_PIPE_ISSUE; p++)
+        flop += one->analysis.counts.work[p];
+    return flop / 2;
 }
 
 void cli_print_formula(FILE *out, const tj_problem *p)

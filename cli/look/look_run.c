@@ -6,16 +6,16 @@
 
 static const double MOST_FMA_TO_EXECUTE = 2e9; /* minutes on the emulator */
 
-/* Of a split k that is two kernels, each counted by a launch of its own. */
+/* Each kernel is counted by a launch of its own. */
 static tj_status count_case(tj_context *context, const tj_plan *plan, const tj_operands *x, cli_case *one, tj_error *err)
 {
-    const int kernels = one->analysis.counts.splits > 1 ? 2 : 1;
+    const int32_t kernels = tj_source_launch(tj_plan_source(plan))->steps;
     const tj_emulator *emulator;
     cuEmuLaunch launch;
     tj_status status = tj_emulator_get(context, &emulator, err);
 
-    for (int i = 0; i < kernels && status == TJ_OK; i++) {
-        status = cli_count_kernel(context, emulator, plan, x, i == 0, &launch, err);
+    for (int32_t step = 0; step < kernels && status == TJ_OK; step++) {
+        status = cli_count_kernel(context, emulator, plan, x, step, &launch, err);
         if (status == TJ_OK)
             cli_counters_add(&one->counted, &launch.total);
     }

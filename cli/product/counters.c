@@ -42,7 +42,10 @@ static const struct {
                 {"async_conflicts", offsetof(cuEmuCounters, async_conflicts)}};
 
 enum { COUNTERS = sizeof counters / sizeof counters[0], SECTOR_BYTES = 32 };
-enum { LAST_KERNEL = 1, FIRST_KERNEL = 2 }; /* of the launches that follow: values of CUEMU_COUNT */
+enum {
+    LAST_KERNEL = 1,
+    FIRST_KERNEL = 2
+}; /* of the launches that follow: values of CUEMU_COUNT; 3 means the second, and so on */
 
 static uint64_t value_of(const cuEmuCounters *all, size_t index)
 {
@@ -186,6 +189,11 @@ static tj_status tell_lines(const cli_call *call, const tj_emulator *emulator, s
     return TJ_OK;
 }
 
+static const tj_launch_form *form_of(const tj_plan *plan)
+{
+    return tj_source_launch(tj_plan_source(plan));
+}
+
 /* What was counted last; counting ends. */
 static tj_status take_launch(const tj_emulator *emulator, cuEmuLaunch *launch, tj_error *err)
 {
@@ -193,22 +201,23 @@ static tj_status take_launch(const tj_emulator *emulator, cuEmuLaunch *launch, t
     return emulator->get_launch(launch) ? TJ_OK : tj_fail(err, TJ_ERR_INTERNAL, "the emulator counted nothing");
 }
 
+/* A kernel that is alone is counted in the last launch of a batch that takes several. */
+static uint64_t value_for(const tj_plan *plan, int32_t step)
+{
+    return form_of(plan)->steps > 1 ? (uint64_t)(FIRST_KERNEL + step) : LAST_KERNEL;
+}
+
 tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
-                           bool is_first, cuEmuLaunch *launch, tj_error *err)
+                           int32_t step, cuEmuLaunch *launch, tj_error *err)
 {
     tj_status status;
 
-    (void)emulator->set_option(CUEMU_COUNT, is_first ? FIRST_KERNEL : LAST_KERNEL);
+    (void)emulator->set_option(CUEMU_COUNT, value_for(plan, step));
     status = cli_launch(context, emulator, plan, operands, err);
     if (status == TJ_OK)
         return take_launch(emulator, launch, err);
     (void)emulator->set_option(CUEMU_COUNT, 0);
     return status;
-}
-
-static bool splits_k(const tj_plan *plan)
-{
-    return tj_product_step(tj_source_launch(tj_plan_source(plan)))->splits > 1;
 }
 
 tj_status cli_count_begin(const cli_call *call, bool by_line, const tj_plan *plan, tj_error *err)
@@ -221,7 +230,7 @@ tj_status cli_count_begin(const cli_call *call, bool by_line, const tj_plan *pla
     if (!emulator)
         return tj_fail(err, TJ_ERR_UNSUPPORTED, "--count%s needs the emulator, and this device is a GPU: add --device emulator",
                        by_line ? "-lines" : "");
-    (void)emulator->set_option(CUEMU_COUNT, splits_k(plan) ? FIRST_KERNEL : LAST_KERNEL);
+    (void)emulator->set_option(CUEMU_COUNT, value_for(plan, form_of(plan)->product));
     return TJ_OK;
 }
 
@@ -237,6 +246,7 @@ static tj_status tell_kernel(const cli_call *call, const tj_emulator *emulator, 
 tj_status cli_count_end(const cli_call *call, bool by_line, const tj_plan *plan, const tj_operands *operands, tj_error *err)
 {
     const tj_source *source = tj_plan_source(plan);
+    const tj_launch_form *form = form_of(plan);
     const tj_emulator *emulator;
     cuEmuLaunch launch;
     cuEmuCounters sum;
@@ -249,11 +259,14 @@ tj_status cli_count_end(const cli_call *call, bool by_line, const tj_plan *plan,
         sum = launch.total;
         status = tell_kernel(call, emulator, "counted", source, &launch, lines, err);
     }
-    if (status == TJ_OK && splits_k(plan)) {
-        status = cli_count_kernel(call->context, emulator, plan, operands, false, &launch, err);
+    for (int32_t step = 0; step < form->steps && status == TJ_OK; step++) {
+        if (step == form->product)
+            continue;
+        status = cli_count_kernel(call->context, emulator, plan, operands, step, &launch, err);
         if (status == TJ_OK) {
             cli_counters_add(&sum, &launch.total);
-            status = tell_kernel(call, emulator, "  its sums", source, &launch, lines, err);
+            status =
+                tell_kernel(call, emulator, step < form->product ? "  packing" : "  its sums", source, &launch, lines, err);
         }
     }
     if (status != TJ_OK) {

@@ -161,13 +161,13 @@ tj_status cli_time(tj_context *context, const tj_plan *plan, const tj_operands *
 
 /* ---- counters --------------------------------------------------------------------------------------------------- */
 
-/** Launch a plan and have its first kernel counted, or its last. */
+/** Launch a plan and have one of its kernels counted: a step of its launch form. */
 tj_status cli_count_kernel(tj_context *context, const tj_emulator *emulator, const tj_plan *plan, const tj_operands *operands,
-                           bool is_first, cuEmuLaunch *launch, tj_error *err);
+                           int32_t step, cuEmuLaunch *launch, tj_error *err);
 
 /**
- * What --count asks for: have the launch that follows counted, then tell, with by_line line by line of the CUDA text. Of a split k
- * that counts the first kernel; the second one is counted by a launch of its own. In words each, in JSON their sum.
+ * What --count asks for: have the launch that follows counted, then tell, with by_line line by line of the CUDA text. Of several
+ * kernels that counts the one that multiplies; each other one is counted by a launch of its own. In words each, in JSON their sum.
  * Errors: TJ_ERR_UNSUPPORTED: the device is no emulator.
  */
 tj_status cli_count_begin(const cli_call *call, bool by_line, const tj_plan *plan, tj_error *err);

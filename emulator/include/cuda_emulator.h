@@ -80,7 +80,7 @@ void cuEmuClear(void);
 
 typedef enum cuEmuOption {
     CUEMU_CHECKS,  /* bits, below */
-    CUEMU_COUNT,   /* 1: count; 2: count the next launch and no later one, so that the first of several can be told of */
+    CUEMU_COUNT,   /* 1: count; 2: count the next launch and no later one; 3: the one after it alone, and so on */
     CUEMU_THREADS, /* 0: one for each processor */
     CUEMU_SEED,
     CUEMU_BUDGET, /* of a block */

@@ -14,6 +14,8 @@
 #include "schedule.h"
 #include "shadow.h"
 
+enum { COUNT_ALL = 1, COUNT_NEXT = 2 }; /* values of CUEMU_COUNT; those above mean so many launches later */
+
 /* ---- what was counted last ------------------------------------------------------------------------------------------- */
 
 static struct {
@@ -126,6 +128,7 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
                             uint64_t owner)
 {
     const size_t before = emu_finding_count();
+    const uint64_t counting = emu_option(CUEMU_COUNT);
     emu_launch launch = {
         .module = module,
         .function = function,
@@ -135,7 +138,7 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
         .parameters = parameters,
         .dynamic_shared = dynamic_shared,
         .checks = (uint32_t)emu_option(CUEMU_CHECKS),
-        .counts = emu_option(CUEMU_COUNT) != 0,
+        .counts = counting == COUNT_ALL || counting == COUNT_NEXT,
         .seed = emu_option(CUEMU_SEED),
         .budget = emu_option(CUEMU_BUDGET),
         .patience = emu_option(CUEMU_PATIENCE),
@@ -163,8 +166,8 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
     free(launch.order);
     if (launch.counts)
         keep_counters(&launch);
-    if (emu_option(CUEMU_COUNT) == 2) /* this one alone was meant */
-        emu_set_option(CUEMU_COUNT, 0);
+    if (counting >= COUNT_NEXT)
+        emu_set_option(CUEMU_COUNT, counting == COUNT_NEXT ? 0 : counting - 1);
     if (launch.failed)
         return (cuEmuKind)launch.failed;
     for (size_t i = before; emu_finding_get(i, &found); i++)

@@ -10,7 +10,7 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     const unsigned bytes = ((const uint32_t *)emu_lanes(warp, &inst->operand[2]))[__builtin_ctz(mask)];
     const bool has_source_size = inst->operands > 3 && inst->operand[3].bytes == 4;
     cuEmuCounters *line = emu_line(warp, inst);
-    uint32_t reads = mask, parts = 0, part[EMU_LANES];
+    uint32_t reads = mask, parts = 0, missing = 0, part[EMU_LANES];
     emu_request to, from;
 
     if ((bytes != 4 && bytes != 8 && bytes != 16) || (inst->choice[0] == 2 && bytes != 16)) {
@@ -29,7 +29,7 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         if (part[i] == 0)
             reads &= ~(1u << i);
         else if (part[i] < bytes)
-            parts |= 1u << i;
+            parts |= 1u << i, missing += bytes - part[i];
     }
     if (!emu_resolve(warp, inst, S_SHARED, mask, &inst->operand[0], bytes, &to))
         return;
@@ -50,6 +50,9 @@ static void copy_async(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         emu_count_async(line, to.place, mask, reads, bytes);
         if (reads)
             emu_count_global(line, from.place, reads, bytes, bytes / 4, false);
+        line->async_bytes -= missing; /* of copies that read a part */
+        line->global_load_bytes -= missing;
+        line->global_loads -= missing / 4;
     }
     EMU_EACH_LANE (i, reads)
         if (from.place[i].space != S_GLOBAL) {

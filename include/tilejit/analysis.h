@@ -56,6 +56,7 @@ typedef enum tj_pipe {
 /** What takes time: the pipes, and then the terms that belong to no pipe. */
 enum {
     TJ_TERM_LATENCY = TJ_PIPES, /**< the chain of dependent steps of one block, times the waves */
+    TJ_TERM_PACK,               /**< the kernel that copies operands to the workspace, before all others */
     TJ_TERM_REDUCE,             /**< the second kernel of split k, after all of the others */
     TJ_TERM_LAUNCH,             /**< an empty kernel */
     TJ_TERMS
@@ -94,6 +95,12 @@ typedef struct tj_phase_counts {
     int64_t shared_loads;  /**< elements */
     double intensity;      /**< flop / (loads * element_bytes): the textbook's FLOP/B, 0.25 for naive in f32 */
 } tj_phase_counts;
+
+/** What the kernel moves that copies operands to the workspace first, where a family has one; otherwise all zero. The requests and
+ * sectors of its loads are an estimate. */
+typedef struct tj_pack_counts {
+    tj_traffic load, store;
+} tj_pack_counts;
 
 /** What the second kernel does if k is split over blocks; otherwise all zero. Its loads and stores are load_w, load_c and
  * store_p of the whole. */
@@ -138,7 +145,9 @@ typedef struct tj_counts {
     tj_traffic load_pointers;                   /**< from the arrays of pointers (TJ_POINTERS), in global memory */
     tj_traffic shared_load, shared_store;       /**< shared memory */
     int64_t global_bytes;                       /**< those of global memory together */
-    int64_t sums; /**< additions beside the multiply-adds, where several threads or blocks share a sum */
+    int64_t mma;                                /**< products of small matrices that warps ask of the tensor cores (mma.sync) */
+    int64_t conversions; /**< instructions of warps that make what tensor cores take of what shared memory holds */
+    int64_t sums;        /**< additions beside the multiply-adds, where several threads or blocks share a sum */
     int64_t
         async_bytes;   /**< of the loads, those that asynchronous copies bring to shared memory; no thread stores them there */
     int64_t waits;     /**< times that a block waits for global memory, one after the other: an estimate */
@@ -153,6 +162,7 @@ typedef struct tj_counts {
     int32_t registers_most;  /**< likewise */
     int32_t spilled;         /**< registers per thread that launch bounds leave no room for: an estimate */
     double intensity;        /**< flop / global_bytes */
+    tj_pack_counts pack;
     tj_reduce_counts reduce;
     tj_phase_counts phase;
 } tj_counts;

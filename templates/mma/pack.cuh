@@ -26,7 +26,10 @@ __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, 
                 //@ else
                 value.element[e] = from[line * ld + first + e];
                 //@ end
-        reinterpret_cast<vector_t<element_t, CHUNK> &>(to[line * ld_packed + first]) = value;
+        const uint4 word = reinterpret_cast<const uint4 &>(value);
+        // At once: left to itself, the compiler stores what it has loaded piece by piece.
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(&to[line * ld_packed + first]), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
+                     : "memory");
     }
 }
 

@@ -27,6 +27,8 @@ typedef struct row {
         __VA_ARGS__ \
     }
 
+#define BF16(...) WITH(.m.type = TJ_BF16, __VA_ARGS__)
+
 static const row rows[] = {
     /* every width of tiled that is special: least, most, default, powers, multiples of 4, odd, prime */
     {"tiled:tile_width=4", 33, 18, 29, PLAIN},
@@ -269,6 +271,51 @@ static const row rows[] = {
     {"simt:copy=registers,bk=16,bm=64,bn=64,tm=8,tn=4", 68, 34, 132, WITH(.m.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
     {"simt:copy=registers,bk=16,bm=64,bn=64,tm=4,tn=4", 66, 34, 130, WITH(.m.type = TJ_F64)},
     {"simt:copy=registers,bk=16,bm=64,bn=64,tm=4,tn=4", 66, 34, 130, WITH(.m.type = TJ_F64, .m.layout = TJ_COL_MAJOR)},
+    /* mma: tiles that divide, and that hang over every edge; types; layouts; paddings that leave copies 16, 8 and 4 bytes */
+    {"mma", 256, 128, 256, BF16()},
+    {"mma:bm=64,bn=64", 100, 72, 136, BF16()},
+    {"mma:bm=64,bn=64,boundary=all", 128, 64, 128, BF16()},
+    {"mma:bm=64,bn=32,wm=32,wn=16,stages=5", 72, 200, 40, BF16(.m.layout = TJ_COL_MAJOR)},
+    {"mma:bm=32,bn=64,wm=16,wn=32,steps=4", 72, 200, 40, BF16(.n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=32,bn=64,wm=32,wn=16,steps=4", 72, 200, 40, BF16(.m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64", 72, 200, 40, BF16(.p.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
+    {"mma:bm=64,bn=64", 68, 100, 44, BF16()},
+    {"mma:bm=64,bn=64", 66, 102, 46, BF16(.epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
+    {"mma:bm=64,bn=64,pack=none", 65, 101, 45, BF16(.m.ld = 104, .n.ld = 48, .p.ld = 45)},
+    {"mma:bm=64,bn=64,pack=none", 65, 101, 45, BF16(.m.ld = 108, .n.ld = 46, .p.ld = 46, .batch = 3)},
+    {"mma:bm=64,bn=64,pack=none", 65, 101, 45,
+     BF16(.m.ld = 72, .n.ld = 104, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64,vector=1", 64, 64, 64, BF16(.p.type = TJ_F32)},
+    {"mma:bm=64,bn=64,vector=2,rows=x", 64, 64, 128, WITH(.m.type = TJ_F16, .batch = 2)},
+    {"mma:bm=64,bn=64,group=2", 200, 64, 264, WITH(.m.type = TJ_F16, .batch = 2, .n.stride = TJ_BROADCAST)},
+    {"mma:bm=16,bn=16,wm=16,wn=16,steps=8", 40, 300, 24, WITH(.m.type = TJ_F16, .p.type = TJ_F32)},
+    {"mma:bm=16,bn=256,wm=16,wn=32,steps=2", 24, 64, 264, WITH(.m.type = TJ_F16)},
+    {"mma:bm=256,bn=16,wm=32,wn=16", 264, 64, 24, WITH(.m.type = TJ_F16, .m.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64", 64, 0, 64, BF16(.epilogue.has_beta = 1)},
+    {"mma:bm=64,bn=64", 64, 8, 64, BF16()},
+    {"mma", 1, 8, 8, BF16()},
+    {"mma:bm=64,bn=64", 66, 34, 70, WITH(.m.type = TJ_F64, .epilogue.has_beta = 1)},
+    {"mma:bm=64,bn=64,wm=32,wn=32", 65, 33, 71, WITH(.m.type = TJ_F64, .batch = 2)},
+    {"mma:bm=32,bn=64,wm=16,wn=32", 65, 33, 71, WITH(.m.type = TJ_F64, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=32,wm=32,wn=16,steps=4", 128, 64, 64,
+     WITH(.m.type = TJ_F64, .n.layout = TJ_COL_MAJOR, .p.layout = TJ_COL_MAJOR)},
+    /* k split over blocks, more splits than phases */
+    {"mma:bm=64,bn=64,splits=2", 100, 200, 136, BF16()},
+    {"mma:bm=32,bn=32,splits=5", 67, 200, 132, BF16(.epilogue.has_alpha = 1, .epilogue.has_beta = 1, .batch = 2)},
+    {"mma:bm=32,bn=32,splits=40", 72, 300, 131, BF16(.p.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64,splits=3", 67, 100, 131, WITH(.m.type = TJ_F64, .epilogue.has_beta = 1)},
+    /* operands packed ahead */
+    {"mma:bm=64,bn=64", 65, 101, 77, BF16()},
+    {"mma:bm=64,bn=64,pack=m", 65, 101, 80, BF16(.batch = 3, .epilogue.has_beta = 1)},
+    {"mma:bm=64,bn=64,pack=n", 65, 104, 77, BF16(.batch = 3, .n.stride = TJ_BROADCAST)},
+    {"mma:bm=64,bn=64,pack=both", 65, 101, 77,
+     BF16(.m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR, .p.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64,pack=both,splits=3", 65, 301, 77, BF16(.m.ld = 305, .epilogue.has_beta = 1)},
+    {"mma:bm=64,bn=64,pack=both", 65, 33, 77, WITH(.m.type = TJ_F64)},
+    {"mma:pack=both", 64, 3, 5, WITH(.m.type = TJ_F16)},
+    /* arrays of pointers */
+    {"mma:bm=64,bn=64", 72, 40, 136, BF16(.batch = 3, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
+    {"mma:bm=64,bn=64,splits=2", 72, 140, 136, BF16(.batch = 2, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
 };
 
 enum { ROWS = sizeof rows / sizeof rows[0] };
@@ -321,8 +368,19 @@ static const void *operand(tj_context *context, const tj_problem *problem, int w
     return tj_buffer_address(*array);
 }
 
-/* Run it on the emulator, on zeros, and count: mode 1 the last kernel, 2 the first. */
-static void execute(tj_context *context, const row *r, int mode, cuEmuCounters *counted)
+/* The kernels of a launch: the first where a family packs operands, the one that multiplies, the last where k is split. */
+typedef enum kernel { PACK, PRODUCT, REDUCE } kernel;
+
+/* CUEMU_COUNT: 1 counts all, and the last one is left; 2 counts the first alone, 3 the second, and so on. */
+static uint64_t counting(const tj_plan *plan, kernel which)
+{
+    const tj_launch_form *form = tj_source_launch(tj_plan_source(plan));
+
+    return which == REDUCE || form->steps == 1 ? 1 : 2 + (uint64_t)(which == PRODUCT ? form->product : 0);
+}
+
+/* Run it on the emulator, on zeros, and count one kernel. */
+static void execute(tj_context *context, const row *r, kernel which, cuEmuCounters *counted)
 {
     const tj_problem problem = problem_of(r), strided = tj_problem_strided(&problem);
     const tj_emulator *emulator;
@@ -349,7 +407,7 @@ static void execute(tj_context *context, const row *r, int mode, cuEmuCounters *
     cr_assert(tj_buffer_create(context, x.workspace_bytes + 16, &workspace, &err) == TJ_OK);
     x.workspace = tj_buffer_address(workspace);
     cr_assert(tj_emulator_get(context, &emulator, &err) == TJ_OK && emulator);
-    cr_assert(emulator->set_option(CUEMU_COUNT, (uint64_t)mode));
+    cr_assert(emulator->set_option(CUEMU_COUNT, counting(plan, which)));
     cr_assert(tj_plan_launch(plan, &x, NULL, &err) == TJ_OK, "%s: %s", r->config, err.message);
     cr_assert(tj_synchronize(context, NULL, &err) == TJ_OK, "%s: %s", r->config, err.message);
     cr_assert(emulator->get_launch(&launch));
@@ -389,6 +447,18 @@ static void expect_reduce(const row *r, const tj_problem *problem, const tj_coun
     cr_expect(c->store_w.elements == c->load_w.elements, "%s", r->config);
 }
 
+/* Requests and sectors of its loads are an estimate, and the compiler chooses the words that it loads. */
+static void expect_pack(tj_context *context, const row *r, const tj_counts *c)
+{
+    cuEmuCounters counted;
+
+    execute(context, r, PACK, &counted);
+    expect(r, "bytes to pack", c->pack.load.bytes, counted.global_load_bytes);
+    expect(r, "packed bytes", c->pack.store.bytes, counted.global_store_bytes);
+    expect(r, "requests that store them", c->pack.store.requests, counted.global_store_requests);
+    expect(r, "sectors of them", c->pack.store.sectors, counted.global_store_sectors);
+}
+
 Test(counts, are_those_of_the_emulator)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
@@ -399,22 +469,24 @@ Test(counts, are_those_of_the_emulator)
     options.driver = "emulator";
     options.cache_dir = "";
     cr_assert(tj_context_create(&options, &context, &err) == TJ_OK, "%s", err.message);
-    cr_assert(ROWS >= 199);
+    cr_assert(ROWS >= 250);
     for (size_t i = 0; i < ROWS; i++) {
         const row *const r = &rows[i];
         const tj_problem problem = problem_of(r);
         cuEmuCounters counted, second;
         tj_config config;
-        int64_t words;
+        int64_t words, fma;
         tj_counts c;
 
-        execute(context, r, 2, &counted);
+        execute(context, r, PRODUCT, &counted);
         cr_assert(tj_config_parse(r->config, &config, &err) == TJ_OK);
         cr_assert(tj_count(&problem, &config, &c, &err) == TJ_OK, "%s: %s", r->config, err.message);
+        if (c.pack.load.elements > 0)
+            expect_pack(context, r, &c);
         /* An asynchronous copy knows no type: the emulator counts it in words of 4 bytes. */
         words = c.async_bytes > 0 ? c.async_bytes / 4 : c.load_m.elements + c.load_n.elements;
         if (c.splits > 1) {
-            execute(context, r, 1, &second);
+            execute(context, r, REDUCE, &second);
             expect_reduce(r, &problem, &c, &second);
             c.load_c = (tj_traffic){0}; /* that was the second kernel's */
             c.store_p = c.store_w;
@@ -439,10 +511,12 @@ Test(counts, are_those_of_the_emulator)
         expect(r, "shared store wavefronts", c.shared_store.wavefronts, counted.shared_store_wavefronts);
         expect(r, "shared load requests", c.shared_load.requests, counted.shared_load_requests);
         expect(r, "shared load wavefronts", c.shared_load.wavefronts, counted.shared_load_wavefronts);
-        expect(r, "fused multiply-adds", c.work[c.pipe] / 2, counted.fma);
+        fma = c.work[TJ_PIPE_F32] + c.work[TJ_PIPE_F64];
+        if (c.mma > 0)
+            expect(r, "products by tensor cores", c.work[c.pipe], counted.mma_flops);
+        expect(r, "fused multiply-adds", fma / 2, counted.fma);
         expect(r, "block barriers", c.barriers, counted.block_barriers);
-        expect(r, "flop", c.work[c.pipe] + c.sums + (problem.epilogue.has_alpha && c.splits == 1 ? c.store_p.elements : 0),
-               counted.flops);
+        expect(r, "flop", fma + c.sums + (problem.epilogue.has_alpha && c.splits == 1 ? c.store_p.elements : 0), counted.flops);
     }
     tj_context_free(context);
 }

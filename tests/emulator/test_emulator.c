@@ -647,6 +647,11 @@ Test(emulator, lines_of_a_loaded_module_have_their_text)
     cr_assert(eq(int, launch_and_wait(function, 1, 64, 0, parameters), 0));
     cr_assert(eq(int, cu.get_launch(&launch), 1));
     cr_expect(eq(u64, launch.total.global_stores, 32));
+    cu.set_option(CUEMU_COUNT, 3); /* the one after it alone */
+    for (unsigned threads = 32; threads <= 96; threads += 32)
+        cr_assert(eq(int, launch_and_wait(function, 1, threads == 96 ? 32 : threads, 0, parameters), 0));
+    cr_assert(eq(int, cu.get_launch(&launch), 1));
+    cr_expect(eq(u64, launch.total.global_stores, 64));
     cu.set_option(CUEMU_COUNT, 1);
     cr_assert(eq(int, launch_and_wait(function, 1, 64, 0, parameters), 0));
     for (size_t i = 0; cu.get_line(i, &ptx_line, &cuda_line, statement, sizeof statement, &line); i++)

@@ -20,7 +20,7 @@
 #include "steps.h"
 
 enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 28, MAX_SHARED = 227 * 1024 };
-enum { PACK_THREADS = 256, PACK_BLOCKS = 1024, SLICE_M = 1, SLICE_N = 2, LEAST_COPY = 4 };
+enum { PACK_THREADS = 256, PACK_BLOCKS = 1024, SLICE_M = 1, SLICE_N = 2, SLICE_UNIT = 128, LEAST_COPY = 4 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL};
 
@@ -40,8 +40,10 @@ static const tj_param params[] = {
     TJ_SPLITS(1, tj_splits_tried),
     {"stages", "phases whose tiles shared memory holds", 2, 8, 3, NULL, stages_tried, TJ_PARAM_ORDER},
     TJ_BLOCKS(8, 1, blocks_tried, TJ_PARAM_HINT),
-    {"pack", "operands that are first copied to a workspace, where tiles are whole, lines begin at multiples of 16 bytes, and tf32 is rounded", 1, 4, 0, pack_choices,
-     NULL, TJ_PARAM_ORDER},
+    {"pack",
+     "operands that are first copied to a workspace, where tiles are whole, lines begin at multiples of 16 bytes, and tf32 is "
+     "rounded",
+     1, 4, 0, pack_choices, NULL, TJ_PARAM_ORDER},
     {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 4, 4, NULL, vectors_tried,
      TJ_PARAM_HINT},
     {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried,
@@ -490,7 +492,7 @@ static void pack_operand(const tj_problem *view, const tj_problem *packed, tj_wh
     const int64_t most = TJ_GRID_LIMIT / (tj_step_product(form)->splits > 1 ? tj_step_product(form)->splits : 1);
     const int64_t products = view->batch < most ? view->batch : most;
 
-    form->slice[slice] = tj_ceil_div(form->workspace_bytes, TJ_MMA_CHUNK) * TJ_MMA_CHUNK;
+    form->slice[slice] = tj_ceil_div(form->workspace_bytes, SLICE_UNIT) * SLICE_UNIT;
     form->workspace_bytes =
         form->slice[slice] + tj_problem_matrix(packed, which)->stride * tj_facts_of(from->type)->bytes * products;
     tj_template_set_int(fill, which == TJ_MATRIX_M ? "from_ld_m" : "from_ld_n", from->ld);
@@ -625,6 +627,7 @@ const tj_family tj_family_mma = {
     .for_any_operands = for_any_operands,
     .moved = tj_mma_packed,
     .describe = describe,
+    .count = tj_mma_count,
     .is_worth_trying = is_worth_trying,
     .is_hopeless = is_hopeless,
 };

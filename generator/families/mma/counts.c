@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * counts: what a launch of family mma moves and computes. Every loop of the template is one access here; fragments are looked at lane
+ * by lane, where they lie after swizzle.cuh.
+ */
+#include "form.h"
+
+#include "checked.h"
+#include "parts/lanes.h"
+#include "parts/pointers.h"
+#include "parts/registers.h"
+#include "parts/split.h"
+#include "parts/traffic.h"
+
+/* Of M or N that one ldmatrix brings; of P that lanes store side by side. */
+enum { FRAGMENT = 16, STORE_ROWS = 8, STORE_LANES = 4, PACK_THREADS = 256 };
+
+int32_t tj_mma_pipe(const tj_problem *view)
+{
+    static const int32_t by_bytes[] = {[1] = TJ_PIPE_TENSOR_S8, [4] = TJ_PIPE_TENSOR_TF32, [8] = TJ_PIPE_TENSOR_F64};
+
+    return view->m.type == TJ_F16    ? TJ_PIPE_TENSOR_F16
+           : view->m.type == TJ_BF16 ? TJ_PIPE_TENSOR_BF16
+                                     : by_bytes[tj_facts_of(view->m.type)->bytes];
+}
+
+/* An operand as the text sees it. */
+typedef struct operand {
+    const tj_matrix *matrix;
+    tj_mma_tile tile;
+    int64_t count, width;  /* lines, and elements of one */
+    int64_t batch, repeat; /* repeat: blocks that load the same tile */
+    int32_t bytes;         /* of an element */
+    bool is_m, along_k;
+} operand;
+
+static operand operand_of(const tj_problem *packed, const tj_mma_shape *s, const tj_counts *counts, bool is_m)
+{
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const tj_matrix *const matrix = tj_problem_matrix(packed, which);
+    const tj_lines lines = tj_problem_lines(packed, which);
+    const bool is_packed = tj_mma_packs(s, is_m); /* in whole tiles, which are copied as such */
+
+    return (operand){
+        .matrix = matrix,
+        .tile = tj_mma_tile_of(packed, s, is_m),
+        .count = is_packed ? matrix->stride / matrix->ld : lines.count->extent,
+        .width = is_packed ? matrix->ld : lines.width->extent,
+        .batch = packed->batch,
+        .repeat = is_m ? counts->col_blocks : counts->row_blocks,
+        .bytes = s->element_bytes,
+        .is_m = is_m,
+        .along_k = is_m == (matrix->layout == TJ_ROW_MAJOR),
+    };
+}
+
+/* copy: the last one of a line reads what is there of it. */
+static void count_copies(const operand *o, tj_traffic *traffic)
+{
+    const tj_mma_tile *const t = &o->tile;
+    const int64_t copies = tj_ceil_div(o->width, t->width);
+    const int64_t missing = (copies * t->width - o->width) * o->count * o->batch * o->repeat;
+    tj_access access = tj_tiled_access(t->line / t->width, tj_least(t->go, t->lines), copies, o->count,
+                                       (int64_t)t->width * o->bytes, o->matrix->ld * o->bytes);
+
+    access.element_bytes = o->bytes;
+    access.width = t->width;
+    access.axis[2] = tj_batch_axis(o->batch, o->matrix->stride, o->bytes);
+    access.repeat = o->repeat;
+    tj_traffic_add(traffic, &access);
+    traffic->elements -= missing;
+    traffic->bytes -= missing * o->bytes;
+}
+
+/* ---- fragments ---------------------------------------------------------------------------------------------------- */
+
+/* m_place, n_place: where an element of a line lies in its tile, in bytes. */
+static int64_t place_of(const tj_mma_tile *t, int32_t bytes, int32_t line, int32_t element)
+{
+    const int32_t chunk = TJ_MMA_CHUNK / bytes, chunks = t->line / chunk, turns = tj_least(chunks, 8);
+    const int32_t reader = t->load == TJ_MMA_BYTES ? line % 2 + line / 4 % 4 * 2 : line % 8;
+
+    if (t->load == TJ_MMA_ELEMENTS)
+        return (int64_t)(line * t->pitch + element) * bytes;
+    return (int64_t)(line * chunks + (element / chunk ^ reader / (8 / turns) % turns)) * TJ_MMA_CHUNK + element % chunk * bytes;
+}
+
+/* Of 16 rows of M or columns of N the one that a lane asks for, and the k of a step. */
+typedef struct element {
+    int32_t across, k;
+} element;
+
+static element element_of(const operand *o, int32_t lane, int32_t part)
+{
+    const int32_t chunk = TJ_MMA_CHUNK / o->bytes;
+
+    switch (o->tile.load) {
+    case TJ_MMA_WHOLE:
+        return o->is_m ? (element){lane % 16, lane / 16 * chunk} : (element){lane / 16 * 8 + lane % 8, lane / 8 % 2 * chunk};
+    case TJ_MMA_HALVES:
+        return o->is_m ? (element){lane / 8 % 2 * 8, lane / 16 * 8 + lane % 8} : (element){lane / 16 * 8, lane % 16};
+    case TJ_MMA_BYTES: /* line_of_bytes */
+        return (element){0, lane / 16 * 16 + lane / 8 % 2 * 2 + lane % 8 / 2 * 4 + lane % 2};
+    default:
+        return o->is_m ? (element){lane / 4 + part % 2 * 8, lane % 4 + part / 2 * 4}
+                       : (element){lane / 4 + part / 2 * 8, lane % 4 + part % 2 * 4};
+    }
+}
+
+/* load: what one warp reads for 16 rows of M, or columns of N, in one step. */
+static void count_fragment(const operand *o, int32_t first_across, int32_t first_k, int64_t times, tj_traffic *traffic)
+{
+    const bool by_element = o->tile.load == TJ_MMA_ELEMENTS;
+    /* ldmatrix knows units of 2 bytes alone. */
+    tj_lanes lanes = {.count = TJ_WARP,
+                      .element_bytes = by_element ? o->bytes : 2,
+                      .width = by_element ? 1 : TJ_MMA_CHUNK / 2,
+                      .is_shared = true};
+
+    for (int32_t part = 0; part < (by_element ? 4 : 1); part++) {
+        for (int32_t lane = 0; lane < TJ_WARP; lane++) {
+            const element e = element_of(o, lane, part);
+            const int32_t across = first_across + e.across, k = first_k + e.k;
+
+            lanes.lane[lane] = lane;
+            lanes.address[lane] =
+                o->along_k ? place_of(&o->tile, o->bytes, across, k) : place_of(&o->tile, o->bytes, k, across);
+        }
+        tj_lanes_add(traffic, &lanes, 0, times);
+    }
+}
+
+/* All of a tile, `times` times: by so many phases of blocks, and warps that need the same rows or columns. */
+static void count_fragments(const operand *o, const tj_mma_shape *s, int64_t times, tj_traffic *traffic)
+{
+    const int32_t across = o->is_m ? s->bm : s->bn;
+
+    if (traffic->is_estimate) { /* the first for all */
+        count_fragment(o, 0, 0, times * (across / FRAGMENT) * s->steps, traffic);
+        return;
+    }
+    for (int32_t first = 0; first < across; first += FRAGMENT)
+        for (int32_t step = 0; step < s->steps; step++)
+            count_fragment(o, first, step * s->k_step, times, traffic);
+}
+
+/* What a warp does with fragments before they are multiplied: it parts neighbours of one byte, or rounds to tf32. */
+static int64_t conversions_of(const operand *o, const tj_mma_shape *s, bool is_tf32, int64_t times)
+{
+    const int32_t registers = is_tf32 || o->tile.load == TJ_MMA_BYTES ? 4 : 0;
+
+    return registers * times * ((o->is_m ? s->bm : s->bn) / FRAGMENT) * s->steps;
+}
+
+/* ---- P and C ------------------------------------------------------------------------------------------------------ */
+
+/* Where P, C or the workspace lies, in bytes, and a lane's rows and columns that lie side by side. */
+typedef struct output {
+    int64_t bytes, ld, stride, matrices;
+    int32_t vector, rows, cols;
+} output;
+
+/* store: 8 x 4 lanes; here are the elements in row r and column c of those that a lane has side by side. */
+static void count_output(const tj_problem *view, const output *o, tj_traffic *traffic)
+{
+    const int32_t r_end = traffic->is_estimate ? 1 : o->rows, c_end = traffic->is_estimate ? o->vector : o->cols;
+    const int64_t step_x = o->cols * o->bytes, step_y = o->rows * o->ld * o->bytes;
+
+    for (int32_t r = 0; r < r_end && r < view->j.extent; r++)
+        for (int32_t c = 0; c < c_end && c < view->l.extent; c += o->vector) {
+            tj_access access = tj_tiled_access(STORE_LANES, STORE_ROWS, tj_ceil_div(view->l.extent - c, o->cols),
+                                               tj_ceil_div(view->j.extent - r, o->rows), step_x, step_y);
+
+            access.base = (r * o->ld + c) * o->bytes;
+            access.element_bytes = (int32_t)o->bytes;
+            access.width = o->vector;
+            access.axis[2] = tj_batch_axis(o->matrices, o->stride, o->bytes);
+            access.repeat = (int64_t)(o->rows / r_end) * (o->cols / c_end);
+            tj_traffic_add(traffic, &access);
+        }
+}
+
+static void count_outputs(const tj_problem *view, const tj_mma_shape *s, const operand *m, const operand *n, tj_counts *counts)
+{
+    output o = {.vector = tj_mma_p_vector(view, s),
+                .rows = m->tile.load == TJ_MMA_BYTES ? 2 : 1,
+                .cols = n->tile.load == TJ_MMA_BYTES ? 4 : 2};
+
+    if (s->splits > 1) {
+        o.bytes = counts->sum_bytes;
+        o.ld = view->l.extent;
+        o.stride = view->j.extent * view->l.extent;
+        o.matrices = view->batch * s->splits;
+        count_output(view, &o, &counts->store_w);
+        tj_split_count(view, s->splits, counts);
+        return;
+    }
+    o.bytes = tj_facts_of(view->p.type)->bytes;
+    o.ld = view->p.ld;
+    o.stride = view->p.stride;
+    o.matrices = view->batch;
+    count_output(view, &o, &counts->store_p);
+    o.ld = view->c.ld;
+    o.stride = view->c.stride;
+    if (view->epilogue.has_beta)
+        count_output(view, &o, &counts->load_c);
+}
+
+/* ---- pack --------------------------------------------------------------------------------------------------------- */
+
+/* pack_lines: a thread reads the elements of 16 bytes one by one, and stores them at once. */
+static void count_pack(const tj_problem *view, const tj_problem *packed, tj_which which, tj_counts *counts)
+{
+    const tj_matrix *const from = tj_problem_matrix(view, which);
+    const tj_lines lines = tj_problem_lines(view, which);
+    const int64_t bytes = counts->element_bytes, width = TJ_MMA_CHUNK / bytes, count = lines.count->extent;
+    const int64_t packed_elements = tj_problem_matrix(packed, which)->stride;
+    const int64_t chunks = tj_problem_matrix(packed, which)->ld / width, elements = lines.width->extent * count * view->batch;
+    tj_traffic loads = {.is_estimate = 1}; /* whose requests go on from one line to the next */
+    tj_access access = tj_tiled_access(PACK_THREADS, 1, chunks, count, TJ_MMA_CHUNK, from->ld * bytes);
+
+    access.element_bytes = (int32_t)bytes;
+    access.axis[2] = tj_batch_axis(view->batch, from->stride, bytes);
+    access.repeat = width;
+    tj_traffic_add(&loads, &access);
+    counts->pack.load.elements += elements;
+    counts->pack.load.bytes += elements * bytes;
+    counts->pack.load.requests += width * view->batch * tj_ceil_div(count * chunks, TJ_WARP);
+    counts->pack.load.wavefronts += loads.wavefronts;
+    counts->pack.load.sectors += loads.sectors;
+    counts->pack.load.merged += loads.merged;
+    counts->pack.load.is_estimate = 1;
+    access = tj_tiled_access(PACK_THREADS, 1, packed_elements / width, 1, TJ_MMA_CHUNK, 0);
+    access.element_bytes = (int32_t)bytes;
+    access.width = (int32_t)width;
+    access.axis[2] = tj_batch_axis(view->batch, packed_elements, bytes);
+    tj_traffic_add(&counts->pack.store, &access);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * Fitted to what ptxas gave 64 configs for sm_90, and off by 5 % in the mean: it keeps addresses for each copy of a thread and each
+ * step of a phase.
+ */
+static void estimate_registers(const tj_problem *view, const tj_mma_shape *s, const operand *m, const operand *n,
+                               tj_counts *counts)
+{
+    const int32_t slack = 12; /* so much less ptxas makes do with */
+    const int32_t copies = (s->bm * s->bk / m->tile.width + s->bn * s->bk / n->tile.width) / s->threads;
+    const int32_t wanted = tj_mma_registers(view, s) + 22 + 5 * s->steps + copies * 13 / 10;
+
+    (void)tj_guess_registers(counts, wanted, 6, wanted - slack, s->blocks, s->threads);
+}
+
+void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
+{
+    const tj_mma_shape s = tj_mma_shape_of(view, config);
+    const tj_problem packed = tj_mma_packed(view, config);
+    const operand m = operand_of(&packed, &s, counts, true), n = operand_of(&packed, &s, counts, false);
+    const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks / s.splits, block_phases = tiles * phases;
+    const int64_t m_times = block_phases * (s.bn / s.wn), n_times = block_phases * (s.bm / s.wm);
+    const tj_split_phases share = tj_split_share(phases, s.splits);
+    const int64_t tile = (int64_t)s.bm * s.bn, loads = (int64_t)(s.bm + s.bn) * s.bk;
+    const bool is_tf32 = view->compute == TJ_COMPUTE_TF32;
+
+    counts->pipe = tj_mma_pipe(view);
+    counts->phase =
+        (tj_phase_counts){.depth = s.bk,
+                          .loads = loads,
+                          .flop = 2 * tile * s.bk,
+                          .shared_loads = (int64_t)s.bk * ((int64_t)s.bm * (s.bn / s.wn) + (int64_t)s.bn * (s.bm / s.wm))};
+    counts->phases = share.most;
+    /* None before the first phase of a split, but one before any. */
+    counts->barriers = counts->blocks + tiles * (phases - share.splits);
+    counts->work[counts->pipe] = 2 * block_phases * tile * s.bk;
+    counts->mma = block_phases * tile / (TJ_MMA_ROWS * TJ_MMA_COLS) * s.steps;
+    counts->conversions = conversions_of(&m, &s, is_tf32 && !tj_mma_packs(&s, true), m_times) +
+                          conversions_of(&n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
+    counts->chain = share.most * s.steps;
+    counts->chain_fma = s.wm * s.wn * s.k_step / TJ_WARP;
+    counts->waits = 1;
+    counts->streams = 1;
+    counts->ahead = s.stages - 1;
+    estimate_registers(view, &s, &m, &n, counts);
+    if (phases > 0) {
+        count_copies(&m, &counts->load_m);
+        count_copies(&n, &counts->load_n);
+        count_fragments(&m, &s, m_times, &counts->shared_load);
+        count_fragments(&n, &s, n_times, &counts->shared_load);
+        counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
+        counts->work[TJ_PIPE_SHARED] =
+            (counts->load_m.requests * m.tile.width + counts->load_n.requests * n.tile.width) * s.element_bytes / 4;
+    }
+    for (int is_m = 0; is_m < 2; is_m++)
+        if (tj_mma_packs(&s, is_m))
+            count_pack(view, &packed, is_m ? TJ_MATRIX_M : TJ_MATRIX_N, counts);
+    count_outputs(view, &s, &m, &n, counts);
+    tj_pointers_count(view, NULL, counts);
+}
