@@ -20,7 +20,7 @@
 #include "steps.h"
 
 enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 28, MAX_SHARED = 227 * 1024 };
-enum { PACK_THREADS = 256, PACK_BLOCKS = 1024, SLICE_M = 1, SLICE_N = 2, SLICE_UNIT = 128, LEAST_COPY = 4 };
+enum { PACK_THREADS = 256, PACK_BLOCKS = 1024, SLICE_M = 1, SLICE_N = 2, SLICE_UNIT = 128, LEAST_COPY = 4, WORTH_PACKING = 24 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL};
 
@@ -279,11 +279,21 @@ static int32_t warp_edge(int32_t block_edge, int32_t most)
     return tj_least(half, most);
 }
 
-/* Those whose lines do not begin at multiples of 16 bytes, where that can be. */
+/*
+ * Narrow copies take more instructions each time that a tile is read, which packing, at the price of one more pass over the operand,
+ * makes good from so many times on; some of them there is no other way to copy. Measured on an H200 in f64.
+ */
+static bool is_worth_packing(const tj_problem *view, const tj_mma_shape *s, bool is_m)
+{
+    const int32_t bytes = copy_width(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N) * s->element_bytes;
+    const int64_t times = is_m ? tj_ceil_div(view->l.extent, s->bn) : tj_ceil_div(view->j.extent, s->bm);
+
+    return bytes == 0 || (bytes < TJ_MMA_CHUNK && times * (TJ_MMA_CHUNK / bytes - 1) >= WORTH_PACKING);
+}
+
 static int32_t pack_default(const tj_problem *view, tj_mma_shape s)
 {
-    const int32_t whole = TJ_MMA_CHUNK / s.element_bytes;
-    const bool m = copy_width(view, TJ_MATRIX_M) != whole, n = copy_width(view, TJ_MATRIX_N) != whole;
+    const bool m = is_worth_packing(view, &s, true), n = is_worth_packing(view, &s, false);
 
     s.pack = m && n ? TJ_MMA_PACK_BOTH : m ? TJ_MMA_PACK_M : n ? TJ_MMA_PACK_N : TJ_MMA_PACK_NONE;
     return check_pack(view, &s, NULL) == TJ_OK ? s.pack : TJ_MMA_PACK_NONE;
