@@ -110,8 +110,11 @@ static void set_types(tj_template_params *params, const tj_problem *view)
     tj_template_set(params, "m_t", is_mixed ? tj_facts_of(view->m.type)->cuda : "input_t");
     tj_template_set(params, "n_t", is_mixed ? tj_facts_of(view->n.type)->cuda : "input_t");
     tj_template_set(params, "output_t", tj_facts_of(view->p.type)->cuda);
-    tj_template_set(params, "sum_t", sum == TJ_S32 ? "int" : tj_facts_of(sum)->cuda);
-    tj_template_set(params, "scalar_t", scalar == TJ_S32 ? "long long" : scalar == sum ? "sum_t" : tj_facts_of(scalar)->cuda);
+    tj_template_set(params, "sum_t", sum == TJ_S32 ? "int" : tj_type_get_facts(sum)->cuda);
+    tj_template_set(params, "scalar_t",
+                    scalar == TJ_S32 ? "long long"
+                    : scalar == sum  ? "sum_t"
+                                     : tj_type_get_facts(scalar)->cuda);
     tj_template_set_flag(params, "whole", scalar == TJ_S32);
     tj_template_set_flag(params, "widens", view->m.type != (int32_t)sum);
     for (int32_t type = 1; type <= tj_type_count(); type++) {

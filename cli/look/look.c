@@ -281,9 +281,17 @@ int64_t cli_fma(const cli_case *one)
 void cli_print_formula(FILE *out, const tj_problem *p)
 {
     const int64_t j = p->j.extent, k = p->k.extent, l = p->l.extent;
+    const tj_problem c = tj_problem_canonical(p);
+    const tj_type m = (tj_type)c.m.type, n = (tj_type)c.n.type;
 
     fprintf(out, "P (%" PRId64 " x %" PRId64 ") = M (%" PRId64 " x %" PRId64 ") . N (%" PRId64 " x %" PRId64 "), %s", j, l, j,
-            k, k, l, tj_type_name((tj_type)p->m.type));
+            k, k, l, tj_type_name(m));
+    if (n != m)
+        fprintf(out, " and %s", tj_type_name(n));
+    if (c.p.type != c.m.type)
+        fprintf(out, " into %s", tj_type_name((tj_type)c.p.type));
+    if (c.compute != tj_type_get_facts(m)->compute)
+        fprintf(out, ", compute %s", tj_compute_name((tj_compute)c.compute));
     if (p->batch > 1)
         fprintf(out, ", %" PRId64 " of them", p->batch);
 }

@@ -320,7 +320,7 @@ void *tj_workbench_address(const tj_workbench *bench, size_t set, tj_which which
 
     if (!m || !m->elements || set >= bench->sets)
         return NULL;
-    return address_of(bench, set, which);
+    return address_of(bench, set, (int)which);
 }
 
 const void *tj_workbench_host(const tj_workbench *bench, tj_which which)

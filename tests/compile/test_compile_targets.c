@@ -127,6 +127,10 @@ Test(compile, every_family_and_type_for_every_target)
                     problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
                 if (dtype >= TJ_F16 && count % 2)
                     problem.p.type = TJ_F32;
+                else if (dtype > TJ_BF16 && count % 3)
+                    problem.p.type = dtype;
+                problem.epilogue.scale_m = dtype == TJ_F64 ? 0 : (int32_t)(count / 2 % 3);
+                problem.epilogue.scale_n = dtype == TJ_F64 ? 0 : (int32_t)(count / 5 % 3);
                 if (count % 4 == 1)
                     problem.m.stride = problem.p.stride = TJ_POINTERS_16, problem.n.stride = problem.c.stride = TJ_POINTERS;
                 snprintf(label, sizeof label, "%s, %s, variant %u", rows[c].config, tj_type_name((tj_type)dtype), count);
