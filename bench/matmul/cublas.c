@@ -18,17 +18,24 @@
 
 /* ---- what cuBLAS's documentation says, no more than is used here ----------------------------------------------------- */
 
-enum { STATUS_NOT_SUPPORTED = 15 };                       /* cublasStatus_t */
-enum { OP_N = 0, OP_T = 1 };                              /* cublasOperation_t */
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };    /* cudaDataType_t */
-enum { COMPUTE_32F = 68, COMPUTE_64F = 70 };              /* cublasComputeType_t */
-enum { GEMM_DEFAULT = -1, DEFAULT_MATH = 0 };             /* cublasGemmAlgo_t, cublasMath_t */
-enum { LAYOUT_BATCH_COUNT = 5, LAYOUT_BATCH_OFFSET = 6 }; /* cublasLtMatrixLayoutAttribute_t */
-enum {
-    DESC_TRANSA = 3,
-    DESC_TRANSB = 4,
-    PREF_WORKSPACE_BYTES = 1
-}; /* cublasLtMatmulDescAttributes_t, ...PreferenceAttributes_t */
+enum { STATUS_INVALID_VALUE = 7, STATUS_NOT_SUPPORTED = 15 };              /* cublasStatus_t */
+enum { OP_N = 0, OP_T = 1 };                                               /* cublasOperation_t */
+enum { GEMM_DEFAULT = -1 };                                                /* cublasGemmAlgo_t */
+enum { DEFAULT_MATH = 0, MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16 }; /* cublasMath_t */
+enum { LAYOUT_BATCH_COUNT = 5, LAYOUT_BATCH_OFFSET = 6 };                  /* cublasLtMatrixLayoutAttribute_t */
+enum { DESC_TRANSA = 3, DESC_TRANSB = 4 };                                 /* cublasLtMatmulDescAttributes_t */
+enum { PREF_WORKSPACE_BYTES = 1, PREF_REDUCTION_SCHEME_MASK = 3 };         /* cublasLtMatmulPreferenceAttributes_t */
+enum { REDUCTION_SCHEME_COMPUTE_TYPE = 2, REDUCTION_SCHEME_MASK = 7 };     /* cublasLtReductionScheme_t */
+
+/* cudaDataType_t: CUDA_R_32F and so on */
+enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_8U = 8, R_32I = 10, R_16BF = 14, R_8F_E4M3 = 28, R_8F_E5M2 = 29 };
+
+static const int data_type[] = {
+    [TJ_F32] = R_32F, [TJ_F64] = R_64F,      [TJ_F16] = R_16F,      [TJ_BF16] = R_16BF, [TJ_S8] = R_8I,
+    [TJ_U8] = R_8U,   [TJ_E4M3] = R_8F_E4M3, [TJ_E5M2] = R_8F_E5M2, [TJ_S32] = R_32I};
+
+/* cublasComputeType_t: CUBLAS_COMPUTE_32F, _64F, _32F_FAST_TF32, _32I */
+static const int compute_type[] = {[TJ_COMPUTE_F32] = 68, [TJ_COMPUTE_F64] = 70, [TJ_COMPUTE_TF32] = 77, [TJ_COMPUTE_S32] = 72};
 
 /* cublasLtMatmulAlgo_t, cublasLtMatmulHeuristicResult_t */
 typedef struct lt_algo {
@@ -107,10 +114,13 @@ typedef struct operand {
 struct cublas_problem {
     const cublas *library;
     int m, n, k, batch, compute, is_f32, is_swapped; /* is_swapped: A is N, B is M */
-    operand a, b, c;
+    int is_narrow;                                   /* M and N have 8 bits */
+    const void *one, *zero;                          /* alpha and beta, in the type that a product is scaled in */
+    operand a, b, c, added;                          /* added: cuBLASLt's C, which a beta of 0 leaves unread; c: its D */
     void *desc;
     lt_idea idea[CUBLAS_IDEAS];
     int ideas;
+    char no_idea[192];
 };
 
 static int check(int result, const char *what, tj_error *err)
@@ -119,6 +129,16 @@ static int check(int result, const char *what, tj_error *err)
         return 1;
     err->status = result == STATUS_NOT_SUPPORTED ? TJ_ERR_UNSUPPORTED : TJ_ERR_DRIVER;
     return fail(err, "%s answers cublasStatus_t %d", what, result);
+}
+
+/* The answer to a product. Where elements have 8 bits, what is not offered is called an invalid value as well. */
+static int check_product(const cublas_problem *p, int result, const char *what, tj_error *err)
+{
+    const int is_done = check(result, what, err);
+
+    if (!is_done && p->is_narrow && result == STATUS_INVALID_VALUE)
+        err->status = TJ_ERR_UNSUPPORTED;
+    return is_done;
 }
 
 /* ---- opening --------------------------------------------------------------------------------------------------------- */
@@ -193,7 +213,8 @@ cublas *cublas_open(const char *folder, struct CUstream_st *stream, void *worksp
         check(library->get_version(library->handle, &version), "cublasGetVersion", err) &&
         check(library->set_stream(library->handle, stream), "cublasSetStream", err) &&
         check(library->set_workspace(library->handle, workspace, workspace_bytes), "cublasSetWorkspace", err) &&
-        check(library->set_math_mode(library->handle, DEFAULT_MATH), "cublasSetMathMode", err) &&
+        check(library->set_math_mode(library->handle, DEFAULT_MATH | MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
+              "cublasSetMathMode", err) &&
         check(library->lt_create(&library->lt_handle), "cublasLtCreate", err)) {
         (void)snprintf(library->version, sizeof library->version, "%d.%d.%d", version / 10000, version / 100 % 100,
                        version % 100);
@@ -221,17 +242,12 @@ const char *cublas_version(const cublas *library)
 
 /* ---- a problem ------------------------------------------------------------------------------------------------------- */
 
-static int type_of(int32_t dtype)
-{
-    return dtype == TJ_F64 ? R_64F : dtype == TJ_F16 ? R_16F : dtype == TJ_BF16 ? R_16BF : R_32F;
-}
-
 /* rows x cols as the product reads it; column-major storage holds it so, row-major its transpose. */
 static operand read_operand(const tj_matrix *matrix, int64_t rows, int64_t cols, int is_swapped)
 {
     const int is_col = matrix->layout == TJ_COL_MAJOR;
     operand x = {
-        .type = type_of(matrix->type), .ld = matrix->ld, .stride = matrix->stride == TJ_BROADCAST ? 0 : matrix->stride};
+        .type = data_type[matrix->type], .ld = matrix->ld, .stride = matrix->stride == TJ_BROADCAST ? 0 : matrix->stride};
 
     x.op = is_col != is_swapped ? OP_N : OP_T;
     x.rows = is_col ? rows : cols;
@@ -250,24 +266,70 @@ static int make_layout(const cublas_problem *p, operand *x, tj_error *err)
              check(l->layout_set(x->layout, LAYOUT_BATCH_OFFSET, &x->stride, sizeof x->stride), "setting the stride", err)));
 }
 
-static int ask_heuristic(cublas_problem *p, tj_error *err)
+/* What cuBLASLt asks of a product of such elements, for those who wonder why it offers nothing. */
+static const char *demand_on(const tj_problem *problem)
+{
+    switch (problem->m.type) {
+    case TJ_E4M3:
+    case TJ_E5M2:
+        return "; it takes e4m3 and e5m2 (not both e5m2) where M is stored by rows, N by columns, and j, k and l are multiples "
+               "of 16";
+    case TJ_S8:
+        return "; it takes s8, not with u8, where leading dimensions are multiples of 4 and P is s32 or s8";
+    case TJ_U8:
+        return "; it has no products of u8";
+    default:
+        return "";
+    }
+}
+
+/*
+ * Sums of splits of k stay in the type that products are summed in. Where P is narrower that leaves out two ways to add them up: in P itself,
+ * and in a workspace of P's type.
+ */
+static uint32_t reductions_for(const tj_problem *problem)
+{
+    return tj_compute_get_facts((tj_compute)problem->compute)->sum == problem->p.type ? REDUCTION_SCHEME_MASK
+                                                                                      : REDUCTION_SCHEME_COMPUTE_TYPE;
+}
+
+static int ask_heuristic(cublas_problem *p, const tj_problem *problem, tj_error *err)
 {
     const cublas *l = p->library;
+    const uint32_t reductions = reductions_for(problem);
     lt_idea idea[CUBLAS_IDEAS];
     void *preference = NULL;
-    int count = 0;
+    int count = 0, status;
 
     if (!check(l->preference_create(&preference), "cublasLtMatmulPreferenceCreate", err))
         return 0;
-    if (l->preference_set(preference, PREF_WORKSPACE_BYTES, &l->workspace_bytes, sizeof l->workspace_bytes) != 0 ||
-        l->get_heuristic(l->lt_handle, p->desc, p->a.layout, p->b.layout, p->c.layout, p->c.layout, preference, CUBLAS_IDEAS,
-                         idea, &count) != 0)
-        count = 0; /* nothing on offer for this problem */
+    status = l->preference_set(preference, PREF_WORKSPACE_BYTES, &l->workspace_bytes, sizeof l->workspace_bytes);
+    if (status == 0)
+        status = l->preference_set(preference, PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions);
+    if (status == 0)
+        status = l->get_heuristic(l->lt_handle, p->desc, p->a.layout, p->b.layout, p->added.layout, p->c.layout, preference,
+                                  CUBLAS_IDEAS, idea, &count);
     (void)l->preference_destroy(preference);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; status == 0 && i < count; i++)
         if (idea[i].status == 0)
             p->idea[p->ideas++] = idea[i];
+    (void)snprintf(p->no_idea, sizeof p->no_idea, "the heuristic offers nothing (cublasStatus_t %d)%s", status,
+                   demand_on(problem));
     return 1;
+}
+
+/* alpha and beta are of the type of the sum, but f32 where integers are summed and P is not the sum itself. */
+static int settle_scalars(cublas_problem *p, const tj_problem *problem)
+{
+    static const float f32[] = {0, 1};
+    static const double f64[] = {0, 1};
+    static const int32_t s32[] = {0, 1};
+    const int is_s32 = problem->compute == TJ_COMPUTE_S32 && problem->p.type == TJ_S32;
+    const int is_f64 = problem->compute == TJ_COMPUTE_F64;
+
+    p->zero = is_s32 ? (const void *)&s32[0] : is_f64 ? (const void *)&f64[0] : &f32[0];
+    p->one = is_s32 ? (const void *)&s32[1] : is_f64 ? (const void *)&f64[1] : &f32[1];
+    return is_s32 ? R_32I : is_f64 ? R_64F : R_32F;
 }
 
 cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_error *err)
@@ -276,15 +338,10 @@ cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_e
     const int is_swapped = problem->p.layout == TJ_ROW_MAJOR;
     const int64_t j = problem->j.extent, k = problem->k.extent, l = problem->l.extent;
     operand m, n;
+    int scale_type;
 
     if (!p) {
         fail(err, "out of memory");
-        return NULL;
-    }
-    if (problem->m.type > TJ_BF16 || problem->p.type > TJ_BF16 || problem->compute == TJ_COMPUTE_TF32) {
-        free(p);
-        fail(err, "cuBLAS is not raced yet in %s with compute %s", tj_type_name((tj_type)problem->m.type),
-             tj_compute_name((tj_compute)problem->compute));
         return NULL;
     }
     m = read_operand(&problem->m, j, k, is_swapped);
@@ -295,16 +352,21 @@ cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_e
     p->n = (int)(is_swapped ? j : l);
     p->k = (int)k;
     p->batch = (int)problem->batch;
-    p->compute = problem->m.type == TJ_F64 ? COMPUTE_64F : COMPUTE_32F;
-    p->is_f32 = problem->m.type == TJ_F32 && problem->p.type == TJ_F32;
+    p->compute = compute_type[problem->compute];
+    p->is_f32 = problem->compute == TJ_COMPUTE_F32 && problem->m.type == TJ_F32 && problem->p.type == TJ_F32;
+    p->is_narrow = tj_type_bytes((tj_type)problem->m.type) == 1;
     p->a = is_swapped ? n : m;
     p->b = is_swapped ? m : n;
-    p->c = (operand){OP_N, type_of(problem->p.type), p->m, p->n, problem->p.ld, problem->p.stride, NULL};
-    if (check(library->desc_create(&p->desc, p->compute, p->compute == COMPUTE_64F ? R_64F : R_32F), "cublasLtMatmulDescCreate",
-              err) &&
+    p->c = (operand){OP_N, data_type[problem->p.type], p->m, p->n, problem->p.ld, problem->p.stride, NULL};
+    p->added = p->c;
+    if (p->c.type == R_8F_E4M3 || p->c.type == R_8F_E5M2)
+        p->added.type = R_16BF; /* such a P has no C of its own type */
+    scale_type = settle_scalars(p, problem);
+    if (check(library->desc_create(&p->desc, p->compute, scale_type), "cublasLtMatmulDescCreate", err) &&
         check(library->desc_set(p->desc, DESC_TRANSA, &p->a.op, sizeof p->a.op), "setting A's transpose", err) &&
         check(library->desc_set(p->desc, DESC_TRANSB, &p->b.op, sizeof p->b.op), "setting B's transpose", err) &&
-        make_layout(p, &p->a, err) && make_layout(p, &p->b, err) && make_layout(p, &p->c, err) && ask_heuristic(p, err))
+        make_layout(p, &p->a, err) && make_layout(p, &p->b, err) && make_layout(p, &p->c, err) &&
+        make_layout(p, &p->added, err) && ask_heuristic(p, problem, err))
         return p;
     cublas_forget(p);
     return NULL;
@@ -312,16 +374,15 @@ cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_e
 
 void cublas_forget(cublas_problem *problem)
 {
-    void *layout[3];
-
     if (!problem)
         return;
-    layout[0] = problem->a.layout;
-    layout[1] = problem->b.layout;
-    layout[2] = problem->c.layout;
-    for (int i = 0; i < 3; i++)
-        if (layout[i])
-            (void)problem->library->layout_destroy(layout[i]);
+    {
+        void *const layout[] = {problem->a.layout, problem->b.layout, problem->c.layout, problem->added.layout};
+
+        for (size_t i = 0; i < sizeof layout / sizeof layout[0]; i++)
+            if (layout[i])
+                (void)problem->library->layout_destroy(layout[i]);
+    }
     if (problem->desc)
         (void)problem->library->desc_destroy(problem->desc);
     free(problem);
@@ -332,36 +393,39 @@ int cublas_idea_count(const cublas_problem *problem)
     return problem->ideas;
 }
 
-/* ---- launches -------------------------------------------------------------------------------------------------------- */
+const char *cublas_no_idea(const cublas_problem *problem)
+{
+    return problem->no_idea;
+}
 
-/* Both scalars in the type that a product is scaled in. */
-static const float one_f32 = 1, zero_f32 = 0;
-static const double one_f64 = 1, zero_f64 = 0;
+/* ---- launches -------------------------------------------------------------------------------------------------------- */
 
 int cublas_queue_default(const cublas_problem *p, const tj_operands *x, tj_error *err)
 {
     const cublas *l = p->library;
     const void *a = p->is_swapped ? x->n.address : x->m.address, *b = p->is_swapped ? x->m.address : x->n.address;
     void *const c = (void *)(uintptr_t)x->p.address;
-    const void *one = p->compute == COMPUTE_64F ? (const void *)&one_f64 : &one_f32;
-    const void *zero = p->compute == COMPUTE_64F ? (const void *)&zero_f64 : &zero_f32;
     const int lda = (int)p->a.ld, ldb = (int)p->b.ld, ldc = (int)p->c.ld;
 
     if (p->is_f32 && p->batch == 1)
-        return check(l->sgemm(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, lda, b, ldb, zero, c, ldc), "cublasSgemm",
-                     err);
+        return check_product(p,
+                             l->sgemm(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, p->one, a, lda, b, ldb, p->zero, c, ldc),
+                             "cublasSgemm", err);
     if (p->is_f32)
-        return check(l->sgemm_batched(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, lda, p->a.stride, b, ldb,
-                                      p->b.stride, zero, c, ldc, p->c.stride, p->batch),
-                     "cublasSgemmStridedBatched", err);
+        return check_product(p,
+                             l->sgemm_batched(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, p->one, a, lda, p->a.stride, b,
+                                              ldb, p->b.stride, p->zero, c, ldc, p->c.stride, p->batch),
+                             "cublasSgemmStridedBatched", err);
     if (p->batch == 1)
-        return check(l->gemm_ex(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, p->a.type, lda, b, p->b.type, ldb, zero,
-                                c, p->c.type, ldc, p->compute, GEMM_DEFAULT),
-                     "cublasGemmEx", err);
-    return check(l->gemm_ex_batched(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, one, a, p->a.type, lda, p->a.stride, b,
-                                    p->b.type, ldb, p->b.stride, zero, c, p->c.type, ldc, p->c.stride, p->batch, p->compute,
-                                    GEMM_DEFAULT),
-                 "cublasGemmStridedBatchedEx", err);
+        return check_product(p,
+                             l->gemm_ex(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, p->one, a, p->a.type, lda, b, p->b.type,
+                                        ldb, p->zero, c, p->c.type, ldc, p->compute, GEMM_DEFAULT),
+                             "cublasGemmEx", err);
+    return check_product(p,
+                         l->gemm_ex_batched(l->handle, p->a.op, p->b.op, p->m, p->n, p->k, p->one, a, p->a.type, lda,
+                                            p->a.stride, b, p->b.type, ldb, p->b.stride, p->zero, c, p->c.type, ldc,
+                                            p->c.stride, p->batch, p->compute, GEMM_DEFAULT),
+                         "cublasGemmStridedBatchedEx", err);
 }
 
 int cublas_queue_idea(const cublas_problem *p, int index, const tj_operands *x, tj_error *err)
@@ -369,10 +433,9 @@ int cublas_queue_idea(const cublas_problem *p, int index, const tj_operands *x, 
     const cublas *l = p->library;
     const void *a = p->is_swapped ? x->n.address : x->m.address, *b = p->is_swapped ? x->m.address : x->n.address;
     void *const c = (void *)(uintptr_t)x->p.address;
-    const void *one = p->compute == COMPUTE_64F ? (const void *)&one_f64 : &one_f32;
-    const void *zero = p->compute == COMPUTE_64F ? (const void *)&zero_f64 : &zero_f32;
 
-    return check(l->matmul(l->lt_handle, p->desc, one, a, p->a.layout, b, p->b.layout, zero, c, p->c.layout, c, p->c.layout,
-                           &p->idea[index].algo, l->workspace, l->workspace_bytes, l->stream),
-                 "cublasLtMatmul", err);
+    return check_product(p,
+                         l->matmul(l->lt_handle, p->desc, p->one, a, p->a.layout, b, p->b.layout, p->zero, c, p->added.layout,
+                                   c, p->c.layout, &p->idea[index].algo, l->workspace, l->workspace_bytes, l->stream),
+                         "cublasLtMatmul", err);
 }

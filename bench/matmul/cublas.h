@@ -2,7 +2,8 @@
 /*
  * cublas: the peers, opened at run time: a machine without them has none to compare with, and that is all.
  *
- * f32 is full FP32: no TF32, no emulation. The 16-bit types are accumulated in f32.
+ * They compute as the problem says. f32 is full FP32: no TF32, no emulation; tf32 only where the problem asks for it. Types of 16 and 8 bits
+ * are summed in f32 to the end, splits of k included, and s8 in s32. What they do not offer is told in their own words.
  */
 #ifndef BENCH_CUBLAS_H
 #define BENCH_CUBLAS_H
@@ -32,6 +33,9 @@ void cublas_forget(cublas_problem *problem);
 
 /** How many ways cuBLASLt's heuristic offers, best guess first, at most CUBLAS_IDEAS. */
 int cublas_idea_count(const cublas_problem *problem);
+
+/** Why there are none. Owned: the problem. */
+const char *cublas_no_idea(const cublas_problem *problem);
 
 /** A 0 from these has TJ_ERR_UNSUPPORTED in err->status where cuBLAS does not do such a product, and TJ_ERR_DRIVER for other trouble. */
 

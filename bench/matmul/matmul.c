@@ -12,23 +12,27 @@ const char program[] = "bench_matmul";
 
 enum { EXIT_FAILED = 1, EXIT_WORDS = 2, EXIT_NO_DRIVER = 77, WORKSPACE_BYTES = 64 << 20 };
 
-static const char usage[] = "usage: bench_matmul SHAPES.csv [options]\n"
-                            "  --only NAME,...     these shapes (512x300x700) and categories alone\n"
-                            "  --config CONFIG     the tuned contender takes this config; @FILE: lines of a shape, a blank and "
-                            "its config; default: the\n"
-                            "                      records of the store, which tilejit tune writes\n"
-                            "  --records FILE      the records of this file instead, as tilejit tune --export writes it\n"
-                            "  --tuned             without the zero-shot contender\n"
-                            "  --zero-shot         without the tuned contender\n"
-                            "  --no-peers          without cuBLAS\n"
-                            "  --cublas FOLDER     where libcublas and libcublasLt are\n"
-                            "  --rounds N          1 to 41; default: as many as fit 1.5 s, 7 to 41\n"
-                            "  --bandwidth GB/S    of the floor; default 4300\n"
-                            "  --csv FILE          results as CSV, a row as soon as it is known\n"
-                            "  --html FILE         results as a page with plots\n";
+static const char usage[] =
+    "usage: bench_matmul SHAPES.csv [options]\n"
+    "  --only NAME,...     these shapes (512x300x700) and categories alone\n"
+    "  --dtype TYPE, --n-dtype TYPE, --p-dtype TYPE, --compute TYPE, --layout-m row|col, --layout-n row|col, "
+    "--layout-p row|col\n"
+    "                      what the lines of the file leave open, as for tilejit tune\n"
+    "  --config CONFIG     the tuned contender takes this config; @FILE: lines of a shape, a blank and "
+    "its config; default: the\n"
+    "                      records of the store, which tilejit tune writes\n"
+    "  --records FILE      the records of this file instead, as tilejit tune --export writes it\n"
+    "  --tuned             without the zero-shot contender\n"
+    "  --zero-shot         without the tuned contender\n"
+    "  --no-peers          without cuBLAS\n"
+    "  --cublas FOLDER     where libcublas and libcublasLt are\n"
+    "  --rounds N          1 to 41; default: as many as fit 1.5 s, 7 to 41\n"
+    "  --bandwidth GB/S    of the floor; default 4300\n"
+    "  --csv FILE          results as CSV, a row as soon as it is known\n"
+    "  --html FILE         results as a page with plots\n";
 
 typedef struct words {
-    const char *shapes, *only, *config, *records, *cublas, *csv, *html;
+    const char *shapes, *left_open[SHAPE_OPTIONS], *only, *config, *records, *cublas, *csv, *html;
     int rounds, is_tuned_only, is_zero_shot_only, without_peers;
     double bandwidth;
 } words;
@@ -85,6 +89,9 @@ static words read_words(int argc, char **argv)
             die(EXIT_WORDS, "%s: no such option, or its value is missing; --help lists them", argv[i]);
         } else if (o < sizeof option / sizeof option[0]) {
             *option[o].text = argv[++i];
+        } else if (shapes_find_option(argv[i]) >= 0) {
+            w.left_open[shapes_find_option(argv[i])] = argv[i + 1];
+            i++;
         } else if (strcmp(argv[i], "--rounds") == 0) {
             w.rounds = read_count("--rounds", argv[i + 1], 1, 41);
             i++;
@@ -365,7 +372,7 @@ int main(int argc, char **argv)
     given *g;
     int code;
 
-    if (!shapes_read(w.shapes, &list, &err))
+    if (!shapes_read(w.shapes, w.left_open, &list, &err))
         die(EXIT_WORDS, "%s", err.message);
     if (w.only)
         select_shapes(&list, w.only);

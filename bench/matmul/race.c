@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "race.h"
 #include "../program.h"
+#include "bound.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,25 +137,21 @@ static int choose_finalists(const bench *b, const operands *x, const cublas_prob
 
 /* ---- checks ---------------------------------------------------------------------------------------------------------- */
 
-/*
- * Two marks, both of which a product must meet:
- *   - per element, the worst case of rounding error: the criterion of tj_reference_check. It grows with k, and beyond k of 10^5 says
- *     little;
- *   - over all, what rounding errors of random operands come to: they add up as a random walk, so that the largest error stays within
- *     a few u * sqrt(k) of the root mean square of P, plus the rounding of P itself. One term of 500 000 left out shows.
- */
-static double rms_limit(const tj_problem *problem)
+/* A text names the features that it needs, and only one for tensor cores loads fragments. Peers use them for all but f32. */
+static adder adder_of(const tj_problem *problem, const runner *r)
 {
-    const double u = tj_type_get_facts(problem->compute == TJ_COMPUTE_F64 ? TJ_F64 : TJ_F32)->unit_roundoff;
-    const double u_p = tj_type_get_facts((tj_type)problem->p.type)->unit_roundoff;
+    const uint32_t fragments = TJ_FEATURE_LDMATRIX | TJ_FEATURE_MMA_F16 | TJ_FEATURE_MMA_S8 | TJ_FEATURE_MMA_BF16 |
+                               TJ_FEATURE_MMA_TF32 | TJ_FEATURE_MMA_F64 | TJ_FEATURE_WGMMA;
 
-    return 8 * u * sqrt((double)problem->k.extent) + 8 * u_p;
+    if (r->plan)
+        return tj_source_launch(tj_plan_source(r->plan))->needs & fragments ? ADDER_TENSOR : ADDER_FMA;
+    return problem->m.type == TJ_F32 && problem->compute == TJ_COMPUTE_F32 ? ADDER_FMA : ADDER_PEER;
 }
 
 /* Replay a sample over poisoned memory and look at the last set that it wrote. */
 static int verify(const bench *b, operands *x, const tj_problem *problem, runner *r, outcome *o, tj_error *err)
 {
-    const double limit = rms_limit(problem);
+    const bound limit = bound_of(problem, adder_of(problem, r));
     double rms;
 
     if (tj_workbench_reset(x->bench, err) != TJ_OK || clock_sample(b->clock, &r->samples, err) < 0 ||
@@ -163,12 +160,7 @@ static int verify(const bench *b, operands *x, const tj_problem *problem, runner
         return 0;
     rms = o->check.norm / sqrt((double)o->check.elements);
     o->rms_error = rms > 0 ? o->check.max_error / rms : 0;
-    o->is_wrong = !o->check.passed || !(o->rms_error <= limit);
-    if (!o->check.passed)
-        (void)snprintf(o->why, sizeof o->why, "%s", o->check.reason);
-    else if (o->is_wrong)
-        (void)snprintf(o->why, sizeof o->why, "largest error %.2g of P's root mean square, rounding makes at most %.2g",
-                       o->rms_error, limit);
+    o->is_wrong = !bound_is_kept(&limit, &o->check, o->rms_error, o->why);
     return 1;
 }
 
@@ -239,7 +231,8 @@ static int enter_peers(const bench *b, field *f, const operands *x, const cublas
     if (finalists < 0)
         return 0;
     if (finalists == 0)
-        miss(&out->of[CUBLASLT], 0, "the heuristic offers nothing");
+        miss(&out->of[CUBLASLT], 0,
+             cublas_idea_count(peer) ? "each way that the heuristic offers is refused" : cublas_no_idea(peer));
     f->count += finalists;
     return 1;
 }
@@ -327,10 +320,9 @@ int race_shape(const bench *b, const shape *what, const tj_config *config, const
         miss(&out->of[TUNED], 0, b->with_tuned ? why_no_config : "not asked for");
     if (b->peers)
         peer = cublas_describe(b->peers, p, err);
-    else
-        for (int who = CUBLAS; who <= CUBLASLT; who++)
-            miss(&out->of[who], 0, b->no_peers);
-    is_held = (!b->peers || peer) && hold(b, f, &x, plan, peer, out, err);
+    for (int who = CUBLAS; who <= CUBLASLT && !peer; who++)
+        miss(&out->of[who], b->peers != NULL, b->peers ? err->message : b->no_peers);
+    is_held = hold(b, f, &x, plan, peer, out, err);
     for (int i = 0; i < 2; i++)
         clock_drop(b->clock, &f->ours[i].samples);
     clock_drop(b->clock, &f->blas.samples);

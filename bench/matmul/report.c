@@ -160,7 +160,7 @@ static const char *const csv_contender[CONTENDERS] = {"zero_shot", "tuned", "cub
 
 void report_csv_head(FILE *out)
 {
-    fprintf(out, "category,shape,j,k,l,batch,dtype,p_dtype,flop,bytes,sets,rounds,floor_us");
+    fprintf(out, "category,shape,j,k,l,batch,dtype,n_dtype,p_dtype,compute,flop,bytes,sets,rounds,floor_us");
     for (int i = 0; i < CONTENDERS; i++)
         fprintf(out, ",%s_us,%s_low_us,%s_high_us,%s_launches,%s_state,%s_checked,%s_bound_ratio,%s_rms_error,%s_how",
                 csv_contender[i], csv_contender[i], csv_contender[i], csv_contender[i], csv_contender[i], csv_contender[i],
@@ -183,10 +183,10 @@ void report_csv_row(FILE *out, const result *r, const ceilings *most)
 {
     const tj_problem *p = &r->shape->problem;
 
-    fprintf(out, "%s,%s,%lld,%lld,%lld,%lld,%s,%s,%.0f,%.0f,%zu,%d,%.3f", r->shape->category, r->shape->name,
+    fprintf(out, "%s,%s,%lld,%lld,%lld,%lld,%s,%s,%s,%s,%.0f,%.0f,%zu,%d,%.3f", r->shape->category, r->shape->name,
             (long long)p->j.extent, (long long)p->k.extent, (long long)p->l.extent, (long long)p->batch,
-            tj_type_name((tj_type)p->m.type), tj_type_name((tj_type)p->p.type), r->flop, r->bytes, r->sets, r->rounds,
-            r->bytes / most->bytes_per_us);
+            tj_type_name((tj_type)p->m.type), tj_type_name((tj_type)p->n.type), tj_type_name((tj_type)p->p.type),
+            tj_compute_name((tj_compute)p->compute), r->flop, r->bytes, r->sets, r->rounds, r->bytes / most->bytes_per_us);
     for (int i = 0; i < CONTENDERS; i++) {
         const outcome *o = &r->of[i];
 

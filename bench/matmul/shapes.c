@@ -8,29 +8,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum column { CATEGORY, J, K, L, BATCH, DTYPE, P_DTYPE, M_LAYOUT, N_LAYOUT, P_LAYOUT, EPILOGUE, COLUMNS } column;
+typedef enum column {
+    CATEGORY,
+    J,
+    K,
+    L,
+    BATCH,
+    DTYPE,
+    N_DTYPE,
+    P_DTYPE,
+    COMPUTE,
+    M_LAYOUT,
+    N_LAYOUT,
+    P_LAYOUT,
+    EPILOGUE,
+    COLUMNS
+} column;
 
-static const char *const column_name[COLUMNS] = {"category", "j",        "k",        "l",        "batch",   "dtype",
-                                                 "p_dtype",  "m_layout", "n_layout", "p_layout", "epilogue"};
+static const char *const column_name[COLUMNS] = {"category", "j",        "k",       "l",       "batch",
+                                                 "dtype",    "n_dtype",  "p_dtype", "compute", "m_layout",
+                                                 "n_layout", "p_layout", "epilogue"};
 
-/* Where we are, for messages, and which column stands where. */
+/* The options that stand for a column, from DTYPE on, are called as those of the command. */
+static const char *const option_name[SHAPE_OPTIONS] = {"--dtype",    "--n-dtype",  "--p-dtype", "--compute",
+                                                       "--layout-m", "--layout-n", "--layout-p"};
+
+_Static_assert(DTYPE + SHAPE_OPTIONS == EPILOGUE, "an option for each column between them");
+
+/* Where we are, for messages, which column stands where, and what a line begins with. */
 typedef struct reader {
-    const char *path;
-    int line;
+    const char *path; /* or an option */
+    int line;         /* below 0: none */
     column order[COLUMNS];
     int columns;
+    tj_problem left_open;
     tj_error *err;
 } reader;
 
 __attribute__((format(printf, 2, 3))) static int fail(const reader *r, const char *format, ...)
 {
-    char what[160];
+    char what[TJ_ERROR_MESSAGE_BYTES - 80], line[16] = "";
     va_list values;
 
     va_start(values, format);
     (void)vsnprintf(what, sizeof what, format, values);
     va_end(values);
-    (void)snprintf(r->err->message, sizeof r->err->message, "%.60s:%d: %s", r->path, r->line, what);
+    if (r->line >= 0)
+        (void)snprintf(line, sizeof line, ":%d", r->line);
+    (void)snprintf(r->err->message, sizeof r->err->message, "%.60s%s: %s", r->path, line, what);
     return 0;
 }
 
@@ -61,8 +86,8 @@ static int read_head(reader *r, char *head)
             c++;
         if (c == COLUMNS)
             return fail(r,
-                        "no column \"%.40s\": category, j, k, l, batch, dtype, p_dtype, m_layout, n_layout, p_layout or "
-                        "epilogue",
+                        "no column \"%.40s\": category, j, k, l, batch, dtype, n_dtype, p_dtype, compute, m_layout, n_layout, "
+                        "p_layout or epilogue",
                         field);
         for (int i = 0; i < r->columns; i++)
             if ((int)r->order[i] == c)
@@ -102,6 +127,17 @@ static int read_type(const reader *r, const char *field, int32_t *value)
     return 1;
 }
 
+static int read_compute(const reader *r, const char *field, int32_t *value)
+{
+    tj_compute compute;
+    tj_error why;
+
+    if (tj_compute_parse(field, &compute, &why) != TJ_OK)
+        return fail(r, "%s", why.message);
+    *value = (int32_t)compute;
+    return 1;
+}
+
 static int read_layout(const reader *r, column c, const char *field, int16_t *value)
 {
     if (strcmp(field, "row") != 0 && strcmp(field, "col") != 0)
@@ -131,8 +167,12 @@ static int read_field(const reader *r, column c, const char *field, shape *s)
         return read_number(r, c, field, &s->problem.batch);
     case DTYPE:
         return read_type(r, field, &s->problem.m.type);
+    case N_DTYPE:
+        return read_type(r, field, &s->problem.n.type);
     case P_DTYPE:
         return read_type(r, field, &s->problem.p.type);
+    case COMPUTE:
+        return read_compute(r, field, &s->problem.compute);
     case M_LAYOUT:
         return read_layout(r, c, field, &s->problem.m.layout);
     case N_LAYOUT:
@@ -144,17 +184,27 @@ static int read_field(const reader *r, column c, const char *field, shape *s)
     }
 }
 
+/* "-bf16", "-e4m3xe5m2-f16", "-tf32": of M, of N where it is another, of P where it is not M's usual one; and how it is summed. */
+static void name_types(const tj_problem *p, char text[32])
+{
+    const tj_type_facts *m = tj_type_get_facts((tj_type)p->m.type);
+    const int names_n = p->n.type != p->m.type, names_p = p->p.type != m->product, names_compute = p->compute != m->compute;
+    const int names_m = p->m.type != TJ_F32 || names_n || names_p;
+
+    (void)snprintf(text, 32, "%s%s%s%s%s%s%s%s", names_m ? "-" : "", names_m ? m->name : "", names_n ? "x" : "",
+                   names_n ? tj_type_name((tj_type)p->n.type) : "", names_p ? "-" : "",
+                   names_p ? tj_type_name((tj_type)p->p.type) : "", names_compute ? "-" : "",
+                   names_compute ? tj_compute_name((tj_compute)p->compute) : "");
+}
+
 static void name_shape(shape *s)
 {
     const tj_problem *p = &s->problem;
-    char batch[32] = "", types[24] = "", layouts[8] = "";
+    char batch[32] = "", types[32], layouts[8] = "";
 
     if (p->batch > 1)
         (void)snprintf(batch, sizeof batch, "b%lld", (long long)p->batch);
-    if (p->p.type != p->m.type)
-        (void)snprintf(types, sizeof types, "-%s-%s", tj_type_name((tj_type)p->m.type), tj_type_name((tj_type)p->p.type));
-    else if (p->m.type != TJ_F32)
-        (void)snprintf(types, sizeof types, "-%s", tj_type_name((tj_type)p->m.type));
+    name_types(p, types);
     if (p->m.layout || p->n.layout || p->p.layout)
         (void)snprintf(layouts, sizeof layouts, "-%c%c%c", p->m.layout ? 'c' : 'r', p->n.layout ? 'c' : 'r',
                        p->p.layout ? 'c' : 'r');
@@ -168,7 +218,7 @@ static int read_shape(const reader *r, char *line, shape *s)
     int i = 0;
     char *field;
 
-    *s = (shape){.problem = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32)};
+    *s = (shape){.problem = r->left_open};
     for (; (field = next_field(&line)); i++) {
         if (i == r->columns)
             return fail(r, "\"%.40s\" is one field too many: the head has %d", field, r->columns);
@@ -226,13 +276,38 @@ static int read_lines(reader *r, FILE *file, shape_list *list)
     return list->count > 0 || fail(r, "no shapes");
 }
 
-int shapes_read(const char *path, shape_list *list, tj_error *err)
+int shapes_find_option(const char *name)
 {
-    reader r = {path, 0, {CATEGORY, J, K, L, BATCH}, 5, err};
-    FILE *file = fopen(path, "r");
+    for (int i = 0; i < SHAPE_OPTIONS; i++)
+        if (strcmp(name, option_name[i]) == 0)
+            return i;
+    return -1;
+}
+
+static int read_options(const char *const left_open[SHAPE_OPTIONS], tj_problem *problem, tj_error *err)
+{
+    shape s = {.problem = TJ_PROBLEM_INIT(1, 1, 1, TJ_F32)};
+
+    for (int i = 0; i < SHAPE_OPTIONS; i++) {
+        const reader r = {.path = option_name[i], .line = -1, .err = err};
+
+        if (left_open[i] && !read_field(&r, (column)(DTYPE + i), left_open[i], &s))
+            return 0;
+    }
+    *problem = s.problem;
+    return 1;
+}
+
+int shapes_read(const char *path, const char *const left_open[SHAPE_OPTIONS], shape_list *list, tj_error *err)
+{
+    reader r = {.path = path, .order = {CATEGORY, J, K, L, BATCH}, .columns = 5, .err = err};
+    FILE *file;
     int is_read;
 
     *list = (shape_list){NULL, 0};
+    if (!read_options(left_open, &r.left_open, err))
+        return 0;
+    file = fopen(path, "r");
     if (!file) {
         (void)snprintf(err->message, sizeof err->message, "cannot read %.120s: %s", path, strerror(errno));
         return 0;
