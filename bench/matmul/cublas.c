@@ -376,13 +376,11 @@ void cublas_forget(cublas_problem *problem)
 {
     if (!problem)
         return;
-    {
-        void *const layout[] = {problem->a.layout, problem->b.layout, problem->c.layout, problem->added.layout};
+    void *const layout[] = {problem->a.layout, problem->b.layout, problem->c.layout, problem->added.layout};
 
-        for (size_t i = 0; i < sizeof layout / sizeof layout[0]; i++)
-            if (layout[i])
-                (void)problem->library->layout_destroy(layout[i]);
-    }
+    for (size_t i = 0; i < sizeof layout / sizeof layout[0]; i++)
+        if (layout[i])
+            (void)problem->library->layout_destroy(layout[i]);
     if (problem->desc)
         (void)problem->library->desc_destroy(problem->desc);
     free(problem);

@@ -239,6 +239,14 @@ static void count_pack(const tj_problem *view, const tj_problem *packed, tj_whic
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
+/* tf32 one by one takes an address for each place of a step; on sm_90 8-bit floats are widened to halves, twice as many. */
+static int32_t more_registers(const tj_problem *view, const tj_mma_shape *s, const operand *o)
+{
+    if (tj_type_is_fp8(o->matrix->type))
+        return s->wm * s->wn / 128;
+    return view->compute == TJ_COMPUTE_TF32 && o->tile.load == TJ_MMA_ELEMENTS ? 16 * s->steps : 0;
+}
+
 /*
  * Fitted to what ptxas gave 64 configs for sm_90, and off by 5 % in the mean: it keeps addresses for each copy of a thread and each
  * step of a phase.
@@ -248,7 +256,8 @@ static void estimate_registers(const tj_problem *view, const tj_mma_shape *s, co
 {
     const int32_t slack = 12; /* so much less ptxas makes do with */
     const int32_t copies = (s->bm * s->bk / m->tile.width + s->bn * s->bk / n->tile.width) / s->threads;
-    const int32_t wanted = tj_mma_registers(view, s) + 22 + 5 * s->steps + copies * 13 / 10;
+    const int32_t wanted = tj_mma_registers(view, s) + 22 + 5 * s->steps + copies * 13 / 10 + more_registers(view, s, m) +
+                           more_registers(view, s, n);
 
     (void)tj_guess_registers(counts, wanted, 6, wanted - slack, s->blocks, s->threads);
 }
