@@ -65,6 +65,9 @@ tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err);
  */
 tj_status tj_epilogue_check_scalars(const tj_problem *problem, double alpha, double beta, tj_error *err);
 
+/** What a launch is given by address, by number: the matrices by tj_which, then their scales. */
+enum { TJ_SCALES_OF_M = TJ_MATRICES, TJ_SCALES_OF_N, TJ_ADDRESSES };
+
 /** How many numbers scale M or N of one product: 0 for none. Its extents are numbers. Canonical. */
 static inline int64_t tj_scale_count(const tj_problem *problem, tj_which which)
 {

@@ -5,12 +5,9 @@
 
 #include <tilejit/reference.h>
 
-/** What a scale belongs to is in place of a matrix: the scales of M and N. */
-enum { TJ_RANDOM_SCALE_M = TJ_MATRICES, TJ_RANDOM_SCALE_N };
-
 /**
- * As tj_fill_random, for an operand of a problem whose numbers are all known: a matrix, or the scales of one. Products of integers are
- * kept within what P holds, because a P that is saturated everywhere says little: M and N are -1, 0 and 1 then, or scales are small.
+ * As tj_fill_random, for one of the TJ_ADDRESSES of a problem, whose numbers are all known. Products of integers are kept within what
+ * P holds, because a P that is saturated everywhere says little: M and N are -1, 0 and 1 then, or scales are small.
  */
 void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed);
 

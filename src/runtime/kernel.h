@@ -16,6 +16,7 @@
 
 #include <tilejit/kernel.h>
 
+#include "canonical.h"
 #include "host.h"
 
 /** What a loader needs of an image. All borrowed, for the length of the call. */
@@ -50,9 +51,6 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *o
 /* ---- between kernel.c, launch*.c and pointers.c ------------------------------------------------------------------- */
 
 enum { TJ_WORKSPACE_ALIGNMENT = 16 };
-
-/** What a launch is given by address: the matrices by tj_which, then the scales. */
-enum { TJ_SCALES_OF_M = TJ_MATRICES, TJ_SCALES_OF_N, TJ_ADDRESSES };
 
 _Static_assert(offsetof(tj_operands, n) == offsetof(tj_operands, m) + sizeof(tj_operand) &&
                    offsetof(tj_operands, scale_n) == offsetof(tj_operands, m) + TJ_SCALES_OF_N * sizeof(tj_operand),

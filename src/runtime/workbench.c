@@ -16,9 +16,6 @@
 
 enum { ALIGNMENT = 256, MOST_SETS = 4096 };
 
-/* The matrices by tj_which, then the scales of M and of N. */
-enum { SCALES_OF_M = TJ_RANDOM_SCALE_M, SCALES_OF_N = TJ_RANDOM_SCALE_N, PLACED };
-
 /* One matrix in all sets. */
 typedef struct placed {
     tj_type type;
@@ -37,7 +34,7 @@ struct tj_workbench {
     tj_problem lies;  /* the same with a stride for each matrix */
     double alpha, beta;
     size_t sets, guard;
-    placed matrix[PLACED];
+    placed matrix[TJ_ADDRESSES];
     tj_buffer *workspace;
     size_t workspace_bytes; /* without guards */
     tj_operands *set;
@@ -48,7 +45,7 @@ static size_t matrix_bytes(const tj_problem *lies, int i)
     const tj_which which = (tj_which)i;
 
     if (i >= TJ_MATRICES)
-        return (size_t)(tj_scale_count(lies, (tj_which)(i - SCALES_OF_M)) * lies->batch) * sizeof(float);
+        return (size_t)(tj_scale_count(lies, (tj_which)(i - TJ_SCALES_OF_M)) * lies->batch) * sizeof(float);
     const int64_t span = tj_problem_span(lies, which);
 
     return span > 0 ? (size_t)span * tj_type_bytes((tj_type)tj_problem_matrix(lies, which)->type) : 0;
@@ -64,7 +61,7 @@ size_t tj_workbench_set_bytes(const tj_problem *problem)
     const tj_problem lies = tj_problem_strided(problem);
     size_t bytes = 0;
 
-    for (int i = 0; i < PLACED; i++)
+    for (int i = 0; i < TJ_ADDRESSES; i++)
         bytes += rounded(matrix_bytes(&lies, i));
     return bytes;
 }
@@ -85,12 +82,13 @@ static size_t set_step(const tj_workbench *bench, int which)
 
 static tj_status draw(tj_workbench *bench, int which, const tj_workbench_options *options, tj_error *err)
 {
-    static const uint64_t added[PLACED] = {[TJ_MATRIX_N] = 1, [TJ_MATRIX_C] = 2, [SCALES_OF_M] = 3, [SCALES_OF_N] = 4};
+    static const uint64_t added[TJ_ADDRESSES] = {
+        [TJ_MATRIX_N] = 1, [TJ_MATRIX_C] = 2, [TJ_SCALES_OF_M] = 3, [TJ_SCALES_OF_N] = 4};
     placed *m = &bench->matrix[which];
     const size_t size = tj_type_bytes(m->type);
-    const void *const given = which == SCALES_OF_M   ? options->scale_m
-                              : which == SCALES_OF_N ? options->scale_n
-                                                     : options->host[which];
+    const void *const given = which == TJ_SCALES_OF_M   ? options->scale_m
+                              : which == TJ_SCALES_OF_N ? options->scale_n
+                                                        : options->host[which];
 
     m->period = options->period > 0 && !given && which < TJ_MATRICES && (size_t)options->period * size < m->bytes
                     ? (size_t)options->period * size
@@ -174,7 +172,7 @@ static tj_operand describe(const tj_workbench *bench, size_t set, int which)
     if (!m->elements)
         return (tj_operand){NULL, 0, 0};
     if (which >= TJ_MATRICES)
-        return (tj_operand){address_of(bench, set, which), 0, tj_scale_count(&bench->lies, (tj_which)(which - SCALES_OF_M))};
+        return (tj_operand){address_of(bench, set, which), 0, tj_scale_count(&bench->lies, (tj_which)(which - TJ_SCALES_OF_M))};
 
     const tj_matrix *lies = tj_problem_matrix(&bench->lies, (tj_which)which);
     return (tj_operand){m->addresses ? (const char *)tj_buffer_address(m->addresses) + set * array
@@ -192,8 +190,8 @@ static void describe_sets(tj_workbench *bench)
         x->n = describe(bench, i, TJ_MATRIX_N);
         x->p = describe(bench, i, TJ_MATRIX_P);
         x->c = describe(bench, i, TJ_MATRIX_C);
-        x->scale_m = describe(bench, i, SCALES_OF_M);
-        x->scale_n = describe(bench, i, SCALES_OF_N);
+        x->scale_m = describe(bench, i, TJ_SCALES_OF_M);
+        x->scale_n = describe(bench, i, TJ_SCALES_OF_N);
         x->alpha = bench->alpha;
         x->beta = bench->beta;
         x->j = bench->lies.j.extent;
@@ -255,7 +253,7 @@ tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbenc
     bench->gpu = gpu;
     bench->stream = options->stream;
     status = settle(bench, problem, options, err);
-    for (int i = 0; i < PLACED && status == TJ_OK; i++) {
+    for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK; i++) {
         placed *m = &bench->matrix[i];
 
         m->type = i < TJ_MATRICES ? (tj_type)tj_problem_matrix(&bench->lies, (tj_which)i)->type : TJ_F32;
@@ -280,7 +278,7 @@ void tj_workbench_free(tj_workbench *bench)
 {
     if (!bench)
         return;
-    for (int i = 0; i < PLACED; i++) {
+    for (int i = 0; i < TJ_ADDRESSES; i++) {
         tj_buffer_free(bench->matrix[i].elements);
         tj_buffer_free(bench->matrix[i].addresses);
         free(bench->matrix[i].drawn);
@@ -425,8 +423,8 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
     if (status == TJ_OK)
         status = tj_reference_check(&bench->asked,
                                     &(tj_host_operands){host[TJ_MATRIX_M], host[TJ_MATRIX_N], host[TJ_MATRIX_C], bench->alpha,
-                                                        bench->beta, .scale_m = {bench->matrix[SCALES_OF_M].host, 0},
-                                                        .scale_n = {bench->matrix[SCALES_OF_N].host, 0}},
+                                                        bench->beta, .scale_m = {bench->matrix[TJ_SCALES_OF_M].host, 0},
+                                                        .scale_n = {bench->matrix[TJ_SCALES_OF_N].host, 0}},
                                     host[TJ_MATRIX_P], max_flop, threads, report, err);
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++)
         free(array[i]);
@@ -496,14 +494,14 @@ static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, c
 
 tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const void *p, char reason[160], tj_error *err)
 {
-    static const char *const name[PLACED] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
+    static const char *const name[TJ_ADDRESSES] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
 
     if (TJ_HAS_NULL(err, bench, reason))
         return TJ_ERR_INVALID_ARGUMENT;
     tj_status status = check_set(bench, set, err);
 
     reason[0] = '\0';
-    for (int i = 0; i < PLACED && status == TJ_OK && !*reason; i++) {
+    for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK && !*reason; i++) {
         const placed *m = &bench->matrix[i];
         const size_t start = set * set_step(bench, i);
         bool is_same = true;

@@ -164,6 +164,22 @@ Test(types, scales_go_with_every_family)
     }
 }
 
+/* More products than grid.z counts: scales advance from one launch to the next, as matrices do. */
+Test(types, scales_go_with_a_batch_of_several_launches)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(2, 1, 2, TJ_S8);
+    tj_workbench_options options = TJ_WORKBENCH_INIT;
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    problem.p.type = TJ_F32;
+    problem.batch = 66000;
+    problem.epilogue.scale_m = TJ_SCALE_EACH;
+    problem.epilogue.scale_n = TJ_SCALE_ONE;
+    expect_right_product(&problem, "naive:tile_width=4", &options, "66 000 products");
+}
+
 Test(types, are_chosen_a_family_and_proven)
 {
     open_context("sm_90", TJ_PROVE_BEFORE);
