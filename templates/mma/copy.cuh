@@ -1,5 +1,5 @@
 // This thread's share of the copies: its first elements in each tile, and how many lines the block comes further in one go.
-constexpr int M_WIDTH = 8;  // elements of one copy  //@ m_width
+constexpr int M_WIDTH = 4;  // elements of one copy  //@ m_width
 constexpr int M_GO = THREADS * M_WIDTH / M_LINE;
 const int m_line = threadIdx.x / (M_LINE / M_WIDTH);
 const int m_first = threadIdx.x % (M_LINE / M_WIDTH) * M_WIDTH;
@@ -8,7 +8,7 @@ const input_t *m_from = &M[(block_row + m_line) * ld_m + m_first];  //@ m_t for 
 //@ else
 //@| const input_t *m_from = &M[m_line * ld_m + block_row + m_first];  //@ m_t for input_t
 //@ end
-constexpr int N_WIDTH = 8;  //@ n_width
+constexpr int N_WIDTH = 4;  //@ n_width
 constexpr int N_GO = THREADS * N_WIDTH / N_LINE;
 const int n_line = threadIdx.x / (N_LINE / N_WIDTH);
 const int n_first = threadIdx.x % (N_LINE / N_WIDTH) * N_WIDTH;

@@ -15,6 +15,7 @@ template <typename element_t>
 __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
 {
     const long long chunks = ld_packed / CHUNK;
+#pragma unroll 1  // several turns at once would not fit the registers of every target
     for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
         const long long line = i / chunks, first = i % chunks * CHUNK;
         vector_t<element_t, CHUNK> value = {};

@@ -142,14 +142,16 @@ Test(compile, every_family_and_type_for_every_target)
 /* On one target, what is too long to compile for each: tiles as long as they are chosen, which must not spill either. */
 Test(compile, long_tiles_of_every_type)
 {
-    static const char *const configs[] = {"skinny", "simt:bm=64,bn=64,bk=16,tm=8,tn=4,copy=registers"};
+    static const char *const configs[] = {"skinny", "simt:bm=64,bn=64,bk=16,tm=8,tn=4,copy=registers", "mma"};
 
     targets_or_skip();
     for (int dtype = TJ_F32; dtype <= TJ_BF16; dtype++)
-        for (int c = 0; c < 2; c++) {
+        for (int c = 0; c < 3; c++) {
             tj_problem problem = TJ_PROBLEM_INIT(61, 64, 101, TJ_F32);
 
             problem.m.type = dtype;
+            if (c == 2 && dtype == TJ_F32) /* which tensor cores do not have */
+                continue;
             compile(&problem, configs[c], "sm_90", configs[c]);
         }
 }
@@ -242,6 +244,42 @@ Test(compile, small_batch_in_every_form)
     }
 }
 
+/* mma: each type, layout and set of checks, with splits, packed and passed, for each target that has its tensor cores. */
+Test(compile, mma_in_every_form)
+{
+    static const char *const configs[] = {
+        "mma:bm=64,bn=64,wm=32,wn=32,steps=4", "mma:bm=32,bn=64,wm=16,wn=32,stages=5,vector=1",
+        "mma:bm=64,bn=32,wm=32,wn=16,splits=3,group=2", "mma:bm=64,bn=64,wm=32,wn=32,pack=both"};
+    static const int types[] = {TJ_F64, TJ_F16, TJ_BF16};
+    const char *const *targets = targets_or_skip();
+    size_t first = 0, count = 0;
+
+    while (targets[first] && (strcmp(targets[first], "sm_75") == 0 || strncmp(targets[first], "sm_", 3) != 0))
+        first++;
+    while (targets[first + count])
+        count++;
+    cr_assert(ge(sz, count, 1));
+    for (int variant = 0; variant < 96; variant++) {
+        const bool is_packed = variant / 2 % 4 == 3, is_open = variant % 4 == 0 && !is_packed;
+        tj_problem problem = TJ_PROBLEM_INIT(variant & 8 ? 64 : 66, variant & 16 ? 128 : 98, variant & 32 ? 128 : 70, TJ_F32);
+        const char *const config = configs[variant / 2 % 4], *const target = targets[first + (size_t)variant % count];
+        char label[200];
+        problem.m.type = types[variant % 3];
+        problem.m.layout = variant >> 3 & 1;
+        problem.n.layout = variant >> 4 & 1;
+        problem.p.layout = variant >> 2 & 1;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
+        problem.p.type = variant % 3 && variant & 1 ? TJ_F32 : 0;
+        problem.batch = variant % 5 == 0 ? 3 : 1;
+        if (is_open && !strstr(config, "splits"))
+            problem.j = problem.k = problem.l = (tj_dim){0, TJ_DIM_ANY, 8};
+        else if (variant % 7 == 0 && !is_packed)
+            problem.m.stride = problem.n.stride = problem.p.stride = problem.c.stride = TJ_POINTERS_16;
+        snprintf(label, sizeof label, "%s, variant %d", config, variant);
+        compile(&problem, config, target, label);
+    }
+}
+
 /* Everything passed at launch, with every leading dimension and stride, and each width. */
 Test(compile, every_width_and_everything_passed)
 {
@@ -283,13 +321,13 @@ Test(compile, splits_with_leading_dimensions_that_are_passed)
 /* k = 0 leaves loops without a turn, and matrices without an element: still no warning. */
 Test(compile, a_k_of_zero)
 {
-    static const char *const configs[] = {"naive", "tiled", "tiled:shared=dynamic", "simt:bm=32,bn=64,bk=16,tm=8,tn=4",
-                                          "skinny:splits=2"};
+    static const char *const configs[] = {
+        "naive", "tiled", "tiled:shared=dynamic", "simt:bm=32,bn=64,bk=16,tm=8,tn=4", "skinny:splits=2", "mma", "mma:splits=2"};
 
     targets_or_skip();
     for (int layouts = 0; layouts < 4; layouts++)
         for (size_t c = 0; c < sizeof configs / sizeof configs[0]; c++) {
-            tj_problem problem = TJ_PROBLEM_INIT(33, 0, 7, TJ_F32);
+            tj_problem problem = TJ_PROBLEM_INIT(33, 0, 7, strncmp(configs[c], "mma", 3) == 0 ? TJ_F64 : TJ_F32);
             problem.m.layout = layouts & 1;
             problem.n.layout = layouts >> 1;
             problem.epilogue.has_beta = 1;

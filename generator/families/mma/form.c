@@ -26,13 +26,14 @@ static const char *const pack_choices[] = {"none", "m", "n", "both", NULL};
 
 /* What a tuner tries, where the powers of two would be too many or too few. */
 static const int32_t steps_tried[] = {2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 6, 0}, blocks_tried[] = {1, 2, 3, 4, 0},
-                     groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 0}, warps_tried[] = {16, 32, 64, 0};
+                     groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 0}, edges_tried[] = {16, 32, 64, 128, 256, 0},
+                     warps_tried[] = {16, 32, 64, 0};
 
 enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, PACK, VECTOR, GROUP, ROWS }; /* in this order: */
 
 static const tj_param params[] = {
-    {"bm", "rows of the block tile of P", 16, 256, 128, NULL},
-    {"bn", "columns of the block tile of P", 16, 256, 128, NULL},
+    {"bm", "rows of the block tile of P", 16, 256, 0, NULL, edges_tried},
+    {"bn", "columns of the block tile of P", 16, 256, 0, NULL, edges_tried},
     {"steps", "of a phase: BK is as many times the k of one product, which is 32 bytes of elements (f64: 64)", 2, 8, 2, NULL,
      steps_tried},
     {"wm", "rows of the tile of a warp", 16, 128, 0, NULL, warps_tried},
@@ -307,6 +308,9 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
 
     if (status != TJ_OK)
         return status;
+    for (int edge = BM; edge <= BN; edge++)
+        if (v[edge] == 0)
+            v[edge] = tj_sum_bytes(view) == 8 ? 64 : 128;
     if (v[WM] == 0)
         v[WM] = warp_edge(v[BM], tj_sum_bytes(view) == 8 ? 32 : 64);
     if (v[WN] == 0)
