@@ -107,6 +107,30 @@ static void make_small_batch(request *r)
     } while (!take(r, text) && ++tries < TRIES);
 }
 
+/* The tensor cores' types, of which space.c draws all tiles; here are few, with all that a problem can say. */
+static void make_mma(request *r)
+{
+    static const char *const tiles[] = {"bm=16,bn=16,wm=16,wn=16", "bm=32,bn=32,wm=16,wn=16", "bm=64,bn=32,wm=32,wn=16",
+                                        "bm=32,bn=64,wm=16,wn=32", "bm=64,bn=64,wm=32,wn=32", "bm=128,bn=16,wm=32,wn=16"};
+    static const char *const ways[] = {
+        "rows=y",    "rows=x",         "group=2", "vector=1", "steps=4,stages=2",   "stages=5",          "pack=none",
+        "pack=both", "pack=m,steps=4", "pack=n",  "splits=2", "splits=3,pack=both", "splits=7,vector=1", "blocks=2,steps=4",
+        "stages=4"};
+    char text[128];
+    int tries = 0;
+
+    widen(&r->known);
+    draw_storage(&r->known);
+    if (r->known.m.type == TJ_F32)
+        r->known.m.type = (int32_t)PICK(TJ_F64, TJ_F16, TJ_BF16);
+    if (r->known.m.type == TJ_F64)
+        r->known.p.type = 0;
+    do
+        snprintf(text, sizeof text, "mma:%s,%s,boundary=%s", tiles[next() % (sizeof tiles / sizeof tiles[0])],
+                 ways[next() % (sizeof ways / sizeof ways[0])], next() % 4 ? "auto" : "all");
+    while (!take(r, text) && ++tries < TRIES);
+}
+
 /* Which configs of simt suit, depends on type and layouts. */
 static void make_simt(request *r)
 {
@@ -166,7 +190,7 @@ static void make_request(request *r, const char *number)
         r->known.k.extent = 0;
     if (next() % 40 == 0)
         r->known.k.extent = is_small ? 300 : 3000;
-    switch (next() % 8) {
+    switch (next() % 10) {
     case 0:
     case 1:
         make_small_batch(r);
@@ -178,6 +202,10 @@ static void make_request(request *r, const char *number)
     case 4:
     case 5:
         make_simt(r);
+        break;
+    case 6:
+    case 7:
+        make_mma(r);
         break;
     default:
         make_textbook(r, tile);

@@ -74,15 +74,17 @@ static tj_problem draw_problem(const int64_t tile[3])
 /* The block tile of a config, so that extents can be drawn around it. */
 static void tile_of(const tj_config *config, int64_t tile[3])
 {
-    const tj_problem p = TJ_PROBLEM_INIT(1024, 1024, 1024, TJ_F32);
-    tj_source *source = NULL;
-
     tile[0] = tile[1] = tile[2] = 16;
-    if (tj_generate(&p, config, &source, NULL) == TJ_OK) {
-        tile[0] = tj_product_step(tj_source_launch(source))->block_rows;
-        tile[2] = tj_product_step(tj_source_launch(source))->block_cols;
+    for (int type = TJ_F32; type <= TJ_F16; type++) { /* not every config takes each */
+        const tj_problem p = TJ_PROBLEM_INIT(1024, 1024, 1024, (tj_type)type);
+        tj_source *source = NULL;
+
+        if (tj_generate(&p, config, &source, NULL) == TJ_OK) {
+            tile[0] = tj_product_step(tj_source_launch(source))->block_rows;
+            tile[2] = tj_product_step(tj_source_launch(source))->block_cols;
+        }
+        tj_source_free(source);
     }
-    tj_source_free(source);
 }
 
 /* A constraint's no is the generator's no, with a sentence. */

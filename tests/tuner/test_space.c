@@ -260,11 +260,13 @@ Test(choice, without_records_is_what_the_model_ranks_first_and_never_behind_the_
 /* A start that nothing admits would only cost time. */
 Test(choice, begins_with_configs_that_some_problem_admits)
 {
-    tj_problem problems[] = {f32(1024, 1024, 1024), f32(2048, 4096, 16), f32(64, 1216, 1),
-                             f32(16, 16, 16),       f32(13, 32, 5),      f32(24, 24, 24)};
+    tj_problem problems[] = {f32(16, 16, 16),     f32(13, 32, 5),   f32(24, 24, 24),       f32(1024, 1024, 1024),
+                             f32(2048, 4096, 16), f32(64, 1216, 1), f32(1024, 1024, 1024), f32(1024, 1024, 1024)};
 
-    for (size_t i = 3; i < sizeof problems / sizeof problems[0]; i++)
+    for (size_t i = 0; i < 3; i++)
         problems[i].batch = 10000;
+    problems[6].m.type = TJ_BF16;
+    problems[7].m.type = TJ_F64;
     for (size_t f = 0; f < tj_family_count(); f++) {
         const tj_family *family = tj_family_at(f);
         tj_config start, past;
@@ -287,6 +289,33 @@ Test(choice, begins_with_configs_that_some_problem_admits)
         }
         cr_expect(eq(int, tj_family_start(family, 10000, &start), 0));
         cr_expect(memcmp(&start, &past, sizeof start) == 0, "past the end nothing is written");
+    }
+}
+
+/* Tensor cores where the device has them and the type allows; f32 as IEEE has it is computed as ever. */
+Test(choice, takes_tensor_cores_where_they_are_fast)
+{
+    static const struct {
+        int type;
+        int64_t j, k, l;
+        bool has_old_device, is_mma;
+    } rows[] = {
+        {TJ_BF16, 4096, 4096, 4096, false, true}, {TJ_BF16, 1024, 1024, 1024, false, true},
+        {TJ_F16, 1024, 1000, 1001, false, true},  {TJ_F16, 128, 8192, 128, false, true},
+        {TJ_F64, 4096, 4096, 4096, false, true},  {TJ_F64, 1024, 1024, 1024, false, true},
+        {TJ_BF16, 4096, 4096, 4096, true, false}, {TJ_F32, 4096, 4096, 4096, false, false},
+        {TJ_F32, 1024, 1024, 1024, false, false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_device_facts device = rows[i].has_old_device ? t4() : h200();
+        tj_problem problem = f32(rows[i].j, rows[i].k, rows[i].l);
+        tj_config chosen;
+
+        problem.m.type = rows[i].type;
+        cr_assert(eq(int, tj_choose(NULL, &problem, &device, &chosen, NULL, NULL), TJ_OK));
+        cr_expect(eq(int, strcmp(tj_family_name(chosen.family), "mma") == 0, rows[i].is_mma), "row %zu: %s", i,
+                  tj_family_name(chosen.family));
     }
 }
 
