@@ -57,11 +57,11 @@ using index_t = int;
 constexpr index_t j = 1001;
 constexpr index_t k = 999;
 constexpr index_t l = 1003;
-constexpr index_t ld_m = 1000;
-constexpr index_t ld_n = 1008;
+constexpr index_t ld_m = 1024;
+constexpr index_t ld_n = 1024;
 constexpr index_t ld_p = l;
-constexpr long long stride_m = 1001000;
-constexpr long long stride_n = 1006992;
+constexpr long long stride_m = 1048576;
+constexpr long long stride_n = 1048576;
 constexpr long long stride_p = 1004003;
 constexpr int BM = 128;
 constexpr int BN = 128;
@@ -92,17 +92,14 @@ __device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from
 // Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
 // and goes on; it waits for a group before it reads what the group brought.
 
-// Of the elements, so many are left to read, or more; what is beyond them becomes zero, and is not read.
-template <int COUNT>
-__device__ __forceinline__ void copy_async_part(input_t *to, const input_t *from, index_t left)
+template <int BYTES>
+__device__ __forceinline__ void copy_async(void *to, const void *from)
 {
     const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
-    const int wanted = left < 0 ? 0 : left < COUNT ? static_cast<int>(left) : COUNT;
-    constexpr int BYTES = COUNT * sizeof(input_t);
     if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(wanted * int(sizeof(input_t))));
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from));
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(wanted * int(sizeof(input_t))));
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES));
 }
 
 __device__ __forceinline__ void commit_copies()
@@ -200,20 +197,27 @@ __device__ __forceinline__ int n_place(int line, int element)
     return swizzle<N_LINE / CHUNK>(line, element / CHUNK, line % 8) * CHUNK + element % CHUNK;
 }
 
-// pack: lines of M and N that do not begin at multiples of 16 bytes are copied to the workspace, where they do.
+// pack: M and N, whose lines do not begin at multiples of 16 bytes, are copied to the workspace, where they do, and where all tiles
+// are whole: what hangs over the edge is zero.
 constexpr int PACK_THREADS = 256;
 
-// `lines` of so many elements, ld apart; ld_packed is a multiple of CHUNK. What fills up a line is zero.
-__device__ __forceinline__ void pack_lines(const input_t *from, long long ld, input_t *to, long long ld_packed, long long lines, long long elements)
+__device__ constexpr long long whole_tiles(long long extent, int tile)
+{
+    return extent > 0 ? (extent + tile - 1) / tile * tile : tile;
+}
+
+// `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero.
+template <typename element_t>
+__device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
 {
     const long long chunks = ld_packed / CHUNK;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
-    for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines * chunks; i += gridDim.x * PACK_THREADS) {
+    for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
         const long long line = i / chunks, first = i % chunks * CHUNK;
-        vector_t<input_t, CHUNK> value = {};
+        vector_t<element_t, CHUNK> value = {};
 #pragma unroll
         for (int e = 0; e < CHUNK; ++e)
-            if (first + e < elements)
+            if (line < lines && first + e < elements)
                 value.element[e] = from[line * ld + first + e];
         const uint4 word = reinterpret_cast<const uint4 &>(value);
         // At once: left to itself, the compiler stores what it has loaded piece by piece.
@@ -238,10 +242,12 @@ pack_bf16_1001x999x1003(
 
     constexpr long long from_ld_m = 999;
     constexpr long long from_stride_m = 999999;
-    pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (j * ld_m), ld_m, j, k);
+    constexpr long long m_lines = whole_tiles(j, BM);
+    pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);
     constexpr long long from_ld_n = 1003;
     constexpr long long from_stride_n = 0;
-    pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (k * ld_n), ld_n, k, l);
+    constexpr long long n_lines = whole_tiles(k, BK);
+    pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l);
 }
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
@@ -291,23 +297,18 @@ mma_bf16_1001x999x1003(
     const int n_line = threadIdx.x / (N_LINE / N_WIDTH);
     const int n_first = threadIdx.x % (N_LINE / N_WIDTH) * N_WIDTH;
     const input_t *n_from = &N[n_line * ld_n + block_col + n_first];
-    const index_t m_lines_left = j - block_row - m_line;  // inside M, from this thread's first on
-    const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on
 
-    // copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.
+    // copy: the tiles of a phase.
     const auto copy = [&](phase_t &into, index_t phase) {
-        const index_t k_left = k - phase * BK;
-        const index_t m_left = k_left - m_first;
-        const index_t n_lines_left = k_left - n_line;
 #pragma unroll
         for (int line = 0; line < M_LINES; line += M_GO) {
             input_t *to = &into.M[m_place(m_line + line, m_first)];
-            copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], line < m_lines_left ? m_left : 0);
+            copy_async<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m]);
         }
 #pragma unroll
         for (int line = 0; line < N_LINES; line += N_GO) {
             input_t *to = &into.N[n_place(n_line + line, n_first)];
-            copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], line < n_lines_left ? n_left : 0);
+            copy_async<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n]);
         }
         m_from += BK;
         n_from += BK * ld_n;

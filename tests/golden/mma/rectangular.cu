@@ -87,17 +87,16 @@ __device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from
 // Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
 // and goes on; it waits for a group before it reads what the group brought.
 
-// Of the elements, so many are left to read, or more; what is beyond them becomes zero, and is not read.
-template <int COUNT>
-__device__ __forceinline__ void copy_async_part(input_t *to, const input_t *from, index_t left)
+// What is not wanted becomes zero, and is not read.
+template <int BYTES>
+__device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool is_wanted)
 {
     const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
-    const int wanted = left < 0 ? 0 : left < COUNT ? static_cast<int>(left) : COUNT;
-    constexpr int BYTES = COUNT * sizeof(input_t);
+    const int bytes = is_wanted ? BYTES : 0;
     if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(wanted * int(sizeof(input_t))));
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(wanted * int(sizeof(input_t))));
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes));
 }
 
 __device__ __forceinline__ void commit_copies()
@@ -242,12 +241,12 @@ mma_bf16_512x304x704(
 #pragma unroll
         for (int line = 0; line < M_LINES; line += M_GO) {
             input_t *to = &into.M[m_place(m_line + line, m_first)];
-            copy_async_part<M_WIDTH>(to, &m_from[line * ld_m], m_left);
+            copy_async_or_zero<M_WIDTH * sizeof(input_t)>(to, &m_from[line * ld_m], m_left > 0);
         }
 #pragma unroll
         for (int line = 0; line < N_LINES; line += N_GO) {
             input_t *to = &into.N[n_place(n_line + line, n_first)];
-            copy_async_part<N_WIDTH>(to, &n_from[line * ld_n], line < n_lines_left ? n_left : 0);
+            copy_async_or_zero<N_WIDTH * sizeof(input_t)>(to, &n_from[line * ld_n], line < n_lines_left && n_left > 0);
         }
         m_from += BK;
         n_from += BK * ld_n;
