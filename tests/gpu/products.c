@@ -121,10 +121,12 @@ static void make_mma(request *r)
 
     widen(&r->known);
     draw_storage(&r->known);
-    if (r->known.m.type == TJ_F32)
+    if (r->known.m.type == TJ_F32 && next() % 2)
+        r->known.compute = TJ_COMPUTE_TF32;
+    else if (r->known.m.type == TJ_F32 && r->known.compute != TJ_COMPUTE_TF32)
         r->known.m.type = (int32_t)PICK(TJ_F64, TJ_F16, TJ_BF16);
     if (r->known.m.type == TJ_F64)
-        r->known.p.type = 0;
+        r->known.p.type = r->known.epilogue.scale_m = r->known.epilogue.scale_n = 0;
     do
         snprintf(text, sizeof text, "mma:%s,%s,boundary=%s", tiles[next() % (sizeof tiles / sizeof tiles[0])],
                  ways[next() % (sizeof ways / sizeof ways[0])], next() % 4 ? "auto" : "all");

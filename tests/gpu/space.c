@@ -136,13 +136,15 @@ static int parse_problem(const char *text, tj_problem *problem)
     long long j = 0, k = 0, l = 0, batch = 0;
     const int count = sscanf(text, "%lldx%lldx%lldx%lld", &j, &k, &l, &batch);
     const char *colon = strchr(text, ':');
+    const int is_tf32 = colon && strcmp(colon, ":tf32") == 0;
     tj_type dtype = TJ_F32;
     tj_error err = {TJ_OK, ""};
 
     if (!expect(count >= 3, "%s is no JxKxL[xBATCH][:DTYPE]", text) ||
-        !expect(!colon || tj_type_parse(colon + 1, &dtype, &err) == TJ_OK, "%s: %s", text, err.message))
+        !expect(!colon || is_tf32 || tj_type_parse(colon + 1, &dtype, &err) == TJ_OK, "%s: %s", text, err.message))
         return 0;
     *problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, dtype);
+    problem->compute = is_tf32 ? TJ_COMPUTE_TF32 : TJ_COMPUTE_DEFAULT;
     problem->batch = batch;
     return 1;
 }
