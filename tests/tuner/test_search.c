@@ -214,6 +214,30 @@ Test(search, comes_near_the_optimum_within_eighty_evaluations)
         }
 }
 
+/* A search that begins at the textbook's kernel ends at the tensor cores, and near the best that they can do. */
+Test(search, finds_the_tensor_cores)
+{
+    static const int types[] = {TJ_BF16, TJ_F64};
+
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        tj_tune_options options = TJ_TUNE_OPTIONS_INIT;
+        tj_problem problem = f32(1024, 1024, 1024);
+        tj_search_result found;
+        valley *v;
+
+        problem.m.type = types[i];
+        v = make_valley_of(problem, 0.3);
+        options.evaluations = 80;
+        options.seconds = -1;
+        found = search_with(v, &options, false, true);
+        cr_expect(eq(str, (char *)tj_family_name(found.trial[0].config.family), "mma"));
+        cr_expect(v->optimum / found.trial[0].us >= 0.9, "type %d: %.3f of the optimum", types[i],
+                  v->optimum / found.trial[0].us);
+        free(found.trial);
+        free(v);
+    }
+}
+
 /* Where the model is right soon; where each config has its own time later, and no trial near the end was a new best. */
 Test(search, without_a_number_ends_when_nothing_promises_more)
 {
