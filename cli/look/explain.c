@@ -40,6 +40,9 @@ static void print_work(const cli_case *one, const tj_problem *known)
     if (c->load_pointers.elements + c->reduce.load_pointers.elements)
         printf("           %s loads of pointers to matrices\n",
                cli_grouped(c->load_pointers.elements + c->reduce.load_pointers.elements).text);
+    if (c->pack.store.elements)
+        printf("           %s of operands copied to the workspace first, by a kernel of its own\n",
+               cli_bytes(c->pack.store.bytes).text);
     if (c->splits > 1)
         printf("           %d splits of k: %s partial sums stored and loaded again by a second kernel\n", (int)c->splits,
                cli_grouped(c->store_w.elements).text);
@@ -122,18 +125,18 @@ static void print_counted(const cli_case *one)
     const tj_counts *c = &one->analysis.counts;
     const cuEmuCounters *e = &one->counted;
     const int64_t loads = c->load_m.elements + c->load_n.elements + c->load_c.elements + c->load_w.elements +
-                          c->load_pointers.elements + c->reduce.load_pointers.elements + c->pack.load.elements;
-    const int64_t stores = c->store_p.elements + c->store_w.elements + c->pack.store.elements;
+                          c->load_pointers.elements + c->reduce.load_pointers.elements;
     const int64_t stored = c->store_p.bytes + c->store_w.bytes + c->pack.store.bytes;
     const struct {
         const char *name;
         int64_t predicted;
         uint64_t counted;
     } row[] = {
-        /* An asynchronous copy knows no type. */
+        /* Asynchronous copies, and a kernel that packs, move words of no type. */
         {c->async_bytes ? "bytes loaded" : "global loads", c->async_bytes ? c->global_bytes - stored : loads,
          c->async_bytes ? e->global_load_bytes : e->global_loads},
-        {"global stores", stores, e->global_stores},
+        {c->async_bytes ? "bytes stored" : "global stores", c->async_bytes ? stored : c->store_p.elements + c->store_w.elements,
+         c->async_bytes ? e->global_store_bytes : e->global_stores},
         {c->pack.load.is_estimate ? NULL : "sectors loaded",
          c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_w.sectors + c->load_pointers.sectors +
              c->reduce.load_pointers.sectors,

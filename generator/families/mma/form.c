@@ -339,6 +339,21 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     return status;
 }
 
+/* Half as many blocks, or, where there is but one, half of the longer side of a warp's tile and of the block's. */
+static bool relax(tj_config *config)
+{
+    int32_t *const v = config->value;
+    const bool is_tall = v[WM] >= v[WN];
+
+    if (tj_relax_blocks(config))
+        return true;
+    if (v[is_tall ? WM : WN] <= TJ_MMA_ROWS)
+        return false;
+    v[is_tall ? WM : WN] /= 2;
+    v[is_tall ? BM : BN] /= 2;
+    return true;
+}
+
 static bool for_any_operands(bool has_workspace, tj_config *config)
 {
     config->value[PACK] = TJ_MMA_PACK_BOTH;
@@ -636,7 +651,7 @@ const tj_family tj_family_mma = {
     .widest = 256,
     .tile = tile,
     .resolve = resolve,
-    .relax = tj_relax_blocks,
+    .relax = relax,
     .for_tall = tj_tile_for_tall,
     .for_any_operands = for_any_operands,
     .moved = tj_mma_packed,
