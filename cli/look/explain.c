@@ -151,7 +151,8 @@ static void print_counted(const cli_case *one)
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
         if (row[i].name)
             printf("           %-20s %16s %16s  %s\n", row[i].name, cli_grouped(row[i].predicted).text,
-                   cli_grouped((int64_t)row[i].counted).text, row[i].predicted == (int64_t)row[i].counted ? "equal" : "DIFFERENT");
+                   cli_grouped((int64_t)row[i].counted).text,
+                   row[i].predicted == (int64_t)row[i].counted ? "equal" : "DIFFERENT");
 }
 
 static void print_case(const cli_look *look, const cli_case *one)

@@ -95,7 +95,8 @@ Test(mma, settles_warps_and_packing_by_the_problem)
         {BF16(64, 64, 65), "mma", "pack", 3},
         {BF16(64, 65, 64), "mma", "pack", 2},
         {BF16(64, 65, 65), "mma", "pack", 4},
-        {BF16(64, 68, 68), "mma", "pack", 4},                           /* they could be copied 8 bytes at a time */
+        {BF16(64, 68, 68), "mma", "pack", 1},                           /* copied 8 bytes at a time, once */
+        {BF16(4096, 68, 4100), "mma", "pack", 4},                       /* so often that packing pays */
         {BF16(64, 65, 64, .p.layout = TJ_COL_MAJOR), "mma", "pack", 3}, /* the text's N */
         {BF16(64, 68, 68, .batch = TJ_ANY), "mma", "pack", 1},          /* nothing else can be */
     };
@@ -118,9 +119,9 @@ Test(mma, packs_ahead_of_the_product)
         int64_t m, n, bytes;
     } rows[] = {
         {"mma:pack=none", 1, 0, 0, 0, 0},
-        {"mma:pack=m", 2, 1, 0, 0, 3 * 40 * 72 * 2},
-        {"mma:pack=both", 2, 1, 0, 17280, 17280 + 3 * 66 * 56 * 2},
-        {"mma:pack=n,splits=2", 3, 1, 0, 2 * 3 * 40 * 50 * 4, 2 * 3 * 40 * 50 * 4 + 3 * 66 * 56 * 2},
+        {"mma:pack=m", 2, 1, 0, 0, 3 * 128 * 96 * 2}, /* in whole tiles of 128 x 32 */
+        {"mma:pack=both", 2, 1, 0, 3 * 128 * 96 * 2, 2 * 3 * 128 * 96 * 2},
+        {"mma:pack=n,splits=2", 3, 1, 0, 2 * 3 * 40 * 50 * 4, 2 * 3 * 40 * 50 * 4 + 3 * 96 * 128 * 2},
         {"mma:pack=none,splits=2", 2, 0, 0, 0, 2 * 3 * 40 * 50 * 4},
     };
     const tj_problem problem = BF16(40, 66, 50, .batch = 3);
