@@ -4,7 +4,6 @@
 #include "checked.h"
 #include "error.h"
 
-
 const char *const tj_row_choices[] = {"y", "x", NULL};
 
 /* Does the last block hang over the edge of this dimension? */
@@ -69,8 +68,8 @@ tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *co
                        "P takes %lld x %lld blocks of %s %d, and grid.y holds 65535: %s %s or split the product",
                        (long long)row_blocks, (long long)col_blocks, tile.rows_name, tile.rows,
                        row_blocks > TJ_GRID_LIMIT && col_blocks > TJ_GRID_LIMIT ? "raise"
-                       : *rows == TJ_ROWS_ON_Y                                ? "use rows=x, raise"
-                                                                              : "use rows=y, raise",
+                       : *rows == TJ_ROWS_ON_Y                                  ? "use rows=x, raise"
+                                                                                : "use rows=y, raise",
                        tile.rows_name);
     status = settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, check_rows, err);
     if (status == TJ_OK && config->family->checks_k)

@@ -31,10 +31,10 @@ typedef enum tj_mma_load {
 
 /** How a tile lies in shared memory, and how the threads copy it. The text's M, or its N. */
 typedef struct tj_mma_tile {
-    int32_t lines, line;  /* lines, and elements of one */
-    int32_t pitch;        /* elements from one line to the next */
-    int32_t width;        /* elements of one copy; 0: lines do not even begin at multiples of 4 bytes */
-    int32_t go;           /* lines that the block copies in one go; 0: the threads cannot share a line alike */
+    int32_t lines, line; /* lines, and elements of one */
+    int32_t pitch;       /* elements from one line to the next */
+    int32_t width;       /* elements of one copy; 0: lines do not even begin at multiples of 4 bytes */
+    int32_t go;          /* lines that the block copies in one go; 0: the threads cannot share a line alike */
     tj_mma_load load;
 } tj_mma_tile;
 

@@ -465,7 +465,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "col_run", tj_simt_col_run(view, &s));
     tj_template_set_flag(fill, "spreads_cols", spreads_cols);
     tj_template_set(fill, "row_of", "r / VEC * (4 * VEC) + r % VEC");
-    tj_template_set(fill, "col_of", spreads_cols ? "c / COL_RUN * (8 * COL_RUN) + c % COL_RUN" : "c / VEC * (8 * VEC) + c % VEC");
+    tj_template_set(fill, "col_of",
+                    spreads_cols ? "c / COL_RUN * (8 * COL_RUN) + c % COL_RUN" : "c / VEC * (8 * VEC) + c % VEC");
     tj_template_set(fill, "first_col", spreads_cols ? "first_col" : "thread_col");
     tj_split_describe(view, config->value[SPLITS], fill, form);
     form->step[0].block_x = s.threads;
