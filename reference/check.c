@@ -99,17 +99,19 @@ static long double scale_at(tj_host_scale scale, int32_t kind, int64_t batch, in
     return kind == TJ_SCALE_NONE ? 1.0L : (long double)scale.scale[batch * scale.stride + (kind == TJ_SCALE_EACH ? i : 0)];
 }
 
-/* How wrong a right element may be: k roundings in the sum, or none of integers, one for each scale, one for alpha, two for beta. */
+/* How wrong a right element may be: k roundings in the sum, or what is worth 2 k, or none of integers, one for each scale, one for alpha, two for beta. */
 static void set_errors(resolved *request)
 {
     const tj_problem *c = &request->problem;
     const tj_compute_facts *compute = tj_compute_facts_of(c->compute);
     const long double v = compute->input_roundoff;
     const bool is_s32 = compute->sum == TJ_S32;
+    /* Tensor cores cut off what f32 cannot hold: up to twice the error of rounding it. */
+    const bool may_cut_off = compute->sum == TJ_F32 && (c->compute == TJ_COMPUTE_TF32 || tj_facts_of(c->m.type)->bytes < 4);
+    const long double sums = (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L);
 
     request->is_whole = tj_scalar_type(c) == TJ_S32;
-    request->roundings =
-        is_s32 ? 6.0L : (long double)c->k.extent + 2.0L + (c->epilogue.scale_m != 0) + (c->epilogue.scale_n != 0);
+    request->roundings = is_s32 ? 6.0L : sums + 2.0L + (c->epilogue.scale_m != 0) + (c->epilogue.scale_n != 0);
     request->input_error = 2.0L * v + v * v;
     request->sum_limits = tj_number_limits_of(is_s32 ? TJ_F32 : (tj_type)compute->sum);
     request->p_limits = tj_number_limits_of((tj_type)c->p.type);

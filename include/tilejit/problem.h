@@ -38,8 +38,12 @@ typedef enum tj_type {
 /** How the products of elements are summed. The library never sums in another type than the caller's. */
 typedef enum tj_compute {
     TJ_COMPUTE_DEFAULT = 0, /**< tj_type_facts.compute of M's type */
-    TJ_COMPUTE_F32 = 1,     /**< IEEE f32, with fused multiply-add */
-    TJ_COMPUTE_F64 = 2,     /**< IEEE f64, with fused multiply-add */
+    /**
+     * f32. Of M and N of f32 that is IEEE f32, with fused multiply-add. Products of narrower types are exact in f32, and tensor
+     * cores may add them, which cut off what f32 cannot hold instead of rounding it.
+     */
+    TJ_COMPUTE_F32 = 1,
+    TJ_COMPUTE_F64 = 2, /**< IEEE f64, with fused multiply-add */
     /**
      * For M and N of f32, and only by the caller's word: both may be rounded to tf32, which has the exponent of f32 and 10 bits
      * of fraction, before they are multiplied. Sums are f32. What tensor cores do not compute is computed as with TJ_COMPUTE_F32.

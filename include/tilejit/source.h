@@ -29,7 +29,8 @@ typedef enum tj_feature {
     TJ_FEATURE_CLUSTER = 1 << 10,    /**< clusters of blocks */
     TJ_FEATURE_TMA = 1 << 11,        /**< bulk and tensor copies */
     TJ_FEATURE_SETMAXNREG = 1 << 12, /**< registers moved between warpgroups */
-    TJ_FEATURE_WGMMA = 1 << 13       /**< products by a warpgroup */
+    TJ_FEATURE_WGMMA = 1 << 13,      /**< products by a warpgroup */
+    TJ_FEATURE_FP8_SUMS = 1 << 14    /**< products of e4m3 and e5m2 by a warp, with sums of all bits of f32: sm_89 keeps 13 */
 } tj_feature;
 
 /** What a kernel parameter receives. */

@@ -434,7 +434,7 @@ Test(compile, has_the_features_that_the_table_of_targets_says)
     for (size_t t = 0; targets[t]; t++)
         for (int has_own = 0; has_own <= (atoi(targets[t] + 3) >= 90); has_own++) {
             char target[16];
-            uint32_t all = 0;
+            uint32_t all = TJ_FEATURE_FP8_SUMS; /* which ptxas knows nothing of */
 
             snprintf(target, sizeof target, "%s%s", targets[t], has_own ? "a" : "");
             for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

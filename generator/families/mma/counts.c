@@ -19,9 +19,10 @@ int32_t tj_mma_pipe(const tj_problem *view)
 {
     static const int32_t by_bytes[] = {[1] = TJ_PIPE_TENSOR_S8, [4] = TJ_PIPE_TENSOR_TF32, [8] = TJ_PIPE_TENSOR_F64};
 
-    return view->m.type == TJ_F16    ? TJ_PIPE_TENSOR_F16
-           : view->m.type == TJ_BF16 ? TJ_PIPE_TENSOR_BF16
-                                     : by_bytes[tj_facts_of(view->m.type)->bytes];
+    return view->m.type == TJ_F16         ? TJ_PIPE_TENSOR_F16
+           : view->m.type == TJ_BF16      ? TJ_PIPE_TENSOR_BF16
+           : tj_type_is_fp8(view->m.type) ? TJ_PIPE_TENSOR_FP8
+                                          : by_bytes[tj_facts_of(view->m.type)->bytes];
 }
 
 /* An operand as the text sees it. */

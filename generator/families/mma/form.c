@@ -592,8 +592,8 @@ static void describe_alignment(const tj_problem *view, const tj_mma_shape *s, tj
 static uint32_t needs_of(const tj_problem *view)
 {
     static const uint32_t by_type[] = {
-        [TJ_F32] = TJ_FEATURE_MMA_TF32,  [TJ_F64] = TJ_FEATURE_MMA_F64, [TJ_F16] = TJ_FEATURE_MMA_F16,
-        [TJ_BF16] = TJ_FEATURE_MMA_BF16, [TJ_E4M3] = TJ_FEATURE_FP8,    [TJ_E5M2] = TJ_FEATURE_FP8,
+        [TJ_F32] = TJ_FEATURE_MMA_TF32,  [TJ_F64] = TJ_FEATURE_MMA_F64,   [TJ_F16] = TJ_FEATURE_MMA_F16,
+        [TJ_BF16] = TJ_FEATURE_MMA_BF16, [TJ_E4M3] = TJ_FEATURE_FP8_SUMS, [TJ_E5M2] = TJ_FEATURE_FP8_SUMS,
         [TJ_S8] = TJ_FEATURE_MMA_S8,     [TJ_U8] = TJ_FEATURE_MMA_S8,
     };
 
