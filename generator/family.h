@@ -55,7 +55,7 @@ struct tj_family {
     tj_status (*resolve)(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 
     /**
-     * Leave a thread more registers, by looser launch bounds. config is resolved. False: they are as loose as they can be. NULL:
+     * Leave a thread more registers, by looser launch bounds or by smaller tiles. config is resolved. False: nothing is left to do. NULL:
      * this family has no such bounds.
      */
     bool (*relax)(tj_config *config);

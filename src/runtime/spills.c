@@ -6,7 +6,7 @@
 #include "error.h"
 #include "family.h"
 
-/* What to do instead: looser launch bounds if there are any, else a smaller share of P for each thread. */
+/* What to do instead: what the family would try next if there is anything, else a smaller share of P for each thread. */
 static void print_remedy(const tj_source *source, char *remedy, size_t size)
 {
     tj_config looser = *tj_source_config(source);
@@ -14,7 +14,7 @@ static void print_remedy(const tj_source *source, char *remedy, size_t size)
 
     if (tj_config_relax(tj_source_problem(source), &looser)) {
         tj_config_print(&looser, text);
-        (void)snprintf(remedy, size, "use looser launch bounds, such as %s", text);
+        (void)snprintf(remedy, size, "use a config that leaves a thread more, such as %s", text);
     } else {
         (void)snprintf(remedy, size, "use a smaller thread tile, fewer threads, or no config, so that the library chooses");
     }

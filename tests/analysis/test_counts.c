@@ -305,6 +305,14 @@ static const row rows[] = {
     {"mma:bm=64,bn=32,wm=32,wn=16,steps=4", 128, 64, 64,
      WITH(.m.type = TJ_F64, .n.layout = TJ_COL_MAJOR, .p.layout = TJ_COL_MAJOR)},
     /* k split over blocks, more splits than phases */
+    {"mma:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_S8)},
+    {"mma:bm=64,bn=32,wm=32,wn=16", 72, 160, 96, WITH(.m.type = TJ_U8, .m.layout = TJ_COL_MAJOR, .p.type = TJ_F32)},
+    {"mma:bm=32,bn=64,wm=16,wn=32", 65, 100, 77, WITH(.m.type = TJ_S8, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_E4M3)},
+    {"mma:bm=64,bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)},
+    {"mma:bm=64,bn=64,steps=4", 67, 61, 99,
+     WITH(.compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64,pack=both", 67, 61, 99, WITH(.compute = TJ_COMPUTE_TF32)},
     {"mma:bm=64,bn=64,splits=2", 100, 200, 136, BF16()},
     {"mma:bm=32,bn=32,splits=5", 67, 200, 132, BF16(.epilogue.has_alpha = 1, .epilogue.has_beta = 1, .batch = 2)},
     {"mma:bm=32,bn=32,splits=40", 72, 300, 131, BF16(.p.layout = TJ_COL_MAJOR)},
@@ -331,6 +339,7 @@ static tj_problem problem_of(const row *r)
 
     if (r->with.m.type)
         problem.m.type = r->with.m.type;
+    problem.compute = r->with.compute;
     problem.p.type = r->with.p.type;
     problem.m.layout = r->with.m.layout;
     problem.n.layout = r->with.n.layout;
