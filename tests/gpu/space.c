@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * space [PAIRS [SEED [small]]]: every config of every family's space compiles and is right: as many pairs of a config and a problem
- * as asked for, drawn from all families alike, run and compared with the float64 reference (request.h). A combination that a constraint refuses must be refused by the generator too, with a sentence.
- * space all JxKxL[xBATCH][:DTYPE]...: nothing is drawn: for each of these problems every config that a tuning might try.
+ * as asked for, drawn from all families alike, run and compared with the float64 reference (request.h). A combination that a
+ * constraint refuses must be refused by the generator too, with a sentence.
+ * space all JxKxL[xBATCH][:DTYPE]...: nothing is drawn: for each of these problems every config that a tuning might try. DTYPE may
+ * be tf32, for f32 with that compute.
  *
  * Threads compile ahead, so that 5000 pairs take minutes on a GPU; "small" keeps products tiny, for the emulator, whose checks
  * must then be silent.
