@@ -86,8 +86,8 @@ Test(spills, a_named_config_is_refused_with_the_remedy)
     cr_expect(plan == NULL);
     cr_expect(strstr(err.message, "spills 4 bytes and has a stack of 8") && strstr(err.message, "13.0 V13.0.1 for sm_90"), "%s",
               err.message);
-    cr_expect(strstr(err.message, "use a config that leaves a thread more, such as simt:") && strstr(err.message, "blocks=1"), "%s",
-              err.message);
+    cr_expect(strstr(err.message, "use a config that leaves a thread more, such as simt:") && strstr(err.message, "blocks=1"),
+              "%s", err.message);
     cr_expect(eq(int, fake.fake_live_images(), 0), "it was not even loaded");
     cr_assert(eq(int, prepare(context, "simt:blocks=1", &plan), TJ_OK), "what the message says works: %s", err.message);
 
