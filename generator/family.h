@@ -106,6 +106,18 @@ struct tj_family {
 
 #include "families/table.h"
 
+/** Which boundary checks a resolved config puts into the text, in the text's dimensions. */
+typedef struct tj_checks {
+    bool j, k, l;
+} tj_checks;
+
+static inline tj_checks tj_checks_of(const tj_config *config, bool is_swapped)
+{
+    const bool j = config->check_j == TJ_CHECK_ON, l = config->check_l == TJ_CHECK_ON;
+
+    return (tj_checks){is_swapped ? l : j, config->check_k == TJ_CHECK_ON, is_swapped ? j : l};
+}
+
 /** The view that a text of the config's family has of a problem: canonical, and transposed where is_swapped says so. */
 tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bool *is_swapped);
 

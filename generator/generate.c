@@ -133,6 +133,7 @@ static void set_types(tj_template_params *params, const tj_problem *view)
 
 static void fill_common(const tj_problem *view, const tj_config *config, bool is_swapped, tj_template_params *params)
 {
+    const tj_checks checks = tj_checks_of(config, is_swapped);
     bool derives = false;
 
     set_types(params, view);
@@ -147,9 +148,9 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
     tj_template_set_flag(params, "derives", derives);
     tj_template_set_flag(params, "batched", view->batch != 1);
     tj_template_set_flag(params, "points", tj_problem_points(view));
-    tj_template_set_flag(params, "check_j", (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON);
-    tj_template_set_flag(params, "check_k", config->check_k == TJ_CHECK_ON);
-    tj_template_set_flag(params, "check_l", (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON);
+    tj_template_set_flag(params, "check_j", checks.j);
+    tj_template_set_flag(params, "check_k", checks.k);
+    tj_template_set_flag(params, "check_l", checks.l);
 }
 
 /* What becomes of a sum: parts/epilogue.cuh, of neighbours at once where the form says what P is aligned to. */

@@ -74,6 +74,15 @@ void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_param
         tj_step_list_args(view, form->is_swapped, false, true, reduce);
 }
 
+void tj_split_describe_walk(const tj_dim *k, int32_t splits, int32_t bk, int32_t stages, tj_template_params *fill)
+{
+    const int64_t fewest = splits == 1 && k->mode == TJ_DIM_FIXED ? tj_ceil_div(k->extent, bk) : 0;
+
+    tj_template_set_flag(fill, "may_be_empty", fewest == 0);
+    tj_template_set_flag(fill, "may_be_short", fewest < stages - 1);
+    tj_template_set(fill, "k_steps", splits > 1 ? "k_steps" : "k");
+}
+
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
 tj_split_phases tj_split_share(int64_t phases, int32_t splits)

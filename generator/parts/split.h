@@ -32,6 +32,9 @@ tj_status tj_split_check(const tj_problem *view, int32_t splits, tj_error *err);
 /** The template's parameters and the form of the second kernel. */
 void tj_split_describe(const tj_problem *view, int32_t splits, tj_template_params *fill, tj_launch_form *form);
 
+/** What parts/walk.cuh and parts/blocks.cuh need: may a block have no phase at all, or fewer than are copied before the first is multiplied? */
+void tj_split_describe_walk(const tj_dim *k, int32_t splits, int32_t bk, int32_t stages, tj_template_params *fill);
+
 /** How many whole phases of a tile's `phases` one split has at most, and how many splits have any. */
 typedef struct tj_split_phases {
     int64_t most, splits;

@@ -21,6 +21,12 @@ enum { TJ_ROWS_ON_Y = 1, TJ_ROWS_ON_X = 2 };
 /** tj_family.for_tall of a form with TJ_TILE_ROWS: grid.x counts the rows of blocks where grid.y could not. */
 bool tj_tile_for_tall(const tj_problem *problem, int64_t rows, tj_config *config);
 
+/** Would half of a tile's edge, of which `smallest` is the least, still cover the extent? An extent of 0 is not known. */
+static inline bool tj_tile_is_oversized(int32_t edge, int32_t smallest, int64_t extent)
+{
+    return edge > smallest && extent > 0 && edge / 2 >= extent;
+}
+
 /** Settle rows and checks for the family's tile. */
 tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 

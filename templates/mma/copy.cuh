@@ -37,8 +37,8 @@ const index_t n_left = l - block_col - n_first;  // elements inside N, from this
 //@ else
 //@| // copy: the tiles of a phase.
 //@ end
-const auto copy = [&](phase_t &into, index_t phase) {
-    //@ if clips_k
+const auto copy = [&](phase_t &into, index_t phase, int piece) {  //@ , checks_phases, spreads_copies
+    //@ if checks_phases
     const index_t k_left = k - phase * BK;  //@ k_steps for k
     //@ if m_row_major and not packs_m
     const index_t m_left = k_left - m_first;

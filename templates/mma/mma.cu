@@ -102,48 +102,7 @@ mma(  //@ kernel for mma
             }
     };
 
-#pragma unroll
-    for (int s = 0; s < STAGES - 1; ++s) {
-        //@ if may_be_short
-        if (s < phases)
-            copy(tiles[s], s);
-        //@ else
-        //@| copy(tiles[s], s);
-        //@ end
-        commit_copies();
-    }
-    wait_for_copies<STAGES - 2>();
-    __syncthreads();
-
-    int current = 0;        // the stage that is multiplied
-    int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
-    //@ if may_be_empty
-    //@| if (phases > 0)
-    //@|     load(tiles[0], 0);
-    //@ else
-    load(tiles[0], 0);
-    //@ end
-    for (index_t phase = 0; phase < phases; ++phase) {
-        const int next = current + 1 < STAGES ? current + 1 : 0;
-#pragma unroll
-        for (int step = 0; step < STEPS; ++step) {
-            if (step + 1 < STEPS) {
-                load(tiles[current], step + 1);
-            } else if (phase + 1 < phases) {
-                wait_for_copies<STAGES - 2>();
-                __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
-                load(tiles[next], 0);
-            }
-            if (step == 0) {
-                if (phase + STAGES - 1 < phases)
-                    copy(tiles[free], phase + STAGES - 1);
-                commit_copies();
-            }
-            multiply(step);
-        }
-        free = current;
-        current = next;
-    }
+    #include "parts/walk.cuh"  //@ include
 
     #include "parts/store.cuh"  //@ include
 }

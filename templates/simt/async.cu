@@ -146,64 +146,7 @@ simt(  //@ kernel for simt
     };
 
     #include "simt/multiply.cuh"  //@ include
-#pragma unroll
-    for (int s = 0; s < STAGES - 1; ++s) {
-        //@ if spreads_copies
-//@| #pragma unroll
-        //@| for (int piece = 0; piece < PIECES; ++piece)
-        //@ if may_be_short
-        //@|     if (s < phases)
-        //@|         copy(tiles[s], s, piece);  //@ , check_k,
-        //@ else
-        //@|     copy(tiles[s], s, piece);  //@ , check_k,
-        //@ end
-        //@ elif may_be_short
-        if (s < phases)
-            copy(tiles[s], s, 0);  //@ , check_k, spreads_copies
-        //@ else
-        //@| copy(tiles[s], s);  //@ , check_k
-        //@ end
-        commit_copies();
-    }
-    wait_for_copies<STAGES - 2>();
-    __syncthreads();
-
-    int current = 0;        // the stage that is multiplied
-    int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
-    //@ if may_be_empty
-    //@| if (phases > 0)
-    //@|     load(tiles[0], 0);
-    //@ else
-    load(tiles[0], 0);
-    //@ end
-    for (index_t phase = 0; phase < phases; ++phase) {
-        const int next = current + 1 < STAGES ? current + 1 : 0;
-#pragma unroll
-        for (int step = 0; step < STEPS; ++step) {
-            if (step + 1 < STEPS) {
-                load(tiles[current], step + 1);
-            } else if (phase + 1 < phases) {
-                wait_for_copies<STAGES - 2>();
-                __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
-                load(tiles[next], 0);
-            }
-            //@ if spreads_copies
-            //@| if (step % 2 == 0 && step / 2 < PIECES && phase + STAGES - 1 < phases)
-            //@|     copy(tiles[free], phase + STAGES - 1, step / 2);  //@ , check_k,
-            //@| if (step == 2 * (PIECES - 1))
-            //@|     commit_copies();
-            //@ else
-            if (step == 0) {
-                if (phase + STAGES - 1 < phases)
-                    copy(tiles[free], phase + STAGES - 1, 0);  //@ , check_k, spreads_copies
-                commit_copies();
-            }
-            //@ end
-            multiply(step);
-        }
-        free = current;
-        current = next;
-    }
+    #include "parts/walk.cuh"  //@ include
     //@ if sliced
 
     // The sums of the other slices, one after the other: always in the same order.

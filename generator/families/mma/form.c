@@ -222,6 +222,49 @@ static bool is_fixed(const tj_matrix *x, bool is_batched)
     return x->ld > 0 && !tj_stride_is_pointers(x->stride) && (!is_batched || x->stride > 0 || x->stride == TJ_BROADCAST);
 }
 
+/* In whole tiles, at least one of them. */
+static int64_t whole_tiles(const tj_dim *dim, int32_t tile)
+{
+    return (dim->extent > 0 ? tj_ceil_div(dim->extent, tile) : 1) * tile;
+}
+
+/* What hangs over the edge is there, and zero, so that no copy of the product needs a check. */
+static void pack_matrix(const tj_problem *view, tj_which which, const tj_mma_tile *t, tj_problem *packed)
+{
+    const tj_lines lines = tj_problem_lines(view, which);
+    tj_matrix *const x = tj_matrix_of(packed, which);
+
+    x->ld = whole_tiles(lines.width, t->line);
+    x->stride = x->ld * whole_tiles(lines.count, t->lines);
+}
+
+static tj_problem packed_of(const tj_problem *view, const tj_mma_shape *s)
+{
+    const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
+    tj_problem packed = *view;
+
+    if (tj_mma_packs(s, true))
+        pack_matrix(view, TJ_MATRIX_M, &m, &packed);
+    if (tj_mma_packs(s, false))
+        pack_matrix(view, TJ_MATRIX_N, &n, &packed);
+    return packed;
+}
+
+tj_problem tj_mma_packed(const tj_problem *view, const tj_config *config)
+{
+    const tj_mma_shape s = tj_mma_shape_of(view, config);
+
+    return packed_of(view, &s);
+}
+
+/* Products that one launch packs: a larger batch takes several, which use the same workspace one after the other. */
+static int64_t products_at_once(const tj_problem *view, int32_t splits)
+{
+    const int64_t most = TJ_GRID_LIMIT / (splits > 1 ? splits : 1);
+
+    return view->batch < most ? view->batch : most;
+}
+
 static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
     const bool are_fixed = view->j.mode == TJ_DIM_FIXED && view->k.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED &&
@@ -365,20 +408,15 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
 
 enum { FULL_GPU = 1024 }; /* blocks that keep any GPU busy */
 
-/* Would half of it still cover the extent? 0: not known. */
-static bool is_oversized(int32_t length, int64_t extent)
-{
-    return length > TJ_MMA_ROWS && extent > 0 && length / 2 >= extent;
-}
-
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
     const int64_t tiles =
         tj_ceil_div(view->j.extent, s.bm) * tj_ceil_div(view->l.extent, s.bn) * (view->batch > 1 ? view->batch : 1);
 
-    return check_type(view, NULL) != TJ_OK || (known > BM && is_oversized(s.bm, view->j.extent)) ||
-           (known > BN && is_oversized(s.bn, view->l.extent)) || (known > WN && check_tiles(view, &s, NULL) != TJ_OK) ||
+    return check_type(view, NULL) != TJ_OK || (known > BM && tj_tile_is_oversized(s.bm, TJ_MMA_ROWS, view->j.extent)) ||
+           (known > BN && tj_tile_is_oversized(s.bn, TJ_MMA_ROWS, view->l.extent)) ||
+           (known > WN && check_tiles(view, &s, NULL) != TJ_OK) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 2 * s.bk)) ||
            (known > BLOCKS && check_room(view, &s, NULL) != TJ_OK);
 }
@@ -392,36 +430,6 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
-
-/* In whole tiles, at least one of them. */
-static int64_t whole_tiles(const tj_dim *dim, int32_t tile)
-{
-    return (dim->extent > 0 ? tj_ceil_div(dim->extent, tile) : 1) * tile;
-}
-
-/* What hangs over the edge is there, and zero, so that no copy of the product needs a check. */
-static void pack_matrix(const tj_problem *view, tj_which which, const tj_mma_tile *t, tj_problem *packed)
-{
-    const tj_lines lines = tj_problem_lines(view, which);
-    tj_matrix *const x = tj_matrix_of(packed, which);
-
-    x->ld = whole_tiles(lines.width, t->line);
-    x->stride = x->ld * whole_tiles(lines.count, t->lines);
-}
-
-tj_problem tj_mma_packed(const tj_problem *view, const tj_config *config)
-{
-    const tj_mma_shape s = tj_mma_shape_of(view, config);
-    tj_problem packed = *view;
-
-    const tj_mma_tile m = tj_mma_tile_of(view, &s, true), n = tj_mma_tile_of(view, &s, false);
-
-    if (tj_mma_packs(&s, true))
-        pack_matrix(view, TJ_MATRIX_M, &m, &packed);
-    if (tj_mma_packs(&s, false))
-        pack_matrix(view, TJ_MATRIX_N, &n, &packed);
-    return packed;
-}
 
 static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, bool is_partial,
                           tj_template_params *fill)
@@ -460,13 +468,11 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
                            tj_template_params *fill)
 {
     const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
-    const bool check_j = (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON,
-               check_l = (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON,
-               check_k = config->check_k == TJ_CHECK_ON;
+    const tj_checks checks = tj_checks_of(config, is_swapped);
     const bool m_rows = view->m.layout == TJ_ROW_MAJOR, n_rows = view->n.layout == TJ_ROW_MAJOR;
     const bool clips_m = !tj_mma_packs(s, true), clips_n = !tj_mma_packs(s, false); /* packed ones are whole, and rounded */
-    const bool m_lines = clips_m && (m_rows ? check_j : check_k), m_ends = clips_m && (m_rows ? check_k : check_j);
-    const bool n_lines = clips_n && (n_rows ? check_k : check_l), n_ends = clips_n && (n_rows ? check_l : check_k);
+    const bool m_lines = clips_m && (m_rows ? checks.j : checks.k), m_ends = clips_m && (m_rows ? checks.k : checks.j);
+    const bool n_lines = clips_n && (n_rows ? checks.k : checks.l), n_ends = clips_n && (n_rows ? checks.l : checks.k);
 
     const bool m_partial = m_ends && !ends_whole(view, TJ_MATRIX_M, m.width),
                n_partial = n_ends && !ends_whole(view, TJ_MATRIX_N, n.width);
@@ -484,9 +490,10 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     tj_template_set_flag(fill, "transposes_matrices",
                          m.load == TJ_MMA_HALVES || n.load == TJ_MMA_HALVES || m.load == TJ_MMA_BYTES ||
                              n.load == TJ_MMA_BYTES);
-    tj_template_set_flag(fill, "clips_k", check_k && (clips_m || clips_n));
-    tj_template_set_flag(fill, "clips_rows", check_j);
-    tj_template_set_flag(fill, "clips_cols", check_l);
+    tj_template_set_flag(fill, "checks_phases", checks.k && (clips_m || clips_n));
+    tj_template_set_flag(fill, "spreads_copies", false);
+    tj_template_set_flag(fill, "clips_rows", checks.j);
+    tj_template_set_flag(fill, "clips_cols", checks.l);
     tj_template_set_flag(fill, "moves_rows", false);
     tj_template_set_flag(fill, "moves_cols", false);
     tj_template_set(fill, "row_of", m.load == TJ_MMA_BYTES ? "r / 2 * 16 + r % 2" : "r * 8");
@@ -498,7 +505,6 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
 {
     static const char *const shape[] = {[1] = "m16n8k32", [2] = "m16n8k16", [4] = "m16n8k8", [8] = "m16n8k8"};
     const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
-    const int64_t fewest = s->splits == 1 && view->k.mode == TJ_DIM_FIXED ? tj_ceil_div(view->k.extent, s->bk) : 0;
 
     tj_template_set(fill, "mma_shape", shape[s->element_bytes]);
     tj_template_set(fill, "mma_m", mma_type(view, view->m.type));
@@ -508,9 +514,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set_flag(fill, "mma_f64", s->element_bytes == 8);
     tj_template_set_flag(fill, "mma_tf32", view->compute == TJ_COMPUTE_TF32);
     tj_template_set_int(fill, "k_step", s->k_step);
-    tj_template_set_flag(fill, "may_be_empty", fewest == 0);
-    tj_template_set_flag(fill, "may_be_short", fewest < s->stages - 1);
-    tj_template_set(fill, "k_steps", s->splits > 1 ? "k_steps" : "k");
+    tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, fill);
 }
 
 /* One matrix: where it is read from, and where the workspace has room for it, after all that is there. */
@@ -518,8 +522,7 @@ static void pack_operand(const tj_problem *view, const tj_problem *packed, tj_wh
                          tj_template_params *fill, tj_launch_form *form)
 {
     const tj_matrix *const from = tj_problem_matrix(view, which);
-    const int64_t most = TJ_GRID_LIMIT / (tj_step_product(form)->splits > 1 ? tj_step_product(form)->splits : 1);
-    const int64_t products = view->batch < most ? view->batch : most;
+    const int64_t products = products_at_once(view, tj_step_product(form)->splits);
 
     form->slice[slice] = tj_ceil_div(form->workspace_bytes, SLICE_UNIT) * SLICE_UNIT;
     form->workspace_bytes =

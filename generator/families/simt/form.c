@@ -311,12 +311,6 @@ enum {
     FEW_TILES = 32   /* so few that both splits and slices are wanted */
 };
 
-/* Would half of it still cover the extent? 0: not known. */
-static bool is_oversized(int32_t length, int32_t smallest, int64_t extent)
-{
-    return length > smallest && extent > 0 && length / 2 >= extent;
-}
-
 /* Does asking for so many change anything? */
 static bool blocks_matter(const tj_problem *view, const tj_simt_shape *s, int32_t blocks)
 {
@@ -360,8 +354,9 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
         least.value[START] = TJ_SIMT_TOGETHER;
     s = tj_simt_shape_of(&least);
     last = s.copy == TJ_COPY_ASYNC ? BLOCKS : VECTOR;
-    return (known > BM && is_oversized(s.bm, 16, view->j.extent)) || (known > BN && is_oversized(s.bn, 32, view->l.extent)) ||
-           (known > BK && is_oversized(s.bk, 8, view->k.extent)) ||
+    return (known > BM && tj_tile_is_oversized(s.bm, 16, view->j.extent)) ||
+           (known > BN && tj_tile_is_oversized(s.bn, 32, view->l.extent)) ||
+           (known > BK && tj_tile_is_oversized(s.bk, 8, view->k.extent)) ||
            (known > TN && check_thread_tile(view, &s, NULL) != TJ_OK) ||
            (known > SLICES && (s.threads < 64 || (s.slices > 1 && tiles_of(view, &s) > FULL_GPU))) ||
            (known > SPLITS && !splits_matter(view, &s, tiles_of(view, &s), config->value[SPLITS])) ||
@@ -403,30 +398,19 @@ static void describe_alignment(const tj_problem *view, const tj_simt_shape *s, t
 static void describe_edges(const tj_problem *view, const tj_config *config, const tj_simt_shape *s, bool is_swapped,
                            tj_template_params *fill)
 {
-    const bool check_j = (is_swapped ? config->check_l : config->check_j) == TJ_CHECK_ON,
-               check_l = (is_swapped ? config->check_j : config->check_l) == TJ_CHECK_ON,
-               check_k = config->check_k == TJ_CHECK_ON;
-    const bool clips_rows = check_j && !tj_simt_moves(&view->j, s->bm), clips_cols = check_l && !tj_simt_moves(&view->l, s->bn);
+    const tj_checks checks = tj_checks_of(config, is_swapped);
+    const bool clips_rows = checks.j && !tj_simt_moves(&view->j, s->bm),
+               clips_cols = checks.l && !tj_simt_moves(&view->l, s->bn);
 
-    tj_template_set_flag(fill, "moves_rows", check_j && !clips_rows);
-    tj_template_set_flag(fill, "moves_cols", check_l && !clips_cols);
+    tj_template_set_flag(fill, "moves_rows", checks.j && !clips_rows);
+    tj_template_set_flag(fill, "moves_cols", checks.l && !clips_cols);
     tj_template_set_flag(fill, "clips_rows", clips_rows);
     tj_template_set_flag(fill, "clips_cols", clips_cols);
-    tj_template_set(fill, "steps", check_k ? "steps" : "BK");
+    tj_template_set(fill, "steps", checks.k ? "steps" : "BK");
+    tj_template_set_flag(fill, "checks_phases", checks.k);
     tj_template_set_flag(fill, "copies_part", false);
-    tj_template_set_flag(fill, "copies_or_zero", check_k || clips_rows || clips_cols);
-    tj_template_set_flag(fill, "copies_whole", !check_k && !(clips_rows && clips_cols));
-}
-
-/* May a block have no phase at all, or fewer than are copied before the first is multiplied? */
-static void describe_walk(const tj_dim *k, const tj_simt_shape *s, tj_template_params *fill)
-{
-    const int64_t fewest = s->splits == 1 && k->mode == TJ_DIM_FIXED ? tj_ceil_div(k->extent, s->bk) : 0;
-
-    tj_template_set_flag(fill, "may_be_empty", fewest == 0);
-    tj_template_set_flag(fill, "may_be_short", fewest < s->stages - 1);
-    tj_template_set(fill, "k_steps", s->splits > 1 ? "k_steps" : "k");
-    tj_template_set(fill, "kk", s->slices > 1 ? "kk" : "step");
+    tj_template_set_flag(fill, "copies_or_zero", checks.k || clips_rows || clips_cols);
+    tj_template_set_flag(fill, "copies_whole", !checks.k && !(clips_rows && clips_cols));
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -444,7 +428,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "slices", s.slices);
     tj_template_set_flag(fill, "sliced", s.slices > 1);
     tj_template_set_int(fill, "stages", s.stages);
-    describe_walk(&view->k, &s, fill);
+    tj_split_describe_walk(&view->k, s.splits, s.bk, s.stages, fill);
+    tj_template_set(fill, "kk", s.slices > 1 ? "kk" : "step");
     tj_template_set_flag(fill, "spreads_copies", s.start == TJ_SIMT_SPREAD);
     tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
     tj_template_set_int(fill, "group", group);

@@ -299,7 +299,7 @@ mma_bf16_1001x999x1003(
     const input_t *n_from = &N[n_line * ld_n + block_col + n_first];
 
     // copy: the tiles of a phase.
-    const auto copy = [&](phase_t &into, index_t phase) {
+    const auto copy = [&](phase_t &into) {
 #pragma unroll
         for (int line = 0; line < M_LINES; line += M_GO) {
             input_t *to = &into.M[m_place(m_line + line, m_first)];
@@ -350,7 +350,7 @@ mma_bf16_1001x999x1003(
 
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
-        copy(tiles[s], s);
+        copy(tiles[s]);
         commit_copies();
     }
     wait_for_copies<STAGES - 2>();
@@ -372,7 +372,7 @@ mma_bf16_1001x999x1003(
             }
             if (step == 0) {
                 if (phase + STAGES - 1 < phases)
-                    copy(tiles[free], phase + STAGES - 1);
+                    copy(tiles[free]);
                 commit_copies();
             }
             multiply(step);

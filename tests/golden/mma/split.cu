@@ -243,7 +243,7 @@ mma_f16_1024x60000x1000(
     const index_t n_left = l - block_col - n_first;  // elements inside N, from this thread's first on
 
     // copy: the tiles of a phase. What lies outside M and N becomes zero, and is not read.
-    const auto copy = [&](phase_t &into, index_t phase) {
+    const auto copy = [&](phase_t &into) {
 #pragma unroll
         for (int line = 0; line < M_LINES; line += M_GO) {
             input_t *to = &into.M[m_place(m_line + line, m_first)];
@@ -295,7 +295,7 @@ mma_f16_1024x60000x1000(
 #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
         if (s < phases)
-            copy(tiles[s], s);
+            copy(tiles[s]);
         commit_copies();
     }
     wait_for_copies<STAGES - 2>();
@@ -318,7 +318,7 @@ mma_f16_1024x60000x1000(
             }
             if (step == 0) {
                 if (phase + STAGES - 1 < phases)
-                    copy(tiles[free], phase + STAGES - 1);
+                    copy(tiles[free]);
                 commit_copies();
             }
             multiply(step);
