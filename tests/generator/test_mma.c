@@ -20,6 +20,7 @@ Test(mma, says_which_constraint_does_not_hold)
         {BF16(64, 0, 64), "mma:pack=both", NULL},
         {PROBLEM(.j = {OPEN}, .k = {OPEN, .multiple_of = 2}, .l = {OPEN, .multiple_of = 2}, .m.type = TJ_BF16), "mma", NULL},
         {CUBES(256), "mma", "family mma has no tensor cores for f32 as IEEE has it: ask for compute tf32"},
+        {BF16(1, 2147483647, 2147483647, .batch = 1), "mma:pack=both,bm=256", "pack=both needs more bytes of workspace"},
         {CUBES(256, .m.type = TJ_BF16), "mma:bm=48", "bm is 48: it must be a power of two"},
         {CUBES(256, .m.type = TJ_BF16), "mma:bn=96", "bn is 96: it must be a power of two"},
         {CUBES(256, .m.type = TJ_BF16), "mma:wm=24", "wm is 24: it must be a power of two"},

@@ -265,18 +265,38 @@ static int64_t products_at_once(const tj_problem *view, int32_t splits)
     return view->batch < most ? view->batch : most;
 }
 
+/* Is there room for both, and for the sums of splits, in what 63 bits count? */
+static bool has_room(const tj_problem *packed, const tj_mma_shape *s, bool is_m)
+{
+    const tj_matrix *const x = is_m ? &packed->m : &packed->n;
+    int64_t bytes;
+
+    return !tj_mma_packs(s, is_m) ||
+           (tj_mul(x->stride, s->element_bytes * products_at_once(packed, s->splits), &bytes) && bytes <= INT64_MAX / 4);
+}
+
 static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
     const bool are_fixed = view->j.mode == TJ_DIM_FIXED && view->k.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED &&
                            view->batch > 0 && is_fixed(&view->m, view->batch > 1) && is_fixed(&view->n, view->batch > 1);
 
-    if (s->pack == TJ_MMA_PACK_NONE || are_fixed)
+    tj_problem packed;
+
+    if (s->pack == TJ_MMA_PACK_NONE)
+        return TJ_OK;
+    if (!are_fixed)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "pack=%s needs a workspace and strides that are known when the text is made: fix j, k, l, the batch, leading "
+            "dimensions and strides, without arrays of pointers, or use pack=none",
+            pack_choices[s->pack - 1]);
+    packed = packed_of(view, s);
+    if (has_room(&packed, s, true) && has_room(&packed, s, false))
         return TJ_OK;
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
-        "pack=%s needs a workspace and strides that are known when the text is made: fix j, k, l, the batch, leading "
-        "dimensions and strides, without arrays of pointers, or use pack=none",
-        pack_choices[s->pack - 1]);
+        "pack=%s needs more bytes of workspace for whole tiles of %d x %d and %d x %d than 63 bits count: use pack=none",
+        pack_choices[s->pack - 1], s->bm, s->bk, s->bk, s->bn);
 }
 
 static tj_status check_copies(const tj_problem *view, const tj_mma_shape *s, bool is_m, bool is_swapped, tj_error *err)
