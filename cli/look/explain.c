@@ -127,22 +127,26 @@ static void print_counted(const cli_case *one)
     const int64_t loads = c->load_m.elements + c->load_n.elements + c->load_c.elements + c->load_w.elements +
                           c->load_pointers.elements + c->reduce.load_pointers.elements;
     const int64_t stored = c->store_p.bytes + c->store_w.bytes + c->pack.store.bytes;
+    /* Asynchronous copies, and a kernel that packs, move words of no type; of narrow elements the compiler makes words. */
+    const bool in_words = c->async_bytes > 0 || c->element_bytes < 4;
     const struct {
         const char *name;
         int64_t predicted;
         uint64_t counted;
     } row[] = {
-        /* Asynchronous copies, and a kernel that packs, move words of no type. */
-        {c->async_bytes ? "bytes loaded" : "global loads", c->async_bytes ? c->global_bytes - stored : loads,
-         c->async_bytes ? e->global_load_bytes : e->global_loads},
-        {c->async_bytes ? "bytes stored" : "global stores", c->async_bytes ? stored : c->store_p.elements + c->store_w.elements,
-         c->async_bytes ? e->global_store_bytes : e->global_stores},
+        {in_words ? "bytes loaded" : "global loads", in_words ? c->global_bytes - stored : loads,
+         in_words ? e->global_load_bytes : e->global_loads},
+        {in_words ? "bytes stored" : "global stores", in_words ? stored : c->store_p.elements + c->store_w.elements,
+         in_words ? e->global_store_bytes : e->global_stores},
         {c->pack.load.is_estimate ? NULL : "sectors loaded",
          c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_w.sectors + c->load_pointers.sectors +
              c->reduce.load_pointers.sectors,
          e->global_load_sectors},
         {"shared loads", c->shared_load.elements + c->reduce.shared_load.elements, e->shared_loads},
-        {"shared stores", c->shared_store.elements + c->reduce.shared_store.elements, e->shared_stores},
+        {in_words ? "passes that store" : "shared stores",
+         in_words ? c->shared_store.wavefronts + c->reduce.shared_store.wavefronts
+                  : c->shared_store.elements + c->reduce.shared_store.elements,
+         in_words ? e->shared_store_wavefronts : e->shared_stores},
         {"multiply-adds", cli_fma(one) + c->reduce.fma, e->fma + e->mma_flops / 2},
         {"barriers of blocks", c->barriers + c->reduce.barriers, e->block_barriers},
     };

@@ -153,6 +153,7 @@ static void print_remedy(const tj_source *source, uint32_t features, char *remed
     const tj_family *family = tj_source_config(source)->family;
     char text[TJ_CONFIG_TEXT_BYTES];
     tj_config other = TJ_CONFIG_INIT;
+    tj_launch_form form;
 
     if (tj_source_launch(source)->needs & ~features & TJ_FEATURE_FP8) {
         (void)snprintf(remedy, size, "convert M, N or P to f16 or bf16");
@@ -161,7 +162,8 @@ static void print_remedy(const tj_source *source, uint32_t features, char *remed
     other.family = family;
     if (family->for_target)
         family->for_target(features, &other);
-    if (family->for_target && tj_config_resolve(tj_source_problem(source), &other, NULL) == TJ_OK) {
+    if (family->for_target && tj_preview_launch(tj_source_problem(source), &other, &form, NULL) == TJ_OK &&
+        (form.needs & ~features) == 0) {
         tj_config_print(&other, text);
         (void)snprintf(remedy, size, "use another config, such as %s", text);
     } else {

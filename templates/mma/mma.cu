@@ -2,7 +2,7 @@
 // make. The k dimension is walked in phases of BK, in four steps:
 //
 //                            BN
-//                       +-----------+     copy      the tiles of a phase, from global memory past the registers into
+//                       +-----------+     copy      the tiles of a phase, from global memory past the registers into  //@ past for past
 //                    BK |  phase 0  |               one of STAGES places in shared memory: STAGES - 1 phases ahead
 //                N      +-----------+     load      the fragments of one step of k, from there into registers: one step
 //                    BK |  phase 1  |               ahead, into the other half of m and n
@@ -35,7 +35,12 @@ constexpr int SPLITS = 4;  //@ splits
 //@ end
 
 #include "parts/vector.cuh"  //@ include
+//@ if copies_async
 #include "parts/async.cuh"  //@ include
+//@ end
+//@ if copies_plain
+//@| #include "parts/plain.cuh"  //@ include
+//@ end
 #include "parts/mma.cuh"  //@ include
 //@ if swizzles
 #include "parts/swizzle.cuh"  //@ include

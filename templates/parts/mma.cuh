@@ -99,6 +99,9 @@ __device__ __forceinline__ void load_transposed(fragment_t (&to)[4], const void 
 //@ else
 __device__ __forceinline__ void multiply_add(const fragment_t (&m)[4], const fragment_t (&n)[2], sum_t &sum0, sum_t &sum1, sum_t &sum2, sum_t &sum3)
 {
+//@ if mma_by_chunks
+//@| #if __CUDA_ARCH__ >= 800
+//@ end
     asm volatile("mma.sync.aligned.m16n8k16.row.col"  //@ mma_shape for m16n8k16
                  ".f32"  //@ mma_sum for f32
                  ".bf16"  //@ mma_m for bf16
@@ -110,6 +113,35 @@ __device__ __forceinline__ void multiply_add(const fragment_t (&m)[4], const fra
                    "+f"(sum2),  //@ sum_register for f
                    "+f"(sum3)  //@ sum_register for f
                  : "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]), "r"(n[0]), "r"(n[1]));
+//@ if mma_by_chunks
+//@| #else
+//@| #pragma unroll
+//@|     for (int chunk = 0; chunk < 2; ++chunk) {
+//@ if mma_integers
+//@|         asm volatile("mma.sync.aligned.m8n8k16.row.col"
+//@|                      ".s32"
+//@|                      ".s8"  //@ mma_m for s8
+//@|                      ".s8"  //@ mma_n for s8
+//@|                      ".s32 "
+//@|                      "{%0, %1}, {%2}, {%3}, {%0, %1};"
+//@|                      : "+r"(sum0), "+r"(sum1)
+//@|                      : "r"(m[2 * chunk]), "r"(n[chunk]));
+//@|         asm volatile("mma.sync.aligned.m8n8k16.row.col"
+//@|                      ".s32"
+//@|                      ".s8"  //@ mma_m for s8
+//@|                      ".s8"  //@ mma_n for s8
+//@|                      ".s32 "
+//@|                      "{%0, %1}, {%2}, {%3}, {%0, %1};"
+//@|                      : "+r"(sum2), "+r"(sum3)
+//@|                      : "r"(m[2 * chunk + 1]), "r"(n[chunk]));
+//@ else
+//@|         asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+//@|                      : "+f"(sum0), "+f"(sum1), "+f"(sum2), "+f"(sum3)
+//@|                      : "r"(m[2 * chunk]), "r"(m[2 * chunk + 1]), "r"(n[chunk]));
+//@ end
+//@|     }
+//@| #endif
+//@ end
 }
 //@ end
 

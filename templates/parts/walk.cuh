@@ -15,9 +15,13 @@ for (int s = 0; s < STAGES - 1; ++s) {
     //@ else
     //@| copy(tiles[s], s);  //@ , checks_phases
     //@ end
+    //@ if copies_async
     commit_copies();
+    //@ end
 }
+//@ if copies_async
 wait_for_copies<STAGES - 2>();
+//@ end
 __syncthreads();
 
 int current = 0;        // the stage that is multiplied
@@ -35,7 +39,9 @@ for (index_t phase = 0; phase < phases; ++phase) {
         if (step + 1 < STEPS) {
             load(tiles[current], step + 1);
         } else if (phase + 1 < phases) {
+            //@ if copies_async
             wait_for_copies<STAGES - 2>();
+            //@ end
             __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
             load(tiles[next], 0);
         }
@@ -44,12 +50,15 @@ for (index_t phase = 0; phase < phases; ++phase) {
         //@|     copy(tiles[free], phase + STAGES - 1, step / 2);  //@ , checks_phases,
         //@| if (step == 2 * (PIECES - 1))
         //@|     commit_copies();
-        //@ else
+        //@ elif copies_async
         if (step == 0) {
             if (phase + STAGES - 1 < phases)
                 copy(tiles[free], phase + STAGES - 1, 0);  //@ , checks_phases, spreads_copies
             commit_copies();
         }
+        //@ else
+        //@| if (step == 0 && phase + STAGES - 1 < phases)
+        //@|     copy(tiles[free], phase + STAGES - 1, 0);  //@ , checks_phases, spreads_copies
         //@ end
         multiply(step);
     }

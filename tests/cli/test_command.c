@@ -170,12 +170,15 @@ Test(command, counts_in_json_too)
 Test(command, counts_three_kernels_of_a_launch)
 {
     NEEDS_COMPILER();
-    cr_assert(eq(int, shell("$T run 33x101x65 --dtype bf16 --device emulator --count --config mma:bm=64,bn=64,splits=2"), 0),
+    cr_assert(eq(int,
+                 shell("$T run 33x101x65 --dtype bf16 --device emulator --count --config mma:bm=64,bn=64,splits=2,pack=both"),
+                 0),
               "%s", errors);
     cr_expect(strstr(out, "counted ") && strstr(out, "FLOP of it by MMA"), "%s", out);
     cr_expect(strstr(out, "  packing ") && strstr(out, "its sums "), "%s", out);
-    cr_assert(eq(int, shell("$T explain 33x101x65 mma:bm=64,bn=64,splits=2 --dtype bf16 --device emulator --count"), 0), "%s",
-              errors);
+    cr_assert(
+        eq(int, shell("$T explain 33x101x65 mma:bm=64,bn=64,splits=2,pack=both --dtype bf16 --device emulator --count"), 0),
+        "%s", errors);
     cr_expect(strstr(out, "of operands copied to the workspace first") && strstr(out, "tensor cores in bf16"), "%s", out);
     cr_expect(strstr(out, "bytes stored") && !strstr(out, "DIFFERENT"), "%s", out);
 }

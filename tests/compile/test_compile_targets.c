@@ -280,6 +280,40 @@ Test(compile, mma_in_every_form)
     }
 }
 
+/* Copies that cp.async cannot take, and targets that do not have it: sm_75 every other time. None spills, however it is clipped. */
+Test(compile, mma_through_registers)
+{
+    static const char *const configs[] = {"mma:pack=none", "mma:bm=64,bn=64,steps=4,pack=none,blocks=3",
+                                          "mma:bm=32,bn=64,wm=16,wn=32,splits=3,pack=none", "mma:pack=both,stages=2"};
+    static const int types[] = {TJ_F16, TJ_S8, TJ_U8};
+    const char *const *targets = targets_or_skip();
+    size_t count = 0;
+
+    while (targets[count])
+        count++;
+    for (int variant = 0; variant < 48; variant++) {
+        const char *const target = variant / 12 % 2 ? targets[(size_t)variant % count] : "sm_75";
+        const bool is_even = variant & 1, is_old = !(tj_target_features(target) & TJ_FEATURE_CP_ASYNC);
+        const bool is_open = variant % 3 == 0 && variant / 4 % 4 < 2;
+        tj_problem problem = TJ_PROBLEM_INIT(is_even ? 256 : 257, is_even ? 512 : 515, is_even ? 128 : 259, TJ_F32);
+        char config[128], label[200];
+
+        problem.m.type = types[variant % 3];
+        problem.m.layout = variant >> 1 & 1;
+        problem.n.layout = variant >> 2 & 1;
+        problem.p.layout = variant >> 3 & 1;
+        problem.epilogue.has_beta = variant % 5 == 0;
+        snprintf(config, sizeof config, "%s%s", configs[variant / 4 % 4], is_old || variant % 7 == 0 ? ",copy=registers" : "");
+        if (is_open) {
+            problem.j = problem.k = problem.l = (tj_dim){0, TJ_DIM_ANY, is_even ? 8 : 0};
+            problem.batch = TJ_ANY;
+            problem.m.ld = problem.n.ld = problem.m.stride = problem.n.stride = is_even ? 0 : TJ_ANY;
+        }
+        snprintf(label, sizeof label, "%s, variant %d", config, variant);
+        compile(&problem, config, target, label);
+    }
+}
+
 /* Everything passed at launch, with every leading dimension and stride, and each width. */
 Test(compile, every_width_and_everything_passed)
 {

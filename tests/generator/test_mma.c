@@ -41,18 +41,20 @@ Test(mma, says_which_constraint_does_not_hold)
          "32 threads cannot share the copies of 16 lines of 96 elements, 8 at a time: change steps"},
         {CUBES(256, .m.type = TJ_BF16), "mma:group=8,rows=x",
          "group is 8, which walks rows of blocks on y: use group=1 with rows=x"},
-        /* lines that begin anywhere, and what packing needs; the caller's letters where P is column-major */
-        {CUBES(255, .m.type = TJ_BF16), "mma:pack=none",
-         "lines of M, of bf16 with a leading dimension of 255, do not begin at multiples of 4 bytes: use pack=m or pack=both"},
-        {BF16(255, 256, 255), "mma:pack=m", "lines of N, of bf16 with a leading dimension of 255"},
-        {BF16(255, 256, 255, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR, .p.layout = TJ_COL_MAJOR), "mma:pack=none",
-         "lines of M, of bf16 with a leading dimension of 255, do not begin at multiples of 4 bytes: use pack=n or pack=both"},
+        /* lines that begin anywhere, and what packing needs */
+        {CUBES(255, .m.type = TJ_BF16), "mma:pack=none", NULL},
+        {BF16(255, 256, 255), "mma:pack=m", NULL},
+        {PROBLEM(.j = {OPEN}, .k = {OPEN}, .l = {OPEN}, .m.type = TJ_S8, .m.ld = TJ_ANY, .batch = TJ_ANY), "mma", NULL},
+        {PROBLEM(.j = {OPEN}, .k = {OPEN}, .l = {OPEN}, .m.type = TJ_F64, .n.ld = TJ_ANY), "mma", NULL},
+        {CUBES(255, .m.type = TJ_BF16, .n.stride = TJ_POINTERS, .batch = 3), "mma", NULL},
+        {CUBES(255, .m.type = TJ_BF16), "mma:pack=none,bm=16,bn=256,wm=16,wn=128",
+         "64 threads cannot share the copies of 32 lines of 256 elements, 2 at a time: change steps"},
         {PROBLEM(.j = {OPEN}, .k = {FIXED(256)}, .l = {FIXED(256)}, .m.type = TJ_BF16), "mma:pack=m",
          "pack=m needs a workspace and strides that are known when the text is made: fix j, k, l"},
         {CUBES(256, .m.type = TJ_BF16, .m.ld = TJ_ANY), "mma:pack=both", "pack=both needs a workspace"},
         {CUBES(256, .m.type = TJ_BF16, .batch = TJ_ANY), "mma:pack=n", "pack=n needs a workspace"},
         {CUBES(256, .m.type = TJ_BF16, .m.stride = TJ_POINTERS), "mma:pack=m", "without arrays of pointers"},
-        {PROBLEM(.j = {OPEN}, .k = {OPEN}, .l = {FIXED(64)}, .m.type = TJ_BF16), "mma", "do not begin at multiples of 4 bytes"},
+        {PROBLEM(.j = {OPEN}, .k = {OPEN}, .l = {FIXED(64)}, .m.type = TJ_BF16), "mma", NULL},
         {PROBLEM(.j = {OPEN}, .k = {FIXED(64)}, .l = {FIXED(64)}, .m.type = TJ_BF16), "mma:splits=2", "splits is 2"},
     };
 
@@ -70,9 +72,18 @@ Test(mma, copies_and_stores_as_wide_as_lines_let_it)
         {BF16(64, 68, 66, .p.layout = TJ_COL_MAJOR), "mma:pack=none", 8, 4, 4},
         {BF16(66, 64, 64, .m.layout = TJ_COL_MAJOR), "mma:pack=none", 4, 16, 4},
         {BF16(64, 64, 64, .m.ld = 66, .n.ld = 68, .p.ld = 65), "mma:pack=none", 4, 8, 0},
-        {BF16(64, 64, 65), "mma:splits=2", 16, 0, 0},            /* N is packed */
+        {BF16(64, 64, 65), "mma:splits=2,pack=n", 16, 0, 0},     /* N is packed */
         {BF16(64, 65, 64), "mma:pack=both", 0, 0, 4},            /* both are, and P is not */
         {CUBES(63, .m.type = TJ_F64), "mma:pack=none", 8, 8, 0}, /* an element is a copy */
+        {CUBES(64, .m.type = TJ_F64, .m.ld = TJ_ANY), "mma", 8, 16, 16},
+        {BF16(64, 65, 66), "mma:pack=none", 0, 4, 4}, /* elements are gathered */
+        {CUBES(66, .m.type = TJ_S8, .p.type = TJ_S8, .m.ld = 68), "mma:pack=none", 4, 0, 2},
+        {BF16(64, 64, 64, .m.stride = TJ_POINTERS, .n.stride = TJ_POINTERS_16, .batch = 3), "mma", 0, 16, 4},
+        /* loads take whole copies: those that hang over the end of a line past the registers, they cannot */
+        {BF16(64, 68, 64), "mma:copy=registers,pack=none", 8, 16, 4},
+        {BF16(64, 60, 64, .m.ld = 64), "mma:pack=none", 16, 16, 4},
+        {BF16(64, 60, 64, .m.ld = 64), "mma:copy=registers,pack=none", 8, 16, 4},
+        {BF16(64, 61, 64, .m.ld = 64), "mma:copy=registers,pack=none", 0, 16, 4},
         {BF16(64, 64, 64, .m.stride = TJ_POINTERS_16, .n.stride = TJ_POINTERS_16, .batch = 3), "mma", 16, 16, 4},
     };
 
@@ -93,13 +104,16 @@ Test(mma, settles_warps_and_packing_by_the_problem)
         {CUBES(256, .m.type = TJ_F64), "mma", "wn", 32},
         {CUBES(256, .m.type = TJ_BF16), "mma:bm=16", "wm", 16},
         {CUBES(256, .m.type = TJ_BF16), "mma", "pack", 1},
-        {BF16(64, 64, 65), "mma", "pack", 3},
-        {BF16(64, 65, 64), "mma", "pack", 2},
-        {BF16(64, 65, 65), "mma", "pack", 4},
-        {BF16(64, 68, 68), "mma", "pack", 1},                           /* copied 8 bytes at a time, once */
-        {BF16(4096, 68, 4100), "mma", "pack", 4},                       /* so often that packing pays */
-        {BF16(64, 65, 64, .p.layout = TJ_COL_MAJOR), "mma", "pack", 3}, /* the text's N */
-        {BF16(64, 68, 68, .batch = TJ_ANY), "mma", "pack", 1},          /* nothing else can be */
+        {BF16(64, 65, 65), "mma", "pack", 1},     /* gathered, once */
+        {BF16(64, 68, 68), "mma", "pack", 1},     /* copied 8 bytes at a time, once */
+        {BF16(4096, 68, 4100), "mma", "pack", 4}, /* so often that packing pays */
+        {BF16(512, 68, 512), "mma", "pack", 1},
+        {BF16(512, 64, 513), "mma", "pack", 3}, /* and sooner where elements are loaded one by one */
+        {BF16(512, 65, 512), "mma", "pack", 2},
+        {BF16(512, 65, 513), "mma", "pack", 4},
+        {BF16(512, 65, 512, .p.layout = TJ_COL_MAJOR), "mma", "pack", 3}, /* the text's N */
+        {BF16(512, 65, 513, .batch = TJ_ANY), "mma", "pack", 1},          /* nothing else can be */
+        {BF16(64, 64, 64), "mma", "copy", 1},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -157,8 +171,6 @@ Test(mma, takes_any_operands_with_a_workspace)
         tj_source *source = NULL;
         tj_error err = {0};
 
-        if (i == 2) /* lines that only packing serves */
-            config = parse("mma");
         cr_assert(eq(int, tj_config_resolve(&problems[i], &config, &err), TJ_OK), "%zu: %s", i, err.message);
         other = config;
         cr_expect(eq(int, config.family->for_any_operands(false, &other), false), "%zu", i);
@@ -171,19 +183,72 @@ Test(mma, takes_any_operands_with_a_workspace)
     }
 }
 
-/* Of its target it needs copies past the registers, ldmatrix, and the tensor cores of its type. */
+static int count_of(const char *text, const char *word)
+{
+    int count = 0;
+
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at += strlen(word))
+        count++;
+    return count;
+}
+
+/* Of its target it needs ldmatrix, the tensor cores of its type and, where a copy is one, copies past the registers. */
 Test(mma, needs_the_tensor_cores_of_its_type)
 {
-    static const uint32_t wanted[] = {
-        [TJ_F64] = TJ_FEATURE_MMA_F64, [TJ_F16] = TJ_FEATURE_MMA_F16, [TJ_BF16] = TJ_FEATURE_MMA_BF16};
+    static const struct {
+        tj_problem problem;
+        const char *config;
+        uint32_t needs;
+    } rows[] = {
+        {CUBES(64, .m.type = TJ_F64), "mma", TJ_FEATURE_CP_ASYNC | TJ_FEATURE_MMA_F64},
+        {CUBES(64, .m.type = TJ_F16), "mma", TJ_FEATURE_CP_ASYNC | TJ_FEATURE_MMA_F16},
+        {CUBES(64, .m.type = TJ_BF16), "mma", TJ_FEATURE_CP_ASYNC | TJ_FEATURE_MMA_BF16},
+        {CUBES(64, .m.type = TJ_F16), "mma:copy=registers", TJ_FEATURE_MMA_F16},
+        {CUBES(64, .m.type = TJ_F16, .m.ld = 65), "mma", TJ_FEATURE_CP_ASYNC | TJ_FEATURE_MMA_F16},
+        {CUBES(65, .m.type = TJ_F16), "mma:pack=none", TJ_FEATURE_MMA_F16},
+        {CUBES(65, .m.type = TJ_F16), "mma:pack=m", TJ_FEATURE_CP_ASYNC | TJ_FEATURE_MMA_F16},
+        {CUBES(65, .m.type = TJ_F16), "mma:pack=m,copy=registers", TJ_FEATURE_MMA_F16},
+        {CUBES(64, .m.type = TJ_U8), "mma:copy=registers", TJ_FEATURE_MMA_S8},
+        {CUBES(65, .m.type = TJ_BF16), "mma:pack=none", TJ_FEATURE_MMA_BF16},
+    };
 
-    for (int type = TJ_F64; type <= TJ_BF16; type++) {
-        const tj_problem problem = CUBES(64, .m.type = type);
-        const tj_config config = parse("mma");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_config config = parse(rows[i].config);
         tj_source *source = NULL;
 
-        cr_assert(eq(int, tj_generate(&problem, &config, &source, NULL), TJ_OK));
-        cr_expect(eq(u32, tj_source_launch(source)->needs, TJ_FEATURE_CP_ASYNC | TJ_FEATURE_LDMATRIX | wanted[type]));
+        cr_assert(eq(int, tj_generate(&rows[i].problem, &config, &source, NULL), TJ_OK), "row %zu", i);
+        cr_expect(eq(u32, tj_source_launch(source)->needs, TJ_FEATURE_LDMATRIX | rows[i].needs), "row %zu", i);
+        /* Products that sm_75 has too are in what may get there, and in nothing else. */
+        cr_expect(
+            eq(int,
+               count_of(tj_source_text(source), "m16n8k8.row.col.f32.f16") + count_of(tj_source_text(source), "m8n8k16.row") >
+                   0,
+               rows[i].needs == TJ_FEATURE_MMA_F16 || rows[i].needs == TJ_FEATURE_MMA_S8),
+            "row %zu", i);
+        tj_source_free(source);
+    }
+}
+
+/* Where all of a phase's copies through registers would not fit them, so many are on their way at once as do. */
+Test(mma, gathers_as_many_at_once_as_fit_the_registers)
+{
+    static const struct {
+        const char *config;
+        int loops;
+    } rows[] = {
+        {"mma:bm=32,bn=32,pack=none", 0},          {"mma:bm=64,bn=64,pack=none,blocks=1", 0},
+        {"mma:bm=64,bn=64,pack=none,blocks=5", 2}, {"mma:bm=128,bn=128,pack=none", 2},
+        {"mma:bm=128,bn=128,pack=n", 1},           {"mma:bm=128,bn=128,pack=both", 0},
+    };
+    const tj_problem problem = CUBES(4095, .m.type = TJ_F16);
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_config config = parse(rows[i].config);
+        tj_source *source = NULL;
+        tj_error err = {0};
+
+        cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "row %zu: %s", i, err.message);
+        cr_expect(eq(int, count_of(tj_source_text(source), "more at once would not fit"), rows[i].loops), "row %zu", i);
         tj_source_free(source);
     }
 }
@@ -205,6 +270,19 @@ Test(mma, knows_what_is_not_worth_trying)
         {BF16(128, 8192, 128), "mma:splits=4", true},
         {BF16(128, 128, 128), "mma:splits=4", false},
         {CUBES(8192, .m.type = TJ_BF16), "mma:splits=2", false},
+        /* for sm_75, with as many stages as can be of use */
+        {CUBES(1024, .m.type = TJ_F16), "mma:copy=registers,stages=2", true},
+        {CUBES(1024, .m.type = TJ_F16), "mma:copy=registers,stages=3", false},
+        {CUBES(1024, .m.type = TJ_BF16), "mma:copy=registers,stages=2", false},
+        {CUBES(1023, .m.type = TJ_F16), "mma:copy=registers,stages=2,pack=n", true},
+        {CUBES(1023, .m.type = TJ_F16), "mma:copy=registers,stages=2,pack=none", false}, /* the text is that of copy=async */
+        {CUBES(1023, .m.type = TJ_F16), "mma:stages=2,pack=none", true},
+        {CUBES(1023, .m.type = TJ_F16), "mma:stages=3,pack=none", false},
+        {CUBES(1023, .m.type = TJ_F16), "mma:stages=3,pack=m", true},
+        /* what is gathered may be packed as well; of the rest the form knows */
+        {CUBES(1024, .m.type = TJ_BF16), "mma:pack=both", false},
+        {BF16(4096, 68, 4100), "mma:pack=none", false},
+        {BF16(4096, 68, 4100), "mma:pack=both", true},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

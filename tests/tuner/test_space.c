@@ -26,6 +26,15 @@ static tj_problem some_problem(size_t index)
 
 enum { PROBLEMS = 21 };
 
+static bool can_run(const tj_device_facts *device, const tj_launch_form *form)
+{
+    bool fits = (form->needs & ~tj_device_features(device)) == 0;
+
+    for (int i = 0; i < form->steps; i++)
+        fits &= form->step[i].static_shared_bytes + form->step[i].dynamic_shared_bytes <= device->shared_per_block_optin;
+    return fits;
+}
+
 /* The combinations of a family's values, counted by recursion over the parameters: another way than the odometer's. */
 static int64_t count_combinations(const tj_problem *problem, const tj_device_facts *device, tj_config *config, size_t axis)
 {
@@ -38,9 +47,7 @@ static int64_t count_combinations(const tj_problem *problem, const tj_device_fac
     if (axis == tj_family_param_count(config->family)) {
         resolved = *config;
         return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_config_is_worth_trying(problem, &resolved) &&
-               (!device ||
-                ((form.needs & ~tj_device_features(device)) == 0 &&
-                 form.step[0].static_shared_bytes + form.step[0].dynamic_shared_bytes <= device->shared_per_block_optin));
+               (!device || can_run(device, &form));
     }
     values = tj_param_values(tj_family_param(config->family, axis), value);
     for (size_t i = 0; i < values; i++) {

@@ -55,20 +55,32 @@ static operand operand_of(const tj_problem *packed, const tj_mma_shape *s, const
     };
 }
 
+/* So many elements of each copy, from its element number `first` on. */
+static void count_loads(const operand *o, int32_t first, int32_t elements, tj_traffic *traffic)
+{
+    const tj_mma_tile *const t = &o->tile;
+    tj_access access = tj_tiled_access(t->line / t->width, tj_least(t->go, t->lines), tj_ceil_div(o->width - first, t->width),
+                                       o->count, (int64_t)t->width * o->bytes, o->matrix->ld * o->bytes);
+
+    access.base = (int64_t)first * o->bytes;
+    access.element_bytes = o->bytes;
+    access.width = elements;
+    access.axis[2] = tj_batch_axis(o->batch, o->matrix->stride, o->bytes);
+    access.repeat = o->repeat;
+    tj_traffic_add(traffic, &access);
+}
+
 /* copy: the last one of a line reads what is there of it. */
 static void count_copies(const operand *o, tj_traffic *traffic)
 {
     const tj_mma_tile *const t = &o->tile;
-    const int64_t copies = tj_ceil_div(o->width, t->width);
-    const int64_t missing = (copies * t->width - o->width) * o->count * o->batch * o->repeat;
-    tj_access access = tj_tiled_access(t->line / t->width, tj_least(t->go, t->lines), copies, o->count,
-                                       (int64_t)t->width * o->bytes, o->matrix->ld * o->bytes);
+    const int64_t missing = (tj_ceil_div(o->width, t->width) * t->width - o->width) * o->count * o->batch * o->repeat;
 
-    access.element_bytes = o->bytes;
-    access.width = t->width;
-    access.axis[2] = tj_batch_axis(o->batch, o->matrix->stride, o->bytes);
-    access.repeat = o->repeat;
-    tj_traffic_add(traffic, &access);
+    for (int32_t e = 0; t->pass == TJ_MMA_GATHERED && e < t->width && e < o->width; e++)
+        count_loads(o, e, 1, traffic);
+    if (t->pass == TJ_MMA_GATHERED)
+        return;
+    count_loads(o, 0, t->width, traffic);
     traffic->elements -= missing;
     traffic->bytes -= missing * o->bytes;
 }
@@ -84,6 +96,50 @@ static int64_t place_of(const tj_mma_tile *t, int32_t bytes, int32_t line, int32
     if (t->load == TJ_MMA_ELEMENTS)
         return (int64_t)(line * t->pitch + element) * bytes;
     return (int64_t)(line * chunks + (element / chunk ^ reader / (8 / turns) % turns)) * TJ_MMA_CHUNK + element % chunk * bytes;
+}
+
+/* copy, through registers: each copy of a tile is stored, whether or not it was wanted, as words of 4 bytes. */
+static void count_tile_stores(const operand *o, const tj_mma_shape *s, int64_t times, tj_traffic *traffic)
+{
+    enum { WORD = 4 };
+    const tj_mma_tile *const t = &o->tile;
+    const int32_t x = t->line / t->width, threads = tj_least(s->threads, x * t->lines);
+    tj_lanes lanes = {.element_bytes = WORD, .width = t->width * o->bytes / WORD, .is_shared = true};
+    const int32_t warps = threads / TJ_WARP * t->goes;
+
+    for (int32_t go = 0; go < (traffic->is_estimate ? 1 : t->goes); go++)
+        for (int32_t first = 0; first < (traffic->is_estimate ? 1 : threads); first += TJ_WARP) {
+            for (lanes.count = 0; lanes.count < TJ_WARP && first + lanes.count < threads; lanes.count++) {
+                const int32_t thread = first + lanes.count;
+
+                lanes.lane[lanes.count] = lanes.count;
+                lanes.address[lanes.count] = place_of(t, o->bytes, go * t->go + thread / x, thread % x * t->width);
+            }
+            tj_lanes_add(traffic, &lanes, 0, traffic->is_estimate ? times * warps : times);
+        }
+}
+
+/* A thread waits for what passes through its registers: once where all of a phase is on its way at once, else for each part of it. */
+static int64_t waits_of_phase(const tj_problem *view, const tj_mma_shape *s, const operand *m, const operand *n)
+{
+    const int32_t m_once = tj_mma_copies_at_once(view, s, true), n_once = tj_mma_copies_at_once(view, s, false);
+    const bool m_waits = m->tile.pass != TJ_MMA_PAST, n_waits = n->tile.pass != TJ_MMA_PAST;
+
+    if (m_once == m->tile.goes && n_once == n->tile.goes)
+        return m_waits || n_waits;
+    return (m_waits ? tj_ceil_div(m->tile.goes, m_once) : 0) + (n_waits ? tj_ceil_div(n->tile.goes, n_once) : 0);
+}
+
+/* How the tiles of so many phases come to shared memory. */
+static void count_passing(const operand *o, const tj_mma_shape *s, int64_t times, const tj_traffic *loads, tj_counts *counts)
+{
+    if (o->tile.pass != TJ_MMA_PAST) {
+        counts->phase.shared_stores += (int64_t)o->tile.lines * o->tile.line;
+        count_tile_stores(o, s, times, &counts->shared_store);
+        return;
+    }
+    counts->async_bytes += loads->bytes;
+    counts->work[TJ_PIPE_SHARED] += loads->requests * o->tile.width * s->element_bytes / 4;
 }
 
 /* Of 16 rows of M or columns of N the one that a lane asks for, and the k of a step. */
@@ -248,6 +304,24 @@ static int32_t more_registers(const tj_problem *view, const tj_mma_shape *s, con
     return view->compute == TJ_COMPUTE_TF32 && o->tile.load == TJ_MMA_ELEMENTS ? 16 * s->steps : 0;
 }
 
+/* Addresses of those past the registers; of the others what they loaded, as long as it is on its way. */
+static int32_t registers_of_copies(const tj_problem *view, const tj_mma_shape *s, const operand *m, const operand *n)
+{
+    const operand *const both[] = {m, n};
+    int32_t copies = 0, loaded = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const tj_mma_tile *const t = &both[i]->tile;
+        const int32_t elements = tj_mma_copies_at_once(view, s, both[i]->is_m) * t->width;
+
+        if (t->pass == TJ_MMA_PAST)
+            copies += t->lines * t->line / t->width;
+        else
+            loaded += t->pass == TJ_MMA_THROUGH ? elements * both[i]->bytes / 8 : elements;
+    }
+    return copies / s->threads * 13 / 10 + loaded;
+}
+
 /*
  * Fitted to what ptxas gave 64 configs for sm_90, and off by 5 % in the mean: it keeps addresses for each copy of a thread and each
  * step of a phase.
@@ -256,9 +330,8 @@ static void estimate_registers(const tj_problem *view, const tj_mma_shape *s, co
                                tj_counts *counts)
 {
     const int32_t slack = 12; /* so much less ptxas makes do with */
-    const int32_t copies = (s->bm * s->bk / m->tile.width + s->bn * s->bk / n->tile.width) / s->threads;
-    const int32_t wanted = tj_mma_registers(view, s) + 22 + 5 * s->steps + copies * 13 / 10 + more_registers(view, s, m) +
-                           more_registers(view, s, n);
+    const int32_t wanted = tj_mma_registers(view, s) + 22 + 5 * s->steps + registers_of_copies(view, s, m, n) +
+                           more_registers(view, s, m) + more_registers(view, s, n);
 
     (void)tj_guess_registers(counts, wanted, 6, wanted - slack, s->blocks, s->threads);
 }
@@ -273,6 +346,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     const tj_split_phases share = tj_split_share(phases, s.splits);
     const int64_t tile = (int64_t)s.bm * s.bn, loads = (int64_t)(s.bm + s.bn) * s.bk;
     const bool is_tf32 = view->compute == TJ_COMPUTE_TF32;
+    const bool is_async = m.tile.pass == TJ_MMA_PAST || n.tile.pass == TJ_MMA_PAST;
 
     counts->pipe = tj_mma_pipe(view);
     counts->phase =
@@ -289,18 +363,17 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
                           conversions_of(&n, &s, is_tf32 && !tj_mma_packs(&s, false), n_times);
     counts->chain = share.most * s.steps;
     counts->chain_fma = s.wm * s.wn * s.k_step / TJ_WARP;
-    counts->waits = 1;
     counts->streams = 1;
-    counts->ahead = s.stages - 1;
+    counts->ahead = is_async ? s.stages - 1 : 0;
+    counts->waits = is_async + share.most * waits_of_phase(view, &s, &m, &n);
     estimate_registers(view, &s, &m, &n, counts);
     if (phases > 0) {
         count_copies(&m, &counts->load_m);
         count_copies(&n, &counts->load_n);
         count_fragments(&m, &s, m_times, &counts->shared_load);
         count_fragments(&n, &s, n_times, &counts->shared_load);
-        counts->async_bytes = counts->load_m.bytes + counts->load_n.bytes;
-        counts->work[TJ_PIPE_SHARED] =
-            (counts->load_m.requests * m.tile.width + counts->load_n.requests * n.tile.width) * s.element_bytes / 4;
+        count_passing(&m, &s, block_phases, &counts->load_m, counts);
+        count_passing(&n, &s, block_phases, &counts->load_n, counts);
     }
     for (int is_m = 0; is_m < 2; is_m++)
         if (tj_mma_packs(&s, is_m))

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mma: the tensor cores of sm_80 and newer multiply, by mma.sync. A warp computes WM x WN elements of P in products of 16 x 8, whose
+ * mma: the tensor cores of sm_75 and newer multiply, by mma.sync. A warp computes WM x WN elements of P in products of 16 x 8, whose
  * fragments ldmatrix brings from shared memory; asynchronous copies bring them there, some phases ahead.
  *
  * One text serves every type: the fragments of all of them are made of chunks of 16 bytes along k. Where neighbours in memory are
  * neighbours across k, elements of two bytes and of one are transposed on their way from shared memory to registers, and wider ones are
  * loaded one by one. Operands whose lines do not begin at multiples of 16 bytes may be packed first, by a kernel of their own.
+ *
+ * What cp.async cannot take passes through registers: lines that do not even begin at multiples of 4 bytes, element by element; and, with
+ * copy=registers, all tiles, for sm_75 has no cp.async. Such a text multiplies there in the smaller products that sm_75 has.
  */
 #include "form.h"
 
@@ -14,22 +17,25 @@
 #include "checked.h"
 #include "error.h"
 #include "parts/access.h"
+#include "parts/copy.h"
 #include "parts/registers.h"
 #include "parts/split.h"
 #include "parts/tile.h"
 #include "steps.h"
 
 enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 28, MAX_SHARED = 227 * 1024 };
-enum { PACK_THREADS = 256, PACK_BLOCKS = 1024, SLICE_M = 1, SLICE_N = 2, SLICE_UNIT = 128, LEAST_COPY = 4, WORTH_PACKING = 24 };
+enum { PACK_THREADS = 256, PACK_BLOCKS = 1024, SLICE_M = 1, SLICE_N = 2, SLICE_UNIT = 128, WORTH_PACKING = 24 };
+enum { LEAST_COPY = 4, ADDRESS_REGISTERS = 2 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL};
 
 /* What a tuner tries, where the powers of two would be too many or too few. */
 static const int32_t steps_tried[] = {2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 6, 0}, blocks_tried[] = {1, 2, 3, 4, 0},
                      groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 0}, edges_tried[] = {16, 32, 64, 128, 256, 0},
-                     warps_tried[] = {16, 32, 64, 0};
+                     warps_tried[] = {16, 32, 64, 0},
+                     packs_tried[] = {TJ_MMA_PACK_NONE, TJ_MMA_PACK_M, TJ_MMA_PACK_N, TJ_MMA_PACK_BOTH, 0};
 
-enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, PACK, VECTOR, GROUP, ROWS }; /* in this order: */
+enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, VECTOR, GROUP, ROWS }; /* in this order: */
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 16, 256, 0, NULL, edges_tried},
@@ -41,10 +47,11 @@ static const tj_param params[] = {
     TJ_SPLITS(1, tj_splits_tried),
     {"stages", "phases whose tiles shared memory holds", 2, 8, 3, NULL, stages_tried, TJ_PARAM_ORDER},
     TJ_BLOCKS(8, 1, blocks_tried, TJ_PARAM_HINT),
+    TJ_COPY,
     {"pack",
      "operands that are first copied to a workspace, where tiles are whole, lines begin at multiples of 16 bytes, and tf32 is "
      "rounded",
-     1, 4, 0, pack_choices, NULL, TJ_PARAM_ORDER},
+     1, 4, 0, pack_choices, packs_tried, TJ_PARAM_ORDER},
     {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 4, 4, NULL, vectors_tried,
      TJ_PARAM_HINT},
     {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried,
@@ -59,7 +66,9 @@ static const char *const constraints[] = {
     "1 to 32 warps: one for each warp tile",
     "a thread has registers for its sums, at most 128 of them, for the fragments of two steps, and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
-    "copies take 16, 8 or 4 bytes, and every line of M and N begins at a multiple of that: pack those that do not",
+    "copies take 16, 8 or 4 bytes, as many as every line of M, or of N, begins at a multiple of; elements of lines that begin "
+    "anywhere are loaded one by one",
+    "copy=registers: f16, s8 and u8 on sm_75 too; copies are as narrow as lines end as well",
     "pack: j, k, l, leading dimensions, strides and the batch are fixed, and no operand is an array of pointers",
     "the stages fit the 227 KiB of shared memory that a block may have",
     "vector is 1, 2 or 4",
@@ -72,19 +81,8 @@ static const char *const constraints[] = {
 tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
-    tj_mma_shape s = {v[BM],
-                      v[BN],
-                      v[STEPS],
-                      v[WM],
-                      v[WN],
-                      v[SPLITS],
-                      v[STAGES],
-                      v[BLOCKS],
-                      v[PACK],
-                      v[VECTOR],
-                      v[GROUP],
-                      v[ROWS],
-                      .element_bytes = bytes};
+    tj_mma_shape s = {v[BM],     v[BN],   v[STEPS], v[WM],     v[WN],    v[SPLITS], v[STAGES],
+                      v[BLOCKS], v[COPY], v[PACK],  v[VECTOR], v[GROUP], v[ROWS],   .element_bytes = bytes};
 
     s.k_step = bytes == 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes;
     s.bk = s.steps * s.k_step;
@@ -106,15 +104,31 @@ bool tj_mma_packs(const tj_mma_shape *s, bool is_m)
 
 /* ---- tiles -------------------------------------------------------------------------------------------------------- */
 
-/* The widest copy that every line of a stored matrix allows: elements of 16, 8 or 4 bytes; 0: not even that. */
-static int32_t copy_width(const tj_problem *view, tj_which which)
+/* Does no copy hang over the end of a line? */
+static bool ends_whole(const tj_problem *view, tj_which which, int32_t width)
+{
+    const tj_dim *const dim = tj_problem_lines(view, which).width;
+
+    return (dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of > 1 ? dim->multiple_of : 1) % width == 0;
+}
+
+/* A copy past the registers may take less than all of its elements. A load takes all of them. */
+static bool may_be_copied(const tj_problem *view, tj_which which, int32_t width, bool is_async)
+{
+    return width == 1 || (tj_access_lines_begin_at(view, which, width) && (is_async || ends_whole(view, which, width)));
+}
+
+/* The widest copy that every line of a stored matrix allows: 16, 8 or 4 bytes, or 4 of which each element is loaded alone. */
+static void choose_copy(const tj_problem *view, tj_which which, bool is_async, tj_mma_tile *t)
 {
     const int32_t bytes = tj_facts_of(tj_problem_matrix(view, which)->type)->bytes;
 
-    for (int32_t width = TJ_MMA_CHUNK / bytes; width * bytes >= LEAST_COPY; width /= 2)
-        if (tj_access_lines_begin_at(view, which, width))
-            return width;
-    return 0;
+    t->pass = is_async ? TJ_MMA_PAST : TJ_MMA_THROUGH;
+    for (t->width = TJ_MMA_CHUNK / bytes; t->width * bytes >= LEAST_COPY; t->width /= 2)
+        if (may_be_copied(view, which, t->width, is_async))
+            return;
+    t->pass = TJ_MMA_GATHERED;
+    t->width = LEAST_COPY / bytes;
 }
 
 static tj_mma_load load_of(int32_t bytes, bool along_k)
@@ -135,11 +149,16 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
     t.load = load_of(s->element_bytes, along_k);
     /* Lanes that load elements stand 8 x 4 on lines, which padding moves apart by 8 banks. */
     t.pitch = t.line + (t.load == TJ_MMA_ELEMENTS ? (s->element_bytes == 8 ? 4 : 8) : 0);
-    t.width = tj_mma_packs(s, is_m) ? TJ_MMA_CHUNK / s->element_bytes : copy_width(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N);
-    if (t.width > 0 && s->threads * t.width % t.line == 0)
+    choose_copy(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N, s->copy != TJ_COPY_REGISTERS, &t);
+    if (tj_mma_packs(s, is_m)) {
+        t.pass = s->copy == TJ_COPY_REGISTERS ? TJ_MMA_THROUGH : TJ_MMA_PAST;
+        t.width = TJ_MMA_CHUNK / s->element_bytes;
+    }
+    if (s->threads * t.width % t.line == 0)
         t.go = s->threads * t.width / t.line;
     if (t.go < t.lines && t.go > 0 && t.lines % t.go != 0)
         t.go = 0;
+    t.goes = t.go == 0 || t.go > t.lines ? 1 : t.lines / t.go;
     return t;
 }
 
@@ -157,6 +176,28 @@ int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s)
     const int32_t fragments = (s->wm / TJ_MMA_ROWS * 4 + s->wn / TJ_MMA_COLS * 2) * (s->element_bytes == 8 ? 2 : 1);
 
     return sums + 2 * fragments;
+}
+
+/* What is loaded stays in registers, each element in one of its own where they are gathered, and so does an address. */
+static int32_t copy_registers(const tj_mma_tile *t, int32_t bytes)
+{
+    return t->pass == TJ_MMA_PAST ? 0 : ADDRESS_REGISTERS + (t->pass == TJ_MMA_GATHERED ? t->width : t->width * bytes / 4);
+}
+
+int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, bool is_m)
+{
+    const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
+    const int32_t left = tj_registers_left(s->blocks, s->threads) - tj_mma_registers(view, s) - OTHER_REGISTERS;
+    const int32_t m_each = copy_registers(&m, s->element_bytes), n_each = copy_registers(&n, s->element_bytes),
+                  each = is_m ? m_each : n_each, goes = is_m ? m.goes : n.goes;
+    int32_t at_once = 1;
+
+    if (each == 0 || m.goes * m_each + n.goes * n_each <= left)
+        return goes;
+    while (2 * at_once * each <= left &&
+           2 * at_once < goes) /* a loop, for otherwise ptxas begins the other tile's copies too */
+        at_once *= 2;
+    return at_once;
 }
 
 int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s)
@@ -299,23 +340,16 @@ static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_er
         pack_choices[s->pack - 1], s->bm, s->bk, s->bk, s->bn);
 }
 
-static tj_status check_copies(const tj_problem *view, const tj_mma_shape *s, bool is_m, bool is_swapped, tj_error *err)
+static tj_status check_copies(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_error *err)
 {
     const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
-    const tj_matrix *const x = is_m ? &view->m : &view->n;
 
-    if (t.width == 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "lines of %c, of %s with a leading dimension of %lld, do not begin at multiples of 4 bytes: use pack=%s",
-                       is_m != is_swapped ? 'M' : 'N', tj_facts_of(x->type)->name, (long long)x->ld,
-                       is_m ? "m or pack=both" : "n or pack=both");
-    if (t.go == 0)
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "%d threads cannot share the copies of %d lines of %d elements, %d at a time: change steps, or bm, bn, wm "
-            "and wn, which make that number",
-            s->threads, t.lines, t.line, t.width);
-    return TJ_OK;
+    if (t.go > 0)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "%d threads cannot share the copies of %d lines of %d elements, %d at a time: change steps, or bm, bn, wm "
+                   "and wn, which make that number",
+                   s->threads, t.lines, t.line, t.width);
 }
 
 static tj_status check_room(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
@@ -344,15 +378,16 @@ static int32_t warp_edge(int32_t block_edge, int32_t most)
 }
 
 /*
- * Narrow copies take more instructions each time that a tile is read, which packing, at the price of one more pass over the operand,
- * makes good from so many times on; some of them there is no other way to copy. Measured on an H200 in f64.
+ * Narrow loads take more instructions each time that a tile is read, which packing, at the price of one more pass over the operand,
+ * makes good from so many times on. Measured on an H200 in f64.
  */
 static bool is_worth_packing(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
-    const int32_t bytes = copy_width(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N) * s->element_bytes;
+    const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
+    const int32_t bytes = (t.pass == TJ_MMA_GATHERED ? 1 : t.width) * s->element_bytes; /* of one load */
     const int64_t times = is_m ? tj_ceil_div(view->l.extent, s->bn) : tj_ceil_div(view->j.extent, s->bm);
 
-    return bytes == 0 || (bytes < TJ_MMA_CHUNK && times * (TJ_MMA_CHUNK / bytes - 1) >= WORTH_PACKING);
+    return bytes < TJ_MMA_CHUNK && times * (TJ_MMA_CHUNK / bytes - 1) >= WORTH_PACKING;
 }
 
 static int32_t pack_default(const tj_problem *view, tj_mma_shape s)
@@ -378,6 +413,8 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         v[WM] = warp_edge(v[BM], tj_sum_bytes(view) == 8 ? 32 : 64);
     if (v[WN] == 0)
         v[WN] = warp_edge(v[BN], tj_sum_bytes(view) == 8 ? 32 : 64);
+    if (v[COPY] == 0)
+        v[COPY] = TJ_COPY_ASYNC;
     s = tj_mma_shape_of(view, config);
     if (v[PACK] == 0)
         v[PACK] = s.pack = pack_default(view, s);
@@ -387,9 +424,9 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (status == TJ_OK)
         status = check_pack(view, &s, err);
     if (status == TJ_OK)
-        status = check_copies(view, &s, true, is_swapped, err);
+        status = check_copies(view, &s, true, err);
     if (status == TJ_OK)
-        status = check_copies(view, &s, false, is_swapped, err);
+        status = check_copies(view, &s, false, err);
     if (status == TJ_OK)
         status = check_room(view, &s, err);
     if (status == TJ_OK)
@@ -428,6 +465,17 @@ static bool for_any_operands(bool has_workspace, tj_config *config)
 
 enum { FULL_GPU = 1024 }; /* blocks that keep any GPU busy */
 
+static bool has_async_copies(const tj_problem *view, const tj_mma_shape *s)
+{
+    return tj_mma_tile_of(view, s, true).pass == TJ_MMA_PAST || tj_mma_tile_of(view, s, false).pass == TJ_MMA_PAST;
+}
+
+/* Do tensor cores without asynchronous copies multiply this type? */
+static bool is_on_sm_75(int32_t type)
+{
+    return type == TJ_F16 || type == TJ_S8 || type == TJ_U8;
+}
+
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
@@ -438,7 +486,29 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
            (known > BN && tj_tile_is_oversized(s.bn, TJ_MMA_ROWS, view->l.extent)) ||
            (known > WN && check_tiles(view, &s, NULL) != TJ_OK) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 2 * s.bk)) ||
-           (known > BLOCKS && check_room(view, &s, NULL) != TJ_OK);
+           (known > BLOCKS && check_room(view, &s, NULL) != TJ_OK) ||
+           (known > COPY && s.copy == TJ_COPY_REGISTERS && !is_on_sm_75(view->m.type));
+}
+
+/* Of what would be gathered the model says whether packing pays; of the rest that is known. */
+static bool is_pack_worth_trying(const tj_problem *view, const tj_mma_shape *s, bool is_m)
+{
+    tj_mma_shape settled = *s;
+
+    settled.pack = TJ_MMA_PACK_NONE;
+    if (tj_mma_tile_of(view, &settled, is_m).pass == TJ_MMA_GATHERED)
+        return true;
+    settled.pack = pack_default(view, settled);
+    return tj_mma_packs(s, is_m) == tj_mma_packs(&settled, is_m);
+}
+
+/* Where all is gathered, copy changes nothing; where no copy is asynchronous, nothing is on its way to a third stage. */
+static bool is_copy_worth_trying(const tj_problem *view, const tj_mma_shape *s)
+{
+    tj_mma_shape async = *s;
+
+    async.copy = TJ_COPY_ASYNC;
+    return (s->copy == TJ_COPY_ASYNC || has_async_copies(view, &async)) && (s->stages == 2 || has_async_copies(view, s));
 }
 
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
@@ -446,13 +516,14 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     const tj_mma_shape s = tj_mma_shape_of(view, config);
     const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
 
-    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (s.group == 1 || (rows > s.group && cols > s.group));
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (s.group == 1 || (rows > s.group && cols > s.group)) &&
+           is_copy_worth_trying(view, &s) && is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
 static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, bool clips_ends, bool is_partial,
-                          tj_template_params *fill)
+                          int32_t at_once, tj_template_params *fill)
 {
     const struct {
         const char *name;
@@ -461,9 +532,9 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
         {"whole", t->load == TJ_MMA_WHOLE}, {"halves", t->load == TJ_MMA_HALVES},
         {"bytes", t->load == TJ_MMA_BYTES}, {"swizzles", t->pitch == t->line},
         {"spares", t->go > t->lines},       {"clips_lines", clips_lines},
-        {"clips_ends", clips_ends},         {"partial", is_partial},
+        {"clips_ends", clips_ends},         {"parts", is_partial || t->pass == TJ_MMA_GATHERED},
     };
-    char name[TJ_TEMPLATE_NAME_BYTES];
+    char name[TJ_TEMPLATE_NAME_BYTES], value[TJ_TEMPLATE_VALUE_BYTES];
 
     for (size_t i = 0; i < sizeof flag / sizeof flag[0]; i++) {
         (void)snprintf(name, sizeof name, "%c_%s", letter, flag[i].name);
@@ -473,14 +544,21 @@ static void describe_tile(const tj_mma_tile *t, char letter, bool clips_lines, b
     tj_template_set_int(fill, name, t->width);
     (void)snprintf(name, sizeof name, "%c_pitch", letter);
     tj_template_set_int(fill, name, t->pitch - t->line);
-}
-
-/* Does no copy hang over the end of a line? */
-static bool ends_whole(const tj_problem *view, tj_which which, int32_t width)
-{
-    const tj_dim *const dim = tj_problem_lines(view, which).width;
-
-    return (dim->mode == TJ_DIM_FIXED ? dim->extent : dim->multiple_of > 1 ? dim->multiple_of : 1) % width == 0;
+    (void)snprintf(name, sizeof name, "%c_copy_part", letter);
+    tj_template_set(fill, name, t->pass == TJ_MMA_GATHERED ? "copy_elements" : "copy_async_part");
+    (void)snprintf(name, sizeof name, "%c_wanted", letter);
+    if (clips_lines && clips_ends)
+        (void)snprintf(value, sizeof value, "line < %c_lines_left ? %c_left : 0", letter, letter);
+    else if (clips_lines)
+        (void)snprintf(value, sizeof value, "line < %c_lines_left ? %c_WIDTH : 0", letter, letter - 'a' + 'A');
+    else if (clips_ends)
+        (void)snprintf(value, sizeof value, "%c_left", letter);
+    else
+        (void)snprintf(value, sizeof value, "%c_WIDTH", letter - 'a' + 'A');
+    tj_template_set(fill, name, value);
+    (void)snprintf(name, sizeof name, "%c_unroll", letter);
+    (void)snprintf(value, sizeof value, "unroll %d  // more at once would not fit the registers", at_once);
+    tj_template_set(fill, name, at_once < t->goes ? value : "unroll");
 }
 
 /* Whatever of a tile lies outside: lines that are not there, and what hangs over the end of a line. */
@@ -494,16 +572,27 @@ static void describe_tiles(const tj_problem *view, const tj_config *config, cons
     const bool m_lines = clips_m && (m_rows ? checks.j : checks.k), m_ends = clips_m && (m_rows ? checks.k : checks.j);
     const bool n_lines = clips_n && (n_rows ? checks.k : checks.l), n_ends = clips_n && (n_rows ? checks.l : checks.k);
 
-    const bool m_partial = m_ends && !ends_whole(view, TJ_MATRIX_M, m.width),
-               n_partial = n_ends && !ends_whole(view, TJ_MATRIX_N, n.width);
+    const bool m_partial = m.pass == TJ_MMA_PAST && m_ends && !ends_whole(view, TJ_MATRIX_M, m.width),
+               n_partial = n.pass == TJ_MMA_PAST && n_ends && !ends_whole(view, TJ_MATRIX_N, n.width);
+    const bool m_gathers = m.pass == TJ_MMA_GATHERED, n_gathers = n.pass == TJ_MMA_GATHERED;
+    const bool m_zeroes = !m_gathers && !m_partial && (m_lines || m_ends),
+               n_zeroes = !n_gathers && !n_partial && (n_lines || n_ends);
+    const bool m_is_whole = !m_gathers && !m_lines && !m_ends, n_is_whole = !n_gathers && !n_lines && !n_ends;
+    const bool is_async = has_async_copies(view, s);
 
     tj_template_set_flag(fill, "m_rounds", view->compute == TJ_COMPUTE_TF32 && clips_m);
     tj_template_set_flag(fill, "n_rounds", view->compute == TJ_COMPUTE_TF32 && clips_n);
-    describe_tile(&m, 'm', m_lines, m_ends, m_partial, fill);
-    describe_tile(&n, 'n', n_lines, n_ends, n_partial, fill);
+    describe_tile(&m, 'm', m_lines, m_ends, m_partial, tj_mma_copies_at_once(view, s, true), fill);
+    describe_tile(&n, 'n', n_lines, n_ends, n_partial, tj_mma_copies_at_once(view, s, false), fill);
     tj_template_set_flag(fill, "copies_part", m_partial || n_partial);
-    tj_template_set_flag(fill, "copies_or_zero", ((m_lines || m_ends) && !m_partial) || ((n_lines || n_ends) && !n_partial));
-    tj_template_set_flag(fill, "copies_whole", !(m_lines || m_ends) || !(n_lines || n_ends));
+    tj_template_set_flag(fill, "copies_or_zero", m_zeroes || n_zeroes);
+    tj_template_set_flag(fill, "copies_whole", m_is_whole || n_is_whole);
+    tj_template_set_flag(fill, "copies_elements", m_gathers || n_gathers);
+    tj_template_set_flag(fill, "copies_async", is_async);
+    tj_template_set_flag(fill, "copies_plain", m.pass != TJ_MMA_PAST || n.pass != TJ_MMA_PAST);
+    tj_template_set(fill, "past", is_async ? "past" : "through");
+    tj_template_set(fill, "copy_whole", s->copy == TJ_COPY_ASYNC ? "copy_async" : "copy_plain");
+    tj_template_set(fill, "copy_or_zero", s->copy == TJ_COPY_ASYNC ? "copy_async_or_zero" : "copy_plain_or_zero");
     tj_template_set_flag(fill, "swizzles", m.pitch == m.line || n.pitch == n.line);
     tj_template_set_flag(fill, "loads_matrices", m.load == TJ_MMA_WHOLE || n.load == TJ_MMA_WHOLE);
     tj_template_set_flag(fill, "transposes_bytes", m.load == TJ_MMA_BYTES || n.load == TJ_MMA_BYTES);
@@ -532,6 +621,8 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set(fill, "mma_sum", sum);
     tj_template_set(fill, "sum_register", sum[0] == 's' ? "r" : "f");
     tj_template_set_flag(fill, "mma_f64", s->element_bytes == 8);
+    tj_template_set_flag(fill, "mma_by_chunks", is_on_sm_75(view->m.type) && !has_async_copies(view, s));
+    tj_template_set_flag(fill, "mma_integers", sum[0] == 's');
     tj_template_set_flag(fill, "mma_tf32", view->compute == TJ_COMPUTE_TF32);
     tj_template_set_int(fill, "k_step", s->k_step);
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, fill);
@@ -604,15 +695,17 @@ static void describe_alignment(const tj_problem *view, const tj_mma_shape *s, tj
 {
     const int32_t p = s->splits > 1 ? 1 : tj_mma_p_vector(view, s), out = p > 1 ? p * tj_facts_of(view->p.type)->bytes : 0;
 
-    for (int is_m = 0; is_m < 2; is_m++)
-        if (!tj_mma_packs(s, is_m))
-            form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] =
-                tj_mma_tile_of(view, s, is_m).width * s->element_bytes;
+    for (int is_m = 0; is_m < 2; is_m++) {
+        const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
+
+        if (!tj_mma_packs(s, is_m) && t.pass != TJ_MMA_GATHERED)
+            form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = t.width * s->element_bytes;
+    }
     form->align[TJ_MATRIX_P] = out;
     form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? out : 0;
 }
 
-static uint32_t needs_of(const tj_problem *view)
+static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
 {
     static const uint32_t by_type[] = {
         [TJ_F32] = TJ_FEATURE_MMA_TF32,  [TJ_F64] = TJ_FEATURE_MMA_F64,   [TJ_F16] = TJ_FEATURE_MMA_F16,
@@ -620,7 +713,7 @@ static uint32_t needs_of(const tj_problem *view)
         [TJ_S8] = TJ_FEATURE_MMA_S8,     [TJ_U8] = TJ_FEATURE_MMA_S8,
     };
 
-    return TJ_FEATURE_CP_ASYNC | TJ_FEATURE_LDMATRIX | by_type[view->m.type];
+    return (has_async_copies(view, s) ? TJ_FEATURE_CP_ASYNC : 0) | TJ_FEATURE_LDMATRIX | by_type[view->m.type];
 }
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
@@ -636,7 +729,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     product->block_cols = s.bn;
     product->rows_on_x = s.rows == TJ_ROWS_ON_X;
     product->dynamic_shared_bytes = tj_mma_shared_bytes(view, &s);
-    form->needs |= needs_of(view);
+    form->needs |= needs_of(view, &s);
     describe_alignment(view, &s, form);
     tj_split_describe(view, s.splits, fill, form);
     if (packs_m || packs_n)
@@ -677,6 +770,7 @@ const tj_family tj_family_mma = {
     .relax = relax,
     .for_tall = tj_tile_for_tall,
     .for_any_operands = for_any_operands,
+    .for_target = tj_copy_for_target,
     .moved = tj_mma_packed,
     .describe = describe,
     .count = tj_mma_count,

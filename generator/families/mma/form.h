@@ -15,7 +15,7 @@ enum { TJ_MMA_PACK_NONE = 1, TJ_MMA_PACK_M = 2, TJ_MMA_PACK_N = 3, TJ_MMA_PACK_B
 
 /** The parameters by name, and what follows from them and the type of M and N. */
 typedef struct tj_mma_shape {
-    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, pack, vector, group, rows;
+    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, vector, group, rows;
     int32_t element_bytes, k_step, bk, threads;
 } tj_mma_shape;
 
@@ -29,16 +29,28 @@ typedef enum tj_mma_load {
     TJ_MMA_ELEMENTS /* one by one */
 } tj_mma_load;
 
+/** How the elements of one copy come to shared memory. */
+typedef enum tj_mma_pass {
+    TJ_MMA_PAST,    /* the registers: cp.async */
+    TJ_MMA_THROUGH, /* the registers, by one load */
+    TJ_MMA_GATHERED /* by a load for each element, where no wider one is aligned */
+} tj_mma_pass;
+
 /** How a tile lies in shared memory, and how the threads copy it. The text's M, or its N. */
 typedef struct tj_mma_tile {
     int32_t lines, line; /* lines, and elements of one */
     int32_t pitch;       /* elements from one line to the next */
-    int32_t width;       /* elements of one copy; 0: lines do not even begin at multiples of 4 bytes */
+    int32_t width;       /* elements of one copy */
     int32_t go;          /* lines that the block copies in one go; 0: the threads cannot share a line alike */
+    int32_t goes;        /* copies of a thread, in a phase */
     tj_mma_load load;
+    tj_mma_pass pass;
 } tj_mma_tile;
 
 tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool is_m);
+
+/** Copies through registers that a thread has on their way at once, of those that it makes of a tile in a phase. */
+int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 
 /** The problem as the kernel that multiplies reads it: packed operands have lines that begin at multiples of 16 bytes. */
 tj_problem tj_mma_packed(const tj_problem *view, const tj_config *config);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * start: where a search begins: what was fastest, or nearly, for shapes that were measured on an H200. BM, BN, STEPS, WM, WN, SPLITS,
- * STAGES, BLOCKS.
+ * STAGES, BLOCKS, COPY, PACK.
  */
 #include "form.h"
+
+#include "parts/copy.h"
 
 static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     /* large products: of 16 and 8 bits, and of f64 */
@@ -41,6 +43,21 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {64, 16, 4, 16, 16, 66, 4, 2},
     {128, 16, 4, 16, 16, 3, 4, 2},
     {128, 16, 2, 32, 16, 8, 6, 2},
+    /* lines that begin anywhere, where packing is not worth a kernel of its own: not measured yet */
+    {64, 64, 4, 32, 32, 1, 2, 2, 0, TJ_MMA_PACK_NONE},
+    {32, 64, 4, 16, 32, 1, 2, 3, 0, TJ_MMA_PACK_NONE},
+    {32, 32, 4, 16, 16, 1, 2, 4, 0, TJ_MMA_PACK_NONE},
+    {32, 32, 4, 16, 16, 16, 2, 4, 0, TJ_MMA_PACK_NONE},
+    {16, 64, 4, 16, 16, 8, 2, 3, 0, TJ_MMA_PACK_NONE},
+    {64, 16, 4, 16, 16, 8, 2, 3, 0, TJ_MMA_PACK_NONE},
+    /* without asynchronous copies: not measured, for there was no such device */
+    {128, 128, 2, 64, 64, 1, 2, 1, TJ_COPY_REGISTERS},
+    {128, 64, 2, 64, 32, 1, 2, 2, TJ_COPY_REGISTERS},
+    {64, 64, 2, 32, 32, 1, 2, 3, TJ_COPY_REGISTERS},
+    {64, 64, 4, 32, 32, 4, 2, 2, TJ_COPY_REGISTERS},
+    {32, 32, 4, 16, 16, 1, 2, 4, TJ_COPY_REGISTERS},
+    {16, 64, 4, 16, 16, 8, 2, 3, TJ_COPY_REGISTERS},
+    {64, 16, 4, 16, 16, 8, 2, 3, TJ_COPY_REGISTERS},
 };
 
 const tj_family_values tj_mma_start = {sizeof rows / sizeof rows[0], rows};

@@ -408,6 +408,7 @@ static void describe_edges(const tj_problem *view, const tj_config *config, cons
     tj_template_set_flag(fill, "clips_cols", clips_cols);
     tj_template_set(fill, "steps", checks.k ? "steps" : "BK");
     tj_template_set_flag(fill, "checks_phases", checks.k);
+    tj_template_set_flag(fill, "copies_async", true);
     tj_template_set_flag(fill, "copies_part", false);
     tj_template_set_flag(fill, "copies_or_zero", checks.k || clips_rows || clips_cols);
     tj_template_set_flag(fill, "copies_whole", !checks.k && !(clips_rows && clips_cols));
