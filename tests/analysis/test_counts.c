@@ -516,7 +516,7 @@ Test(counts, are_those_of_the_emulator)
     options.driver = "emulator";
     options.cache_dir = "";
     cr_assert(tj_context_create(&options, &context, &err) == TJ_OK, "%s", err.message);
-    cr_assert(ROWS >= 250);
+    cr_assert(ROWS >= 290);
     for (size_t i = 0; i < ROWS; i++) {
         const row *const r = &rows[i];
         const tj_problem problem = problem_of(r);

@@ -249,6 +249,36 @@ Test(image_compile, is_for_a_target_that_has_what_the_text_needs)
     tj_context_free(context);
 }
 
+/* A config that the target can run is named, and none where the family has none. */
+Test(image_compile, names_a_config_for_the_target_if_there_is_one)
+{
+    static const struct {
+        tj_type type;
+        const char *remedy;
+    } rows[] = {
+        {TJ_F16, "use another config, such as mma:"},
+        {TJ_S8, "copy=registers"},
+        {TJ_BF16, "use another family, or no config"},
+        {TJ_F64, "use another family, or no config"},
+    };
+    tj_context *context = make_context(FAKE_NVRTC_PATH, "", NULL, NULL);
+    tj_error err = {0};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, rows[i].type);
+        tj_image *image = NULL;
+        tj_source *source;
+        tj_config config;
+
+        cr_assert(eq(int, tj_config_parse("mma", &config, NULL), TJ_OK));
+        cr_assert(eq(int, tj_generate(&problem, &config, &source, NULL), TJ_OK));
+        cr_expect(eq(int, tj_image_obtain(context, source, "sm_75", &image, &err), TJ_ERR_UNSUPPORTED), "row %zu", i);
+        expect_in(err.message, rows[i].remedy);
+        tj_source_free(source);
+    }
+    tj_context_free(context);
+}
+
 Test(image_compile, gives_the_log_of_a_failed_compile_and_tries_again_next_time)
 {
     tj_context *context;

@@ -66,8 +66,7 @@ static const char *const constraints[] = {
     "1 to 32 warps: one for each warp tile",
     "a thread has registers for its sums, at most 128 of them, for the fragments of two steps, and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
-    "copies take 16, 8 or 4 bytes, as many as every line of M, or of N, begins at a multiple of; elements of lines that begin "
-    "anywhere are loaded one by one",
+    "copies take 16, 8 or 4 bytes, as many as every line of the operand begins at a multiple of; else elements one by one",
     "copy=registers: f16, s8 and u8 on sm_75 too; copies are as narrow as lines end as well",
     "pack: j, k, l, leading dimensions, strides and the batch are fixed, and no operand is an array of pointers",
     "the stages fit the 227 KiB of shared memory that a block may have",
