@@ -305,24 +305,45 @@ Test(choice, takes_tensor_cores_where_they_are_fast)
     static const struct {
         int type;
         int64_t j, k, l;
-        bool has_old_device, is_mma;
+        bool has_old_device, is_mma, is_open;
     } rows[] = {
-        {TJ_BF16, 4096, 4096, 4096, false, true}, {TJ_BF16, 1024, 1024, 1024, false, true},
-        {TJ_F16, 1024, 1000, 1001, false, true},  {TJ_F16, 128, 8192, 128, false, true},
-        {TJ_F64, 4096, 4096, 4096, false, true},  {TJ_F64, 1024, 1024, 1024, false, true},
-        {TJ_BF16, 4096, 4096, 4096, true, false}, {TJ_F32, 4096, 4096, 4096, false, false},
+        {TJ_BF16, 4096, 4096, 4096, false, true},
+        {TJ_BF16, 1024, 1024, 1024, false, true},
+        {TJ_F16, 1024, 1000, 1001, false, true},
+        {TJ_F16, 128, 8192, 128, false, true},
+        {TJ_F64, 4096, 4096, 4096, false, true},
+        {TJ_F64, 1024, 1024, 1024, false, true},
+        {TJ_BF16, 4096, 4096, 4096, true, false},
+        {TJ_F32, 4096, 4096, 4096, false, false},
         {TJ_F32, 1024, 1024, 1024, false, false},
+        /* an older device has those of f16, s8 and u8 */
+        {TJ_F16, 4096, 4096, 4096, true, true},
+        {TJ_F16, 1023, 1023, 1023, true, true},
+        {TJ_S8, 1024, 1024, 1024, true, true},
+        {TJ_U8, 63, 4095, 63, true, true},
+        /* lines may begin anywhere, in 8 bits too */
+        {TJ_F16, 0, 0, 0, true, true, true},
+        {TJ_S8, 0, 0, 0, true, true, true},
+        {TJ_BF16, 0, 0, 0, false, true, true},
+        {TJ_S8, 0, 0, 0, false, true, true},
+        {TJ_E4M3, 0, 0, 0, false, true, true},
+        {TJ_U8, 255, 255, 255, false, true},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const tj_device_facts device = rows[i].has_old_device ? t4() : h200();
         tj_problem problem = f32(rows[i].j, rows[i].k, rows[i].l);
         tj_config chosen;
+        tj_launch_form form;
 
         problem.m.type = rows[i].type;
+        if (rows[i].is_open)
+            problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
         cr_assert(eq(int, tj_choose(NULL, &problem, &device, &chosen, NULL, NULL), TJ_OK));
         cr_expect(eq(int, strcmp(tj_family_name(chosen.family), "mma") == 0, rows[i].is_mma), "row %zu: %s", i,
                   tj_family_name(chosen.family));
+        cr_assert(eq(int, tj_preview_launch(&problem, &chosen, &form, NULL), TJ_OK));
+        cr_expect(can_run(&device, &form), "row %zu", i);
     }
 }
 
