@@ -33,6 +33,7 @@ Test(mma, says_which_constraint_does_not_hold)
          "a warp tile of 128 x 64 sums does not fit the registers: 4096 are the most"},
         {CUBES(256, .m.type = TJ_F64), "mma:wm=64,wn=64", "2048 are the most"},
         {CUBES(256, .m.type = TJ_BF16), "mma:vector=3", "vector is 3: it must be 1, 2 or 4"},
+        {CUBES(256, .m.type = TJ_BF16), "mma:width=12", "width is 12: it must be 1, 2, 4, 8 or 16"},
         {CUBES(256, .m.type = TJ_BF16), "mma:stages=8,steps=8",
          "8 stages of tiles of 128 x 128 and 128 x 128 need 524288 bytes of shared memory: 232448 are the most"},
         {CUBES(256, .m.type = TJ_BF16), "mma:blocks=4",
@@ -74,9 +75,12 @@ Test(mma, copies_and_stores_as_wide_as_lines_let_it)
         {BF16(64, 64, 64, .m.ld = 66, .n.ld = 68, .p.ld = 65), "mma:pack=none", 4, 8, 0},
         {BF16(64, 64, 65), "mma:splits=2,pack=n", 16, 0, 0},     /* N is packed */
         {BF16(64, 65, 64), "mma:pack=both", 0, 0, 4},            /* both are, and P is not */
-        {CUBES(63, .m.type = TJ_F64), "mma:pack=none", 8, 8, 0}, /* an element is a copy */
-        {CUBES(64, .m.type = TJ_F64, .m.ld = TJ_ANY), "mma", 8, 16, 16},
+        {CUBES(63, .m.type = TJ_F64), "mma:pack=none", 0, 0, 0}, /* an element is a copy */
+        {CUBES(64, .m.type = TJ_F64, .m.ld = TJ_ANY), "mma", 0, 16, 16},
         {BF16(64, 65, 66), "mma:pack=none", 0, 4, 4}, /* elements are gathered */
+        {CUBES(256, .m.type = TJ_BF16), "mma:width=4,pack=none", 8, 8, 4},
+        {CUBES(256, .m.type = TJ_BF16), "mma:width=1,pack=none", 0, 0, 4},
+        {CUBES(256, .m.type = TJ_F64), "mma:width=1,pack=none", 0, 0, 16},
         {CUBES(66, .m.type = TJ_S8, .p.type = TJ_S8, .m.ld = 68), "mma:pack=none", 4, 0, 2},
         {BF16(64, 64, 64, .m.stride = TJ_POINTERS, .n.stride = TJ_POINTERS_16, .batch = 3), "mma", 0, 16, 4},
         /* loads take whole copies: those that hang over the end of a line past the registers, they cannot */
@@ -159,26 +163,33 @@ Test(mma, packs_ahead_of_the_product)
     }
 }
 
-/* What src/session/fallback.c relies on: with a workspace it asks nothing of the operands, and without one it says that it cannot. */
-Test(mma, takes_any_operands_with_a_workspace)
+/* What src/session/fallback.c relies on: it asks nothing of the operands, and without a workspace needs none. */
+Test(mma, takes_any_operands)
 {
-    static const tj_problem problems[] = {CUBES(64, .m.type = TJ_BF16), CUBES(64, .m.type = TJ_F64, .batch = 2),
-                                          BF16(64, 65, 66, .p.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)};
+    static const tj_problem problems[] = {
+        CUBES(64, .m.type = TJ_BF16),
+        CUBES(64, .m.type = TJ_F64, .batch = 2),
+        BF16(64, 65, 66, .p.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1),
+        CUBES(1024, .m.type = TJ_S8),
+        PROBLEM(.j = {OPEN, .multiple_of = 8}, .k = {FIXED(512)}, .l = {OPEN, .multiple_of = 8}, .m.type = TJ_F16),
+    };
 
-    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
-        tj_config config = parse("mma:pack=none,splits=2"), other = config;
+    for (size_t i = 0; i < 2 * sizeof problems / sizeof problems[0]; i++) {
+        const bool has_workspace = i % 2, is_open = problems[i / 2].j.mode == TJ_DIM_ANY;
+        const tj_problem *const problem = &problems[i / 2];
+        tj_config config = parse(is_open ? "mma:bm=64,bn=64" : "mma:bm=64,bn=64,pack=none,splits=2");
         const tj_launch_form *form;
         tj_source *source = NULL;
         tj_error err = {0};
 
-        cr_assert(eq(int, tj_config_resolve(&problems[i], &config, &err), TJ_OK), "%zu: %s", i, err.message);
-        other = config;
-        cr_expect(eq(int, config.family->for_any_operands(false, &other), false), "%zu", i);
-        cr_assert(config.family->for_any_operands(true, &config), "%zu", i);
-        cr_assert(eq(int, tj_generate(&problems[i], &config, &source, &err), TJ_OK), "%zu: %s", i, err.message);
+        cr_assert(eq(int, tj_config_resolve(problem, &config, &err), TJ_OK), "%zu: %s", i, err.message);
+        cr_assert(config.family->for_any_operands(has_workspace, &config), "%zu", i);
+        cr_assert(eq(int, tj_generate(problem, &config, &source, &err), TJ_OK), "%zu: %s", i, err.message);
         form = tj_source_launch(source);
         for (int which = 0; which < TJ_MATRICES; which++)
             cr_expect(eq(int, form->align[which], 0), "%zu", i);
+        cr_expect(eq(int, form->workspace_bytes > 0, has_workspace && !is_open), "%zu", i);
+        cr_expect(eq(int, form->step[0].grid == TJ_GRID_ELEMENTS, has_workspace && problem->j.extent == 1024), "%zu: packs", i);
         tj_source_free(source);
     }
 }

@@ -312,6 +312,8 @@ int main(void)
     test_pointers("simt:bm=32,bn=64,bk=16,tm=4,tn=4", (tj_problem)TJ_PROBLEM_INIT(40, 24, 64, TJ_F16));
     test_pointers("simt:bm=32,bn=64,bk=16,tm=4,tn=4,copy=registers", (tj_problem)TJ_PROBLEM_INIT(36, 20, 64, TJ_F32));
     test_pointers("skinny:splits=1", (tj_problem)TJ_PROBLEM_INIT(5, 100, 64, TJ_F16));
+    test_pointers("mma:bm=32,bn=32,wm=16,wn=16", (tj_problem)TJ_PROBLEM_INIT(40, 72, 64, TJ_BF16));
+    test_pointers("mma:bm=16,bn=16,wm=16,wn=16,splits=2", (tj_problem)TJ_PROBLEM_INIT(256, 72, 128, TJ_F16));
     test_pointers("skinny:splits=3", batch);
     batch.m.type = TJ_F32;
     batch.batch = 50;

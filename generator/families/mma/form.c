@@ -31,11 +31,11 @@ static const char *const pack_choices[] = {"none", "m", "n", "both", NULL};
 
 /* What a tuner tries, where the powers of two would be too many or too few. */
 static const int32_t steps_tried[] = {2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 6, 0}, blocks_tried[] = {1, 2, 3, 4, 0},
-                     groups_tried[] = {1, 8, 0}, vectors_tried[] = {4, 0}, edges_tried[] = {16, 32, 64, 128, 256, 0},
-                     warps_tried[] = {16, 32, 64, 0},
+                     groups_tried[] = {1, 8, 0}, widths_tried[] = {16, 0}, vectors_tried[] = {4, 0},
+                     edges_tried[] = {16, 32, 64, 128, 256, 0}, warps_tried[] = {16, 32, 64, 0},
                      packs_tried[] = {TJ_MMA_PACK_NONE, TJ_MMA_PACK_M, TJ_MMA_PACK_N, TJ_MMA_PACK_BOTH, 0};
 
-enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, VECTOR, GROUP, ROWS }; /* in this order: */
+enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, WIDTH, VECTOR, GROUP, ROWS }; /* in this order: */
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 16, 256, 0, NULL, edges_tried},
@@ -52,6 +52,8 @@ static const tj_param params[] = {
      "operands that are first copied to a workspace, where tiles are whole, lines begin at multiples of 16 bytes, and tf32 is "
      "rounded",
      1, 4, 0, pack_choices, packs_tried, TJ_PARAM_ORDER},
+    {"width", "most elements of M and N that one copy takes, as far as 16 bytes go; 1 asks for no alignment of them", 1, 16, 16,
+     NULL, widths_tried, TJ_PARAM_ORDER},
     {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 4, 4, NULL, vectors_tried,
      TJ_PARAM_HINT},
     {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried,
@@ -67,10 +69,10 @@ static const char *const constraints[] = {
     "a thread has registers for its sums, at most 128 of them, for the fragments of two steps, and 28 more",
     "all threads copy alike: a line of a tile is shared by a part of them, or by all",
     "copies take 16, 8 or 4 bytes, as many as every line of the operand begins at a multiple of; else elements one by one",
-    "copy=registers: f16, s8 and u8 on sm_75 too; copies are as narrow as lines end as well",
+    "copy=registers: f16, s8 and u8 on sm_75 too; copies take no more than what divides a line",
     "pack: j, k, l, leading dimensions, strides and the batch are fixed, and no operand is an array of pointers",
     "the stages fit the 227 KiB of shared memory that a block may have",
-    "vector is 1, 2 or 4",
+    "width is 1, 2, 4, 8 or 16; vector is 1, 2 or 4",
     "group needs rows=y",
     TJ_SPLITS_CONSTRAINT,
     "each grid axis holds the blocks it counts: 65 535 on y, 2 147 483 647 on x",
@@ -80,8 +82,9 @@ static const char *const constraints[] = {
 tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
-    tj_mma_shape s = {v[BM],     v[BN],   v[STEPS], v[WM],     v[WN],    v[SPLITS], v[STAGES],
-                      v[BLOCKS], v[COPY], v[PACK],  v[VECTOR], v[GROUP], v[ROWS],   .element_bytes = bytes};
+    tj_mma_shape s = {v[BM],     v[BN],     v[STEPS],  v[WM],   v[WN],
+                      v[SPLITS], v[STAGES], v[BLOCKS], v[COPY], v[PACK],
+                      v[WIDTH],  v[VECTOR], v[GROUP],  v[ROWS], .element_bytes = bytes};
 
     s.k_step = bytes == 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes;
     s.bk = s.steps * s.k_step;
@@ -118,12 +121,12 @@ static bool may_be_copied(const tj_problem *view, tj_which which, int32_t width,
 }
 
 /* The widest copy that every line of a stored matrix allows: 16, 8 or 4 bytes, or 4 of which each element is loaded alone. */
-static void choose_copy(const tj_problem *view, tj_which which, bool is_async, tj_mma_tile *t)
+static void choose_copy(const tj_problem *view, tj_which which, int32_t most, bool is_async, tj_mma_tile *t)
 {
     const int32_t bytes = tj_facts_of(tj_problem_matrix(view, which)->type)->bytes;
 
     t->pass = is_async ? TJ_MMA_PAST : TJ_MMA_THROUGH;
-    for (t->width = TJ_MMA_CHUNK / bytes; t->width * bytes >= LEAST_COPY; t->width /= 2)
+    for (t->width = tj_least(TJ_MMA_CHUNK / bytes, most); t->width * bytes >= LEAST_COPY; t->width /= 2)
         if (may_be_copied(view, which, t->width, is_async))
             return;
     t->pass = TJ_MMA_GATHERED;
@@ -148,7 +151,7 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
     t.load = load_of(s->element_bytes, along_k);
     /* Lanes that load elements stand 8 x 4 on lines, which padding moves apart by 8 banks. */
     t.pitch = t.line + (t.load == TJ_MMA_ELEMENTS ? (s->element_bytes == 8 ? 4 : 8) : 0);
-    choose_copy(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N, s->copy != TJ_COPY_REGISTERS, &t);
+    choose_copy(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N, s->width, s->copy != TJ_COPY_REGISTERS, &t);
     if (tj_mma_packs(s, is_m)) {
         t.pass = s->copy == TJ_COPY_REGISTERS ? TJ_MMA_THROUGH : TJ_MMA_PAST;
         t.width = TJ_MMA_CHUNK / s->element_bytes;
@@ -415,10 +418,12 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[COPY] == 0)
         v[COPY] = TJ_COPY_ASYNC;
     s = tj_mma_shape_of(view, config);
-    if (v[PACK] == 0)
-        v[PACK] = s.pack = pack_default(view, s);
     if (!is_power_of_two(s.vector))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d: it must be 1, 2 or 4", s.vector);
+    if (!is_power_of_two(s.width))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "width is %d: it must be 1, 2, 4, 8 or 16", s.width);
+    if (v[PACK] == 0)
+        v[PACK] = s.pack = pack_default(view, s);
     status = check_tiles(view, &s, err);
     if (status == TJ_OK)
         status = check_pack(view, &s, err);
@@ -455,9 +460,11 @@ static bool relax(tj_config *config)
 
 static bool for_any_operands(bool has_workspace, tj_config *config)
 {
-    config->value[PACK] = TJ_MMA_PACK_BOTH;
-    config->value[VECTOR] = 1;
-    return has_workspace;
+    config->value[WIDTH] = config->value[VECTOR] = 1;
+    config->value[PACK] = has_workspace ? 0 : TJ_MMA_PACK_NONE;
+    if (!has_workspace)
+        config->value[SPLITS] = 1;
+    return true;
 }
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
@@ -697,7 +704,7 @@ static void describe_alignment(const tj_problem *view, const tj_mma_shape *s, tj
     for (int is_m = 0; is_m < 2; is_m++) {
         const tj_mma_tile t = tj_mma_tile_of(view, s, is_m);
 
-        if (!tj_mma_packs(s, is_m) && t.pass != TJ_MMA_GATHERED)
+        if (!tj_mma_packs(s, is_m) && t.pass != TJ_MMA_GATHERED && t.width > 1)
             form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = t.width * s->element_bytes;
     }
     form->align[TJ_MATRIX_P] = out;

@@ -15,7 +15,7 @@ enum { TJ_MMA_PACK_NONE = 1, TJ_MMA_PACK_M = 2, TJ_MMA_PACK_N = 3, TJ_MMA_PACK_B
 
 /** The parameters by name, and what follows from them and the type of M and N. */
 typedef struct tj_mma_shape {
-    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, vector, group, rows;
+    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, width, vector, group, rows;
     int32_t element_bytes, k_step, bk, threads;
 } tj_mma_shape;
 
