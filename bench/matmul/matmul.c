@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_matmul SHAPES.csv: TileJIT beside cuBLAS and cuBLASLt, shape by shape, all products verified. bench/README.md says how.
+ * bench_matmul SHAPES.csv | --draw COUNT:SEED: TileJIT beside cuBLAS and cuBLASLt, shape by shape, all products verified. bench/README.md says how.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,9 @@ const char program[] = "bench_matmul";
 enum { EXIT_FAILED = 1, EXIT_WORDS = 2, EXIT_NO_DRIVER = 77, WORKSPACE_BYTES = 64 << 20 };
 
 static const char usage[] =
-    "usage: bench_matmul SHAPES.csv [options]\n"
+    "usage: bench_matmul SHAPES.csv | --draw COUNT:SEED [options]\n"
+    "  --draw COUNT:SEED   so many shapes drawn from this seed, the same ones everywhere\n"
+    "  --list              print what was drawn as a file of shapes, which tilejit tune --shapes takes, and stop\n"
     "  --only NAME,...     these shapes (512x300x700) and categories alone\n"
     "  --dtype TYPE, --n-dtype TYPE, --p-dtype TYPE, --compute TYPE, --layout-m row|col, --layout-n row|col, "
     "--layout-p row|col\n"
@@ -32,8 +34,8 @@ static const char usage[] =
     "  --html FILE         results as a page with plots\n";
 
 typedef struct words {
-    const char *shapes, *left_open[SHAPE_OPTIONS], *only, *config, *records, *cublas, *csv, *html;
-    int rounds, is_tuned_only, is_zero_shot_only, without_peers;
+    const char *shapes, *draw, *left_open[SHAPE_OPTIONS], *only, *config, *records, *cublas, *csv, *html;
+    int rounds, is_list, is_tuned_only, is_zero_shot_only, without_peers;
     double bandwidth;
 } words;
 
@@ -64,12 +66,14 @@ static words read_words(int argc, char **argv)
         const char *name;
         const char **text;
         int *flag;
-    } option[] = {{"--only", &w.only, NULL},
+    } option[] = {{"--draw", &w.draw, NULL},
+                  {"--only", &w.only, NULL},
                   {"--config", &w.config, NULL},
                   {"--records", &w.records, NULL},
                   {"--cublas", &w.cublas, NULL},
                   {"--csv", &w.csv, NULL},
                   {"--html", &w.html, NULL},
+                  {"--list", NULL, &w.is_list},
                   {"--tuned", NULL, &w.is_tuned_only},
                   {"--zero-shot", NULL, &w.is_zero_shot_only},
                   {"--no-peers", NULL, &w.without_peers}};
@@ -106,8 +110,12 @@ static words read_words(int argc, char **argv)
             w.shapes = argv[i];
         }
     }
-    if (!w.shapes)
+    if (!w.shapes && !w.draw)
         die(EXIT_WORDS, "which file of shapes? --help says more");
+    if (w.shapes && w.draw)
+        die(EXIT_WORDS, "%s and --draw: shapes come from a file or are drawn, so leave one out", w.shapes);
+    if (w.is_list && !w.draw)
+        die(EXIT_WORDS, "--list prints what --draw COUNT:SEED draws: give that in place of %s", w.shapes);
     if (w.is_tuned_only && w.is_zero_shot_only)
         die(EXIT_WORDS, "--tuned and --zero-shot leave nothing to measure: give one of them, or none");
     return w;
@@ -138,12 +146,24 @@ static void select_shapes(shape_list *list, const char *only)
         while (i < list->count && strcmp(list->item[i].name, name) != 0 && strcmp(list->item[i].category, name) != 0)
             i++;
         if (i == list->count)
-            die(EXIT_WORDS, "--only \"%s\": the file has no shape and no category of that name", name);
+            die(EXIT_WORDS, "--only \"%s\": there is no shape and no category of that name", name);
     }
     for (size_t i = 0; i < list->count; i++)
         if (is_listed(only, list->item[i].name) || is_listed(only, list->item[i].category))
             list->item[kept++] = list->item[i];
     list->count = kept;
+}
+
+/* As a file of shapes. Their types are not in it: those are options of whatever reads it. */
+static void print_shapes(const char *drawn, const shape_list *list)
+{
+    printf("# category,j,k,l,batch   --draw %s\n", drawn);
+    for (size_t i = 0; i < list->count; i++) {
+        const tj_problem *p = &list->item[i].problem;
+
+        printf("%s,%lld,%lld,%lld,%lld\n", list->item[i].category, (long long)p->j.extent, (long long)p->k.extent,
+               (long long)p->l.extent, (long long)p->batch);
+    }
 }
 
 /* The config that a shape was given; 0: none, and why says it. */
@@ -372,10 +392,15 @@ int main(int argc, char **argv)
     given *g;
     int code;
 
-    if (!shapes_read(w.shapes, w.left_open, &list, &err))
+    if (!(w.draw ? shapes_draw(w.draw, w.left_open, &list, &err) : shapes_read(w.shapes, w.left_open, &list, &err)))
         die(EXIT_WORDS, "%s", err.message);
     if (w.only)
         select_shapes(&list, w.only);
+    if (w.is_list) {
+        print_shapes(w.draw, &list);
+        free(list.item);
+        return 0;
+    }
     g = give_configs(w.config, &list);
     code = measure(&b, &w, &list, g);
     free(g);

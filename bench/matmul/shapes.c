@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw.h"
+
 typedef enum column {
     CATEGORY,
     J,
@@ -298,25 +300,45 @@ static int read_options(const char *const left_open[SHAPE_OPTIONS], tj_problem *
     return 1;
 }
 
-int shapes_read(const char *path, const char *const left_open[SHAPE_OPTIONS], shape_list *list, tj_error *err)
+static int read_from(FILE *file, const char *path, const char *const left_open[SHAPE_OPTIONS], shape_list *list, tj_error *err)
 {
     reader r = {.path = path, .order = {CATEGORY, J, K, L, BATCH}, .columns = 5, .err = err};
-    FILE *file;
+
+    if (read_options(left_open, &r.left_open, err) && read_lines(&r, file, list))
+        return 1;
+    free(list->item);
+    *list = (shape_list){NULL, 0};
+    return 0;
+}
+
+int shapes_read(const char *path, const char *const left_open[SHAPE_OPTIONS], shape_list *list, tj_error *err)
+{
+    FILE *file = fopen(path, "r");
     int is_read;
 
     *list = (shape_list){NULL, 0};
-    if (!read_options(left_open, &r.left_open, err))
-        return 0;
-    file = fopen(path, "r");
     if (!file) {
         (void)snprintf(err->message, sizeof err->message, "cannot read %.120s: %s", path, strerror(errno));
         return 0;
     }
-    is_read = read_lines(&r, file, list);
+    is_read = read_from(file, path, left_open, list, err);
     fclose(file);
-    if (!is_read) {
-        free(list->item);
-        *list = (shape_list){NULL, 0};
+    return is_read;
+}
+
+int shapes_draw(const char *words, const char *const left_open[SHAPE_OPTIONS], shape_list *list, tj_error *err)
+{
+    char *lines = draw_shapes(words, err);
+    FILE *file = lines ? fmemopen(lines, strlen(lines), "r") : NULL;
+    int is_read = 0;
+
+    *list = (shape_list){NULL, 0};
+    if (file) {
+        is_read = read_from(file, "--draw", left_open, list, err);
+        fclose(file);
+    } else if (lines) {
+        (void)snprintf(err->message, sizeof err->message, "cannot read what was drawn: %s", strerror(errno));
     }
+    free(lines);
     return is_read;
 }

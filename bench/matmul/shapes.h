@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shapes: the file of shapes that a run measures.
+ * shapes: the shapes that a run measures, from a file, or drawn (draw.h).
  *
  *     # category,j,k,l,batch,dtype      the head: which columns there are; words after two spaces are a remark
  *     square,1024,1024,1024,1,bf16
@@ -37,5 +37,8 @@ int shapes_find_option(const char *name);
  * the option, the value and the remedy. Release with free(list->item).
  */
 int shapes_read(const char *path, const char *const left_open[SHAPE_OPTIONS], shape_list *list, tj_error *err);
+
+/** The same of shapes that are drawn: words is COUNT:SEED. */
+int shapes_draw(const char *words, const char *const left_open[SHAPE_OPTIONS], shape_list *list, tj_error *err);
 
 #endif

@@ -582,6 +582,18 @@ Test(bench_matmul, refuses_bad_words)
         {"", "which file of shapes?", "--help"},
         {"missing.csv", "missing.csv", "No such file"},
         {"shapes.csv shapes.csv", "shapes.csv", "one file"},
+        {"shapes.csv --draw 20:7", "shapes.csv and --draw", "leave one out"},
+        {"shapes.csv --list", "--list", "--draw COUNT:SEED"},
+        {"--draw", "--draw", "value is missing"},
+        {"--draw 20", "--draw \"20\"", "COUNT:SEED"},
+        {"--draw 20:", "--draw \"20:\"", "COUNT:SEED"},
+        {"--draw -1:7", "--draw \"-1:7\"", "1 to 1000"},
+        {"--draw 0:7", "--draw \"0:7\"", "1 to 1000"},
+        {"--draw 1001:7", "--draw \"1001:7\"", "1 to 1000"},
+        {"--draw 20:7x", "--draw \"20:7x\"", "such as 200:7"},
+        {"--draw 20:99999999999999999999", "--draw \"20:99999999999999999999\"", "such as 200:7"},
+        {"--draw 20:7 --list --dtype f31", "--dtype: ", "f31"},
+        {"--draw 20:7 --only cubes", "--only \"cubes\"", "no category"},
         {"shapes.csv --fast", "--fast", "--help"},
         {"shapes.csv --fast 3", "--fast", "--help"},
         {"shapes.csv --csv", "--csv", "value is missing"},
@@ -665,6 +677,82 @@ Test(bench_matmul, reads_the_public_shapes)
     cr_expect(has(errors, "--only \"none\""), "the file itself is fine: %s", errors);
     cr_expect(eq(int, shell("grep -vc '^#' '%s/bench/shapes/public.csv'", TJ_SOURCE_DIR), 0));
     cr_expect(eq(int, atoi(out), 64));
+}
+
+/* ---- what is drawn --------------------------------------------------------------------------------------------------- */
+
+/* How many of the lines that were listed are of a category; each must be what draw.h says of it. */
+static int expect_category(const char *listed, const char *name)
+{
+    int count = 0;
+    char head[32];
+
+    snprintf(head, sizeof head, "\n%s,", name);
+    for (const char *at = listed; (at = strstr(at, head)); count++) {
+        long long j, k, l, batch;
+        bool is_right = true, is_batch;
+
+        at += strlen(head);
+        cr_assert(eq(int, sscanf(at, "%lld,%lld,%lld,%lld", &j, &k, &l, &batch), 4), "%s", at);
+        is_batch = batch >= 2 && batch <= 4096;
+        cr_expect(is_batch == (strcmp(name, "batch") == 0), "%s %.40s", name, at);
+        cr_expect(j * k * l * batch <= 15000000000, "%s %.40s", name, at);
+        cr_expect(batch * (j * k + k * l + j * l) <= 75000000, "%s %.40s", name, at);
+        if (strcmp(name, "few") == 0)
+            is_right = (j <= 32 || l <= 32) && (j >= 64 || l >= 64);
+        else if (strcmp(name, "deep_k") == 0)
+            is_right = k >= 4096 && j <= 512 && l <= 512;
+        else if (strcmp(name, "outer") == 0)
+            is_right = k <= 64 && j >= 128 && l >= 128;
+        else if (strcmp(name, "odd") == 0)
+            is_right = j % 2 == 1 && k % 2 == 1 && l % 2 == 1;
+        else if (strcmp(name, "square") == 0) /* rounding up adds 63 at most */
+            is_right = j <= 2 * k + 63 && k <= 2 * l + 63 && l <= 2 * j + 63;
+        cr_expect(is_right, "%s %.40s", name, at);
+    }
+    return count;
+}
+
+/* The same on every machine: shapes that are judged today can be drawn again tomorrow, and elsewhere. */
+Test(bench_matmul, draws_shapes_from_a_seed)
+{
+    static const struct {
+        const char *name;
+        int count;
+    } shares[] = {{"square", 50}, {"few", 50}, {"deep_k", 20}, {"outer", 20}, {"odd", 30}, {"batch", 30}};
+    static const char first[] = "# category,j,k,l,batch   --draw 200:7\nsquare,416,416,448,1\nsquare,85,74,88,1\n";
+    static char all[OUTPUT_BYTES];
+
+    cr_assert(eq(int, shell("$B --draw 200:7 --list"), 0), "%s", errors);
+    strcpy(all, out);
+    cr_expect(strncmp(all, first, strlen(first)) == 0, "%.100s", all);
+    cr_expect(eq(int, times(all, "\n"), 201));
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++)
+        cr_expect(eq(int, expect_category(all, shares[i].name), shares[i].count), "%s", shares[i].name);
+    cr_assert(eq(int, shell("$B --draw 200:7 --list --dtype s8 --layout-n col"), 0), "%s", errors);
+    cr_expect(eq(str, out, all), "types change nothing");
+    cr_assert(eq(int, shell("$B --draw 20:7 --list"), 0), "%s", errors);
+    cr_expect(strncmp(strchr(out, '\n'), strchr(all, '\n'), strlen(strchr(out, '\n'))) == 0, "the first 20 are others: %s",
+              out);
+    cr_assert(eq(int, shell("$B --draw 200:8 --list"), 0), "%s", errors);
+    cr_expect(strncmp(strchr(out, '\n'), strchr(all, '\n'), 40) != 0, "seed 8 draws what 7 does");
+    cr_assert(eq(int, shell("$B --draw 1000:0 --list --only odd"), 0), "%s", errors);
+    cr_expect(eq(int, times(out, "\nodd,"), 150), "%s", errors);
+    cr_expect(eq(int, times(out, "\n"), 151), "%s", out);
+}
+
+/* What is listed is a file of shapes, for this program and for tilejit tune; what is drawn is raced like the lines of a file. */
+Test(bench_matmul, takes_what_was_drawn)
+{
+    cr_assert(eq(int, shell("$B --draw 20:7 --list > drawn.csv && $B drawn.csv --only none"), 2));
+    cr_expect(has(errors, "--only \"none\""), "the file itself is fine: %s", errors);
+    cr_assert(eq(int, shell("echo wrong >> drawn.csv && $T tune --shapes drawn.csv"), 1));
+    cr_expect(has(errors, "drawn.csv, line 22"), "the 21 lines before are fine: %s", errors);
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$B --draw 20:7 --only 184x7x5b8 --no-peers --zero-shot --csv out.csv"), 0), "%s", errors);
+    read_csv("out.csv");
+    cr_assert(eq(int, csv.rows, 1));
+    expect_verified(0, "zero_shot");
 }
 
 /* ---- the page -------------------------------------------------------------------------------------------------------- */
