@@ -44,6 +44,14 @@ static int64_t random_extent(int64_t tile)
 
 enum { TRIES = 500 }; /* to draw a config that suits; there may be none */
 
+/* What many families serve, and now and then what few do. */
+static int draw_way(void)
+{
+    if (next() % 6 == 0)
+        return (int)PICK(BY_E4M3, BY_E5M2, BY_S8, BY_U8);
+    return (int)PICK(BY_F32, BY_F32, BY_F32, BY_TF32, BY_F64, BY_F64, BY_F16, BY_F16, BY_BF16, BY_BF16);
+}
+
 /* A config by its text; 0: it does not suit the problem. */
 static int take(request *r, const char *text)
 {
@@ -77,7 +85,7 @@ static void make_skinny(request *r)
 
     widen(&r->known);
     *few = 1 + *few % 64;
-    draw_storage(&r->known);
+    draw_storage(&r->known, draw_way());
     do {
         snprintf(splits, sizeof splits, ",splits=%d", (int)PICK(1, 1, 2, 3, 8));
         snprintf(text, sizeof text, "skinny:stream=%s,boundary=%s%s%s", streams_m ? "m" : "n", next() % 4 ? "auto" : "all",
@@ -88,7 +96,7 @@ static void make_skinny(request *r)
 /* Extents of 128 at most, all fixed, and a batch; a thread tile that the extents let, several products to a block or one. */
 static void make_small_batch(request *r)
 {
-    static const char *const ways[] = {"", ",vector=1", ",copy=registers", ",copy=registers,vector=2", ",blocks=2"};
+    static const char *const modes[] = {"", ",vector=1", ",copy=registers", ",copy=registers,vector=2", ",blocks=2"};
     tj_dim *const dims[] = {&r->known.j, &r->known.k, &r->known.l};
     char text[128], products[16], tile[24];
     int tries = 0;
@@ -98,11 +106,11 @@ static void make_small_batch(request *r)
         dims[i]->extent = 1 + (dims[i]->extent + 127) % 128;
     if (next() % 4)
         r->known.batch = PICK(5, 16, 33);
-    draw_storage(&r->known);
+    draw_storage(&r->known, draw_way());
     do {
         snprintf(products, sizeof products, ",products=%d", (int)PICK(1, 2, 3, 5, 8));
         snprintf(tile, sizeof tile, ",tm=%d,tn=%d", (int)PICK(1, 2, 3, 4, 8), (int)PICK(1, 2, 4, 5, 8));
-        snprintf(text, sizeof text, "small_batch:boundary=%s%s%s%s", next() % 4 ? "auto" : "all", ways[next() % 5],
+        snprintf(text, sizeof text, "small_batch:boundary=%s%s%s%s", next() % 4 ? "auto" : "all", modes[next() % 5],
                  next() % 3 ? products : "", next() % 2 ? tile : "");
     } while (!take(r, text) && ++tries < TRIES);
 }
@@ -112,24 +120,21 @@ static void make_mma(request *r)
 {
     static const char *const tiles[] = {"bm=16,bn=16,wm=16,wn=16", "bm=32,bn=32,wm=16,wn=16", "bm=64,bn=32,wm=32,wn=16",
                                         "bm=32,bn=64,wm=16,wn=32", "bm=64,bn=64,wm=32,wn=32", "bm=128,bn=16,wm=32,wn=16"};
-    static const char *const ways[] = {
+    static const char *const modes[] = {
         "rows=y",    "rows=x",         "group=2", "vector=1", "steps=4,stages=2",   "stages=5",          "pack=none",
         "pack=both", "pack=m,steps=4", "pack=n",  "splits=2", "splits=3,pack=both", "splits=7,vector=1", "blocks=2,steps=4",
         "stages=4"};
     char text[128];
-    int tries = 0;
+    int tries = 0, w;
 
     widen(&r->known);
-    draw_storage(&r->known);
-    if (r->known.m.type == TJ_F32 && next() % 2)
-        r->known.compute = TJ_COMPUTE_TF32;
-    else if (r->known.m.type == TJ_F32 && r->known.compute != TJ_COMPUTE_TF32)
-        r->known.m.type = (int32_t)PICK(TJ_F64, TJ_F16, TJ_BF16);
-    if (r->known.m.type == TJ_F64)
-        r->known.p.type = r->known.epilogue.scale_m = r->known.epilogue.scale_n = 0;
+    do
+        w = draw_way();
+    while (w == BY_F32);
+    draw_storage(&r->known, w);
     do
         snprintf(text, sizeof text, "mma:%s,%s,boundary=%s", tiles[next() % (sizeof tiles / sizeof tiles[0])],
-                 ways[next() % (sizeof ways / sizeof ways[0])], next() % 4 ? "auto" : "all");
+                 modes[next() % (sizeof modes / sizeof modes[0])], next() % 4 ? "auto" : "all");
     while (!take(r, text) && ++tries < TRIES);
 }
 
@@ -140,31 +145,31 @@ static void make_simt(request *r)
                                         "bm=32,bn=64,bk=8,tm=8,tn=8",   "bm=64,bn=32,bk=32,tm=4,tn=4",
                                         "bm=64,bn=64,bk=16,tm=4,tn=8",  "bm=96,bn=64,bk=16,tm=12,tn=4",
                                         "bm=64,bn=128,bk=16,tm=8,tn=8", "bm=16,bn=128,bk=8,tm=4,tn=16"};
-    static const char *const ways[] = {"rows=y",
-                                       "rows=x",
-                                       "group=3",
-                                       "vector=1",
-                                       "vector=2,blocks=2",
-                                       "copy=registers",
-                                       "copy=registers",
-                                       "stages=2,group=2",
-                                       "stages=5,vector=2",
-                                       "slices=2",
-                                       "slices=4,stages=2",
-                                       "start=spread",
-                                       "start=spread,slices=2,vector=1",
-                                       "start=spread,stages=2,splits=2",
-                                       "splits=2",
-                                       "splits=3,slices=2",
-                                       "splits=5,copy=registers",
-                                       "splits=8,vector=1"};
+    static const char *const modes[] = {"rows=y",
+                                        "rows=x",
+                                        "group=3",
+                                        "vector=1",
+                                        "vector=2,blocks=2",
+                                        "copy=registers",
+                                        "copy=registers",
+                                        "stages=2,group=2",
+                                        "stages=5,vector=2",
+                                        "slices=2",
+                                        "slices=4,stages=2",
+                                        "start=spread",
+                                        "start=spread,slices=2,vector=1",
+                                        "start=spread,stages=2,splits=2",
+                                        "splits=2",
+                                        "splits=3,slices=2",
+                                        "splits=5,copy=registers",
+                                        "splits=8,vector=1"};
     char text[128];
     int tries = 0;
 
-    draw_storage(&r->known);
+    draw_storage(&r->known, draw_way());
     do
         snprintf(text, sizeof text, "simt:%s,%s,boundary=%s", tiles[next() % (sizeof tiles / sizeof tiles[0])],
-                 ways[next() % (sizeof ways / sizeof ways[0])], next() % 4 ? "auto" : "all");
+                 modes[next() % (sizeof modes / sizeof modes[0])], next() % 4 ? "auto" : "all");
     while (!take(r, text) && ++tries < TRIES);
 }
 
@@ -173,7 +178,7 @@ static void make_textbook(request *r, int64_t tile)
     char text[128];
     int tries = 0;
 
-    draw_storage(&r->known);
+    draw_storage(&r->known, draw_way());
     do {
         static const char *const families[] = {"naive:", "tiled:shared=static,", "tiled:shared=dynamic,"};
 

@@ -56,34 +56,54 @@ static void draw_gaps(tj_problem *p)
         p->c.stride = tight.c.stride + PICK(1, 3, 8);
 }
 
-/* Types of M, N and P; what becomes of a sum. Those that few families serve are drawn now and then. */
-static void draw_types(tj_problem *p)
-{
-    const int is_rare = next() % 6 == 0;
+/* How products are multiplied: the type of M and how it is summed. N has the same type, or now and then that of mate. */
+typedef enum way { BY_F32, BY_F64, BY_F16, BY_BF16, BY_TF32, BY_E4M3, BY_E5M2, BY_S8, BY_U8, WAYS } way;
 
-    p->m.type = (int32_t)(is_rare ? PICK(TJ_E4M3, TJ_E5M2, TJ_S8, TJ_U8) : PICK(TJ_F32, TJ_F32, TJ_F64, TJ_F16, TJ_BF16));
-    if (is_rare && next() % 3 == 0)
-        p->n.type = p->m.type <= TJ_E5M2 ? TJ_E4M3 + TJ_E5M2 - p->m.type : TJ_S8 + TJ_U8 - p->m.type;
-    if (p->m.type == TJ_F32 && next() % 4 == 0)
-        p->compute = TJ_COMPUTE_TF32;
-    if (p->m.type == TJ_S8 || p->m.type == TJ_U8)
-        p->p.type = (int32_t)PICK(0, 0, TJ_S8, TJ_U8, TJ_F32, TJ_F16, TJ_BF16);
-    else if (p->m.type != TJ_F64 && next() % 3 == 0)
-        p->p.type = (int32_t)(is_rare ? PICK(TJ_F16, TJ_BF16, TJ_E4M3, TJ_E5M2) : PICK(TJ_F32, TJ_F16, TJ_BF16));
+static const struct {
+    const char *name;
+    int32_t type, mate, compute, sum;
+} ways[WAYS] = {
+    {"f32", TJ_F32, 0, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"f64", TJ_F64, 0, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F64},
+    {"f16", TJ_F16, 0, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"bf16", TJ_BF16, 0, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"tf32", TJ_F32, 0, TJ_COMPUTE_TF32, TJ_COMPUTE_TF32},
+    {"e4m3", TJ_E4M3, TJ_E5M2, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"e5m2", TJ_E5M2, TJ_E4M3, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32},
+    {"s8", TJ_S8, TJ_U8, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_S32},
+    {"u8", TJ_U8, TJ_S8, TJ_COMPUTE_DEFAULT, TJ_COMPUTE_S32},
+};
+
+static void set_way(tj_problem *p, int w)
+{
+    p->m.type = ways[w].type;
+    p->compute = ways[w].compute;
+}
+
+/* Types of N and P; what becomes of a sum. */
+static void draw_types(tj_problem *p, int w)
+{
+    set_way(p, w);
+    if (next() % 3 == 0)
+        p->n.type = ways[w].mate;
+    if (next() % 3 == 0)
+        do
+            p->p.type = 1 + (int32_t)(next() % (uint64_t)tj_type_count());
+        while (!(tj_compute_get_facts((tj_compute)ways[w].sum)->products >> p->p.type & 1));
     p->epilogue.has_alpha = next() % 3 == 0;
     p->epilogue.has_beta = next() % 3 == 0;
-    if (p->m.type != TJ_F64 && next() % 5 == 0) {
+    if (w != BY_F64 && next() % 4 == 0) {
         p->epilogue.scale_m = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
         p->epilogue.scale_n = (int32_t)PICK(TJ_SCALE_NONE, TJ_SCALE_ONE, TJ_SCALE_EACH);
     }
 }
 
 /* Of a problem with extents all the rest: types, how the matrices lie, the epilogue; the batch unless it is set. */
-static void draw_storage(tj_problem *p)
+static void draw_storage(tj_problem *p, int w)
 {
     const int m_rows = next() % 2, n_rows = next() % 2, p_rows = next() % 2;
 
-    draw_types(p);
+    draw_types(p, w);
     p->m.transposed = next() % 4 == 0;
     p->n.transposed = next() % 4 == 0;
     p->m.layout = m_rows != p->m.transposed ? TJ_ROW_MAJOR : TJ_COL_MAJOR;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * space [PAIRS [SEED [small]]]: every config of every family's space compiles and is right: as many pairs of a config and a problem
- * as asked for, drawn from all families alike, run and compared with the float64 reference (request.h). A combination that a
- * constraint refuses must be refused by the generator too, with a sentence.
- * space all JxKxL[xBATCH][:DTYPE]...: nothing is drawn: for each of these problems every config that a tuning might try. DTYPE may
- * be tf32, for f32 with that compute.
+ * space [PAIRS [SEED [TYPE] [small]]]: every config of every family's space compiles and is right: as many pairs of a config and a
+ * problem as asked for, run and compared with the float64 reference (request.h). A type is drawn first (f32, f64, f16, bf16, tf32,
+ * e4m3, e5m2, s8, u8; TYPE: this alone), and a family of those that serve it, all alike. A combination that a constraint refuses must
+ * be refused by the generator too, with a sentence.
+ * space all JxKxL[xBATCH][:TYPE]...: nothing is drawn: for each of these problems every config that a tuning might try.
  *
  * Threads compile ahead, so that 5000 pairs take minutes on a GPU; "small" keeps products tiny, for the emulator, whose checks
  * must then be silent.
@@ -21,8 +21,18 @@
 enum { CHUNK = 96, MAX_THREADS = 32, DRAWS = 2000 };
 
 static const char NAME[] = "space";
-static int is_small;
-static long refused_combinations, spilled;
+static int is_small, asked_way = WAYS; /* WAYS: draw one */
+static long refused_combinations, spilled, drawn[WAYS];
+
+/* By its name; WAYS: there is none. */
+static int find_way(const char *name)
+{
+    int w = 0;
+
+    while (w < WAYS && strcmp(ways[w].name, name) != 0)
+        w++;
+    return w;
+}
 
 /* ---- drawing ------------------------------------------------------------------------------------------------------ */
 
@@ -59,7 +69,7 @@ static int64_t draw_extent(int64_t tile)
     }
 }
 
-static tj_problem draw_problem(const int64_t tile[3])
+static tj_problem draw_problem(const int64_t tile[3], int w)
 {
     tj_problem p = TJ_PROBLEM_INIT(draw_extent(tile[0]), draw_extent(tile[1]), draw_extent(tile[2]), TJ_F32);
 
@@ -69,24 +79,23 @@ static tj_problem draw_problem(const int64_t tile[3])
         p.k.extent = is_small ? 200 : 2000;
     if (next() % 40 == 0)
         p.k.extent = 0;
-    draw_storage(&p);
+    draw_storage(&p, w);
     return p;
 }
 
 /* The block tile of a config, so that extents can be drawn around it. */
-static void tile_of(const tj_config *config, int64_t tile[3])
+static void tile_of(const tj_config *config, int w, int64_t tile[3])
 {
-    tile[0] = tile[1] = tile[2] = 16;
-    for (int type = TJ_F32; type <= TJ_F16; type++) { /* not every config takes each */
-        const tj_problem p = TJ_PROBLEM_INIT(1024, 1024, 1024, (tj_type)type);
-        tj_source *source = NULL;
+    tj_problem p = TJ_PROBLEM_INIT(1024, 1024, 1024, TJ_F32);
+    tj_source *source = NULL;
 
-        if (tj_generate(&p, config, &source, NULL) == TJ_OK) {
-            tile[0] = tj_product_step(tj_source_launch(source))->block_rows;
-            tile[2] = tj_product_step(tj_source_launch(source))->block_cols;
-        }
-        tj_source_free(source);
+    set_way(&p, w);
+    tile[0] = tile[1] = tile[2] = 16; /* not every config takes it */
+    if (tj_generate(&p, config, &source, NULL) == TJ_OK) {
+        tile[0] = tj_product_step(tj_source_launch(source))->block_rows;
+        tile[2] = tj_product_step(tj_source_launch(source))->block_cols;
     }
+    tj_source_free(source);
 }
 
 /* A constraint's no is the generator's no, with a sentence. */
@@ -103,17 +112,32 @@ static void expect_refusal(const tj_problem *problem, const tj_config *config)
     tj_source_free(source);
 }
 
+/* One of the families whose default takes a plain product. */
+static const tj_family *draw_family(int w)
+{
+    tj_problem p = TJ_PROBLEM_INIT(48, 48, 48, TJ_F32);
+    tj_config config;
+
+    set_way(&p, w);
+    do {
+        config = (tj_config)TJ_CONFIG_INIT;
+        config.family = tj_family_at(next() % tj_family_count());
+    } while (tj_config_resolve(&p, &config, NULL) != TJ_OK);
+    return config.family;
+}
+
 /* 0: the family has no config for what was drawn, however often. */
 static int draw_pair(request *one)
 {
-    const tj_family *family = tj_family_at(next() % tj_family_count());
+    const int w = asked_way < WAYS ? asked_way : (int)(next() % WAYS);
+    const tj_family *family = draw_family(w);
 
     for (int draws = 0; draws < DRAWS; draws++) {
         int64_t tile[3];
 
         one->config = draw_config(family);
-        tile_of(&one->config, tile);
-        one->known = one->asked = draw_problem(tile);
+        tile_of(&one->config, w, tile);
+        one->known = one->asked = draw_problem(tile, w);
         if (tj_problem_check(&one->known, NULL) != TJ_OK)
             continue;
         if (!is_served(one)) {
@@ -123,9 +147,10 @@ static int draw_pair(request *one)
         }
         draw_open(one, tile);
         describe(one, "drawn");
+        drawn[w]++;
         return 1;
     }
-    return expect(0, "family %s has no config for what was drawn", tj_family_name(family));
+    return expect(0, "family %s has no config for what was drawn in %s", tj_family_name(family), ways[w].name);
 }
 
 /* ---- all of one problem ------------------------------------------------------------------------------------------- */
@@ -138,15 +163,12 @@ static int parse_problem(const char *text, tj_problem *problem)
     long long j = 0, k = 0, l = 0, batch = 0;
     const int count = sscanf(text, "%lldx%lldx%lldx%lld", &j, &k, &l, &batch);
     const char *colon = strchr(text, ':');
-    const int is_tf32 = colon && strcmp(colon, ":tf32") == 0;
-    tj_type dtype = TJ_F32;
-    tj_error err = {TJ_OK, ""};
+    const int w = colon ? find_way(colon + 1) : BY_F32;
 
-    if (!expect(count >= 3, "%s is no JxKxL[xBATCH][:DTYPE]", text) ||
-        !expect(!colon || is_tf32 || tj_type_parse(colon + 1, &dtype, &err) == TJ_OK, "%s: %s", text, err.message))
+    if (!expect(count >= 3, "%s is no JxKxL[xBATCH][:TYPE]", text) || !expect(w < WAYS, "%s: no type of that name", text))
         return 0;
-    *problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, dtype);
-    problem->compute = is_tf32 ? TJ_COMPUTE_TF32 : TJ_COMPUTE_DEFAULT;
+    *problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, TJ_F32);
+    set_way(problem, w);
     problem->batch = batch;
     return 1;
 }
@@ -269,11 +291,18 @@ int main(int argc, char **argv)
         return finish(NAME);
     }
     random_state = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000003 : 1;
-    is_small = argc > 3 && strcmp(argv[3], "small") == 0;
+    for (int i = 3; i < argc; i++)
+        if (strcmp(argv[i], "small") == 0)
+            is_small = 1;
+        else if (!expect((asked_way = find_way(argv[i])) < WAYS, "%s is no type, and not small", argv[i]))
+            return finish(NAME);
     pairs = run_pairs(draw_pair, argc > 1 ? atol(argv[1]) : 500);
     printf("gpu/space: seed %s: %ld pairs of %zu families ran; beside them %ld whose kernel spills were refused, and %ld "
-           "combinations "
-           "among those looked at\n",
+           "combinations among those looked at\ngpu/space: drawn:",
            argc > 2 ? argv[2] : "0", pairs, tj_family_count(), spilled, refused_combinations);
+    for (int w = 0; w < WAYS; w++)
+        if (drawn[w] > 0)
+            printf(" %ld %s", drawn[w], ways[w].name);
+    printf("\n");
     return finish(NAME);
 }
