@@ -315,6 +315,55 @@ Test(compile, mma_through_registers)
 }
 
 /* Everything passed at launch, with every leading dimension and stride, and each width. */
+/* PTX without what is BLOCKS in it, which the caller frees. */
+static char *ptx_without_blocks(const char *config_text)
+{
+    const tj_problem problem = TJ_PROBLEM_INIT(48, 64, 80, TJ_F32);
+    tj_problem f16 = problem;
+    tj_config config = TJ_CONFIG_INIT;
+    tj_source *source = NULL;
+    tj_image *image = NULL;
+    tj_error err = {TJ_OK, ""};
+    size_t bytes;
+    char *ptx;
+
+    f16.m.type = TJ_F16;
+    cr_assert(eq(int, tj_config_parse(config_text, &config, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_generate(strncmp(config_text, "mma", 3) == 0 ? &f16 : &problem, &config, &source, &err), TJ_OK), "%s",
+              err.message);
+    cr_assert(eq(int, tj_compile(context, source, "sm_90", &image, &err), TJ_OK), "%s", err.message);
+    ptx = strdup(tj_image_ptx(image, &bytes));
+    for (int i = 0; i < 2; i++) {
+        static const char *const head[] = {".u32 BLOCKS = ", ".minnctapersm "};
+        char *at = strstr(ptx, head[i]);
+
+        cr_assert(at != NULL, "%s: no %s", config_text, head[i]);
+        at[strlen(head[i])] = '?';
+    }
+    tj_image_free(image);
+    tj_source_free(source);
+    return ptx;
+}
+
+/* So a walk over a space need not run the same code for each number of blocks, where no ptxas hears of it (tests/gpu/space.c). */
+Test(compile, blocks_change_no_instruction)
+{
+    static const char *const rows[] = {"simt:bm=32,bn=64,bk=16,tm=4,tn=4,blocks=", "simt:bm=64,bn=64,bk=8,tm=8,tn=8,blocks=",
+                                       "skinny:tm=4,blocks=", "small_batch:blocks=", "mma:bm=64,bn=32,wm=32,wn=16,blocks="};
+    targets_or_skip();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char config[2][80], *ptx[2];
+
+        for (int b = 0; b < 2; b++) {
+            snprintf(config[b], sizeof config[b], "%s%d", rows[i], 1 + b);
+            ptx[b] = ptx_without_blocks(config[b]);
+        }
+        cr_expect(eq(str, ptx[0], ptx[1]), "%s", rows[i]);
+        free(ptx[0]);
+        free(ptx[1]);
+    }
+}
+
 Test(compile, every_width_and_everything_passed)
 {
     targets_or_skip();

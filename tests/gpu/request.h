@@ -272,18 +272,19 @@ static int may_be_in_place(const request *r, const tj_problem *lies)
 
 /* ---- running ------------------------------------------------------------------------------------------------------ */
 
-/* digests: where to write a digest of P, so that two devices can be compared byte by byte; or NULL. */
-static void write_digest(FILE *digests, const unsigned char *p, size_t bytes, const char *label)
+static uint64_t digest(const void *bytes, size_t count)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-    for (size_t i = 0; digests && i < bytes; i++)
-        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-    if (digests)
-        fprintf(digests, "%016llx %s\n", (unsigned long long)hash, label);
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+    return hash;
 }
 
-/* in_place: C is P itself. is_whole: of whole numbers, whose product must be exact. */
+/*
+ * in_place: C is P itself. is_whole: of whole numbers, whose product must be exact. digests: where to write a digest of P, so that two
+ * devices can be compared byte by byte; or NULL.
+ */
 static void launch_and_check(tj_context *context, const request *r, const tj_plan *plan, tj_workbench *bench, int in_place,
                              int is_whole, void *p, FILE *digests)
 {
@@ -312,7 +313,8 @@ static void launch_and_check(tj_context *context, const request *r, const tj_pla
     if (is_whole && (p_type == TJ_F32 || p_type == TJ_F64) && !x.scale_m.address && !x.scale_n.address)
         expect(report.max_error == 0, "%s: whole numbers came out wrong by %g", label, report.max_error);
     expect(!*damage, "%s: %s", label, damage);
-    write_digest(digests, p, tj_workbench_bytes(bench, TJ_MATRIX_P), label);
+    if (digests)
+        fprintf(digests, "%016llx %s\n", (unsigned long long)digest(p, tj_workbench_bytes(bench, TJ_MATRIX_P)), label);
 }
 
 /* is_whole: of whole numbers. 0: the compiler spilled registers, and the library refused to launch it. */

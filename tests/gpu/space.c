@@ -4,7 +4,13 @@
  * problem as asked for, run and compared with the float64 reference (request.h). A type is drawn first (f32, f64, f16, bf16, tf32,
  * e4m3, e5m2, s8, u8; TYPE: this alone), and a family of those that serve it, all alike. A combination that a constraint refuses must
  * be refused by the generator too, with a sentence.
- * space all JxKxL[xBATCH][:TYPE]...: nothing is drawn: for each of these problems every config that a tuning might try.
+ * space all JxKxL[xBATCH][:TYPE[:LAYOUTS]]...: nothing is drawn: for each of these problems every config that a tuning might try.
+ * LAYOUTS are those of M, N and P, such as rcr; r: row-major, as they are without.
+ * space texts ...: the same, but of all the configs whose texts are alike the first alone. What the text's first line says of the
+ * request does not count, nor does BLOCKS, which PTX holds in a directive to ptxas alone (tests/compile/test_compile_targets.c).
+ *
+ * On the emulator tests/CMakeLists.txt walks the texts of small problems, whole, for each type and each layout of M and N; those of
+ * f16 and of 8 bits with either P. Their tiles are small: of mma 16 wide, by rows in s8 and e4m3 up to 32. Larger ones are drawn.
  *
  * Threads compile ahead, so that 5000 pairs take minutes on a GPU; "small" keeps products tiny, for the emulator, whose checks
  * must then be silent.
@@ -157,28 +163,73 @@ static int draw_pair(request *one)
 
 static tj_space *walked;
 static tj_problem walked_problem;
+static int is_each_text_once;
+static uint64_t *texts; /* that came up, of all problems: their digests */
+static size_t text_count;
+static long walked_configs;
 
 static int parse_problem(const char *text, tj_problem *problem)
 {
     long long j = 0, k = 0, l = 0, batch = 0;
     const int count = sscanf(text, "%lldx%lldx%lldx%lld", &j, &k, &l, &batch);
-    const char *colon = strchr(text, ':');
-    const int w = colon ? find_way(colon + 1) : BY_F32;
+    const char *colon = strchr(text, ':'), *layouts = colon ? strchr(colon + 1, ':') : NULL;
+    char type[8] = "f32";
+    int w;
 
-    if (!expect(count >= 3, "%s is no JxKxL[xBATCH][:TYPE]", text) || !expect(w < WAYS, "%s: no type of that name", text))
+    if (colon)
+        snprintf(type, sizeof type, "%.*s", (int)strcspn(colon + 1, ":"), colon + 1);
+    w = find_way(type);
+    if (!expect(count >= 3, "%s is no JxKxL[xBATCH][:TYPE[:LAYOUTS]]", text) ||
+        !expect(w < WAYS, "%s: no type of that name", text) ||
+        !expect(!layouts || (strspn(layouts + 1, "rc") == 3 && strlen(layouts) == 4), "%s: no three layouts, such as rcr",
+                text))
         return 0;
     *problem = (tj_problem)TJ_PROBLEM_INIT(j, k, l, TJ_F32);
     set_way(problem, w);
     problem->batch = batch;
+    problem->m.layout = layouts && layouts[1] == 'c' ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+    problem->n.layout = layouts && layouts[2] == 'c' ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+    problem->p.layout = layouts && layouts[3] == 'c' ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+    return 1;
+}
+
+/* Of a text without its first line and the one that says BLOCKS. */
+static uint64_t digest_text(const char *text)
+{
+    const char *const first = strchr(text, '\n'), *const blocks = strstr(text, "\nconstexpr int BLOCKS = ");
+
+    if (!blocks)
+        return digest(first, strlen(first));
+    return digest(first, (size_t)(blocks - first)) * 31 + digest(strchr(blocks + 1, '\n'), strlen(strchr(blocks + 1, '\n')));
+}
+
+static int is_new_text(const request *one)
+{
+    tj_source *source = NULL;
+    tj_error err = {TJ_OK, ""};
+    uint64_t new_one;
+
+    if (!expect(tj_generate(&one->asked, &one->config, &source, &err) == TJ_OK, "%s: %s", one->label, err.message))
+        return 0;
+    new_one = digest_text(tj_source_text(source));
+    tj_source_free(source);
+    for (size_t i = 0; i < text_count; i++)
+        if (texts[i] == new_one)
+            return 0;
+    texts = realloc(texts, (text_count + 1) * sizeof *texts);
+    texts[text_count++] = new_one;
     return 1;
 }
 
 static int walk_pair(request *one)
 {
     one->known = one->asked = walked_problem;
-    if (!tj_space_next(walked, &one->config))
-        return 0;
-    describe(one, "walked");
+    do {
+        if (!tj_space_next(walked, &one->config))
+            return 0;
+        describe(one, "walked");
+        walked_configs++;
+    } while (is_each_text_once && !is_new_text(one));
     return 1;
 }
 
@@ -272,9 +323,9 @@ static void run_all_of(const char *text)
                "%s: %s", text, err.message)) {
         const long ran = run_pairs(walk_pair, LONG_MAX);
 
-        printf("gpu/space: %s: all %ld configs of %zu families ran; %ld whose kernel spills were refused\n", text, ran,
-               tj_family_count(), spilled);
-        spilled = 0;
+        printf("gpu/space: %s: of all %ld configs of %zu families %ld %s; %ld whose kernel spills were refused\n", text,
+               walked_configs, tj_family_count(), ran, is_each_text_once ? "texts that are new ran" : "ran", spilled);
+        walked_configs = spilled = 0;
     }
     tj_space_free(walked);
     walked = NULL;
@@ -285,9 +336,11 @@ int main(int argc, char **argv)
 {
     long pairs;
 
-    if (argc > 2 && strcmp(argv[1], "all") == 0) {
+    is_each_text_once = argc > 2 && strcmp(argv[1], "texts") == 0;
+    if (argc > 2 && (is_each_text_once || strcmp(argv[1], "all") == 0)) {
         for (int i = 2; i < argc && gpu_failed < 20; i++)
             run_all_of(argv[i]);
+        free(texts);
         return finish(NAME);
     }
     random_state = argc > 2 ? strtoull(argv[2], NULL, 10) * 1000003 : 1;
