@@ -287,9 +287,10 @@ static tj_status compile(const tj_nvrtc *nvrtc, const char *text, const char *na
         if (*line)
             option[job.option_count++] = line;
     job.wants_cubin = strncmp(target, "sm_", 3) == 0;
-    job.is_first_use = !atomic_load(&nvrtc->probe->has_compiled);
     *compiled = (tj_compiled){0};
     do {
+        /* Begun again, it may be the first no more: another is done. */
+        job.is_first_use = !atomic_load(&nvrtc->probe->has_compiled);
         tj_compiled_drop(compiled);
         job.was_cancelled = job.is_out_of_memory = false;
         job.failed_call = NULL;

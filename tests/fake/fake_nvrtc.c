@@ -8,6 +8,7 @@
  *     FAKE_NVRTC_BUILD=12.3.107          the build that its PTX names; default 13.0.1
  *     FAKE_NVRTC_UNKNOWN=--no-cache      options that it refuses, separated by spaces
  *     FAKE_NVRTC_SLEEP_MS=200            time that a compile of anything but the empty text takes
+ *     FAKE_NVRTC_TIMES=k10               it takes so many times that long as the digit behind this word says
  *     FAKE_NVRTC_NEEDS_BUILTINS=1        fail as NVRTC does unless libnvrtc-builtins.so.<version> is loaded
  *     FAKE_NVRTC_NO_BUILD=1              PTX without the line that names the build
  *     FAKE_NVRTC_EMPTY_PTX=1             succeed, with PTX of no length
@@ -175,8 +176,11 @@ EXPORT int nvrtcSetFlowCallback(program *program, int (*is_cancelled)(void *payl
 /* False: cancelled. */
 static bool take_time(const program *program, long ms)
 {
+    const char *word = getenv("FAKE_NVRTC_TIMES"), *at = word ? strstr(program->text, word) : NULL;
     const struct timespec moment = {0, 1000000};
 
+    if (at)
+        ms *= at[strlen(word)] - '0';
     for (long i = 0; i < ms; i++) {
         if (program->is_cancelled && program->is_cancelled(program->payload, NULL) != 0)
             return false;
