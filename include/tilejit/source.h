@@ -76,7 +76,8 @@ typedef enum tj_grid_rule {
      * P. Splits of one product are neighbours on z. */
     TJ_GRID_TILES = 1,
     TJ_GRID_ELEMENTS, /**< (ceil(elements of P / block_cols), 1, products) */
-    TJ_GRID_PRODUCTS  /**< (ceil(batch / block_products), 1, 1), in one launch whatever the batch */
+    TJ_GRID_PRODUCTS, /**< (ceil(batch / block_products), 1, 1), in one launch whatever the batch */
+    TJ_GRID_ONCE      /**< (ceil(elements of P / block_cols), 1, 1): once for all products that are launched together */
 } tj_grid_rule;
 
 enum { TJ_LAUNCH_MAX_STEPS = 6, TJ_LAUNCH_MAX_ARGS = 24, TJ_LAUNCH_MAX_SLICES = 4, TJ_LAUNCH_MAX_MAPS = 4 };

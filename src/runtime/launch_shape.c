@@ -288,7 +288,7 @@ void tj_launch_set_products(const tj_launch_form *form, int64_t products, tj_lau
 
         if (step->grid == TJ_GRID_PRODUCTS)
             grid[0] = in_clusters(step, 0, tj_ceil_div(products, step->block_products));
-        else
+        else if (step->grid != TJ_GRID_ONCE)
             grid[2] = in_clusters(step, 2, products * splits_of(step));
     }
 }
@@ -300,7 +300,7 @@ static int64_t products_of_a_launch(const tj_kernel *kernel, int64_t batch)
         const tj_launch_step *step = &kernel->form.step[i];
         const int64_t most = kernel->max_grid[2] / splits_of(step);
 
-        if (step->grid != TJ_GRID_PRODUCTS && batch > most)
+        if (step->grid != TJ_GRID_PRODUCTS && step->grid != TJ_GRID_ONCE && batch > most)
             batch = most;
     }
     return batch;
@@ -340,7 +340,7 @@ static tj_status resolve_step(const tj_kernel *kernel, const tj_launch_step *ste
                               (unsigned int)step->dynamic_shared_bytes};
     if (step->grid == TJ_GRID_TILES)
         return resolve_tiles(kernel, step, shape, geometry, err);
-    return step->grid == TJ_GRID_ELEMENTS ? resolve_elements(kernel, step, shape, geometry, err) : TJ_OK;
+    return step->grid == TJ_GRID_PRODUCTS ? TJ_OK : resolve_elements(kernel, step, shape, geometry, err);
 }
 
 /* The step that multiplies, with the tile width of this launch. */

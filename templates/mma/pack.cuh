@@ -56,23 +56,45 @@ pack(  //@ pack for pack
     #include "parts/dependents.cuh"  //@ include
     //@ if packs_m
     constexpr long long from_ld_m = 300;  //@ from_ld_m
+    //@ if not shares_m
     constexpr long long from_stride_m = 0;  //@ from_stride_m
+    //@ end
     //@ if m_row_major
     constexpr long long m_lines = whole_tiles(j, BM);
-    pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);
     //@ else
     //@| constexpr long long m_lines = whole_tiles(k, BK);
+    //@ end
+    //@ if shares_m and m_row_major
+    //@| if (blockIdx.z == 0)  // the products share one M
+    //@|     pack_lines(M, from_ld_m, M_packed, ld_m, m_lines, j, k);
+    //@ elif shares_m
+    //@| if (blockIdx.z == 0)  // the products share one M
+    //@|     pack_lines(M, from_ld_m, M_packed, ld_m, m_lines, k, j);
+    //@ elif m_row_major
+    pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);
+    //@ else
     //@| pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, k, j);
     //@ end
     //@ end
     //@ if packs_n
     constexpr long long from_ld_n = 700;  //@ from_ld_n
+    //@ if not shares_n
     constexpr long long from_stride_n = 0;  //@ from_stride_n
+    //@ end
     //@ if n_row_major
     constexpr long long n_lines = whole_tiles(k, BK);
-    pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l);
     //@ else
     //@| constexpr long long n_lines = whole_tiles(l, BN);
+    //@ end
+    //@ if shares_n and n_row_major
+    //@| if (blockIdx.z == 0)  // the products share one N
+    //@|     pack_lines(N, from_ld_n, N_packed, ld_n, n_lines, k, l);
+    //@ elif shares_n
+    //@| if (blockIdx.z == 0)  // the products share one N
+    //@|     pack_lines(N, from_ld_n, N_packed, ld_n, n_lines, l, k);
+    //@ elif n_row_major
+    pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l);
+    //@ else
     //@| pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, l, k);
     //@ end
     //@ end

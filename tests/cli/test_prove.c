@@ -59,6 +59,24 @@ Test(prove_command, a_kernel_that_failed_is_not_launched_again)
     cr_expect(eq(int, shell("$T run 20x10x30"), 0), "%s", errors);
 }
 
+/* mma copies an operand to the workspace once if all products share it: each must find it there. */
+Test(prove_command, a_matrix_that_is_packed_once_serves_all_products)
+{
+    static const char *const shared[] = {"--stride-m broadcast", "--stride-n broadcast --layout-m col",
+                                         "--stride-n broadcast --layout-p col", "--stride-m broadcast --layout-n col",
+                                         "--stride-m broadcast --stride-n broadcast"};
+
+    NEEDS_COMPILER();
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) {
+        cr_assert(eq(int,
+                     shell("$T prove 33x121x47 --dtype bf16 --batch 3 %s --config mma:bm=32,bn=32,wm=16,wn=16,pack=both%s",
+                           shared[i], i % 2 ? ",splits=3" : ""),
+                     0),
+                  "%s: %s", shared[i], errors);
+        cr_expect(strstr(out, "1 proven, 0 known, 0 failed") != NULL, "%s: %s", shared[i], out);
+    }
+}
+
 /* Who looks at a kernel that spills is told that nobody launches it. */
 Test(prove_command, a_kernel_that_spills_is_named_by_those_that_only_look)
 {

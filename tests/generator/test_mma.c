@@ -136,16 +136,26 @@ Test(mma, packs_ahead_of_the_product)
         const char *config;
         int steps, product;
         int64_t m, n, bytes;
+        int64_t stride_m, stride_n;
+        int32_t grid; /* of the kernel ahead, if that is not for each product */
     } rows[] = {
         {"mma:pack=none", 1, 0, 0, 0, 0},
         {"mma:pack=m", 2, 1, 0, 0, 3 * 128 * 96 * 2}, /* in whole tiles of 128 x 32 */
         {"mma:pack=both", 2, 1, 0, 3 * 128 * 96 * 2, 2 * 3 * 128 * 96 * 2},
         {"mma:pack=n,splits=2", 3, 1, 0, 2 * 3 * 40 * 50 * 4, 2 * 3 * 40 * 50 * 4 + 3 * 96 * 128 * 2},
         {"mma:pack=none,splits=2", 2, 0, 0, 0, 2 * 3 * 40 * 50 * 4},
+        /* what all products share is packed once */
+        {"mma:pack=m", 2, 1, 0, 0, 128 * 96 * 2, .stride_m = TJ_BROADCAST, .grid = TJ_GRID_ONCE},
+        {"mma:pack=both", 2, 1, 0, 128 * 96 * 2, 4 * 128 * 96 * 2, .stride_m = TJ_BROADCAST},
+        {"mma:pack=both", 2, 1, 0, 3 * 128 * 96 * 2, 4 * 128 * 96 * 2, .stride_n = TJ_BROADCAST},
+        {"mma:pack=both", 2, 1, 0, 128 * 96 * 2, 2 * 128 * 96 * 2, .stride_m = TJ_BROADCAST, .stride_n = TJ_BROADCAST,
+         .grid = TJ_GRID_ONCE},
+        {"mma:pack=n,splits=2", 3, 1, 0, 2 * 3 * 40 * 50 * 4, 2 * 3 * 40 * 50 * 4 + 96 * 128 * 2, .stride_n = TJ_BROADCAST,
+         .grid = TJ_GRID_ONCE},
     };
-    const tj_problem problem = BF16(40, 66, 50, .batch = 3);
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem = BF16(40, 66, 50, .batch = 3, .m.stride = rows[i].stride_m, .n.stride = rows[i].stride_n);
         const tj_config config = parse(rows[i].config);
         const tj_launch_form *form;
         tj_source *source = NULL;
@@ -153,6 +163,8 @@ Test(mma, packs_ahead_of_the_product)
 
         cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "%s: %s", rows[i].config, err.message);
         form = tj_source_launch(source);
+        if (rows[i].product > 0)
+            cr_expect(eq(int, form->step[0].grid, rows[i].grid ? rows[i].grid : TJ_GRID_ELEMENTS), "%s", rows[i].config);
         cr_expect(eq(int, form->steps, rows[i].steps), "%s", rows[i].config);
         cr_expect(eq(int, form->product, rows[i].product), "%s", rows[i].config);
         cr_expect(eq(i64, form->slice[1], rows[i].m), "%s", rows[i].config);

@@ -1394,6 +1394,36 @@ Test(launch, of_a_split_k_is_the_product_and_then_the_sums)
     tj_kernel_free(kernel);
 }
 
+/* A step for all products at once has one layer of blocks, in each launch that a batch takes. */
+Test(launch, of_a_step_once_for_all_products)
+{
+    for (int is_large = 0; is_large <= 1; is_large++) {
+        tj_problem problem = TJ_PROBLEM_INIT(20, 500, 70, TJ_F32);
+        const unsigned long before = fake.fake_launches();
+        tj_launch_form form;
+        tj_kernel *kernel;
+        tj_operands x;
+
+        problem.batch = is_large ? 70000 : 3;
+        problem = canonical(problem);
+        form = split_form(&problem, 1);
+        form.step[1].grid = TJ_GRID_ONCE;
+        kernel = load_form(&form, &problem);
+        x = operands_with_workspace(&form);
+        cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+        cr_assert(eq(ulong, fake.fake_launches() - before, is_large ? 4 : 2));
+        for (unsigned long i = before; i < fake.fake_launches(); i++) {
+            const unsigned int layers = is_large ? i - before < 2 ? 65535 : 70000 - 65535 : 3;
+            fake_launch launch;
+
+            cr_assert(fake.fake_get_launch(i, &launch));
+            cr_expect(eq(uint, launch.grid[0], (i - before) % 2 ? 22 : 5));
+            cr_expect(eq(uint, launch.grid[2], (i - before) % 2 ? 1 : layers), "batch %d, launch %lu", (int)problem.batch, i);
+        }
+        tj_kernel_free(kernel);
+    }
+}
+
 /* The same, with everything known at the load. */
 Test(launch, of_a_ready_split_k_needs_only_pointers)
 {

@@ -35,7 +35,8 @@ typedef struct operand {
     bool is_m, along_k;
 } operand;
 
-static operand operand_of(const tj_problem *packed, const tj_mma_shape *s, const tj_counts *counts, bool is_m)
+static operand operand_of(const tj_problem *view, const tj_problem *packed, const tj_mma_shape *s, const tj_counts *counts,
+                          bool is_m)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_matrix *const matrix = tj_problem_matrix(packed, which);
@@ -45,7 +46,7 @@ static operand operand_of(const tj_problem *packed, const tj_mma_shape *s, const
     return (operand){
         .matrix = matrix,
         .tile = tj_mma_tile_of(packed, s, is_m),
-        .count = is_packed ? matrix->stride / matrix->ld : lines.count->extent,
+        .count = is_packed ? tj_mma_packed_lines(view, s, is_m) : lines.count->extent,
         .width = is_packed ? matrix->ld : lines.width->extent,
         .batch = packed->batch,
         .repeat = is_m ? counts->col_blocks : counts->row_blocks,
@@ -266,23 +267,25 @@ static void count_outputs(const tj_problem *view, const tj_mma_shape *s, const o
 /* ---- pack --------------------------------------------------------------------------------------------------------- */
 
 /* pack_lines: a thread reads the elements of 16 bytes one by one, and stores them at once. */
-static void count_pack(const tj_problem *view, const tj_problem *packed, tj_which which, tj_counts *counts)
+static void count_pack(const tj_problem *view, const tj_problem *packed, const tj_mma_shape *s, bool is_m, tj_counts *counts)
 {
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_matrix *const from = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
     const int64_t bytes = counts->element_bytes, width = TJ_MMA_CHUNK / bytes, count = lines.count->extent;
-    const int64_t packed_elements = tj_problem_matrix(packed, which)->stride;
-    const int64_t chunks = tj_problem_matrix(packed, which)->ld / width, elements = lines.width->extent * count * view->batch;
+    const int64_t ld = tj_problem_matrix(packed, which)->ld, packed_elements = ld * tj_mma_packed_lines(view, s, is_m);
+    const int64_t matrices = tj_mma_packed_matrices(view, is_m, view->batch);
+    const int64_t chunks = ld / width, elements = lines.width->extent * count * matrices;
     tj_traffic loads = {.is_estimate = 1}; /* whose requests go on from one line to the next */
     tj_access access = tj_tiled_access(PACK_THREADS, 1, chunks, count, TJ_MMA_CHUNK, from->ld * bytes);
 
     access.element_bytes = (int32_t)bytes;
-    access.axis[2] = tj_batch_axis(view->batch, from->stride, bytes);
+    access.axis[2] = tj_batch_axis(matrices, from->stride, bytes);
     access.repeat = width;
     tj_traffic_add(&loads, &access);
     counts->pack.load.elements += elements;
     counts->pack.load.bytes += elements * bytes;
-    counts->pack.load.requests += width * view->batch * tj_ceil_div(count * chunks, TJ_WARP);
+    counts->pack.load.requests += width * matrices * tj_ceil_div(count * chunks, TJ_WARP);
     counts->pack.load.wavefronts += loads.wavefronts;
     counts->pack.load.sectors += loads.sectors;
     counts->pack.load.merged += loads.merged;
@@ -290,7 +293,7 @@ static void count_pack(const tj_problem *view, const tj_problem *packed, tj_whic
     access = tj_tiled_access(PACK_THREADS, 1, packed_elements / width, 1, TJ_MMA_CHUNK, 0);
     access.element_bytes = (int32_t)bytes;
     access.width = (int32_t)width;
-    access.axis[2] = tj_batch_axis(view->batch, packed_elements, bytes);
+    access.axis[2] = tj_batch_axis(matrices, packed_elements, bytes);
     tj_traffic_add(&counts->pack.store, &access);
 }
 
@@ -340,7 +343,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
     const tj_problem packed = tj_mma_packed(view, config);
-    const operand m = operand_of(&packed, &s, counts, true), n = operand_of(&packed, &s, counts, false);
+    const operand m = operand_of(view, &packed, &s, counts, true), n = operand_of(view, &packed, &s, counts, false);
     const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks / s.splits, block_phases = tiles * phases;
     const int64_t m_times = block_phases * (s.bn / s.wn), n_times = block_phases * (s.bm / s.wm);
     const tj_split_phases share = tj_split_share(phases, s.splits);
@@ -377,7 +380,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
     }
     for (int is_m = 0; is_m < 2; is_m++)
         if (tj_mma_packs(&s, is_m))
-            count_pack(view, &packed, is_m ? TJ_MATRIX_M : TJ_MATRIX_N, counts);
+            count_pack(view, &packed, &s, is_m, counts);
     count_outputs(view, &s, &m, &n, counts);
     tj_pointers_count(view, NULL, counts);
 }

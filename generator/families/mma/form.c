@@ -271,25 +271,46 @@ static int64_t whole_tiles(const tj_dim *dim, int32_t tile)
     return (dim->extent > 0 ? tj_ceil_div(dim->extent, tile) : 1) * tile;
 }
 
-/* What hangs over the edge is there, and zero, so that no copy of the product needs a check. */
-static void pack_matrix(const tj_problem *view, tj_which which, const tj_mma_tile *t, tj_problem *packed)
+int64_t tj_mma_packed_lines(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
-    const tj_lines lines = tj_problem_lines(view, which);
+    return whole_tiles(tj_problem_lines(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N).count, tj_mma_tile_of(view, s, is_m).lines);
+}
+
+static bool is_broadcast(const tj_problem *view, bool is_m)
+{
+    return view->batch > 1 && (is_m ? view->m.stride : view->n.stride) == TJ_BROADCAST;
+}
+
+/* Is there nothing to pack but what all products share? */
+static bool is_packed_once(const tj_problem *view, const tj_mma_shape *s)
+{
+    return view->batch > 1 && (!tj_mma_packs(s, true) || is_broadcast(view, true)) &&
+           (!tj_mma_packs(s, false) || is_broadcast(view, false));
+}
+
+int64_t tj_mma_packed_matrices(const tj_problem *view, bool is_m, int64_t products)
+{
+    return is_broadcast(view, is_m) ? 1 : products;
+}
+
+/* What hangs over the edge is there, and zero, so that no copy of the product needs a check. */
+static void pack_matrix(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_problem *packed)
+{
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     tj_matrix *const x = tj_matrix_of(packed, which);
 
-    x->ld = whole_tiles(lines.width, t->line);
-    x->stride = x->ld * whole_tiles(lines.count, t->lines);
+    x->ld = whole_tiles(tj_problem_lines(view, which).width, tj_mma_tile_of(view, s, is_m).line);
+    if (!is_broadcast(view, is_m))
+        x->stride = x->ld * tj_mma_packed_lines(view, s, is_m);
 }
 
 static tj_problem packed_of(const tj_problem *view, const tj_mma_shape *s)
 {
-    const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
     tj_problem packed = *view;
 
-    if (tj_mma_packs(s, true))
-        pack_matrix(view, TJ_MATRIX_M, &m, &packed);
-    if (tj_mma_packs(s, false))
-        pack_matrix(view, TJ_MATRIX_N, &n, &packed);
+    for (int is_m = 0; is_m < 2; is_m++)
+        if (tj_mma_packs(s, is_m))
+            pack_matrix(view, s, is_m, &packed);
     return packed;
 }
 
@@ -308,14 +329,21 @@ static int64_t products_at_once(const tj_problem *view, int32_t splits)
     return view->batch < most ? view->batch : most;
 }
 
-/* Is there room for both, and for the sums of splits, in what 63 bits count? */
-static bool has_room(const tj_problem *packed, const tj_mma_shape *s, bool is_m)
+/* Of the workspace, for a packed operand; false: more than 63 bits count with all else that is there. */
+static bool packed_bytes(const tj_problem *view, const tj_problem *packed, const tj_mma_shape *s, bool is_m, int64_t *bytes)
 {
-    const tj_matrix *const x = is_m ? &packed->m : &packed->n;
+    const int64_t matrices = tj_mma_packed_matrices(view, is_m, products_at_once(view, s->splits));
+    int64_t elements;
+
+    return tj_mul((is_m ? &packed->m : &packed->n)->ld, tj_mma_packed_lines(view, s, is_m), &elements) &&
+           tj_mul(elements, s->element_bytes * matrices, bytes) && *bytes <= INT64_MAX / 4;
+}
+
+static bool has_room(const tj_problem *view, const tj_problem *packed, const tj_mma_shape *s, bool is_m)
+{
     int64_t bytes;
 
-    return !tj_mma_packs(s, is_m) ||
-           (tj_mul(x->stride, s->element_bytes * products_at_once(packed, s->splits), &bytes) && bytes <= INT64_MAX / 4);
+    return !tj_mma_packs(s, is_m) || packed_bytes(view, packed, s, is_m, &bytes);
 }
 
 static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
@@ -334,7 +362,7 @@ static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_er
             "dimensions and strides, without arrays of pointers, or use pack=none",
             pack_choices[s->pack - 1]);
     packed = packed_of(view, s);
-    if (has_room(&packed, s, true) && has_room(&packed, s, false))
+    if (has_room(view, &packed, s, true) && has_room(view, &packed, s, false))
         return TJ_OK;
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
@@ -635,18 +663,17 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
 }
 
 /* One matrix: where it is read from, and where the workspace has room for it, after all that is there. */
-static void pack_operand(const tj_problem *view, const tj_problem *packed, tj_which which, int32_t slice,
+static void pack_operand(const tj_problem *view, const tj_problem *packed, const tj_mma_shape *s, bool is_m, int32_t slice,
                          tj_template_params *fill, tj_launch_form *form)
 {
-    const tj_matrix *const from = tj_problem_matrix(view, which);
-    const int64_t products = products_at_once(view, tj_step_product(form)->splits);
+    const tj_matrix *const from = is_m ? &view->m : &view->n;
+    int64_t bytes = 0;
 
+    (void)packed_bytes(view, packed, s, is_m, &bytes); /* there is room: resolve has looked */
     form->slice[slice] = tj_ceil_div(form->workspace_bytes, SLICE_UNIT) * SLICE_UNIT;
-    form->workspace_bytes =
-        form->slice[slice] + tj_problem_matrix(packed, which)->stride * tj_facts_of(from->type)->bytes * products;
-    tj_template_set_int(fill, which == TJ_MATRIX_M ? "from_ld_m" : "from_ld_n", from->ld);
-    tj_template_set_int(fill, which == TJ_MATRIX_M ? "from_stride_m" : "from_stride_n",
-                        from->stride > 0 ? from->stride : 0); /* a broadcast matrix is packed for each product */
+    form->workspace_bytes = form->slice[slice] + bytes;
+    tj_template_set_int(fill, is_m ? "from_ld_m" : "from_ld_n", from->ld);
+    tj_template_set_int(fill, is_m ? "from_stride_m" : "from_stride_n", from->stride > 0 ? from->stride : 0);
 }
 
 /* The text's M and N as arguments: the caller's, or where they were packed. */
@@ -675,9 +702,9 @@ static void describe_pack(const tj_problem *view, const tj_config *config, const
 
     for (int i = 0; i < 2; i++)
         if (operand[i].is_packed)
-            pack_operand(view, &packed, operand[i].which, operand[i].slice, fill, form);
+            pack_operand(view, &packed, s, operand[i].which == TJ_MATRIX_M, operand[i].slice, fill, form);
     pack = tj_step_add(view, "pack", true, fill, form);
-    pack->grid = TJ_GRID_ELEMENTS;
+    pack->grid = is_packed_once(view, s) ? TJ_GRID_ONCE : TJ_GRID_ELEMENTS;
     pack->block_x = PACK_THREADS;
     pack->block_y = pack->block_rows = 1;
     pack->block_cols = (int32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
@@ -756,6 +783,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "packs", packs_m || packs_n);
     tj_template_set_flag(fill, "packs_m", packs_m);
     tj_template_set_flag(fill, "packs_n", packs_n);
+    tj_template_set_flag(fill, "shares_m", is_broadcast(view, true));
+    tj_template_set_flag(fill, "shares_n", is_broadcast(view, false));
     describe_product(view, &s, fill);
     describe_tiles(view, config, &s, form->is_swapped, fill);
     return "mma/mma.cu";

@@ -58,6 +58,12 @@ tj_problem tj_mma_packed(const tj_problem *view, const tj_config *config);
 /** Is the text's M, or its N, packed? */
 bool tj_mma_packs(const tj_mma_shape *s, bool is_m);
 
+/** Lines of a packed matrix, in whole tiles, at least one of them. */
+int64_t tj_mma_packed_lines(const tj_problem *view, const tj_mma_shape *s, bool is_m);
+
+/** How many matrices are packed for a batch of so many products: of one that is broadcast, one. */
+int64_t tj_mma_packed_matrices(const tj_problem *view, bool is_m, int64_t products);
+
 /** Elements of P, or of the workspace, that one store writes. */
 int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s);
 

@@ -61,7 +61,7 @@ constexpr index_t ld_m = 1024;
 constexpr index_t ld_n = 1024;
 constexpr index_t ld_p = l;
 constexpr long long stride_m = 1048576;
-constexpr long long stride_n = 1048576;
+constexpr long long stride_n = 0;
 constexpr long long stride_p = 1004003;
 constexpr int BM = 128;
 constexpr int BN = 128;
@@ -245,9 +245,9 @@ pack_bf16_1001x999x1003(
     constexpr long long m_lines = whole_tiles(j, BM);
     pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);
     constexpr long long from_ld_n = 1003;
-    constexpr long long from_stride_n = 0;
     constexpr long long n_lines = whole_tiles(k, BK);
-    pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l);
+    if (blockIdx.z == 0)  // the products share one N
+        pack_lines(N, from_ld_n, N_packed, ld_n, n_lines, k, l);
 }
 
 // Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
