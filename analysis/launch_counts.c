@@ -94,11 +94,13 @@ static void estimate_all(tj_counts *counts)
                                    &counts->store_w,
                                    &counts->load_w,
                                    &counts->load_pointers,
+                                   &counts->load_scales,
                                    &counts->pack.load,
                                    &counts->pack.store,
                                    &counts->shared_load,
                                    &counts->shared_store,
                                    &counts->reduce.load_pointers,
+                                   &counts->reduce.load_scales,
                                    &counts->reduce.shared_load,
                                    &counts->reduce.shared_store};
 
@@ -138,7 +140,8 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
                            counts->store_w.bytes + counts->load_w.bytes + counts->pack.load.bytes + counts->pack.store.bytes;
     if (counts->work[TJ_PIPE_L2] == 0) /* the family leaves nothing to the L1 */
         counts->work[TJ_PIPE_L2] = counts->global_bytes;
-    counts->global_bytes += counts->load_pointers.bytes + counts->reduce.load_pointers.bytes;
+    counts->global_bytes += counts->load_pointers.bytes + counts->reduce.load_pointers.bytes + counts->load_scales.bytes +
+                            counts->reduce.load_scales.bytes;
     counts->intensity = ratio(counts->flop, counts->global_bytes);
     counts->phase.intensity = ratio(counts->phase.flop, counts->phase.loads * counts->element_bytes);
     return TJ_OK;

@@ -24,10 +24,11 @@ static void print_work(const cli_case *one, const tj_problem *known)
     const tj_counts *c = &one->analysis.counts;
     const int64_t m = known->j.extent * known->k.extent, n = known->k.extent * known->l.extent;
     const int64_t batch = known->batch > 1 ? known->batch : 1;
-    const int64_t requests =
-        c->load_m.requests + c->load_n.requests + c->load_c.requests + c->load_pointers.requests + c->store_p.requests;
-    const int64_t sectors =
-        c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_pointers.sectors + c->store_p.sectors;
+    const int64_t requests = c->load_m.requests + c->load_n.requests + c->load_c.requests + c->load_pointers.requests +
+                             c->load_scales.requests + c->store_p.requests;
+    const int64_t sectors = c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_pointers.sectors +
+                            c->load_scales.sectors + c->store_p.sectors;
+    const int64_t scales = c->load_scales.elements + c->reduce.load_scales.elements;
 
     printf("work       %s FLOP; with zero fill %s multiply-adds are executed\n", cli_grouped(c->flop).text,
            cli_grouped(cli_fma(one)).text);
@@ -40,6 +41,8 @@ static void print_work(const cli_case *one, const tj_problem *known)
     if (c->load_pointers.elements + c->reduce.load_pointers.elements)
         printf("           %s loads of pointers to matrices\n",
                cli_grouped(c->load_pointers.elements + c->reduce.load_pointers.elements).text);
+    if (scales)
+        printf("           %s loads of scales\n", cli_grouped(scales).text);
     if (c->pack.store.elements)
         printf("           %s of operands copied to the workspace first, by a kernel of its own\n",
                cli_bytes(c->pack.store.bytes).text);
@@ -125,7 +128,8 @@ static void print_counted(const cli_case *one)
     const tj_counts *c = &one->analysis.counts;
     const cuEmuCounters *e = &one->counted;
     const int64_t loads = c->load_m.elements + c->load_n.elements + c->load_c.elements + c->load_w.elements +
-                          c->load_pointers.elements + c->reduce.load_pointers.elements;
+                          c->load_pointers.elements + c->reduce.load_pointers.elements + c->load_scales.elements +
+                          c->reduce.load_scales.elements;
     const int64_t stored = c->store_p.bytes + c->store_w.bytes + c->pack.store.bytes;
     /* Asynchronous copies, and a kernel that packs, move words of no type; of narrow elements the compiler makes words. */
     const bool in_words = c->async_bytes > 0 || c->element_bytes < 4;
@@ -140,7 +144,7 @@ static void print_counted(const cli_case *one)
          in_words ? e->global_store_bytes : e->global_stores},
         {c->pack.load.is_estimate ? NULL : "sectors loaded",
          c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_w.sectors + c->load_pointers.sectors +
-             c->reduce.load_pointers.sectors,
+             c->reduce.load_pointers.sectors + c->load_scales.sectors + c->reduce.load_scales.sectors,
          e->global_load_sectors},
         {"shared loads", c->shared_load.elements + c->reduce.shared_load.elements, e->shared_loads},
         {in_words ? "passes that store" : "shared stores",

@@ -40,6 +40,7 @@ static void set_counts(json_t *answer, const cli_case *one)
     set_traffic(object, "store_w", &c->store_w);
     set_traffic(object, "load_w", &c->load_w);
     set_traffic(object, "load_pointers", &c->load_pointers);
+    set_traffic(object, "load_scales", &c->load_scales);
     set_traffic(object, "pack_load", &c->pack.load);
     set_traffic(object, "pack_store", &c->pack.store);
     set_traffic(object, "shared_load", &c->shared_load);

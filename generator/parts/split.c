@@ -3,6 +3,7 @@
 
 #include "checked.h"
 #include "error.h"
+#include "scales.h"
 #include "steps.h"
 #include "traffic.h"
 
@@ -144,4 +145,5 @@ void tj_split_count(const tj_problem *view, int32_t splits, tj_counts *counts)
         tj_traffic_add(&counts->load_c, &access);
         counts->reduce.fma = matrix * view->batch;
     }
+    tj_scales_count_in_order(view, &counts->reduce.load_scales);
 }

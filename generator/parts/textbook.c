@@ -2,6 +2,7 @@
 #include "textbook.h"
 
 #include "checked.h"
+#include "scales.h"
 #include "steps.h"
 
 static const int32_t widths[][TJ_FAMILY_START_PARAMS] = {{32}, {16}, {8}};
@@ -47,6 +48,7 @@ void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *co
     tj_textbook_count_lines(view, TJ_MATRIX_P, tile_width, 1, &counts->store_p);
     if (view->epilogue.has_beta)
         tj_textbook_count_lines(view, TJ_MATRIX_C, tile_width, 1, &counts->load_c);
+    tj_scales_count_tiles(view, tile_width, &counts->load_scales);
     counts->registers = counts->registers_least = counts->registers_most = 32;
     counts->chain_fma = 1;
     counts->work[TJ_PIPE_L2] = counts->element_bytes * view->batch * view->k.extent *

@@ -27,6 +27,7 @@ typedef struct row {
         __VA_ARGS__ \
     }
 
+#define SCALED(of_m, of_n, ...) WITH(.epilogue.scale_m = (of_m), .epilogue.scale_n = (of_n), __VA_ARGS__)
 #define BF16(...) WITH(.m.type = TJ_BF16, __VA_ARGS__)
 
 static const row rows[] = {
@@ -362,6 +363,19 @@ static const row rows[] = {
     {"mma:bm=64,bn=64,copy=registers", 72, 152, 88, WITH(.m.type = TJ_U8, .m.layout = TJ_COL_MAJOR)},
     {"mma:bm=64,bn=32,copy=registers", 68, 60, 100, WITH(.compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR)},
     {"mma:bm=64,bn=64,copy=registers", 65, 40, 77, BF16(.p.layout = TJ_COL_MAJOR)},
+    /* scales, one or each, of a product and of a batch; of a last kernel too, whose threads go through P in its own order */
+    {"naive:tile_width=8", 33, 18, 29, SCALED(TJ_SCALE_ONE, TJ_SCALE_NONE, .batch = 3)},
+    {"naive:tile_width=7", 33, 18, 29, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 3)},
+    {"naive:tile_width=16", 48, 32, 64, SCALED(TJ_SCALE_NONE, TJ_SCALE_EACH, .p.layout = TJ_COL_MAJOR)},
+    {"tiled:tile_width=16", 33, 18, 29, SCALED(TJ_SCALE_EACH, TJ_SCALE_ONE, .epilogue.has_beta = 1)},
+    {"tiled:tile_width=13,shared=dynamic", 33, 18, 29,
+     SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .p.layout = TJ_COL_MAJOR, .batch = 2)},
+    {"tiled:tile_width=32,rows=x", 41, 18, 70, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 1)},
+    {"simt:splits=5,bm=32,bn=64", 67, 200, 131, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 3)},
+    {"simt:splits=2", 100, 70, 150, SCALED(TJ_SCALE_ONE, TJ_SCALE_EACH, .p.layout = TJ_COL_MAJOR)},
+    {"skinny:splits=20", 64, 2000, 5, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .batch = 2)},
+    {"skinny:splits=7", 7, 1001, 73, SCALED(TJ_SCALE_EACH, TJ_SCALE_ONE, .p.layout = TJ_COL_MAJOR)},
+    {"mma:bm=32,bn=32,splits=5", 67, 200, 132, SCALED(TJ_SCALE_EACH, TJ_SCALE_EACH, .m.type = TJ_BF16, .batch = 2)},
     /* arrays of pointers */
     {"mma:bm=64,bn=64", 72, 40, 136, BF16(.batch = 3, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
     {"mma:bm=64,bn=64,splits=2", 72, 140, 136, BF16(.batch = 2, ARRAYS(TJ_POINTERS_16), .epilogue.has_beta = 1)},
@@ -384,6 +398,8 @@ static tj_problem problem_of(const row *r)
     problem.n.transposed = r->with.n.transposed;
     problem.epilogue.has_alpha = r->with.epilogue.has_alpha;
     problem.epilogue.has_beta = r->with.epilogue.has_beta;
+    problem.epilogue.scale_m = r->with.epilogue.scale_m;
+    problem.epilogue.scale_n = r->with.epilogue.scale_n;
     problem.m.ld = r->with.m.ld;
     problem.n.ld = r->with.n.ld;
     problem.p.ld = r->with.p.ld;
@@ -437,7 +453,7 @@ static void execute(tj_context *context, const row *r, kernel which, cuEmuCounte
     tj_operands x = TJ_OPERANDS_INIT;
     tj_config config;
     const tj_plan *plan;
-    tj_buffer *buffer[4], *array[4], *workspace;
+    tj_buffer *buffer[4], *array[4], *workspace, *scales;
     cuEmuLaunch launch;
     tj_error err;
 
@@ -451,6 +467,10 @@ static void execute(tj_context *context, const row *r, kernel which, cuEmuCounte
     x.n.address = operand(context, &problem, 1, buffer[1], &array[1]);
     x.p.address = (void *)(uintptr_t)operand(context, &problem, 2, buffer[2], &array[2]);
     x.c.address = operand(context, &problem, 3, buffer[3], &array[3]);
+    cr_assert(tj_buffer_create(context, (size_t)((r->j + r->l) * (strided.batch + 1) * 4), &scales, &err) == TJ_OK);
+    cr_assert(tj_buffer_fill(scales, 0, &err) == TJ_OK);
+    x.scale_m.address = problem.epilogue.scale_m ? tj_buffer_address(scales) : NULL;
+    x.scale_n.address = problem.epilogue.scale_n ? tj_buffer_address(scales) : NULL;
     x.alpha = 2;
     x.beta = 3;
     x.workspace_bytes = tj_plan_workspace_bytes(plan);
@@ -463,6 +483,7 @@ static void execute(tj_context *context, const row *r, kernel which, cuEmuCounte
     cr_assert(emulator->get_launch(&launch));
     *counted = launch.total;
     tj_buffer_free(workspace);
+    tj_buffer_free(scales);
     for (int i = 0; i < 4; i++) {
         tj_buffer_free(buffer[i]);
         tj_buffer_free(array[i]);
@@ -475,14 +496,23 @@ static void expect(const row *r, const char *what, int64_t predicted, uint64_t c
               (long long)r->j, (long long)r->k, (long long)r->l, what, (long long)predicted, (long long)counted);
 }
 
+/* Which every sum is multiplied by. */
+static int64_t factors_of(const tj_problem *problem)
+{
+    const tj_epilogue *e = &problem->epilogue;
+
+    return (e->has_alpha != 0) + (e->scale_m != TJ_SCALE_NONE) + (e->scale_n != TJ_SCALE_NONE);
+}
+
 static void expect_reduce(const row *r, const tj_problem *problem, const tj_counts *c, const cuEmuCounters *counted)
 {
-    const tj_traffic *pointers = &c->reduce.load_pointers;
+    const tj_traffic *pointers = &c->reduce.load_pointers, *scales = &c->reduce.load_scales;
 
-    expect(r, "workspace loads", c->load_w.elements + c->load_c.elements + pointers->elements, counted->global_loads);
-    expect(r, "workspace load requests", c->load_w.requests + c->load_c.requests + pointers->requests,
+    expect(r, "workspace loads", c->load_w.elements + c->load_c.elements + pointers->elements + scales->elements,
+           counted->global_loads);
+    expect(r, "workspace load requests", c->load_w.requests + c->load_c.requests + pointers->requests + scales->requests,
            counted->global_load_requests);
-    expect(r, "workspace load sectors", c->load_w.sectors + c->load_c.sectors + pointers->sectors,
+    expect(r, "workspace load sectors", c->load_w.sectors + c->load_c.sectors + pointers->sectors + scales->sectors,
            counted->global_load_sectors);
     expect(r, "stores of P", c->store_p.elements, counted->global_stores);
     expect(r, "store sectors of P", c->store_p.sectors, counted->global_store_sectors);
@@ -491,8 +521,7 @@ static void expect_reduce(const row *r, const tj_problem *problem, const tj_coun
     expect(r, "shared stores", c->reduce.shared_store.elements, counted->shared_stores);
     expect(r, "shared store wavefronts", c->reduce.shared_store.wavefronts, counted->shared_store_wavefronts);
     expect(r, "block barriers", c->reduce.barriers, counted->block_barriers);
-    expect(r, "additions", c->reduce.sums + 2 * c->reduce.fma + (problem->epilogue.has_alpha ? c->store_p.elements : 0),
-           counted->flops);
+    expect(r, "additions", c->reduce.sums + 2 * c->reduce.fma + factors_of(problem) * c->store_p.elements, counted->flops);
     /* What the first kernel leaves behind, the second one finds. */
     cr_expect(c->store_w.elements == c->load_w.elements, "%s", r->config);
 }
@@ -543,13 +572,17 @@ Test(counts, are_those_of_the_emulator)
         }
         /* One load of several 16-bit elements has words of 4 bytes too: there the bytes must do. */
         if (c.element_bytes > 2 || strncmp(r->config, "naive", 5) == 0 || strncmp(r->config, "tiled", 5) == 0)
-            expect(r, "global loads", words + c.load_c.elements + c.load_pointers.elements, counted.global_loads);
+            expect(r, "global loads", words + c.load_c.elements + c.load_pointers.elements + c.load_scales.elements,
+                   counted.global_loads);
         expect(r, "bytes of asynchronous copies", c.async_bytes, counted.async_bytes);
-        expect(r, "global load bytes", c.load_m.bytes + c.load_n.bytes + c.load_c.bytes + c.load_pointers.bytes,
+        expect(r, "global load bytes",
+               c.load_m.bytes + c.load_n.bytes + c.load_c.bytes + c.load_pointers.bytes + c.load_scales.bytes,
                counted.global_load_bytes);
-        expect(r, "global load requests", c.load_m.requests + c.load_n.requests + c.load_c.requests + c.load_pointers.requests,
+        expect(r, "global load requests",
+               c.load_m.requests + c.load_n.requests + c.load_c.requests + c.load_pointers.requests + c.load_scales.requests,
                counted.global_load_requests);
-        expect(r, "global load sectors", c.load_m.sectors + c.load_n.sectors + c.load_c.sectors + c.load_pointers.sectors,
+        expect(r, "global load sectors",
+               c.load_m.sectors + c.load_n.sectors + c.load_c.sectors + c.load_pointers.sectors + c.load_scales.sectors,
                counted.global_load_sectors);
         expect(r, "global stores", c.store_p.elements, counted.global_stores);
         expect(r, "global store bytes", c.store_p.bytes, counted.global_store_bytes);
@@ -570,7 +603,7 @@ Test(counts, are_those_of_the_emulator)
             continue; /* the emulator counts no multiply-adds of integers */
         fma = c.work[TJ_PIPE_F32] + c.work[TJ_PIPE_F64];
         expect(r, "fused multiply-adds", fma / 2, counted.fma);
-        expect(r, "flop", fma + c.sums + (problem.epilogue.has_alpha && c.splits == 1 ? c.store_p.elements : 0), counted.flops);
+        expect(r, "flop", fma + c.sums + (c.splits == 1 ? factors_of(&problem) * c.store_p.elements : 0), counted.flops);
     }
     tj_context_free(context);
 }
