@@ -71,6 +71,7 @@ typedef struct emu_loaded {
 /** Attributes that a program can set. */
 typedef struct emu_function_settings {
     int max_dynamic, carveout;
+    bool allows_large_clusters;
 } emu_function_settings;
 
 /** What a program has set for its next cuLaunch. */
@@ -116,6 +117,8 @@ typedef struct emu_work {
     enum { W_KERNEL, W_COPY, W_FILL, W_HOST, W_ALLOCATE, W_FREE } kind;
     CUfunction function;
     uint32_t grid[3], block[3], shared_bytes;
+    uint32_t cluster[3]; /* 0: as the kernel says */
+    bool is_cooperative;
     uint8_t *parameters;
     size_t parameter_bytes;
     uint64_t to, from;                          /* device or host addresses */
@@ -450,6 +453,14 @@ void emu_graph_memory_drop(emu_graph_memory *memory);
 
 /** The function that a launch names, if the launch is within its limits and the device's. Locked. */
 CUresult emu_find_kernel(emu_context *context, const emu_work *work, emu_kernel_function **function);
+
+/* ---- cluster.c, function.c; locked ---- */
+
+/** Check the clusters of a launch, and that the device holds all blocks of a cooperative one. */
+CUresult emu_check_cluster(const emu_kernel_function *f, const emu_work *work);
+
+/** Blocks that a processor holds at a time. */
+int emu_blocks_at_once(const emu_kernel_function *function, int block_size, size_t dynamic_bytes);
 
 /** Do work now. Not locked. is_trial: only look whether it could be done. */
 CUresult emu_work_do(CUcontext context, const emu_work *work, bool is_trial);

@@ -23,7 +23,7 @@ static CUresult get_attribute(int *value, int attribute, const emu_module *ptx, 
     for (size_t i = 0; i < ptx->symbols; i++)
         constant_bytes += ptx->symbol[i].space == S_CONST ? ptx->symbol[i].bytes : 0;
     *value = (const int[CU_FUNC_ATTRIBUTE_MAX]){
-        /* the others, of clusters and cache modes, are 0 */
+        /* the others, of cache modes, are 0 */
         [CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = emu_function_threads(function),
         [CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES] = (int)function->static_shared,
         [CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES] = (int)constant_bytes,
@@ -33,6 +33,11 @@ static CUresult get_attribute(int *value, int attribute, const emu_module *ptx, 
         [CU_FUNC_ATTRIBUTE_BINARY_VERSION] = device->capability,
         [CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES] = settings->max_dynamic,
         [CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT] = settings->carveout,
+        [CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET] = function->has_clusters,
+        [CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = (int)function->cluster[0],
+        [CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT] = (int)function->cluster[1],
+        [CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH] = (int)function->cluster[2],
+        [CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED] = settings->allows_large_clusters,
     }[attribute];
     return CUDA_SUCCESS;
 }
@@ -52,8 +57,10 @@ static CUresult set_attribute(int attribute, int value, const emu_function *func
         settings->carveout = value;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        settings->allows_large_clusters = value != 0;
+        return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-        return CUDA_SUCCESS; /* there are no clusters to schedule */
+        return CUDA_SUCCESS;
     default:
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -233,8 +240,7 @@ static size_t round_up(size_t bytes, size_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Blocks that a processor holds at a time. */
-static int blocks_at_once(const emu_kernel_function *function, int block_size, size_t dynamic_bytes)
+int emu_blocks_at_once(const emu_kernel_function *function, int block_size, size_t dynamic_bytes)
 {
     const emu_device *device = function->module->context->device;
     const int warps = (block_size + 31) / 32;
@@ -265,7 +271,7 @@ CUresult EMU_EXPORT cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *bl
         return result;
     if (!blocks || block_size <= 0 || flags > 1)
         return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    *blocks = blocks_at_once(known, block_size, dynamic_bytes);
+    *blocks = emu_blocks_at_once(known, block_size, dynamic_bytes);
     return emu_leave(CUDA_SUCCESS);
 }
 
@@ -289,7 +295,7 @@ CUresult EMU_EXPORT cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid_size, in
         const int size = warps * 32;
         if (limit > 0 && size > limit)
             continue;
-        const int threads = blocks_at_once(known, size, dynamic[warps]) * size;
+        const int threads = emu_blocks_at_once(known, size, dynamic[warps]) * size;
         if (threads > best) {
             best = threads;
             best_size = size;

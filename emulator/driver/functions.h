@@ -149,6 +149,10 @@
        unsigned flags))                                                                                                        \
     X(cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyAvailableDynamicSMemPerBlock, 10020,                                 \
       (size_t *bytes, CUfunction function, int blocks, int block_size))                                                        \
+    X(cuOccupancyMaxActiveClusters, cuOccupancyMaxActiveClusters, 11070,                                                       \
+      (int *clusters, CUfunction function, const CUlaunchConfig *config))                                                      \
+    X(cuOccupancyMaxPotentialClusterSize, cuOccupancyMaxPotentialClusterSize, 11070,                                           \
+      (int *blocks, CUfunction function, const CUlaunchConfig *config))                                                        \
     /* memory */                                                                                                               \
     X(cuMemGetInfo, cuMemGetInfo_v2, 3020, (size_t *free_bytes, size_t *total_bytes))                                          \
     X(cuMemAlloc, cuMemAlloc_v2, 3020, (CUdeviceptr *address, size_t bytes))                                                   \

@@ -43,14 +43,9 @@ static CUresult take_parameters(const emu_function *function, void **parameters,
     return CUDA_SUCCESS;
 }
 
-static CUresult launch(CUfunction function, const uint32_t grid[3], const uint32_t block[3], uint32_t shared_bytes,
-                       CUstream stream, void **parameters, void **extra)
+/* work: how it is launched. */
+static CUresult launch(emu_work work, CUstream stream, void **parameters, void **extra)
 {
-    emu_work work = {.kind = W_KERNEL,
-                     .function = function,
-                     .grid = {grid[0], grid[1], grid[2]},
-                     .block = {block[0], block[1], block[2]},
-                     .shared_bytes = shared_bytes};
     uint8_t small[4096] = {0}, *large = NULL;
     emu_kernel_function *known;
     emu_context *context;
@@ -77,12 +72,16 @@ CUresult EMU_EXPORT cuLaunchKernel(CUfunction function, unsigned grid_x, unsigne
                                    unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream,
                                    void **parameters, void **extra)
 {
-    const uint32_t grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
-
-    return launch(function, grid, block, shared_bytes, stream, parameters, extra);
+    return launch((emu_work){.kind = W_KERNEL,
+                             .function = function,
+                             .grid = {grid_x, grid_y, grid_z},
+                             .block = {block_x, block_y, block_z},
+                             .shared_bytes = shared_bytes},
+                  stream, parameters, extra);
 }
 
-static CUresult check_attribute(const CUlaunchAttribute *attribute)
+/* Clusters begin with compute capability 9.0: elsewhere those of one block may be asked for, and are none. */
+static CUresult take_attribute(const CUlaunchAttribute *attribute, emu_work *work)
 {
     switch (attribute->id) {
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
@@ -96,12 +95,16 @@ static CUresult check_attribute(const CUlaunchAttribute *attribute)
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        return attribute->value.number ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+        work->is_cooperative = attribute->value.number != 0;
+        return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION:
-        for (int i = 0; i < 3; i++)
-            if (attribute->value.dimension[i] != 1)
-                return attribute->value.dimension[i] ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        for (int i = 0; i < 3; i++) {
+            work->cluster[i] = attribute->value.dimension[i];
+            if (!work->cluster[i])
+                return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        }
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: /* or the other: always that */
         return CUDA_SUCCESS;
     default:
         return attribute->id > 0 && attribute->id <= CU_LAUNCH_ATTRIBUTE_LAST ? CUDA_ERROR_NOT_SUPPORTED
@@ -111,31 +114,31 @@ static CUresult check_attribute(const CUlaunchAttribute *attribute)
 
 CUresult EMU_EXPORT cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
 {
+    emu_work work = {.kind = W_KERNEL, .function = function};
     CUresult result = CUDA_SUCCESS;
 
     if (!config || (config->attributes && !config->attribute))
         return CUDA_ERROR_INVALID_VALUE;
+    memcpy(work.grid, config->grid, sizeof work.grid);
+    memcpy(work.block, config->block, sizeof work.block);
+    work.shared_bytes = config->shared_bytes;
     for (unsigned i = 0; i < config->attributes && result == CUDA_SUCCESS; i++) {
-        result = check_attribute(&config->attribute[i]);
+        result = take_attribute(&config->attribute[i], &work);
         if (result == CUDA_ERROR_NOT_SUPPORTED)
-            emu_driver_log("launch attribute %d is not supported with this value", config->attribute[i].id);
+            emu_driver_log("launch attribute %d is not supported", config->attribute[i].id);
     }
-    if (result != CUDA_SUCCESS)
-        return result;
-    return launch(function, config->grid, config->block, config->shared_bytes, config->stream, parameters, extra);
+    return result == CUDA_SUCCESS ? launch(work, config->stream, parameters, extra) : result;
 }
 
 CUresult EMU_EXPORT cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                               CUstream stream, void **parameters)
 {
-    emu_context *context;
-    const CUresult result = emu_enter(&context);
-
-    (void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
-    (void)shared_bytes, (void)stream, (void)parameters;
-    if (result != CUDA_SUCCESS)
-        return result;
-    emu_driver_log("cuLaunchCooperativeKernel is not supported");
-    return emu_leave(CUDA_ERROR_NOT_SUPPORTED);
+    return launch((emu_work){.kind = W_KERNEL,
+                             .function = function,
+                             .grid = {grid_x, grid_y, grid_z},
+                             .block = {block_x, block_y, block_z},
+                             .shared_bytes = shared_bytes,
+                             .is_cooperative = true},
+                  stream, parameters, NULL);
 }

@@ -108,7 +108,7 @@
     X(cuMipmappedArrayGetSparseProperties, 11010) X(cuModuleGetGlobal, 2000) X(cuModuleGetSurfRef, 3000)                       \
     X(cuModuleGetTexRef, 2000) X(cuMulticastAddDevice, 12010) X(cuMulticastBindAddr, 12010) X(cuMulticastBindMem, 12010)       \
     X(cuMulticastCreate, 12010) X(cuMulticastGetGranularity, 12010) X(cuMulticastUnbind, 12010)                                \
-    X(cuOccupancyMaxActiveClusters, 11070) X(cuOccupancyMaxPotentialClusterSize, 11070) X(cuParamSetTexRef, 2000)              \
+    X(cuParamSetTexRef, 2000)                                                                                                  \
     X(cuProfilerInitialize, 4000) S(cuSignalExternalSemaphoresAsync, 10000) S(cuStreamAttachMemAsync, 6000)                    \
     S(cuStreamBatchMemOp, 8000) S(cuStreamBatchMemOp_v2, 11070) S(cuStreamBeginCaptureToGraph, 12030)                          \
     S(cuStreamCopyAttributes, 11000) S(cuStreamGetAttribute, 11000) X(cuStreamGetGreenCtx, 12040)                              \

@@ -7,6 +7,8 @@
  */
 #include "driver.h"
 
+#include <string.h>
+
 #include "launch.h"
 #include "option.h"
 
@@ -63,7 +65,7 @@ static CUresult check_limits(const emu_kernel_function *f, const emu_work *work)
         return CUDA_ERROR_INVALID_VALUE;
     if ((uint64_t)work->shared_bytes + f->function->static_shared > (uint64_t)device->shared_per_block_optin)
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    return CUDA_SUCCESS;
+    return emu_check_cluster(f, work);
 }
 
 CUresult emu_find_kernel(emu_context *context, const emu_work *work, emu_kernel_function **function)
@@ -82,6 +84,7 @@ static CUresult run_kernel(CUcontext handle, const emu_work *work)
     emu_kernel_function *function;
     const emu_function *code;
     const emu_device *device;
+    emu_shape shape = {.dynamic_shared = work->shared_bytes, .is_cooperative = work->is_cooperative};
     emu_loaded *module;
     CUresult result;
     uint64_t owner;
@@ -105,7 +108,10 @@ static CUresult run_kernel(CUcontext handle, const emu_work *work)
     ordinal = context->ordinal;
     emu_unlock();
 
-    kind = emu_launch_kernel(device, module->ptx, code, work->grid, work->block, work->shared_bytes, work->parameters, owner);
+    memcpy(shape.grid, work->grid, sizeof shape.grid);
+    memcpy(shape.block, work->block, sizeof shape.block);
+    memcpy(shape.cluster, work->cluster, sizeof shape.cluster);
+    kind = emu_launch_kernel(device, module->ptx, code, &shape, work->parameters, owner);
     result = result_of(kind);
     emu_advance_clock(ordinal, duration(device));
 

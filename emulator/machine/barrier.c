@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "barrier.h"
 
+#include "cluster.h"
 #include "counters.h"
 #include "finding.h"
 
@@ -33,11 +34,12 @@ static barrier barrier_of(const emu_warp *warp)
 
 static bool waits_at(const emu_warp *warp, uint32_t id)
 {
-    return warp->splits > 0 && warp->split[0].state == R_BARRIER && barrier_of(warp).id == id;
+    return warp->splits > 0 && warp->barrier_threads != UINT32_MAX && barrier_of(warp).id == id;
 }
 
 static void go_on(emu_warp *warp)
 {
+    warp->barrier_threads = UINT32_MAX;
     for (uint32_t i = 0; i < warp->splits; i++) {
         warp->split[i].state = R_RUN;
         warp->split[i].pc++;
@@ -72,6 +74,15 @@ static bool meet_at_barrier(emu_warp *warp)
     return true;
 }
 
+/* Lanes that wait for what is no barrier of the block, and will come later. */
+static bool has_lanes_elsewhere(const emu_warp *warp)
+{
+    for (uint32_t i = 0; i < warp->splits; i++)
+        if (warp->split[i].state == R_WAIT)
+            return true;
+    return false;
+}
+
 /* Warps that came to a barrier since the last turn: those that only arrive go on. Returns whether any could. */
 static bool enter_barriers(emu_block *block)
 {
@@ -80,8 +91,8 @@ static bool enter_barriers(emu_block *block)
     for (uint32_t w = 0; w < block->launch->warps; w++) {
         emu_warp *warp = &block->warp[w];
         barrier b;
-        if (warp->splits == 0 || warp->barrier_threads != UINT32_MAX)
-            continue; /* done, or counted already */
+        if (warp->splits == 0 || warp->barrier_threads != UINT32_MAX || has_lanes_elsewhere(warp))
+            continue; /* done, or counted already, or not all there */
         if (!meet_at_barrier(warp))
             return false;
         b = barrier_of(warp);
@@ -96,6 +107,7 @@ static bool enter_barriers(emu_block *block)
         warp->barrier_threads = b.threads;
         if (b.arrives) {
             block->arrived[b.id]++;
+            emu_release(warp, &block->gathering[b.id]);
             go_on(warp);
             moved = true;
         }
@@ -139,6 +151,9 @@ static void release(emu_block *block, emu_warp *first)
                  "threads of the block have returned and never reach this barrier, which waits for the others only");
     if (block->line)
         emu_line(first, at.inst)->block_barriers++;
+    for (uint32_t w = 0; w < block->launch->warps; w++)
+        if (waits_at(&block->warp[w], at.id) || (at.threads == 0 && block->warp[w].splits == 0))
+            emu_release(&block->warp[w], &block->gathering[at.id]);
     for (uint32_t w = 0; w < block->launch->warps; w++) {
         emu_warp *warp = &block->warp[w];
         if (!waits_at(warp, at.id))
@@ -146,11 +161,13 @@ static void release(emu_block *block, emu_warp *first)
         const barrier b = barrier_of(warp);
         if (b.reduces)
             give_result(warp, &b, b.how == 1 ? all : b.how == 2 ? any : sum);
+        emu_acquire(warp, &block->gathering[at.id]);
         go_on(warp);
         warp->step++;
     }
     block->arrived[at.id] = 0;
     block->epoch++;
+    emu_past_clear(&block->gathering[at.id], block->cluster->slots);
 }
 
 /* Let go all barriers that are complete; returns whether there was one. */
@@ -162,7 +179,7 @@ static bool release_barriers(emu_block *block)
         emu_warp *warp = &block->warp[w];
         uint32_t waiting = 0, live = 0;
         barrier b;
-        if (warp->splits == 0 || warp->split[0].state != R_BARRIER)
+        if (warp->splits == 0 || warp->barrier_threads == UINT32_MAX)
             continue;
         b = barrier_of(warp);
         for (uint32_t other = 0; other < block->launch->warps; other++) {

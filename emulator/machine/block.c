@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "cluster.h"
 #include "shadow.h"
 
 /* The special registers of a lane that stand still. */
@@ -10,7 +11,8 @@ static void set_specials(const emu_warp *warp, uint32_t lane)
 {
     const emu_block *block = warp->block;
     const emu_launch *launch = block->launch;
-    const uint32_t thread = warp->number * 32 + lane, *size = launch->block, *grid = launch->grid;
+    const emu_cluster *cluster = block->cluster;
+    const uint32_t thread = warp->number * 32 + lane, *size = launch->block, *grid = launch->grid, *unit = launch->cluster;
     const uint64_t values[SR_COUNT] = {
         [SR_TID_X] = thread % size[0],
         [SR_TID_Y] = thread / size[0] % size[1],
@@ -37,10 +39,30 @@ static void set_specials(const emu_warp *warp, uint32_t lane)
         [SR_LANEMASK_GT] = ~((UINT64_C(2) << lane) - 1) & UINT32_MAX,
         [SR_DYNAMIC_SMEM] = launch->dynamic_shared,
         [SR_TOTAL_SMEM] = launch->dynamic_shared + launch->function->static_shared,
+        [SR_CLUSTERID_X] = cluster->index[0],
+        [SR_CLUSTERID_Y] = cluster->index[1],
+        [SR_CLUSTERID_Z] = cluster->index[2],
+        [SR_NCLUSTERID_X] = grid[0] / unit[0],
+        [SR_NCLUSTERID_Y] = grid[1] / unit[1],
+        [SR_NCLUSTERID_Z] = grid[2] / unit[2],
+        [SR_CLUSTER_CTAID_X] = block->index[0] % unit[0],
+        [SR_CLUSTER_CTAID_Y] = block->index[1] % unit[1],
+        [SR_CLUSTER_CTAID_Z] = block->index[2] % unit[2],
+        [SR_CLUSTER_NCTAID_X] = unit[0],
+        [SR_CLUSTER_NCTAID_Y] = unit[1],
+        [SR_CLUSTER_NCTAID_Z] = unit[2],
+        [SR_CLUSTER_CTARANK] = block->rank,
+        [SR_CLUSTER_NCTARANK] = cluster->blocks,
+        [SR_IS_EXPLICIT_CLUSTER] = launch->has_clusters ? UINT32_MAX : 0,
     };
 
-    for (size_t i = 0; i < launch->function->specials; i++)
-        emu_set_unsigned(warp, &launch->function->special[i].place, (int)lane, values[launch->function->special[i].kind]);
+    for (size_t i = 0; i < launch->function->specials; i++) {
+        const emu_special *s = &launch->function->special[i];
+        if (s->place.bytes)
+            emu_set_unsigned(warp, &s->place, (int)lane, values[s->kind]);
+        else
+            emu_set_predicate(warp, &s->place, (uint32_t)values[s->kind], 1u << lane);
+    }
 }
 
 static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number)
@@ -59,6 +81,10 @@ static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number
     warp->executed = 0;
     warp->barrier_threads = UINT32_MAX;
     memset(warp->group, 0, sizeof warp->group);
+    emu_past_clear(&warp->past, warp->block->cluster->slots);
+    warp->slot = warp->block->rank * EMU_BLOCK_SLOTS + number;
+    warp->waiting = warp->has_arrived = warp->may_pass = 0;
+    warp->events = 0;
     for (uint32_t lane = 0; lane < 32; lane++)
         set_specials(warp, lane);
     if (launch->checks) {
@@ -69,19 +95,26 @@ static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number
     warp->defined[0] = UINT32_MAX;
 }
 
-void emu_block_start(emu_block *block, uint64_t number)
+void emu_block_start(emu_block *block)
 {
     const emu_launch *launch = block->launch;
+    const uint32_t *unit = launch->cluster, *cluster = block->cluster->index;
 
-    block->number = number;
-    block->index[0] = (uint32_t)(number % launch->grid[0]);
-    block->index[1] = (uint32_t)(number / launch->grid[0] % launch->grid[1]);
-    block->index[2] = (uint32_t)(number / launch->grid[0] / launch->grid[1]);
+    block->index[0] = cluster[0] * unit[0] + block->rank % unit[0];
+    block->index[1] = cluster[1] * unit[1] + block->rank / unit[0] % unit[1];
+    block->index[2] = cluster[2] * unit[2] + block->rank / unit[0] / unit[1];
+    block->number =
+        block->index[0] + (uint64_t)launch->grid[0] * (block->index[1] + (uint64_t)launch->grid[1] * block->index[2]);
+    block->has_ended = false;
     block->epoch = 1;
     block->tickets = 0;
     emu_patience_begin(&block->patience);
-    block->random = launch->seed * UINT64_C(0x9e3779b97f4a7c15) + number + 1;
+    block->random = launch->seed * UINT64_C(0x9e3779b97f4a7c15) + block->number + 1;
     memset(block->arrived, 0, sizeof block->arrived);
+    for (int i = 0; i < EMU_BARRIERS; i++)
+        emu_past_clear(&block->gathering[i], block->cluster->slots);
+    if (block->touched)
+        memset(block->touched, 0, block->cluster->slots * sizeof *block->touched);
     memset(block->shared, 0xff, launch->shared_bytes);
     if (block->shared_defined)
         memset(block->shared_defined, 0, launch->shared_bytes);
@@ -100,7 +133,12 @@ void emu_block_free(emu_block *block)
         free(block->warp[w].local_defined);
         free(block->warp[w].frame);
         free(block->warp[w].flight.copy);
+        emu_past_free(&block->warp[w].past);
     }
+    for (int i = 0; i < EMU_BARRIERS; i++)
+        emu_past_free(&block->gathering[i]);
+    free(block->touched);
+    free(block->touched_by);
     free(block->warp);
     free(block->shared);
     free(block->shared_defined);
@@ -108,19 +146,34 @@ void emu_block_free(emu_block *block)
     free(block->line);
 }
 
-bool emu_block_make(emu_block *block, emu_launch *launch)
+/* What races are found by. */
+static bool make_pasts(emu_block *block)
 {
+    const uint32_t slots = block->cluster->slots;
+    bool is_whole = (block->byte = malloc((block->launch->shared_bytes + 1) * sizeof *block->byte)) != NULL;
+
+    for (int i = 0; i < EMU_BARRIERS; i++)
+        is_whole = is_whole && emu_past_make(&block->gathering[i], slots);
+    for (uint32_t w = 0; w < block->launch->warps; w++)
+        is_whole = is_whole && emu_past_make(&block->warp[w].past, slots);
+    is_whole = is_whole && (block->touched = calloc(slots, sizeof *block->touched)) != NULL;
+    return is_whole && (block->touched_by = calloc(slots, sizeof *block->touched_by)) != NULL;
+}
+
+bool emu_block_make(emu_block *block, emu_cluster *cluster, uint32_t rank)
+{
+    emu_launch *launch = cluster->launch;
     const emu_function *f = launch->function;
     bool is_whole;
 
-    *block = (emu_block){.launch = launch};
+    *block = (emu_block){.launch = launch, .cluster = cluster, .rank = rank};
     block->warp = calloc(launch->warps, sizeof *block->warp);
     block->shared = aligned_alloc(128, ((size_t)launch->shared_bytes + 255) / 128 * 128);
     is_whole = block->warp && block->shared;
     if (launch->checks & CUEMU_CHECK_UNINITIALISED)
         is_whole &= (block->shared_defined = malloc(launch->shared_bytes + 1)) != NULL;
-    if (launch->checks & (CUEMU_CHECK_RACES | CUEMU_CHECK_ASYNC))
-        is_whole &= (block->byte = malloc((launch->shared_bytes + 1) * sizeof *block->byte)) != NULL;
+    if (is_whole && launch->checks & (CUEMU_CHECK_RACES | CUEMU_CHECK_ASYNC))
+        is_whole = make_pasts(block);
     if (launch->counts)
         is_whole &= (block->line = calloc(launch->module->insts, sizeof *block->line)) != NULL;
     for (uint32_t w = 0; is_whole && w < launch->warps; w++) {

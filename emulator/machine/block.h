@@ -5,11 +5,11 @@
 
 #include "warp.h"
 
-/** Memory for the blocks of a launch, one at a time. false: there is none; free it all the same. */
-bool emu_block_make(emu_block *block, emu_launch *launch);
+/** Memory for the blocks of that rank in clusters, one at a time. false: there is none; free it all the same. */
+bool emu_block_make(emu_block *block, struct emu_cluster *cluster, uint32_t rank);
 void emu_block_free(emu_block *block);
 
-/** Put a block to the beginning of block number. */
-void emu_block_start(emu_block *block, uint64_t number);
+/** Put a block to its beginning, where the cluster has its index. */
+void emu_block_start(emu_block *block);
 
 #endif

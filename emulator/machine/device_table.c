@@ -43,7 +43,7 @@ static int double_ratio(int capability)
     return capability == 80 || capability == 90 || capability == 100 ? 2 : capability == 75 ? 32 : 64;
 }
 
-/* What is left out is 0: textures, surfaces and features that are not there, such as clusters, NUMA and ECC; PCI numbers. */
+/* What is left out is 0: textures, surfaces and features that are not there, such as NUMA and ECC; PCI numbers. */
 int emu_device_attribute(const emu_device *device, int attribute)
 {
     const int values[LAST_ATTRIBUTE + 1] = {
@@ -84,12 +84,14 @@ int emu_device_attribute(const emu_device *device, int attribute)
         [87] = double_ratio(device->capability),
         [90] = 1, /* COMPUTE_PREEMPTION_SUPPORTED */
         [91] = 1, /* CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
+        [95] = 1, /* COOPERATIVE_LAUNCH */
         [97] = device->shared_per_block_optin,
         [99] = 1, /* HOST_REGISTER_SUPPORTED */
         [106] = device->blocks_per_processor,
         [111] = device->reserved_shared,
-        [115] = 1, /* MEMORY_POOLS_SUPPORTED */
-        [126] = 1, /* MEM_SYNC_DOMAIN_COUNT */
+        [115] = 1,                        /* MEMORY_POOLS_SUPPORTED */
+        [120] = device->capability >= 90, /* CLUSTER_LAUNCH */
+        [126] = 1,                        /* MEM_SYNC_DOMAIN_COUNT */
     };
 
     return attribute >= 1 && attribute <= LAST_ATTRIBUTE ? values[attribute] : -1;

@@ -12,8 +12,8 @@ static emu_place place_of(const emu_warp *warp, const emu_copy *copy, bool is_ta
     emu_allocation *one = copy->is_store == is_target ? copy->allocation : NULL;
 
     if (one)
-        return (emu_place){at, one, one->base + (uint64_t)(at - one->host), S_GLOBAL};
-    return (emu_place){at, NULL, (uint64_t)(at - warp->block->shared), S_SHARED};
+        return (emu_place){at, one, one->base + (uint64_t)(at - one->host), S_GLOBAL, NULL};
+    return (emu_place){at, NULL, (uint64_t)(at - warp->block->shared), S_SHARED, NULL};
 }
 
 /* The target is written when a copy is issued and when it lands; in between nobody may touch it. */

@@ -117,16 +117,20 @@ static uint32_t choose_workers(const emu_launch *launch)
     uint64_t workers = asked ? asked : processors > 0 ? (uint64_t)processors : 1;
 
     /* Races are followed in the order of blocks, and so are sums of floats that are added by atomics. */
-    if (launch->checks & CUEMU_CHECK_RACES || launch->function->orders_floats)
+    if (launch->checks & CUEMU_CHECK_RACES || launch->function->orders_floats || launch->is_held)
         return 1;
-    workers = workers > launch->blocks ? launch->blocks : workers;
+    workers = workers > launch->clusters ? launch->clusters : workers;
     return (uint32_t)(workers > 256 ? 256 : workers);
 }
 
 cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, const emu_function *function,
-                            const uint32_t grid[3], const uint32_t block[3], uint32_t dynamic_shared, const uint8_t *parameters,
-                            uint64_t owner)
+                            const emu_shape *shape, const uint8_t *parameters, uint64_t owner)
 {
+    const uint32_t *block = shape->block, *unit = shape->cluster[0] ? shape->cluster : function->cluster;
+    const uint32_t of_cluster[3] = {function->counts_clusters && unit[0] ? unit[0] : 1,
+                                    function->counts_clusters && unit[0] ? unit[1] : 1,
+                                    function->counts_clusters && unit[0] ? unit[2] : 1};
+    const uint32_t grid[3] = {shape->grid[0] * of_cluster[0], shape->grid[1] * of_cluster[1], shape->grid[2] * of_cluster[2]};
     const size_t before = emu_finding_count();
     const uint64_t counting = emu_option(CUEMU_COUNT);
     emu_launch launch = {
@@ -136,7 +140,10 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
         .threads = block[0] * block[1] * block[2],
         .blocks = (uint64_t)grid[0] * grid[1] * grid[2],
         .parameters = parameters,
-        .dynamic_shared = dynamic_shared,
+        .cluster = {1, 1, 1},
+        .has_clusters = unit[0] != 0,
+        .is_held = shape->is_cooperative,
+        .dynamic_shared = shape->dynamic_shared,
         .checks = (uint32_t)emu_option(CUEMU_CHECKS),
         .counts = counting == COUNT_ALL || counting == COUNT_NEXT,
         .seed = emu_option(CUEMU_SEED),
@@ -149,6 +156,9 @@ cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, 
 
     memcpy(launch.grid, grid, sizeof launch.grid);
     memcpy(launch.block, block, sizeof launch.block);
+    if (launch.has_clusters)
+        memcpy(launch.cluster, unit, sizeof launch.cluster);
+    launch.clusters = launch.blocks / ((uint64_t)launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
     launch.warps = (launch.threads + 31) / 32;
     if (!set_ranges(&launch) || (launch.counts && !(launch.line = calloc(module->insts, sizeof *launch.line)))) {
         free(launch.range);

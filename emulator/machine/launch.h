@@ -3,9 +3,19 @@
 #ifndef EMU_LAUNCH_H
 #define EMU_LAUNCH_H
 
+#include <stdbool.h>
+
 #include "cuda_emulator.h"
 #include "device_table.h"
 #include "ptx.h"
+
+/** How a kernel is launched. */
+typedef struct emu_shape {
+    uint32_t grid[3], block[3];
+    uint32_t cluster[3]; /* 0: as the kernel says, or each block for itself */
+    uint32_t dynamic_shared;
+    bool is_cooperative; /* all blocks run at once */
+} emu_shape;
 
 /**
  * Run a kernel to its end. The caller has checked the limits of the device; module's symbols have their addresses and its fixups are
@@ -13,8 +23,7 @@
  * kind of the finding that ended it; other findings, if there were new ones, are returned too, after all blocks ran.
  */
 cuEmuKind emu_launch_kernel(const emu_device *device, const emu_module *module, const emu_function *function,
-                            const uint32_t grid[3], const uint32_t block[3], uint32_t dynamic_shared, const uint8_t *parameters,
-                            uint64_t owner);
+                            const emu_shape *shape, const uint8_t *parameters, uint64_t owner);
 
 /** The launch that was counted last; see cuEmuGetLaunch and cuEmuGetLine. */
 int emu_counted_launch(cuEmuLaunch *launch);

@@ -19,10 +19,11 @@
 #include "ptx.h"
 
 #define EMU_GLOBAL_BASE UINT64_C(0x0001000000000000)   /* the first address above what a host maps */
-#define EMU_SHARED_WINDOW UINT64_C(0x0001f00000000000) /* generic addresses of shared memory: 16 MiB */
+#define EMU_SHARED_WINDOW UINT64_C(0x0001f00000000000) /* generic addresses of shared memory, */
 #define EMU_LOCAL_WINDOW UINT64_C(0x0001f10000000000)  /* of local memory, */
 #define EMU_PARAM_WINDOW UINT64_C(0x0001f20000000000)  /* and of a kernel's parameters, which are global memory too */
 #define EMU_WINDOW_BYTES UINT64_C(0x1000000)
+#define EMU_CLUSTER_BYTES (17 * EMU_WINDOW_BYTES) /* shared memory: the block's own, then that of each block of the cluster */
 
 /** M_PINNED: host memory that the emulator allocated; M_REGISTERED: the program's own. Both keep their host address. */
 typedef enum emu_memory_kind { M_DEVICE, M_MODULE, M_PINNED, M_REGISTERED } emu_memory_kind;
@@ -53,6 +54,7 @@ typedef struct emu_place {
     emu_allocation *allocation; /* of global and constant memory */
     uint64_t address;           /* an offset in all other memory */
     emu_space space;
+    struct emu_block *block; /* whose shared memory it is; NULL: the warp's own */
 } emu_place;
 
 static inline bool emu_is_pinned(const emu_allocation *one)

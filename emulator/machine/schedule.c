@@ -1,107 +1,188 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schedule: blocks are shared out among host threads and run one after the other on each. In a block, warps take turns; each runs
- * until it waits.
+ * schedule: clusters are shared out among host threads and run one after the other on each; all at once, and on one, if the launch is
+ * cooperative. The warps of their blocks take turns; each runs until it waits.
  */
 #include "schedule.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "barrier.h"
-#include "block.h"
+#include "cluster.h"
 #include "counters.h"
 #include "finding.h"
 #include "progress.h"
 #include "step.h"
 
-enum { QUANTUM = 1 << 16 }; /* instructions of a turn */
+enum { QUANTUM = 1 << 16, QUANTUM_OF_MANY = 1 << 12 }; /* instructions of a turn; where blocks may wait for each other */
 
-static void report_deadlock(emu_block *block)
+/* Clusters that one host thread runs at once: one, or all of a cooperative launch. */
+typedef struct group {
+    emu_launch *launch;
+    emu_cluster *cluster;
+    uint64_t clusters;
+    uint64_t quantum;
+} group;
+
+static emu_block *block_at(const group *all, uint64_t n)
 {
-    const emu_inst *insts = block->launch->module->inst;
-    char text[200] = "";
-    size_t n = 0;
-
-    for (uint32_t w = 0; w < block->launch->warps && n < sizeof text - 40; w++)
-        if (block->warp[w].splits)
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s warp %u at line %u", n ? "," : "", w,
-                                  insts[block->warp[w].split[0].pc].line);
-    for (uint32_t w = 0; w < block->launch->warps; w++)
-        if (block->warp[w].splits) {
-            emu_find(&block->warp[w], &insts[block->warp[w].split[0].pc], CUEMU_DEADLOCK,
-                     __builtin_ctz(block->warp[w].split[0].mask), 0, "no warp can go on:%s", text);
-            return;
-        }
+    return &all->cluster[n / all->cluster->blocks].block[n % all->cluster->blocks];
 }
 
-static void run_block(emu_block *block, uint64_t number)
+static bool is_done(const emu_block *block)
+{
+    for (uint32_t w = 0; w < block->launch->warps; w++)
+        if (block->warp[w].splits)
+            return false;
+    return true;
+}
+
+static bool is_waiting(const emu_block *block)
+{
+    for (uint32_t w = 0; w < block->launch->warps; w++)
+        for (uint32_t i = 0; i < block->warp[w].splits; i++)
+            if (block->warp[w].split[i].state == R_RUN)
+                return false;
+    return true;
+}
+
+/* Where the warps of all blocks stand, as a finding of the first. */
+static void report_deadlock(const group *all)
+{
+    const emu_inst *insts = all->launch->module->inst;
+    const emu_warp *first = NULL;
+    char text[240] = "";
+    size_t n = 0;
+
+    for (uint64_t b = 0; b < all->clusters * all->cluster->blocks; b++)
+        for (uint32_t w = 0; w < all->launch->warps && n < sizeof text - 60; w++) {
+            const emu_warp *warp = &block_at(all, b)->warp[w];
+            if (!warp->splits)
+                continue;
+            n += (size_t)snprintf(text + n, sizeof text - n, first ? "," : "");
+            first = first ? first : warp;
+            if (warp->block != first->block)
+                n += (size_t)snprintf(text + n, sizeof text - n, " block (%u, %u, %u)", warp->block->index[0],
+                                      warp->block->index[1], warp->block->index[2]);
+            n += (size_t)snprintf(text + n, sizeof text - n, " warp %u at line %u", w, insts[warp->split[0].pc].line);
+        }
+    if (first)
+        emu_find(first, &insts[first->split[0].pc], CUEMU_DEADLOCK, __builtin_ctz(first->split[0].mask), 0,
+                 "no warp can go on:%s", text);
+}
+
+/* Each warp of a block has its turn; false: the launch has failed. */
+static bool take_turns(emu_block *block, uint64_t quantum)
 {
     emu_launch *launch = block->launch;
-    const uint64_t quantum = launch->budget < QUANTUM ? launch->budget + 1 : QUANTUM;
-    uint32_t done = 0;
+    const uint32_t start = launch->seed ? (uint32_t)(emu_random(block) % launch->warps) : 0;
 
-    emu_block_start(block, number);
-    while (done < launch->warps) {
-        const uint32_t start = launch->seed ? (uint32_t)(emu_random(block) % launch->warps) : 0;
-        bool all_wait = true;
-        done = 0;
-        for (uint32_t n = 0; n < launch->warps; n++) {
-            emu_warp *warp = &block->warp[(start + n) % launch->warps];
-            const uint64_t before = warp->executed;
-            if (warp->splits == 0) {
-                done++;
-                continue;
-            }
-            if (!emu_run_warp(warp, launch->seed ? 1 + emu_random(block) % 500 : quantum))
-                return;
-            if (warp->executed > before)
-                warp->barrier_threads = UINT32_MAX; /* whatever it waits at, it came there now */
-            if (warp->splits)
-                emu_check_endless(warp, warp->executed - before);
-            if (emu_has_failed(warp))
-                return;
-            done += warp->splits == 0;
-        }
-        if (done == launch->warps)
-            return;
-        for (uint32_t w = 0; w < launch->warps; w++)
-            for (uint32_t i = 0; i < block->warp[w].splits; i++)
-                all_wait &= block->warp[w].split[i].state != R_RUN;
-        if (all_wait && !emu_pass_barriers(block)) {
-            if (!atomic_load(&launch->failed))
-                report_deadlock(block);
-            return;
-        }
+    for (uint32_t n = 0; n < launch->warps; n++) {
+        emu_warp *warp = &block->warp[(start + n) % launch->warps];
+        const uint64_t before = warp->executed;
+        if (warp->splits == 0)
+            continue;
+        if (!emu_run_warp(warp, launch->seed ? 1 + emu_random(block) % 500 : quantum))
+            return false;
+        if (warp->executed > before)
+            warp->barrier_threads = UINT32_MAX; /* whatever it waits at, it came there now */
+        if (warp->splits)
+            emu_check_endless(warp, warp->executed - before);
+        if (emu_has_failed(warp))
+            return false;
     }
+    return true;
+}
+
+/* May lanes that wait try again, as something has happened since? */
+static bool has_news(const emu_block *block)
+{
+    for (uint32_t w = 0; w < block->launch->warps; w++)
+        if (block->warp[w].splits && block->warp[w].events != block->cluster->events)
+            return true;
+    return false;
+}
+
+/* One turn for all; false: they are done, or the launch has failed. */
+static bool run_round(const group *all)
+{
+    const uint64_t blocks = all->clusters * all->cluster->blocks;
+    const uint64_t start = all->launch->seed ? emu_random(&all->cluster->block[0]) % blocks : 0;
+    bool are_done = true, moves = false;
+
+    for (uint64_t n = 0; n < blocks; n++) {
+        emu_block *block = block_at(all, (start + n) % blocks);
+        if (is_done(block))
+            continue;
+        if (!take_turns(block, all->quantum))
+            return false;
+        if (!is_done(block) && is_waiting(block))
+            moves |= emu_pass_barriers(block);
+        else
+            moves = true;
+        if (atomic_load(&all->launch->failed))
+            return false;
+        are_done &= is_done(block);
+    }
+    for (uint64_t n = 0; n < blocks && !moves; n++)
+        moves = has_news(block_at(all, n));
+    if (!moves && !are_done)
+        report_deadlock(all);
+    return moves && !are_done;
 }
 
 static pthread_mutex_t merging = PTHREAD_MUTEX_INITIALIZER;
 
+/* Clusters from first on; false: there are no more. */
+static bool run_group(const group *all, uint64_t first)
+{
+    if (first >= all->launch->clusters)
+        return false;
+    for (uint64_t i = 0; i < all->clusters; i++)
+        emu_cluster_start(&all->cluster[i], first + i);
+    while (run_round(all))
+        continue;
+    for (uint64_t i = 0; i < all->clusters * all->cluster->blocks; i++)
+        emu_progress_step();
+    return true;
+}
+
+static void merge_counters(const group *all)
+{
+    emu_launch *launch = all->launch;
+
+    pthread_mutex_lock(&merging);
+    for (uint64_t b = 0; b < all->clusters * all->cluster->blocks; b++)
+        for (uint32_t i = 0; block_at(all, b)->line && i < launch->module->insts; i++)
+            emu_counters_add(&launch->line[i], &block_at(all, b)->line[i]);
+    pthread_mutex_unlock(&merging);
+}
+
 static void *work(void *argument)
 {
     emu_launch *launch = argument;
-    emu_block block;
+    const uint64_t clusters = launch->is_held ? launch->clusters : 1;
+    group all = {.launch = launch, .cluster = calloc(clusters, sizeof *all.cluster)};
 
-    if (!emu_block_make(&block, launch)) {
+    all.quantum = launch->is_held || launch->blocks > launch->clusters ? QUANTUM_OF_MANY : QUANTUM;
+    if (launch->budget < all.quantum)
+        all.quantum = launch->budget + 1;
+    while (all.cluster && all.clusters < clusters && emu_cluster_make(&all.cluster[all.clusters], launch))
+        all.clusters++;
+    if (all.clusters < clusters) {
         emu_find(NULL, NULL, CUEMU_ILLEGAL, 0, 0, "out of memory for the blocks of %.*s", (int)launch->function->name_length,
                  launch->function->name);
         atomic_store(&launch->failed, CUEMU_ILLEGAL);
     }
-    while (!atomic_load(&launch->failed)) {
-        const uint64_t number = atomic_fetch_add(&launch->next_block, 1);
-        if (number >= launch->blocks)
-            break;
-        run_block(&block, number);
-        emu_progress_step();
-    }
-    if (block.line) {
-        pthread_mutex_lock(&merging);
-        for (uint32_t i = 0; i < launch->module->insts; i++)
-            emu_counters_add(&launch->line[i], &block.line[i]);
-        pthread_mutex_unlock(&merging);
-    }
-    emu_block_free(&block);
+    while (!atomic_load(&launch->failed) && run_group(&all, atomic_fetch_add(&launch->next_cluster, clusters)))
+        continue;
+    if (launch->counts && all.clusters == clusters)
+        merge_counters(&all);
+    for (uint64_t i = 0; all.cluster && i < clusters; i++)
+        emu_cluster_free(&all.cluster[i]);
+    free(all.cluster);
     return NULL;
 }
 

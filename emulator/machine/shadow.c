@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cluster.h"
 #include "finding.h"
 
 void emu_check_defined(emu_warp *warp, const emu_inst *inst, const emu_operand *operand, uint32_t mask, const char *use)
@@ -16,86 +17,123 @@ void emu_check_defined(emu_warp *warp, const emu_inst *inst, const emu_operand *
     emu_set_defined(warp, operand, UINT32_MAX, undefined); /* once is enough */
 }
 
-static uint16_t many_of(uint16_t thread)
+/* Are all of those who touched a byte then, ordered before an access by this lane? */
+static bool is_before(const emu_warp *warp, int lane, uint16_t others, uint32_t time, uint32_t step)
 {
-    return (uint16_t)(EMU_MANY_OF_WARP + (thread - 1) / 32);
+    const bool is_copy = others >= EMU_COPY, is_many = !is_copy && others >= EMU_MANY;
+    const uint32_t number = others, slot = is_copy ? number - EMU_COPY : is_many ? number - EMU_MANY : (number - 1) / 32;
+
+    if (warp->past.seen[slot] >= time)
+        return true;
+    /* Lanes of one warp are ordered if both synchronised with others of it since. */
+    return slot == warp->slot && warp->synced[lane] > step && (is_many || warp->synced[(others - 1) % 32] > step);
 }
 
-/* Readers joined with one more. */
+/* The last readers, joined with one more if he is of the same warp. */
 static uint16_t join_readers(uint16_t readers, uint16_t thread)
 {
+    const uint16_t many = (uint16_t)(EMU_MANY + (thread - 1) / 32);
+
     if (readers == 0 || readers == thread)
         return thread;
-    if (readers == many_of(thread) || (readers < EMU_MANY_OF_WARP && many_of(readers) == many_of(thread)))
-        return many_of(thread);
-    return EMU_MANY;
+    return readers == many || (readers < EMU_MANY && (readers - 1) / 32 == (thread - 1) / 32) ? many : thread;
 }
 
-/* Are all of others ordered before an access by this lane? If both synchronised with lanes of their warp since then. */
-static bool warp_orders(const emu_warp *warp, uint16_t others, uint32_t then, uint16_t thread)
+static void report_shared(emu_warp *warp, const emu_inst *inst, int lane, const emu_block *block, uint32_t offset,
+                          uint16_t other, const char *what)
 {
-    const bool is_one = others < EMU_MANY_OF_WARP;
+    const uint32_t threads = EMU_BLOCK_SLOTS * 32, slot = other >= EMU_MANY ? (uint32_t)other - EMU_MANY : (other - 1u) / 32;
+    const uint32_t rank = other >= EMU_COPY ? block->rank : slot / EMU_BLOCK_SLOTS;
+    char who[120], where[48] = "";
 
-    if (others == EMU_MANY || (is_one ? many_of(others) : others) != many_of(thread))
-        return false;
-    return warp->synced[(thread - 1) % 32] > then && (!is_one || warp->synced[(others - 1) % 32] > then);
-}
-
-static void report_shared(emu_warp *warp, const emu_inst *inst, int lane, uint32_t offset, uint16_t other, const char *what)
-{
-    char who[64];
-
-    if (other == EMU_MANY)
-        snprintf(who, sizeof who, "several threads");
-    else if (other >= EMU_MANY_OF_WARP)
-        snprintf(who, sizeof who, "threads of warp %u", other - EMU_MANY_OF_WARP);
+    if (other >= EMU_COPY)
+        snprintf(who, sizeof who, "an asynchronous copy");
+    else if (other >= EMU_MANY)
+        snprintf(who, sizeof who, "threads of warp %u", slot % EMU_BLOCK_SLOTS);
     else
-        snprintf(who, sizeof who, "thread %u of the block", other - 1);
-    emu_find(warp, inst, CUEMU_RACE_SHARED, lane, offset, "%s shared offset 0x%x, which %s %s since the last barrier",
-             what[0] == 'r' ? "reads" : "writes", offset, who, what[0] == 'r' || what[1] == 'w' ? "wrote" : "read");
+        snprintf(who, sizeof who, "thread %u of the block", (other - 1u) % threads);
+    if (rank != warp->block->rank)
+        snprintf(who + strlen(who), sizeof who - strlen(who), "%s %u of the cluster",
+                 other >= EMU_MANY ? " of block" : ", number", rank);
+    if (block != warp->block)
+        snprintf(where, sizeof where, " of block %u of the cluster", block->rank);
+    emu_find(warp, inst, CUEMU_RACE_SHARED, lane, offset, "%s shared offset 0x%x%s, which %s %s since the last barrier",
+             what[0] == 'r' ? "reads" : "writes", offset, where, who, what[0] == 'r' || what[1] == 'w' ? "wrote" : "read");
 }
 
-void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, uint32_t offset, unsigned bytes, const uint8_t *value,
-                      bool is_write, bool is_atomic)
+/* Readers of other warps than the last one's that are not known to come before a write; their warp, or 0. */
+static uint16_t find_early_reader(const emu_warp *warp, const emu_block *block, const emu_shared_byte *byte)
 {
-    emu_block *block = warp->block;
-    const uint32_t checks = block->launch->checks;
-    const uint16_t thread = (uint16_t)(warp->number * 32 + (uint32_t)lane + 1);
-    const uint32_t step = warp->step;
+    for (uint32_t left = byte->readers; left; left &= left - 1) {
+        const uint32_t slot = block->rank * EMU_BLOCK_SLOTS + (uint32_t)__builtin_ctz(left);
+        if (slot != warp->slot && warp->past.seen[slot] < byte->first_read)
+            return (uint16_t)(EMU_MANY + slot);
+    }
+    return 0;
+}
+
+static void remember_read(const emu_warp *warp, const emu_block *block, emu_shared_byte *byte, uint16_t thread, uint32_t now)
+{
+    const bool is_synced_since = warp->past.seen[warp->slot] >= byte->read_time;
+
+    byte->reader = is_synced_since ? thread : join_readers(byte->reader, thread);
+    byte->read_time = now;
+    byte->read_step = warp->step;
+    if (warp->block == block) {
+        if (!byte->readers)
+            byte->first_read = now;
+        byte->readers |= 1u << warp->slot % EMU_BLOCK_SLOTS;
+    }
+}
+
+void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,
+                      const uint8_t *value, bool is_write, bool is_atomic)
+{
+    const uint32_t checks = block->launch->checks, now = block->cluster->now;
+    const uint16_t thread = emu_thread_in(warp->slot, lane);
 
     for (unsigned b = 0; b < bytes; b++) {
         emu_shared_byte *byte = &block->byte[offset + b];
-        const bool was_written = byte->writer && byte->write_epoch == block->epoch;
-        const bool was_read = byte->reader && byte->read_epoch == block->epoch;
         if (byte->in_flight && checks & CUEMU_CHECK_ASYNC) {
             emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset + b,
                      "touches shared offset 0x%x, where a cp.async is on its way", offset + b);
             byte->in_flight = 0;
         }
-        if (checks & CUEMU_CHECK_RACES && was_written && byte->writer != thread && !(is_atomic && byte->is_atomic) &&
-            !warp_orders(warp, byte->writer, byte->write_step, thread)) {
+        if (checks & CUEMU_CHECK_RACES && byte->writer && byte->writer != thread && !(is_atomic && byte->is_atomic) &&
+            !is_before(warp, lane, byte->writer, byte->write_time, byte->write_step)) {
             const bool is_same_value = is_write && value && block->shared[offset + b] == value[b];
             if (!is_same_value) {
-                report_shared(warp, inst, lane, offset + b, byte->writer, is_write ? "ww" : "r");
+                report_shared(warp, inst, lane, block, offset + b, byte->writer, is_write ? "ww" : "r");
                 byte->writer = 0;
             }
         }
-        if (checks & CUEMU_CHECK_RACES && is_write && was_read && byte->reader != thread && !is_atomic &&
-            !warp_orders(warp, byte->reader, byte->read_step, thread)) {
-            report_shared(warp, inst, lane, offset + b, byte->reader, "w");
-            byte->reader = 0;
+        if (checks & CUEMU_CHECK_RACES && is_write && byte->reader && !is_atomic) {
+            uint16_t early = byte->reader;
+            if (early == thread || is_before(warp, lane, early, byte->read_time, byte->read_step))
+                early = find_early_reader(warp, block, byte);
+            if (early) {
+                report_shared(warp, inst, lane, block, offset + b, early, "w");
+                byte->reader = 0;
+            }
         }
         if (is_write) {
             byte->writer = thread;
-            byte->write_epoch = block->epoch;
-            byte->write_step = step;
+            byte->write_time = now;
+            byte->write_step = warp->step;
             byte->is_atomic = is_atomic;
+            byte->reader = is_atomic ? byte->reader : 0;
+            byte->readers = is_atomic ? byte->readers : 0;
         } else {
-            byte->reader = was_read && byte->reader ? join_readers(byte->reader, thread) : thread;
-            byte->read_epoch = block->epoch;
-            byte->read_step = step;
+            remember_read(warp, block, byte, thread, now);
         }
     }
+}
+
+/* Did two threads of a block, if they are of one warp, synchronise with others of it since? */
+static bool is_synced(const emu_warp *warp, uint16_t other, uint32_t step, uint16_t thread)
+{
+    return (other - 1) / 32 == (thread - 1) / 32 && warp->synced[(thread - 1) % 32] > step &&
+           warp->synced[(other - 1) % 32] > step;
 }
 
 static bool prepare(emu_allocation *allocation)
@@ -111,6 +149,18 @@ static bool is_ordered(const emu_block *block, uint32_t other_block, uint32_t ep
     if (other_block == (uint32_t)block->number)
         return epoch != block->epoch;
     return block->launch->order && block->launch->order[other_block].fences != fences;
+}
+
+/*
+ * The same of a read, before a write: a block may run long before another, which it cannot tell that it has read, unless both run at
+ * once and meet somewhere.
+ */
+static bool is_read_ordered(const emu_block *block, const emu_global_byte *byte)
+{
+    const bool may_meet = block->launch->is_held || block->cluster->blocks > 1;
+
+    return (byte->read_block == (uint32_t)block->number || may_meet) &&
+           is_ordered(block, byte->read_block, byte->read_epoch, byte->read_fences);
 }
 
 /* An atomic that gives a value back: whoever shares its address learns how far this block is. */
@@ -163,7 +213,7 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
         const bool is_same_value = is_write && value && allocation->host[start + b] == value[b];
         if (was_written && !wrote_itself && !(is_atomic && byte->is_atomic) && !is_same_value &&
             !is_ordered(block, byte->write_block, byte->write_epoch, byte->write_fences) &&
-            !(byte->write_block == number && warp_orders(warp, byte->writer, byte->write_step, thread))) {
+            !(byte->write_block == number && is_synced(warp, byte->writer, byte->write_step, thread))) {
             emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
                      "%s 0x%llx, which thread %u of block %u wrote in this launch", is_write ? "writes" : "reads",
                      (unsigned long long)address + b, byte->writer - 1, byte->write_block);
@@ -178,8 +228,8 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
                 (unsigned long long)block->launch->order[byte->write_block].ticket);
             byte->writer = 0;
         } else if (is_write && was_read && !read_itself && !is_atomic &&
-                   (byte->read_block != number ||
-                    (byte->read_epoch == block->epoch && !warp_orders(warp, byte->reader, byte->read_step, thread)))) {
+                   !is_read_ordered(block, byte) &&
+                   !(byte->read_block == number && is_synced(warp, byte->reader, byte->read_step, thread))) {
             emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
                      "writes 0x%llx, which thread %u of block %u read in this launch", (unsigned long long)address + b,
                      byte->reader - 1, byte->read_block);
@@ -200,6 +250,7 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
             byte->read_block = number;
             byte->read_step = warp->step;
             byte->read_epoch = block->epoch;
+            byte->read_fences = block->launch->order ? block->launch->order[number].fences : 0;
         }
     }
 }

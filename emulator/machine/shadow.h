@@ -2,26 +2,27 @@
 /*
  * shadow: what the checks remember of memory.
  *
- * A byte of shared memory remembers who wrote and who read it since when; time is counted in barriers that the block has passed. A
- * byte of global memory remembers the same across blocks, which only fences and atomics order.
+ * A byte of shared memory remembers who wrote and who read it, and when, by the time of the cluster (past.h). A byte of global memory
+ * remembers the same across blocks, which only fences and atomics order; within a block by the barriers that it has passed.
  */
 #ifndef EMU_SHADOW_H
 #define EMU_SHADOW_H
 
 #include "warp.h"
 
-/** A byte of shared memory: who touched it last, and when. Threads count from 1; 0: nobody. */
+/** A byte of shared memory: who touched it last, and when. Threads of the cluster count from 1; 0: nobody. */
 typedef struct emu_shared_byte {
-    uint16_t writer, reader;          /* reader: EMU_MANY_OF_WARP + a warp's number, or EMU_MANY */
-    uint32_t write_epoch, read_epoch; /* barriers passed by the block */
-    uint32_t write_step, read_step;   /* warp synchronisations passed by that warp */
+    uint16_t writer, reader; /* writer: EMU_COPY + the slot of a copy; reader: EMU_MANY + a warp's slot */
+    uint32_t write_time, read_time;
+    uint32_t write_step, read_step; /* warp synchronisations passed by that warp */
+    uint32_t readers, first_read;   /* warps of the block that read it since it was written, and when the first of them did */
     uint8_t is_atomic, in_flight;
 } emu_shared_byte;
 
 /** The same for a byte of global memory, in one launch. */
 typedef struct emu_global_byte {
     uint32_t write_launch, write_block, write_epoch, write_fences, write_tickets;
-    uint32_t read_launch, read_block, read_epoch;
+    uint32_t read_launch, read_block, read_epoch, read_fences;
     uint32_t write_step, read_step; /* warp synchronisations, within a block */
     uint16_t writer, reader;
     uint8_t is_atomic;
@@ -34,11 +35,17 @@ typedef struct emu_order {
     uint64_t ticket;  /* address of the last of them */
 } emu_order;
 
-enum { EMU_MANY_OF_WARP = 0x4000, EMU_MANY = 0xffff };
+enum { EMU_MANY = 0x8000, EMU_COPY = 0xc000 };
 
-/** An access of bytes at a shared offset, checked and remembered. value: what will be written, or NULL. */
-void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, uint32_t offset, unsigned bytes, const uint8_t *value,
-                      bool is_write, bool is_atomic);
+/** A thread of a cluster, by the slot of its warp. */
+static inline uint16_t emu_thread_in(uint32_t slot, int lane)
+{
+    return (uint16_t)(slot * 32 + (uint32_t)lane + 1);
+}
+
+/** An access of bytes at an offset in a block's shared memory, checked and remembered. value: what will be written, or NULL. */
+void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,
+                      const uint8_t *value, bool is_write, bool is_atomic);
 
 /** An access of bytes in an allocation, checked and remembered. Only one worker may run. */
 void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_allocation *allocation, uint64_t address,
@@ -50,7 +57,7 @@ void emu_check_defined(emu_warp *warp, const emu_inst *inst, const emu_operand *
 /** Definedness of the bytes at a place, one byte each; NULL: all are defined. */
 static inline uint8_t *emu_defined_bytes(const emu_warp *warp, int lane, const emu_place *place)
 {
-    const emu_block *block = warp->block;
+    const emu_block *block = place->block ? place->block : warp->block;
     const emu_allocation *one = place->allocation;
 
     switch (place->space) {
@@ -73,7 +80,8 @@ static inline void emu_check_access(emu_warp *warp, const emu_inst *inst, int la
     const uint32_t checks = warp->block->launch->checks;
 
     if (place->space == S_SHARED && checks & (CUEMU_CHECK_RACES | CUEMU_CHECK_ASYNC))
-        emu_check_shared(warp, inst, lane, (uint32_t)place->address, bytes, value, is_write, is_atomic);
+        emu_check_shared(warp, inst, lane, place->block ? place->block : warp->block, (uint32_t)place->address, bytes, value,
+                         is_write, is_atomic);
     else if (place->space == S_GLOBAL && checks & CUEMU_CHECK_RACES)
         emu_check_global(warp, inst, lane, place->allocation, place->address, bytes, value, is_write, is_atomic);
 }

@@ -2,6 +2,7 @@
 #include "step.h"
 
 #include "call.h"
+#include "cluster.h"
 #include "counters.h"
 #include "finding.h"
 #include "shadow.h"
@@ -82,6 +83,7 @@ static void end_lanes(emu_warp *warp, uint32_t index, uint32_t mask)
     for (uint32_t i = 0; i < warp->splits; i++)
         if (warp->split[i].state == R_COLLECTIVE)
             warp->split[i].state = R_RUN;
+    emu_cluster_leave(warp->block);
 }
 
 /* ---- one instruction ------------------------------------------------------------------------------------------------- */
@@ -159,6 +161,30 @@ static bool try_collective(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     return true;
 }
 
+/* Execute what each lane waits at for itself; false: some lanes do wait, in a split of theirs. */
+static bool try_to_go_on(emu_warp *warp, emu_split *s, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t here = s->pc;
+    uint32_t waiting = 0;
+
+    warp->waiting = 0;
+    if (mask)
+        inst->exec(warp, inst, mask);
+    waiting = warp->waiting & mask;
+    if (warp->block->line && mask != waiting) /* once, not at each try */
+        count_inst(warp, inst, mask & ~waiting);
+    if (waiting == s->mask) {
+        s->state = R_WAIT;
+        return false;
+    }
+    s->pc++;
+    if (!waiting)
+        return true;
+    s->mask &= ~waiting;
+    add_split(warp, s, here, waiting)->state = R_WAIT;
+    return false;
+}
+
 /* brx.idx: a split for each target. */
 static void branch_by_table(emu_warp *warp, const emu_split *s, const emu_inst *inst, uint32_t mask)
 {
@@ -192,7 +218,7 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
         uint32_t mask = s->mask;
 
         if (inst->is_block_start && executed) {
-            if (executed >= limit || warp->splits > 1 || emu_has_failed(warp))
+            if (executed >= limit || warp->splits > 1 || warp->yields || emu_has_failed(warp))
                 return executed;
         }
         executed++;
@@ -202,7 +228,7 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
                 emu_check_defined(warp, inst, &inst->guard, mask, "as the guard of an instruction");
             mask &= inst->guard_negated ? ~p : p;
         }
-        if (warp->block->line && inst->flow < F_COLLECTIVE)
+        if (warp->block->line && inst->flow < F_COLLECTIVE && inst->flow != F_WAIT)
             count_inst(warp, inst, mask);
         switch (inst->flow) {
         case F_NEXT:
@@ -268,6 +294,10 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
             if (!emu_enter_call(warp, s, inst))
                 return executed;
             continue;
+        case F_WAIT:
+            if (try_to_go_on(warp, s, inst, mask))
+                continue;
+            return executed;
         case F_BARRIER:
         default:
             if (!mask) {
@@ -296,11 +326,24 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
 
 /* ---- warps ----------------------------------------------------------------------------------------------------------- */
 
+/* If something has happened that lanes may wait for, let them try again. */
+static void wake(emu_warp *warp)
+{
+    const uint64_t events = warp->block->cluster->events;
+
+    for (uint32_t i = 0; i < warp->splits && warp->events != events; i++)
+        if (warp->split[i].state == R_WAIT)
+            warp->split[i].state = R_RUN;
+    warp->events = events;
+}
+
 bool emu_run_warp(emu_warp *warp, uint64_t quantum)
 {
     uint64_t executed = 0, streak = 0;
 
-    while (executed < quantum) {
+    warp->yields = false;
+    wake(warp);
+    while (executed < quantum && !warp->yields) {
         uint32_t index;
         uint64_t n;
         if (emu_has_failed(warp))

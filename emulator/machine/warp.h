@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "past.h"
 #include "cuda_emulator.h"
 #include "device_table.h"
 #include "flight.h"
@@ -32,9 +33,11 @@ typedef struct emu_launch {
     const emu_module *module;
     const emu_function *function;
     const emu_device *device;
-    uint32_t grid[3], block[3];
+    uint32_t grid[3], block[3], cluster[3];
+    bool has_clusters;       /* the launch or the kernel said so */
+    bool is_held;            /* all blocks at once: a cooperative launch */
     uint32_t threads, warps; /* of a block */
-    uint64_t blocks;
+    uint64_t blocks, clusters;
     const uint8_t *parameters;
     uint32_t dynamic_shared, shared_bytes; /* bytes to keep, red zones included */
     emu_shared_range *range;
@@ -46,12 +49,12 @@ typedef struct emu_launch {
     uint64_t owner;          /* context */
     struct emu_order *order; /* of each block, if races are looked for */
     uint32_t workers;
-    _Atomic(uint64_t) next_block;
+    _Atomic(uint64_t) next_cluster;
     atomic_int failed;   /* cuEmuKind that ended it, or 0 */
     cuEmuCounters *line; /* one for each instruction, merged at the end */
 } emu_launch;
 
-typedef enum emu_state { R_RUN, R_BARRIER, R_COLLECTIVE } emu_state;
+typedef enum emu_state { R_RUN, R_WAIT, R_BARRIER, R_COLLECTIVE } emu_state;
 
 typedef struct emu_split {
     uint32_t pc, mask;
@@ -63,9 +66,12 @@ typedef struct emu_split {
 
 typedef struct emu_block {
     emu_launch *launch;
+    struct emu_cluster *cluster;
     struct emu_warp *warp;
+    uint32_t rank; /* in its cluster */
     uint32_t index[3];
     uint64_t number;
+    bool has_ended;
     uint8_t *shared;
     uint8_t *shared_defined;
     struct emu_shared_byte *byte; /* NULL: races are not looked for */
@@ -73,6 +79,9 @@ typedef struct emu_block {
     uint32_t tickets;
     uint32_t epoch;                 /* barriers passed */
     uint32_t arrived[EMU_BARRIERS]; /* warps waiting, or threads for barriers with a count */
+    emu_past gathering[EMU_BARRIERS];
+    uint32_t *touched;           /* when each warp of the cluster was here last, by its slot, if it is of another block; */
+    const emu_inst **touched_by; /* and at which instruction */
     emu_patience patience;
     uint64_t random;
     emu_allocation *last[8]; /* allocations hit last */
@@ -93,8 +102,14 @@ typedef struct emu_warp {
     uint32_t synced[EMU_LANES];     /* the last that each lane took part in */
     emu_flight flight;
     uint32_t group[EMU_LANES]; /* committed groups of each lane */
-    uint32_t carry;            /* condition code of add.cc, a bit a lane */
-    uint32_t barrier_threads;  /* UINT32_MAX: where it waits was not counted yet */
+    emu_past past;
+    uint32_t slot;                  /* its own in a past */
+    uint32_t waiting;               /* lanes that an instruction of F_WAIT has left waiting */
+    uint32_t has_arrived, may_pass; /* lanes: at the barrier of the cluster, and not waited yet for one that was passed */
+    bool yields;                    /* its turn is over */
+    uint64_t events;                /* of the cluster, when it tried last */
+    uint32_t carry;                 /* condition code of add.cc, a bit a lane */
+    uint32_t barrier_threads;       /* UINT32_MAX: where it waits was not counted yet */
     uint64_t executed;
 } emu_warp;
 

@@ -113,7 +113,7 @@ static void discard(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 }
 
 #define ORDERS "{.volatile,.relaxed,.acquire,.release}{.weak,.mmio}{.cta,.cluster,.gpu,.sys}"
-#define SPACES "{.global,.shared,.shared::cta,.local,.param,.const,.param::entry,.param::func}"
+#define SPACES "{.global,.shared,.shared::cta,.shared::cluster,.local,.param,.const,.param::entry,.param::func}"
 #define CACHES                                                                                                            \
     "{.ca,.cg,.cs,.lu,.cv,.wb,.wt}{.nc}{.L1::evict_normal,.L1::evict_unchanged,.L1::evict_first,.L1::evict_last,.L1::no_" \
     "allocate}"                                                                                                           \

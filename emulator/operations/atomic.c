@@ -155,14 +155,15 @@ static void atom_128(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 /* f32 in vectors of up to 16 bytes, halves and pairs of halves in such of up to 16. */
 static emu_exec choose_vector(const emu_inst *inst)
 {
-    const bool is_allowed = inst->space != S_SHARED && emu_type_bytes(inst->type[0]) * inst->vector <= 16 &&
+    const bool is_allowed = inst->space != S_SHARED && inst->space != S_CLUSTER &&
+                            emu_type_bytes(inst->type[0]) * inst->vector <= 16 &&
                             (inst->type[0] == T_F32) == (inst->choice[4] == 0);
 
     return is_allowed ? atomic : NULL;
 }
 
 #define HINT "{.L2::cache_hint}"
-#define SCOPES "{.relaxed,.acquire,.release,.acq_rel}{.cta,.cluster,.gpu,.sys}{.global,.shared,.shared::cta}"
+#define SCOPES "{.relaxed,.acquire,.release,.acq_rel}{.cta,.cluster,.gpu,.sys}{.global,.shared,.shared::cta,.shared::cluster}"
 
 const emu_form emu_atomic_forms[] = {
     {"atom" SCOPES "{*.and,.or,.xor,.add,.min,.max,.inc,.dec,.exch}{.noftz}{*.b32,.b64,.u32,.u64,.s32,.s64,.f16,.f16x2,.bf16,."

@@ -159,6 +159,13 @@ static void elect(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     answer_predicate(warp, &inst->operand[1], mask, mask & (0 - mask));
 }
 
+/* Who sleeps waits for another. */
+static void yield(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    (void)inst, (void)mask;
+    warp->yields = true;
+}
+
 static void trap(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     emu_find(warp, inst, CUEMU_ASSERT, __builtin_ctz(mask), 0, "trap");
@@ -171,7 +178,7 @@ const emu_form emu_warp_forms[] = {
     {"exit", "", do_nothing, NULL, F_EXIT, D_USE, 0, 0},
     {"trap", "", trap, NULL, 0, D_USE, 0, 0},
     {"brkpt", "", do_nothing, NULL, 0, D_USE, 0, 0},
-    {"nanosleep.u32", "w", do_nothing, NULL, 0, D_USE, 0, 0},
+    {"nanosleep.u32", "w", yield, NULL, 0, D_USE, 0, 0},
     {"setmaxnreg{*.inc,.dec}.sync.aligned.u32", "N", do_nothing, NULL, 0, D_USE, 0, 0},
     {"pmevent{.mask}", "N", do_nothing, NULL, 0, D_USE, 0, 0},
     /* choice[0]: sync, arrive, red; choice[1]: popc, and, or */

@@ -378,10 +378,10 @@ static void cvt_pack(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
 static uint64_t window_of(emu_space space)
 {
-    return space == S_SHARED  ? EMU_SHARED_WINDOW
-           : space == S_LOCAL ? EMU_LOCAL_WINDOW
-           : space == S_PARAM ? EMU_PARAM_WINDOW
-                              : 0;
+    return space == S_SHARED || space == S_CLUSTER ? EMU_SHARED_WINDOW
+           : space == S_LOCAL                      ? EMU_LOCAL_WINDOW
+           : space == S_PARAM                      ? EMU_PARAM_WINDOW
+                                                   : 0;
 }
 
 static void cvta(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -398,13 +398,16 @@ static void isspacep(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 
     EMU_EACH_LANE (i, mask) {
         const uint64_t address = emu_unsigned(warp, &inst->operand[1], i);
-        const bool in_shared = address - EMU_SHARED_WINDOW < EMU_WINDOW_BYTES,
+        const uint64_t offset = address - EMU_SHARED_WINDOW;
+        const bool in_cluster = offset < EMU_CLUSTER_BYTES,
+                   in_shared = in_cluster && (offset < EMU_WINDOW_BYTES || offset / EMU_WINDOW_BYTES == warp->block->rank + 1),
                    in_local = address - EMU_LOCAL_WINDOW < EMU_WINDOW_BYTES;
-        bits |= (uint32_t)(inst->space == S_SHARED   ? in_shared
-                           : inst->space == S_LOCAL  ? in_local
-                           : inst->space == S_GLOBAL ? !in_shared && !in_local
-                           : inst->space == S_PARAM  ? address - EMU_PARAM_WINDOW < EMU_WINDOW_BYTES
-                                                     : false)
+        bits |= (uint32_t)(inst->space == S_SHARED    ? in_shared
+                           : inst->space == S_LOCAL   ? in_local
+                           : inst->space == S_CLUSTER ? in_cluster
+                           : inst->space == S_GLOBAL  ? !in_cluster && !in_local
+                           : inst->space == S_PARAM   ? address - EMU_PARAM_WINDOW < EMU_WINDOW_BYTES
+                                                      : false)
                 << i;
     }
     emu_set_predicate(warp, &inst->operand[0], bits, mask);
@@ -422,7 +425,9 @@ const emu_form emu_convert_forms[] = {
     {"cvt.rn{*.satfinite}{.relu}{*.e4m3x2,.e5m2x2}.f16x2", "=h w", cvt_bytes, NULL, 0, 0, 0, 0},
     {"cvt{*.rn}{.relu}.f16x2{*.e4m3x2,.e5m2x2,.e2m3x2,.e3m2x2,.e2m1x2}", "=w U", cvt_bytes, NULL, 0, 0, 0, 0},
     {"cvt.pack.sat{*.s16,.u16,.s8,.u8,.s4,.u4,.s2,.u2}.s32{.b32}", "=w w w w?", cvt_pack, NULL, 0, 0, 0, 0},
-    {"cvta{.to}{*.global,.shared,.local,.const,.shared::cta,.param,.param::entry}.u64", "=d d", cvta, NULL, 0, 0, 0, 0},
-    {"isspacep{*.global,.shared,.local,.const,.param,.param::entry,.shared::cta}", "=p d", isspacep, NULL, 0, 0, 0, 0},
+    {"cvta{.to}{*.global,.shared,.local,.const,.shared::cta,.shared::cluster,.param,.param::entry}.u64", "=d d", cvta, NULL, 0,
+     0, 0, 0},
+    {"isspacep{*.global,.shared,.local,.const,.param,.param::entry,.shared::cta,.shared::cluster}", "=p d", isspacep, NULL, 0,
+     0, 0, 0},
     {0},
 };

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cluster.h"
 #include "counters.h"
 #include "finding.h"
 
@@ -65,6 +66,7 @@ static void out_of_bounds(emu_warp *warp, const emu_inst *inst, int lane, emu_sp
 static bool resolve_lane(emu_warp *warp, const emu_inst *inst, emu_place *place, int lane, unsigned bytes)
 {
     const emu_block *block = warp->block;
+    emu_block *other = NULL;
     const emu_function *f = block->launch->function;
     const size_t n = (size_t)lane;
     emu_space space = place->space;
@@ -72,8 +74,8 @@ static bool resolve_lane(emu_warp *warp, const emu_inst *inst, emu_place *place,
     uint8_t *base;
 
     if (space == S_GENERIC) {
-        if (address - EMU_SHARED_WINDOW < EMU_WINDOW_BYTES) {
-            space = S_SHARED;
+        if (address - EMU_SHARED_WINDOW < EMU_CLUSTER_BYTES) {
+            space = S_CLUSTER;
             address -= EMU_SHARED_WINDOW;
         } else if (address - EMU_LOCAL_WINDOW < EMU_WINDOW_BYTES) {
             space = S_LOCAL;
@@ -81,6 +83,13 @@ static bool resolve_lane(emu_warp *warp, const emu_inst *inst, emu_place *place,
         } else {
             space = S_GLOBAL;
         }
+    }
+    if (space == S_CLUSTER) {
+        other = emu_peer(warp, inst, lane, &address);
+        if (!other)
+            return false;
+        space = S_SHARED;
+        block = other;
     }
     if (space == S_GLOBAL && address - EMU_PARAM_WINDOW < EMU_WINDOW_BYTES) {
         space = S_PARAM;
@@ -90,7 +99,7 @@ static bool resolve_lane(emu_warp *warp, const emu_inst *inst, emu_place *place,
         space = S_FRAME;
         address -= EMU_FRAMES_IN_LOCAL;
     }
-    *place = (emu_place){.address = address, .space = space};
+    *place = (emu_place){.address = address, .space = space, .block = other};
     switch (space) {
     case S_SHARED:
         base = block->shared;
@@ -166,7 +175,7 @@ bool emu_resolve_at(emu_warp *warp, const emu_inst *inst, emu_space space, uint3
             is_resolved = true;
         }
     }
-    EMU_LANEWISE(mask, r->place[i] = ((emu_place){(uint8_t *)(uintptr_t)(address[i] + shift), one, address[i], space}));
+    EMU_LANEWISE(mask, r->place[i] = ((emu_place){(uint8_t *)(uintptr_t)(address[i] + shift), one, address[i], space, NULL}));
     EMU_EACH_LANE (i, is_resolved ? 0 : mask)
         if (!resolve_lane(warp, inst, &r->place[i], i, bytes))
             return false;

@@ -23,7 +23,7 @@ static emu_inst *new_inst(emu_parser *p)
 static bool is_opcode_of_ptx(const emu_mnemonic *m)
 {
     static const char others[] =
-        " alloca clusterlaunchcontrol getctarank istypep mapa mbarrier multimem stackrestore stacksave suld suq "
+        " alloca clusterlaunchcontrol istypep mbarrier multimem stackrestore stacksave suld suq "
         "sured sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vadd vadd2 vavrg2 vmad vmax vmax2 vmin "
         "vmin2 vset vset2 vset4 vshl vsub vsub2 wgmma ";
     const char *at = memmem(others, sizeof others - 1, m->text, m->opcode_length);
@@ -47,7 +47,7 @@ typedef struct candidates {
 /* The least target that has an instruction of this form. */
 static unsigned target_of(const emu_form *form, const emu_inst *inst)
 {
-    unsigned target = form->target;
+    unsigned target = inst->space == S_CLUSTER && form->target < 90 ? 90 : form->target;
 
     for (unsigned i = 0; i < inst->type_count; i++) {
         const unsigned least = emu_type_target((emu_type)inst->type[i]);

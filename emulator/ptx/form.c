@@ -182,8 +182,9 @@ static void collect(emu_inst *inst, const emu_mnemonic *m)
     static const struct {
         const char *name;
         emu_space space;
-    } spaces[] = {{"global", S_GLOBAL}, {"shared", S_SHARED}, {"shared::cta", S_SHARED}, {"local", S_LOCAL},
-                  {"param", S_PARAM},   {"const", S_CONST},   {"param::entry", S_PARAM}, {"param::func", S_FRAME}};
+    } spaces[] = {{"global", S_GLOBAL}, {"shared", S_SHARED},           {"shared::cta", S_SHARED},
+                  {"local", S_LOCAL},   {"shared::cluster", S_CLUSTER}, {"param", S_PARAM},
+                  {"const", S_CONST},   {"param::entry", S_PARAM},      {"param::func", S_FRAME}};
 
     inst->vector = 1;
     inst->type_count = 0;

@@ -5,15 +5,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const special_names[SR_COUNT] = {
-    "%tid.x",           "%tid.y",       "%tid.z",       "%ntid.x",      "%ntid.y",      "%ntid.z",
-    "%ctaid.x",         "%ctaid.y",     "%ctaid.z",     "%nctaid.x",    "%nctaid.y",    "%nctaid.z",
-    "%laneid",          "%warpid",      "%nwarpid",     "%smid",        "%nsmid",       "%gridid",
-    "%lanemask_eq",     "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%dynamic_smem_size",
-    "%total_smem_size", "%clock",       "%clock_hi",    "%clock64",     "%globaltimer"};
+static const char *const special_names[SR_COUNT] = {"%tid.x",
+                                                    "%tid.y",
+                                                    "%tid.z",
+                                                    "%ntid.x",
+                                                    "%ntid.y",
+                                                    "%ntid.z",
+                                                    "%ctaid.x",
+                                                    "%ctaid.y",
+                                                    "%ctaid.z",
+                                                    "%nctaid.x",
+                                                    "%nctaid.y",
+                                                    "%nctaid.z",
+                                                    "%laneid",
+                                                    "%warpid",
+                                                    "%nwarpid",
+                                                    "%smid",
+                                                    "%nsmid",
+                                                    "%gridid",
+                                                    "%lanemask_eq",
+                                                    "%lanemask_le",
+                                                    "%lanemask_lt",
+                                                    "%lanemask_ge",
+                                                    "%lanemask_gt",
+                                                    "%dynamic_smem_size",
+                                                    "%total_smem_size",
+                                                    "%clusterid.x",
+                                                    "%clusterid.y",
+                                                    "%clusterid.z",
+                                                    "%nclusterid.x",
+                                                    "%nclusterid.y",
+                                                    "%nclusterid.z",
+                                                    "%cluster_ctaid.x",
+                                                    "%cluster_ctaid.y",
+                                                    "%cluster_ctaid.z",
+                                                    "%cluster_nctaid.x",
+                                                    "%cluster_nctaid.y",
+                                                    "%cluster_nctaid.z",
+                                                    "%cluster_ctarank",
+                                                    "%cluster_nctarank",
+                                                    "%is_explicit_cluster",
+                                                    "%clock",
+                                                    "%clock_hi",
+                                                    "%clock64",
+                                                    "%globaltimer"};
 
 static unsigned special_bytes(emu_special_kind kind)
 {
+    if (kind == SR_IS_EXPLICIT_CLUSTER)
+        return 0; /* a predicate */
     return kind == SR_CLOCK64 || kind == SR_GLOBALTIMER || kind == SR_GRIDID ? 8 : 4;
 }
 
@@ -21,12 +61,11 @@ static unsigned special_bytes(emu_special_kind kind)
 
 static emu_raw *read_operand(emu_parser *p, int depth);
 
-/* Words of PTX that no table here has a place for: of clusters, of profilers. */
+/* Words of PTX that no table here has a place for: of profilers, of graphs. */
 static bool is_unknown_special(const emu_token *token)
 {
-    static const char *const names[] = {
-        "%clusterid",      "%nclusterid",           "%cluster_",           "%is_explicit_cluster", "%pm",
-        "%aggr_smem_size", "%reserved_smem_offset", "%current_graph_exec", "%globaltimer_"};
+    static const char *const names[] = {"%pm", "%aggr_smem_size", "%reserved_smem_offset", "%current_graph_exec",
+                                        "%globaltimer_"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (token->length >= strlen(names[i]) && memcmp(token->text, names[i], strlen(names[i])) == 0)
@@ -101,6 +140,12 @@ static void read_name(emu_parser *p, emu_raw *r)
                 r->kind = RAW_SPECIAL;
                 r->special = (emu_special_kind)i;
             }
+        if (r->kind == RAW_SPECIAL && r->special >= SR_CLUSTERID_X && r->special <= SR_IS_EXPLICIT_CLUSTER &&
+            p->module->target < 90) {
+            emu_unknown(p, NULL, "the register %.*s, which needs .target sm_90 or later where the text has sm_%d",
+                        (int)p->token.length, p->token.text, p->module->target);
+            return;
+        }
         if (is_envreg(&p->token))
             r->kind = RAW_INTEGER;
         if (r->kind == RAW_NAME) {
@@ -239,7 +284,7 @@ static emu_operand special_place(emu_parser *p, emu_special_kind kind)
     for (size_t i = 0; i < f->specials; i++)
         if (f->special[i].kind == kind)
             return f->special[i].place;
-    emu_new_register(p, place.bytes == 8 ? T_U64 : T_U32, 1, &place.offset);
+    emu_new_register(p, place.bytes == 8 ? T_U64 : place.bytes ? T_U32 : T_PRED, 1, &place.offset);
     if (!f->special)
         f->special = emu_take(p, SR_COUNT * sizeof *f->special);
     if (f->special)
@@ -309,7 +354,8 @@ static bool bind_scalar(emu_binding *b, const emu_raw *r, emu_type type, unsigne
         return is_output ? add(b, (emu_operand){.bytes = (uint8_t)bytes, .is_sink = true})
                          : refuse(b, "is not written here", &r->token);
     case RAW_SPECIAL:
-        if (is_output || (is_wide ? special_bytes(r->special) < bytes : special_bytes(r->special) != bytes)) {
+        if (is_output || special_bytes(r->special) == 0 ||
+            (is_wide ? special_bytes(r->special) < bytes : special_bytes(r->special) != bytes)) {
             /* mov.u32 of the low half of a 64-bit one, and mov.u64 of a 32-bit one, are not PTX either */
             return refuse(b, "cannot stand here", &r->token);
         }
@@ -339,6 +385,8 @@ static bool bind_predicate(emu_binding *b, const emu_raw *r, bool is_output)
 
     if (r->kind == RAW_SINK && is_output)
         return add(b, (emu_operand){.is_sink = true});
+    if (r->kind == RAW_SPECIAL && !is_output && special_bytes(r->special) == 0)
+        return add(b, special_place(b->p, r->special));
     if (r->kind == RAW_INTEGER && !is_output) /* 1 and -1 are both seen for true */
         return add(b, emu_constant(b->p, r->bits != 0, 0));
     if (r->kind != RAW_REGISTER || r->type != T_PRED || (is_output && r->is_negated))

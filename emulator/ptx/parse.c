@@ -77,15 +77,20 @@ static void parse_attributes(emu_parser *p, emu_function *f)
             parse_three(p, f->maxntid);
         else if (emu_accept(p, ".reqntid"))
             parse_three(p, f->reqntid);
+        else if (emu_accept(p, ".reqnctapercluster"))
+            parse_three(p, f->cluster);
+        else if (emu_accept(p, ".explicitcluster"))
+            f->has_clusters = true;
+        else if (emu_accept(p, ".blocksareclusters"))
+            f->counts_clusters = true;
+        else if (emu_accept(p, ".maxclusterrank"))
+            f->max_cluster = (uint32_t)emu_expect_integer(p);
         else if (emu_accept(p, ".minnctapersm") || emu_accept(p, ".maxnreg") || emu_accept(p, ".maxnctapersm"))
             emu_expect_integer(p);
         else if (emu_accept(p, ".pragma")) {
             emu_next(p);
             emu_expect(p, ";");
-        } else if (emu_is(p, ".explicitcluster") || emu_is(p, ".reqnctapercluster") || emu_is(p, ".maxclusterrank") ||
-                   emu_is(p, ".blocksareclusters"))
-            emu_unknown(p, NULL, "clusters");
-        else if (!emu_accept(p, ".noreturn"))
+        } else if (!emu_accept(p, ".noreturn"))
             emu_unknown(p, NULL, "an attribute of a function");
     }
 }

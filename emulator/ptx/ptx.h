@@ -65,7 +65,8 @@ typedef enum emu_space {
     S_LOCAL,
     S_PARAM, /* of the kernel */
     S_CONST,
-    S_FRAME /* parameters between functions, kept for each lane */
+    S_FRAME,  /* parameters between functions, kept for each lane */
+    S_CLUSTER /* shared memory of any block of the cluster */
 } emu_space;
 
 /** A place in one of two banks: the warp's registers, or constants that all warps share. 32 lanes side by side. */
@@ -91,6 +92,7 @@ typedef enum emu_flow {
     F_EXIT,
     F_CALL,
     F_RETURN,
+    F_WAIT,       /* of each lane for itself: its function leaves in emu_warp.waiting those that must try again */
     F_BARRIER,    /* of the block; this and what follows wait for others */
     F_COLLECTIVE, /* of a warp's lanes: waits for all in its member mask */
     F_WARP        /* of all 32 lanes: it has no member mask */
@@ -181,6 +183,21 @@ typedef enum emu_special_kind {
     SR_LANEMASK_GT,
     SR_DYNAMIC_SMEM,
     SR_TOTAL_SMEM,
+    SR_CLUSTERID_X,
+    SR_CLUSTERID_Y,
+    SR_CLUSTERID_Z,
+    SR_NCLUSTERID_X,
+    SR_NCLUSTERID_Y,
+    SR_NCLUSTERID_Z,
+    SR_CLUSTER_CTAID_X,
+    SR_CLUSTER_CTAID_Y,
+    SR_CLUSTER_CTAID_Z,
+    SR_CLUSTER_NCTAID_X,
+    SR_CLUSTER_NCTAID_Y,
+    SR_CLUSTER_NCTAID_Z,
+    SR_CLUSTER_CTARANK,
+    SR_CLUSTER_NCTARANK,
+    SR_IS_EXPLICIT_CLUSTER, /* a predicate */
     SR_CLOCK,
     SR_CLOCK_HI,
     SR_CLOCK64,
@@ -231,11 +248,14 @@ typedef struct emu_function {
     uint32_t local_bytes, frame_bytes; /* for each lane, likewise */
     emu_special *special;
     size_t specials;
-    uint32_t maxntid[3], reqntid[3]; /* 0: none */
-    uint32_t static_shared;          /* bytes the kernel declares, without red zones */
-    bool orders_floats;              /* blocks must run one after the other for a repeatable result */
-    const char *body;                /* parsed later, when all names are known */
-    const char *refusal;             /* why it cannot be run, in the words of emu_ptx_load; NULL: it can */
+    uint32_t maxntid[3], reqntid[3], cluster[3]; /* 0: none */
+    uint32_t max_cluster;                        /* blocks; 0: no limit of its own */
+    bool has_clusters;                           /* .explicitcluster: it may be launched in nothing else */
+    bool counts_clusters;                        /* .blocksareclusters: its grid is one of clusters */
+    uint32_t static_shared;                      /* bytes the kernel declares, without red zones */
+    bool orders_floats;                          /* blocks must run one after the other for a repeatable result */
+    const char *body;                            /* parsed later, when all names are known */
+    const char *refusal;                         /* why it cannot be run, in the words of emu_ptx_load; NULL: it can */
 } emu_function;
 
 typedef struct emu_module {

@@ -41,6 +41,7 @@
     X(launch, cuLaunchKernel,                                                                                                  \
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,                  \
        unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, void **extra))                                \
+    X(launch_ex, cuLaunchKernelEx, (const void *config, void *function, void **parameters, void **extra))                      \
     X(get_finding, cuEmuGetFinding, (size_t index, cuEmuFinding *finding))                                                     \
     X(set_option, cuEmuSetOption, (cuEmuOption option, uint64_t value))                                                        \
     X(get_launch, cuEmuGetLaunch, (cuEmuLaunch *launch))                                                                       \

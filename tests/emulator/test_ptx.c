@@ -274,7 +274,7 @@ Test(ptx, what_is_not_known_refuses_the_kernel_alone)
         {"", ".frob %r1;", "a directive"},
         {"", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d2, {%f5, %f6}];", "this instruction: \"tex"},
         {"", "mbarrier.init.shared.b64 [%r3], 32;", "this instruction: \"mbarrier"},
-        {"", "mov.u32 %r10, %cluster_ctarank;", "the register %cluster_ctarank"},
+        {"", "mov.u32 %r10, %aggr_smem_size;", "the register %aggr_smem_size"},
         {"", "add.u32 %r10, %r10, (3 + 4);", "an expression: \"add.u32 %r10, %r10, (3 + 4);\""},
         {"", "mov.u32 %r9, 1; mov.u32 %r10, 3+4*2; mov.u32 %r9, 2;", "an expression: \"mov.u32 %r10, 3+4*2;\""},
         {"", "mov.u32 %r10, 3-4;", "an expression"},
@@ -350,12 +350,11 @@ Test(ptx, what_the_target_lacks_refuses_the_kernel_alone)
     }
 }
 
-Test(ptx, a_kernel_of_clusters_is_refused_alone)
+Test(ptx, a_kernel_with_an_unknown_attribute_is_refused_alone)
 {
-    static const char *const says[] = {"(kernel k)", "clusters"};
+    static const char *const says[] = {"(kernel k)", "an attribute of a function"};
 
-    expect_refused(HEAD ".visible .entry k(.param .u64 out)\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{\nret;\n}\n" OTHER,
-                   says, 2);
+    expect_refused(HEAD ".visible .entry k(.param .u64 out)\n.frobnicated 2\n{\nret;\n}\n" OTHER, says, 2);
 }
 
 /* The same statement is a mistake in one kernel and, with another register, beyond the emulator in the other. */
@@ -363,12 +362,12 @@ Test(ptx, messages_name_the_kernel_and_the_cuda_line)
 {
 #define LINES(statement) HEAD OTHER ENTRY ".loc 1 20 5\n" statement "\n" DONE ".file 1 \"/home/me/gemm.cu\"\n"
     static const char *const unknown[] = {"k cannot be run: line 27 (kernel k, gemm.cu:20): not supported by the emulator: ",
-                                          "\"mov.u32 %r10, %clusterid.x;\""};
+                                          "\"mov.u32 %r10, %aggr_smem_size;\""};
     static const char *const wrong[] = {"line 27 (kernel k, gemm.cu:20): the PTX is wrong: no register %r99",
                                         "\"mov.u32 %r10, %r99;\""};
     char log[512];
 
-    expect_refused(LINES("mov.u32 %r10, %clusterid.x;"), unknown, 2);
+    expect_refused(LINES("mov.u32 %r10, %aggr_smem_size;"), unknown, 2);
     cr_expect(eq(ptr, load_ptx(LINES("mov.u32 %r10, %r99;"), log, sizeof log), NULL));
     for (int i = 0; i < 2; i++)
         cr_expect(ne(ptr, strstr(log, wrong[i]), NULL), "%s", log);
