@@ -44,6 +44,7 @@ typedef enum cuEmuKind {
     CUEMU_DEADLOCK,      /* no warp of the block can go on */
     CUEMU_ENDLESS,       /* a block without progress for longer than the patience, or with more instructions than the budget */
     CUEMU_ILLEGAL,       /* an instruction used against its rules: a lane missing from its member mask */
+    CUEMU_MBARRIER,      /* an mbarrier that was never initialised, arrivals beyond its count, bytes that do not come out */
     CUEMU_ASSERT,        /* device assert, trap */
     CUEMU_UNINITIALISED, /* a value never written decides an address or a branch, or reaches global memory or an MMA */
     CUEMU_RACE_SHARED,   /* two threads, one of them writing, with no barrier between */
@@ -66,7 +67,7 @@ typedef struct cuEmuFinding {
     uint32_t cuda_line; /* of the source that the PTX was compiled from, if it has .loc lines; else 0 */
     uint32_t block[3], thread[3];
     uint64_t address; /* as the instruction had it: an offset for shared memory */
-    char text[384];   /* one sentence: the instruction, the address, whose memory it is in or near */
+    char text[512];   /* one sentence: the instruction, the address, whose memory it is in or near */
 } cuEmuFinding;
 
 /** Copy finding number index, in the order found; 0 if there are not so many. */

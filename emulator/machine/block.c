@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cluster.h"
+#include "mbarrier.h"
 #include "shadow.h"
 
 /* The special registers of a lane that stand still. */
@@ -85,6 +86,8 @@ static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number
     warp->slot = warp->block->rank * EMU_BLOCK_SLOTS + number;
     warp->waiting = warp->has_arrived = warp->may_pass = 0;
     warp->events = 0;
+    warp->gives_up = 0;
+    warp->waits_for = NULL;
     for (uint32_t lane = 0; lane < 32; lane++)
         set_specials(warp, lane);
     if (launch->checks) {
@@ -111,6 +114,8 @@ void emu_block_start(emu_block *block)
     emu_patience_begin(&block->patience);
     block->random = launch->seed * UINT64_C(0x9e3779b97f4a7c15) + block->number + 1;
     memset(block->arrived, 0, sizeof block->arrived);
+    for (uint32_t i = 0; i < block->mbarriers; i++)
+        block->mbarrier[i]->is_valid = false;
     for (int i = 0; i < EMU_BARRIERS; i++)
         emu_past_clear(&block->gathering[i], block->cluster->slots);
     if (block->touched)
@@ -137,6 +142,12 @@ void emu_block_free(emu_block *block)
     }
     for (int i = 0; i < EMU_BARRIERS; i++)
         emu_past_free(&block->gathering[i]);
+    for (uint32_t i = 0; i < block->mbarriers; i++) {
+        emu_past_free(&block->mbarrier[i]->gathering);
+        emu_past_free(&block->mbarrier[i]->done);
+        free(block->mbarrier[i]);
+    }
+    free(block->mbarrier);
     free(block->touched);
     free(block->touched_by);
     free(block->warp);

@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 
+#include "arrival.h"
 #include "block.h"
 #include "finding.h"
+#include "mbarrier.h"
 #include "shadow.h"
 
 /* ---- beginning and end ----------------------------------------------------------------------------------------------- */
@@ -32,6 +34,7 @@ void emu_cluster_free(emu_cluster *cluster)
     for (uint32_t i = 0; i < cluster->blocks; i++)
         emu_block_free(&cluster->block[i]);
     free(cluster->block);
+    free(cluster->arrival);
     emu_past_free(&cluster->gathering);
     emu_past_free(&cluster->done);
 }
@@ -50,6 +53,8 @@ void emu_cluster_start(emu_cluster *cluster, uint64_t number)
     cluster->now = 1;
     cluster->phase = 0;
     cluster->events = 0;
+    cluster->round = 0;
+    cluster->arrivals = 0;
     emu_past_clear(&cluster->gathering, cluster->slots);
     emu_past_clear(&cluster->done, cluster->slots);
     for (uint32_t i = 0; i < cluster->blocks; i++)
@@ -153,6 +158,8 @@ void emu_cluster_leave(emu_block *block)
     for (uint32_t w = 0; w < block->launch->warps; w++)
         alive |= block->warp[w].alive;
     if (!alive && !block->has_ended) {
+        emu_land_last(block);
+        emu_mbarriers_check(block);
         block->has_ended = true;
         check_end(block);
     }

@@ -12,10 +12,13 @@ typedef struct emu_cluster {
     uint32_t blocks;
     uint64_t number;
     uint32_t index[3];
-    uint32_t slots, now;       /* of a past: past.h */
-    uint32_t phase;            /* barriers of the cluster that were passed */
-    emu_past gathering, done; /* of those who arrived since, and at all passed ones */
-    uint64_t events;           /* grows when somebody who waits may go on */
+    uint32_t slots, now;         /* of a past: past.h */
+    uint32_t phase;              /* barriers of the cluster that were passed */
+    emu_past gathering, done;    /* of those who arrived since, and at all passed ones */
+    uint64_t events;             /* grows when somebody who waits may go on */
+    struct emu_arrival *arrival; /* what is on its way, as it was issued: arrival.h */
+    uint32_t arrivals, arrival_capacity;
+    uint64_t round; /* of turns */
 } emu_cluster;
 
 /** Memory for clusters of a launch, one at a time. false: there is none; free it all the same. */

@@ -30,6 +30,7 @@ static const char *kind_name(cuEmuKind kind)
         [CUEMU_DEADLOCK] = "deadlock",
         [CUEMU_ENDLESS] = "endless",
         [CUEMU_ILLEGAL] = "illegal",
+        [CUEMU_MBARRIER] = "mbarrier",
         [CUEMU_ASSERT] = "assert",
         [CUEMU_UNINITIALISED] = "uninitialised",
         [CUEMU_RACE_SHARED] = "race in shared memory",

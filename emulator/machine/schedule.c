@@ -10,13 +10,16 @@
 #include <stdlib.h>
 
 #include "barrier.h"
+#include "arrival.h"
 #include "cluster.h"
 #include "counters.h"
 #include "finding.h"
+#include "mbarrier.h"
 #include "progress.h"
 #include "step.h"
 
 enum { QUANTUM = 1 << 16, QUANTUM_OF_MANY = 1 << 12 }; /* instructions of a turn; where blocks may wait for each other */
+enum { MOST_IDLE = 256 };
 
 /* Clusters that one host thread runs at once: one, or all of a cooperative launch. */
 typedef struct group {
@@ -24,6 +27,7 @@ typedef struct group {
     emu_cluster *cluster;
     uint64_t clusters;
     uint64_t quantum;
+    uint64_t idle; /* rounds in which nobody went on but those that were told to give up */
 } group;
 
 static emu_block *block_at(const group *all, uint64_t n)
@@ -53,11 +57,11 @@ static void report_deadlock(const group *all)
 {
     const emu_inst *insts = all->launch->module->inst;
     const emu_warp *first = NULL;
-    char text[240] = "";
+    char text[400] = "", what[120];
     size_t n = 0;
 
     for (uint64_t b = 0; b < all->clusters * all->cluster->blocks; b++)
-        for (uint32_t w = 0; w < all->launch->warps && n < sizeof text - 60; w++) {
+        for (uint32_t w = 0; w < all->launch->warps && n < sizeof text - 180; w++) {
             const emu_warp *warp = &block_at(all, b)->warp[w];
             if (!warp->splits)
                 continue;
@@ -67,6 +71,9 @@ static void report_deadlock(const group *all)
                 n += (size_t)snprintf(text + n, sizeof text - n, " block (%u, %u, %u)", warp->block->index[0],
                                       warp->block->index[1], warp->block->index[2]);
             n += (size_t)snprintf(text + n, sizeof text - n, " warp %u at line %u", w, insts[warp->split[0].pc].line);
+            if (warp->waits_for)
+                n += (size_t)snprintf(text + n, sizeof text - n, " (%s)",
+                                      emu_mbarrier_describe(warp->waits_for, what, sizeof what));
         }
     if (first)
         emu_find(first, &insts[first->split[0].pc], CUEMU_DEADLOCK, __builtin_ctz(first->split[0].mask), 0,
@@ -105,13 +112,52 @@ static bool has_news(const emu_block *block)
     return false;
 }
 
+/* Something on its way comes. false: there is nothing. */
+static bool land_first(const group *all)
+{
+    for (uint64_t i = 0; i < all->clusters; i++)
+        if (emu_land_first(&all->cluster[i]))
+            return true;
+    return false;
+}
+
+/* Lanes that test a barrier, and could do something else, are told that it is not passed. false: there are none. */
+static bool give_up(const group *all)
+{
+    bool is_any = false;
+
+    for (uint64_t b = 0; b < all->clusters * all->cluster->blocks; b++)
+        for (uint32_t w = 0; w < all->launch->warps; w++) {
+            emu_warp *warp = &block_at(all, b)->warp[w];
+            for (uint32_t i = 0; i < warp->splits; i++)
+                if (warp->split[i].state == R_WAIT && warp->waits_for) {
+                    warp->gives_up |= warp->split[i].mask;
+                    warp->split[i].state = R_RUN;
+                    is_any = true;
+                }
+        }
+    return is_any;
+}
+
+/* Nobody can go on; false: nor does anything help. */
+static bool go_on(group *all)
+{
+    if (land_first(all)) {
+        all->idle = 0;
+        return true;
+    }
+    return all->idle++ < MOST_IDLE && give_up(all);
+}
+
 /* One turn for all; false: they are done, or the launch has failed. */
-static bool run_round(const group *all)
+static bool run_round(group *all)
 {
     const uint64_t blocks = all->clusters * all->cluster->blocks;
     const uint64_t start = all->launch->seed ? emu_random(&all->cluster->block[0]) % blocks : 0;
     bool are_done = true, moves = false;
 
+    for (uint64_t i = 0; i < all->clusters; i++)
+        emu_land_due(&all->cluster[i]);
     for (uint64_t n = 0; n < blocks; n++) {
         emu_block *block = block_at(all, (start + n) % blocks);
         if (is_done(block))
@@ -128,15 +174,17 @@ static bool run_round(const group *all)
     }
     for (uint64_t n = 0; n < blocks && !moves; n++)
         moves = has_news(block_at(all, n));
-    if (!moves && !are_done)
-        report_deadlock(all);
-    return moves && !are_done;
+    all->idle = moves ? 0 : all->idle;
+    if (are_done || moves || go_on(all))
+        return !are_done;
+    report_deadlock(all);
+    return false;
 }
 
 static pthread_mutex_t merging = PTHREAD_MUTEX_INITIALIZER;
 
 /* Clusters from first on; false: there are no more. */
-static bool run_group(const group *all, uint64_t first)
+static bool run_group(group *all, uint64_t first)
 {
     if (first >= all->launch->clusters)
         return false;

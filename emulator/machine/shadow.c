@@ -227,8 +227,7 @@ void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_alloca
                 (unsigned long long)address + b, byte->writer - 1, byte->write_block,
                 (unsigned long long)block->launch->order[byte->write_block].ticket);
             byte->writer = 0;
-        } else if (is_write && was_read && !read_itself && !is_atomic &&
-                   !is_read_ordered(block, byte) &&
+        } else if (is_write && was_read && !read_itself && !is_atomic && !is_read_ordered(block, byte) &&
                    !(byte->read_block == number && is_synced(warp, byte->reader, byte->read_step, thread))) {
             emu_find(warp, inst, CUEMU_RACE_GLOBAL, lane, address + b,
                      "writes 0x%llx, which thread %u of block %u read in this launch", (unsigned long long)address + b,

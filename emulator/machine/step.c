@@ -168,6 +168,7 @@ static bool try_to_go_on(emu_warp *warp, emu_split *s, const emu_inst *inst, uin
     uint32_t waiting = 0;
 
     warp->waiting = 0;
+    warp->waits_for = NULL;
     if (mask)
         inst->exec(warp, inst, mask);
     waiting = warp->waiting & mask;

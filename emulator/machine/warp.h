@@ -75,7 +75,9 @@ typedef struct emu_block {
     uint8_t *shared;
     uint8_t *shared_defined;
     struct emu_shared_byte *byte; /* NULL: races are not looked for */
-    uint64_t ticket[8];           /* addresses of the atomics that gave it a value back, the last ones */
+    struct emu_mbarrier **mbarrier;
+    uint32_t mbarriers;
+    uint64_t ticket[8]; /* addresses of the atomics that gave it a value back, the last ones */
     uint32_t tickets;
     uint32_t epoch;                 /* barriers passed */
     uint32_t arrived[EMU_BARRIERS]; /* warps waiting, or threads for barriers with a count */
@@ -103,13 +105,15 @@ typedef struct emu_warp {
     emu_flight flight;
     uint32_t group[EMU_LANES]; /* committed groups of each lane */
     emu_past past;
-    uint32_t slot;                  /* its own in a past */
-    uint32_t waiting;               /* lanes that an instruction of F_WAIT has left waiting */
-    uint32_t has_arrived, may_pass; /* lanes: at the barrier of the cluster, and not waited yet for one that was passed */
-    bool yields;                    /* its turn is over */
-    uint64_t events;                /* of the cluster, when it tried last */
-    uint32_t carry;                 /* condition code of add.cc, a bit a lane */
-    uint32_t barrier_threads;       /* UINT32_MAX: where it waits was not counted yet */
+    uint32_t slot;                        /* its own in a past */
+    uint32_t waiting;                     /* lanes that an instruction of F_WAIT has left waiting */
+    uint32_t has_arrived, may_pass;       /* lanes: at the barrier of the cluster, and not waited yet for one that was passed */
+    uint32_t gives_up;                    /* lanes that are told so instead of waiting on */
+    const struct emu_mbarrier *waits_for; /* the last one, of those that wait */
+    bool yields;                          /* its turn is over */
+    uint64_t events;                      /* of the cluster, when it tried last */
+    uint32_t carry;                       /* condition code of add.cc, a bit a lane */
+    uint32_t barrier_threads;             /* UINT32_MAX: where it waits was not counted yet */
     uint64_t executed;
 } emu_warp;
 

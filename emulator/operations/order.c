@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* order: fences, and hints to caches and schedulers. */
 #include "lanes.h"
+#include "mbarrier.h"
 #include "shadow.h"
 
 static void fence(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     (void)inst, (void)mask; /* one lane after the other: all is in order already; races are told by the count */
     emu_fence(warp);
+}
+
+/* What the warp has initialised may be used by asynchronous copies, and by other blocks. */
+static void fence_init(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    const emu_block *block = warp->block;
+
+    (void)inst, (void)mask;
+    for (uint32_t i = 0; i < block->mbarriers; i++)
+        block->mbarrier[i]->is_fenced |= block->mbarrier[i]->writer == warp->slot;
 }
 
 static void change_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
@@ -36,7 +47,7 @@ const emu_form emu_order_forms[] = {
     {"fence.proxy.tensormap::generic.acquire{*.cta,.cluster,.gpu,.sys}", "@ N", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"fence.proxy.async::generic" RESTRICTIONS, "", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"fence" RESTRICTIONS, "", change_nothing, NULL, 0, D_OWN, 0, 0},
-    {"fence.mbarrier_init.release.cluster", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"fence.mbarrier_init.release.cluster", "", fence_init, NULL, 0, D_OWN, 0, 0},
     {"createpolicy.fractional" PRIORITIES ".b64", "=d w?", make_policy, NULL, 0, D_OWN, 0, 0},
     {"createpolicy.range{.global}" PRIORITIES ".b64", "=d @ w w", make_policy, NULL, 0, D_OWN, 0, 0},
     {"createpolicy.cvt.L2.b64", "=d d", make_policy, NULL, 0, D_OWN, 0, 0},

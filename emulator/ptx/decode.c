@@ -23,7 +23,7 @@ static emu_inst *new_inst(emu_parser *p)
 static bool is_opcode_of_ptx(const emu_mnemonic *m)
 {
     static const char others[] =
-        " alloca clusterlaunchcontrol istypep mbarrier multimem stackrestore stacksave suld suq "
+        " alloca clusterlaunchcontrol istypep multimem stackrestore stacksave suld suq "
         "sured sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vadd vadd2 vavrg2 vmad vmax vmax2 vmin "
         "vmin2 vset vset2 vset4 vshl vsub vsub2 wgmma ";
     const char *at = memmem(others, sizeof others - 1, m->text, m->opcode_length);

@@ -3,59 +3,9 @@
  * Blocks that run at once: clusters with distributed shared memory, cooperative launches, and the ways in which programs get them
  * wrong. Kernels are compiled by NVRTC; each must be right and silent under every schedule, and each broken one caught.
  */
-#include "mutation.h"
+#include "program.h"
 
-/* ---- launches --------------------------------------------------------------------------------------------------------- */
-
-enum { CLUSTER_DIMENSION = 4, COOPERATIVE = 2, TOO_LARGE = 720, BAD_CLUSTER = 912, NOT_SUPPORTED = 801 };
-
-typedef struct attribute {
-    int id, padding;
-    union {
-        char bytes[64];
-        unsigned dimension[3];
-        int number;
-    } value;
-} attribute;
-
-typedef struct config {
-    unsigned grid[3], block[3], shared_bytes;
-    void *stream;
-    attribute *attributes;
-    unsigned count;
-} config;
-
-/* cluster: 0: none is asked for. */
-static int launch_as(void *function, const unsigned grid[3], unsigned threads, const unsigned cluster[3], bool is_cooperative,
-                     void **parameters)
-{
-    attribute list[2];
-    config how = {{grid[0], grid[1], grid[2]}, {threads, 1, 1}, 0, NULL, list, 0};
-    int result;
-
-    memset(list, 0, sizeof list);
-    if (cluster[0]) {
-        list[how.count].id = CLUSTER_DIMENSION;
-        memcpy(list[how.count++].value.dimension, cluster, sizeof list[0].value.dimension);
-    }
-    if (is_cooperative) {
-        list[how.count].id = COOPERATIVE;
-        list[how.count++].value.number = 1;
-    }
-    result = cu.launch_ex(&how, function, parameters, NULL);
-    return result ? result : cu.synchronize();
-}
-
-static void *function_of(const char *ptx, void **module)
-{
-    void *function = NULL;
-    char log[1024];
-
-    *module = load_ptx(ptx, log, sizeof log);
-    cr_assert(ne(ptr, *module, NULL), "%s", log);
-    cr_assert(eq(int, cu.function(&function, *module, "kernel"), 0));
-    return function;
-}
+enum { TOO_LARGE = 720, BAD_CLUSTER = 912, NOT_SUPPORTED = 801 };
 
 static void open_device(void)
 {
@@ -308,162 +258,113 @@ static float wanted_of_grid_barrier(int i, const float *in)
     return in[(i + 128) % 256] + 3;
 }
 
-static const struct program {
-    const char *name, *text;
-    float (*wanted)(int i, const float *in);
-    unsigned grid[3];
-    bool is_cooperative;
-} programs[] = {{"reduction", reduction, wanted_of_reduction, {4, 1, 1}, false},
-                {"reduction in two clusters", reduction, wanted_of_reduction, {8, 1, 1}, false},
-                {"histogram", histogram, wanted_of_histogram, {2, 2, 1}, false},
-                {"barrier of the grid", grid_barrier, wanted_of_grid_barrier, {4, 1, 1}, true}};
-
-enum { ELEMENTS = 512 };
-
-typedef struct answer {
-    int result;
-    findings found;
-    float in[ELEMENTS], out[ELEMENTS];
-} answer;
-
-static answer run_program(const struct program *program, const char *ptx)
-{
-    const unsigned none[3] = {0};
-    uint64_t in, out;
-    void *module, *function = function_of(ptx, &module), *parameters[] = {&in, &out};
-    answer a;
-
-    for (int i = 0; i < ELEMENTS; i++)
-        a.in[i] = (float)(i * 5 % 7);
-    in = device_memory(sizeof a.in, a.in);
-    out = device_memory(sizeof a.out, NULL);
-    a.result = launch_as(function, program->grid, 64, none, program->is_cooperative, parameters);
-    a.found = take_findings();
-    if (a.result == 0)
-        cr_assert(eq(int, cu.read(a.out, out, sizeof a.out), 0));
-    cr_assert(eq(int, cu.unload(module), 0));
-    cr_assert(eq(int, cu.free(in), 0));
-    cr_assert(eq(int, cu.free(out), 0));
-    return a;
-}
+static const program programs[] = {
+    {"reduction", reduction, "sm_90", wanted_of_reduction, {4, 1, 1}, 64, 256},
+    {"reduction in two clusters", reduction, "sm_90", wanted_of_reduction, {8, 1, 1}, 64, 512},
+    {"histogram", histogram, "sm_90", wanted_of_histogram, {2, 2, 1}, 64, 256},
+    {"barrier of the grid", grid_barrier, "sm_90", wanted_of_grid_barrier, {4, 1, 1}, 64, 256, .is_cooperative = true}};
 
 Test(cluster, programs_are_right_and_silent)
 {
-    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/cluster");
-
-    for (size_t n = 0; n < sizeof programs / sizeof programs[0]; n++)
-        for (int seed = 0; seed < 8; seed++) {
-            const struct program *program = &programs[n];
-            char *ptx = compile_text(nvrtc, program->text, "sm_90", program->name);
-            const int count = (int)(program->grid[0] * program->grid[1] * 64);
-            answer a;
-            cu.set_option(CUEMU_SEED, (uint64_t)seed);
-            a = run_program(program, ptx);
-            cr_expect(eq(sz, a.found.count, 0), "%s, seed %d: %s: %s", program->name, seed, kind_names[a.found.first[0].kind],
-                      a.found.first[0].text);
-            cr_assert(eq(int, a.result, 0), "%s", program->name);
-            for (int i = 0; i < count; i++)
-                cr_assert(eq(flt, a.out[i], program->wanted(i, a.in)), "%s, seed %d, element %d", program->name, seed, i);
-            free(ptx);
-        }
+    expect_right_and_silent(nvrtc_or_skip("emulator/cluster"), programs, sizeof programs / sizeof programs[0]);
 }
 
-static const struct mutation {
-    size_t program;
-    const char *what, *piece, *instead;
-    cuEmuKind kind;
-    const char *at[3];
-    cuEmuKind after;
-} mutations[] = {
-    {0,
+static const broken mutations[] = {
+    {&programs[0],
      "no barrier before the reads",
      "    arrive();\n    wait();  // all",
      "    //",
      CUEMU_RACE_SHARED,
      {"ld.shared::cluster"},
      0},
-    {0,
+    {&programs[0],
      "a barrier of the block alone",
      "arrive();\n    wait();  // all",
      "__syncthreads();  //",
      CUEMU_RACE_SHARED,
      {"ld.shared::cluster"},
      0},
-    {0,
+    {&programs[0],
      "a barrier that releases nothing",
      "arrive();\n    wait();  // all",
      "asm volatile(\"barrier.cluster.arrive.relaxed.aligned;\"); wait();  //",
      CUEMU_RACE_SHARED,
      {"ld.shared::cluster"},
      0},
-    {0,
+    {&programs[0],
      "no barrier behind the reads",
      "    arrive();\n    wait();  // nobody",
      "    //",
      CUEMU_OUT_OF_BOUNDS,
      {"ld.shared::cluster"},
      CUEMU_RACE_SHARED},
-    {0,
+    {&programs[0],
      "wait without arrival",
      "arrive();\n    wait();  // all",
      "wait();  //",
      CUEMU_ILLEGAL,
      {"wait();", "barrier.cluster.wait"},
      0},
-    {0,
+    {&programs[0],
      "a second arrival",
      "wait();  // nobody",
      "arrive(); wait();  // nobody",
      CUEMU_ILLEGAL,
      {"arrive();", "barrier.cluster.arrive"},
      0},
-    {0,
+    {&programs[0],
      "half of the warps arrive",
      "arrive();\n    wait();  // nobody",
      "if (t < 32) arrive();\n    wait();  // nobody",
      CUEMU_ILLEGAL,
      {"wait();", "barrier.cluster.wait"},
      0},
-    {0,
+    {&programs[0],
      "the other half waits for the block",
      "arrive();\n    wait();  // nobody",
      "if (t < 32) { arrive(); wait(); }\n    __syncthreads();  // nobody",
      CUEMU_DEADLOCK,
      {"wait();", "barrier.cluster.wait"},
      0},
-    {0, "a block that is not there", "b < 4", "b < 5", CUEMU_ILLEGAL, {"mapa"}, 0},
-    {0, "beyond the other's array", "&sum[1]), b)", "&sum[1]) + 4, b)", CUEMU_OUT_OF_BOUNDS, {"ld.shared::cluster"}, 0},
-    {0, "what the other has not written", "&sum[1]), b)", "&sum[0]), b)", CUEMU_UNINITIALISED, {"out["}, 0},
-    {0,
+    {&programs[0], "a block that is not there", "b < 4", "b < 5", CUEMU_ILLEGAL, {"mapa"}, 0},
+    {&programs[0],
+     "beyond the other's array",
+     "&sum[1]), b)",
+     "&sum[1]) + 4, b)",
+     CUEMU_OUT_OF_BOUNDS,
+     {"ld.shared::cluster"},
+     0},
+    {&programs[0], "what the other has not written", "&sum[1]), b)", "&sum[0]), b)", CUEMU_UNINITIALISED, {"out["}, 0},
+    {&programs[0],
      "an address of another block in shared::cta",
      "ld.shared::cluster.f32",
      "ld.shared.f32",
      CUEMU_OUT_OF_BOUNDS,
      {"ld.shared.f32"},
      0},
-    {0, "misaligned", "&sum[1]), b)", "&sum[0]) + 2, b)", CUEMU_MISALIGNED, {"ld.shared::cluster"}, 0},
-    {2,
+    {&programs[0], "misaligned", "&sum[1]), b)", "&sum[0]) + 2, b)", CUEMU_MISALIGNED, {"ld.shared::cluster"}, 0},
+    {&programs[2],
      "bins not cleared before others count",
      "arrive();\n    wait();  // bins",
      "//",
      CUEMU_RACE_SHARED,
      {"atomicAdd", "red."},
      0},
-    {2,
+    {&programs[2],
      "read before all have counted",
      "arrive();\n    wait();  // all",
      "//",
      CUEMU_RACE_SHARED,
      {"bin[t]", "atomicAdd", "red."},
      CUEMU_OUT_OF_BOUNDS},
-    {2,
+    {&programs[2],
      "counted without atomics",
      "atomicAdd(first + (int)in[block * 64 + t], 1u);",
      "first[(int)in[block * 64 + t]] += 1u;",
      CUEMU_RACE_SHARED,
      {"first["},
      0},
-    {3,
+    {&programs[3],
      "fence missing",
      "                __threadfence();\n                atomicAdd",
      "                atomicAdd",
@@ -474,20 +375,5 @@ static const struct mutation {
 
 Test(cluster, each_broken_program_is_caught_by_the_right_checker)
 {
-    const tj_nvrtc *nvrtc = nvrtc_or_skip("emulator/cluster");
-
-    for (unsigned i = 0; i < sizeof mutations / sizeof mutations[0]; i++) {
-        const struct mutation *m = &mutations[i];
-        char *text = mutate(programs[m->program].text, m->piece, m->instead), why[1200] = "";
-        char *ptx = compile_text(nvrtc, text, "sm_90", m->what);
-        const answer a = run_program(&programs[m->program], ptx);
-        const cuEmuFinding *first = wanted_finding(&a.found, m->kind, m->after);
-        cr_expect(a.found.count > 0 && first->kind == m->kind &&
-                      leads_there(first, "kernel", text, ptx, m->at, why, sizeof why),
-                  "%s: wanted %s, got %s: %s; %s", m->what, kind_names[m->kind],
-                  a.found.count ? kind_names[first->kind] : "nothing", a.found.count ? first->text : "", why);
-        cr_expect(ne(int, a.result, 0), "%s: the program hears nothing of it", m->what);
-        free(ptx);
-        free(text);
-    }
+    expect_caught(nvrtc_or_skip("emulator/cluster"), mutations, sizeof mutations / sizeof mutations[0]);
 }

@@ -273,7 +273,7 @@ Test(ptx, what_is_not_known_refuses_the_kernel_alone)
         {"", "cvt.f32.s32 %f1, %r1;", "combination of modifiers"},
         {"", ".frob %r1;", "a directive"},
         {"", "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d2, {%f5, %f6}];", "this instruction: \"tex"},
-        {"", "mbarrier.init.shared.b64 [%r3], 32;", "this instruction: \"mbarrier"},
+        {"", "mbarrier.frob.shared.b64 [%r3], 32;", "this instruction: \"mbarrier"},
         {"", "mov.u32 %r10, %aggr_smem_size;", "the register %aggr_smem_size"},
         {"", "add.u32 %r10, %r10, (3 + 4);", "an expression: \"add.u32 %r10, %r10, (3 + 4);\""},
         {"", "mov.u32 %r9, 1; mov.u32 %r10, 3+4*2; mov.u32 %r9, 2;", "an expression: \"mov.u32 %r10, 3+4*2;\""},

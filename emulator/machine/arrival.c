@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arrival.h"
+
+#include <stdlib.h>
+
+#include "finding.h"
+#include "mbarrier.h"
+
+enum { LATEST = 8 }; /* rounds */
+
+bool emu_await(const emu_arrival *arrival)
+{
+    emu_cluster *cluster = arrival->warp->block->cluster;
+
+    if (cluster->arrivals == cluster->arrival_capacity) {
+        const uint32_t capacity = cluster->arrival_capacity * 2 + 64;
+        emu_arrival *larger = realloc(cluster->arrival, capacity * sizeof *larger);
+        if (!larger) {
+            emu_find(arrival->warp, arrival->inst, CUEMU_ILLEGAL, arrival->lane, 0, "out of memory for what is on its way");
+            return false;
+        }
+        cluster->arrival = larger;
+        cluster->arrival_capacity = capacity;
+    }
+    cluster->arrival[cluster->arrivals] = *arrival;
+    cluster->arrival[cluster->arrivals++].round = cluster->round;
+    return true;
+}
+
+/* Number index comes. */
+static void land(emu_cluster *cluster, uint32_t index)
+{
+    const emu_arrival arrival = cluster->arrival[index];
+
+    memmove(&cluster->arrival[index], &cluster->arrival[index + 1], (--cluster->arrivals - index) * sizeof arrival);
+    arrival.land(&arrival);
+}
+
+void emu_land_due(emu_cluster *cluster)
+{
+    cluster->round++;
+    while (cluster->arrivals && cluster->round - cluster->arrival[0].round > LATEST)
+        land(cluster, 0);
+    if (cluster->arrivals && cluster->launch->seed && emu_random(cluster->block) % 4 == 0)
+        land(cluster, (uint32_t)(emu_random(cluster->block) % cluster->arrivals));
+}
+
+bool emu_land_first(emu_cluster *cluster)
+{
+    if (!cluster->arrivals)
+        return false;
+    land(cluster, cluster->launch->seed ? (uint32_t)(emu_random(cluster->block) % cluster->arrivals) : 0);
+    return true;
+}
+
+void emu_land_last(emu_block *block)
+{
+    emu_cluster *cluster = block->cluster;
+
+    for (uint32_t i = 0; i < cluster->arrivals;)
+        if (cluster->arrival[i].block == block)
+            land(cluster, i);
+        else
+            i++;
+}
+
+/* A copy of the lane, in a group that was not committed later. */
+static bool comes_with(const emu_copy *copy, const void *what)
+{
+    const emu_arrival *arrival = what;
+
+    return copy->lane == arrival->lane && (int32_t)(copy->ticket - arrival->ticket) <= 0;
+}
+
+void emu_land_copies(const emu_arrival *arrival)
+{
+    emu_warp *warp = arrival->warp;
+    emu_cluster *cluster = warp->block->cluster;
+    emu_mbarrier *m;
+
+    emu_land(warp, &warp->flight, comes_with, arrival);
+    m = emu_mbarrier_at(warp, arrival->inst, arrival->lane, arrival->block, arrival->mbarrier);
+    if (!m)
+        return;
+    if (m->gathering.seen)
+        m->gathering.seen[warp->slot] = cluster->now++;
+    emu_mbarrier_arrive(warp, arrival->inst, arrival->lane, m, 1, false);
+    emu_mbarrier_try(m);
+}
