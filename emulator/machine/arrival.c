@@ -39,29 +39,60 @@ static void land(emu_cluster *cluster, uint32_t index)
 void emu_land_due(emu_cluster *cluster)
 {
     cluster->round++;
-    while (cluster->arrivals && cluster->round - cluster->arrival[0].round > LATEST)
-        land(cluster, 0);
-    if (cluster->arrivals && cluster->launch->seed && emu_random(cluster->block) % 4 == 0)
-        land(cluster, (uint32_t)(emu_random(cluster->block) % cluster->arrivals));
+    for (uint32_t i = 0; i < cluster->arrivals;)
+        if (!cluster->arrival[i].is_in_group && cluster->round - cluster->arrival[i].round > LATEST)
+            land(cluster, i);
+        else
+            i++;
+    if (cluster->launch->seed && emu_random(cluster->block) % 4 == 0)
+        (void)emu_land_first(cluster);
 }
 
 bool emu_land_first(emu_cluster *cluster)
 {
-    if (!cluster->arrivals)
-        return false;
-    land(cluster, cluster->launch->seed ? (uint32_t)(emu_random(cluster->block) % cluster->arrivals) : 0);
-    return true;
+    const uint32_t start =
+        cluster->launch->seed && cluster->arrivals ? (uint32_t)(emu_random(cluster->block) % cluster->arrivals) : 0;
+
+    for (uint32_t n = 0; n < cluster->arrivals; n++) {
+        const uint32_t i = (start + n) % cluster->arrivals;
+        if (cluster->arrival[i].is_in_group)
+            continue;
+        land(cluster, i);
+        return true;
+    }
+    return false;
+}
+
+void emu_land_groups(const emu_warp *warp, int lane, uint32_t newest)
+{
+    emu_cluster *cluster = warp->block->cluster;
+
+    for (uint32_t i = 0; i < cluster->arrivals;) {
+        const emu_arrival *one = &cluster->arrival[i];
+        if (one->is_in_group && one->warp == warp && one->lane == lane && warp->bulk_group[lane] - one->ticket > newest)
+            land(cluster, i);
+        else
+            i++;
+    }
 }
 
 void emu_land_last(emu_block *block)
 {
     emu_cluster *cluster = block->cluster;
 
-    for (uint32_t i = 0; i < cluster->arrivals;)
-        if (cluster->arrival[i].block == block)
-            land(cluster, i);
-        else
+    for (uint32_t i = 0; i < cluster->arrivals;) {
+        const emu_arrival one = cluster->arrival[i];
+        const bool is_touched = one.writes == block || one.reads == block;
+        if (!is_touched && one.block != block) {
             i++;
+            continue;
+        }
+        if (is_touched && cluster->launch->checks & CUEMU_CHECK_ASYNC)
+            emu_find(one.warp, one.inst, CUEMU_ASYNC_IN_FLIGHT, one.lane, 0,
+                     "block (%u, %u, %u) ends while this copy is on its way %s its shared memory", block->index[0],
+                     block->index[1], block->index[2], one.writes == block ? "into" : "from");
+        land(cluster, i);
+    }
 }
 
 /* A copy of the lane, in a group that was not committed later. */

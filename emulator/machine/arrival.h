@@ -15,10 +15,17 @@ typedef struct emu_arrival {
     emu_warp *warp; /* that issued it, */
     const emu_inst *inst;
     int lane;
-    uint32_t ticket;   /* the group of copies that it comes with */
-    uint64_t round;    /* when */
-    emu_block *block;  /* the mbarrier's, */
-    uint32_t mbarrier; /* and its offset */
+    uint32_t ticket;           /* the group of copies that it is of; */
+    bool is_in_group;          /* who waits for that one alone makes it come */
+    uint64_t round;            /* when */
+    emu_block *block;          /* the mbarrier's, or NULL; */
+    uint32_t mbarrier;         /* and its offset */
+    emu_block *writes, *reads; /* whose shared memory, or NULL: then it is global memory; */
+    uint32_t to, from;         /* offsets, */
+    uint32_t bytes;
+    emu_allocation *allocation; /* and an address */
+    uint64_t address;
+    uint8_t value[16]; /* of st.async */
 } emu_arrival;
 
 /** Issue one. false: out of memory, as a finding says. */
@@ -30,7 +37,10 @@ void emu_land_due(emu_cluster *cluster);
 /** What was issued first comes. false: nothing is on its way. */
 bool emu_land_first(emu_cluster *cluster);
 
-/** A block ends: what its threads have issued comes, as far as it concerns this block. */
+/** Copies of a lane's groups come but for the newest ones. */
+void emu_land_groups(const emu_warp *warp, int lane, uint32_t newest);
+
+/** A block ends: nothing that touches its shared memory may be on its way. */
 void emu_land_last(emu_block *block);
 
 /** What cp.async.mbarrier.arrive issues: the copies of its lane, then an arrival at the mbarrier. */

@@ -82,6 +82,7 @@ static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number
     warp->executed = 0;
     warp->barrier_threads = UINT32_MAX;
     memset(warp->group, 0, sizeof warp->group);
+    memset(warp->bulk_group, 0, sizeof warp->bulk_group);
     emu_past_clear(&warp->past, warp->block->cluster->slots);
     warp->slot = warp->block->rank * EMU_BLOCK_SLOTS + number;
     warp->waiting = warp->has_arrived = warp->may_pass = 0;

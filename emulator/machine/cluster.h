@@ -43,6 +43,12 @@ void emu_cluster_leave(emu_block *block);
  */
 emu_block *emu_peer(emu_warp *warp, const emu_inst *inst, int lane, uint64_t *address);
 
+/** The slot, in a past, of copies that complete on the mbarrier at an offset. */
+static inline uint32_t emu_copy_slot(const emu_cluster *cluster, uint32_t mbarrier)
+{
+    return cluster->blocks * EMU_BLOCK_SLOTS + mbarrier / 8 % EMU_COPY_SLOTS;
+}
+
 /** The address in shared::cluster of an offset in a block's shared memory. */
 static inline uint64_t emu_address_in(uint32_t rank, uint64_t offset)
 {

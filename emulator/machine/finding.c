@@ -36,6 +36,7 @@ static const char *kind_name(cuEmuKind kind)
         [CUEMU_RACE_SHARED] = "race in shared memory",
         [CUEMU_RACE_GLOBAL] = "race in global memory",
         [CUEMU_ASYNC_IN_FLIGHT] = "touched in flight",
+        [CUEMU_PROXY_FENCE] = "missing proxy fence",
         [CUEMU_EXITED_BARRIER] = "barrier after exit",
         [CUEMU_WRITTEN_TWICE] = "written twice",
         [CUEMU_NEVER_WRITTEN] = "never written",

@@ -37,12 +37,12 @@ void emu_acquire(emu_warp *warp, const emu_past *from)
 
 void emu_fence_proxy(emu_warp *warp)
 {
-    const emu_cluster *cluster = warp->block->cluster;
+    emu_cluster *cluster = warp->block->cluster;
 
     if (!warp->past.seen)
         return;
     for (uint32_t i = 0; i < cluster->slots; i++)
         if (warp->past.seen[i] > warp->past.fenced[i])
             warp->past.fenced[i] = warp->past.seen[i];
-    warp->past.fenced[warp->slot] = cluster->now;
+    warp->past.fenced[warp->slot] = cluster->now++;
 }

@@ -96,8 +96,13 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block 
         emu_shared_byte *byte = &block->byte[offset + b];
         if (byte->in_flight && checks & CUEMU_CHECK_ASYNC) {
             emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset + b,
-                     "touches shared offset 0x%x, where a cp.async is on its way", offset + b);
+                     "touches shared offset 0x%x, where an asynchronous copy is on its way", offset + b);
             byte->in_flight = 0;
+        }
+        if (byte->being_read && is_write && checks & CUEMU_CHECK_ASYNC) {
+            emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset + b,
+                     "writes shared offset 0x%x, which an asynchronous copy still reads", offset + b);
+            byte->being_read = 0;
         }
         if (checks & CUEMU_CHECK_RACES && byte->writer && byte->writer != thread && !(is_atomic && byte->is_atomic) &&
             !is_before(warp, lane, byte->writer, byte->write_time, byte->write_step)) {
@@ -127,6 +132,57 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block 
             remember_read(warp, block, byte, thread, now);
         }
     }
+}
+
+void emu_check_proxy(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes)
+{
+    if (!block->byte)
+        return;
+    emu_check_shared(warp, inst, lane, block, offset, bytes, NULL, false, false);
+    for (unsigned b = 0; b < bytes && block->launch->checks & CUEMU_CHECK_ASYNC; b++) {
+        const emu_shared_byte *byte = &block->byte[offset + b];
+        if (!byte->writer || byte->writer >= EMU_COPY || warp->past.fenced[(byte->writer - 1) / 32] >= byte->write_time)
+            continue;
+        emu_find(
+            warp, inst, CUEMU_PROXY_FENCE, lane, offset + b,
+            "reads shared offset 0x%x by the async proxy, where thread %u of a block stored with no fence.proxy.async since",
+            offset + b, (byte->writer - 1u) % (EMU_BLOCK_SLOTS * 32));
+        return; /* once is enough */
+    }
+}
+
+void emu_copy_departs(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes)
+{
+    if (!block->byte)
+        return;
+    emu_check_shared(warp, inst, lane, block, offset, bytes, NULL, true, false);
+    for (unsigned b = 0; b < bytes; b++)
+        block->byte[offset + b].in_flight++;
+}
+
+void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_t slot)
+{
+    for (unsigned b = 0; block->byte && b < bytes; b++) {
+        emu_shared_byte *byte = &block->byte[offset + b];
+        byte->in_flight = (uint8_t)(byte->in_flight - (byte->in_flight > 0)); /* a finding has set it to 0 */
+        byte->writer = (uint16_t)(EMU_COPY + slot);
+        byte->write_time = block->cluster->now;
+        byte->is_atomic = 0;
+    }
+}
+
+void emu_copy_reads(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes)
+{
+    emu_check_proxy(warp, inst, lane, block, offset, bytes);
+    for (unsigned b = 0; block->byte && b < bytes; b++)
+        block->byte[offset + b].being_read++;
+}
+
+void emu_copy_has_read(emu_block *block, uint32_t offset, unsigned bytes)
+{
+    for (unsigned b = 0; block->byte && b < bytes; b++)
+        block->byte[offset + b].being_read =
+            (uint8_t)(block->byte[offset + b].being_read - (block->byte[offset + b].being_read > 0));
 }
 
 /* Did two threads of a block, if they are of one warp, synchronise with others of it since? */

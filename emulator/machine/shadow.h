@@ -16,7 +16,8 @@ typedef struct emu_shared_byte {
     uint32_t write_time, read_time;
     uint32_t write_step, read_step; /* warp synchronisations passed by that warp */
     uint32_t readers, first_read;   /* warps of the block that read it since it was written, and when the first of them did */
-    uint8_t is_atomic, in_flight;
+    uint8_t is_atomic;
+    uint8_t in_flight, being_read; /* copies that will write it, and that may read it still */
 } emu_shared_byte;
 
 /** The same for a byte of global memory, in one launch. */
@@ -46,6 +47,18 @@ static inline uint16_t emu_thread_in(uint32_t slot, int lane)
 /** An access of bytes at an offset in a block's shared memory, checked and remembered. value: what will be written, or NULL. */
 void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,
                       const uint8_t *value, bool is_write, bool is_atomic);
+
+/**
+ * What asynchronous copies do to a block's shared memory: one that a lane issues will write bytes, has written them, reads them from
+ * now on, or does so no longer.
+ */
+void emu_copy_departs(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes);
+void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_t slot);
+void emu_copy_reads(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes);
+void emu_copy_has_read(emu_block *block, uint32_t offset, unsigned bytes);
+
+/** A lane lets the async proxy read bytes: is what others stored there before, and did a proxy fence come between? */
+void emu_check_proxy(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes);
 
 /** An access of bytes in an allocation, checked and remembered. Only one worker may run. */
 void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_allocation *allocation, uint64_t address,

@@ -103,7 +103,7 @@ typedef struct emu_warp {
     uint32_t step;                  /* warp synchronisations passed */
     uint32_t synced[EMU_LANES];     /* the last that each lane took part in */
     emu_flight flight;
-    uint32_t group[EMU_LANES]; /* committed groups of each lane */
+    uint32_t group[EMU_LANES], bulk_group[EMU_LANES]; /* committed groups of each lane */
     emu_past past;
     uint32_t slot;                        /* its own in a past */
     uint32_t waiting;                     /* lanes that an instruction of F_WAIT has left waiting */

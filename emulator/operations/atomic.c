@@ -13,6 +13,16 @@ static pthread_mutex_t atomics = PTHREAD_MUTEX_INITIALIZER;
 
 enum { INC = EMU_MAX + 1, DEC, EXCH, CAS };
 
+void emu_atomics_lock(void)
+{
+    pthread_mutex_lock(&atomics);
+}
+
+void emu_atomics_unlock(void)
+{
+    pthread_mutex_unlock(&atomics);
+}
+
 /* f32 in global memory: the L2 cache adds, and it flushes subnormals. */
 static uint64_t combine_float(emu_type type, uint64_t old, uint64_t b, bool flushes)
 {
@@ -32,7 +42,7 @@ static uint64_t combine_float(emu_type type, uint64_t old, uint64_t b, bool flus
                << 16;
 }
 
-static uint64_t combine(int how, emu_type type, uint64_t old, uint64_t b, uint64_t c, bool flushes)
+uint64_t emu_combine_atomic(int how, emu_type type, uint64_t old, uint64_t b, uint64_t c, bool flushes)
 {
     if (emu_type_is_float(type) && how == EMU_ADD)
         return combine_float(type, old, b, flushes);
@@ -94,7 +104,7 @@ static void combine_element(emu_warp *warp, const emu_inst *inst, const emu_requ
 
     defined = defined ? defined + (size_t)n * bytes : NULL;
     memcpy(&old, at, bytes);
-    value = combine(inst->choice[3], inst->type[0], old, b, c, r->place[lane].space == S_GLOBAL);
+    value = emu_combine_atomic(inst->choice[3], inst->type[0], old, b, c, r->place[lane].space == S_GLOBAL);
     memcpy(at, &value, bytes);
     if (first)
         emu_set_unsigned(warp, &inst->operand[n], lane, old);

@@ -20,6 +20,15 @@ static void fence_init(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         block->mbarrier[i]->is_fenced |= block->mbarrier[i]->writer == warp->slot;
 }
 
+static void fence_proxy(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    enum { GLOBAL = 1 };
+
+    (void)mask;
+    if (inst->choice[0] != GLOBAL)
+        emu_fence_proxy(warp);
+}
+
 static void change_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     (void)warp, (void)inst, (void)mask; /* that a program could see */
@@ -40,9 +49,11 @@ static void make_policy(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 const emu_form emu_order_forms[] = {
     {"membar{*.cta,.gl,.sys}", "", fence, NULL, 0, D_OWN, 0, 0},
     {"fence{.sc,.acq_rel,.acquire,.release}{.cta,.cluster,.gpu,.sys}", "", fence, NULL, 0, D_OWN, 0, 0},
-    /* Proxies are ways to the same memory that a device does not keep in order, and a program here has one. */
-    {"fence.proxy{*.alias,.async}{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
-    {"membar.proxy{*.alias,.async}{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    /* Proxies are ways to the same memory that a device does not keep in order: those of copies and of loads and stores. */
+    {"fence.proxy.async{.global,.shared::cta,.shared::cluster}", "", fence_proxy, NULL, 0, D_OWN, 0, 0},
+    {"membar.proxy.async{.global,.shared::cta,.shared::cluster}", "", fence_proxy, NULL, 0, D_OWN, 0, 0},
+    {"fence.proxy.alias{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
+    {"membar.proxy.alias{.global,.shared::cta,.shared::cluster}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"fence.proxy.tensormap::generic.release{*.cta,.cluster,.gpu,.sys}", "", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"fence.proxy.tensormap::generic.acquire{*.cta,.cluster,.gpu,.sys}", "@ N", change_nothing, NULL, 0, D_OWN, 0, 0},
     {"fence.proxy.async::generic" RESTRICTIONS, "", change_nothing, NULL, 0, D_OWN, 0, 0},

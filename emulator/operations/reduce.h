@@ -28,4 +28,11 @@ static inline uint64_t emu_reduce(int how, emu_type type, uint64_t a, uint64_t b
     }
 }
 
+/** What an atomic leaves in memory; how: EMU_ADD and the like, then those of atomic.c. flushes: subnormal sums of f32. */
+uint64_t emu_combine_atomic(int how, emu_type type, uint64_t old, uint64_t b, uint64_t c, bool flushes);
+
+/** Between blocks of a launch, and between launches, atomics wait for each other. */
+void emu_atomics_lock(void);
+void emu_atomics_unlock(void);
+
 #endif

@@ -198,6 +198,27 @@ bool emu_resolve(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t
     return emu_resolve_at(warp, inst, space, mask, address, bytes, r);
 }
 
+bool emu_resolve_span(emu_warp *warp, const emu_inst *inst, emu_space space, int lane, const emu_operand *operand,
+                      uint32_t bytes, emu_place *place)
+{
+    enum { UNIT = 16 };
+    emu_request r;
+
+    if (bytes % UNIT) {
+        emu_find(warp, inst, CUEMU_MISALIGNED, lane, bytes, "copies %u bytes, which is no multiple of %d", bytes, UNIT);
+        return false;
+    }
+    if (!emu_resolve(warp, inst, space, 1u << lane, operand, UNIT, &r))
+        return false;
+    *place = r.place[lane];
+    if (place->space == S_SHARED
+            ? find_range(warp->block->launch, place->address, bytes) != NULL
+            : place->allocation && bytes <= place->allocation->size - (place->address - place->allocation->base))
+        return true;
+    out_of_bounds(warp, inst, lane, place->space, place->address, bytes);
+    return false;
+}
+
 bool emu_is_forbidden(emu_warp *warp, const emu_inst *inst, const emu_request *r)
 {
     const uint32_t lanes = emu_lanes_in(r, S_PARAM) | emu_lanes_in(r, S_CONST);

@@ -20,6 +20,10 @@ bool emu_resolve(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t
 bool emu_resolve_at(emu_warp *warp, const emu_inst *inst, emu_space space, uint32_t mask, const uint64_t address[EMU_LANES],
                     unsigned bytes, emu_request *r);
 
+/** Where bytes lie that one lane's address begins, a multiple of 16 of both. false: the launch has failed. */
+bool emu_resolve_span(emu_warp *warp, const emu_inst *inst, emu_space space, int lane, const emu_operand *operand,
+                      uint32_t bytes, emu_place *place);
+
 /** Does a request write where programs may only read? A finding says so. */
 bool emu_is_forbidden(emu_warp *warp, const emu_inst *inst, const emu_request *r);
 
