@@ -34,6 +34,11 @@ typedef struct CUuuid_st {
     unsigned char bytes[16];
 } CUuuid;
 
+/* Opaque: tensor.h. */
+typedef struct CUtensorMap_st {
+    uint64_t word[16];
+} CUtensorMap;
+
 typedef void (*CUhostFn)(void *data);
 typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void *data);
 typedef size_t (*CUoccupancyB2DSize)(int block_size);

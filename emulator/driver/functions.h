@@ -291,6 +291,11 @@
     X(cuGraphNodeGetType, cuGraphNodeGetType, 10000, (CUgraphNode node, int *type))                                            \
     X(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, 10000,                                                           \
       (CUgraphNode node, CUgraphNode *dependency, size_t *dependencies))                                                       \
+    /* tensor maps */                                                                                                          \
+    X(cuTensorMapEncodeTiled, cuTensorMapEncodeTiled, 12000,                                                                   \
+      (CUtensorMap *map, int type, uint32_t rank, void *address, const uint64_t *extent, const uint64_t *stride,               \
+       const uint32_t *box, const uint32_t *step, int interleave, int swizzle, int promotion, int fill))                       \
+    X(cuTensorMapReplaceAddress, cuTensorMapReplaceAddress, 12000, (CUtensorMap *map, void *address))                          \
     /* launches */                                                                                                             \
     S(cuLaunchKernel, cuLaunchKernel, 4000,                                                                                    \
       (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,             \

@@ -118,7 +118,7 @@
     S(cuStreamWriteValue32_v2, 11070) S(cuStreamWriteValue64, 9000) S(cuStreamWriteValue64_v2, 11070)                          \
     X(cuSurfObjectCreate, 5000) X(cuSurfObjectDestroy, 5000) X(cuSurfObjectGetResourceDesc, 5000)                              \
     X(cuSurfRefGetArray, 3000) X(cuSurfRefSetArray, 3000) X(cuTensorMapEncodeIm2col, 12000)                                    \
-    X(cuTensorMapEncodeIm2colWide, 12080) X(cuTensorMapEncodeTiled, 12000) X(cuTensorMapReplaceAddress, 12000)                 \
+    X(cuTensorMapEncodeIm2colWide, 12080)                                                                                      \
     X(cuTexObjectCreate, 5000) X(cuTexObjectDestroy, 5000) X(cuTexObjectGetResourceDesc, 5000)                                 \
     X(cuTexObjectGetResourceViewDesc, 5000) X(cuTexObjectGetTextureDesc, 5000) X(cuTexRefCreate, 2000)                         \
     X(cuTexRefDestroy, 2000) X(cuTexRefGetAddress, 2000) X(cuTexRefGetAddressMode, 2000) X(cuTexRefGetAddress_v2, 3020)        \

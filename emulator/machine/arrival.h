@@ -9,6 +9,7 @@
 #define EMU_ARRIVAL_H
 
 #include "cluster.h"
+#include "tensor.h"
 
 typedef struct emu_arrival {
     void (*land)(const struct emu_arrival *arrival);
@@ -26,6 +27,9 @@ typedef struct emu_arrival {
     emu_allocation *allocation; /* and an address */
     uint64_t address;
     uint8_t value[16]; /* of st.async */
+    uint8_t how, type; /* of a reduction: reduce.h, emu_type */
+    emu_tensor tensor; /* of a tile, and where that begins */
+    int32_t coordinate[EMU_DIMENSIONS];
 } emu_arrival;
 
 /** Issue one. false: out of memory, as a finding says. */

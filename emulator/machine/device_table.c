@@ -91,6 +91,7 @@ int emu_device_attribute(const emu_device *device, int attribute)
         [111] = device->reserved_shared,
         [115] = 1,                        /* MEMORY_POOLS_SUPPORTED */
         [120] = device->capability >= 90, /* CLUSTER_LAUNCH */
+        [127] = device->capability >= 90, /* TENSOR_MAP_ACCESS_SUPPORTED */
         [126] = 1,                        /* MEM_SYNC_DOMAIN_COUNT */
     };
 

@@ -74,7 +74,7 @@ static void land(const emu_arrival *a)
 
 void emu_bulk_combine(const emu_arrival *a, const emu_place *to, const emu_place *from, uint32_t bytes)
 {
-    const emu_type type = (emu_type)a->inst->type[0];
+    const emu_type type = (emu_type)a->type;
     const unsigned size = emu_type_bytes(type);
     uint8_t *defined = emu_defined_bytes(a->warp, a->lane, to);
 
@@ -89,7 +89,7 @@ void emu_bulk_combine(const emu_arrival *a, const emu_place *to, const emu_place
         uint64_t old = 0, value = 0;
         memcpy(&old, to->at + at, size);
         memcpy(&value, from->at + at, size);
-        value = emu_combine_atomic(a->inst->choice[0], type, old, value, 0, false);
+        value = emu_combine_atomic(a->how, type, old, value, 0, false);
         memcpy(to->at + at, &value, size);
     }
     emu_atomics_unlock();
@@ -235,7 +235,12 @@ static void load(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 static void move(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     EMU_EACH_LANE (i, mask) {
-        emu_arrival a = {.land = inst->type_count ? land_reduction : land, .warp = warp, .inst = inst, .lane = i};
+        emu_arrival a = {.land = inst->type_count ? land_reduction : land,
+                         .how = inst->choice[0],
+                         .type = inst->type[0],
+                         .warp = warp,
+                         .inst = inst,
+                         .lane = i};
         emu_place to, from;
         a.bytes = length_of(warp, inst, i, 2);
         if (!emu_resolve_span(warp, inst, S_CLUSTER, i, &inst->operand[0], a.bytes, &to) ||
@@ -254,7 +259,12 @@ static void move(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     EMU_EACH_LANE (i, mask) {
-        emu_arrival a = {.land = inst->type_count ? land_reduction : land, .warp = warp, .inst = inst, .lane = i};
+        emu_arrival a = {.land = inst->type_count ? land_reduction : land,
+                         .how = inst->choice[0],
+                         .type = inst->type[0],
+                         .warp = warp,
+                         .inst = inst,
+                         .lane = i};
         emu_place to, from;
         a.bytes = length_of(warp, inst, i, 2);
         if (!emu_resolve_span(warp, inst, S_GLOBAL, i, &inst->operand[0], a.bytes, &to) ||

@@ -10,7 +10,7 @@
  * in order, as T, U, V and W. What matches no form is not known.
  *
  * Operands: = written; T U V W of that type, X twice as wide as T; p predicate; h w d q of 16, 32, 64, 128 bits; @ address; N integer
- * constant; ~ before a letter: the register may be wider; a digit before it: a vector in braces of so many, v: of inst->vector;
+ * constant; C an address and a coordinate for each dimension, of which the first group has the number; ~ before a letter: the register may be wider; a digit before it: a vector in braces of so many, v: of inst->vector;
  * * a vector in braces that fills T; ? behind: may be missing; |p behind an output: a second one that may. H the policy of a cache
  * hint, which stands there if the mnemonic has .L2::cache_hint, and is not passed on.
  */

@@ -218,6 +218,8 @@ static emu_raw *read_operand(emu_parser *p, int depth)
         r->elements = 1;
         if (r->element)
             r->displacement = r->element->displacement;
+        if (emu_accept(p, ","))
+            r->second = read_operand(p, depth + 1);
         emu_expect(p, "]");
     } else if (p->token.kind == W_NAME) {
         read_name(p, r);
@@ -414,6 +416,25 @@ static bool bind_address(emu_binding *b, const emu_raw *r)
     return add(b, operand);
 }
 
+/* [address, {coordinates}]: as many as the mnemonic says dimensions. */
+static bool bind_coordinates(emu_binding *b, const emu_raw *r)
+{
+    const emu_raw *base = r->kind == RAW_ADDRESS ? r->element : NULL, *list = r->second;
+    emu_operand operand;
+
+    if (!base || base->kind != RAW_REGISTER || base->place.bytes != 8 || !list || list->kind != RAW_VECTOR ||
+        list->elements != b->inst->choice[0])
+        return refuse(b, "should be [register, {coordinates}], one for each dimension", &r->token);
+    operand = base->place;
+    operand.displacement = base->displacement;
+    if (!add(b, operand))
+        return false;
+    for (uint32_t i = 0; i < list->elements; i++)
+        if (!bind_scalar(b, &list->element[i], T_NONE, 4, false, false))
+            return false;
+    return true;
+}
+
 /* One operand of the signature; *spec is moved behind it. */
 static bool bind_one(emu_binding *b, const char **spec, const emu_raw *r)
 {
@@ -448,7 +469,9 @@ static bool bind_one(emu_binding *b, const char **spec, const emu_raw *r)
         b->label = r->token.text;
         b->label_length = r->token.length;
     } else if (*s == '@') {
-        is_right = bind_address(b, r);
+        is_right = !r->second && bind_address(b, r);
+    } else if (*s == 'C') {
+        is_right = bind_coordinates(b, r);
     } else if (*s == 'p' || type == T_PRED) {
         is_right = bind_predicate(b, r, is_output);
     } else if (*s == 'N') {
@@ -469,7 +492,7 @@ static bool bind_one(emu_binding *b, const char **spec, const emu_raw *r)
     if (is_right && strncmp(s, "|p", 2) == 0) {
         is_right = r->second ? bind_predicate(b, r->second, true) : add(b, (emu_operand){.is_sink = true});
         s += 2;
-    } else if (is_right && r->second) {
+    } else if (is_right && r->second && r->kind != RAW_ADDRESS) {
         is_right = refuse(b, "has no second result", &r->token);
     }
     if (is_output)

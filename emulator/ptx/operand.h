@@ -27,7 +27,7 @@ typedef struct emu_raw {
     bool is_negated; /* ! */
     bool is_minus;
     int64_t displacement;
-    struct emu_raw *element, *second; /* of a vector or address; behind | */
+    struct emu_raw *element, *second; /* of a vector or address; behind |, or in an address behind a comma */
     uint32_t elements;
 } emu_raw;
 

@@ -42,6 +42,9 @@
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,                  \
        unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, void **extra))                                \
     X(launch_ex, cuLaunchKernelEx, (const void *config, void *function, void **parameters, void **extra))                      \
+    X(encode, cuTensorMapEncodeTiled,                                                                                          \
+      (void *map, int type, unsigned rank, uint64_t address, const uint64_t *extent, const uint64_t *stride,                   \
+       const unsigned *box, const unsigned *step, int interleave, int swizzle, int promotion, int fill))                       \
     X(get_finding, cuEmuGetFinding, (size_t index, cuEmuFinding *finding))                                                     \
     X(set_option, cuEmuSetOption, (cuEmuOption option, uint64_t value))                                                        \
     X(get_launch, cuEmuGetLaunch, (cuEmuLaunch *launch))                                                                       \
