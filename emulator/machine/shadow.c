@@ -94,7 +94,7 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block 
 
     for (unsigned b = 0; b < bytes; b++) {
         emu_shared_byte *byte = &block->byte[offset + b];
-        if (byte->in_flight && checks & CUEMU_CHECK_ASYNC) {
+        if (byte->in_flight && checks & CUEMU_CHECK_ASYNC && !(is_atomic && byte->is_atomic)) {
             emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset + b,
                      "touches shared offset 0x%x, where an asynchronous copy is on its way", offset + b);
             byte->in_flight = 0;
@@ -151,23 +151,24 @@ void emu_check_proxy(emu_warp *warp, const emu_inst *inst, int lane, emu_block *
     }
 }
 
-void emu_copy_departs(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes)
+void emu_copy_departs(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,
+                      bool is_atomic)
 {
     if (!block->byte)
         return;
-    emu_check_shared(warp, inst, lane, block, offset, bytes, NULL, true, false);
+    emu_check_shared(warp, inst, lane, block, offset, bytes, NULL, true, is_atomic);
     for (unsigned b = 0; b < bytes; b++)
         block->byte[offset + b].in_flight++;
 }
 
-void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_t slot)
+void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_t slot, bool is_atomic)
 {
     for (unsigned b = 0; block->byte && b < bytes; b++) {
         emu_shared_byte *byte = &block->byte[offset + b];
         byte->in_flight = (uint8_t)(byte->in_flight - (byte->in_flight > 0)); /* a finding has set it to 0 */
         byte->writer = (uint16_t)(EMU_COPY + slot);
         byte->write_time = block->cluster->now;
-        byte->is_atomic = 0;
+        byte->is_atomic = is_atomic;
     }
 }
 

@@ -50,10 +50,11 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block 
 
 /**
  * What asynchronous copies do to a block's shared memory: one that a lane issues will write bytes, has written them, reads them from
- * now on, or does so no longer.
+ * now on, or does so no longer. is_atomic: it combines them with what is there, as others may do at once.
  */
-void emu_copy_departs(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes);
-void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_t slot);
+void emu_copy_departs(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,
+                      bool is_atomic);
+void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_t slot, bool is_atomic);
 void emu_copy_reads(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes);
 void emu_copy_has_read(emu_block *block, uint32_t offset, unsigned bytes);
 

@@ -14,7 +14,7 @@ void emu_bulk_complete(const emu_arrival *a)
     emu_mbarrier *m;
 
     if (a->writes)
-        emu_copy_arrives(a->writes, a->to, a->bytes, emu_copy_slot(cluster, a->mbarrier));
+        emu_copy_arrives(a->writes, a->to, a->bytes, emu_copy_slot(cluster, a->mbarrier), a->how != 0);
     if (a->reads)
         emu_copy_has_read(a->reads, a->from, a->bytes);
     if (!a->block || a->block->has_ended)
@@ -105,11 +105,12 @@ static void land_reduction(const emu_arrival *a)
 
 static void land_value(const emu_arrival *a)
 {
-    uint8_t *defined = a->writes->shared_defined;
+    const emu_place to = place_in(a, true), from = {(uint8_t *)(uintptr_t)a->value, NULL, 0, S_GENERIC, NULL};
 
-    memcpy(a->writes->shared + a->to, a->value, a->bytes);
-    if (defined)
-        memset(defined + a->to, 1, a->bytes);
+    if (a->how)
+        emu_bulk_combine(a, &to, &from, a->bytes);
+    else
+        emu_bulk_move(a, &to, &from, a->bytes);
     emu_bulk_complete(a);
 }
 
@@ -150,7 +151,7 @@ bool emu_bulk_issue(emu_warp *warp, emu_arrival *a)
     if (a->reads)
         emu_copy_reads(warp, a->inst, a->lane, a->reads, a->from, a->bytes);
     if (a->writes)
-        emu_copy_departs(warp, a->inst, a->lane, a->writes, a->to, a->bytes);
+        emu_copy_departs(warp, a->inst, a->lane, a->writes, a->to, a->bytes, a->how != 0);
     return emu_await(a);
 }
 
@@ -282,8 +283,8 @@ static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
-/* st.async [to], values, [mbar] */
-static void store_value(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+/* st.async and red.async [to], values, [mbar] */
+static void send_value(emu_warp *warp, const emu_inst *inst, uint32_t mask, bool reduces)
 {
     const unsigned size = emu_type_bytes((emu_type)inst->type[0]), bytes = size * inst->vector;
     emu_request r;
@@ -291,7 +292,13 @@ static void store_value(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     if (!emu_resolve(warp, inst, S_CLUSTER, mask, &inst->operand[0], bytes, &r))
         return;
     EMU_EACH_LANE (i, mask) {
-        emu_arrival a = {.land = land_value, .warp = warp, .inst = inst, .lane = i, .bytes = bytes};
+        emu_arrival a = {.land = land_value,
+                         .warp = warp,
+                         .inst = inst,
+                         .lane = i,
+                         .bytes = bytes,
+                         .how = reduces ? inst->choice[0] : 0,
+                         .type = inst->type[0]};
         a.writes = block_of(warp, &r.place[i]);
         a.to = (uint32_t)r.place[i].address;
         for (unsigned n = 0; n < inst->vector; n++) {
@@ -302,6 +309,9 @@ static void store_value(emu_warp *warp, const emu_inst *inst, uint32_t mask)
             return;
     }
 }
+
+EMU_SETTLED(store_value, send_value, false)
+EMU_SETTLED(reduce_value, send_value, true)
 
 /* ---- groups ------------------------------------------------------------------------------------------------------------ */
 
@@ -354,6 +364,8 @@ const emu_form emu_bulk_forms[] = {
      "@ @ w H", NULL, choose_reduction, 0, D_ATOMIC, 0, 0, 90},
     {"cp.async.bulk.commit_group", "", commit_group, NULL, 0, D_OWN, 0, 0, 90},
     {"cp.async.bulk.wait_group{.read}", "N", wait_group, NULL, 0, D_OWN, 0, 0, 90},
+    {"red.async" REDUCTIONS "{.relaxed}{.cluster}{.shared::cluster}" ON_BARRIER "{*.b32,.u32,.s32,.u64}", "@ T @", reduce_value,
+     NULL, 0, D_USE, 0, 0, 90},
     {"st.async{.weak}{.shared::cluster}" ON_BARRIER "{.v2,.v4}{*.b32,.b64,.u32,.u64,.s32,.s64,.f32,.f64}", "@ vT @",
      store_value, NULL, 0, D_USE, 0, 0, 90},
     {0},

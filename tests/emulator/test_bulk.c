@@ -147,9 +147,43 @@ static float wanted_of_onward(int i, const float *in)
     return in[63 - i] + in[64 + i] + in[64 + 63 - i] + in[i];
 }
 
+/* Both blocks add to the same words of the first, by single values and by copies. */
+static const char together[] = PRELUDE
+    "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) kernel(const float *in, float *out)\n"
+    "{\n"
+    "    __shared__ __align__(128) u32 sum[64], own[64];\n"
+    "    __shared__ u64 full;\n"
+    "    const int t = threadIdx.x, rank = blockIdx.x % 2;\n"
+    "    if (t == 0) {\n"
+    "        init(&full);\n"
+    "        if (rank == 0) expect(&full, 1024);  // from both\n"
+    "    }\n"
+    "    sum[t] = 1000;\n"
+    "    own[t] = (u32)in[64 * rank + t];\n"
+    "    fence();  // for the copies\n"
+    "    cluster_sync();\n"
+    "    asm volatile(\"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];\"\n"
+    "                 :: \"r\"(mapa(&sum[63 - t], 0)), \"r\"(t), \"r\"(mapa(&full, 0)) : \"memory\");\n"
+    "    if (t == 0)\n"
+    "        asm volatile(\"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%0], [%1], "
+    "%2, [%3];\"\n"
+    "                     :: \"r\"(mapa(sum, 0)), \"r\"(address(own)), \"r\"(256), \"r\"(mapa(&full, 0)) : \"memory\");\n"
+    "    if (rank == 0) {\n"
+    "        wait(&full, 0);  // all sums\n"
+    "        out[t] = (float)sum[t];\n"
+    "    }\n"
+    "    cluster_sync();\n"
+    "}\n";
+
+static float wanted_of_together(int i, const float *in)
+{
+    return 1000 + 2 * (float)(63 - i) + in[i] + in[64 + i];
+}
+
 static const program programs[] = {{"stream", stream, "sm_90", wanted_of_stream, {1, 1, 1}, 64, 1536},
                                    {"multicast", multicast, "sm_90", wanted_of_multicast, {2, 1, 1}, 64, 768},
-                                   {"onward", onward, "sm_90", wanted_of_onward, {2, 1, 1}, 64, 64}};
+                                   {"onward", onward, "sm_90", wanted_of_onward, {2, 1, 1}, 64, 64},
+                                   {"together", together, "sm_90", wanted_of_together, {2, 1, 1}, 64, 64}};
 
 Test(bulk, programs_are_right_and_silent)
 {
@@ -159,6 +193,7 @@ Test(bulk, programs_are_right_and_silent)
 #define STREAM &programs[0]
 #define MULTICAST &programs[1]
 #define ONWARD &programs[2]
+#define TOGETHER &programs[3]
 
 static const broken mutations[] = {
     {STREAM, "read before its barrier", "wait(&full[n % 2], n / 2 & 1);", "", CUEMU_ASYNC_IN_FLIGHT, {"stage[n % 2]"}, 0},
@@ -291,6 +326,21 @@ static const broken mutations[] = {
      CUEMU_RACE_SHARED,
      {"stage + 64"},
      0},
+    {TOGETHER, "read before all sums are there", "wait(&full, 0);", "", CUEMU_ASYNC_IN_FLIGHT, {"sum[t]"}, 0},
+    {TOGETHER,
+     "stored while others add",
+     "        out[t] = (float)sum[t];",
+     "        out[t] = (float)sum[t]; sum[t ^ 1] = 0;",
+     CUEMU_RACE_SHARED,
+     {"sum[t ^ 1]"},
+     0},
+    {TOGETHER,
+     "bytes of one block alone",
+     "expect(&full, 1024)",
+     "expect(&full, 512)",
+     CUEMU_RACE_SHARED,
+     {"sum[t]"},
+     CUEMU_ASYNC_IN_FLIGHT},
     {ONWARD, "no proxy fence", "fence();  // what", "//", CUEMU_PROXY_FENCE, {"mapa(theirs"}, 0},
     {ONWARD,
      "echo added without a fence",
