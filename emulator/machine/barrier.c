@@ -74,11 +74,11 @@ static bool meet_at_barrier(emu_warp *warp)
     return true;
 }
 
-/* Lanes that wait for what is no barrier of the block, and will come later. */
+/* Lanes that run, or wait for what is no barrier of the block, and will come later. */
 static bool has_lanes_elsewhere(const emu_warp *warp)
 {
     for (uint32_t i = 0; i < warp->splits; i++)
-        if (warp->split[i].state == R_WAIT)
+        if (warp->split[i].state <= R_WAIT)
             return true;
     return false;
 }

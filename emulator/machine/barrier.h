@@ -5,7 +5,7 @@
 
 #include "warp.h"
 
-/** All lanes of a block wait: let those go that may. false: none may, or the launch has failed. */
+/** Let warps go that wait at barriers and may. false: none may, or the launch has failed. */
 bool emu_pass_barriers(emu_block *block);
 
 #endif

@@ -53,6 +53,7 @@ void emu_cluster_start(emu_cluster *cluster, uint64_t number)
     cluster->now = 1;
     cluster->phase = 0;
     cluster->events = 0;
+    cluster->since = 0;
     cluster->round = 0;
     cluster->arrivals = 0;
     emu_past_clear(&cluster->gathering, cluster->slots);

@@ -12,6 +12,8 @@ typedef struct emu_cluster {
     uint32_t blocks;
     uint64_t number;
     uint32_t index[3];
+    struct emu_cluster *leader;  /* the first of those that one host thread runs at once */
+    uint64_t since;              /* of a leader: when a block of those got on last; see emu_patience */
     uint32_t slots, now;         /* of a past: past.h */
     uint32_t phase;              /* barriers of the cluster that were passed */
     emu_past gathering, done;    /* of those who arrived since, and at all passed ones */

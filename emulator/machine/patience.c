@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "cluster.h"
 #include "finding.h"
 
 enum { LOOK = 1 << 16 }; /* instructions between two looks */
@@ -30,6 +31,7 @@ void emu_check_endless(emu_warp *warp, uint64_t executed)
 {
     const emu_launch *launch = warp->block->launch;
     emu_patience *p = &warp->block->patience;
+    uint64_t *since = &warp->block->cluster->leader->since; /* who waits for other blocks gets on when they do */
     const emu_inst *inst = &launch->module->inst[warp->split[0].pc];
     const int lane = __builtin_ctz(warp->split[0].mask);
     uint64_t now;
@@ -51,8 +53,8 @@ void emu_check_endless(emu_warp *warp, uint64_t executed)
     if (!p->is_watched || p->steps != p->seen) {
         p->is_watched = true;
         p->seen = p->steps;
-        p->since = now;
-    } else if (now - p->since > launch->patience * 1000000000) {
+        *since = now;
+    } else if (now - *since > launch->patience * 1000000000) {
         emu_find(warp, inst, CUEMU_ENDLESS, lane, 0,
                  "no thread of the block has ended or come to new data for %llu s, probably in a loop without an end; "
                  "CUDA_EMULATOR_PATIENCE=N waits N seconds, 0 for ever",

@@ -10,13 +10,12 @@
 struct emu_warp;
 
 /**
- * A block gets on if it touches global memory where it has not been before, or if threads of it end. Where it has been is kept as
- * hashes of lines, and forgotten when they become too many.
+ * A block gets on if it touches global memory where it has not been before, or if threads of it end, or if one that runs at the same
+ * time does. Where it has been is kept as hashes of lines, and forgotten when they become too many.
  */
 typedef struct emu_patience {
     uint64_t steps; /* new lines and ended threads */
     uint64_t seen;  /* steps at the last look */
-    uint64_t since; /* CPU time of the host thread when they last grew, in nanoseconds */
     uint64_t executed, next_look;
     bool is_watched;
     uint32_t lines;

@@ -164,10 +164,7 @@ static bool run_round(group *all)
             continue;
         if (!take_turns(block, all->quantum))
             return false;
-        if (!is_done(block) && is_waiting(block))
-            moves |= emu_pass_barriers(block);
-        else
-            moves = true;
+        moves |= emu_pass_barriers(block) || is_done(block) || !is_waiting(block);
         if (atomic_load(&all->launch->failed))
             return false;
         are_done &= is_done(block);
@@ -188,8 +185,10 @@ static bool run_group(group *all, uint64_t first)
 {
     if (first >= all->launch->clusters)
         return false;
-    for (uint64_t i = 0; i < all->clusters; i++)
+    for (uint64_t i = 0; i < all->clusters; i++) {
         emu_cluster_start(&all->cluster[i], first + i);
+        all->cluster[i].leader = all->cluster;
+    }
     while (run_round(all))
         continue;
     for (uint64_t i = 0; i < all->clusters * all->cluster->blocks; i++)

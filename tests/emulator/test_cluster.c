@@ -258,11 +258,33 @@ static float wanted_of_grid_barrier(int i, const float *in)
     return in[(i + 128) % 256] + 3;
 }
 
+/* One warp waits in a loop for what two others do behind a barrier of theirs. */
+static const char spin[] = "extern \"C\" __global__ void kernel(const float *in, float *out)\n"
+                           "{\n"
+                           "    __shared__ int flag;\n"
+                           "    const int t = threadIdx.x;\n"
+                           "    if (t == 0) flag = 0;\n"
+                           "    __syncthreads();\n"
+                           "    if (t < 32) {\n"
+                           "        while (*(volatile int *)&flag == 0) continue;\n"
+                           "    } else {\n"
+                           "        asm volatile(\"bar.sync 1, 64;\" ::: \"memory\");\n"
+                           "        if (t == 32) atomicExch(&flag, 1);\n"
+                           "    }\n"
+                           "    out[t] = in[t];\n"
+                           "}\n";
+
+static float wanted_of_spin(int i, const float *in)
+{
+    return in[i];
+}
+
 static const program programs[] = {
     {"reduction", reduction, "sm_90", wanted_of_reduction, {4, 1, 1}, 64, 256},
     {"reduction in two clusters", reduction, "sm_90", wanted_of_reduction, {8, 1, 1}, 64, 512},
     {"histogram", histogram, "sm_90", wanted_of_histogram, {2, 2, 1}, 64, 256},
-    {"barrier of the grid", grid_barrier, "sm_90", wanted_of_grid_barrier, {4, 1, 1}, 64, 256, .is_cooperative = true}};
+    {"barrier of the grid", grid_barrier, "sm_90", wanted_of_grid_barrier, {4, 1, 1}, 64, 256, .is_cooperative = true},
+    {"spin", spin, "sm_90", wanted_of_spin, {1, 1, 1}, 96, 96}};
 
 Test(cluster, programs_are_right_and_silent)
 {
