@@ -102,15 +102,17 @@ __attribute__((unused)) static const answer *run_program(const program *one, con
     return &a;
 }
 
-/** Every program is right, and nothing is found, under several schedules. */
+/** Every program is right, and nothing is found, under several schedules and with some of the checks. */
 __attribute__((unused)) static void expect_right_and_silent(const tj_nvrtc *nvrtc, const program *programs, size_t count)
 {
     for (size_t n = 0; n < count; n++) {
         const program *one = &programs[n];
         char *ptx = compile_text(nvrtc, one->text, one->target, one->name);
-        for (int seed = 0; seed < 8; seed++) {
+        for (int seed = 0; seed < 12; seed++) {
+            static const uint64_t checks[] = {0, CUEMU_CHECK_UNINITIALISED, CUEMU_CHECK_RACES, CUEMU_CHECK_ASYNC};
             const answer *a;
             cu.set_option(CUEMU_SEED, (uint64_t)seed);
+            cu.set_option(CUEMU_CHECKS, seed < 8 ? CUEMU_CHECK_ALL : checks[seed - 8]);
             a = run_program(one, ptx);
             cr_expect(eq(sz, a->found.count, 0), "%s, seed %d: %s: %s", one->name, seed, kind_names[a->found.first[0].kind],
                       a->found.first[0].text);
@@ -121,6 +123,7 @@ __attribute__((unused)) static void expect_right_and_silent(const tj_nvrtc *nvrt
         free(ptx);
     }
     cu.set_option(CUEMU_SEED, 0);
+    cu.set_option(CUEMU_CHECKS, CUEMU_CHECK_ALL);
 }
 
 /** A program with one thing broken; see leads_there and wanted_finding. says: a piece of the finding's text, or NULL. */
