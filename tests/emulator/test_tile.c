@@ -376,6 +376,92 @@ static void maps_of_shared_tiles(uint64_t in, uint64_t out, void **parameters)
     parameters[1] = &to;
 }
 
+/*
+ * A product of 64 x 32 and 32 x 64 by a cluster of two blocks, each half of the rows: one warp brings slices of 8 through a ring of
+ * three stages, those of the second factor half from either block to both; four warps multiply and give stages back in both.
+ */
+static const char product_text[] =
+    PRELUDE "static __device__ void give_back(u64 *bar, u32 rank)\n"
+            "{\n"
+            "    asm volatile(\"{.reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;\\n\"\n"
+            "                 \"mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];}\" :: \"r\"(address(bar)), "
+            "\"r\"(rank) : "
+            "\"memory\");\n"
+            "}\n"
+            "static __device__ void cluster_sync() { asm volatile(\"barrier.cluster.arrive; barrier.cluster.wait;\" ::: "
+            "\"memory\"); }\n"
+            "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) kernel(const float *in, float *out, const "
+            "__grid_constant__ Map left, const "
+            "__grid_constant__ Map right)\n"
+            "{\n"
+            "    __shared__ __align__(256) float a[3][32][8];\n"
+            "    __shared__ __align__(128) float b[3][8][64];\n"
+            "    __shared__ u64 full[3], empty[3];\n"
+            "    const int t = threadIdx.x, rank = blockIdx.x;\n"
+            "    if (t < 3) {\n"
+            "        init(&full[t]);\n"
+            "        asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 8;\" :: \"r\"(address(&empty[t])) : \"memory\");\n"
+            "        asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n"
+            "    }\n"
+            "    cluster_sync();  // begin\n"
+            "    if (t >= 128) {\n"
+            "        for (int n = 0; t == 128 && n < 4; ++n) {\n"
+            "            const int s = n % 3;\n"
+            "            wait(&empty[s], (n / 3 & 1) ^ 1);  // read in both blocks\n"
+            "            expect(&full[s], 3072);\n"
+            "            asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, "
+            "{%2, %3}], "
+            "[%4];\"\n"
+            "                         :: \"r\"(address(a[s])), \"l\"(&left), \"r\"(8 * n), \"r\"(32 * rank), "
+            "\"r\"(address(&full[s])) : "
+            "\"memory\");\n"
+            "            asm "
+            "volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+            "[%1, {%2, %3}], [%4], %5;\"\n"
+            "                         :: \"r\"(address(b[s][4 * rank])), \"l\"(&right), \"r\"(0), \"r\"(8 * n + 4 * rank), "
+            "\"r\"(address(&full[s])), \"h\"((unsigned short)3) : \"memory\");\n"
+            "        }\n"
+            "    } else {\n"
+            "        float sum[16] = {};\n"
+            "        const int row = t / 4, col = t % 4 * 16;\n"
+            "        for (int n = 0; n < 4; ++n) {\n"
+            "            const int s = n % 3;\n"
+            "            wait(&full[s], n / 3 & 1);  // it is there\n"
+            "            for (int k = 0; k < 8; ++k) {\n"
+            "                const float x = a[s][row][(k / 4 ^ row / 4 & 1) * 4 + k % 4];\n"
+            "                for (int j = 0; j < 16; ++j) sum[j] += x * b[s][k][col + j];\n"
+            "            }\n"
+            "            __syncwarp();\n"
+            "            if (t % 32 < 2) give_back(&empty[s], t % 32);\n"
+            "        }\n"
+            "        for (int j = 0; j < 16; ++j) out[(32 * rank + row) * 64 + col + j] = sum[j];\n"
+            "    }\n"
+            "    cluster_sync();  // end\n"
+            "}\n";
+
+static float wanted_of_product(int i, const float *in)
+{
+    float sum = 0;
+
+    for (int k = 0; k < 32; k++)
+        sum += in[i / 64 * 32 + k] * in[2048 + k * 64 + i % 64];
+    return sum;
+}
+
+static void maps_of_product(uint64_t in, uint64_t out, void **parameters)
+{
+    static map left, right;
+    const uint64_t extent[2][2] = {{32, 64}, {64, 32}}, stride[2][1] = {{128}, {256}};
+    const unsigned box[2][2] = {{8, 32}, {64, 4}}, step[2] = {1, 1};
+
+    (void)out;
+    cr_assert(eq(int, cu.encode(&left, F32, 2, in, extent[0], stride[0], box[0], step, 0, SWIZZLE_32, 0, 0), 0));
+    cr_assert(
+        eq(int, cu.encode(&right, F32, 2, in + 2048 * sizeof(float), extent[1], stride[1], box[1], step, 0, PLAIN, 0, 0), 0));
+    parameters[0] = &left;
+    parameters[1] = &right;
+}
+
 /* A map that says more lines than there are. */
 static void maps_beyond(uint64_t in, uint64_t out, void **parameters)
 {
@@ -391,15 +477,17 @@ static void maps_beyond(uint64_t in, uint64_t out, void **parameters)
 static const program programs[] = {
     {"tiled", tiled, "sm_90", wanted_of_tiled, {1, 1, 1}, 64, 1924, .prepare = maps_of_tiled},
     {"shared tiles", shared_tiles, "sm_90", wanted_of_shared_tiles, {2, 1, 1}, 32, 32, .prepare = maps_of_shared_tiles},
+    {"product", product_text, "sm_90", wanted_of_product, {2, 1, 1}, 160, 4096, .prepare = maps_of_product},
     {"beyond", tiled, "sm_90", wanted_of_tiled, {1, 1, 1}, 64, 0, .prepare = maps_beyond}};
 
 Test(tile, programs_are_right_and_silent)
 {
-    expect_right_and_silent(nvrtc_or_skip("emulator/tile"), programs, 2);
+    expect_right_and_silent(nvrtc_or_skip("emulator/tile"), programs, 3);
 }
 
 #define TILED &programs[0]
 #define SHARED &programs[1]
+#define PRODUCT &programs[2]
 
 static const broken mutations[] = {
     {TILED, "read before its barrier", "wait(&full[n % 2], n / 2 & 1);", "", CUEMU_ASYNC_IN_FLIGHT, {"stage[n % 2]"}, 0},
@@ -465,7 +553,7 @@ static const broken mutations[] = {
      {"&to", "wait_group"},
      0,
      "never written"},
-    {&programs[2],
+    {&programs[3],
      "beyond the memory",
      "2 * v + 1",
      "2 * v + 2",
@@ -473,6 +561,36 @@ static const broken mutations[] = {
      {"stage[k % 2]"},
      0,
      "a line of the tile"},
+    {PRODUCT,
+     "brought while others read",
+     "wait(&empty[s], (n / 3 & 1) ^ 1);",
+     "",
+     CUEMU_MBARRIER,
+     {0},
+     CUEMU_RACE_SHARED,
+     "waits for 0 more"},
+    {PRODUCT,
+     "given back before it is read",
+     "wait(&full[s], n / 3 & 1);",
+     "wait(&full[s], n / 3 & 1); if (t % 32 < 2) give_back(&empty[s], t % 32);\n#define give_back(a, b)\n",
+     CUEMU_RACE_SHARED,
+     {"address(a[s])", "address(b[s]"},
+     CUEMU_ASYNC_IN_FLIGHT},
+    {PRODUCT,
+     "given back in its own block alone",
+     "t % 32 < 2) give_back(&empty[s], t % 32)",
+     "t % 32 < 2) give_back(&empty[s], rank)",
+     CUEMU_RACE_SHARED,
+     {"address(b[s]"},
+     CUEMU_ASYNC_IN_FLIGHT},
+    {PRODUCT,
+     "bytes of its own copies alone",
+     "expect(&full[s], 3072)",
+     "expect(&full[s], 2048)",
+     CUEMU_ASYNC_IN_FLIGHT,
+     {"sum[j] +=", "const float x"},
+     CUEMU_RACE_SHARED},
+    {PRODUCT, "ended while the other gives back", "cluster_sync();  // end", "", CUEMU_RACE_SHARED, {0}, CUEMU_OUT_OF_BOUNDS},
     {SHARED,
      "to one block alone",
      "(unsigned short)3",
