@@ -2,7 +2,7 @@
 /* cluster: launches whose blocks run at once, in clusters or all of a grid, and how many of those a device holds. */
 #include "driver.h"
 
-enum { PORTABLE_BLOCKS = 8, MOST_BLOCKS = 16, FIRST_CAPABILITY = 90 };
+enum { PORTABLE_BLOCKS = 8, MOST_BLOCKS = 16, FIRST_CAPABILITY = 90, MOST_OF_GRID = 2147483647 };
 
 /* The cluster that a launch asks for or that its kernel requires; 0: none. */
 static CUresult find_cluster(const emu_kernel_function *f, const uint32_t asked[3], uint32_t cluster[3])
@@ -24,7 +24,7 @@ static CUresult check_size(const emu_kernel_function *f, const uint32_t cluster[
 
     if (blocks > 1 && f->module->context->device->capability < FIRST_CAPABILITY)
         return CUDA_ERROR_NOT_SUPPORTED;
-    if (cluster[0] > MOST_BLOCKS || cluster[1] > MOST_BLOCKS || cluster[2] > MOST_BLOCKS || blocks > most ||
+    if (blocks == 0 || cluster[0] > MOST_BLOCKS || cluster[1] > MOST_BLOCKS || cluster[2] > MOST_BLOCKS || blocks > most ||
         (f->function->max_cluster && blocks > f->function->max_cluster))
         return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     return CUDA_SUCCESS;
@@ -39,9 +39,12 @@ CUresult emu_check_cluster(const emu_kernel_function *f, const emu_work *work)
 
     if (result == CUDA_SUCCESS && cluster[0])
         result = check_size(f, cluster);
-    for (int i = 0; result == CUDA_SUCCESS && cluster[0] && i < 3; i++)
+    for (int i = 0; result == CUDA_SUCCESS && cluster[0] && i < 3; i++) {
         if (!f->function->counts_clusters && work->grid[i] % cluster[i])
             result = CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        if (f->function->counts_clusters && (uint64_t)work->grid[i] * cluster[i] > MOST_OF_GRID)
+            result = CUDA_ERROR_INVALID_VALUE;
+    }
     if (result != CUDA_SUCCESS || !work->is_cooperative)
         return result;
     return (uint64_t)work->grid[0] * work->grid[1] * work->grid[2] >

@@ -110,7 +110,11 @@ Test(cluster, wrong_clusters_are_refused)
                 {".reqnctapercluster 2\n", {8, 1, 1}, {4, 1, 1}, BAD_CLUSTER},
                 {".reqnctapercluster 2\n", {7, 1, 1}, {0, 0, 0}, BAD_CLUSTER},
                 {".explicitcluster\n", {8, 1, 1}, {0, 0, 0}, BAD_CLUSTER},
-                {".maxclusterrank 2\n", {8, 1, 1}, {4, 1, 1}, BAD_CLUSTER}};
+                {".maxclusterrank 2\n", {8, 1, 1}, {4, 1, 1}, BAD_CLUSTER},
+                {".reqnctapercluster 2, 0, 1\n", {8, 1, 1}, {0, 0, 0}, BAD_CLUSTER},
+                {".reqnctapercluster 4294967295, 2\n", {8, 1, 1}, {0, 0, 0}, BAD_CLUSTER},
+                {".blocksareclusters\n.reqnctapercluster 2\n", {3, 1, 1}, {0, 0, 0}, 0},
+                {".blocksareclusters\n.reqnctapercluster 2\n", {2000000000, 1, 1}, {0, 0, 0}, 1}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[1024];
