@@ -16,36 +16,95 @@
 #include "architectures.h"
 
 /* Cycles, fitted to times of an H200 and rounded: naive and tiled (times_h200.txt), operands in the L2 as far as they fit it. */
-static const double START_CYCLES = 157;        /* a multiprocessor takes a new block this often at most */
-static const double BLOCK_CYCLES = 700;        /* from a block's start to its first load, and from its last store to its end */
-static const double WAIT_CYCLES = 215;         /* global memory, from the L2 */
-static const double MEMORY_WAIT_CYCLES = 600;  /* from memory itself, where the matrices do not fit the L2 */
-static const double STEP_CYCLES = 4;           /* a multiply-add that waits for the one before */
-static const double BARRIER_CYCLES = 17;       /* and its part of the way through shared memory */
-static const double SHARED_WAIT_CYCLES = 33;   /* from a load of shared memory to its use */
-static const double ISSUE_EFFICIENCY = 0.9;    /* of a scheduler with many warps */
-static const double NEXT_KERNEL_CYCLES = 3000; /* from a kernel's end to the next one's start in a stream */
-static const double LONE_WARP = 0.25;          /* of a turn that a scheduler with one warp loses */
-static const double PHASE_INSTRUCTIONS = 47;   /* of a warp: addresses, copies' groups, the loop */
-static const double PIPE_EFFICIENCY = 0.88;    /* of the one pipe for shared memory and L1 */
-static const double OVERLAP_WARPS = 2;         /* of a scheduler, below which nothing of one block hides behind another */
+static const double START_CYCLES = 157;       /* a multiprocessor takes a new block this often at most */
+static const double BLOCK_CYCLES = 700;       /* from a block's start to its first load, and from its last store to its end */
+static const double WAIT_CYCLES = 215;        /* global memory, from the L2 */
+static const double MEMORY_WAIT_CYCLES = 600; /* from memory itself, where the matrices do not fit the L2 */
+static const double STEP_CYCLES = 4;          /* a multiply-add that waits for the one before */
+static const double BARRIER_CYCLES = 17;      /* and its part of the way through shared memory */
 static const double LAUNCH_US = 2.6;
 static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, infinity takes the larger */
 
-/* Of simt and skinny: fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
-static const double STREAM_WAIT_CYCLES = 830; /* from memory, while all multiprocessors ask it */
-static const double BARRIER_LOSS = 0.18; /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
-static const double STORE_CYCLES = 500;  /* a phase's tiles, from registers to shared memory; all wait for the last */
+/* Fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
+static const double STORE_CYCLES = 500;      /* a phase's tiles, from registers to shared memory; all wait for the last */
 static const double EXCHANGE_CYCLES = 11;    /* for each partial sum that goes from thread to thread */
-static const double COPY_INSTRUCTIONS = 7.8; /* beside each load or copy of a phase: its address, its edge, its turn */
 static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of copies that are spread over a phase */
-static const double SHARED_PASSES = 1.5;     /* of a merged wavefront, where a warp's lanes share what they read */
 static const double SPILL_REQUESTS = 0.5;    /* for each spilled register in each step */
 static const double FETCH_FREE = 1024;       /* multiply-adds of a phase whose unrolled text the instruction cache holds */
-static const double FETCH_LOSS = 0.25;       /* of the issue slots, for a text far longer than that */
-static const double STREAM_SHARPNESS = 1.19; /* blocks that copy ahead run in step, and wait together */
-static const double WORKSPACE_PASSES = 2.4;  /* adding splits up keeps the L2 as busy as so many readings of them */
 static const double MEMORY_EFFICIENCY = 0.9; /* of the bandwidth that clock and bus give */
+
+/* What differs between kinds of kernels. */
+typedef struct habits {
+    double wait;         /* cycles until memory answers, while all multiprocessors ask it; 0: they ask the L2 (WAIT_CYCLES) */
+    double shared_wait;  /* cycles from a load of shared memory to its use */
+    double phase_cycles; /* that each phase of a block takes by itself */
+    double phase_instructions; /* of a warp: addresses, copies' groups, the loop */
+    double step_instructions;  /* and those of each step of a phase */
+    double copy_instructions;  /* beside each load or copy of a phase: its address, its edge, its turn */
+    double issue;             /* share of a scheduler's turns that many warps can use: unrolled loops have nearly always work */
+    double lone_warp;         /* share of a turn that a scheduler with one warp loses */
+    double product_lone_warp; /* the same where products are asked of their pipe */
+    double barrier_loss;      /* of the issue slots, if the only block of a multiprocessor waits for its last warp */
+    double fetch_loss;        /* of the issue slots, for a text far longer than FETCH_FREE */
+    double shared_passes;     /* of a merged wavefront, where a warp's lanes share what they read */
+    double pipe_efficiency;   /* of the one pipe for shared memory and L1 */
+    double sharpness;         /* of resident blocks: those that copy ahead run in step, and wait together */
+    double device_sharpness;  /* of blocks and memory */
+    double overlap_warps;     /* of a scheduler, below which nothing of one block hides behind another */
+    double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
+    double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
+} habits;
+
+static const habits plain = {
+    /* naive, tiled, small_batch */
+    .shared_wait = 33,   .phase_instructions = 47, .issue = 0.9,   .lone_warp = 0.25,     .product_lone_warp = 0.25,
+    .shared_passes = 1,  .pipe_efficiency = 0.88,  .sharpness = 4, .device_sharpness = 4, .overlap_warps = 2,
+    .next_kernel = 3000, .workspace_passes = 2.4,
+};
+static const habits streams = {
+    /* simt, skinny */
+    .wait = 830,
+    .shared_wait = 33,
+    .phase_instructions = 47,
+    .copy_instructions = 7.8,
+    .issue = 1,
+    .lone_warp = 0.25,
+    .product_lone_warp = 0.25,
+    .barrier_loss = 0.18,
+    .fetch_loss = 0.25,
+    .shared_passes = 1.5,
+    .pipe_efficiency = 0.88,
+    .sharpness = 1.19,
+    .device_sharpness = 4,
+    .overlap_warps = 2,
+    .next_kernel = 3000,
+    .workspace_passes = 2.4,
+};
+/* mma: a product of tensor cores is one instruction for all its multiply-adds, which no instruction cache is too small for. */
+static const habits tensor = {
+    .wait = 530,
+    .shared_wait = 41,
+    .phase_cycles = 44,
+    .phase_instructions = 39,
+    .step_instructions = 1.9,
+    .copy_instructions = 5.9,
+    .issue = 1,
+    .lone_warp = 0.23,
+    .product_lone_warp = 0.5,
+    .barrier_loss = 0.18,
+    .shared_passes = 1,
+    .pipe_efficiency = 1,
+    .sharpness = 4.4,
+    .device_sharpness = 3.4,
+    .overlap_warps = 3,
+    .next_kernel = 1170,
+    .workspace_passes = 1.5,
+};
+
+static const habits *habits_of(const tj_counts *c)
+{
+    return c->mma > 0 ? &tensor : c->streams ? &streams : &plain;
+}
 
 static double soft_maximum(double a, double b, double sharpness)
 {
@@ -73,20 +132,20 @@ static double sum(const tj_traffic *const *traffic, size_t count, bool is_merged
 /* What a block waits for where nothing else is there to do. */
 static double latency_of(const tj_device_facts *facts, const tj_counts *c, double step_issue)
 {
-    const double wait = c->streams                                  ? STREAM_WAIT_CYCLES
-                        : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? MEMORY_WAIT_CYCLES
-                                                                    : WAIT_CYCLES;
+    const habits *h = habits_of(c);
+    const double wait = h->wait > 0 ? h->wait : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? MEMORY_WAIT_CYCLES : WAIT_CYCLES;
     const double chain = (double)c->chain, phases = (double)c->phases;
-    double cycles = BLOCK_CYCLES + (double)c->waits * wait + (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
+    double cycles = BLOCK_CYCLES + phases * h->phase_cycles + (double)c->waits * wait +
+                    (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
 
     if (c->ahead == 0)
         return cycles + chain * STEP_CYCLES;
     /* Loads of phases to come, and of the next step, are on their way while this step is multiplied. */
-    cycles += chain * fmax(0, SHARED_WAIT_CYCLES - step_issue) + c->exchanged * EXCHANGE_CYCLES;
+    cycles += chain * fmax(0, h->shared_wait - step_issue) + c->exchanged * EXCHANGE_CYCLES;
     if (c->async_bytes == 0)
         cycles += phases * STORE_CYCLES;
-    return cycles + fmax(0, phases - c->ahead) *
-                        fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(SHARED_WAIT_CYCLES, step_issue));
+    return cycles +
+           fmax(0, phases - c->ahead) * fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(h->shared_wait, step_issue));
 }
 
 /*
@@ -98,16 +157,15 @@ static double fetch_slowdown(const tj_counts *c)
     const double text = (double)c->chain / fmax(1, (double)c->phases) * c->chain_fma;
     const double held = c->pieces > 0 ? 2 * FETCH_FREE : FETCH_FREE;
 
-    /* A product of tensor cores is one instruction for all its multiply-adds. */
-    return c->streams && c->mma == 0 && text > held ? 1 + FETCH_LOSS * (1 - held / text) : 1;
+    return text > held ? 1 + habits_of(c)->fetch_loss * (1 - held / text) : 1;
 }
 
-/* One warp alone cannot issue at every cycle; several take turns. Unrolled loops have something to issue at nearly every one. */
-static double issue_efficiency(double warps, bool streams)
+/* One warp alone cannot issue at every cycle; several take turns. */
+static double taking_turns(double warps, double lone_warp)
 {
     const double turns = fmax(1, warps / TJ_SCHEDULERS);
 
-    return (streams ? 1 : ISSUE_EFFICIENCY) * turns / (turns + LONE_WARP);
+    return turns / (turns + lone_warp);
 }
 
 /* What a multiprocessor does of the pipe of the products in a cycle. mma.sync does not reach all that tensor cores can. */
@@ -121,40 +179,43 @@ static double product_rate(const tj_device_facts *facts, const tj_counts *c, con
 
 static block_cycles of_block(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks, double resident)
 {
+    const habits *h = habits_of(c);
     const tj_traffic *const global[] = {&c->load_m, &c->load_n, c->splits > 1 ? &c->store_w : &c->store_p, &c->load_c};
     const size_t globals = c->splits > 1 ? 3 : 4; /* C is the second kernel's then */
     const tj_traffic *const shared[] = {&c->shared_load, &c->shared_store};
     const double blocks = (double)c->blocks, warps = ceil(c->threads_per_block / 32.0), chain = (double)c->chain;
     const double spilled = SPILL_REQUESTS * c->spilled * warps * chain;
-    const double copies = c->streams ? COPY_INSTRUCTIONS * sum(global, 2, false) : 0;
+    const double copies = h->copy_instructions * sum(global, 2, false);
     const double lanes = warps * 32 / c->threads_per_block; /* for each thread: those without one take their turn too */
     /* Tensor cores do many at one instruction. */
     const int64_t fma = (c->work[TJ_PIPE_F32] + c->work[TJ_PIPE_F64] + c->work[TJ_PIPE_F16]) / 2;
     const double instructions = lanes * (double)(fma + c->sums) / 32 / blocks + (double)(c->mma + c->conversions) / blocks +
                                 (sum(global, globals, false) + copies + sum(shared, 2, false)) / blocks + spilled +
-                                (PHASE_INSTRUCTIONS + PIECE_INSTRUCTIONS * c->pieces) * warps * (double)c->phases;
-    const double passes =
-        (c->streams && c->mma == 0 ? SHARED_PASSES : 1) * (double)c->shared_load.merged + (double)c->shared_store.merged;
+                                (h->phase_instructions + PIECE_INSTRUCTIONS * c->pieces) * warps * (double)c->phases +
+                                h->step_instructions * warps * chain;
+    const double passes = h->shared_passes * (double)c->shared_load.merged + (double)c->shared_store.merged;
     const double clocks = facts->sm_count * peaks->clock_hz; /* of all multiprocessors, in a second */
     /* A step's multiply-adds of the warps on the busiest of the schedulers. */
     const double step_issue =
         c->chain_fma * ceil(warps / TJ_SCHEDULERS) * 2 * 32 * TJ_SCHEDULERS / product_rate(facts, c, peaks);
-    const double in_step = c->streams && c->pieces == 0 ? 1 - BARRIER_LOSS / resident : 1;
-    const double efficiency = issue_efficiency(warps * resident, c->streams) / fetch_slowdown(c) * in_step;
-    block_cycles one = {.latency = latency_of(facts, c, step_issue), .sharpness = c->streams ? STREAM_SHARPNESS : SHARPNESS};
+    const double in_step = c->pieces == 0 ? 1 - h->barrier_loss / resident : 1;
+    const double slots = h->issue / fetch_slowdown(c) * in_step;
+    const double efficiency = slots * taking_turns(warps * resident, h->lone_warp);
+    const double of_products = slots * taking_turns(warps * resident, h->product_lone_warp);
+    block_cycles one = {.latency = latency_of(facts, c, step_issue), .sharpness = h->sharpness};
 
     for (int p = 0; p < TJ_PIPE_ISSUE; p++)
         if (c->work[p] > 0)
             one.pipe[p] = lanes * (double)c->work[p] / blocks /
-                          (p == c->pipe ? product_rate(facts, c, peaks) : peaks->per_s[p] / clocks) / efficiency;
+                          (p == c->pipe ? product_rate(facts, c, peaks) * of_products : peaks->per_s[p] / clocks * efficiency);
     one.pipe[TJ_PIPE_ISSUE] = instructions / TJ_SCHEDULERS / efficiency;
-    one.pipe[TJ_PIPE_SHARED] = (passes + (double)c->work[TJ_PIPE_SHARED]) / blocks / PIPE_EFFICIENCY;
-    one.pipe[TJ_PIPE_L1] = (sum(global, globals, true) / blocks + spilled) / PIPE_EFFICIENCY;
+    one.pipe[TJ_PIPE_SHARED] = (passes + (double)c->work[TJ_PIPE_SHARED]) / blocks / h->pipe_efficiency;
+    one.pipe[TJ_PIPE_L1] = (sum(global, globals, true) / blocks + spilled) / h->pipe_efficiency;
     one.pipe[TJ_PIPE_START] = START_CYCLES;
     one.longest = one.pipe[TJ_PIPE_SHARED] + one.pipe[TJ_PIPE_L1]; /* they take turns */
     for (int p = 0; p < TJ_PIPE_SHARED; p++)
         one.longest = fmax(one.longest, one.pipe[p]);
-    one.alone = fmax(one.longest, chain * step_issue / issue_efficiency(warps, c->streams));
+    one.alone = fmax(one.longest, chain * step_issue / h->issue / taking_turns(warps, h->product_lone_warp));
     return one;
 }
 
@@ -168,21 +229,22 @@ static double cycles_of(const block_cycles *one, double resident)
 /* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element. */
 static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
-    const double through_l1 = (double)(c->pack.load.merged + c->pack.store.merged) / facts->sm_count / PIPE_EFFICIENCY;
+    const double through_l1 = (double)(c->pack.load.merged + c->pack.store.merged) / facts->sm_count / streams.pipe_efficiency;
     const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
 
-    return c->pack.load.elements > 0 ? NEXT_KERNEL_CYCLES + BLOCK_CYCLES + STREAM_WAIT_CYCLES + fmax(through_l1, moved) : 0;
+    return c->pack.load.elements > 0 ? streams.next_kernel + BLOCK_CYCLES + streams.wait + fmax(through_l1, moved) : 0;
 }
 
 /* The second kernel of split k: it begins when the first has ended, and reads what that has left in the L2. */
 static double reduce_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
     const double blocks = (double)c->reduce.blocks;
-    const double moved = WORKSPACE_PASSES * (double)c->load_w.bytes + (double)(c->load_c.bytes + c->store_p.bytes);
+    const habits *h = habits_of(c);
+    const double moved = h->workspace_passes * (double)c->load_w.bytes + (double)(c->load_c.bytes + c->store_p.bytes);
 
     if (c->splits <= 1)
         return 0;
-    return NEXT_KERNEL_CYCLES + BLOCK_CYCLES + WAIT_CYCLES + ceil(blocks / facts->sm_count) * START_CYCLES +
+    return h->next_kernel + BLOCK_CYCLES + WAIT_CYCLES + ceil(blocks / facts->sm_count) * START_CYCLES +
            moved / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz);
 }
 
@@ -195,7 +257,7 @@ static double exposed_share(const tj_device_facts *facts, const tj_counts *c, do
     const double blocks = fmin(resident, ceil((double)c->blocks / facts->sm_count));
     const double warps = blocks * ceil(c->threads_per_block / 32.0);
 
-    return fmin(1, OVERLAP_WARPS * TJ_SCHEDULERS / warps) / fmax(1, (double)c->phases);
+    return fmin(1, habits_of(c)->overlap_warps * TJ_SCHEDULERS / warps) / fmax(1, (double)c->phases);
 }
 
 static const char *longest(const double *term_us)
@@ -244,7 +306,7 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
     us[TJ_TERM_REDUCE] = reduce_cycles(facts, counts, peaks) / per_us;
     us[TJ_TERM_LAUNCH] = LAUNCH_US;
     device = soft_maximum(us[TJ_PIPE_L2], us[TJ_PIPE_MEMORY], SHARPNESS);
-    p.us = LAUNCH_US + soft_maximum(busy / per_us, device, SHARPNESS) +
+    p.us = LAUNCH_US + soft_maximum(busy / per_us, device, habits_of(counts)->device_sharpness) +
            exposed_share(facts, counts, resident) * fmin(busy / per_us, device) + us[TJ_TERM_PACK] + us[TJ_TERM_REDUCE];
     p.flop_per_s = (double)counts->flop / p.us * 1e6;
     p.bound = longest(us);
