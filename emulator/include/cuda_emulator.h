@@ -49,8 +49,9 @@ typedef enum cuEmuKind {
     CUEMU_UNINITIALISED, /* a value never written decides an address or a branch, or reaches global memory or an MMA */
     CUEMU_RACE_SHARED,   /* two threads, one of them writing, with no barrier between */
     CUEMU_RACE_GLOBAL,   /* the same in global memory */
-    CUEMU_ASYNC_IN_FLIGHT, /* bytes of an asynchronous copy touched before its wait */
-    CUEMU_PROXY_FENCE,     /* what was stored is read by an asynchronous copy, with no fence.proxy.async between */
+    CUEMU_ASYNC_IN_FLIGHT, /* bytes of an asynchronous copy touched before its wait, or what a wgmma reads or writes; a missing
+                              wgmma.fence */
+    CUEMU_PROXY_FENCE,     /* what was stored is read by an asynchronous copy or a wgmma, with no fence.proxy.async between */
     CUEMU_EXITED_BARRIER, /* a barrier that threads of the block never reach, as they have returned: a warning, since from sm_70
                               on a barrier waits only for those that have not; the launch goes on and succeeds */
     CUEMU_WRITTEN_TWICE,  /* a byte of a watched region, see cuEmuWatch */

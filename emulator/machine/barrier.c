@@ -78,7 +78,7 @@ static bool meet_at_barrier(emu_warp *warp)
 static bool has_lanes_elsewhere(const emu_warp *warp)
 {
     for (uint32_t i = 0; i < warp->splits; i++)
-        if (warp->split[i].state <= R_WAIT)
+        if (warp->split[i].state < R_BARRIER)
             return true;
     return false;
 }

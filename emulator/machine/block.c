@@ -6,6 +6,7 @@
 #include "cluster.h"
 #include "mbarrier.h"
 #include "shadow.h"
+#include "sums.h"
 
 /* The special registers of a lane that stand still. */
 static void set_specials(const emu_warp *warp, uint32_t lane)
@@ -66,6 +67,18 @@ static void set_specials(const emu_warp *warp, uint32_t lane)
     }
 }
 
+/* At most what ptxas gives each thread where setmaxnreg can change it: an equal part of the register file, by 8. */
+static uint32_t registers_of(const emu_launch *launch)
+{
+    const emu_function *f = launch->function;
+    const uint32_t *most = f->reqntid[0] ? f->reqntid : f->maxntid;
+    const uint64_t threads = most[0] ? (uint64_t)most[0] * most[1] * most[2] : launch->threads;
+    const uint64_t part = 65536 / threads / (f->minnctapersm ? f->minnctapersm : 1) / 8 * 8;
+    const uint32_t limit = f->maxnreg && f->maxnreg < 256 ? f->maxnreg : 256;
+
+    return part < limit ? (uint32_t)part : limit;
+}
+
 static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number)
 {
     const uint32_t left = launch->threads - number * 32, lanes = left < 32 ? left : 32;
@@ -89,6 +102,9 @@ static void start_warp(emu_warp *warp, const emu_launch *launch, uint32_t number
     warp->events = 0;
     warp->gives_up = 0;
     warp->waits_for = NULL;
+    warp->registers = registers_of(launch);
+    if (warp->sums)
+        emu_sums_start(warp);
     for (uint32_t lane = 0; lane < 32; lane++)
         set_specials(warp, lane);
     if (launch->checks) {
@@ -124,6 +140,9 @@ void emu_block_start(emu_block *block)
     memset(block->shared, 0xff, launch->shared_bytes);
     if (block->shared_defined)
         memset(block->shared_defined, 0, launch->shared_bytes);
+    if (block->reads)
+        memset(block->reads, 0, (launch->shared_bytes / EMU_CHUNK + 1) * sizeof *block->reads);
+    block->registers = 0;
     if (block->byte)
         memset(block->byte, 0, launch->shared_bytes * sizeof *block->byte);
     for (uint32_t w = 0; w < launch->warps; w++)
@@ -140,6 +159,7 @@ void emu_block_free(emu_block *block)
         free(block->warp[w].frame);
         free(block->warp[w].flight.copy);
         emu_past_free(&block->warp[w].past);
+        emu_sums_free(&block->warp[w]);
     }
     for (int i = 0; i < EMU_BARRIERS; i++)
         emu_past_free(&block->gathering[i]);
@@ -155,6 +175,7 @@ void emu_block_free(emu_block *block)
     free(block->shared);
     free(block->shared_defined);
     free(block->byte);
+    free(block->reads);
     free(block->line);
 }
 
@@ -186,6 +207,8 @@ bool emu_block_make(emu_block *block, emu_cluster *cluster, uint32_t rank)
         is_whole &= (block->shared_defined = malloc(launch->shared_bytes + 1)) != NULL;
     if (is_whole && launch->checks & (CUEMU_CHECK_RACES | CUEMU_CHECK_ASYNC))
         is_whole = make_pasts(block);
+    if (launch->checks & CUEMU_CHECK_ASYNC && launch->module->has_sums)
+        is_whole &= (block->reads = malloc((launch->shared_bytes / EMU_CHUNK + 1) * sizeof *block->reads)) != NULL;
     if (launch->counts)
         is_whole &= (block->line = calloc(launch->module->insts, sizeof *block->line)) != NULL;
     for (uint32_t w = 0; is_whole && w < launch->warps; w++) {
@@ -198,6 +221,8 @@ bool emu_block_make(emu_block *block, emu_cluster *cluster, uint32_t rank)
         warp->frame = calloc(32, f->frame_bytes + 1);
         if (launch->checks & CUEMU_CHECK_UNINITIALISED && f->local_bytes)
             is_whole &= (warp->local_defined = calloc(32, f->local_bytes)) != NULL;
+        if (block->reads)
+            is_whole &= emu_sums_make(warp);
         is_whole &= warp->bank[0] && warp->defined && warp->local && warp->frame;
         if (is_whole)
             memset(warp->bank[0], 0xff, f->register_bytes);

@@ -17,6 +17,7 @@
 #include "mbarrier.h"
 #include "progress.h"
 #include "step.h"
+#include "warpgroup.h"
 
 enum { QUANTUM = 1 << 16, QUANTUM_OF_MANY = 1 << 12 }; /* instructions of a turn; where blocks may wait for each other */
 enum { MOST_IDLE = 256 };
@@ -52,6 +53,14 @@ static bool is_waiting(const emu_block *block)
     return true;
 }
 
+/* What a warp waits for that its place does not say; NULL: nothing. */
+static const char *describe_wait(const emu_warp *warp, char *text, size_t bytes)
+{
+    if (warp->split[0].state == R_WARPGROUP)
+        return emu_describe_wait(warp, text, bytes);
+    return warp->waits_for ? emu_mbarrier_describe(warp->waits_for, text, bytes) : NULL;
+}
+
 /* Where the warps of all blocks stand, as a finding of the first. */
 static void report_deadlock(const group *all)
 {
@@ -71,9 +80,8 @@ static void report_deadlock(const group *all)
                 n += (size_t)snprintf(text + n, sizeof text - n, " block (%u, %u, %u)", warp->block->index[0],
                                       warp->block->index[1], warp->block->index[2]);
             n += (size_t)snprintf(text + n, sizeof text - n, " warp %u at line %u", w, insts[warp->split[0].pc].line);
-            if (warp->waits_for)
-                n += (size_t)snprintf(text + n, sizeof text - n, " (%s)",
-                                      emu_mbarrier_describe(warp->waits_for, what, sizeof what));
+            if (describe_wait(warp, what, sizeof what))
+                n += (size_t)snprintf(text + n, sizeof text - n, " (%s)", what);
         }
     if (first)
         emu_find(first, &insts[first->split[0].pc], CUEMU_DEADLOCK, __builtin_ctz(first->split[0].mask), 0,

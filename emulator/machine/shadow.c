@@ -6,6 +6,7 @@
 
 #include "cluster.h"
 #include "finding.h"
+#include "sums.h"
 
 void emu_check_defined(emu_warp *warp, const emu_inst *inst, const emu_operand *operand, uint32_t mask, const char *use)
 {
@@ -92,6 +93,11 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block 
     const uint32_t checks = block->launch->checks, now = block->cluster->now;
     const uint16_t thread = emu_thread_in(warp->slot, lane);
 
+    for (unsigned b = 0; is_write && block->reads && b < bytes; b += EMU_CHUNK - (offset + b) % EMU_CHUNK)
+        if (block->reads[(offset + b) / EMU_CHUNK])
+            emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset + b,
+                     "writes shared offset 0x%x, of 16 bytes that a wgmma reads which no wgmma.wait_group has waited for",
+                     offset + b);
     for (unsigned b = 0; b < bytes; b++) {
         emu_shared_byte *byte = &block->byte[offset + b];
         if (byte->in_flight && checks & CUEMU_CHECK_ASYNC && !(is_atomic && byte->is_atomic)) {

@@ -6,6 +6,8 @@
 #include "counters.h"
 #include "finding.h"
 #include "shadow.h"
+#include "sums.h"
+#include "warpgroup.h"
 
 enum { STREAK = 20000 }; /* instructions after which another split has its turn */
 
@@ -104,7 +106,7 @@ static void track(emu_warp *warp, const emu_inst *inst, uint32_t mask)
         emu_set_defined(warp, &inst->operand[i], defined, mask);
 }
 
-static void count_inst(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+void emu_count_inst(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     cuEmuCounters *line = emu_line(warp, inst);
     const uint64_t lanes = emu_popcount(mask);
@@ -120,7 +122,7 @@ static void count_inst(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 /* Members of a collective, seen from one lane. */
 static uint32_t members(const emu_warp *warp, const emu_inst *inst, int lane)
 {
-    return inst->flow == F_WARP ? UINT32_MAX : (uint32_t)emu_unsigned(warp, &inst->operand[inst->operands - 1], lane);
+    return inst->flow >= F_WARP ? UINT32_MAX : (uint32_t)emu_unsigned(warp, &inst->operand[inst->operands - 1], lane);
 }
 
 /* The lanes of mask that want these members. */
@@ -138,7 +140,7 @@ static bool try_collective(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     uint32_t left = mask, group;
 
-    if (inst->flow == F_WARP && warp->alive != UINT32_MAX) {
+    if (inst->flow >= F_WARP && warp->alive != UINT32_MAX) {
         emu_find(warp, inst, CUEMU_ILLEGAL, __builtin_ctz(mask), 0,
                  "needs all 32 lanes of the warp; those of 0x%08x have returned or never were", ~warp->alive);
         return true;
@@ -173,7 +175,7 @@ static bool try_to_go_on(emu_warp *warp, emu_split *s, const emu_inst *inst, uin
         inst->exec(warp, inst, mask);
     waiting = warp->waiting & mask;
     if (warp->block->line && mask != waiting) /* once, not at each try */
-        count_inst(warp, inst, mask & ~waiting);
+        emu_count_inst(warp, inst, mask & ~waiting);
     if (waiting == s->mask) {
         s->state = R_WAIT;
         return false;
@@ -184,6 +186,16 @@ static bool try_to_go_on(emu_warp *warp, emu_split *s, const emu_inst *inst, uin
     s->mask &= ~waiting;
     add_split(warp, s, here, waiting)->state = R_WAIT;
     return false;
+}
+
+/* R_RUN: the lanes of mask executed it with all others that must. Else the state in which they wait for these. */
+static emu_state try_together(emu_warp *warp, const emu_inst *inst, uint32_t mask)
+{
+    if (inst->flow == F_BARRIER)
+        return R_BARRIER;
+    if (inst->flow == F_WARPGROUP && mask == UINT32_MAX)
+        return emu_meet_warpgroup(warp, inst) ? R_RUN : R_WARPGROUP;
+    return try_collective(warp, inst, mask) ? R_RUN : R_COLLECTIVE;
 }
 
 /* brx.idx: a split for each target. */
@@ -229,8 +241,10 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
                 emu_check_defined(warp, inst, &inst->guard, mask, "as the guard of an instruction");
             mask &= inst->guard_negated ? ~p : p;
         }
+        if (inst->meets_sums && warp->sums && mask)
+            emu_sums_touch(warp, inst);
         if (warp->block->line && inst->flow < F_COLLECTIVE && inst->flow != F_WAIT)
-            count_inst(warp, inst, mask);
+            emu_count_inst(warp, inst, mask);
         switch (inst->flow) {
         case F_NEXT:
             if (mask) {
@@ -311,15 +325,15 @@ static uint64_t run_split(emu_warp *warp, uint32_t index, uint64_t limit)
                 s->pc++;
                 s = add_split(warp, s, here, mask);
             }
-            if (inst->flow >= F_COLLECTIVE && try_collective(warp, inst, mask)) {
+            s->state = (uint8_t)try_together(warp, inst, mask);
+            if (s->state == R_RUN) {
                 if (warp->block->line) /* once, not at each try */
-                    count_inst(warp, inst, mask);
+                    emu_count_inst(warp, inst, mask);
                 s->pc++;
                 if (warp->splits > 1)
                     return executed;
                 continue;
             }
-            s->state = inst->flow >= F_COLLECTIVE ? R_COLLECTIVE : R_BARRIER;
             return executed;
         }
     }

@@ -13,4 +13,7 @@
 /** Run a warp until it waits, ends or has executed quantum instructions; false: the launch has failed. */
 bool emu_run_warp(emu_warp *warp, uint64_t quantum);
 
+/** Count an instruction that the lanes of mask execute. Only where instructions are counted. */
+void emu_count_inst(emu_warp *warp, const emu_inst *inst, uint32_t mask);
+
 #endif

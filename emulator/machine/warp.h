@@ -54,7 +54,7 @@ typedef struct emu_launch {
     cuEmuCounters *line; /* one for each instruction, merged at the end */
 } emu_launch;
 
-typedef enum emu_state { R_RUN, R_WAIT, R_BARRIER, R_COLLECTIVE } emu_state;
+typedef enum emu_state { R_RUN, R_WAIT, R_WARPGROUP, R_BARRIER, R_COLLECTIVE } emu_state;
 
 typedef struct emu_split {
     uint32_t pc, mask;
@@ -77,6 +77,7 @@ typedef struct emu_block {
     struct emu_shared_byte *byte; /* NULL: races are not looked for */
     struct emu_mbarrier **mbarrier;
     uint32_t mbarriers;
+    uint16_t *reads;    /* of each 16 bytes: by products on their way; NULL: there are none */
     uint64_t ticket[8]; /* addresses of the atomics that gave it a value back, the last ones */
     uint32_t tickets;
     uint32_t epoch;                 /* barriers passed */
@@ -84,6 +85,8 @@ typedef struct emu_block {
     emu_past gathering[EMU_BARRIERS];
     uint32_t *touched;           /* when each warp of the cluster was here last, by its slot, if it is of another block; */
     const emu_inst **touched_by; /* and at which instruction */
+    uint32_t registers;          /* that no warpgroup has */
+    bool is_held;                /* what a warpgroup was to execute has to wait */
     emu_patience patience;
     uint64_t random;
     emu_allocation *last[8]; /* allocations hit last */
@@ -104,6 +107,7 @@ typedef struct emu_warp {
     uint32_t synced[EMU_LANES];     /* the last that each lane took part in */
     emu_flight flight;
     uint32_t group[EMU_LANES], bulk_group[EMU_LANES]; /* committed groups of each lane */
+    struct emu_sums *sums;                            /* NULL: nothing can be on its way that is checked */
     emu_past past;
     uint32_t slot;                        /* its own in a past */
     uint32_t waiting;                     /* lanes that an instruction of F_WAIT has left waiting */
@@ -113,6 +117,7 @@ typedef struct emu_warp {
     bool yields;                          /* its turn is over */
     uint64_t events;                      /* of the cluster, when it tried last */
     uint32_t carry;                       /* condition code of add.cc, a bit a lane */
+    uint32_t registers;                   /* of each lane, as setmaxnreg counts them */
     uint32_t barrier_threads;             /* UINT32_MAX: where it waits was not counted yet */
     uint64_t executed;
 } emu_warp;

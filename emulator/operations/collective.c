@@ -9,6 +9,7 @@
 #include "number.h"
 #include "reduce.h"
 #include "shadow.h"
+#include "warpgroup.h"
 
 static void do_nothing(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
@@ -166,6 +167,37 @@ static void yield(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     warp->yields = true;
 }
 
+enum { INCREASE = 1, FEWEST_REGISTERS = 24, MOST_REGISTERS = 256 };
+
+/* A warpgroup gives registers back to its block, or waits until others have given back what it needs. */
+static void setmaxnreg(emu_warp *first, const emu_inst *inst, uint32_t mask)
+{
+    const uint32_t now = first->registers, count = (uint32_t)emu_unsigned(first, &inst->operand[0], 0);
+    const bool increases = inst->choice[0] == INCREASE;
+    emu_block *block = first->block;
+
+    (void)mask;
+    if (count < FEWEST_REGISTERS || count > MOST_REGISTERS || count % 8 != 0) {
+        emu_find(first, inst, CUEMU_ILLEGAL, 0, 0, "%u registers: a thread can have a multiple of 8 from %d to %d", count,
+                 FEWEST_REGISTERS, MOST_REGISTERS);
+        return;
+    }
+    if (!increases && count > now) {
+        emu_find(first, inst, CUEMU_ILLEGAL, 0, 0, "gives registers back to have %u, where each thread has at most %u", count,
+                 now);
+        return;
+    }
+    if (count > now && (count - now) * EMU_GROUP * EMU_LANES > block->registers) {
+        block->is_held = true;
+        return;
+    }
+    block->registers += (now - count) * EMU_GROUP * EMU_LANES;
+    for (int w = 0; w < EMU_GROUP; w++)
+        first[w].registers = count;
+    if (count < now)
+        emu_wake_warpgroups(block);
+}
+
 static void trap(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     emu_find(warp, inst, CUEMU_ASSERT, __builtin_ctz(mask), 0, "trap");
@@ -179,7 +211,7 @@ const emu_form emu_warp_forms[] = {
     {"trap", "", trap, NULL, 0, D_USE, 0, 0},
     {"brkpt", "", do_nothing, NULL, 0, D_USE, 0, 0},
     {"nanosleep.u32", "w", yield, NULL, 0, D_USE, 0, 0},
-    {"setmaxnreg{*.inc,.dec}.sync.aligned.u32", "N", do_nothing, NULL, 0, D_USE, 0, 0},
+    {"setmaxnreg{*.inc,.dec}.sync.aligned.u32", "N", setmaxnreg, NULL, F_WARPGROUP, D_USE, 0, 0, 90},
     {"pmevent{.mask}", "N", do_nothing, NULL, 0, D_USE, 0, 0},
     /* choice[0]: sync, arrive, red; choice[1]: popc, and, or */
     {"bar{.cta}{*.sync}", "w w?", do_nothing, NULL, F_BARRIER, D_USE, 0, 0},

@@ -42,7 +42,7 @@ static inline void fetch_word(const uint32_t *word, const emu_factor *f, emu_spo
     }
 }
 
-static void fetch_factor(const emu_warp *warp, const emu_operand *operand, const emu_factor *f, uint64_t to[][EMU_DEPTH])
+void emu_fetch_factor(const emu_warp *warp, const emu_operand *operand, const emu_factor *f, uint64_t to[][EMU_DEPTH])
 {
     for (int n = 0; n < emu_factor_registers(f); n++) {
         const emu_spot block = emu_factor_block(f, n);
@@ -68,7 +68,7 @@ static void fetch_factor(const emu_warp *warp, const emu_operand *operand, const
     }
 }
 
-static void fetch_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t to[][EMU_LINES])
+void emu_fetch_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t to[][EMU_LINES])
 {
     for (int e = 0; e < emu_sum_elements(s); e++) {
         const emu_spot block = emu_sum_block(s, e);
@@ -80,7 +80,7 @@ static void fetch_sum(const emu_warp *warp, const emu_operand *operand, const em
     }
 }
 
-static void put_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t from[][EMU_LINES])
+void emu_put_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t from[][EMU_LINES])
 {
     for (int n = 0; n < emu_sum_registers(s); n++) {
         const int e = s->bits == 16 ? 2 * n : n;
@@ -142,9 +142,9 @@ void emu_run_product(emu_warp *warp, const emu_inst *inst, emu_arithmetic how, c
     p.a_type = type[1];
     p.b_type = type[2];
     p.sum_type = is_mixed ? T_F32 : type[0];
-    fetch_factor(warp, from_a, &a, p.a);
-    fetch_factor(warp, from_b, &b, p.b);
-    fetch_sum(warp, from_c, &c, p.c);
+    emu_fetch_factor(warp, from_a, &a, p.a);
+    emu_fetch_factor(warp, from_b, &b, p.b);
+    emu_fetch_sum(warp, from_c, &c, p.c);
     if (is_mixed && type[3] == T_F16)
         convert_sums(&p, p.c, emu_f16_to_f32);
     switch (how) {
@@ -163,5 +163,5 @@ void emu_run_product(emu_warp *warp, const emu_inst *inst, emu_arithmetic how, c
     }
     if (is_mixed && type[0] == T_F16)
         convert_sums(&p, p.d, emu_f32_to_f16);
-    put_sum(warp, inst->operand, &d, p.d);
+    emu_put_sum(warp, inst->operand, &d, p.d);
 }

@@ -93,6 +93,11 @@ static inline int emu_sum_registers(const emu_sum *s)
     return emu_sum_elements(s) / (s->bits == 16 ? 2 : 1);
 }
 
+/** Matrices from and to the registers of a warp, the first of which is operand. */
+void emu_fetch_factor(const emu_warp *warp, const emu_operand *operand, const emu_factor *f, uint64_t to[][EMU_DEPTH]);
+void emu_fetch_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t to[][EMU_LINES]);
+void emu_put_sum(const emu_warp *warp, const emu_operand *operand, const emu_sum *s, uint64_t from[][EMU_LINES]);
+
 /** Are all 32 lanes there? A finding says if not. */
 bool emu_is_whole(emu_warp *warp, const emu_inst *inst);
 

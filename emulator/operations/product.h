@@ -15,7 +15,7 @@
 #include "number.h"
 #include "ptx.h"
 
-enum { EMU_LINES = 32, EMU_DEPTH = 64 };
+enum { EMU_LINES = 64, EMU_DEPTH = 64 };
 
 /** Elements by their bits. C and D have one type, sum; of f16, bf16, tf32, e4m3, e5m2 it is f32 or f16. */
 typedef struct emu_product {

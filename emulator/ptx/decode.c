@@ -25,7 +25,7 @@ static bool is_opcode_of_ptx(const emu_mnemonic *m)
     static const char others[] =
         " alloca clusterlaunchcontrol istypep multimem stackrestore stacksave suld suq "
         "sured sust tcgen05 tensormap tex tld4 txq vabsdiff vabsdiff2 vadd vadd2 vavrg2 vmad vmax vmax2 vmin "
-        "vmin2 vset vset2 vset4 vshl vsub vsub2 wgmma ";
+        "vmin2 vset vset2 vset4 vshl vsub vsub2 ";
     const char *at = memmem(others, sizeof others - 1, m->text, m->opcode_length);
 
     while (at && (at[-1] != ' ' || at[m->opcode_length] != ' '))
@@ -44,16 +44,23 @@ typedef struct candidates {
     unsigned count;
 } candidates;
 
-/* The least target that has an instruction of this form. */
+/* The least target that has an instruction of this form, or EMU_ONLY and the one that has it. */
 static unsigned target_of(const emu_form *form, const emu_inst *inst)
 {
     unsigned target = inst->space == S_CLUSTER && form->target < 90 ? 90 : form->target;
 
+    if (target > EMU_ONLY)
+        return target;
     for (unsigned i = 0; i < inst->type_count; i++) {
         const unsigned least = emu_type_target((emu_type)inst->type[i]);
         target = least > target ? least : target;
     }
     return target;
+}
+
+static bool lacks(const emu_module *m, unsigned target)
+{
+    return target > EMU_ONLY ? target != EMU_ONLY + (unsigned)m->target || !m->is_specific : target > (unsigned)m->target;
 }
 
 static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst *blank, candidates *found)
@@ -73,12 +80,14 @@ static void find_forms(emu_parser *p, const emu_token *mnemonic, const emu_inst 
             *inst = *blank;
             if (!emu_form_matches(form, &m, inst))
                 continue;
-            if (target_of(form, inst) > (unsigned)p->module->target)
+            if (lacks(p->module, target_of(form, inst)))
                 target = target_of(form, inst);
             else
                 found->one[found->count++].form = form;
         }
-    if (found->count == 0 && target)
+    if (found->count == 0 && target > EMU_ONLY)
+        emu_unknown(p, mnemonic, "this instruction, which needs .target sm_%ua", target - EMU_ONLY);
+    else if (found->count == 0 && target)
         emu_unknown(p, mnemonic, "this instruction, which needs .target sm_%u or later where the text has sm_%d", target,
                     p->module->target);
     else if (found->count == 0 && (is_opcode || is_opcode_of_ptx(&m)))

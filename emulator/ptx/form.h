@@ -11,7 +11,7 @@
  *
  * Operands: = written; T U V W of that type, X twice as wide as T; p predicate; h w d q of 16, 32, 64, 128 bits; @ address; N integer
  * constant; C an address and a coordinate for each dimension, of which the first group has the number; ~ before a letter: the register may be wider; a digit before it: a vector in braces of so many, v: of inst->vector;
- * * a vector in braces that fills T; ? behind: may be missing; |p behind an output: a second one that may. H the policy of a cache
+ * #: of the sums that each thread of a warpgroup has, m n / 128, two f16 in one register; * a vector in braces that fills T; ? behind: may be missing; |p behind an output: a second one that may. H the policy of a cache
  * hint, which stands there if the mnemonic has .L2::cache_hint, and is not passed on.
  */
 #ifndef EMU_FORM_H
@@ -19,12 +19,14 @@
 
 #include "ptx.h"
 
+enum { EMU_ONLY = 128 };
+
 typedef struct emu_form {
     const char *form, *operands;
     emu_exec exec;
     emu_exec (*choose)(const emu_inst *inst); /* if exec is NULL; may answer NULL: there is no such combination */
     uint8_t flow, tracking, flops, is_fma;
-    uint8_t target; /* the least that has it, 80 for sm_80, if its types do not say so; 0: all */
+    uint8_t target; /* the least that has it, 80 for sm_80, if its types do not say so; 0: all; EMU_ONLY + 90: sm_90a alone */
 } emu_form;
 
 /** All that a module is decoded for. */

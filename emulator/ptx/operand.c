@@ -184,12 +184,22 @@ emu_raw *emu_read_value(emu_parser *p, int depth)
 
 static void read_elements(emu_parser *p, emu_raw *r, const char *end, int depth)
 {
-    r->element = emu_take(p, EMU_MAX_VECTOR * sizeof *r->element);
+    uint32_t room = 8;
+
+    r->element = emu_take(p, room * sizeof *r->element);
     while (r->element && !p->has_failed) {
         const emu_raw *one = emu_read_value(p, depth + 1);
         if (r->elements == EMU_MAX_VECTOR) {
             emu_fault(p, NULL, "more than %d elements in braces", EMU_MAX_VECTOR);
             return;
+        }
+        if (r->elements == room) {
+            emu_raw *const larger = emu_take(p, 2 * room * sizeof *larger);
+            if (!larger)
+                return;
+            memcpy(larger, r->element, room * sizeof *larger);
+            r->element = larger;
+            room *= 2;
         }
         if (one)
             r->element[r->elements++] = *one;
@@ -454,6 +464,9 @@ static bool bind_one(emu_binding *b, const char **spec, const emu_raw *r)
         s++;
     } else if (*s >= '1' && *s <= '8') {
         vector = (unsigned)(*s++ - '0');
+    } else if (*s == '#') {
+        vector = (unsigned)(inst->shape[0] * inst->shape[1]) / (inst->type[0] == T_F16 ? 256 : 128);
+        s++;
     } else if (*s == '*') {
         fills = true;
         s++;

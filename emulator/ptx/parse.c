@@ -8,6 +8,7 @@
 #include "decode.h"
 #include "flow.h"
 #include "link.h"
+#include "meet.h"
 
 /* ---- functions ------------------------------------------------------------------------------------------------------- */
 
@@ -85,7 +86,11 @@ static void parse_attributes(emu_parser *p, emu_function *f)
             f->counts_clusters = true;
         else if (emu_accept(p, ".maxclusterrank"))
             f->max_cluster = (uint32_t)emu_expect_integer(p);
-        else if (emu_accept(p, ".minnctapersm") || emu_accept(p, ".maxnreg") || emu_accept(p, ".maxnctapersm"))
+        else if (emu_accept(p, ".maxnreg"))
+            f->maxnreg = (uint32_t)emu_expect_integer(p);
+        else if (emu_accept(p, ".minnctapersm"))
+            f->minnctapersm = (uint32_t)emu_expect_integer(p);
+        else if (emu_accept(p, ".maxnctapersm"))
             emu_expect_integer(p);
         else if (emu_accept(p, ".pragma")) {
             emu_next(p);
@@ -396,7 +401,7 @@ static void parse_body(emu_parser *p, emu_function *f)
             parse_statement(p);
     }
     f->insts = m->insts - f->first_inst;
-    if (!p->has_failed && !emu_order_blocks(m, f, p->arena))
+    if (!p->has_failed && (!emu_order_blocks(m, f, p->arena) || !emu_mark_meetings(m, f)))
         emu_no_memory(p);
     for (uint32_t i = 0; i < f->insts && !p->has_failed; i++)
         f->orders_floats |= m->inst[f->first_inst + i].orders_floats;
@@ -420,10 +425,11 @@ static void parse_target(emu_parser *p)
 {
     do {
         const emu_token name = emu_expect_name(p);
-        if (name.length > 3 && memcmp(name.text, "sm_", 3) == 0)
+        if (name.length > 3 && memcmp(name.text, "sm_", 3) == 0) {
             p->module->target = (int)strtol(name.text + 3, NULL, 10);
-        else if (!emu_token_is(&name, "debug") && !emu_token_is(&name, "texmode_independent") &&
-                 !emu_token_is(&name, "texmode_unified"))
+            p->module->is_specific = name.text[name.length - 1] == 'a';
+        } else if (!emu_token_is(&name, "debug") && !emu_token_is(&name, "texmode_independent") &&
+                   !emu_token_is(&name, "texmode_unified"))
             emu_fault(p, &name, "unknown target");
     } while (emu_accept(p, ","));
 }

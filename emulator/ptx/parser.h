@@ -15,8 +15,8 @@
 #include "ptx.h"
 
 enum {
-    EMU_MAX_VECTOR = 16,
-    EMU_MAX_OPERANDS = 40,
+    EMU_MAX_VECTOR = 128,
+    EMU_MAX_OPERANDS = 140,
     EMU_MAX_RAW = 12,
     EMU_MAX_REGISTERS = 60000,
     EMU_MAX_FRAME = 512 << 10,

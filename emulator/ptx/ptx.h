@@ -95,7 +95,8 @@ typedef enum emu_flow {
     F_WAIT,       /* of each lane for itself: its function leaves in emu_warp.waiting those that must try again */
     F_BARRIER,    /* of the block; this and what follows wait for others */
     F_COLLECTIVE, /* of a warp's lanes: waits for all in its member mask */
-    F_WARP        /* of all 32 lanes: it has no member mask */
+    F_WARP,       /* of all 32 lanes: it has no member mask */
+    F_WARPGROUP   /* of four warps, executed once for all of them */
 } emu_flow;
 
 typedef enum emu_tracking {
@@ -124,6 +125,7 @@ typedef struct emu_inst {
     bool is_guarded, guard_negated;
     bool is_block_start; /* lanes that meet here may join */
     bool has_hint;       /* .L2::cache_hint */
+    bool meets_sums;     /* it has registers that a wgmma has too, or copies of them */
     bool orders_floats;  /* an atomic whose result depends on the order of blocks */
     emu_operand guard;
     const emu_operand *operand;
@@ -249,6 +251,7 @@ typedef struct emu_function {
     emu_special *special;
     size_t specials;
     uint32_t maxntid[3], reqntid[3], cluster[3]; /* 0: none */
+    uint32_t maxnreg, minnctapersm;              /* 0: none */
     uint32_t max_cluster;                        /* blocks; 0: no limit of its own */
     bool has_clusters;                           /* .explicitcluster: it may be launched in nothing else */
     bool counts_clusters;                        /* .blocksareclusters: its grid is one of clusters */
@@ -262,6 +265,8 @@ typedef struct emu_module {
     char *text;
     size_t text_bytes;
     int ptx_version, target; /* 90 for 9.0; 75 for sm_75 */
+    bool is_specific;        /* sm_90a: nothing else can run it */
+    bool has_sums;           /* a wgmma */
     emu_inst *inst;
     uint32_t insts;
     emu_function *function;

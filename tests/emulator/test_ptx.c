@@ -267,7 +267,7 @@ Test(ptx, what_is_not_known_refuses_the_kernel_alone)
     static const struct {
         const char *before, *statements, *says;
     } rows[] = {
-        {"", "wgmma.fence.sync.aligned;", "this instruction: \"wgmma"},
+        {"", "wgmma.fence.sync.aligned;", "this instruction, which needs .target sm_90a: \"wgmma"},
         {"", "add.rq.f32 %f1, %f2, %f3;", "this instruction: \"add.rq"},
         {"", "add.u32.frob %r1, %r2, %r3;", "this instruction: \"add.u32.frob"},
         {"", "cvt.f32.s32 %f1, %r1;", "combination of modifiers"},
@@ -437,7 +437,7 @@ Test(ptx, wmma_is_checked)
 Test(ptx, hints_change_nothing)
 {
     static const row rows[] = {
-        {"setmaxnreg.dec.sync.aligned.u32 64;\nsetmaxnreg.inc.sync.aligned.u32 192;\nfence.proxy.alias;\nfence.proxy.async;\n"
+        {"fence.proxy.alias;\nfence.proxy.async;\n"
          "fence.proxy.async.shared::cta;\nfence.proxy.async.global;\nfence.mbarrier_init.release.cluster;\nmembar.proxy.alias;"
          "\n"
          "fence.proxy.tensormap::generic.release.gpu;\nfence.proxy.tensormap::generic.acquire.gpu [%d1], 128;\n"

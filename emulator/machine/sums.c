@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sums.h"
+
+#include <stdlib.h>
+
+#include "finding.h"
+
+bool emu_sums_make(emu_warp *warp)
+{
+    warp->sums = calloc(1, sizeof *warp->sums);
+    if (warp->sums)
+        warp->sums->reg = calloc(warp->block->launch->function->registers + 1, sizeof *warp->sums->reg);
+    return warp->sums && warp->sums->reg;
+}
+
+void emu_sums_start(emu_warp *warp)
+{
+    emu_sums *s = warp->sums;
+
+    s->fences = s->groups = s->serial = s->done = s->issues = 0;
+    memset(s->reg, 0, warp->block->launch->function->registers * sizeof *s->reg);
+}
+
+void emu_sums_free(emu_warp *warp)
+{
+    if (!warp->sums)
+        return;
+    free(warp->sums->issue);
+    free(warp->sums->reg);
+    free(warp->sums);
+}
+
+/* The product on its way that has a register; NULL: there is none. */
+static const emu_issue *owner_of(const emu_sums *s, const struct emu_sum_register *reg)
+{
+    const uint32_t age = s->serial - reg->serial;
+
+    return reg->serial > s->done ? &s->issue[s->issues - 1 - age] : NULL;
+}
+
+static bool is_copy(const emu_inst *inst)
+{
+    return memcmp(inst->text, "mov.", 4) == 0 && inst->operands == 2 && inst->operand[1].reg;
+}
+
+void emu_sums_touch(emu_warp *warp, const emu_inst *inst)
+{
+    emu_sums *s = warp->sums;
+
+    for (unsigned i = 0; i < inst->operands; i++) {
+        struct emu_sum_register *reg = &s->reg[inst->operand[i].reg];
+        const emu_issue *owner = owner_of(s, reg);
+        const bool is_written = i < inst->outputs;
+        const bool renames = is_copy(inst) && owner_of(s, &s->reg[inst->operand[1].reg]);
+        if (inst->operand[i].reg == 0 || (is_copy(inst) && !is_written))
+            continue;
+        if (owner && !renames && (is_written || reg->is_sum)) {
+            emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, 0, 0,
+                     "%s of the wgmma at line %u before a wgmma.wait_group that waits for it",
+                     is_written ? reg->is_sum ? "writes a sum" : "writes a factor" : "reads a sum", owner->inst->line);
+            reg->serial = 0; /* once is enough */
+        }
+        if (is_copy(inst))
+            *reg = s->reg[inst->operand[1].reg];
+        else
+            reg->touched = s->fences;
+    }
+}
+
+static bool is_same_shape(const emu_inst *a, const emu_inst *b)
+{
+    return memcmp(a->shape, b->shape, sizeof a->shape) == 0 && memcmp(a->type, b->type, sizeof a->type) == 0;
+}
+
+/* A register of a product that is issued. */
+static void take_register(emu_warp *warp, const emu_inst *inst, struct emu_sum_register *reg, bool is_sum)
+{
+    const emu_sums *s = warp->sums;
+    const emu_issue *owner = owner_of(s, reg);
+
+    if (owner && (is_sum != reg->is_sum || (is_sum && !is_same_shape(owner->inst, inst))))
+        emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, 0, 0,
+                 "takes a register of the wgmma at line %u, which has another %s, before a wgmma.wait_group that waits for it",
+                 owner->inst->line, is_sum != reg->is_sum ? "use for it" : "shape");
+    else if (!owner && s->fences == 0)
+        emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, 0, 0, "no wgmma.fence stands before the warp's first wgmma");
+    else if (!owner && reg->touched == s->fences)
+        emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, 0, 0,
+                 "no wgmma.fence stands between the last access to its registers and this wgmma");
+    reg->touched = 0;
+    reg->serial = s->serial + 1;
+    reg->is_sum = is_sum;
+}
+
+emu_issue *emu_sums_issue(emu_warp *warp, const emu_inst *inst)
+{
+    const emu_operand *a = inst->operand + inst->outputs;
+    emu_sums *s = warp->sums;
+    emu_issue *issue;
+
+    if (!s)
+        return NULL;
+    if (s->issues == s->capacity) {
+        const uint32_t capacity = s->capacity * 2 + 8;
+        emu_issue *larger = realloc(s->issue, capacity * sizeof *larger);
+        if (!larger) {
+            emu_find(warp, inst, CUEMU_ILLEGAL, 0, 0, "out of memory for products on their way");
+            return NULL;
+        }
+        s->issue = larger;
+        s->capacity = capacity;
+    }
+    issue = &s->issue[s->issues];
+    issue->inst = inst;
+    issue->serial = s->serial + 1;
+    issue->group = s->groups;
+    issue->chunks = 0;
+    for (unsigned i = 0; i < inst->outputs; i++)
+        take_register(warp, inst, &s->reg[inst->operand[i].reg], true);
+    for (unsigned i = 0; a->bytes == 4 && i < 4; i++)
+        take_register(warp, inst, &s->reg[a[i].reg], false);
+    s->serial++;
+    s->issues++;
+    return issue;
+}
+
+void emu_sums_read(emu_warp *warp, emu_issue *issue, uint32_t offset)
+{
+    issue->chunk[issue->chunks++] = offset / EMU_CHUNK;
+    warp->block->reads[offset / EMU_CHUNK]++;
+}
+
+void emu_sums_wait(emu_warp *warp, uint32_t groups)
+{
+    emu_sums *s = warp->sums;
+    uint32_t due = 0;
+
+    while (due < s->issues && s->issue[due].group + groups < s->groups) {
+        const emu_issue *issue = &s->issue[due++];
+        for (uint32_t i = 0; i < issue->chunks; i++)
+            warp->block->reads[issue->chunk[i]]--;
+        s->done = issue->serial;
+    }
+    s->issues -= due;
+    memmove(s->issue, s->issue + due, s->issues * sizeof *s->issue);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "descriptor.h"
+
+enum { CHUNK = 16, CORE = 8 /* chunks of a core matrix */ };
+
+/* A field of 14 bits, in bytes. */
+static uint32_t field(uint64_t descriptor, int first)
+{
+    return (uint32_t)(descriptor >> first & 0x3fff) * CHUNK;
+}
+
+uint32_t emu_chunk_offset(uint64_t descriptor, bool is_across, int line, int number)
+{
+    static const uint32_t spans[] = {0, 128, 64, 32};
+    const uint32_t start = field(descriptor, 0), leading = field(descriptor, 16), stride = field(descriptor, 32);
+    const uint32_t base = (uint32_t)(descriptor >> 49 & 7), span = spans[descriptor >> 62];
+    const uint32_t l = (uint32_t)line, n = (uint32_t)number, wide = span / CHUNK;
+    uint32_t at = start;
+
+    if (!span && !is_across)
+        at += l / CORE * stride + l % CORE * CHUNK + n * leading;
+    else if (!span)
+        at += l / CORE * stride + n / CORE * leading + n % CORE * CHUNK;
+    else if (!is_across)
+        at += l / CORE * stride + l % CORE * span + n * CHUNK;
+    else
+        at += l / CORE / wide * leading + l / CORE % wide * CHUNK + n / CORE * stride + n % CORE * span;
+    if (span)
+        at ^= (at / 128 - base) % CORE * CHUNK & (span - CHUNK);
+    return at;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * descriptor: the 64 bits by which wgmma is told where a factor lies in shared memory.
+ *
+ *     bits 0 to 13    the address, 16 to 29 the leading and 32 to 45 the stride offset, each / 16
+ *     bits 49 to 51   the base offset
+ *     bits 62 and 63  how chunks of 16 bytes are swizzled: 0 not at all, 1 in 128 bytes, 2 in 64, 3 in 32
+ *
+ * A factor has lines (rows of A, columns of B), and an instruction takes 32 bytes of each. They are read by chunks of 16 bytes, which
+ * lie along a line, or, if the factor is transposed, across 8 lines. Where they lie is told in the terms of a core matrix, 8 chunks
+ * one after the other:
+ *
+ *                       not swizzled                       swizzled in S bytes
+ *     along a line      two core matrices, the leading     8 lines S bytes apart; the next 8 begin a stride further
+ *                       offset apart; the next 8 lines
+ *                       begin a stride further
+ *     across lines      8 places in depth are a core       8 places in depth S bytes apart; the next 8 begin a stride further.
+ *                       matrix, the next 8 begin a         A line of chunks has S bytes, the next one begins a leading
+ *                       leading offset further, the        offset further
+ *                       next 8 lines a stride further
+ *
+ * Swizzling inverts bits 4 to 6 of a chunk's address where bits 7 to 9 are set (in 64 bytes 4 and 5, in 32 bytes only 4), counted from
+ * the base offset on.
+ */
+#ifndef EMU_DESCRIPTOR_H
+#define EMU_DESCRIPTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** Shared offset of a chunk. number: along a line 0 or 1 of line; across lines number is the place in depth, line the first of 8. */
+uint32_t emu_chunk_offset(uint64_t descriptor, bool is_across, int line, int number);
+
+#endif
