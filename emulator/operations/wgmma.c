@@ -103,8 +103,7 @@ static bool fetch_lines(emu_warp *reader, int readers, emu_issue *const *issue, 
         for (int i = 0; i < count; i++) {
             const int chunk = done + i;
             const uint8_t *known = emu_defined_bytes(reader, 0, &r.place[i]);
-            if (reader->block->byte)
-                emu_check_access(reader, inst, 0, &r.place[i], 16, NULL, false, false);
+            emu_check_proxy(reader, inst, 0, reader->block, (uint32_t)address[i], 16);
             for (int w = 0; w < readers; w++)
                 if (issue[w])
                     emu_sums_read(&reader[w], issue[w], (uint32_t)address[i]);
