@@ -17,7 +17,7 @@ bool emu_cluster_make(emu_cluster *cluster, emu_launch *launch)
     const bool is_checked = launch->checks & (CUEMU_CHECK_RACES | CUEMU_CHECK_ASYNC);
     bool is_whole;
 
-    *cluster = (emu_cluster){.launch = launch, .slots = blocks * EMU_BLOCK_SLOTS + EMU_COPY_SLOTS};
+    *cluster = (emu_cluster){.launch = launch, .slots = blocks * (EMU_BLOCK_SLOTS + EMU_PRODUCT_SLOTS) + EMU_COPY_SLOTS};
     cluster->block = calloc(blocks, sizeof *cluster->block);
     is_whole = cluster->block != NULL;
     for (uint32_t i = 0; is_whole && i < blocks; i++) {

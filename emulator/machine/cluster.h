@@ -51,6 +51,12 @@ static inline uint32_t emu_copy_slot(const emu_cluster *cluster, uint32_t mbarri
     return cluster->blocks * EMU_BLOCK_SLOTS + mbarrier / 8 % EMU_COPY_SLOTS;
 }
 
+/** The slot of what a warpgroup of the block of that rank reads for its products. */
+static inline uint32_t emu_product_slot(const emu_cluster *cluster, uint32_t rank, uint32_t group)
+{
+    return cluster->blocks * EMU_BLOCK_SLOTS + EMU_COPY_SLOTS + rank * EMU_PRODUCT_SLOTS + group;
+}
+
 /** The address in shared::cluster of an offset in a block's shared memory. */
 static inline uint64_t emu_address_in(uint32_t rank, uint64_t offset)
 {

@@ -4,7 +4,8 @@
  *
  * Time is one number of a cluster, which grows when a warp tells others how far it is. A past says up to which time the accesses of each
  * warp come before: a barrier gathers the pasts of those who arrive, and who waits for it learns them. Asynchronous copies have slots
- * of their own behind those of the warps, chosen by the mbarrier that they complete on.
+ * of their own behind those of the warps, chosen by the mbarrier that they complete on; the products of each warpgroup have one behind
+ * those, and who waits for a product learns that it has been read.
  *
  * The second row is the same for what is written by ordinary stores and may be read by asynchronous copies: up to which time a proxy
  * fence came between.
@@ -18,7 +19,7 @@
 
 struct emu_warp;
 
-enum { EMU_BLOCK_SLOTS = 32, EMU_COPY_SLOTS = 32 };
+enum { EMU_BLOCK_SLOTS = 32, EMU_COPY_SLOTS = 32, EMU_PRODUCT_SLOTS = 8 /* of each block */ };
 
 /** Both rows are of one allocation; NULL where nothing is checked that needs them. */
 typedef struct emu_past {

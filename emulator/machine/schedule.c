@@ -61,18 +61,19 @@ static const char *describe_wait(const emu_warp *warp, char *text, size_t bytes)
     return warp->waits_for ? emu_mbarrier_describe(warp->waits_for, text, bytes) : NULL;
 }
 
-/* Where the warps of all blocks stand, as a finding of the first. */
+/* Where the warps of all blocks stand, as a finding of the first: those who wait for their warpgroup, as others wait for them. */
 static void report_deadlock(const group *all)
 {
     const emu_inst *insts = all->launch->module->inst;
+    const uint64_t blocks = all->clusters * all->cluster->blocks;
     const emu_warp *first = NULL;
     char text[400] = "", what[120];
     size_t n = 0;
 
-    for (uint64_t b = 0; b < all->clusters * all->cluster->blocks; b++)
+    for (uint64_t b = 0; b < 2 * blocks; b++)
         for (uint32_t w = 0; w < all->launch->warps && n < sizeof text - 180; w++) {
-            const emu_warp *warp = &block_at(all, b)->warp[w];
-            if (!warp->splits)
+            const emu_warp *warp = &block_at(all, b < blocks ? b : b - blocks)->warp[w];
+            if (!warp->splits || (warp->split[0].state == R_WARPGROUP) != (b < blocks))
                 continue;
             n += (size_t)snprintf(text + n, sizeof text - n, first ? "," : "");
             first = first ? first : warp;

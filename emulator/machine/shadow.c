@@ -6,7 +6,7 @@
 
 #include "cluster.h"
 #include "finding.h"
-#include "sums.h"
+#include "warpgroup.h"
 
 void emu_check_defined(emu_warp *warp, const emu_inst *inst, const emu_operand *operand, uint32_t mask, const char *use)
 {
@@ -87,46 +87,72 @@ static void remember_read(const emu_warp *warp, const emu_block *block, emu_shar
     }
 }
 
+/* A byte is accessed: whom does that disturb? */
+static void find_conflicts(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset,
+                           const uint8_t *value, bool is_write, bool is_atomic)
+{
+    const uint32_t checks = block->launch->checks;
+    const uint16_t thread = emu_thread_in(warp->slot, lane);
+    emu_shared_byte *byte = &block->byte[offset];
+
+    if (byte->in_flight && checks & CUEMU_CHECK_ASYNC && !(is_atomic && byte->is_atomic)) {
+        emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset,
+                 "touches shared offset 0x%x, where an asynchronous copy is on its way", offset);
+        byte->in_flight = 0;
+    }
+    if (byte->being_read && is_write && checks & CUEMU_CHECK_ASYNC) {
+        emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset,
+                 "writes shared offset 0x%x, which an asynchronous copy still reads", offset);
+        byte->being_read = 0;
+    }
+    if (checks & CUEMU_CHECK_RACES && byte->writer && byte->writer != thread && !(is_atomic && byte->is_atomic) &&
+        !is_before(warp, lane, byte->writer, byte->write_time, byte->write_step)) {
+        const bool is_same_value = is_write && value && block->shared[offset] == *value;
+        if (!is_same_value) {
+            report_shared(warp, inst, lane, block, offset, byte->writer, is_write ? "ww" : "r");
+            byte->writer = 0;
+        }
+    }
+    if (checks & CUEMU_CHECK_RACES && is_write && byte->reader && !is_atomic) {
+        uint16_t early = byte->reader;
+        if (early == thread || is_before(warp, lane, early, byte->read_time, byte->read_step))
+            early = find_early_reader(warp, block, byte);
+        if (early) {
+            report_shared(warp, inst, lane, block, offset, early, "w");
+            byte->reader = 0;
+        }
+    }
+}
+
+/* Bytes are written: do all products that read them come before? */
+static void find_products(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes)
+{
+    const uint32_t *seen = warp->past.seen + emu_product_slot(block->cluster, block->rank, 0);
+
+    for (uint32_t at = offset; at < offset + bytes; at += EMU_CHUNK - at % EMU_CHUNK)
+        for (uint32_t group = 0; group < EMU_PRODUCT_SLOTS; group++) {
+            uint32_t *read = &block->reads[at / EMU_CHUNK][group];
+            if (*read <= seen[group])
+                continue;
+            emu_find(
+                warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, at,
+                "writes shared offset 0x%x, of %d bytes that a wgmma may still read: no wgmma.wait_group for it comes before",
+                at, EMU_CHUNK);
+            *read = 0;
+        }
+}
+
 void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,
                       const uint8_t *value, bool is_write, bool is_atomic)
 {
-    const uint32_t checks = block->launch->checks, now = block->cluster->now;
+    const uint32_t now = block->cluster->now;
     const uint16_t thread = emu_thread_in(warp->slot, lane);
 
-    for (unsigned b = 0; is_write && block->reads && b < bytes; b += EMU_CHUNK - (offset + b) % EMU_CHUNK)
-        if (block->reads[(offset + b) / EMU_CHUNK])
-            emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset + b,
-                     "writes shared offset 0x%x, of 16 bytes that a wgmma reads which no wgmma.wait_group has waited for",
-                     offset + b);
+    if (is_write && block->reads)
+        find_products(warp, inst, lane, block, offset, bytes);
     for (unsigned b = 0; b < bytes; b++) {
         emu_shared_byte *byte = &block->byte[offset + b];
-        if (byte->in_flight && checks & CUEMU_CHECK_ASYNC && !(is_atomic && byte->is_atomic)) {
-            emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset + b,
-                     "touches shared offset 0x%x, where an asynchronous copy is on its way", offset + b);
-            byte->in_flight = 0;
-        }
-        if (byte->being_read && is_write && checks & CUEMU_CHECK_ASYNC) {
-            emu_find(warp, inst, CUEMU_ASYNC_IN_FLIGHT, lane, offset + b,
-                     "writes shared offset 0x%x, which an asynchronous copy still reads", offset + b);
-            byte->being_read = 0;
-        }
-        if (checks & CUEMU_CHECK_RACES && byte->writer && byte->writer != thread && !(is_atomic && byte->is_atomic) &&
-            !is_before(warp, lane, byte->writer, byte->write_time, byte->write_step)) {
-            const bool is_same_value = is_write && value && block->shared[offset + b] == value[b];
-            if (!is_same_value) {
-                report_shared(warp, inst, lane, block, offset + b, byte->writer, is_write ? "ww" : "r");
-                byte->writer = 0;
-            }
-        }
-        if (checks & CUEMU_CHECK_RACES && is_write && byte->reader && !is_atomic) {
-            uint16_t early = byte->reader;
-            if (early == thread || is_before(warp, lane, early, byte->read_time, byte->read_step))
-                early = find_early_reader(warp, block, byte);
-            if (early) {
-                report_shared(warp, inst, lane, block, offset + b, early, "w");
-                byte->reader = 0;
-            }
-        }
+        find_conflicts(warp, inst, lane, block, offset + b, value ? value + b : NULL, is_write, is_atomic);
         if (is_write) {
             byte->writer = thread;
             byte->write_time = now;
@@ -140,11 +166,10 @@ void emu_check_shared(emu_warp *warp, const emu_inst *inst, int lane, emu_block 
     }
 }
 
-void emu_check_proxy(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes)
+/* The async proxy reads bytes: did a proxy fence come between, if they were stored? */
+static void find_missing_fence(emu_warp *warp, const emu_inst *inst, int lane, const emu_block *block, uint32_t offset,
+                               unsigned bytes)
 {
-    if (!block->byte)
-        return;
-    emu_check_shared(warp, inst, lane, block, offset, bytes, NULL, false, false);
     for (unsigned b = 0; b < bytes && block->launch->checks & CUEMU_CHECK_ASYNC; b++) {
         const emu_shared_byte *byte = &block->byte[offset + b];
         if (!byte->writer || byte->writer >= EMU_COPY || warp->past.fenced[(byte->writer - 1) / 32] >= byte->write_time)
@@ -155,6 +180,18 @@ void emu_check_proxy(emu_warp *warp, const emu_inst *inst, int lane, emu_block *
             offset + b, (byte->writer - 1u) % (EMU_BLOCK_SLOTS * 32));
         return; /* once is enough */
     }
+}
+
+void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset)
+{
+    emu_block *block = warp->block;
+
+    for (unsigned b = 0; block->byte && b < EMU_CHUNK; b++)
+        find_conflicts(warp, inst, 0, block, offset + b, NULL, false, false);
+    if (block->byte)
+        find_missing_fence(warp, inst, 0, block, offset, EMU_CHUNK);
+    if (block->reads)
+        block->reads[offset / EMU_CHUNK][warp->number / EMU_GROUP] = block->cluster->now;
 }
 
 void emu_copy_departs(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes,
@@ -180,8 +217,11 @@ void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_
 
 void emu_copy_reads(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes)
 {
-    emu_check_proxy(warp, inst, lane, block, offset, bytes);
-    for (unsigned b = 0; block->byte && b < bytes; b++)
+    if (!block->byte)
+        return;
+    emu_check_shared(warp, inst, lane, block, offset, bytes, NULL, false, false);
+    find_missing_fence(warp, inst, lane, block, offset, bytes);
+    for (unsigned b = 0; b < bytes; b++)
         block->byte[offset + b].being_read++;
 }
 

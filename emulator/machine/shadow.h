@@ -37,6 +37,7 @@ typedef struct emu_order {
 } emu_order;
 
 enum { EMU_MANY = 0x8000, EMU_COPY = 0xc000 };
+enum { EMU_CHUNK = 16 /* bytes that a product reads at once */ };
 
 /** A thread of a cluster, by the slot of its warp. */
 static inline uint16_t emu_thread_in(uint32_t slot, int lane)
@@ -58,8 +59,8 @@ void emu_copy_arrives(emu_block *block, uint32_t offset, unsigned bytes, uint32_
 void emu_copy_reads(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes);
 void emu_copy_has_read(emu_block *block, uint32_t offset, unsigned bytes);
 
-/** A lane lets the async proxy read bytes: is what others stored there before, and did a proxy fence come between? */
-void emu_check_proxy(emu_warp *warp, const emu_inst *inst, int lane, emu_block *block, uint32_t offset, unsigned bytes);
+/** A product reads a chunk of its block: is what others stored there before, and did a proxy fence come between? */
+void emu_product_reads(emu_warp *warp, const emu_inst *inst, uint32_t offset);
 
 /** An access of bytes in an allocation, checked and remembered. Only one worker may run. */
 void emu_check_global(emu_warp *warp, const emu_inst *inst, int lane, emu_allocation *allocation, uint64_t address,

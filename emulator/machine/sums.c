@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "cluster.h"
 #include "finding.h"
+#include "warpgroup.h"
 
 bool emu_sums_make(emu_warp *warp)
 {
@@ -92,55 +94,47 @@ static void take_register(emu_warp *warp, const emu_inst *inst, struct emu_sum_r
     reg->is_sum = is_sum;
 }
 
-emu_issue *emu_sums_issue(emu_warp *warp, const emu_inst *inst)
+void emu_sums_issue(emu_warp *warp, const emu_inst *inst)
 {
     const emu_operand *a = inst->operand + inst->outputs;
     emu_sums *s = warp->sums;
-    emu_issue *issue;
 
-    if (!s)
-        return NULL;
     if (s->issues == s->capacity) {
         const uint32_t capacity = s->capacity * 2 + 8;
         emu_issue *larger = realloc(s->issue, capacity * sizeof *larger);
         if (!larger) {
             emu_find(warp, inst, CUEMU_ILLEGAL, 0, 0, "out of memory for products on their way");
-            return NULL;
+            return;
         }
         s->issue = larger;
         s->capacity = capacity;
     }
-    issue = &s->issue[s->issues];
-    issue->inst = inst;
-    issue->serial = s->serial + 1;
-    issue->group = s->groups;
-    issue->chunks = 0;
     for (unsigned i = 0; i < inst->outputs; i++)
         take_register(warp, inst, &s->reg[inst->operand[i].reg], true);
     for (unsigned i = 0; a->bytes == 4 && i < 4; i++)
         take_register(warp, inst, &s->reg[a[i].reg], false);
-    s->serial++;
-    s->issues++;
-    return issue;
+    s->issue[s->issues++] = (emu_issue){inst, ++s->serial, s->groups, warp->block->cluster->now};
 }
 
-void emu_sums_read(emu_warp *warp, emu_issue *issue, uint32_t offset)
+void emu_sums_commit(emu_warp *warp)
 {
-    issue->chunk[issue->chunks++] = offset / EMU_CHUNK;
-    warp->block->reads[offset / EMU_CHUNK]++;
+    warp->sums->groups++;
+    warp->block->cluster->now++; /* what is read from now on is not waited for with it */
 }
 
 void emu_sums_wait(emu_warp *warp, uint32_t groups)
 {
+    const emu_block *block = warp->block;
     emu_sums *s = warp->sums;
-    uint32_t due = 0;
+    uint32_t due = 0, *seen;
 
-    while (due < s->issues && s->issue[due].group + groups < s->groups) {
-        const emu_issue *issue = &s->issue[due++];
-        for (uint32_t i = 0; i < issue->chunks; i++)
-            warp->block->reads[issue->chunk[i]]--;
-        s->done = issue->serial;
-    }
+    while (due < s->issues && s->issue[due].group + groups < s->groups)
+        due++;
+    if (!due)
+        return;
+    s->done = s->issue[due - 1].serial;
+    seen = &warp->past.seen[emu_product_slot(block->cluster, block->rank, warp->number / EMU_GROUP)];
+    *seen = *seen < s->issue[due - 1].time ? s->issue[due - 1].time : *seen;
     s->issues -= due;
     memmove(s->issue, s->issue + due, s->issues * sizeof *s->issue);
 }

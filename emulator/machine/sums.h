@@ -7,22 +7,20 @@
  * to one of its registers and it. Products of one shape may follow each other on the same sums. A mov is no access: ptxas gives both
  * names one register, so the copy is on its way too.
  *
- * Each warp keeps this for itself. It is kept only if async is checked.
+ * Each warp keeps this for itself, and waits for its own registers. Shared memory has been read for all four warps when one of them has
+ * waited, which the others learn like all that comes before (past.h). This is kept only if async is checked.
  */
 #ifndef EMU_SUMS_H
 #define EMU_SUMS_H
 
 #include "warp.h"
 
-enum { EMU_CHUNK = 16 /* bytes */, EMU_MOST_CHUNKS = 2 * (16 + 256) };
-
 /** A product on its way. */
 typedef struct emu_issue {
     const emu_inst *inst;
     uint32_t serial; /* counted from 1 */
     uint32_t group;  /* groups that had been committed before it */
-    uint32_t chunks;
-    uint32_t chunk[EMU_MOST_CHUNKS]; /* of shared memory that it reads: offsets / EMU_CHUNK */
+    uint32_t time;   /* of the cluster, when it read its factors */
 } emu_issue;
 
 typedef struct emu_sums {
@@ -45,11 +43,11 @@ void emu_sums_free(emu_warp *warp);
 /** An instruction that is no wgmma accesses registers that are sums or factors of one: inst->meets_sums. */
 void emu_sums_touch(emu_warp *warp, const emu_inst *inst);
 
-/** A product is issued: its registers are checked. NULL: out of memory, or nothing is kept. Its chunks are added by emu_sums_read. */
-emu_issue *emu_sums_issue(emu_warp *warp, const emu_inst *inst);
+/** A product is issued: its registers are checked. */
+void emu_sums_issue(emu_warp *warp, const emu_inst *inst);
 
-/** It reads 16 bytes of shared memory. */
-void emu_sums_read(emu_warp *warp, emu_issue *issue, uint32_t offset);
+/** Make one group of the products since the last. */
+void emu_sums_commit(emu_warp *warp);
 
 /** Wait until at most so many of the committed groups are on their way. */
 void emu_sums_wait(emu_warp *warp, uint32_t groups);

@@ -77,8 +77,8 @@ typedef struct emu_block {
     struct emu_shared_byte *byte; /* NULL: races are not looked for */
     struct emu_mbarrier **mbarrier;
     uint32_t mbarriers;
-    uint16_t *reads;    /* of each 16 bytes: by products on their way; NULL: there are none */
-    uint64_t ticket[8]; /* addresses of the atomics that gave it a value back, the last ones */
+    uint32_t (*reads)[EMU_PRODUCT_SLOTS]; /* when products of each warpgroup read each 16 bytes last; NULL: there are none */
+    uint64_t ticket[8];                   /* addresses of the atomics that gave it a value back, the last ones */
     uint32_t tickets;
     uint32_t epoch;                 /* barriers passed */
     uint32_t arrived[EMU_BARRIERS]; /* warps waiting, or threads for barriers with a count */

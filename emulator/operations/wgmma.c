@@ -83,9 +83,9 @@ static void spread(const uint8_t *chunk, int bytes, bool is_across, uint64_t (*t
     }
 }
 
-/* So many lines of a factor, from first on, for so many warps from reader on. */
-static bool fetch_lines(emu_warp *reader, int readers, emu_issue *const *issue, const emu_inst *inst, uint64_t descriptor,
-                        bool is_across, int bytes, int first, int lines, uint64_t (*to)[EMU_DEPTH])
+/* So many lines of a factor, from first on. */
+static bool fetch_lines(emu_warp *reader, const emu_inst *inst, uint64_t descriptor, bool is_across, int bytes, int first,
+                        int lines, uint64_t (*to)[EMU_DEPTH])
 {
     const int chunks = lines * 2;
     emu_request r;
@@ -103,10 +103,7 @@ static bool fetch_lines(emu_warp *reader, int readers, emu_issue *const *issue, 
         for (int i = 0; i < count; i++) {
             const int chunk = done + i;
             const uint8_t *known = emu_defined_bytes(reader, 0, &r.place[i]);
-            emu_check_proxy(reader, inst, 0, reader->block, (uint32_t)address[i], 16);
-            for (int w = 0; w < readers; w++)
-                if (issue[w])
-                    emu_sums_read(&reader[w], issue[w], (uint32_t)address[i]);
+            emu_product_reads(reader, inst, (uint32_t)address[i]);
             if (known && memchr(known, 0, 16)) {
                 emu_find(reader, inst, CUEMU_UNINITIALISED, 0, address[i],
                          "multiplies what was never written, of the 16 bytes at shared offset 0x%llx",
@@ -155,7 +152,6 @@ static void multiply(emu_warp *first, const emu_inst *inst, uint32_t mask)
     const int sum_bits = s.sum == T_F16 ? 16 : 32, in_slice = SLICE / (s.sum == T_F16 ? 4 : 2); /* registers */
     const emu_factor in_registers = {ROWS, s.k, 8 * a_bytes, true};
     cuEmuCounters *line = emu_line(first, inst);
-    emu_issue *issue[EMU_GROUP];
     emu_product p;
 
     (void)mask;
@@ -163,13 +159,13 @@ static void multiply(emu_warp *first, const emu_inst *inst, uint32_t mask)
         return;
     if (line)
         line->mma_flops += (uint64_t)(2 * s.m * s.n * inst->shape[2]);
-    for (int w = 0; w < EMU_GROUP; w++)
-        issue[w] = emu_sums_issue(&first[w], inst);
+    for (int w = 0; w < EMU_GROUP && first->sums; w++)
+        emu_sums_issue(&first[w], inst);
     for (int w = 0; w < EMU_GROUP; w++)
         if (s.a_is_in_registers)
             emu_fetch_factor(&first[w], s.a, &in_registers, p.a + w * ROWS);
-        else if (!fetch_lines(&first[w], 1, &issue[w], inst, emu_unsigned(first, s.a, 0), s.a_is_across, a_bytes, w * ROWS,
-                              ROWS, p.a + w * ROWS))
+        else if (!fetch_lines(&first[w], inst, emu_unsigned(first, s.a, 0), s.a_is_across, a_bytes, w * ROWS, ROWS,
+                              p.a + w * ROWS))
             return;
     if (s.negates_a)
         negate(p.a, s.m, s.k, a_bytes);
@@ -183,7 +179,7 @@ static void multiply(emu_warp *first, const emu_inst *inst, uint32_t mask)
         emu_sum sums;
         p.n = s.n - column < SLICE ? s.n - column : SLICE;
         sums = (emu_sum){ROWS, p.n, sum_bits, false};
-        if (!fetch_lines(first, EMU_GROUP, issue, inst, emu_unsigned(first, s.b, 0), s.b_is_across, b_bytes, column, p.n, p.b))
+        if (!fetch_lines(first, inst, emu_unsigned(first, s.b, 0), s.b_is_across, b_bytes, column, p.n, p.b))
             return;
         if (s.negates_b)
             negate(p.b, p.n, s.k, b_bytes);
@@ -216,7 +212,7 @@ static void commit_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     (void)inst, (void)mask;
     if (warp->sums)
-        warp->sums->groups++;
+        emu_sums_commit(warp);
 }
 
 static void wait_group(emu_warp *warp, const emu_inst *inst, uint32_t mask)

@@ -165,12 +165,12 @@ Test(warpgroup, mistakes_are_found)
          "reads a sum of the wgmma at line"},
         {"//PENDING\n", "mov.b32 %r21, 0;\n", CUEMU_ASYNC_IN_FLIGHT, "writes a factor of the wgmma at line"},
         {"//PENDING\n", "st.shared.v4.b32 [%r5], {%r10, %r11, %r12, %r13};\n", CUEMU_ASYNC_IN_FLIGHT,
-         "of 16 bytes that a wgmma reads which no wgmma.wait_group has waited for"},
+         "of 16 bytes that a wgmma may still read: no wgmma.wait_group for it comes before"},
         {"//PENDING\n",
          ".shared .align 8 .b8 bar[8];\nmov.u32 %r30, bar;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 bra PAST;\n"
          "mbarrier.init.shared.b64 [%r30], 1;\nfence.mbarrier_init.release.cluster;\n"
          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2+2048], [%d1], 128, [%r30];\nPAST:\n",
-         CUEMU_ASYNC_IN_FLIGHT, "of 16 bytes that a wgmma reads which no wgmma.wait_group has waited for"},
+         CUEMU_ASYNC_IN_FLIGHT, "of 16 bytes that a wgmma may still read: no wgmma.wait_group for it comes before"},
         {"//BETWEEN\n", "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f0, %f1, %f2, %f3}, %d4, %d5, 1, 1, 1, 0, 0;\n",
          CUEMU_ASYNC_IN_FLIGHT, "which has another shape"},
         {"bar.sync 0;\n", "", CUEMU_RACE_SHARED, "reads shared offset"},
