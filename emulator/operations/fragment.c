@@ -149,7 +149,7 @@ void emu_run_product(emu_warp *warp, const emu_inst *inst, emu_arithmetic how, c
         convert_sums(&p, p.c, emu_f16_to_f32);
     switch (how) {
     case OF_FLOATS: /* ptxas makes two instructions of a wmma of tf32 */
-        emu_multiply_float(&p, warp->block->launch->device->capability, is_wmma && type[1] == T_TF32 ? 4 : p.k);
+        emu_multiply_float(&p, warp->block->launch->device->capability, is_wmma && type[1] == T_TF32 ? 4 : p.k, false);
         break;
     case OF_DOUBLES:
         emu_multiply_f64(&p, rounds[inst->choice[0]]);

@@ -75,7 +75,7 @@ static void mma_quarters(emu_warp *warp, const emu_inst *inst, uint32_t mask)
             }
         }
         if (capability < 80)
-            emu_multiply_float(&p, capability, 4);
+            emu_multiply_float(&p, capability, 4, false);
         else
             emu_multiply_single(&p);
         for (int i = 0; i < 8; i++) {

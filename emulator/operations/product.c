@@ -20,8 +20,10 @@ static bool is_fp8(emu_type type)
     return type == T_E4M3 || type == T_E5M2;
 }
 
-static model model_of(int capability, emu_type type, int k)
+static model model_of(int capability, emu_type type, int k, bool is_group)
 {
+    if (is_fp8(type) && is_group)
+        return (model){13, -133, k, 13, false};
     if (is_fp8(type) && capability < 90)
         return (model){13, -133, 16, 13, false};
     if (is_fp8(type) && capability < 120)
@@ -196,11 +198,11 @@ uint32_t emu_f32_to_f16(uint32_t bits)
     return emu_narrow((double)emu_f32(bits), &emu_half, ROUND_NEAREST, false);
 }
 
-EMU_CLONED void emu_multiply_float(emu_product *p, int capability, int most)
+EMU_CLONED void emu_multiply_float(emu_product *p, int capability, int most, bool is_group)
 {
     const bool is_half = p->sum_type == T_F16;
     const emu_format *const format = is_half ? &emu_half : &single;
-    const model m = model_of(capability, p->a_type, most < p->k ? most : p->k);
+    const model m = model_of(capability, p->a_type, most < p->k ? most : p->k, is_group);
     const int product_shift = m.bits - format_of(p->a_type)->fraction - format_of(p->b_type)->fraction;
     const int c_shift = m.bits - format->fraction, fraction = is_half ? format->fraction : m.fraction;
     int32_t a[EMU_LINES][EMU_DEPTH / 2], a_exponent[EMU_LINES][EMU_DEPTH / 2];

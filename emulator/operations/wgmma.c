@@ -193,7 +193,7 @@ static void multiply(emu_warp *first, const emu_inst *inst, uint32_t mask)
         else if (!emu_type_is_float(s.a_type))
             emu_multiply_whole(&p, inst->choice[1]);
         else
-            emu_multiply_float(&p, first->block->launch->device->capability, s.k);
+            emu_multiply_float(&p, first->block->launch->device->capability, s.k, true);
         for (int w = 0; w < EMU_GROUP; w++)
             emu_put_sum(&first[w], d, &sums, p.d + w * ROWS);
     }
