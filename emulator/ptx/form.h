@@ -9,10 +9,12 @@
  * keep the order of the form, and so do the modifiers of one alternative (.shared.global). Types are collected from the mnemonic,
  * in order, as T, U, V and W. What matches no form is not known.
  *
- * Operands: = written; T U V W of that type, X twice as wide as T; p predicate; h w d q of 16, 32, 64, 128 bits; @ address; N integer
- * constant; C an address and a coordinate for each dimension, of which the first group has the number; ~ before a letter: the register may be wider; a digit before it: a vector in braces of so many, v: of inst->vector;
- * #: of the sums that each thread of a warpgroup has, m n / 128, two f16 in one register; * a vector in braces that fills T; ? behind: may be missing; |p behind an output: a second one that may. H the policy of a cache
- * hint, which stands there if the mnemonic has .L2::cache_hint, and is not passed on.
+ * Operands: = written; T U V W of that type, X twice as wide as T; p predicate; h w d q of 16, 32, 64, 128 bits; @ address; N
+ * integer constant; C an address and a coordinate for each dimension, of which the first group has the number; ~ before a letter:
+ * the register may be wider; a digit before it: a vector in braces of so many, v: of inst->vector; #: of the sums that each thread
+ * of a warpgroup has, m n / 128, two f16 in one register; * a vector in braces that fills T; ? behind: may be missing; |p behind an
+ * output: a second one that may. H the policy of a cache hint, which stands there if the mnemonic has .L2::cache_hint, and is not
+ * passed on.
  */
 #ifndef EMU_FORM_H
 #define EMU_FORM_H
