@@ -191,6 +191,12 @@ static void append_extents(tj_text *out, const char *matrix, const tj_dim *rows,
     tj_text_append(out, ")");
 }
 
+/* Where only one is known, that is the short one. */
+static bool is_longer(const tj_dim *dim, const tj_dim *other)
+{
+    return other->mode == TJ_DIM_FIXED && (dim->mode != TJ_DIM_FIXED || dim->extent > other->extent);
+}
+
 /* The request in one line, and the formula with this request's numbers. */
 static void append_head(tj_text *out, const tj_problem *problem, const tj_problem *view, bool is_swapped)
 {
@@ -210,11 +216,12 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     for (size_t i = 0; i < tj_operation_count; i++)
         tj_text_append(out, tj_operation_value(view, &tj_operations[i]) ? tj_operations[i].after : "");
     tj_text_append(out, "\n//\n");
-    if (is_swapped && problem->p.layout == TJ_ROW_MAJOR)
-        tj_text_append(out, "// This text computes the transpose, P^T = N^T . M^T, so that j is the shorter side: its M is the "
-                            "caller's N, its\n"
+    if (is_swapped && problem->p.layout == TJ_ROW_MAJOR) {
+        tj_text_append(out, "// This text computes the transpose, P^T = N^T . M^T, so that ");
+        tj_text_append(out, is_longer(&view->j, &view->l) ? "l" : "j");
+        tj_text_append(out, " is the shorter side: its M is the caller's N, its\n"
                             "// N the caller's M, and j and l have changed places.\n//\n");
-    else if (is_swapped)
+    } else if (is_swapped)
         tj_text_append(
             out, "// The caller's P is column-major. In memory that is its transpose, row-major, so this text computes the "
                  "product of\n"

@@ -10,6 +10,7 @@
     X(naive)           \
     X(simt)            \
     X(skinny)          \
+    X(strip)           \
     X(small_batch)     \
     X(mma)
 

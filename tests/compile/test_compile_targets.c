@@ -216,6 +216,32 @@ Test(compile, skinny_in_every_form)
     }
 }
 
+/* strip: every place of the lanes that a tuner tries, both types, either side short, with and without splits. */
+Test(compile, strip_in_every_form)
+{
+    static const char *const configs[] = {"strip:splits=1", "strip:splits=3,blocks=2", "strip:tm=4,row_lanes=2,steps=2,warps=2",
+                                          "strip:tm=5,row_lanes=4,stages=5,warps=1"};
+
+    targets_or_skip();
+    for (int variant = 0; variant < 32; variant++) {
+        static const int64_t columns[] = {16, 13, 8, 1};
+        tj_problem problem = TJ_PROBLEM_INIT(301, variant & 16 ? 512 : 1004, columns[variant / 2 % 4], TJ_F32);
+        char label[200];
+        problem.m.type = variant & 1 ? TJ_F64 : TJ_F32;
+        if (variant % 3 == 0) {
+            problem.j.extent = problem.l.extent, problem.l.extent = 301;
+            problem.m.layout = problem.n.layout = TJ_COL_MAJOR;
+        }
+        problem.p.layout = variant >> 3 & 1;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
+        problem.batch = variant % 5 == 0 ? 3 : 1;
+        if (variant % 7 == 0)
+            problem.k.mode = TJ_DIM_ANY, problem.k.multiple_of = 4;
+        snprintf(label, sizeof label, "%s, variant %d", configs[variant / 4 % 4], variant);
+        compile(&problem, configs[variant / 4 % 4], variant % 2 ? "sm_90" : "sm_80", label);
+    }
+}
+
 /* small_batch: each layout and type, sizes that fit the threads and sizes that do not. */
 Test(compile, small_batch_in_every_form)
 {

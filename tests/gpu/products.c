@@ -93,6 +93,27 @@ static void make_skinny(request *r)
     } while (!take(r, text) && ++tries < TRIES);
 }
 
+/* The lanes stand in all ways that the extent of 16 at most lets. */
+static void make_strip(request *r)
+{
+    static const char *const places[] = {"",
+                                         ",tm=3,row_lanes=1",
+                                         ",tm=4,row_lanes=2,warps=2",
+                                         ",tm=5,row_lanes=4,stages=5,warps=1",
+                                         ",tm=2,row_lanes=16,steps=8,stages=2",
+                                         ",col_lanes=1,blocks=2"};
+    char text[128], splits[16];
+    int tries = 0;
+
+    r->known.k.extent *= 4;
+    draw_strip(&r->known, (int)PICK(BY_F32, BY_F32, BY_F64));
+    do {
+        snprintf(splits, sizeof splits, ",splits=%d", (int)PICK(1, 1, 2, 3, 8));
+        snprintf(text, sizeof text, "strip:boundary=%s%s%s", next() % 4 ? "auto" : "all", next() % 6 ? splits : "",
+                 places[next() % 6]);
+    } while (!take(r, text) && ++tries < TRIES);
+}
+
 /* Extents of 128 at most, all fixed, and a batch; a thread tile that the extents let, several products to a block or one. */
 static void make_small_batch(request *r)
 {
@@ -197,7 +218,7 @@ static void make_request(request *r, const char *number)
         r->known.k.extent = 0;
     if (next() % 40 == 0)
         r->known.k.extent = is_small ? 300 : 3000;
-    switch (next() % 10) {
+    switch (next() % 11) {
     case 0:
     case 1:
         make_small_batch(r);
@@ -213,6 +234,9 @@ static void make_request(request *r, const char *number)
     case 6:
     case 7:
         make_mma(r);
+        break;
+    case 8:
+        make_strip(r);
         break;
     default:
         make_textbook(r, tile);

@@ -135,6 +135,24 @@ static void draw_storage(tj_problem *p, int w)
     }
 }
 
+/* With these extents, one that family strip takes, as few of all are: a short side, and operands along k without gaps. */
+static void draw_strip(tj_problem *p, int w)
+{
+    const int is_flat = next() % 2;
+
+    *p = (tj_problem)TJ_PROBLEM_INIT(p->j.extent, (p->k.extent + 3) / 4 * 4, p->l.extent, TJ_F32);
+    if (is_flat)
+        p->j.extent = 1 + p->j.extent % 16;
+    else
+        p->l.extent = 1 + p->l.extent % 16;
+    draw_storage(p, w);
+    p->m.transposed = p->n.transposed = 0;
+    p->m.layout = p->n.layout = is_flat ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
+    p->m.ld = p->n.ld = TJ_TIGHT;
+    p->m.stride = p->m.stride == TJ_POINTERS ? TJ_POINTERS_16 : p->m.stride;
+    p->n.stride = p->n.stride == TJ_POINTERS ? TJ_POINTERS_16 : p->n.stride;
+}
+
 static void leave_open(tj_dim *dim, int64_t tile)
 {
     dim->mode = TJ_DIM_ANY;

@@ -128,6 +128,44 @@ Test(prove, right_kernels_pass_however_their_matrices_lie)
     tj_context_free(context);
 }
 
+/* strip: each place of its lanes, either side short, either layout of P, edges of j and k, batches, splits, no k at all. */
+Test(prove, strips_pass_wherever_lanes_stand)
+{
+    static const char *const places[] = {"col_lanes=1",
+                                         "row_lanes=1,tm=3",
+                                         "row_lanes=2,tm=4,warps=2",
+                                         "row_lanes=4,tm=2,stages=2",
+                                         "row_lanes=8,tm=1,warps=1,stages=5",
+                                         "row_lanes=16,tm=3,steps=8,warps=3"};
+    static const int64_t columns[] = {1, 4, 13, 16}, depths[] = {0, 4, 128, 300};
+    tj_context *context = open_context("", TJ_PROVE_NEVER);
+    int proven = 0;
+
+    for (int variant = 0; variant < 6 * 4 * 4; variant++) {
+        tj_problem problem = TJ_PROBLEM_INIT(37, depths[variant / 24 % 4], columns[variant / 6 % 4], TJ_F32);
+        char config[100];
+        tj_proof proof;
+
+        if (variant % 5 == 0)
+            problem.m.type = TJ_F64;
+        if (variant % 3 == 0) {
+            problem.j.extent = problem.l.extent, problem.l.extent = 37;
+            problem.m.layout = problem.n.layout = TJ_COL_MAJOR;
+        }
+        problem.p.layout = variant / 2 % 2;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = variant / 4 % 2;
+        if (variant % 7 == 0)
+            problem.batch = 2, problem.p.stride = 37 * 16 + 5;
+        snprintf(config, sizeof config, "strip:%s,splits=%d", places[variant % 6], (variant / 6 + variant / 24) % 2 ? 3 : 1);
+        cr_assert(eq(int, prove(context, &problem, config, 0, &proof), TJ_OK), "%s, variant %d: %s", config, variant,
+                  err.message);
+        cr_expect(proof.passed == 1 && proof.elements == proof.elements_total, "%s, variant %d", config, variant);
+        proven++;
+    }
+    cr_expect(eq(int, proven, 96));
+    tj_context_free(context);
+}
+
 Test(prove, of_a_large_product_it_compares_some_lines)
 {
     tj_context *context = open_context("", TJ_PROVE_NEVER);

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * strip: P has at most 16 columns (or rows), so its time is that of reading M (or N) once. Each warp copies and multiplies its own part
+ * of that matrix by itself.
+ *
+ * The text always has few columns: where P has few rows it computes the transpose. Its M is the matrix that is long.
+ */
+#include "form.h"
+
+#include "checked.h"
+#include "error.h"
+#include "parts/access.h"
+#include "parts/registers.h"
+#include "parts/split.h"
+#include "parts/tile.h"
+
+enum {
+    MOST_COLS = 16,
+    LINE_CHUNKS = 8,      /* of 128 bytes: fewer of a row of M would leave banks idle, and lines of memory in parts */
+    MOST_SUM_BYTES = 512, /* of a thread: they stay in registers */
+    MAX_SHARED = 227 * 1024,
+    MOST_AHEAD = 8192, /* elements along k that a block's warps are ahead */
+    SMS = 132,         /* of a large GPU: as many blocks as it holds at once */
+    SM_WARPS = 16      /* of such threads, with 128 registers each */
+};
+
+static const int32_t rows_tried[] = {4, 5, 7, 8, 10, 0}, row_lanes_tried[] = {1, 2, 4, 8, 0}, col_lanes_tried[] = {1, 2, 4, 0},
+                     steps_tried[] = {1, 2, 4, 0}, warps_tried[] = {1, 2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 0},
+                     blocks_tried[] = {1, 2, 4, 0};
+
+enum { TM, TN, ROW_LANES, COL_LANES, STEPS, WARPS, STAGES, SPLITS, BLOCKS, ROWS }; /* in this order: */
+
+static const tj_param params[] = {
+    {"tm", "rows of P that a thread computes (columns, where P has few rows)", 1, 32, 0, NULL, rows_tried},
+    {"tn", "columns of P that a thread computes (rows, where P has few)", 1, 16, 0, NULL},
+    {"row_lanes", "lanes of a warp along the rows that TM counts: a power of 2", 1, 32, 0, NULL, row_lanes_tried},
+    {"col_lanes", "lanes of a warp along the columns that TN counts: a power of 2", 1, 8, 0, NULL, col_lanes_tried},
+    {"steps", "loads of 16 bytes along k of a lane in a phase: a power of 2", 1, 16, 0, NULL, steps_tried},
+    {"warps", "warps of a block, each with phases of its own", 1, 16, 4, NULL, warps_tried},
+    {"stages", "phases of a warp whose tiles shared memory holds", 2, 8, 3, NULL, stages_tried, TJ_PARAM_ORDER},
+    TJ_SPLITS(0, NULL),
+    TJ_BLOCKS(8, 1, blocks_tried, TJ_PARAM_ORDER),
+    TJ_TILE_ROWS,
+};
+
+static const char *const constraints[] = {
+    "M, N and P are f32 or f64",
+    "P has at most 16 columns, M is row-major, and the rows of N follow each other without a gap",
+    "or P has at most 16 rows, N is column-major, and the columns of M follow each other without a gap",
+    "k is a multiple of 16 bytes, and so are the leading dimensions and strides that are not those of N (or M) alone",
+    "TN * COL_LANES is that number of columns; with several COL_LANES, TN is a multiple of 16 bytes",
+    "ROW_LANES, COL_LANES and STEPS are powers of 2, ROW_LANES * COL_LANES divides 32 lanes, the others stand along k",
+    "a phase has at least 128 bytes of a row: STEPS * 32 / (ROW_LANES * COL_LANES) >= 8",
+    "TM * TN <= 128 sums of 4 bytes, or 64 of 8: they stay in registers",
+    "the stages of all warps fit 227 KiB of shared memory, and are at most 8 192 elements along k",
+    TJ_SPLITS_CONSTRAINT,
+    NULL,
+};
+
+static bool is_power_of_2(int32_t value)
+{
+    return (value & (value - 1)) == 0;
+}
+
+static int32_t vector_of(const tj_problem *view)
+{
+    return TJ_STRIP_CHUNK / tj_sum_bytes(view);
+}
+
+/* ---- which problems ----------------------------------------------------------------------------------------------- */
+
+static bool has_few_columns(const tj_problem *view)
+{
+    return view->l.mode == TJ_DIM_FIXED && view->l.extent <= MOST_COLS;
+}
+
+static bool is_without_gaps(const tj_problem *view)
+{
+    return view->n.layout == TJ_ROW_MAJOR && (view->n.ld == TJ_TIGHT || view->n.ld == view->l.extent);
+}
+
+static bool fits(const tj_problem *view)
+{
+    return has_few_columns(view) && view->m.layout == TJ_ROW_MAJOR && is_without_gaps(view);
+}
+
+static bool is_swapped(const tj_problem *problem, const tj_config *config)
+{
+    const tj_problem other = tj_problem_transpose(problem);
+
+    (void)config;
+    return !fits(problem) && (fits(&other) || (!has_few_columns(problem) && has_few_columns(&other)));
+}
+
+/* Does every product's N begin at a multiple of 16 bytes? Its rows need not. */
+static bool begins_at_chunks(const tj_problem *view)
+{
+    const int64_t stride = view->n.stride;
+
+    if (view->batch == 1 && !tj_stride_is_pointers(stride))
+        return true;
+    return stride == TJ_TIGHT || stride == TJ_BROADCAST || stride == TJ_POINTERS_16 ||
+           (stride > 0 && stride % vector_of(view) == 0);
+}
+
+static tj_status check_problem(const tj_problem *view, bool is_swapped, tj_error *err)
+{
+    const char m = is_swapped ? 'N' : 'M', n = is_swapped ? 'M' : 'N', l = is_swapped ? 'j' : 'l';
+    const int32_t vector = vector_of(view);
+
+    if (view->l.mode != TJ_DIM_FIXED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "neither j nor l is fixed at 16 or less, and family strip is for such: fix it, or use another family");
+    if (view->l.extent > MOST_COLS)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%c is %lld, and family strip is for a j or l of %d at most: use another family", l,
+                       (long long)view->l.extent, MOST_COLS);
+    if (view->m.layout != TJ_ROW_MAJOR)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%c is %s-major, and family strip reads its lines along k: use a %s-major %c, or another family", m,
+                       is_swapped ? "row" : "column", is_swapped ? "column" : "row", m);
+    if (!is_without_gaps(view))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the %s of %c do not follow each other without a gap: family strip needs a %s-major %c with the leading "
+                       "dimension %lld; or use another family",
+                       is_swapped ? "columns" : "rows", n, is_swapped ? "column" : "row", n, (long long)view->l.extent);
+    if (view->k.mode == TJ_DIM_FIXED && view->k.extent == 0)
+        return TJ_OK; /* nothing is copied */
+    if (tj_access_widest(view, TJ_MATRIX_M, vector) != vector)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the lines of %c are aligned to %d elements only, and family strip copies %d: make k, its leading "
+                       "dimension and its stride multiples of %d, or use another family",
+                       m, tj_access_widest(view, TJ_MATRIX_M, vector), vector, vector);
+    if (!begins_at_chunks(view))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the products of %c may begin anywhere, and family strip copies %d elements: give it a stride that is a "
+                       "multiple of %d, or use another family",
+                       n, vector, vector);
+    return TJ_OK;
+}
+
+/* ---- geometry ----------------------------------------------------------------------------------------------------- */
+
+tj_strip_shape tj_strip_shape_of(const tj_problem *view, const tj_config *config)
+{
+    const int32_t *const v = config->value;
+    tj_strip_shape s = {v[TM],    v[TN],     v[ROW_LANES], v[COL_LANES],    v[STEPS],
+                        v[WARPS], v[STAGES], v[SPLITS],    vector_of(view), TJ_STRIP_WARP / (v[ROW_LANES] * v[COL_LANES])};
+
+    s.rows = s.row_lanes * s.tm;
+    s.cols = s.col_lanes * s.tn;
+    s.chunks = s.steps * s.k_lanes;
+    s.pitch = s.cols | 1;
+    s.share = s.k_lanes > 0 ? (s.tm * s.tn + s.k_lanes - 1) / s.k_lanes : 0;
+    return s;
+}
+
+int64_t tj_strip_ring_bytes(const tj_strip_shape *s)
+{
+    const int64_t tiles = (int64_t)s->stages * s->chunks * (s->rows + s->pitch);
+    const int64_t sums = tj_ceil_div((int64_t)s->share * (TJ_STRIP_WARP + 1), s->vector);
+
+    return (tiles > sums ? tiles : sums) * TJ_STRIP_CHUNK;
+}
+
+int32_t tj_strip_place_of(const tj_strip_shape *s, int32_t row, int32_t chunk)
+{
+    const int32_t together = s->k_lanes < LINE_CHUNKS ? LINE_CHUNKS / s->k_lanes : 1;
+
+    return chunk ^ row % s->row_lanes % together * s->k_lanes;
+}
+
+static tj_tile tile(const tj_problem *problem, const tj_config *config)
+{
+    const tj_strip_shape s = tj_strip_shape_of(problem, config);
+
+    return (tj_tile){s.rows, s.chunks * s.vector, s.cols, "BLOCK_ROWS", "PHASE", "COLS"};
+}
+
+/* ---- what is settled by the problem ------------------------------------------------------------------------------- */
+
+static void settle(int32_t *value, int32_t choice)
+{
+    if (*value == 0)
+        *value = choice;
+}
+
+/* As many blocks as a large GPU holds at once, as long as every warp of a split has a phase. */
+static int32_t default_splits(const tj_problem *view, const tj_strip_shape *s, int32_t blocks)
+{
+    const int64_t k = view->k.mode == TJ_DIM_FIXED ? view->k.extent : 4096;
+    const int64_t turns = tj_ceil_div(k, (int64_t)s->warps * s->chunks * s->vector);
+    int64_t splits;
+
+    if (!tj_split_is_possible(view))
+        return 1;
+    splits = (int64_t)SMS * blocks / (tj_ceil_div(view->j.extent, s->rows) * view->batch);
+    splits = splits < turns ? splits : turns;
+    return splits < 1 ? 1 : splits < TJ_MAX_SPLITS ? (int32_t)splits : TJ_MAX_SPLITS;
+}
+
+static bool has_few_rows(const tj_problem *view)
+{
+    return view->j.mode == TJ_DIM_FIXED && view->j.extent <= MOST_COLS;
+}
+
+/* Where the lanes stand; a config that leaves all open gets what was fastest for long strips of 16 columns, and for a tiny P. */
+static void settle_lanes(const tj_problem *view, int32_t *v)
+{
+    const int32_t l = (int32_t)view->l.extent;
+
+    if (v[COL_LANES] == 0)
+        v[COL_LANES] = v[TN] > 0 && l % v[TN] == 0 ? l / v[TN] : v[TN] == 0 && l % (2 * vector_of(view)) == 0 ? 2 : 1;
+    settle(&v[TN], l / v[COL_LANES] > 0 ? l / v[COL_LANES] : 1);
+    settle(&v[ROW_LANES], has_few_rows(view) ? 2 : v[COL_LANES] > 2 ? 4 : 8);
+    settle(&v[TM], has_few_rows(view) ? (int32_t)tj_ceil_div(view->j.extent, v[ROW_LANES])
+                                      : 5 * vector_of(view) / 4 + (v[TN] < 8 ? 2 : 0));
+}
+
+static tj_status check_lanes(const tj_problem *view, const int32_t *v, tj_error *err)
+{
+    if (!is_power_of_2(v[ROW_LANES]) || !is_power_of_2(v[COL_LANES]) || v[ROW_LANES] * v[COL_LANES] > TJ_STRIP_WARP)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "row_lanes is %d and col_lanes %d: both must be powers of 2, and their product 32 at most", v[ROW_LANES],
+                       v[COL_LANES]);
+    if (v[TN] * v[COL_LANES] != view->l.extent)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tn %d x col_lanes %d makes %d columns, and P has %lld: use tn=%lld,col_lanes=1", v[TN], v[COL_LANES],
+                       v[TN] * v[COL_LANES], (long long)view->l.extent, (long long)view->l.extent);
+    if (v[COL_LANES] > 1 && v[TN] % vector_of(view) != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "tn is %d, and with several col_lanes it must be a multiple of %d: use tn=%lld,col_lanes=1", v[TN],
+                       vector_of(view), (long long)view->l.extent);
+    return TJ_OK;
+}
+
+static tj_status check_shape(const tj_problem *view, const tj_strip_shape *s, tj_error *err)
+{
+    const int32_t most_sums = MOST_SUM_BYTES / tj_sum_bytes(view), phase = s->chunks * s->vector;
+    const int64_t bytes = s->warps * tj_strip_ring_bytes(s), ahead = (int64_t)s->stages * s->warps * phase;
+
+    if (!is_power_of_2(s->steps) || s->chunks < LINE_CHUNKS)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "steps is %d: it must be a power of 2, and with %d lanes along k at least %d", s->steps, s->k_lanes,
+                       s->k_lanes < LINE_CHUNKS ? LINE_CHUNKS / s->k_lanes : 1);
+    if (s->tm * s->tn > most_sums)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "tm %d x tn %d makes %d sums a thread: %d of %d bytes are the most", s->tm,
+                       s->tn, s->tm * s->tn, most_sums, tj_sum_bytes(view));
+    if (bytes > MAX_SHARED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%d warps with %d stages each need %lld bytes of shared memory: %d are the most", s->warps, s->stages,
+                       (long long)bytes, MAX_SHARED);
+    if (ahead > MOST_AHEAD)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%d warps with %d stages of %d elements reach over %lld along k: %d are the most", s->warps, s->stages,
+                       phase, (long long)ahead, MOST_AHEAD);
+    return tj_split_check(view, s->splits, err);
+}
+
+static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
+{
+    int32_t *const v = config->value;
+    tj_status status = check_problem(view, is_swapped, err);
+    tj_strip_shape s;
+
+    if (status != TJ_OK)
+        return status;
+    settle_lanes(view, v);
+    status = check_lanes(view, v, err);
+    if (status != TJ_OK)
+        return status;
+    settle(&v[STEPS], tj_least(LINE_CHUNKS, v[ROW_LANES] * v[COL_LANES] / (TJ_STRIP_WARP / LINE_CHUNKS)));
+    settle(&v[STEPS], 1);
+    s = tj_strip_shape_of(view, config);
+    settle(&v[SPLITS], default_splits(view, &s, v[BLOCKS]));
+    s.splits = v[SPLITS];
+    status = check_shape(view, &s, err);
+    if (status != TJ_OK)
+        return status;
+    settle(&v[ROWS], TJ_ROWS_ON_X); /* there is one block along the columns */
+    return tj_tile_resolve(view, is_swapped, config, err);
+}
+
+/* Copies are of 16 bytes, whatever the operands are. */
+static bool for_any_operands(bool has_workspace, tj_config *config)
+{
+    (void)has_workspace;
+    (void)config;
+    return false;
+}
+
+static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+{
+    const tj_strip_shape s = tj_strip_shape_of(view, config);
+    const tj_checks checks = tj_checks_of(config, form->is_swapped);
+
+    tj_template_set_int(fill, "tm", s.tm);
+    tj_template_set_int(fill, "tn", s.tn);
+    tj_template_set_int(fill, "row_lanes", s.row_lanes);
+    tj_template_set_int(fill, "col_lanes", s.col_lanes);
+    tj_template_set_int(fill, "steps", s.steps);
+    tj_template_set_int(fill, "warps", s.warps);
+    tj_template_set_int(fill, "stages", s.stages);
+    tj_template_set_int(fill, "blocks", config->value[BLOCKS]);
+    tj_template_set_flag(fill, "one_col_lane", s.col_lanes == 1);
+    tj_template_set_flag(fill, "ragged_m", s.rows * s.chunks % TJ_STRIP_WARP != 0);
+    tj_template_set_flag(fill, "ragged_n", s.chunks * s.cols % TJ_STRIP_WARP != 0);
+    tj_template_set_flag(fill, "copies_whole", !checks.j && !checks.k);
+    tj_template_set_flag(fill, "copies_or_zero", checks.j || checks.k);
+    tj_template_set_flag(fill, "copies_part", false);
+    tj_template_set(fill, "k_end", s.splits > 1 ? "k_end" : "k");
+    tj_split_describe(view, s.splits, fill, form);
+    form->step[0].block_x = s.warps * TJ_STRIP_WARP;
+    form->step[0].block_y = 1;
+    form->step[0].block_rows = s.rows;
+    form->step[0].block_cols = s.cols;
+    form->step[0].rows_on_x = config->value[ROWS] == TJ_ROWS_ON_X;
+    form->step[0].dynamic_shared_bytes = s.warps * tj_strip_ring_bytes(&s);
+    form->needs = TJ_FEATURE_CP_ASYNC;
+    form->align[TJ_MATRIX_M] = form->align[TJ_MATRIX_N] = TJ_STRIP_CHUNK;
+    return "strip/strip.cu";
+}
+
+/* Blocks no taller than P, whose warps all have phases, and some of them at once on a multiprocessor. */
+static bool is_worth_trying(const tj_problem *view, const tj_config *config)
+{
+    const tj_strip_shape s = tj_strip_shape_of(view, config);
+    const int32_t blocks = config->value[BLOCKS], threads = s.warps * TJ_STRIP_WARP;
+
+    return blocks * s.warps >= 4 && blocks * s.warps <= SM_WARPS && (blocks == 1 || tj_limits_registers(blocks, threads)) &&
+           (s.rows <= MOST_COLS || s.rows / 2 < view->j.extent) && (int64_t)s.warps * s.chunks * s.vector <= view->k.extent &&
+           blocks * s.warps * tj_strip_ring_bytes(&s) <= MAX_SHARED;
+}
+
+const tj_family tj_family_strip = {
+    .name = "strip",
+    .summary = "P has at most 16 columns or rows: each warp copies and multiplies its own part of the long operand",
+    .types = 1U << TJ_F32 | 1U << TJ_F64,
+    .param = params,
+    .param_count = sizeof params / sizeof params[0],
+    .constraint = constraints,
+    .start = &tj_strip_start,
+    .sums_in_registers = true,
+    .checks_k = true,
+    .widest = MOST_AHEAD,
+    .is_swapped = is_swapped,
+    .tile = tile,
+    .resolve = resolve,
+    .relax = tj_relax_blocks,
+    .for_tall = tj_tile_for_tall,
+    .for_any_operands = for_any_operands,
+    .describe = describe,
+    .count = tj_strip_count,
+    .is_worth_trying = is_worth_trying,
+};

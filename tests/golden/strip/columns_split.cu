@@ -1,0 +1,299 @@
+// j7 k5000 l300 f64 M:col N:col alpha beta
+//
+//     P (300 x 7) = alpha * M (300 x 5000) . N (5000 x 7) + beta * C
+//
+// This text computes the transpose, P^T = N^T . M^T, so that l is the shorter side: its M is the caller's N, its
+// N the caller's M, and j and l have changed places.
+//
+// P is a strip of few columns. Its time is that of reading M once, so each warp reads its own part by itself: it copies the
+// tiles of its phases past the registers into a ring of its own, STAGES - 1 phases ahead, and waits for nobody.
+//
+//                      COLS                    The WARPS warps of a block take turns along k, PHASE elements each. The lanes of
+//                    +------+                  a warp stand K_LANES along k, ROW_LANES along the rows of P and COL_LANES along
+//         N   PHASE  |warp 0|                  its columns:
+//                    +------+
+//             PHASE  |warp 1|                         lane = (col_lane * ROW_LANES + row_lane) * K_LANES + k_lane
+//    M               +------+
+//  PHASE  PHASE         :                      Each reads VECTOR steps of k at once, 16 bytes, for TM rows ROW_LANES apart and
+// +------+------+    +------+                  TN neighbouring columns. In the end the lanes along k fold their sums by
+// |warp 0|warp 1| .. |      | BLOCK_ROWS       shuffles, and the block adds up those of its warps.
+// +------+------+    +------+
+
+using input_t = double;
+using output_t = double;
+using sum_t = double;
+using index_t = int;
+
+constexpr index_t j = 300;
+constexpr index_t k = 5000;
+constexpr index_t l = 7;
+constexpr index_t ld_m = k;
+constexpr index_t ld_n = l;
+constexpr index_t ld_p = j;
+constexpr index_t ld_c = j;
+constexpr int TM = 4;
+constexpr int TN = 7;
+constexpr int ROW_LANES = 8;
+constexpr int COL_LANES = 1;
+constexpr int STEPS = 2;
+constexpr int WARPS = 4;
+constexpr int STAGES = 3;
+constexpr int SPLITS = 13;
+constexpr int BLOCKS = 1;
+constexpr int WARP = 32;
+constexpr int THREADS = WARPS * WARP;
+constexpr int VECTOR = 16 / sizeof(sum_t);
+constexpr int K_LANES = WARP / (ROW_LANES * COL_LANES);
+constexpr int BLOCK_ROWS = ROW_LANES * TM;
+constexpr int COLS = COL_LANES * TN;  // = l
+constexpr int CHUNKS = STEPS * K_LANES;  // of VECTOR steps of k, which a phase has
+constexpr int PHASE = CHUNKS * VECTOR;
+constexpr int SHARE = (TM * TN + K_LANES - 1) / K_LANES;  // of a thread's sums, which a lane along k has when all are folded
+
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
+
+// Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
+// and goes on; it waits for a group before it reads what the group brought.
+
+// What is not wanted becomes zero, and is not read.
+template <int BYTES>
+__device__ __forceinline__ void copy_async_or_zero(void *to, const void *from, bool is_wanted)
+{
+    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
+    const int bytes = is_wanted ? BYTES : 0;
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(bytes));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes));
+}
+
+__device__ __forceinline__ void commit_copies()
+{
+    asm volatile("cp.async.commit_group;");
+}
+
+// Until at most this many groups, the latest ones, are still under way.
+template <int GROUPS>
+__device__ __forceinline__ void wait_for_copies()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS));
+}
+
+using chunk_t = vector_t<sum_t, VECTOR>;
+
+// What a warp has in shared memory: the tiles of STAGES phases and, when they are done with, its sums.
+struct phase_t {
+    chunk_t M[BLOCK_ROWS][CHUNKS];
+    chunk_t N[CHUNKS][COLS | 1];  // VECTOR rows of N in each; an odd number of chunks apart, in other banks
+};
+union ring_t {
+    phase_t phase[STAGES];
+    sum_t sum[SHARE][WARP + 1];  // + 1: a lane's sums lie in different banks
+};
+
+// Where a chunk of a row of M lies: rows that are read together begin at the same bank, so their chunks change places.
+__device__ __forceinline__ int place_of(int row, int chunk)
+{
+    constexpr int TOGETHER = K_LANES < 8 ? 8 / K_LANES : 1;
+    return chunk ^ row % ROW_LANES % TOGETHER * K_LANES;
+}
+
+// The lanes along k fold their sums: each keeps one half of them, and gives the other to the lane that keeps that; and so on
+// with the half. A template, because a loop whose length depends on another's is not unrolled, and the sums would leave the
+// registers.
+template <int DISTANCE>
+__device__ __forceinline__ void fold(sum_t (&sum)[K_LANES * SHARE], int k_lane)
+{
+    if constexpr (DISTANCE > 0) {
+        const bool is_upper = k_lane & DISTANCE;
+#pragma unroll
+        for (int i = 0; i < DISTANCE * SHARE; ++i) {
+            const sum_t given = is_upper ? sum[i] : sum[i + DISTANCE * SHARE];
+            const sum_t kept = is_upper ? sum[i + DISTANCE * SHARE] : sum[i];
+            sum[i] = kept + __shfl_xor_sync(0xffffffff, given, DISTANCE);
+        }
+        fold<DISTANCE / 2>(sum, k_lane);
+    }
+}
+
+// Launch: THREADS threads in a block, sizeof(ring_t) * WARPS bytes of dynamic shared memory,
+//         (ceil(j / BLOCK_ROWS), 1) blocks in the grid.
+//         blockIdx.z counts the splits of k.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+strip_f64_7x5000x300(
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    sum_t *__restrict__ W)  // the partial sums: a j x l matrix for each split of each product
+{
+    extern __shared__ ring_t rings[];
+
+    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
+    const index_t block_row = static_cast<index_t>(blockIdx.x) * BLOCK_ROWS;
+    const index_t split_k = (k + SPLITS * PHASE - 1) / (SPLITS * PHASE) * PHASE;  // whole phases
+    const index_t k_begin = blockIdx.z % SPLITS * split_k;
+    const index_t k_end = k_begin + split_k < k ? k_begin + split_k : k;
+    const int lane = threadIdx.x % WARP;
+    const int warp = threadIdx.x / WARP;
+    const int k_lane = lane % K_LANES;
+    const int row_lane = lane / K_LANES % ROW_LANES;
+    const int col_lane = lane / (K_LANES * ROW_LANES);
+    ring_t &ring = rings[warp];
+
+    // The lanes copy neighbouring chunks.
+    const auto copy = [&](phase_t &into, index_t phase) {
+#pragma unroll
+        for (int first = 0; first < BLOCK_ROWS * CHUNKS; first += WARP) {
+            const int row = (first + lane) / CHUNKS;
+            const int chunk = (first + lane) % CHUNKS;
+            const index_t at = (block_row + row) * ld_m + phase + chunk * VECTOR;
+            chunk_t *to = &into.M[row][place_of(row, chunk)];
+            const bool is_inside = block_row + row < j && phase + chunk * VECTOR < k;
+            copy_async_or_zero<16>(to, is_inside ? &M[at] : M, is_inside);
+        }
+        // The rows of N follow each other without a gap, so that VECTOR of them are COLS chunks.
+#pragma unroll
+        for (int first = 0; first < CHUNKS * COLS; first += WARP) {
+            const int group = (first + lane) / COLS;
+            const int chunk = (first + lane) % COLS;
+            if (group >= CHUNKS)
+                continue;
+            const index_t at = (phase + group * VECTOR) * COLS + chunk * VECTOR;
+            chunk_t *to = &into.N[group][chunk];
+            const bool is_inside = phase + group * VECTOR < k;
+            copy_async_or_zero<16>(to, is_inside ? &N[at] : N, is_inside);
+        }
+    };
+
+    sum_t sum[K_LANES * SHARE] = {};  // [r * TN + c], and as many more as make whole shares
+    const auto multiply = [&](const phase_t &tile) {
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step) {
+            const int chunk = step * K_LANES + k_lane;
+            chunk_t m[TM];
+#pragma unroll
+            for (int r = 0; r < TM; ++r)
+                m[r] = tile.M[r * ROW_LANES + row_lane][place_of(row_lane, chunk)];
+#pragma unroll
+            for (int q = 0; q < TN; ++q) {  // of the chunks that hold the thread's columns of VECTOR rows
+                const chunk_t n = tile.N[chunk][q];
+#pragma unroll
+                for (int e = 0; e < VECTOR; ++e)
+#pragma unroll
+                    for (int r = 0; r < TM; ++r)
+                        sum[r * TN + (q * VECTOR + e) % TN] += m[r].element[(q * VECTOR + e) / TN] * n.element[e];
+            }
+        }
+    };
+
+    constexpr int TURN = WARPS * PHASE;  // from one phase of a warp to its next
+    const index_t first_phase = k_begin + warp * PHASE;
+#pragma unroll
+    for (int stage = 0; stage < STAGES - 1; ++stage) {
+        if (first_phase + stage * TURN < k_end)
+            copy(ring.phase[stage], first_phase + stage * TURN);
+        commit_copies();
+    }
+    int current = 0;
+    int free = STAGES - 1;
+#pragma unroll 1
+    for (index_t phase = first_phase; phase < k_end; phase += TURN) {
+        wait_for_copies<STAGES - 2>();
+        __syncwarp();  // what all lanes copied is there, and all are done with the phase before
+        if (phase + (STAGES - 1) * TURN < k_end)
+            copy(ring.phase[free], phase + (STAGES - 1) * TURN);
+        commit_copies();
+        multiply(ring.phase[current]);
+        free = current;
+        current = current + 1 < STAGES ? current + 1 : 0;
+    }
+
+    fold<K_LANES / 2>(sum, k_lane);
+    __syncwarp();  // all lanes are done with the tiles
+#pragma unroll
+    for (int i = 0; i < SHARE; ++i)
+        ring.sum[i][lane] = sum[i];
+    __syncthreads();
+
+    W += static_cast<long long>(blockIdx.z) * j * l;
+#pragma unroll 1
+    for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
+        const int row = e / COLS;
+        const int col = e % COLS;
+        const index_t Row = block_row + row;
+        const index_t Col = col;
+        if (Row >= j)
+            break;
+        // The share it is in, and the lane that has this share.
+        const int place = row / ROW_LANES * TN + col % TN;
+        const int owner = (col / TN * ROW_LANES + row % ROW_LANES) * K_LANES + place / SHARE;
+        sum_t Pvalue = rings[0].sum[place % SHARE][owner];
+#pragma unroll
+        for (int other = 1; other < WARPS; ++other)
+            Pvalue += rings[other].sum[place % SHARE][owner];
+        W[Col * j + Row] = Pvalue;
+    }
+}
+
+// The second kernel: it adds up the SPLITS partial sums of each element of P, always in the same order.
+// A block serves REDUCE_ELEMENTS neighbouring elements; REDUCE_GROUPS threads share the splits of each.
+constexpr int REDUCE_GROUPS = 4;
+constexpr int REDUCE_THREADS = 256;
+constexpr int REDUCE_ELEMENTS = REDUCE_THREADS / REDUCE_GROUPS;
+
+// Launch: REDUCE_THREADS threads in a block,
+//         (ceil(j * l / REDUCE_ELEMENTS), 1) blocks in the grid.
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)
+reduce_f64_7x5000x300(
+    sum_t alpha,
+    sum_t beta,
+    const sum_t *__restrict__ W,
+    const output_t *C,  // may be P itself
+    output_t *P)
+{
+    __shared__ sum_t partial[REDUCE_GROUPS][REDUCE_ELEMENTS];
+    const int group = threadIdx.x / REDUCE_ELEMENTS;
+    const int place = threadIdx.x % REDUCE_ELEMENTS;
+    const index_t element = static_cast<index_t>(blockIdx.x) * REDUCE_ELEMENTS + place;
+    const long long matrix = static_cast<long long>(j) * l;  // from one split to the next
+
+    // This kernel may have started beside the first one, whose sums it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+
+    sum_t Pvalue = 0;
+    if (element < j * l) {
+#pragma unroll 8
+        for (int split = group; split < SPLITS; split += REDUCE_GROUPS)
+            Pvalue += W[split * matrix + element];
+    }
+    partial[group][place] = Pvalue;
+    __syncthreads();
+    if (group > 0 || element >= j * l)
+        return;
+#pragma unroll
+    for (int other = 1; other < REDUCE_GROUPS; ++other)
+        Pvalue += partial[other][place];
+
+    // W lies as P does.
+    const index_t Row = element % j;
+    const index_t Col = element / j;
+    Pvalue *= alpha;
+    if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+        Pvalue += beta * C[Col * ld_c + Row];
+    P[Col * ld_p + Row] = static_cast<output_t>(Pvalue);
+}
