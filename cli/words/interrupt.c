@@ -48,7 +48,8 @@ static _Noreturn void end_by(int number)
 
     while (second <= 0 && pthread_mutex_trylock(&self.held) != 0)
         second = sigtimedwait(&self.awaited, NULL, &moment);
-    number = second > 0 ? second : number;
+    /* The one that cli_stop_listening sends, if the command was at its end, only wakes. */
+    number = second > 0 && !atomic_load(&self.is_over) ? second : number;
     tell(number);
     _exit(CLI_INTERRUPTED + number);
 }
