@@ -62,7 +62,7 @@ static const habits plain = {
     .next_kernel = 3000, .workspace_passes = 2.4,
 };
 static const habits streams = {
-    /* simt, skinny */
+    /* simt, skinny, strip */
     .wait = 830,
     .shared_wait = 33,
     .phase_instructions = 47,

@@ -26,6 +26,11 @@ static inline int64_t tj_ceil_div(int64_t a, int64_t b)
     return a / b + (a % b != 0);
 }
 
+static inline bool tj_is_power_of_2(int32_t number)
+{
+    return number > 0 && (number & (number - 1)) == 0;
+}
+
 static inline int32_t tj_least(int32_t a, int32_t b)
 {
     return a < b ? a : b;

@@ -232,25 +232,36 @@ static void load(emu_warp *warp, const emu_inst *inst, uint32_t mask)
     }
 }
 
+/* [to], [from], size, from this block's shared memory: copied, or combined with what is there. */
+static bool leave(emu_warp *warp, const emu_inst *inst, int lane, emu_space space, emu_place *to, emu_arrival *a)
+{
+    emu_place from;
+
+    *a = (emu_arrival){.land = inst->type_count ? land_reduction : land,
+                       .how = inst->choice[0],
+                       .type = inst->type[0],
+                       .warp = warp,
+                       .inst = inst,
+                       .lane = lane,
+                       .bytes = length_of(warp, inst, lane, 2),
+                       .reads = warp->block};
+    if (!emu_resolve_span(warp, inst, space, lane, &inst->operand[0], a->bytes, to) ||
+        !emu_resolve_span(warp, inst, S_SHARED, lane, &inst->operand[1], a->bytes, &from))
+        return false;
+    a->from = (uint32_t)from.address;
+    return true;
+}
+
 /* cp.async.bulk.shared::cluster.shared::cta [to], [from], size, [mbar]; and combined with what is there. */
 static void move(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     EMU_EACH_LANE (i, mask) {
-        emu_arrival a = {.land = inst->type_count ? land_reduction : land,
-                         .how = inst->choice[0],
-                         .type = inst->type[0],
-                         .warp = warp,
-                         .inst = inst,
-                         .lane = i};
-        emu_place to, from;
-        a.bytes = length_of(warp, inst, i, 2);
-        if (!emu_resolve_span(warp, inst, S_CLUSTER, i, &inst->operand[0], a.bytes, &to) ||
-            !emu_resolve_span(warp, inst, S_SHARED, i, &inst->operand[1], a.bytes, &from))
+        emu_place to;
+        emu_arrival a;
+        if (!leave(warp, inst, i, S_CLUSTER, &to, &a))
             return;
         a.writes = block_of(warp, &to);
         a.to = (uint32_t)to.address;
-        a.reads = warp->block;
-        a.from = (uint32_t)from.address;
         if (!emu_bulk_aim(warp, i, &inst->operand[3], &a) || !emu_bulk_issue(warp, &a))
             return;
     }
@@ -260,19 +271,10 @@ static void move(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 static void store(emu_warp *warp, const emu_inst *inst, uint32_t mask)
 {
     EMU_EACH_LANE (i, mask) {
-        emu_arrival a = {.land = inst->type_count ? land_reduction : land,
-                         .how = inst->choice[0],
-                         .type = inst->type[0],
-                         .warp = warp,
-                         .inst = inst,
-                         .lane = i};
-        emu_place to, from;
-        a.bytes = length_of(warp, inst, i, 2);
-        if (!emu_resolve_span(warp, inst, S_GLOBAL, i, &inst->operand[0], a.bytes, &to) ||
-            !emu_resolve_span(warp, inst, S_SHARED, i, &inst->operand[1], a.bytes, &from))
+        emu_place to;
+        emu_arrival a;
+        if (!leave(warp, inst, i, S_GLOBAL, &to, &a))
             return;
-        a.reads = warp->block;
-        a.from = (uint32_t)from.address;
         a.allocation = to.allocation;
         a.address = to.address;
         a.is_in_group = true;

@@ -220,11 +220,6 @@ static const char *mma_type(const tj_problem *view, int32_t type)
     return view->compute == TJ_COMPUTE_TF32 ? "tf32" : tj_facts_of(type)->name;
 }
 
-static bool is_power_of_two(int32_t number)
-{
-    return number > 0 && (number & (number - 1)) == 0;
-}
-
 static tj_status check_type(const tj_problem *view, tj_error *err)
 {
     if (view->m.type != TJ_F32 || view->compute == TJ_COMPUTE_TF32)
@@ -242,7 +237,7 @@ static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_e
     } edge[] = {{"bm", s->bm}, {"bn", s->bn}, {"wm", s->wm}, {"wn", s->wn}};
 
     for (size_t i = 0; i < sizeof edge / sizeof edge[0]; i++)
-        if (!is_power_of_two(edge[i].value))
+        if (!tj_is_power_of_2(edge[i].value))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: it must be a power of two", edge[i].name, edge[i].value);
     if (s->wm > s->bm || s->wn > s->bn)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a warp tile of %d x %d does not fit a block tile of %d x %d", s->wm,
@@ -446,9 +441,9 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[COPY] == 0)
         v[COPY] = TJ_COPY_ASYNC;
     s = tj_mma_shape_of(view, config);
-    if (!is_power_of_two(s.vector))
+    if (!tj_is_power_of_2(s.vector))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "vector is %d: it must be 1, 2 or 4", s.vector);
-    if (!is_power_of_two(s.width))
+    if (!tj_is_power_of_2(s.width))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "width is %d: it must be 1, 2, 4, 8 or 16", s.width);
     if (v[PACK] == 0)
         v[PACK] = s.pack = pack_default(view, s);

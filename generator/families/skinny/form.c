@@ -64,11 +64,6 @@ static const char *const constraints[] = {
     NULL,
 };
 
-static bool is_power_of_2(int32_t value)
-{
-    return (value & (value - 1)) == 0;
-}
-
 /* The smallest power of 2 that is no smaller, and at most the limit. */
 static int32_t power_of_2_for(int64_t value, int32_t limit)
 {
@@ -267,7 +262,8 @@ static tj_status check_shape(const tj_problem *view, const tj_skinny_shape *s, t
     const int32_t size = tj_facts_of(view->m.type)->bytes, most_sums = MOST_SUM_BYTES / tj_sum_bytes(view);
     const int64_t bytes = shared_bytes(s, tj_sum_bytes(view), along_l);
 
-    if (!is_power_of_2(s->lanes) || !is_power_of_2(s->slices) || !is_power_of_2(s->vector) || !is_power_of_2(s->k_thread))
+    if (!tj_is_power_of_2(s->lanes) || !tj_is_power_of_2(s->slices) || !tj_is_power_of_2(s->vector) ||
+        !tj_is_power_of_2(s->k_thread))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "lanes is %d, slices %d, vector %d, k_thread %d: all must be powers of 2",
                        s->lanes, s->slices, s->vector, s->k_thread);
     if (s->lanes * s->slices < 32 || s->lanes * s->slices > MAX_THREADS)

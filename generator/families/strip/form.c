@@ -57,11 +57,6 @@ static const char *const constraints[] = {
     NULL,
 };
 
-static bool is_power_of_2(int32_t value)
-{
-    return (value & (value - 1)) == 0;
-}
-
 static int32_t vector_of(const tj_problem *view)
 {
     return TJ_STRIP_CHUNK / tj_sum_bytes(view);
@@ -219,7 +214,7 @@ static void settle_lanes(const tj_problem *view, int32_t *v)
 
 static tj_status check_lanes(const tj_problem *view, const int32_t *v, tj_error *err)
 {
-    if (!is_power_of_2(v[ROW_LANES]) || !is_power_of_2(v[COL_LANES]) || v[ROW_LANES] * v[COL_LANES] > TJ_STRIP_WARP)
+    if (!tj_is_power_of_2(v[ROW_LANES]) || !tj_is_power_of_2(v[COL_LANES]) || v[ROW_LANES] * v[COL_LANES] > TJ_STRIP_WARP)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "row_lanes is %d and col_lanes %d: both must be powers of 2, and their product 32 at most", v[ROW_LANES],
                        v[COL_LANES]);
@@ -239,7 +234,7 @@ static tj_status check_shape(const tj_problem *view, const tj_strip_shape *s, tj
     const int32_t most_sums = MOST_SUM_BYTES / tj_sum_bytes(view), phase = s->chunks * s->vector;
     const int64_t bytes = s->warps * tj_strip_ring_bytes(s), ahead = (int64_t)s->stages * s->warps * phase;
 
-    if (!is_power_of_2(s->steps) || s->chunks < LINE_CHUNKS)
+    if (!tj_is_power_of_2(s->steps) || s->chunks < LINE_CHUNKS)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "steps is %d: it must be a power of 2, and with %d lanes along k at least %d", s->steps, s->k_lanes,
                        s->k_lanes < LINE_CHUNKS ? LINE_CHUNKS / s->k_lanes : 1);
