@@ -21,18 +21,59 @@ static scales scales_of(const tj_problem *view, bool is_m)
     return (scales){how, how == TJ_SCALE_EACH ? extent : 1, is_m};
 }
 
-void tj_scales_count_tiles(const tj_problem *view, int32_t tile_width, tj_traffic *traffic)
+void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t splits, tj_template_params *fill)
+{
+    const tj_scales_read here = splits > 1 ? TJ_SCALES_BY_ELEMENT : how; /* the last kernel has one element a thread */
+
+    for (int is_m = 0; is_m < 2; is_m++) {
+        const scales s = scales_of(view, is_m);
+        const bool each = s.how == TJ_SCALE_EACH && here == TJ_SCALES_AHEAD,
+                   one = s.how == TJ_SCALE_ONE && here != TJ_SCALES_BY_ELEMENT;
+
+        tj_template_set_flag(fill, is_m ? "scales_rows_ahead" : "scales_cols_ahead", each);
+        tj_template_set_flag(fill, is_m ? "scale_m_ahead" : "scale_n_ahead", one);
+        if (is_m)
+            tj_template_set(fill, "m_scale",
+                            each                     ? "row_scale[r]"
+                            : one                    ? "m_scale"
+                            : s.how == TJ_SCALE_EACH ? "scale_m[Row]"
+                                                     : "*scale_m");
+        else
+            tj_template_set(fill, "n_scale",
+                            each                     ? "col_scale[c]"
+                            : one                    ? "n_scale"
+                            : s.how == TJ_SCALE_EACH ? "scale_n[Col]"
+                                                     : "*scale_n");
+    }
+    tj_template_set(fill, "n_scale_of_vector", scales_of(view, false).how == TJ_SCALE_EACH ? "col_scale[c + i]" : "n_scale");
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------- */
+
+/* One scale for all of M or N, by each of so many threads of whole warps. */
+static void count_one(int64_t threads, tj_traffic *traffic)
+{
+    tj_access access = {.threads_x = TJ_WARP, .threads_y = 1, .element_bytes = SCALE_BYTES, .repeat = 1};
+
+    access.axis[0] = tj_tile_axis(threads, TJ_WARP, 0);
+    access.axis[1] = (tj_axis){1, 0, 1, 1};
+    tj_traffic_add(traffic, &access);
+}
+
+void tj_scales_count_tiles(const tj_problem *view, int32_t x, int32_t y, tj_scales_read how, tj_counts *counts)
 {
     for (int is_m = 0; is_m < 2; is_m++) {
         const scales s = scales_of(view, is_m);
         const int64_t step = s.how == TJ_SCALE_EACH ? SCALE_BYTES : 0;
-        tj_access access = tj_tiled_access(tile_width, tile_width, view->l.extent, view->j.extent, s.is_by_rows ? 0 : step,
-                                           s.is_by_rows ? step : 0);
+        tj_access access =
+            tj_tiled_access(x, y, view->l.extent, view->j.extent, s.is_by_rows ? 0 : step, s.is_by_rows ? step : 0);
 
         access.element_bytes = SCALE_BYTES;
         access.axis[2] = tj_batch_axis(view->batch, s.count, SCALE_BYTES);
-        if (s.how != TJ_SCALE_NONE)
-            tj_traffic_add(traffic, &access);
+        if (s.how == TJ_SCALE_ONE && how != TJ_SCALES_BY_ELEMENT)
+            count_one(counts->blocks * counts->threads_per_block, &counts->load_scales);
+        else if (s.how != TJ_SCALE_NONE)
+            tj_traffic_add(&counts->load_scales, &access);
     }
 }
 
@@ -67,5 +108,41 @@ void tj_scales_count_in_order(const tj_problem *view, tj_traffic *traffic)
 
             tj_lanes_add_at(traffic, &lanes, &products, traffic->is_estimate ? warps : 1); /* an estimate: the first for all */
         }
+    }
+}
+
+/* Scales of rows from `first` on: number e of each lane's run. Lanes stand along them by their side, and so often. */
+static void count_run(const tj_problem *view, const scales *s, const tj_scales_side *side, const tj_scales_side *other,
+                      int64_t first, int64_t extent, tj_traffic *traffic)
+{
+    for (int32_t e = 0; e < side->run && e < extent; e++) {
+        const int64_t lanes = tj_ceil_div(extent - e, side->run);
+        const int32_t x = s->is_by_rows ? other->lanes : side->lanes, y = s->is_by_rows ? side->lanes : other->lanes;
+        const int64_t step = (int64_t)side->run * SCALE_BYTES, again = side->again;
+        tj_access access =
+            s->is_by_rows ? tj_tiled_access(x, y, again * x, lanes, 0, step) : tj_tiled_access(x, y, lanes, again * y, step, 0);
+
+        access.base = (first + e) * SCALE_BYTES;
+        access.element_bytes = SCALE_BYTES;
+        access.axis[2] = tj_batch_axis(view->batch, s->count, SCALE_BYTES);
+        tj_traffic_add(traffic, &access);
+    }
+}
+
+void tj_scales_count_ahead(const tj_problem *view, const tj_scales_side *rows, const tj_scales_side *cols, int64_t threads,
+                           tj_traffic *traffic)
+{
+    for (int is_m = 0; is_m < 2; is_m++) {
+        const scales s = scales_of(view, is_m);
+        const tj_scales_side *const side = is_m ? rows : cols, *const other = is_m ? cols : rows;
+        const int64_t whole = side->moves ? s.count / side->tile * side->tile : s.count;
+
+        if (s.how == TJ_SCALE_ONE)
+            count_one(threads, traffic);
+        if (s.how != TJ_SCALE_EACH)
+            continue;
+        count_run(view, &s, side, other, 0, whole, traffic);
+        if (whole < s.count)
+            count_run(view, &s, side, other, s.count - side->tile, side->tile, traffic);
     }
 }

@@ -17,13 +17,14 @@ tj_tile tj_textbook_tile(const tj_problem *problem, const tj_config *config)
     return (tj_tile){width, width, width, "TILE_WIDTH", "TILE_WIDTH", "TILE_WIDTH"};
 }
 
-void tj_textbook_describe(const tj_config *config, tj_template_params *params, tj_launch_form *form)
+void tj_textbook_describe(const tj_problem *view, const tj_config *config, tj_template_params *params, tj_launch_form *form)
 {
     const int32_t tile_width = tj_config_get(config, "tile_width");
     tj_launch_step *const product = tj_step_product(form);
 
     tj_template_set_int(params, "tile_width", tile_width);
     product->block_x = product->block_y = product->block_rows = product->block_cols = tile_width;
+    tj_scales_describe(view, TJ_SCALES_BY_ELEMENT, 1, params);
     product->rows_on_x = tj_config_get(config, "rows") == TJ_ROWS_ON_X;
 }
 
@@ -48,7 +49,7 @@ void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *co
     tj_textbook_count_lines(view, TJ_MATRIX_P, tile_width, 1, &counts->store_p);
     if (view->epilogue.has_beta)
         tj_textbook_count_lines(view, TJ_MATRIX_C, tile_width, 1, &counts->load_c);
-    tj_scales_count_tiles(view, tile_width, &counts->load_scales);
+    tj_scales_count_tiles(view, tile_width, tile_width, TJ_SCALES_BY_ELEMENT, counts);
     counts->registers = counts->registers_least = counts->registers_most = 32;
     counts->chain_fma = 1;
     counts->work[TJ_PIPE_L2] = counts->element_bytes * view->batch * view->k.extent *

@@ -144,12 +144,10 @@ typedef struct tj_counts {
     tj_traffic load_m, load_n, load_c, store_p; /**< global memory */
     tj_traffic store_w, load_w;                 /**< the workspace of split k, in global memory */
     tj_traffic load_pointers;                   /**< from the arrays of pointers (TJ_POINTERS), in global memory */
-    /** From the scales of M and N, in global memory, by a text whose threads have one element of P each. Where they have
-     * several, the compiler decides how many of them share a load, and none is counted. */
-    tj_traffic load_scales;
-    tj_traffic shared_load, shared_store; /**< shared memory */
-    int64_t global_bytes;                 /**< those of global memory together */
-    int64_t mma;                          /**< products of small matrices that warps ask of the tensor cores (mma.sync) */
+    tj_traffic load_scales;                     /**< from the scales of M and N, in global memory */
+    tj_traffic shared_load, shared_store;       /**< shared memory */
+    int64_t global_bytes;                       /**< those of global memory together */
+    int64_t mma;                                /**< products of small matrices that warps ask of the tensor cores (mma.sync) */
     int64_t conversions; /**< instructions of warps that make what tensor cores take of what shared memory holds */
     int64_t sums;        /**< additions beside the multiply-adds, where several threads or blocks share a sum */
     int64_t

@@ -10,15 +10,11 @@
 //@ if converts_sum
 //@|     float total = sum[r][c + i];  //@ scalar_t for float
 //@ end
-//@ if scales_rows
-//@|     Pvalue *= scale_m[Row];  //@ total for Pvalue
-//@ elif scale_m
-//@|     Pvalue *= *scale_m;  //@ total for Pvalue
+//@ if scale_m
+//@|     Pvalue *= scale_m[Row];  //@ total for Pvalue  //@ m_scale for scale_m[Row]
 //@ end
-//@ if scales_cols
-//@|     Pvalue *= scale_n[Col + i];  //@ total for Pvalue
-//@ elif scale_n
-//@|     Pvalue *= *scale_n;  //@ total for Pvalue
+//@ if scale_n
+//@|     Pvalue *= scale_n[Col + i];  //@ total for Pvalue  //@ n_scale_of_vector for scale_n[Col + i]
 //@ end
 //@ if has_alpha
 //@|     Pvalue *= alpha;  //@ total for Pvalue
@@ -34,15 +30,11 @@
 //@ if converts_sum
 //@| float total = Pvalue;  //@ scalar_t for float
 //@ end
-//@ if scales_rows
-//@| Pvalue *= scale_m[Row];  //@ total for Pvalue
-//@ elif scale_m
-//@| Pvalue *= *scale_m;  //@ total for Pvalue
+//@ if scale_m
+//@| Pvalue *= scale_m[Row];  //@ total for Pvalue  //@ m_scale for scale_m[Row]
 //@ end
-//@ if scales_cols
-//@| Pvalue *= scale_n[Col];  //@ total for Pvalue
-//@ elif scale_n
-//@| Pvalue *= *scale_n;  //@ total for Pvalue
+//@ if scale_n
+//@| Pvalue *= scale_n[Col];  //@ total for Pvalue  //@ n_scale for scale_n[Col]
 //@ end
 //@ if has_alpha
 Pvalue *= alpha;  //@ total for Pvalue

@@ -1,3 +1,4 @@
+#include "parts/scales.cuh"  //@ include
 //@ if splits_k
 //@| // store: what this block's part of k brings. The second kernel adds it to what the other parts bring.
 //@| W += static_cast<long long>(blockIdx.z) * j * l;

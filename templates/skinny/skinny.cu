@@ -217,6 +217,7 @@ skinny(  //@ kernel for skinny
     //@ if splits_k
     //@| W += static_cast<long long>(blockIdx.z) * j * l;
     //@ end
+    #include "parts/scale.cuh"  //@ include
 #pragma unroll
     for (int top = 0; top < TM; top += ROWS_AT_ONCE) {
         __syncthreads();  // everyone is done with what lies there

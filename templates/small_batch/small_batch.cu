@@ -270,6 +270,30 @@ small_batch(  //@ kernel for small_batch
     //@ if p_array
     //@| output_t *P = P_array[product];
     //@ end
+    #include "parts/scale.cuh"  //@ include
+    //@ if scales_rows_ahead or scales_cols_ahead
+    //@| // Scales of this thread's rows and columns: each is read once, and all are on their way together.
+    //@ end
+    //@ if scales_rows_ahead
+    //@| float row_scale[TM];
+//@| #pragma unroll
+    //@| for (int r = 0; r < TM; ++r)
+    //@ if ragged_j
+    //@|     row_scale[r] = row_of(r) < j ? scale_m[row_of(r)] : 0;
+    //@ else
+    //@|     row_scale[r] = scale_m[row_of(r)];
+    //@ end
+    //@ end
+    //@ if scales_cols_ahead
+    //@| float col_scale[TN];
+//@| #pragma unroll
+    //@| for (int c = 0; c < TN; ++c)
+    //@ if ragged_l
+    //@|     col_scale[c] = col_of(c) < l ? scale_n[col_of(c)] : 0;
+    //@ else
+    //@|     col_scale[c] = scale_n[col_of(c)];
+    //@ end
+    //@ end
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
         const index_t Row = row_of(r);

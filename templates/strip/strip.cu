@@ -215,6 +215,7 @@ strip(  //@ kernel for strip
     //@ if splits_k
     //@| W += static_cast<long long>(blockIdx.z) * j * l;
     //@ end
+    #include "parts/scale.cuh"  //@ include
 #pragma unroll 1
     for (int e = threadIdx.x; e < BLOCK_ROWS * COLS; e += THREADS) {
         const int row = e / COLS;

@@ -9,6 +9,7 @@
 #include "parts/lanes.h"
 #include "parts/pointers.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
 
@@ -238,6 +239,14 @@ static void count_output(const tj_problem *view, const output *o, tj_traffic *tr
         }
 }
 
+static void count_scales(const tj_problem *view, const tj_mma_shape *s, const output *o, tj_counts *counts)
+{
+    const tj_scales_side rows = {STORE_ROWS, o->rows, s->bm, false, counts->col_blocks * (s->bn / s->wn)};
+    const tj_scales_side cols = {STORE_LANES, o->cols, s->bn, false, counts->row_blocks * (s->bm / s->wm)};
+
+    tj_scales_count_ahead(view, &rows, &cols, counts->blocks * s->threads, &counts->load_scales);
+}
+
 static void count_outputs(const tj_problem *view, const tj_mma_shape *s, const operand *m, const operand *n, tj_counts *counts)
 {
     output o = {.vector = tj_mma_p_vector(view, s),
@@ -262,6 +271,7 @@ static void count_outputs(const tj_problem *view, const tj_mma_shape *s, const o
     o.stride = view->c.stride;
     if (view->epilogue.has_beta)
         count_output(view, &o, &counts->load_c);
+    count_scales(view, s, &o, counts);
 }
 
 /* ---- pack --------------------------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include "parts/access.h"
 #include "parts/copy.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/tile.h"
 #include "steps.h"
@@ -760,6 +761,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->needs |= needs_of(view, &s);
     describe_alignment(view, &s, form);
     tj_split_describe(view, s.splits, fill, form);
+    tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
     if (packs_m || packs_n)
         describe_pack(view, config, &s, fill, form);
     if (!fill)

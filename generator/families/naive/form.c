@@ -15,8 +15,7 @@ static const char *const constraints[] = {
 
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
-    (void)view;
-    tj_textbook_describe(config, fill, form);
+    tj_textbook_describe(view, config, fill, form);
     return "naive/naive.cu";
 }
 

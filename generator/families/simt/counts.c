@@ -9,6 +9,7 @@
 #include "parts/copy.h"
 #include "parts/pointers.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
 
@@ -264,6 +265,17 @@ static void count_output(const tj_problem *view, const tj_simt_shape *s, const o
             count_output_part(o, &rows[r], &cols[c], traffic);
 }
 
+/* What slices share a tile of P, one of them stores. */
+static void count_scales(const tj_problem *view, const tj_simt_shape *s, tj_counts *counts)
+{
+    const tj_scales_side rows = {TJ_SIMT_LANE_ROWS, tj_simt_vec(view), s->bm, is_moved(view, s->bm, true),
+                                 counts->col_blocks * (s->bn / s->tn / TJ_SIMT_LANE_COLS)};
+    const tj_scales_side cols = {TJ_SIMT_LANE_COLS, tj_simt_col_run(view, s), s->bn, is_moved(view, s->bn, false),
+                                 counts->row_blocks * (s->bm / s->tm / TJ_SIMT_LANE_ROWS)};
+
+    tj_scales_count_ahead(view, &rows, &cols, counts->blocks * s->tile_threads, &counts->load_scales);
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
 /* Fitted to what ptxas gave 40 configs for sm_90; off by 6 % of most. A bound by `blocks` makes it spill what does not fit. */
@@ -329,6 +341,7 @@ void tj_simt_count(const tj_problem *view, const tj_config *config, tj_counts *c
         count_output(view, &s, &p, &counts->store_p);
         if (view->epilogue.has_beta)
             count_output(view, &s, &c, &counts->load_c);
+        count_scales(view, &s, counts);
     }
     tj_pointers_count(view, NULL, counts);
 }

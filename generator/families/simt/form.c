@@ -14,6 +14,7 @@
 #include "error.h"
 #include "parts/copy.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/tile.h"
 
@@ -455,6 +456,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
                     spreads_cols ? "c / COL_RUN * (8 * COL_RUN) + c % COL_RUN" : "c / VEC * (8 * VEC) + c % VEC");
     tj_template_set(fill, "first_col", spreads_cols ? "first_col" : "thread_col");
     tj_split_describe(view, config->value[SPLITS], fill, form);
+    tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
     form->step[0].block_x = s.threads;
     form->step[0].block_y = 1;
     form->step[0].block_rows = s.bm;

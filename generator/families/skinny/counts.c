@@ -8,6 +8,7 @@
 #include "checked.h"
 #include "parts/pointers.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
 
@@ -207,6 +208,7 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
         count_output(&c, p_bytes, view->p.ld, view->p.stride, view->batch, &counts->store_p);
         if (view->epilogue.has_beta)
             count_output(&c, p_bytes, view->c.ld, view->c.stride, view->batch, &counts->load_c);
+        tj_scales_count_tiles(view, c.block_cols, c.rows_at_once, TJ_SCALES_IN_TURN, counts);
     }
     tj_pointers_count(view, NULL, counts);
 }

@@ -10,6 +10,7 @@
 #include "error.h"
 #include "parts/access.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/tile.h"
 
@@ -362,6 +363,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "k_end", s.splits > 1 ? "k_end" : "k");
     tj_template_set_flag(fill, "may_be_empty", s.splits > 1 || view->k.mode == TJ_DIM_ANY || view->k.extent == 0);
     tj_split_describe(view, s.splits, fill, form);
+    tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill);
     form->step[0].block_x = s.lanes * s.slices;
     form->step[0].block_y = 1;
     form->step[0].block_rows = s.tm;

@@ -12,7 +12,7 @@
 #include "parts/lanes.h"
 #include "parts/registers.h"
 
-enum { POINTER_BYTES = 8, SM_THREADS = 2048, COPIES_TOGETHER = 8, STEPS_LOOKED_AT = 3 };
+enum { POINTER_BYTES = 8, SCALE_BYTES = 4, SM_THREADS = 2048, COPIES_TOGETHER = 8, STEPS_LOOKED_AT = 3 };
 
 typedef struct scene {
     const tj_problem *view;
@@ -286,19 +286,49 @@ static void count_output(const scene *c, int64_t ld, int64_t stride, tj_traffic 
     count(c, &a, traffic);
 }
 
-/* ---- pointers ----------------------------------------------------------------------------------------------------- */
+static int64_t row_scale_at(const scene *c, const access *a, int32_t thread, int32_t step)
+{
+    const int32_t row = row_of(c, thread, step);
 
-static int64_t product_of(const scene *c, const access *a, int32_t thread, int32_t step)
+    return row < c->view->j.extent ? (int64_t)row * a->element_bytes : -1;
+}
+
+static int64_t col_scale_at(const scene *c, const access *a, int32_t thread, int32_t step)
+{
+    const int32_t col = col_of(c, thread, step);
+
+    return col < c->view->l.extent ? (int64_t)col * a->element_bytes : -1;
+}
+
+/* What a whole team reads. */
+static int64_t of_team(const scene *c, const access *a, int32_t thread, int32_t step)
 {
     (void)c, (void)a, (void)thread, (void)step;
     return 0;
 }
 
+/* Scales of a thread's rows, or of its columns, each once; or the one of all. */
+static void count_scales(const scene *c, bool is_m, int32_t how, tj_traffic *traffic)
+{
+    const int64_t extent = is_m ? c->view->j.extent : c->view->l.extent;
+    access a = {.at = of_team, .steps = 1, .element_bytes = SCALE_BYTES, .width = 1, .stride = SCALE_BYTES};
+
+    if (how == TJ_SCALE_EACH) {
+        a.at = is_m ? row_scale_at : col_scale_at;
+        a.steps = is_m ? c->s.tm : c->s.tn;
+        a.stride = extent * SCALE_BYTES;
+    }
+    if (how != TJ_SCALE_NONE)
+        count(c, &a, traffic);
+}
+
+/* ---- pointers ----------------------------------------------------------------------------------------------------- */
+
 /* Where matrices lie anywhere, each thread of a team reads the pointer of its product. */
 static void count_pointers(const scene *c, const tj_problem *t, tj_counts *counts)
 {
     const int64_t stride[] = {t->m.stride, t->n.stride, t->p.stride, t->epilogue.has_beta ? t->c.stride : TJ_TIGHT};
-    const access a = {.at = product_of, .steps = 1, .element_bytes = POINTER_BYTES, .width = 1, .stride = POINTER_BYTES};
+    const access a = {.at = of_team, .steps = 1, .element_bytes = POINTER_BYTES, .width = 1, .stride = POINTER_BYTES};
 
     for (size_t i = 0; i < sizeof stride / sizeof stride[0]; i++)
         if (tj_stride_is_pointers(stride[i]))
@@ -360,4 +390,6 @@ void tj_small_batch_count(const tj_problem *view, const tj_config *config, tj_co
     count_output(&c, view->p.ld, strided.p.stride, &counts->store_p);
     if (view->epilogue.has_beta)
         count_output(&c, view->c.ld, strided.c.stride, &counts->load_c);
+    count_scales(&c, true, view->epilogue.scale_m, &counts->load_scales);
+    count_scales(&c, false, view->epilogue.scale_n, &counts->load_scales);
 }

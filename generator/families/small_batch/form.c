@@ -9,6 +9,7 @@
 #include "parts/access.h"
 #include "parts/copy.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 
 enum {
     MOST = 128,        /* of j, k and l: larger ones are worth more than one block */
@@ -292,6 +293,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "copies_part", false);
     tj_template_set_flag(fill, "copies_or_zero", false);
     tj_template_set_flag(fill, "team_in_warp", tj_small_batch_in_warp(&s));
+    tj_scales_describe(view, TJ_SCALES_AHEAD, 1, fill);
     form->step[0].block_x = s.products * s.team;
     form->step[0].block_y = 1;
     form->step[0].block_rows = (int32_t)view->j.extent;

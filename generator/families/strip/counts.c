@@ -9,6 +9,7 @@
 #include "parts/lanes.h"
 #include "parts/pointers.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
 
@@ -174,6 +175,7 @@ void tj_strip_count(const tj_problem *view, const tj_config *config, tj_counts *
         count_output(view, &s, p_bytes, view->p.ld, view->p.stride, view->batch, &counts->store_p);
         if (view->epilogue.has_beta)
             count_output(view, &s, p_bytes, view->c.ld, view->c.stride, view->batch, &counts->load_c);
+        tj_scales_count_tiles(view, s.cols, s.rows, TJ_SCALES_IN_TURN, counts);
     }
     tj_pointers_count(view, NULL, counts);
 }

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "parts/access.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/tile.h"
 
@@ -305,6 +306,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "copies_part", false);
     tj_template_set(fill, "k_end", s.splits > 1 ? "k_end" : "k");
     tj_split_describe(view, s.splits, fill, form);
+    tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill);
     form->step[0].block_x = s.warps * TJ_STRIP_WARP;
     form->step[0].block_y = 1;
     form->step[0].block_rows = s.rows;

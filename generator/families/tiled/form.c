@@ -30,7 +30,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const int64_t element_bytes = tj_sum_bytes(view);
     const int64_t tile_width = tj_config_get(config, "tile_width"), tile = tile_width * tile_width;
 
-    tj_textbook_describe(config, fill, form);
+    tj_textbook_describe(view, config, fill, form);
     if (tj_config_get(config, "shared") == SHARED_DYNAMIC) {
         form->least_tile_width = params[0].minimum;
         form->most_tile_width = params[0].maximum;

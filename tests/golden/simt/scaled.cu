@@ -220,6 +220,20 @@ simt_f32_256x256x256(
         current = next;
     }
 
+    // Scales of this thread's rows and columns: each is read once, and all are on their way together.
+    float row_scale[TM];
+#pragma unroll
+    for (int r = 0; r < TM; ++r) {
+        const index_t Row = block_row + thread_row + r / VEC * (4 * VEC) + r % VEC;
+        row_scale[r] = scale_m[Row];
+    }
+    float col_scale[TN];
+#pragma unroll
+    for (int c = 0; c < TN; ++c) {
+        const index_t Col = block_col + thread_col + c / VEC * (8 * VEC) + c % VEC;
+        col_scale[c] = scale_n[Col];
+    }
+
     // store: the thread's sums, as elements of P.
 #pragma unroll
     for (int r = 0; r < TM; ++r) {
@@ -233,8 +247,8 @@ simt_f32_256x256x256(
             vector_t<output_t, P_VECTOR> value;
 #pragma unroll
             for (int i = 0; i < P_VECTOR; ++i) {
-                sum[r][c + i] *= scale_m[Row];
-                sum[r][c + i] *= scale_n[Col + i];
+                sum[r][c + i] *= row_scale[r];
+                sum[r][c + i] *= col_scale[c + i];
                 if (beta != 0)
                     sum[r][c + i] += beta * before.element[i];
                 value.element[i] = static_cast<output_t>(sum[r][c + i]);
