@@ -47,7 +47,7 @@ constexpr int SPLITS = 4;  //@ splits
 //@ end
 #include "mma/tiles.cuh"  //@ include
 //@ if packs
-#include "mma/pack.cuh"  //@ include
+#include "parts/pack.cuh"  //@ include
 //@ end
 #include "simt/launch.cuh"  //@ include
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)

@@ -68,14 +68,7 @@ __device__ __forceinline__ void load_transposed(fragment_t (&to)[4], const void 
 
 //@ end
 //@ if mma_tf32
-//@| // To the nearest number of tf32, whose significand has 11 bits. Without this the tensor cores cut off what they cannot hold.
-//@| __device__ __forceinline__ fragment_t round_to_tf32(fragment_t bits)
-//@| {
-//@|     fragment_t rounded;
-//@|     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(bits)));
-//@|     return rounded;
-//@| }
-
+#include "parts/tf32.cuh"  //@ include
 //@ end
 //@ if mma_f64
 //@| __device__ __forceinline__ void multiply_add(const double (&m)[4], const double (&n)[2], double &sum0, double &sum1, double &sum2, double &sum3)

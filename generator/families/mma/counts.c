@@ -14,7 +14,7 @@
 #include "parts/traffic.h"
 
 /* Of M or N that one ldmatrix brings; of P that lanes store side by side. */
-enum { FRAGMENT = 16, STORE_ROWS = 8, STORE_LANES = 4, PACK_THREADS = 256 };
+enum { FRAGMENT = 16, STORE_ROWS = 8, STORE_LANES = 4 };
 
 int32_t tj_mma_pipe(const tj_problem *view)
 {
@@ -36,18 +36,18 @@ typedef struct operand {
     bool is_m, along_k;
 } operand;
 
-static operand operand_of(const tj_problem *view, const tj_problem *packed, const tj_mma_shape *s, const tj_counts *counts,
-                          bool is_m)
+static operand operand_of(const tj_problem *view, const tj_problem *packed, const tj_pack *pack, const tj_mma_shape *s,
+                          const tj_counts *counts, bool is_m)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_matrix *const matrix = tj_problem_matrix(packed, which);
     const tj_lines lines = tj_problem_lines(packed, which);
-    const bool is_packed = tj_mma_packs(s, is_m); /* in whole tiles, which are copied as such */
+    const bool is_packed = pack->operand[which].is_packed; /* in whole tiles, which are copied as such */
 
     return (operand){
         .matrix = matrix,
         .tile = tj_mma_tile_of(packed, s, is_m),
-        .count = is_packed ? tj_mma_packed_lines(view, s, is_m) : lines.count->extent,
+        .count = is_packed ? tj_pack_lines(view, pack, which) : lines.count->extent,
         .width = is_packed ? matrix->ld : lines.width->extent,
         .batch = packed->batch,
         .repeat = is_m ? counts->col_blocks : counts->row_blocks,
@@ -274,39 +274,6 @@ static void count_outputs(const tj_problem *view, const tj_mma_shape *s, const o
     count_scales(view, s, &o, counts);
 }
 
-/* ---- pack --------------------------------------------------------------------------------------------------------- */
-
-/* pack_lines: a thread reads the elements of 16 bytes one by one, and stores them at once. */
-static void count_pack(const tj_problem *view, const tj_problem *packed, const tj_mma_shape *s, bool is_m, tj_counts *counts)
-{
-    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
-    const tj_matrix *const from = tj_problem_matrix(view, which);
-    const tj_lines lines = tj_problem_lines(view, which);
-    const int64_t bytes = counts->element_bytes, width = TJ_MMA_CHUNK / bytes, count = lines.count->extent;
-    const int64_t ld = tj_problem_matrix(packed, which)->ld, packed_elements = ld * tj_mma_packed_lines(view, s, is_m);
-    const int64_t matrices = tj_mma_packed_matrices(view, is_m, view->batch);
-    const int64_t chunks = ld / width, elements = lines.width->extent * count * matrices;
-    tj_traffic loads = {.is_estimate = 1}; /* whose requests go on from one line to the next */
-    tj_access access = tj_tiled_access(PACK_THREADS, 1, chunks, count, TJ_MMA_CHUNK, from->ld * bytes);
-
-    access.element_bytes = (int32_t)bytes;
-    access.axis[2] = tj_batch_axis(matrices, from->stride, bytes);
-    access.repeat = width;
-    tj_traffic_add(&loads, &access);
-    counts->pack.load.elements += elements;
-    counts->pack.load.bytes += elements * bytes;
-    counts->pack.load.requests += width * matrices * tj_ceil_div(count * chunks, TJ_WARP);
-    counts->pack.load.wavefronts += loads.wavefronts;
-    counts->pack.load.sectors += loads.sectors;
-    counts->pack.load.merged += loads.merged;
-    counts->pack.load.is_estimate = 1;
-    access = tj_tiled_access(PACK_THREADS, 1, packed_elements / width, 1, TJ_MMA_CHUNK, 0);
-    access.element_bytes = (int32_t)bytes;
-    access.width = (int32_t)width;
-    access.axis[2] = tj_batch_axis(matrices, packed_elements, bytes);
-    tj_traffic_add(&counts->pack.store, &access);
-}
-
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
 /* tf32 one by one takes an address for each place of a step; on sm_90 8-bit floats are widened to halves, twice as many. */
@@ -352,8 +319,10 @@ static void estimate_registers(const tj_problem *view, const tj_mma_shape *s, co
 void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
-    const tj_problem packed = tj_mma_packed(view, config);
-    const operand m = operand_of(view, &packed, &s, counts, true), n = operand_of(view, &packed, &s, counts, false);
+    const tj_pack pack = tj_mma_pack_of(view, &s);
+    const tj_problem packed = tj_pack_moved(view, &pack);
+    const operand m = operand_of(view, &packed, &pack, &s, counts, true),
+                  n = operand_of(view, &packed, &pack, &s, counts, false);
     const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks / s.splits, block_phases = tiles * phases;
     const int64_t m_times = block_phases * (s.bn / s.wn), n_times = block_phases * (s.bm / s.wm);
     const tj_split_phases share = tj_split_share(phases, s.splits);
@@ -388,9 +357,7 @@ void tj_mma_count(const tj_problem *view, const tj_config *config, tj_counts *co
         count_passing(&m, &s, block_phases, &counts->load_m, counts);
         count_passing(&n, &s, block_phases, &counts->load_n, counts);
     }
-    for (int is_m = 0; is_m < 2; is_m++)
-        if (tj_mma_packs(&s, is_m))
-            count_pack(view, &packed, &s, is_m, counts);
+    tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, &m, &n, counts);
     tj_pointers_count(view, NULL, counts);
 }

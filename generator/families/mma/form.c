@@ -25,7 +25,8 @@
 #include "steps.h"
 
 enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 28, MAX_SHARED = 227 * 1024 };
-enum { PACK_THREADS = 256, PACK_BLOCKS = 1024, SLICE_M = 1, SLICE_N = 2, SLICE_UNIT = 128, WORTH_PACKING = 24 };
+enum { ASKED_BYTES = 16 };
+enum { SLICE_M = 1, SLICE_N = 2, WORTH_PACKING = 24 };
 enum { LEAST_COPY = 4, ADDRESS_REGISTERS = 2 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL};
@@ -165,6 +166,25 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
     return t;
 }
 
+/* In whole tiles, so that no copy of the product needs a check. */
+tj_pack tj_mma_pack_of(const tj_problem *view, const tj_mma_shape *s)
+{
+    const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
+
+    return (tj_pack){{
+        [TJ_MATRIX_M] = {tj_mma_packs(s, true), m.lines, m.line, SLICE_M},
+        [TJ_MATRIX_N] = {tj_mma_packs(s, false), n.lines, n.line, SLICE_N},
+    }};
+}
+
+static tj_problem moved(const tj_problem *view, const tj_config *config)
+{
+    const tj_mma_shape s = tj_mma_shape_of(view, config);
+    const tj_pack pack = tj_mma_pack_of(view, &s);
+
+    return tj_pack_moved(view, &pack);
+}
+
 int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s)
 {
     const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
@@ -256,114 +276,13 @@ static tj_status check_tiles(const tj_problem *view, const tj_mma_shape *s, tj_e
     return TJ_OK;
 }
 
-static bool is_fixed(const tj_matrix *x, bool is_batched)
-{
-    return x->ld > 0 && !tj_stride_is_pointers(x->stride) && (!is_batched || x->stride > 0 || x->stride == TJ_BROADCAST);
-}
-
-/* In whole tiles, at least one of them. */
-static int64_t whole_tiles(const tj_dim *dim, int32_t tile)
-{
-    return (dim->extent > 0 ? tj_ceil_div(dim->extent, tile) : 1) * tile;
-}
-
-int64_t tj_mma_packed_lines(const tj_problem *view, const tj_mma_shape *s, bool is_m)
-{
-    return whole_tiles(tj_problem_lines(view, is_m ? TJ_MATRIX_M : TJ_MATRIX_N).count, tj_mma_tile_of(view, s, is_m).lines);
-}
-
-static bool is_broadcast(const tj_problem *view, bool is_m)
-{
-    return view->batch > 1 && (is_m ? view->m.stride : view->n.stride) == TJ_BROADCAST;
-}
-
-/* Is there nothing to pack but what all products share? */
-static bool is_packed_once(const tj_problem *view, const tj_mma_shape *s)
-{
-    return view->batch > 1 && (!tj_mma_packs(s, true) || is_broadcast(view, true)) &&
-           (!tj_mma_packs(s, false) || is_broadcast(view, false));
-}
-
-int64_t tj_mma_packed_matrices(const tj_problem *view, bool is_m, int64_t products)
-{
-    return is_broadcast(view, is_m) ? 1 : products;
-}
-
-/* What hangs over the edge is there, and zero, so that no copy of the product needs a check. */
-static void pack_matrix(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_problem *packed)
-{
-    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
-    tj_matrix *const x = tj_matrix_of(packed, which);
-
-    x->ld = whole_tiles(tj_problem_lines(view, which).width, tj_mma_tile_of(view, s, is_m).line);
-    if (!is_broadcast(view, is_m))
-        x->stride = x->ld * tj_mma_packed_lines(view, s, is_m);
-}
-
-static tj_problem packed_of(const tj_problem *view, const tj_mma_shape *s)
-{
-    tj_problem packed = *view;
-
-    for (int is_m = 0; is_m < 2; is_m++)
-        if (tj_mma_packs(s, is_m))
-            pack_matrix(view, s, is_m, &packed);
-    return packed;
-}
-
-tj_problem tj_mma_packed(const tj_problem *view, const tj_config *config)
-{
-    const tj_mma_shape s = tj_mma_shape_of(view, config);
-
-    return packed_of(view, &s);
-}
-
-/* Products that one launch packs: a larger batch takes several, which use the same workspace one after the other. */
-static int64_t products_at_once(const tj_problem *view, int32_t splits)
-{
-    const int64_t most = TJ_GRID_LIMIT / (splits > 1 ? splits : 1);
-
-    return view->batch < most ? view->batch : most;
-}
-
-/* Of the workspace, for a packed operand; false: more than 63 bits count with all else that is there. */
-static bool packed_bytes(const tj_problem *view, const tj_problem *packed, const tj_mma_shape *s, bool is_m, int64_t *bytes)
-{
-    const int64_t matrices = tj_mma_packed_matrices(view, is_m, products_at_once(view, s->splits));
-    int64_t elements;
-
-    return tj_mul((is_m ? &packed->m : &packed->n)->ld, tj_mma_packed_lines(view, s, is_m), &elements) &&
-           tj_mul(elements, s->element_bytes * matrices, bytes) && *bytes <= INT64_MAX / 4;
-}
-
-static bool has_room(const tj_problem *view, const tj_problem *packed, const tj_mma_shape *s, bool is_m)
-{
-    int64_t bytes;
-
-    return !tj_mma_packs(s, is_m) || packed_bytes(view, packed, s, is_m, &bytes);
-}
-
 static tj_status check_pack(const tj_problem *view, const tj_mma_shape *s, tj_error *err)
 {
-    const bool are_fixed = view->j.mode == TJ_DIM_FIXED && view->k.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED &&
-                           view->batch > 0 && is_fixed(&view->m, view->batch > 1) && is_fixed(&view->n, view->batch > 1);
+    const tj_pack pack = tj_mma_pack_of(view, s);
+    char asked[ASKED_BYTES];
 
-    tj_problem packed;
-
-    if (s->pack == TJ_MMA_PACK_NONE)
-        return TJ_OK;
-    if (!are_fixed)
-        return tj_fail(
-            err, TJ_ERR_INVALID_ARGUMENT,
-            "pack=%s needs a workspace and strides that are known when the text is made: fix j, k, l, the batch, leading "
-            "dimensions and strides, without arrays of pointers, or use pack=none",
-            pack_choices[s->pack - 1]);
-    packed = packed_of(view, s);
-    if (has_room(view, &packed, s, true) && has_room(view, &packed, s, false))
-        return TJ_OK;
-    return tj_fail(
-        err, TJ_ERR_INVALID_ARGUMENT,
-        "pack=%s needs more bytes of workspace for whole tiles of %d x %d and %d x %d than 63 bits count: use pack=none",
-        pack_choices[s->pack - 1], s->bm, s->bk, s->bk, s->bn);
+    (void)snprintf(asked, sizeof asked, "pack=%s", pack_choices[s->pack - 1]);
+    return tj_pack_check(view, &pack, s->splits, asked, "pack=none", err);
 }
 
 static tj_status check_copies(const tj_problem *view, const tj_mma_shape *s, bool is_m, tj_error *err)
@@ -658,68 +577,6 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, fill);
 }
 
-/* One matrix: where it is read from, and where the workspace has room for it, after all that is there. */
-static void pack_operand(const tj_problem *view, const tj_problem *packed, const tj_mma_shape *s, bool is_m, int32_t slice,
-                         tj_template_params *fill, tj_launch_form *form)
-{
-    const tj_matrix *const from = is_m ? &view->m : &view->n;
-    int64_t bytes = 0;
-
-    (void)packed_bytes(view, packed, s, is_m, &bytes); /* there is room: resolve has looked */
-    form->slice[slice] = tj_ceil_div(form->workspace_bytes, SLICE_UNIT) * SLICE_UNIT;
-    form->workspace_bytes = form->slice[slice] + bytes;
-    tj_template_set_int(fill, is_m ? "from_ld_m" : "from_ld_n", from->ld);
-    tj_template_set_int(fill, is_m ? "from_stride_m" : "from_stride_n", from->stride > 0 ? from->stride : 0);
-}
-
-/* The text's M and N as arguments: the caller's, or where they were packed. */
-static void redirect(tj_launch_step *step, int32_t callers, int32_t slice)
-{
-    for (int i = 0; i < step->arg_count; i++)
-        if (step->arg[i].kind == TJ_ARG_POINTER && step->arg[i].index == callers)
-            step->arg[i] = (tj_argument){TJ_ARG_WORKSPACE, slice};
-}
-
-/* The step ahead of the product, which becomes one that reads the workspace. */
-static void describe_pack(const tj_problem *view, const tj_config *config, const tj_mma_shape *s, tj_template_params *fill,
-                          tj_launch_form *form)
-{
-    const struct {
-        tj_which which;
-        int32_t callers, slice;
-        bool is_packed;
-    } operand[] = {
-        {TJ_MATRIX_M, form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M, SLICE_M, tj_mma_packs(s, true)},
-        {TJ_MATRIX_N, form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N, SLICE_N, tj_mma_packs(s, false)},
-    };
-    const tj_problem packed = tj_mma_packed(view, config);
-    const int64_t blocks = tj_ceil_div(view->j.extent * view->l.extent, PACK_BLOCKS);
-    tj_launch_step *pack, *product;
-
-    for (int i = 0; i < 2; i++)
-        if (operand[i].is_packed)
-            pack_operand(view, &packed, s, operand[i].which == TJ_MATRIX_M, operand[i].slice, fill, form);
-    pack = tj_step_add(view, "pack", true, fill, form);
-    pack->grid = is_packed_once(view, s) ? TJ_GRID_ONCE : TJ_GRID_ELEMENTS;
-    pack->block_x = PACK_THREADS;
-    pack->block_y = pack->block_rows = 1;
-    pack->block_cols = (int32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
-    product = tj_step_product(form);
-    product->overlaps = 1;
-    if (!fill)
-        return;
-    tj_step_list_args(&packed, form->is_swapped, true, product->splits <= 1, product);
-    for (int i = 0; i < 2; i++)
-        if (operand[i].is_packed)
-            pack->arg[pack->arg_count++] = (tj_argument){TJ_ARG_POINTER, operand[i].callers};
-    for (int i = 0; i < 2; i++)
-        if (operand[i].is_packed)
-            pack->arg[pack->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, operand[i].slice};
-    for (int i = 0; i < 2; i++)
-        if (operand[i].is_packed)
-            redirect(product, operand[i].callers, operand[i].slice);
-}
-
 static void describe_alignment(const tj_problem *view, const tj_mma_shape *s, tj_launch_form *form)
 {
     const int32_t p = s->splits > 1 ? 1 : tj_mma_p_vector(view, s), out = p > 1 ? p * tj_facts_of(view->p.type)->bytes : 0;
@@ -748,7 +605,7 @@ static uint32_t needs_of(const tj_problem *view, const tj_mma_shape *s)
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
-    const bool packs_m = tj_mma_packs(&s, true), packs_n = tj_mma_packs(&s, false);
+    const tj_pack pack = tj_mma_pack_of(view, &s);
     const int32_t p_vector = tj_mma_p_vector(view, &s);
     tj_launch_step *const product = tj_step_product(form);
 
@@ -762,8 +619,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     describe_alignment(view, &s, form);
     tj_split_describe(view, s.splits, fill, form);
     tj_scales_describe(view, TJ_SCALES_AHEAD, s.splits, fill);
-    if (packs_m || packs_n)
-        describe_pack(view, config, &s, fill, form);
+    tj_pack_describe(view, &pack, fill, form);
     if (!fill)
         return NULL;
     tj_template_set_int(fill, "bm", s.bm);
@@ -777,11 +633,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "grouped", s.group > 1);
     tj_template_set_int(fill, "p_vector", p_vector);
     tj_template_set_flag(fill, "vector_p", p_vector > 1);
-    tj_template_set_flag(fill, "packs", packs_m || packs_n);
-    tj_template_set_flag(fill, "packs_m", packs_m);
-    tj_template_set_flag(fill, "packs_n", packs_n);
-    tj_template_set_flag(fill, "shares_m", is_broadcast(view, true));
-    tj_template_set_flag(fill, "shares_n", is_broadcast(view, false));
     describe_product(view, &s, fill);
     describe_tiles(view, config, &s, form->is_swapped, fill);
     return "mma/mma.cu";
@@ -803,7 +654,7 @@ const tj_family tj_family_mma = {
     .for_tall = tj_tile_for_tall,
     .for_any_operands = for_any_operands,
     .for_target = tj_copy_for_target,
-    .moved = tj_mma_packed,
+    .moved = moved,
     .describe = describe,
     .count = tj_mma_count,
     .is_worth_trying = is_worth_trying,

@@ -5,7 +5,7 @@
 #ifndef TJ_GENERATOR_MMA_H
 #define TJ_GENERATOR_MMA_H
 
-#include "family.h"
+#include "parts/pack.h"
 
 enum { TJ_MMA_ROWS = 16, TJ_MMA_COLS = 8 }; /* of one product of the tensor cores */
 enum { TJ_MMA_CHUNK = 16 };                 /* bytes that ldmatrix reads of a line */
@@ -52,17 +52,11 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
 /** Copies through registers that a thread has on their way at once, of those that it makes of a tile in a phase. */
 int32_t tj_mma_copies_at_once(const tj_problem *view, const tj_mma_shape *s, bool is_m);
 
-/** The problem as the kernel that multiplies reads it: packed operands have lines that begin at multiples of 16 bytes. */
-tj_problem tj_mma_packed(const tj_problem *view, const tj_config *config);
-
 /** Is the text's M, or its N, packed? */
 bool tj_mma_packs(const tj_mma_shape *s, bool is_m);
 
-/** Lines of a packed matrix, in whole tiles, at least one of them. */
-int64_t tj_mma_packed_lines(const tj_problem *view, const tj_mma_shape *s, bool is_m);
-
-/** How many matrices are packed for a batch of so many products: of one that is broadcast, one. */
-int64_t tj_mma_packed_matrices(const tj_problem *view, bool is_m, int64_t products);
+/** How both are packed. */
+tj_pack tj_mma_pack_of(const tj_problem *view, const tj_mma_shape *s);
 
 /** Elements of P, or of the workspace, that one store writes. */
 int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s);

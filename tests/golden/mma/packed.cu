@@ -201,22 +201,18 @@ __device__ __forceinline__ int n_place(int line, int element)
 // are whole: what hangs over the edge is zero.
 constexpr int PACK_THREADS = 256;
 
-__device__ constexpr long long whole_tiles(long long extent, int tile)
-{
-    return extent > 0 ? (extent + tile - 1) / tile * tile : tile;
-}
-
 // `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero.
 template <typename element_t>
 __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
 {
-    const long long chunks = ld_packed / CHUNK;
+    constexpr int WIDTH = 16 / sizeof(element_t);  // elements of one store
+    const long long chunks = ld_packed / WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
     for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
-        const long long line = i / chunks, first = i % chunks * CHUNK;
-        vector_t<element_t, CHUNK> value = {};
+        const long long line = i / chunks, first = i % chunks * WIDTH;
+        vector_t<element_t, WIDTH> value = {};
 #pragma unroll
-        for (int e = 0; e < CHUNK; ++e)
+        for (int e = 0; e < WIDTH; ++e)
             if (line < lines && first + e < elements)
                 value.element[e] = from[line * ld + first + e];
         const uint4 word = reinterpret_cast<const uint4 &>(value);
@@ -241,11 +237,11 @@ pack_bf16_1001x999x1003(
 #endif
 
     constexpr long long from_ld_m = 999;
+    constexpr long long m_lines = 1024;  // of the packed M
     constexpr long long from_stride_m = 999999;
-    constexpr long long m_lines = whole_tiles(j, BM);
     pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);
     constexpr long long from_ld_n = 1003;
-    constexpr long long n_lines = whole_tiles(k, BK);
+    constexpr long long n_lines = 1024;  // of the packed N
     if (blockIdx.z == 0)  // the products share one N
         pack_lines(N, from_ld_n, N_packed, ld_n, n_lines, k, l);
 }

@@ -1,28 +1,24 @@
 // pack: M and N, whose lines do not begin at multiples of 16 bytes, are copied to the workspace, where they do, and where all tiles
 // are whole: what hangs over the edge is zero.
-//@ if mma_tf32
+//@ if pack_rounds
 //@| // Here each element is rounded to tf32 once, and not each time that a warp loads it.
 //@ end
 constexpr int PACK_THREADS = 256;
-
-__device__ constexpr long long whole_tiles(long long extent, int tile)
-{
-    return extent > 0 ? (extent + tile - 1) / tile * tile : tile;
-}
 
 // `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero.
 template <typename element_t>
 __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
 {
-    const long long chunks = ld_packed / CHUNK;
+    constexpr int WIDTH = 16 / sizeof(element_t);  // elements of one store
+    const long long chunks = ld_packed / WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
     for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
-        const long long line = i / chunks, first = i % chunks * CHUNK;
-        vector_t<element_t, CHUNK> value = {};
+        const long long line = i / chunks, first = i % chunks * WIDTH;
+        vector_t<element_t, WIDTH> value = {};
 #pragma unroll
-        for (int e = 0; e < CHUNK; ++e)
+        for (int e = 0; e < WIDTH; ++e)
             if (line < lines && first + e < elements)
-                //@ if mma_tf32
+                //@ if pack_rounds
                 //@| value.element[e] = __uint_as_float(round_to_tf32(__float_as_uint(from[line * ld + first + e])));
                 //@ else
                 value.element[e] = from[line * ld + first + e];
@@ -56,46 +52,24 @@ pack(  //@ pack for pack
     #include "parts/dependents.cuh"  //@ include
     //@ if packs_m
     constexpr long long from_ld_m = 300;  //@ from_ld_m
-    //@ if not shares_m
+    constexpr long long m_lines = 512;  // of the packed M  //@ packed_lines_m
+    //@ if shares_m
+    //@| if (blockIdx.z == 0)  // the products share one M
+    //@|     pack_lines(M, from_ld_m, M_packed, ld_m, m_lines, j, k);  //@ from_lines_m for j  //@ from_line_m for k
+    //@ else
     constexpr long long from_stride_m = 0;  //@ from_stride_m
-    //@ end
-    //@ if m_row_major
-    constexpr long long m_lines = whole_tiles(j, BM);
-    //@ else
-    //@| constexpr long long m_lines = whole_tiles(k, BK);
-    //@ end
-    //@ if shares_m and m_row_major
-    //@| if (blockIdx.z == 0)  // the products share one M
-    //@|     pack_lines(M, from_ld_m, M_packed, ld_m, m_lines, j, k);
-    //@ elif shares_m
-    //@| if (blockIdx.z == 0)  // the products share one M
-    //@|     pack_lines(M, from_ld_m, M_packed, ld_m, m_lines, k, j);
-    //@ elif m_row_major
-    pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);
-    //@ else
-    //@| pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, k, j);
+    pack_lines(M + blockIdx.z * from_stride_m, from_ld_m, M_packed + blockIdx.z * (m_lines * ld_m), ld_m, m_lines, j, k);  //@ from_lines_m for j  //@ from_line_m for k
     //@ end
     //@ end
     //@ if packs_n
     constexpr long long from_ld_n = 700;  //@ from_ld_n
-    //@ if not shares_n
+    constexpr long long n_lines = 320;  // of the packed N  //@ packed_lines_n
+    //@ if shares_n
+    //@| if (blockIdx.z == 0)  // the products share one N
+    //@|     pack_lines(N, from_ld_n, N_packed, ld_n, n_lines, k, l);  //@ from_lines_n for k  //@ from_line_n for l
+    //@ else
     constexpr long long from_stride_n = 0;  //@ from_stride_n
-    //@ end
-    //@ if n_row_major
-    constexpr long long n_lines = whole_tiles(k, BK);
-    //@ else
-    //@| constexpr long long n_lines = whole_tiles(l, BN);
-    //@ end
-    //@ if shares_n and n_row_major
-    //@| if (blockIdx.z == 0)  // the products share one N
-    //@|     pack_lines(N, from_ld_n, N_packed, ld_n, n_lines, k, l);
-    //@ elif shares_n
-    //@| if (blockIdx.z == 0)  // the products share one N
-    //@|     pack_lines(N, from_ld_n, N_packed, ld_n, n_lines, l, k);
-    //@ elif n_row_major
-    pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l);
-    //@ else
-    //@| pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, l, k);
+    pack_lines(N + blockIdx.z * from_stride_n, from_ld_n, N_packed + blockIdx.z * (n_lines * ld_n), ld_n, n_lines, k, l);  //@ from_lines_n for k  //@ from_line_n for l
     //@ end
     //@ end
 }

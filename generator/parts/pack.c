@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pack.h"
+
+#include <stdio.h>
+
+#include "checked.h"
+#include "error.h"
+#include "lanes.h"
+#include "steps.h"
+#include "traffic.h"
+
+enum { THREADS = 256, CHUNK_BYTES = 16, SLICE_UNIT = 128 };
+enum { ELEMENTS_OF_P = 1024 }; /* for each block: large products have enough of them, and none has too many */
+
+static const tj_which both[] = {TJ_MATRIX_M, TJ_MATRIX_N};
+
+/* ---- sizes -------------------------------------------------------------------------------------------------------- */
+
+/* In whole units, at least one of them. */
+static int64_t whole_units(const tj_dim *dim, int32_t unit)
+{
+    return (dim->extent > 0 ? tj_ceil_div(dim->extent, unit) : 1) * unit;
+}
+
+static int32_t chunk_of(const tj_problem *view, tj_which which)
+{
+    return CHUNK_BYTES / tj_facts_of(tj_problem_matrix(view, which)->type)->bytes;
+}
+
+int64_t tj_pack_lines(const tj_problem *view, const tj_pack *pack, tj_which which)
+{
+    const int32_t lines = pack->operand[which].lines;
+
+    return whole_units(tj_problem_lines(view, which).count, lines > 0 ? lines : 1);
+}
+
+static int64_t packed_ld(const tj_problem *view, const tj_pack *pack, tj_which which)
+{
+    const int32_t chunk = chunk_of(view, which), line = pack->operand[which].line;
+
+    return whole_units(tj_problem_lines(view, which).width, line > chunk ? (int32_t)tj_ceil_div(line, chunk) * chunk : chunk);
+}
+
+static bool is_broadcast(const tj_problem *view, tj_which which)
+{
+    return view->batch > 1 && tj_problem_matrix(view, which)->stride == TJ_BROADCAST;
+}
+
+/* How many matrices are packed for a batch of so many products: of one that is broadcast, one. */
+static int64_t matrices_of(const tj_problem *view, tj_which which, int64_t products)
+{
+    return is_broadcast(view, which) ? 1 : products;
+}
+
+/* Products that one launch packs: a larger batch takes several, which use the same workspace one after the other. */
+static int64_t products_at_once(const tj_problem *view, int32_t splits)
+{
+    const int64_t most = TJ_GRID_LIMIT / (splits > 1 ? splits : 1);
+
+    return view->batch < most ? view->batch : most;
+}
+
+/* Of the workspace, for a packed operand; false: more than 63 bits count with all else that is there. */
+static bool packed_bytes(const tj_problem *view, const tj_pack *pack, tj_which which, int32_t splits, int64_t *bytes)
+{
+    const int64_t matrices = matrices_of(view, which, products_at_once(view, splits));
+    int64_t elements;
+
+    return tj_mul(packed_ld(view, pack, which), tj_pack_lines(view, pack, which), &elements) &&
+           tj_mul(elements, tj_facts_of(tj_problem_matrix(view, which)->type)->bytes * matrices, bytes) &&
+           *bytes <= INT64_MAX / 4;
+}
+
+static bool is_fixed(const tj_matrix *x, bool is_batched)
+{
+    return x->ld > 0 && !tj_stride_is_pointers(x->stride) && (!is_batched || x->stride > 0 || x->stride == TJ_BROADCAST);
+}
+
+tj_status tj_pack_check(const tj_problem *view, const tj_pack *pack, int32_t splits, const char *asked, const char *remedy,
+                        tj_error *err)
+{
+    const bool are_fixed = view->j.mode == TJ_DIM_FIXED && view->k.mode == TJ_DIM_FIXED && view->l.mode == TJ_DIM_FIXED &&
+                           view->batch > 0 && is_fixed(&view->m, view->batch > 1) && is_fixed(&view->n, view->batch > 1);
+    int64_t bytes;
+
+    if (!tj_pack_is_any(pack))
+        return TJ_OK;
+    if (!are_fixed)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%s needs a workspace and strides that are known when the text is made: fix j, k, l, the batch, leading "
+                       "dimensions and strides, without arrays of pointers, or use %s",
+                       asked, remedy);
+    for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed && !packed_bytes(view, pack, both[i], splits, &bytes))
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s needs more bytes of workspace than 63 bits count: use %s", asked,
+                           remedy);
+    return TJ_OK;
+}
+
+tj_problem tj_pack_moved(const tj_problem *view, const tj_pack *pack)
+{
+    tj_problem moved = *view;
+
+    for (int i = 0; i < 2; i++) {
+        tj_matrix *const x = tj_matrix_of(&moved, both[i]);
+
+        if (!pack->operand[i].is_packed)
+            continue;
+        x->ld = packed_ld(view, pack, both[i]);
+        if (!is_broadcast(view, both[i]))
+            x->stride = x->ld * tj_pack_lines(view, pack, both[i]);
+    }
+    return moved;
+}
+
+/* ---- the step ----------------------------------------------------------------------------------------------------- */
+
+/* The text's M and N, for a name: "from_ld_m". */
+static const char *name_of(const char *what, tj_which which, char name[TJ_TEMPLATE_NAME_BYTES])
+{
+    (void)snprintf(name, TJ_TEMPLATE_NAME_BYTES, "%s_%c", what, which == TJ_MATRIX_M ? 'm' : 'n');
+    return name;
+}
+
+static void describe_operand(const tj_problem *view, const tj_pack *pack, tj_which which, tj_template_params *fill)
+{
+    const tj_matrix *const from = tj_problem_matrix(view, which);
+    const tj_lines lines = tj_problem_lines(view, which);
+    char name[TJ_TEMPLATE_NAME_BYTES];
+
+    tj_template_set_flag(fill, name_of("packs", which, name), pack->operand[which].is_packed);
+    tj_template_set_flag(fill, name_of("shares", which, name), is_broadcast(view, which));
+    if (!pack->operand[which].is_packed)
+        return;
+    tj_template_set_int(fill, name_of("from_ld", which, name), from->ld);
+    tj_template_set_int(fill, name_of("from_stride", which, name), from->stride > 0 ? from->stride : 0);
+    tj_template_set(fill, name_of("from_lines", which, name), lines.count_name);
+    tj_template_set(fill, name_of("from_line", which, name), lines.width_name);
+    tj_template_set_int(fill, name_of("packed_lines", which, name), tj_pack_lines(view, pack, which));
+}
+
+/* Is there nothing to pack but what all products share? */
+static bool is_packed_once(const tj_problem *view, const tj_pack *pack)
+{
+    for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed && !is_broadcast(view, both[i]))
+            return false;
+    return view->batch > 1;
+}
+
+/* Where the workspace has room for it, after all that is there. */
+static void make_room(const tj_problem *view, const tj_pack *pack, tj_which which, tj_launch_form *form)
+{
+    const int32_t slice = pack->operand[which].slice;
+    int64_t bytes = 0;
+
+    (void)packed_bytes(view, pack, which, tj_step_product(form)->splits, &bytes); /* there is: resolve has looked */
+    form->slice[slice] = tj_ceil_div(form->workspace_bytes, SLICE_UNIT) * SLICE_UNIT;
+    form->workspace_bytes = form->slice[slice] + bytes;
+}
+
+/* The text's M and N as arguments: the caller's, or where they were packed. */
+static void redirect(tj_launch_step *step, int32_t callers, int32_t slice)
+{
+    for (int i = 0; i < step->arg_count; i++)
+        if (step->arg[i].kind == TJ_ARG_POINTER && step->arg[i].index == callers)
+            step->arg[i] = (tj_argument){TJ_ARG_WORKSPACE, slice};
+}
+
+/* From the caller's matrices to the workspace, from which the product reads them. */
+static void list_args(const tj_problem *view, const tj_pack *pack, tj_launch_form *form, tj_launch_step *step)
+{
+    tj_launch_step *const product = tj_step_product(form);
+    const tj_problem moved = tj_pack_moved(view, pack);
+
+    tj_step_list_args(&moved, form->is_swapped, true, product->splits <= 1, product);
+    for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed) {
+            const int32_t callers = form->is_swapped ? TJ_MATRIX_N - i : i;
+
+            step->arg[step->arg_count++] = (tj_argument){TJ_ARG_POINTER, callers};
+            redirect(product, callers, pack->operand[i].slice);
+        }
+    for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed)
+            step->arg[step->arg_count++] = (tj_argument){TJ_ARG_WORKSPACE, pack->operand[i].slice};
+}
+
+void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_params *fill, tj_launch_form *form)
+{
+    const int64_t blocks = tj_ceil_div(view->j.extent * view->l.extent, ELEMENTS_OF_P);
+    tj_launch_step *step;
+
+    tj_template_set_flag(fill, "packs", tj_pack_is_any(pack));
+    tj_template_set_flag(fill, "pack_rounds", view->compute == TJ_COMPUTE_TF32);
+    for (int i = 0; i < 2; i++)
+        describe_operand(view, pack, both[i], fill);
+    if (!tj_pack_is_any(pack))
+        return;
+    for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed)
+            make_room(view, pack, both[i], form);
+    step = tj_step_add(view, "pack", true, fill, form);
+    step->grid = is_packed_once(view, pack) ? TJ_GRID_ONCE : TJ_GRID_ELEMENTS;
+    step->block_x = THREADS;
+    step->block_y = step->block_rows = 1;
+    step->block_cols = (int32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
+    tj_step_product(form)->overlaps = 1;
+    if (fill)
+        list_args(view, pack, form, step);
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------- */
+
+/* pack_lines: a thread reads the elements of 16 bytes one by one, and stores them at once. */
+static void count_operand(const tj_problem *view, const tj_pack *pack, tj_which which, tj_counts *counts)
+{
+    const tj_matrix *const from = tj_problem_matrix(view, which);
+    const tj_lines lines = tj_problem_lines(view, which);
+    const int32_t width = chunk_of(view, which);
+    const int64_t bytes = CHUNK_BYTES / width, count = lines.count->extent;
+    const int64_t ld = packed_ld(view, pack, which), packed_elements = ld * tj_pack_lines(view, pack, which);
+    const int64_t matrices = matrices_of(view, which, view->batch);
+    const int64_t chunks = ld / width, elements = lines.width->extent * count * matrices;
+    tj_traffic loads = {.is_estimate = 1}; /* whose requests go on from one line to the next */
+    tj_access access = tj_tiled_access(THREADS, 1, chunks, count, CHUNK_BYTES, from->ld * bytes);
+
+    access.element_bytes = (int32_t)bytes;
+    access.axis[2] = tj_batch_axis(matrices, from->stride, bytes);
+    access.repeat = width;
+    tj_traffic_add(&loads, &access);
+    counts->pack.load.elements += elements;
+    counts->pack.load.bytes += elements * bytes;
+    counts->pack.load.requests += width * matrices * tj_ceil_div(count * chunks, TJ_WARP);
+    counts->pack.load.wavefronts += loads.wavefronts;
+    counts->pack.load.sectors += loads.sectors;
+    counts->pack.load.merged += loads.merged;
+    counts->pack.load.is_estimate = 1;
+    access = tj_tiled_access(THREADS, 1, packed_elements / width, 1, CHUNK_BYTES, 0);
+    access.element_bytes = (int32_t)bytes;
+    access.width = width;
+    access.axis[2] = tj_batch_axis(matrices, packed_elements, bytes);
+    tj_traffic_add(&counts->pack.store, &access);
+}
+
+void tj_pack_count(const tj_problem *view, const tj_pack *pack, tj_counts *counts)
+{
+    for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed)
+            count_operand(view, pack, both[i], counts);
+}
