@@ -47,6 +47,16 @@ int tj_fs_open_folder(int at, const char *name)
     return open_file(at, name, O_RDONLY | O_DIRECTORY, 0);
 }
 
+int tj_fs_open_named(const char *path)
+{
+    int fd;
+
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    while (fd < 0 && errno == EINTR);
+    return above_standard_streams(fd);
+}
+
 int tj_fs_open_lock(int at, const char *name)
 {
     int fd = open_file(at, name, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fs: files, below a folder that is already open. No call follows a link in its last step, leaks a descriptor into a child,
- * hands out descriptors 0 to 2, or blocks on a FIFO. Failures answer -1 (or false) with errno set.
+ * fs: files, below a folder that is already open. No call follows a link in its last step (tj_fs_open_named apart), leaks a
+ * descriptor into a child, hands out descriptors 0 to 2, or blocks on a FIFO. Failures answer -1 (or false) with errno set.
  */
 #ifndef TJ_BASE_FS_H
 #define TJ_BASE_FS_H
@@ -12,6 +12,9 @@
 
 /** Open a folder below at (AT_FDCWD allowed). */
 int tj_fs_open_folder(int at, const char *name);
+
+/** Open what a user names, to read. Every link is followed. */
+int tj_fs_open_named(const char *path);
 
 /** Open a file to flock: made with mode 0600, whatever the umask, if it is missing. */
 int tj_fs_open_lock(int at, const char *name);

@@ -67,12 +67,28 @@ static int by_distance(const void *a, const void *b)
     return strcmp(x->record->key, y->record->key);
 }
 
-bool tj_record_read_config(const tj_record *record, tj_config *config)
+static bool read_text(const char *text, tj_config *config)
 {
-    if (!record || tj_config_parse(record->config, config, NULL) != TJ_OK)
+    if (tj_config_parse(text, config, NULL) != TJ_OK)
         return false;
     tj_config_spell_out(config);
     return true;
+}
+
+bool tj_record_read_config(const tj_record *record, tj_config *config)
+{
+    return record && read_text(record->config, config);
+}
+
+bool tj_choose_written(const char *text, const tj_problem *problem, const tj_device_facts *device, tj_config *config)
+{
+    tj_config resolved;
+    tj_launch_form form;
+
+    if (!read_text(text, config))
+        return false;
+    resolved = *config;
+    return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form);
 }
 
 /* What must not be chosen, resolved. */
@@ -81,18 +97,16 @@ typedef struct refusals {
     size_t count;
 } refusals;
 
-/* The config of a record, if this version knows it, the problem admits it, the device can run it and it was not refused. */
+/* The config of a record, if it can be chosen here and was not refused. */
 static bool read_config(const tj_record *record, const tj_problem *problem, const tj_device_facts *device, refusals refused,
                         tj_config *config)
 {
     tj_config resolved;
-    tj_launch_form form;
 
-    if (!tj_record_read_config(record, config))
+    if (!record || !tj_choose_written(record->config, problem, device, config))
         return false;
     resolved = *config;
-    return tj_preview_launch(problem, &resolved, &form, NULL) == TJ_OK && tj_device_can_run(device, &form) &&
-           !tj_is_refused(&resolved, refused.config, refused.count);
+    return tj_config_resolve(problem, &resolved, NULL) == TJ_OK && !tj_is_refused(&resolved, refused.config, refused.count);
 }
 
 /* Another device counts as one and a half doublings, one of another compute capability as three. */

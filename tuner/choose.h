@@ -15,6 +15,9 @@ tj_config tj_default_config(const tj_problem *problem);
 /** The config of a record, spelled out. NULL: there is none. False: none, or one that this version does not know. */
 bool tj_record_read_config(const tj_record *record, tj_config *config);
 
+/** A config that was written down: if this version knows it, the problem admits it and the device can run it. Spelled out. */
+bool tj_choose_written(const char *text, const tj_problem *problem, const tj_device_facts *device, tj_config *config);
+
 /**
  * Configs of records that may be good here, nearest first: of this kind of device for similar problems, of other devices for
  * this problem and similar ones. The answer is how many, at most capacity.

@@ -110,10 +110,13 @@ static cli_exit explain(cli_call *call, tj_error *err)
         return CLI_FAILED;
     has_compiler = tj_targets(call->context, &targets, NULL) == TJ_OK;
     cli_set_text(call->answer, "key", key);
-    cli_set_bool(call->answer, "hit", hit);
+    cli_set_bool(call->answer, "hit", hit != TJ_HIT_NONE);
+    cli_set_bool(call->answer, "from_pack", hit == TJ_HIT_PACK);
     cli_set_bool(call->answer, "has_compiler", has_compiler);
     cli_say(call, "key       %s: this request would %s\n", key, hit ? "hit" : "miss");
-    if (!has_compiler)
+    if (hit == TJ_HIT_PACK)
+        cli_say(call, "note      a pack has it, whose options and compiler these are: no NVRTC is needed for it\n");
+    else if (!has_compiler)
         cli_say(call, "note      there is no NVRTC here, so options and compiler are those of the stored entry\n");
     return CLI_DONE;
 }

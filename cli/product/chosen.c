@@ -9,7 +9,8 @@ static const struct {
 } by_whom[] = {[TJ_BY_RECORD] = {"record", "a record: this problem was tuned"},
                [TJ_BY_NEAREST] = {"nearest", "the record of a similar problem"},
                [TJ_BY_MODEL] = {"model", "the model: no record of this problem here (tilejit tune makes one)"},
-               [TJ_BY_DEFAULT] = {"default", "default: nothing is expected to be clearly faster"}};
+               [TJ_BY_DEFAULT] = {"default", "default: nothing is expected to be clearly faster"},
+               [TJ_BY_PACK] = {"pack", "a pack: what was chosen when it was made"}};
 
 const char *cli_chosen_by(tj_chosen_by by)
 {
@@ -33,17 +34,7 @@ void cli_tell_chosen(const cli_call *call, FILE *out, tj_chosen_by by)
 tj_status cli_choose(const cli_call *call, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
                      tj_chosen_by *by, tj_error *err)
 {
-    tj_records *records = tj_records_create();
-    tj_error unread;
-    tj_status status;
-
-    if (!records)
-        return tj_fail_memory(err, "the tuning records");
-    if (tj_records_load(call->context, records, &unread) != TJ_OK)
-        fprintf(stderr, "tilejit: tuning records are not used: %s\n", unread.message);
-    status = tj_choose(records, problem, facts, config, by, err);
-    tj_records_free(records);
-    return status;
+    return tj_context_choose_config(call->context, problem, facts, config, by, err);
 }
 
 tj_status cli_adapt(const cli_call *call, const cli_machine_options *machine, const char *target, cli_request *request,

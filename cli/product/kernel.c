@@ -8,7 +8,10 @@
 
 const char *cli_origin(tj_origin origin)
 {
-    return origin == TJ_FROM_COMPILER ? "compiled" : origin == TJ_FROM_STORE ? "store" : "memory";
+    return origin == TJ_FROM_COMPILER ? "compiled"
+           : origin == TJ_FROM_STORE  ? "store"
+           : origin == TJ_FROM_PACK   ? "pack"
+                                      : "memory";
 }
 
 bool cli_spills(const tj_source *source, const tj_image *image)

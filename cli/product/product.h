@@ -100,7 +100,7 @@ tj_status cli_refuse_arch(const cli_call *call, const cli_machine_options *machi
 
 /* ---- config ----------------------------------------------------------------------------------------------------- */
 
-/** The library's choice for a problem on a device, with the records of the context's store. */
+/** The library's choice for a problem on a device, with the records of the context's store and its packs. */
 tj_status cli_choose(const cli_call *call, const tj_device_facts *facts, const tj_problem *problem, tj_config *config,
                      tj_chosen_by *by, tj_error *err);
 
@@ -119,7 +119,7 @@ void cli_tell_chosen(const cli_call *call, FILE *out, tj_chosen_by by);
 
 /* ---- kernel ----------------------------------------------------------------------------------------------------- */
 
-/** "compiled", "store", "memory". */
+/** "compiled", "store", "memory", "pack". */
 const char *cli_origin(tj_origin origin);
 
 /** Did the compiler spill registers of a kernel that keeps its sums there, so that it is never launched? */

@@ -33,6 +33,12 @@ typedef enum tj_specialize {
                                    serves all shapes. For programs with thousands of shapes that run once each */
 } tj_specialize;
 
+/** The bytes of a pack in memory, such as tilejit pack --c-array makes. */
+typedef struct tj_pack_bytes {
+    const void *bytes; /**< NULL ends a list */
+    size_t size;
+} tj_pack_bytes;
+
 /** Start from TJ_CONTEXT_OPTIONS_INIT; zero in any field means its default. All text is copied. */
 typedef struct tj_context_options {
     size_t struct_size;
@@ -61,14 +67,19 @@ typedef struct tj_context_options {
                                       the emulator, whose times mean nothing */
     int32_t prove;               /**< tj_prove (prove.h): whether kernels are proven on the device when first launched.
                                       Default: never; proofs that exist still count */
+    const char *const *packs;    /**< files of tilejit pack, looked at before the store and before NVRTC is opened; a folder is
+                                      one more read-only root. NULL-terminated; default: $TILEJIT_PACKS, separated by colons.
+                                      One that cannot be used is named in a warning, and is otherwise as if it were not there */
+    const tj_pack_bytes *pack_bytes; /**< packs in memory, looked at after those; the list ends with bytes of NULL. The list is
+                                          copied, the bytes are not: they must stay as long as the context */
 } tj_context_options;
 
 /* clang-format off */
-#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0 }
+#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL }
 /* clang-format on */
 
 /**
- * Make a context. It opens no library and creates no file. It reads the environment now, except TILEJIT_EMULATOR, which is read
+ * Make a context. It opens no library, creates no file, and opens the packs that are named. It reads the environment now, except TILEJIT_EMULATOR, which is read
  * when the emulator is opened, and the variables that say where NVRTC may be (docs/environment.md), which are read when NVRTC
  * is first needed. In a set-uid program it reads none.
  *
@@ -89,6 +100,7 @@ TJ_API void tj_context_free(tj_context *context);
 /** What happened since the context was made. Each number is exact, but they are not all of the same instant. */
 typedef struct tj_context_stats {
     uint64_t memory_hits; /**< images found in memory; launches of ready plans are not counted */
+    uint64_t pack_hits;   /**< images read from a pack */
     uint64_t store_hits;  /**< images read from a store */
     uint64_t compiles;    /**< NVRTC runs */
     uint64_t failures;    /**< NVRTC runs that failed */

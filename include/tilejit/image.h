@@ -16,7 +16,7 @@ extern "C" {
 typedef struct tj_image tj_image;
 
 /** Where an image came from. */
-typedef enum tj_origin { TJ_FROM_MEMORY = 1, TJ_FROM_STORE = 2, TJ_FROM_COMPILER = 3 } tj_origin;
+typedef enum tj_origin { TJ_FROM_MEMORY = 1, TJ_FROM_STORE = 2, TJ_FROM_COMPILER = 3, TJ_FROM_PACK = 4 } tj_origin;
 
 /** What ptxas reported. -1: not known (PTX only). */
 typedef struct tj_resources {
@@ -48,13 +48,37 @@ TJ_API TJ_MUST_CHECK tj_status tj_compile(tj_context *context, const tj_source *
                                           tj_error *err);
 
 /**
- * The same, but look in memory and in the stores first. A key is compiled at most once per process, and at most once per store
+ * The same, but look in memory, in the packs and in the stores first. For what a pack holds NVRTC is not even opened. A key is compiled at most once per process, and at most once per store
  * if the store can be written. Trouble with a store never fails the call. Without an NVRTC, an image that any NVRTC stored for
  * the same source and target is taken.
  * Owned, NULL, Threads, Errors: as tj_compile. A thread that asks for a key which another one is compiling waits for it.
  */
 TJ_API TJ_MUST_CHECK tj_status tj_image_obtain(tj_context *context, const tj_source *source, const char *target,
                                                tj_image **image, tj_error *err);
+
+/**
+ * An image as bytes, for an application that keeps its images itself. They hold the source, its key, PTX, CUBIN, log and
+ * resources, under checksums, and are a pack of one image: tilejit pack list shows them. The same image gives the same bytes.
+ * Owned:   *bytes belongs to the caller; free().
+ * NULL:    only err may be NULL.
+ * Threads: any.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (the image was compiled from another source), TJ_ERR_OUT_OF_MEMORY.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_image_to_bytes(const tj_source *source, const tj_image *image, void **bytes, size_t *size,
+                                                 tj_error *err);
+
+/**
+ * And back: the image of this very source among bytes that tj_image_to_bytes or tilejit pack made, of the target named, such as
+ * "sm_90"; of whichever NVRTC. Nothing is compiled, opened or stored. The bytes are verified, and not needed afterwards: what was
+ * cut or altered is refused. They are code, so take them from where nobody else can write.
+ * Owned:   *image belongs to the caller; tj_image_free().
+ * NULL:    only err may be NULL.
+ * Threads: any.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT (what is wrong with the bytes), TJ_ERR_NOT_FOUND (no image of this source and target is in
+ *          them), TJ_ERR_OUT_OF_MEMORY. On failure *image is NULL.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_image_from_bytes(const tj_source *source, const char *target, const void *bytes, size_t size,
+                                                   tj_image **image, tj_error *err);
 
 /** Drop one reference. NULL: accepted. */
 TJ_API void tj_image_free(tj_image *image);

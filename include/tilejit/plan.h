@@ -19,7 +19,8 @@ typedef enum tj_chosen_by {
     TJ_BY_RECORD = 1,  /**< this problem was tuned on a device of this kind */
     TJ_BY_NEAREST = 2, /**< a similar problem was, and the model expects its config to be fast here too */
     TJ_BY_MODEL = 3,   /**< the model ranks it first */
-    TJ_BY_DEFAULT = 4  /**< it is the safe default: nothing is known, or nothing is expected to be clearly faster */
+    TJ_BY_DEFAULT = 4, /**< it is the safe default: nothing is known, or nothing is expected to be clearly faster */
+    TJ_BY_PACK = 5     /**< a pack holds the kernel that was chosen when it was made */
 } tj_chosen_by;
 
 /**

@@ -69,12 +69,16 @@ typedef struct tj_store_field {
     int is_equal;
 } tj_store_field;
 
+/** Where a request would find its image. */
+enum { TJ_HIT_NONE = 0, TJ_HIT_STORE = 1, TJ_HIT_PACK = 2 };
+
 typedef void (*tj_store_explain_visit)(const tj_store_field *field, void *payload);
 
 /**
  * Would this request hit, and if not, why? Visits every field of the key and compares it with the entry that shares most
  * fields. Compiles nothing. The version of NVRTC is part of the key: without an NVRTC this answers for the image that
- * tj_image_obtain would take, and fails if there is none. key points to 33 bytes, which receive the key; *hit becomes 1 or 0.
+ * tj_image_obtain would take, and fails if there is none. key points to 33 bytes, which receive the key; *hit becomes one of
+ * TJ_HIT_*; what a pack would give needs no NVRTC.
  * NULL: only err may be NULL.
  * Errors: TJ_ERR_NO_COMPILER, TJ_ERR_IO.
  */

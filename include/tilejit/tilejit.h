@@ -46,6 +46,7 @@
 #include <tilejit/emulator.h>
 #include <tilejit/image.h>
 #include <tilejit/kernel.h>
+#include <tilejit/pack.h>
 #include <tilejit/plan.h>
 #include <tilejit/problem.h>
 #include <tilejit/prove.h>

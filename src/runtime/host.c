@@ -23,6 +23,7 @@ void tj_host_begin(tj_host *host)
 void tj_host_end(tj_host *host)
 {
     tj_disk_store_free(host->store);
+    tj_packs_free(host->packs);
     tj_gpu_end(&host->gpu);
     tj_nvrtc_forget(atomic_load(&host->nvrtc));
     pthread_mutex_destroy(&host->opening);

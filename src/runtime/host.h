@@ -9,6 +9,7 @@
 #include "disk_store.h"
 #include "gpu.h"
 #include "log.h"
+#include "packs.h"
 
 struct tj_nvrtc; /* nvrtc.h */
 
@@ -17,21 +18,22 @@ typedef struct tj_host {
     tj_gpu gpu;
     char *nvrtc_path, *dump_dir; /* NULL: default, none */
     tj_disk_store *store;
+    tj_packs *packs;                        /* looked at before the store; NULL: none */
     pthread_mutex_t opening;                /* held while NVRTC is opened, never on a hit */
     _Atomic(const struct tj_nvrtc *) nvrtc; /* NULL until first needed */
     atomic_bool has_card;                   /* of that NVRTC, in the store */
     atomic_bool has_warned_of_dump;
     struct {
-        _Atomic uint64_t store_hits, compiles, failures, loads;
+        _Atomic uint64_t pack_hits, store_hits, compiles, failures, loads;
     } stats;
 } tj_host;
 
-/** What is allocated becomes its own: the paths, the store, gpu.driver_path. The rest is set before the first call. */
+/** What is allocated becomes its own: the paths, the store, the packs, gpu.driver_path. The rest is set before the first call. */
 void tj_host_begin(tj_host *host);
 void tj_host_end(tj_host *host);
 
 /**
- * A host for trying things out: the libraries, the device and the log of another one, whose store it reads and never writes. It does
+ * A host for trying things out: the libraries, the device and the log of another one, whose store it reads and never writes; it has no packs. It does
  * not depend on the other afterwards. Errors: TJ_ERR_OUT_OF_MEMORY, and *scratch is still to be ended.
  */
 tj_status tj_host_begin_scratch(tj_host *scratch, const tj_host *host, tj_error *err);

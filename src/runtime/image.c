@@ -15,13 +15,13 @@
 #include "family.h"
 #include "canonical.h"
 #include "nvrtc.h"
+#include "packed.h"
 #include "store_entry.h"
 #include "targets.h"
 
 /* How long to wait for another process that compiles the same key: longer than a compile, shorter than patience. */
 enum { STORE_LOCK_WAIT_MS = 2000 };
 
-#define SCHEMA "1"
 #define PROGRAM_NAME "kernel.cu"
 
 /* ---- body -------------------------------------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ static tj_key begin_key(const tj_host *host, const tj_source *source)
 {
     tj_key key = {0};
 
-    tj_key_add(&key, "schema", SCHEMA);
+    tj_key_add(&key, "schema", TJ_IMAGE_SCHEMA);
     tj_key_add(&key, "backend", tj_gpu_is_emulated(&host->gpu) ? "emulator" : "cuda");
     tj_key_add(&key, "source", tj_source_text(source));
     return key;
@@ -200,8 +200,11 @@ tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *
     const tj_nvrtc *nvrtc;
     const char *identity = text->compiler;
     tj_error why;
-    tj_status status = tj_host_nvrtc(host, &nvrtc, &why);
+    tj_status status;
 
+    if (tj_packed_key(host, source, target, text, key))
+        return TJ_OK;
+    status = tj_host_nvrtc(host, &nvrtc, &why);
     if (status == TJ_OK) /* findings and counts name lines of the CUDA text */
         status = tj_nvrtc_options(nvrtc, target, tj_gpu_is_emulated(&host->gpu) ? TJ_NVRTC_LINES : 0, text->options, &why);
     if (status == TJ_OK)
@@ -252,7 +255,7 @@ static tj_status compile(tj_host *host, const tj_source *source, const tj_key *k
     tj_compiled compiled = {0};
     const tj_nvrtc *nvrtc;
     int64_t start_ms = now_ms();
-    const char *target;
+    const char *target, *identity;
     tj_status status;
 
     *out = NULL;
@@ -260,6 +263,11 @@ static tj_status compile(tj_host *host, const tj_source *source, const tj_key *k
         return tj_fail_memory(err, "an image");
     target = body->target;
     status = tj_host_nvrtc(host, &nvrtc, err);
+    if (status == TJ_OK)
+        status = tj_nvrtc_identity(nvrtc, &identity, err);
+    if (status == TJ_OK && strcmp(identity, body->compiler) != 0)
+        status = tj_fail(err, TJ_ERR_IO, "the image of %s by NVRTC %s changed while it was read: call again", kernel,
+                         body->compiler);
     if (status != TJ_OK)
         goto done;
     tj_log_line(&host->log, TJ_LOG_INFO, "compiling %s for %s (first use)", kernel, target);
@@ -317,7 +325,7 @@ static const struct {
 
 enum { RESOURCE_FACTS = sizeof resource_facts / sizeof resource_facts[0] };
 
-static json_t *make_facts(const tj_source *source, const tj_image_body *body)
+json_t *tj_image_facts(const tj_source *source, const tj_image_body *body)
 {
     char problem[TJ_PROBLEM_TEXT_BYTES], config[TJ_CONFIG_TEXT_BYTES];
     json_t *facts;
@@ -342,7 +350,7 @@ void tj_image_publish(tj_host *host, const tj_source *source, const tj_image_bod
 {
     const char *text = tj_source_text(source);
     tj_blob file[TJ_STORE_MAX_FILES];
-    json_t *facts = make_facts(source, body);
+    json_t *facts = tj_image_facts(source, body);
     size_t count = 0;
 
     if (!facts) {
@@ -389,42 +397,43 @@ static const char *read_stored(const tj_stored *stored, const tj_source *source,
     return NULL;
 }
 
+tj_image_body *tj_image_body_of(const tj_stored *stored, const tj_source *source, const tj_key *key, const char **trouble)
+{
+    tj_image_body *body = body_create(key);
+    const tj_blob *ptx, *cubin, *log;
+
+    *trouble = body ? read_stored(stored, source, body) : NULL;
+    if (body && !*trouble) {
+        ptx = find_file(stored, "kernel.ptx");
+        cubin = find_file(stored, "kernel.cubin");
+        log = find_file(stored, "build.log");
+        body->ptx = copy_bytes(ptx->bytes, ptx->size);
+        body->ptx_bytes = ptx->size;
+        body->log = log ? copy_bytes(log->bytes, log->size) : copy_bytes("", 0);
+        if (wants_cubin(body->target)) {
+            body->cubin = copy_bytes(cubin->bytes, cubin->size);
+            body->cubin_bytes = cubin->size;
+        }
+        if (body->ptx && body->log && (body->cubin || !wants_cubin(body->target)))
+            return body;
+    }
+    tj_image_body_release(body);
+    return NULL;
+}
+
 /* NULL: a miss, for whatever reason. */
 static tj_image_body *fetch(tj_host *host, const tj_source *source, const tj_key *key)
 {
     tj_image_body *body;
-    const tj_blob *ptx, *cubin, *log;
     const char *trouble;
     tj_stored stored;
 
     if (!tj_disk_store_fetch(host->store, key, &stored))
         return NULL;
-    body = body_create(key);
-    if (!body)
-        goto done;
-    trouble = read_stored(&stored, source, body);
-    if (trouble) {
-        tj_disk_store_reject(host->store, key, trouble);
-        goto miss;
-    }
-    ptx = find_file(&stored, "kernel.ptx");
-    cubin = find_file(&stored, "kernel.cubin");
-    log = find_file(&stored, "build.log");
-    body->ptx = copy_bytes(ptx->bytes, ptx->size);
-    body->ptx_bytes = ptx->size;
-    body->log = log ? copy_bytes(log->bytes, log->size) : copy_bytes("", 0);
-    if (wants_cubin(body->target)) {
-        body->cubin = copy_bytes(cubin->bytes, cubin->size);
-        body->cubin_bytes = cubin->size;
-    }
-    if (body->ptx && body->log && (body->cubin || !wants_cubin(body->target)))
-        goto done;
-
-miss:
-    tj_image_body_release(body);
-    body = NULL;
-done:
+    body = tj_image_body_of(&stored, source, key, &trouble);
     tj_stored_drop(&stored);
+    if (trouble)
+        tj_disk_store_reject(host->store, key, trouble);
     if (body) {
         atomic_fetch_add_explicit(&host->stats.store_hits, 1, memory_order_relaxed);
         tj_log_line(&host->log, TJ_LOG_DEBUG, "%s for %s from the store, key %s", tj_source_kernel(source), body->target,
@@ -439,6 +448,10 @@ tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key 
     tj_status status = TJ_OK;
     int lock;
 
+    *origin = TJ_FROM_PACK;
+    *body = tj_packed_fetch(host, source, key);
+    if (*body)
+        return TJ_OK;
     *origin = TJ_FROM_STORE;
     *body = fetch(host, source, key);
     if (*body) {
@@ -465,6 +478,7 @@ void tj_image_reject(tj_host *host, const tj_image *image, const char *reason)
     /* Of several threads that were refused the same image only the first acts: the stored entry may be a new one by now. */
     if (atomic_exchange(&image->body->is_rejected, true))
         return;
+    tj_packed_reject(host, &image->body->key, reason);
     tj_disk_store_reject(host->store, &image->body->key, reason);
 }
 

@@ -3,6 +3,7 @@
  * image: what an image is and what it is found by. What the other files of this layer need beyond <tilejit/image.h>.
  *
  *     image.c        key, compile, store entry <-> image, accessors
+ *     packed.c       images of packs
  *     image_dump.c   files for people
  *     target.c       which target fits a device
  */
@@ -21,16 +22,19 @@ typedef struct tj_proof_note {
     tj_proof proof;
 } tj_proof_note;
 
+#define TJ_IMAGE_SCHEMA "1"
+
 /** Storage for the text that a key borrows. */
 typedef struct tj_image_key_text {
-    char options[512], compiler[128];
+    char options[512], compiler[128], backend[16];
     char own_target[16]; /* "sm_90a" in place of "sm_90", where the text needs what only that has */
 } tj_image_key_text;
 
 /**
  * The key of a request: schema, backend, source, options, target, compiler. Launch facts are no field: they follow from
  * the source's text. *key borrows from source, target, *text and the opened NVRTC: it must not outlive them.
- * Without an NVRTC, compiler and options are those of an image that is stored for the rest of the key.
+ * Compiler and options are those of an image that a pack has for source and target, and NVRTC is not opened then; without an NVRTC
+ * those of an image that is stored for the rest of the key.
  * Errors: TJ_ERR_NO_COMPILER (and nothing is stored), TJ_ERR_INVALID_ARGUMENT (a target this NVRTC does not know),
  * TJ_ERR_UNSUPPORTED (one that lacks what the text needs), TJ_ERR_FORKED.
  */
@@ -70,6 +74,12 @@ struct tj_image {
 
 void tj_image_body_release(tj_image_body *body);
 
+/** An image of what was stored under a key. NULL: *trouble says what is wrong with it, or is NULL for want of memory. */
+tj_image_body *tj_image_body_of(const tj_stored *stored, const tj_source *source, const tj_key *key, const char **trouble);
+
+/** What is stored beside an image, for people, and what ptxas said: a new reference; NULL: out of memory. */
+json_t *tj_image_facts(const tj_source *source, const tj_image_body *body);
+
 /** Store a body that was compiled from source. Trouble is logged. */
 void tj_image_publish(tj_host *host, const tj_source *source, const tj_image_body *body);
 
@@ -77,7 +87,7 @@ void tj_image_publish(tj_host *host, const tj_source *source, const tj_image_bod
 tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image, tj_error *err);
 
 /**
- * Fetch from the stores, else compile and publish. One reference is the caller's. On TJ_ERR_COMPILE *body holds the log;
+ * Fetch from packs and stores, else compile and publish. One reference is the caller's. On TJ_ERR_COMPILE *body holds the log;
  * on any other failure it is NULL.
  */
 tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, tj_image_body **body, tj_origin *origin,

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "image.h"
 #include "nvrtc.h"
+#include "packed.h"
 #include "plan.h"
 #include "proof.h"
 #include "record.h"
@@ -254,6 +255,12 @@ tj_status tj_store_explain(tj_context *context, const tj_source *source, const c
     if (status != TJ_OK)
         return status;
     memcpy(key_hex, key.hex, sizeof key.hex);
+    if (tj_packed_has(&context->host, source, &key)) {
+        *hit = TJ_HIT_PACK;
+        for (size_t i = 0; i < key.count; i++)
+            visit(&(tj_store_field){key.field[i].name, key.field[i].value, key.field[i].value, 1}, payload);
+        return TJ_OK;
+    }
     return tj_disk_store_explain(context->host.store, &key, hit, visit, payload, err);
 }
 
@@ -311,6 +318,14 @@ tj_status tj_choose_plan(tj_context *context, const tj_records *records, const t
     if (TJ_HAS_NULL(err, plan, context, problem, device, config))
         return TJ_ERR_INVALID_ARGUMENT;
     return tj_choose_fitting(records, problem, device, prepare, &(choice){context, problem, plan}, config, err);
+}
+
+tj_status tj_context_choose_config(tj_context *context, const tj_problem *problem, const tj_device_facts *device,
+                                   tj_config *config, tj_chosen_by *chosen_by, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, context, problem, device, config))
+        return TJ_ERR_INVALID_ARGUMENT;
+    return tj_context_choose(context, device, problem, NULL, 0, config, chosen_by, err);
 }
 
 tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *options, tj_tune_result *result,

@@ -6,8 +6,13 @@
  */
 #include "chooser.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "canonical.h"
+#include "choose.h"
+#include "packed.h"
 #include "record.h"
 
 struct tj_chooser {
@@ -61,15 +66,74 @@ static void read_records(tj_context *context)
         tj_log_line(&context->host.log, TJ_LOG_WARNING, "tuning records are not used: %s", why.message);
 }
 
+/* ---- packs -------------------------------------------------------------------------------------------------------- */
+
+/* By a record of this very kind of device. */
+static bool choose_by_packed_record(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
+                                    tj_config *config)
+{
+    const tj_device_kind kind = tj_device_kind_of(device);
+    char key[TJ_RECORD_KEY_BYTES];
+    tj_record *record = NULL;
+    tj_pack_item item;
+    const char *text;
+    bool is_chosen;
+
+    tj_record_key(&kind, problem, key);
+    if (!tj_packs_find(context->host.packs, TJ_PACKED_RECORD, tj_packed_record_request(key), NULL, NULL, &item))
+        return false;
+    text = tj_pack_item_text(&item, "record");
+    is_chosen = text && tj_record_parse(text, &record, NULL) == TJ_OK && strcmp(record->key, key) == 0 &&
+                tj_choose_written(record->config, problem, device, config);
+    tj_record_free(record);
+    tj_pack_item_drop(&item);
+    return is_chosen;
+}
+
+bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config)
+{
+    const tj_packed_asker asker = tj_packed_asker_of(&context->host, device);
+    char text[TJ_PROBLEM_TEXT_BYTES], target[16];
+    tj_pack_item item;
+    const char *of, *written;
+    bool is_chosen;
+
+    if (!context->host.packs)
+        return false;
+    if (!tj_packs_find(context->host.packs, TJ_PACKED_CHOICE, tj_packed_choice_request(problem), tj_packed_serves, &asker,
+                       &item)) {
+        (void)snprintf(target, sizeof target, "sm_%d", asker.number);
+        tj_packs_tell_foreign(context->host.packs, TJ_PACKED_IMAGE, tj_packed_serves, &asker, target);
+        return false;
+    }
+    tj_problem_print(problem, text);
+    of = tj_pack_item_text(&item, "problem");
+    written = tj_pack_item_text(&item, "config");
+    is_chosen = of && strcmp(of, text) == 0 && written && tj_choose_written(written, problem, device, config);
+    tj_pack_item_drop(&item);
+    return is_chosen;
+}
+
+/* ---- all of them -------------------------------------------------------------------------------------------------- */
+
 tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
                             const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
                             tj_error *err)
 {
-    tj_status status;
+    tj_chosen_by by = 0;
+    tj_status status = TJ_OK;
 
     pthread_mutex_lock(&context->chooser->lock);
     read_records(context);
-    status = tj_choose_another(context->chooser->records, problem, device, refused, refused_count, config, chosen_by, err);
+    if (context->host.packs && refused_count == 0 && !tj_records_find(context->chooser->records, problem, device) &&
+        tj_problem_check(problem, NULL) == TJ_OK)
+        by = choose_by_packed_record(context, device, problem, config)    ? TJ_BY_RECORD
+             : tj_context_choose_packed(context, device, problem, config) ? TJ_BY_PACK
+                                                                          : 0;
+    if (by && chosen_by)
+        *chosen_by = by;
+    if (!by)
+        status = tj_choose_another(context->chooser->records, problem, device, refused, refused_count, config, chosen_by, err);
     pthread_mutex_unlock(&context->chooser->lock);
     return status;
 }

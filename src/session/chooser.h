@@ -13,12 +13,15 @@ struct tj_chooser *tj_chooser_create(void);
 void tj_chooser_free(struct tj_chooser *chooser);
 
 /**
- * tj_choose_another with the records of the context's store. Makes no CUDA call; reads files only if records may have changed in
+ * The record of the context's store; else that of a pack; else what was chosen when a pack was made; else tj_choose_another. Makes no CUDA call; reads files only if records may have changed in
  * this process since the last time. Trouble with records is none of the caller's: the choice is then made without them.
  */
 tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
                             const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,
                             tj_error *err);
+
+/** What was chosen for a problem when a pack of the context was made, if the device can run it. False: no pack says. */
+bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config);
 
 /** Records were written or removed. */
 void tj_context_records_changed(tj_context *context);

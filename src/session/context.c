@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "background.h"
@@ -123,6 +124,73 @@ static tj_status resolve_store(tj_context *context, char **root, const tj_contex
     return tj_text_take(&path, root, err);
 }
 
+/* ---- packs -------------------------------------------------------------------------------------------------------- */
+
+/* Paths of packs and of folders, which are roots; each list ends with NULL. */
+typedef struct named_paths {
+    char *text; /* that the paths of the environment lie in */
+    const char **pack, **root;
+} named_paths;
+
+static void drop_paths(named_paths *paths)
+{
+    free(paths->text);
+    free(paths->pack);
+    free(paths->root);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat facts;
+
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+static void sort_path(named_paths *paths, const char *path, size_t *packs, size_t *roots)
+{
+    if (is_folder(path))
+        paths->root[(*roots)++] = path;
+    else
+        paths->pack[(*packs)++] = path;
+}
+
+/* The option's packs or, without them, those of the environment, and the read-only roots in front of folders among them. */
+static bool resolve_packs(named_paths *paths, const tj_context_options *options)
+{
+    const char *variable = options->packs ? NULL : environment("TILEJIT_PACKS");
+    size_t most = 1, packs = 0, roots = 0;
+    char *rest, *path;
+
+    for (size_t i = 0; options->read_only_roots && options->read_only_roots[i]; i++)
+        most++;
+    for (size_t i = 0; options->packs && options->packs[i]; i++)
+        most++;
+    for (const char *at = variable; at; at = strchr(at + 1, ':'))
+        most++;
+    paths->pack = calloc(most, sizeof *paths->pack);
+    paths->root = calloc(most, sizeof *paths->root);
+    if (!paths->pack || !paths->root || !tj_copy_text(&paths->text, variable))
+        return false;
+    for (size_t i = 0; options->read_only_roots && options->read_only_roots[i]; i++)
+        paths->root[roots++] = options->read_only_roots[i];
+    for (size_t i = 0; options->packs && options->packs[i]; i++)
+        sort_path(paths, options->packs[i], &packs, &roots);
+    rest = paths->text;
+    while ((path = strsep(&rest, ":")))
+        if (*path)
+            sort_path(paths, path, &packs, &roots);
+    return true;
+}
+
+/* Without a pack there is no list of them, and nothing is ever looked for. */
+static bool open_packs(tj_host *host, const named_paths *paths, const tj_pack_bytes *bytes)
+{
+    if (!paths->pack[0] && (!bytes || !bytes->bytes))
+        return true;
+    host->packs = tj_packs_create(paths->pack, bytes, &host->log);
+    return host->packs != NULL;
+}
+
 static bool has_tables(tj_context *context)
 {
     return (context->images = tj_image_table_create()) && (context->plans = tj_plan_table_create()) &&
@@ -136,6 +204,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     *out = NULL;
     tj_context_options options;
     tj_context *context = NULL;
+    named_paths paths = {NULL, NULL, NULL};
     char *root = NULL;
     tj_status status;
 
@@ -174,9 +243,9 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     if (!tj_copy_text(&context->host.nvrtc_path, option_or_environment(options.nvrtc, "TILEJIT_NVRTC")) ||
         !tj_copy_text(&context->host.gpu.driver_path, option_or_environment(options.driver, "TILEJIT_DRIVER")) ||
         !tj_copy_text(&context->host.dump_dir, option_or_environment(options.dump_dir, "TILEJIT_DUMP")) ||
-        !(context->host.store = tj_disk_store_create(root, options.read_only_roots,
-                                                     options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES,
-                                                     &context->host.log)) ||
+        !resolve_packs(&paths, &options) || !open_packs(&context->host, &paths, options.pack_bytes) ||
+        !(context->host.store = tj_disk_store_create(
+              root, paths.root, options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->host.log)) ||
         !has_tables(context) ||
         ((options.background_tuning_s > 0 || options.prove == TJ_PROVE_BEHIND) &&
          !(context->background = tj_background_create(context, &tj_behind, options.background_tuning_s)))) {
@@ -184,6 +253,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         goto fail;
     }
     free(root);
+    drop_paths(&paths);
     if (context->why_no_store && !context->is_disk_off)
         tj_log_line(&context->host.log, TJ_LOG_WARNING, "%s", context->why_no_store);
     *out = context;
@@ -191,6 +261,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
 
 fail:
     free(root);
+    drop_paths(&paths);
     tj_context_free(context);
     return status;
 }
@@ -213,6 +284,7 @@ void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
     if (!context || !stats)
         return;
     stats->memory_hits = atomic_load_explicit(&context->stats.memory_hits, memory_order_relaxed);
+    stats->pack_hits = atomic_load_explicit(&context->host.stats.pack_hits, memory_order_relaxed);
     stats->store_hits = atomic_load_explicit(&context->host.stats.store_hits, memory_order_relaxed);
     stats->compiles = atomic_load_explicit(&context->host.stats.compiles, memory_order_relaxed);
     stats->failures = atomic_load_explicit(&context->host.stats.failures, memory_order_relaxed);

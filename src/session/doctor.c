@@ -15,6 +15,7 @@
 #include "error.h"
 #include "nvrtc.h"
 #include "nvrtc_builds.h"
+#include "packed.h"
 #include "text.h"
 
 enum { FINDING_BYTES = 1024, TARGET_BYTES = 16 };
@@ -210,6 +211,30 @@ static void look_at_store(const doctor *who)
         found(who, "store", TJ_FINDING_OK, "", "%s, limited to %lld bytes", path, (long long)tj_store_max_bytes(who->context));
 }
 
+/* What is in a pack needs no NVRTC, so that a missing one may not matter. */
+static void look_at_packs(const doctor *who)
+{
+    const tj_packs *packs = who->context->host.packs;
+    const tj_pack_file *pack;
+    const char *name;
+
+    for (size_t i = 0; (name = tj_packs_name(packs, i)); i++) {
+        const char *trouble = tj_packs_trouble(packs, i, &pack);
+        int images = 0, records = 0;
+
+        if (trouble) {
+            found(who, "pack", TJ_FINDING_MISSING, "make it again with tilejit pack, or take it out of TILEJIT_PACKS", "%s: %s",
+                  name, trouble);
+            continue;
+        }
+        for (size_t k = 0; k < pack->count; k++) {
+            images += pack->row[k].kind == TJ_PACKED_IMAGE;
+            records += pack->row[k].kind == TJ_PACKED_RECORD;
+        }
+        found(who, "pack", TJ_FINDING_OK, "", "%s: %d kernels, which need no NVRTC, and %d records", name, images, records);
+    }
+}
+
 tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, tj_error *err)
 {
     if (!context)
@@ -233,6 +258,7 @@ tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, 
         look_at_match(&who, nvrtc, driver);
     if (nvrtc)
         look_at_probe(&who, nvrtc, target);
+    look_at_packs(&who);
     look_at_store(&who);
     return TJ_OK;
 }

@@ -26,14 +26,23 @@ static bool elements_are_aligned(const tj_kernel *kernel, const tj_operands *x)
 
 static const tj_config textbook = {.struct_size = sizeof textbook, .family = TJ_SAFE_FAMILY};
 
-static tj_config undemanding_config(const tj_plan *chosen, bool has_workspace)
+tj_config tj_undemanding_config(const tj_problem *problem, const tj_source *chosen, bool has_workspace)
 {
-    tj_config config = *tj_source_config(chosen->program.source), resolved;
+    tj_config config = *tj_source_config(chosen), resolved;
 
     if (config.family->for_any_operands && !config.family->for_any_operands(has_workspace, &config))
         return textbook;
     resolved = config;
-    return tj_config_resolve(chosen->key.problem, &resolved, NULL) == TJ_OK ? config : textbook;
+    return tj_config_resolve(problem, &resolved, NULL) == TJ_OK ? config : textbook;
+}
+
+bool tj_undemanding_next(const tj_problem *problem, tj_config *config)
+{
+    if (config->family == TJ_SAFE_FAMILY)
+        return false;
+    if (tj_config_resolve(problem, config, NULL) != TJ_OK || !tj_config_relax(problem, config))
+        *config = textbook;
+    return true;
 }
 
 static tj_status refuse_capture(const tj_plan *chosen, const tj_scope *scope, struct CUstream_st *stream, tj_error *err)
@@ -60,11 +69,8 @@ static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config
     const tj_problem *const problem = chosen->key.problem;
     tj_status status = tj_plan_obtain(chosen->context, scope, problem, &config, fallback, err);
 
-    while (tj_status_is_unfit(status) && config.family != TJ_SAFE_FAMILY) {
-        if (tj_config_resolve(problem, &config, NULL) != TJ_OK || !tj_config_relax(problem, &config))
-            config = textbook;
+    while (tj_status_is_unfit(status) && tj_undemanding_next(problem, &config))
         status = tj_plan_obtain(chosen->context, scope, problem, &config, fallback, err);
-    }
     if (status == TJ_OK)
         atomic_store_explicit(&chosen->fallback, *fallback, memory_order_release);
     return status;
@@ -72,7 +78,8 @@ static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config
 
 tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error *err)
 {
-    const tj_config config = undemanding_config(chosen, tj_driver_has_stream_memory(scope->driver));
+    const tj_config config =
+        tj_undemanding_config(chosen->key.problem, chosen->program.source, tj_driver_has_stream_memory(scope->driver));
     const tj_plan *fallback;
 
     if (memcmp(&config, tj_source_config(chosen->program.source), sizeof config) == 0)
@@ -97,7 +104,8 @@ tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_oper
     if (!fallback)
         status = refuse_capture(chosen, scope, stream, err);
     if (!fallback && status == TJ_OK) {
-        const tj_config config = undemanding_config(chosen, tj_driver_has_stream_memory(scope->driver));
+        const tj_config config =
+            tj_undemanding_config(chosen->key.problem, chosen->program.source, tj_driver_has_stream_memory(scope->driver));
 
         status = make_fallback(chosen, scope, config, &fallback, err);
     }

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "family.h"
 #include "image.h"
+#include "packed.h"
 #include "proof.h"
 
 void tj_plan_free(tj_plan *plan)
@@ -29,16 +30,30 @@ bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b)
     return memcmp(tj_source_config(a->program.source), tj_source_config(b->program.source), sizeof(tj_config)) == 0;
 }
 
+/* The image of the plan's source: a pack names its own target, and NVRTC is asked for one only where no pack holds it. */
+static tj_status obtain(tj_context *context, const tj_device_facts *device, tj_plan *plan, tj_error *err)
+{
+    tj_host *const host = &context->host;
+    const tj_packed_asker asker = tj_packed_asker_of(host, device);
+    char target[16];
+    tj_status status = TJ_OK;
+
+    if (!tj_packed_target(host, plan->program.source, &asker, target))
+        status = tj_host_target(host, device->cc_major, device->cc_minor, target, err);
+    return status == TJ_OK ? tj_image_obtain(context, plan->program.source, target, &plan->program.image, err) : status;
+}
+
 /*
  * Load the image; a stored one that the driver refuses was damaged in a way no checksum sees (an older library's bug, a
  * driver change): it is thrown away and compiled once more.
  */
-static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj_error *err)
+static tj_status load(tj_context *context, const tj_device_facts *device, tj_plan *plan, tj_error *err)
 {
     tj_status status = tj_program_load(&context->host, &plan->program, err);
+    const tj_origin origin = tj_image_origin(plan->program.image);
     tj_error refused;
 
-    if (status == TJ_OK || tj_image_origin(plan->program.image) != TJ_FROM_STORE ||
+    if (status == TJ_OK || (origin != TJ_FROM_STORE && origin != TJ_FROM_PACK) ||
         (status != TJ_ERR_DRIVER && status != TJ_ERR_UNSUPPORTED && status != TJ_ERR_INTERNAL))
         return status;
     if (tj_program_load(&context->host, &plan->program, &refused) == TJ_OK)
@@ -46,7 +61,7 @@ static tj_status load(tj_context *context, const char *target, tj_plan *plan, tj
     tj_image_reject(&context->host, plan->program.image, refused.message);
     tj_image_free(plan->program.image);
     plan->program.image = NULL;
-    status = tj_image_obtain(context, plan->program.source, target, &plan->program.image, err);
+    status = obtain(context, device, plan, err);
     return status == TJ_OK ? tj_program_load(&context->host, &plan->program, err) : status;
 }
 
@@ -104,17 +119,16 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
 }
 
 /* Source, image and kernel of a config; what an earlier config left in the plan goes. */
-static tj_status make(tj_context *context, const tj_device_facts *device, const char *target, const tj_config *config,
-                      tj_plan *plan, tj_error *err)
+static tj_status make(tj_context *context, const tj_device_facts *device, const tj_config *config, tj_plan *plan, tj_error *err)
 {
     tj_status status;
 
     tj_program_drop(&plan->program);
     status = tj_generate(plan->key.problem, config, &plan->program.source, err);
     if (status == TJ_OK)
-        status = tj_image_obtain(context, plan->program.source, target, &plan->program.image, err);
+        status = obtain(context, device, plan, err);
     if (status == TJ_OK)
-        status = load(context, target, plan, err);
+        status = load(context, device, plan, err);
     if (status == TJ_OK)
         status = believe(context, device, plan, err);
     if (status != TJ_OK) {
@@ -125,8 +139,7 @@ static tj_status make(tj_context *context, const tj_device_facts *device, const 
 }
 
 /* What the library chose and may not be launched gives way to the next choice. */
-static tj_status make_chosen(tj_context *context, const tj_device_facts *device, const char *target, tj_plan *plan,
-                             tj_error *err)
+static tj_status make_chosen(tj_context *context, const tj_device_facts *device, tj_plan *plan, tj_error *err)
 {
     tj_config refused[TJ_MOST_REFUSED + 1], config = TJ_CONFIG_INIT;
     tj_error why;
@@ -137,7 +150,11 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
 
         if (status != TJ_OK)
             return status;
-        status = make(context, device, target, &config, plan, &why);
+        status = make(context, device, &config, plan, &why);
+        if (status == TJ_ERR_NO_COMPILER && tj_context_choose_packed(context, device, plan->key.problem, &config)) {
+            plan->chosen_by = TJ_BY_PACK;
+            status = make(context, device, &config, plan, &why);
+        }
         if (!tj_status_is_unfit(status) || count > TJ_MOST_REFUSED) {
             if (status != TJ_OK && err)
                 *err = why;
@@ -152,7 +169,6 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
 {
     tj_device_facts device;
     int ordinal = 0;
-    char target[16];
     tj_plan *plan = calloc(1, sizeof *plan);
     tj_status status;
 
@@ -170,16 +186,14 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     status = tj_scope_device(scope, &ordinal, err);
     if (status == TJ_OK)
         status = tj_gpu_device_facts(&context->host.gpu, ordinal, &device, err);
-    if (status == TJ_OK)
-        status = tj_host_target(&context->host, device.cc_major, device.cc_minor, target, err);
     if (status == TJ_OK && !key->config) {
-        status = make_chosen(context, &device, target, plan, err);
+        status = make_chosen(context, &device, plan, err);
     } else if (status == TJ_OK) {
         tj_config config = plan->config;
 
         status = tj_config_adapt(&device, key->problem, &config, err);
         if (status == TJ_OK)
-            status = make(context, &device, target, &config, plan, err);
+            status = make(context, &device, &config, plan, err);
     }
     if (status != TJ_OK) {
         tj_plan_free(plan);

@@ -86,6 +86,13 @@ tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_pr
                          const tj_plan **plan, tj_error *err);
 
 /**
+ * The config of a fallback: that of a source that the library chose, without its wants of operands. has_workspace: a launch without
+ * one is given one by the driver. tj_undemanding_next: another one, where its kernel may not be launched; false: there is none.
+ */
+tj_config tj_undemanding_config(const tj_problem *problem, const tj_source *chosen, bool has_workspace);
+bool tj_undemanding_next(const tj_problem *problem, tj_config *config);
+
+/**
  * Make the fallback of a plan that is to take another's place, if there are operands that its kernel does not suit: what could be
  * captured before, still can. Inside a scope of the plan's CUDA context, outside a capture. Errors: those of tj_plan_prepare.
  */

@@ -38,6 +38,15 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_buffer_read, (ARG(0), 1, ARG(1), 1, &err), "buffer", "host") \
     REFUSES(tj_buffer_write, (ARG(0), 1, ARG(1), 1, &err), "buffer", "host") \
     REFUSES(tj_choose, (NULL, ARG(0), ARG(1), ARG(2), NULL, &err), "problem", "device", "config") \
+    REFUSES(tj_context_choose_config, (ARG(0), ARG(1), ARG(2), ARG(3), NULL, &err), "context", "problem", "device", "config") \
+    REFUSES(tj_image_from_bytes, (ARG(0), ARG(1), ARG(2), 1, ARG(3), &err), "source", "target", "bytes", "image") \
+    REFUSES(tj_image_to_bytes, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "source", "image", "bytes", "size") \
+    REFUSES(tj_pack_add, (ARG(0), ARG(1), NULL, ARG(2), &err), "pack", "problem", "target") \
+    REFUSES(tj_pack_create, (ARG(0), NULL, ARG(1), &err), "context", "pack") \
+    SURVIVES(tj_pack_free, (NULL), 0) \
+    REFUSES(tj_pack_list, (ARG(0), 1, NULL, NULL, &err), "bytes", "visit") \
+    REFUSES(tj_pack_print, (ARG(0), ARG(1), ARG(2), &err), "pack", "bytes", "size") \
+    REFUSES(tj_pack_unpack, (ARG(0), ARG(1), 1, NULL, &err), "context", "bytes") \
     REFUSES(tj_compile, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "source", "target", "image") \
     REFUSES(tj_config_adapt, (ARG(0), ARG(1), ARG(2), &err), "facts", "problem", "config") \
     ANSWERS(tj_config_get, (ARG(0), ARG(1)), 0, 1) \

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pack.h: kernels that an application takes along, in one read-only file.
+ *
+ * A pack holds images for given problems and targets, the tuning records that chose them, and which config was chosen for each
+ * problem. A context that is given one (tj_context_options.packs, pack_bytes) looks there before the store and before it opens
+ * NVRTC: what is inside needs no NVRTC at all, whichever build made it. The same input gives the same bytes: there is no date and
+ * no path in it.
+ *
+ * tilejit pack makes one; these calls are what it is made of.
+ */
+#ifndef TILEJIT_PACK_H
+#define TILEJIT_PACK_H
+
+#include <tilejit/context.h>
+#include <tilejit/tuner.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A pack that is being made. */
+typedef struct tj_pack tj_pack;
+
+/**
+ * Begin a pack. Kernels are taken from the context's store, or compiled, which needs NVRTC and no GPU.
+ *
+ * records decide the configs of the problems that they are of, and go into the pack; NULL: those of the context's store.
+ * Owned:   *pack belongs to the caller; tj_pack_free(). It borrows context and copies records.
+ * NULL:    records and err may be NULL.
+ * Threads: any.
+ * Errors:  TJ_ERR_OUT_OF_MEMORY.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_pack_create(tj_context *context, const tj_records *records, tj_pack **pack, tj_error *err);
+
+/** Free a pack that was being made. NULL: accepted. */
+TJ_API void tj_pack_free(tj_pack *pack);
+
+/**
+ * Add what a problem needs on a target such as "sm_90", or "compute_90" for newer devices and for the emulator: the kernel that is
+ * chosen for it, those that records of devices of this compute capability name, and for each of them the one that serves operands
+ * which it cannot take, such as pointers that are aligned to one element. What is inside already is not added twice.
+ *
+ * config: the one that the application names, and then its kernel alone is added. NULL: the library's choice: a record of the
+ * product that the target stands for (tj_device_named), else one of another device of its compute capability, else tj_choose for
+ * that product. A config whose kernel spills gives way to another.
+ * NULL:    config and err may be NULL.
+ * Threads: one thread at a time for each pack.
+ * Errors:  those of tj_generate and tj_image_obtain; TJ_ERR_INVALID_ARGUMENT also: not a target. The pack is as it was, or holds
+ *          some of the kernels of this problem.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_pack_add(tj_pack *pack, const tj_problem *problem, const tj_config *config,
+                                           const char *target, tj_error *err);
+
+/**
+ * The bytes of the pack as it is now. Write them to a file, or keep them in the program (tj_context_options.pack_bytes).
+ * Owned: *bytes belongs to the caller; free(). NULL: only err may be NULL. Threads: as tj_pack_add. Errors: TJ_ERR_OUT_OF_MEMORY.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_pack_print(tj_pack *pack, void **bytes, size_t *size, tj_error *err);
+
+/** What an item of a pack is. */
+typedef enum tj_pack_kind {
+    TJ_PACK_IMAGE = 1,  /**< a compiled kernel */
+    TJ_PACK_RECORD = 2, /**< a tuning record */
+    TJ_PACK_CHOICE = 3  /**< the config that was chosen for a problem on a target */
+} tj_pack_kind;
+
+/** One item of a pack. Its text is valid during the visit only; "" where the item has none. */
+typedef struct tj_pack_entry {
+    tj_pack_kind kind;
+    const char *target;   /**< "sm_90"; "" for a record */
+    const char *kernel;   /**< of an image */
+    const char *problem;  /**< in one line */
+    const char *config;   /**< in one line */
+    const char *compiler; /**< of an image: version and build of NVRTC */
+    const char *device;   /**< of a record */
+    int64_t bytes;
+    const char
+        *request; /**< 32 hex digits: what the item is found by, with its target; of two packs with the same item the same */
+    const char *checksum; /**< 32 hex digits: two items of one request and target are equal if this is */
+    const char *damage;   /**< what is wrong with it; NULL: nothing, every byte was read and compared */
+} tj_pack_entry;
+
+/** Called for each item. Return 0 to go on, anything else to stop. */
+typedef int (*tj_pack_visit)(const tj_pack_entry *entry, void *payload);
+
+/**
+ * Visit every item of a pack, in its order. Each is read and verified.
+ * NULL:    payload and err may be NULL.
+ * Threads: any.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: these bytes are no pack of this version, or are cut or altered where all items would be in
+ *          doubt; the message says what is wrong. TJ_ERR_OUT_OF_MEMORY.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_pack_list(const void *bytes, size_t size, tj_pack_visit visit, void *payload, tj_error *err);
+
+/**
+ * Put the images and records of a pack into the context's own store, as if they had been compiled and tuned here. Damaged items
+ * are left out, with a warning to the log.
+ * NULL:    unpacked (how many were put there) and err may be NULL.
+ * Threads: any.
+ * Errors:  as tj_pack_list; TJ_ERR_IO: the store could not take one of them; *unpacked counts those that it took.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_pack_unpack(tj_context *context, const void *bytes, size_t size, int64_t *unpacked,
+                                              tj_error *err);
+
+/**
+ * Choose a config for a problem on a device as tj_plan_prepare and tj_matmul do in this context: by a record of its store, by a
+ * record of a pack, by what a pack chose, else as tj_choose.
+ * NULL:    chosen_by and err may be NULL.
+ * Threads: any.
+ * Errors:  as tj_choose.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_context_choose_config(tj_context *context, const tj_problem *problem,
+                                                        const tj_device_facts *device, tj_config *config,
+                                                        tj_chosen_by *chosen_by, tj_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

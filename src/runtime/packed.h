@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * packed: what the items of a pack mean.
+ *
+ *     image    found by its source, for a target; all fields of its key, its files and facts
+ *     record   found by the key of a tuning record
+ *     choice   found by a problem, for a target: the config that was chosen when the pack was made
+ */
+#ifndef TJ_RUNTIME_PACKED_H
+#define TJ_RUNTIME_PACKED_H
+
+#include "image.h"
+
+enum { TJ_PACKED_IMAGE = 1, TJ_PACKED_RECORD = 2, TJ_PACKED_CHOICE = 3 };
+
+/** What an image of a source text, a record of a key and the choice for a problem are found by. */
+tj_hash128 tj_packed_image_request(const char *source_text);
+tj_hash128 tj_packed_record_request(const char *key);
+tj_hash128 tj_packed_choice_request(const tj_problem *problem);
+
+/** A device that asks: which targets serve it? On the emulator any text for its compute capability. */
+typedef struct tj_packed_asker {
+    int number; /* 90 */
+    bool is_emulated;
+} tj_packed_asker;
+
+tj_packed_asker tj_packed_asker_of(const tj_host *host, const tj_device_facts *device);
+
+/** A tj_pack_rank; payload is a tj_packed_asker. First its own target, then PTX for older ones, the newest first. */
+int tj_packed_serves(const char *target, const void *payload);
+
+/** The target of the best sound image of a source in the packs, for a device. False: there is none. Opens no library. */
+bool tj_packed_target(tj_host *host, const tj_source *source, const tj_packed_asker *asker, char target[16]);
+
+/**
+ * The key of the image of a source for this target in the packs; on the emulator sm_90 will do for compute_90. False: there is none.
+ * Opens no library.
+ */
+bool tj_packed_key(tj_host *host, const tj_source *source, const char *target, tj_image_key_text *text, tj_key *key);
+
+/** Is there an image of this very key? */
+bool tj_packed_has(tj_host *host, const tj_source *source, const tj_key *key);
+
+/** Read the image of a key; NULL: a miss. */
+tj_image_body *tj_packed_fetch(tj_host *host, const tj_source *source, const tj_key *key);
+
+/** The image of that key is of no use. */
+void tj_packed_reject(tj_host *host, const tj_key *key, const char *reason);
+
+/** Add an image. Errors: TJ_ERR_INVALID_ARGUMENT: it is not of that source. */
+tj_status tj_packed_add_image(tj_pack_draft *draft, const tj_source *source, const tj_image *image, tj_error *err);
+
+/** Put the image of an item into a store, where it is as if it had been compiled here. False: it cannot be written. */
+bool tj_packed_unpack(tj_host *host, const tj_pack_item *item);
+
+#endif

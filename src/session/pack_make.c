@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pack_make: packs are filled with what a context would choose, looked through, and put into a store.
+ */
+#include <tilejit/pack.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "canonical.h"
+#include "choose.h"
+#include "context.h"
+#include "error.h"
+#include "packed.h"
+#include "plan.h"
+#include "record.h"
+#include "spills.h"
+
+struct tj_pack {
+    tj_context *context;
+    tj_records *records;
+    tj_pack_draft *draft;
+};
+
+/* ---- made --------------------------------------------------------------------------------------------------------- */
+
+static tj_status copy_records(const tj_records *from, tj_records *to, tj_error *err)
+{
+    tj_status status = TJ_OK;
+
+    for (size_t i = 0; status == TJ_OK && i < tj_records_count(from); i++) {
+        tj_record *copy = tj_record_copy(tj_records_at(from, i));
+
+        status = copy ? tj_records_add(to, copy, err) : tj_fail_memory(err, "the records of a pack");
+    }
+    return status;
+}
+
+tj_status tj_pack_create(tj_context *context, const tj_records *records, tj_pack **out, tj_error *err)
+{
+    if (out)
+        *out = NULL;
+    if (TJ_HAS_NULL(err, context))
+        return TJ_ERR_INVALID_ARGUMENT;
+    if (!out)
+        return tj_fail_null(err, __func__, "pack");
+    tj_pack *pack = calloc(1, sizeof *pack);
+    tj_status status;
+
+    if (!pack)
+        return tj_fail_memory(err, "a pack");
+    pack->context = context;
+    pack->records = tj_records_create();
+    pack->draft = tj_pack_draft_create();
+    if (!pack->records || !pack->draft)
+        status = tj_fail_memory(err, "a pack");
+    else
+        status = records ? copy_records(records, pack->records, err) : tj_records_load(context, pack->records, err);
+    if (status == TJ_OK)
+        *out = pack;
+    else
+        tj_pack_free(pack);
+    return status;
+}
+
+void tj_pack_free(tj_pack *pack)
+{
+    if (!pack)
+        return;
+    tj_records_free(pack->records);
+    tj_pack_draft_free(pack->draft);
+    free(pack);
+}
+
+/* One kernel on its way into a pack. */
+typedef struct packing {
+    tj_pack *pack;
+    const tj_problem *problem;
+    const char *target;
+    tj_source *source; /* of the kernel that was added last */
+} packing;
+
+/* A tj_fits_fn: one that spills is not added. */
+static tj_status add_kernel(void *payload, const tj_config *config, tj_error *err)
+{
+    packing *to = payload;
+    tj_image *image = NULL;
+    tj_status status;
+
+    tj_source_free(to->source);
+    status = tj_generate(to->problem, config, &to->source, err);
+    if (status == TJ_OK)
+        status = tj_image_obtain(to->pack->context, to->source, to->target, &image, err);
+    if (status == TJ_OK)
+        status = tj_spills_check_image(to->source, image, err);
+    if (status == TJ_OK)
+        status = tj_packed_add_image(to->pack->draft, to->source, image, err);
+    tj_image_free(image);
+    return status;
+}
+
+/* For operands that the kernel which was added last cannot take. */
+static tj_status add_fallback(packing *to, tj_error *err)
+{
+    tj_config config = tj_undemanding_config(to->problem, to->source, true);
+    tj_status status = add_kernel(to, &config, err);
+
+    while (tj_status_is_unfit(status) && tj_undemanding_next(to->problem, &config))
+        status = add_kernel(to, &config, err);
+    return status;
+}
+
+static tj_status add_choice(const packing *to, const tj_config *config, tj_error *err)
+{
+    char problem[TJ_PROBLEM_TEXT_BYTES], text[TJ_CONFIG_TEXT_BYTES];
+    tj_pack_part part[2];
+
+    tj_problem_print(to->problem, problem);
+    tj_config_print(config, text);
+    part[0] = (tj_pack_part){"problem", problem, strlen(problem)};
+    part[1] = (tj_pack_part){"config", text, strlen(text)};
+    return tj_pack_draft_add(to->pack->draft, TJ_PACKED_CHOICE, tj_packed_choice_request(to->problem), to->target, part, 2,
+                             err);
+}
+
+static bool is_of(const tj_record *record, const tj_problem *problem, int number)
+{
+    char key[TJ_RECORD_KEY_BYTES];
+
+    tj_record_key(&record->device, problem, key);
+    return 10 * record->device.cc_major + record->device.cc_minor == number && strcmp(key, record->key) == 0;
+}
+
+/* What a record names can be unfit here, by another compiler: then it is the choice that serves such a device too. */
+static tj_status add_record(packing *to, const tj_record *record, tj_error *err)
+{
+    const tj_pack_part part = {"record", record->json, strlen(record->json)};
+    tj_config config;
+    tj_error why;
+    tj_status status;
+
+    if (!tj_record_read_config(record, &config))
+        return TJ_OK;
+    status = add_kernel(to, &config, &why);
+    if (tj_status_is_unfit(status) || status == TJ_ERR_INVALID_ARGUMENT)
+        return TJ_OK;
+    if (status != TJ_OK && err)
+        *err = why;
+    if (status == TJ_OK)
+        status = add_fallback(to, err);
+    return status == TJ_OK
+               ? tj_pack_draft_add(to->pack->draft, TJ_PACKED_RECORD, tj_packed_record_request(record->key), "", &part, 1, err)
+               : status;
+}
+
+/* The record of the product itself decides, else the first of a device of its compute capability. */
+static tj_status add_chosen(packing *to, const tj_device_facts *device, int number, tj_error *err)
+{
+    const tj_records *records = to->pack->records;
+    const tj_record *record = tj_records_find(records, to->problem, device);
+    tj_config config;
+    tj_status status = TJ_ERR_SPILLS;
+
+    for (size_t i = 0; !record && i < tj_records_count(records); i++)
+        if (is_of(tj_records_at(records, i), to->problem, number))
+            record = tj_records_at(records, i);
+    if (record && tj_choose_written(record->config, to->problem, device, &config))
+        status = add_kernel(to, &config, err);
+    if (tj_status_is_unfit(status))
+        status = tj_choose_fitting(records, to->problem, device, add_kernel, to, &config, err);
+    if (status == TJ_OK)
+        status = add_choice(to, tj_source_config(to->source), err);
+    return status == TJ_OK ? add_fallback(to, err) : status;
+}
+
+/* "sm_90a" and "compute_90" stand for an sm_90 here. */
+static tj_status read_target(const char *target, tj_device_facts *device, int *number, tj_error *err)
+{
+    const char *digits = strchr(target, '_');
+    char product[24];
+
+    (void)snprintf(product, sizeof product, "sm_%.*s", digits ? (int)strspn(digits + 1, "0123456789") : 0,
+                   digits ? digits + 1 : "");
+    *number = atoi(product + strlen("sm_"));
+    return tj_device_named(product, device, err);
+}
+
+tj_status tj_pack_add(tj_pack *pack, const tj_problem *problem, const tj_config *config, const char *target, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, pack, problem, target))
+        return TJ_ERR_INVALID_ARGUMENT;
+    packing to = {pack, problem, target, NULL};
+    tj_device_facts device;
+    int number;
+    tj_status status = read_target(target, &device, &number, err);
+
+    if (status == TJ_OK)
+        status = tj_problem_check(problem, err);
+    if (status == TJ_OK && config) {
+        tj_config adapted = *config;
+
+        status = tj_config_adapt(&device, problem, &adapted, err);
+        if (status == TJ_OK)
+            status = add_kernel(&to, &adapted, err);
+    } else if (status == TJ_OK) {
+        status = add_chosen(&to, &device, number, err);
+        for (size_t i = 0; status == TJ_OK && i < tj_records_count(pack->records); i++)
+            if (is_of(tj_records_at(pack->records, i), problem, number))
+                status = add_record(&to, tj_records_at(pack->records, i), err);
+    }
+    tj_source_free(to.source);
+    return status;
+}
+
+tj_status tj_pack_print(tj_pack *pack, void **bytes, size_t *size, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, pack, bytes, size))
+        return TJ_ERR_INVALID_ARGUMENT;
+    return tj_pack_draft_print(pack->draft, bytes, size, err);
+}
+
+/* ---- looked through ----------------------------------------------------------------------------------------------- */
+
+static const char *text_or(const char *text)
+{
+    return text ? text : "";
+}
+
+static const char *fact(const json_t *facts, const char *name)
+{
+    return text_or(json_string_value(json_object_get(facts, name)));
+}
+
+/* An item that is sound, in words. */
+static int show(tj_pack_entry *entry, const tj_pack_item *item, tj_pack_visit visit, void *payload)
+{
+    const char *facts_text = tj_pack_item_text(item, "facts"), *record_text = tj_pack_item_text(item, "record");
+    json_t *facts = facts_text ? json_loads(facts_text, 0, NULL) : NULL;
+    tj_record *record = NULL;
+    tj_record_facts about = {0};
+    int answer;
+
+    if (entry->kind == TJ_PACK_IMAGE) {
+        entry->kernel = fact(facts, "kernel");
+        entry->problem = fact(facts, "problem");
+        entry->config = fact(facts, "config");
+        entry->compiler = fact(facts, "compiler");
+    } else if (entry->kind == TJ_PACK_CHOICE) {
+        entry->problem = text_or(tj_pack_item_text(item, "problem"));
+        entry->config = text_or(tj_pack_item_text(item, "config"));
+    } else if (record_text && tj_record_parse(record_text, &record, NULL) == TJ_OK) {
+        tj_record_get_facts(record, &about);
+        entry->problem = about.problem;
+        entry->config = about.config;
+        entry->device = about.device;
+    } else {
+        entry->damage = "a record that this version does not know";
+    }
+    answer = visit(entry, payload);
+    tj_record_free(record);
+    json_decref(facts);
+    return answer;
+}
+
+static tj_status open_bytes(const void *bytes, size_t size, tj_pack_file *pack, tj_error *err)
+{
+    const char *why;
+
+    return tj_pack_open_bytes(pack, bytes, size, &why)
+               ? TJ_OK
+               : tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "these %zu bytes cannot be used as a pack: %s", size, why);
+}
+
+tj_status tj_pack_list(const void *bytes, size_t size, tj_pack_visit visit, void *payload, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, bytes))
+        return TJ_ERR_INVALID_ARGUMENT;
+    if (!visit)
+        return tj_fail_null(err, __func__, "visit");
+    tj_pack_file pack;
+    tj_status status = open_bytes(bytes, size, &pack, err);
+
+    for (size_t i = 0; status == TJ_OK && i < pack.count; i++) {
+        const tj_pack_row *row = &pack.row[i];
+        char request[TJ_HASH_HEX_BYTES], checksum[TJ_HASH_HEX_BYTES];
+        tj_pack_entry entry = {(tj_pack_kind)row->kind, row->target, "",       "",  "", "", "",
+                               (int64_t)row->size,      request,     checksum, NULL};
+        tj_pack_item item;
+        int answer;
+
+        tj_hash_hex(row->request, request);
+        tj_hash_hex(row->checksum, checksum);
+        entry.damage = tj_pack_read(&pack, row, &item);
+        answer = entry.damage ? visit(&entry, payload) : show(&entry, &item, visit, payload);
+        tj_pack_item_drop(&item);
+        if (answer)
+            break;
+    }
+    if (status == TJ_OK)
+        tj_pack_close(&pack);
+    return status;
+}
+
+/* ---- unpacked ----------------------------------------------------------------------------------------------------- */
+
+static bool unpack(tj_context *context, const tj_pack_row *row, const tj_pack_item *item, tj_records *records)
+{
+    const char *text = tj_pack_item_text(item, "record");
+    tj_record *record = NULL;
+
+    if (row->kind == TJ_PACKED_IMAGE)
+        return tj_packed_unpack(&context->host, item);
+    return text && tj_record_parse(text, &record, NULL) == TJ_OK && tj_records_add(records, record, NULL) == TJ_OK;
+}
+
+tj_status tj_pack_unpack(tj_context *context, const void *bytes, size_t size, int64_t *unpacked, tj_error *err)
+{
+    if (unpacked)
+        *unpacked = 0;
+    if (TJ_HAS_NULL(err, context, bytes))
+        return TJ_ERR_INVALID_ARGUMENT;
+    int64_t count = 0, refused = 0, kept = 0;
+    tj_records *records = tj_records_create();
+    tj_pack_file pack;
+    tj_status status = records ? open_bytes(bytes, size, &pack, err) : tj_fail_memory(err, "a set of records");
+
+    if (status != TJ_OK) {
+        tj_records_free(records);
+        return status;
+    }
+    for (size_t i = 0; i < pack.count; i++) {
+        const tj_pack_row *row = &pack.row[i];
+        tj_pack_item item;
+        const char *damage = row->kind == TJ_PACKED_CHOICE ? NULL : tj_pack_read(&pack, row, &item);
+
+        if (damage)
+            tj_log_line(&context->host.log, TJ_LOG_WARNING, "item %zu of the pack is left out: %s", i + 1, damage);
+        if (damage || row->kind == TJ_PACKED_CHOICE)
+            continue;
+        if (unpack(context, row, &item, records))
+            count += row->kind == TJ_PACKED_IMAGE;
+        else
+            refused++;
+        tj_pack_item_drop(&item);
+    }
+    tj_pack_close(&pack);
+    if (tj_records_count(records) > 0)
+        status = tj_records_keep(context, records, &kept, err);
+    tj_records_free(records);
+    if (unpacked)
+        *unpacked = count + kept;
+    if (status == TJ_OK && refused > 0)
+        status = tj_fail(err, TJ_ERR_IO, "%lld of the pack's items could not be put into the store %s", (long long)refused,
+                         tj_store_path(context));
+    return status;
+}

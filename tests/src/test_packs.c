@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packs: what is inside runs where NVRTC is not; what is cut, altered or foreign is a warning and a miss.
+ *
+ * The driver is the emulator where products are looked at, and one that only pretends where it is enough to see what is found.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tilejit/tilejit.h>
+
+#include "fake/fake_cuda.h"
+#include "pack.h"
+
+static const char MISSING[] = "/nonexistent/libnvrtc.so";
+static const tj_problem problem = TJ_PROBLEM_INIT(33, 20, 47, TJ_F32);
+
+enum { J = 33, K = 20, L = 47, THREADS = 8 };
+
+static tj_error err;
+static char folder[64];
+
+/* What the log was told, by level. */
+static struct {
+    atomic_int warnings;
+    char last[512];
+} heard;
+
+static void hear(tj_log_level level, const char *line, void *payload)
+{
+    (void)payload;
+    if (level > TJ_LOG_WARNING)
+        return;
+    atomic_fetch_add(&heard.warnings, 1);
+    snprintf(heard.last, sizeof heard.last, "%s", line);
+}
+
+static void start(void)
+{
+    strcpy(folder, "/tmp/tilejit-packs-XXXXXX");
+    cr_assert(mkdtemp(folder) != NULL);
+    unsetenv("TILEJIT_PACKS");
+    setenv("TILEJIT_EMULATOR", EMULATOR_PATH, 1);
+    atomic_store(&heard.warnings, 0);
+    heard.last[0] = '\0';
+}
+
+static void stop(void)
+{
+    char line[128];
+
+    snprintf(line, sizeof line, "rm -rf %s", folder);
+    cr_expect(eq(int, system(line), 0));
+}
+
+TestSuite(packs, .init = start, .fini = stop, .timeout = 280);
+
+/* packs: paths; bytes: in memory. Either may be NULL. */
+static tj_context *open_context(const char *driver, const char *nvrtc, const char *const *packs, const tj_pack_bytes *bytes)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_context *context = NULL;
+
+    options.driver = driver;
+    options.nvrtc = nvrtc;
+    options.cache_dir = "";
+    options.packs = packs;
+    options.pack_bytes = bytes;
+    options.log_level = TJ_LOG_WARNING;
+    options.log = hear;
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    return context;
+}
+
+static tj_pack_bytes make_pack(const char *nvrtc, const tj_problem *all, size_t count, const char *config_text,
+                               const char *target)
+{
+    tj_context *context = open_context("/nonexistent/libcuda.so", nvrtc, NULL, NULL);
+    tj_config config = TJ_CONFIG_INIT;
+    tj_pack_bytes made;
+    tj_pack *pack;
+    void *bytes;
+
+    if (config_text)
+        cr_assert(eq(int, tj_config_parse(config_text, &config, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_pack_create(context, NULL, &pack, &err), TJ_OK), "%s", err.message);
+    for (size_t i = 0; i < count; i++)
+        cr_assert(eq(int, tj_pack_add(pack, &all[i], config_text ? &config : NULL, target, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_pack_print(pack, &bytes, &made.size, &err), TJ_OK), "%s", err.message);
+    made.bytes = bytes;
+    tj_pack_free(pack);
+    tj_context_free(context);
+    return made;
+}
+
+static void write_file(const char *path, const void *bytes, size_t size, mode_t mode)
+{
+    FILE *file = fopen(path, "wb");
+
+    cr_assert(file != NULL);
+    cr_assert(eq(sz, fwrite(bytes, 1, size, file), size));
+    cr_assert(eq(int, fclose(file), 0));
+    cr_assert(eq(int, chmod(path, mode), 0));
+}
+
+/* One product of small integers, so that it is exact; offset: elements by which M begins behind its buffer. */
+static tj_status multiply(tj_context *context, size_t offset, bool *is_right)
+{
+    float m[J * K], n[K * L], p[J * L];
+    tj_buffer *buffer[3];
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_status status;
+
+    for (int i = 0; i < J * K; i++)
+        m[i] = (float)(i % 7 - 3);
+    for (int i = 0; i < K * L; i++)
+        n[i] = (float)(i % 5 - 2);
+    *is_right = false;
+    cr_assert(eq(int, tj_buffer_create(context, sizeof m + 64, &buffer[0], &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_create(context, sizeof n, &buffer[1], &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_create(context, sizeof p, &buffer[2], &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_buffer_write(buffer[0], offset * sizeof m[0], m, sizeof m, &err), TJ_OK));
+    cr_assert(eq(int, tj_buffer_write(buffer[1], 0, n, sizeof n, &err), TJ_OK));
+    x.m.address = (char *)tj_buffer_address(buffer[0]) + offset * sizeof m[0];
+    x.n.address = tj_buffer_address(buffer[1]);
+    x.p.address = tj_buffer_address(buffer[2]);
+    status = tj_matmul(context, &problem, &x, NULL, &err);
+    if (status == TJ_OK) {
+        cr_assert(eq(int, tj_buffer_read(buffer[2], 0, p, sizeof p, &err), TJ_OK));
+        *is_right = true;
+        for (int j = 0; j < J; j++)
+            for (int l = 0; l < L; l++) {
+                float sum = 0;
+
+                for (int k = 0; k < K; k++)
+                    sum += m[j * K + k] * n[k * L + l];
+                *is_right = *is_right && p[j * L + l] == sum;
+            }
+    }
+    for (int i = 0; i < 3; i++)
+        tj_buffer_free(buffer[i]);
+    return status;
+}
+
+static tj_context_stats stats_of(tj_context *context)
+{
+    tj_context_stats stats;
+
+    tj_context_get_stats(context, &stats);
+    return stats;
+}
+
+/* ---- found -------------------------------------------------------------------------------------------------------- */
+
+Test(packs, what_is_inside_runs_where_nvrtc_is_not)
+{
+    const tj_pack_bytes made = make_pack(NULL, &problem, 1, NULL, "sm_90");
+    char path[96];
+    const char *const packs[] = {path, NULL};
+    tj_context *context;
+    const tj_plan *plan;
+    bool is_right;
+
+    snprintf(path, sizeof path, "%s/app.tjpack", folder);
+    write_file(path, made.bytes, made.size, 0444);
+    context = open_context("emulator:sm_90", MISSING, packs, NULL);
+    cr_expect(eq(int, multiply(context, 0, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(is_right);
+    cr_assert(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, (int)tj_plan_chosen_by(plan), TJ_BY_PACK));
+    cr_expect(eq(int, (int)tj_image_origin(tj_plan_image(plan)), TJ_FROM_PACK));
+    cr_expect(eq(u64, stats_of(context).compiles, (uint64_t)0));
+    cr_expect(stats_of(context).pack_hits == 1);
+    /* Pointers that are aligned to one element need another kernel, which is inside too. */
+    cr_expect(eq(int, multiply(context, 1, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(is_right);
+    cr_expect(eq(int, atomic_load(&heard.warnings), 0), "%s", heard.last);
+    tj_context_free(context);
+    free((void *)made.bytes);
+}
+
+Test(packs, in_memory_and_by_the_environment_are_found_too)
+{
+    const tj_pack_bytes made[] = {make_pack(NULL, &problem, 1, NULL, "compute_80"), {NULL, 0}};
+    char path[96], list[256];
+    tj_context *context = open_context("emulator:sm_80", MISSING, NULL, made);
+    bool is_right;
+
+    cr_expect(eq(int, multiply(context, 0, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(is_right);
+    tj_context_free(context);
+
+    snprintf(path, sizeof path, "%s/app.tjpack", folder);
+    write_file(path, made[0].bytes, made[0].size, 0400);
+    snprintf(list, sizeof list, "%s::%s", folder, path); /* a folder is a store, an empty name nothing */
+    setenv("TILEJIT_PACKS", list, 1);
+    context = open_context("emulator:sm_80", MISSING, NULL, NULL);
+    cr_expect(eq(int, multiply(context, 0, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(is_right && stats_of(context).pack_hits == 1);
+    tj_context_free(context);
+    unsetenv("TILEJIT_PACKS");
+    cr_expect(eq(int, atomic_load(&heard.warnings), 0), "%s", heard.last);
+    free((void *)made[0].bytes);
+}
+
+Test(packs, the_same_input_gives_the_same_bytes)
+{
+    tj_problem all[2] = {problem, problem};
+    tj_pack_bytes first, second;
+
+    all[1].j.extent = 16;
+    first = make_pack(NULL, all, 2, NULL, "sm_80");
+    all[0] = all[1];
+    all[1] = problem;
+    second = make_pack(NULL, all, 2, NULL, "sm_80");
+    cr_assert(eq(sz, first.size, second.size));
+    cr_expect(memcmp(first.bytes, second.bytes, first.size) == 0);
+    free((void *)first.bytes);
+    free((void *)second.bytes);
+}
+
+/* ---- not believed ------------------------------------------------------------------------------------------------- */
+
+/* A pack of one small image, and a context on drivers that pretend: what does the plan of its config come to? */
+static tj_status plan_with(const tj_pack_bytes *bytes, const char *nvrtc, tj_origin *origin)
+{
+    const tj_pack_bytes list[] = {*bytes, {NULL, 0}};
+    tj_context *context = open_context(FAKE_CUDA_PATH, nvrtc, NULL, list);
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_plan *plan;
+    tj_status status;
+
+    cr_assert(eq(int, tj_config_parse("naive", &config, &err), TJ_OK));
+    status = tj_plan_prepare(context, &problem, &config, &plan, &err);
+    *origin = status == TJ_OK ? tj_image_origin(tj_plan_image(plan)) : 0;
+    tj_context_free(context);
+    return status;
+}
+
+static unsigned char *exact_copy(const void *bytes, size_t size)
+{
+    unsigned char *copy = malloc(size + !size);
+
+    cr_assert(copy != NULL);
+    memcpy(copy, bytes, size);
+    return copy;
+}
+
+static fake_cuda pretend(void)
+{
+    fake_cuda fake = fake_open(FAKE_CUDA_PATH);
+
+    fake.fake_hide("cuFuncGetParamInfo");
+    return fake;
+}
+
+Test(packs, altered_at_any_byte_is_a_warning_and_a_miss)
+{
+    const tj_pack_bytes made = make_pack(FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90");
+    tj_pack_bytes altered = {exact_copy(made.bytes, made.size), made.size};
+    unsigned char *byte = (unsigned char *)altered.bytes;
+    tj_origin origin;
+
+    (void)pretend();
+    cr_assert(eq(int, plan_with(&made, MISSING, &origin), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, (int)origin, TJ_FROM_PACK));
+    for (size_t i = 0; i < made.size; i++) {
+        byte[i] ^= (unsigned char)(1 << i % 8);
+        atomic_store(&heard.warnings, 0);
+        cr_assert(eq(int, plan_with(&altered, MISSING, &origin), TJ_ERR_NO_COMPILER), "byte %zu", i);
+        cr_assert(eq(int, atomic_load(&heard.warnings), 1), "byte %zu: %s", i, heard.last);
+        cr_assert(strstr(heard.last, "pack in memory") != NULL, "byte %zu: %s", i, heard.last);
+        if (i % 61 == 0) {
+            cr_assert(eq(int, plan_with(&altered, FAKE_NVRTC_PATH, &origin), TJ_OK), "byte %zu: %s", i, err.message);
+            cr_assert(eq(int, (int)origin, TJ_FROM_COMPILER));
+        }
+        byte[i] ^= (unsigned char)(1 << i % 8);
+    }
+    free((void *)made.bytes);
+    free(byte);
+}
+
+Test(packs, cut_at_any_byte_is_a_warning_and_a_miss)
+{
+    const tj_pack_bytes made = make_pack(FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90");
+    tj_origin origin;
+
+    (void)pretend();
+    for (size_t size = 0; size < made.size; size++) {
+        tj_pack_bytes cut = {exact_copy(made.bytes, size), size}; /* so that a sanitizer sees what reads beyond */
+
+        atomic_store(&heard.warnings, 0);
+        cr_assert(eq(int, plan_with(&cut, MISSING, &origin), TJ_ERR_NO_COMPILER), "%zu bytes", size);
+        cr_assert(eq(int, atomic_load(&heard.warnings), 1), "%zu bytes: %s", size, heard.last);
+        free((void *)cut.bytes);
+    }
+    free((void *)made.bytes);
+}
+
+Test(packs, a_file_that_is_cut_while_it_is_open_is_a_miss_and_the_product_right)
+{
+    const tj_pack_bytes made = make_pack(NULL, &problem, 1, NULL, "sm_90");
+    char path[96];
+    const char *const packs[] = {path, NULL};
+    tj_context *context;
+    bool is_right;
+
+    snprintf(path, sizeof path, "%s/app.tjpack", folder);
+    write_file(path, made.bytes, made.size, 0600);
+    context = open_context("emulator:sm_90", NULL, packs, NULL);
+    cr_assert(eq(int, truncate(path, 100), 0));
+    cr_expect(eq(int, multiply(context, 0, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(is_right);
+    cr_expect(eq(int, atomic_load(&heard.warnings), 1), "%s", heard.last);
+    cr_expect(strstr(heard.last, path) != NULL, "%s", heard.last);
+    cr_expect(stats_of(context).compiles > 0);
+    tj_context_free(context);
+    free((void *)made.bytes);
+}
+
+Test(packs, that_cannot_be_used_are_named_and_why)
+{
+    const tj_pack_bytes made = make_pack(FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_80");
+    unsigned char *other = exact_copy(made.bytes, made.size);
+    char missing[96], writable[96], foreign_version[96], text[96], foreign_device[96];
+    const struct {
+        const char *path, *words;
+    } cases[] = {{missing, "No such file"},
+                 {writable, "others can write"},
+                 {foreign_version, "another version"},
+                 {text, "not a pack"},
+                 {foreign_device, "sm_80 and none for sm_90"}};
+    tj_context *context;
+    const tj_plan *plan;
+
+    (void)pretend();
+    snprintf(missing, sizeof missing, "%s/missing", folder);
+    snprintf(writable, sizeof writable, "%s/writable", folder);
+    snprintf(foreign_version, sizeof foreign_version, "%s/version", folder);
+    snprintf(text, sizeof text, "%s/text", folder);
+    snprintf(foreign_device, sizeof foreign_device, "%s/device", folder);
+    write_file(writable, made.bytes, made.size, 0666);
+    write_file(foreign_device, made.bytes, made.size, 0644);
+    write_file(text, "not one\n", 8, 0644);
+    other[8]++;
+    write_file(foreign_version, other, made.size, 0644);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *const packs[] = {cases[i].path, NULL};
+
+        atomic_store(&heard.warnings, 0);
+        context = open_context(FAKE_CUDA_PATH, FAKE_NVRTC_PATH, packs, NULL);
+        cr_expect(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, atomic_load(&heard.warnings), 1), "%s: %s", cases[i].path, heard.last);
+        cr_expect(strstr(heard.last, cases[i].words) && strstr(heard.last, cases[i].path), "%s", heard.last);
+        tj_context_free(context);
+    }
+    free(other);
+    free((void *)made.bytes);
+}
+
+Test(packs, an_image_that_the_driver_refuses_is_compiled)
+{
+    const tj_pack_bytes made = make_pack(FAKE_NVRTC_PATH, &problem, 1, "naive", "sm_90");
+    fake_cuda fake = pretend();
+    tj_origin origin;
+
+    fake.fake_fail("cuLibraryLoadData", 1, CUDA_ERROR_INVALID_IMAGE);
+    cr_expect(eq(int, plan_with(&made, FAKE_NVRTC_PATH, &origin), TJ_OK), "%s", err.message);
+    free((void *)made.bytes);
+}
+
+/* ---- many at once ------------------------------------------------------------------------------------------------- */
+
+static char shared_path[96];
+
+static void *use_shared(void *payload)
+{
+    const char *const packs[] = {shared_path, NULL};
+    tj_context *context = payload ? payload : open_context("emulator:sm_90", MISSING, packs, NULL);
+    const tj_plan *plan;
+    tj_error why;
+    const bool is_planned =
+        tj_plan_prepare(context, &problem, NULL, &plan, &why) == TJ_OK && tj_plan_chosen_by(plan) == TJ_BY_PACK;
+
+    if (!payload)
+        tj_context_free(context);
+    return is_planned ? shared_path : NULL;
+}
+
+Test(packs, are_shared_by_threads_and_processes)
+{
+    const tj_pack_bytes made = make_pack(NULL, &problem, 1, NULL, "sm_90");
+    const char *const packs[] = {shared_path, NULL};
+    pthread_t thread[2 * THREADS];
+    tj_context *context;
+    int planned = 0;
+
+    snprintf(shared_path, sizeof shared_path, "%s/shared", folder);
+    write_file(shared_path, made.bytes, made.size, 0444);
+    for (int i = 0; i < THREADS; i++)
+        if (fork() == 0)
+            _exit(use_shared(NULL) ? 0 : 1);
+    for (int i = 0, state; i < THREADS; i++)
+        planned += wait(&state) > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0;
+    cr_expect(eq(int, planned, THREADS));
+    context = open_context("emulator:sm_90", MISSING, packs, NULL);
+    for (int i = 0; i < 2 * THREADS; i++) /* half with one context, half each with its own */
+        cr_assert(eq(int, pthread_create(&thread[i], NULL, use_shared, i < THREADS ? context : NULL), 0));
+    for (int i = 0; i < 2 * THREADS; i++) {
+        void *answer;
+
+        pthread_join(thread[i], &answer);
+        planned += answer != NULL;
+    }
+    cr_expect(eq(int, planned, 3 * THREADS));
+    tj_context_free(context);
+    free((void *)made.bytes);
+}
+
+/* ---- bytes -------------------------------------------------------------------------------------------------------- */
+
+Test(packs, an_image_that_the_application_keeps_comes_back)
+{
+    tj_context *context = open_context("emulator:sm_90", NULL, NULL, NULL);
+    tj_problem another = problem;
+    tj_source *source, *other;
+    tj_image *image, *back;
+    unsigned char *altered;
+    void *bytes;
+    size_t size;
+
+    another.k.extent = 21;
+    cr_assert(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_generate(&another, NULL, &other, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_image_obtain(context, source, "sm_90", &image, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_image_to_bytes(source, image, &bytes, &size, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_image_to_bytes(other, image, (void **)&altered, &size, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_assert(eq(int, tj_image_to_bytes(source, image, (void **)&altered, &size, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_image_from_bytes(source, "sm_90", bytes, size, &back, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(str, (char *)tj_image_key(back), (char *)tj_image_key(image)));
+    cr_expect(eq(str, (char *)tj_image_ptx(back, NULL), (char *)tj_image_ptx(image, NULL)));
+    cr_expect(tj_image_resources(back).registers == tj_image_resources(image).registers);
+    cr_expect(eq(int, (int)tj_image_origin(back), TJ_FROM_PACK));
+    tj_image_free(back);
+    cr_expect(eq(int, tj_image_from_bytes(source, "sm_80", bytes, size, &back, &err), TJ_ERR_NOT_FOUND));
+    cr_expect(eq(int, tj_image_from_bytes(other, "sm_90", bytes, size, &back, &err), TJ_ERR_NOT_FOUND));
+    altered[size - 1] ^= 1;
+    cr_expect(eq(int, tj_image_from_bytes(source, "sm_90", altered, size, &back, &err), TJ_ERR_NOT_FOUND));
+    cr_expect(eq(int, tj_image_from_bytes(source, "sm_90", altered, 3, &back, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(back == NULL);
+    free(bytes);
+    free(altered);
+    tj_image_free(image);
+    tj_source_free(source);
+    tj_source_free(other);
+    tj_context_free(context);
+}
+
+static int count_item(const tj_pack_entry *entry, void *payload)
+{
+    int *count = payload;
+
+    count[entry->kind]++;
+    count[0] += entry->damage != NULL;
+    return 0;
+}
+
+Test(packs, are_listed_and_unpacked_into_a_store)
+{
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    const tj_pack_bytes made = make_pack(NULL, &problem, 1, NULL, "compute_90");
+    unsigned char *altered = exact_copy(made.bytes, made.size);
+    int count[4] = {0}, damaged[4] = {0};
+    int64_t unpacked = 0;
+    tj_context *context;
+    bool is_right;
+
+    cr_expect(eq(int, tj_pack_list(made.bytes, made.size, count_item, count, &err), TJ_OK), "%s", err.message);
+    cr_expect(count[0] == 0 && count[TJ_PACK_IMAGE] >= 1 && count[TJ_PACK_CHOICE] == 1, "%d %d", count[TJ_PACK_IMAGE],
+              count[TJ_PACK_CHOICE]);
+    altered[made.size - 1] ^= 1;
+    cr_expect(eq(int, tj_pack_list(altered, made.size, count_item, damaged, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, damaged[0], 1));
+    cr_expect(eq(int, tj_pack_list(altered, made.size - 1, count_item, damaged, &err), TJ_ERR_INVALID_ARGUMENT));
+    options.cache_dir = folder;
+    options.driver = "emulator:sm_90";
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(int, tj_pack_unpack(context, made.bytes, made.size, &unpacked, &err), TJ_OK), "%s", err.message);
+    cr_expect(unpacked == count[TJ_PACK_IMAGE], "%d", (int)unpacked);
+    cr_expect(eq(int, multiply(context, 0, &is_right), TJ_OK), "%s", err.message);
+    cr_expect(is_right);
+    tj_context_free(context);
+    free(altered);
+    free((void *)made.bytes);
+}
