@@ -1,10 +1,14 @@
 // load: the fragments of one step, for the rows and columns of this warp.
+//@ if loads_ahead
 fragment_t m[2][WM / 16][4], n[2][WN / 8][2];
+//@ else
+//@| fragment_t m[WM / 16][4], n[WN / 8][2];
+//@ end
 const auto load = [&](const phase_t &from, int step) {
 #pragma unroll
     for (int r = 0; r < WM / 16; ++r) {
         const int row = warp_row + 16 * r;
-        fragment_t (&fragment)[4] = m[step % 2][r];
+        fragment_t (&fragment)[4] = m[step % 2][r];  //@ m_now for m[step % 2]
         //@ if m_whole
         load_matrices(fragment, &from.M[m_place(row + lane % 16, step * K_STEP + lane / 16 * CHUNK)]);
         //@ elif m_halves
@@ -64,9 +68,9 @@ const auto load = [&](const phase_t &from, int step) {
 #pragma unroll
         for (int i = 0; i < 4; ++i)
             //@ if n_rounds
-            //@| n[step % 2][c + i / 2][i % 2] = round_to_tf32(fragment[i]);
+            //@| n[step % 2][c + i / 2][i % 2] = round_to_tf32(fragment[i]);  //@ n_now for n[step % 2]
             //@ else
-            n[step % 2][c + i / 2][i % 2] = fragment[i];
+            n[step % 2][c + i / 2][i % 2] = fragment[i];  //@ n_now for n[step % 2]
             //@ end
     }
 };

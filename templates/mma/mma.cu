@@ -4,8 +4,13 @@
 //                            BN
 //                       +-----------+     copy      the tiles of a phase, from global memory past the registers into  //@ past for past
 //                    BK |  phase 0  |               one of STAGES places in shared memory: STAGES - 1 phases ahead
+//@ if loads_ahead
 //                N      +-----------+     load      the fragments of one step of k, from there into registers: one step
 //                    BK |  phase 1  |               ahead, into the other half of m and n
+//@ else
+//@| //                N      +-----------+     load      the fragments of one step of k, from there into registers: in the
+//@| //                    BK |  phase 1  |               step that needs them
+//@ end
 //        M              +-----------+     multiply  the fragments of one step, and add up the products
 //    BK      BK               :           store     the sums, in the end
 // +-------+-------+     +-----------+
@@ -91,7 +96,11 @@ mma(  //@ kernel for mma
 
     // multiply: one step's products, added to the thread's sums.
     sum_t sum[TM][TN] = {};
+    //@ if loads_ahead
     const auto multiply = [&](int step) {
+    //@ else
+    //@| const auto multiply = [&]() {
+    //@ end
 #pragma unroll
         for (int r = 0; r < WM / 16; ++r)
 #pragma unroll
@@ -103,7 +112,7 @@ mma(  //@ kernel for mma
                 //@ else
                 const int col = 2 * c, next = col + 1;
                 //@ end
-                multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);
+                multiply_add(m[step % 2][r], n[step % 2][c], sum[2 * r][col], sum[2 * r][next], sum[2 * r + 1][col], sum[2 * r + 1][next]);  //@ m_now for m[step % 2]  //@ n_now for n[step % 2]
             }
     };
 

@@ -26,16 +26,17 @@ __syncthreads();
 
 int current = 0;        // the stage that is multiplied
 int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
-//@ if may_be_empty
+//@ if loads_ahead and may_be_empty
 //@| if (phases > 0)
 //@|     load(tiles[0], 0);
-//@ else
+//@ elif loads_ahead
 load(tiles[0], 0);
 //@ end
 for (index_t phase = 0; phase < phases; ++phase) {
     const int next = current + 1 < STAGES ? current + 1 : 0;
 #pragma unroll
     for (int step = 0; step < STEPS; ++step) {
+        //@ if loads_ahead
         if (step + 1 < STEPS) {
             load(tiles[current], step + 1);
         } else if (phase + 1 < phases) {
@@ -45,6 +46,9 @@ for (index_t phase = 0; phase < phases; ++phase) {
             __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
             load(tiles[next], 0);
         }
+        //@ else
+        //@| load(tiles[current], step);
+        //@ end
         //@ if spreads_copies
         //@| if (step % 2 == 0 && step / 2 < PIECES && phase + STAGES - 1 < phases)
         //@|     copy(tiles[free], phase + STAGES - 1, step / 2);  //@ , checks_phases,
@@ -60,8 +64,20 @@ for (index_t phase = 0; phase < phases; ++phase) {
         //@| if (step == 0 && phase + STAGES - 1 < phases)
         //@|     copy(tiles[free], phase + STAGES - 1, 0);  //@ , checks_phases, spreads_copies
         //@ end
+        //@ if loads_ahead
         multiply(step);
+        //@ else
+        //@| multiply();
+        //@ end
     }
+    //@ if not loads_ahead
+    //@| if (phase + 1 < phases) {
+    //@ if copies_async
+    //@|     wait_for_copies<STAGES - 2>();
+    //@ end
+    //@|     __syncthreads();  // the next phase's tiles are complete, and nobody needs this phase's any more
+    //@| }
+    //@ end
     free = current;
     current = next;
 }

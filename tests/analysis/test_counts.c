@@ -323,6 +323,14 @@ static const row rows[] = {
     {"mma:bm=32,bn=64,wm=16,wn=32", 65, 33, 71, WITH(.m.type = TJ_F64, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
     {"mma:bm=64,bn=32,wm=32,wn=16,steps=4", 128, 64, 64,
      WITH(.m.type = TJ_F64, .n.layout = TJ_COL_MAJOR, .p.layout = TJ_COL_MAJOR)},
+    /* fragments loaded when they are needed */
+    {"mma:load=needed", 256, 128, 256, BF16()},
+    {"mma:bm=64,bn=64,load=needed,stages=4", 100, 200, 136, BF16(.m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64,load=needed,splits=3", 66, 100, 70, WITH(.m.type = TJ_F64, .epilogue.has_beta = 1)},
+    {"mma:bm=64,bn=64,load=needed", 67, 61, 99, WITH(.compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64,load=ahead,pack=none", 67, 61, 99, WITH(.compute = TJ_COMPUTE_TF32)},
+    {"mma:bm=64,bn=32,load=needed,copy=registers", 72, 152, 88, WITH(.m.type = TJ_U8, .m.layout = TJ_COL_MAJOR)},
+    {"mma:bm=64,bn=64,load=needed", 64, 0, 64, BF16()},
     /* k split over blocks, more splits than phases */
     {"mma:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_S8)},
     {"mma:bm=64,bn=32,wm=32,wn=16", 72, 160, 96, WITH(.m.type = TJ_U8, .m.layout = TJ_COL_MAJOR, .p.type = TJ_F32)},

@@ -38,6 +38,9 @@ Test(mma, says_which_constraint_does_not_hold)
          "8 stages of tiles of 128 x 128 and 128 x 128 need 524288 bytes of shared memory: 232448 are the most"},
         {CUBES(256, .m.type = TJ_BF16), "mma:blocks=4",
          "4 blocks of 128 threads leave each thread 128 registers, and a warp tile of 64 x 64 takes "},
+        {CUBES(256, .m.type = TJ_BF16), "mma:wn=32,blocks=2",
+         "2 blocks of 256 threads leave each thread 128 registers, and a warp tile of 64 x 32 takes 140"},
+        {CUBES(256, .m.type = TJ_BF16), "mma:wn=32,blocks=2,load=needed", NULL},
         {CUBES(256, .m.type = TJ_BF16), "mma:bm=16,bn=16,wm=16,wn=16,steps=6",
          "32 threads cannot share the copies of 16 lines of 96 elements, 8 at a time: change steps"},
         {CUBES(256, .m.type = TJ_BF16), "mma:group=8,rows=x",
@@ -118,6 +121,13 @@ Test(mma, settles_warps_and_packing_by_the_problem)
         {BF16(512, 65, 512, .p.layout = TJ_COL_MAJOR), "mma", "pack", 3}, /* the text's N */
         {BF16(512, 65, 513, .batch = TJ_ANY), "mma", "pack", 1},          /* nothing else can be */
         {BF16(64, 64, 64), "mma", "copy", 1},
+        {CUBES(256, .m.type = TJ_BF16), "mma", "load", 1},
+        {BF16(64, 65, 65), "mma", "load", 1},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32), "mma", "load", 1},
+        {CUBES(255, .compute = TJ_COMPUTE_TF32), "mma:pack=none", "load", 2}, /* rounded where it is loaded */
+        {CUBES(256, .compute = TJ_COMPUTE_TF32, .n.ld = 258), "mma:pack=none", "load", 2},
+        {CUBES(255, .compute = TJ_COMPUTE_TF32), "mma:pack=both", "load", 1},
+        {CUBES(255, .compute = TJ_COMPUTE_TF32), "mma:pack=none,load=ahead", "load", 1},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

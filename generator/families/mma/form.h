@@ -13,9 +13,12 @@ enum { TJ_MMA_CHUNK = 16 };                 /* bytes that ldmatrix reads of a li
 /** Values of parameter pack: which operands are copied to the workspace first. As bits, less 1: M, N. */
 enum { TJ_MMA_PACK_NONE = 1, TJ_MMA_PACK_M = 2, TJ_MMA_PACK_N = 3, TJ_MMA_PACK_BOTH = 4 };
 
+/** Values of parameter load: when fragments are loaded. */
+enum { TJ_MMA_AHEAD = 1, TJ_MMA_NEEDED = 2 };
+
 /** The parameters by name, and what follows from them and the type of M and N. */
 typedef struct tj_mma_shape {
-    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, width, vector, group, rows;
+    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, load, width, vector, group, rows;
     int32_t element_bytes, k_step, bk, threads;
 } tj_mma_shape;
 
@@ -64,7 +67,7 @@ int32_t tj_mma_p_vector(const tj_problem *view, const tj_mma_shape *s);
 /** Of a block. */
 int64_t tj_mma_shared_bytes(const tj_problem *view, const tj_mma_shape *s);
 
-/** Registers of a thread's sums, and of the fragments of two steps. */
+/** Registers of a thread's sums, and of the fragments that it has at once. */
 int32_t tj_mma_registers(const tj_problem *view, const tj_mma_shape *s);
 
 /** tj_pipe: the tensor cores that multiply elements of this problem. */

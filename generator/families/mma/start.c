@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * start: where a search begins: what was fastest, or nearly, for shapes that were measured on an H200. BM, BN, STEPS, WM, WN, SPLITS,
- * STAGES, BLOCKS, COPY, PACK.
+ * STAGES, BLOCKS, COPY, PACK, LOAD.
  */
 #include "form.h"
 
@@ -43,6 +43,14 @@ static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     {64, 16, 4, 16, 16, 66, 4, 2},
     {128, 16, 4, 16, 16, 3, 4, 2},
     {128, 16, 2, 32, 16, 8, 6, 2},
+    /* tf32, whose fragments leave room for tiles that would spill if they were loaded ahead: not measured yet */
+    {128, 128, 4, 64, 64, 1, 3, 2, 0, 0, TJ_MMA_NEEDED},
+    {64, 128, 4, 32, 64, 1, 4, 2, 0, 0, TJ_MMA_NEEDED},
+    {64, 64, 4, 32, 32, 1, 4, 4, 0, 0, TJ_MMA_NEEDED},
+    {128, 128, 4, 64, 64, 1, 3, 2, 0, TJ_MMA_PACK_NONE, TJ_MMA_NEEDED},
+    {64, 128, 4, 32, 64, 1, 4, 2, 0, TJ_MMA_PACK_NONE, TJ_MMA_NEEDED},
+    {64, 64, 4, 32, 32, 1, 4, 3, 0, TJ_MMA_PACK_NONE, TJ_MMA_NEEDED},
+    {64, 64, 4, 32, 32, 4, 4, 3, 0, TJ_MMA_PACK_NONE, TJ_MMA_NEEDED},
     /* lines that begin anywhere, where packing is not worth a kernel of its own: not measured yet */
     {64, 64, 4, 32, 32, 1, 2, 2, 0, TJ_MMA_PACK_NONE},
     {32, 64, 4, 16, 32, 1, 2, 3, 0, TJ_MMA_PACK_NONE},
