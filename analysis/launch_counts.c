@@ -97,6 +97,8 @@ static void estimate_all(tj_counts *counts)
                                    &counts->load_scales,
                                    &counts->pack.load,
                                    &counts->pack.store,
+                                   &counts->pack.shared_load,
+                                   &counts->pack.shared_store,
                                    &counts->shared_load,
                                    &counts->shared_store,
                                    &counts->reduce.load_pointers,

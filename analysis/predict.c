@@ -226,10 +226,13 @@ static double cycles_of(const block_cycles *one, double resident)
                                        one->latency + one->alone - one->longest, one->sharpness);
 }
 
-/* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element. */
+/* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element, and, where it
+ * transposes them, through shared memory, which is the same pipe. */
 static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
-    const double through_l1 = (double)(c->pack.load.merged + c->pack.store.merged) / facts->sm_count / streams.pipe_efficiency;
+    const int64_t shared = c->pack.shared_load.wavefronts + c->pack.shared_store.wavefronts;
+    const double through_l1 =
+        (double)(c->pack.load.merged + c->pack.store.merged + shared) / facts->sm_count / streams.pipe_efficiency;
     const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
 
     return c->pack.load.elements > 0 ? streams.next_kernel + BLOCK_CYCLES + streams.wait + fmax(through_l1, moved) : 0;

@@ -146,13 +146,14 @@ static void print_counted(const cli_case *one)
          c->load_m.sectors + c->load_n.sectors + c->load_c.sectors + c->load_w.sectors + c->load_pointers.sectors +
              c->reduce.load_pointers.sectors + c->load_scales.sectors + c->reduce.load_scales.sectors,
          e->global_load_sectors},
-        {"shared loads", c->shared_load.elements + c->reduce.shared_load.elements, e->shared_loads},
+        {"shared loads", c->shared_load.elements + c->pack.shared_load.elements + c->reduce.shared_load.elements,
+         e->shared_loads},
         {in_words ? "passes that store" : "shared stores",
-         in_words ? c->shared_store.wavefronts + c->reduce.shared_store.wavefronts
-                  : c->shared_store.elements + c->reduce.shared_store.elements,
+         in_words ? c->shared_store.wavefronts + c->pack.shared_store.wavefronts + c->reduce.shared_store.wavefronts
+                  : c->shared_store.elements + c->pack.shared_store.elements + c->reduce.shared_store.elements,
          in_words ? e->shared_store_wavefronts : e->shared_stores},
         {"multiply-adds", cli_fma(one) + c->reduce.fma, e->fma + e->mma_flops / 2},
-        {"barriers of blocks", c->barriers + c->reduce.barriers, e->block_barriers},
+        {"barriers of blocks", c->barriers + c->pack.barriers + c->reduce.barriers, e->block_barriers},
     };
 
     printf("counted    %-20s %16s %16s\n", "", "predicted", "emulator");

@@ -43,6 +43,8 @@ static void set_counts(json_t *answer, const cli_case *one)
     set_traffic(object, "load_scales", &c->load_scales);
     set_traffic(object, "pack_load", &c->pack.load);
     set_traffic(object, "pack_store", &c->pack.store);
+    set_traffic(object, "pack_shared_load", &c->pack.shared_load);
+    set_traffic(object, "pack_shared_store", &c->pack.shared_store);
     set_traffic(object, "shared_load", &c->shared_load);
     set_traffic(object, "shared_store", &c->shared_store);
     cli_set_int(phase, "depth", c->phase.depth);

@@ -3,18 +3,25 @@
 
 #include <stdio.h>
 
+#include "access.h"
 #include "checked.h"
 #include "error.h"
 #include "lanes.h"
 #include "steps.h"
 #include "traffic.h"
 
-enum { THREADS = 256, CHUNK_BYTES = 16, SLICE_UNIT = 128 };
+enum { THREADS = 256, CHUNK_BYTES = 16, TILE_BYTES = 128, SLICE_UNIT = 128 };
 enum { ELEMENTS_OF_P = 1024 }; /* for each block: large products have enough of them, and none has too many */
 
 static const tj_which both[] = {TJ_MATRIX_M, TJ_MATRIX_N};
 
 /* ---- sizes -------------------------------------------------------------------------------------------------------- */
+
+/* Lines of a tile that is transposed, and elements of a line. */
+static int32_t tile_edge(const tj_problem *view)
+{
+    return TILE_BYTES / tj_facts_of(view->m.type)->bytes;
+}
 
 /* In whole units, at least one of them. */
 static int64_t whole_units(const tj_dim *dim, int32_t unit)
@@ -27,18 +34,26 @@ static int32_t chunk_of(const tj_problem *view, tj_which which)
     return CHUNK_BYTES / tj_facts_of(tj_problem_matrix(view, which)->type)->bytes;
 }
 
+/* Lines as they are packed. */
+static tj_lines packed_lines(const tj_problem *view, const tj_pack *pack, tj_which which)
+{
+    const tj_lines from = tj_problem_lines(view, which);
+
+    return pack->operand[which].transposes ? (tj_lines){from.width, from.count, from.width_name, from.count_name} : from;
+}
+
 int64_t tj_pack_lines(const tj_problem *view, const tj_pack *pack, tj_which which)
 {
     const int32_t lines = pack->operand[which].lines;
 
-    return whole_units(tj_problem_lines(view, which).count, lines > 0 ? lines : 1);
+    return whole_units(packed_lines(view, pack, which).count, lines > 0 ? lines : 1);
 }
 
 static int64_t packed_ld(const tj_problem *view, const tj_pack *pack, tj_which which)
 {
     const int32_t chunk = chunk_of(view, which), line = pack->operand[which].line;
 
-    return whole_units(tj_problem_lines(view, which).width, line > chunk ? (int32_t)tj_ceil_div(line, chunk) * chunk : chunk);
+    return whole_units(packed_lines(view, pack, which).width, line > chunk ? (int32_t)tj_ceil_div(line, chunk) * chunk : chunk);
 }
 
 static bool is_broadcast(const tj_problem *view, tj_which which)
@@ -106,6 +121,8 @@ tj_problem tj_pack_moved(const tj_problem *view, const tj_pack *pack)
 
         if (!pack->operand[i].is_packed)
             continue;
+        if (pack->operand[i].transposes)
+            x->layout = x->layout == TJ_ROW_MAJOR ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
         x->ld = packed_ld(view, pack, both[i]);
         if (!is_broadcast(view, both[i]))
             x->stride = x->ld * tj_pack_lines(view, pack, both[i]);
@@ -122,6 +139,39 @@ static const char *name_of(const char *what, tj_which which, char name[TJ_TEMPLA
     return name;
 }
 
+/* Are 16 bytes of every line there together, so that they are read at once? */
+static bool is_wide(const tj_problem *view, const tj_pack *pack, tj_which which)
+{
+    const int32_t chunk = chunk_of(view, which);
+
+    return pack->operand[which].is_packed && pack->operand[which].asks_to_align &&
+           tj_access_widest(view, which, chunk) == chunk;
+}
+
+static bool is_wide_somewhere(const tj_problem *view, const tj_pack *pack)
+{
+    return is_wide(view, pack, TJ_MATRIX_M) || is_wide(view, pack, TJ_MATRIX_N);
+}
+
+/* Does any operand, and does any that is packed not? */
+static bool is_any(const tj_pack *pack, bool transposes)
+{
+    for (int i = 0; i < 2; i++)
+        if (pack->operand[i].is_packed && pack->operand[i].transposes == transposes)
+            return true;
+    return false;
+}
+
+/* The function of pack.cuh, or transpose.cuh. */
+static const char *function_of(const tj_problem *view, const tj_pack *pack, tj_which which)
+{
+    static const char *const name[2][3] = {{"pack_lines", "pack_lines<false>", "pack_lines<true>"},
+                                           {"transpose_lines", "transpose_lines<false>", "transpose_lines<true>"}};
+    const int wide = is_wide_somewhere(view, pack) ? 1 + is_wide(view, pack, which) : 0;
+
+    return name[pack->operand[which].transposes][wide];
+}
+
 static void describe_operand(const tj_problem *view, const tj_pack *pack, tj_which which, tj_template_params *fill)
 {
     const tj_matrix *const from = tj_problem_matrix(view, which);
@@ -132,6 +182,8 @@ static void describe_operand(const tj_problem *view, const tj_pack *pack, tj_whi
     tj_template_set_flag(fill, name_of("shares", which, name), is_broadcast(view, which));
     if (!pack->operand[which].is_packed)
         return;
+    tj_template_set_flag(fill, name_of("transposes", which, name), pack->operand[which].transposes);
+    tj_template_set(fill, name_of("pack", which, name), function_of(view, pack, which));
     tj_template_set_int(fill, name_of("from_ld", which, name), from->ld);
     tj_template_set_int(fill, name_of("from_stride", which, name), from->stride > 0 ? from->stride : 0);
     tj_template_set(fill, name_of("from_lines", which, name), lines.count_name);
@@ -148,6 +200,11 @@ static bool is_packed_once(const tj_problem *view, const tj_pack *pack)
     return view->batch > 1;
 }
 
+static int32_t callers_of(const tj_launch_form *form, tj_which which)
+{
+    return form->is_swapped ? TJ_MATRIX_N - (int32_t)which : (int32_t)which;
+}
+
 /* Where the workspace has room for it, after all that is there. */
 static void make_room(const tj_problem *view, const tj_pack *pack, tj_which which, tj_launch_form *form)
 {
@@ -157,6 +214,8 @@ static void make_room(const tj_problem *view, const tj_pack *pack, tj_which whic
     (void)packed_bytes(view, pack, which, tj_step_product(form)->splits, &bytes); /* there is: resolve has looked */
     form->slice[slice] = tj_ceil_div(form->workspace_bytes, SLICE_UNIT) * SLICE_UNIT;
     form->workspace_bytes = form->slice[slice] + bytes;
+    if (is_wide(view, pack, which))
+        form->align[callers_of(form, which)] = CHUNK_BYTES;
 }
 
 /* The text's M and N as arguments: the caller's, or where they were packed. */
@@ -176,7 +235,7 @@ static void list_args(const tj_problem *view, const tj_pack *pack, tj_launch_for
     tj_step_list_args(&moved, form->is_swapped, true, product->splits <= 1, product);
     for (int i = 0; i < 2; i++)
         if (pack->operand[i].is_packed) {
-            const int32_t callers = form->is_swapped ? TJ_MATRIX_N - i : i;
+            const int32_t callers = callers_of(form, both[i]);
 
             step->arg[step->arg_count++] = (tj_argument){TJ_ARG_POINTER, callers};
             redirect(product, callers, pack->operand[i].slice);
@@ -193,6 +252,11 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
 
     tj_template_set_flag(fill, "packs", tj_pack_is_any(pack));
     tj_template_set_flag(fill, "pack_rounds", view->compute == TJ_COMPUTE_TF32);
+    tj_template_set_flag(fill, "pack_wide", is_wide_somewhere(view, pack));
+    tj_template_set_flag(fill, "pack_copies", is_any(pack, false));
+    tj_template_set_flag(fill, "pack_transposes", is_any(pack, true));
+    tj_template_set_flag(fill, "pack_bytes", tj_facts_of(view->m.type)->bytes == 1);
+    tj_template_set(fill, "load_chunk", is_wide_somewhere(view, pack) ? "load_chunk<WIDE>" : "load_chunk");
     for (int i = 0; i < 2; i++)
         describe_operand(view, pack, both[i], fill);
     if (!tj_pack_is_any(pack))
@@ -205,6 +269,8 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     step->block_x = THREADS;
     step->block_y = step->block_rows = 1;
     step->block_cols = (int32_t)(blocks < INT32_MAX ? blocks : INT32_MAX);
+    if (is_any(pack, true))
+        step->static_shared_bytes = TILE_BYTES * (tile_edge(view) + 1);
     tj_step_product(form)->overlaps = 1;
     if (fill)
         list_args(view, pack, form, step);
@@ -212,40 +278,79 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */
 
-/* pack_lines: a thread reads the elements of 16 bytes one by one, and stores them at once. */
-static void count_operand(const tj_problem *view, const tj_pack *pack, tj_which which, tj_counts *counts)
+enum { CHUNKS = TILE_BYTES / CHUNK_BYTES, WORDS = TILE_BYTES / 4 }; /* of a line of a tile */
+
+/* load_chunk, by so many threads side by side, and lines that others have. */
+static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which which, int32_t x, int32_t y, tj_traffic *traffic)
 {
     const tj_matrix *const from = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
-    const int32_t width = chunk_of(view, which);
-    const int64_t bytes = CHUNK_BYTES / width, count = lines.count->extent;
-    const int64_t ld = packed_ld(view, pack, which), packed_elements = ld * tj_pack_lines(view, pack, which);
-    const int64_t matrices = matrices_of(view, which, view->batch);
-    const int64_t chunks = ld / width, elements = lines.width->extent * count * matrices;
+    const int32_t width = chunk_of(view, which), at_once = is_wide(view, pack, which) ? width : 1;
+    const int64_t bytes = CHUNK_BYTES / width, count = lines.count->extent, matrices = matrices_of(view, which, view->batch);
+    const int64_t chunks = tj_ceil_div(lines.width->extent, width), elements = lines.width->extent * count * matrices;
     tj_traffic loads = {.is_estimate = 1}; /* whose requests go on from one line to the next */
-    tj_access access = tj_tiled_access(THREADS, 1, chunks, count, CHUNK_BYTES, from->ld * bytes);
+    tj_access access = tj_tiled_access(x, y, chunks, count, CHUNK_BYTES, from->ld * bytes);
 
     access.element_bytes = (int32_t)bytes;
+    access.width = at_once;
     access.axis[2] = tj_batch_axis(matrices, from->stride, bytes);
-    access.repeat = width;
+    access.repeat = width / at_once;
     tj_traffic_add(&loads, &access);
-    counts->pack.load.elements += elements;
-    counts->pack.load.bytes += elements * bytes;
-    counts->pack.load.requests += width * matrices * tj_ceil_div(count * chunks, TJ_WARP);
-    counts->pack.load.wavefronts += loads.wavefronts;
-    counts->pack.load.sectors += loads.sectors;
-    counts->pack.load.merged += loads.merged;
-    counts->pack.load.is_estimate = 1;
-    access = tj_tiled_access(THREADS, 1, packed_elements / width, 1, CHUNK_BYTES, 0);
-    access.element_bytes = (int32_t)bytes;
+    traffic->elements += elements;
+    traffic->bytes += elements * bytes;
+    traffic->requests += y > 1 ? loads.requests : access.repeat * matrices * tj_ceil_div(count * chunks, TJ_WARP);
+    traffic->wavefronts += loads.wavefronts;
+    traffic->sectors += loads.sectors;
+    traffic->merged += loads.merged;
+    traffic->is_estimate = 1;
+}
+
+/* pack_lines: one chunk after the other, with those that are added. */
+static void count_lines(const tj_problem *view, const tj_pack *pack, tj_which which, tj_pack_counts *counts)
+{
+    const int32_t width = chunk_of(view, which), bytes = CHUNK_BYTES / width;
+    const int64_t elements = packed_ld(view, pack, which) * tj_pack_lines(view, pack, which);
+    tj_access access = tj_tiled_access(THREADS, 1, elements / width, 1, CHUNK_BYTES, 0);
+
+    count_loads(view, pack, which, THREADS, 1, &counts->load);
+    access.element_bytes = bytes;
     access.width = width;
-    access.axis[2] = tj_batch_axis(matrices, packed_elements, bytes);
-    tj_traffic_add(&counts->pack.store, &access);
+    access.axis[2] = tj_batch_axis(matrices_of(view, which, view->batch), elements, bytes);
+    tj_traffic_add(&counts->store, &access);
+}
+
+/* transpose_lines: chunks come to a tile, words of as many lines as a chunk has elements leave it. */
+static void count_transpose(const tj_problem *view, const tj_pack *pack, tj_which which, tj_pack_counts *counts)
+{
+    const int32_t width = chunk_of(view, which), bytes = CHUNK_BYTES / width, edge = tile_edge(view), word = edge / WORDS;
+    const int64_t ld = packed_ld(view, pack, which), lines = tj_pack_lines(view, pack, which);
+    const int64_t matrices = matrices_of(view, which, view->batch);
+    const int64_t tiles = tj_ceil_div(lines, edge) * tj_ceil_div(ld, edge) * matrices;
+    tj_access access = tj_shared_access(CHUNKS, THREADS / CHUNKS, 4, WORDS, 4, 4, tiles * edge * CHUNKS / THREADS);
+
+    count_loads(view, pack, which, CHUNKS, THREADS / CHUNKS, &counts->load);
+    tj_traffic_add(&counts->shared_store, &access);
+    access = tj_tiled_access(CHUNKS, WORDS, ld / width, tj_ceil_div(lines, word), (width * WORDS + 4) * 4, 4);
+    access.is_shared = true;
+    access.element_bytes = 4;
+    access.repeat = width * matrices;
+    tj_traffic_add(&counts->shared_load, &access);
+    for (int32_t e = 0; e < word && e < lines; e++) {
+        access = tj_tiled_access(CHUNKS, WORDS, ld / width, tj_ceil_div(lines - e, word), CHUNK_BYTES, word * ld * bytes);
+        access.base = e * ld * bytes;
+        access.element_bytes = bytes;
+        access.width = width;
+        access.axis[2] = tj_batch_axis(matrices, ld * lines, bytes);
+        tj_traffic_add(&counts->store, &access);
+    }
+    counts->barriers += 2 * tiles;
 }
 
 void tj_pack_count(const tj_problem *view, const tj_pack *pack, tj_counts *counts)
 {
     for (int i = 0; i < 2; i++)
-        if (pack->operand[i].is_packed)
-            count_operand(view, pack, both[i], counts);
+        if (pack->operand[i].is_packed && pack->operand[i].transposes)
+            count_transpose(view, pack, both[i], &counts->pack);
+        else if (pack->operand[i].is_packed)
+            count_lines(view, pack, both[i], &counts->pack);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pack: a step ahead of the product (templates/parts/pack.cuh) that copies operands to the workspace, where every line begins at a
- * multiple of 16 bytes, where tiles are whole if the family wants them so, and where tf32 is rounded.
+ * multiple of 16 bytes, where tiles are whole if the family wants them so, where lines may lie the other way, and where tf32 is rounded.
  *
  * A family says which operands in a tj_pack, and then:
  *
  *   resolve   tj_pack_check
- *   moved     tj_pack_moved: the problem as the product reads it
- *   describe  tj_pack_describe, behind tj_split_describe and whether or not anything is packed
+ *   moved     tj_pack_moved: the problem as the product reads it, with its layouts
+ *   describe  tj_pack_describe, behind tj_split_describe and what sets form->align, whether or not anything is packed
  *   count     tj_pack_count
  *   template  parts/vector.cuh, with compute tf32 parts/tf32.cuh, and parts/pack.cuh where the text's `packs` says so; the product
  *             waits for the step ahead, by griddepcontrol.wait, before it reads M or N
@@ -20,9 +20,11 @@
 /** One operand of the text. All zero: the product reads it where the caller has it. */
 typedef struct tj_pack_operand {
     bool is_packed;
-    int32_t lines; /* the packed lines are a multiple of these, one of them at least; 0: as 1 */
-    int32_t line;  /* and the elements of each a multiple of these, and of 16 bytes in any case; 0: as 1 */
-    int32_t slice; /* of the workspace: an index into tj_launch_form.slice, one for each operand; that of splits is 0 */
+    bool transposes;    /* lines along k become lines across it, or the other way round; elements have 4 bytes, or 1 */
+    bool asks_to_align; /* where all 16 bytes can be read at once, they are, and form->align asks for such a pointer */
+    int32_t lines;      /* the packed lines are a multiple of these, one of them at least; 0: as 1 */
+    int32_t line;       /* and the elements of each a multiple of these, and of 16 bytes in any case; 0: as 1 */
+    int32_t slice;      /* of the workspace: an index into tj_launch_form.slice, one for each operand; that of splits is 0 */
 } tj_pack_operand;
 
 /** Both, by tj_which: TJ_MATRIX_M and TJ_MATRIX_N of the text. */
@@ -43,7 +45,7 @@ static inline bool tj_pack_is_any(const tj_pack *pack)
 tj_status tj_pack_check(const tj_problem *view, const tj_pack *pack, int32_t splits, const char *asked, const char *remedy,
                         tj_error *err);
 
-/** The problem with the leading dimensions and strides of packed operands. */
+/** The problem with the layouts, leading dimensions and strides of packed operands. */
 tj_problem tj_pack_moved(const tj_problem *view, const tj_pack *pack);
 
 /** Lines of the packed operand, with those that were added. */

@@ -97,9 +97,11 @@ typedef struct tj_phase_counts {
 } tj_phase_counts;
 
 /** What the kernel moves that copies operands to the workspace first, where a family has one; otherwise all zero. The requests and
- * sectors of its loads are an estimate. */
+ * sectors of its loads are an estimate. Operands that it transposes pass through shared memory. */
 typedef struct tj_pack_counts {
+    int64_t barriers;
     tj_traffic load, store;
+    tj_traffic shared_load, shared_store;
 } tj_pack_counts;
 
 /** What the second kernel does if k is split over blocks; otherwise all zero. Its loads and stores are load_w, load_c and

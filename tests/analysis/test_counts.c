@@ -356,6 +356,23 @@ static const row rows[] = {
     {"mma:bm=64,bn=64,pack=both,splits=3", 65, 301, 77, BF16(.m.ld = 305, .epilogue.has_beta = 1)},
     {"mma:bm=64,bn=64,pack=both", 65, 33, 77, WITH(.m.type = TJ_F64)},
     {"mma:pack=both", 64, 3, 5, WITH(.m.type = TJ_F16)},
+    /* and transposed on the way: words and bytes, at once and one by one, of either operand, of a batch, of one that it shares */
+    {"mma:bm=64,bn=64,pack=n,transpose=yes", 64, 64, 128, WITH(.compute = TJ_COMPUTE_TF32)},
+    {"mma:bm=64,bn=64,pack=both,transpose=yes", 67, 61, 99, WITH(.compute = TJ_COMPUTE_TF32)},
+    {"mma:bm=64,bn=64,pack=both,transpose=yes", 68, 60, 100,
+     WITH(.compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, .batch = 3)},
+    {"mma:bm=64,bn=64,pack=m,transpose=yes,splits=2", 67, 161, 99,
+     WITH(.compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, .p.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
+    {"mma:bm=64,bn=64,pack=both,transpose=yes", 36, 150, 70,
+     WITH(.compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR, .batch = 2,
+          .m.stride = TJ_BROADCAST)},
+    {"mma:bm=64,bn=64,pack=n,transpose=yes", 64, 256, 256, WITH(.m.type = TJ_S8)},
+    {"mma:bm=64,bn=64,pack=both,transpose=yes", 65, 201, 79, WITH(.m.type = TJ_U8, .batch = 2)},
+    {"mma:bm=64,bn=64,pack=both,transpose=yes", 144, 64, 176,
+     WITH(.m.type = TJ_S8, .m.layout = TJ_COL_MAJOR, .batch = 2, .n.stride = TJ_BROADCAST)},
+    {"mma:bm=32,bn=64,pack=m,transpose=yes", 131, 33, 64,
+     WITH(.m.type = TJ_E4M3, .m.layout = TJ_COL_MAJOR, .n.layout = TJ_COL_MAJOR, .m.ld = 144)},
+    {"mma:bm=64,bn=64,pack=n,transpose=yes,copy=registers", 65, 101, 79, WITH(.m.type = TJ_S8)},
     /* lines that begin anywhere: gathered, in every layout; beside copies past the registers; lines, ends, and both clipped */
     {"mma:bm=64,bn=64,pack=none", 65, 101, 77, BF16()},
     {"mma:bm=64,bn=64,pack=none", 64, 64, 64, BF16(.m.ld = 65, .n.ld = 67)},
@@ -589,6 +606,14 @@ static void expect_pack(tj_context *context, const row *r, const tj_counts *c)
     expect(r, "packed bytes", c->pack.store.bytes, counted.global_store_bytes);
     expect(r, "requests that store them", c->pack.store.requests, counted.global_store_requests);
     expect(r, "sectors of them", c->pack.store.sectors, counted.global_store_sectors);
+    expect(r, "words of tiles to transpose", c->pack.shared_store.elements, counted.shared_stores);
+    expect(r, "requests that store them", c->pack.shared_store.requests, counted.shared_store_requests);
+    expect(r, "passes that store them", c->pack.shared_store.wavefronts, counted.shared_store_wavefronts);
+    expect(r, "words of the transpose", c->pack.shared_load.elements, counted.shared_loads);
+    expect(r, "requests that load them", c->pack.shared_load.requests, counted.shared_load_requests);
+    expect(r, "passes that load them", c->pack.shared_load.wavefronts, counted.shared_load_wavefronts);
+    cr_expect(c->pack.shared_load.wavefronts == c->pack.shared_load.requests, "%s: no bank conflicts", r->config);
+    expect(r, "barriers of packing", c->pack.barriers, counted.block_barriers);
 }
 
 Test(counts, are_those_of_the_emulator)

@@ -306,6 +306,39 @@ Test(compile, mma_in_every_form)
     }
 }
 
+/* Operands that are transposed on their way to the workspace, by words and by bytes, 16 bytes at once and one by one. */
+Test(compile, mma_that_transposes)
+{
+    static const char *const configs[] = {"mma:bm=64,bn=64,pack=both,transpose=yes",
+                                          "mma:bm=32,bn=64,pack=n,transpose=yes,splits=2",
+                                          "mma:bm=32,bn=32,pack=m,transpose=yes"};
+    static const int types[] = {TJ_F32, TJ_S8, TJ_E5M2};
+    const char *const *targets = targets_or_skip();
+    int compiled = 0;
+
+    for (size_t t = 0; targets[t]; t++)
+        for (int variant = 0; variant < 12; variant++) {
+            const bool is_even = variant & 1, is_broadcast = variant % 4 == 2;
+            const uint32_t features = tj_target_features(targets[t]),
+                           needed[] = {TJ_FEATURE_MMA_TF32, TJ_FEATURE_MMA_S8 | TJ_FEATURE_CP_ASYNC, TJ_FEATURE_FP8_SUMS};
+            tj_problem problem = TJ_PROBLEM_INIT(is_even ? 256 : 257, is_even ? 512 : 515, is_even ? 128 : 259, TJ_F32);
+            char label[200];
+
+            if ((features & needed[variant % 3]) != needed[variant % 3] || (t + (size_t)variant) % 2)
+                continue;
+            problem.m.type = types[variant % 3];
+            problem.compute = variant % 3 == 0 ? TJ_COMPUTE_TF32 : TJ_COMPUTE_DEFAULT;
+            problem.n.type = variant % 3 == 2 ? TJ_E4M3 : 0;
+            problem.m.layout = variant / 6 % 2;
+            problem.batch = is_broadcast ? 3 : 1;
+            problem.n.stride = is_broadcast ? TJ_BROADCAST : 0;
+            snprintf(label, sizeof label, "%s, variant %d", configs[variant / 2 % 3], variant);
+            compile(&problem, configs[variant / 2 % 3], targets[t], label);
+            compiled++;
+        }
+    cr_expect(ge(int, compiled, 8));
+}
+
 /* Copies that cp.async cannot take, and targets that do not have it: sm_75 every other time. None spills, however it is clipped. */
 Test(compile, mma_through_registers)
 {

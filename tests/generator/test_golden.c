@@ -85,6 +85,8 @@ static const golden rows[] = {
      PROBLEM(FIXED(1024), FIXED(60000), FIXED(1000), .m.type = TJ_F16, .p.type = TJ_F32, .epilogue.has_alpha = 1)},
     {"mma/packed", "mma:steps=4",
      PROBLEM(FIXED(1001), FIXED(999), FIXED(1003), .m.type = TJ_BF16, .batch = 2, .n.stride = TJ_BROADCAST)},
+    {"mma/transposed", "mma:pack=both,transpose=yes",
+     PROBLEM(FIXED(1000), FIXED(999), FIXED(1008), .m.type = TJ_S8, .p.type = TJ_F32)},
     {"mma/gathered", "mma:bm=64,bn=64", PROBLEM(ANY(0), ANY(0), FIXED(704), .m.type = TJ_S8)},
     {"mma/needed", "mma:bm=64,bn=128,wm=32,wn=64,steps=4,pack=none",
      PROBLEM(FIXED(1023), FIXED(1023), FIXED(1023), .m.type = TJ_F32, .compute = TJ_COMPUTE_TF32)},

@@ -76,9 +76,12 @@ Test(mma, copies_and_stores_as_wide_as_lines_let_it)
         {BF16(64, 68, 66, .p.layout = TJ_COL_MAJOR), "mma:pack=none", 8, 4, 4},
         {BF16(66, 64, 64, .m.layout = TJ_COL_MAJOR), "mma:pack=none", 4, 16, 4},
         {BF16(64, 64, 64, .m.ld = 66, .n.ld = 68, .p.ld = 65), "mma:pack=none", 4, 8, 0},
-        {BF16(64, 64, 65), "mma:splits=2,pack=n", 16, 0, 0},     /* N is packed */
-        {BF16(64, 65, 64), "mma:pack=both", 0, 0, 4},            /* both are, and P is not */
-        {CUBES(63, .m.type = TJ_F64), "mma:pack=none", 0, 0, 0}, /* an element is a copy */
+        {BF16(64, 64, 65), "mma:splits=2,pack=n", 16, 0, 0}, /* N is packed */
+        {BF16(64, 65, 64), "mma:pack=both", 0, 16, 4},       /* both are: N by 16 bytes at once, and P is not */
+        {BF16(64, 64, 64), "mma:pack=both,width=4", 0, 0, 4},
+        {CUBES(256, .m.type = TJ_S8, .p.layout = TJ_COL_MAJOR), "mma:pack=both,transpose=yes", 16, 16, 8},
+        {CUBES(250, .m.type = TJ_S8, .n.ld = 256), "mma:pack=both,transpose=yes", 0, 0, 8}, /* no chunk hangs over the end */
+        {CUBES(63, .m.type = TJ_F64), "mma:pack=none", 0, 0, 0},                            /* an element is a copy */
         {CUBES(64, .m.type = TJ_F64, .m.ld = TJ_ANY), "mma", 0, 16, 16},
         {BF16(64, 65, 66), "mma:pack=none", 0, 4, 4}, /* elements are gathered */
         {CUBES(256, .m.type = TJ_BF16), "mma:width=4,pack=none", 8, 8, 4},
@@ -181,6 +184,46 @@ Test(mma, packs_ahead_of_the_product)
         cr_expect(eq(i64, form->slice[2], rows[i].n), "%s", rows[i].config);
         cr_expect(eq(i64, form->workspace_bytes, rows[i].bytes), "%s", rows[i].config);
         cr_expect(rows[i].product == 0 || strncmp(form->step[0].kernel, "pack", 4) == 0, "%s", form->step[0].kernel);
+        tj_source_free(source);
+    }
+}
+
+/* Of either operand, where its lines lie across k and ldmatrix could not take it as it lies: then they lie along k, in whole tiles. */
+Test(mma, transposes_on_the_way_to_the_workspace)
+{
+    static const struct {
+        const char *config;
+        int type, m_layout, n_layout;
+        const char *with, *without; /* in the text */
+        int64_t shared, bytes;
+    } rows[] = {
+        {"mma:pack=n,transpose=yes", TJ_S8, 0, 0, "transpose_lines(tile, N", "load_bytes(pairs", 128 * 129, 128 * 128},
+        {"mma:pack=both,transpose=yes", TJ_U8, 1, 0, "transpose_lines(tile, M", "load_bytes(fragment", 128 * 129,
+         2 * 128 * 128},
+        {"mma:pack=both,transpose=yes", TJ_F32, 1, 1, "transpose_lines(tile, M", "transpose_lines(tile, N", 128 * 33,
+         2 * 128 * 80 * 4},
+        {"mma:pack=both,transpose=yes", TJ_F32, 1, 0, "transpose_lines(tile, N", "pack_lines(", 128 * 33, 2 * 128 * 80 * 4},
+        {"mma:pack=both", TJ_F32, 1, 0, "pack_lines(N", "transpose_lines(", 0, 2 * 128 * 80 * 4},
+        {"mma:pack=both,transpose=yes", TJ_BF16, 1, 0, "pack_lines(N", "transpose_lines(", 0, 2 * 128 * 96 * 2},
+        {"mma:pack=n,transpose=yes", TJ_F64, 0, 0, "pack_lines(N", "transpose_lines(", 0, 80 * 64 * 8},
+        {"mma:pack=m,transpose=yes", TJ_S8, 0, 0, "pack_lines(M", "transpose_lines(", 0, 128 * 128},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem =
+            PROBLEM(.j = {FIXED(41)}, .k = {FIXED(67)}, .l = {FIXED(51)}, .m.type = rows[i].type, .m.layout = rows[i].m_layout,
+                    .n.layout = rows[i].n_layout, .compute = rows[i].type == TJ_F32 ? TJ_COMPUTE_TF32 : TJ_COMPUTE_DEFAULT);
+        const tj_config config = parse(rows[i].config);
+        const tj_launch_form *form;
+        tj_source *source = NULL;
+        tj_error err = {0};
+
+        cr_assert(eq(int, tj_generate(&problem, &config, &source, &err), TJ_OK), "row %zu: %s", i, err.message);
+        form = tj_source_launch(source);
+        cr_expect(eq(i64, form->step[0].static_shared_bytes, rows[i].shared), "row %zu", i);
+        cr_expect(eq(i64, form->workspace_bytes, rows[i].bytes), "row %zu", i);
+        cr_expect(strstr(tj_source_text(source), rows[i].with) != NULL, "row %zu: no %s", i, rows[i].with);
+        cr_expect(strstr(tj_source_text(source), rows[i].without) == NULL, "row %zu: %s", i, rows[i].without);
         tj_source_free(source);
     }
 }

@@ -141,10 +141,24 @@ static void make_mma(request *r)
 {
     static const char *const tiles[] = {"bm=16,bn=16,wm=16,wn=16", "bm=32,bn=32,wm=16,wn=16", "bm=64,bn=32,wm=32,wn=16",
                                         "bm=32,bn=64,wm=16,wn=32", "bm=64,bn=64,wm=32,wn=32", "bm=128,bn=16,wm=32,wn=16"};
-    static const char *const modes[] = {
-        "rows=y",    "rows=x",         "group=2", "vector=1", "steps=4,stages=2",   "stages=5",          "pack=none",
-        "pack=both", "pack=m,steps=4", "pack=n",  "splits=2", "splits=3,pack=both", "splits=7,vector=1", "blocks=2,steps=4",
-        "stages=4"};
+    static const char *const modes[] = {"rows=y",
+                                        "rows=x",
+                                        "group=2",
+                                        "vector=1",
+                                        "steps=4,stages=2",
+                                        "stages=5",
+                                        "pack=none",
+                                        "pack=both",
+                                        "pack=m,steps=4",
+                                        "pack=n",
+                                        "splits=2",
+                                        "splits=3,pack=both",
+                                        "splits=7,vector=1",
+                                        "blocks=2,steps=4",
+                                        "stages=4",
+                                        "pack=both,transpose=yes",
+                                        "pack=m,transpose=yes",
+                                        "pack=n,transpose=yes,splits=2"};
     char text[128];
     int tries = 0, w;
 

@@ -5,7 +5,8 @@
  *
  * One text serves every type: the fragments of all of them are made of chunks of 16 bytes along k. Where neighbours in memory are
  * neighbours across k, elements of two bytes and of one are transposed on their way from shared memory to registers, and wider ones are
- * loaded one by one. Operands whose lines do not begin at multiples of 16 bytes may be packed first, by a kernel of their own.
+ * loaded one by one. Operands whose lines do not begin at multiples of 16 bytes may be packed first, by a kernel of their own, which
+ * may also transpose what lies across k.
  *
  * What cp.async cannot take passes through registers: lines that do not even begin at multiples of 4 bytes, element by element; and, with
  * copy=registers, all tiles, for sm_75 has no cp.async. Such a text multiplies there in the smaller products that sm_75 has.
@@ -29,7 +30,8 @@ enum { ASKED_BYTES = 16 };
 enum { SLICE_M = 1, SLICE_N = 2, WORTH_PACKING = 24 };
 enum { LEAST_COPY = 4, ADDRESS_REGISTERS = 2 };
 
-static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *const load_choices[] = {"ahead", "needed", NULL};
+static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *const load_choices[] = {"ahead", "needed", NULL},
+                         *const transpose_choices[] = {"no", "yes", NULL};
 
 /* What a tuner tries, where the powers of two would be too many or too few. */
 static const int32_t steps_tried[] = {2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5, 6, 0}, blocks_tried[] = {1, 2, 3, 4, 0},
@@ -37,7 +39,8 @@ static const int32_t steps_tried[] = {2, 4, 8, 0}, stages_tried[] = {2, 3, 4, 5,
                      edges_tried[] = {16, 32, 64, 128, 256, 0}, warps_tried[] = {16, 32, 64, 0},
                      packs_tried[] = {TJ_MMA_PACK_NONE, TJ_MMA_PACK_M, TJ_MMA_PACK_N, TJ_MMA_PACK_BOTH, 0};
 
-enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, LOAD, WIDTH, VECTOR, GROUP, ROWS }; /* in this order: */
+/* In this order: */
+enum { BM, BN, STEPS, WM, WN, SPLITS, STAGES, BLOCKS, COPY, PACK, LOAD, WIDTH, VECTOR, GROUP, ROWS, TRANSPOSE };
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 16, 256, 0, NULL, edges_tried},
@@ -66,6 +69,9 @@ static const tj_param params[] = {
     {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried,
      TJ_PARAM_HINT},
     TJ_TILE_ROWS,
+    {"transpose",
+     "yes: a packed operand of tf32 or 8 bits whose lines lie across k is transposed, so that ldmatrix takes it as it is", 1, 2,
+     TJ_MMA_TRANSPOSE_NO, transpose_choices, NULL, TJ_PARAM_ORDER},
 };
 
 static const char *const constraints[] = {
@@ -90,8 +96,9 @@ tj_mma_shape tj_mma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
     tj_mma_shape s = {v[BM],   v[BN],   v[STEPS], v[WM],    v[WN],     v[SPLITS], v[STAGES], v[BLOCKS],
-                      v[COPY], v[PACK], v[LOAD],  v[WIDTH], v[VECTOR], v[GROUP],  v[ROWS],   .element_bytes = bytes};
+                      v[COPY], v[PACK], v[LOAD],  v[WIDTH], v[VECTOR], v[GROUP],  v[ROWS],   v[TRANSPOSE]};
 
+    s.element_bytes = bytes;
     s.k_step = bytes == 8 ? 8 : 2 * TJ_MMA_CHUNK / bytes;
     s.bk = s.steps * s.k_step;
     s.threads = s.wm > 0 && s.wn > 0 ? s.bm / s.wm * (s.bn / s.wn) * WARP : 0;
@@ -148,9 +155,21 @@ static tj_mma_load load_of(int32_t bytes, bool along_k)
     return bytes == 4 ? TJ_MMA_ELEMENTS : bytes == 2 ? TJ_MMA_HALVES : TJ_MMA_BYTES;
 }
 
+static bool lies_along_k(const tj_problem *view, bool is_m)
+{
+    return is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
+}
+
+/* On its way to the workspace: elements of two bytes ldmatrix transposes, those of eight it never takes. */
+static bool transposes(const tj_problem *view, const tj_mma_shape *s, bool is_m)
+{
+    return s->transpose == TJ_MMA_TRANSPOSE_YES && tj_mma_packs(s, is_m) && !lies_along_k(view, is_m) &&
+           (s->element_bytes == 1 || s->element_bytes == 4);
+}
+
 tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
-    const bool along_k = is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
+    const bool along_k = lies_along_k(view, is_m) || transposes(view, s, is_m);
     const int32_t across = is_m ? s->bm : s->bn;
     tj_mma_tile t = {.lines = along_k ? across : s->bk, .line = along_k ? s->bk : across};
 
@@ -174,10 +193,11 @@ tj_mma_tile tj_mma_tile_of(const tj_problem *view, const tj_mma_shape *s, bool i
 tj_pack tj_mma_pack_of(const tj_problem *view, const tj_mma_shape *s)
 {
     const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
+    const bool may_align = s->width * s->element_bytes >= TJ_MMA_CHUNK;
 
     return (tj_pack){{
-        [TJ_MATRIX_M] = {tj_mma_packs(s, true), m.lines, m.line, SLICE_M},
-        [TJ_MATRIX_N] = {tj_mma_packs(s, false), n.lines, n.line, SLICE_N},
+        [TJ_MATRIX_M] = {tj_mma_packs(s, true), transposes(view, s, true), may_align, m.lines, m.line, SLICE_M},
+        [TJ_MATRIX_N] = {tj_mma_packs(s, false), transposes(view, s, false), may_align, n.lines, n.line, SLICE_N},
     }};
 }
 
@@ -460,11 +480,13 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
            (known > COPY && s.copy == TJ_COPY_REGISTERS && !is_on_sm_75(view->m.type));
 }
 
-/* Of what would be gathered the model says whether packing pays; of the rest that is known. */
+/* Of what would be gathered, or transposed, the model says whether packing pays; of the rest that is known. */
 static bool is_pack_worth_trying(const tj_problem *view, const tj_mma_shape *s, bool is_m)
 {
     tj_mma_shape settled = *s;
 
+    if (transposes(view, s, is_m))
+        return true;
     settled.pack = TJ_MMA_PACK_NONE;
     if (tj_mma_tile_of(view, &settled, is_m).pass == TJ_MMA_GATHERED)
         return true;
@@ -487,8 +509,9 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
     const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
 
     return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (s.group == 1 || (rows > s.group && cols > s.group)) &&
-           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32) && is_copy_worth_trying(view, &s) &&
-           is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);
+           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32) &&
+           (s.transpose == TJ_MMA_TRANSPOSE_NO || transposes(view, &s, true) || transposes(view, &s, false)) &&
+           is_copy_worth_trying(view, &s) && is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */

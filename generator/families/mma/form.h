@@ -16,9 +16,12 @@ enum { TJ_MMA_PACK_NONE = 1, TJ_MMA_PACK_M = 2, TJ_MMA_PACK_N = 3, TJ_MMA_PACK_B
 /** Values of parameter load: when fragments are loaded. */
 enum { TJ_MMA_AHEAD = 1, TJ_MMA_NEEDED = 2 };
 
+/** Values of parameter transpose. */
+enum { TJ_MMA_TRANSPOSE_NO = 1, TJ_MMA_TRANSPOSE_YES = 2 };
+
 /** The parameters by name, and what follows from them and the type of M and N. */
 typedef struct tj_mma_shape {
-    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, load, width, vector, group, rows;
+    int32_t bm, bn, steps, wm, wn, splits, stages, blocks, copy, pack, load, width, vector, group, rows, transpose;
     int32_t element_bytes, k_step, bk, threads;
 } tj_mma_shape;
 

@@ -197,28 +197,41 @@ __device__ __forceinline__ int n_place(int line, int element)
     return swizzle<N_LINE / CHUNK>(line, element / CHUNK, line % 8) * CHUNK + element % CHUNK;
 }
 
-// pack: M and N, whose lines do not begin at multiples of 16 bytes, are copied to the workspace, where they do, and where all tiles
-// are whole: what hangs over the edge is zero.
+// pack: operands are copied to the workspace, where every line begins at a multiple of 16 bytes, and where what is added to a line,
+// or beyond the last one, is zero.
 constexpr int PACK_THREADS = 256;
+constexpr int PACK_WIDTH = 16 / sizeof(input_t);  // elements of 16 bytes
+
+// 16 bytes of a line from its element `first` on; zero, where they are not there.
+template <typename element_t>
+__device__ __forceinline__ vector_t<element_t, PACK_WIDTH> load_chunk(const element_t *line, long long first, long long elements)
+{
+    vector_t<element_t, PACK_WIDTH> chunk = {};
+#pragma unroll
+    for (int e = 0; e < PACK_WIDTH; ++e)
+        if (first + e < elements)
+            chunk.element[e] = line[first + e];
+    return chunk;
+}
+
+// At once: left to itself, the compiler stores what it has loaded piece by piece.
+__device__ __forceinline__ void store_chunk(void *to, uint4 chunk)
+{
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(chunk.x), "r"(chunk.y), "r"(chunk.z), "r"(chunk.w) : "memory");
+}
 
 // `lines` of so many elements, ld apart, become lines_packed lines, ld_packed apart. What is added is zero.
 template <typename element_t>
 __device__ __forceinline__ void pack_lines(const element_t *from, long long ld, element_t *to, long long ld_packed, long long lines_packed, long long lines, long long elements)
 {
-    constexpr int WIDTH = 16 / sizeof(element_t);  // elements of one store
-    const long long chunks = ld_packed / WIDTH;
+    const long long chunks = ld_packed / PACK_WIDTH;
 #pragma unroll 1  // several turns at once would not fit the registers of every target
     for (long long i = blockIdx.x * PACK_THREADS + threadIdx.x; i < lines_packed * chunks; i += gridDim.x * PACK_THREADS) {
-        const long long line = i / chunks, first = i % chunks * WIDTH;
-        vector_t<element_t, WIDTH> value = {};
-#pragma unroll
-        for (int e = 0; e < WIDTH; ++e)
-            if (line < lines && first + e < elements)
-                value.element[e] = from[line * ld + first + e];
-        const uint4 word = reinterpret_cast<const uint4 &>(value);
-        // At once: left to itself, the compiler stores what it has loaded piece by piece.
-        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(&to[line * ld_packed + first]), "r"(word.x), "r"(word.y), "r"(word.z), "r"(word.w)
-                     : "memory");
+        const long long line = i / chunks, first = i % chunks * PACK_WIDTH;
+        vector_t<element_t, PACK_WIDTH> chunk = {};
+        if (line < lines)
+            chunk = load_chunk(&from[line * ld], first, elements);
+        store_chunk(&to[line * ld_packed + first], reinterpret_cast<const uint4 &>(chunk));
     }
 }
 
