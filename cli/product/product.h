@@ -224,6 +224,18 @@ typedef struct cli_shapes {
 cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *options, const char *path, cli_shapes *all,
                          tj_error *err);
 
+/** What --help says of --shapes. */
+#define CLI_SHAPES_SUMMARY                                                                                                  \
+    "The shapes of a file too (- is stdin), more than the 64 of a command line: lines of category,j,k,l,batch or j,k,l or " \
+    "jxkxl; or a header that names columns, j, k, l and options such as dtype, as TILEJIT_CAPTURE writes it."
+
+/**
+ * Add the records of the files of a comma-separated list to a set. problem and device are for T4 files that do not say theirs; both
+ * may be NULL.
+ */
+tj_status cli_read_records(const char *list, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
+                           tj_error *err);
+
 /** A file's text, which ends at its end: one with a NUL, or of more than max_bytes, is refused. Owned: the caller; free(). */
 tj_status cli_read_text(const char *path, size_t max_bytes, char **text, tj_error *err);
 

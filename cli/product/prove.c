@@ -20,8 +20,7 @@ typedef struct prove_options {
 static const cli_option own[] = {
     {"config", CLI_TEXT, AT(request.config), "Prove this config, in one line, in place of what the library chooses.", "text"},
     {"family", CLI_TEXT, AT(family), "Prove the default config of this family.", "name", .offered = cli_family_at},
-    {"shapes", CLI_TEXT, AT(shapes), "Prove the shapes of a file too: lines of category,j,k,l,batch or j,k,l or jxkxl.",
-     "file.csv"},
+    {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
     {"cases", CLI_TEXT, AT(cases),
      "Where to write what the makers of the compiler need of a kernel that failed; default: tilejit-cases, here.", "folder"},
     {"resume", CLI_FLAG, AT(resume), "Pass over kernels that were proven on such a device with its driver.", .low = 1},

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shapes: lists of shapes: words such as 512x300x700, and the lines of files.
+ *
+ * A file may begin with a header that names its columns: j, k, l, and options of a request, such as dtype or layout-m. Each line then
+ * says what a command line would say, where a cell is not empty.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +11,7 @@
 #include "input.h"
 #include "product.h"
 
-enum { MOST_SHAPES_BYTES = 4 << 20 };
+enum { MOST_SHAPES_BYTES = 4 << 20, MOST_COLUMNS = 48 };
 
 /* batch: 0: as the words say. */
 static tj_status add_shape(const cli_request_options *options, const char *text, int64_t batch, cli_shapes *all, tj_error *err)
@@ -72,18 +75,93 @@ static char *next_line(char **rest)
     return line;
 }
 
-/* The names of the fields, where shapes have numbers. */
+/* ---- columns ------------------------------------------------------------------------------------------------------ */
+
+/* What a column says: an extent, an option of the request, or nothing that matters here. */
+typedef struct column {
+    int extent; /* 1 to 3: j, k, l */
+    const cli_option *option;
+} column;
+
+typedef struct columns {
+    column item[MOST_COLUMNS];
+    size_t count; /* 0: no header: category,j,k,l,batch or less */
+} columns;
+
+static const cli_option *find_option(const char *name)
+{
+    for (int group = CLI_PROBLEM; group <= CLI_SCALARS; group++)
+        for (const cli_option *option = cli_request_groups[group].options; option->name; option++)
+            if (strcmp(option->name, name) == 0)
+                return option;
+    return NULL;
+}
+
+/* Names of fields, where shapes have numbers. */
 static bool is_header(char *const *field, size_t count)
 {
-    static const char *const names[] = {"category", "j", "k", "l", "batch"};
-    const size_t skipped = strcmp(field[0], names[0]) == 0 ? 0 : 1;
+    int extents = 0;
 
-    if (count + skipped < 4 || count + skipped > 5)
-        return false;
     for (size_t i = 0; i < count; i++)
-        if (strcmp(field[i], names[i + skipped]) != 0)
-            return false;
-    return true;
+        extents += field[i][0] >= 'j' && field[i][0] <= 'l' && !field[i][1];
+    return extents == 3;
+}
+
+static tj_status read_header(char *const *field, size_t count, columns *all, tj_error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const bool is_extent = field[i][0] >= 'j' && field[i][0] <= 'l' && !field[i][1];
+
+        all->item[i] = (column){is_extent ? field[i][0] - 'j' + 1 : 0, find_option(field[i])};
+        if (!is_extent && !all->item[i].option && strcmp(field[i], "category") != 0 && strcmp(field[i], "count") != 0)
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "no column is named \"%.60s\": use j, k, l, batch, count, category, and options of a request such as "
+                "dtype",
+                field[i]);
+    }
+    all->count = count;
+    return TJ_OK;
+}
+
+/* A cell as the value of an option. A list has blanks in it where the command line has commas. */
+static tj_status apply_cell(const cli_option *option, char *cell, cli_request_options *own, tj_error *err)
+{
+    void *field = (char *)own + option->offset;
+
+    if (option->kind == CLI_FLAG) {
+        if (strcmp(cell, "0") != 0 && strcmp(cell, "1") != 0)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is \"%.40s\": write 1 or 0", option->name, cell);
+        *(int32_t *)field = cell[0] - '0';
+        return TJ_OK;
+    }
+    for (char *at = cell; option->kind == CLI_TEXT && (at = strchr(at, ' ')); at++)
+        *at = ',';
+    return cli_apply_option(option, cell, field, err);
+}
+
+static tj_status add_cells(const cli_request_options *options, const columns *all_columns, char *const *field, size_t count,
+                           cli_shapes *all, tj_error *err)
+{
+    cli_request_options own = *options;
+    const char *extent[3] = {"", "", ""};
+    tj_status status = TJ_OK;
+    char *text;
+
+    if (count != all_columns->count)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "there are %zu fields, and %zu columns", count, all_columns->count);
+    for (size_t i = 0; status == TJ_OK && i < count; i++)
+        if (all_columns->item[i].extent)
+            extent[all_columns->item[i].extent - 1] = field[i];
+        else if (all_columns->item[i].option && *field[i])
+            status = apply_cell(all_columns->item[i].option, field[i], &own, err);
+    if (status == TJ_OK && asprintf(&text, "%sx%sx%s", extent[0], extent[1], extent[2]) < 0)
+        return tj_fail_memory(err, "a list of shapes");
+    if (status == TJ_OK) {
+        status = add_shape(&own, text, 0, all, err);
+        free(text);
+    }
+    return status;
 }
 
 static tj_status add_fields(const cli_request_options *options, char *const *field, size_t count, cli_shapes *all,
@@ -98,7 +176,8 @@ static tj_status add_fields(const cli_request_options *options, char *const *fie
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.80s has %zu fields: write category,j,k,l,batch or j,k,l or jxkxl",
                        field[0], count);
     if (count > first + 4)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "\"%.80s\" after the batch: types and layouts are options, for all shapes",
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "\"%.80s\" after the batch: types and layouts are options, or columns that a header names",
                        field[first + 4]);
     if (count > first + 3 && cli_parse_int("batch", field[first + 3], 1, INT32_MAX, &batch, err) != TJ_OK)
         return err->status;
@@ -109,20 +188,25 @@ static tj_status add_fields(const cli_request_options *options, char *const *fie
     return status;
 }
 
-/* "category,j,k,l,batch", "j,k,l", or "jxkxl"; '#' begins a comment. */
-static tj_status add_line(const cli_request_options *options, char *line, bool may_be_header, cli_shapes *all, tj_error *err)
+/* By the header's columns; without one "category,j,k,l,batch", "j,k,l", or "jxkxl". '#' begins a comment. */
+static tj_status add_line(const cli_request_options *options, char *line, bool may_be_header, columns *all_columns,
+                          cli_shapes *all, tj_error *err)
 {
-    char *field[8], *rest;
+    char *field[MOST_COLUMNS], *rest;
     size_t count = 0;
 
     line[strcspn(line, "#")] = '\0';
     rest = line = trim(line);
     if (!*line)
         return TJ_OK;
-    for (; count < 8 && rest; count++)
+    for (; count < MOST_COLUMNS && rest; count++)
         field[count] = trim(strsep(&rest, ","));
-    if (may_be_header && is_header(field, count))
-        return TJ_OK;
+    if (rest)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "there are more than %d fields", MOST_COLUMNS);
+    if (may_be_header && all_columns->count == 0 && is_header(field, count))
+        return read_header(field, count, all_columns, err);
+    if (all_columns->count > 0)
+        return add_cells(options, all_columns, field, count, all, err);
     return count == 1 ? add_shape(options, field[0], 0, all, err) : add_fields(options, field, count, all, err);
 }
 
@@ -130,6 +214,7 @@ static tj_status read_file(const char *path, const cli_request_options *options,
 {
     static const char mark[] = "\xef\xbb\xbf"; /* how some programs begin UTF-8 */
     const size_t before = all->count;
+    columns all_columns = {.count = 0};
     char *text, *rest, *line;
     tj_error why;
     tj_status status = cli_read_text(path, MOST_SHAPES_BYTES, &text, err);
@@ -138,7 +223,7 @@ static tj_status read_file(const char *path, const cli_request_options *options,
         return status;
     rest = strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text;
     for (int number = 1; status == TJ_OK && (line = next_line(&rest)); number++) {
-        status = add_line(options, line, all->count == before, all, &why);
+        status = add_line(options, line, all->count == before, &all_columns, all, &why);
         if (status != TJ_OK)
             (void)tj_fail(err, status, "%.100s, line %d: %.340s", path, number, why.message);
     }

@@ -3,36 +3,10 @@
  * records: tilejit tune --export, --import and --merge.
  */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tune.h"
-
-enum { MOST_RECORD_BYTES = 64 << 20 }; /* some 30 000 records; as JSON in memory it is twenty times that */
-
-/* All files of a comma-separated list. problem and device: for T4 files that do not say theirs. */
-static tj_status parse_files(const char *list, const tj_problem *problem, const tj_device_facts *device, tj_records *records,
-                             tj_error *err)
-{
-    tj_status status = TJ_OK;
-
-    while (status == TJ_OK && *list) {
-        const size_t length = strcspn(list, ",");
-        char path[PATH_MAX], *text = NULL;
-        tj_error why;
-
-        if (length >= sizeof path)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.60s... is longer than a path can be", list);
-        (void)snprintf(path, sizeof path, "%.*s", (int)length, list);
-        list += length + (list[length] != '\0');
-        status = cli_read_text(path, MOST_RECORD_BYTES, &text, err);
-        if (status == TJ_OK && tj_records_parse(text, problem, device, records, NULL, &why) != TJ_OK)
-            status = tj_fail(err, why.status, "%.120s: %.300s", path, why.message);
-        free(text);
-    }
-    return status;
-}
 
 static tj_status write_records(const cli_call *call, const tj_records *records, tj_error *err)
 {
@@ -55,7 +29,7 @@ static tj_status import_records(const cli_call *call, const cli_shapes *shapes, 
     int64_t kept = 0;
 
     if ((problem && tj_device_get(call->context, cli_device_ordinal(&options->machine), &device, err) != TJ_OK) ||
-        parse_files(options->import_from, problem, problem ? &device : NULL, records, err) != TJ_OK ||
+        cli_read_records(options->import_from, problem, problem ? &device : NULL, records, err) != TJ_OK ||
         tj_records_keep(call->context, records, &kept, err) != TJ_OK)
         return err->status;
     cli_set_int(call->answer, "read", (int64_t)tj_records_count(records));
@@ -93,7 +67,7 @@ cli_exit tune_move_records(cli_call *call, const cli_shapes *shapes, tj_error *e
     if (status == TJ_OK && !records)
         status = tj_fail_memory(err, "records");
     if (status == TJ_OK && options->merge) {
-        status = parse_files(options->merge, NULL, NULL, records, err);
+        status = cli_read_records(options->merge, NULL, NULL, records, err);
         if (status == TJ_OK)
             status = write_records(call, records, err);
         cli_set_int(call->answer, "written", (int64_t)tj_records_count(records));

@@ -25,10 +25,7 @@ static const cli_option own[] = {
     {"evaluations", CLI_INT, AT(evaluations),
      "Configs to try for each shape; default: 48 to 240, until none promises more; model: 80; exhaustive: all.", "count", 1,
      INT64_C(1) << 40},
-    {"shapes", CLI_TEXT, AT(shapes),
-     "Tune the shapes of a file too (- is stdin), more than the 64 of a command line: lines of category,j,k,l,batch or j,k,l "
-     "or jxkxl.",
-     "file.csv"},
+    {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
     {"devices", CLI_TEXT, AT(devices), "GPUs that share the shapes, at most 16, such as 0,1; default: one, that of --device.",
      "list"},
     {"resume", CLI_FLAG, AT(resume),

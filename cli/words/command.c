@@ -47,11 +47,10 @@ const cli_command *cli_find_command(const cli_table *table, const char *first, c
     char both[128];
 
     (void)snprintf(both, sizeof both, "%s %s", first, second ? second : "");
-    for (size_t i = 0; table->commands[i]; i++) {
-        *used = second && strcmp(table->commands[i]->name, both) == 0 ? 2 : 1;
-        if (*used == 2 || strcmp(table->commands[i]->name, first) == 0)
-            return table->commands[i];
-    }
+    for (*used = second ? 2 : 1; *used > 0; --*used) /* "pack list" before "pack" */
+        for (size_t i = 0; table->commands[i]; i++)
+            if (strcmp(table->commands[i]->name, *used == 2 ? both : first) == 0)
+                return table->commands[i];
     return NULL;
 }
 

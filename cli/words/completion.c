@@ -108,7 +108,7 @@ static bool offer_commands(const cli_table *table, const char *const *word, size
             continue;
         next = command->name + used;
         length = strcspn(next, " ");
-        if (strncmp(last, next, length + 1) == 0 && next[length]) /* a further "cache ..." */
+        if (strncmp(last, next, length) == 0 && strchr(" ", last[length]) && next[length]) /* a further "cache ..." */
             continue;
         offer(next, length, next[length] ? "" : command->summary);
         last = next;
@@ -176,7 +176,7 @@ static void offer_next(const cli_table *table, const char *const *word, size_t c
     const size_t skip = is_help ? 1 : 0;
     int used;
 
-    if (offer_commands(table, word + skip, count - 1 - skip) || is_help)
+    if (word[count - 1][0] != '-' && (offer_commands(table, word + skip, count - 1 - skip) || is_help))
         return;
     command = cli_find_command(table, word[0], count > 2 ? word[1] : NULL, &used);
     if (!command)

@@ -25,6 +25,9 @@ static const item exit_codes[] = {
 static const item variables[] = {
     {"TILEJIT_CACHE_DIR", "Folder of the store; off: none. Default: $XDG_CACHE_HOME/tilejit, then $HOME/.cache/tilejit. The "
                           "option --cache-dir wins."},
+    {"TILEJIT_PACKS",
+     "Files of tilejit pack, and folders of read-only stores, separated by colons: looked at before the store, and "
+     "before NVRTC is opened."},
     {"TILEJIT_NVRTC", "Path of libnvrtc. The option --nvrtc wins."},
     {"TILEJIT_DRIVER",
      "Path of libcuda; or emulator, emulator:sm_80: compute on the CPU. The options --driver and --device emulator win."},

@@ -74,7 +74,7 @@ static tj_status read_real(const cli_option *option, const char *what, const cha
     return status;
 }
 
-static tj_status apply(const cli_option *option, const char *value, void *field, tj_error *err)
+tj_status cli_apply_option(const cli_option *option, const char *value, void *field, tj_error *err)
 {
     const cli_name *name = find_name(option, value);
     char what[64];
@@ -142,11 +142,11 @@ static int read_option(int count, char *const *word, cli_call *call, tj_status *
     else if (option->kind == CLI_FLAG && value)
         *status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s takes no value, but there is \"%s\"", option->name, value);
     else if (option->kind == CLI_FLAG || value)
-        *status = apply(option, value, field, err);
+        *status = cli_apply_option(option, value, field, err);
     else if (count < 2 || (word[1][0] == '-' && word[1][1] == '-'))
         *status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s needs a value: <%s>", option->name, option->argument);
     else {
-        *status = apply(option, word[1], field, err);
+        *status = cli_apply_option(option, word[1], field, err);
         return 2;
     }
     return 1;

@@ -136,6 +136,9 @@ const char *cli_nearest(const char *word, const char *(*next)(size_t index, cons
  */
 tj_status cli_parse(int count, char *const *word, cli_call *call, tj_error *err);
 
+/** Read one value into the field of an option, as the command line does. Text is borrowed. */
+tj_status cli_apply_option(const cli_option *option, const char *value, void *field, tj_error *err);
+
 void cli_print_help(FILE *out, const cli_command *command);
 
 /* ---- answers ---------------------------------------------------------------------------------------------------- */

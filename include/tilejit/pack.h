@@ -38,11 +38,11 @@ TJ_API void tj_pack_free(tj_pack *pack);
 
 /**
  * Add what a problem needs on a target such as "sm_90", or "compute_90" for newer devices and for the emulator: the kernel that is
- * chosen for it, those that records of devices of this compute capability name, and for each of them the one that serves operands
+ * chosen for it, those that records of devices which the target serves name, and for each of them the one that serves operands
  * which it cannot take, such as pointers that are aligned to one element. What is inside already is not added twice.
  *
  * config: the one that the application names, and then its kernel alone is added. NULL: the library's choice: a record of the
- * product that the target stands for (tj_device_named), else one of another device of its compute capability, else tj_choose for
+ * product that the target stands for (tj_device_named), else one of another device that the target serves, else tj_choose for
  * that product. A config whose kernel spills gives way to another.
  * NULL:    config and err may be NULL.
  * Threads: one thread at a time for each pack.

@@ -124,12 +124,14 @@ static tj_status add_choice(const packing *to, const tj_config *config, tj_error
                              err);
 }
 
-static bool is_of(const tj_record *record, const tj_problem *problem, int number)
+/* Is a record of this problem, and of a device that the target serves? PTX serves newer ones too. */
+static bool is_of(const tj_record *record, const tj_problem *problem, const char *target, int number)
 {
+    const int device = 10 * record->device.cc_major + record->device.cc_minor;
     char key[TJ_RECORD_KEY_BYTES];
 
     tj_record_key(&record->device, problem, key);
-    return 10 * record->device.cc_major + record->device.cc_minor == number && strcmp(key, record->key) == 0;
+    return (device == number || (device > number && strncmp(target, "compute_", 8) == 0)) && strcmp(key, record->key) == 0;
 }
 
 /* What a record names can be unfit here, by another compiler: then it is the choice that serves such a device too. */
@@ -163,7 +165,7 @@ static tj_status add_chosen(packing *to, const tj_device_facts *device, int numb
     tj_status status = TJ_ERR_SPILLS;
 
     for (size_t i = 0; !record && i < tj_records_count(records); i++)
-        if (is_of(tj_records_at(records, i), to->problem, number))
+        if (is_of(tj_records_at(records, i), to->problem, to->target, number))
             record = tj_records_at(records, i);
     if (record && tj_choose_written(record->config, to->problem, device, &config))
         status = add_kernel(to, &config, err);
@@ -206,7 +208,7 @@ tj_status tj_pack_add(tj_pack *pack, const tj_problem *problem, const tj_config 
     } else if (status == TJ_OK) {
         status = add_chosen(&to, &device, number, err);
         for (size_t i = 0; status == TJ_OK && i < tj_records_count(pack->records); i++)
-            if (is_of(tj_records_at(pack->records, i), problem, number))
+            if (is_of(tj_records_at(pack->records, i), problem, target, number))
                 status = add_record(&to, tj_records_at(pack->records, i), err);
     }
     tj_source_free(to.source);

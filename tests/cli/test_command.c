@@ -403,7 +403,8 @@ Test(command, answers_help_for_every_command)
 {
     static const char *const commands[] = {"matmul",      "run",        "generate",      "compile",     "families",
                                            "devices",     "doctor",     "cache list",    "cache stats", "cache verify",
-                                           "cache clear", "cache path", "cache explain", "completion"};
+                                           "cache clear", "cache path", "cache explain", "pack",        "pack list",
+                                           "pack verify", "pack diff",  "pack unpack",   "completion"};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         static char asked[OUTPUT_BYTES];
@@ -428,6 +429,10 @@ Test(command, completes_words_from_its_tables)
     } rows[] = {
         {"cache ''", "list stats verify clear path explain "},
         {"help cache ''", "list stats verify clear path explain "},
+        {"pack ''", "list verify diff unpack "},
+        {"pack --target ''", ""},
+        {"pack list ''", ":files "},
+        {"pack --records ''", ":files "},
         {"help run ''", ""},
         {"completion ''", "bash zsh fish "},
         {"run 8x8x8 --layout-m ''", "row col "},

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tilejit pack: kernels, records and choices for a list of shapes, in one file. Needs NVRTC and no GPU.
+ */
+#include "pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TARGETS = 32, TARGET_BYTES = 16 };
+
+typedef struct pack_options {
+    cli_request_options request;
+    cli_machine_options machine;
+    const char *output, *shapes, *targets, *records, *c_array;
+} pack_options;
+
+#define AT(field) offsetof(pack_options, field)
+
+static const cli_option own[] = {
+    {"target", CLI_TEXT, AT(targets),
+     "What to compile for, separated by commas: sm_80,sm_90; compute_90 is PTX for newer devices. Default: the device, or "
+     "sm_90 "
+     "without one.",
+     "list"},
+    {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
+    {"records", CLI_TEXT, AT(records),
+     "Take the tuning records of these files, separated by commas; default: those of the store.", "files"},
+    {"c-array", CLI_TEXT, AT(c_array),
+     "Write a C source that defines the bytes under this name, and their number as NAME_size, for a program that carries its "
+     "pack inside.",
+     "name"},
+    {NULL},
+};
+
+typedef struct target_list {
+    char item[MOST_TARGETS][TARGET_BYTES];
+    size_t count;
+} target_list;
+
+/* "sm_80,sm_90". */
+static tj_status read_targets(const char *list, target_list *targets, tj_error *err)
+{
+    targets->count = 0;
+    while (list && *list) {
+        const size_t length = strcspn(list, ",");
+
+        if (length == 0 || length >= TARGET_BYTES || targets->count == MOST_TARGETS)
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--target is \"%.60s\": write at most %d targets, such as sm_80,sm_90",
+                           list, MOST_TARGETS);
+        (void)snprintf(targets->item[targets->count++], TARGET_BYTES, "%.*s", (int)length, list);
+        list += length + (list[length] != '\0');
+    }
+    return TJ_OK;
+}
+
+static tj_status check_words(const cli_call *call, target_list *targets, tj_error *err)
+{
+    const pack_options *options = call->options;
+
+    if (!options->output)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "where to? add -o app.tjpack");
+    if (call->operand_count == 0 && !options->shapes)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "pack what? write a shape such as 512x300x700, or --shapes with a file of them");
+    if (options->machine.arch)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a pack may be for several: write --target %.40s in place of --arch",
+                       options->machine.arch);
+    if (options->c_array && !pack_is_c_name(options->c_array))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--c-array is \"%.60s\": use a name that C takes, such as app_pack",
+                       options->c_array);
+    if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK)
+        return err->status;
+    return read_targets(options->targets, targets, err);
+}
+
+static tj_status fill(const cli_call *call, tj_pack *pack, const cli_shapes *shapes, const target_list *targets, tj_error *err)
+{
+    for (size_t t = 0; t < targets->count; t++)
+        for (size_t i = 0; i < shapes->count; i++) {
+            tj_error why;
+            const tj_status status = tj_pack_add(pack, &shapes->item[i].problem, NULL, targets->item[t], &why);
+
+            if (status != TJ_OK)
+                return tj_fail(err, status, "%s for %s: %.380s", shapes->item[i].text, targets->item[t], why.message);
+            if (call->log_level >= TJ_LOG_INFO)
+                fprintf(stderr, "tilejit: %s for %s is packed\n", shapes->item[i].text, targets->item[t]);
+        }
+    return TJ_OK;
+}
+
+static int count_item(const tj_pack_entry *entry, void *payload)
+{
+    int64_t *count = payload;
+
+    count[entry->kind]++;
+    return 0;
+}
+
+/* As it is, or as a C source; and what is told of it. */
+static tj_status write_pack(cli_call *call, tj_pack *pack, const cli_shapes *shapes, tj_error *err)
+{
+    const pack_options *options = call->options;
+    int64_t count[TJ_PACK_CHOICE + 1] = {0};
+    void *bytes = NULL;
+    char *text = NULL;
+    size_t size, length;
+    tj_status status = tj_pack_print(pack, &bytes, &size, err);
+
+    if (status == TJ_OK)
+        status = tj_pack_list(bytes, size, count_item, count, err);
+    if (status == TJ_OK && options->c_array && !(text = pack_c_array(options->c_array, bytes, size, &length)))
+        status = tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for a C source of %zu bytes", size);
+    if (status == TJ_OK)
+        status = text ? cli_write_output(&call->file, text, length, err) : cli_write_output(&call->file, bytes, size, err);
+    free(bytes);
+    free(text);
+    if (status != TJ_OK)
+        return status;
+    cli_set_text(call->answer, "output", options->output);
+    cli_set_int(call->answer, "shapes", (int64_t)shapes->count);
+    cli_set_int(call->answer, "bytes", (int64_t)size);
+    cli_set_int(call->answer, "images", count[TJ_PACK_IMAGE]);
+    cli_set_int(call->answer, "records", count[TJ_PACK_RECORD]);
+    cli_set_int(call->answer, "choices", count[TJ_PACK_CHOICE]);
+    cli_say(call, "%s: %s, %lld kernels, %lld records, %lld choices\n", options->output, cli_bytes((int64_t)size).text,
+            (long long)count[TJ_PACK_IMAGE], (long long)count[TJ_PACK_RECORD], (long long)count[TJ_PACK_CHOICE]);
+    return TJ_OK;
+}
+
+static tj_status make(cli_call *call, const cli_shapes *shapes, target_list *targets, tj_error *err)
+{
+    const pack_options *options = call->options;
+    tj_records *records = options->records ? tj_records_create() : NULL;
+    tj_pack *pack = NULL;
+    tj_status status = cli_open_output(call, options->output, err);
+
+    if (status == TJ_OK && options->records)
+        status = records ? cli_read_records(options->records, NULL, NULL, records, err)
+                         : tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for the tuning records");
+    if (status == TJ_OK)
+        status = cli_open(call, &options->machine, false, err);
+    if (status == TJ_OK && targets->count == 0) {
+        status = cli_target(call, &options->machine, targets->item[0], err);
+        targets->count = 1;
+    }
+    if (status == TJ_OK)
+        status = tj_pack_create(call->context, records, &pack, err);
+    if (status == TJ_OK)
+        status = fill(call, pack, shapes, targets, err);
+    if (status == TJ_OK)
+        status = write_pack(call, pack, shapes, err);
+    tj_pack_free(pack);
+    tj_records_free(records);
+    return status;
+}
+
+static cli_exit pack(cli_call *call, tj_error *err)
+{
+    const pack_options *options = call->options;
+    cli_shapes shapes = {NULL, 0};
+    target_list targets;
+    cli_exit code;
+
+    if (check_words(call, &targets, err) != TJ_OK)
+        return CLI_WORDS;
+    code = cli_read_shapes(call, &options->request, options->shapes, &shapes, err);
+    if (code == CLI_DONE && make(call, &shapes, &targets, err) != TJ_OK)
+        code = CLI_FAILED;
+    free(shapes.item);
+    return code;
+}
+
+const cli_command cli_pack = {
+    .name = "pack",
+    .operands = "[jxkxl ...]",
+    .operand_count = {0, CLI_MAX_OPERANDS},
+    .summary = "put the kernels of shapes into one file that needs no NVRTC",
+    .text = "Chooses a config for each shape and target, by a tuning record where there is one, and compiles it and the kernel "
+            "for operands that it cannot take. Needs NVRTC and no GPU. The same input gives the same bytes.\n\n"
+            "A program finds the file by TILEJIT_PACKS, or by the option packs of its context: what is inside is taken before "
+            "the store is looked at, and NVRTC is not even opened for it.",
+    .example = "tilejit pack 512x300x700 --target sm_80,sm_90 -o app.tjpack\n"
+               "tilejit pack --shapes shapes.csv --dtype bf16 --target sm_90 --records records.json -o app.tjpack\n"
+               "tilejit pack 64x64x64 --c-array app_pack -o app_pack.c",
+    .takes = {{&(const cli_group){"pack", own}},
+              {&cli_output_group, AT(output)},
+              {cli_request_groups, AT(request), CLI_SCALARS},
+              {&cli_machine_group, AT(machine)}},
+    .option_bytes = sizeof(pack_options),
+    .run = pack,
+};

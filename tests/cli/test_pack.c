@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tilejit pack, as a user types it: made for several targets without a GPU, run on the emulator where NVRTC is hidden.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "shell.h"
+
+static void assign_variables(char *assignments, size_t bytes)
+{
+    snprintf(assignments, bytes, "TILEJIT_EMULATOR=%s HIDDEN='--nvrtc /nonexistent/libnvrtc.so --no-cache'", EMULATOR_PATH);
+}
+
+TestSuite(pack_command, .init = make_folder, .fini = remove_folder, .timeout = 280);
+
+static json_t *answer(void)
+{
+    json_t *root = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
+
+    cr_assert(root != NULL, "no JSON: %s", out);
+    return root;
+}
+
+static json_int_t number(const json_t *root, const char *name)
+{
+    return json_integer_value(json_object_get(root, name));
+}
+
+static bool is_set(const json_t *root, const char *name)
+{
+    const json_t *value = json_object_get(root, name);
+
+    return json_is_true(value);
+}
+
+static const char *word(const json_t *root, const char *name)
+{
+    return json_string_value(json_object_get(root, name));
+}
+
+Test(pack_command, makes_what_runs_where_nvrtc_is_hidden)
+{
+    json_t *root;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int,
+                 shell("printf 'count,j,k,l,batch,dtype,layout-n,any,beta\\n5,24,16,32,,f16,col,,\\n1,20,10,30,2,,,,1\\n' "
+                       ">shapes.csv; $T pack 16x16x16 --shapes shapes.csv --target sm_80,sm_90 -o app.tjpack --json"),
+                 0),
+              "%s", errors);
+    root = answer();
+    cr_expect(number(root, "shapes") == 3 && number(root, "choices") == 6 && number(root, "images") >= 6, "%s", out);
+    json_decref(root);
+    cr_expect(eq(int, shell("TILEJIT_PACKS=app.tjpack $T run 16x16x16 --device emulator:sm_90 $HIDDEN --json"), 0), "%s%s", out,
+              errors);
+    root = answer();
+    cr_expect(eq(str, (char *)word(root, "origin"), "pack"));
+    cr_expect(eq(str, (char *)word(root, "chosen_by"), "pack"));
+    json_decref(root);
+    cr_expect(
+        eq(int,
+           shell(
+               "export TILEJIT_PACKS=app.tjpack; $T run 24x16x32 --dtype f16 --layout-n col --device emulator:sm_80 $HIDDEN && "
+               "$T run 20x10x30 --batch 2 --beta 1 --device emulator:sm_80 $HIDDEN"),
+           0),
+        "%s%s", out, errors);
+    cr_expect(eq(int, shell("TILEJIT_PACKS=app.tjpack $T run 17x16x16 --device emulator:sm_90 $HIDDEN"), 1));
+    cr_expect(strstr(errors, "/nonexistent/libnvrtc.so") != NULL, "%s", errors);
+    /* What explains says so. */
+    cr_expect(eq(int, shell("TILEJIT_PACKS=app.tjpack $T cache explain 16x16x16 --device emulator:sm_90 $HIDDEN --json"), 0),
+              "%s", errors);
+    root = answer();
+    cr_expect(word(root, "key") && is_set(root, "hit") && is_set(root, "from_pack"), "%s", out);
+    json_decref(root);
+    (void)shell("TILEJIT_PACKS=app.tjpack $T doctor --device emulator:sm_90 $HIDDEN");
+    cr_expect(strstr(out, "app.tjpack: ") && strstr(out, "which need no NVRTC"), "%s", out);
+    (void)shell("printf x >text; TILEJIT_PACKS=text $T doctor --device emulator:sm_90 $HIDDEN");
+    cr_expect(strstr(out, "text: it is not a pack") != NULL, "%s", out);
+}
+
+Test(pack_command, gives_the_same_bytes_for_the_same_input)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int,
+                 shell("$T pack 16x16x16 20x10x30 --target sm_80 -o a.tjpack && cp -r store other && "
+                       "$T pack 20x10x30 16x16x16 --target sm_80 --no-cache -o b.tjpack && cmp a.tjpack b.tjpack"),
+                 0),
+              "%s%s", out, errors);
+    cr_expect(eq(int, shell("$T pack diff a.tjpack b.tjpack"), 0), "%s", errors);
+    cr_expect(eq(int, shell("$T pack 16x16x16 --target sm_80 -o c.tjpack && $T pack diff a.tjpack c.tjpack"), 1));
+    cr_expect(strstr(out, "- choice sm_80") && !strstr(out, "+ "), "%s", out);
+    cr_expect(strstr(errors, "differ in") != NULL, "%s", errors);
+}
+
+Test(pack_command, lists_verifies_and_unpacks)
+{
+    json_t *root;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int, shell("$T pack 16x16x16 --target sm_90 -o app.tjpack"), 0), "%s", errors);
+    cr_expect(eq(int, shell("$T pack list app.tjpack"), 0), "%s", errors);
+    cr_expect(strstr(out, "image ") && strstr(out, "choice ") && strstr(out, "sm_90"), "%s", out);
+    cr_expect(eq(int, shell("$T pack list app.tjpack --json"), 0), "%s", errors);
+    root = answer();
+    cr_expect(json_array_size(json_object_get(root, "items")) >= 2, "%s", out);
+    json_decref(root);
+    cr_expect(eq(int, shell("$T pack verify app.tjpack"), 0), "%s", errors);
+    cr_expect(strstr(out, "all sound") != NULL, "%s", out);
+    cr_expect(eq(int, shell("rm -rf store; $T pack unpack app.tjpack && $T cache verify && $T cache list"), 0), "%s%s", out,
+              errors);
+    cr_expect(strstr(out, "sm_90") != NULL, "%s", out);
+    cr_expect(eq(int,
+                 shell("printf '\\377' | dd of=app.tjpack bs=1 seek=$(($(wc -c <app.tjpack) - 3)) conv=notrunc 2>/dev/null; "
+                       "$T pack verify app.tjpack"),
+                 1));
+    cr_expect(strstr(errors, "app.tjpack are damaged") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("head -c 100 app.tjpack >cut; $T pack list cut"), 1));
+    cr_expect(strstr(errors, "cut: these 100 bytes cannot be used as a pack: it is cut") != NULL, "%s", errors);
+    cr_expect(eq(int, shell("$T pack list missing"), 1));
+}
+
+Test(pack_command, travels_inside_a_program)
+{
+    NEEDS_COMPILER();
+    cr_assert(eq(int,
+                 shell("$T pack 16x16x16 --target sm_90 -o app.tjpack && "
+                       "$T pack 16x16x16 --target sm_90 --c-array app_pack -o app_pack.c"),
+                 0),
+              "%s", errors);
+    cr_assert(eq(int,
+                 shell("printf '#include <stddef.h>\\n#include <stdio.h>\\nextern const unsigned char app_pack[];\\n"
+                       "extern const size_t app_pack_size;\\n"
+                       "int main(void) { return fwrite(app_pack, 1, app_pack_size, stdout) != app_pack_size; }\\n' >main.c && "
+                       "cc -std=c17 -pedantic -Wall -Werror main.c app_pack.c -o program && ./program | cmp - app.tjpack"),
+                 0),
+              "%s%s", out, errors);
+}
+
+Test(pack_command, takes_records_of_files)
+{
+    json_t *root;
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int,
+                 shell("export TILEJIT_DRIVER=" FAKE_GPU_PATH "; $T tune 16x16x16 --family tiled --evaluations 3 && "
+                       "$T tune --export records.json"),
+                 0),
+              "%s", errors);
+    cr_assert(
+        eq(int, shell("$T pack 16x16x16 --target sm_80,compute_90 --records records.json --no-cache -o app.tjpack --json"), 0),
+        "%s", errors);
+    root = answer();
+    cr_expect(eq(int, (int)number(root, "records"), 1), "%s", out);
+    json_decref(root);
+    cr_assert(eq(int, shell("TILEJIT_DRIVER=" FAKE_GPU_PATH " TILEJIT_PACKS=app.tjpack $T run 16x16x16 $HIDDEN --json"), 0),
+              "%s%s", out, errors);
+    root = answer();
+    cr_expect(eq(str, (char *)word(root, "chosen_by"), "record"), "%s", out);
+    cr_expect(eq(str, (char *)word(root, "origin"), "pack"), "%s", out);
+    json_decref(root);
+}
+
+Test(pack_command, refuses_words_that_are_wrong)
+{
+    static const struct {
+        const char *line, *words;
+        int code;
+    } rows[] = {
+        {"pack 16x16x16", "add -o app.tjpack", 2},
+        {"pack -o a", "pack what?", 2},
+        {"pack 16x16x16 --target , -o a", "--target is", 2},
+        {"pack 16x16x16 --arch sm_90 -o a", "--target sm_90", 2},
+        {"pack 16x16x16 --c-array 4x -o a", "a name that C takes", 2},
+        {"pack 16x16x16 --target sm_1 -o a", "sm_1", 1},
+        {"pack --shapes bad.csv -o a", "no column is named \"dtpe\"", 1},
+        {"pack --shapes short.csv -o a", "short.csv, line 2: there are 3 fields, and 4 columns", 1},
+        {"pack --shapes type.csv -o a", "type.csv, line 2", 1},
+        {"pack list", "pack list needs <file>", 2},
+    };
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int,
+                 shell("printf 'j,k,l,dtpe\\n1,2,3,f16\\n' >bad.csv; printf 'j,k,l,dtype\\n1,2,3\\n' >short.csv; "
+                       "printf 'j,k,l,dtype\\n1,2,3,f17\\n' >type.csv"),
+                 0));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_expect(eq(int, shell("$T %s", rows[i].line), rows[i].code), "%s: %s", rows[i].line, errors);
+        cr_expect(strstr(errors, rows[i].words) != NULL, "%s: %s", rows[i].line, errors);
+        cr_expect(eq(int, shell("test ! -e a"), 0), "%s", rows[i].line);
+    }
+}
