@@ -28,6 +28,8 @@ static const item variables[] = {
     {"TILEJIT_PACKS",
      "Files of tilejit pack, and folders of read-only stores, separated by colons: looked at before the store, and "
      "before NVRTC is opened."},
+    {"TILEJIT_CAPTURE",
+     "A list of shapes to which the problems of each context are added when it is freed, with their counts."},
     {"TILEJIT_NVRTC", "Path of libnvrtc. The option --nvrtc wins."},
     {"TILEJIT_DRIVER",
      "Path of libcuda; or emulator, emulator:sm_80: compute on the CPU. The options --driver and --device emulator win."},

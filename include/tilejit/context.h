@@ -72,10 +72,15 @@ typedef struct tj_context_options {
                                       One that cannot be used is named in a warning, and is otherwise as if it were not there */
     const tj_pack_bytes *pack_bytes; /**< packs in memory, looked at after those; the list ends with bytes of NULL. The list is
                                           copied, the bytes are not: they must stay as long as the context */
+    const char
+        *capture; /**< a list of shapes to which each problem that is launched or prepared is added, with the number of its
+                              launches by tj_matmul and tj_plan_launch, when the context is freed. Contexts and processes may share
+                              it. tilejit tune, prove and pack read it. A file of another kind stays as it is, with a warning;
+                              default: $TILEJIT_CAPTURE */
 } tj_context_options;
 
 /* clang-format off */
-#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL }
+#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL }
 /* clang-format on */
 
 /**

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "background.h"
+#include "capture.h"
 #include "chooser.h"
 #include "error.h"
 #include "text.h"
@@ -191,6 +192,14 @@ static bool open_packs(tj_host *host, const named_paths *paths, const tj_pack_by
     return host->packs != NULL;
 }
 
+/* False: out of memory. */
+static bool begin_capture(tj_context *context, const char *path)
+{
+    if (path)
+        context->capture = tj_capture_create(path);
+    return !path || context->capture;
+}
+
 static bool has_tables(tj_context *context)
 {
     return (context->images = tj_image_table_create()) && (context->plans = tj_plan_table_create()) &&
@@ -246,7 +255,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         !resolve_packs(&paths, &options) || !open_packs(&context->host, &paths, options.pack_bytes) ||
         !(context->host.store = tj_disk_store_create(
               root, paths.root, options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->host.log)) ||
-        !has_tables(context) ||
+        !has_tables(context) || !begin_capture(context, option_or_environment(options.capture, "TILEJIT_CAPTURE")) ||
         ((options.background_tuning_s > 0 || options.prove == TJ_PROVE_BEHIND) &&
          !(context->background = tj_background_create(context, &tj_behind, options.background_tuning_s)))) {
         status = tj_fail_memory(err, "a context");
@@ -272,6 +281,9 @@ void tj_context_free(tj_context *context)
         return;
     if (context->host.gpu.pid == getpid()) /* a forked child has none of its parent's threads */
         tj_background_free(context->background);
+    if (context->capture)
+        tj_capture_write(context->capture, &context->host.log);
+    tj_capture_free(context->capture);
     tj_plan_table_free(context->plans);
     tj_image_table_free(context->images);
     tj_chooser_free(context->chooser);

@@ -13,6 +13,7 @@ struct tj_image_table; /* image_table.c */
 struct tj_plan_table;  /* plan_table.c */
 struct tj_chooser;     /* chooser.c */
 struct tj_background;  /* background.c */
+struct tj_capture;     /* capture.c */
 
 struct tj_context {
     tj_host host;
@@ -25,6 +26,7 @@ struct tj_context {
     struct tj_plan_table *plans;
     struct tj_chooser *chooser;
     struct tj_background *background; /* NULL: not asked for */
+    struct tj_capture *capture;       /* so too */
     struct {
         _Atomic uint64_t memory_hits, plans;
     } stats;

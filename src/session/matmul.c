@@ -2,6 +2,7 @@
 /* matmul: what a call does: a plan is found or made, another one where its operands do not suit it, and launched. */
 #include "plan.h"
 
+#include "capture.h"
 #include "error.h"
 #include "family.h"
 
@@ -42,10 +43,8 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
     return status;
 }
 
-tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
+static tj_status launch_plan(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
 {
-    if (TJ_HAS_NULL(err, plan, operands))
-        return TJ_ERR_INVALID_ARGUMENT;
     tj_scope scope;
     tj_status status;
 
@@ -58,6 +57,23 @@ tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struc
         status = tj_plan_fit(&plan, &scope, operands, stream, err);
     tj_scope_leave(&scope);
     return status == TJ_OK ? tj_kernel_launch(plan->program.kernel, operands, stream, err) : status;
+}
+
+/* Only where a context captures: it costs a lock and a look-up. */
+static tj_status note(const tj_context *context, const tj_problem *problem, const tj_operands *operands, tj_status status)
+{
+    if (status == TJ_OK)
+        tj_capture_note(context->capture, problem, operands);
+    return status;
+}
+
+tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, plan, operands))
+        return TJ_ERR_INVALID_ARGUMENT;
+    const tj_status status = launch_plan(plan, operands, stream, err);
+
+    return __builtin_expect(plan->context->capture != NULL, 0) ? note(plan->context, &plan->problem, operands, status) : status;
 }
 
 /* Move a number that the problem fixes into the launch. An array of pointers is no number. */
@@ -141,7 +157,7 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
         return status;
     status = tj_plan_obtain(context, &scope, problem, config, plan, err);
     tj_scope_leave(&scope);
-    return status;
+    return context->capture ? note(context, problem, NULL, status) : status;
 }
 
 /* The hot path: one driver call for the context, one hash, one look-up, one launch. It does not even count itself: a counter that
@@ -189,11 +205,9 @@ static void fill_extents(const tj_problem *problem, tj_operands *operands)
         operands->l = problem->l.extent;
 }
 
-tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands, struct CUstream_st *stream,
-                    tj_error *err)
+static tj_status multiply(tj_context *context, const tj_problem *problem, const tj_operands *operands,
+                          struct CUstream_st *stream, tj_error *err)
 {
-    if (TJ_HAS_NULL(err, context, problem, operands))
-        return TJ_ERR_INVALID_ARGUMENT;
     tj_problem general;
     tj_operands moved;
     tj_config storage;
@@ -217,4 +231,14 @@ tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_ope
     fill_extents(problem, &moved);
     generalize(&general, &moved);
     return matmul(context, &general, config_for_tall(&general, &moved, &storage), &moved, stream, err);
+}
+
+tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands, struct CUstream_st *stream,
+                    tj_error *err)
+{
+    if (TJ_HAS_NULL(err, context, problem, operands))
+        return TJ_ERR_INVALID_ARGUMENT;
+    const tj_status status = multiply(context, problem, operands, stream, err);
+
+    return __builtin_expect(context->capture != NULL, 0) ? note(context, problem, operands, status) : status;
 }

@@ -168,6 +168,26 @@ Test(pack_command, takes_records_of_files)
     json_decref(root);
 }
 
+Test(pack_command, packs_what_a_program_was_seen_to_use)
+{
+    NEEDS_COMPILER();
+    cr_assert(
+        eq(int,
+           shell("export TILEJIT_CAPTURE=shapes.csv; $T run 16x16x16 --device emulator:sm_90 --dtype f16 --layout-n col && "
+                 "$T run 16x16x16 --device emulator:sm_90 --dtype f16 --layout-n col && "
+                 "$T run 20x10x30 --device emulator:sm_90 --batch 3 --any j --beta 1"),
+           0),
+        "%s%s", out, errors);
+    cr_assert(eq(int, shell("$T pack --shapes shapes.csv --target sm_90 -o app.tjpack && cat shapes.csv"), 0), "%s", errors);
+    cr_expect(strstr(out, "\n2,16,16,16,,f16,") != NULL, "%s", out);
+    cr_expect(
+        eq(int,
+           shell("export TILEJIT_PACKS=app.tjpack; $T run 16x16x16 --device emulator:sm_90 --dtype f16 --layout-n col $HIDDEN "
+                 "&& $T run 20x10x30 --device emulator:sm_90 --batch 3 --any j --beta 1 $HIDDEN"),
+           0),
+        "%s%s", out, errors);
+}
+
 Test(pack_command, refuses_words_that_are_wrong)
 {
     static const struct {

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * capture: a table of problems in memory, and its way into a file that other processes add to as well.
+ *
+ * The file is a list of shapes: a header that names columns, then a line for each problem, its count first. Whoever writes holds a
+ * lock on the file that the name stands for, reads it, and puts a new one in its place: so no count is lost, and a reader sees a
+ * whole file.
+ */
+#include "capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "canonical.h"
+#include "fs.h"
+#include "hash.h"
+#include "input.h"
+#include "output.h"
+#include "text.h"
+
+enum { MOST_FILE_BYTES = 64 << 20, ROW_BYTES = TJ_PROBLEM_TEXT_BYTES + 512, TRIES = 100 };
+
+static const char HEADER[] = "count,j,k,l,batch,dtype,n-dtype,p-dtype,compute,layout-m,layout-n,layout-p,ld-m,ld-n,ld-p,ld-c,"
+                             "stride-m,stride-n,stride-p,stride-c,any,multiple-of,scale-m,scale-n,alpha,beta\n";
+
+typedef struct noted {
+    tj_problem problem; /* with the extents of the launch */
+    uint64_t count;
+    bool is_taken;
+} noted;
+
+struct tj_capture {
+    char *path;
+    pid_t pid; /* a forked child must not write what its parent counted */
+    pthread_mutex_t lock;
+    noted *slot; /* under lock; the capacity is a power of two */
+    size_t count, capacity;
+    bool is_full; /* memory ran out: what came later is not counted */
+};
+
+/* ---- in memory ---------------------------------------------------------------------------------------------------- */
+
+struct tj_capture *tj_capture_create(const char *path)
+{
+    struct tj_capture *capture = calloc(1, sizeof *capture);
+    char *here = path[0] == '/' ? NULL : getcwd(NULL, 0); /* where the program is now, wherever it goes */
+
+    if (!capture || asprintf(&capture->path, "%s%s%s", here ? here : "", here ? "/" : "", path) < 0) {
+        free(capture);
+        free(here);
+        return NULL;
+    }
+    free(here);
+    capture->pid = getpid();
+    pthread_mutex_init(&capture->lock, NULL);
+    return capture;
+}
+
+void tj_capture_free(struct tj_capture *capture)
+{
+    if (!capture)
+        return;
+    pthread_mutex_destroy(&capture->lock);
+    free(capture->slot);
+    free(capture->path);
+    free(capture);
+}
+
+static noted *slot_of(noted *slot, size_t capacity, const tj_problem *problem)
+{
+    size_t at = tj_hash_bytes64(problem, sizeof *problem) & (capacity - 1);
+
+    while (slot[at].is_taken && memcmp(&slot[at].problem, problem, sizeof *problem) != 0)
+        at = (at + 1) & (capacity - 1);
+    return &slot[at];
+}
+
+static bool grow(struct tj_capture *capture)
+{
+    const size_t capacity = capture->capacity ? 2 * capture->capacity : 256;
+    noted *larger = calloc(capacity, sizeof *larger);
+
+    if (!larger)
+        return false;
+    for (size_t i = 0; i < capture->capacity; i++)
+        if (capture->slot[i].is_taken)
+            *slot_of(larger, capacity, &capture->slot[i].problem) = capture->slot[i];
+    free(capture->slot);
+    capture->slot = larger;
+    capture->capacity = capacity;
+    return true;
+}
+
+static void fill(tj_dim *dim, int64_t extent)
+{
+    if (dim->mode == TJ_DIM_ANY && extent > 0)
+        dim->extent = extent;
+}
+
+void tj_capture_note(struct tj_capture *capture, const tj_problem *problem, const tj_operands *operands)
+{
+    tj_problem launched = *problem;
+    noted *slot;
+
+    if (operands) {
+        fill(&launched.j, operands->j);
+        fill(&launched.k, operands->k);
+        fill(&launched.l, operands->l);
+    }
+    pthread_mutex_lock(&capture->lock);
+    if (2 * (capture->count + 1) > capture->capacity && !grow(capture)) {
+        capture->is_full = true;
+    } else {
+        slot = slot_of(capture->slot, capture->capacity, &launched);
+        if (!slot->is_taken) {
+            *slot = (noted){launched, 0, true};
+            capture->count++;
+        }
+        slot->count += operands != NULL;
+    }
+    pthread_mutex_unlock(&capture->lock);
+}
+
+/* ---- a line for each problem --------------------------------------------------------------------------------------- */
+
+/* A cell, and the comma in front of it. */
+static void add_text(tj_text *row, const char *cell)
+{
+    tj_text_append(row, ",");
+    tj_text_append(row, cell);
+}
+
+static void add_number(tj_text *row, int64_t value, bool is_said)
+{
+    tj_text_append(row, ",");
+    if (is_said)
+        tj_text_append_int(row, value);
+}
+
+static void add_stride(tj_text *row, int64_t value, bool is_said)
+{
+    if (value == TJ_BROADCAST)
+        add_text(row, "broadcast");
+    else if (value == TJ_POINTERS)
+        add_text(row, "pointers");
+    else if (value == TJ_POINTERS_16)
+        add_text(row, "pointers16");
+    else
+        add_number(row, value, is_said && value != TJ_ANY);
+}
+
+/* Of j, k, l: those known at launch alone, or what is promised of them: "j k", "j=16 k=8". */
+static void add_dims(tj_text *row, const tj_problem *problem, bool are_promises, const char *more)
+{
+    static const char *const name[] = {"j", "k", "l"};
+    const tj_dim *const dim[] = {&problem->j, &problem->k, &problem->l};
+    const char *between = "";
+
+    tj_text_append(row, ",");
+    for (int i = 0; i < 3; i++)
+        if (dim[i]->mode == TJ_DIM_ANY && (!are_promises || dim[i]->multiple_of > 1)) {
+            tj_text_append(row, between);
+            tj_text_append(row, name[i]);
+            if (are_promises) {
+                tj_text_append(row, "=");
+                tj_text_append_int(row, dim[i]->multiple_of);
+            }
+            between = " ";
+        }
+    tj_text_append(row, *more && !*between ? more + 1 : more);
+}
+
+static const char *layout_word(int layout)
+{
+    return layout == TJ_COL_MAJOR ? "col" : "";
+}
+
+static const char *scale_word(int32_t scale)
+{
+    return scale == TJ_SCALE_ONE ? "one" : scale == TJ_SCALE_EACH ? "each" : "";
+}
+
+/* How many leading dimensions (or strides) the launch brings; *all: how many it could. */
+static int count_any(const tj_problem *c, bool of_strides, int *all)
+{
+    int any = 0;
+
+    *all = 0;
+    for (tj_which which = TJ_MATRIX_M; which <= (c->epilogue.has_beta ? TJ_MATRIX_C : TJ_MATRIX_P); which++) {
+        const tj_matrix *matrix = tj_problem_matrix(c, which);
+        const bool can = !of_strides || (matrix->stride != TJ_BROADCAST && !tj_stride_is_pointers(matrix->stride));
+
+        *all += can;
+        any += can && (of_strides ? matrix->stride : matrix->ld) == TJ_ANY;
+    }
+    return any;
+}
+
+/* What stands behind the count; what no line of a list can say becomes a comment. */
+static void print_row(const tj_problem *problem, char row[ROW_BYTES])
+{
+    const tj_problem c = tj_problem_canonical(problem);
+    tj_problem bare = c; /* with tight leading dimensions and strides: what need not be said */
+    tj_text text = TJ_TEXT_INIT(ROW_BYTES - 1);
+    char *line = NULL, more[32] = "";
+    int lds, strides;
+    const int any_ld = count_any(&c, false, &lds), any_stride = count_any(&c, true, &strides);
+    const bool is_batch = c.batch != 1;
+    const bool is_said = (any_ld == 0 || any_ld == lds) && (any_stride == 0 || any_stride == strides);
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
+        tj_matrix_of(&bare, which)->ld = tj_matrix_of(&bare, which)->stride = TJ_TIGHT;
+    bare = tj_problem_canonical(&bare);
+    strcat(more, any_ld ? " ld" : "");
+    strcat(more, c.batch == TJ_ANY ? " batch" : "");
+    strcat(more, any_stride ? " stride" : "");
+    add_number(&text, c.j.extent, true);
+    add_number(&text, c.k.extent, true);
+    add_number(&text, c.l.extent, true);
+    add_number(&text, c.batch, c.batch > 1);
+    add_text(&text, tj_type_name((tj_type)c.m.type));
+    add_text(&text, c.n.type != c.m.type ? tj_type_name((tj_type)c.n.type) : "");
+    add_text(&text, c.p.type != tj_facts_of(c.m.type)->product ? tj_type_name((tj_type)c.p.type) : "");
+    add_text(&text, c.compute != tj_facts_of(c.m.type)->compute ? tj_compute_name((tj_compute)c.compute) : "");
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
+        add_text(&text, layout_word(tj_problem_matrix(&c, which)->layout));
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const int64_t ld = tj_problem_matrix(&c, which)->ld;
+
+        add_number(&text, ld, ld > 0 && ld != tj_problem_matrix(&bare, which)->ld);
+    }
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const int64_t stride = tj_problem_matrix(&c, which)->stride;
+
+        add_stride(&text, stride, is_batch && stride > 0 && stride != tj_problem_matrix(&bare, which)->stride);
+    }
+    add_dims(&text, &c, false, more);
+    add_dims(&text, &c, true, "");
+    add_text(&text, scale_word(c.epilogue.scale_m));
+    add_text(&text, scale_word(c.epilogue.scale_n));
+    add_text(&text, c.epilogue.has_alpha ? "1" : "");
+    add_text(&text, c.epilogue.has_beta ? "1" : "");
+    row[0] = '\0';
+    if (tj_text_take(&text, &line, NULL) == TJ_OK)
+        strcpy(row, line);
+    free(line);
+    if (!is_said) {
+        strcpy(row, "#,");
+        tj_problem_print(problem, row + 2);
+    }
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------------ */
+
+typedef struct counted {
+    char *row; /* what stands behind the count; "#" in front: no line can say it */
+    uint64_t count;
+} counted;
+
+typedef struct rows {
+    counted *at;
+    size_t count, capacity;
+} rows;
+
+/* row: copied, length of it. False: out of memory. */
+static bool add_row(rows *all, bool is_comment, const char *row, size_t length, uint64_t count)
+{
+    char *copy;
+
+    if (all->count == all->capacity) {
+        const size_t capacity = all->capacity ? 2 * all->capacity : 256;
+        counted *larger = realloc(all->at, capacity * sizeof *larger);
+
+        if (!larger)
+            return false;
+        all->at = larger;
+        all->capacity = capacity;
+    }
+    if (asprintf(&copy, "%s%.*s", is_comment ? "#" : "", (int)length, row) < 0)
+        return false;
+    all->at[all->count++] = (counted){copy, count};
+    return true;
+}
+
+static void drop_rows(rows *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        free(all->at[i].row);
+    free(all->at);
+}
+
+/* What other processes wrote. NULL: read; else what is wrong. */
+static const char *read_rows(const char *text, rows *all)
+{
+    if (!*text)
+        return NULL;
+    if (strncmp(text, HEADER, strlen(HEADER)) != 0)
+        return "there is a file that is no capture of this version, and it stays as it is: name another";
+    for (text += strlen(HEADER); *text;) {
+        const bool is_comment = *text == '#';
+        char *cells;
+        const uint64_t count = strtoull(text + is_comment, &cells, 10);
+        const size_t length = strcspn(cells, "\n");
+
+        if (*cells != ',')
+            return "a line of the file has no count, and it stays as it is: name another";
+        if (!add_row(all, is_comment, cells, length, count))
+            return "out of memory";
+        text = cells + length + (cells[length] == '\n');
+    }
+    return NULL;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    return strcmp(((const counted *)a)->row, ((const counted *)b)->row);
+}
+
+/* One line for each row, with the sum of its counts. NULL: out of memory. */
+static char *print_rows(rows *all, size_t *size)
+{
+    tj_text text = TJ_TEXT_INIT(MOST_FILE_BYTES);
+    char *printed = NULL;
+
+    if (all->count > 0)
+        qsort(all->at, all->count, sizeof *all->at, by_row);
+    tj_text_append(&text, HEADER);
+    for (size_t i = 0; i < all->count; i++) {
+        const char *row = all->at[i].row;
+        const bool is_comment = row[0] == '#';
+        uint64_t count = all->at[i].count;
+
+        for (; i + 1 < all->count && strcmp(row, all->at[i + 1].row) == 0; i++)
+            count += all->at[i + 1].count;
+        tj_text_append(&text, is_comment ? "#" : "");
+        tj_text_append_int(&text, (int64_t)count);
+        tj_text_append(&text, row + is_comment);
+        tj_text_append(&text, "\n");
+    }
+    *size = text.length;
+    return tj_text_take(&text, &printed, NULL) == TJ_OK ? printed : NULL;
+}
+
+/* The locked file that the name stands for: another process may have put a new one in its place before the lock was ours. */
+static int lock_file(const char *path)
+{
+    struct stat named, locked;
+
+    for (int i = 0; i < TRIES; i++) {
+        const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+
+        if (fd < 0)
+            return -1;
+        if (flock(fd, LOCK_EX) == 0 && stat(path, &named) == 0 && fstat(fd, &locked) == 0 && named.st_ino == locked.st_ino &&
+            named.st_dev == locked.st_dev)
+            return fd;
+        close(fd);
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
+static bool add_noted(const struct tj_capture *capture, rows *all)
+{
+    char row[ROW_BYTES];
+
+    for (size_t i = 0; i < capture->capacity; i++)
+        if (capture->slot[i].is_taken) {
+            print_row(&capture->slot[i].problem, row);
+            if (!add_row(all, false, row, strlen(row), capture->slot[i].count))
+                return false;
+        }
+    return true;
+}
+
+/* Under the file's lock. NULL: written. */
+static const char *merge(const struct tj_capture *capture, tj_error *err)
+{
+    char *before = NULL, *after = NULL;
+    rows all = {NULL, 0, 0};
+    tj_output out;
+    size_t size;
+    const char *why;
+
+    if (tj_input_read_whole(capture->path, MOST_FILE_BYTES, &before, &size, err) != TJ_OK)
+        return err->message;
+    why = read_rows(before, &all);
+    if (!why && (!add_noted(capture, &all) || !(after = print_rows(&all, &size))))
+        why = "out of memory";
+    if (!why) {
+        const struct iovec piece = {after, size};
+
+        if (tj_output_open(capture->path, &out, err) != TJ_OK || tj_output_write(&out, &piece, 1, err) != TJ_OK)
+            why = err->message;
+        tj_output_close(&out);
+    }
+    free(before);
+    free(after);
+    drop_rows(&all);
+    return why;
+}
+
+void tj_capture_write(struct tj_capture *capture, const tj_log *log)
+{
+    const char *why;
+    tj_error err;
+    int lock;
+
+    if (capture->count == 0 || capture->pid != getpid())
+        return;
+    lock = lock_file(capture->path);
+    why = lock >= 0 ? merge(capture, &err) : strerror(errno);
+    if (lock >= 0)
+        close(lock);
+    if (!why && capture->is_full)
+        why = "memory ran out, so that some calls were not counted";
+    if (why)
+        tj_log_line(log, TJ_LOG_WARNING, "the problems of this context are not all in %s: %s", capture->path, why);
+}

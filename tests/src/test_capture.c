@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Captures: counts of several threads, contexts and processes come to one sum; what is there and no capture stays.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "log.h"
+
+enum { THREADS = 8, CALLS = 500 };
+
+static const tj_operands launch = TJ_OPERANDS_INIT;
+static char folder[64], path[96], text[4096], warning[512];
+
+static void hear(tj_log_level level, const char *line, void *payload)
+{
+    (void)level, (void)payload;
+    snprintf(warning, sizeof warning, "%s", line);
+}
+
+static const tj_log heard = {TJ_LOG_WARNING, hear, NULL};
+
+static void start(void)
+{
+    strcpy(folder, "/tmp/tilejit-capture-XXXXXX");
+    cr_assert(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof path, "%s/shapes.csv", folder);
+    warning[0] = '\0';
+}
+
+static void stop(void)
+{
+    char line[128];
+
+    snprintf(line, sizeof line, "rm -rf %s", folder);
+    cr_expect(eq(int, system(line), 0));
+}
+
+TestSuite(capture, .init = start, .fini = stop);
+
+/* The file without its header. */
+static const char *read_lines(void)
+{
+    FILE *file = fopen(path, "r");
+    size_t size;
+    char *body;
+
+    cr_assert(file != NULL);
+    size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[size] = '\0';
+    cr_assert(strncmp(text, "count,j,k,l,batch,dtype,", 24) == 0, "%s", text);
+    body = strchr(text, '\n');
+    return body ? body + 1 : "";
+}
+
+static void write_and_free(struct tj_capture *capture)
+{
+    tj_capture_write(capture, &heard);
+    tj_capture_free(capture);
+}
+
+Test(capture, writes_each_problem_once_as_a_command_line_would_say_it)
+{
+    struct tj_capture *capture = tj_capture_create(path);
+    tj_problem plain = TJ_PROBLEM_INIT(16, 20, 24, TJ_F32), rich = TJ_PROBLEM_INIT(8, 9, 10, TJ_BF16), some;
+    tj_operands extents = launch;
+
+    tj_capture_note(capture, &plain, NULL);
+    tj_capture_note(capture, &plain, &launch);
+    tj_capture_note(capture, &plain, &launch);
+    rich.batch = 5;
+    rich.n.layout = TJ_COL_MAJOR;
+    rich.m.ld = 12;
+    rich.m.stride = TJ_BROADCAST;
+    rich.p.type = TJ_F32;
+    rich.j = (tj_dim){0, TJ_DIM_ANY, 4};
+    rich.epilogue.has_beta = 1;
+    extents.j = 32;
+    tj_capture_note(capture, &rich, &extents);
+    some = plain;
+    some.m.ld = TJ_ANY;
+    tj_capture_note(capture, &some, &launch);
+    write_and_free(capture);
+    cr_expect(eq(str, warning, ""));
+    read_lines();
+    cr_expect(strstr(text, "\n2,16,20,24,,f32,,,,,,,,,,,,,,,,,,,,\n") != NULL, "%s", text);
+    cr_expect(strstr(text, "\n1,32,9,10,5,bf16,,f32,,,col,,12,,,,broadcast,,,,j,j=4,,,,1\n") != NULL, "%s", text);
+    cr_expect(strstr(text, "\n#1,j16 k20 l24 f32 ld_m=any\n") != NULL, "%s", text);
+}
+
+static void *count_calls(void *payload)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(16, 20, 24, TJ_F32);
+
+    for (int i = 0; i < CALLS; i++) {
+        problem.j.extent = 16 + i % 2;
+        tj_capture_note(payload, &problem, &launch);
+    }
+    return NULL;
+}
+
+Test(capture, adds_what_threads_and_processes_count)
+{
+    struct tj_capture *capture = tj_capture_create(path);
+    pthread_t thread[THREADS];
+    char wanted[160];
+
+    for (int i = 0; i < THREADS; i++)
+        if (fork() == 0) {
+            struct tj_capture *own = tj_capture_create(path);
+
+            count_calls(own);
+            tj_capture_write(capture, &heard); /* its parent's: not written here */
+            write_and_free(own);
+            _exit(warning[0] != '\0');
+        }
+    for (int i = 0; i < THREADS; i++)
+        cr_assert(eq(int, pthread_create(&thread[i], NULL, count_calls, capture), 0));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    write_and_free(capture);
+    for (int i = 0, state; i < THREADS; i++)
+        cr_expect(wait(&state) > 0 && WIFEXITED(state) && WEXITSTATUS(state) == 0);
+    snprintf(wanted, sizeof wanted, "%d,16,20,24,,f32,,,,,,,,,,,,,,,,,,,,\n%d,17,20,24,,f32,,,,,,,,,,,,,,,,,,,,\n",
+             THREADS * CALLS, THREADS * CALLS);
+    cr_expect(eq(str, (char *)read_lines(), wanted));
+    cr_expect(eq(str, warning, ""));
+}
+
+Test(capture, leaves_what_is_no_capture_as_it_is)
+{
+    struct tj_capture *capture = tj_capture_create(path);
+    const tj_problem problem = TJ_PROBLEM_INIT(16, 20, 24, TJ_F32);
+    FILE *file = fopen(path, "w");
+
+    cr_assert(file != NULL);
+    fputs("j,k,l\n1,2,3\n", file);
+    fclose(file);
+    tj_capture_note(capture, &problem, &launch);
+    write_and_free(capture);
+    cr_expect(strstr(warning, path) && strstr(warning, "name another"), "%s", warning);
+    file = fopen(path, "r");
+    cr_assert(file != NULL);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    cr_expect(eq(str, text, "j,k,l\n1,2,3\n"));
+}
