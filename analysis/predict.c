@@ -227,7 +227,7 @@ static double cycles_of(const block_cycles *one, double resident)
 }
 
 /* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element, and, where it
- * transposes them, through shared memory, which is the same pipe. */
+ * transposes them, through shared memory, which is the same pipe; and the start of others that hardly move anything. */
 static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
 {
     const int64_t shared = c->pack.shared_load.wavefronts + c->pack.shared_store.wavefronts;
@@ -235,7 +235,9 @@ static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, cons
         (double)(c->pack.load.merged + c->pack.store.merged + shared) / facts->sm_count / streams.pipe_efficiency;
     const double moved = (double)(c->pack.load.bytes + c->pack.store.bytes) / (peaks->per_s[TJ_PIPE_MEMORY] / peaks->clock_hz);
 
-    return c->pack.load.elements > 0 ? streams.next_kernel + BLOCK_CYCLES + streams.wait + fmax(through_l1, moved) : 0;
+    const double starts = fmax(1, c->pack.kernels) * (streams.next_kernel + BLOCK_CYCLES);
+
+    return c->pack.load.elements > 0 ? starts + streams.wait + fmax(through_l1, moved) : 0;
 }
 
 /* The second kernel of split k: it begins when the first has ended, and reads what that has left in the L2. */

@@ -56,9 +56,9 @@ static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES],
     if (compute != TJ_COMPUTE_DEFAULT && !tj_compute_facts_of(compute))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %d: use TJ_COMPUTE_DEFAULT, %s", compute,
                        tj_compute_list(true, list));
-    if (compute == TJ_COMPUTE_TF32 ? m != TJ_F32 : compute && compute != standard)
+    if (compute == TJ_COMPUTE_TF32 || compute == TJ_COMPUTE_F32_SPLIT ? m != TJ_F32 : compute && compute != standard)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %s but %s: use %s%s", tj_compute_name((tj_compute)compute),
-                       inputs, facts->name, m == TJ_F32 ? " or tf32" : "");
+                       inputs, facts->name, m == TJ_F32 ? ", tf32 or f32_split" : "");
     if (!(facts->products >> p & 1))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s but P is %s: such a P may be %s", inputs, tj_type_name((tj_type)p),
                        tj_type_list(facts->products, false, list));

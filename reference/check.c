@@ -108,7 +108,9 @@ static void set_errors(resolved *request)
     const bool is_s32 = compute->sum == TJ_S32;
     /* Tensor cores cut off what f32 cannot hold: up to twice the error of rounding it. */
     const bool may_cut_off = compute->sum == TJ_F32 && (c->compute == TJ_COMPUTE_TF32 || tj_facts_of(c->m.type)->bytes < 4);
-    const long double sums = (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L);
+    /* Elements are taken apart, which costs some bits of each product, and tensor cores cut off within a few of them. */
+    const long double sums =
+        (long double)c->k.extent * (may_cut_off ? 2.0L : 1.0L) + (c->compute == TJ_COMPUTE_F32_SPLIT ? 126.0L : 0.0L);
 
     request->is_whole = tj_scalar_type(c) == TJ_S32;
     request->roundings = is_s32 ? 6.0L : sums + 2.0L + (c->epilogue.scale_m != 0) + (c->epilogue.scale_n != 0);

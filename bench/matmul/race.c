@@ -145,7 +145,7 @@ static adder adder_of(const tj_problem *problem, const runner *r)
 
     if (r->plan)
         return tj_source_launch(tj_plan_source(r->plan))->needs & fragments ? ADDER_TENSOR : ADDER_FMA;
-    return problem->m.type == TJ_F32 && problem->compute == TJ_COMPUTE_F32 ? ADDER_FMA : ADDER_PEER;
+    return problem->m.type == TJ_F32 && problem->compute != TJ_COMPUTE_TF32 ? ADDER_FMA : ADDER_PEER;
 }
 
 /* Replay a sample over poisoned memory and look at the last set that it wrote. */

@@ -107,6 +107,42 @@ static void tell_plan(const cli_call *call, const cli_machine_options *machine, 
             tj_image_origin(image) == TJ_FROM_COMPILER ? "the compiler" : cli_origin(tj_image_origin(image)));
 }
 
+/* Which of its ways to multiply the device chose, where a text has several: of a batch, for how many products each. */
+static tj_status tell_paths(const cli_call *call, const tj_plan *plan, const tj_operands *x, tj_error *err)
+{
+    const tj_kernel *const kernel = tj_plan_kernel(plan);
+    const int64_t count = tj_kernel_path_count(kernel);
+    int64_t products[TJ_PATH_F32 + 1] = {0};
+    tj_status status;
+    json_t *object;
+    int32_t *paths;
+
+    if (count == 0 || !x->workspace)
+        return TJ_OK;
+    paths = malloc((size_t)count * sizeof *paths);
+    if (!paths)
+        return tj_fail_memory(err, "the paths of a product");
+    status = tj_kernel_copy_paths(kernel, x->workspace, paths, (size_t)count, NULL, err);
+    if (status == TJ_OK)
+        status = tj_synchronize(call->context, NULL, err);
+    for (int64_t i = 0; status == TJ_OK && i < count; i++)
+        products[paths[i] >= TJ_PATH_F16 && paths[i] <= TJ_PATH_F32 ? paths[i] : 0]++;
+    free(paths);
+    if (status != TJ_OK)
+        return status;
+    object = cli_add_object(call->answer, "paths");
+    cli_say(call, "path      ");
+    for (int path = TJ_PATH_F16; path <= TJ_PATH_F32; path++) {
+        cli_set_int(object, tj_path_name((tj_path)path), products[path]);
+        if (products[path] > 0 && count > 1)
+            cli_say(call, " %s: %" PRId64, tj_path_name((tj_path)path), products[path]);
+        else if (products[path] > 0)
+            cli_say(call, " %s", tj_path_name((tj_path)path));
+    }
+    cli_say(call, "\n");
+    return TJ_OK;
+}
+
 cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, const cli_product *product, tj_error *err)
 {
     tj_context *context = call->context;
@@ -140,6 +176,8 @@ cli_exit cli_multiply(const cli_call *call, const cli_machine_options *machine, 
     if (!emulator && cli_time(context, plan, tj_workbench_operands(bench), product->timing, &median, &least, err) != TJ_OK)
         goto done;
     tell_plan(call, machine, plan);
+    if (tell_paths(call, plan, tj_workbench_operands(bench), err) != TJ_OK)
+        goto done;
     if (product->counts && cli_count_end(call, by_line, plan, tj_workbench_operands(bench), err) != TJ_OK)
         goto done;
     if (emulator)

@@ -12,7 +12,8 @@
     X(skinny)          \
     X(strip)           \
     X(small_batch)     \
-    X(mma)
+    X(mma)             \
+    X(planes)
 
 #define TJ_DECLARE_FAMILY(name) extern const tj_family tj_family_##name;
 TJ_FAMILIES(TJ_DECLARE_FAMILY)

@@ -96,12 +96,14 @@ typedef struct tj_phase_counts {
     double intensity;      /**< flop / (loads * element_bytes): the textbook's FLOP/B, 0.25 for naive in f32 */
 } tj_phase_counts;
 
-/** What the kernel moves that copies operands to the workspace first, where a family has one; otherwise all zero. The requests and
- * sectors of its loads are an estimate. Operands that it transposes pass through shared memory. */
+/** What the first kernel moves where a family has one that copies operands to the workspace, or takes them apart; otherwise all
+ * zero. The requests and sectors of its loads are an estimate. Operands that it transposes pass through shared memory. */
 typedef struct tj_pack_counts {
     int64_t barriers;
     tj_traffic load, store;
-    tj_traffic shared_load, shared_store;
+    tj_traffic shared_load, shared_store; /**< not counted of a kernel that takes operands apart */
+    int32_t kernels; /**< beside the one that multiplies, one after the other; 0: one where there are loads, else none */
+    int32_t reserved;
 } tj_pack_counts;
 
 /** What the second kernel does if k is split over blocks; otherwise all zero. Its loads and stores are load_w, load_c and
@@ -146,10 +148,12 @@ typedef struct tj_counts {
     tj_traffic load_m, load_n, load_c, store_p; /**< global memory */
     tj_traffic store_w, load_w;                 /**< the workspace of split k, in global memory */
     tj_traffic load_pointers;                   /**< from the arrays of pointers (TJ_POINTERS), in global memory */
-    tj_traffic load_scales;                     /**< from the scales of M and N, in global memory */
-    tj_traffic shared_load, shared_store;       /**< shared memory */
-    int64_t global_bytes;                       /**< those of global memory together */
-    int64_t mma;                                /**< products of small matrices that warps ask of the tensor cores (mma.sync) */
+    /** From the scales of M and N, in global memory; of planes also the word that says which kernel works, and the exponents of rows and
+     * columns. */
+    tj_traffic load_scales;
+    tj_traffic shared_load, shared_store; /**< shared memory */
+    int64_t global_bytes;                 /**< those of global memory together */
+    int64_t mma;                          /**< products of small matrices that warps ask of the tensor cores (mma.sync) */
     int64_t conversions; /**< instructions of warps that make what tensor cores take of what shared memory holds */
     int64_t sums;        /**< additions beside the multiply-adds, where several threads or blocks share a sum */
     int64_t

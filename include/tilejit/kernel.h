@@ -105,6 +105,37 @@ TJ_API TJ_MUST_CHECK tj_status tj_kernel_launch(const tj_kernel *kernel, const t
 /** Ask the driver about a loaded kernel. NULL: only err may be NULL. Errors: TJ_ERR_DRIVER. */
 TJ_API TJ_MUST_CHECK tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err);
 
+/** How a product of TJ_COMPUTE_F32_SPLIT was multiplied (docs/f32-split.md). */
+typedef enum tj_path {
+    TJ_PATH_F16 = 1, /**< by tensor cores, in three products of f16 */
+    TJ_PATH_BF16 =
+        2, /**< by tensor cores, in six products of bf16: elements of a row of M or a column of N span too much for f16 */
+    TJ_PATH_F32 = 3 /**< in f32 as IEEE has it: infinities, NaN, what may overflow or become subnormal */
+} tj_path;
+
+/** "f16x3", "bf16x6", "f32"; "?" for a number that is no path. Owned: static text. Threads: any; pure. */
+TJ_API const char *tj_path_name(tj_path path);
+
+/**
+ * For how many products one launch of a kernel chooses a path on the device: the batch, of which one launch holds 65 535 at
+ * most. 0: the kernel has one way to multiply. NULL: a kernel of NULL answers 0. Threads: any; pure.
+ */
+TJ_API int64_t tj_kernel_path_count(const tj_kernel *kernel);
+
+/**
+ * Queue a copy of the paths that a launch took: paths receives a tj_path for each of the first count products. Use this behind
+ * the launch, in its stream, with the workspace that its operands brought (operands that bring none leave no paths behind). The
+ * workspace keeps them until the next launch that uses it. Of a batch that takes several launches, they are those of the last.
+ *
+ * Owned:   paths and workspace stay the caller's. paths is filled when the stream has come so far (tj_synchronize).
+ * NULL:    stream (the legacy default stream) and err may be NULL.
+ * Threads: any, several at once.
+ * Errors:  TJ_ERR_INVALID_ARGUMENT: the kernel chooses none, count is 0 or above tj_kernel_path_count, or another CUDA context
+ *          is current. TJ_ERR_DRIVER, TJ_ERR_DEVICE_LOST.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_kernel_copy_paths(const tj_kernel *kernel, const void *workspace, int32_t *paths,
+                                                    size_t count, struct CUstream_st *stream, tj_error *err);
+
 /** Unload a kernel, before its tj_context is freed. All its launches must have completed. NULL: accepted. */
 TJ_API void tj_kernel_free(tj_kernel *kernel);
 

@@ -53,7 +53,13 @@ typedef enum tj_compute {
      * Integers, exactly. A sum wraps modulo 2^32; it cannot where k is at most 131 071, or 33 025 if M and N are u8. Unless P is
      * an integer too and there are no scales, the sum is converted to f32 and goes on as such.
      */
-    TJ_COMPUTE_S32 = 4
+    TJ_COMPUTE_S32 = 4,
+    /**
+     * As accurate as f32, and by the caller's word: tensor cores may multiply M and N of f32 as sums of narrower numbers, with a
+     * bound like that of f32 (reference.h). What they cannot compute so well is computed as with TJ_COMPUTE_F32, and the
+     * device finds out by itself (tj_kernel_copy_paths; docs/f32-split.md). Bits differ from those of TJ_COMPUTE_F32.
+     */
+    TJ_COMPUTE_F32_SPLIT = 5
 } tj_compute;
 
 /** How a matrix lies in memory. Row-major: the elements of a row are neighbours. */

@@ -123,8 +123,9 @@ typedef struct tj_launch_form {
     /** To how many bytes the caller's matrices (tj_which) must be aligned, because several elements are read or written at
      * once; 0: to an element. Where pointers lead to matrices, each must be; the array itself is aligned to its pointers. */
     int32_t align[TJ_MATRICES];
-    int32_t most_k;                      /**< the longest k that a launch may bring; 0: any */
-    int64_t workspace_bytes;             /**< of device memory, aligned to 16, that one launch needs */
+    int32_t most_k;          /**< the longest k that a launch may bring; 0: any */
+    int64_t workspace_bytes; /**< of device memory, aligned to 16, that one launch needs */
+    int32_t paths;           /**< the workspace begins with so many tj_path, one for each product of a launch; 0: none */
     int64_t slice[TJ_LAUNCH_MAX_SLICES]; /**< where the workspace's parts begin, in bytes, at multiples of 16 */
     tj_tensor_map tensor_map[TJ_LAUNCH_MAX_MAPS];
 } tj_launch_form;

@@ -369,6 +369,9 @@ static tj_status check_form(const tj_kernel *kernel, tj_error *err)
         if (!is_alignment(form->align[i]))
             return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of %s aligns %c to %d bytes", name_of(kernel),
                            tj_which_letter((tj_which)i), form->align[i]);
+    if (!is_within(form->paths, 0, form->workspace_bytes / (int64_t)sizeof(int32_t)))
+        return tj_fail(err, TJ_ERR_INTERNAL, "the launch form of %s has %d paths in %lld bytes of workspace", name_of(kernel),
+                       form->paths, (long long)form->workspace_bytes);
     if (form->workspace_bytes < 0 || form->most_k < 0 || !is_within(form->least_tile_width, 0, form->most_tile_width))
         return tj_fail(err, TJ_ERR_INTERNAL,
                        "the launch form of %s has %lld bytes of workspace, a k of at most %d and tile widths from %d to %d",

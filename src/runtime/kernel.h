@@ -6,6 +6,7 @@
  *     kernel.c    load, facts, unload
  *     launch.c    operands -> extents, grid, arguments -> cuLaunchKernel
  *     steps.c     what a launch finds prepared for each of its kernels; tensor maps
+ *     paths.c     what a launch chose on the device
  *     pointers.c  what the driver knows of each operand
  */
 #ifndef TJ_SRC_KERNEL_H

@@ -242,6 +242,37 @@ Test(compile, strip_in_every_form)
     }
 }
 
+/* planes: tiles, layouts, P of every type, with and without checks. */
+Test(compile, planes_in_every_form)
+{
+    static const char *const configs[] = {"planes", "planes:bm=64,bn=64,blocks=3", "planes:wm=32,wn=64,vector=1",
+                                          "planes:bm=64,bn=128,wm=32,group=8"};
+    const char *const *targets = targets_or_skip();
+    unsigned variant = 0;
+
+    for (size_t t = 0; targets[t]; t++)
+        for (int c = 0; c < 4; c++, variant++) {
+            tj_problem problem =
+                TJ_PROBLEM_INIT(variant & 1 ? 256 : 301, variant & 2 ? 64 : 77, variant & 4 ? 128 : 99, TJ_F32);
+            char label[200];
+
+            if (strcmp(targets[t], "sm_80") != 0 && strcmp(targets[t], "sm_90") != 0)
+                continue; /* six kernels a text: the oldest target, and Hopper */
+            problem.compute = TJ_COMPUTE_F32_SPLIT;
+            problem.p.type = variant % 5 == 0 ? TJ_F16 : variant % 5 == 1 ? TJ_BF16 : TJ_F32;
+            problem.m.layout = variant >> 1 & 1;
+            problem.n.layout = variant >> 2 & 1;
+            problem.p.layout = variant % 3 == 0;
+            problem.batch = variant % 3 == 1 ? 3 : 1;
+            problem.m.stride = variant % 6 == 1 ? TJ_BROADCAST : 0;
+            problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 4 == 0;
+            problem.epilogue.scale_m = (int32_t)(variant / 2 % 3);
+            problem.epilogue.scale_n = (int32_t)(variant / 5 % 3);
+            snprintf(label, sizeof label, "%s, variant %u", configs[c], variant);
+            compile(&problem, configs[c], targets[t], label);
+        }
+}
+
 /* small_batch: each layout and type, sizes that fit the threads and sizes that do not. */
 Test(compile, small_batch_in_every_form)
 {

@@ -80,7 +80,8 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[13].problem.n.type = TJ_F16, rows[13].words = "M is f32 but N is f16";
     rows[14].problem.c.type = TJ_F16, rows[14].words = "P is f32 but C is f16";
     rows[15].problem.c.layout = TJ_COL_MAJOR, rows[15].words = "C has another layout than P";
-    rows[16].problem.compute = TJ_COMPUTE_F64, rows[16].words = "compute is f64 but M and N are f32: use f32 or tf32";
+    rows[16].problem.compute = TJ_COMPUTE_F64,
+    rows[16].words = "compute is f64 but M and N are f32: use f32, tf32 or f32_split";
     rows[17].problem.compute = 9, rows[17].words = "compute is 9: use TJ_COMPUTE_DEFAULT, TJ_COMPUTE_F32, TJ_COMPUTE_F64";
     rows[18].problem.p.transposed = 2, rows[18].words = "the flag transposed of P is 2";
     rows[19].problem.m.type = TJ_S32, rows[19].words = "M is s32, which only P and C may be: use f32, f64";
@@ -123,7 +124,7 @@ Test(problem, names_the_ways_to_compute_there_are)
     tj_error err = {0};
 
     cr_expect(eq(int, tj_compute_parse("f16", &compute, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(ne(ptr, strstr(err.message, "\"f16\": use f32, f64, tf32 or s32"), NULL), "%s", err.message);
+    cr_expect(ne(ptr, strstr(err.message, "\"f16\": use f32, f64, tf32, s32 or f32_split"), NULL), "%s", err.message);
     for (int i = 1; i <= tj_compute_count(); i++) {
         cr_expect(eq(int, tj_compute_parse(tj_compute_name((tj_compute)i), &compute, NULL), TJ_OK));
         cr_expect(eq(int, (int)compute, i));

@@ -301,6 +301,25 @@ Test(tf32, has_a_bound_of_its_own)
     cr_expect(not(passes(&s, p)));
 }
 
+/* Some bits of a product may be missing, whatever k is; not so many as tf32 loses. */
+Test(f32_split, has_a_bound_of_its_own)
+{
+    static const struct {
+        float p;
+        bool of_f32, of_split;
+    } rows[] = {{1, true, true}, {1 + 0x1p-23F, true, true}, {1 + 0x1p-18F, false, true}, {1 + 0x1p-16F, false, false}};
+    static const float m[2] = {1, 1}, n[2] = {0.5F, 0.5F};
+    const tj_problem problem = TJ_PROBLEM_INIT(1, 2, 1, TJ_F32);
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        sample s = {.problem = problem, .operands = {m, n, NULL, 1.0, 0.0}};
+
+        cr_expect(eq(int, passes(&s, &rows[i].p), rows[i].of_f32), "row %zu", i);
+        s.problem.compute = TJ_COMPUTE_F32_SPLIT;
+        cr_expect(eq(int, passes(&s, &rows[i].p), rows[i].of_split), "row %zu", i);
+    }
+}
+
 Test(scales, have_strides_of_a_batch_and_are_needed)
 {
     static const float scale[] = {1, 2, 3, 4, 5, 6};

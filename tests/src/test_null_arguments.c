@@ -99,6 +99,9 @@ static int null_one; /* the number of the pointer that is NULL */
     SURVIVES(tj_image_resources, (ARG(0)), 0) \
     ANSWERS(tj_image_target, (ARG(0)), 0, 0) \
     SURVIVES(tj_kernel_free, (NULL), 0) \
+    REFUSES(tj_kernel_copy_paths, (ARG(0), ARG(1), ARG(2), 1, NULL, &err), "kernel", "workspace", "paths") \
+    ANSWERS(tj_kernel_path_count, (ARG(0)), 0, 0) \
+    SURVIVES(tj_path_name, ((tj_path)1), 0) \
     REFUSES(tj_kernel_get_facts, (ARG(0), ARG(1), &err), "kernel", "facts") \
     REFUSES(tj_kernel_launch, (ARG(0), ARG(1), NULL, &err), "kernel", "operands") \
     REFUSES(tj_kernel_load, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "source", "image", "kernel") \

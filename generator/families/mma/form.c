@@ -620,6 +620,7 @@ static void describe_product(const tj_problem *view, const tj_mma_shape *s, tj_t
     tj_template_set_flag(fill, "loads_ahead", s->load == TJ_MMA_AHEAD);
     tj_template_set(fill, "m_now", s->load == TJ_MMA_AHEAD ? "m[step % 2]" : "m");
     tj_template_set(fill, "n_now", s->load == TJ_MMA_AHEAD ? "n[step % 2]" : "n");
+    tj_template_set_flag(fill, "mma_planes", false);
     tj_template_set_flag(fill, "mma_tf32", view->compute == TJ_COMPUTE_TF32);
     tj_template_set_int(fill, "k_step", s->k_step);
     tj_split_describe_walk(&view->k, s->splits, s->bk, s->stages, fill);

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * planes: FP32-accurate products by tensor cores, for compute f32_split (docs/f32-split.md). A first kernel takes each element apart
+ * into narrower numbers; these are multiplied in three products of f16 or six of bf16, or, where neither is accurate enough, M and N
+ * are multiplied as they are. All of these kernels are launched, and a word on the device tells which of them works.
+ *
+ * The planes lie along k, in whole tiles, whatever the layout of M and N: one text of the product serves all of them.
+ */
+#include "form.h"
+
+#include "checked.h"
+#include "error.h"
+#include "parts/access.h"
+#include "parts/registers.h"
+#include "parts/scales.h"
+#include "parts/split.h"
+#include "parts/tile.h"
+#include "steps.h"
+
+enum { WARP = 32, MOST_WARPS = 32, OTHER_REGISTERS = 30, MAX_SHARED = 227 * 1024, SLICE_UNIT = 128 };
+enum {
+    WORDS,
+    LINES,
+    M_PLANES,
+    N_PLANES
+}; /* slices of the workspace: the path of each product, what is known of lines, planes */
+/* The tiles of the two kernels that stand behind the product; they divide its tiles. */
+enum { WIDE_EDGE = 64, WIDE_BK = 32, WIDE_STAGES = 3, PLAIN_BK = 16, WIDE_THREADS = 128, DECIDE_THREADS = 256 };
+enum { TILE_BYTES = 128 * (TJ_PLANES_LINE_GROUP + 1) * 4 }; /* walk_lines */
+
+static const int32_t edges_tried[] = {64, 128, 256, 0}, warps_tried[] = {32, 64, 0}, steps_tried[] = {2, 4, 0},
+                     stages_tried[] = {2, 3, 4, 5, 0}, blocks_tried[] = {1, 2, 3, 0}, groups_tried[] = {1, 8, 0},
+                     vectors_tried[] = {2, 0};
+
+enum { BM, BN, STEPS, WM, WN, STAGES, BLOCKS, GROUP, VECTOR, ROWS }; /* in this order: */
+
+static const tj_param params[] = {
+    {"bm", "rows of the block tile of P", 64, 256, 128, NULL, edges_tried},
+    {"bn", "columns of the block tile of P", 64, 256, 128, NULL, edges_tried},
+    {"steps", "of a phase: BK is 16 times as many elements", 2, 4, 2, NULL, steps_tried},
+    {"wm", "rows of the tile of a warp", 32, 64, 0, NULL, warps_tried},
+    {"wn", "columns of the tile of a warp", 32, 64, 32, NULL, warps_tried},
+    {"stages", "phases whose tiles shared memory holds", 2, 6, 3, NULL, stages_tried, TJ_PARAM_ORDER},
+    TJ_BLOCKS(4, 1, blocks_tried, TJ_PARAM_HINT),
+    {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried,
+     TJ_PARAM_HINT},
+    {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 2, 2, NULL, vectors_tried,
+     TJ_PARAM_HINT},
+    TJ_TILE_ROWS,
+};
+
+static const char *const constraints[] = {
+    "f32 with compute f32_split",
+    "j, k, l, leading dimensions, strides and the batch are fixed: they make the size of the workspace",
+    "no operand is an array of pointers",
+    "BM, BN, WM and WN are powers of two; steps is even",
+    "all threads copy alike: BM * BK / 8 and BN * BK / 8 are multiples of their number",
+    "a thread has registers for its sums, those of one step, the fragments of one step, and 30 more",
+    "the stages fit the 227 KiB of shared memory that a block may have",
+    "group needs rows=y",
+    "each grid axis holds the blocks it counts: 65 535 on y, 2 147 483 647 on x",
+    NULL,
+};
+
+tj_planes_shape tj_planes_shape_of(const tj_config *config)
+{
+    const int32_t *v = config->value;
+    tj_planes_shape s = {v[BM], v[BN], v[STEPS], v[WM], v[WN], v[STAGES], v[BLOCKS], v[GROUP], v[VECTOR], v[ROWS], .bk = 0};
+
+    s.bk = s.steps * TJ_PLANES_K_STEP;
+    s.threads = s.wm > 0 && s.wn > 0 ? s.bm / s.wm * (s.bn / s.wn) * WARP : 0;
+    return s;
+}
+
+static tj_tile tile(const tj_problem *problem, const tj_config *config)
+{
+    const tj_planes_shape s = tj_planes_shape_of(config);
+
+    (void)problem;
+    return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
+}
+
+/* ---- the workspace ------------------------------------------------------------------------------------------------ */
+
+static int64_t round_up(int64_t value, int64_t unit)
+{
+    return tj_ceil_div(value, unit) * unit;
+}
+
+int64_t tj_planes_k_line(const tj_problem *view)
+{
+    return round_up(view->k.extent > 0 ? view->k.extent : 1, TJ_PLANES_K_GROUP);
+}
+
+int64_t tj_planes_lines(const tj_problem *view, const tj_planes_shape *s, bool is_m)
+{
+    return is_m ? round_up(view->j.extent, s->bm) : round_up(view->l.extent, s->bn);
+}
+
+int64_t tj_planes_matrices(const tj_problem *view, bool is_m, int64_t products)
+{
+    return view->batch > 1 && (is_m ? view->m.stride : view->n.stride) == TJ_BROADCAST ? 1 : products;
+}
+
+/* Of one launch: a larger batch takes several, which use the same workspace one after the other. */
+static int64_t products_at_once(const tj_problem *view)
+{
+    return view->batch < TJ_GRID_LIMIT ? view->batch : TJ_GRID_LIMIT;
+}
+
+/* Where the slices begin, and their end; false: more than 61 bits count. */
+static bool lay_out(const tj_problem *view, const tj_planes_shape *s, int64_t slice[TJ_LAUNCH_MAX_SLICES], int64_t *end)
+{
+    const int64_t products = products_at_once(view), k_line = tj_planes_k_line(view);
+    int64_t lines = 0, bytes;
+
+    slice[WORDS] = 0;
+    slice[LINES] = round_up(products * (int64_t)sizeof(int32_t), SLICE_UNIT);
+    for (int is_m = 0; is_m < 2; is_m++)
+        lines += tj_planes_lines(view, s, is_m) * tj_planes_matrices(view, is_m, products);
+    *end = slice[LINES] + round_up(lines * ((int64_t)sizeof(int32_t) + TJ_PLANES_LINE_BYTES), SLICE_UNIT);
+    for (int is_m = 1; is_m >= 0; is_m--) {
+        slice[is_m ? M_PLANES : N_PLANES] = *end;
+        if (!tj_mul(tj_planes_lines(view, s, is_m) * tj_planes_matrices(view, is_m, products), k_line, &bytes) ||
+            !tj_mul(bytes, TJ_PLANES_MOST * TJ_PLANES_BYTES, &bytes) || bytes > INT64_MAX / 4)
+            return false;
+        *end += bytes; /* a multiple of 128: k_line is one of 64 */
+    }
+    return *end <= INT64_MAX / 2;
+}
+
+/* ---- constraints -------------------------------------------------------------------------------------------------- */
+
+int32_t tj_planes_p_vector(const tj_problem *view, const tj_planes_shape *s)
+{
+    return s->vector > 1 && tj_access_fits_output(view, 2) ? 2 : 1;
+}
+
+int32_t tj_planes_registers(const tj_planes_shape *s)
+{
+    const int32_t fragments = (s->wm / 16 * 4 + s->wn / 8 * 2) * TJ_PLANES_OF_F16;
+
+    return s->wm * s->wn / WARP + s->wn / 8 * 4 + fragments;
+}
+
+static int64_t shared_bytes(int32_t bm, int32_t bn, int32_t bk, int32_t planes, int32_t stages)
+{
+    return (int64_t)(bm + bn) * bk * planes * stages * TJ_PLANES_BYTES;
+}
+
+static int64_t shared_bytes_of(const tj_planes_shape *s)
+{
+    return shared_bytes(s->bm, s->bn, s->bk, TJ_PLANES_OF_F16, s->stages);
+}
+
+static bool is_fixed(const tj_matrix *x, bool is_batched)
+{
+    return x->ld > 0 && !tj_stride_is_pointers(x->stride) && (!is_batched || x->stride > 0 || x->stride == TJ_BROADCAST);
+}
+
+static tj_status check_problem(const tj_problem *view, tj_error *err)
+{
+    const bool is_batched = view->batch > 1;
+
+    if (view->compute != TJ_COMPUTE_F32_SPLIT)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family planes multiplies f32 with compute f32_split, and compute is %s: ask for f32_split, or use "
+                       "another family",
+                       tj_compute_name((tj_compute)view->compute));
+    if (view->j.mode != TJ_DIM_FIXED || view->k.mode != TJ_DIM_FIXED || view->l.mode != TJ_DIM_FIXED || view->batch < 1 ||
+        !is_fixed(&view->m, is_batched) || !is_fixed(&view->n, is_batched) || !is_fixed(&view->p, is_batched) ||
+        (view->epilogue.has_beta && !is_fixed(&view->c, is_batched)))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family planes needs a workspace and strides that are known when the text is made: fix j, k, l, the "
+                       "batch, leading dimensions and strides, without arrays of pointers, or use another family");
+    return TJ_OK;
+}
+
+static tj_status check_tiles(const tj_planes_shape *s, tj_error *err)
+{
+    const struct {
+        const char *name;
+        int32_t value;
+    } edge[] = {{"bm", s->bm}, {"bn", s->bn}, {"wm", s->wm}, {"wn", s->wn}, {"steps", s->steps}};
+
+    for (size_t i = 0; i < sizeof edge / sizeof edge[0]; i++)
+        if (!tj_is_power_of_2(edge[i].value))
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is %d: it must be a power of two", edge[i].name, edge[i].value);
+    if (s->threads > MOST_WARPS * WARP || s->bm * s->bk / 8 % s->threads != 0 || s->bn * s->bk / 8 % s->threads != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%d threads cannot share the copies of %d and %d lines of %d elements, 8 at a time: use a larger warp "
+                       "tile, or more steps",
+                       s->threads, s->bm, s->bn, s->bk);
+    return TJ_OK;
+}
+
+static tj_status check_room(const tj_planes_shape *s, tj_error *err)
+{
+    const int64_t bytes = shared_bytes_of(s);
+    const int32_t needed = tj_planes_registers(s) + OTHER_REGISTERS, left = tj_registers_left(s->blocks, s->threads);
+
+    if (bytes > MAX_SHARED)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%d stages of two planes of %d x %d and %d x %d need %lld bytes of shared memory: %d are the most",
+                       s->stages, s->bm, s->bk, s->bk, s->bn, (long long)bytes, MAX_SHARED);
+    if (needed <= left)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "%d blocks of %d threads leave each thread %d registers, and a warp tile of %d x %d takes %d: use a smaller "
+                   "warp tile, or fewer blocks",
+                   s->blocks, s->threads, left, s->wm, s->wn, needed);
+}
+
+static tj_status check_workspace(const tj_problem *view, const tj_planes_shape *s, tj_error *err)
+{
+    int64_t slice[TJ_LAUNCH_MAX_SLICES], end;
+
+    if (lay_out(view, s, slice, &end))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "the planes of %lld x %lld x %lld need more bytes of workspace than 62 bits count: use another family",
+                   (long long)view->j.extent, (long long)view->k.extent, (long long)view->l.extent);
+}
+
+static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
+{
+    int32_t *const v = config->value;
+    tj_status status = check_problem(view, err);
+    tj_planes_shape s;
+
+    if (v[WM] == 0)
+        v[WM] = v[WN] == 64 ? 32 : v[BM] > 64 ? 64 : 32;
+    s = tj_planes_shape_of(config);
+    if (status == TJ_OK)
+        status = check_tiles(&s, err);
+    if (status == TJ_OK)
+        status = check_room(&s, err);
+    if (status == TJ_OK)
+        status = check_workspace(view, &s, err);
+    if (status == TJ_OK)
+        status = tj_tile_resolve(view, is_swapped, config, err);
+    if (status == TJ_OK && s.group > 1 && v[ROWS] == TJ_ROWS_ON_X)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "group is %d, which walks rows of blocks on y: use group=1 with rows=x",
+                       s.group);
+    return status;
+}
+
+/* Half as many blocks, or, where there is but one, half of the longer side of a warp's tile and of the block's. */
+static bool relax(tj_config *config)
+{
+    int32_t *const v = config->value;
+    const int32_t warp = v[WM] >= v[WN] ? WM : WN, block = warp == WM ? BM : BN;
+
+    if (tj_relax_blocks(config))
+        return true;
+    if (v[warp] <= 32 || v[block] <= 64)
+        return false;
+    v[warp] /= 2;
+    v[block] /= 2;
+    return true;
+}
+
+static bool for_any_operands(bool has_workspace, tj_config *config)
+{
+    config->value[VECTOR] = 1;
+    return has_workspace;
+}
+
+/* ---- tuning ------------------------------------------------------------------------------------------------------- */
+
+static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
+{
+    const tj_planes_shape s = tj_planes_shape_of(config);
+
+    return check_problem(view, NULL) != TJ_OK || (known > BM && tj_tile_is_oversized(s.bm, 64, view->j.extent)) ||
+           (known > BN && tj_tile_is_oversized(s.bn, 64, view->l.extent)) || (known > WN && check_tiles(&s, NULL) != TJ_OK) ||
+           (known > BLOCKS && check_room(&s, NULL) != TJ_OK);
+}
+
+static bool is_worth_trying(const tj_problem *view, const tj_config *config)
+{
+    const tj_planes_shape s = tj_planes_shape_of(config);
+    const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
+
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (s.group == 1 || (rows > s.group && cols > s.group));
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
+
+static void add_arg(tj_launch_step *step, tj_argument_kind kind, int32_t index)
+{
+    step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
+}
+
+/* The text's M and N, as the caller has them. */
+static void add_operands(const tj_launch_form *form, tj_launch_step *step)
+{
+    add_arg(step, TJ_ARG_POINTER, form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M);
+    add_arg(step, TJ_ARG_POINTER, form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N);
+}
+
+static void add_planes(tj_launch_step *step)
+{
+    add_arg(step, TJ_ARG_WORKSPACE, M_PLANES);
+    add_arg(step, TJ_ARG_WORKSPACE, N_PLANES);
+}
+
+/* A kernel over the lines of M and N, as many blocks as there are groups of them. */
+static void describe_lines(const tj_problem *view, const tj_planes_shape *s, tj_launch_step *step)
+{
+    const int64_t lines = tj_planes_lines(view, s, true) + tj_planes_lines(view, s, false);
+    const int64_t each = tj_ceil_div(view->j.extent * view->l.extent, lines / TJ_PLANES_LINE_GROUP);
+
+    step->grid = TJ_GRID_ELEMENTS;
+    step->block_x = TJ_PLANES_LINE_THREADS;
+    step->block_y = step->block_rows = 1;
+    step->block_cols = (int32_t)(each < INT32_MAX ? each : INT32_MAX);
+    step->static_shared_bytes = TILE_BYTES;
+}
+
+/* A kernel over tiles of P, which is one of the three that may multiply. */
+static void describe_product(const tj_problem *view, const tj_launch_form *form, bool wants_text, tj_launch_step *step)
+{
+    step->grid = TJ_GRID_TILES;
+    step->block_y = 1;
+    step->sums_in_registers = 1;
+    if (!wants_text)
+        return;
+    tj_step_list_args(view, form->is_swapped, false, true, step);
+    add_arg(step, TJ_ARG_WORKSPACE, LINES);
+    add_planes(step);
+}
+
+static void describe_ahead(const tj_problem *view, const tj_planes_shape *s, tj_template_params *fill, tj_launch_form *form)
+{
+    tj_launch_step *step = tj_step_add(view, "split", true, fill, form);
+
+    describe_lines(view, s, step);
+    if (fill) {
+        add_operands(form, step);
+        add_arg(step, TJ_ARG_WORKSPACE, LINES);
+        add_planes(step);
+    }
+    step = tj_step_add(view, "decide", true, fill, form);
+    step->grid = TJ_GRID_ELEMENTS;
+    step->block_x = DECIDE_THREADS;
+    step->block_y = step->block_rows = 1;
+    step->block_cols = INT32_MAX;
+    step->static_shared_bytes = DECIDE_THREADS / WARP * TJ_PLANES_LINE_BYTES;
+    if (fill) {
+        add_arg(step, TJ_ARG_WORKSPACE, LINES);
+        add_arg(step, TJ_ARG_WORKSPACE, WORDS);
+    }
+}
+
+static void describe_behind(const tj_problem *view, const tj_planes_shape *s, tj_template_params *fill, tj_launch_form *form)
+{
+    const int32_t rows_on_x = tj_step_product(form)->rows_on_x;
+    tj_launch_step *step = tj_step_add(view, "widen", false, fill, form);
+
+    describe_lines(view, s, step);
+    if (fill) {
+        add_arg(step, TJ_ARG_WORKSPACE, WORDS);
+        add_operands(form, step);
+        add_planes(step);
+    }
+    step = tj_step_add(view, "wide", false, fill, form);
+    describe_product(view, form, fill != NULL, step);
+    step->rows_on_x = rows_on_x;
+    step->block_x = WIDE_THREADS;
+    step->block_rows = step->block_cols = WIDE_EDGE;
+    step->dynamic_shared_bytes = shared_bytes(WIDE_EDGE, WIDE_EDGE, WIDE_BK, TJ_PLANES_MOST, WIDE_STAGES);
+    step = tj_step_add(view, "plain", false, fill, form);
+    step->grid = TJ_GRID_TILES;
+    step->rows_on_x = rows_on_x;
+    step->block_x = WIDE_THREADS;
+    step->block_y = 1;
+    step->block_rows = step->block_cols = WIDE_EDGE;
+    step->sums_in_registers = 1;
+    step->static_shared_bytes = (int64_t)2 * PLAIN_BK * (WIDE_EDGE + 1) * 4;
+    if (fill) {
+        add_arg(step, TJ_ARG_WORKSPACE, WORDS);
+        tj_step_list_args(view, form->is_swapped, true, true, step);
+    }
+}
+
+/* Flags of the parts that the template includes. */
+static void describe_parts(const tj_problem *view, const tj_config *config, const tj_planes_shape *s, bool is_swapped,
+                           tj_template_params *fill)
+{
+    static const char *const off[] = {"mma_f64",     "mma_tf32",   "mma_by_chunks", "mma_integers",     "copies_or_zero",
+                                      "copies_part", "moves_rows", "moves_cols",    "transposes_bytes", "transposes_matrices"};
+    static const char *const on[] = {"mma_planes", "loads_matrices", "copies_whole", "copies_async"};
+    const tj_checks checks = tj_checks_of(config, is_swapped);
+
+    for (size_t i = 0; i < sizeof off / sizeof off[0]; i++)
+        tj_template_set_flag(fill, off[i], false);
+    for (size_t i = 0; i < sizeof on / sizeof on[0]; i++)
+        tj_template_set_flag(fill, on[i], true);
+    tj_template_set_flag(fill, "clips_rows", checks.j);
+    tj_template_set_flag(fill, "clips_cols", checks.l);
+    tj_template_set(fill, "multiply_planes", "multiply_add<PLANES == 3>");
+    tj_template_set(fill, "row_of", "r * 8");
+    tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
+    tj_template_set(fill, "first_col", "thread_col");
+    /* For the phases of both kernels that walk planes. */
+    tj_split_describe_walk(&view->k, 1, s->bk, s->stages > WIDE_STAGES ? s->stages : WIDE_STAGES, fill);
+}
+
+static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+{
+    const tj_planes_shape s = tj_planes_shape_of(config);
+    const int32_t p_vector = tj_planes_p_vector(view, &s), p_bytes = tj_facts_of(view->p.type)->bytes;
+    const int64_t products = products_at_once(view);
+    tj_launch_step *const product = tj_step_product(form);
+
+    describe_product(view, form, fill != NULL, product);
+    product->rows_on_x = s.rows == TJ_ROWS_ON_X;
+    product->block_x = s.threads;
+    product->block_rows = s.bm;
+    product->block_cols = s.bn;
+    product->dynamic_shared_bytes = shared_bytes_of(&s);
+    form->needs |= TJ_FEATURE_CP_ASYNC | TJ_FEATURE_LDMATRIX | TJ_FEATURE_MMA_F16 | TJ_FEATURE_MMA_BF16;
+    form->align[TJ_MATRIX_P] = p_vector > 1 ? p_vector * p_bytes : 0;
+    form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? form->align[TJ_MATRIX_P] : 0;
+    (void)lay_out(view, &s, form->slice, &form->workspace_bytes); /* there is room: resolve has looked */
+    tj_scales_describe(view, TJ_SCALES_AHEAD, 1, fill);
+    form->paths = (int32_t)products;
+    describe_ahead(view, &s, fill, form);
+    describe_behind(view, &s, fill, form);
+    if (!fill)
+        return NULL;
+    tj_template_set_int(fill, "bm", s.bm);
+    tj_template_set_int(fill, "bn", s.bn);
+    tj_template_set_int(fill, "bk", s.bk);
+    tj_template_set_int(fill, "wm", s.wm);
+    tj_template_set_int(fill, "wn", s.wn);
+    tj_template_set_int(fill, "stages", s.stages);
+    tj_template_set_int(fill, "blocks", s.blocks);
+    tj_template_set_int(fill, "group", s.group);
+    tj_template_set_flag(fill, "grouped", s.group > 1);
+    tj_template_set_int(fill, "p_vector", p_vector);
+    tj_template_set_flag(fill, "vector_p", p_vector > 1);
+    tj_template_set_int(fill, "k_line", tj_planes_k_line(view));
+    tj_template_set_int(fill, "m_lines", tj_planes_lines(view, &s, true));
+    tj_template_set_int(fill, "n_lines", tj_planes_lines(view, &s, false));
+    tj_template_set_int(fill, "m_products", tj_planes_matrices(view, true, products));
+    tj_template_set_int(fill, "n_products", tj_planes_matrices(view, false, products));
+    tj_template_set(fill, "m_along_k", view->m.layout == TJ_ROW_MAJOR ? "true" : "false");
+    tj_template_set(fill, "n_along_k", view->n.layout == TJ_ROW_MAJOR ? "false" : "true");
+    describe_parts(view, config, &s, form->is_swapped, fill);
+    return "planes/planes.cu";
+}
+
+const tj_family tj_family_planes = {
+    .name = "planes",
+    .summary = "FP32-accurate: elements of f32 are taken apart into f16 or bf16, whose products tensor cores make",
+    .param = params,
+    .param_count = sizeof params / sizeof params[0],
+    .constraint = constraints,
+    .start = &tj_planes_start,
+    .sums_in_registers = true,
+    .checks_k = true,
+    .widest = 256,
+    .tile = tile,
+    .resolve = resolve,
+    .relax = relax,
+    .for_tall = tj_tile_for_tall,
+    .for_any_operands = for_any_operands,
+    .describe = describe,
+    .count = tj_planes_count,
+    .is_worth_trying = is_worth_trying,
+    .is_hopeless = is_hopeless,
+};

@@ -1,0 +1,26 @@
+//@ if scale_m and batched
+//@| long long stride_scale_m,
+//@ end
+//@ if scale_n and batched
+//@| long long stride_scale_n,
+//@ end
+//@ if has_alpha
+sum_t alpha,
+//@ end
+//@ if has_beta
+sum_t beta,
+//@ end
+//@ if scale_m
+//@| const float *__restrict__ scale_m,
+//@ end
+//@ if scale_n
+//@| const float *__restrict__ scale_n,
+//@ end
+const int *paths,
+//@ if has_beta
+const output_t *C,  // may be P itself
+//@ end
+output_t *P,
+const lines_t *lines,
+const plane_t *M_planes,
+const plane_t *N_planes)

@@ -1,0 +1,54 @@
+// A warp has 32 x 32 elements of P, a thread 4 x 8 of them, in the places that it would have of tensor cores.
+// Launch: 128 threads in a block, blocks of 64 x 64 elements of P.
+extern "C" __global__ void __launch_bounds__(128)
+plain(  //@ plain for plain
+    const int *paths,
+    #include "parts/parameters.cuh"  //@ include
+{
+    constexpr int BM = 64, BN = 64, BK = 16, TM = 4, TN = 8, THREADS = 128;
+    __shared__ sum_t Mds[BK][BM + 1];
+    __shared__ sum_t Nds[BK][BN + 1];
+    if (paths[blockIdx.z] != PATH_F32)
+        return;
+    #include "parts/product.cuh"  //@ include
+    #include "parts/blocks.cuh"  //@ include
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
+    const int thread_row = warp / 2 * 32 + lane / 4;
+    const int thread_col = warp % 2 * 32 + lane % 4 * 2;
+
+    sum_t sum[TM][TN] = {};
+    for (index_t phase = 0; phase < phases; ++phase) {
+        for (int i = threadIdx.x; i < BM * BK; i += THREADS) {
+            //@ if m_row_major
+            const int row = i / BK, kk = i % BK;
+            const index_t at = (block_row + row) * ld_m + phase * BK + kk;
+            //@ else
+            //@| const int row = i % BM, kk = i / BM;
+            //@| const index_t at = (phase * BK + kk) * ld_m + block_row + row;
+            //@ end
+            Mds[kk][row] = block_row + row < j && phase * BK + kk < k ? M[at] : sum_t{0};
+        }
+        for (int i = threadIdx.x; i < BN * BK; i += THREADS) {
+            //@ if n_row_major
+            const int col = i % BN, kk = i / BN;
+            const index_t at = (phase * BK + kk) * ld_n + block_col + col;
+            //@ else
+            //@| const int col = i / BK, kk = i % BK;
+            //@| const index_t at = (block_col + col) * ld_n + phase * BK + kk;
+            //@ end
+            Nds[kk][col] = block_col + col < l && phase * BK + kk < k ? N[at] : sum_t{0};
+        }
+        __syncthreads();
+#pragma unroll
+        for (int kk = 0; kk < BK; ++kk)
+#pragma unroll
+            for (int r = 0; r < TM; ++r)
+#pragma unroll
+                for (int c = 0; c < TN; ++c)
+                    sum[r][c] += Mds[kk][thread_row + r * 8] * Nds[kk][thread_col + c / 2 * 8 + c % 2];
+        __syncthreads();
+    }
+
+    #include "parts/store.cuh"  //@ include
+}

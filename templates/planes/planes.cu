@@ -1,0 +1,66 @@
+// FP32-accurate products on tensor cores. An element of M or N is written as a sum of narrower numbers, its planes, whose products
+// tensor cores make; their sums are f32. The kernels of this text follow each other in the stream:
+//
+//     split     finds the largest of each line (a row of M, a column of N), scales the line by a power of two, and writes its two
+//               planes of f16; on its way it measures what would make them inexact
+//     decide    chooses, for each product of the batch, which of the three kernels below multiplies; the others return at once
+//     planes    three products of f16: low * high and high * low, then high * high
+//     widen     writes three planes of bf16 in the place of those of f16
+//     wide      six products of bf16, where elements of one line span too much for f16
+//     plain     FP32 as IEEE has it: infinities, NaN, products that may overflow or be subnormal
+//
+// A line lies along k in whichever layout its matrix is. Lines and k are filled up with zeros to whole tiles.
+
+#include "parts/card.cuh"  //@ include
+constexpr int BM = 128;  //@ bm
+constexpr int BN = 128;  //@ bn
+constexpr int BK = 32;  //@ bk
+constexpr int WM = 64;  //@ wm
+constexpr int WN = 32;  //@ wn
+constexpr int STAGES = 3;  //@ stages
+constexpr int BLOCKS = 1;  //@ blocks
+constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vector
+constexpr int PLANES = 2;  // of f16
+constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
+
+#include "parts/vector.cuh"  //@ include
+#include "parts/async.cuh"  //@ include
+#include "parts/mma.cuh"  //@ include
+#include "parts/swizzle.cuh"  //@ include
+#include "planes/lines.cuh"  //@ include
+#include "planes/split.cuh"  //@ include
+
+#include "planes/decide.cuh"  //@ include
+
+// Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
+//@ if rows_on_y
+//         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
+//@ else
+//@| //         (ceil(j / BM), ceil(l / BN)) blocks in the grid.
+//@ end
+//@ if batched
+//         blockIdx.z counts the products of the batch.
+//@ end
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+planes(  //@ kernel for planes
+    #include "planes/parameters.cuh"  //@ include
+{
+    if (paths[blockIdx.z] != PATH_F16)
+        return;
+    #include "planes/product.cuh"  //@ include
+}
+
+#include "planes/widen.cuh"  //@ include
+
+// Launch: 128 threads in a block, blocks of 64 x 64 elements of P.
+extern "C" __global__ void __launch_bounds__(128)
+wide(  //@ wide for wide
+    #include "planes/parameters.cuh"  //@ include
+{
+    constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 3, PLANES = 3, THREADS = 128;
+    if (paths[blockIdx.z] != PATH_BF16)
+        return;
+    #include "planes/product.cuh"  //@ include
+}
+
+#include "planes/plain.cuh"  //@ include

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * planes: every constraint with its words, what the problem settles, and how stores follow from layouts.
+ */
+#include "family.h"
+#include "generator_test.h"
+
+#define SPLIT(j_, k_, l_, ...) \
+    PROBLEM(.j = {FIXED(j_)}, .k = {FIXED(k_)}, .l = {FIXED(l_)}, .compute = TJ_COMPUTE_F32_SPLIT, __VA_ARGS__)
+#define OPEN .mode = TJ_DIM_ANY
+
+Test(planes, says_which_constraint_does_not_hold)
+{
+    const request rows[] = {
+        {SPLIT(256, 256, 256, .batch = 1), "planes", NULL},
+        {SPLIT(255, 1, 3, .batch = 3), "planes", NULL},
+        {SPLIT(64, 0, 64, .n.layout = TJ_COL_MAJOR), "planes", NULL},
+        {SPLIT(64, 64, 64, .batch = 100000), "planes", NULL},
+        {SPLIT(64, 64, 64, .p.type = TJ_BF16), "planes:bm=64,bn=64,wm=32,wn=64", NULL},
+        {SPLIT(1, 2147483647, 536870912, .batch = 1), "planes", "need more bytes of workspace than 62 bits count"},
+        {CUBES(256), "planes", "multiplies f32 with compute f32_split, and compute is f32"},
+        {CUBES(256, .m.type = TJ_BF16), "planes", "and compute is f32"},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32), "planes", "and compute is tf32"},
+        {PROBLEM(.j = {OPEN}, .k = {FIXED(64)}, .l = {FIXED(64)}, .compute = TJ_COMPUTE_F32_SPLIT), "planes",
+         "family planes needs a workspace and strides that are known"},
+        {SPLIT(64, 64, 64, .m.ld = TJ_ANY), "planes", "fix j, k, l, the batch, leading dimensions and strides"},
+        {SPLIT(64, 64, 64, .batch = TJ_ANY), "planes", "fix j, k, l, the batch"},
+        {SPLIT(64, 64, 64, .batch = 2, .n.stride = TJ_POINTERS_16), "planes", "without arrays of pointers"},
+        {SPLIT(64, 64, 64, .batch = 2, .epilogue.has_beta = 1, .c.stride = TJ_ANY), "planes", "fix j, k, l"},
+        {SPLIT(64, 64, 64, .batch = 1), "planes:bm=96", "bm is 96: it must be a power of two"},
+        {SPLIT(64, 64, 64, .batch = 1), "planes:bn=200", "bn is 200: it must be a power of two"},
+        {SPLIT(64, 64, 64, .batch = 1), "planes:wm=48", "wm is 48: it must be a power of two"},
+        {SPLIT(64, 64, 64, .batch = 1), "planes:steps=3", "steps is 3: it must be a power of two"},
+        {SPLIT(64, 64, 64, .batch = 1), "planes:bm=64,bn=256,wm=32",
+         "512 threads cannot share the copies of 64 and 256 lines of 32 elements"},
+        {SPLIT(64, 64, 64, .batch = 1), "planes:bm=256,bn=256,wm=64,wn=64,stages=4", "need 262144 bytes of shared memory"},
+        {SPLIT(64, 64, 64, .batch = 1), "planes:wm=64,wn=64,blocks=4", "use a smaller warp tile, or fewer blocks"},
+        {SPLIT(64, 64, 64, .batch = 1), "planes:group=8,rows=x", "group is 8, which walks rows of blocks on y"},
+    };
+
+    expect_answers(rows, sizeof rows / sizeof rows[0]);
+}
+
+Test(planes, stores_as_wide_as_lines_let_it)
+{
+    static const alignment rows[] = {
+        {SPLIT(64, 63, 64, .batch = 1), "planes", 0, 0, 8},
+        {SPLIT(64, 63, 64, .p.type = TJ_F16), "planes", 0, 0, 4},
+        {SPLIT(64, 63, 63, .batch = 1), "planes", 0, 0, 0},
+        {SPLIT(64, 63, 63, .p.layout = TJ_COL_MAJOR), "planes", 0, 0, 8},
+        {SPLIT(64, 64, 64, .batch = 1), "planes:vector=1", 0, 0, 0},
+    };
+
+    expect_alignments(rows, sizeof rows / sizeof rows[0]);
+}
+
+/* A word for each product of a launch begins the workspace; behind it lie 20 bytes for each line, and three planes of each. */
+Test(planes, lays_out_its_workspace)
+{
+    static const struct {
+        tj_problem problem;
+        int32_t paths;
+        int64_t workspace;
+    } rows[] = {
+        {SPLIT(100, 65, 200, .batch = 1), 1, 128 + 20 * (128 + 256) + 6 * 128 * (128 + 256)},
+        {SPLIT(100, 65, 200, .batch = 3), 3, 128 + 20 * 3 * (128 + 256) + 6 * 128 * 3 * (128 + 256)},
+        {SPLIT(100, 65, 200, .batch = 3, .m.stride = TJ_BROADCAST), 3, 128 + 20 * (128 + 3 * 256) + 6 * 128 * (128 + 3 * 256)},
+        {SPLIT(100, 0, 200, .batch = 1), 1, 128 + 20 * (128 + 256) + 6 * 64 * (128 + 256)},
+        {SPLIT(1, 1, 1, .batch = 100000), 65535, 2048 * 128 + 20 * 65535LL * (128 + 128) + 6 * 64 * 65535LL * (128 + 128)},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_config config = parse("planes");
+        tj_launch_form form;
+        tj_error err = {0};
+
+        cr_assert(eq(int, tj_preview_launch(&rows[i].problem, &config, &form, &err), TJ_OK), "row %zu: %s", i, err.message);
+        cr_expect(eq(i32, form.paths, rows[i].paths), "row %zu", i);
+        cr_expect(eq(i64, form.workspace_bytes, rows[i].workspace), "row %zu", i);
+        cr_expect(eq(i32, form.steps, 6), "row %zu", i);
+        cr_expect(eq(i32, form.product, 2), "row %zu", i);
+    }
+}

@@ -1,0 +1,896 @@
+// j64 k256 l101 f32 compute:f32_split M:col alpha beta batch=3 stride_n=broadcast
+//
+//     P (64 x 101) = alpha * M (64 x 256) . N (256 x 101) + beta * C
+//
+// FP32-accurate products on tensor cores. An element of M or N is written as a sum of narrower numbers, its planes, whose products
+// tensor cores make; their sums are f32. The kernels of this text follow each other in the stream:
+//
+//     split     finds the largest of each line (a row of M, a column of N), scales the line by a power of two, and writes its two
+//               planes of f16; on its way it measures what would make them inexact
+//     decide    chooses, for each product of the batch, which of the three kernels below multiplies; the others return at once
+//     planes    three products of f16: low * high and high * low, then high * high
+//     widen     writes three planes of bf16 in the place of those of f16
+//     wide      six products of bf16, where elements of one line span too much for f16
+//     plain     FP32 as IEEE has it: infinities, NaN, products that may overflow or be subnormal
+//
+// A line lies along k in whichever layout its matrix is. Lines and k are filled up with zeros to whole tiles.
+
+using input_t = float;
+using output_t = float;
+using sum_t = float;
+using index_t = int;
+
+constexpr index_t j = 64;
+constexpr index_t k = 256;
+constexpr index_t l = 101;
+constexpr index_t ld_m = j;
+constexpr index_t ld_n = l;
+constexpr index_t ld_p = l;
+constexpr index_t ld_c = l;
+constexpr long long stride_m = 16384;
+constexpr long long stride_n = 0;
+constexpr long long stride_p = 6464;
+constexpr long long stride_c = 6464;
+constexpr int BM = 64;
+constexpr int BN = 64;
+constexpr int BK = 32;
+constexpr int WM = 32;
+constexpr int WN = 32;
+constexpr int STAGES = 3;
+constexpr int BLOCKS = 1;
+constexpr int P_VECTOR = 1;  // elements that one instruction stores
+constexpr int PLANES = 2;  // of f16
+constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
+
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
+
+// Copies from global to shared memory past the registers (sm_80 and newer): a thread starts them, commits them as one group,
+// and goes on; it waits for a group before it reads what the group brought.
+
+template <int BYTES>
+__device__ __forceinline__ void copy_async(void *to, const void *from)
+{
+    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from));
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES));
+}
+
+__device__ __forceinline__ void commit_copies()
+{
+    asm volatile("cp.async.commit_group;");
+}
+
+// Until at most this many groups, the latest ones, are still under way.
+template <int GROUPS>
+__device__ __forceinline__ void wait_for_copies()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(GROUPS));
+}
+
+// Products of small matrices by the tensor cores: a warp multiplies 16 rows of M by 8 columns of N, K_STEP elements deep, and adds
+// the product to 16 x 8 sums. Each lane holds a part of each of the three, a fragment. Of lane 4 g + t:
+//
+//                                              columns of N
+//                                                   g
+//                          chunk 0             +---------+
+//                                            t |  n[0]   |
+//    rows        chunk 0     chunk 1           +---------+
+//    of M           t           t      chunk 1 |         |
+//             +-----------+-----------+      t |  n[1]   |
+//           g |   m[0]    |   m[2]    |        +---------+
+//             +-----------+-----------+          2t  2t+1
+//       g + 8 |   m[1]    |   m[3]    |      g  sum  sum
+//             +-----------+-----------+  g + 8  sum  sum
+//
+// A chunk is 16 bytes along k, of which lane t holds the 4 bytes numbered t.
+using fragment_t = unsigned int;
+
+// Four matrices of 8 lines of 16 bytes each. Lane i says where line i % 8 of matrix i / 8 begins; lane 4 g + t receives the 4 bytes
+// numbered t of line g of each.
+__device__ __forceinline__ void load_matrices(fragment_t (&to)[4], const void *line)
+{
+    const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(line));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(shared));
+}
+
+// Of planes of f16 or of bf16.
+template <bool ARE_BF16>
+__device__ __forceinline__ void multiply_add(const fragment_t (&m)[4], const fragment_t (&n)[2], sum_t &sum0, sum_t &sum1, sum_t &sum2, sum_t &sum3)
+{
+    if constexpr (ARE_BF16)
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+f"(sum0), "+f"(sum1), "+f"(sum2), "+f"(sum3)
+                     : "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]), "r"(n[0]), "r"(n[1]));
+    else
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+f"(sum0), "+f"(sum1), "+f"(sum2), "+f"(sum3)
+                     : "r"(m[0]), "r"(m[1]), "r"(m[2]), "r"(m[3]), "r"(n[0]), "r"(n[1]));
+}
+
+// Tiles in shared memory whose lines ldmatrix reads, 8 lines at once, 16 bytes of each. In plain order these would lie in the same
+// banks. So the 16-byte chunks of a line change places, in another way for each of the 8 lines that are read together.
+template <int CHUNKS>
+__device__ __forceinline__ int swizzle(int line, int chunk, int reader)
+{
+    constexpr int LINES = CHUNKS < 8 ? 8 / CHUNKS : 1;  // those that fill the banks once
+    return line * CHUNKS + (chunk ^ reader / LINES % (CHUNKS < 8 ? CHUNKS : 8));
+}
+
+// A line is a row of M or a column of N, and lies along k in the planes.
+using plane_t = unsigned short;  // the bits of an f16 or of a bf16
+constexpr int PATH_F16 = 1, PATH_BF16 = 2, PATH_F32 = 3;  // tj_path
+constexpr int MOST_PLANES = 3;
+constexpr int TOP = 14;  // the largest of a line becomes a number from 2^14 on, below 2^15
+constexpr int LOW = 11;  // what is missing in the high plane is multiplied by 2^11: bits of an f16
+constexpr long long K_LINE = 256;  // elements of a line
+constexpr long long M_LINES = 64;
+constexpr long long N_LINES = 128;
+constexpr int M_PRODUCTS = 3;  // matrices of M: one where the products of a batch share it
+constexpr int N_PRODUCTS = 1;
+
+// What is known of a line.
+struct __align__(16) line_t {
+    unsigned int most, least;  // bits of the largest absolute value, and of the smallest that is not 0
+    int small, large;          // elements whose planes of f16 miss some of their bits; elements not far below the largest
+};
+
+// Of all lines, in the workspace: the exponents that their sums are multiplied by, and what decide looks at.
+struct lines_t {
+    int m_exponent[M_PRODUCTS][M_LINES];
+    int n_exponent[N_PRODUCTS][N_LINES];
+    line_t m[M_PRODUCTS][M_LINES];
+    line_t n[N_PRODUCTS][N_LINES];
+};
+
+// Which M and N of the batch a product reads.
+__device__ __forceinline__ int m_of(int product)
+{
+    return M_PRODUCTS > 1 ? product : 0;
+}
+
+__device__ __forceinline__ int n_of(int product)
+{
+    return N_PRODUCTS > 1 ? product : 0;
+}
+
+// 2^exponent, of a number that is not subnormal.
+__device__ __forceinline__ float power_of_2(int exponent)
+{
+    return __int_as_float((exponent + 127) << 23);
+}
+
+// value * 2^exponent, rounded once: in two steps, both up or both down, because one might be beyond the range of f32.
+__device__ __forceinline__ float scale_by(float value, int exponent)
+{
+    const int within = max(-252, min(254, exponent)), half = within >> 1;
+    return value * power_of_2(half) * power_of_2(within - half);
+}
+
+// The exponent of the highest bit of a number that is not 0, subnormal ones included.
+__device__ __forceinline__ int exponent_of(unsigned int bits)
+{
+    return bits >> 23 ? static_cast<int>(bits >> 23) - 127 : -118 - __clz(bits);
+}
+
+// 16 warps walk 32 lines, 128 elements of each at a time: whichever way these lie in memory, threads side by side load neighbours,
+// and then each warp has two lines to itself.
+constexpr int LINE_THREADS = 512;
+constexpr int LINES = 32;
+constexpr int LINE_STEP = 128;
+using tile_t = input_t[LINE_STEP][LINES + 1];
+
+// use(which of the warp's two lines, k, two elements from there on), for all of K_LINE.
+template <bool ALONG_K, typename use_t>
+__device__ __forceinline__ void walk_lines(tile_t &tile, const input_t *from, long long ld, long long first, long long lines, use_t use)
+{
+    constexpr int EACH = LINE_STEP * LINES / LINE_THREADS;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const auto line_of = [&](int i) { return ALONG_K ? 2 * warp + i / 4 : lane; };
+    const auto k_of = [&](int i) { return ALONG_K ? lane + i % 4 * 32 : warp * EACH + i; };
+    input_t next[EACH];
+    const auto load = [&](long long from_k) {
+#pragma unroll
+        for (int i = 0; i < EACH; ++i) {
+            const long long line = first + line_of(i), kk = from_k + k_of(i);
+            next[i] = line < lines && kk < k ? from[ALONG_K ? line * ld + kk : kk * ld + line] : 0;
+        }
+    };
+
+    load(0);
+#pragma unroll 1
+    for (long long from_k = 0; from_k < K_LINE; from_k += LINE_STEP) {
+#pragma unroll
+        for (int i = 0; i < EACH; ++i)
+            tile[k_of(i)][line_of(i)] = next[i];
+        __syncthreads();
+        if (from_k + LINE_STEP < K_LINE)
+            load(from_k + LINE_STEP);
+#pragma unroll
+        for (int pair = 0; pair < LINE_STEP; pair += 64)
+            if (from_k + pair < K_LINE) {
+                const int kk = pair + 2 * lane;
+#pragma unroll
+                for (int line = 0; line < 2; ++line)
+                    use(line, from_k + kk, tile[kk][2 * warp + line], tile[kk + 1][2 * warp + line]);
+            }
+        __syncthreads();
+    }
+}
+
+// Two neighbours of one plane, as one word.
+__device__ __forceinline__ void store_pair(plane_t *planes, long long lines, int plane, long long line, long long at_k, unsigned int pair)
+{
+    reinterpret_cast<unsigned int &>(planes[(plane * lines + line) * K_LINE + at_k]) = pair;
+}
+
+__device__ __forceinline__ unsigned int to_halves(float first, float second)
+{
+    unsigned int pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+    return pair;
+}
+
+__device__ __forceinline__ float from_half(unsigned int bits)
+{
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<unsigned short>(bits)));
+    return value;
+}
+
+// 32 lines: the first walk finds their largest elements, the second writes the planes.
+template <bool ALONG_K>
+__device__ __forceinline__ void split_lines(tile_t &tile, const input_t *from, long long ld, long long first, long long lines, long long all_lines, int *exponents, line_t *facts, plane_t *planes)
+{
+    const int lane = threadIdx.x % 32;
+    const long long line = first + threadIdx.x / 32 * 2;
+    line_t found[2] = {{0, ~0u, 0, 0}, {0, ~0u, 0, 0}};
+    int exponent[2];
+
+    walk_lines<ALONG_K>(tile, from, ld, first, lines, [&](int which, long long, float x, float y) {
+        found[which].most = max(found[which].most, max(__float_as_uint(fabsf(x)), __float_as_uint(fabsf(y))));
+    });
+#pragma unroll
+    for (int which = 0; which < 2; ++which) {
+#pragma unroll
+        for (int other = 16; other > 0; other /= 2)
+            found[which].most = max(found[which].most, __shfl_xor_sync(~0u, found[which].most, other));
+        // Of a line with infinities or NaN it does not matter: plain will multiply.
+        exponent[which] = found[which].most == 0 ? 0 : min(exponent_of(found[which].most), 127) - TOP;
+    }
+
+    walk_lines<ALONG_K>(tile, from, ld, first, lines, [&](int which, long long at_k, float x, float y) {
+        const float scaled[2] = {scale_by(x, -exponent[which]), scale_by(y, -exponent[which])};
+        const unsigned int high = to_halves(scaled[0], scaled[1]);
+        // Exact, and of at most 13 bits; f16 has 11 of them, whatever the exponent, because it is multiplied.
+        const unsigned int low = to_halves((scaled[0] - from_half(high & 0xffff)) * (1 << LOW), (scaled[1] - from_half(high >> 16)) * (1 << LOW));
+        store_pair(planes, all_lines, 0, line + which, at_k, high);
+        store_pair(planes, all_lines, 1, line + which, at_k, low);
+        const float element[2] = {x, y};
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const float size = fabsf(scaled[i]);
+            if (element[i] != 0) {
+                found[which].least = min(found[which].least, __float_as_uint(fabsf(element[i])));
+                found[which].small += size < 1.0f / (1 << (2 * LOW + 5 - TOP));  // 2^-27 of the largest
+            }
+            found[which].large += size >= 1 << (TOP - 12);
+        }
+    });
+#pragma unroll
+    for (int which = 0; which < 2; ++which) {
+#pragma unroll
+        for (int other = 16; other > 0; other /= 2) {
+            found[which].least = min(found[which].least, __shfl_xor_sync(~0u, found[which].least, other));
+            found[which].small += __shfl_xor_sync(~0u, found[which].small, other);
+            found[which].large += __shfl_xor_sync(~0u, found[which].large, other);
+        }
+        if (found[which].most == 0)
+            found[which].large = k;  // nothing of it can be lost
+        if (lane == 0) {
+            exponents[line + which] = exponent[which];
+            facts[line + which] = found[which];
+        }
+    }
+}
+
+// Launch: LINE_THREADS threads in a block, any number of blocks in the grid.
+//         blockIdx.z counts the products of the batch.
+extern "C" __global__ void __launch_bounds__(LINE_THREADS)
+split_f32_64x256x101(
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    lines_t *lines,
+    plane_t *M_planes,
+    plane_t *N_planes)
+{
+    __shared__ tile_t tile;
+    const int m = m_of(blockIdx.z), n = n_of(blockIdx.z);
+    M += m * stride_m;
+    N += n * stride_n;
+    M_planes += m * (MOST_PLANES * M_LINES * K_LINE);
+    N_planes += n * (MOST_PLANES * N_LINES * K_LINE);
+#pragma unroll 1
+    for (long long first = blockIdx.x * LINES; first < M_LINES + N_LINES; first += static_cast<long long>(gridDim.x) * LINES)
+        if (first < M_LINES) {
+            if (M_PRODUCTS > 1 || blockIdx.z == 0)
+                split_lines<false>(tile, M, ld_m, first, j, M_LINES, lines->m_exponent[m], lines->m[m], M_planes);
+        } else if (N_PRODUCTS > 1 || blockIdx.z == 0) {
+            split_lines<false>(tile, N, ld_n, first - M_LINES, l, N_LINES, lines->n_exponent[n], lines->n[n], N_planes);
+        }
+}
+
+constexpr int DECIDE_THREADS = 256;
+
+// The extremes of two sets of lines.
+__device__ __forceinline__ line_t worst_of(const line_t &a, const line_t &b)
+{
+    return {max(a.most, b.most), min(a.least, b.least), max(a.small, b.small), min(a.large, b.large)};
+}
+
+__device__ __forceinline__ line_t worst_of_block(line_t worst)
+{
+    __shared__ line_t of_warp[DECIDE_THREADS / 32];
+#pragma unroll
+    for (int other = 16; other > 0; other /= 2)
+        worst = worst_of(worst, {__shfl_xor_sync(~0u, worst.most, other), __shfl_xor_sync(~0u, worst.least, other),
+                                 __shfl_xor_sync(~0u, worst.small, other), __shfl_xor_sync(~0u, worst.large, other)});
+    __syncthreads();
+    if (threadIdx.x % 32 == 0)
+        of_warp[threadIdx.x / 32] = worst;
+    __syncthreads();
+    for (int warp = 0; warp < DECIDE_THREADS / 32; ++warp)
+        worst = worst_of(worst, of_warp[warp]);
+    return worst;
+}
+
+__device__ __forceinline__ int choose_path(const line_t &m, const line_t &n)
+{
+    constexpr unsigned int INFINITE = 0x7f800000;
+    if (m.most >= INFINITE || n.most >= INFINITE)
+        return PATH_F32;
+    if (m.most == 0 || n.most == 0)
+        return PATH_F16;  // P is 0
+    const int m_most = exponent_of(m.most), n_most = exponent_of(n.most);
+    const int m_least = exponent_of(m.least), n_least = exponent_of(n.least);
+    // A sum of k products might overflow on its way.
+    if (m_most + n_most + 2 + (32 - __clz(static_cast<int>(k))) > 126)
+        return PATH_F32;
+    // A small element loses up to 2^-50 of the largest of its line. That is no more than f32 would lose if every row of M meets
+    // every column of N in so many places where both are large.
+    const long long small = static_cast<long long>(m.small) + n.small;
+    const long long both_large = static_cast<long long>(m.large) + n.large - k;
+    if (small == 0 || small <= 32 * both_large)
+        return PATH_F16;
+    // Each element has all its bits in three planes of bf16, and no product of them is so small that sums lose it.
+    if (m_most <= 126 && n_most <= 126 && m_least >= -110 && n_least >= -110 && m_least + n_least >= -112)
+        return PATH_BF16;
+    return PATH_F32;
+}
+
+// Launch: DECIDE_THREADS threads in a block, one block for each product.
+extern "C" __global__ void __launch_bounds__(DECIDE_THREADS)
+decide_f32_64x256x101(
+    const lines_t *lines,
+    int *paths)
+{
+    const line_t none = {0, ~0u, 0, 0x7fffffff};
+    const line_t *const m = lines->m[m_of(blockIdx.z)], *const n = lines->n[n_of(blockIdx.z)];
+    line_t m_worst = none, n_worst = none;
+    if (blockIdx.x > 0)
+        return;
+    for (long long line = threadIdx.x; line < j; line += DECIDE_THREADS)
+        m_worst = worst_of(m_worst, m[line]);
+    for (long long line = threadIdx.x; line < l; line += DECIDE_THREADS)
+        n_worst = worst_of(n_worst, n[line]);
+    m_worst = worst_of_block(m_worst);
+    n_worst = worst_of_block(n_worst);
+    if (threadIdx.x == 0)
+        paths[blockIdx.z] = choose_path(m_worst, n_worst);
+}
+
+// Launch: THREADS threads in a block, at least BLOCKS blocks on a multiprocessor,
+//         (ceil(l / BN), ceil(j / BM)) blocks in the grid.
+//         blockIdx.z counts the products of the batch.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+planes_f32_64x256x101(
+    sum_t alpha,
+    sum_t beta,
+    const int *paths,
+    const output_t *C,  // may be P itself
+    output_t *P,
+    const lines_t *lines,
+    const plane_t *M_planes,
+    const plane_t *N_planes)
+{
+    if (paths[blockIdx.z] != PATH_F16)
+        return;
+    constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
+    constexpr int STEPS = BK / K_STEP;  // of a phase
+    constexpr int TM = WM / 8;  // elements of a thread in a column of P
+    constexpr int TN = WN / 4;  // and in a row
+    constexpr int CHUNK = 8;  // elements of 16 bytes
+    constexpr int CHUNKS = BK / CHUNK;  // of a line of a tile
+    struct __align__(128) phase_t {
+        plane_t M[PLANES][BM * BK];
+        plane_t N[PLANES][BN * BK];
+    };
+    extern __shared__ __align__(128) unsigned char shared[];
+    phase_t *const tiles = reinterpret_cast<phase_t *>(shared);
+
+    // The product of the batch that this block works on.
+    M_planes += m_of(blockIdx.z) * (MOST_PLANES * M_LINES * K_LINE);
+    N_planes += n_of(blockIdx.z) * (MOST_PLANES * N_LINES * K_LINE);
+    C += blockIdx.z * stride_c;
+    P += blockIdx.z * stride_p;
+
+    // Blocks that run at the same time should find their rows of M and columns of N in the L2: GROUP rows of blocks
+    // are walked together, column by column.
+    constexpr int GROUP = 8;
+    const int id = blockIdx.y * gridDim.x + blockIdx.x;
+    const int first = id / (GROUP * gridDim.x) * GROUP;
+    const int height = min(GROUP, gridDim.y - first);
+    const int tile_y = first + id % (GROUP * gridDim.x) % height;
+    const int tile_x = id % (GROUP * gridDim.x) / height;
+    // This block's tile of P begins here.
+    const index_t block_row = static_cast<index_t>(tile_y) * BM;
+    const index_t block_col = static_cast<index_t>(tile_x) * BN;
+
+    const index_t phases = (k + BK - 1) / BK;
+
+    // The first row and column of P that this thread computes, in the block's tile. The next come 8 rows and columns further.
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
+    const int warp_row = warp / (BN / WN) * WM;
+    const int warp_col = warp % (BN / WN) * WN;
+    const int thread_row = warp_row + lane / 4;
+    const int thread_col = warp_col + lane % 4 * 2;
+
+    // copy: the tiles of a phase, of all planes. The lines of a tile lie along k.
+    constexpr int GO = THREADS / CHUNKS;  // lines that the block copies at a time
+    const int copy_line = threadIdx.x / CHUNKS;
+    const int copy_chunk = threadIdx.x % CHUNKS;
+    const plane_t *m_from = &M_planes[(block_row + copy_line) * K_LINE + copy_chunk * CHUNK];
+    const plane_t *n_from = &N_planes[(block_col + copy_line) * K_LINE + copy_chunk * CHUNK];
+    const auto place = [](int line, int chunk) { return swizzle<CHUNKS>(line, chunk, line % 8) * CHUNK; };
+    const auto copy = [&](phase_t &into) {
+#pragma unroll
+        for (int plane = 0; plane < PLANES; ++plane) {
+#pragma unroll
+            for (int line = 0; line < BM; line += GO)
+                copy_async<16>(&into.M[plane][place(copy_line + line, copy_chunk)], &m_from[(plane * M_LINES + line) * K_LINE]);
+#pragma unroll
+            for (int line = 0; line < BN; line += GO)
+                copy_async<16>(&into.N[plane][place(copy_line + line, copy_chunk)], &n_from[(plane * N_LINES + line) * K_LINE]);
+        }
+        m_from += BK;
+        n_from += BK;
+    };
+
+    // multiply: the products of one step. Tensor cores cut off what their sums cannot hold, so they add up one step alone, what is small
+    // first; the sums over all of k are made in FP32, which rounds.
+    sum_t sum[TM][TN] = {};
+    const auto multiply = [&](const phase_t &from, int step) {
+        fragment_t n[PLANES][WN / 8][2];
+#pragma unroll
+        for (int plane = 0; plane < PLANES; ++plane)
+#pragma unroll
+            for (int c = 0; c < WN / 8; c += 2) {
+                fragment_t fragment[4];  // of two products: columns 0 to 7 and 8 to 15
+                load_matrices(fragment, &from.N[plane][place(warp_col + 8 * c + lane / 16 * 8 + lane % 8, step * 2 + lane / 8 % 2)]);
+#pragma unroll
+                for (int i = 0; i < 4; ++i)
+                    n[plane][c + i / 2][i % 2] = fragment[i];
+            }
+#pragma unroll
+        for (int r = 0; r < WM / 16; ++r) {
+            fragment_t m[PLANES][4];
+#pragma unroll
+            for (int plane = 0; plane < PLANES; ++plane)
+                load_matrices(m[plane], &from.M[plane][place(warp_row + 16 * r + lane % 16, step * 2 + lane / 16)]);
+            sum_t part[WN / 8][4] = {};
+#pragma unroll
+            for (int order = PLANES - 1; order >= 0; --order) {
+#pragma unroll
+                for (int plane = 0; plane <= order; ++plane)
+#pragma unroll
+                    for (int c = 0; c < WN / 8; ++c)
+                        multiply_add<PLANES == 3>(m[plane], n[order - plane][c], part[c][0], part[c][1], part[c][2], part[c][3]);
+                if constexpr (PLANES == 2) {
+                    if (order == 1) {
+#pragma unroll
+                        for (int c = 0; c < WN / 8; ++c)
+#pragma unroll
+                            for (int i = 0; i < 4; ++i)
+                                part[c][i] *= 1.0f / (1 << LOW);
+                    }
+                }
+            }
+#pragma unroll
+            for (int c = 0; c < WN / 8; ++c)
+#pragma unroll
+                for (int i = 0; i < 4; ++i)
+                    sum[2 * r + i / 2][2 * c + i % 2] += part[c][i];
+        }
+    };
+
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; ++s) {
+        copy(tiles[s]);
+        commit_copies();
+    }
+    int current = 0;        // the stage that is multiplied
+    int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
+    for (index_t phase = 0; phase < phases; ++phase) {
+        wait_for_copies<STAGES - 2>();
+        __syncthreads();  // this phase's tiles are complete, and nobody needs those of the phase before any more
+        if (phase + STAGES - 1 < phases)
+            copy(tiles[free]);
+        commit_copies();
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step)
+            multiply(tiles[current], step);
+        free = current;
+        current = current + 1 < STAGES ? current + 1 : 0;
+    }
+
+    // The scales of the two lines are powers of two, and are taken back exactly.
+    if constexpr (PLANES == 2) {
+        int row_exponent[TM];
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+            row_exponent[r] = lines->m_exponent[m_of(blockIdx.z)][block_row + thread_row + 8 * r];
+#pragma unroll
+        for (int c = 0; c < TN; c += 2) {
+            const vector_t<int, 2> col_exponent = read<2>(&lines->n_exponent[n_of(blockIdx.z)][block_col + thread_col + 4 * c]);
+#pragma unroll
+            for (int r = 0; r < TM; ++r)
+#pragma unroll
+                for (int i = 0; i < 2; ++i) {
+                    sum[r][c + i] = scale_by(sum[r][c + i], row_exponent[r] + col_exponent.element[i]);
+                    asm volatile("" : "+f"(sum[r][c + i]));  // now, and not between the stores
+                }
+        }
+    }
+
+    // store: the thread's sums, as elements of P.
+#pragma unroll
+    for (int r = 0; r < TM; ++r) {
+        const index_t Row = block_row + thread_row + r * 8;
+#pragma unroll
+        for (int c = 0; c < TN; c += P_VECTOR) {
+            const index_t Col = block_col + thread_col + c / 2 * 8 + c % 2;
+            if (Col >= l)  // all P_VECTOR of them, or none
+                break;
+            sum_t &Pvalue = sum[r][c];
+            Pvalue *= alpha;
+            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+                Pvalue += beta * C[Row * ld_c + Col];
+            P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
+        }
+    }
+}
+
+__device__ __forceinline__ unsigned int to_bfloats(float first, float second)
+{
+    unsigned int pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+    return pair;
+}
+
+// 32 lines: what a plane cannot hold is left for the next, and after the third nothing is left.
+template <bool ALONG_K>
+__device__ __forceinline__ void widen_lines(tile_t &tile, const input_t *from, long long ld, long long first, long long lines, long long all_lines, plane_t *planes)
+{
+    const long long line = first + threadIdx.x / 32 * 2;
+    walk_lines<ALONG_K>(tile, from, ld, first, lines, [&](int which, long long at_k, float x, float y) {
+#pragma unroll
+        for (int plane = 0; plane < MOST_PLANES; ++plane) {
+            const unsigned int pair = to_bfloats(x, y);
+            store_pair(planes, all_lines, plane, line + which, at_k, pair);
+            x -= __uint_as_float(pair << 16);
+            y -= __uint_as_float(pair & 0xffff0000);
+        }
+    });
+}
+
+// Launch: LINE_THREADS threads in a block, any number of blocks in the grid.
+//         blockIdx.z counts the products of the batch. Products that share a matrix write the same planes.
+extern "C" __global__ void __launch_bounds__(LINE_THREADS)
+widen_f32_64x256x101(
+    const int *paths,
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    plane_t *M_planes,
+    plane_t *N_planes)
+{
+    __shared__ tile_t tile;
+    if (paths[blockIdx.z] != PATH_BF16)
+        return;
+    M += m_of(blockIdx.z) * stride_m;
+    N += n_of(blockIdx.z) * stride_n;
+    M_planes += m_of(blockIdx.z) * (MOST_PLANES * M_LINES * K_LINE);
+    N_planes += n_of(blockIdx.z) * (MOST_PLANES * N_LINES * K_LINE);
+#pragma unroll 1
+    for (long long first = blockIdx.x * LINES; first < M_LINES + N_LINES; first += static_cast<long long>(gridDim.x) * LINES)
+        if (first < M_LINES)
+            widen_lines<false>(tile, M, ld_m, first, j, M_LINES, M_planes);
+        else
+            widen_lines<false>(tile, N, ld_n, first - M_LINES, l, N_LINES, N_planes);
+}
+
+// Launch: 128 threads in a block, blocks of 64 x 64 elements of P.
+extern "C" __global__ void __launch_bounds__(128)
+wide_f32_64x256x101(
+    sum_t alpha,
+    sum_t beta,
+    const int *paths,
+    const output_t *C,  // may be P itself
+    output_t *P,
+    const lines_t *lines,
+    const plane_t *M_planes,
+    const plane_t *N_planes)
+{
+    constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 3, PLANES = 3, THREADS = 128;
+    if (paths[blockIdx.z] != PATH_BF16)
+        return;
+    constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
+    constexpr int STEPS = BK / K_STEP;  // of a phase
+    constexpr int TM = WM / 8;  // elements of a thread in a column of P
+    constexpr int TN = WN / 4;  // and in a row
+    constexpr int CHUNK = 8;  // elements of 16 bytes
+    constexpr int CHUNKS = BK / CHUNK;  // of a line of a tile
+    struct __align__(128) phase_t {
+        plane_t M[PLANES][BM * BK];
+        plane_t N[PLANES][BN * BK];
+    };
+    extern __shared__ __align__(128) unsigned char shared[];
+    phase_t *const tiles = reinterpret_cast<phase_t *>(shared);
+
+    // The product of the batch that this block works on.
+    M_planes += m_of(blockIdx.z) * (MOST_PLANES * M_LINES * K_LINE);
+    N_planes += n_of(blockIdx.z) * (MOST_PLANES * N_LINES * K_LINE);
+    C += blockIdx.z * stride_c;
+    P += blockIdx.z * stride_p;
+
+    // Blocks that run at the same time should find their rows of M and columns of N in the L2: GROUP rows of blocks
+    // are walked together, column by column.
+    constexpr int GROUP = 8;
+    const int id = blockIdx.y * gridDim.x + blockIdx.x;
+    const int first = id / (GROUP * gridDim.x) * GROUP;
+    const int height = min(GROUP, gridDim.y - first);
+    const int tile_y = first + id % (GROUP * gridDim.x) % height;
+    const int tile_x = id % (GROUP * gridDim.x) / height;
+    // This block's tile of P begins here.
+    const index_t block_row = static_cast<index_t>(tile_y) * BM;
+    const index_t block_col = static_cast<index_t>(tile_x) * BN;
+
+    const index_t phases = (k + BK - 1) / BK;
+
+    // The first row and column of P that this thread computes, in the block's tile. The next come 8 rows and columns further.
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
+    const int warp_row = warp / (BN / WN) * WM;
+    const int warp_col = warp % (BN / WN) * WN;
+    const int thread_row = warp_row + lane / 4;
+    const int thread_col = warp_col + lane % 4 * 2;
+
+    // copy: the tiles of a phase, of all planes. The lines of a tile lie along k.
+    constexpr int GO = THREADS / CHUNKS;  // lines that the block copies at a time
+    const int copy_line = threadIdx.x / CHUNKS;
+    const int copy_chunk = threadIdx.x % CHUNKS;
+    const plane_t *m_from = &M_planes[(block_row + copy_line) * K_LINE + copy_chunk * CHUNK];
+    const plane_t *n_from = &N_planes[(block_col + copy_line) * K_LINE + copy_chunk * CHUNK];
+    const auto place = [](int line, int chunk) { return swizzle<CHUNKS>(line, chunk, line % 8) * CHUNK; };
+    const auto copy = [&](phase_t &into) {
+#pragma unroll
+        for (int plane = 0; plane < PLANES; ++plane) {
+#pragma unroll
+            for (int line = 0; line < BM; line += GO)
+                copy_async<16>(&into.M[plane][place(copy_line + line, copy_chunk)], &m_from[(plane * M_LINES + line) * K_LINE]);
+#pragma unroll
+            for (int line = 0; line < BN; line += GO)
+                copy_async<16>(&into.N[plane][place(copy_line + line, copy_chunk)], &n_from[(plane * N_LINES + line) * K_LINE]);
+        }
+        m_from += BK;
+        n_from += BK;
+    };
+
+    // multiply: the products of one step. Tensor cores cut off what their sums cannot hold, so they add up one step alone, what is small
+    // first; the sums over all of k are made in FP32, which rounds.
+    sum_t sum[TM][TN] = {};
+    const auto multiply = [&](const phase_t &from, int step) {
+        fragment_t n[PLANES][WN / 8][2];
+#pragma unroll
+        for (int plane = 0; plane < PLANES; ++plane)
+#pragma unroll
+            for (int c = 0; c < WN / 8; c += 2) {
+                fragment_t fragment[4];  // of two products: columns 0 to 7 and 8 to 15
+                load_matrices(fragment, &from.N[plane][place(warp_col + 8 * c + lane / 16 * 8 + lane % 8, step * 2 + lane / 8 % 2)]);
+#pragma unroll
+                for (int i = 0; i < 4; ++i)
+                    n[plane][c + i / 2][i % 2] = fragment[i];
+            }
+#pragma unroll
+        for (int r = 0; r < WM / 16; ++r) {
+            fragment_t m[PLANES][4];
+#pragma unroll
+            for (int plane = 0; plane < PLANES; ++plane)
+                load_matrices(m[plane], &from.M[plane][place(warp_row + 16 * r + lane % 16, step * 2 + lane / 16)]);
+            sum_t part[WN / 8][4] = {};
+#pragma unroll
+            for (int order = PLANES - 1; order >= 0; --order) {
+#pragma unroll
+                for (int plane = 0; plane <= order; ++plane)
+#pragma unroll
+                    for (int c = 0; c < WN / 8; ++c)
+                        multiply_add<PLANES == 3>(m[plane], n[order - plane][c], part[c][0], part[c][1], part[c][2], part[c][3]);
+                if constexpr (PLANES == 2) {
+                    if (order == 1) {
+#pragma unroll
+                        for (int c = 0; c < WN / 8; ++c)
+#pragma unroll
+                            for (int i = 0; i < 4; ++i)
+                                part[c][i] *= 1.0f / (1 << LOW);
+                    }
+                }
+            }
+#pragma unroll
+            for (int c = 0; c < WN / 8; ++c)
+#pragma unroll
+                for (int i = 0; i < 4; ++i)
+                    sum[2 * r + i / 2][2 * c + i % 2] += part[c][i];
+        }
+    };
+
+#pragma unroll
+    for (int s = 0; s < STAGES - 1; ++s) {
+        copy(tiles[s]);
+        commit_copies();
+    }
+    int current = 0;        // the stage that is multiplied
+    int free = STAGES - 1;  // the one that was multiplied before: it takes the next copies
+    for (index_t phase = 0; phase < phases; ++phase) {
+        wait_for_copies<STAGES - 2>();
+        __syncthreads();  // this phase's tiles are complete, and nobody needs those of the phase before any more
+        if (phase + STAGES - 1 < phases)
+            copy(tiles[free]);
+        commit_copies();
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step)
+            multiply(tiles[current], step);
+        free = current;
+        current = current + 1 < STAGES ? current + 1 : 0;
+    }
+
+    // The scales of the two lines are powers of two, and are taken back exactly.
+    if constexpr (PLANES == 2) {
+        int row_exponent[TM];
+#pragma unroll
+        for (int r = 0; r < TM; ++r)
+            row_exponent[r] = lines->m_exponent[m_of(blockIdx.z)][block_row + thread_row + 8 * r];
+#pragma unroll
+        for (int c = 0; c < TN; c += 2) {
+            const vector_t<int, 2> col_exponent = read<2>(&lines->n_exponent[n_of(blockIdx.z)][block_col + thread_col + 4 * c]);
+#pragma unroll
+            for (int r = 0; r < TM; ++r)
+#pragma unroll
+                for (int i = 0; i < 2; ++i) {
+                    sum[r][c + i] = scale_by(sum[r][c + i], row_exponent[r] + col_exponent.element[i]);
+                    asm volatile("" : "+f"(sum[r][c + i]));  // now, and not between the stores
+                }
+        }
+    }
+
+    // store: the thread's sums, as elements of P.
+#pragma unroll
+    for (int r = 0; r < TM; ++r) {
+        const index_t Row = block_row + thread_row + r * 8;
+#pragma unroll
+        for (int c = 0; c < TN; c += P_VECTOR) {
+            const index_t Col = block_col + thread_col + c / 2 * 8 + c % 2;
+            if (Col >= l)  // all P_VECTOR of them, or none
+                break;
+            sum_t &Pvalue = sum[r][c];
+            Pvalue *= alpha;
+            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+                Pvalue += beta * C[Row * ld_c + Col];
+            P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
+        }
+    }
+}
+
+// A warp has 32 x 32 elements of P, a thread 4 x 8 of them, in the places that it would have of tensor cores.
+// Launch: 128 threads in a block, blocks of 64 x 64 elements of P.
+extern "C" __global__ void __launch_bounds__(128)
+plain_f32_64x256x101(
+    const int *paths,
+    sum_t alpha,
+    sum_t beta,
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    const output_t *C,  // may be P itself
+    output_t *P)
+{
+    constexpr int BM = 64, BN = 64, BK = 16, TM = 4, TN = 8, THREADS = 128;
+    __shared__ sum_t Mds[BK][BM + 1];
+    __shared__ sum_t Nds[BK][BN + 1];
+    if (paths[blockIdx.z] != PATH_F32)
+        return;
+    // The product of the batch that this block works on.
+    M += blockIdx.z * stride_m;
+    N += blockIdx.z * stride_n;
+    C += blockIdx.z * stride_c;
+    P += blockIdx.z * stride_p;
+
+    // Blocks that run at the same time should find their rows of M and columns of N in the L2: GROUP rows of blocks
+    // are walked together, column by column.
+    constexpr int GROUP = 8;
+    const int id = blockIdx.y * gridDim.x + blockIdx.x;
+    const int first = id / (GROUP * gridDim.x) * GROUP;
+    const int height = min(GROUP, gridDim.y - first);
+    const int tile_y = first + id % (GROUP * gridDim.x) % height;
+    const int tile_x = id % (GROUP * gridDim.x) / height;
+    // This block's tile of P begins here.
+    const index_t block_row = static_cast<index_t>(tile_y) * BM;
+    const index_t block_col = static_cast<index_t>(tile_x) * BN;
+
+    const index_t phases = (k + BK - 1) / BK;
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
+    const int thread_row = warp / 2 * 32 + lane / 4;
+    const int thread_col = warp % 2 * 32 + lane % 4 * 2;
+
+    sum_t sum[TM][TN] = {};
+    for (index_t phase = 0; phase < phases; ++phase) {
+        for (int i = threadIdx.x; i < BM * BK; i += THREADS) {
+            const int row = i % BM, kk = i / BM;
+            const index_t at = (phase * BK + kk) * ld_m + block_row + row;
+            Mds[kk][row] = block_row + row < j && phase * BK + kk < k ? M[at] : sum_t{0};
+        }
+        for (int i = threadIdx.x; i < BN * BK; i += THREADS) {
+            const int col = i % BN, kk = i / BN;
+            const index_t at = (phase * BK + kk) * ld_n + block_col + col;
+            Nds[kk][col] = block_col + col < l && phase * BK + kk < k ? N[at] : sum_t{0};
+        }
+        __syncthreads();
+#pragma unroll
+        for (int kk = 0; kk < BK; ++kk)
+#pragma unroll
+            for (int r = 0; r < TM; ++r)
+#pragma unroll
+                for (int c = 0; c < TN; ++c)
+                    sum[r][c] += Mds[kk][thread_row + r * 8] * Nds[kk][thread_col + c / 2 * 8 + c % 2];
+        __syncthreads();
+    }
+
+    // store: the thread's sums, as elements of P.
+#pragma unroll
+    for (int r = 0; r < TM; ++r) {
+        const index_t Row = block_row + thread_row + r * 8;
+#pragma unroll
+        for (int c = 0; c < TN; c += P_VECTOR) {
+            const index_t Col = block_col + thread_col + c / 2 * 8 + c % 2;
+            if (Col >= l)  // all P_VECTOR of them, or none
+                break;
+            sum_t &Pvalue = sum[r][c];
+            Pvalue *= alpha;
+            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+                Pvalue += beta * C[Row * ld_c + Col];
+            P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);
+        }
+    }
+}
