@@ -344,6 +344,8 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_template_set_flag(&params, "splits_k", product->splits > 1);
     tj_template_set_flag(&params, "whole_products", product->grid == TJ_GRID_PRODUCTS);
     tj_template_set_flag(&params, "any_batch", product->grid == TJ_GRID_PRODUCTS && view.batch == TJ_ANY);
+    tj_template_set_flag(&params, "walks", product->grid == TJ_GRID_WALK);
+    tj_template_set_flag(&params, "tensor_maps", (source->launch.needs & TJ_FEATURE_TMA) != 0);
     tj_template_set_flag(&params, "rows_on_x", product->rows_on_x);
     tj_template_set_flag(&params, "rows_on_y", !product->rows_on_x);
 

@@ -4,6 +4,7 @@
  *
  *     //@ if NAME [and|or [not] NAME ...]      keep or drop whole lines; "and" binds tighter than "or"
  *     //@ elif ... / //@ else / //@ end
+ *     //@ repeat NAME / //@ end                the lines between, so many times; what follows % or [ in them counts on
  *     //@| line                                a line that only a filled template has: its branch excludes the one in plain sight
  *     #include "parts/half.cuh"  //@ include   the part, filled with the same parameters, as deep as this line stands
  *     ... = X;  //@ NAME                       the text between = and ; becomes the parameter's value
@@ -20,7 +21,12 @@
 
 enum { MAX_DEPTH = 16, MAX_INCLUDES = 4, MAX_LINE = 512, MAX_TERMS = 8 };
 
-/* One open //@ if. */
+/* The signs whose numbers count on from one turn of a //@ repeat to the next: operands of assembly, and places of an array. */
+static const char counted[] = "%[";
+
+enum { COUNTED = sizeof counted - 1 };
+
+/* One open //@ if, or //@ repeat. */
 typedef struct block {
     int line;         /* where it was opened, */
     const char *text; /* and that line, for the message that it was never closed */
@@ -29,6 +35,9 @@ typedef struct block {
     bool was_live; /* some branch was kept already */
     bool outer;    /* the surrounding lines are kept */
     bool has_else;
+    int turns, turn;   /* of a //@ repeat; 0 turns: an //@ if */
+    const char *start; /* where its lines begin */
+    int step[COUNTED]; /* how far the numbers behind each of these signs count on */
 } block;
 
 typedef struct fill {
@@ -39,6 +48,7 @@ typedef struct fill {
     int line_number;
     char line[MAX_LINE];
     const char *line_in_file;
+    const char *next, *end; /* of the file */
     block open[MAX_DEPTH];
     int depth;
     int includes;  /* how deep this file is included, */
@@ -188,7 +198,7 @@ static tj_status next_branch(fill *f, const char *condition)
     tj_status status = TJ_OK;
     block *b;
 
-    if (f->depth == 0)
+    if (f->depth == 0 || f->open[f->depth - 1].start)
         return complain(f, "no //@ if is open");
     b = &f->open[f->depth - 1];
     if (b->has_else)
@@ -200,6 +210,99 @@ static tj_status next_branch(fill *f, const char *condition)
     b->is_live = b->outer && !b->was_live && holds;
     b->was_live = b->was_live || holds;
     return status;
+}
+
+/* ---- repeated lines ----------------------------------------------------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The number at *text, at most 9 digits of it, and past it. */
+static int read_number(const char **text)
+{
+    int number = 0;
+
+    for (int digits = 0; is_digit(**text) && digits < 9; digits++, (*text)++)
+        number = number * 10 + (**text - '0');
+    return number;
+}
+
+/* As many as the numbers span that follow the sign between here and the next //@ end. */
+static int span_of_numbers(const char *text, const char *end, char sign)
+{
+    int least = INT32_MAX, most = -1;
+
+    while (text < end && strncmp(text, "//@ end", 7) != 0) {
+        if (*text++ != sign || text == end || !is_digit(*text))
+            continue;
+        const int number = read_number(&text);
+        least = number < least ? number : least;
+        most = number > most ? number : most;
+    }
+    return most < 0 ? 0 : most - least + 1;
+}
+
+/* //@ repeat NAME */
+static tj_status open_repeat(fill *f, const char *name)
+{
+    const char *value = find_param(f->params, name, word_length(name));
+    block *b;
+
+    if (f->depth == MAX_DEPTH)
+        return complain(f, "blocks nested too deeply");
+    if (!value || !is_digit(*value))
+        return complain(f, "expected a parameter that is a number");
+    b = &f->open[f->depth];
+    *b = (block){
+        .line = f->line_number, .text = f->line_in_file, .length = strlen(f->line), .outer = is_live(f), .start = f->next};
+    f->depth++;
+    b->turns = read_number(&value);
+    b->is_live = b->outer && b->turns > 0;
+    for (int i = 0; i < COUNTED; i++)
+        b->step[i] = span_of_numbers(f->next, f->end, counted[i]);
+    return TJ_OK;
+}
+
+/* The numbers of a line in this turn. */
+static tj_status count_on(fill *f, const block *b)
+{
+    char line[MAX_LINE];
+    size_t length = 0;
+
+    for (const char *text = f->line; *text != '\0';) {
+        const char *const sign = strchr(counted, *text);
+        char digits[24];
+
+        if (length + sizeof digits >= MAX_LINE)
+            return complain(f, "line too long");
+        line[length++] = *text++;
+        if (!sign || !is_digit(*text))
+            continue;
+        tj_format_int(digits, read_number(&text) + (int64_t)b->turn * b->step[sign - counted]);
+        memcpy(line + length, digits, strlen(digits));
+        length += strlen(digits);
+    }
+    memcpy(f->line, line, length);
+    f->line[length] = '\0';
+    return TJ_OK;
+}
+
+static tj_status close_block(fill *f)
+{
+    block *b;
+
+    if (f->depth == 0)
+        return complain(f, "no //@ if is open");
+    b = &f->open[f->depth - 1];
+    if (b->start && b->is_live && ++b->turn < b->turns) {
+        f->next = b->start;
+        f->line_number = b->line;
+        return TJ_OK;
+    }
+    f->depth--;
+    return TJ_OK;
 }
 
 /* A line that is nothing but a directive. */
@@ -215,12 +318,10 @@ static tj_status obey(fill *f, const char *text)
         return complain(f, "nothing may follow this directive");
     if (is_word(text, "else"))
         return next_branch(f, NULL);
-    if (is_word(text, "end")) {
-        if (f->depth == 0)
-            return complain(f, "no //@ if is open");
-        f->depth--;
-        return TJ_OK;
-    }
+    if (is_word(text, "end"))
+        return close_block(f);
+    if (is_word(text, "repeat"))
+        return open_repeat(f, rest);
     return complain(f, "unknown directive");
 }
 
@@ -449,6 +550,8 @@ static tj_status take_line(fill *f)
         if (marker && marker == skip_blanks(f->line))
             return complain(f, "a directive cannot be covered by another");
     }
+    if (f->depth > 0 && f->open[f->depth - 1].start && count_on(f, &f->open[f->depth - 1]) != TJ_OK)
+        return TJ_ERR_INTERNAL;
     while ((marker = last_directive(f->line))) {
         if (strcmp(skip_blanks(marker + 3), "include") == 0)
             return include(f, marker);
@@ -464,33 +567,40 @@ static tj_status take_line(fill *f)
 static tj_status fill_file(const tj_template_file *file, const tj_template_params *params, tj_text *out, int includes,
                            size_t indent, tj_error *err)
 {
-    fill f = {.name = file->name, .params = params, .out = out, .err = err, .includes = includes, .indent = indent};
-    const char *bytes = (const char *)file->bytes, *end = bytes + file->size;
+    const char *const bytes = (const char *)file->bytes;
+    fill f = {.name = file->name,
+              .params = params,
+              .out = out,
+              .err = err,
+              .next = bytes,
+              .end = bytes + file->size,
+              .includes = includes,
+              .indent = indent};
 
-    while (bytes < end) {
-        const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
-        size_t length = (size_t)((newline ? newline : end) - bytes);
+    while (f.next < f.end) {
+        const char *newline = memchr(f.next, '\n', (size_t)(f.end - f.next));
+        size_t length = (size_t)((newline ? newline : f.end) - f.next);
         tj_status status;
 
         f.line_number++;
-        f.line_in_file = bytes;
+        f.line_in_file = f.next;
         if (length >= MAX_LINE) {
             f.line[0] = '\0';
             return complain(&f, "line too long");
         }
-        memcpy(f.line, bytes, length);
+        memcpy(f.line, f.next, length);
         f.line[length] = '\0';
+        f.next += length + (newline != NULL);
         status = take_line(&f);
         if (status != TJ_OK)
             return status;
-        bytes += length + (newline != NULL);
     }
     if (f.depth > 0) {
         const block *b = &f.open[f.depth - 1];
         f.line_number = b->line;
         memcpy(f.line, b->text, b->length);
         f.line[b->length] = '\0';
-        return complain(&f, "this //@ if has no //@ end");
+        return complain(&f, b->start ? "this //@ repeat has no //@ end" : "this //@ if has no //@ end");
     }
     return TJ_OK;
 }

@@ -13,7 +13,8 @@
     X(strip)           \
     X(small_batch)     \
     X(mma)             \
-    X(planes)
+    X(planes)          \
+    X(wgmma)
 
 #define TJ_DECLARE_FAMILY(name) extern const tj_family tj_family_##name;
 TJ_FAMILIES(TJ_DECLARE_FAMILY)

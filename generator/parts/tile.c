@@ -52,14 +52,27 @@ bool tj_tile_for_tall(const tj_problem *problem, int64_t rows, tj_config *config
     return true;
 }
 
+tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
+{
+    const tj_tile tile = config->family->tile(view, config);
+    int32_t *const check_rows = is_swapped ? &config->check_l : &config->check_j;
+    int32_t *const check_cols = is_swapped ? &config->check_j : &config->check_l;
+    tj_status status = settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, check_rows, err);
+
+    if (status == TJ_OK && config->family->checks_k)
+        status = settle_check('k', &view->k, tile.k, tile.k_name, &config->check_k, err);
+    if (status == TJ_OK)
+        status = settle_check(is_swapped ? 'j' : 'l', &view->l, tile.cols, tile.cols_name, check_cols, err);
+    if (!config->family->checks_k)
+        config->check_k = TJ_CHECK_OFF;
+    return status;
+}
+
 tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     const tj_tile tile = config->family->tile(view, config);
     int32_t *const rows = rows_of(config);
     const int64_t row_blocks = fixed_blocks(&view->j, tile.rows), col_blocks = fixed_blocks(&view->l, tile.cols);
-    int32_t *const check_rows = is_swapped ? &config->check_l : &config->check_j;
-    int32_t *const check_cols = is_swapped ? &config->check_j : &config->check_l;
-    tj_status status;
 
     if (*rows == 0)
         *rows = row_blocks > TJ_GRID_LIMIT ? TJ_ROWS_ON_X : TJ_ROWS_ON_Y;
@@ -71,12 +84,5 @@ tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *co
                        : *rows == TJ_ROWS_ON_Y                                  ? "use rows=x, raise"
                                                                                 : "use rows=y, raise",
                        tile.rows_name);
-    status = settle_check(is_swapped ? 'l' : 'j', &view->j, tile.rows, tile.rows_name, check_rows, err);
-    if (status == TJ_OK && config->family->checks_k)
-        status = settle_check('k', &view->k, tile.k, tile.k_name, &config->check_k, err);
-    if (status == TJ_OK)
-        status = settle_check(is_swapped ? 'j' : 'l', &view->l, tile.cols, tile.cols_name, check_cols, err);
-    if (!config->family->checks_k)
-        config->check_k = TJ_CHECK_OFF;
-    return status;
+    return tj_tile_settle_checks(view, is_swapped, config, err);
 }

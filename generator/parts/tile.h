@@ -27,6 +27,9 @@ static inline bool tj_tile_is_oversized(int32_t edge, int32_t smallest, int64_t 
     return edge > smallest && extent > 0 && edge / 2 >= extent;
 }
 
+/** Settle the checks for the family's tile. */
+tj_status tj_tile_settle_checks(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
+
 /** Settle rows and checks for the family's tile. */
 tj_status tj_tile_resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err);
 

@@ -66,7 +66,7 @@ typedef struct tj_tensor_map {
     int32_t rank;    /**< 2 or 3 */
     int32_t box[3];  /**< elements of one copy, first along a line; 1 to 256 each */
     int32_t swizzle; /**< bytes of the pattern in shared memory: 0 (none), 32, 64, 128 */
-    int32_t reserved;
+    int32_t rounds;  /**< 1: elements of f32 are rounded to tf32 on their way */
 } tj_tensor_map;
 
 /** How many blocks a step launches. */
@@ -77,7 +77,9 @@ typedef enum tj_grid_rule {
     TJ_GRID_TILES = 1,
     TJ_GRID_ELEMENTS, /**< (ceil(elements of P / block_cols), 1, products) */
     TJ_GRID_PRODUCTS, /**< (ceil(batch / block_products), 1, 1), in one launch whatever the batch */
-    TJ_GRID_ONCE      /**< (ceil(elements of P / block_cols), 1, 1): once for all products that are launched together */
+    TJ_GRID_ONCE,     /**< (ceil(elements of P / block_cols), 1, 1): once for all products that are launched together */
+    TJ_GRID_WALK      /**< (blocks, 1, products * splits): as many as the device holds, resident on each multiprocessor, but no
+                           more than row_blocks * col_blocks and at least one. A block walks tiles of P, gridDim.x apart. */
 } tj_grid_rule;
 
 enum { TJ_LAUNCH_MAX_STEPS = 6, TJ_LAUNCH_MAX_ARGS = 24, TJ_LAUNCH_MAX_SLICES = 4, TJ_LAUNCH_MAX_MAPS = 4 };
@@ -93,11 +95,12 @@ typedef struct tj_launch_step {
     int32_t block_x, block_y;       /**< threads */
     int32_t block_rows, block_cols; /**< elements of P that one block computes */
     int32_t block_products;         /**< TJ_GRID_PRODUCTS: whole products that one block computes */
-    int32_t splits;                 /**< TJ_GRID_TILES: blocks that share the k of a tile of P; 0 and 1: one has all of it */
-    int32_t cluster[3];        /**< blocks of a cluster along x, y, z, 0 and 1: one. The grid is rounded up to whole clusters */
-    int32_t overlaps;          /**< 1: where its target lets it (TJ_FEATURE_DEPENDENTS), the text itself waits for
+    int32_t resident;               /**< TJ_GRID_WALK: blocks that a multiprocessor holds */
+    int32_t splits;     /**< TJ_GRID_TILES, TJ_GRID_WALK: blocks that share the k of a tile of P; 0 and 1: one has all of it */
+    int32_t cluster[3]; /**< blocks of a cluster along x, y, z, 0 and 1: one. The grid is rounded up to whole clusters */
+    int32_t overlaps;   /**< 1: where its target lets it (TJ_FEATURE_DEPENDENTS), the text itself waits for
                                      the step ahead, so that this step may be launched beside it */
-    int32_t sums_in_registers; /**< 1: a thread keeps many sums in registers. A kernel for which the compiler found too few
+    int32_t sums_in_registers;    /**< 1: a thread keeps many sums in registers. A kernel for which the compiler found too few
                                              of them is never launched (TJ_ERR_SPILLS) */
     int64_t static_shared_bytes;  /**< declared in the text */
     int64_t dynamic_shared_bytes; /**< to be requested at launch */

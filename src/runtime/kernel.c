@@ -196,11 +196,15 @@ static size_t parameter_bytes(const tj_kernel *kernel, int32_t kind)
     }
 }
 
-/* The compiled kernel's parameters must be those that the launch form says, or a launch would read past its arguments. */
+/*
+ * The compiled kernel's parameters must be those that the launch form says, or a launch would read past its arguments. Where a tensor map
+ * is among them, offsets say nothing: drivers count them from where the bank of constants begins, which is no multiple of its 128 bytes.
+ */
 static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *err)
 {
     const tj_launch_step *form = &kernel->form.step[step];
     size_t offset = 0, bytes = 0, expected_offset = 0, expected_bytes = 0;
+    bool has_map = false;
     int index;
 
     if (!kernel->driver->api.func_get_param_info)
@@ -216,7 +220,8 @@ static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *e
                            form->arg_count);
         expected_bytes = parameter_bytes(kernel, form->arg[index].kind);
         expected_offset = (expected_offset + expected_bytes - 1) / expected_bytes * expected_bytes;
-        if (bytes != expected_bytes || offset != expected_offset)
+        has_map = has_map || form->arg[index].kind == TJ_ARG_TENSOR_MAP;
+        if (bytes != expected_bytes || (offset != expected_offset && !has_map))
             return tj_fail(err, TJ_ERR_INTERNAL, "parameter %d of %s has %d bytes at offset %d; its launch form says %d at %d",
                            index, form->kernel, (int)bytes, (int)offset, (int)expected_bytes, (int)expected_offset);
         expected_offset += expected_bytes;
@@ -344,9 +349,12 @@ static bool is_good_step(const tj_kernel *kernel, int index)
     const tj_launch_step *step = &kernel->form.step[index];
 
     if (!step->kernel[0] || !is_within(step->arg_count, 0, TJ_LAUNCH_MAX_ARGS) ||
-        !is_within(step->grid, TJ_GRID_TILES, TJ_GRID_ONCE) || step->block_x < 1 || step->block_y < 1 || step->block_rows < 1 ||
+        !is_within(step->grid, TJ_GRID_TILES, TJ_GRID_WALK) || step->block_x < 1 || step->block_y < 1 || step->block_rows < 1 ||
         step->block_cols < 1 || (step->grid == TJ_GRID_PRODUCTS && step->block_products < 1) ||
-        !is_within(step->splits, 0, step->grid == TJ_GRID_TILES && kernel->form.workspace_bytes > 0 ? UINT16_MAX : 1) ||
+        (step->grid == TJ_GRID_WALK && step->resident < 1) ||
+        !is_within(step->splits, 0,
+                   (step->grid == TJ_GRID_TILES || step->grid == TJ_GRID_WALK) && kernel->form.workspace_bytes > 0 ? UINT16_MAX
+                                                                                                                   : 1) ||
         (step->overlaps && index == 0))
         return false;
     for (int axis = 0; axis < 3; axis++)
@@ -441,6 +449,7 @@ static tj_status load(tj_kernel *kernel, const tj_scope *scope, const tj_code *c
                        code->target, kernel->device, device.name, device.cc_major, device.cc_minor);
     if (is_ptx && (status = check_ptx_version(kernel, code, err)) != TJ_OK)
         return status;
+    kernel->multiprocessors = device.sm_count;
     kernel->max_grid[0] = device.max_grid_x ? device.max_grid_x : INT32_MAX;
     kernel->max_grid[1] = device.max_grid_y ? device.max_grid_y : UINT16_MAX;
     kernel->max_grid[2] = device.max_grid_z ? device.max_grid_z : UINT16_MAX;

@@ -81,6 +81,7 @@ static inline int64_t tj_shared_of_width(const tj_launch_step *step, int64_t wid
 
 typedef struct tj_geometry {
     unsigned int grid[3], block[2], shared_bytes; /* shared_bytes: dynamic ones */
+    int64_t tiles;                                /* TJ_GRID_WALK: of one product */
 } tj_geometry;
 
 /** One launch, with every number known: all that it passes on besides addresses and scalars. */
@@ -138,6 +139,7 @@ struct tj_kernel {
     tj_launch_form form;
     tj_problem problem;
     int64_t max_grid[3];
+    int32_t multiprocessors;
     bool is_array[TJ_ADDRESSES];        /* of pointers to the matrices of the batch */
     size_t element_bytes[TJ_ADDRESSES]; /* of the operand: of a matrix, or of an array of pointers */
     size_t alignment[TJ_ADDRESSES];     /* of the operand, in bytes: an element, or as many as the text reads at once */
@@ -197,7 +199,7 @@ tj_status tj_launch_settle(const tj_kernel *kernel, const tj_operands *given, tj
                            tj_error *err);
 
 /** The axis of each step's grid that counts products of the batch, for a launch of so many of them. */
-void tj_launch_set_products(const tj_launch_form *form, int64_t products, tj_launch_shape *shape);
+void tj_launch_set_products(const tj_kernel *kernel, int64_t products, tj_launch_shape *shape);
 
 /**
  * Fill in step[index] but for its function and facts. features: of what the code was compiled for (tj_target_features).

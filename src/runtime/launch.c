@@ -108,7 +108,7 @@ static tj_status queue_batch(const tj_kernel *kernel, const tj_operands *first, 
 
     for (int64_t done = shape->products; status == TJ_OK && done < shape->batch; done += shape->products) {
         if (shape->batch - done < shape->products)
-            tj_launch_set_products(&kernel->form, shape->batch - done, shape);
+            tj_launch_set_products(kernel, shape->batch - done, shape);
         for (int which = 0; which < TJ_ADDRESSES; which++)
             if (tj_operand_at(first, which)->address)
                 ((tj_operand *)tj_operand_at(&x, which))->address =

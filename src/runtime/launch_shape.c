@@ -279,8 +279,19 @@ static int64_t splits_of(const tj_launch_step *step)
     return step->splits > 1 ? step->splits : 1;
 }
 
-void tj_launch_set_products(const tj_launch_form *form, int64_t products, tj_launch_shape *shape)
+/* Blocks that walk the tiles of so many products and splits: as many as the device holds, but no more than there are tiles. */
+static unsigned int walkers(const tj_kernel *kernel, const tj_launch_step *step, const tj_geometry *geometry, unsigned int on_z)
 {
+    const int64_t held = (int64_t)kernel->multiprocessors * step->resident / on_z;
+    const int64_t blocks = held < geometry->tiles ? held : geometry->tiles;
+
+    return in_clusters(step, 0, blocks > 0 ? blocks : 1);
+}
+
+void tj_launch_set_products(const tj_kernel *kernel, int64_t products, tj_launch_shape *shape)
+{
+    const tj_launch_form *form = &kernel->form;
+
     shape->products_now = (int32_t)products;
     for (int i = 0; i < form->steps; i++) {
         const tj_launch_step *step = &form->step[i];
@@ -290,6 +301,8 @@ void tj_launch_set_products(const tj_launch_form *form, int64_t products, tj_lau
             grid[0] = in_clusters(step, 0, tj_ceil_div(products, step->block_products));
         else if (step->grid != TJ_GRID_ONCE)
             grid[2] = in_clusters(step, 2, products * splits_of(step));
+        if (step->grid == TJ_GRID_WALK)
+            grid[0] = walkers(kernel, step, &shape->geometry[i], grid[2]);
     }
 }
 
@@ -314,6 +327,12 @@ static tj_status resolve_tiles(const tj_kernel *kernel, const tj_launch_step *st
     const int64_t cols = tj_ceil_div(is_swapped ? shape->j : shape->l, step->block_cols);
     const int64_t blocks[2] = {step->rows_on_x ? rows : cols, step->rows_on_x ? cols : rows};
 
+    if (step->grid == TJ_GRID_WALK) {
+        if (tj_mul(rows, cols, &geometry->tiles) && geometry->tiles <= kernel->max_grid[0])
+            return TJ_OK;
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "P has %lld x %lld tiles, and a launch counts %lld: use larger ones",
+                       (long long)rows, (long long)cols, (long long)kernel->max_grid[0]);
+    }
     geometry->grid[0] = in_clusters(step, 0, blocks[0]);
     geometry->grid[1] = in_clusters(step, 1, blocks[1]);
     return check_grid(kernel, blocks, err);
@@ -337,8 +356,9 @@ static tj_status resolve_step(const tj_kernel *kernel, const tj_launch_step *ste
 {
     *geometry = (tj_geometry){{1, in_clusters(step, 1, 1), in_clusters(step, 2, 1)},
                               {(unsigned int)step->block_x, (unsigned int)step->block_y},
-                              (unsigned int)step->dynamic_shared_bytes};
-    if (step->grid == TJ_GRID_TILES)
+                              (unsigned int)step->dynamic_shared_bytes,
+                              0};
+    if (step->grid == TJ_GRID_TILES || step->grid == TJ_GRID_WALK)
         return resolve_tiles(kernel, step, shape, geometry, err);
     return step->grid == TJ_GRID_PRODUCTS ? TJ_OK : resolve_elements(kernel, step, shape, geometry, err);
 }
@@ -381,7 +401,7 @@ static tj_status resolve_geometry(const tj_kernel *kernel, int32_t tile_width, t
     if (status != TJ_OK)
         return status;
     shape->products = products_of_a_launch(kernel, shape->batch);
-    tj_launch_set_products(form, shape->products, shape);
+    tj_launch_set_products(kernel, shape->products, shape);
     return TJ_OK;
 }
 

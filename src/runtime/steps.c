@@ -114,14 +114,15 @@ tj_status tj_step_prepare(tj_kernel *kernel, int index, uint32_t features, tj_er
 /* ---- at a launch -------------------------------------------------------------------------------------------------- */
 
 /* A type that tensor maps have no number for is copied as bits. */
-static int map_type(int32_t type)
+static int map_type(int32_t type, bool rounds)
 {
     static const uint8_t by_bytes[] = {[1] = CU_TENSOR_MAP_DATA_TYPE_UINT8,
                                        [2] = CU_TENSOR_MAP_DATA_TYPE_UINT16,
                                        [4] = CU_TENSOR_MAP_DATA_TYPE_UINT32,
                                        [8] = CU_TENSOR_MAP_DATA_TYPE_UINT64};
 
-    return type == TJ_F32    ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
+    return rounds            ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
+           : type == TJ_F32  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
            : type == TJ_F64  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT64
            : type == TJ_F16  ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
            : type == TJ_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
@@ -158,9 +159,9 @@ static tj_status encode(const tj_kernel *kernel, const char *name, const tj_tens
             "one line to the next and %lld to the next product; align it, or use another config",
             name, tj_which_letter((tj_which)form->matrix), (unsigned long long)address, (long long)stride[0],
             (long long)stride[1]);
-    result = kernel->driver->api.tensor_map_encode(map, map_type(type), (unsigned int)form->rank, (void *)address, extent,
-                                                   stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                                                   CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    result = kernel->driver->api.tensor_map_encode(
+        map, map_type(type, form->rounds != 0), (unsigned int)form->rank, (void *)address, extent, stride, box, step,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result == CUDA_SUCCESS)
         return TJ_OK;
     return tj_driver_fail(kernel->driver, result, err,

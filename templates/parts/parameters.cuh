@@ -54,12 +54,12 @@ sum_t beta,  //@ scalar_t for sum_t
 //@ end
 //@ if m_array
 //@| const input_t *const *M_array,  // where the M of each product lies  //@ m_t for input_t
-//@ else
+//@ elif not tensor_maps
 const input_t *__restrict__ M,  //@ m_t for input_t
 //@ end
 //@ if n_array
 //@| const input_t *const *N_array,  // where the N of each product lies  //@ n_t for input_t
-//@ else
+//@ elif not tensor_maps
 const input_t *__restrict__ N,  //@ n_t for input_t
 //@ end
 //@ if splits_k

@@ -1,7 +1,9 @@
 #include "parts/scales.cuh"  //@ include
 //@ if splits_k
 //@| // store: what this block's part of k brings. The second kernel adds it to what the other parts bring.
+//@ if not walks
 //@| W += static_cast<long long>(blockIdx.z) * j * l;
+//@ end
 //@ else
 // store: the thread's sums, as elements of P.
 //@ end

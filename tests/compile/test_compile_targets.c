@@ -301,6 +301,36 @@ Test(compile, small_batch_in_every_form)
     }
 }
 
+/* wgmma: each type and what it may lie like, with splits, batches and open extents; nothing may be serialised. */
+Test(compile, wgmma_in_every_form)
+{
+    static const char *const configs[] = {"wgmma:bm=128,bn=256", "wgmma:bm=256,bn=128,release=now",
+                                          "wgmma:bm=192,bn=192,splits=3", "wgmma:bm=64,bn=16,blocks=2,vector=1",
+                                          "wgmma:bm=128,bn=96,group=1"};
+    static const int types[] = {TJ_BF16, TJ_F16, TJ_S8, TJ_U8, TJ_F32};
+    const char *const *targets = targets_or_skip();
+    bool has_it = false;
+
+    for (size_t t = 0; targets[t]; t++)
+        has_it = has_it || strcmp(targets[t], "sm_90") == 0;
+    if (!has_it)
+        cr_skip_test("this NVRTC does not know sm_90");
+    for (int variant = 0; variant < 30; variant++) {
+        tj_problem problem = TJ_PROBLEM_INIT(variant & 1 ? 256 : 264, variant & 2 ? 128 : 144, variant & 4 ? 256 : 272, TJ_F32);
+        const char *const config = configs[variant % 5];
+        char label[200];
+        problem.m.type = types[variant / 5 % 5];
+        problem.compute = problem.m.type == TJ_F32 ? TJ_COMPUTE_TF32 : 0;
+        problem.n.layout = problem.m.type == TJ_F16 || problem.m.type == TJ_BF16 ? variant & 1 : TJ_COL_MAJOR;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
+        problem.batch = variant % 4 == 0 ? 3 : 1;
+        if (!strstr(config, "splits") && variant % 7 == 0)
+            problem.j = problem.k = problem.l = (tj_dim){0, TJ_DIM_ANY, 16};
+        snprintf(label, sizeof label, "%s, variant %d", config, variant);
+        compile(&problem, config, "sm_90", label);
+    }
+}
+
 /* mma: each type, layout and set of checks, with splits, packed and passed, for each target that has its tensor cores. */
 Test(compile, mma_in_every_form)
 {
@@ -512,7 +542,7 @@ Test(compile, a_k_of_zero)
 /* A template is CUDA before it is filled: editors and compilers read it as it stands. */
 Test(compile, templates_as_they_stand)
 {
-    static const char *const options[] = {"--gpu-architecture=sm_80", "-std=c++17", "--no-source-include"};
+    const char *options[] = {"", "-std=c++17", "--no-source-include"};
     const char *header[64], *header_name[64];
     static char text[64][32768];
     int headers = 0, compiled = 0;
@@ -540,6 +570,8 @@ Test(compile, templates_as_they_stand)
             continue;
         cr_assert(
             eq(int, nvrtc->call.create_program(&program, text[i], tj_template_files[i].name, headers, header, header_name), 0));
+        options[0] =
+            strncmp(tj_template_files[i].name, "wgmma/", 6) == 0 ? "--gpu-architecture=sm_90a" : "--gpu-architecture=sm_80";
         result = nvrtc->call.compile_program(program, 3, options);
         if (nvrtc->call.log_bytes(program, &bytes) == NVRTC_DONE && bytes <= sizeof log)
             nvrtc->call.log(program, log);

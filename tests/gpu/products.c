@@ -173,6 +173,24 @@ static void make_mma(request *r)
     while (!take(r, text) && ++tries < TRIES);
 }
 
+/* As wide as the device multiplies at once; of sm_90a alone. */
+static void make_wgmma(request *r)
+{
+    static const char *const tiles[] = {"bm=64,bn=16", "bm=64,bn=48,blocks=2", "bm=128,bn=80", "bm=192,bn=32", "bm=128,bn=128"};
+    static const char *const modes[] = {"release=now", "release=late", "splits=2", "splits=5",
+                                        "vector=1",    "stages=2",     "group=1"};
+    char text[128];
+    int tries = 0;
+
+    do {
+        draw_storage(&r->known, draw_way());
+        snprintf(text, sizeof text, "wgmma:%s,%s", tiles[next() % (sizeof tiles / sizeof tiles[0])],
+                 modes[next() % (sizeof modes / sizeof modes[0])]);
+    } while (!take(r, text) && ++tries < TRIES);
+    if (!is_served(r))
+        make_mma(r); /* few of what is drawn begins at multiples of 16 bytes */
+}
+
 /* Which configs of simt suit, depends on type and layouts. */
 static void make_simt(request *r)
 {
@@ -248,6 +266,9 @@ static void make_request(request *r, const char *number)
     case 6:
     case 7:
         make_mma(r);
+        break;
+    case 9:
+        make_wgmma(r);
         break;
     case 8:
         make_strip(r);

@@ -342,7 +342,7 @@ Test(choice, takes_tensor_cores_where_they_are_fast)
         if (rows[i].is_open)
             problem.j.mode = problem.k.mode = problem.l.mode = TJ_DIM_ANY;
         cr_assert(eq(int, tj_choose(NULL, &problem, &device, &chosen, NULL, NULL), TJ_OK));
-        cr_expect(eq(int, strcmp(tj_family_name(chosen.family), "mma") == 0, rows[i].is_mma), "row %zu: %s", i,
+        cr_expect(eq(int, strstr(tj_family_name(chosen.family), "mma") != NULL, rows[i].is_mma), "row %zu: %s", i,
                   tj_family_name(chosen.family));
         cr_assert(eq(int, tj_preview_launch(&problem, &chosen, &form, NULL), TJ_OK));
         cr_expect(can_run(&device, &form), "row %zu", i);

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wgmma: the tensor cores of Hopper multiply tiles of shared memory for a whole warpgroup (wgmma.mma_async), and the copy engine brings
+ * the tiles there (TMA). One warpgroup of a block starts the copies, the others multiply, and mbarriers keep them together. Blocks stay,
+ * and walk the tiles of P.
+ *
+ * A line of a tile is 128 bytes, and the engine lays its chunks so that tensor cores read them without bank conflicts. Only elements of two
+ * bytes may lie across k.
+ */
+#include "form.h"
+
+#include <stdio.h>
+
+#include "checked.h"
+#include "error.h"
+#include "parts/access.h"
+#include "parts/registers.h"
+#include "parts/scales.h"
+#include "parts/split.h"
+#include "parts/tile.h"
+#include "steps.h"
+
+enum { WARPGROUP = 128, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, CHUNK = 16, MAP_M = 0, MAP_N = 1 };
+enum {
+    BRINGER_REGISTERS = 40,
+    MOST_REGISTERS = 240,
+    OTHER_REGISTERS = 24,
+    INSTRUCTION_REGISTERS = 26,
+    MOST_STAGES = 8,
+    BARRIERS_BYTES = 16
+};
+
+static const char *const release_choices[] = {"now", "late", NULL};
+
+/* What a tuner tries. */
+static const int32_t rows_tried[] = {64, 128, 192, 256, 0}, cols_tried[] = {16, 32, 64, 96, 112, 128, 160, 192, 224, 256, 0},
+                     multipliers_tried[] = {1, 2, 3, 0}, splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0},
+                     stages_tried[] = {3, 4, 6, 8, 0}, blocks_tried[] = {1, 2, 0}, groups_tried[] = {4, 8, 16, 0},
+                     vectors_tried[] = {2, 0};
+
+enum { BM, BN, MULTIPLIERS, SPLITS, STAGES, BLOCKS, RELEASE, VECTOR, GROUP }; /* in this order: */
+
+static const tj_param params[] = {
+    {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
+    {"bn", "columns of the block tile of P", 16, 256, 0, NULL, cols_tried},
+    {"multipliers", "warpgroups of a block that multiply; one more brings the tiles", 1, MOST_MULTIPLIERS, 0, NULL,
+     multipliers_tried},
+    TJ_SPLITS(1, splits_tried),
+    {"stages", "phases whose tiles shared memory holds; by default as many as it has room for", 2, MOST_STAGES, 0, NULL,
+     stages_tried, TJ_PARAM_ORDER},
+    TJ_BLOCKS(2, 1, blocks_tried, TJ_PARAM_ORDER),
+    {"release",
+     "when the tiles of a phase may be replaced: now, as soon as they are multiplied; late, while those of the next are", 1, 2,
+     TJ_WGMMA_LATE, release_choices, NULL, TJ_PARAM_ORDER},
+    {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 2, 2, NULL, vectors_tried,
+     TJ_PARAM_HINT},
+    {"group", "rows of tiles that are walked together, column by column, to meet in the L2", 1, 16, 8, NULL, groups_tried,
+     TJ_PARAM_HINT},
+};
+
+static const char *const constraints[] = {
+    "f16, bf16, s8, u8; f32 with compute tf32; of 16 bits M and N have the same type",
+    "sm_90a; types of 8 bits and tf32 lie along k: M row-major, N column-major",
+    "lines, and products of a batch, begin at multiples of 16 bytes; no operand is an array of pointers",
+    "BM is a multiple of 64 times multipliers, BN of 16",
+    "a thread that multiplies has registers for its sums and 24 more: block tiles of at most 128 x 256, 256 x 128 or 192 x 192",
+    "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
+    TJ_SPLITS_CONSTRAINT,
+    NULL,
+};
+
+tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)
+{
+    const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
+    tj_wgmma_shape s = {v[BM],     v[BN],      v[MULTIPLIERS], v[SPLITS], v[STAGES],
+                        v[BLOCKS], v[RELEASE], v[VECTOR],      v[GROUP],  .element_bytes = bytes};
+
+    s.k_step = 32 / bytes;
+    s.bk = TJ_WGMMA_LINE / bytes;
+    s.threads = WARPGROUP * (1 + s.multipliers);
+    return s;
+}
+
+static tj_tile tile(const tj_problem *problem, const tj_config *config)
+{
+    const tj_wgmma_shape s = tj_wgmma_shape_of(problem, config);
+
+    return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
+}
+
+tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    const int32_t across = is_m ? s->bm : s->bn, line = TJ_WGMMA_LINE / s->element_bytes;
+    const bool along_k = is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
+
+    return along_k ? (tj_wgmma_tile){1, across, line, true}
+                   : (tj_wgmma_tile){(int32_t)tj_ceil_div(across, line), s->bk, line, false};
+}
+
+static int64_t tile_bytes(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
+
+    return (int64_t)t.blocks * t.lines * TJ_WGMMA_LINE;
+}
+
+int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return tile_bytes(view, s, true) + tile_bytes(view, s, false);
+}
+
+int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    const int64_t bytes = s->stages * (tj_wgmma_phase_bytes(view, s) + BARRIERS_BYTES);
+
+    return (bytes + 1023) / 1024 * 1024;
+}
+
+int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
+{
+    return s->bm * s->bn / (s->multipliers * WARPGROUP);
+}
+
+/* One multiplier alone has all that a thread may have; else the bringer's are handed to those that multiply. */
+static bool moves_registers(const tj_wgmma_shape *s)
+{
+    return s->multipliers > 1 || s->blocks > 1;
+}
+
+int32_t tj_wgmma_registers_left(const tj_wgmma_shape *s)
+{
+    const int32_t each = tj_registers_left(s->blocks, s->threads);
+
+    if (!moves_registers(s))
+        return each;
+    return tj_least((each * (s->multipliers + 1) - BRINGER_REGISTERS) / s->multipliers / 8 * 8, MOST_REGISTERS);
+}
+
+int32_t tj_wgmma_p_vector(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    const bool fits = s->vector == 2 && (s->splits > 1 ? tj_access_fits_workspace(view, 2) : tj_access_fits_output(view, 2));
+
+    return fits ? 2 : 1;
+}
+
+/* ---- constraints -------------------------------------------------------------------------------------------------- */
+
+static bool is_of_8_bits(int32_t type)
+{
+    return type == TJ_S8 || type == TJ_U8;
+}
+
+static tj_status check_types(const tj_problem *view, tj_error *err)
+{
+    const int32_t m = view->m.type, n = view->n.type;
+
+    if (m == TJ_F32 && view->compute != TJ_COMPUTE_TF32)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family wgmma has no tensor cores for f32 as IEEE has it: ask for compute tf32, which rounds M and N, or "
+            "use another family");
+    if ((m == TJ_F32 || m == TJ_F16 || m == TJ_BF16) ? m == n : is_of_8_bits(m) && is_of_8_bits(n))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "family wgmma multiplies f16, bf16, s8, u8 and tf32, and M is of %s, N of %s: use family mma",
+                   tj_facts_of(m)->name, tj_facts_of(n)->name);
+}
+
+/* A tensor map needs lines, and products of a batch, that begin at multiples of 16 bytes. */
+static tj_status check_operand(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_error *err)
+{
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const tj_matrix *const x = tj_problem_matrix(view, which);
+    const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
+
+    if (!t.along_k && s->element_bytes != 2)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family wgmma takes %s along k alone, and neighbours of %c in memory lie across it: give it %s, or use "
+                       "family mma",
+                       s->element_bytes == 4 ? "tf32" : "elements of 8 bits", tj_which_letter(which),
+                       is_m ? "row-major" : "column-major");
+    if (tj_stride_is_pointers(x->stride))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family wgmma copies %c by a tensor map, which arrays of pointers do not have: use family mma",
+                       tj_which_letter(which));
+    if (tj_access_lines_begin_at(view, which, CHUNK / s->element_bytes))
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "family wgmma copies %c by a tensor map, so its lines and the products of a batch must begin at multiples of "
+        "16 bytes: pad its leading dimension and stride to multiples of %d, or use family mma",
+        tj_which_letter(which), CHUNK / s->element_bytes);
+}
+
+static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
+{
+    const int32_t left = tj_wgmma_registers_left(s), needed = tj_wgmma_sum_registers(s) + OTHER_REGISTERS,
+                  each = tj_registers_left(s->blocks, s->threads);
+
+    if (s->bm % (TJ_WGMMA_ROWS * s->multipliers) != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bm is %d: it must be a multiple of 64 times multipliers, which is %d",
+                       s->bm, s->multipliers);
+    if (s->bn % 16 != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bn is %d: it must be a multiple of 16", s->bn);
+    if (s->bn / 2 + INSTRUCTION_REGISTERS > each)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "bn is %d, and the %d sums of one product do not fit the %d registers with which the threads of %d blocks "
+            "begin: use at most %d",
+            s->bn, s->bn / 2, each, s->blocks, (each - INSTRUCTION_REGISTERS) * 2 / 16 * 16);
+    if (needed <= left)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "%d blocks with %d multipliers leave a thread %d registers, and block tiles of %d x %d take %d: use a "
+                   "smaller tile, more multipliers, or fewer blocks",
+                   s->blocks, s->multipliers, left, s->bm, s->bn, needed);
+}
+
+static tj_status check_room(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+{
+    const int64_t bytes = tj_wgmma_shared_bytes(view, s);
+
+    if (bytes <= MAX_SHARED / s->blocks)
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                   "%d stages of tiles of %d x %d and %d x %d need %lld bytes of shared memory, and each of %d blocks may have "
+                   "%d: use fewer stages",
+                   s->stages, s->bm, s->bk, s->bk, s->bn, (long long)bytes, s->blocks, MAX_SHARED / s->blocks);
+}
+
+static int32_t stages_that_fit(const tj_problem *view, tj_wgmma_shape s)
+{
+    for (s.stages = MOST_STAGES; s.stages > 2; s.stages--)
+        if (check_room(view, &s, NULL) == TJ_OK)
+            break;
+    return s.stages;
+}
+
+static void settle_tile(const tj_problem *view, int32_t *v)
+{
+    const bool is_low = view->j.mode == TJ_DIM_FIXED && view->j.extent <= TJ_WGMMA_ROWS;
+
+    if (v[BM] == 0)
+        v[BM] = is_low ? 64 : v[MULTIPLIERS] == 3 ? 192 : v[MULTIPLIERS] == 1 ? 64 : 128;
+    if (v[MULTIPLIERS] == 0)
+        v[MULTIPLIERS] = v[BM] == 192 ? 3 : v[BM] == 64 ? 1 : 2;
+    if (v[BN] == 0)
+        v[BN] = 128;
+}
+
+static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
+{
+    int32_t *const v = config->value;
+    tj_status status = check_types(view, err);
+    tj_wgmma_shape s;
+
+    if (status != TJ_OK)
+        return status;
+    settle_tile(view, v);
+    s = tj_wgmma_shape_of(view, config);
+    status = check_tiles(&s, err);
+    if (status == TJ_OK && v[STAGES] == 0)
+        v[STAGES] = s.stages = stages_that_fit(view, s);
+    if (status == TJ_OK)
+        status = check_operand(view, &s, true, err);
+    if (status == TJ_OK)
+        status = check_operand(view, &s, false, err);
+    if (status == TJ_OK)
+        status = check_room(view, &s, err);
+    if (status == TJ_OK)
+        status = tj_split_check(view, s.splits, err);
+    return status == TJ_OK ? tj_tile_settle_checks(view, is_swapped, config, err) : status;
+}
+
+/* Half of the tile's longer side; of rows, less than one product of each multiplier cannot be. */
+static bool relax(tj_config *config)
+{
+    int32_t *const v = config->value;
+
+    if (tj_relax_blocks(config))
+        return true;
+    if (v[BN] >= 32) {
+        v[BN] = (v[BN] / 2 + 15) / 16 * 16;
+        return true;
+    }
+    return false;
+}
+
+static bool for_any_operands(bool has_workspace, tj_config *config)
+{
+    (void)has_workspace;
+    (void)config;
+    return false; /* a tensor map takes nothing but multiples of 16 bytes */
+}
+
+/* ---- tuning ------------------------------------------------------------------------------------------------------- */
+
+enum { FULL_GPU = 264 }; /* blocks that keep any GPU busy */
+
+static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
+{
+    const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
+    const int64_t tiles =
+        tj_ceil_div(view->j.extent, s.bm) * tj_ceil_div(view->l.extent, s.bn) * (view->batch > 1 ? view->batch : 1);
+
+    return check_types(view, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
+           check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
+           (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) ||
+           (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 4 * s.bk)) ||
+           (known > BLOCKS && (check_tiles(&s, NULL) != TJ_OK || (s.stages > 0 && check_room(view, &s, NULL) != TJ_OK)));
+}
+
+static bool is_worth_trying(const tj_problem *view, const tj_config *config)
+{
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS);
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
+
+static const char *wgmma_type(const tj_problem *view, int32_t type)
+{
+    return view->compute == TJ_COMPUTE_TF32 ? "tf32" : tj_facts_of(type)->name;
+}
+
+/* The instruction; its operands behind the sums are the descriptors. */
+static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill)
+{
+    const char *const sum = tj_type_get_facts(tj_sum_type(view))->name;
+    const int32_t sums = s->bn / 2;
+    const tj_wgmma_tile m = tj_wgmma_tile_of(view, s, true), n = tj_wgmma_tile_of(view, s, false);
+    char text[TJ_TEMPLATE_VALUE_BYTES];
+
+    (void)snprintf(text, sizeof text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s", s->bn, s->k_step, sum,
+                   wgmma_type(view, view->m.type), wgmma_type(view, view->n.type));
+    tj_template_set(fill, "wgmma", text);
+    tj_template_set_int(fill, "m_operand", sums);
+    tj_template_set_int(fill, "n_operand", sums + 1);
+    tj_template_set_flag(fill, "mma_halves", s->element_bytes == 2);
+    tj_template_set(fill, "m_across", m.along_k ? "0" : "1");
+    tj_template_set(fill, "n_across", n.along_k ? "0" : "1");
+    tj_template_set_int(fill, "more_sums", sums / 8 - 1);
+    tj_template_set_flag(fill, "mma_integers", sum[0] == 's');
+    tj_template_set(fill, "sum_constraint", sum[0] == 's' ? "\"+r\"" : "\"+f\"");
+}
+
+static bool is_batched(const tj_problem *view, tj_which which)
+{
+    return view->batch != 1 && tj_problem_matrix(view, which)->stride != TJ_BROADCAST;
+}
+
+/* The tensor map of one operand, and how the text names its product of the batch. */
+static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_template_params *fill,
+                         tj_launch_form *form)
+{
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
+    const bool has_products = is_batched(view, which);
+
+    form->tensor_map[is_m ? MAP_M : MAP_N] = (tj_tensor_map){
+        .matrix = is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
+        .rank = has_products ? 3 : 2,
+        .box = {t.line, t.lines, 1},
+        .swizzle = TJ_WGMMA_LINE,
+        .rounds = view->compute == TJ_COMPUTE_TF32,
+    };
+    tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
+    tj_template_set(fill, is_m ? "m_product" : "n_product",
+                    !has_products   ? "full"
+                    : s->splits > 1 ? "blockIdx.z / SPLITS, full"
+                                    : "blockIdx.z, full");
+}
+
+/* The tensor maps, and then those of templates/parts/parameters.cuh without M and N, their leading dimensions and strides. */
+static void list_arguments(const tj_problem *view, const tj_wgmma_shape *s, tj_launch_form *form)
+{
+    tj_launch_step *const product = tj_step_product(form);
+    tj_problem mapped = *view;
+    int32_t count = 0;
+
+    mapped.m.ld = mapped.n.ld = mapped.m.stride = mapped.n.stride = TJ_TIGHT;
+    product->arg[count++] = (tj_argument){TJ_ARG_TENSOR_MAP, MAP_M};
+    product->arg[count++] = (tj_argument){TJ_ARG_TENSOR_MAP, MAP_N};
+    product->arg_count = count;
+    tj_step_list_args(&mapped, form->is_swapped, true, s->splits <= 1, product);
+    for (int i = count; i < product->arg_count; i++)
+        if (product->arg[i].kind != TJ_ARG_POINTER ||
+            (product->arg[i].index != TJ_MATRIX_M && product->arg[i].index != TJ_MATRIX_N))
+            product->arg[count++] = product->arg[i];
+    product->arg_count = count;
+}
+
+static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
+{
+    const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
+    const tj_checks checks = tj_checks_of(config, form->is_swapped);
+    const int32_t p_vector = tj_wgmma_p_vector(view, &s);
+    const int32_t out = s.splits <= 1 && p_vector > 1 ? p_vector * tj_facts_of(view->p.type)->bytes : 0;
+    tj_launch_step *const product = tj_step_product(form);
+
+    product->grid = TJ_GRID_WALK;
+    product->resident = s.blocks;
+    product->block_x = s.threads;
+    product->block_y = 1;
+    product->block_rows = s.bm;
+    product->block_cols = s.bn;
+    product->dynamic_shared_bytes = tj_wgmma_shared_bytes(view, &s);
+    form->needs |= TJ_FEATURE_TMA | TJ_FEATURE_SETMAXNREG | TJ_FEATURE_WGMMA;
+    form->align[TJ_MATRIX_M] = form->align[TJ_MATRIX_N] = CHUNK;
+    form->align[TJ_MATRIX_P] = out;
+    form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? out : 0;
+    tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill); /* all of them ahead would not fit the registers */
+    describe_map(view, &s, true, fill, form);
+    describe_map(view, &s, false, fill, form);
+    tj_split_describe(view, s.splits, fill, form);
+    if (!fill)
+        return NULL;
+    list_arguments(view, &s, form);
+    tj_template_set_int(fill, "bm", s.bm);
+    tj_template_set_int(fill, "bn", s.bn);
+    tj_template_set_int(fill, "bk", s.bk);
+    tj_template_set_int(fill, "k_step", s.k_step);
+    tj_template_set_int(fill, "multipliers", s.multipliers);
+    tj_template_set_int(fill, "stages", s.stages);
+    tj_template_set_int(fill, "blocks", s.blocks);
+    tj_template_set_int(fill, "group", s.group);
+    tj_template_set_int(fill, "p_vector", p_vector);
+    tj_template_set_flag(fill, "vector_p", p_vector > 1);
+    tj_template_set_flag(fill, "moves_registers", moves_registers(&s));
+    tj_template_set_int(fill, "multiplier_registers", tj_wgmma_registers_left(&s));
+    tj_template_set_flag(fill, "releases_late", s.release == TJ_WGMMA_LATE);
+    tj_template_set_flag(fill, "tensor_2d", !is_batched(view, TJ_MATRIX_M) || !is_batched(view, TJ_MATRIX_N));
+    tj_template_set_flag(fill, "tensor_3d", is_batched(view, TJ_MATRIX_M) || is_batched(view, TJ_MATRIX_N));
+    tj_template_set(fill, "first_k", s.splits > 1 ? "k_begin + phase" : "phase");
+    tj_template_set_flag(fill, "clips_rows", checks.j);
+    tj_template_set_flag(fill, "clips_cols", checks.l);
+    tj_template_set_flag(fill, "moves_rows", false);
+    tj_template_set_flag(fill, "moves_cols", false);
+    tj_template_set(fill, "row_of", "r / 2 * 64 + r % 2 * 8");
+    tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
+    tj_template_set(fill, "first_col", "thread_col");
+    describe_product(view, &s, fill);
+    return "wgmma/wgmma.cu";
+}
+
+const tj_family tj_family_wgmma = {
+    .name = "wgmma",
+    .summary =
+        "Hopper's tensor cores multiply tiles of shared memory, which the copy engine brings; blocks walk the tiles of P",
+    .param = params,
+    .param_count = sizeof params / sizeof params[0],
+    .constraint = constraints,
+    .start = &tj_wgmma_start,
+    .sums_in_registers = true,
+    .checks_k = true,
+    .widest = 256,
+    .tile = tile,
+    .resolve = resolve,
+    .relax = relax,
+    .for_any_operands = for_any_operands,
+    .describe = describe,
+    .count = tj_wgmma_count,
+    .is_worth_trying = is_worth_trying,
+    .is_hopeless = is_hopeless,
+};

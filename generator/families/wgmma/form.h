@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wgmma: what the form of the family (form.c) and its counts (counts.c) both know.
+ */
+#ifndef TJ_GENERATOR_WGMMA_H
+#define TJ_GENERATOR_WGMMA_H
+
+#include "family.h"
+
+enum { TJ_WGMMA_LINE = 128 }; /* bytes of a line of a tile in shared memory, which is what the widest swizzle takes */
+enum { TJ_WGMMA_ROWS = 64 };  /* of one product of a warpgroup */
+enum { TJ_WGMMA_NOW = 1, TJ_WGMMA_LATE = 2 };
+
+/** The parameters by name, and what follows from them and the type of M and N. */
+typedef struct tj_wgmma_shape {
+    int32_t bm, bn, multipliers, splits, stages, blocks, release, vector, group;
+    int32_t element_bytes, k_step, bk, threads;
+} tj_wgmma_shape;
+
+tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config);
+
+/** How a tile lies in shared memory: blocks of lines of 128 bytes, each block copied at once. The text's M, or its N. */
+typedef struct tj_wgmma_tile {
+    int32_t blocks, lines;
+    int32_t line; /* elements */
+    bool along_k; /* a line lies along k */
+} tj_wgmma_tile;
+
+tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m);
+
+/** Bytes of a phase, and of all that a block keeps in shared memory. */
+int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s);
+int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s);
+
+/** Registers of a thread that multiplies: those of its sums, and those that it may have. */
+int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s);
+int32_t tj_wgmma_registers_left(const tj_wgmma_shape *s);
+
+/** Elements of P, or of the workspace, that one store writes. */
+int32_t tj_wgmma_p_vector(const tj_problem *view, const tj_wgmma_shape *s);
+
+/** Where a search begins (tj_family). */
+extern const tj_family_values tj_wgmma_start;
+
+/** The family's count (tj_family). */
+void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *counts);
+
+#endif

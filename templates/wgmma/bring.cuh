@@ -1,0 +1,27 @@
+// One thread starts all copies.
+if (threadIdx.x == 0) {
+    for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
+        index_t block_row, block_col;
+        place_of(tile, block_row, block_col);
+        for (int phase = 0; phase < phases; ++phase) {
+            const int kk = phase * BK;  //@ first_k for phase
+            wait(empty[stage], turn ^ 1);  // what is new counts as empty
+            arrive_and_expect(full[stage], sizeof(phase_t));
+            //@ if m_along_k
+            copy_box(&tiles[stage].M, M_map, kk, block_row, full[stage]);  //@ m_product for full
+            //@ else
+//@| #pragma unroll
+            //@| for (int block = 0; block < M_BLOCKS; ++block)
+            //@|     copy_box(&tiles[stage].M[block], M_map, block_row + block * LINE, kk, full[stage]);  //@ m_product for full
+            //@ end
+            //@ if n_along_k
+            //@| copy_box(&tiles[stage].N, N_map, kk, block_col, full[stage]);  //@ n_product for full
+            //@ else
+#pragma unroll
+            for (int block = 0; block < N_BLOCKS; ++block)
+                copy_box(&tiles[stage].N[block], N_map, block_col + block * LINE, kk, full[stage]);  //@ n_product for full
+            //@ end
+            next_stage();
+        }
+    }
+}
