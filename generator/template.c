@@ -281,8 +281,8 @@ static tj_status count_on(fill *f, const block *b)
         if (!sign || !is_digit(*text))
             continue;
         tj_format_int(digits, read_number(&text) + (int64_t)b->turn * b->step[sign - counted]);
-        memcpy(line + length, digits, strlen(digits));
-        length += strlen(digits);
+        for (const char *digit = digits; *digit != '\0'; digit++)
+            line[length++] = *digit;
     }
     memcpy(f->line, line, length);
     f->line[length] = '\0';

@@ -45,7 +45,10 @@ void tj_scales_describe(const tj_problem *view, tj_scales_read how, int32_t spli
                             : s.how == TJ_SCALE_EACH ? "scale_n[Col]"
                                                      : "*scale_n");
     }
-    tj_template_set(fill, "n_scale_of_vector", scales_of(view, false).how == TJ_SCALE_EACH ? "col_scale[c + i]" : "n_scale");
+    if (scales_of(view, false).how == TJ_SCALE_EACH)
+        tj_template_set(fill, "n_scale_of_vector", here == TJ_SCALES_AHEAD ? "col_scale[c + i]" : "scale_n[Col + i]");
+    else
+        tj_template_set(fill, "n_scale_of_vector", here == TJ_SCALES_BY_ELEMENT ? "*scale_n" : "n_scale");
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "spills.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "error.h"
 #include "family.h"
@@ -29,11 +30,32 @@ static bool keeps_sums_in_registers(const tj_launch_form *form)
     return false;
 }
 
+/*
+ * ptxas says so where it cannot keep products of warpgroups on their way beside one another, or registers where setmaxnreg moved them: the
+ * words are those of its messages, whose numbers change.
+ */
+static const char *slowed_down_by(const char *log)
+{
+    static const char *const words[] = {"wgmma.mma_async instructions are serialized", "setmaxnreg ignored"};
+
+    for (size_t i = 0; log && i < sizeof words / sizeof words[0]; i++)
+        if (strstr(log, words[i]))
+            return words[i];
+    return NULL;
+}
+
 tj_status tj_spills_check_image(const tj_source *source, const tj_image *image, tj_error *err)
 {
     const tj_resources r = tj_image_resources(image);
+    const char *const slowed = slowed_down_by(tj_image_log(image));
     char remedy[TJ_CONFIG_TEXT_BYTES + 64];
 
+    if (slowed && keeps_sums_in_registers(tj_source_launch(source))) {
+        print_remedy(source, remedy, sizeof remedy);
+        return tj_fail(err, TJ_ERR_SPILLS, "%s is not launched: NVRTC %s for %s says \"%s\": %s",
+                       tj_product_step(tj_source_launch(source))->kernel, tj_image_compiler(image), tj_image_target(image),
+                       slowed, remedy);
+    }
     if (!keeps_sums_in_registers(tj_source_launch(source)) || (r.spill_stores <= 0 && r.spill_loads <= 0 && r.stack_bytes <= 0))
         return TJ_OK;
     print_remedy(source, remedy, sizeof remedy);

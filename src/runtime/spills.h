@@ -12,7 +12,8 @@
 #include <tilejit/kernel.h>
 
 /**
- * TJ_OK, or TJ_ERR_SPILLS with the bytes, the compiler and a config that may do better. What is not known (an image of PTX alone) is
+ * TJ_OK, or TJ_ERR_SPILLS with the bytes, the compiler and a config that may do better; also where the compiler says that products of
+ * warpgroups wait for one another. What is not known (an image of PTX alone) is
  * TJ_OK here: the driver is asked once the code is loaded.
  */
 tj_status tj_spills_check_image(const tj_source *source, const tj_image *image, tj_error *err);

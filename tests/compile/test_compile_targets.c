@@ -323,6 +323,8 @@ Test(compile, wgmma_in_every_form)
         problem.compute = problem.m.type == TJ_F32 ? TJ_COMPUTE_TF32 : 0;
         problem.n.layout = problem.m.type == TJ_F16 || problem.m.type == TJ_BF16 ? variant & 1 : TJ_COL_MAJOR;
         problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 3 == 0;
+        problem.epilogue.scale_m = variant % 3;
+        problem.epilogue.scale_n = variant / 3 % 3;
         problem.batch = variant % 4 == 0 ? 3 : 1;
         if (!strstr(config, "splits") && variant % 7 == 0)
             problem.j = problem.k = problem.l = (tj_dim){0, TJ_DIM_ANY, 16};

@@ -179,16 +179,20 @@ static void make_wgmma(request *r)
     static const char *const tiles[] = {"bm=64,bn=16", "bm=64,bn=48,blocks=2", "bm=128,bn=80", "bm=192,bn=32", "bm=128,bn=128"};
     static const char *const modes[] = {"release=now", "release=late", "splits=2", "splits=5",
                                         "vector=1",    "stages=2",     "group=1"};
+    const tj_problem drawn = r->known;
     char text[128];
     int tries = 0;
 
     do {
+        r->known = drawn;
         draw_storage(&r->known, draw_way());
         snprintf(text, sizeof text, "wgmma:%s,%s", tiles[next() % (sizeof tiles / sizeof tiles[0])],
                  modes[next() % (sizeof modes / sizeof modes[0])]);
     } while (!take(r, text) && ++tries < TRIES);
-    if (!is_served(r))
-        make_mma(r); /* few of what is drawn begins at multiples of 16 bytes */
+    if (is_served(r))
+        return;
+    r->known = drawn;
+    make_mma(r); /* few of what is drawn begins at multiples of 16 bytes */
 }
 
 /* Which configs of simt suit, depends on type and layouts. */

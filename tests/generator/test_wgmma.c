@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wgmma: which requests it takes, what it says of the others, and how its blocks are launched.
+ */
+#include "family.h"
+#include "generator_test.h"
+
+#define BF16(j_, k_, l_, ...) PROBLEM(.j = {FIXED(j_)}, .k = {FIXED(k_)}, .l = {FIXED(l_)}, .m.type = TJ_BF16, __VA_ARGS__)
+#define ALONG_K .n.layout = TJ_COL_MAJOR
+
+Test(wgmma, says_which_constraint_does_not_hold)
+{
+    const request rows[] = {
+        {CUBES(256, .m.type = TJ_BF16), "wgmma", NULL},
+        {CUBES(256, .m.type = TJ_F16, .m.layout = TJ_COL_MAJOR), "wgmma:bm=256,bn=128", NULL},
+        {CUBES(256, .m.type = TJ_S8, .n.type = TJ_U8, ALONG_K), "wgmma", NULL},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32, ALONG_K), "wgmma", NULL},
+        {BF16(64, 0, 64, .m.ld = 8), "wgmma", NULL},
+        {PROBLEM(.j = {.mode = TJ_DIM_ANY}, .k = {.mode = TJ_DIM_ANY, .multiple_of = 8},
+                 .l = {.mode = TJ_DIM_ANY, .multiple_of = 8}, .m.type = TJ_BF16),
+         "wgmma", NULL},
+        {CUBES(256), "wgmma", "family wgmma has no tensor cores for f32 as IEEE has it: ask for compute tf32"},
+        {CUBES(256, .m.type = TJ_F64), "wgmma", "M is of f64, N of f64: use family mma"},
+        {CUBES(256, .m.type = TJ_S8), "wgmma",
+         "takes elements of 8 bits along k alone, and neighbours of N in memory lie across it"},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, ALONG_K), "wgmma", "takes tf32 along k alone"},
+        {BF16(256, 255, 256), "wgmma", "copies M by a tensor map, so its lines and the products of a batch must begin"},
+        {BF16(256, 256, 252), "wgmma", "pad its leading dimension and stride to multiples of 8"},
+        {CUBES(256, .m.type = TJ_BF16, .batch = 2, .n.stride = TJ_POINTERS_16), "wgmma",
+         "which arrays of pointers do not have"},
+        {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=96", "bm is 96: it must be a multiple of 64 times multipliers, which is 2"},
+        {CUBES(256, .m.type = TJ_BF16), "wgmma:bn=24", "bn is 24: it must be a multiple of 16"},
+        {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=192,bn=208", "bn is 208, and the 104 sums of one product do not fit the 128"},
+        {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=256,bn=256",
+         "leave a thread 232 registers, and block tiles of 256 x 256 take 280"},
+        {CUBES(256, .m.type = TJ_BF16), "wgmma:bn=256,stages=5", "5 stages of tiles of 128 x 64 and 64 x 256 need "},
+    };
+
+    expect_answers(rows, sizeof rows / sizeof rows[0]);
+}
+
+Test(wgmma, walks_with_blocks_that_stay)
+{
+    const tj_problem problem = BF16(1000, 1024, 520, .batch = 2);
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_launch_step *product;
+    tj_launch_form form;
+
+    cr_assert(eq(int, tj_config_parse("wgmma:bm=128,bn=256", &config, NULL), TJ_OK));
+    cr_assert(eq(int, tj_preview_launch(&problem, &config, &form, NULL), TJ_OK));
+    product = tj_product_step(&form);
+    cr_expect(eq(int, product->grid, TJ_GRID_WALK));
+    cr_expect(eq(int, product->resident, 1));
+    cr_expect(eq(int, product->block_x, 384));
+    cr_expect(eq(i64, product->dynamic_shared_bytes, 4 * (128 + 256) * 128 + 1024)); /* 4 stages, and their barriers */
+    cr_expect(eq(int, form.tensor_map[0].rank, 3));
+    cr_expect(eq(int, form.tensor_map[0].box[1], 128));
+    cr_expect(eq(int, form.tensor_map[1].box[0], 64)); /* row-major N, in blocks of 64 columns */
+    cr_expect(eq(int, form.align[TJ_MATRIX_M], 16));
+}
