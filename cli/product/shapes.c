@@ -107,6 +107,20 @@ static bool is_header(char *const *field, size_t count)
     return extents == 3;
 }
 
+/* category,j,k,l,batch, or less of it: lines then say what they do without a header, in short forms too. */
+static bool is_plain(char *const *field, size_t count)
+{
+    static const char *const names[] = {"category", "j", "k", "l", "batch"};
+    const size_t first = strcmp(field[0], names[0]) == 0 ? 0 : 1;
+
+    if (first + count > sizeof names / sizeof names[0])
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(field[i], names[first + i]) != 0)
+            return false;
+    return true;
+}
+
 static tj_status read_header(char *const *field, size_t count, columns *all, tj_error *err)
 {
     for (size_t i = 0; i < count; i++) {
@@ -204,7 +218,7 @@ static tj_status add_line(const cli_request_options *options, char *line, bool m
     if (rest)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "there are more than %d fields", MOST_COLUMNS);
     if (may_be_header && all_columns->count == 0 && is_header(field, count))
-        return read_header(field, count, all_columns, err);
+        return is_plain(field, count) ? TJ_OK : read_header(field, count, all_columns, err);
     if (all_columns->count > 0)
         return add_cells(options, all_columns, field, count, all, err);
     return count == 1 ? add_shape(options, field[0], 0, all, err) : add_fields(options, field, count, all, err);
