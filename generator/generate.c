@@ -171,7 +171,7 @@ static void describe_epilogue(const tj_problem *view, const tj_launch_form *form
     tj_template_set(params, "total", converts ? "total" : form->align[TJ_MATRIX_P] > 0 ? "sum[r][c + i]" : "Pvalue");
     tj_template_set_flag(params, "wide_p", form->align[TJ_MATRIX_P] > 0);
     for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++)
-        has_map |= form->tensor_map[i].rank > 0 && form->tensor_map[i].matrix == TJ_MATRIX_P;
+        has_map |= form->tensor_map[i].rank > 0 && form->tensor_map[i].lines == 0 && form->tensor_map[i].matrix == TJ_MATRIX_P;
     tj_template_set_flag(params, "p_map", has_map);
     tj_template_set(params, "p_place", has_map ? "in_box(box, row, col)" : "P[Row * ld_p + Col]");
 }

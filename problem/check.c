@@ -46,6 +46,19 @@ static const char *name_inputs(int32_t m, int32_t n, char text[INPUTS_BYTES])
     return text;
 }
 
+static bool can_compute(int32_t m, int32_t compute)
+{
+    switch (compute) {
+    case TJ_COMPUTE_TF32:
+    case TJ_COMPUTE_F32_SPLIT:
+        return m == TJ_F32;
+    case TJ_COMPUTE_F32_FP8:
+        return tj_type_is_fp8(m);
+    default:
+        return compute == TJ_COMPUTE_DEFAULT || compute == tj_facts_of(m)->compute;
+    }
+}
+
 static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES], tj_error *err)
 {
     const int32_t m = type[TJ_MATRIX_M], p = type[TJ_MATRIX_P], standard = tj_facts_of(m)->compute;
@@ -56,9 +69,12 @@ static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES],
     if (compute != TJ_COMPUTE_DEFAULT && !tj_compute_facts_of(compute))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %d: use TJ_COMPUTE_DEFAULT, %s", compute,
                        tj_compute_list(true, list));
-    if (compute == TJ_COMPUTE_TF32 || compute == TJ_COMPUTE_F32_SPLIT ? m != TJ_F32 : compute && compute != standard)
+    if (!can_compute(m, compute))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %s but %s: use %s%s", tj_compute_name((tj_compute)compute),
-                       inputs, facts->name, m == TJ_F32 ? ", tf32 or f32_split" : "");
+                       inputs, facts->name,
+                       m == TJ_F32          ? ", tf32 or f32_split"
+                       : tj_type_is_fp8(m) ? " or f32_fp8"
+                                            : "");
     if (!(facts->products >> p & 1))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s but P is %s: such a P may be %s", inputs, tj_type_name((tj_type)p),
                        tj_type_list(facts->products, false, list));

@@ -34,6 +34,7 @@ static const tj_compute_facts computes[] = {
     {"tf32", TJ_F32, OF_F32, 0x1p-11},
     {"s32", TJ_S32, BIT(TJ_S32) | BIT(TJ_S8) | BIT(TJ_U8) | BIT(TJ_F32) | BIT(TJ_F16) | BIT(TJ_BF16), 0},
     {"f32_split", TJ_F32, OF_F32, 0},
+    {"f32_fp8", TJ_F32, OF_F32, 0},
 };
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof(table)[0]))

@@ -40,7 +40,7 @@ typedef struct resolved {
     tj_host_scale scale_m, scale_n;                /* strides are numbers; NULL: none */
     bool is_whole;                                 /* integers up to P: exact */
     long double roundings;                         /* on the way from products to P's type */
-    long double input_error;                       /* of a product, where M and N are rounded first; in proportion to it */
+    long double input_error;                       /* of a product, in proportion to it: where M and N are rounded first, or parts cut off */
     const tj_number_limits *sum_limits, *p_limits; /* of what is rounded on the way, of P */
     int threads;
 } resolved;
@@ -99,6 +99,12 @@ static long double scale_at(tj_host_scale scale, int32_t kind, int64_t batch, in
     return kind == TJ_SCALE_NONE ? 1.0L : (long double)scale.scale[batch * scale.stride + (kind == TJ_SCALE_EACH ? i : 0)];
 }
 
+/*
+ * Of TJ_COMPUTE_F32_FP8: a step of the tensor cores adds 32 products to the sum so far, and cuts each of these 33 off at 2^-13 of the
+ * largest, which is no more than all products of the part together. A part has four steps.
+ */
+static const long double fp8_sum_error = 4 * 33 * 0x1p-13L;
+
 /* How wrong a right element may be: k roundings in the sum, or what is worth 2 k, or none of integers, one for each scale, one for alpha, two for beta. */
 static void set_errors(resolved *request)
 {
@@ -114,7 +120,7 @@ static void set_errors(resolved *request)
 
     request->is_whole = tj_scalar_type(c) == TJ_S32;
     request->roundings = is_s32 ? 6.0L : sums + 2.0L + (c->epilogue.scale_m != 0) + (c->epilogue.scale_n != 0);
-    request->input_error = 2.0L * v + v * v;
+    request->input_error = c->compute == TJ_COMPUTE_F32_FP8 ? fp8_sum_error : 2.0L * v + v * v;
     request->sum_limits = tj_number_limits_of(is_s32 ? TJ_F32 : (tj_type)compute->sum);
     request->p_limits = tj_number_limits_of((tj_type)c->p.type);
 }

@@ -35,8 +35,8 @@ static const int data_type[] = {
     [TJ_U8] = R_8U,   [TJ_E4M3] = R_8F_E4M3, [TJ_E5M2] = R_8F_E5M2, [TJ_S32] = R_32I};
 
 /* cublasComputeType_t: CUBLAS_COMPUTE_32F, _64F, _32F_FAST_TF32, _32I; what is to be as accurate as f32 is raced by f32 */
-static const int compute_type[] = {
-    [TJ_COMPUTE_F32] = 68, [TJ_COMPUTE_F64] = 70, [TJ_COMPUTE_TF32] = 77, [TJ_COMPUTE_S32] = 72, [TJ_COMPUTE_F32_SPLIT] = 68};
+static const int compute_type[] = {[TJ_COMPUTE_F32] = 68, [TJ_COMPUTE_F64] = 70,       [TJ_COMPUTE_TF32] = 77,
+                                   [TJ_COMPUTE_S32] = 72, [TJ_COMPUTE_F32_SPLIT] = 68, [TJ_COMPUTE_F32_FP8] = 68};
 
 /* cublasLtMatmulAlgo_t, cublasLtMatmulHeuristicResult_t */
 typedef struct lt_algo {

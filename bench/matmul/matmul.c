@@ -16,7 +16,7 @@ static const char usage[] =
     "usage: bench_matmul SHAPES.csv | --draw COUNT:SEED [options]\n"
     "  --draw COUNT:SEED   so many shapes drawn from this seed, the same ones everywhere\n"
     "  --list              print what was drawn as a file of shapes, which tilejit tune --shapes takes, and stop\n"
-    "  --only NAME,...     these shapes (512x300x700) and categories alone\n"
+    "  --only NAME,...     these shapes (512x300x700, with types or without) and categories alone\n"
     "  --dtype TYPE, --n-dtype TYPE, --p-dtype TYPE, --compute TYPE, --layout-m row|col, --layout-n row|col, "
     "--layout-p row|col\n"
     "                      what the lines of the file leave open, as for tilejit tune\n"
@@ -123,34 +123,43 @@ static words read_words(int argc, char **argv)
 
 /* ---- shapes and configs ---------------------------------------------------------------------------------------------- */
 
-/* Is word one of those in a list with commas? */
-static int is_listed(const char *list, const char *word)
+/* Does the first word of a list with commas name this shape: by its name, with types or without, or by its category? */
+static int is_named(const char *list, const shape *s)
 {
-    const size_t length = strlen(word);
+    const size_t length = strcspn(list, ",");
+    const char *const names[] = {s->name, s->category};
 
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+    for (int i = 0; i < 2; i++)
+        if (strncmp(list, names[i], length) == 0 && (names[i][length] == '\0' || (i == 0 && names[i][length] == '-')))
             return 1;
     return 0;
+}
+
+static const char *next_word(const char *list)
+{
+    const char *const comma = strchr(list, ',');
+
+    return comma ? comma + 1 : NULL;
 }
 
 static void select_shapes(shape_list *list, const char *only)
 {
     size_t kept = 0;
-    char name[SHAPE_NAME_BYTES];
 
-    for (const char *at = only; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+    for (const char *at = only; at; at = next_word(at)) {
         size_t i = 0;
 
-        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
-        while (i < list->count && strcmp(list->item[i].name, name) != 0 && strcmp(list->item[i].category, name) != 0)
+        while (i < list->count && !is_named(at, &list->item[i]))
             i++;
         if (i == list->count)
-            die(EXIT_WORDS, "--only \"%s\": there is no shape and no category of that name", name);
+            die(EXIT_WORDS, "--only \"%.*s\": there is no shape and no category of that name", (int)strcspn(at, ","), at);
     }
     for (size_t i = 0; i < list->count; i++)
-        if (is_listed(only, list->item[i].name) || is_listed(only, list->item[i].category))
-            list->item[kept++] = list->item[i];
+        for (const char *at = only; at; at = next_word(at))
+            if (is_named(at, &list->item[i])) {
+                list->item[kept++] = list->item[i];
+                break;
+            }
     list->count = kept;
 }
 

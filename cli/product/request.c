@@ -61,7 +61,8 @@ static const cli_option of_problem[] = {
      .offered = type_at},
     {"compute", CLI_TEXT, AT(compute),
      "How products are summed; default: f64 for f64, s32 for integers, f32 for the rest. tf32 lets tensor cores round M and N "
-     "of f32; f32_split is as accurate as f32, by tensor cores.",
+     "of f32; f32_split is as accurate as f32, by tensor cores; f32_fp8 lets those of 8-bit floats add 128 products with 13 "
+     "bits.",
      "type", .offered = compute_at},
     {"transpose-m", CLI_FLAG, AT(m.transposed), "M is stored k x j.", .low = 1},
     {"transpose-n", CLI_FLAG, AT(n.transposed), "N is stored l x k.", .low = 1},

@@ -108,10 +108,12 @@ static shared_room place_behind(emu_module *m, int entry, shared_room room)
     return room;
 }
 
-/* A block has the arrays of its own kernel. The dynamic part, which has one address, begins behind the largest of these. */
+/* A block has the arrays of its own kernel. The dynamic part, which has one address, begins behind the largest of these, aligned as
+ * it is declared. */
 void emu_place_shared(emu_parser *p)
 {
     emu_module *m = p->module;
+    uint32_t align = 1;
     const shared_room common = place_behind(m, EVERY_ENTRY, (shared_room){0, 0});
 
     m->shared_bytes = EMU_RED_ZONE;
@@ -128,6 +130,10 @@ void emu_place_shared(emu_parser *p)
         if (end > m->shared_bytes)
             m->shared_bytes = (uint32_t)end;
     }
+    for (size_t i = 0; i < m->symbols; i++)
+        if (m->symbol[i].space == S_SHARED && m->symbol[i].is_extern && m->symbol[i].align > align)
+            align = m->symbol[i].align;
+    m->shared_bytes = (m->shared_bytes + align - 1) / align * align;
     for (size_t i = 0; i < m->symbols; i++)
         if (m->symbol[i].space == S_SHARED && m->symbol[i].is_extern)
             m->symbol[i].address = m->shared_bytes;

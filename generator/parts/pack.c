@@ -251,7 +251,7 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     tj_launch_step *step;
 
     tj_template_set_flag(fill, "packs", tj_pack_is_any(pack));
-    tj_template_set_flag(fill, "pack_rounds", view->compute == TJ_COMPUTE_TF32);
+    tj_template_set_flag(fill, "pack_rounds", tj_pack_is_any(pack) && view->compute == TJ_COMPUTE_TF32);
     tj_template_set_flag(fill, "pack_wide", is_wide_somewhere(view, pack));
     tj_template_set_flag(fill, "pack_copies", is_any(pack, false));
     tj_template_set_flag(fill, "pack_transposes", is_any(pack, true));
@@ -274,6 +274,18 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     tj_step_product(form)->overlaps = 1;
     if (fill)
         list_args(view, pack, form, step);
+}
+
+/* What was added to lines is zero, as all is that lies outside of a map. So the map leaves it out. */
+void tj_pack_map(const tj_problem *view, const tj_pack *pack, tj_which which, tj_tensor_map *map)
+{
+    const tj_lines lines = packed_lines(view, pack, which);
+
+    map->matrix = pack->operand[which].slice;
+    map->type = tj_problem_matrix(view, which)->type;
+    map->lines = tj_pack_lines(view, pack, which);
+    map->width = lines.width->extent > 0 ? lines.width->extent : 1;
+    map->ld = packed_ld(view, pack, which);
 }
 
 /* ---- counts ------------------------------------------------------------------------------------------------------- */

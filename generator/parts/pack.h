@@ -57,6 +57,9 @@ int64_t tj_pack_lines(const tj_problem *view, const tj_pack *pack, tj_which whic
  */
 void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_params *fill, tj_launch_form *form);
 
+/** What of a tensor map says where a packed operand lies; its box and the like are the family's. */
+void tj_pack_map(const tj_problem *view, const tj_pack *pack, tj_which which, tj_tensor_map *map);
+
 /** Count the step: tj_counts.pack. */
 void tj_pack_count(const tj_problem *view, const tj_pack *pack, tj_counts *counts);
 

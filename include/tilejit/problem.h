@@ -59,7 +59,14 @@ typedef enum tj_compute {
      * bound like that of f32 (reference.h). What they cannot compute so well is computed as with TJ_COMPUTE_F32, and the
      * device finds out by itself (tj_kernel_copy_paths; docs/f32-split.md). Bits differ from those of TJ_COMPUTE_F32.
      */
-    TJ_COMPUTE_F32_SPLIT = 5
+    TJ_COMPUTE_F32_SPLIT = 5,
+    /**
+     * For M and N of e4m3 and e5m2, and only by the caller's word: tensor cores may add up to 128 products with the 13 bits that
+     * those of Ada and Hopper have for 8-bit floats, which is several times as fast. Such parts are added up in f32. This is how
+     * cuBLAS sums without CUBLASLT_MATMUL_DESC_FAST_ACCUM. What tensor cores do not compute so is computed as with
+     * TJ_COMPUTE_F32.
+     */
+    TJ_COMPUTE_F32_FP8 = 6
 } tj_compute;
 
 /** How a matrix lies in memory. Row-major: the elements of a row are neighbours. */

@@ -56,7 +56,9 @@ typedef struct tj_check_report {
  * must be where the reference has them, with its sign. If the operands have none, an element whose sum may overflow on the way,
  * depending on its order, may also be infinite or NaN. What a type holds without infinity is compared with R within its limits.
  *
- * TJ_COMPUTE_TF32 adds (2 v + v^2) * |M| . |N| with v = 2^-11, for M and N that are rounded first. With TJ_COMPUTE_S32 sums are
+ * TJ_COMPUTE_TF32 adds (2 v + v^2) * |M| . |N| with v = 2^-11, for M and N that are rounded first. TJ_COMPUTE_F32_FP8 adds
+ * 132 * 2^-13 * |M| . |N|: tensor cores cut off each of 32 products and the sum so far at 2^-13 of the largest of them, four times in
+ * a part of 128. With TJ_COMPUTE_S32 sums are
  * exact, and wrap: if P is an integer and nothing scales, P must be exactly R, else n is 6, and a P of integers may be off by
  * 1/2 more, its last rounding.
  *

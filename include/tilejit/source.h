@@ -56,17 +56,20 @@ typedef struct tj_argument {
 } tj_argument;
 
 /**
- * A tensor map is encoded at each launch for a matrix of that launch. Its dimensions are the elements of a line, the lines,
- * and, with rank 3, the products of the batch. Elements outside are read as 0 and not written. The matrix, its lines and its
- * products must begin at multiples of 16 bytes.
+ * A tensor map is encoded at each launch, for a matrix of the caller or for one that lies in the workspace. Its dimensions are the
+ * elements of a line, the lines, and, with rank 3, the products of the batch. Elements outside are read as 0 and not written. The
+ * matrix, its lines and its products must begin at multiples of 16 bytes.
  */
 typedef struct tj_tensor_map {
-    int32_t matrix;  /**< tj_which; not a matrix to which pointers lead */
-    int32_t type;    /**< tj_type that the copy sees, of as many bytes as the matrix's own; 0: the matrix's own */
+    int32_t matrix;  /**< tj_which, of the caller, but not a matrix to which pointers lead; in the workspace: index of slice */
+    int32_t type;    /**< tj_type that the copy sees, of as many bytes as the caller's matrix has; 0: that matrix's own */
     int32_t rank;    /**< 2 or 3 */
     int32_t box[3];  /**< elements of one copy, first along a line; 1 to 256 each */
     int32_t swizzle; /**< bytes of the pattern in shared memory: 0 (none), 32, 64, 128 */
     int32_t rounds;  /**< 1: elements of f32 are rounded to tf32 on their way */
+    /** A matrix in the workspace has this many lines, of so many elements, which begin ld elements apart; with rank 3, the
+     * products follow each other lines * ld elements apart. 0 lines: it is the caller's, who says all that. */
+    int64_t lines, width, ld;
 } tj_tensor_map;
 
 /** How many blocks a step launches. */

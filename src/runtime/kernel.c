@@ -309,10 +309,33 @@ static bool is_alignment(int32_t bytes)
     return bytes >= 0 && (bytes & (bytes - 1)) == 0;
 }
 
+static bool is_good_slice(const tj_kernel *kernel, int32_t index)
+{
+    const tj_launch_form *form = &kernel->form;
+
+    return is_within(index, 0, TJ_LAUNCH_MAX_SLICES - 1) && is_within(form->slice[index], 0, form->workspace_bytes - 1) &&
+           form->slice[index] % TJ_WORKSPACE_ALIGNMENT == 0;
+}
+
+static bool is_of_caller(const tj_kernel *kernel, const tj_tensor_map *map)
+{
+    return is_within(map->matrix, TJ_MATRIX_M, TJ_MATRIX_C) && !kernel->is_array[map->matrix] &&
+           (!map->type || tj_type_bytes((tj_type)map->type) == kernel->element_bytes[map->matrix]);
+}
+
+/* Of a matrix that is in the workspace, does the first product end there too? */
+static bool is_in_workspace(const tj_kernel *kernel, const tj_tensor_map *map)
+{
+    const int64_t bytes = map->type ? (int64_t)tj_type_bytes((tj_type)map->type) : 0;
+
+    return is_good_slice(kernel, map->matrix) && bytes > 0 && is_within(map->ld, 1, INT32_MAX) &&
+           is_within(map->width, 1, map->ld) && map->ld * bytes % 16 == 0 &&
+           map->lines <= (kernel->form.workspace_bytes - kernel->form.slice[map->matrix]) / (map->ld * bytes);
+}
+
 static bool is_good_map(const tj_kernel *kernel, const tj_tensor_map *map)
 {
-    if (!is_within(map->matrix, TJ_MATRIX_M, TJ_MATRIX_C) || kernel->is_array[map->matrix] || !is_within(map->rank, 2, 3) ||
-        (map->type && tj_type_bytes((tj_type)map->type) != kernel->element_bytes[map->matrix]) ||
+    if (!(map->lines > 0 ? is_in_workspace(kernel, map) : is_of_caller(kernel, map)) || !is_within(map->rank, 2, 3) ||
         (map->swizzle != 0 && map->swizzle != 32 && map->swizzle != 64 && map->swizzle != 128))
         return false;
     return is_within(map->box[0], 1, 256) && is_within(map->box[1], 1, 256) &&
@@ -334,9 +357,7 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_EXTENT:
         return is_within(arg->index, TJ_EXTENT_J, TJ_EXTENT_L);
     case TJ_ARG_WORKSPACE:
-        return is_within(arg->index, 0, TJ_LAUNCH_MAX_SLICES - 1) &&
-               is_within(form->slice[arg->index], 0, form->workspace_bytes - 1) &&
-               form->slice[arg->index] % TJ_WORKSPACE_ALIGNMENT == 0;
+        return is_good_slice(kernel, arg->index);
     case TJ_ARG_TENSOR_MAP:
         return is_within(arg->index, 0, TJ_LAUNCH_MAX_MAPS - 1) && is_good_map(kernel, &form->tensor_map[arg->index]);
     default:

@@ -3,6 +3,7 @@
  * steps: what the launches of each kernel have in common, prepared at its load; and what some of them make anew each time, parts of
  * the workspace and tensor maps.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "error.h"
@@ -129,45 +130,79 @@ static int map_type(int32_t type, bool rounds)
                              : by_bytes[tj_type_bytes((tj_type)type)];
 }
 
-static tj_status encode(const tj_kernel *kernel, const char *name, const tj_tensor_map *form, const tj_operands *x,
-                        const tj_launch_shape *shape, CUtensorMap *map, tj_error *err)
+/* The matrix that a map leads to. In bytes: from one line to the next, and from one product to the next. */
+typedef struct tj_mapped {
+    uintptr_t address;
+    int32_t type;
+    uint64_t width, lines, line, product;
+    char name[48];
+} tj_mapped;
+
+static tj_mapped find_in_workspace(const tj_kernel *kernel, const tj_tensor_map *map, const tj_operands *x)
+{
+    const uint64_t line = (uint64_t)map->ld * tj_type_bytes((tj_type)map->type);
+    const int64_t at = kernel->form.slice[map->matrix];
+    tj_mapped found = {(uintptr_t)x->workspace + (uintptr_t)at,
+                       map->type,
+                       (uint64_t)map->width,
+                       (uint64_t)map->lines,
+                       line,
+                       (uint64_t)map->lines * line,
+                       {0}};
+
+    (void)snprintf(found.name, sizeof found.name, "the workspace from byte %lld on", (long long)at);
+    return found;
+}
+
+static tj_mapped find_of_caller(const tj_kernel *kernel, const tj_tensor_map *map, const tj_operands *x,
+                                const tj_launch_shape *shape)
 {
     const void *const pointer[TJ_MATRICES] = {x->m.address, x->n.address, x->p.address,
                                               x->c.address ? x->c.address : x->p.address};
-    const int32_t type = form->type ? form->type : tj_problem_matrix(&kernel->problem, (tj_which)form->matrix)->type;
-    const tj_stored_shape *m = &shape->matrix[form->matrix];
-    const uint64_t bytes = kernel->element_bytes[form->matrix], line = (uint64_t)m->ld * bytes;
-    const uint64_t extent[3] = {(uint64_t)m->width, (uint64_t)m->lines, (uint64_t)shape->products_now};
-    const uint64_t stride[2] = {line, shape->products_now > 1 ? (uint64_t)m->stride * bytes : (uint64_t)m->lines * line};
+    const tj_stored_shape *m = &shape->matrix[map->matrix];
+    const uint64_t bytes = kernel->element_bytes[map->matrix], line = (uint64_t)m->ld * bytes;
+    const bool has_products = shape->products_now > 1;
+
+    return (tj_mapped){(uintptr_t)pointer[map->matrix],
+                       map->type ? map->type : tj_problem_matrix(&kernel->problem, (tj_which)map->matrix)->type,
+                       (uint64_t)m->width,
+                       m->span == 0 ? 0 : (uint64_t)m->lines, /* k is 0, and nothing is copied */
+                       line,
+                       has_products ? (uint64_t)m->stride * bytes : (uint64_t)m->lines * line,
+                       {tj_which_letter((tj_which)map->matrix), '\0'}};
+}
+
+static tj_status encode(const tj_kernel *kernel, const char *name, const tj_tensor_map *form, const tj_operands *x,
+                        const tj_launch_shape *shape, CUtensorMap *map, tj_error *err)
+{
+    const tj_mapped m = form->lines > 0 ? find_in_workspace(kernel, form, x) : find_of_caller(kernel, form, x, shape);
+    const uint64_t extent[3] = {m.width, m.lines, (uint64_t)shape->products_now}, stride[2] = {m.line, m.product};
     const unsigned int box[3] = {(unsigned int)form->box[0], (unsigned int)form->box[1], (unsigned int)form->box[2]};
     const unsigned int step[3] = {1, 1, 1};
     const int swizzle = form->swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                         : form->swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                         : form->swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
                                               : CU_TENSOR_MAP_SWIZZLE_NONE;
-    const uintptr_t address = (uintptr_t)pointer[form->matrix];
     CUresult result;
 
-    if (m->span == 0) { /* k is 0, and nothing is copied */
+    if (m.lines == 0) {
         memset(map, 0, sizeof *map);
         return TJ_OK;
     }
-    if ((address | stride[0] | (form->rank == 3 ? stride[1] : 0)) % 16 != 0)
+    if ((m.address | stride[0] | (form->rank == 3 ? stride[1] : 0)) % 16 != 0)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
-            "%s copies %c by a tensor map, so it must lie at multiples of 16 bytes: it is at 0x%llx, with %lld bytes from "
+            "%s copies %s by a tensor map, so it must lie at multiples of 16 bytes: it is at 0x%llx, with %lld bytes from "
             "one line to the next and %lld to the next product; align it, or use another config",
-            name, tj_which_letter((tj_which)form->matrix), (unsigned long long)address, (long long)stride[0],
-            (long long)stride[1]);
+            name, m.name, (unsigned long long)m.address, (long long)stride[0], (long long)stride[1]);
     result = kernel->driver->api.tensor_map_encode(
-        map, map_type(type, form->rounds != 0), (unsigned int)form->rank, (void *)address, extent, stride, box, step,
+        map, map_type(m.type, form->rounds != 0), (unsigned int)form->rank, (void *)m.address, extent, stride, box, step,
         CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result == CUDA_SUCCESS)
         return TJ_OK;
     return tj_driver_fail(kernel->driver, result, err,
-                          "cannot make the tensor map of %c for %s: %lld lines of %lld elements, copied %u x %u x %u at a time",
-                          tj_which_letter((tj_which)form->matrix), name, (long long)m->lines, (long long)m->width, box[0],
-                          box[1], box[2]);
+                          "cannot make the tensor map of %s for %s: %lld lines of %lld elements, copied %u x %u x %u at a time",
+                          m.name, name, (long long)m.lines, (long long)m.width, box[0], box[1], box[2]);
 }
 
 tj_status tj_step_make_extras(const tj_kernel *kernel, int index, const tj_operands *x, const tj_launch_shape *shape,

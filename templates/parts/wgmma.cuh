@@ -47,15 +47,29 @@ __device__ __forceinline__ void settle(sum_t (&sum)[TM][TN])
             asm volatile("" : "+f"(sum[r][c])::"memory");  //@ sum_constraint for "+f"
 }
 
+//@ if promotes
+//@| // adds: to the sums; otherwise the products take their place.
+//@| __device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long long n, sum_t (&upper)[TN], sum_t (&lower)[TN], bool adds)
+//@ else
 __device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long long n, sum_t (&upper)[TN], sum_t (&lower)[TN])
+//@ end
 {
     asm volatile(
+        //@ if promotes
+        //@| "{\n"
+        //@| ".reg .pred adds;\n"
+        //@| "setp.ne.b32 adds, %18, 0;\n"  //@ adds_operand for 18
+        //@ end
         "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "  //@ wgmma for wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16
         "{%0, %1, %2, %3, %4, %5, %6, %7"
         //@ repeat more_sums
         ", %8, %9, %10, %11, %12, %13, %14, %15"
         //@ end
+        //@ if promotes
+        //@| "}, %16, %17, adds"  //@ m_operand for 16  //@ n_operand for 17
+        //@ else
         "}, %16, %17, 1"  // 1: added to the sums  //@ m_operand for 16  //@ n_operand for 17
+        //@ end
         //@ if not mma_integers
         ", 1, 1"  // neither factor is negated
         //@ end
@@ -63,7 +77,12 @@ __device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long
         ", 0"  // 1: M lies across k  //@ m_across for 0
         ", 1"  // 1: N lies across k  //@ n_across for 1
         //@ end
+        //@ if promotes
+        //@| ";\n"
+        //@| "}"
+        //@ else
         ";"
+        //@ end
         //@ if mma_integers
         //@| : "+r"(upper[0]), "+r"(upper[1]), "+r"(lower[0]), "+r"(lower[1]), "+r"(upper[2]), "+r"(upper[3]), "+r"(lower[2]), "+r"(lower[3])
         //@ repeat more_sums
@@ -75,6 +94,10 @@ __device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long
         , "+f"(upper[4]), "+f"(upper[5]), "+f"(lower[4]), "+f"(lower[5]), "+f"(upper[6]), "+f"(upper[7]), "+f"(lower[6]), "+f"(lower[7])
         //@ end
         //@ end
+        //@ if promotes
+        //@| : "l"(m), "l"(n), "r"(static_cast<int>(adds)));
+        //@ else
         : "l"(m), "l"(n));
+        //@ end
 }
 

@@ -39,6 +39,12 @@ constexpr int SPLITS = 4;  //@ splits
 #include "parts/tensor.cuh"  //@ include
 #include "parts/wgmma.cuh"  //@ include
 #include "wgmma/tiles.cuh"  //@ include
+//@ if pack_rounds
+//@| #include "parts/tf32.cuh"  //@ include
+//@ end
+//@ if packs
+#include "parts/pack.cuh"  //@ include
+//@ end
 // Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
 //@ if batched
 //         blockIdx.z counts the products of the batch.
@@ -68,6 +74,12 @@ wgmma(  //@ kernel for wgmma
         publish_barriers();
     }
     __syncthreads();
+    //@ if packs
+    // The packed operands are ready when the kernel ahead is.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+    //@ end
 
     //@ if splits_k
     //@| // This block's part of k, in whole phases; the last may be short, or empty.

@@ -439,7 +439,7 @@ Test(command, completes_words_from_its_tables)
         {"run --stride-p ''", "pointers pointers16 "},
         {"run --dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 "},
         {"run --p-dtype ''", "f32 f64 f16 bf16 e4m3 e5m2 s8 u8 s32 "},
-        {"run --compute ''", "f32 f64 tf32 s32 f32_split "},
+        {"run --compute ''", "f32 f64 tf32 s32 f32_split f32_fp8 "},
         {"run --scale-n ''", "one each "},
         {"matmul ''", ":files "},
         {"matmul -o ''", ":files "},

@@ -124,7 +124,7 @@ Test(problem, names_the_ways_to_compute_there_are)
     tj_error err = {0};
 
     cr_expect(eq(int, tj_compute_parse("f16", &compute, &err), TJ_ERR_INVALID_ARGUMENT));
-    cr_expect(ne(ptr, strstr(err.message, "\"f16\": use f32, f64, tf32, s32 or f32_split"), NULL), "%s", err.message);
+    cr_expect(ne(ptr, strstr(err.message, "\"f16\": use f32, f64, tf32, s32, f32_split or f32_fp8"), NULL), "%s", err.message);
     for (int i = 1; i <= tj_compute_count(); i++) {
         cr_expect(eq(int, tj_compute_parse(tj_compute_name((tj_compute)i), &compute, NULL), TJ_OK));
         cr_expect(eq(int, (int)compute, i));

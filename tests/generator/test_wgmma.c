@@ -23,11 +23,21 @@ Test(wgmma, says_which_constraint_does_not_hold)
          "wgmma", NULL},
         {CUBES(256), "wgmma", "family wgmma has no tensor cores for f32 as IEEE has it: ask for compute tf32"},
         {CUBES(256, .m.type = TJ_F64), "wgmma", "M is of f64, N of f64: use family mma"},
-        {CUBES(256, .m.type = TJ_S8), "wgmma",
+        {CUBES(256, .m.type = TJ_E4M3, .n.type = TJ_E5M2, .compute = TJ_COMPUTE_F32_FP8), "wgmma", NULL},
+        {CUBES(256, .m.type = TJ_S8), "wgmma", NULL}, /* packed: row-major N, and odd leading dimensions */
+        {BF16(255, 255, 255, .batch = 2), "wgmma", NULL},
+        {CUBES(256, .m.type = TJ_E4M3), "wgmma", "add products of e4m3 with all bits of f32: ask for compute f32_fp8"},
+        {CUBES(256, .m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8), "wgmma:release=late", "are waited for"},
+        {CUBES(256, .m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8), "wgmma:bm=128,bn=256",
+         "take 280, with the sums of a phase beside those of all"},
+        {CUBES(256, .m.type = TJ_S8), "wgmma:pack=none",
          "takes elements of 8 bits along k alone, and neighbours of N in memory lie across it"},
-        {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, ALONG_K), "wgmma", "takes tf32 along k alone"},
-        {BF16(256, 255, 256), "wgmma", "copies M by a tensor map, so its lines and the products of a batch must begin"},
-        {BF16(256, 256, 252), "wgmma", "pad its leading dimension and stride to multiples of 8"},
+        {PROBLEM(.j = {.mode = TJ_DIM_ANY}, .k = {FIXED(256)}, .l = {FIXED(256)}, .m.type = TJ_S8), "wgmma:pack=n",
+         "pack=n needs a workspace and strides that are known"},
+        {CUBES(256, .compute = TJ_COMPUTE_TF32, .m.layout = TJ_COL_MAJOR, ALONG_K), "wgmma:pack=n", "takes tf32 along k alone"},
+        {BF16(256, 255, 256), "wgmma:pack=none",
+         "copies M by a tensor map, so its lines and the products of a batch must begin"},
+        {BF16(256, 256, 252), "wgmma:pack=m", "pad its leading dimension and stride to multiples of 8"},
         {CUBES(256, .m.type = TJ_BF16, .batch = 2, .n.stride = TJ_POINTERS_16), "wgmma",
          "which arrays of pointers do not have"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=96", "bm is 96: it must be a multiple of 64 times multipliers, which is 2"},
@@ -103,4 +113,23 @@ Test(wgmma, stores_by_what_p_allows)
         cr_expect(eq(int, form.tensor_map[2].box[0], rows[i].box), "row %zu", i);
         cr_expect(eq(int, form.align[TJ_MATRIX_P], rows[i].align), "row %zu", i);
     }
+}
+
+Test(wgmma, maps_what_it_has_packed)
+{
+    const tj_problem problem = PROBLEM(.j = {FIXED(100)}, .k = {FIXED(300)}, .l = {FIXED(70)}, .m.type = TJ_S8);
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_tensor_map *m, *n;
+    tj_launch_form form;
+
+    cr_assert(eq(int, tj_config_parse("wgmma:bm=64,bn=64", &config, NULL), TJ_OK));
+    cr_assert(eq(int, tj_preview_launch(&problem, &config, &form, NULL), TJ_OK));
+    cr_expect(eq(int, form.steps, 2));
+    cr_expect(eq(int, form.product, 1));
+    cr_expect(eq(int, form.align[TJ_MATRIX_M], 0));
+    m = &form.tensor_map[0];
+    n = &form.tensor_map[1];
+    cr_expect(m->lines == 100 && m->width == 300 && m->ld == 384 && m->box[0] == 128 && m->box[1] == 64);
+    cr_expect(n->lines == 70 && n->width == 300 && n->ld == 384 && n->box[1] == 64); /* lines along k, as in M */
+    cr_expect(eq(i64, form.slice[n->matrix] - form.slice[m->matrix], 100 * 384));
 }

@@ -192,7 +192,7 @@ static void make_wgmma(request *r)
     if (is_served(r))
         return;
     r->known = drawn;
-    make_mma(r); /* few of what is drawn begins at multiples of 16 bytes */
+    make_mma(r); /* arrays of pointers, and what is open and lies where no tensor map takes it */
 }
 
 /* Which configs of simt suit, depends on type and layouts. */

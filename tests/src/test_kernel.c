@@ -1780,6 +1780,34 @@ Test(steps, are_launched_one_behind_the_other_with_maps_clusters_and_slices)
     tj_kernel_free(kernel);
 }
 
+/* The workspace holds what a step ahead has written: 96 lines of 40 halves, 48 apart, for each product. */
+Test(steps, map_matrices_in_the_workspace)
+{
+    const tj_problem problem = batched(3);
+    tj_launch_form form = three_steps(&problem);
+    tj_operands x = aligned_operands();
+    fake_tensor_map map;
+    fake_launch launch;
+    tj_kernel *kernel;
+
+    form.workspace_bytes = 4096 + 3 * 96 * 48 * 2;
+    form.tensor_map[0] = (tj_tensor_map){
+        .matrix = 1, .type = TJ_F16, .rank = 3, .box = {8, 16, 1}, .swizzle = 32, .lines = 96, .width = 40, .ld = 48};
+    x.workspace_bytes = (size_t)form.workspace_bytes;
+    kernel = load_form(&form, &problem);
+    cr_assert(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_OK), "%s", err.message);
+    fake.fake_get_launch(1, &launch);
+    map = map_at(&launch, 128);
+    cr_expect(map.address == 0x50000 + 4096 && map.rank == 3 && map.type == CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+    cr_expect(map.extent[0] == 40 && map.extent[1] == 96 && map.extent[2] == 3);
+    cr_expect(map.stride[0] == 48 * 2 && map.stride[1] == 96 * 48 * 2);
+    fake.fake_fail("cuTensorMapEncodeTiled", 1, CUDA_ERROR_INVALID_VALUE);
+    cr_expect(eq(int, tj_kernel_launch(kernel, &x, NULL, &err), TJ_ERR_DRIVER));
+    cr_expect(says("cannot make the tensor map of the workspace from byte 4096 on for tiled: 96 lines of 40 elements"), "%s",
+              err.message);
+    tj_kernel_free(kernel);
+}
+
 /* Of a batch that takes several launches, the maps of each begin at its own first product and end with its last. */
 Test(steps, of_a_large_batch_map_their_part_of_it)
 {
@@ -1961,9 +1989,14 @@ Test(kernel, with_an_impossible_form_is_an_internal_error)
 {
     const tj_problem problem = canonical((tj_problem)TJ_PROBLEM_INIT(16, 500, 16, TJ_F32));
     const tj_launch_form plain = form_of(&problem), split = split_form(&problem, 4);
-    tj_launch_form rows[40];
+    const tj_tensor_map map = {
+        .type = TJ_F32, .rank = 2, .box = {8, 8}, .lines = split.workspace_bytes / 64, .width = 16, .ld = 16};
+    tj_launch_form mapped = split, rows[40];
     tj_kernel *kernel = NULL;
     size_t count = 0;
+
+    mapped.step[0].arg[0] = (tj_argument){TJ_ARG_TENSOR_MAP, 0};
+    mapped.tensor_map[0] = map;
 
     rows[count] = plain, rows[count++].steps = 0;
     rows[count] = plain, rows[count++].steps = TJ_LAUNCH_MAX_STEPS + 1;
@@ -1996,6 +2029,11 @@ Test(kernel, with_an_impossible_form_is_an_internal_error)
     rows[count] = split, rows[count++].workspace_bytes = 0;
     rows[count] = split, rows[count++].slice[0] = split.workspace_bytes;
     rows[count] = split, rows[count++].slice[0] = 8;
+    rows[count] = mapped, rows[count++].tensor_map[0].lines++; /* beyond the workspace */
+    rows[count] = mapped, rows[count++].tensor_map[0].type = 0;
+    rows[count] = mapped, rows[count++].tensor_map[0].width = 17; /* beyond the next line */
+    rows[count] = mapped, rows[count++].tensor_map[0].ld = 14;    /* which begins at no multiple of 16 bytes */
+    rows[count] = mapped, rows[count++].tensor_map[0].matrix = TJ_LAUNCH_MAX_SLICES;
     for (size_t i = 0; i < count; i++) {
         cr_expect(eq(int, tj_kernel_load_code(&context->host, &rows[i], &problem, &sm_90, &kernel, &err), TJ_ERR_INTERNAL),
                   "row %zu", i);

@@ -16,10 +16,11 @@ enum { SECTOR = 32, HALF_SECTOR = 16, CHUNK = 16, SCALE_BYTES = 4, WARPGROUP = 1
 
 static int32_t pipe_of(const tj_problem *view)
 {
-    return view->m.type == TJ_F16    ? TJ_PIPE_TENSOR_F16
-           : view->m.type == TJ_BF16 ? TJ_PIPE_TENSOR_BF16
-           : view->m.type == TJ_F32  ? TJ_PIPE_TENSOR_TF32
-                                     : TJ_PIPE_TENSOR_S8;
+    return view->m.type == TJ_F16         ? TJ_PIPE_TENSOR_F16
+           : view->m.type == TJ_BF16      ? TJ_PIPE_TENSOR_BF16
+           : view->m.type == TJ_F32       ? TJ_PIPE_TENSOR_TF32
+           : tj_type_is_fp8(view->m.type) ? TJ_PIPE_TENSOR_FP8
+                                          : TJ_PIPE_TENSOR_S8;
 }
 
 /* ---- what the copy engine moves, line by line --------------------------------------------------------------------- */
@@ -218,6 +219,8 @@ static void count_outputs(const tj_problem *view, const tj_wgmma_shape *s, tj_co
 void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
+    const tj_pack pack = tj_wgmma_pack_of(view, &s);
+    const tj_problem packed = tj_pack_moved(view, &pack);
     const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks / s.splits, tile_phases = tiles * phases;
     const tj_split_phases share = tj_split_share(phases, s.splits);
     const int64_t tile = (int64_t)s.bm * s.bn;
@@ -234,9 +237,10 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->waits = 1;
     (void)tj_guess_registers(counts, wanted, 0, wanted, s.blocks, s.threads);
     if (phases > 0) {
-        count_boxes(view, &s, true, counts);
-        count_boxes(view, &s, false, counts);
+        count_boxes(&packed, &s, true, counts);
+        count_boxes(&packed, &s, false, counts);
     }
+    tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);
     counts->barriers = counts->blocks; /* where every tile has a block of its own */
 }

@@ -5,7 +5,10 @@
  * and walk the tiles of P.
  *
  * A line of a tile is 128 bytes, and the engine lays its chunks so that tensor cores read them without bank conflicts. Only elements of two
- * bytes may lie across k.
+ * bytes may lie across k. An operand that lies otherwise, or whose lines do not begin at multiples of 16 bytes, is packed first, by a
+ * kernel of its own.
+ *
+ * Of 8-bit floats the tensor cores keep but 13 bits of a sum. So they add up one phase, and threads add its sums to theirs, in f32.
  */
 #include "form.h"
 
@@ -21,6 +24,7 @@
 #include "steps.h"
 
 enum { WARPGROUP = 128, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, CHUNK = 16, MAP_M = 0, MAP_N = 1, MAP_P = 2 };
+enum { SLICE_M = 1, SLICE_N = 2, ASKED_BYTES = 16 };
 enum {
     BRINGER_REGISTERS = 40,
     MOST_REGISTERS = 240,
@@ -30,16 +34,17 @@ enum {
     BARRIERS_BYTES = 16
 };
 
-static const char *const release_choices[] = {"now", "late", NULL};
+static const char *const release_choices[] = {"now", "late", NULL}, *const pack_choices[] = {"none", "m", "n", "both", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* What a tuner tries. */
 static const int32_t rows_tried[] = {64, 128, 192, 256, 0}, cols_tried[] = {16, 32, 64, 96, 112, 128, 160, 192, 224, 256, 0},
                      multipliers_tried[] = {1, 2, 3, 0}, splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0},
                      stages_tried[] = {3, 4, 6, 8, 0}, blocks_tried[] = {1, 2, 0}, groups_tried[] = {4, 8, 16, 0},
-                     stores_tried[] = {TJ_WGMMA_BOXES, TJ_WGMMA_LINES, 0};
+                     stores_tried[] = {TJ_WGMMA_BOXES, TJ_WGMMA_LINES, 0},
+                     packs_tried[] = {TJ_WGMMA_PACK_NONE, TJ_WGMMA_PACK_M, TJ_WGMMA_PACK_N, TJ_WGMMA_PACK_BOTH, 0};
 
-enum { BM, BN, MULTIPLIERS, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP }; /* in this order: */
+enum { BM, BN, MULTIPLIERS, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP, PACK }; /* in this order: */
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
@@ -52,7 +57,7 @@ static const tj_param params[] = {
     TJ_BLOCKS(2, 1, blocks_tried, TJ_PARAM_ORDER),
     {"release",
      "when the tiles of a phase may be replaced: now, as soon as they are multiplied; late, while those of the next are", 1, 2,
-     TJ_WGMMA_LATE, release_choices, NULL, TJ_PARAM_ORDER},
+     0, release_choices, NULL, TJ_PARAM_ORDER},
     {"store",
      "what writes P: the copy engine, boxes of it, whose lines begin at multiples of 16 bytes; or lanes, lines of up to 16 "
      "bytes "
@@ -60,13 +65,22 @@ static const tj_param params[] = {
      1, 3, 0, store_choices, stores_tried, TJ_PARAM_ORDER},
     {"group", "rows of tiles that are walked together, column by column, to meet in the L2", 1, 16, 8, NULL, groups_tried,
      TJ_PARAM_HINT},
+    {"pack",
+     "operands that are first copied to a workspace, where lines begin at multiples of 16 bytes, and types of 8 bits and tf32 "
+     "lie "
+     "along k",
+     1, 4, 0, pack_choices, packs_tried, TJ_PARAM_ORDER},
 };
 
 static const char *const constraints[] = {
-    "f16, bf16, s8, u8; f32 with compute tf32; of 16 bits M and N have the same type",
-    "sm_90a; types of 8 bits and tf32 lie along k: M row-major, N column-major",
-    "lines, and products of a batch, begin at multiples of 16 bytes; no operand is an array of pointers",
-    "store=boxes: so it is with P, which has an even number of columns; no beta, no splits",
+    "f16, bf16, s8, u8; f32 with compute tf32; e4m3 and e5m2 with compute f32_fp8; of 16 bits M and N have the same type",
+    "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes; in 8 bits and tf32 "
+    "it "
+    "lies along k",
+    "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
+    "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
+    "store=boxes: lines of P, and its products of a batch, begin so too, and its columns are even in number; no beta, no "
+    "splits",
     "BM is a multiple of 64 times multipliers, BN of 16",
     "a thread that multiplies has registers for its sums and 24 more: block tiles of at most 128 x 256, 256 x 128 or 192 x 192",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
@@ -77,9 +91,10 @@ static const char *const constraints[] = {
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
-    tj_wgmma_shape s = {v[BM],     v[BN],      v[MULTIPLIERS], v[SPLITS], v[STAGES],
-                        v[BLOCKS], v[RELEASE], v[STORE],       v[GROUP],  .element_bytes = bytes};
+    tj_wgmma_shape s = {v[BM],    v[BN],   v[MULTIPLIERS],        v[SPLITS], v[STAGES], v[BLOCKS], v[RELEASE], v[STORE],
+                        v[GROUP], v[PACK], .element_bytes = bytes};
 
+    s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
     s.k_step = 32 / bytes;
     s.bk = TJ_WGMMA_LINE / bytes;
     s.threads = WARPGROUP * (1 + s.multipliers);
@@ -93,13 +108,48 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
     return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
 }
 
+static bool packs(const tj_wgmma_shape *s, bool is_m)
+{
+    return s->pack == TJ_WGMMA_PACK_BOTH || s->pack == (is_m ? TJ_WGMMA_PACK_M : TJ_WGMMA_PACK_N);
+}
+
+static bool lies_along_k(const tj_problem *view, bool is_m)
+{
+    return is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
+}
+
+/* On its way to the workspace. */
+static bool transposes(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    return packs(s, is_m) && s->element_bytes != 2 && !lies_along_k(view, is_m);
+}
+
 tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
 {
     const int32_t across = is_m ? s->bm : s->bn, line = TJ_WGMMA_LINE / s->element_bytes;
-    const bool along_k = is_m ? view->m.layout == TJ_ROW_MAJOR : view->n.layout == TJ_COL_MAJOR;
+    const bool along_k = lies_along_k(view, is_m) || transposes(view, s, is_m);
 
     return along_k ? (tj_wgmma_tile){1, across, line, true}
                    : (tj_wgmma_tile){(int32_t)tj_ceil_div(across, line), s->bk, line, false};
+}
+
+/* Lines begin at whole lines of the L2. What lies beyond the last one, tensor maps add. */
+tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    const int32_t line = TJ_WGMMA_LINE / s->element_bytes;
+
+    return (tj_pack){{
+        [TJ_MATRIX_M] = {packs(s, true), transposes(view, s, true), true, 1, line, SLICE_M},
+        [TJ_MATRIX_N] = {packs(s, false), transposes(view, s, false), true, 1, line, SLICE_N},
+    }};
+}
+
+static tj_problem moved(const tj_problem *view, const tj_config *config)
+{
+    const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
+    const tj_pack pack = tj_wgmma_pack_of(view, &s);
+
+    return tj_pack_moved(view, &pack);
 }
 
 static int64_t tile_bytes(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
@@ -123,7 +173,7 @@ int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 {
-    return s->bm * s->bn / (s->multipliers * WARPGROUP);
+    return s->bm * s->bn / (s->multipliers * WARPGROUP) * (s->promotes ? 2 : 1);
 }
 
 /* One multiplier alone has all that a thread may have; else the bringer's are handed to those that multiply. */
@@ -184,42 +234,78 @@ static tj_status check_types(const tj_problem *view, tj_error *err)
 {
     const int32_t m = view->m.type, n = view->n.type;
 
+    if (tj_type_is_fp8(m) && view->compute != TJ_COMPUTE_F32_FP8)
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "family wgmma has no tensor cores that add products of %s with all bits of f32: ask for compute f32_fp8, "
+            "which adds up to 128 of them with 13 bits, or use another family",
+            tj_facts_of(m)->name);
     if (m == TJ_F32 && view->compute != TJ_COMPUTE_TF32)
         return tj_fail(
             err, TJ_ERR_INVALID_ARGUMENT,
             "family wgmma has no tensor cores for f32 as IEEE has it: ask for compute tf32, which rounds M and N, or "
             "use another family");
-    if ((m == TJ_F32 || m == TJ_F16 || m == TJ_BF16) ? m == n : is_of_8_bits(m) && is_of_8_bits(n))
+    if ((m == TJ_F32 || m == TJ_F16 || m == TJ_BF16)
+            ? m == n
+            : (is_of_8_bits(m) && is_of_8_bits(n)) || (tj_type_is_fp8(m) && tj_type_is_fp8(n)))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "family wgmma multiplies f16, bf16, s8, u8 and tf32, and M is of %s, N of %s: use family mma",
+                   "family wgmma multiplies f16, bf16, e4m3, e5m2, s8, u8 and tf32, and M is of %s, N of %s: use family mma",
                    tj_facts_of(m)->name, tj_facts_of(n)->name);
+}
+
+/* Does a tensor map describe the operand as the caller has it, in a form that the tensor cores take? */
+static bool is_mapped(const tj_problem *view, const tj_wgmma_shape *s, bool is_m)
+{
+    const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+
+    return (s->element_bytes == 2 || lies_along_k(view, is_m)) &&
+           !tj_stride_is_pointers(tj_problem_matrix(view, which)->stride) &&
+           tj_access_lines_begin_at(view, which, CHUNK / s->element_bytes);
 }
 
 /* A tensor map needs lines, and products of a batch, that begin at multiples of 16 bytes. */
 static tj_status check_operand(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_error *err)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
-    const tj_matrix *const x = tj_problem_matrix(view, which);
-    const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
+    const char letter = tj_which_letter(which);
 
-    if (!t.along_k && s->element_bytes != 2)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "family wgmma takes %s along k alone, and neighbours of %c in memory lie across it: give it %s, or use "
-                       "family mma",
-                       s->element_bytes == 4 ? "tf32" : "elements of 8 bits", tj_which_letter(which),
-                       is_m ? "row-major" : "column-major");
-    if (tj_stride_is_pointers(x->stride))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "family wgmma copies %c by a tensor map, which arrays of pointers do not have: use family mma",
-                       tj_which_letter(which));
-    if (tj_access_lines_begin_at(view, which, CHUNK / s->element_bytes))
+    if (packs(s, is_m) || is_mapped(view, s, is_m))
         return TJ_OK;
+    if (tj_stride_is_pointers(tj_problem_matrix(view, which)->stride))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family wgmma copies %c by a tensor map, which arrays of pointers do not have: use family mma", letter);
+    if (s->element_bytes != 2 && !lies_along_k(view, is_m))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "family wgmma takes %s along k alone, and neighbours of %c in memory lie across it: give it %s, pack it "
+                       "(pack=%c, which needs fixed dimensions), or use family mma",
+                       s->element_bytes == 4 ? "tf32" : "elements of 8 bits", letter, is_m ? "row-major" : "column-major",
+                       is_m ? 'm' : 'n');
     return tj_fail(
         err, TJ_ERR_INVALID_ARGUMENT,
         "family wgmma copies %c by a tensor map, so its lines and the products of a batch must begin at multiples of "
-        "16 bytes: pad its leading dimension and stride to multiples of %d, or use family mma",
-        tj_which_letter(which), CHUNK / s->element_bytes);
+        "16 bytes: pad its leading dimension and stride to multiples of %d, pack it (pack=%c, which needs fixed dimensions), "
+        "or "
+        "use family mma",
+        letter, CHUNK / s->element_bytes, is_m ? 'm' : 'n');
+}
+
+static tj_status check_pack(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+{
+    const tj_pack pack = tj_wgmma_pack_of(view, s);
+    char asked[ASKED_BYTES];
+
+    (void)snprintf(asked, sizeof asked, "pack=%s", pack_choices[s->pack - 1]);
+    return tj_pack_check(view, &pack, s->splits, asked, "pack=none", err);
+}
+
+/* What needs it, where that can be. */
+static int32_t pack_default(const tj_problem *view, tj_wgmma_shape s)
+{
+    const bool m = !is_mapped(view, &s, true), n = !is_mapped(view, &s, false);
+
+    s.pack = m && n ? TJ_WGMMA_PACK_BOTH : m ? TJ_WGMMA_PACK_M : n ? TJ_WGMMA_PACK_N : TJ_WGMMA_PACK_NONE;
+    return check_pack(view, &s, NULL) == TJ_OK ? s.pack : TJ_WGMMA_PACK_NONE;
 }
 
 static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
@@ -241,9 +327,10 @@ static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
     if (needed <= left)
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "%d blocks with %d multipliers leave a thread %d registers, and block tiles of %d x %d take %d: use a "
+                   "%d blocks with %d multipliers leave a thread %d registers, and block tiles of %d x %d take %d%s: use a "
                    "smaller tile, more multipliers, or fewer blocks",
-                   s->blocks, s->multipliers, left, s->bm, s->bn, needed);
+                   s->blocks, s->multipliers, left, s->bm, s->bn, needed,
+                   s->promotes ? ", with the sums of a phase beside those of all" : "");
 }
 
 static tj_status check_room(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
@@ -276,7 +363,7 @@ static int32_t stages_that_fit(const tj_problem *view, tj_wgmma_shape s)
     return s.stages;
 }
 
-static void settle_tile(const tj_problem *view, int32_t *v)
+static void settle_tile(const tj_problem *view, bool promotes, int32_t *v)
 {
     const bool is_low = view->j.mode == TJ_DIM_FIXED && view->j.extent <= TJ_WGMMA_ROWS;
 
@@ -286,6 +373,8 @@ static void settle_tile(const tj_problem *view, int32_t *v)
         v[MULTIPLIERS] = v[BM] == 192 ? 3 : v[BM] == 64 ? 1 : 2;
     if (v[BN] == 0)
         v[BN] = 128;
+    if (v[RELEASE] == 0)
+        v[RELEASE] = promotes ? TJ_WGMMA_NOW : TJ_WGMMA_LATE;
 }
 
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
@@ -296,19 +385,29 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
 
     if (status != TJ_OK)
         return status;
-    settle_tile(view, v);
+    settle_tile(view, view->compute == TJ_COMPUTE_F32_FP8, v);
     s = tj_wgmma_shape_of(view, config);
+    if (v[PACK] == 0)
+        v[PACK] = s.pack = pack_default(view, s);
     status = check_tiles(&s, err);
     if (status == TJ_OK)
         status = check_store(view, &s, err);
     if (status == TJ_OK && v[STORE] == 0)
         v[STORE] = s.store = has_boxes(view, &s) ? TJ_WGMMA_BOXES : TJ_WGMMA_LINES;
+    if (status == TJ_OK && s.promotes && s.release == TJ_WGMMA_LATE)
+        status =
+            tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                    "release is late, and the sums of a phase of %s are waited for, so that they can be added up in f32: use "
+                    "release=now",
+                    tj_facts_of(view->m.type)->name);
     if (status == TJ_OK && v[STAGES] == 0)
         v[STAGES] = s.stages = stages_that_fit(view, s);
     if (status == TJ_OK)
         status = check_operand(view, &s, true, err);
     if (status == TJ_OK)
         status = check_operand(view, &s, false, err);
+    if (status == TJ_OK)
+        status = check_pack(view, &s, err);
     if (status == TJ_OK)
         status = check_room(view, &s, err);
     if (status == TJ_OK)
@@ -332,9 +431,9 @@ static bool relax(tj_config *config)
 
 static bool for_any_operands(bool has_workspace, tj_config *config)
 {
-    (void)has_workspace;
-    (void)config;
-    return false; /* a tensor map takes nothing but multiples of 16 bytes */
+    config->value[STORE] = TJ_WGMMA_ELEMENTS;
+    config->value[PACK] = TJ_WGMMA_PACK_BOTH;
+    return has_workspace; /* a tensor map takes nothing but multiples of 16 bytes: without a place to pack, nothing helps */
 }
 
 /* ---- tuning ------------------------------------------------------------------------------------------------------- */
@@ -343,10 +442,12 @@ enum { FULL_GPU = 264 }; /* blocks that keep any GPU busy */
 
 static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t known)
 {
-    const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
+    tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
     const int64_t tiles =
         tj_ceil_div(view->j.extent, s.bm) * tj_ceil_div(view->l.extent, s.bn) * (view->batch > 1 ? view->batch : 1);
 
+    if (s.pack == 0)
+        s.pack = pack_default(view, s);
     return check_types(view, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
            check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
            (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) ||
@@ -356,7 +457,10 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
 
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
-    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS);
+    const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
+
+    return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && s.pack == pack_default(view, s) &&
+           !(s.promotes && s.release == TJ_WGMMA_LATE);
 }
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
@@ -384,6 +488,10 @@ static void describe_product(const tj_problem *view, const tj_wgmma_shape *s, tj
     tj_template_set(fill, "n_across", n.along_k ? "0" : "1");
     tj_template_set_int(fill, "more_sums", sums / 8 - 1);
     tj_template_set_flag(fill, "mma_integers", sum[0] == 's');
+    tj_template_set_flag(fill, "promotes", s->promotes);
+    tj_template_set(fill, "upper_sums", s->promotes ? "part[r]" : "sum[r]");
+    tj_template_set(fill, "lower_sums", s->promotes ? "part[r + 1], kk > 0" : "sum[r + 1]");
+    tj_template_set_int(fill, "adds_operand", sums + 2);
     tj_template_set(fill, "sum_constraint", sum[0] == 's' ? "\"+r\"" : "\"+f\"");
 }
 
@@ -393,20 +501,24 @@ static bool is_batched(const tj_problem *view, tj_which which)
 }
 
 /* The tensor map of one operand, and how the text names its product of the batch. */
-static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_template_params *fill,
-                         tj_launch_form *form)
+static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const tj_pack *pack, bool is_m,
+                         tj_template_params *fill, tj_launch_form *form)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
     const bool has_products = is_batched(view, which);
 
-    form->tensor_map[is_m ? MAP_M : MAP_N] = (tj_tensor_map){
+    tj_tensor_map *const map = &form->tensor_map[is_m ? MAP_M : MAP_N];
+
+    *map = (tj_tensor_map){
         .matrix = is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N,
         .rank = has_products ? 3 : 2,
         .box = {t.line, t.lines, 1},
         .swizzle = TJ_WGMMA_LINE,
         .rounds = view->compute == TJ_COMPUTE_TF32,
     };
+    if (packs(s, is_m))
+        tj_pack_map(view, pack, which, map);
     tj_template_set_flag(fill, is_m ? "m_along_k" : "n_along_k", t.along_k);
     tj_template_set(fill, is_m ? "m_product" : "n_product",
                     !has_products   ? "full"
@@ -471,6 +583,7 @@ static void list_arguments(const tj_problem *view, const tj_wgmma_shape *s, tj_l
 static const char *describe(const tj_problem *view, const tj_config *config, tj_template_params *fill, tj_launch_form *form)
 {
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
+    const tj_pack pack = tj_wgmma_pack_of(view, &s);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
     tj_launch_step *const product = tj_step_product(form);
 
@@ -482,12 +595,15 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     product->block_cols = s.bn;
     product->dynamic_shared_bytes = tj_wgmma_shared_bytes(view, &s);
     form->needs |= TJ_FEATURE_TMA | TJ_FEATURE_SETMAXNREG | TJ_FEATURE_WGMMA;
-    form->align[TJ_MATRIX_M] = form->align[TJ_MATRIX_N] = CHUNK;
+    for (int is_m = 0; is_m < 2; is_m++)
+        if (!packs(&s, is_m))
+            form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = CHUNK;
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill); /* all of them ahead would not fit the registers */
-    describe_map(view, &s, true, fill, form);
-    describe_map(view, &s, false, fill, form);
     describe_output(view, &s, fill, form);
     tj_split_describe(view, s.splits, fill, form);
+    tj_pack_describe(view, &pack, fill, form);
+    describe_map(view, &s, &pack, true, fill, form);
+    describe_map(view, &s, &pack, false, fill, form);
     if (!fill)
         return NULL;
     list_arguments(view, &s, form);
@@ -526,6 +642,7 @@ const tj_family tj_family_wgmma = {
     .resolve = resolve,
     .relax = relax,
     .for_any_operands = for_any_operands,
+    .moved = moved,
     .describe = describe,
     .count = tj_wgmma_count,
     .is_worth_trying = is_worth_trying,

@@ -6,17 +6,20 @@
 #define TJ_GENERATOR_WGMMA_H
 
 #include "family.h"
+#include "parts/pack.h"
 
 enum { TJ_WGMMA_LINE = 128 }; /* bytes of a line of a tile in shared memory, which is what the widest swizzle takes */
 enum { TJ_WGMMA_ROWS = 64 };  /* of one product of a warpgroup */
 enum { TJ_WGMMA_NOW = 1, TJ_WGMMA_LATE = 2 };
 enum { TJ_WGMMA_BOXES = 1, TJ_WGMMA_LINES = 2, TJ_WGMMA_ELEMENTS = 3 };
 enum { TJ_WGMMA_SLICE_ROWS = 16 }; /* that a warp stores at once */
+enum { TJ_WGMMA_PACK_NONE = 1, TJ_WGMMA_PACK_M, TJ_WGMMA_PACK_N, TJ_WGMMA_PACK_BOTH };
 
 /** The parameters by name, and what follows from them and the type of M and N. */
 typedef struct tj_wgmma_shape {
-    int32_t bm, bn, multipliers, splits, stages, blocks, release, store, group;
+    int32_t bm, bn, multipliers, splits, stages, blocks, release, store, group, pack;
     int32_t element_bytes, k_step, bk, threads;
+    bool promotes; /* the tensor cores add up one phase; its sums are added to those of a thread in f32 */
 } tj_wgmma_shape;
 
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config);
@@ -25,10 +28,13 @@ tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config
 typedef struct tj_wgmma_tile {
     int32_t blocks, lines;
     int32_t line; /* elements */
-    bool along_k; /* a line lies along k */
+    bool along_k; /* a line lies along k, at the latest when it was packed */
 } tj_wgmma_tile;
 
 tj_wgmma_tile tj_wgmma_tile_of(const tj_problem *view, const tj_wgmma_shape *s, bool is_m);
+
+/** What is packed first: what no tensor map can describe, or lies across k in elements of one byte or four. */
+tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s);
 
 /** Bytes of a phase, and of all that a block keeps in shared memory. */
 int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s);

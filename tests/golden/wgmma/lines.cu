@@ -352,14 +352,14 @@ wgmma_f16_512x304x704(
 #pragma unroll
                         for (int c = first; c < first + SLICE / 4; c += P_VECTOR) {
                             const int place = (r % 2 * (SLICE / 4) + c - first) * 32 + lane * P_VECTOR;
-                            const vector_t<sum_t, P_VECTOR> taken = read<P_VECTOR>(&in_lines(lines, place / SLICE, place % SLICE));
-#pragma unroll
-                            for (int i = 0; i < P_VECTOR; ++i)
-                                sum[r][c + i] = taken.element[i];
                             const index_t Row = block_row + warp_row + top * 32 + place / SLICE;
                             const index_t Col = block_col + first * 4 + place % SLICE;
                             if (Col >= l)  // all P_VECTOR of them, or none
                                 continue;
+                            const vector_t<sum_t, P_VECTOR> taken = read<P_VECTOR>(&in_lines(lines, place / SLICE, place % SLICE));
+#pragma unroll
+                            for (int i = 0; i < P_VECTOR; ++i)
+                                sum[r][c + i] = taken.element[i];
                             vector_t<output_t, P_VECTOR> before = {};
                             if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
                                 before = read<P_VECTOR>(&C[Row * ld_c + Col]);
