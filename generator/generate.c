@@ -156,6 +156,7 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
 /* What becomes of a sum: parts/epilogue.cuh, of neighbours at once where the form says what P is aligned to. */
 static void describe_epilogue(const tj_problem *view, const tj_launch_form *form, tj_template_params *params)
 {
+    bool has_map = false;  /* P is stored by the copy engine, from boxes in shared memory */
     bool converts = false; /* integers go on as floats, or as integers of 64 bits, where there is more to compute */
 
     for (size_t i = 0; i < tj_operation_count; i++) {
@@ -169,6 +170,10 @@ static void describe_epilogue(const tj_problem *view, const tj_launch_form *form
     tj_template_set_flag(params, "converts_sum", converts);
     tj_template_set(params, "total", converts ? "total" : form->align[TJ_MATRIX_P] > 0 ? "sum[r][c + i]" : "Pvalue");
     tj_template_set_flag(params, "wide_p", form->align[TJ_MATRIX_P] > 0);
+    for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++)
+        has_map |= form->tensor_map[i].rank > 0 && form->tensor_map[i].lines == 0 && form->tensor_map[i].matrix == TJ_MATRIX_P;
+    tj_template_set_flag(params, "p_map", has_map);
+    tj_template_set(params, "p_place", has_map ? "in_box(box, row, col)" : "P[Row * ld_p + Col]");
 }
 
 /* ---- the words around the kernel ---------------------------------------------------------------------------------- */

@@ -587,12 +587,11 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of %d bytes",
                            lower_name[which], (unsigned long long)(uintptr_t)pointer, bytes);
         if ((uintptr_t)pointer % kernel->alignment[which] != 0)
-            return tj_fail(
-                err, TJ_ERR_INVALID_ARGUMENT,
-                "%s is 0x%llx, and %s takes %d bytes of it at once: align it to that, or generate with vector=1, and width=1 "
-                "where the family has that",
-                lower_name[which], (unsigned long long)(uintptr_t)pointer, tj_product_step(&kernel->form)->kernel,
-                (int)kernel->alignment[which]);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                           "%s is 0x%llx, and %s takes %d bytes of it at once: align it to that, or generate with vector=1, "
+                           "store=elements or width=1, whichever the family has",
+                           lower_name[which], (unsigned long long)(uintptr_t)pointer, tj_product_step(&kernel->form)->kernel,
+                           (int)kernel->alignment[which]);
     }
     for (int which = 0; which < TJ_ADDRESSES; which++) {
         const bool is_read = which != TJ_MATRIX_P && shape->matrix[which].span > 0 && !is_idle_c(kernel, x, which);

@@ -4,7 +4,7 @@
 //@ if derived_ld_n and not tensor_maps
 //@| const index_t ld_n = l;  //@ ld_n
 //@ end
-//@ if derived_ld_p and not splits_k
+//@ if derived_ld_p and not splits_k and not p_map
 //@| const index_t ld_p = l;  //@ ld_p
 //@ end
 //@ if derived_ld_c and not splits_k
@@ -16,7 +16,7 @@
 //@ if derived_stride_n and not tensor_maps
 //@| const long long stride_n = ld_n * k;  //@ stride_n
 //@ end
-//@ if derived_stride_p and not splits_k
+//@ if derived_stride_p and not splits_k and not p_map
 //@| const long long stride_p = ld_p * j;  //@ stride_p
 //@ end
 //@ if derived_stride_c and not splits_k

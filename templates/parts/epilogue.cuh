@@ -25,7 +25,7 @@
 //@ end
 //@|     value.element[i] = static_cast<output_t>(Pvalue);  //@ total for Pvalue
 //@| }
-//@| reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;
+//@| reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;  //@ p_place for P[Row * ld_p + Col]
 //@ else
 //@ if converts_sum
 //@| float total = Pvalue;  //@ scalar_t for float

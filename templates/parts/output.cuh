@@ -9,7 +9,8 @@
 //@ elif has_beta and batched
 C += blockIdx.z * stride_c;
 //@ end
-//@ if p_array
+//@ if p_map
+//@ elif p_array
 //@| output_t *P = P_array[blockIdx.z];
 //@ elif batched
 P += blockIdx.z * stride_p;

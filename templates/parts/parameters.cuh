@@ -13,7 +13,7 @@
 //@ if any_ld_n
 //@| long long ld_n,
 //@ end
-//@ if any_ld_p and not splits_k
+//@ if any_ld_p and not splits_k and not p_map
 //@| long long ld_p,
 //@ end
 //@ if any_ld_c and not splits_k
@@ -25,7 +25,7 @@
 //@ if any_stride_n
 //@| long long stride_n,
 //@ end
-//@ if any_stride_p and not splits_k
+//@ if any_stride_p and not splits_k and not p_map
 //@| long long stride_p,
 //@ end
 //@ if any_stride_c and not splits_k
@@ -70,7 +70,9 @@ const input_t *__restrict__ N,  //@ n_t for input_t
 //@ elif has_beta
 const output_t *C,  // may be P itself
 //@ end
-//@ if p_array
+//@ if p_map
+//@| const __grid_constant__ tensor_map_t P_map)
+//@ elif p_array
 //@| output_t *const *P_array)  // where the P of each product lies
 //@ else
 output_t *P)

@@ -1,8 +1,15 @@
-// The first row and column of P that this thread computes, in the block's tile.
+// The first rows of P that this warpgroup and this warp compute, in the block's tile.
 const int lane = threadIdx.x % 32;
 const int group_row = (warpgroup - 1) * WM;
-const int thread_row = group_row + threadIdx.x % 128 / 32 * 16 + lane / 4;
-const int thread_col = lane % 4 * 2;
+const int warp = threadIdx.x / 32 - 4;
+const int warp_row = group_row + warp % 4 * 16;
+//@ if p_map
+//@| output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];
+//@| int next_box = 0;
+//@ else
+sum_t (&lines)[16][SLICE] = shared->lines[warp];
+//@ end
+#include "parts/scale.cuh"  //@ include
 
 for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
     index_t block_row, block_col;
@@ -48,5 +55,9 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
         arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
     //@ end
     settle(sum);
-    #include "parts/store.cuh"  //@ include
+    #include "wgmma/store.cuh"  //@ include
 }
+//@ if p_map
+//@| if (lane == 0)
+//@|     wait_until_stored<0>();
+//@ end

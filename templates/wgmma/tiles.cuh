@@ -17,6 +17,11 @@ struct __align__(1024) phase_t {
 };
 struct shared_t {
     phase_t phase[STAGES];
+    //@ if p_map
+    //@| output_t boxes[4 * MULTIPLIERS][BOXES][16 * SLICE];  // what each warp stores of P
+    //@ else
+    sum_t lines[4 * MULTIPLIERS][16][SLICE];  // what each warp stores of P
+    //@ end
     barrier_t full[STAGES];   // its tiles have come
     barrier_t empty[STAGES];  // nobody needs them any more
 };
@@ -39,4 +44,20 @@ __device__ __forceinline__ const void *n_place(const phase_t &phase, int kk)
     return &phase.N[0][kk][0];
     //@ end
 }
+
+//@ if p_map
+//@| // Where an element lies in a box: its 16-byte chunk has changed places with others of 128 bytes, so that lanes meet in no bank.
+//@| __device__ __forceinline__ output_t &in_box(output_t *box, int row, int col)
+//@| {
+//@|     constexpr int CHUNKS = SLICE * sizeof(output_t) / 16;  // of a row
+//@|     const int at = (row * SLICE + col) * sizeof(output_t);
+//@|     return box[(at ^ at / 128 % CHUNKS * 16) / sizeof(output_t)];
+//@| }
+//@ else
+// Where a sum lies: groups of 8 have changed places, so that lanes meet in no bank.
+__device__ __forceinline__ sum_t &in_lines(sum_t (&lines)[16][SLICE], int row, int col)
+{
+    return lines[row][col ^ row % (SLICE / 8) * 8];
+}
+//@ end
 

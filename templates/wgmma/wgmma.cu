@@ -25,7 +25,11 @@ constexpr int THREADS = 128 * (1 + MULTIPLIERS);
 constexpr int STAGES = 4;  //@ stages
 constexpr int BLOCKS = 1;  //@ blocks
 constexpr int GROUP = 8;  //@ group
-constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vector
+constexpr int SLICE = 64;  // columns of P that a warp stores at once, 16 rows high  //@ slice
+constexpr int P_VECTOR = 1;  // neighbours that a lane stores at once  //@ p_vector
+//@ if p_map
+//@| constexpr int BOXES = 2;  // of a warp: one is filled while another is stored  //@ boxes
+//@ end
 //@ if splits_k
 constexpr int SPLITS = 4;  //@ splits
 //@ end

@@ -2,6 +2,8 @@
 /*
  * wgmma: which requests it takes, what it says of the others, and how its blocks are launched.
  */
+#include <stdio.h>
+
 #include "family.h"
 #include "generator_test.h"
 
@@ -43,6 +45,10 @@ Test(wgmma, says_which_constraint_does_not_hold)
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=192,bn=208", "bn is 208, and the 104 sums of one product do not fit the 128"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bm=256,bn=256",
          "leave a thread 232 registers, and block tiles of 256 x 256 take 280"},
+        {BF16(256, 256, 264), "wgmma:store=boxes", NULL},
+        {CUBES(256, .m.type = TJ_BF16, .epilogue.has_beta = 1), "wgmma:store=boxes", "store=boxes writes P by a tensor map"},
+        {CUBES(256, .m.type = TJ_BF16), "wgmma:store=boxes,splits=2", "without beta and without splits"},
+        {BF16(256, 256, 256, .p.ld = 260), "wgmma:store=boxes", "begin at multiples of 16 bytes"},
         {CUBES(256, .m.type = TJ_BF16), "wgmma:bn=256,stages=5", "5 stages of tiles of 128 x 64 and 64 x 256 need "},
     };
 
@@ -62,7 +68,8 @@ Test(wgmma, walks_with_blocks_that_stay)
     cr_expect(eq(int, product->grid, TJ_GRID_WALK));
     cr_expect(eq(int, product->resident, 1));
     cr_expect(eq(int, product->block_x, 384));
-    cr_expect(eq(i64, product->dynamic_shared_bytes, 4 * (128 + 256) * 128 + 1024)); /* 4 stages, and their barriers */
+    cr_expect(eq(i64, product->dynamic_shared_bytes,
+                 4 * (128 + 256) * 128 + 8 * 4096 + 1024)); /* 4 stages, what 8 warps store, barriers */
     cr_expect(eq(int, form.tensor_map[0].rank, 3));
     cr_expect(eq(int, form.tensor_map[0].box[1], 128));
     cr_expect(eq(int, form.tensor_map[1].box[0], 64)); /* row-major N, in blocks of 64 columns */
@@ -86,4 +93,43 @@ Test(wgmma, maps_what_it_has_packed)
     cr_expect(m->lines == 100 && m->width == 300 && m->ld == 384 && m->box[0] == 128 && m->box[1] == 64);
     cr_expect(n->lines == 70 && n->width == 300 && n->ld == 384 && n->box[1] == 64); /* lines along k, as in M */
     cr_expect(eq(i64, form.slice[n->matrix] - form.slice[m->matrix], 100 * 384));
+}
+
+/* What writes P: the copy engine, as wide lines as it takes, or lanes as much at once as is aligned. */
+Test(wgmma, stores_by_what_p_allows)
+{
+    const struct {
+        tj_problem problem;
+        const char *config, *store;
+        int32_t box, align;
+    } rows[] = {
+        {BF16(256, 256, 256), "wgmma:bn=128", "boxes", 64, 16},
+        {BF16(256, 256, 256), "wgmma:bn=96", "boxes", 32, 16},
+        {BF16(256, 256, 256), "wgmma:bn=112", "boxes", 16, 16},
+        {BF16(256, 256, 256, .p.type = TJ_F32), "wgmma:bn=128", "boxes", 32, 16},
+        {BF16(256, 256, 256), "wgmma:bn=128,store=lines", "lines", 0, 16},
+        {BF16(256, 256, 256), "wgmma:bn=96,store=lines", "lines", 0, 16},
+        {BF16(256, 256, 256), "wgmma:bn=112,store=lines", "lines", 0, 8},
+        {BF16(256, 256, 256), "wgmma:store=elements", "elements", 0, 0},
+        {BF16(256, 256, 256, .p.ld = 260), "wgmma", "lines", 0, 8},
+        {BF16(256, 256, 256, .p.ld = 261), "wgmma", "lines", 0, 0},
+        {BF16(256, 256, 256, .epilogue.has_beta = 1), "wgmma", "lines", 0, 16},
+        {BF16(256, 256, 256, .batch = 2, .p.stride = TJ_POINTERS_16), "wgmma", "lines", 0, 16},
+        {BF16(256, 256, 256), "wgmma:splits=2", "lines", 0, 0},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_config config = TJ_CONFIG_INIT;
+        tj_launch_form form;
+        tj_error err = {0};
+        char text[TJ_CONFIG_TEXT_BYTES], word[32];
+
+        cr_assert(eq(int, tj_config_parse(rows[i].config, &config, NULL), TJ_OK));
+        cr_assert(eq(int, tj_preview_launch(&rows[i].problem, &config, &form, &err), TJ_OK), "row %zu: %s", i, err.message);
+        tj_config_print(&config, text);
+        (void)snprintf(word, sizeof word, "store=%s", rows[i].store);
+        cr_expect(strstr(text, word) != NULL, "row %zu: %s", i, text);
+        cr_expect(eq(int, form.tensor_map[2].box[0], rows[i].box), "row %zu", i);
+        cr_expect(eq(int, form.align[TJ_MATRIX_P], rows[i].align), "row %zu", i);
+    }
 }

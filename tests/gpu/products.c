@@ -177,8 +177,8 @@ static void make_mma(request *r)
 static void make_wgmma(request *r)
 {
     static const char *const tiles[] = {"bm=64,bn=16", "bm=64,bn=48,blocks=2", "bm=128,bn=80", "bm=192,bn=32", "bm=128,bn=128"};
-    static const char *const modes[] = {"release=now", "release=late", "splits=2", "splits=5",
-                                        "vector=1",    "stages=2",     "group=1"};
+    static const char *const modes[] = {"release=now",    "release=late", "splits=2", "splits=5",
+                                        "store=elements", "store=lines",  "stages=2", "group=1"};
     const tj_problem drawn = r->known;
     char text[128];
     int tries = 0;

@@ -6,11 +6,12 @@
 #include "form.h"
 
 #include "checked.h"
+#include "parts/lanes.h"
 #include "parts/registers.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
 
-enum { STORE_ROWS = 8, STORE_LANES = 4, SECTOR = 32 };
+enum { SECTOR = 32 };
 
 static int32_t pipe_of(const tj_problem *view)
 {
@@ -41,36 +42,50 @@ static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is
     counts->async_bytes += elements * s->element_bytes;
 }
 
-/* store: a lane has two columns of every 8, and 4 lanes stand side by side. */
-static void count_output(const tj_problem *view, int32_t vector, int64_t bytes, int64_t ld, int64_t stride, int64_t matrices,
-                         tj_traffic *traffic)
+/* The lanes of a warp store neighbours of a row, and then of the next, in slices of the tile. */
+static void count_lines(const tj_problem *view, const tj_wgmma_output *out, int64_t bytes, int64_t ld, int64_t stride,
+                        int64_t matrices, tj_traffic *traffic)
 {
-    for (int32_t c = 0; c < 2 && c < view->l.extent; c += vector) {
-        tj_access access =
-            tj_tiled_access(STORE_LANES, STORE_ROWS, tj_ceil_div(view->l.extent - c, 2), view->j.extent, 2 * bytes, ld * bytes);
+    const int32_t lanes = tj_least(out->slice / out->vector, TJ_WARP);
+    tj_access access = tj_tiled_access(lanes, TJ_WARP / lanes, tj_ceil_div(view->l.extent, out->vector), view->j.extent,
+                                       out->vector * bytes, ld * bytes);
 
-        access.base = c * bytes;
-        access.element_bytes = (int32_t)bytes;
-        access.width = vector;
-        access.axis[2] = tj_batch_axis(matrices, stride, bytes);
-        tj_traffic_add(traffic, &access);
-    }
+    access.element_bytes = (int32_t)bytes;
+    access.width = out->vector;
+    access.axis[2] = tj_batch_axis(matrices, stride, bytes);
+    tj_traffic_add(traffic, &access);
+}
+
+/* The copy engine stores what of a slice lies inside P, a line of it after the other. */
+static void count_stored_boxes(const tj_problem *view, const tj_wgmma_output *out, tj_traffic *traffic)
+{
+    const int64_t bytes = tj_facts_of(view->p.type)->bytes, elements = view->j.extent * view->l.extent * view->batch;
+
+    traffic->elements += elements;
+    traffic->bytes += elements * bytes;
+    traffic->requests +=
+        tj_ceil_div(view->j.extent, TJ_WGMMA_SLICE_ROWS) * tj_ceil_div(view->l.extent, out->slice) * view->batch;
+    traffic->sectors += tj_ceil_div(view->l.extent * bytes, SECTOR) * view->j.extent * view->batch;
+    traffic->wavefronts += tj_ceil_div(elements * bytes, TJ_WGMMA_LINE);
+    traffic->merged = traffic->wavefronts;
 }
 
 static void count_outputs(const tj_problem *view, const tj_wgmma_shape *s, tj_counts *counts)
 {
-    const int32_t vector = tj_wgmma_p_vector(view, s);
+    const tj_wgmma_output out = tj_wgmma_output_of(view, s);
     const int64_t p_bytes = tj_facts_of(view->p.type)->bytes;
 
     if (s->splits > 1) {
-        count_output(view, vector, counts->sum_bytes, view->l.extent, view->j.extent * view->l.extent, view->batch * s->splits,
-                     &counts->store_w);
+        count_lines(view, &out, counts->sum_bytes, view->l.extent, view->j.extent * view->l.extent, view->batch * s->splits,
+                    &counts->store_w);
         tj_split_count(view, s->splits, counts);
-        return;
+    } else if (out.boxes > 0) {
+        count_stored_boxes(view, &out, &counts->store_p);
+    } else {
+        count_lines(view, &out, p_bytes, view->p.ld, view->p.stride, view->batch, &counts->store_p);
+        if (view->epilogue.has_beta)
+            count_lines(view, &out, p_bytes, view->c.ld, view->c.stride, view->batch, &counts->load_c);
     }
-    count_output(view, vector, p_bytes, view->p.ld, view->p.stride, view->batch, &counts->store_p);
-    if (view->epilogue.has_beta)
-        count_output(view, vector, p_bytes, view->c.ld, view->c.stride, view->batch, &counts->load_c);
 }
 
 void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *counts)

@@ -23,7 +23,7 @@
 #include "parts/tile.h"
 #include "steps.h"
 
-enum { WARPGROUP = 128, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, CHUNK = 16, MAP_M = 0, MAP_N = 1 };
+enum { WARPGROUP = 128, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, CHUNK = 16, MAP_M = 0, MAP_N = 1, MAP_P = 2 };
 enum { SLICE_M = 1, SLICE_N = 2, ASKED_BYTES = 16 };
 enum {
     BRINGER_REGISTERS = 40,
@@ -35,15 +35,16 @@ enum {
 };
 
 static const char *const release_choices[] = {"now", "late", NULL}, *const pack_choices[] = {"none", "m", "n", "both", NULL};
+static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* What a tuner tries. */
 static const int32_t rows_tried[] = {64, 128, 192, 256, 0}, cols_tried[] = {16, 32, 64, 96, 112, 128, 160, 192, 224, 256, 0},
                      multipliers_tried[] = {1, 2, 3, 0}, splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0},
                      stages_tried[] = {3, 4, 6, 8, 0}, blocks_tried[] = {1, 2, 0}, groups_tried[] = {4, 8, 16, 0},
-                     vectors_tried[] = {2, 0},
+                     stores_tried[] = {TJ_WGMMA_BOXES, TJ_WGMMA_LINES, 0},
                      packs_tried[] = {TJ_WGMMA_PACK_NONE, TJ_WGMMA_PACK_M, TJ_WGMMA_PACK_N, TJ_WGMMA_PACK_BOTH, 0};
 
-enum { BM, BN, MULTIPLIERS, SPLITS, STAGES, BLOCKS, RELEASE, VECTOR, GROUP, PACK }; /* in this order: */
+enum { BM, BN, MULTIPLIERS, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP, PACK }; /* in this order: */
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
@@ -57,8 +58,11 @@ static const tj_param params[] = {
     {"release",
      "when the tiles of a phase may be replaced: now, as soon as they are multiplied; late, while those of the next are", 1, 2,
      0, release_choices, NULL, TJ_PARAM_ORDER},
-    {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 2, 2, NULL, vectors_tried,
-     TJ_PARAM_HINT},
+    {"store",
+     "what writes P: the copy engine, boxes of it, whose lines begin at multiples of 16 bytes; or lanes, lines of up to 16 "
+     "bytes "
+     "each, or elements, which ask for no alignment of P; by default the first that is possible",
+     1, 3, 0, store_choices, stores_tried, TJ_PARAM_ORDER},
     {"group", "rows of tiles that are walked together, column by column, to meet in the L2", 1, 16, 8, NULL, groups_tried,
      TJ_PARAM_HINT},
     {"pack",
@@ -75,6 +79,7 @@ static const char *const constraints[] = {
     "lies along k",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
+    "store=boxes: so it is with P, which has an even number of columns; no beta, no splits",
     "BM is a multiple of 64 times multipliers, BN of 16",
     "a thread that multiplies has registers for its sums and 24 more: block tiles of at most 128 x 256, 256 x 128 or 192 x 192",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
@@ -85,7 +90,7 @@ static const char *const constraints[] = {
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
-    tj_wgmma_shape s = {v[BM],    v[BN],   v[MULTIPLIERS],        v[SPLITS], v[STAGES], v[BLOCKS], v[RELEASE], v[VECTOR],
+    tj_wgmma_shape s = {v[BM],    v[BN],   v[MULTIPLIERS],        v[SPLITS], v[STAGES], v[BLOCKS], v[RELEASE], v[STORE],
                         v[GROUP], v[PACK], .element_bytes = bytes};
 
     s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
@@ -160,7 +165,7 @@ int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 
 int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 {
-    const int64_t bytes = s->stages * (tj_wgmma_phase_bytes(view, s) + BARRIERS_BYTES);
+    const int64_t bytes = s->stages * (tj_wgmma_phase_bytes(view, s) + BARRIERS_BYTES) + tj_wgmma_output_of(view, s).bytes;
 
     return (bytes + 1023) / 1024 * 1024;
 }
@@ -185,11 +190,36 @@ int32_t tj_wgmma_registers_left(const tj_wgmma_shape *s)
     return tj_least((each * (s->multipliers + 1) - BRINGER_REGISTERS) / s->multipliers / 8 * 8, MOST_REGISTERS);
 }
 
-int32_t tj_wgmma_p_vector(const tj_problem *view, const tj_wgmma_shape *s)
+static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
-    const bool fits = s->vector == 2 && (s->splits > 1 ? tj_access_fits_workspace(view, 2) : tj_access_fits_output(view, 2));
+    return s->splits <= 1 && !view->epilogue.has_beta && !tj_stride_is_pointers(view->p.stride) &&
+           tj_access_lines_begin_at(view, TJ_MATRIX_P, CHUNK / tj_facts_of(view->p.type)->bytes) &&
+           tj_access_fits_output(view, 2);
+}
 
-    return fits ? 2 : 1;
+tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    const int32_t p_bytes = tj_facts_of(view->p.type)->bytes, warps = 4 * s->multipliers,
+                  sum_bytes = tj_facts_of(tj_sum_type(view))->bytes;
+    tj_wgmma_output out = {.slice = 16};
+    int32_t most = 64;
+
+    if (s->store == TJ_WGMMA_BOXES || (s->store == 0 && has_boxes(view, s))) {
+        most = TJ_WGMMA_LINE / p_bytes;
+        out.boxes = 2;
+    }
+    while (out.slice * 2 <= most && s->bn % (out.slice * 2) == 0)
+        out.slice *= 2;
+    out.vector = 1;
+    if (out.boxes > 0)
+        out.vector = 2;
+    else if (s->store != TJ_WGMMA_ELEMENTS)
+        for (int32_t next = 2; next <= tj_least(out.slice / 4, 8) && next * (s->splits > 1 ? sum_bytes : p_bytes) <= CHUNK &&
+                               (s->splits > 1 ? tj_access_fits_workspace(view, next) : tj_access_fits_output(view, next));
+             next *= 2)
+            out.vector = next;
+    out.bytes = (int64_t)warps * TJ_WGMMA_SLICE_ROWS * out.slice * (out.boxes > 0 ? out.boxes * p_bytes : sum_bytes);
+    return out;
 }
 
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
@@ -314,6 +344,16 @@ static tj_status check_room(const tj_problem *view, const tj_wgmma_shape *s, tj_
                    s->stages, s->bm, s->bk, s->bk, s->bn, (long long)bytes, s->blocks, MAX_SHARED / s->blocks);
 }
 
+static tj_status check_store(const tj_problem *view, const tj_wgmma_shape *s, tj_error *err)
+{
+    if (s->store != TJ_WGMMA_BOXES || has_boxes(view, s))
+        return TJ_OK;
+    return tj_fail(
+        err, TJ_ERR_INVALID_ARGUMENT,
+        "store=boxes writes P by a tensor map: without beta and without splits, where its lines and the products of a "
+        "batch begin at multiples of 16 bytes and its columns are even in number: use store=lines");
+}
+
 static int32_t stages_that_fit(const tj_problem *view, tj_wgmma_shape s)
 {
     for (s.stages = MOST_STAGES; s.stages > 2; s.stages--)
@@ -355,6 +395,10 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
                     "release is late, and the sums of a phase of %s are waited for, so that they can be added up in f32: use "
                     "release=now",
                     tj_facts_of(view->m.type)->name);
+    if (status == TJ_OK)
+        status = check_store(view, &s, err);
+    if (status == TJ_OK && v[STORE] == 0)
+        v[STORE] = s.store = has_boxes(view, &s) ? TJ_WGMMA_BOXES : TJ_WGMMA_LINES;
     if (status == TJ_OK && v[STAGES] == 0)
         v[STAGES] = s.stages = stages_that_fit(view, s);
     if (status == TJ_OK)
@@ -386,7 +430,7 @@ static bool relax(tj_config *config)
 
 static bool for_any_operands(bool has_workspace, tj_config *config)
 {
-    config->value[VECTOR] = 1;
+    config->value[STORE] = TJ_WGMMA_ELEMENTS;
     config->value[PACK] = TJ_WGMMA_PACK_BOTH;
     return has_workspace; /* a tensor map takes nothing but multiples of 16 bytes: without a place to pack, nothing helps */
 }
@@ -481,14 +525,47 @@ static void describe_map(const tj_problem *view, const tj_wgmma_shape *s, const 
                                     : "blockIdx.z, full");
 }
 
-/* The tensor maps, and then those of templates/parts/parameters.cuh without M and N, their leading dimensions and strides. */
+static void describe_output(const tj_problem *view, const tj_wgmma_shape *s, tj_template_params *fill, tj_launch_form *form)
+{
+    const tj_wgmma_output out = tj_wgmma_output_of(view, s);
+    const int32_t bytes = out.vector * tj_facts_of(view->p.type)->bytes;
+
+    if (out.boxes > 0) {
+        form->align[TJ_MATRIX_P] = CHUNK;
+        form->tensor_map[MAP_P] = (tj_tensor_map){
+            .matrix = TJ_MATRIX_P,
+            .rank = view->batch == 1 ? 2 : 3,
+            .box = {out.slice, TJ_WGMMA_SLICE_ROWS, 1},
+            .swizzle = out.slice * tj_facts_of(view->p.type)->bytes,
+        };
+        if (form->tensor_map[MAP_P].swizzle < 32)
+            form->tensor_map[MAP_P].swizzle = 0;
+    } else if (s->splits <= 1 && out.vector > 1) {
+        form->align[TJ_MATRIX_P] = bytes;
+        form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? bytes : 0;
+    }
+    tj_template_set_int(fill, "slice", out.slice);
+    tj_template_set_int(fill, "p_vector", out.vector);
+    tj_template_set_int(fill, "boxes", out.boxes);
+    tj_template_set_flag(fill, "vector_p", out.vector > 1);
+    tj_template_set(fill, "p_product",
+                    view->batch == 1 ? "block_row + warp_row + top * 32" : "block_row + warp_row + top * 32, blockIdx.z");
+}
+
+/*
+ * The tensor maps, and then those of templates/parts/parameters.cuh without the matrices that have one, their leading dimensions and
+ * strides. That of P comes last, as P itself would.
+ */
 static void list_arguments(const tj_problem *view, const tj_wgmma_shape *s, tj_launch_form *form)
 {
+    const bool has_p_map = form->tensor_map[MAP_P].rank > 0;
     tj_launch_step *const product = tj_step_product(form);
     tj_problem mapped = *view;
     int32_t count = 0;
 
     mapped.m.ld = mapped.n.ld = mapped.m.stride = mapped.n.stride = TJ_TIGHT;
+    if (has_p_map)
+        mapped.p.ld = mapped.p.stride = TJ_TIGHT;
     product->arg[count++] = (tj_argument){TJ_ARG_TENSOR_MAP, MAP_M};
     product->arg[count++] = (tj_argument){TJ_ARG_TENSOR_MAP, MAP_N};
     product->arg_count = count;
@@ -496,7 +573,9 @@ static void list_arguments(const tj_problem *view, const tj_wgmma_shape *s, tj_l
     for (int i = count; i < product->arg_count; i++)
         if (product->arg[i].kind != TJ_ARG_POINTER ||
             (product->arg[i].index != TJ_MATRIX_M && product->arg[i].index != TJ_MATRIX_N))
-            product->arg[count++] = product->arg[i];
+            product->arg[count++] = has_p_map && product->arg[i].kind == TJ_ARG_POINTER && product->arg[i].index == TJ_MATRIX_P
+                                        ? (tj_argument){TJ_ARG_TENSOR_MAP, MAP_P}
+                                        : product->arg[i];
     product->arg_count = count;
 }
 
@@ -505,8 +584,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     const tj_wgmma_shape s = tj_wgmma_shape_of(view, config);
     const tj_pack pack = tj_wgmma_pack_of(view, &s);
     const tj_checks checks = tj_checks_of(config, form->is_swapped);
-    const int32_t p_vector = tj_wgmma_p_vector(view, &s);
-    const int32_t out = s.splits <= 1 && p_vector > 1 ? p_vector * tj_facts_of(view->p.type)->bytes : 0;
     tj_launch_step *const product = tj_step_product(form);
 
     product->grid = TJ_GRID_WALK;
@@ -520,9 +597,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     for (int is_m = 0; is_m < 2; is_m++)
         if (!packs(&s, is_m))
             form->align[is_m != form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N] = CHUNK;
-    form->align[TJ_MATRIX_P] = out;
-    form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? out : 0;
     tj_scales_describe(view, TJ_SCALES_IN_TURN, s.splits, fill); /* all of them ahead would not fit the registers */
+    describe_output(view, &s, fill, form);
     tj_split_describe(view, s.splits, fill, form);
     tj_pack_describe(view, &pack, fill, form);
     describe_map(view, &s, &pack, true, fill, form);
@@ -538,8 +614,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "stages", s.stages);
     tj_template_set_int(fill, "blocks", s.blocks);
     tj_template_set_int(fill, "group", s.group);
-    tj_template_set_int(fill, "p_vector", p_vector);
-    tj_template_set_flag(fill, "vector_p", p_vector > 1);
     tj_template_set_flag(fill, "moves_registers", moves_registers(&s));
     tj_template_set_int(fill, "multiplier_registers", tj_wgmma_registers_left(&s));
     tj_template_set_flag(fill, "releases_late", s.release == TJ_WGMMA_LATE);
@@ -548,11 +622,6 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set(fill, "first_k", s.splits > 1 ? "k_begin + phase" : "phase");
     tj_template_set_flag(fill, "clips_rows", checks.j);
     tj_template_set_flag(fill, "clips_cols", checks.l);
-    tj_template_set_flag(fill, "moves_rows", false);
-    tj_template_set_flag(fill, "moves_cols", false);
-    tj_template_set(fill, "row_of", "r / 2 * 64 + r % 2 * 8");
-    tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
-    tj_template_set(fill, "first_col", "thread_col");
     describe_product(view, &s, fill);
     return "wgmma/wgmma.cu";
 }

@@ -67,10 +67,12 @@ constexpr int WM = BM / MULTIPLIERS;  // rows of a warpgroup
 constexpr int TM = WM / 32;  // elements of a thread in a column of P
 constexpr int TN = BN / 4;  // and in a row
 constexpr int THREADS = 128 * (1 + MULTIPLIERS);
-constexpr int STAGES = 7;
+constexpr int STAGES = 6;
 constexpr int BLOCKS = 1;
 constexpr int GROUP = 8;
-constexpr int P_VECTOR = 2;  // elements that one instruction stores
+constexpr int SLICE = 64;  // columns of P that a warp stores at once, 16 rows high
+constexpr int P_VECTOR = 2;  // neighbours that a lane stores at once
+constexpr int BOXES = 2;  // of a warp: one is filled while another is stored
 
 // Neighbouring elements, as one instruction takes them.
 template <typename element_t, int COUNT>
@@ -137,6 +139,27 @@ __device__ __forceinline__ void copy_box(void *to, const tensor_map_t &from, int
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                  ::"r"(shared_address(to)), "l"(&from), "r"(element), "r"(line), "r"(shared_address(&barrier)) : "memory");
+}
+
+// The other way, from shared memory. Nothing of a box may change until the engine has read it.
+__device__ __forceinline__ void store_box(const tensor_map_t &to, const void *from, int element, int line)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];"
+                 ::"l"(&to), "r"(element), "r"(line), "r"(shared_address(from)) : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Until no more than so many of the boxes that this thread has stored are still to be read.
+template <int LEFT>
+__device__ __forceinline__ void wait_until_stored()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
+}
+
+// What this thread has written to shared memory is there for the copy engine too.
+__device__ __forceinline__ void publish_stores()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 // The tensor cores of Hopper: the four warps of a warpgroup multiply 64 x K_STEP elements of M by K_STEP x BN of N, both read from
@@ -227,6 +250,7 @@ struct __align__(1024) phase_t {
 };
 struct shared_t {
     phase_t phase[STAGES];
+    output_t boxes[4 * MULTIPLIERS][BOXES][16 * SLICE];  // what each warp stores of P
     barrier_t full[STAGES];   // its tiles have come
     barrier_t empty[STAGES];  // nobody needs them any more
 };
@@ -242,12 +266,20 @@ __device__ __forceinline__ const void *n_place(const phase_t &phase, int kk)
     return &phase.N[0][kk][0];
 }
 
+// Where an element lies in a box: its 16-byte chunk has changed places with others of 128 bytes, so that lanes meet in no bank.
+__device__ __forceinline__ output_t &in_box(output_t *box, int row, int col)
+{
+    constexpr int CHUNKS = SLICE * sizeof(output_t) / 16;  // of a row
+    const int at = (row * SLICE + col) * sizeof(output_t);
+    return box[(at ^ at / 128 % CHUNKS * 16) / sizeof(output_t)];
+}
+
 // Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 wgmma_bf16_512x304x704(
     const __grid_constant__ tensor_map_t M_map,
     const __grid_constant__ tensor_map_t N_map,
-    output_t *P)
+    const __grid_constant__ tensor_map_t P_map)
 {
     extern __shared__ shared_t shared[];
     phase_t (&tiles)[STAGES] = shared->phase;
@@ -303,11 +335,13 @@ wgmma_bf16_512x304x704(
         }
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-        // The first row and column of P that this thread computes, in the block's tile.
+        // The first rows of P that this warpgroup and this warp compute, in the block's tile.
         const int lane = threadIdx.x % 32;
         const int group_row = (warpgroup - 1) * WM;
-        const int thread_row = group_row + threadIdx.x % 128 / 32 * 16 + lane / 4;
-        const int thread_col = lane % 4 * 2;
+        const int warp = threadIdx.x / 32 - 4;
+        const int warp_row = group_row + warp % 4 * 16;
+        output_t (&boxes)[BOXES][16 * SLICE] = shared->boxes[warp];
+        int next_box = 0;
 
         for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
             index_t block_row, block_col;
@@ -334,23 +368,38 @@ wgmma_bf16_512x304x704(
             if (phases > 0 && lane == 0)
                 arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
             settle(sum);
-            // store: the thread's sums, as elements of P.
+            // store: a warp finishes its sums and lays them in a box of shared memory, 16 rows of SLICE columns at a time. The copy engine
+            // stores the boxes, without what lies outside P, while the warp goes on.
 #pragma unroll
-            for (int r = 0; r < TM; ++r) {
-                const index_t Row = block_row + thread_row + r / 2 * 64 + r % 2 * 8;
+            for (int top = 0; top < TM; top += 2)
 #pragma unroll
-                for (int c = 0; c < TN; c += P_VECTOR) {
-                    const index_t Col = block_col + thread_col + c / 2 * 8 + c % 2;
-                    if (Col >= l)  // all P_VECTOR of them, or none
-                        break;
-                    vector_t<output_t, P_VECTOR> value;
+                for (int first = 0; first < TN; first += SLICE / 4) {
+                    output_t *const box = boxes[next_box];
+                    if (lane == 0)
+                        wait_until_stored<BOXES - 1>();  // the box's last content
+                    __syncwarp();
 #pragma unroll
-                    for (int i = 0; i < P_VECTOR; ++i) {
-                        value.element[i] = static_cast<output_t>(sum[r][c + i]);
+                    for (int r = top; r < top + 2; ++r) {
+                        const int row = r % 2 * 8 + lane / 4;  // in the box
+#pragma unroll
+                        for (int c = first; c < first + SLICE / 4; c += 2) {
+                            const int col = (c - first) * 4 + lane % 4 * 2;
+                            vector_t<output_t, P_VECTOR> value;
+#pragma unroll
+                            for (int i = 0; i < P_VECTOR; ++i) {
+                                value.element[i] = static_cast<output_t>(sum[r][c + i]);
+                            }
+                            reinterpret_cast<vector_t<output_t, P_VECTOR> &>(in_box(box, row, col)) = value;
+                        }
                     }
-                    reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;
+                    publish_stores();
+                    __syncwarp();
+                    if (lane == 0)
+                        store_box(P_map, box, block_col + first * 4, block_row + warp_row + top * 32);
+                    next_box = (next_box + 1) % BOXES;
                 }
-            }
         }
+        if (lane == 0)
+            wait_until_stored<0>();
     }
 }

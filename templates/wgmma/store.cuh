@@ -1,0 +1,88 @@
+//@ if p_map
+//@| // store: a warp finishes its sums and lays them in a box of shared memory, 16 rows of SLICE columns at a time. The copy engine
+//@| // stores the boxes, without what lies outside P, while the warp goes on.
+//@| #pragma unroll
+//@| for (int top = 0; top < TM; top += 2)
+//@| #pragma unroll
+//@|     for (int first = 0; first < TN; first += SLICE / 4) {
+//@|         output_t *const box = boxes[next_box];
+//@|         if (lane == 0)
+//@|             wait_until_stored<BOXES - 1>();  // the box's last content
+//@|         __syncwarp();
+//@| #pragma unroll
+//@|         for (int r = top; r < top + 2; ++r) {
+//@|             const int row = r % 2 * 8 + lane / 4;  // in the box
+//@ if scales_rows
+//@|             const index_t Row = block_row + warp_row + top * 32 + row;
+//@ if clips_rows
+//@|             if (Row >= j)
+//@|                 break;
+//@ end
+//@ end
+//@| #pragma unroll
+//@|             for (int c = first; c < first + SLICE / 4; c += 2) {
+//@|                 const int col = (c - first) * 4 + lane % 4 * 2;
+//@ if scales_cols
+//@|                 const index_t Col = block_col + first * 4 + col;
+//@ if clips_cols
+//@|                 if (Col >= l)
+//@|                     break;
+//@ end
+//@ end
+//@|                 #include "parts/epilogue.cuh"  //@ include
+//@|             }
+//@|         }
+//@|         publish_stores();
+//@|         __syncwarp();
+//@|         if (lane == 0)
+//@|             store_box(P_map, box, block_col + first * 4, block_row + warp_row + top * 32);  //@ p_product for block_row + warp_row + top * 32
+//@|         next_box = (next_box + 1) % BOXES;
+//@|     }
+//@ else
+// store: what a lane has, two columns of every eight in two rows, would make short stores. So a warp lays 16 rows of SLICE columns in
+// shared memory, and its lanes take up as many sums as they gave: P_VECTOR neighbours of a row each time.
+#pragma unroll
+for (int top = 0; top < TM; top += 2)
+#pragma unroll
+    for (int first = 0; first < TN; first += SLICE / 4) {
+        __syncwarp();  // all have taken the last ones
+#pragma unroll
+        for (int r = top; r < top + 2; ++r)
+#pragma unroll
+            for (int c = first; c < first + SLICE / 4; c += 2) {
+                const vector_t<sum_t, 2> pair = {sum[r][c], sum[r][c + 1]};
+                reinterpret_cast<vector_t<sum_t, 2> &>(in_lines(lines, r % 2 * 8 + lane / 4, (c - first) * 4 + lane % 4 * 2)) = pair;
+            }
+        __syncwarp();
+#pragma unroll
+        for (int r = top; r < top + 2; ++r)
+#pragma unroll
+            for (int c = first; c < first + SLICE / 4; c += P_VECTOR) {
+                const int place = (r % 2 * (SLICE / 4) + c - first) * 32 + lane * P_VECTOR;
+                const vector_t<sum_t, P_VECTOR> taken = read<P_VECTOR>(&in_lines(lines, place / SLICE, place % SLICE));
+#pragma unroll
+                for (int i = 0; i < P_VECTOR; ++i)
+                    sum[r][c + i] = taken.element[i];
+                const index_t Row = block_row + warp_row + top * 32 + place / SLICE;
+                const index_t Col = block_col + first * 4 + place % SLICE;
+                //@ if clips_rows or clips_cols
+                if (Row >= j || Col >= l)  // all P_VECTOR of them, or none  //@ clips_rows || clips_cols
+                    continue;
+                //@ end
+                //@ if splits_k and vector_p
+                //@| vector_t<sum_t, P_VECTOR> value;
+//@| #pragma unroll
+                //@| for (int i = 0; i < P_VECTOR; ++i)
+                //@|     value.element[i] = sum[r][c + i];
+                //@| reinterpret_cast<vector_t<sum_t, P_VECTOR> &>(W[Row * l + Col]) = value;
+                //@ elif splits_k
+                //@| W[Row * l + Col] = sum[r][c];
+                //@ else
+                //@ if not wide_p
+                sum_t &Pvalue = sum[r][c];
+                //@ end
+                #include "parts/epilogue.cuh"  //@ include
+                //@ end
+            }
+    }
+//@ end

@@ -1,0 +1,378 @@
+// j512 k304 l704 f16 N:col beta batch=3
+//
+//     P (512 x 704) = M (512 x 304) . N (304 x 704) + beta * C
+//
+// Tensor cores multiply whole tiles of shared memory, and copies of whole tiles bring them there: both go on beside the threads, which
+// only say when. The warpgroups of a block, of 128 threads each, divide the work. The first one brings the tiles of M and N, a phase
+// of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each BM / MULTIPLIERS rows of the
+// block's tile of P. Two barriers for each place of the ring keep them together:
+//
+//                 brings                            multiplies
+//        wait      empty: all have multiplied        full: the tiles are there
+//                  what was there before
+//        do        copy the tiles of a phase         multiply them
+//        arrive    full, with the last byte          empty
+//
+// A block computes one tile of P after the other, as long as there are any: while the last sums of one are stored, the first phases of
+// the next are on their way.
+
+// IEEE half precision for storage: 16 bits in memory, a float in registers.
+struct half {
+    unsigned short bits;
+
+    half() = default;
+
+    // Round to nearest, ties to even.
+    __device__ explicit half(float value)
+    {
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    }
+
+    __device__ operator float() const
+    {
+        float value;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+        return value;
+    }
+};
+
+using input_t = half;
+using output_t = half;
+using sum_t = float;
+using index_t = int;
+
+constexpr index_t j = 512;
+constexpr index_t k = 304;
+constexpr index_t l = 704;
+constexpr index_t ld_m = k;
+constexpr index_t ld_n = k;
+constexpr index_t ld_p = l;
+constexpr index_t ld_c = l;
+constexpr long long stride_m = 155648;
+constexpr long long stride_n = 214016;
+constexpr long long stride_p = 360448;
+constexpr long long stride_c = 360448;
+constexpr int BM = 64;
+constexpr int BN = 96;
+constexpr int BK = 64;  // 128 bytes of elements
+constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
+constexpr int MULTIPLIERS = 1;
+constexpr int WM = BM / MULTIPLIERS;  // rows of a warpgroup
+constexpr int TM = WM / 32;  // elements of a thread in a column of P
+constexpr int TN = BN / 4;  // and in a row
+constexpr int THREADS = 128 * (1 + MULTIPLIERS);
+constexpr int STAGES = 5;
+constexpr int BLOCKS = 2;
+constexpr int GROUP = 8;
+constexpr int SLICE = 32;  // columns of P that a warp stores at once, 16 rows high
+constexpr int P_VECTOR = 8;  // neighbours that a lane stores at once
+
+// Neighbouring elements, as one instruction takes them.
+template <typename element_t, int COUNT>
+struct alignas(COUNT * sizeof(element_t)) vector_t {
+    element_t element[COUNT];
+};
+
+template <int COUNT, typename element_t>
+__device__ __forceinline__ vector_t<element_t, COUNT> read(const element_t *from)
+{
+    return *reinterpret_cast<const vector_t<element_t, COUNT> *>(from);
+}
+
+// Barriers in shared memory (mbarrier). A phase of one ends when as many have arrived as it was made for, and all bytes are there that
+// were announced. Phases take turns as 0 and 1: who waits says which one is to end.
+using barrier_t = unsigned long long;
+
+__device__ __forceinline__ unsigned shared_address(const void *at)
+{
+    return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+
+__device__ __forceinline__ void make_barrier(barrier_t &barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals) : "memory");
+}
+
+// What was made is there for the copy engine too.
+__device__ __forceinline__ void publish_barriers()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ __forceinline__ void arrive(barrier_t &barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier)) : "memory");
+}
+
+// Arrive, and announce so many bytes that copies will bring.
+__device__ __forceinline__ void arrive_and_expect(barrier_t &barrier, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)), "r"(bytes) : "memory");
+}
+
+__device__ __forceinline__ void wait(barrier_t &barrier, int phase)
+{
+    asm volatile(
+        "{\n"
+        ".reg .pred is_over;\n"
+        "again:\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 is_over, [%0], %1;\n"
+        "@!is_over bra again;\n"
+        "}" ::"r"(shared_address(&barrier)), "r"(phase) : "memory");
+}
+
+// Copies of boxes out of a matrix that a tensor map describes, past the registers and threads (TMA). What lies outside the matrix
+// becomes zero. The bytes that arrive are counted by a barrier.
+struct alignas(128) tensor_map_t {
+    unsigned char bytes[128];
+};
+
+__device__ __forceinline__ void copy_box(void *to, const tensor_map_t &from, int element, int line, int product, barrier_t &barrier)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
+                 ::"r"(shared_address(to)), "l"(&from), "r"(element), "r"(line), "r"(product), "r"(shared_address(&barrier)) : "memory");
+}
+
+// The tensor cores of Hopper: the four warps of a warpgroup multiply 64 x K_STEP elements of M by K_STEP x BN of N, both read from
+// shared memory, and add the products to their sums. It goes on beside the threads, until they wait for it.
+//
+// A warp has 16 of the 64 rows; its lanes have two columns of every 8, in two rows:
+//
+//              columns 0 1   2 3   4 5   6 7   8 9 ...
+//     row 0    lane    0     1     2     3     0
+//     row 1            4     5     6     7     4         upper
+//       :              :
+//     row 8            0     1     2     3     0         lower
+//       :
+//
+// Tiles lie in lines of 128 bytes, whose 16-byte chunks have changed places as the copies made them: the pattern repeats every 8
+// lines. A descriptor says where a tile begins, and how far apart its parts are.
+__device__ __forceinline__ unsigned long long descriptor(const void *tile, int from_block_to_block)
+{
+    constexpr unsigned long long SWIZZLED_BY_128 = 1ULL << 62;
+    constexpr unsigned long long EIGHT_LINES = 8 * 128 / 16;
+    return SWIZZLED_BY_128 | EIGHT_LINES << 32 | static_cast<unsigned long long>(from_block_to_block / 16) << 16 | (shared_address(tile) & 0x3ffff) / 16;
+}
+
+// Sums, and what shared memory holds, are the tensor cores' from here on.
+__device__ __forceinline__ void begin_products()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void commit_products()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Until no more than so many groups of products are still on their way.
+template <int LEFT>
+__device__ __forceinline__ void wait_for_products()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
+}
+
+// What is done with the sums on one side of this may not be moved to the other.
+__device__ __forceinline__ void settle(sum_t (&sum)[TM][TN])
+{
+#pragma unroll
+    for (int r = 0; r < TM; ++r)
+#pragma unroll
+        for (int c = 0; c < TN; ++c)
+            asm volatile("" : "+f"(sum[r][c])::"memory");
+}
+
+__device__ __forceinline__ void multiply_add(unsigned long long m, unsigned long long n, sum_t (&upper)[TN], sum_t (&lower)[TN])
+{
+    asm volatile(
+        "wgmma.mma_async.sync.aligned.m64n96k16.f32.f16.f16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7"
+        ", %8, %9, %10, %11, %12, %13, %14, %15"
+        ", %16, %17, %18, %19, %20, %21, %22, %23"
+        ", %24, %25, %26, %27, %28, %29, %30, %31"
+        ", %32, %33, %34, %35, %36, %37, %38, %39"
+        ", %40, %41, %42, %43, %44, %45, %46, %47"
+        "}, %48, %49, 1"  // 1: added to the sums
+        ", 1, 1"  // neither factor is negated
+        ", 0"  // 1: M lies across k
+        ", 0"  // 1: N lies across k
+        ";"
+        : "+f"(upper[0]), "+f"(upper[1]), "+f"(lower[0]), "+f"(lower[1]), "+f"(upper[2]), "+f"(upper[3]), "+f"(lower[2]), "+f"(lower[3])
+        , "+f"(upper[4]), "+f"(upper[5]), "+f"(lower[4]), "+f"(lower[5]), "+f"(upper[6]), "+f"(upper[7]), "+f"(lower[6]), "+f"(lower[7])
+        , "+f"(upper[8]), "+f"(upper[9]), "+f"(lower[8]), "+f"(lower[9]), "+f"(upper[10]), "+f"(upper[11]), "+f"(lower[10]), "+f"(lower[11])
+        , "+f"(upper[12]), "+f"(upper[13]), "+f"(lower[12]), "+f"(lower[13]), "+f"(upper[14]), "+f"(upper[15]), "+f"(lower[14]), "+f"(lower[15])
+        , "+f"(upper[16]), "+f"(upper[17]), "+f"(lower[16]), "+f"(lower[17]), "+f"(upper[18]), "+f"(upper[19]), "+f"(lower[18]), "+f"(lower[19])
+        , "+f"(upper[20]), "+f"(upper[21]), "+f"(lower[20]), "+f"(lower[21]), "+f"(upper[22]), "+f"(upper[23]), "+f"(lower[22]), "+f"(lower[23])
+        : "l"(m), "l"(n));
+}
+
+// What one phase needs, in blocks of lines of 128 bytes: BK elements along k or, where neighbours in memory lie across k, as many
+// elements across it.
+constexpr int LINE = 128 / sizeof(input_t);
+constexpr int M_BLOCKS = 1, M_LINES = BM;  // one block, whose lines are rows of M
+constexpr int N_BLOCKS = 1, N_LINES = BN;  // one block, whose lines are columns of N
+struct __align__(1024) phase_t {
+    input_t M[M_BLOCKS][M_LINES][LINE];
+    input_t N[N_BLOCKS][N_LINES][LINE];
+};
+struct shared_t {
+    phase_t phase[STAGES];
+    sum_t lines[4 * MULTIPLIERS][16][SLICE];  // what each warp stores of P
+    barrier_t full[STAGES];   // its tiles have come
+    barrier_t empty[STAGES];  // nobody needs them any more
+};
+
+// Where the descriptors of a product begin: so many rows (columns) from the tile's first, and so many elements along k.
+__device__ __forceinline__ const void *m_place(const phase_t &phase, int row, int kk)
+{
+    return &phase.M[0][row][kk];
+}
+
+__device__ __forceinline__ const void *n_place(const phase_t &phase, int kk)
+{
+    return &phase.N[0][0][kk];
+}
+
+// Where a sum lies: groups of 8 have changed places, so that lanes meet in no bank.
+__device__ __forceinline__ sum_t &in_lines(sum_t (&lines)[16][SLICE], int row, int col)
+{
+    return lines[row][col ^ row % (SLICE / 8) * 8];
+}
+
+// Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
+//         blockIdx.z counts the products of the batch.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+wgmma_f16_512x304x704(
+    const __grid_constant__ tensor_map_t M_map,
+    const __grid_constant__ tensor_map_t N_map,
+    sum_t beta,
+    const output_t *C,  // may be P itself
+    output_t *P)
+{
+    extern __shared__ shared_t shared[];
+    phase_t (&tiles)[STAGES] = shared->phase;
+    barrier_t (&full)[STAGES] = shared->full, (&empty)[STAGES] = shared->empty;
+
+    C += blockIdx.z * stride_c;
+    P += blockIdx.z * stride_p;
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            make_barrier(full[stage], 1);
+            make_barrier(empty[stage], 4 * MULTIPLIERS);  // a lane of each warp arrives
+        }
+        publish_barriers();
+    }
+    __syncthreads();
+
+    const int phases = (k + BK - 1) / BK;
+    // Tiles that are multiplied at the same time should find their rows of M and columns of N in the L2: GROUP rows of tiles are walked
+    // together, column by column.
+    const int rows = (j + BM - 1) / BM, cols = (l + BN - 1) / BN;
+    const auto place_of = [&](int tile, index_t &block_row, index_t &block_col) {
+        const int first = tile / (GROUP * cols) * GROUP;
+        const int height = min(GROUP, rows - first);
+        block_row = static_cast<index_t>(first + tile % (GROUP * cols) % height) * BM;
+        block_col = static_cast<index_t>(tile % (GROUP * cols) / height) * BN;
+    };
+    const int warpgroup = threadIdx.x / 128;
+    int stage = 0;  // the place in the ring,
+    int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
+    const auto next_stage = [&] {
+        if (++stage == STAGES) {
+            stage = 0;
+            turn ^= 1;
+        }
+    };
+
+    if (warpgroup == 0) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        // One thread starts all copies.
+        if (threadIdx.x == 0) {
+            for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
+                index_t block_row, block_col;
+                place_of(tile, block_row, block_col);
+                for (int phase = 0; phase < phases; ++phase) {
+                    const int kk = phase * BK;
+                    wait(empty[stage], turn ^ 1);  // what is new counts as empty
+                    arrive_and_expect(full[stage], sizeof(phase_t));
+                    copy_box(&tiles[stage].M, M_map, kk, block_row, blockIdx.z, full[stage]);
+                    copy_box(&tiles[stage].N, N_map, kk, block_col, blockIdx.z, full[stage]);
+                    next_stage();
+                }
+            }
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 216;");
+        // The first rows of P that this warpgroup and this warp compute, in the block's tile.
+        const int lane = threadIdx.x % 32;
+        const int group_row = (warpgroup - 1) * WM;
+        const int warp = threadIdx.x / 32 - 4;
+        const int warp_row = group_row + warp % 4 * 16;
+        sum_t (&lines)[16][SLICE] = shared->lines[warp];
+
+        for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
+            index_t block_row, block_col;
+            place_of(tile, block_row, block_col);
+            sum_t sum[TM][TN] = {};
+            settle(sum);
+            for (int phase = 0; phase < phases; ++phase) {
+                wait(full[stage], turn);
+                begin_products();
+#pragma unroll
+                for (int kk = 0; kk < BK; kk += K_STEP)
+#pragma unroll
+                    for (int r = 0; r < TM; r += 2)
+                        multiply_add(descriptor(m_place(tiles[stage], group_row + r * 32, kk), sizeof(tiles[stage].M[0])),
+                                     descriptor(n_place(tiles[stage], kk), sizeof(tiles[stage].N[0])), sum[r], sum[r + 1]);
+                commit_products();
+                wait_for_products<0>();
+                if (lane == 0)
+                    arrive(empty[stage]);
+                next_stage();
+            }
+            settle(sum);
+            // store: what a lane has, two columns of every eight in two rows, would make short stores. So a warp lays 16 rows of SLICE columns in
+            // shared memory, and its lanes take up as many sums as they gave: P_VECTOR neighbours of a row each time.
+#pragma unroll
+            for (int top = 0; top < TM; top += 2)
+#pragma unroll
+                for (int first = 0; first < TN; first += SLICE / 4) {
+                    __syncwarp();  // all have taken the last ones
+#pragma unroll
+                    for (int r = top; r < top + 2; ++r)
+#pragma unroll
+                        for (int c = first; c < first + SLICE / 4; c += 2) {
+                            const vector_t<sum_t, 2> pair = {sum[r][c], sum[r][c + 1]};
+                            reinterpret_cast<vector_t<sum_t, 2> &>(in_lines(lines, r % 2 * 8 + lane / 4, (c - first) * 4 + lane % 4 * 2)) = pair;
+                        }
+                    __syncwarp();
+#pragma unroll
+                    for (int r = top; r < top + 2; ++r)
+#pragma unroll
+                        for (int c = first; c < first + SLICE / 4; c += P_VECTOR) {
+                            const int place = (r % 2 * (SLICE / 4) + c - first) * 32 + lane * P_VECTOR;
+                            const vector_t<sum_t, P_VECTOR> taken = read<P_VECTOR>(&in_lines(lines, place / SLICE, place % SLICE));
+#pragma unroll
+                            for (int i = 0; i < P_VECTOR; ++i)
+                                sum[r][c + i] = taken.element[i];
+                            const index_t Row = block_row + warp_row + top * 32 + place / SLICE;
+                            const index_t Col = block_col + first * 4 + place % SLICE;
+                            if (Col >= l)  // all P_VECTOR of them, or none
+                                continue;
+                            vector_t<output_t, P_VECTOR> before = {};
+                            if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
+                                before = read<P_VECTOR>(&C[Row * ld_c + Col]);
+                            vector_t<output_t, P_VECTOR> value;
+#pragma unroll
+                            for (int i = 0; i < P_VECTOR; ++i) {
+                                if (beta != 0)
+                                    sum[r][c + i] += beta * before.element[i];
+                                value.element[i] = static_cast<output_t>(sum[r][c + i]);
+                            }
+                            reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;
+                        }
+                }
+        }
+    }
+}
