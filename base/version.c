@@ -8,3 +8,8 @@ const char *tj_version(void)
 {
     return TJ_VERSION;
 }
+
+int tj_version_number(void)
+{
+    return TJ_VERSION_NUMBER;
+}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed, and what is made for it: the command with its man page and completions, and how other builds find the library.
+# What is installed, how other builds find it, and the packages that CPack makes of it.
 
 # Relative, so that an installation may be moved.
 file(RELATIVE_PATH lib_from_bin ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
@@ -7,51 +7,78 @@ file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE
 string(REGEX REPLACE "/$" "" prefix_from_pc ${prefix_from_pc})
 file(RELATIVE_PATH lib_from_prefix ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 file(RELATIVE_PATH include_from_prefix ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+set(documents ${CMAKE_INSTALL_DOCDIR})
+if(NOT PROJECT_IS_TOP_LEVEL) # that folder is the other project's
+    set(documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/tilejit)
+endif()
 
-# What is installed is linked with the RUNPATH that it keeps. CMake would otherwise end that of the build tree in a colon, to have room for
-# the change, and to the loader the empty element behind it is the current folder. So the command is linked twice: for either place.
-add_executable(tilejit_installed $<TARGET_OBJECTS:tilejit_cli> ${cli_objects})
-target_link_libraries(tilejit_installed PRIVATE tilejit tj_options PkgConfig::JANSSON Threads::Threads m)
-set_target_properties(tilejit_installed PROPERTIES OUTPUT_NAME tilejit RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/installed
-                                                   INSTALL_RPATH "$ORIGIN/${lib_from_bin}" LINKER_LANGUAGE C)
-set_target_properties(tilejit cuda_emulator tilejit_installed PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
-
-# The man page, the completions and --help come from the same tables. The man page lies where man looks for it once the build
-# tree is in PATH.
-set(man_page ${PROJECT_BINARY_DIR}/man/man1/tilejit.1)
-set(completions ${PROJECT_BINARY_DIR}/completions)
-file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man/man1 ${completions})
-add_custom_command(
-    OUTPUT ${man_page} ${completions}/tilejit ${completions}/_tilejit ${completions}/tilejit.fish
-    COMMAND tilejit_cli man > ${man_page}
-    COMMAND tilejit_cli completion bash > ${completions}/tilejit
-    COMMAND tilejit_cli completion zsh > ${completions}/_tilejit
-    COMMAND tilejit_cli completion fish > ${completions}/tilejit.fish
-    DEPENDS tilejit_cli
-    VERBATIM)
-add_custom_target(man ALL DEPENDS ${man_page})
-
-install(TARGETS tilejit EXPORT tilejit-targets)
-install(TARGETS tilejit_static EXPORT tilejit-static-targets)
-install(TARGETS tilejit_installed)
-install(TARGETS cuda_emulator LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit)
-install(FILES emulator/include/cuda_emulator.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# A library is linked with the RUNPATH that it keeps when it is installed.
+set_target_properties(${libraries} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
 install(DIRECTORY include/tilejit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES emulator/include/cuda_emulator.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${completions}/tilejit DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${completions}/_tilejit DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES ${completions}/tilejit.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES bench/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
-install(DIRECTORY bench/shapes bench/results DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench) # the data of what docs/ says
+if(TILEJIT_BUNDLE_JANSSON)
+    get_target_property(jansson jansson::jansson IMPORTED_LOCATION)
+    file(REAL_PATH "${jansson}" jansson)
+    get_filename_component(soname "${jansson}" NAME)
+    if(NOT soname MATCHES "^(libjansson\\.so\\.[0-9]+)")
+        message(FATAL_ERROR "TILEJIT_BUNDLE_JANSSON copies a shared jansson, and what was found is \"${jansson}\": set it to OFF")
+    endif()
+    install(PROGRAMS ${jansson} DESTINATION ${CMAKE_INSTALL_LIBDIR} RENAME ${CMAKE_MATCH_1})
+    set_target_properties(${libraries} PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH OFF)
+endif()
+
+if(TILEJIT_EMULATOR)
+    set_target_properties(tilejit_emulator PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+    install(TARGETS tilejit_emulator LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit)
+endif()
+
+if(TILEJIT_COMMAND)
+    # CMake would end the RUNPATH of the build tree in a colon, to have room for the installed one, and to the loader the empty element
+    # behind it is the current folder. So the command is linked twice: for either place.
+    add_executable(tilejit_installed $<TARGET_OBJECTS:tilejit_cli> ${cli_objects})
+    target_link_libraries(tilejit_installed PRIVATE tilejit::tilejit tj_options jansson::jansson Threads::Threads m)
+    set_target_properties(tilejit_installed PROPERTIES OUTPUT_NAME tilejit RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/installed
+                                                       INSTALL_RPATH "$ORIGIN/${lib_from_bin}" LINKER_LANGUAGE C
+                                                       BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+    if(TILEJIT_BUNDLE_JANSSON)
+        set_target_properties(tilejit_installed PROPERTIES INSTALL_RPATH_USE_LINK_PATH OFF)
+    endif()
+    install(TARGETS tilejit_installed)
+    install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${completions}/tilejit DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${completions}/_tilejit DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${completions}/tilejit.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
+
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${documents})
+install(DIRECTORY docs examples DESTINATION ${documents})
+install(FILES bench/README.md DESTINATION ${documents}/bench)
+install(DIRECTORY bench/shapes bench/results DESTINATION ${documents}/bench) # the data of what docs/ says
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilejit)
-install(EXPORT tilejit-targets NAMESPACE tilejit:: DESTINATION ${package})
-install(EXPORT tilejit-static-targets NAMESPACE tilejit:: DESTINATION ${package})
+foreach(library IN LISTS libraries)
+    install(TARGETS ${library} EXPORT ${library}-targets)
+    install(EXPORT ${library}-targets NAMESPACE tilejit:: DESTINATION ${package})
+endforeach()
 configure_package_config_file(cmake/tilejit-config.cmake.in ${PROJECT_BINARY_DIR}/tilejit-config.cmake INSTALL_DESTINATION ${package})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/tilejit-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tilejit-config-version.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tilejit-config.cmake ${PROJECT_BINARY_DIR}/tilejit-config-version.cmake DESTINATION ${package})
+install(FILES cmake/jansson.cmake DESTINATION ${package} RENAME tilejit-jansson.cmake)
 configure_file(cmake/tilejit.pc.in ${PROJECT_BINARY_DIR}/tilejit.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tilejit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# cpack: a .tar.gz that may be unpacked anywhere, and a .deb. The same bytes wherever they are made, if SOURCE_DATE_EPOCH is set.
+if(PROJECT_IS_TOP_LEVEL)
+    set(CPACK_GENERATOR TGZ DEB)
+    set(CPACK_PACKAGE_CONTACT "TileJIT")
+    set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "matrix products by CUDA kernels written at run time")
+    set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+    set(CPACK_STRIP_FILES ON)
+    set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+    set(CPACK_DEBIAN_PACKAGE_SECTION libs)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
+    set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libjansson-dev, libnvrtc13 | libnvrtc12 | nvidia-cuda-toolkit")
+    include(CPack)
+endif()

@@ -76,6 +76,25 @@ Test(wgmma, walks_with_blocks_that_stay)
     cr_expect(eq(int, form.align[TJ_MATRIX_M], 16));
 }
 
+Test(wgmma, maps_what_it_has_packed)
+{
+    const tj_problem problem = PROBLEM(.j = {FIXED(100)}, .k = {FIXED(300)}, .l = {FIXED(70)}, .m.type = TJ_S8);
+    tj_config config = TJ_CONFIG_INIT;
+    const tj_tensor_map *m, *n;
+    tj_launch_form form;
+
+    cr_assert(eq(int, tj_config_parse("wgmma:bm=64,bn=64", &config, NULL), TJ_OK));
+    cr_assert(eq(int, tj_preview_launch(&problem, &config, &form, NULL), TJ_OK));
+    cr_expect(eq(int, form.steps, 2));
+    cr_expect(eq(int, form.product, 1));
+    cr_expect(eq(int, form.align[TJ_MATRIX_M], 0));
+    m = &form.tensor_map[0];
+    n = &form.tensor_map[1];
+    cr_expect(m->lines == 100 && m->width == 300 && m->ld == 384 && m->box[0] == 128 && m->box[1] == 64);
+    cr_expect(n->lines == 70 && n->width == 300 && n->ld == 384 && n->box[1] == 64); /* lines along k, as in M */
+    cr_expect(eq(i64, form.slice[n->matrix] - form.slice[m->matrix], 100 * 384));
+}
+
 /* What writes P: the copy engine, as wide lines as it takes, or lanes as much at once as is aligned. */
 Test(wgmma, stores_by_what_p_allows)
 {
@@ -113,23 +132,4 @@ Test(wgmma, stores_by_what_p_allows)
         cr_expect(eq(int, form.tensor_map[2].box[0], rows[i].box), "row %zu", i);
         cr_expect(eq(int, form.align[TJ_MATRIX_P], rows[i].align), "row %zu", i);
     }
-}
-
-Test(wgmma, maps_what_it_has_packed)
-{
-    const tj_problem problem = PROBLEM(.j = {FIXED(100)}, .k = {FIXED(300)}, .l = {FIXED(70)}, .m.type = TJ_S8);
-    tj_config config = TJ_CONFIG_INIT;
-    const tj_tensor_map *m, *n;
-    tj_launch_form form;
-
-    cr_assert(eq(int, tj_config_parse("wgmma:bm=64,bn=64", &config, NULL), TJ_OK));
-    cr_assert(eq(int, tj_preview_launch(&problem, &config, &form, NULL), TJ_OK));
-    cr_expect(eq(int, form.steps, 2));
-    cr_expect(eq(int, form.product, 1));
-    cr_expect(eq(int, form.align[TJ_MATRIX_M], 0));
-    m = &form.tensor_map[0];
-    n = &form.tensor_map[1];
-    cr_expect(m->lines == 100 && m->width == 300 && m->ld == 384 && m->box[0] == 128 && m->box[1] == 64);
-    cr_expect(n->lines == 70 && n->width == 300 && n->ld == 384 && n->box[1] == 64); /* lines along k, as in M */
-    cr_expect(eq(i64, form.slice[n->matrix] - form.slice[m->matrix], 100 * 384));
 }

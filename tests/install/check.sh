@@ -10,9 +10,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "install: $*" >&2; exit 1; }
 
-# configure PREFIX LIBRARY
+# configure PREFIX LIBRARY OPTION...
 generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
-configure() { cmake -G "$generator" -S "$here" -B "$1.$2" -DCMAKE_PREFIX_PATH="$1" -DLIBRARY="$2"; }
+configure() { cmake -G "$generator" -S "$here" -B "$1.$2" -DCMAKE_PREFIX_PATH="$1" -DLIBRARY="$2" "${@:3}"; }
 
 use() {
     local prefix=$1 library folder
@@ -38,15 +38,22 @@ use() {
 cmake --install "$build" --prefix "$work/prefix" >/dev/null
 "$scripts/check_runpath.sh" "$work/prefix"
 use "$work/prefix"
+mkdir "$work/page"
+cp "$here/main.c" "$work/page"
+{ printf 'cmake_minimum_required(VERSION 3.22)\nproject(page LANGUAGES C)\n' &&
+    awk '/^```cmake/ { inside = ++number == 1; next } /^```/ { inside = 0 } inside' "$here/../../docs/embedding.md"; } >"$work/page/CMakeLists.txt"
+cmake -G "$generator" -S "$work/page" -B "$work/page/build" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null && cmake --build "$work/page/build" >/dev/null &&
+    "$work/page/build/application" || fail "the first project of docs/embedding.md does not work"
 grep -rIE "$work|$build|/usr/local" "$work/prefix"/lib* && fail "an installed file names a folder of this machine"
 mv "$work/prefix" "$work/moved"
 use "$work/moved"
 prefix=$work/moved
 
 # The shared library is found without what only the static one needs, and what that needs is named.
-PKG_CONFIG_LIBDIR=$work/none configure "$prefix" tilejit >/dev/null 2>"$work/errors" || fail "the shared library needs jansson's headers"
-rm -rf "$prefix.tilejit_static"
-PKG_CONFIG_LIBDIR=$work/none PKG_CONFIG_PATH= configure "$prefix" tilejit_static >/dev/null 2>"$work/errors" && fail "the static library needs nothing"
+rm -rf "$prefix.tilejit" "$prefix.tilejit_static"
+hidden=("-DCMAKE_IGNORE_PATH=/usr/include;/usr/local/include" -DPKG_CONFIG_EXECUTABLE=/nonexistent)
+configure "$prefix" tilejit "${hidden[@]}" >/dev/null 2>"$work/errors" || fail "the shared library needs jansson's headers: $(cat "$work/errors")"
+configure "$prefix" tilejit_static "${hidden[@]}" >/dev/null 2>"$work/errors" && fail "the static library needs nothing"
 grep -q libjansson-dev "$work/errors" || fail "nothing says what the static library needs: $(cat "$work/errors")"
 
 # The current folder is no place for libraries: neither the built nor the installed command loads what lies there.

@@ -12,7 +12,7 @@ int main(void)
     tj_error err;
     int is_right;
 
-    if (strcmp(tj_version(), TJ_VERSION) != 0) {
+    if (strcmp(tj_version(), TJ_VERSION) != 0 || tj_version_number() != TJ_VERSION_NUMBER) {
         fprintf(stderr, "headers are %s, the library is %s\n", TJ_VERSION, tj_version());
         return 1;
     }

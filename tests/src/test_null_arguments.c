@@ -168,6 +168,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_time_rotating, (ARG(0), ARG(1), ARG(2), 1, NULL, 1, 1, 1, ARG(3), &err), "context", "plan", "operands", "microseconds") \
     REFUSES(tj_tune, (ARG(0), ARG(1), NULL, ARG(2), &err), "context", "problem", "result") \
     SURVIVES(tj_version, (), 0) \
+    SURVIVES(tj_version_number, (), 0) \
     REFUSES(tj_widest_tile, (ARG(0), 1, 1, ARG(1), &err), "facts", "limits") \
     ANSWERS(tj_workbench_address, (ARG(0), 0, TJ_MATRIX_M), 0, 0) \
     ANSWERS(tj_workbench_bytes, (ARG(0), TJ_MATRIX_M), 0, 0) \

@@ -79,8 +79,7 @@ static const char *const constraints[] = {
     "lies along k",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
-    "store=boxes: lines of P, and its products of a batch, begin so too, and its columns are even in number; no beta, no "
-    "splits",
+    "store=boxes: so it is with P, which has an even number of columns; no beta, no splits",
     "BM is a multiple of 64 times multipliers, BN of 16",
     "a thread that multiplies has registers for its sums and 24 more: block tiles of at most 128 x 256, 256 x 128 or 192 x 192",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
@@ -390,16 +389,16 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
     if (v[PACK] == 0)
         v[PACK] = s.pack = pack_default(view, s);
     status = check_tiles(&s, err);
-    if (status == TJ_OK)
-        status = check_store(view, &s, err);
-    if (status == TJ_OK && v[STORE] == 0)
-        v[STORE] = s.store = has_boxes(view, &s) ? TJ_WGMMA_BOXES : TJ_WGMMA_LINES;
     if (status == TJ_OK && s.promotes && s.release == TJ_WGMMA_LATE)
         status =
             tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                     "release is late, and the sums of a phase of %s are waited for, so that they can be added up in f32: use "
                     "release=now",
                     tj_facts_of(view->m.type)->name);
+    if (status == TJ_OK)
+        status = check_store(view, &s, err);
+    if (status == TJ_OK && v[STORE] == 0)
+        v[STORE] = s.store = has_boxes(view, &s) ? TJ_WGMMA_BOXES : TJ_WGMMA_LINES;
     if (status == TJ_OK && v[STAGES] == 0)
         v[STAGES] = s.stages = stages_that_fit(view, s);
     if (status == TJ_OK)

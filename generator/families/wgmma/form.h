@@ -12,8 +12,8 @@ enum { TJ_WGMMA_LINE = 128 }; /* bytes of a line of a tile in shared memory, whi
 enum { TJ_WGMMA_ROWS = 64 };  /* of one product of a warpgroup */
 enum { TJ_WGMMA_NOW = 1, TJ_WGMMA_LATE = 2 };
 enum { TJ_WGMMA_BOXES = 1, TJ_WGMMA_LINES = 2, TJ_WGMMA_ELEMENTS = 3 };
-enum { TJ_WGMMA_SLICE_ROWS = 16 }; /* that a warp stores at once */
 enum { TJ_WGMMA_PACK_NONE = 1, TJ_WGMMA_PACK_M, TJ_WGMMA_PACK_N, TJ_WGMMA_PACK_BOTH };
+enum { TJ_WGMMA_SLICE_ROWS = 16 }; /* that a warp stores at once */
 
 /** The parameters by name, and what follows from them and the type of M and N. */
 typedef struct tj_wgmma_shape {
