@@ -21,7 +21,7 @@ if (threadIdx.x == 0) {
             for (int block = 0; block < N_BLOCKS; ++block)
                 copy_box(&tiles[stage].N[block], N_map, block_col + block * LINE, kk, full[stage]);  //@ n_product for full
             //@ end
-            next_stage();
+            pass(1);
         }
     }
 }

@@ -1,6 +1,6 @@
 // The first rows of P that this warpgroup and this warp compute, in the block's tile.
 const int lane = threadIdx.x % 32;
-const int group_row = (warpgroup - 1) * WM;
+const int group_row = (warpgroup - 1) * WM;  //@ group_row for (warpgroup - 1) * WM
 const int warp = threadIdx.x / 32 - 4;
 const int warp_row = group_row + warp % 4 * 16;
 //@ if p_map
@@ -11,7 +11,13 @@ sum_t (&lines)[16][SLICE] = shared->lines[warp];
 //@ end
 #include "parts/scale.cuh"  //@ include
 
+//@ if pingpong
+//@| int round = warpgroup == 1;  // of turns: what is new counts as over, so the first warpgroup begins
+//@| pass(static_cast<long long>(warpgroup - 1) * phases);
+//@| for (int tile = blockIdx.x + (warpgroup - 1) * gridDim.x; tile < rows * cols; tile += MULTIPLIERS * gridDim.x) {
+//@ else
 for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
+//@ end
     index_t block_row, block_col;
     place_of(tile, block_row, block_col);
     sum_t sum[TM][TN] = {};
@@ -19,6 +25,10 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
     //@| sum_t part[TM][TN];  // of one phase: tensor cores keep 13 bits of it, so that all phases are added up by the thread
     //@ end
     settle(sum);
+    //@ if pingpong
+    //@| wait(begins[warpgroup - 1], round);
+    //@| round ^= 1;
+    //@ end
     for (int phase = 0; phase < phases; ++phase) {
         wait(full[stage], turn);
         begin_products();
@@ -47,12 +57,19 @@ for (int tile = blockIdx.x; tile < rows * cols; tile += gridDim.x) {
         //@|     for (int c = 0; c < TN; ++c)
         //@|         sum[r][c] += part[r][c];
         //@ end
-        next_stage();
+        pass(1);
     }
+    //@ if pingpong
+    //@| if (lane == 0)
+    //@|     arrive(begins[warpgroup % MULTIPLIERS]);
+    //@ end
     //@ if releases_late
     wait_for_products<0>();
     if (phases > 0 && lane == 0)
         arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
+    //@ end
+    //@ if pingpong
+    //@| pass(static_cast<long long>(MULTIPLIERS - 1) * phases);  // those of the others
     //@ end
     settle(sum);
     #include "wgmma/store.cuh"  //@ include

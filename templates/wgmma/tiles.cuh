@@ -24,6 +24,9 @@ struct shared_t {
     //@ end
     barrier_t full[STAGES];   // its tiles have come
     barrier_t empty[STAGES];  // nobody needs them any more
+    //@ if pingpong
+    //@| barrier_t begins[MULTIPLIERS];  // it is that warpgroup's turn to multiply
+    //@ end
 };
 
 // Where the descriptors of a product begin: so many rows (columns) from the tile's first, and so many elements along k.

@@ -1,7 +1,7 @@
 // Tensor cores multiply whole tiles of shared memory, and copies of whole tiles bring them there: both go on beside the threads, which
 // only say when. The warpgroups of a block, of 128 threads each, divide the work. The first one brings the tiles of M and N, a phase
-// of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each BM / MULTIPLIERS rows of the
-// block's tile of P. Two barriers for each place of the ring keep them together:
+// of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each WM rows of the block's
+// tile of P. Two barriers for each place of the ring keep them together:
 //
 //                 brings                            multiplies
 //        wait      empty: all have multiplied        full: the tiles are there
@@ -11,6 +11,10 @@
 //
 // A block computes one tile of P after the other, as long as there are any: while the last sums of one are stored, the first phases of
 // the next are on their way.
+//@ if pingpong
+//@|
+//@| // Ping-pong: each multiplying warpgroup has tiles of its own, and they take turns. While one stores its tile, another multiplies.
+//@ end
 
 #include "parts/card.cuh"  //@ include
 constexpr int BM = 128;  //@ bm
@@ -18,7 +22,7 @@ constexpr int BN = 32;  //@ bn
 constexpr int BK = 64;  // 128 bytes of elements  //@ bk
 constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores  //@ k_step
 constexpr int MULTIPLIERS = 2;  //@ multipliers
-constexpr int WM = BM / MULTIPLIERS;  // rows of a warpgroup
+constexpr int WM = BM / MULTIPLIERS;  // rows of a warpgroup  //@ wm
 constexpr int TM = WM / 32;  // elements of a thread in a column of P
 constexpr int TN = BN / 4;  // and in a row
 constexpr int THREADS = 128 * (1 + MULTIPLIERS);
@@ -58,6 +62,9 @@ wgmma(  //@ kernel for wgmma
     extern __shared__ shared_t shared[];
     phase_t (&tiles)[STAGES] = shared->phase;
     barrier_t (&full)[STAGES] = shared->full, (&empty)[STAGES] = shared->empty;
+    //@ if pingpong
+    //@| barrier_t (&begins)[MULTIPLIERS] = shared->begins;
+    //@ end
 
     #include "parts/derived.cuh"  //@ include
     //@ if splits_k
@@ -69,8 +76,12 @@ wgmma(  //@ kernel for wgmma
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; ++stage) {
             make_barrier(full[stage], 1);
-            make_barrier(empty[stage], 4 * MULTIPLIERS);  // a lane of each warp arrives
+            make_barrier(empty[stage], 4 * MULTIPLIERS);  // a lane of each warp arrives  //@ releases for 4 * MULTIPLIERS
         }
+        //@ if pingpong
+        //@| for (int multiplier = 0; multiplier < MULTIPLIERS; ++multiplier)
+        //@|     make_barrier(begins[multiplier], 4);
+        //@ end
         publish_barriers();
     }
     __syncthreads();
@@ -103,9 +114,16 @@ wgmma(  //@ kernel for wgmma
     const int warpgroup = threadIdx.x / 128;
     int stage = 0;  // the place in the ring,
     int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
-    const auto next_stage = [&] {
-        if (++stage == STAGES) {
-            stage = 0;
+    //@ if pingpong
+    //@| const auto pass = [&](long long places) {
+    //@|     turn ^= static_cast<int>(places / STAGES % 2);
+    //@|     stage += static_cast<int>(places % STAGES);
+    //@ else
+    const auto pass = [&](int places) {
+        stage += places;
+    //@ end
+        if (stage >= STAGES) {
+            stage -= STAGES;
             turn ^= 1;
         }
     };

@@ -424,6 +424,7 @@ static const row rows[] = {
     {"wgmma:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_S8, .n.layout = TJ_COL_MAJOR)},
     {"wgmma:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_U8, .n.layout = TJ_COL_MAJOR, .p.type = TJ_S8)},
     {"wgmma:bm=64,bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32, .n.layout = TJ_COL_MAJOR)},
+    {"wgmma:bm=64,bn=64,pingpong=yes", 100, 200, 136, BF16()},
     {"wgmma:bm=64,bn=64,splits=2", 100, 200, 136, BF16()},
     {"wgmma:bm=64,bn=32,splits=5", 72, 200, 136, BF16(.batch = 2, .epilogue.has_beta = 1)},
     {"wgmma:bm=64,bn=64", 64, 0, 64, BF16(.m.ld = 8)},

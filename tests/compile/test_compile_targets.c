@@ -306,7 +306,7 @@ Test(compile, wgmma_in_every_form)
 {
     static const char *const configs[] = {"wgmma:bm=128,bn=256", "wgmma:bm=256,bn=128,release=now",
                                           "wgmma:bm=192,bn=192,splits=3", "wgmma:bm=64,bn=16,blocks=2,store=elements",
-                                          "wgmma:bm=128,bn=96,group=1"};
+                                          "wgmma:bm=128,bn=96,group=1", "wgmma:bm=128,bn=192,pingpong=yes"};
     static const int types[] = {TJ_BF16, TJ_F16, TJ_S8, TJ_U8, TJ_F32};
     const char *const *targets = targets_or_skip();
     bool has_it = false;
@@ -317,7 +317,7 @@ Test(compile, wgmma_in_every_form)
         cr_skip_test("this NVRTC does not know sm_90");
     for (int variant = 0; variant < 30; variant++) {
         tj_problem problem = TJ_PROBLEM_INIT(variant & 1 ? 256 : 264, variant & 2 ? 128 : 144, variant & 4 ? 256 : 272, TJ_F32);
-        const char *const config = configs[variant % 5];
+        const char *const config = configs[variant % (sizeof configs / sizeof configs[0])];
         char label[200];
         problem.m.type = types[variant / 5 % 5];
         problem.compute = problem.m.type == TJ_F32 ? TJ_COMPUTE_TF32 : 0;

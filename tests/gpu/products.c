@@ -176,7 +176,13 @@ static void make_mma(request *r)
 /* As wide as the device multiplies at once; of sm_90a alone. */
 static void make_wgmma(request *r)
 {
-    static const char *const tiles[] = {"bm=64,bn=16", "bm=64,bn=48,blocks=2", "bm=128,bn=80", "bm=192,bn=32", "bm=128,bn=128"};
+    static const char *const tiles[] = {"bm=64,bn=16",
+                                        "bm=64,bn=48,blocks=2",
+                                        "bm=128,bn=80",
+                                        "bm=192,bn=32",
+                                        "bm=128,bn=128",
+                                        "bm=64,bn=80,pingpong=yes",
+                                        "bm=128,bn=32,pingpong=yes"};
     static const char *const modes[] = {"release=now",    "release=late", "splits=2", "splits=5",
                                         "store=elements", "store=lines",  "stages=2", "group=1"};
     const tj_problem drawn = r->known;

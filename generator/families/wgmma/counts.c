@@ -231,7 +231,7 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->phases = share.most;
     counts->work[counts->pipe] = 2 * tile_phases * tile * s.bk;
     counts->chain = share.most;
-    counts->chain_fma = s.bm / s.multipliers * s.bn * s.bk / 128;
+    counts->chain_fma = s.wm * s.bn * s.bk / WARPGROUP;
     counts->streams = 1;
     counts->ahead = s.stages - 1;
     counts->waits = 1;

@@ -31,26 +31,32 @@ enum {
     OTHER_REGISTERS = 24,
     INSTRUCTION_REGISTERS = 26,
     MOST_STAGES = 8,
-    BARRIERS_BYTES = 16
+    MOST_BOXES = 4,
+    BARRIER_BYTES = 8,
+    BARRIERS_BYTES = 2 * BARRIER_BYTES /* of a stage */
 };
 
 static const char *const release_choices[] = {"now", "late", NULL}, *const pack_choices[] = {"none", "m", "n", "both", NULL};
+static const char *const pingpong_choices[] = {"no", "yes", NULL};
 static const char *const store_choices[] = {"boxes", "lines", "elements", NULL};
 
 /* What a tuner tries. */
 static const int32_t rows_tried[] = {64, 128, 192, 256, 0}, cols_tried[] = {16, 32, 64, 96, 112, 128, 160, 192, 224, 256, 0},
-                     multipliers_tried[] = {1, 2, 3, 0}, splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0},
-                     stages_tried[] = {3, 4, 6, 8, 0}, blocks_tried[] = {1, 2, 0}, groups_tried[] = {4, 8, 16, 0},
+                     multipliers_tried[] = {1, 2, 3, 0}, pingpongs_tried[] = {TJ_WGMMA_TOGETHER, TJ_WGMMA_PINGPONG, 0},
+                     splits_tried[] = {1, 2, 3, 4, 6, 8, 12, 16, 0}, stages_tried[] = {3, 4, 6, 8, 0},
+                     blocks_tried[] = {1, 2, 0}, groups_tried[] = {4, 8, 16, 0},
                      stores_tried[] = {TJ_WGMMA_BOXES, TJ_WGMMA_LINES, 0},
                      packs_tried[] = {TJ_WGMMA_PACK_NONE, TJ_WGMMA_PACK_M, TJ_WGMMA_PACK_N, TJ_WGMMA_PACK_BOTH, 0};
 
-enum { BM, BN, MULTIPLIERS, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP, PACK }; /* in this order: */
+enum { BM, BN, MULTIPLIERS, PINGPONG, SPLITS, STAGES, BLOCKS, RELEASE, STORE, GROUP, PACK }; /* in this order: */
 
 static const tj_param params[] = {
     {"bm", "rows of the block tile of P", 64, 256, 0, NULL, rows_tried},
     {"bn", "columns of the block tile of P", 16, 256, 0, NULL, cols_tried},
     {"multipliers", "warpgroups of a block that multiply; one more brings the tiles", 1, MOST_MULTIPLIERS, 0, NULL,
      multipliers_tried},
+    {"pingpong", "yes: multipliers have tiles of their own and take turns: one stores its tile while another multiplies", 1, 2,
+     TJ_WGMMA_TOGETHER, pingpong_choices, pingpongs_tried},
     TJ_SPLITS(1, splits_tried),
     {"stages", "phases whose tiles shared memory holds; by default as many as it has room for", 2, MOST_STAGES, 0, NULL,
      stages_tried, TJ_PARAM_ORDER},
@@ -80,8 +86,10 @@ static const char *const constraints[] = {
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
     "store=boxes: so it is with P, which has an even number of columns; no beta, no splits",
-    "BM is a multiple of 64 times multipliers, BN of 16",
-    "a thread that multiplies has registers for its sums and 24 more: block tiles of at most 128 x 256, 256 x 128 or 192 x 192",
+    "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16",
+    "a thread that multiplies has registers for its sums and 24 more: block tiles of at most 128 x 256, 256 x 128 or 192 x "
+    "192, "
+    "with pingpong=yes 64 x 256, 128 x 192 or 192 x 128",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
     TJ_SPLITS_CONSTRAINT,
     NULL,
@@ -90,13 +98,14 @@ static const char *const constraints[] = {
 tj_wgmma_shape tj_wgmma_shape_of(const tj_problem *view, const tj_config *config)
 {
     const int32_t *v = config->value, bytes = tj_facts_of(view->m.type)->bytes;
-    tj_wgmma_shape s = {v[BM],    v[BN],   v[MULTIPLIERS],        v[SPLITS], v[STAGES], v[BLOCKS], v[RELEASE], v[STORE],
-                        v[GROUP], v[PACK], .element_bytes = bytes};
+    tj_wgmma_shape s = {v[BM],     v[BN],      v[MULTIPLIERS], v[PINGPONG], v[SPLITS], v[STAGES],
+                        v[BLOCKS], v[RELEASE], v[STORE],       v[GROUP],    v[PACK],   .element_bytes = bytes};
 
     s.promotes = view->compute == TJ_COMPUTE_F32_FP8;
     s.k_step = 32 / bytes;
     s.bk = TJ_WGMMA_LINE / bytes;
     s.threads = WARPGROUP * (1 + s.multipliers);
+    s.wm = s.pingpong == TJ_WGMMA_PINGPONG ? s.bm : s.bm / (s.multipliers > 0 ? s.multipliers : 1);
     return s;
 }
 
@@ -163,16 +172,25 @@ int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s)
     return tile_bytes(view, s, true) + tile_bytes(view, s, false);
 }
 
+/* With the barriers. */
+static int64_t ring_bytes(const tj_problem *view, const tj_wgmma_shape *s)
+{
+    return s->stages * (tj_wgmma_phase_bytes(view, s) + BARRIERS_BYTES) + s->multipliers * BARRIER_BYTES;
+}
+
+static int64_t all_shared(int64_t bytes)
+{
+    return (bytes + 1023) / 1024 * 1024;
+}
+
 int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s)
 {
-    const int64_t bytes = s->stages * (tj_wgmma_phase_bytes(view, s) + BARRIERS_BYTES) + tj_wgmma_output_of(view, s).bytes;
-
-    return (bytes + 1023) / 1024 * 1024;
+    return all_shared(ring_bytes(view, s) + tj_wgmma_output_of(view, s).bytes);
 }
 
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
 {
-    return s->bm * s->bn / (s->multipliers * WARPGROUP) * (s->promotes ? 2 : 1);
+    return s->wm * s->bn / WARPGROUP * (s->promotes ? 2 : 1);
 }
 
 /* One multiplier alone has all that a thread may have; else the bringer's are handed to those that multiply. */
@@ -206,7 +224,7 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
 
     if (s->store == TJ_WGMMA_BOXES || (s->store == 0 && has_boxes(view, s))) {
         most = TJ_WGMMA_LINE / p_bytes;
-        out.boxes = 2;
+        out.boxes = 1;
     }
     while (out.slice * 2 <= most && s->bn % (out.slice * 2) == 0)
         out.slice *= 2;
@@ -218,7 +236,12 @@ tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape 
                                (s->splits > 1 ? tj_access_fits_workspace(view, next) : tj_access_fits_output(view, next));
              next *= 2)
             out.vector = next;
-    out.bytes = (int64_t)warps * TJ_WGMMA_SLICE_ROWS * out.slice * (out.boxes > 0 ? out.boxes * p_bytes : sum_bytes);
+    out.bytes = (int64_t)warps * TJ_WGMMA_SLICE_ROWS * out.slice * (out.boxes > 0 ? p_bytes : sum_bytes);
+    while (out.boxes > 0 && out.boxes < MOST_BOXES &&
+           all_shared(ring_bytes(view, s) + 2 * out.bytes) <= MAX_SHARED / s->blocks) {
+        out.boxes *= 2; /* what room there is beside the stages */
+        out.bytes *= 2;
+    }
     return out;
 }
 
@@ -312,7 +335,11 @@ static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
     const int32_t left = tj_wgmma_registers_left(s), needed = tj_wgmma_sum_registers(s) + OTHER_REGISTERS,
                   each = tj_registers_left(s->blocks, s->threads);
 
-    if (s->bm % (TJ_WGMMA_ROWS * s->multipliers) != 0)
+    if (s->pingpong == TJ_WGMMA_PINGPONG && s->multipliers < 2)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "pingpong=yes takes two multipliers or more, and there is one");
+    if (s->pingpong == TJ_WGMMA_PINGPONG && s->bm % TJ_WGMMA_ROWS != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bm is %d: it must be a multiple of 64", s->bm);
+    if (s->wm % TJ_WGMMA_ROWS != 0 || s->bm % s->wm != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bm is %d: it must be a multiple of 64 times multipliers, which is %d",
                        s->bm, s->multipliers);
     if (s->bn % 16 != 0)
@@ -369,7 +396,7 @@ static void settle_tile(const tj_problem *view, bool promotes, int32_t *v)
     if (v[BM] == 0)
         v[BM] = is_low ? 64 : v[MULTIPLIERS] == 3 ? 192 : v[MULTIPLIERS] == 1 ? 64 : 128;
     if (v[MULTIPLIERS] == 0)
-        v[MULTIPLIERS] = v[BM] == 192 ? 3 : v[BM] == 64 ? 1 : 2;
+        v[MULTIPLIERS] = v[PINGPONG] == TJ_WGMMA_PINGPONG ? 2 : v[BM] == 192 ? 3 : v[BM] == 64 ? 1 : 2;
     if (v[BN] == 0)
         v[BN] = 128;
     if (v[RELEASE] == 0)
@@ -611,6 +638,10 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "bk", s.bk);
     tj_template_set_int(fill, "k_step", s.k_step);
     tj_template_set_int(fill, "multipliers", s.multipliers);
+    tj_template_set_flag(fill, "pingpong", s.pingpong == TJ_WGMMA_PINGPONG);
+    tj_template_set(fill, "wm", s.pingpong == TJ_WGMMA_PINGPONG ? "BM" : "BM / MULTIPLIERS");
+    tj_template_set(fill, "group_row", s.pingpong == TJ_WGMMA_PINGPONG ? "0" : "(warpgroup - 1) * WM");
+    tj_template_set(fill, "releases", s.pingpong == TJ_WGMMA_PINGPONG ? "4" : "4 * MULTIPLIERS");
     tj_template_set_int(fill, "stages", s.stages);
     tj_template_set_int(fill, "blocks", s.blocks);
     tj_template_set_int(fill, "group", s.group);

@@ -11,14 +11,15 @@
 enum { TJ_WGMMA_LINE = 128 }; /* bytes of a line of a tile in shared memory, which is what the widest swizzle takes */
 enum { TJ_WGMMA_ROWS = 64 };  /* of one product of a warpgroup */
 enum { TJ_WGMMA_NOW = 1, TJ_WGMMA_LATE = 2 };
+enum { TJ_WGMMA_TOGETHER = 1, TJ_WGMMA_PINGPONG = 2 };
 enum { TJ_WGMMA_BOXES = 1, TJ_WGMMA_LINES = 2, TJ_WGMMA_ELEMENTS = 3 };
 enum { TJ_WGMMA_PACK_NONE = 1, TJ_WGMMA_PACK_M, TJ_WGMMA_PACK_N, TJ_WGMMA_PACK_BOTH };
 enum { TJ_WGMMA_SLICE_ROWS = 16 }; /* that a warp stores at once */
 
 /** The parameters by name, and what follows from them and the type of M and N. */
 typedef struct tj_wgmma_shape {
-    int32_t bm, bn, multipliers, splits, stages, blocks, release, store, group, pack;
-    int32_t element_bytes, k_step, bk, threads;
+    int32_t bm, bn, multipliers, pingpong, splits, stages, blocks, release, store, group, pack;
+    int32_t element_bytes, k_step, bk, threads, wm; /* wm: rows of a warpgroup */
     bool promotes; /* the tensor cores add up one phase; its sums are added to those of a thread in f32 */
 } tj_wgmma_shape;
 
@@ -48,7 +49,7 @@ int32_t tj_wgmma_registers_left(const tj_wgmma_shape *s);
 typedef struct tj_wgmma_output {
     int32_t slice;  /* columns that a warp stores at once, of TJ_WGMMA_SLICE_ROWS rows */
     int32_t vector; /* neighbours that a lane finishes at once, and stores if there are no boxes */
-    int32_t boxes;  /* slices of a warp that the copy engine stores; 0: its lanes store them */
+    int32_t boxes;  /* slices of a warp that the copy engine may be storing; 0: its lanes store them */
     int64_t bytes;  /* of shared memory that a block has for it */
 } tj_wgmma_output;
 

@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start: where a search begins. BM, BN, MULTIPLIERS, SPLITS, STAGES, BLOCKS, RELEASE.
+ * start: where a search begins. BM, BN, MULTIPLIERS, PINGPONG, SPLITS, STAGES, BLOCKS, RELEASE.
  */
 #include "form.h"
 
 static const int32_t rows[][TJ_FAMILY_START_PARAMS] = {
     /* large products: whole waves of large tiles */
-    {128, 256, 2, 1},
-    {256, 128, 2, 1},
-    {128, 192, 2, 1},
-    {192, 192, 3, 1},
-    {192, 160, 3, 1},
-    {128, 160, 2, 1},
-    {128, 128, 2, 1},
+    {128, 256, 2, 1, 1},
+    {256, 128, 2, 1, 1},
+    {128, 192, 2, 2, 1},
+    {128, 128, 2, 2, 1},
+    {128, 192, 2, 1, 1},
+    {192, 192, 3, 1, 1},
+    {192, 160, 3, 1, 1},
+    {128, 160, 2, 1, 1},
+    {128, 128, 2, 1, 1},
     /* fewer tiles than multiprocessors */
-    {128, 128, 2, 2},
-    {128, 96, 2, 1},
-    {128, 64, 2, 1},
-    {128, 64, 2, 4},
-    {64, 128, 1, 1, 0, 2},
-    {64, 128, 1, 4},
-    {64, 64, 1, 1, 0, 2},
-    {64, 64, 1, 4, 0, 2},
+    {128, 128, 2, 1, 2},
+    {128, 96, 2, 1, 1},
+    {128, 64, 2, 1, 1},
+    {128, 64, 2, 1, 4},
+    {64, 128, 1, 1, 1, 0, 2},
+    {64, 128, 1, 1, 4},
+    {64, 64, 1, 1, 1, 0, 2},
+    {64, 64, 1, 1, 4, 0, 2},
     /* few columns, or rows */
-    {128, 32, 2, 1},
-    {128, 16, 2, 1},
-    {64, 32, 1, 4, 0, 2},
-    {64, 16, 1, 4, 0, 2},
-    {64, 256, 1, 1},
+    {128, 32, 2, 1, 1},
+    {128, 16, 2, 1, 1},
+    {64, 32, 1, 1, 4, 0, 2},
+    {64, 16, 1, 1, 4, 0, 2},
+    {64, 256, 1, 1, 1},
 };
 
 const tj_family_values tj_wgmma_start = {sizeof rows / sizeof rows[0], rows};

@@ -4,8 +4,8 @@
 //
 // Tensor cores multiply whole tiles of shared memory, and copies of whole tiles bring them there: both go on beside the threads, which
 // only say when. The warpgroups of a block, of 128 threads each, divide the work. The first one brings the tiles of M and N, a phase
-// of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each BM / MULTIPLIERS rows of the
-// block's tile of P. Two barriers for each place of the ring keep them together:
+// of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each WM rows of the block's
+// tile of P. Two barriers for each place of the ring keep them together:
 //
 //                 brings                            multiplies
 //        wait      empty: all have multiplied        full: the tiles are there
@@ -278,9 +278,10 @@ wgmma_f16_512x304x704(
     const int warpgroup = threadIdx.x / 128;
     int stage = 0;  // the place in the ring,
     int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
-    const auto next_stage = [&] {
-        if (++stage == STAGES) {
-            stage = 0;
+    const auto pass = [&](int places) {
+        stage += places;
+        if (stage >= STAGES) {
+            stage -= STAGES;
             turn ^= 1;
         }
     };
@@ -298,7 +299,7 @@ wgmma_f16_512x304x704(
                     arrive_and_expect(full[stage], sizeof(phase_t));
                     copy_box(&tiles[stage].M, M_map, kk, block_row, blockIdx.z, full[stage]);
                     copy_box(&tiles[stage].N, N_map, kk, block_col, blockIdx.z, full[stage]);
-                    next_stage();
+                    pass(1);
                 }
             }
         }
@@ -329,7 +330,7 @@ wgmma_f16_512x304x704(
                 wait_for_products<0>();
                 if (lane == 0)
                     arrive(empty[stage]);
-                next_stage();
+                pass(1);
             }
             settle(sum);
             // store: what a lane has, two columns of every eight in two rows, would make short stores. So a warp lays 16 rows of SLICE columns in

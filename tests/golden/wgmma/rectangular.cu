@@ -4,8 +4,8 @@
 //
 // Tensor cores multiply whole tiles of shared memory, and copies of whole tiles bring them there: both go on beside the threads, which
 // only say when. The warpgroups of a block, of 128 threads each, divide the work. The first one brings the tiles of M and N, a phase
-// of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each BM / MULTIPLIERS rows of the
-// block's tile of P. Two barriers for each place of the ring keep them together:
+// of BK after the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, each WM rows of the block's
+// tile of P. Two barriers for each place of the ring keep them together:
 //
 //                 brings                            multiplies
 //        wait      empty: all have multiplied        full: the tiles are there
@@ -307,9 +307,10 @@ wgmma_bf16_512x304x704(
     const int warpgroup = threadIdx.x / 128;
     int stage = 0;  // the place in the ring,
     int turn = 0;   // and how often it was passed: 0, 1, 0, 1 ...
-    const auto next_stage = [&] {
-        if (++stage == STAGES) {
-            stage = 0;
+    const auto pass = [&](int places) {
+        stage += places;
+        if (stage >= STAGES) {
+            stage -= STAGES;
             turn ^= 1;
         }
     };
@@ -329,7 +330,7 @@ wgmma_bf16_512x304x704(
 #pragma unroll
                     for (int block = 0; block < N_BLOCKS; ++block)
                         copy_box(&tiles[stage].N[block], N_map, block_col + block * LINE, kk, full[stage]);
-                    next_stage();
+                    pass(1);
                 }
             }
         }
@@ -362,7 +363,7 @@ wgmma_bf16_512x304x704(
                 wait_for_products<1>();
                 if (phase > 0 && lane == 0)
                     arrive(empty[stage > 0 ? stage - 1 : STAGES - 1]);
-                next_stage();
+                pass(1);
             }
             wait_for_products<0>();
             if (phases > 0 && lane == 0)
