@@ -53,6 +53,12 @@ typedef struct habits {
     double overlap_warps;     /* of a scheduler, below which nothing of one block hides behind another */
     double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
     double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
+    /* of blocks that walk the tiles of P */
+    double walk_start; /* cycles from a block's start to its first product */
+    double walk_rate;  /* share of the tensor pipe's peak that products reach */
+    double walk_bytes; /* that a multiprocessor gets of the L2 in a cycle */
+    double walk_store; /* cycles from a tile's last product to the first of the next, where one part of a block does both, */
+    double walk_laid;  /* and those of each wavefront in shared memory */
 } habits;
 
 static const habits plain = {
@@ -101,9 +107,25 @@ static const habits tensor = {
     .workspace_passes = 1.5,
 };
 
+/* wgmma */
+static const habits walks = {
+    .wait = 900,
+    .phase_cycles = 20,
+    .sharpness = 4,
+    .device_sharpness = 4,
+    .overlap_warps = 3,
+    .next_kernel = 1170,
+    .workspace_passes = 1.5,
+    .walk_start = 1500,
+    .walk_rate = 0.88,
+    .walk_bytes = 48,
+    .walk_store = 700,
+    .walk_laid = 2,
+};
+
 static const habits *habits_of(const tj_counts *c)
 {
-    return c->mma > 0 ? &tensor : c->streams ? &streams : &plain;
+    return c->walkers > 0 ? &walks : c->mma > 0 ? &tensor : c->streams ? &streams : &plain;
 }
 
 static double soft_maximum(double a, double b, double sharpness)
@@ -226,6 +248,33 @@ static double cycles_of(const block_cycles *one, double resident)
                                        one->latency + one->alone - one->longest, one->sharpness);
 }
 
+/*
+ * Blocks that stay and walk the tiles: the copies for one tile follow those for the last without a gap, so a block waits for memory once,
+ * and then as long as its ring of stages does not cover. Storing comes on top, unless another part of the block multiplies meanwhile.
+ */
+static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks, double resident,
+                          block_cycles *one)
+{
+    const habits *h = &walks;
+    const double tiles = (double)c->blocks, phases = (double)c->phases, sms = facts->sm_count;
+    const double blocks = fmin(tiles, sms * fmin(resident, c->walkers)), here = ceil(blocks / sms),
+                 turns = ceil(tiles / blocks);
+    const double laid = (double)(c->shared_load.wavefronts + c->shared_store.wavefronts) / tiles;
+    const double products = (double)c->work[c->pipe] / tiles / product_rate(facts, c, peaks) / h->walk_rate;
+    const double copies = (double)(c->load_m.bytes + c->load_n.bytes) / tiles / h->walk_bytes;
+    const double shared = (double)c->work[TJ_PIPE_SHARED] / tiles + laid;
+    const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
+    const double store = h->walk_store + h->walk_laid * laid;
+    const double most = here * fmax(fmax(products + phases * h->phase_cycles, copies), shared);
+    const double tile = soft_maximum(most, in_turn, h->sharpness);
+
+    memset(one, 0, sizeof *one);
+    one->pipe[c->pipe] = here * products;
+    one->pipe[TJ_PIPE_SHARED] = here * shared;
+    one->latency = h->walk_start + store;
+    return h->walk_start + turns * (c->alternates ? fmax(tile, store / 2) : tile + store / here) + (c->alternates ? store : 0);
+}
+
 /* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element, and, where it
  * transposes them, through shared memory, which is the same pipe; and the start of others that hardly move anything. */
 static double pack_cycles(const tj_device_facts *facts, const tj_counts *c, const tj_peaks *peaks)
@@ -299,8 +348,13 @@ tj_prediction tj_predict(const tj_device_facts *facts, const tj_counts *counts, 
     full_waves = floor((double)counts->blocks / (double)occupancy->blocks_per_wave);
     last = ceil(((double)counts->blocks - full_waves * (double)occupancy->blocks_per_wave) / facts->sm_count);
     turns = full_waves * resident + last;
-    one = of_block(facts, counts, peaks, full_waves > 0 ? resident : last);
-    busy = full_waves * cycles_of(&one, resident) + (last > 0 ? cycles_of(&one, last) : 0);
+    if (counts->walkers > 0) {
+        turns = ceil((double)counts->blocks / fmin((double)counts->blocks, facts->sm_count * fmin(resident, counts->walkers)));
+        busy = walk_cycles(facts, counts, peaks, resident, &one);
+    } else {
+        one = of_block(facts, counts, peaks, full_waves > 0 ? resident : last);
+        busy = full_waves * cycles_of(&one, resident) + (last > 0 ? cycles_of(&one, last) : 0);
+    }
     for (int pipe = 0; pipe < TJ_PIPE_L2; pipe++)
         us[pipe] = turns * one.pipe[pipe] / per_us;
     us[TJ_PIPE_L2] = (double)counts->work[TJ_PIPE_L2] / (peaks->per_s[TJ_PIPE_L2] / peaks->clock_hz) / per_us;

@@ -233,6 +233,8 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->chain = share.most;
     counts->chain_fma = s.wm * s.bn * s.bk / WARPGROUP;
     counts->streams = 1;
+    counts->walkers = s.blocks;
+    counts->alternates = s.pingpong == TJ_WGMMA_PINGPONG;
     counts->ahead = s.stages - 1;
     counts->waits = 1;
     (void)tj_guess_registers(counts, wanted, 0, wanted, s.blocks, s.threads);
@@ -242,5 +244,8 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     }
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);
+    /* The tensor cores read 64 rows of M, and all columns of N, for each instruction. */
+    counts->work[TJ_PIPE_SHARED] =
+        (counts->async_bytes + tile_phases * (s.bm / TJ_WGMMA_ROWS) * (TJ_WGMMA_ROWS + s.bn) * TJ_WGMMA_LINE) / TJ_LINE;
     counts->barriers = counts->blocks; /* where every tile has a block of its own */
 }

@@ -28,7 +28,7 @@ enum { SLICE_M = 1, SLICE_N = 2, ASKED_BYTES = 16 };
 enum {
     BRINGER_REGISTERS = 40,
     MOST_REGISTERS = 240,
-    OTHER_REGISTERS = 24,
+    OTHER_REGISTERS = 32,
     INSTRUCTION_REGISTERS = 26,
     MOST_STAGES = 8,
     MOST_BOXES = 4,
@@ -87,8 +87,7 @@ static const char *const constraints[] = {
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
     "store=boxes: so it is with P, which has an even number of columns; no beta, no splits",
     "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16",
-    "a thread that multiplies has registers for its sums and 24 more: block tiles of at most 128 x 256, 256 x 128 or 192 x "
-    "192, "
+    "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192, "
     "with pingpong=yes 64 x 256, 128 x 192 or 192 x 128",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
     TJ_SPLITS_CONSTRAINT,
