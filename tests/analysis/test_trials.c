@@ -107,6 +107,15 @@ static void read_tensor_cores(void)
     cr_assert(count >= 60, "%d", count);
 }
 
+/* Of wgmma, on a device whose memory is slower. */
+static void read_walks(void)
+{
+    begin_reading();
+    h200.memory_clock_khz = (int32_t)(h200.memory_clock_khz * 0.7); /* an H100 */
+    read_file(TJ_SOURCE_DIR "/tests/analysis/trials_h100_wgmma.txt");
+    cr_assert(count == 8, "%d", count);
+}
+
 static double predict(const shape *s, const trial *t)
 {
     tj_config config;
@@ -173,6 +182,32 @@ Test(trials, the_first_choice_is_nearly_the_best_without_the_launch_too, .init =
 Test(trials, the_first_choice_for_tensor_cores_is_not_far_from_the_best, .init = read_tensor_cores)
 {
     expect_small_regret(1.09, 1.45, 12);
+}
+
+Test(trials, the_first_choice_for_hopper_is_nearly_the_best, .init = read_walks)
+{
+    expect_small_regret(1.02, 1.05, 0);
+}
+
+/* Large products by wgmma, few rows by mma, which was measured to reach more of the bandwidth there. */
+Test(trials, hoppers_tensor_cores_are_chosen_where_there_is_work_for_them, .init = read_walks)
+{
+    static const struct {
+        int64_t j, k, l;
+        const char *family;
+    } rows[] = {{2048, 2048, 2048, "wgmma"}, {4096, 4096, 4096, "wgmma"}, {8192, 64, 8192, "wgmma"},
+                {16, 4096, 4096, "mma"},     {4, 4096, 6144, "mma"},      {16, 7168, 4096, "mma"}};
+    tj_error err;
+
+    cr_assert(tj_device_named("sm_90", &h200, &err) == TJ_OK, "%s", err.message);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tj_problem problem = TJ_PROBLEM_INIT(rows[i].j, rows[i].k, rows[i].l, TJ_BF16);
+        tj_config config = TJ_CONFIG_INIT;
+        tj_chosen_by by;
+
+        cr_assert(tj_choose(NULL, &problem, &h200, &config, &by, &err) == TJ_OK, "%s", err.message);
+        cr_expect(strcmp(tj_family_name(config.family), rows[i].family) == 0, "row %zu: %s", i, tj_family_name(config.family));
+    }
 }
 
 /* What is close to the truth also orders it: of each two trials of a shape that differ by a tenth, in which is the model right? */

@@ -87,7 +87,8 @@ static const char *const constraints[] = {
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
     "store=boxes: so it is with P, which has an even number of columns; no beta, no splits",
     "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16",
-    "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192, "
+    "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x "
+    "192, "
     "with pingpong=yes 64 x 256, 128 x 192 or 192 x 128",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
     TJ_SPLITS_CONSTRAINT,
@@ -476,6 +477,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
     return check_types(view, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
            check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
            (known > BN && s.bn > 16 && s.bn / 2 >= view->l.extent) ||
+           (known > BLOCKS && s.pingpong == TJ_WGMMA_PINGPONG && (s.multipliers != 2 || s.blocks > 1)) ||
            (known > SPLITS && s.splits > 1 && (tiles * s.splits > FULL_GPU || view->k.extent < (int64_t)s.splits * 4 * s.bk)) ||
            (known > BLOCKS && (check_tiles(&s, NULL) != TJ_OK || (s.stages > 0 && check_room(view, &s, NULL) != TJ_OK)));
 }
