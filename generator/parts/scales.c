@@ -63,6 +63,13 @@ static void count_one(int64_t threads, tj_traffic *traffic)
     tj_traffic_add(traffic, &access);
 }
 
+void tj_scales_count_one(const tj_problem *view, int64_t threads, tj_traffic *traffic)
+{
+    for (int is_m = 0; is_m < 2; is_m++)
+        if (scales_of(view, is_m).how == TJ_SCALE_ONE)
+            count_one(threads, traffic);
+}
+
 void tj_scales_count_tiles(const tj_problem *view, int32_t x, int32_t y, tj_scales_read how, tj_counts *counts)
 {
     for (int is_m = 0; is_m < 2; is_m++) {

@@ -24,6 +24,9 @@ void tj_scales_count_tiles(const tj_problem *view, int32_t x, int32_t y, tj_scal
 /** Whole warps, whose threads take the elements of P in turn, line after line. */
 void tj_scales_count_in_order(const tj_problem *view, tj_traffic *traffic);
 
+/** One scale for all of M, or of N, which so many threads of whole warps read once. */
+void tj_scales_count_one(const tj_problem *view, int64_t threads, tj_traffic *traffic);
+
 /** The rows, or the columns, of the threads that read scales ahead. */
 typedef struct tj_scales_side {
     int32_t lanes; /* of a warp that stand along them */

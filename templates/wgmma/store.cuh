@@ -59,16 +59,16 @@ for (int top = 0; top < TM; top += 2)
 #pragma unroll
             for (int c = first; c < first + SLICE / 4; c += P_VECTOR) {
                 const int place = (r % 2 * (SLICE / 4) + c - first) * 32 + lane * P_VECTOR;
-                const vector_t<sum_t, P_VECTOR> taken = read<P_VECTOR>(&in_lines(lines, place / SLICE, place % SLICE));
-#pragma unroll
-                for (int i = 0; i < P_VECTOR; ++i)
-                    sum[r][c + i] = taken.element[i];
                 const index_t Row = block_row + warp_row + top * 32 + place / SLICE;
                 const index_t Col = block_col + first * 4 + place % SLICE;
                 //@ if clips_rows or clips_cols
                 if (Row >= j || Col >= l)  // all P_VECTOR of them, or none  //@ clips_rows || clips_cols
                     continue;
                 //@ end
+                const vector_t<sum_t, P_VECTOR> taken = read<P_VECTOR>(&in_lines(lines, place / SLICE, place % SLICE));
+#pragma unroll
+                for (int i = 0; i < P_VECTOR; ++i)
+                    sum[r][c + i] = taken.element[i];
                 //@ if splits_k and vector_p
                 //@| vector_t<sum_t, P_VECTOR> value;
 //@| #pragma unroll

@@ -8,10 +8,11 @@
 #include "checked.h"
 #include "parts/lanes.h"
 #include "parts/registers.h"
+#include "parts/scales.h"
 #include "parts/split.h"
 #include "parts/traffic.h"
 
-enum { SECTOR = 32 };
+enum { SECTOR = 32, HALF_SECTOR = 16, CHUNK = 16, SCALE_BYTES = 4, WARPGROUP = 128 };
 
 static int32_t pipe_of(const tj_problem *view)
 {
@@ -22,25 +23,73 @@ static int32_t pipe_of(const tj_problem *view)
                                           : TJ_PIPE_TENSOR_S8;
 }
 
+/* ---- what the copy engine moves, line by line --------------------------------------------------------------------- */
+
+/* Pieces of lines, all of them as long. They begin at multiples of 16 bytes, so many of them in the middle of a sector. */
+typedef struct pieces {
+    int64_t count, in_middle;
+} pieces;
+
+static pieces pieces_of(int64_t count, int64_t step)
+{
+    return (pieces){count, step / HALF_SECTOR % 2 != 0 ? count / 2 : 0};
+}
+
+/* All of one at each of the other. */
+static pieces combine(pieces a, pieces b)
+{
+    return (pieces){a.count * b.count, a.in_middle * (b.count - b.in_middle) + (a.count - a.in_middle) * b.in_middle};
+}
+
+static void add_pieces(pieces p, int64_t bytes, int64_t element_bytes, tj_traffic *traffic)
+{
+    traffic->elements += p.count * bytes / element_bytes;
+    traffic->bytes += p.count * bytes;
+    traffic->requests += p.count;
+    traffic->sectors +=
+        (p.count - p.in_middle) * tj_ceil_div(bytes, SECTOR) + p.in_middle * tj_ceil_div(bytes + HALF_SECTOR, SECTOR);
+    traffic->wavefronts += p.count;
+    traffic->merged += p.count;
+}
+
 /* What lies outside the matrix is filled with zeros, and moves nothing. */
-static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, int64_t repeat, tj_counts *counts)
+static void count_boxes(const tj_problem *view, const tj_wgmma_shape *s, bool is_m, tj_counts *counts)
 {
     const tj_which which = is_m ? TJ_MATRIX_M : TJ_MATRIX_N;
+    const tj_matrix *const x = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
     const tj_wgmma_tile t = tj_wgmma_tile_of(view, s, is_m);
-    const int64_t across = is_m ? counts->row_blocks : counts->col_blocks, phases = tj_ceil_div(view->k.extent, s->bk);
+    const int64_t bytes = s->element_bytes, width = lines.width->extent, box = (int64_t)t.blocks * t.line,
+                  tile = t.along_k ? t.line
+                         : is_m    ? s->bm
+                                   : s->bn;
+    const pieces repeated = pieces_of(is_m ? counts->col_blocks : counts->row_blocks, 0),
+                 products = pieces_of(view->batch, x->stride > 0 ? x->stride * bytes : 0),
+                 all = combine(combine(repeated, products), pieces_of(lines.count->extent, x->ld * bytes));
+    const int64_t whole = width >= box ? (width - box) / tile + 1 : 0;
     tj_traffic *const traffic = is_m ? &counts->load_m : &counts->load_n;
-    const int64_t elements = lines.width->extent * lines.count->extent * view->batch * repeat;
-    const int64_t line_sectors = tj_ceil_div(lines.width->extent * s->element_bytes, SECTOR);
 
-    traffic->elements += elements;
-    traffic->bytes += elements * s->element_bytes;
-    traffic->requests += across * phases * t.blocks * view->batch * repeat;
-    traffic->sectors += line_sectors * lines.count->extent * view->batch * repeat;
-    traffic->wavefronts += tj_ceil_div(elements * s->element_bytes, TJ_WGMMA_LINE);
-    traffic->merged = traffic->wavefronts;
-    counts->async_bytes += elements * s->element_bytes;
+    /* Tiles begin at whole sectors of a line, and the boxes of one may reach into the next. */
+    add_pieces(combine(all, pieces_of(whole * t.blocks, 0)), TJ_WGMMA_LINE, bytes, traffic);
+    for (int64_t first = whole * tile; first < width; first += tile)
+        for (int64_t begin = first; begin < first + box && begin < width; begin += t.line)
+            add_pieces(all, (width - begin < t.line ? width - begin : t.line) * bytes, bytes, traffic);
+    counts->async_bytes += traffic->bytes;
 }
+
+/* The boxes in which P leaves. */
+static void count_stored_boxes(const tj_problem *view, const tj_wgmma_output *out, tj_traffic *traffic)
+{
+    const int64_t bytes = tj_facts_of(view->p.type)->bytes, slice = out->slice * bytes,
+                  rest = view->l.extent % out->slice * bytes;
+    const pieces all = combine(pieces_of(view->j.extent, view->p.ld * bytes), pieces_of(view->batch, view->p.stride * bytes));
+
+    add_pieces(combine(all, pieces_of(view->l.extent / out->slice, slice)), slice, bytes, traffic);
+    if (rest > 0)
+        add_pieces(all, rest, bytes, traffic);
+}
+
+/* ---- what threads move -------------------------------------------------------------------------------------------- */
 
 /* The lanes of a warp store neighbours of a row, and then of the next, in slices of the tile. */
 static void count_lines(const tj_problem *view, const tj_wgmma_output *out, int64_t bytes, int64_t ld, int64_t stride,
@@ -56,30 +105,109 @@ static void count_lines(const tj_problem *view, const tj_wgmma_output *out, int6
     tj_traffic_add(traffic, &access);
 }
 
-/* The copy engine stores what of a slice lies inside P, a line of it after the other. */
-static void count_stored_boxes(const tj_problem *view, const tj_wgmma_output *out, tj_traffic *traffic)
+/* in_box() and in_lines() of templates/wgmma/tiles.cuh. */
+static int64_t place_in(const tj_wgmma_output *out, int32_t bytes, int64_t row, int64_t col)
 {
-    const int64_t bytes = tj_facts_of(view->p.type)->bytes, elements = view->j.extent * view->l.extent * view->batch;
+    const int64_t at = (row * out->slice + col) * bytes;
 
-    traffic->elements += elements;
-    traffic->bytes += elements * bytes;
-    traffic->requests +=
-        tj_ceil_div(view->j.extent, TJ_WGMMA_SLICE_ROWS) * tj_ceil_div(view->l.extent, out->slice) * view->batch;
-    traffic->sectors += tj_ceil_div(view->l.extent * bytes, SECTOR) * view->j.extent * view->batch;
-    traffic->wavefronts += tj_ceil_div(elements * bytes, TJ_WGMMA_LINE);
-    traffic->merged = traffic->wavefronts;
+    return out->boxes > 0 ? at ^ at / TJ_WGMMA_LINE % tj_ceil_div((int64_t)out->slice * bytes, CHUNK) * CHUNK
+                          : (row * out->slice + (col ^ row % (out->slice / 8) * 8)) * bytes;
+}
+
+/* Every lane lays its pairs in a slice in shared memory. */
+static void count_laid(const tj_wgmma_output *out, int32_t bytes, int64_t slices, tj_traffic *traffic)
+{
+    tj_lanes lanes = {.count = TJ_WARP, .element_bytes = bytes, .width = 2, .is_shared = true};
+
+    for (int32_t row = 0; row < TJ_WGMMA_SLICE_ROWS; row += 8)
+        for (int32_t col = 0; col < out->slice; col += 8) {
+            for (int i = 0; i < TJ_WARP; i++) {
+                lanes.lane[i] = i;
+                lanes.address[i] = place_in(out, bytes, row + i / 4, col + i % 4 * 2);
+            }
+            tj_lanes_add(traffic, &lanes, 0, slices);
+        }
+}
+
+/* The lanes take neighbours from there, 16 bytes at most at once, as far as they lie in P: of so many slices these rows and columns. */
+static void count_taken(const tj_wgmma_output *out, int32_t bytes, int64_t rows, int64_t cols, int64_t slices,
+                        tj_traffic *traffic)
+{
+    const int32_t width = tj_least(out->vector, CHUNK / bytes);
+
+    for (int32_t first = 0; first < TJ_WGMMA_SLICE_ROWS * out->slice; first += TJ_WARP * out->vector)
+        for (int32_t part = 0; part < out->vector; part += width) {
+            tj_lanes lanes = {.element_bytes = bytes, .width = width, .is_shared = true};
+
+            for (int i = 0; i < TJ_WARP; i++) {
+                const int32_t place = first + i * out->vector + part, row = place / out->slice, col = place % out->slice;
+
+                if (row >= rows || col >= cols)
+                    continue;
+                lanes.lane[lanes.count] = i;
+                lanes.address[lanes.count++] = place_in(out, bytes, row, col);
+            }
+            tj_lanes_add(traffic, &lanes, 0, slices);
+        }
+}
+
+/* What passes through shared memory. Slices that lie outside P are laid, too. */
+static void count_slices(const tj_problem *view, const tj_wgmma_shape *s, const tj_wgmma_output *out, int32_t bytes,
+                         tj_counts *counts)
+{
+    const int64_t down = view->j.extent / TJ_WGMMA_SLICE_ROWS, along = view->l.extent / out->slice,
+                  rest_down = view->j.extent % TJ_WGMMA_SLICE_ROWS, rest_along = view->l.extent % out->slice,
+                  products = view->batch * s->splits;
+
+    count_laid(out, bytes, counts->blocks * (s->bm / TJ_WGMMA_SLICE_ROWS) * (s->bn / out->slice), &counts->shared_store);
+    if (out->boxes > 0)
+        return;
+    count_taken(out, bytes, TJ_WGMMA_SLICE_ROWS, out->slice, down * along * products, &counts->shared_load);
+    count_taken(out, bytes, rest_down, out->slice, along * products, &counts->shared_load);
+    count_taken(out, bytes, TJ_WGMMA_SLICE_ROWS, rest_along, down * products, &counts->shared_load);
+    count_taken(out, bytes, rest_down, rest_along, products, &counts->shared_load);
+}
+
+/*
+ * Where a lane finishes neighbours of a row, it reads the scale of the row, and one after the other those of the columns. For a box
+ * it finishes all its pairs in a row, and then those of another row in the same columns, whose scales it has.
+ */
+static void count_scales(const tj_problem *view, const tj_wgmma_shape *s, const tj_wgmma_output *out, tj_counts *counts)
+{
+    const int32_t lanes = out->boxes > 0 ? 4 : tj_least(out->slice / out->vector, TJ_WARP), rows = TJ_WARP / lanes;
+    const int64_t slices = tj_ceil_div(view->l.extent, out->slice), halves = tj_ceil_div(view->j.extent, TJ_WGMMA_SLICE_ROWS);
+    const bool each_row = view->epilogue.scale_m == TJ_SCALE_EACH, each_col = view->epilogue.scale_n == TJ_SCALE_EACH;
+    tj_access access;
+
+    tj_scales_count_one(view, counts->blocks * WARPGROUP * s->multipliers, &counts->load_scales);
+    for (int32_t i = 0; i < each_row + each_col * out->vector; i++) {
+        const bool is_row = each_row && i == 0;
+        const int32_t step = is_row ? 0 : out->vector * SCALE_BYTES;
+        const int64_t along = is_row && out->boxes > 0 ? slices * lanes : tj_ceil_div(view->l.extent, out->vector),
+                      down = !is_row && out->boxes > 0 ? halves * rows : view->j.extent;
+
+        access = tj_tiled_access(lanes, rows, along, down, step, is_row ? SCALE_BYTES : 0);
+        access.base = is_row ? 0 : (i - each_row) * SCALE_BYTES;
+        access.element_bytes = SCALE_BYTES;
+        access.axis[2] = tj_batch_axis(view->batch, is_row ? view->j.extent : view->l.extent, SCALE_BYTES);
+        tj_traffic_add(&counts->load_scales, &access);
+    }
 }
 
 static void count_outputs(const tj_problem *view, const tj_wgmma_shape *s, tj_counts *counts)
 {
     const tj_wgmma_output out = tj_wgmma_output_of(view, s);
-    const int64_t p_bytes = tj_facts_of(view->p.type)->bytes;
+    const int32_t p_bytes = tj_facts_of(view->p.type)->bytes;
 
+    count_slices(view, s, &out, out.boxes > 0 ? p_bytes : counts->sum_bytes, counts);
     if (s->splits > 1) {
         count_lines(view, &out, counts->sum_bytes, view->l.extent, view->j.extent * view->l.extent, view->batch * s->splits,
                     &counts->store_w);
         tj_split_count(view, s->splits, counts);
-    } else if (out.boxes > 0) {
+        return;
+    }
+    count_scales(view, s, &out, counts);
+    if (out.boxes > 0) {
         count_stored_boxes(view, &out, &counts->store_p);
     } else {
         count_lines(view, &out, p_bytes, view->p.ld, view->p.stride, view->batch, &counts->store_p);
@@ -102,6 +230,7 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->phase = (tj_phase_counts){.depth = s.bk, .loads = (int64_t)(s.bm + s.bn) * s.bk, .flop = 2 * tile * s.bk};
     counts->phases = share.most;
     counts->work[counts->pipe] = 2 * tile_phases * tile * s.bk;
+    counts->sums = s.promotes ? tile_phases * tile : 0; /* of phases, which are added to those of all of them */
     counts->chain = share.most;
     counts->chain_fma = s.bm / s.multipliers * s.bn * s.bk / 128;
     counts->streams = 1;
@@ -109,9 +238,10 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->waits = 1;
     (void)tj_guess_registers(counts, wanted, 0, wanted, s.blocks, s.threads);
     if (phases > 0) {
-        count_boxes(&packed, &s, true, counts->col_blocks, counts);
-        count_boxes(&packed, &s, false, counts->row_blocks, counts);
+        count_boxes(&packed, &s, true, counts);
+        count_boxes(&packed, &s, false, counts);
     }
     tj_pack_count(view, &pack, counts);
     count_outputs(view, &s, counts);
+    counts->barriers = counts->blocks; /* where every tile has a block of its own */
 }
