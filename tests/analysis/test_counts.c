@@ -428,6 +428,11 @@ static const row rows[] = {
     {"wgmma:bm=64,bn=64,splits=2", 100, 200, 136, BF16()},
     {"wgmma:bm=64,bn=32,splits=5", 72, 200, 136, BF16(.batch = 2, .epilogue.has_beta = 1)},
     {"wgmma:bm=64,bn=64", 64, 0, 64, BF16(.m.ld = 8)},
+    {"wgmma:bm=64,bn=64", 100, 75, 133, BF16(.batch = 2)}, /* packed */
+    {"wgmma:bm=64,bn=64", 100, 75, 136, BF16(.batch = 3, .m.stride = TJ_BROADCAST)},
+    {"wgmma:bm=64,bn=64", 72, 160, 97, WITH(.m.type = TJ_S8)},
+    {"wgmma:bm=64,bn=64", 72, 60, 96, WITH(.compute = TJ_COMPUTE_TF32)},
+    {"wgmma:bm=64,bn=64", 72, 160, 96, WITH(.m.type = TJ_E4M3, .compute = TJ_COMPUTE_F32_FP8)},
     /* elements taken apart: tiles that divide and that do not, layouts, stores one by one, batches, operands that products share */
     {"planes", 128, 64, 256, SPLIT()},
     {"planes:bm=64,bn=64", 100, 72, 136, SPLIT()},

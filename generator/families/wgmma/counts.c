@@ -230,6 +230,7 @@ void tj_wgmma_count(const tj_problem *view, const tj_config *config, tj_counts *
     counts->phase = (tj_phase_counts){.depth = s.bk, .loads = (int64_t)(s.bm + s.bn) * s.bk, .flop = 2 * tile * s.bk};
     counts->phases = share.most;
     counts->work[counts->pipe] = 2 * tile_phases * tile * s.bk;
+    counts->sums = s.promotes ? tile_phases * tile : 0; /* of phases, which are added to those of all of them */
     counts->chain = share.most;
     counts->chain_fma = s.wm * s.bn * s.bk / WARPGROUP;
     counts->streams = 1;
