@@ -14,7 +14,8 @@
     X(small_batch)     \
     X(mma)             \
     X(planes)          \
-    X(wgmma)
+    X(wgmma)           \
+    X(wgmma_planes)
 
 #define TJ_DECLARE_FAMILY(name) extern const tj_family tj_family_##name;
 TJ_FAMILIES(TJ_DECLARE_FAMILY)

@@ -55,6 +55,8 @@ decide(  //@ decide for decide
     const line_t none = {0, ~0u, 0, 0x7fffffff};
     const line_t *const m = lines->m[m_of(blockIdx.z)], *const n = lines->n[n_of(blockIdx.z)];
     line_t m_worst = none, n_worst = none;
+    #include "parts/dependents.cuh"  //@ include
+    #include "parts/awaits.cuh"  //@ include
     if (blockIdx.x > 0)
         return;
     for (long long line = threadIdx.x; line < j; line += DECIDE_THREADS)

@@ -55,53 +55,54 @@ __device__ __forceinline__ int exponent_of(unsigned int bits)
     return bits >> 23 ? static_cast<int>(bits >> 23) - 127 : -118 - __clz(bits);
 }
 
-// 16 warps walk 32 lines, 128 elements of each at a time: whichever way these lie in memory, threads side by side load neighbours,
-// and then each warp has two lines to itself.
+// A block walks LINES lines at a time, each thread a part of one of them: a chunk of neighbours along k, which are 16 bytes of a plane,
+// and then every LINE_STEP elements another. Where a line lies along k in memory, so do the threads of a warp; where it lies across,
+// threads side by side take LINES lines, and load neighbours too.
 constexpr int LINE_THREADS = 512;
-constexpr int LINES = 32;
-constexpr int LINE_STEP = 128;
-using tile_t = input_t[LINE_STEP][LINES + 1];
+constexpr int LINE_BLOCKS = 2;
+constexpr int LINES = 8;
+constexpr int CHUNK = 8;
+constexpr int LINE_STEP = LINE_THREADS / LINES * CHUNK;
+using chunk_t = vector_t<input_t, CHUNK>;
 
-// use(which of the warp's two lines, k, two elements from there on), for all of K_LINE.
-template <bool ALONG_K, typename use_t>
-__device__ __forceinline__ void walk_lines(tile_t &tile, const input_t *from, long long ld, long long first, long long lines, use_t use)
+template <bool ALONG_K>
+__device__ __forceinline__ int line_of_thread()
 {
-    constexpr int EACH = LINE_STEP * LINES / LINE_THREADS;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const auto line_of = [&](int i) { return ALONG_K ? 2 * warp + i / 4 : lane; };
-    const auto k_of = [&](int i) { return ALONG_K ? lane + i % 4 * 32 : warp * EACH + i; };
-    input_t next[EACH];
-    const auto load = [&](long long from_k) {
-#pragma unroll
-        for (int i = 0; i < EACH; ++i) {
-            const long long line = first + line_of(i), kk = from_k + k_of(i);
-            next[i] = line < lines && kk < k ? from[ALONG_K ? line * ld + kk : kk * ld + line] : 0;
-        }
-    };
+    return ALONG_K ? threadIdx.x / 32 % LINES : threadIdx.x % LINES;
+}
 
-    load(0);
+// use(k, the chunk from there on), for all of this thread's part of the line. VECTOR: elements that one instruction may load.
+template <bool ALONG_K, int VECTOR, typename use_t>
+__device__ __forceinline__ void walk_line(const input_t *from, long long ld, long long line, long long lines, use_t use)
+{
+    const int place = ALONG_K ? threadIdx.x / 32 / LINES * 32 + threadIdx.x % 32 : threadIdx.x / LINES;
+    const auto load = [&](long long at_k) {
+        chunk_t chunk;
+#pragma unroll
+        for (int i = 0; i < CHUNK; i += VECTOR) {
+            const long long kk = at_k + i;
+            vector_t<input_t, VECTOR> part = {};
+            if (line < lines && kk < k)
+                part = read<VECTOR>(&from[ALONG_K ? line * ld + kk : kk * ld + line]);
+#pragma unroll
+            for (int e = 0; e < VECTOR; ++e)
+                chunk.element[i + e] = part.element[e];
+        }
+        return chunk;
+    };
+    long long at_k = place * CHUNK;
+    chunk_t next = load(at_k);
 #pragma unroll 1
-    for (long long from_k = 0; from_k < K_LINE; from_k += LINE_STEP) {
-#pragma unroll
-        for (int i = 0; i < EACH; ++i)
-            tile[k_of(i)][line_of(i)] = next[i];
-        __syncthreads();
-        if (from_k + LINE_STEP < K_LINE)
-            load(from_k + LINE_STEP);
-#pragma unroll
-        for (int pair = 0; pair < LINE_STEP; pair += 64)
-            if (from_k + pair < K_LINE) {
-                const int kk = pair + 2 * lane;
-#pragma unroll
-                for (int line = 0; line < 2; ++line)
-                    use(line, from_k + kk, tile[kk][2 * warp + line], tile[kk + 1][2 * warp + line]);
-            }
-        __syncthreads();
+    for (; at_k < K_LINE; at_k += LINE_STEP) {
+        const chunk_t chunk = next;
+        next = load(at_k + LINE_STEP);  // nothing, beyond the end
+        use(at_k, chunk);
     }
 }
 
-// Two neighbours of one plane, as one word.
-__device__ __forceinline__ void store_pair(plane_t *planes, long long lines, int plane, long long line, long long at_k, unsigned int pair)
+// A chunk of one plane, as pairs of elements, in one piece.
+__device__ __forceinline__ void store_chunk(plane_t *planes, long long lines, int plane, long long line, long long at_k, const unsigned int (&pairs)[CHUNK / 2])
 {
-    reinterpret_cast<unsigned int &>(planes[(plane * lines + line) * K_LINE + at_k]) = pair;
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(&planes[(plane * lines + line) * K_LINE + at_k])),
+                 "r"(pairs[0]), "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3]) : "memory");
 }

@@ -16,11 +16,7 @@ sum_t beta,
 //@ if scale_n
 //@| const float *__restrict__ scale_n,
 //@ end
-const int *paths,
 //@ if has_beta
 const output_t *C,  // may be P itself
 //@ end
-output_t *P,
-const lines_t *lines,
-const plane_t *M_planes,
-const plane_t *N_planes)
+output_t *P)

@@ -3,11 +3,14 @@
 extern "C" __global__ void __launch_bounds__(128)
 plain(  //@ plain for plain
     const int *paths,
-    #include "parts/parameters.cuh"  //@ include
+    const input_t *__restrict__ M,
+    const input_t *__restrict__ N,
+    #include "planes/parameters.cuh"  //@ include
 {
     constexpr int BM = 64, BN = 64, BK = 16, TM = 4, TN = 8, THREADS = 128;
     __shared__ sum_t Mds[BK][BM + 1];
     __shared__ sum_t Nds[BK][BN + 1];
+    #include "parts/awaits.cuh"  //@ include
     if (paths[blockIdx.z] != PATH_F32)
         return;
     #include "parts/product.cuh"  //@ include

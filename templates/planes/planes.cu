@@ -1,5 +1,6 @@
 // FP32-accurate products on tensor cores. An element of M or N is written as a sum of narrower numbers, its planes, whose products
-// tensor cores make; their sums are f32. The kernels of this text follow each other in the stream:
+// tensor cores make; their sums are f32. The kernels of this text follow each other in the stream, and each may start before the one
+// ahead has ended, for whose results it then waits:
 //
 //     split     finds the largest of each line (a row of M, a column of N), scales the line by a power of two, and writes its two
 //               planes of f16; on its way it measures what would make them inexact
@@ -43,8 +44,14 @@ constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
 //@ end
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 planes(  //@ kernel for planes
+    const int *paths,
+    const lines_t *lines,
+    const plane_t *M_planes,
+    const plane_t *N_planes,
     #include "planes/parameters.cuh"  //@ include
 {
+    #include "parts/dependents.cuh"  //@ include
+    #include "parts/awaits.cuh"  //@ include
     if (paths[blockIdx.z] != PATH_F16)
         return;
     #include "planes/product.cuh"  //@ include
@@ -55,9 +62,15 @@ planes(  //@ kernel for planes
 // Launch: 128 threads in a block, blocks of 64 x 64 elements of P.
 extern "C" __global__ void __launch_bounds__(128)
 wide(  //@ wide for wide
+    const int *paths,
+    const lines_t *lines,
+    const plane_t *M_planes,
+    const plane_t *N_planes,
     #include "planes/parameters.cuh"  //@ include
 {
     constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 3, PLANES = 3, THREADS = 128;
+    #include "parts/dependents.cuh"  //@ include
+    #include "parts/awaits.cuh"  //@ include
     if (paths[blockIdx.z] != PATH_BF16)
         return;
     #include "planes/product.cuh"  //@ include

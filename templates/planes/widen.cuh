@@ -5,27 +5,32 @@ __device__ __forceinline__ unsigned int to_bfloats(float first, float second)
     return pair;
 }
 
-// 32 lines: what a plane cannot hold is left for the next, and after the third nothing is left.
-template <bool ALONG_K>
-__device__ __forceinline__ void widen_lines(tile_t &tile, const input_t *from, long long ld, long long first, long long lines, long long all_lines, plane_t *planes)
+// LINES lines: what a plane cannot hold is left for the next, and after the third nothing is left.
+template <bool ALONG_K, int VECTOR>
+__device__ __forceinline__ void widen_lines(const input_t *from, long long ld, long long first, long long lines, long long all_lines, plane_t *planes)
 {
-    const long long line = first + threadIdx.x / 32 * 2;
-    walk_lines<ALONG_K>(tile, from, ld, first, lines, [&](int which, long long at_k, float x, float y) {
+    const long long line = first + line_of_thread<ALONG_K>();
+    walk_line<ALONG_K, VECTOR>(from, ld, line, lines, [&](long long at_k, chunk_t chunk) {
 #pragma unroll
         for (int plane = 0; plane < MOST_PLANES; ++plane) {
-            const unsigned int pair = to_bfloats(x, y);
-            store_pair(planes, all_lines, plane, line + which, at_k, pair);
-            x -= __uint_as_float(pair << 16);
-            y -= __uint_as_float(pair & 0xffff0000);
+            unsigned int pairs[CHUNK / 2];
+#pragma unroll
+            for (int i = 0; i < CHUNK; i += 2) {
+                const unsigned int pair = to_bfloats(chunk.element[i], chunk.element[i + 1]);
+                pairs[i / 2] = pair;
+                chunk.element[i] -= __uint_as_float(pair << 16);
+                chunk.element[i + 1] -= __uint_as_float(pair & 0xffff0000);
+            }
+            store_chunk(planes, all_lines, plane, line, at_k, pairs);
         }
     });
 }
 
-// Launch: LINE_THREADS threads in a block, any number of blocks in the grid.
+// Launch: as split.
 //@ if batched
 //         blockIdx.z counts the products of the batch. Products that share a matrix write the same planes.
 //@ end
-extern "C" __global__ void __launch_bounds__(LINE_THREADS)
+extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 widen(  //@ widen for widen
     const int *paths,
     const input_t *__restrict__ M,
@@ -33,7 +38,8 @@ widen(  //@ widen for widen
     plane_t *M_planes,
     plane_t *N_planes)
 {
-    __shared__ tile_t tile;
+    #include "parts/dependents.cuh"  //@ include
+    #include "parts/awaits.cuh"  //@ include
     if (paths[blockIdx.z] != PATH_BF16)
         return;
     //@ if batched
@@ -45,7 +51,7 @@ widen(  //@ widen for widen
 #pragma unroll 1
     for (long long first = blockIdx.x * LINES; first < M_LINES + N_LINES; first += static_cast<long long>(gridDim.x) * LINES)
         if (first < M_LINES)
-            widen_lines<true>(tile, M, ld_m, first, j, M_LINES, M_planes);  //@ m_along_k for true
+            widen_lines<true, 1>(M, ld_m, first, j, M_LINES, M_planes);  //@ m_along_k for true  //@ m_vector for 1
         else
-            widen_lines<false>(tile, N, ld_n, first - M_LINES, l, N_LINES, N_planes);  //@ n_along_k for false
+            widen_lines<false, 1>(N, ld_n, first - M_LINES, l, N_LINES, N_planes);  //@ n_along_k for false  //@ n_vector for 1
 }

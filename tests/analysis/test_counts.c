@@ -448,6 +448,12 @@ static const row rows[] = {
     {"planes:bm=64,bn=64", 66, 40, 131,
      SPLIT(.p.layout = TJ_COL_MAJOR, .epilogue.scale_m = TJ_SCALE_EACH, .epilogue.scale_n = TJ_SCALE_EACH)},
     {"planes:bm=64,bn=64,group=2", 200, 64, 264, SPLIT(.m.ld = 67, .n.ld = 271, .p.ld = 265)},
+    {"wgmma_planes", 128, 64, 256, SPLIT()},
+    {"wgmma_planes:multipliers=1,bn=48,vector=1", 100, 72, 136, SPLIT(.m.layout = TJ_COL_MAJOR, .epilogue.has_beta = 1)},
+    {"wgmma_planes:multipliers=1,bn=80,blocks=2", 66, 40, 130, SPLIT(.batch = 3, .n.stride = TJ_BROADCAST)},
+    {"wgmma_planes:bn=32", 66, 40, 131,
+     SPLIT(.p.layout = TJ_COL_MAJOR, .epilogue.scale_m = TJ_SCALE_EACH, .epilogue.scale_n = TJ_SCALE_EACH)},
+    {"wgmma_planes:bn=32", 64, 0, 64, SPLIT(.epilogue.has_beta = 1)},
     /* scales, one or each, of a product and of a batch; of a last kernel, whose threads go through P in its own order; of rows and columns
      * that hang over an edge, or are moved back from it */
     {"naive:tile_width=8", 33, 18, 29, SCALED(TJ_SCALE_ONE, TJ_SCALE_NONE, .batch = 3)},

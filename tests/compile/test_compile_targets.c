@@ -273,6 +273,37 @@ Test(compile, planes_in_every_form)
         }
 }
 
+/* wgmma_planes: tiles, layouts, P of every type; nothing may be serialised. */
+Test(compile, wgmma_planes_in_every_form)
+{
+    static const char *const configs[] = {"wgmma_planes", "wgmma_planes:multipliers=1,bn=80,blocks=2",
+                                          "wgmma_planes:multipliers=3,bn=96,vector=1", "wgmma_planes:bn=160"};
+    const char *const *targets = targets_or_skip();
+    bool has_it = false;
+
+    for (size_t t = 0; targets[t]; t++)
+        has_it = has_it || strcmp(targets[t], "sm_90") == 0;
+    if (!has_it)
+        cr_skip_test("this NVRTC does not know sm_90");
+    for (unsigned variant = 0; variant < 4; variant++) {
+        tj_problem problem = TJ_PROBLEM_INIT(variant & 1 ? 256 : 301, variant & 2 ? 64 : 77, variant & 1 ? 480 : 99, TJ_F32);
+        char label[200];
+
+        problem.compute = TJ_COMPUTE_F32_SPLIT;
+        problem.p.type = variant % 5 == 0 ? TJ_F16 : variant % 5 == 1 ? TJ_BF16 : TJ_F32;
+        problem.m.layout = variant >> 1 & 1;
+        problem.n.layout = variant >> 2 & 1;
+        problem.p.layout = variant % 3 == 0;
+        problem.batch = variant % 3 == 1 ? 3 : 1;
+        problem.m.stride = variant % 6 == 1 ? TJ_BROADCAST : 0;
+        problem.epilogue.has_alpha = problem.epilogue.has_beta = variant % 4 == 0;
+        problem.epilogue.scale_m = (int32_t)(variant / 2 % 3);
+        problem.epilogue.scale_n = (int32_t)(variant / 3 % 3);
+        snprintf(label, sizeof label, "%s, variant %u", configs[variant % 4], variant);
+        compile(&problem, configs[variant % 4], "sm_90", label);
+    }
+}
+
 /* small_batch: each layout and type, sizes that fit the threads and sizes that do not. */
 Test(compile, small_batch_in_every_form)
 {
@@ -545,15 +576,15 @@ Test(compile, a_k_of_zero)
 Test(compile, templates_as_they_stand)
 {
     const char *options[] = {"", "-std=c++17", "--no-source-include"};
-    const char *header[64], *header_name[64];
-    static char text[64][32768];
+    const char *header[96], *header_name[96];
+    static char text[96][32768];
     int headers = 0, compiled = 0;
     const tj_nvrtc *nvrtc;
     tj_error err;
 
     targets_or_skip();
     cr_assert(eq(int, tj_nvrtc_open(NULL, 0, NULL, &nvrtc, &err), TJ_OK), "%s", err.message);
-    cr_assert(le(sz, tj_template_file_count, 64));
+    cr_assert(le(sz, tj_template_file_count, 96));
     for (size_t i = 0; i < tj_template_file_count; i++) {
         cr_assert(lt(sz, tj_template_files[i].size, sizeof text[i]), "%s", tj_template_files[i].name);
         memcpy(text[i], tj_template_files[i].bytes, tj_template_files[i].size);
@@ -573,7 +604,7 @@ Test(compile, templates_as_they_stand)
         cr_assert(
             eq(int, nvrtc->call.create_program(&program, text[i], tj_template_files[i].name, headers, header, header_name), 0));
         options[0] =
-            strncmp(tj_template_files[i].name, "wgmma/", 6) == 0 ? "--gpu-architecture=sm_90a" : "--gpu-architecture=sm_80";
+            strncmp(tj_template_files[i].name, "wgmma", 5) == 0 ? "--gpu-architecture=sm_90a" : "--gpu-architecture=sm_80";
         result = nvrtc->call.compile_program(program, 3, options);
         if (nvrtc->call.log_bytes(program, &bytes) == NVRTC_DONE && bytes <= sizeof log)
             nvrtc->call.log(program, log);

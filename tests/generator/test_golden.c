@@ -83,6 +83,8 @@ static const golden rows[] = {
     {"planes/batch", "planes:bm=64,bn=64,group=8",
      PROBLEM(FIXED(64), FIXED(256), FIXED(101), .m.type = TJ_F32, .m.layout = TJ_COL_MAJOR, .n.stride = TJ_BROADCAST,
              .batch = 3, .compute = TJ_COMPUTE_F32_SPLIT, .epilogue.has_alpha = 1, .epilogue.has_beta = 1)},
+    {"wgmma_planes/rectangular", "wgmma_planes",
+     PROBLEM(FIXED(512), FIXED(300), FIXED(700), .m.type = TJ_F32, .compute = TJ_COMPUTE_F32_SPLIT)},
     {"wgmma/rectangular", "wgmma", PROBLEM(FIXED(512), FIXED(304), FIXED(704), .m.type = TJ_BF16)},
     {"wgmma/pingpong", "wgmma:bm=128,bn=192,pingpong=yes", PROBLEM(FIXED(8192), FIXED(8192), FIXED(8192), .m.type = TJ_BF16)},
     {"wgmma/lines", "wgmma:bm=64,bn=96,blocks=2,release=now",

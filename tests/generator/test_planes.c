@@ -41,14 +41,45 @@ Test(planes, says_which_constraint_does_not_hold)
     expect_answers(rows, sizeof rows / sizeof rows[0]);
 }
 
+Test(planes, says_which_constraint_of_wgmma_does_not_hold)
+{
+    const request rows[] = {
+        {SPLIT(256, 256, 256, .batch = 1), "wgmma_planes", NULL},
+        {SPLIT(255, 1, 3, .batch = 3), "wgmma_planes:bn=160", NULL},
+        {SPLIT(64, 0, 64, .n.layout = TJ_COL_MAJOR), "wgmma_planes:multipliers=3,bn=96", NULL},
+        {SPLIT(64, 64, 64, .batch = 100000), "wgmma_planes:multipliers=1,bn=208", NULL},
+        {SPLIT(64, 64, 64, .p.type = TJ_BF16), "wgmma_planes:multipliers=1,bn=80,blocks=2", NULL},
+        {SPLIT(1, 2147483647, 536870912, .batch = 1), "wgmma_planes", "need more bytes of workspace than 62 bits count"},
+        {SPLIT(1, 2147483647, 1, .batch = 1), "wgmma_planes",
+         "the planes of M have 384 lines of 2147483648 elements, and a tensor map counts 2147483647 of either"},
+        {SPLIT(1, 1, 2000000000, .batch = 1), "wgmma_planes", "the planes of N have 6000000000 lines of 64 elements"},
+        {CUBES(256), "wgmma_planes", "family wgmma_planes multiplies f32 with compute f32_split, and compute is f32"},
+        {SPLIT(64, 64, 64, .m.ld = TJ_ANY), "wgmma_planes", "family wgmma_planes needs a workspace and strides that are known"},
+        {SPLIT(64, 64, 64, .batch = 1), "wgmma_planes:bn=72", "bn is 72: it must be a multiple of 16"},
+        {SPLIT(64, 64, 64, .batch = 1), "wgmma_planes:bn=208",
+         "1 blocks with 2 multipliers leave a thread 232 registers, and block tiles of 128 x 208 take 248"},
+        {SPLIT(64, 64, 64, .batch = 1), "wgmma_planes:bn=192",
+         "2 stages of 3 planes of 128 x 64 and 64 x 192 need 246784 bytes of shared memory"},
+        {SPLIT(64, 64, 64, .batch = 1), "wgmma_planes:stages=4", "4 stages of 2 planes of 128 x 64 and 64 x 128 need"},
+        {SPLIT(64, 64, 64, .batch = 1), "wgmma_planes:multipliers=1,bn=96,blocks=2", "each of 2 blocks may have 116224"},
+    };
+
+    expect_answers(rows, sizeof rows / sizeof rows[0]);
+}
+
 Test(planes, stores_as_wide_as_lines_let_it)
 {
     static const alignment rows[] = {
         {SPLIT(64, 63, 64, .batch = 1), "planes", 0, 0, 8},
+        {SPLIT(64, 64, 63, .batch = 1), "planes", 16, 0, 0}, /* lines that lie along k are loaded 16 bytes at a time */
+        {SPLIT(64, 64, 63, .n.layout = TJ_COL_MAJOR, .m.ld = 66), "planes", 0, 16, 0},
+        {SPLIT(64, 64, 64, .m.layout = TJ_COL_MAJOR), "wgmma_planes", 0, 0, 8},
+        {SPLIT(64, 64, 64, .p.layout = TJ_COL_MAJOR), "wgmma_planes", 16, 0, 8},
         {SPLIT(64, 63, 64, .p.type = TJ_F16), "planes", 0, 0, 4},
         {SPLIT(64, 63, 63, .batch = 1), "planes", 0, 0, 0},
         {SPLIT(64, 63, 63, .p.layout = TJ_COL_MAJOR), "planes", 0, 0, 8},
         {SPLIT(64, 64, 64, .batch = 1), "planes:vector=1", 0, 0, 0},
+        {SPLIT(64, 64, 64, .batch = 1), "wgmma_planes:vector=1", 0, 0, 0},
     };
 
     expect_alignments(rows, sizeof rows / sizeof rows[0]);

@@ -259,13 +259,9 @@ static const struct kind {
     {"M all zero", is_zero_in_m, TJ_PATH_F16},
 };
 
-/* The largest elements of a batch do not decide for its other products. */
-Test(f32_split, is_as_accurate_as_f32_whatever_the_operands_are)
+static void multiply_kinds(const char *config, size_t apart)
 {
-    open_context("sm_90", TJ_PROVE_NEVER);
-    if (!has_nvrtc())
-        return;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i += apart) {
         tj_problem problem = TJ_PROBLEM_INIT(66, 203, 70, TJ_F32);
 
         state = i + 1;
@@ -273,10 +269,27 @@ Test(f32_split, is_as_accurate_as_f32_whatever_the_operands_are)
         problem.m.layout = i & 1;
         problem.n.layout = i >> 1 & 1;
         problem.p.layout = i >> 2 & 1;
-        multiply(&problem, "planes:bm=64,bn=64", &kinds[i].element, &kinds[i].path, kinds[i].name);
+        problem.m.ld = problem.n.ld = i % 3 ? 0 : 204;
+        multiply(&problem, config, &kinds[i].element, &kinds[i].path, kinds[i].name);
     }
 }
 
+Test(f32_split, is_as_accurate_as_f32_whatever_the_operands_are)
+{
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (!has_nvrtc())
+        return;
+    multiply_kinds("planes:bm=64,bn=64", 1);
+}
+
+Test(f32_split, is_as_accurate_by_wgmma)
+{
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (has_nvrtc())
+        multiply_kinds("wgmma_planes:multipliers=1,bn=48", 7); /* each path */
+}
+
+/* The largest elements of a batch do not decide for its other products. */
 Test(f32_split, decides_for_each_product_of_a_batch)
 {
     static const element_fn each[] = {is_uniform, has_infinity, hides_small_ones, is_normal};
@@ -300,21 +313,19 @@ Test(f32_split, decides_for_each_product_of_a_batch)
         problem.epilogue.has_alpha = problem.epilogue.has_beta = i > 1;
         multiply(&problem, "planes:bm=64,bn=64", i & 1 ? shared : each, i & 1 ? paths_of_shared : paths,
                  i & 1 ? "one N" : "four N");
+        if (i == 1 || i == 2)
+            multiply(&problem, "wgmma_planes:multipliers=1,bn=32", i & 1 ? shared : each, i & 1 ? paths_of_shared : paths,
+                     "by wgmma");
     }
 }
 
-/* Tiles, edges, paddings, types of P, the epilogue, no k; on the oldest target too. */
-Test(f32_split, takes_every_shape_and_epilogue)
+/* Tiles, edges, paddings, types of P, the epilogue, no k. */
+static void multiply_shapes(const char *const configs[4], unsigned apart)
 {
-    static const char *const configs[] = {"planes:bm=64,bn=64", "planes:bm=128,bn=64,wm=64,wn=64,stages=2,vector=1",
-                                          "planes:bm=64,bn=128,wm=32,wn=32,steps=4,rows=x", "planes:group=2,bm=64,bn=64"};
     static const int64_t extents[][3] = {{128, 64, 128}, {1, 1, 1}, {65, 33, 130}, {200, 17, 3}, {63, 0, 64}, {5, 129, 66}};
     static const int32_t types[] = {TJ_F32, TJ_F16, TJ_BF16, TJ_F32};
 
-    open_context("sm_80", TJ_PROVE_NEVER);
-    if (!has_nvrtc())
-        return;
-    for (unsigned i = 0; i < 24; i++) {
+    for (unsigned i = 0; i < 24; i += apart) {
         const int64_t *extent = extents[i % 6];
         tj_problem problem = TJ_PROBLEM_INIT(extent[0], extent[1], extent[2], TJ_F32);
         const struct kind *const kind = &kinds[i % 3];
@@ -332,8 +343,29 @@ Test(f32_split, takes_every_shape_and_epilogue)
         problem.epilogue.has_alpha = i % 3 != 1;
         problem.epilogue.has_beta = i % 4 == 1;
         snprintf(label, sizeof label, "variant %u: %s", i, kind->name);
-        multiply(&problem, configs[i % 4], &kind->element, &path, label);
+        multiply(&problem, configs[i / apart % 4], &kind->element, &path, label);
     }
+}
+
+/* On the oldest target too. */
+Test(f32_split, takes_every_shape_and_epilogue)
+{
+    static const char *const configs[4] = {"planes:bm=64,bn=64", "planes:bm=128,bn=64,wm=64,wn=64,stages=2,vector=1",
+                                           "planes:bm=64,bn=128,wm=32,wn=32,steps=4,rows=x", "planes:group=2,bm=64,bn=64"};
+
+    open_context("sm_80", TJ_PROVE_NEVER);
+    if (has_nvrtc())
+        multiply_shapes(configs, 1);
+}
+
+Test(f32_split, takes_every_shape_and_epilogue_by_wgmma)
+{
+    static const char *const configs[4] = {"wgmma_planes:multipliers=1,bn=64,blocks=2", "wgmma_planes:bn=48,stages=2,vector=1",
+                                           "wgmma_planes:multipliers=3,bn=16", "wgmma_planes:multipliers=1,bn=80,group=2"};
+
+    open_context("sm_90", TJ_PROVE_NEVER);
+    if (has_nvrtc())
+        multiply_shapes(configs, 5);
 }
 
 /* What no text of planes serves is multiplied in f32; and all of it is proven as every kernel is. */

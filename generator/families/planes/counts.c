@@ -12,14 +12,19 @@
 #include "parts/traffic.h"
 
 /* Of M or N that one ldmatrix brings; of P that lanes store side by side; products of planes for one of f32. */
-enum { FRAGMENT = 16, STORE_ROWS = 8, STORE_LANES = 4, STORE_COLS = 2, PRODUCTS = 3, OTHER_KERNELS = 5 };
-enum { CHUNK_ELEMENTS = TJ_PLANES_CHUNK / TJ_PLANES_BYTES, WALKS = 2 /* of a line, by split */ };
+enum {
+    FRAGMENT = 16,
+    STORE_ROWS = TJ_PLANES_STORE_ROWS,
+    STORE_LANES = TJ_PLANES_STORE_LANES,
+    STORE_COLS = TJ_PLANES_STORE_COLS
+};
+enum { CHUNK_ELEMENTS = TJ_PLANES_CHUNK / TJ_PLANES_BYTES, PRODUCTS = 3 };
 
 /* copy: tiles of whole lines, none of which is clipped. */
 static void count_copies(const tj_problem *view, const tj_planes_shape *s, bool is_m, int64_t repeat, tj_counts *counts)
 {
     tj_traffic *const traffic = is_m ? &counts->load_m : &counts->load_n;
-    const int64_t lines = tj_planes_lines(view, s, is_m), k_line = tj_planes_k_line(view);
+    const int64_t lines = tj_planes_lines(view, tj_planes_units_of(s), is_m), k_line = tj_planes_k_line(view);
     const int32_t chunks = s->bk / CHUNK_ELEMENTS;
     tj_access access = tj_tiled_access(chunks, s->threads / chunks, tj_ceil_div(view->k.extent, s->bk) * chunks, lines,
                                        TJ_PLANES_CHUNK, k_line * TJ_PLANES_BYTES);
@@ -80,27 +85,6 @@ static void count_output(const tj_problem *view, const tj_planes_shape *s, const
     }
 }
 
-/* So many warps load or store so many elements of 4 bytes each; a lane's are neighbours. */
-static void add_words(tj_traffic *traffic, int64_t requests, int32_t elements, int32_t sectors)
-{
-    traffic->elements += requests * elements;
-    traffic->bytes += requests * elements * 4;
-    traffic->requests += requests;
-    traffic->wavefronts += requests;
-    traffic->merged += requests;
-    traffic->sectors += requests * sectors;
-}
-
-/* The path of the product, and the exponents of a thread's rows and columns. */
-static void count_words(const tj_planes_shape *s, tj_counts *counts)
-{
-    const int64_t warps = counts->blocks * (s->threads / TJ_WARP);
-
-    add_words(&counts->load_scales, warps, TJ_WARP, 1);
-    add_words(&counts->load_scales, warps * (s->wm / STORE_ROWS), TJ_WARP, 1);
-    add_words(&counts->load_scales, warps * (s->wn / (STORE_LANES * STORE_COLS)), TJ_WARP * STORE_COLS, 1);
-}
-
 static void count_scales(const tj_problem *view, const tj_planes_shape *s, tj_counts *counts)
 {
     const tj_scales_side rows = {STORE_ROWS, 1, s->bm, false, counts->col_blocks * (s->bn / s->wn)};
@@ -109,26 +93,11 @@ static void count_scales(const tj_problem *view, const tj_planes_shape *s, tj_co
     tj_scales_count_ahead(view, &rows, &cols, counts->blocks * s->threads, &counts->load_scales);
 }
 
-/* split: each element is loaded twice, and becomes a pair of halves with its neighbour, in each plane. */
-static void count_split(const tj_problem *view, const tj_planes_shape *s, bool is_m, tj_counts *counts)
-{
-    const int64_t matrices = tj_planes_matrices(view, is_m, view->batch), lines = tj_planes_lines(view, s, is_m) * matrices;
-    const int64_t elements = (is_m ? view->j.extent : view->l.extent) * view->k.extent * matrices;
-
-    counts->pack.load.is_estimate = 1;
-    add_words(&counts->pack.load, tj_ceil_div(elements, TJ_WARP) * WALKS, TJ_WARP, 4);
-    counts->pack.load.elements += WALKS * (elements - tj_ceil_div(elements, TJ_WARP) * TJ_WARP);
-    counts->pack.load.bytes += 4 * WALKS * (elements - tj_ceil_div(elements, TJ_WARP) * TJ_WARP);
-    add_words(&counts->pack.store, lines * (tj_planes_k_line(view) / TJ_PLANES_K_GROUP) * TJ_PLANES_OF_F16, TJ_WARP, 4);
-    add_words(&counts->pack.store, lines, 1, 1);
-    add_words(&counts->pack.store, lines, TJ_PLANES_LINE_BYTES / 4, 1);
-}
-
 void tj_planes_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const tj_planes_shape s = tj_planes_shape_of(config);
     const int64_t phases = tj_ceil_div(view->k.extent, s.bk), tiles = counts->blocks, block_phases = tiles * phases;
-    const int64_t tile = (int64_t)s.bm * s.bn, wanted = tj_planes_registers(&s) + 30;
+    const int64_t tile = (int64_t)s.bm * s.bn, warps = tiles * (s.threads / TJ_WARP), wanted = tj_planes_registers(&s) + 30;
 
     counts->pipe = TJ_PIPE_TENSOR_F16;
     counts->phase = (tj_phase_counts){
@@ -155,11 +124,8 @@ void tj_planes_count(const tj_problem *view, const tj_config *config, tj_counts 
         count_fragments(&s, true, block_phases * (s.bn / s.wn) * TJ_PLANES_OF_F16, &counts->shared_load);
         count_fragments(&s, false, block_phases * (s.bm / s.wm) * TJ_PLANES_OF_F16, &counts->shared_load);
     }
-    count_words(&s, counts);
+    tj_planes_count_around(view, tj_planes_units_of(&s), warps, warps, s.wm, s.wn, counts);
     count_scales(view, &s, counts);
-    count_split(view, &s, true, counts);
-    count_split(view, &s, false, counts);
-    counts->pack.kernels = OTHER_KERNELS;
     count_output(view, &s, &view->p, &counts->store_p);
     if (view->epilogue.has_beta)
         count_output(view, &s, &view->c, &counts->load_c);

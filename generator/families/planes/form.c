@@ -17,16 +17,8 @@
 #include "parts/tile.h"
 #include "steps.h"
 
-enum { WARP = 32, MOST_WARPS = 32, OTHER_REGISTERS = 30, MAX_SHARED = 227 * 1024, SLICE_UNIT = 128 };
-enum {
-    WORDS,
-    LINES,
-    M_PLANES,
-    N_PLANES
-}; /* slices of the workspace: the path of each product, what is known of lines, planes */
-/* The tiles of the two kernels that stand behind the product; they divide its tiles. */
-enum { WIDE_EDGE = 64, WIDE_BK = 32, WIDE_STAGES = 3, PLAIN_BK = 16, WIDE_THREADS = 128, DECIDE_THREADS = 256 };
-enum { TILE_BYTES = 128 * (TJ_PLANES_LINE_GROUP + 1) * 4 }; /* walk_lines */
+enum { WARP = 32, MOST_WARPS = 32, OTHER_REGISTERS = 30, MAX_SHARED = 227 * 1024 };
+enum { WIDE_EDGE = 64, WIDE_BK = 32, WIDE_STAGES = 3, WIDE_THREADS = 128 }; /* its tiles divide those of the product */
 
 static const int32_t edges_tried[] = {64, 128, 256, 0}, warps_tried[] = {32, 64, 0}, steps_tried[] = {2, 4, 0},
                      stages_tried[] = {2, 3, 4, 5, 0}, blocks_tried[] = {1, 2, 3, 0}, groups_tried[] = {1, 8, 0},
@@ -44,7 +36,7 @@ static const tj_param params[] = {
     TJ_BLOCKS(4, 1, blocks_tried, TJ_PARAM_HINT),
     {"group", "rows of blocks that are walked together, column by column, to meet in the L2", 1, 16, 1, NULL, groups_tried,
      TJ_PARAM_HINT},
-    {"vector", "most elements of P that one store takes; 1 asks for no alignment of P", 1, 2, 2, NULL, vectors_tried,
+    {"vector", "most elements of P that one store takes; 1 asks for no alignment of the operands", 1, 2, 2, NULL, vectors_tried,
      TJ_PARAM_HINT},
     TJ_TILE_ROWS,
 };
@@ -80,56 +72,12 @@ static tj_tile tile(const tj_problem *problem, const tj_config *config)
     return (tj_tile){s.bm, s.bk, s.bn, "BM", "BK", "BN"};
 }
 
-/* ---- the workspace ------------------------------------------------------------------------------------------------ */
-
-static int64_t round_up(int64_t value, int64_t unit)
-{
-    return tj_ceil_div(value, unit) * unit;
-}
-
-int64_t tj_planes_k_line(const tj_problem *view)
-{
-    return round_up(view->k.extent > 0 ? view->k.extent : 1, TJ_PLANES_K_GROUP);
-}
-
-int64_t tj_planes_lines(const tj_problem *view, const tj_planes_shape *s, bool is_m)
-{
-    return is_m ? round_up(view->j.extent, s->bm) : round_up(view->l.extent, s->bn);
-}
-
-int64_t tj_planes_matrices(const tj_problem *view, bool is_m, int64_t products)
-{
-    return view->batch > 1 && (is_m ? view->m.stride : view->n.stride) == TJ_BROADCAST ? 1 : products;
-}
-
-/* Of one launch: a larger batch takes several, which use the same workspace one after the other. */
-static int64_t products_at_once(const tj_problem *view)
-{
-    return view->batch < TJ_GRID_LIMIT ? view->batch : TJ_GRID_LIMIT;
-}
-
-/* Where the slices begin, and their end; false: more than 61 bits count. */
-static bool lay_out(const tj_problem *view, const tj_planes_shape *s, int64_t slice[TJ_LAUNCH_MAX_SLICES], int64_t *end)
-{
-    const int64_t products = products_at_once(view), k_line = tj_planes_k_line(view);
-    int64_t lines = 0, bytes;
-
-    slice[WORDS] = 0;
-    slice[LINES] = round_up(products * (int64_t)sizeof(int32_t), SLICE_UNIT);
-    for (int is_m = 0; is_m < 2; is_m++)
-        lines += tj_planes_lines(view, s, is_m) * tj_planes_matrices(view, is_m, products);
-    *end = slice[LINES] + round_up(lines * ((int64_t)sizeof(int32_t) + TJ_PLANES_LINE_BYTES), SLICE_UNIT);
-    for (int is_m = 1; is_m >= 0; is_m--) {
-        slice[is_m ? M_PLANES : N_PLANES] = *end;
-        if (!tj_mul(tj_planes_lines(view, s, is_m) * tj_planes_matrices(view, is_m, products), k_line, &bytes) ||
-            !tj_mul(bytes, TJ_PLANES_MOST * TJ_PLANES_BYTES, &bytes) || bytes > INT64_MAX / 4)
-            return false;
-        *end += bytes; /* a multiple of 128: k_line is one of 64 */
-    }
-    return *end <= INT64_MAX / 2;
-}
-
 /* ---- constraints -------------------------------------------------------------------------------------------------- */
+
+tj_planes_units tj_planes_units_of(const tj_planes_shape *s)
+{
+    return (tj_planes_units){s->bm, s->bn};
+}
 
 int32_t tj_planes_p_vector(const tj_problem *view, const tj_planes_shape *s)
 {
@@ -151,29 +99,6 @@ static int64_t shared_bytes(int32_t bm, int32_t bn, int32_t bk, int32_t planes, 
 static int64_t shared_bytes_of(const tj_planes_shape *s)
 {
     return shared_bytes(s->bm, s->bn, s->bk, TJ_PLANES_OF_F16, s->stages);
-}
-
-static bool is_fixed(const tj_matrix *x, bool is_batched)
-{
-    return x->ld > 0 && !tj_stride_is_pointers(x->stride) && (!is_batched || x->stride > 0 || x->stride == TJ_BROADCAST);
-}
-
-static tj_status check_problem(const tj_problem *view, tj_error *err)
-{
-    const bool is_batched = view->batch > 1;
-
-    if (view->compute != TJ_COMPUTE_F32_SPLIT)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "family planes multiplies f32 with compute f32_split, and compute is %s: ask for f32_split, or use "
-                       "another family",
-                       tj_compute_name((tj_compute)view->compute));
-    if (view->j.mode != TJ_DIM_FIXED || view->k.mode != TJ_DIM_FIXED || view->l.mode != TJ_DIM_FIXED || view->batch < 1 ||
-        !is_fixed(&view->m, is_batched) || !is_fixed(&view->n, is_batched) || !is_fixed(&view->p, is_batched) ||
-        (view->epilogue.has_beta && !is_fixed(&view->c, is_batched)))
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "family planes needs a workspace and strides that are known when the text is made: fix j, k, l, the "
-                       "batch, leading dimensions and strides, without arrays of pointers, or use another family");
-    return TJ_OK;
 }
 
 static tj_status check_tiles(const tj_planes_shape *s, tj_error *err)
@@ -211,22 +136,11 @@ static tj_status check_room(const tj_planes_shape *s, tj_error *err)
                    s->blocks, s->threads, left, s->wm, s->wn, needed);
 }
 
-static tj_status check_workspace(const tj_problem *view, const tj_planes_shape *s, tj_error *err)
-{
-    int64_t slice[TJ_LAUNCH_MAX_SLICES], end;
-
-    if (lay_out(view, s, slice, &end))
-        return TJ_OK;
-    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "the planes of %lld x %lld x %lld need more bytes of workspace than 62 bits count: use another family",
-                   (long long)view->j.extent, (long long)view->k.extent, (long long)view->l.extent);
-}
-
 static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *config, tj_error *err)
 {
     int32_t *const v = config->value;
-    tj_status status = check_problem(view, err);
-    tj_planes_shape s;
+    tj_planes_shape s = tj_planes_shape_of(config);
+    tj_status status = tj_planes_check(view, tj_planes_units_of(&s), "planes", err);
 
     if (v[WM] == 0)
         v[WM] = v[WN] == 64 ? 32 : v[BM] > 64 ? 64 : 32;
@@ -235,8 +149,6 @@ static tj_status resolve(const tj_problem *view, bool is_swapped, tj_config *con
         status = check_tiles(&s, err);
     if (status == TJ_OK)
         status = check_room(&s, err);
-    if (status == TJ_OK)
-        status = check_workspace(view, &s, err);
     if (status == TJ_OK)
         status = tj_tile_resolve(view, is_swapped, config, err);
     if (status == TJ_OK && s.group > 1 && v[ROWS] == TJ_ROWS_ON_X)
@@ -272,7 +184,8 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
 {
     const tj_planes_shape s = tj_planes_shape_of(config);
 
-    return check_problem(view, NULL) != TJ_OK || (known > BM && tj_tile_is_oversized(s.bm, 64, view->j.extent)) ||
+    return tj_planes_check(view, tj_planes_units_of(&s), "planes", NULL) != TJ_OK ||
+           (known > BM && tj_tile_is_oversized(s.bm, 64, view->j.extent)) ||
            (known > BN && tj_tile_is_oversized(s.bn, 64, view->l.extent)) || (known > WN && check_tiles(&s, NULL) != TJ_OK) ||
            (known > BLOCKS && check_room(&s, NULL) != TJ_OK);
 }
@@ -287,122 +200,34 @@ static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 
 /* ---- text --------------------------------------------------------------------------------------------------------- */
 
-static void add_arg(tj_launch_step *step, tj_argument_kind kind, int32_t index)
-{
-    step->arg[step->arg_count++] = (tj_argument){(int32_t)kind, index};
-}
-
-/* The text's M and N, as the caller has them. */
-static void add_operands(const tj_launch_form *form, tj_launch_step *step)
-{
-    add_arg(step, TJ_ARG_POINTER, form->is_swapped ? TJ_MATRIX_N : TJ_MATRIX_M);
-    add_arg(step, TJ_ARG_POINTER, form->is_swapped ? TJ_MATRIX_M : TJ_MATRIX_N);
-}
-
-static void add_planes(tj_launch_step *step)
-{
-    add_arg(step, TJ_ARG_WORKSPACE, M_PLANES);
-    add_arg(step, TJ_ARG_WORKSPACE, N_PLANES);
-}
-
-/* A kernel over the lines of M and N, as many blocks as there are groups of them. */
-static void describe_lines(const tj_problem *view, const tj_planes_shape *s, tj_launch_step *step)
-{
-    const int64_t lines = tj_planes_lines(view, s, true) + tj_planes_lines(view, s, false);
-    const int64_t each = tj_ceil_div(view->j.extent * view->l.extent, lines / TJ_PLANES_LINE_GROUP);
-
-    step->grid = TJ_GRID_ELEMENTS;
-    step->block_x = TJ_PLANES_LINE_THREADS;
-    step->block_y = step->block_rows = 1;
-    step->block_cols = (int32_t)(each < INT32_MAX ? each : INT32_MAX);
-    step->static_shared_bytes = TILE_BYTES;
-}
-
 /* A kernel over tiles of P, which is one of the three that may multiply. */
 static void describe_product(const tj_problem *view, const tj_launch_form *form, bool wants_text, tj_launch_step *step)
 {
     step->grid = TJ_GRID_TILES;
     step->block_y = 1;
     step->sums_in_registers = 1;
+    step->overlaps = 1;
     if (!wants_text)
         return;
-    tj_step_list_args(view, form->is_swapped, false, true, step);
-    add_arg(step, TJ_ARG_WORKSPACE, LINES);
-    add_planes(step);
-}
-
-static void describe_ahead(const tj_problem *view, const tj_planes_shape *s, tj_template_params *fill, tj_launch_form *form)
-{
-    tj_launch_step *step = tj_step_add(view, "split", true, fill, form);
-
-    describe_lines(view, s, step);
-    if (fill) {
-        add_operands(form, step);
-        add_arg(step, TJ_ARG_WORKSPACE, LINES);
-        add_planes(step);
-    }
-    step = tj_step_add(view, "decide", true, fill, form);
-    step->grid = TJ_GRID_ELEMENTS;
-    step->block_x = DECIDE_THREADS;
-    step->block_y = step->block_rows = 1;
-    step->block_cols = INT32_MAX;
-    step->static_shared_bytes = DECIDE_THREADS / WARP * TJ_PLANES_LINE_BYTES;
-    if (fill) {
-        add_arg(step, TJ_ARG_WORKSPACE, LINES);
-        add_arg(step, TJ_ARG_WORKSPACE, WORDS);
-    }
-}
-
-static void describe_behind(const tj_problem *view, const tj_planes_shape *s, tj_template_params *fill, tj_launch_form *form)
-{
-    const int32_t rows_on_x = tj_step_product(form)->rows_on_x;
-    tj_launch_step *step = tj_step_add(view, "widen", false, fill, form);
-
-    describe_lines(view, s, step);
-    if (fill) {
-        add_arg(step, TJ_ARG_WORKSPACE, WORDS);
-        add_operands(form, step);
-        add_planes(step);
-    }
-    step = tj_step_add(view, "wide", false, fill, form);
-    describe_product(view, form, fill != NULL, step);
-    step->rows_on_x = rows_on_x;
-    step->block_x = WIDE_THREADS;
-    step->block_rows = step->block_cols = WIDE_EDGE;
-    step->dynamic_shared_bytes = shared_bytes(WIDE_EDGE, WIDE_EDGE, WIDE_BK, TJ_PLANES_MOST, WIDE_STAGES);
-    step = tj_step_add(view, "plain", false, fill, form);
-    step->grid = TJ_GRID_TILES;
-    step->rows_on_x = rows_on_x;
-    step->block_x = WIDE_THREADS;
-    step->block_y = 1;
-    step->block_rows = step->block_cols = WIDE_EDGE;
-    step->sums_in_registers = 1;
-    step->static_shared_bytes = (int64_t)2 * PLAIN_BK * (WIDE_EDGE + 1) * 4;
-    if (fill) {
-        add_arg(step, TJ_ARG_WORKSPACE, WORDS);
-        tj_step_list_args(view, form->is_swapped, true, true, step);
-    }
+    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_WORDS);
+    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_LINES);
+    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_OF_M);
+    tj_planes_add_arg(step, TJ_ARG_WORKSPACE, TJ_PLANES_OF_N);
+    tj_planes_add_parameters(view, form->is_swapped, step);
 }
 
 /* Flags of the parts that the template includes. */
-static void describe_parts(const tj_problem *view, const tj_config *config, const tj_planes_shape *s, bool is_swapped,
-                           tj_template_params *fill)
+static void describe_parts(const tj_problem *view, const tj_planes_shape *s, tj_template_params *fill)
 {
-    static const char *const off[] = {"mma_f64",     "mma_tf32",   "mma_by_chunks", "mma_integers",     "copies_or_zero",
-                                      "copies_part", "moves_rows", "moves_cols",    "transposes_bytes", "transposes_matrices"};
+    static const char *const off[] = {"mma_f64",        "mma_tf32",    "mma_by_chunks",    "mma_integers",
+                                      "copies_or_zero", "copies_part", "transposes_bytes", "transposes_matrices"};
     static const char *const on[] = {"mma_planes", "loads_matrices", "copies_whole", "copies_async"};
-    const tj_checks checks = tj_checks_of(config, is_swapped);
 
     for (size_t i = 0; i < sizeof off / sizeof off[0]; i++)
         tj_template_set_flag(fill, off[i], false);
     for (size_t i = 0; i < sizeof on / sizeof on[0]; i++)
         tj_template_set_flag(fill, on[i], true);
-    tj_template_set_flag(fill, "clips_rows", checks.j);
-    tj_template_set_flag(fill, "clips_cols", checks.l);
     tj_template_set(fill, "multiply_planes", "multiply_add<PLANES == 3>");
-    tj_template_set(fill, "row_of", "r * 8");
-    tj_template_set(fill, "col_of", "c / 2 * 8 + c % 2");
-    tj_template_set(fill, "first_col", "thread_col");
     /* For the phases of both kernels that walk planes. */
     tj_split_describe_walk(&view->k, 1, s->bk, s->stages > WIDE_STAGES ? s->stages : WIDE_STAGES, fill);
 }
@@ -411,8 +236,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
 {
     const tj_planes_shape s = tj_planes_shape_of(config);
     const int32_t p_vector = tj_planes_p_vector(view, &s), p_bytes = tj_facts_of(view->p.type)->bytes;
-    const int64_t products = products_at_once(view);
-    tj_launch_step *const product = tj_step_product(form);
+    tj_launch_step *const product = tj_step_product(form), *wide;
 
     describe_product(view, form, fill != NULL, product);
     product->rows_on_x = s.rows == TJ_ROWS_ON_X;
@@ -423,11 +247,13 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     form->needs |= TJ_FEATURE_CP_ASYNC | TJ_FEATURE_LDMATRIX | TJ_FEATURE_MMA_F16 | TJ_FEATURE_MMA_BF16;
     form->align[TJ_MATRIX_P] = p_vector > 1 ? p_vector * p_bytes : 0;
     form->align[TJ_MATRIX_C] = view->epilogue.has_beta ? form->align[TJ_MATRIX_P] : 0;
-    (void)lay_out(view, &s, form->slice, &form->workspace_bytes); /* there is room: resolve has looked */
     tj_scales_describe(view, TJ_SCALES_AHEAD, 1, fill);
-    form->paths = (int32_t)products;
-    describe_ahead(view, &s, fill, form);
-    describe_behind(view, &s, fill, form);
+    wide = tj_planes_describe(view, config, tj_planes_units_of(&s), s.vector, fill, form);
+    describe_product(view, form, fill != NULL, wide);
+    wide->rows_on_x = s.rows == TJ_ROWS_ON_X;
+    wide->block_x = WIDE_THREADS;
+    wide->block_rows = wide->block_cols = WIDE_EDGE;
+    wide->dynamic_shared_bytes = shared_bytes(WIDE_EDGE, WIDE_EDGE, WIDE_BK, TJ_PLANES_MOST, WIDE_STAGES);
     if (!fill)
         return NULL;
     tj_template_set_int(fill, "bm", s.bm);
@@ -441,14 +267,7 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "grouped", s.group > 1);
     tj_template_set_int(fill, "p_vector", p_vector);
     tj_template_set_flag(fill, "vector_p", p_vector > 1);
-    tj_template_set_int(fill, "k_line", tj_planes_k_line(view));
-    tj_template_set_int(fill, "m_lines", tj_planes_lines(view, &s, true));
-    tj_template_set_int(fill, "n_lines", tj_planes_lines(view, &s, false));
-    tj_template_set_int(fill, "m_products", tj_planes_matrices(view, true, products));
-    tj_template_set_int(fill, "n_products", tj_planes_matrices(view, false, products));
-    tj_template_set(fill, "m_along_k", view->m.layout == TJ_ROW_MAJOR ? "true" : "false");
-    tj_template_set(fill, "n_along_k", view->n.layout == TJ_ROW_MAJOR ? "false" : "true");
-    describe_parts(view, config, &s, form->is_swapped, fill);
+    describe_parts(view, &s, fill);
     return "planes/planes.cu";
 }
 

@@ -244,7 +244,7 @@ pack_bf16_1001x999x1003(
     input_t *M_packed,
     input_t *N_packed)
 {
-    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif

@@ -196,7 +196,7 @@ mma_f16_1024x60000x1000(
 {
     extern __shared__ phase_t tiles[];
 
-    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif

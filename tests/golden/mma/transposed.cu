@@ -276,7 +276,7 @@ pack_s8_1000x999x1008(
     input_t *M_packed,
     input_t *N_packed)
 {
-    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif

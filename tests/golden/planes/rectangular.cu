@@ -3,7 +3,8 @@
 //     P (512 x 700) = M (512 x 300) . N (300 x 700)
 //
 // FP32-accurate products on tensor cores. An element of M or N is written as a sum of narrower numbers, its planes, whose products
-// tensor cores make; their sums are f32. The kernels of this text follow each other in the stream:
+// tensor cores make; their sums are f32. The kernels of this text follow each other in the stream, and each may start before the one
+// ahead has ended, for whose results it then waits:
 //
 //     split     finds the largest of each line (a row of M, a column of N), scales the line by a power of two, and writes its two
 //               planes of f16; on its way it measures what would make them inexact
@@ -181,55 +182,56 @@ __device__ __forceinline__ int exponent_of(unsigned int bits)
     return bits >> 23 ? static_cast<int>(bits >> 23) - 127 : -118 - __clz(bits);
 }
 
-// 16 warps walk 32 lines, 128 elements of each at a time: whichever way these lie in memory, threads side by side load neighbours,
-// and then each warp has two lines to itself.
+// A block walks LINES lines at a time, each thread a part of one of them: a chunk of neighbours along k, which are 16 bytes of a plane,
+// and then every LINE_STEP elements another. Where a line lies along k in memory, so do the threads of a warp; where it lies across,
+// threads side by side take LINES lines, and load neighbours too.
 constexpr int LINE_THREADS = 512;
-constexpr int LINES = 32;
-constexpr int LINE_STEP = 128;
-using tile_t = input_t[LINE_STEP][LINES + 1];
+constexpr int LINE_BLOCKS = 2;
+constexpr int LINES = 8;
+constexpr int CHUNK = 8;
+constexpr int LINE_STEP = LINE_THREADS / LINES * CHUNK;
+using chunk_t = vector_t<input_t, CHUNK>;
 
-// use(which of the warp's two lines, k, two elements from there on), for all of K_LINE.
-template <bool ALONG_K, typename use_t>
-__device__ __forceinline__ void walk_lines(tile_t &tile, const input_t *from, long long ld, long long first, long long lines, use_t use)
+template <bool ALONG_K>
+__device__ __forceinline__ int line_of_thread()
 {
-    constexpr int EACH = LINE_STEP * LINES / LINE_THREADS;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const auto line_of = [&](int i) { return ALONG_K ? 2 * warp + i / 4 : lane; };
-    const auto k_of = [&](int i) { return ALONG_K ? lane + i % 4 * 32 : warp * EACH + i; };
-    input_t next[EACH];
-    const auto load = [&](long long from_k) {
-#pragma unroll
-        for (int i = 0; i < EACH; ++i) {
-            const long long line = first + line_of(i), kk = from_k + k_of(i);
-            next[i] = line < lines && kk < k ? from[ALONG_K ? line * ld + kk : kk * ld + line] : 0;
-        }
-    };
+    return ALONG_K ? threadIdx.x / 32 % LINES : threadIdx.x % LINES;
+}
 
-    load(0);
+// use(k, the chunk from there on), for all of this thread's part of the line. VECTOR: elements that one instruction may load.
+template <bool ALONG_K, int VECTOR, typename use_t>
+__device__ __forceinline__ void walk_line(const input_t *from, long long ld, long long line, long long lines, use_t use)
+{
+    const int place = ALONG_K ? threadIdx.x / 32 / LINES * 32 + threadIdx.x % 32 : threadIdx.x / LINES;
+    const auto load = [&](long long at_k) {
+        chunk_t chunk;
+#pragma unroll
+        for (int i = 0; i < CHUNK; i += VECTOR) {
+            const long long kk = at_k + i;
+            vector_t<input_t, VECTOR> part = {};
+            if (line < lines && kk < k)
+                part = read<VECTOR>(&from[ALONG_K ? line * ld + kk : kk * ld + line]);
+#pragma unroll
+            for (int e = 0; e < VECTOR; ++e)
+                chunk.element[i + e] = part.element[e];
+        }
+        return chunk;
+    };
+    long long at_k = place * CHUNK;
+    chunk_t next = load(at_k);
 #pragma unroll 1
-    for (long long from_k = 0; from_k < K_LINE; from_k += LINE_STEP) {
-#pragma unroll
-        for (int i = 0; i < EACH; ++i)
-            tile[k_of(i)][line_of(i)] = next[i];
-        __syncthreads();
-        if (from_k + LINE_STEP < K_LINE)
-            load(from_k + LINE_STEP);
-#pragma unroll
-        for (int pair = 0; pair < LINE_STEP; pair += 64)
-            if (from_k + pair < K_LINE) {
-                const int kk = pair + 2 * lane;
-#pragma unroll
-                for (int line = 0; line < 2; ++line)
-                    use(line, from_k + kk, tile[kk][2 * warp + line], tile[kk + 1][2 * warp + line]);
-            }
-        __syncthreads();
+    for (; at_k < K_LINE; at_k += LINE_STEP) {
+        const chunk_t chunk = next;
+        next = load(at_k + LINE_STEP);  // nothing, beyond the end
+        use(at_k, chunk);
     }
 }
 
-// Two neighbours of one plane, as one word.
-__device__ __forceinline__ void store_pair(plane_t *planes, long long lines, int plane, long long line, long long at_k, unsigned int pair)
+// A chunk of one plane, as pairs of elements, in one piece.
+__device__ __forceinline__ void store_chunk(plane_t *planes, long long lines, int plane, long long line, long long at_k, const unsigned int (&pairs)[CHUNK / 2])
 {
-    reinterpret_cast<unsigned int &>(planes[(plane * lines + line) * K_LINE + at_k]) = pair;
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(&planes[(plane * lines + line) * K_LINE + at_k])),
+                 "r"(pairs[0]), "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3]) : "memory");
 }
 
 __device__ __forceinline__ unsigned int to_halves(float first, float second)
@@ -246,64 +248,84 @@ __device__ __forceinline__ float from_half(unsigned int bits)
     return value;
 }
 
-// 32 lines: the first walk finds their largest elements, the second writes the planes.
-template <bool ALONG_K>
-__device__ __forceinline__ void split_lines(tile_t &tile, const input_t *from, long long ld, long long first, long long lines, long long all_lines, int *exponents, line_t *facts, plane_t *planes)
+// LINES lines: the first walk finds their largest elements, the second writes the planes.
+template <bool ALONG_K, int VECTOR>
+__device__ __forceinline__ void split_lines(line_t (&found)[LINES], const input_t *from, long long ld, long long first, long long lines, long long all_lines, int *exponents, line_t *facts, plane_t *planes)
 {
-    const int lane = threadIdx.x % 32;
-    const long long line = first + threadIdx.x / 32 * 2;
-    line_t found[2] = {{0, ~0u, 0, 0}, {0, ~0u, 0, 0}};
-    int exponent[2];
+    constexpr int APART = ALONG_K ? 1 : LINES;  // lanes that have parts of the same line
+    const bool speaks = threadIdx.x % 32 < APART;  // for these lanes
+    const int which = line_of_thread<ALONG_K>();
+    const long long line = first + which;
+    if (threadIdx.x < LINES)
+        found[threadIdx.x] = {0, ~0u, 0, 0};
+    __syncthreads();
 
-    walk_lines<ALONG_K>(tile, from, ld, first, lines, [&](int which, long long, float x, float y) {
-        found[which].most = max(found[which].most, max(__float_as_uint(fabsf(x)), __float_as_uint(fabsf(y))));
+    unsigned int most = 0;
+    walk_line<ALONG_K, VECTOR>(from, ld, line, lines, [&](long long, const chunk_t &chunk) {
+#pragma unroll
+        for (int i = 0; i < CHUNK; ++i)
+            most = max(most, __float_as_uint(fabsf(chunk.element[i])));
     });
 #pragma unroll
-    for (int which = 0; which < 2; ++which) {
-#pragma unroll
-        for (int other = 16; other > 0; other /= 2)
-            found[which].most = max(found[which].most, __shfl_xor_sync(~0u, found[which].most, other));
-        // Of a line with infinities or NaN it does not matter: plain will multiply.
-        exponent[which] = found[which].most == 0 ? 0 : min(exponent_of(found[which].most), 127) - TOP;
-    }
+    for (int other = 16; other >= APART; other /= 2)
+        most = max(most, __shfl_xor_sync(~0u, most, other));
+    if (speaks)
+        atomicMax(&found[which].most, most);
+    __syncthreads();
+    most = found[which].most;
+    // Of a line with infinities or NaN it does not matter: plain will multiply.
+    const int exponent = most == 0 ? 0 : min(exponent_of(most), 127) - TOP;
 
-    walk_lines<ALONG_K>(tile, from, ld, first, lines, [&](int which, long long at_k, float x, float y) {
-        const float scaled[2] = {scale_by(x, -exponent[which]), scale_by(y, -exponent[which])};
-        const unsigned int high = to_halves(scaled[0], scaled[1]);
-        // Exact, and of at most 13 bits; f16 has 11 of them, whatever the exponent, because it is multiplied.
-        const unsigned int low = to_halves((scaled[0] - from_half(high & 0xffff)) * (1 << LOW), (scaled[1] - from_half(high >> 16)) * (1 << LOW));
-        store_pair(planes, all_lines, 0, line + which, at_k, high);
-        store_pair(planes, all_lines, 1, line + which, at_k, low);
-        const float element[2] = {x, y};
+    unsigned int least = ~0u;
+    int small = 0, large = 0;
+    walk_line<ALONG_K, VECTOR>(from, ld, line, lines, [&](long long at_k, const chunk_t &chunk) {
+        unsigned int high[CHUNK / 2], low[CHUNK / 2];
 #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const float size = fabsf(scaled[i]);
-            if (element[i] != 0) {
-                found[which].least = min(found[which].least, __float_as_uint(fabsf(element[i])));
-                found[which].small += size < 1.0f / (1 << (2 * LOW + 5 - TOP));  // 2^-27 of the largest
+        for (int i = 0; i < CHUNK; i += 2) {
+            const float scaled[2] = {scale_by(chunk.element[i], -exponent), scale_by(chunk.element[i + 1], -exponent)};
+            const unsigned int pair = to_halves(scaled[0], scaled[1]);
+            high[i / 2] = pair;
+            // Exact, and of at most 13 bits; f16 has 11 of them, whatever the exponent, because it is multiplied.
+            low[i / 2] = to_halves((scaled[0] - from_half(pair & 0xffff)) * (1 << LOW), (scaled[1] - from_half(pair >> 16)) * (1 << LOW));
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                const float size = fabsf(scaled[e]);
+                const unsigned int bits = __float_as_uint(fabsf(chunk.element[i + e]));
+                if (bits != 0) {
+                    least = min(least, bits);
+                    small += size < 1.0f / (1 << (2 * LOW + 5 - TOP));  // 2^-27 of the largest
+                }
+                large += size >= 1 << (TOP - 12);
             }
-            found[which].large += size >= 1 << (TOP - 12);
         }
+        store_chunk(planes, all_lines, 0, line, at_k, high);
+        store_chunk(planes, all_lines, 1, line, at_k, low);
     });
 #pragma unroll
-    for (int which = 0; which < 2; ++which) {
-#pragma unroll
-        for (int other = 16; other > 0; other /= 2) {
-            found[which].least = min(found[which].least, __shfl_xor_sync(~0u, found[which].least, other));
-            found[which].small += __shfl_xor_sync(~0u, found[which].small, other);
-            found[which].large += __shfl_xor_sync(~0u, found[which].large, other);
-        }
-        if (found[which].most == 0)
-            found[which].large = k;  // nothing of it can be lost
-        if (lane == 0) {
-            exponents[line + which] = exponent[which];
-            facts[line + which] = found[which];
-        }
+    for (int other = 16; other >= APART; other /= 2) {
+        least = min(least, __shfl_xor_sync(~0u, least, other));
+        small += __shfl_xor_sync(~0u, small, other);
+        large += __shfl_xor_sync(~0u, large, other);
     }
+    if (speaks) {
+        atomicMin(&found[which].least, least);
+        atomicAdd(&found[which].small, small);
+        atomicAdd(&found[which].large, large);
+    }
+    __syncthreads();
+    if (threadIdx.x / 32 < (ALONG_K ? LINES : 1) && speaks) {
+        line_t known = found[which];
+        if (known.most == 0)
+            known.large = k;  // nothing of it can be lost
+        exponents[line] = exponent;
+        facts[line] = known;
+    }
+    __syncthreads();  // before found is made anew
 }
 
-// Launch: LINE_THREADS threads in a block, any number of blocks in the grid.
-extern "C" __global__ void __launch_bounds__(LINE_THREADS)
+// Launch: LINE_THREADS threads in a block, and as many blocks as multiprocessors hold, so that the second walk finds in the L2 what the
+//         first one has read.
+extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 split_f32_512x300x700(
     const input_t *__restrict__ M,
     const input_t *__restrict__ N,
@@ -311,15 +333,20 @@ split_f32_512x300x700(
     plane_t *M_planes,
     plane_t *N_planes)
 {
-    __shared__ tile_t tile;
+    __shared__ line_t found[LINES];
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
     const int m = m_of(blockIdx.z), n = n_of(blockIdx.z);
 #pragma unroll 1
     for (long long first = blockIdx.x * LINES; first < M_LINES + N_LINES; first += static_cast<long long>(gridDim.x) * LINES)
         if (first < M_LINES) {
             if (M_PRODUCTS > 1 || blockIdx.z == 0)
-                split_lines<true>(tile, M, ld_m, first, j, M_LINES, lines->m_exponent[m], lines->m[m], M_planes);
+                split_lines<true, 4>(found, M, ld_m, first, j, M_LINES, lines->m_exponent[m], lines->m[m], M_planes);
         } else if (N_PRODUCTS > 1 || blockIdx.z == 0) {
-            split_lines<false>(tile, N, ld_n, first - M_LINES, l, N_LINES, lines->n_exponent[n], lines->n[n], N_planes);
+            split_lines<false, 1>(found, N, ld_n, first - M_LINES, l, N_LINES, lines->n_exponent[n], lines->n[n], N_planes);
         }
 }
 
@@ -380,6 +407,15 @@ decide_f32_512x300x700(
     const line_t none = {0, ~0u, 0, 0x7fffffff};
     const line_t *const m = lines->m[m_of(blockIdx.z)], *const n = lines->n[n_of(blockIdx.z)];
     line_t m_worst = none, n_worst = none;
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
     if (blockIdx.x > 0)
         return;
     for (long long line = threadIdx.x; line < j; line += DECIDE_THREADS)
@@ -397,11 +433,20 @@ decide_f32_512x300x700(
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 planes_f32_512x300x700(
     const int *paths,
-    output_t *P,
     const lines_t *lines,
     const plane_t *M_planes,
-    const plane_t *N_planes)
+    const plane_t *N_planes,
+    output_t *P)
 {
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
     if (paths[blockIdx.z] != PATH_F16)
         return;
     constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
@@ -566,24 +611,29 @@ __device__ __forceinline__ unsigned int to_bfloats(float first, float second)
     return pair;
 }
 
-// 32 lines: what a plane cannot hold is left for the next, and after the third nothing is left.
-template <bool ALONG_K>
-__device__ __forceinline__ void widen_lines(tile_t &tile, const input_t *from, long long ld, long long first, long long lines, long long all_lines, plane_t *planes)
+// LINES lines: what a plane cannot hold is left for the next, and after the third nothing is left.
+template <bool ALONG_K, int VECTOR>
+__device__ __forceinline__ void widen_lines(const input_t *from, long long ld, long long first, long long lines, long long all_lines, plane_t *planes)
 {
-    const long long line = first + threadIdx.x / 32 * 2;
-    walk_lines<ALONG_K>(tile, from, ld, first, lines, [&](int which, long long at_k, float x, float y) {
+    const long long line = first + line_of_thread<ALONG_K>();
+    walk_line<ALONG_K, VECTOR>(from, ld, line, lines, [&](long long at_k, chunk_t chunk) {
 #pragma unroll
         for (int plane = 0; plane < MOST_PLANES; ++plane) {
-            const unsigned int pair = to_bfloats(x, y);
-            store_pair(planes, all_lines, plane, line + which, at_k, pair);
-            x -= __uint_as_float(pair << 16);
-            y -= __uint_as_float(pair & 0xffff0000);
+            unsigned int pairs[CHUNK / 2];
+#pragma unroll
+            for (int i = 0; i < CHUNK; i += 2) {
+                const unsigned int pair = to_bfloats(chunk.element[i], chunk.element[i + 1]);
+                pairs[i / 2] = pair;
+                chunk.element[i] -= __uint_as_float(pair << 16);
+                chunk.element[i + 1] -= __uint_as_float(pair & 0xffff0000);
+            }
+            store_chunk(planes, all_lines, plane, line, at_k, pairs);
         }
     });
 }
 
-// Launch: LINE_THREADS threads in a block, any number of blocks in the grid.
-extern "C" __global__ void __launch_bounds__(LINE_THREADS)
+// Launch: as split.
+extern "C" __global__ void __launch_bounds__(LINE_THREADS, LINE_BLOCKS)
 widen_f32_512x300x700(
     const int *paths,
     const input_t *__restrict__ M,
@@ -591,27 +641,44 @@ widen_f32_512x300x700(
     plane_t *M_planes,
     plane_t *N_planes)
 {
-    __shared__ tile_t tile;
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
     if (paths[blockIdx.z] != PATH_BF16)
         return;
 #pragma unroll 1
     for (long long first = blockIdx.x * LINES; first < M_LINES + N_LINES; first += static_cast<long long>(gridDim.x) * LINES)
         if (first < M_LINES)
-            widen_lines<true>(tile, M, ld_m, first, j, M_LINES, M_planes);
+            widen_lines<true, 4>(M, ld_m, first, j, M_LINES, M_planes);
         else
-            widen_lines<false>(tile, N, ld_n, first - M_LINES, l, N_LINES, N_planes);
+            widen_lines<false, 1>(N, ld_n, first - M_LINES, l, N_LINES, N_planes);
 }
 
 // Launch: 128 threads in a block, blocks of 64 x 64 elements of P.
 extern "C" __global__ void __launch_bounds__(128)
 wide_f32_512x300x700(
     const int *paths,
-    output_t *P,
     const lines_t *lines,
     const plane_t *M_planes,
-    const plane_t *N_planes)
+    const plane_t *N_planes,
+    output_t *P)
 {
     constexpr int BM = 64, BN = 64, BK = 32, WM = 32, WN = 32, STAGES = 3, PLANES = 3, THREADS = 128;
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
     if (paths[blockIdx.z] != PATH_BF16)
         return;
     constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
@@ -781,6 +848,10 @@ plain_f32_512x300x700(
     constexpr int BM = 64, BN = 64, BK = 16, TM = 4, TN = 8, THREADS = 128;
     __shared__ sum_t Mds[BK][BM + 1];
     __shared__ sum_t Nds[BK][BN + 1];
+    // This kernel may have started beside the one ahead, whose results it needs.
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
     if (paths[blockIdx.z] != PATH_F32)
         return;
     const int tile_y = blockIdx.y;

@@ -102,7 +102,7 @@ simt_f32_256x60000x256(
     const input_t *M = M_array[blockIdx.z / SPLITS];
     const input_t *N = N_array[blockIdx.z / SPLITS];
 
-    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif

@@ -78,7 +78,7 @@ skinny_f32_512x5000x7(
 {
     __shared__ __align__(16) shared_t shared;
 
-    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif

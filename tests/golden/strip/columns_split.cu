@@ -137,7 +137,7 @@ strip_f64_7x5000x300(
 {
     extern __shared__ ring_t rings[];
 
-    // The second kernel may get ready from now on, where the device can do that; it waits for what this one stores.
+    // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif

@@ -1,0 +1,80 @@
+// FP32-accurate products on the tensor cores of Hopper. An element of M or N is written as a sum of narrower numbers, its planes, whose
+// products tensor cores make; their sums are f32. The kernels of this text follow each other in the stream, and each may start before
+// the one ahead has ended, for whose results it then waits:
+//
+//     split     finds the largest of each line (a row of M, a column of N), scales the line by a power of two, and writes its two
+//               planes of f16; on its way it measures what would make them inexact
+//     decide    chooses, for each product of the batch, which of the three kernels below multiplies; the others return at once
+//     planes    three products of f16: low * high and high * low, then high * high
+//     widen     writes three planes of bf16 in the place of those of f16
+//     wide      six products of bf16, where elements of one line span too much for f16
+//     plain     FP32 as IEEE has it: infinities, NaN, products that may overflow or be subnormal
+//
+// A line lies along k in whichever layout its matrix is. Lines and k are filled up with zeros to whole tiles.
+//
+// Of the warpgroups of a block that multiplies, 128 threads each, the first one brings the tiles of all planes, a phase of BK after
+// the other, into a ring of STAGES; the MULTIPLIERS that follow multiply them, 64 rows of the block's tile of P each.
+
+#include "parts/card.cuh"  //@ include
+constexpr int MULTIPLIERS = 2;  //@ multipliers
+constexpr int BM = 64 * MULTIPLIERS;
+constexpr int BN = 32;  //@ bn
+constexpr int BK = 64;  // 128 bytes of elements of a plane
+constexpr int K_STEP = 16;  // elements along k of one product of the tensor cores
+constexpr int TM = 2;  // elements of a thread in a column of P
+constexpr int TN = BN / 4;  // and in a row
+constexpr int THREADS = 128 * (1 + MULTIPLIERS);
+constexpr int BLOCKS = 1;  //@ blocks
+constexpr int GROUP = 8;  //@ group
+constexpr int P_VECTOR = 1;  // elements that one instruction stores  //@ p_vector
+
+#include "parts/vector.cuh"  //@ include
+#include "parts/barrier.cuh"  //@ include
+#include "parts/tensor.cuh"  //@ include
+#include "parts/wgmma.cuh"  //@ include
+#include "wgmma_planes/wide.cuh"  //@ include
+#include "planes/lines.cuh"  //@ include
+#include "planes/split.cuh"  //@ include
+
+#include "planes/decide.cuh"  //@ include
+
+// Launch: THREADS threads in a block, and as many blocks as multiprocessors hold, or as there are tiles of P.
+//@ if batched
+//         blockIdx.z counts the products of the batch.
+//@ end
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+planes(  //@ kernel for planes
+    const __grid_constant__ tensor_map_t M_map,
+    const __grid_constant__ tensor_map_t N_map,
+    const int *paths,
+    const lines_t *lines,
+    #include "planes/parameters.cuh"  //@ include
+{
+    constexpr int PLANES = 2, STAGES = 3;  //@ stages for 3
+    #include "parts/dependents.cuh"  //@ include
+    #include "parts/awaits.cuh"  //@ include
+    if (paths[blockIdx.z] != PATH_F16)
+        return;
+    #include "wgmma_planes/product.cuh"  //@ include
+}
+
+#include "planes/widen.cuh"  //@ include
+
+// Launch: as the one above.
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+wide(  //@ wide for wide
+    const __grid_constant__ tensor_map_t M_map,
+    const __grid_constant__ tensor_map_t N_map,
+    const int *paths,
+    const lines_t *lines,
+    #include "planes/parameters.cuh"  //@ include
+{
+    constexpr int PLANES = 3, STAGES = 2;  //@ wide_stages for 2
+    #include "parts/dependents.cuh"  //@ include
+    #include "parts/awaits.cuh"  //@ include
+    if (paths[blockIdx.z] != PATH_BF16)
+        return;
+    #include "wgmma_planes/product.cuh"  //@ include
+}
+
+#include "planes/plain.cuh"  //@ include
