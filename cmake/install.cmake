@@ -51,7 +51,7 @@ if(TILEJIT_COMMAND)
     install(FILES ${completions}/tilejit.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${documents})
+install(FILES LICENSE NOTICE README.md CHANGELOG.md DESTINATION ${documents})
 install(DIRECTORY docs examples DESTINATION ${documents})
 install(FILES bench/README.md DESTINATION ${documents}/bench)
 install(DIRECTORY bench/shapes bench/results DESTINATION ${documents}/bench) # the data of what docs/ says

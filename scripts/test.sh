@@ -7,10 +7,11 @@ cd "$(dirname "$0")/.."
 
 need_build_tools
 need_packages '/usr/include/criterion/criterion.h:libcriterion-dev' g++:g++
+private_python numpy:numpy cffi:cffi ml_dtypes:ml_dtypes pytest:pytest
+"$python" -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || need_packages /nonexistent:python3-dev
 say "building"
-cmake --preset dev >/dev/null
+cmake --preset dev -DTILEJIT_PYTHON="$python" >/dev/null
 cmake --build --preset dev
-private_python numpy:numpy
 need_nvrtc "$PWD/build/dev/tilejit"
 
 say "testing"

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * binding.h: what the extension is made of: the public headers, and the calls that are worth a line of C. make_binding.py reads the
+ * declarations; the bodies are for the compiler alone.
+ */
+#ifndef TILEJIT_BINDING_H
+#define TILEJIT_BINDING_H
+
+#include <tilejit/tilejit.h>
+
+/* DLPack's structures, as far as they are read: https://dmlc.github.io/dlpack, version 0 of the protocol. */
+typedef struct dl_tensor {
+    void *data;
+    int32_t device_type, device_id;
+    int32_t dimensions;
+    uint8_t type_code, type_bits;
+    uint16_t type_lanes;
+    int64_t *shape;
+    int64_t *strides; /* in elements; NULL: row-major, tight */
+    uint64_t byte_offset;
+} dl_tensor;
+
+/**
+ * tj_matmul with operands that are a prepared set and the addresses of this call; 0: there is none. Returns NULL, or why it failed,
+ * which is valid until the next call of this thread.
+ */
+static inline const tj_error *tjpy_matmul(tj_context *context, const tj_problem *problem, const tj_operands *prepared, size_t m,
+                                          size_t n, size_t p, size_t c, size_t scale_m, size_t scale_n, double alpha,
+                                          double beta, size_t stream)
+{
+    static _Thread_local tj_error error;
+    tj_operands operands = *prepared;
+
+    operands.m.address = (const void *)m;
+    operands.n.address = (const void *)n;
+    operands.p.address = (const void *)p;
+    operands.c.address = (const void *)c;
+    operands.scale_m.address = (const void *)scale_m;
+    operands.scale_n.address = (const void *)scale_n;
+    operands.alpha = alpha;
+    operands.beta = beta;
+    return tj_matmul(context, problem, &operands, (struct CUstream_st *)stream, &error) == TJ_OK ? NULL : &error;
+}
+
+/** free(), of the C library that made what TileJIT hands out. */
+static inline void tjpy_free(void *bytes)
+{
+    extern void free(void *);
+    free(bytes);
+}
+
+#endif

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contexts: the library's options, its store of kernels, and the device it computes on."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import warnings
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, Union
+
+import numpy
+
+from tilejit._arrays import DeviceArray, stream_handle
+from tilejit._binding import ffi, lib
+from tilejit._errors import InvalidArgument, NoDriver, check, text
+from tilejit._types import number_of
+
+Path_ = Union[str, "os.PathLike[str]"]
+
+
+class EmulatorWarning(RuntimeWarning):
+    """There is no GPU, and host arrays are multiplied on the emulator, which is slow."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """The facts of a device. Sizes are in bytes, clocks in kHz; what the driver does not know is 0."""
+
+    name: str
+    uuid: str
+    ordinal: int
+    compute_capability: Tuple[int, int]
+    sm_count: int
+    memory_bytes: int
+    l2_bytes: int
+    clock_khz: int
+    driver_version: int  # 1000 * major + 10 * minor
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What happened in a context since it was made."""
+
+    memory_hits: int
+    pack_hits: int
+    store_hits: int
+    compiles: int
+    failures: int
+    loads: int
+    plans: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding of Context.doctor. state is "ok", "note" or "missing"; remedy is "" where nothing is wrong."""
+
+    topic: str
+    state: str
+    text: str
+    remedy: str
+
+
+def find_nvrtc() -> Optional[str]:
+    """The libnvrtc of the wheel nvidia-cuda-nvrtc in this Python, or None: the library then searches by itself."""
+    try:
+        import nvidia
+    except ImportError:
+        return None
+    found: List[Path] = []
+    for folder in nvidia.__path__:
+        found += [path for path in Path(folder).glob("*/lib/libnvrtc.so.*") if ".alt" not in path.name]
+    return str(max(found, key=lambda path: int(path.name.split(".")[2]))) if found else None
+
+
+class Context:
+    """One instance of TileJIT. All threads may share it, and most programs need only the one that is made for them.
+
+    driver: the path of libcuda, or ``"emulator"``, ``"emulator:sm_80"``. Default: $TILEJIT_DRIVER, then libcuda.so.1.
+    nvrtc: the path of libnvrtc. Default: $TILEJIT_NVRTC, the wheel nvidia-cuda-nvrtc, what else the library finds.
+    cache_dir: the store's folder; ``""`` keeps kernels in memory alone. Default: $TILEJIT_CACHE_DIR, ~/.cache/tilejit.
+    read_only_roots, packs: stores and packs that are looked at and never written.
+    capture: a list of shapes to which every problem is added when the context is closed.
+    device: the ordinal of the device for threads without a current CUDA context. Default: $TILEJIT_DEVICE, then 0.
+    any_shape: one kernel for all shapes of the same types and layouts, in place of one for each problem.
+    background_tuning_s: seconds to tune each new problem behind the calls; 0: off.
+    log_level: "error", "warning", "info" or "debug": lines to stderr. Default: $TILEJIT_LOG, then none.
+
+    Raises InvalidArgument for an option that cannot be. It opens neither driver nor compiler yet.
+    """
+
+    def __init__(self, *, driver: Optional[str] = None, nvrtc: Optional[Path_] = None, cache_dir: Optional[Path_] = None,
+                 read_only_roots: Sequence[Path_] = (), packs: Sequence[Path_] = (), capture: Optional[Path_] = None,
+                 device: Optional[int] = None, any_shape: bool = False, background_tuning_s: int = 0,
+                 log_level: Optional[str] = None) -> None:
+        self._c: Any = None
+        kept: List[Any] = []
+
+        def c_text(value: Optional[Path_]) -> Any:
+            if value is None:
+                return ffi.NULL
+            kept.append(ffi.new("char[]", os.fsencode(value)))
+            return kept[-1]
+
+        def c_list(values: Sequence[Path_]) -> Any:
+            if isinstance(values, (str, bytes)):
+                raise TypeError(f"{values!r} is one path: pass a list of paths")
+            if not values:
+                return ffi.NULL
+            kept.append(ffi.new("char *[]", [c_text(value) for value in values] + [ffi.NULL]))
+            return ffi.cast("const char *const *", kept[-1])
+
+        levels = {None: 0, "error": 1, "warning": 2, "info": 3, "debug": 4}
+        if log_level not in levels:
+            raise InvalidArgument(f"log_level is {log_level!r}: use error, warning, info or debug")
+        if nvrtc is None and not os.environ.get("TILEJIT_NVRTC"):
+            nvrtc = find_nvrtc()
+        options = ffi.new("tj_context_options *")
+        options.struct_size = ffi.sizeof("tj_context_options")
+        options.driver, options.nvrtc, options.cache_dir = c_text(driver), c_text(nvrtc), c_text(cache_dir)
+        options.read_only_roots, options.packs, options.capture = c_list(read_only_roots), c_list(packs), c_text(capture)
+        options.device = 0 if device is None else device + 1
+        options.specialize = 1 if any_shape else 0
+        options.background_tuning_s = background_tuning_s
+        options.log_level = levels[log_level]
+        options.check_pointers = 1  # memory that was freed, or is another device's, is an exception, not the end of the CUDA context
+        made, error = ffi.new("tj_context **"), ffi.new("tj_error *")
+        check(lib.tj_context_create(options, made, error), error)
+        self._c = made[0]
+        self._calls: Dict[Any, Any] = {}  # the prepared calls of matmul
+        self._arrays: "weakref.WeakSet[DeviceArray]" = weakref.WeakSet()
+
+    def _open(self) -> Any:
+        if self._c is None:
+            raise InvalidArgument("this context was closed")
+        return self._c
+
+    def close(self) -> None:
+        """Wait for the device, and free the context, its kernels and its arrays. No other thread may be using it.
+
+        A second call does nothing.
+        """
+        if self._c is not None:
+            _wait_for_device()
+            for array in list(self._arrays):
+                array.free()
+            context, self._c = self._c, None
+            self._calls.clear()
+            lib.tj_context_free(context)
+
+    def __enter__(self) -> "Context":
+        self._open()
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    @property
+    def device(self) -> Device:
+        """The device that a call of this thread would run on. Raises NoDriver where there is none."""
+        facts, error = ffi.new("tj_device_facts *"), ffi.new("tj_error *")
+        check(lib.tj_device_current(self._open(), facts, error), error)
+        return device_from(facts)
+
+    @property
+    def stats(self) -> Stats:
+        """Hits, compiles and plans so far."""
+        numbers = ffi.new("tj_context_stats *")
+        lib.tj_context_get_stats(self._open(), numbers)
+        return Stats(*(int(getattr(numbers, name)) for name in Stats.__dataclass_fields__))
+
+    def doctor(self) -> List[Finding]:
+        """Examine NVRTC, the driver, the devices and the store: what was found, what is missing, how to get it."""
+        found: List[Finding] = []
+        handle, error = ffi.new_handle(found), ffi.new("tj_error *")
+        check(lib.tj_doctor(self._open(), lib.tjpy_finding, handle, error), error)
+        return found
+
+    def synchronize(self, stream: Any = None) -> None:
+        """Wait until all work of a stream is done. Raises DeviceLost if a kernel failed."""
+        error = ffi.new("tj_error *")
+        check(lib.tj_synchronize(self._open(), ffi.cast("struct CUstream_st *", stream_handle(stream) or 0), error), error)
+
+    def empty(self, shape: Union[int, Tuple[int, ...]], dtype: Any = "f32") -> DeviceArray:
+        """An array in device memory, or in that of the emulator, whose elements are not set. Raises DeviceMemory."""
+        return DeviceArray(self, (shape,) if isinstance(shape, int) else tuple(shape), number_of(dtype))
+
+    def to_device(self, array: "numpy.ndarray[Any, Any]") -> DeviceArray:
+        """A copy of a NumPy array in device memory. Raises DeviceMemory, and TypeError for a type that TileJIT does not multiply."""
+        made = self.empty(array.shape, array.dtype)
+        made.write(array)
+        return made
+
+    # What DeviceArray is made of.
+
+    def _create_buffer(self, size: int) -> Any:
+        made, error = ffi.new("tj_buffer **"), ffi.new("tj_error *")
+        check(lib.tj_buffer_create(self._open(), size, made, error), error)
+        return made[0]
+
+    def _buffer_address(self, buffer: Any) -> int:
+        return 0 if buffer is None or self._c is None else int(ffi.cast("size_t", lib.tj_buffer_address(buffer)))
+
+    def _read_buffer(self, buffer: Any, host: int, size: int) -> None:
+        self._need(buffer)
+        error = ffi.new("tj_error *")
+        check(lib.tj_buffer_read(buffer, 0, ffi.cast("void *", host), size, error), error)
+
+    def _write_buffer(self, buffer: Any, host: int, size: int) -> None:
+        self._need(buffer)
+        error = ffi.new("tj_error *")
+        check(lib.tj_buffer_write(buffer, 0, ffi.cast("const void *", host), size, error), error)
+
+    def _free_buffer(self, buffer: Any) -> None:
+        if buffer is not None and self._c is not None:
+            lib.tj_buffer_free(buffer)
+
+    def _need(self, buffer: Any) -> None:
+        self._open()
+        if buffer is None:
+            raise InvalidArgument("the memory of this array was freed")
+
+
+def device_from(facts: Any) -> Device:
+    """A Device of a tj_device_facts."""
+    return Device(text(facts.name), text(facts.uuid), facts.ordinal, (facts.cc_major, facts.cc_minor), facts.sm_count, facts.memory_bytes,
+                  facts.l2_bytes, facts.clock_khz, facts.driver_version)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def tjpy_finding(finding: Any, payload: Any) -> None:
+    """Receives what tj_doctor finds."""
+    state = ("ok", "note", "missing")[int(finding.state)]
+    ffi.from_handle(payload).append(Finding(text(finding.topic), state, text(finding.text), text(finding.remedy)))
+
+
+def _wait_for_device() -> None:
+    """Wait for all work of the current CUDA context, if this process has a driver."""
+    driver = _loaded_driver()
+    if driver is not None:
+        driver.cuCtxSynchronize()
+
+
+def _loaded_driver() -> Any:
+    import ctypes
+
+    try:
+        return ctypes.CDLL("libcuda.so.1", mode=ctypes.DEFAULT_MODE | os.RTLD_NOLOAD)
+    except OSError:
+        return None
+
+
+_lock = threading.Lock()
+_default: Optional[Context] = None
+_for_host: Optional[Context] = None
+
+
+def default_context() -> Context:
+    """The context that calls use which are given none. It is made on first use, with the options of the environment."""
+    global _default
+    if _default is None:
+        with _lock:
+            if _default is None:
+                _default = Context()
+    return _default
+
+
+def host_context() -> Context:
+    """The context for host arrays: the default one, or, where it has no device, one on the emulator, which a warning says."""
+    global _for_host
+    if _for_host is None:
+        chosen = default_context()
+        with _lock:
+            if _for_host is None:
+                try:
+                    count, error = ffi.new("int *"), ffi.new("tj_error *")
+                    check(lib.tj_device_count(chosen._open(), count, error), error)
+                except NoDriver as none:
+                    if os.environ.get("TILEJIT_DRIVER"):
+                        raise
+                    warnings.warn(f"computing on the emulator, which is slow: {none}", EmulatorWarning, stacklevel=5)
+                    chosen = Context(driver="emulator")
+                _for_host = chosen
+    return _for_host
+
+
+@atexit.register
+def _close_defaults() -> None:
+    """A context writes its list of shapes ($TILEJIT_CAPTURE) when it is freed."""
+    global _default, _for_host
+    contexts = {id(context): context for context in (_default, _for_host) if context is not None}
+    _default = _for_host = None
+    for context in contexts.values():
+        context.close()

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""matmul: from arrays to a launched product."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, List, Optional, Tuple
+
+import numpy
+
+from tilejit._arrays import DeviceArray, View, current_stream, device_of, elements, empty_like, look, stream_handle, tight, torch_stream
+from tilejit._binding import ffi, lib
+from tilejit._context import Context, default_context, host_context
+from tilejit._errors import InvalidArgument, check, failure, text
+from tilejit._problem import Epilogue, Problem, Request, look_at_epilogue, request
+from tilejit._types import BYTES, numpy_dtype, torch_dtype
+
+_PLAIN = Epilogue()
+_MOST_CALLS = 65536  # prepared calls that a context remembers
+
+
+def matmul(a: Any, b: Any, out: Any = None, *, epilogue: Optional[Epilogue] = None, stream: Any = None, dtype: Any = None,
+           compute: Optional[str] = None, context: Optional[Context] = None) -> Any:
+    """Multiply two arrays by the rules of ``numpy.matmul``, with a CUDA kernel written for exactly this product.
+
+    a, b: arrays of NumPy, PyTorch, CuPy or JAX, or others with ``__cuda_array_interface__`` or ``__dlpack__``, all in the same place.
+        a is (..., j, k) and b (..., k, l), or vectors of k elements. The rows or the columns of each matrix must be contiguous, so
+        transposed views and slices are taken as they lie. M and N have one type, or are e4m3 and e5m2, or s8 and u8.
+    out: receives the product, (..., j, l); it must not overlap a or b. Default: a new array of a's kind.
+    epilogue: what becomes of a sum before it is stored: see ``Epilogue``.
+    stream: the stream to launch on, as PyTorch or CuPy hands it out, or its ``cudaStream_t``. Default: the current stream of the
+        library whose array a, b or out is; the one that ``__cuda_array_interface__`` names; the legacy default stream.
+    dtype: the type of the product where out is left out, such as ``"f32"`` or ``torch.float32``. Default: that of a, and s32 for
+        integers.
+    compute: how products are summed, such as ``"tf32"`` or ``"f32_split"``. Default: as exactly as the types allow.
+    context: default: ``default_context()``.
+
+    Returns out. On a device nothing is copied, and the call returns as soon as the kernel is queued; the arrays must live until it has
+    run. The exception is JAX, which shares no stream: the call waits for a and b, and for the product. Host arrays are copied to the
+    device and back; without a GPU the emulator computes the product, and an EmulatorWarning says so.
+
+    The first call for a problem compiles for some 150 ms. Threads may call at the same time, and the interpreter's lock is released.
+
+    Raises InvalidArgument (shapes, strides or places that do not go together, a read-only or overlapping out, memory that was freed),
+    TypeError (a type that is no array, or has no such elements), and the other kinds of ``Error``.
+    """
+    handle = stream_handle(stream)
+    epilogue = epilogue or _PLAIN
+    torch = sys.modules.get("torch")
+    if (torch is not None and isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (out is None or isinstance(out, torch.Tensor))
+            and epilogue.is_plain and a.is_cuda):
+        return _with_torch(torch, a, b, out, epilogue, handle, dtype, compute, context or default_context())
+    return _multiply(a, b, out, epilogue, handle, dtype, compute, context)[0]
+
+
+def _with_torch(torch: Any, a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
+                context: Context) -> Any:
+    """The same for tensors on a device, whose steady calls look at nothing twice: what _multiply found out hangs on this key."""
+    key = (a.dtype, a.shape, a.stride(), a.device, b.dtype, b.shape, b.stride(), b.device,
+           None if out is None else (out.dtype, out.shape, out.stride(), out.device), dtype, compute, epilogue.alpha != 1, epilogue.factor != 0)
+    made = context._calls.get(key)
+    if (made is None or a.is_neg() or b.is_neg() or (out is not None and out.is_neg())
+            or (torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or (out is not None and out.requires_grad)))):
+        product, made = _multiply(a, b, out, epilogue, handle, dtype, compute, context)
+        context._calls[key] = made
+        return product
+    device = a.device
+    if out is None:
+        out = torch.empty(made.out_shape, dtype=torch_dtype(torch, made.out_type), device=device)
+    index = device.index
+    if made.is_empty or torch.cuda.current_device() != index:
+        return _multiply(a, b, out, epilogue, handle, dtype, compute, context)[0]
+    m, n, p = a.data_ptr(), b.data_ptr(), out.data_ptr()
+    if not (m and n and p):
+        return _multiply(a, b, out, epilogue, handle, dtype, compute, context)[0]
+    if handle is None:
+        handle = torch_stream(torch, index)
+    _queue(context._open(), made, m, n, p, p if epilogue.factor != 0 else 0, 0, 0, epilogue, handle)
+    return out
+
+
+def _multiply(a: Any, b: Any, out: Any, epilogue: Epilogue, handle: Optional[int], dtype: Any, compute: Optional[str],
+              context: Optional[Context]) -> Tuple[Any, Request]:
+    """matmul for whatever arrays; also what their shapes and strides came to."""
+    va, vb = look(a, "a", handle), look(b, "b", handle)
+    vo = None if out is None else look(out, "out", handle)
+    vc, vm, vn = (None, None, None) if epilogue is _PLAIN else look_at_epilogue(epilogue, handle)
+    if va.device is None and vb.device is None:
+        return _on_host(va, vb, out, vo, vc, vm, vn, epilogue, dtype, compute, context)
+    if context is None:
+        context = next((each._context for each in (a, b, out) if isinstance(each, DeviceArray)), None) or default_context()
+    key = (va.key(), vb.key(), vo and vo.key(), vc and vc.key(), vm and vm.key(), vn and vn.key(), epilogue.alpha != 1, epilogue.factor != 0, dtype,
+           compute)
+    made = context._calls.get(key)
+    if made is None:
+        made = request(va, vb, vo, vc, vm, vn, epilogue, dtype, compute)
+        if len(context._calls) >= _MOST_CALLS:
+            context._calls.clear()
+        context._calls[key] = made
+    if vo is None:
+        out = empty_like(va, made.out_shape, made.out_type, context)
+        vo = look(out, "out", handle)
+    if made.is_empty:
+        return out, made
+    if handle is None:
+        handle = next((current_stream(view) for view in (va, vb, vo) if view.kind in ("torch", "cupy")), va.stream)
+    with device_of(va):
+        _launch(context, made, va, vb, vo, vc, vm, vn, epilogue, handle)
+        if va.kind == "jax":
+            context.synchronize(handle)
+    return out, made
+
+
+def _launch(context: Context, made: Request, a: View, b: View, out: View, c: Optional[View], scale_m: Optional[View], scale_n: Optional[View],
+            epilogue: Epilogue, stream: int) -> None:
+    """Queue the launches of a request. Raises what the library says of it."""
+    _must_live(a, b, out, c, scale_m, scale_n)
+    base = (c or out).address if epilogue.factor != 0 else 0
+    _queue(context._open(), made, a.address, b.address, out.address, base, scale_m.address if scale_m else 0, scale_n.address if scale_n else 0, epilogue,
+           stream)
+
+
+def _must_live(*views: Optional[View]) -> None:
+    """Of a, b, out and the arrays of the epilogue, in this order: each has memory."""
+    for view, name in zip(views, ("a", "b", "out", "epilogue.c", "epilogue.scale_m", "epilogue.scale_n")):
+        if view is not None and view.address == 0 and elements(view.shape) > 0:
+            raise InvalidArgument(f"{name} has no memory: it was freed")
+
+
+def _queue(context: Any, made: Request, m: int, n: int, p: int, base: int, ones: int, others: int, epilogue: Epilogue, stream: int) -> None:
+    for to_m, to_n, to_p, to_c in made.offsets:
+        error = lib.tjpy_matmul(context, made.problem, made.operands, m + to_m, n + to_n, p + to_p, base + to_c if base else 0, ones, others,
+                                epilogue.alpha, epilogue.factor, stream)
+        if error:
+            raise failure(error.status, text(error.message))
+
+
+def _on_host(a: View, b: View, out: Any, vo: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View], epilogue: Epilogue,
+             dtype: Any, compute: Optional[str], context: Optional[Context]) -> Tuple[Any, Request]:
+    """The product of host arrays: copied to the device, as it has them tight, and back. So out may overlap a and b."""
+    _must_live(a, b, vo, c, scale_m, scale_n)
+    tight_out = vo and View(vo.kind, vo.address, vo.shape, tight(vo.shape), vo.type, vo.device, vo.owner, vo.read_only)
+    a, b, c, scale_m, scale_n = _compact(a), _compact(b), c and _compact(c), scale_m and _compact(scale_m), scale_n and _compact(scale_n)
+    made = request(a, b, tight_out, c, scale_m, scale_n, epilogue, dtype, compute)
+    if vo is None:
+        out = _new_host(a, made)
+        vo = look(out, "out", None)
+    if not made.is_empty:
+        context = context or host_context()
+        copies: List[DeviceArray] = []
+
+        def moved(view: View) -> View:
+            copies.append(_to_device(context, view))
+            return View("tilejit", copies[-1].address, view.shape, view.strides, view.type, "cuda", copies[-1])
+
+        try:
+            product = DeviceArray(context, made.out_shape, made.out_type)
+            copies.append(product)
+            if epilogue.factor != 0 and c is None:
+                _write(product, _compact(vo))
+            _launch(context, made, moved(a), moved(b), look(product, "out", None), c and moved(c), scale_m and moved(scale_m), scale_n and moved(scale_n),
+                    epilogue, 0)
+            context.synchronize()
+            _store(context, product, vo)
+        finally:
+            for array in copies:
+                array.free()
+    return _as_jax(out) if a.kind == "jax" else out, made
+
+
+def _compact(view: View) -> View:
+    """A host array without gaps: itself, or a copy."""
+    if view.strides == tight(view.shape) or elements(view.shape) == 0:
+        return View(view.kind, view.address, view.shape, tight(view.shape), view.type, None, view.owner, view.read_only)
+    if view.kind == "torch":
+        return look(view.owner.contiguous(), "a", None)
+    if isinstance(view.owner, numpy.ndarray):
+        copy = numpy.ascontiguousarray(view.owner)
+        return View(view.kind, copy.ctypes.data, copy.shape, tight(copy.shape), view.type, None, copy)
+    raise InvalidArgument(f"a host array of DLPack has strides of {view.strides}: pass a contiguous copy")
+
+
+def _to_device(context: Context, view: View) -> DeviceArray:
+    array = DeviceArray(context, view.shape, view.type)
+    _write(array, view)
+    return array
+
+
+def _write(array: DeviceArray, view: View) -> None:
+    array._context._write_buffer(array._buffer, view.address, elements(view.shape) * BYTES[view.type])
+
+
+def _new_host(a: View, made: Request) -> Any:
+    if a.kind == "torch":
+        torch = sys.modules["torch"]
+        return torch.empty(made.out_shape, dtype=torch_dtype(torch, made.out_type))
+    return numpy.empty(made.out_shape, numpy_dtype(made.out_type))
+
+
+def _store(context: Context, product: DeviceArray, out: View) -> None:
+    """Copy a product into a host array, however that lies."""
+    size = elements(out.shape) * BYTES[out.type]
+    if out.strides == tight(out.shape):
+        context._read_buffer(product._buffer, out.address, size)
+    elif out.kind == "torch":
+        copy = sys.modules["torch"].empty(out.shape, dtype=out.owner.dtype)
+        context._read_buffer(product._buffer, copy.data_ptr(), size)
+        out.owner.copy_(copy)
+    elif isinstance(out.owner, numpy.ndarray):
+        out.owner[...] = product.numpy()
+    else:
+        raise InvalidArgument(f"out has strides of {out.strides}: pass a contiguous one")
+
+
+def _as_jax(host: Any) -> Any:
+    import jax
+
+    return jax.numpy.asarray(host)
+
+
+def prepare(problem: Problem, *, context: Optional[Context] = None) -> None:
+    """Compile, or fetch from the store, the kernel of a problem and load it, so that the first ``matmul`` does not wait.
+
+    Call it before a stream is captured. Raises NoCompiler, NoDriver and the other kinds of ``Error``.
+    """
+    context = context or default_context()
+    plan, error = ffi.new("const tj_plan **"), ffi.new("tj_error *")
+    check(lib.tj_plan_prepare(context._open(), problem._c, ffi.NULL, plan, error), error)

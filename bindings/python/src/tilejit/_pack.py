@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pack: kernels that an application takes along."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, Optional, Union
+
+from tilejit._binding import ffi, lib
+from tilejit._context import Context, default_context
+from tilejit._errors import check
+from tilejit._problem import Problem
+
+
+def pack(problems: Iterable[Problem], targets: Union[str, Iterable[str]], path: Union[None, str, "os.PathLike[str]"] = None, *,
+         context: Optional[Context] = None) -> bytes:
+    """Make a pack: the kernels of problems, compiled for targets, in one file that needs neither NVRTC nor a cache where it is used.
+
+    targets: "sm_90", or several; "compute_90" serves newer devices and the emulator. No GPU is needed.
+    path: the file to write, as a whole or not at all; None: only return the bytes. Give it to ``Context(packs=[path])``.
+
+    Returns the bytes, which are the same for the same problems, targets and records.
+    Raises NoCompiler, InvalidArgument for what is no target, and other kinds of ``Error``; OSError if the file cannot be written.
+    """
+    context = context or default_context()
+    made, error = ffi.new("tj_pack **"), ffi.new("tj_error *")
+    check(lib.tj_pack_create(context._open(), ffi.NULL, made, error), error)
+    try:
+        names = [targets] if isinstance(targets, str) else list(targets)
+        for problem in problems:
+            for name in names:
+                check(lib.tj_pack_add(made[0], problem._c, ffi.NULL, name.encode(), error), error)
+        content, size = ffi.new("void **"), ffi.new("size_t *")
+        check(lib.tj_pack_print(made[0], content, size, error), error)
+        result: Any = bytes(ffi.buffer(content[0], size[0]))
+        lib.tjpy_free(content[0])
+    finally:
+        lib.tj_pack_free(made[0])
+    if path is not None:
+        part = f"{os.fspath(path)}.{os.getpid()}.part"
+        try:
+            with open(part, "wb") as file:
+                file.write(result)
+            os.replace(part, path)
+        except BaseException:
+            if os.path.exists(part):
+                os.remove(part)
+            raise
+    return bytes(result)

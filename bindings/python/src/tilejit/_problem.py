@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Problems and epilogues: what to compute, and how arrays become such a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, List, Optional, Sequence, Tuple
+
+from tilejit._arrays import View, elements, look, tight
+from tilejit._binding import ffi, lib
+from tilejit._errors import InvalidArgument, check, text
+from tilejit._types import BYTES, NAME, compute_number, number_of
+
+ROW, COL = 0, 1
+BROADCAST = -2
+MOST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """What becomes of a sum before it is stored: ``out = alpha * scale_m * scale_n * (a @ b) + beta * c``.
+
+    alpha: a number. With integers and an integer result it is a whole number.
+    c: an array of the shape and type of the product, or without its batch dimensions.
+    beta: a number; 1 if there is a c, else 0. A beta without a c adds to ``out`` itself.
+    scale_m, scale_n: f32 arrays on the device of a: one number, or one for each row of a and each column of b. Not with f64.
+    """
+
+    alpha: float = 1.0
+    c: Any = None
+    beta: Optional[float] = None
+    scale_m: Any = None
+    scale_n: Any = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it needs no array."""
+        return self.c is None and self.scale_m is None and self.scale_n is None
+
+    @property
+    def factor(self) -> float:
+        """beta, as it is used."""
+        return self.beta if self.beta is not None else float(self.c is not None)
+
+
+class Problem:
+    """The product P (j x l) = M (j x k) . N (k x l), its types and how its matrices are stored: no data, and no device.
+
+    j, k, l: extents in elements, from 1 on (k may be 0).
+    dtype: the type of M and N; n_dtype: of N, where it is another (e4m3 with e5m2, s8 with u8).
+    out_dtype: the type of P. Default: f32 for sums in f32 of 8-bit floats, s32 for integers, else that of M.
+    layouts: three letters for M, N and P: r is row-major, c column-major.
+    batch: how many such products, one behind the other.
+    compute: "tf32", "f32_split" and the like, where sums are not to be those of the type.
+    alpha, beta: True if the launch multiplies by alpha, and adds beta * C.
+
+    Raises InvalidArgument for what cannot be computed, TypeError for an unknown type.
+    """
+
+    def __init__(self, j: int, k: int, l: int, dtype: Any = "f32", *, n_dtype: Any = None, out_dtype: Any = None, layouts: str = "rrr",
+                 batch: int = 1, compute: Optional[str] = None, alpha: bool = False, beta: bool = False) -> None:
+        if len(layouts) != 3 or set(layouts) - set("rc"):
+            raise InvalidArgument(f"layouts is {layouts!r}: write three letters for M, N and P, each r or c")
+        c = new_problem()
+        c.j.extent, c.k.extent, c.l.extent, c.batch = j, k, l, batch
+        c.m.type = number_of(dtype)
+        c.n.type = 0 if n_dtype is None else number_of(n_dtype, "n_dtype")
+        c.p.type = 0 if out_dtype is None else number_of(out_dtype, "out_dtype")
+        c.m.layout, c.n.layout, c.p.layout = ("rc".index(letter) for letter in layouts)
+        c.c.layout = c.p.layout
+        c.compute = compute_number(compute)
+        c.epilogue.has_alpha, c.epilogue.has_beta = int(alpha), int(beta)
+        self._c = checked(c)
+
+    @classmethod
+    def of(cls, a: Any, b: Any, out: Any = None, *, epilogue: Optional[Epilogue] = None, dtype: Any = None,
+           compute: Optional[str] = None) -> "Problem":
+        """The problem that ``matmul`` of the same arguments launches, with the strides of these arrays."""
+        problem = cls.__new__(cls)
+        problem._c = request_of(a, b, out, epilogue or Epilogue(), dtype, compute, None).problem
+        return problem
+
+    @property
+    def shape(self) -> Tuple[int, int, int]:
+        """(j, k, l)."""
+        return (self._c.j.extent, self._c.k.extent, self._c.l.extent)
+
+    @property
+    def batch(self) -> int:
+        """How many products."""
+        return max(1, int(self._c.batch))
+
+    @property
+    def dtype(self) -> str:
+        """The type of M."""
+        return NAME[self._c.m.type]
+
+    @property
+    def out_dtype(self) -> str:
+        """The type of P."""
+        return NAME[lib.tj_problem_canonical(self._c).p.type]
+
+    def __str__(self) -> str:
+        c = lib.tj_problem_canonical(self._c)
+        words = ["x".join(str(extent) for extent in self.shape + ((self.batch,) if self.batch > 1 else ())), NAME[c.m.type]]
+        if c.n.type != c.m.type:
+            words[-1] += "*" + NAME[c.n.type]
+        if c.p.type != c.m.type:
+            words[-1] += "->" + NAME[c.p.type]
+        words.append("".join("rc"[matrix.layout] for matrix in (c.m, c.n, c.p)))
+        if self._c.compute:
+            words.append(text(lib.tj_compute_name(self._c.compute)))
+        words += [word for word, has in (("alpha", c.epilogue.has_alpha), ("beta", c.epilogue.has_beta)) if has]
+        return " ".join(words)
+
+    def __repr__(self) -> str:
+        return f"<tilejit.Problem {self}>"
+
+
+def new_problem() -> Any:
+    """A tj_problem with every default."""
+    problem = ffi.new("tj_problem *")
+    problem.struct_size = ffi.sizeof("tj_problem")
+    return problem
+
+
+def checked(problem: Any) -> Any:
+    """A problem that can be computed. Raises what is wrong with it."""
+    error = ffi.new("tj_error *")
+    check(lib.tj_problem_check(problem, error), error)
+    return problem
+
+
+class Request:
+    """What a call of matmul comes to, for arrays of given shapes and strides: a problem, and where each launch of it begins."""
+
+    __slots__ = ("problem", "operands", "out_shape", "out_type", "offsets", "is_empty")
+
+    def __init__(self, out_shape: Tuple[int, ...], out_type: int) -> None:
+        self.problem: Any = None
+        self.operands: Any = None
+        self.out_shape = out_shape
+        self.out_type = out_type
+        self.offsets: List[Tuple[int, ...]] = []  # bytes from the beginnings of a, b, out and c
+        self.is_empty = 0 in out_shape
+
+
+def request_of(a: Any, b: Any, out: Any, epilogue: Epilogue, dtype: Any, compute: Optional[str], stream: Optional[int]) -> Request:
+    """The request of arrays that are not looked at yet."""
+    return request(look(a, "a", stream), look(b, "b", stream), None if out is None else look(out, "out", stream), *look_at_epilogue(epilogue, stream),
+                   epilogue, dtype, compute)
+
+
+def look_at_epilogue(epilogue: Epilogue, stream: Optional[int]) -> Tuple[Optional[View], Optional[View], Optional[View]]:
+    """Its arrays: c and the scales."""
+    return (None if epilogue.c is None else look(epilogue.c, "epilogue.c", stream),
+            None if epilogue.scale_m is None else look(epilogue.scale_m, "epilogue.scale_m", stream),
+            None if epilogue.scale_n is None else look(epilogue.scale_n, "epilogue.scale_n", stream))
+
+
+def request(a: View, b: View, out: Optional[View], c: Optional[View], scale_m: Optional[View], scale_n: Optional[View], epilogue: Epilogue,
+            dtype: Any, compute: Optional[str]) -> Request:
+    """Turn arrays into a problem by the rules of numpy.matmul, without copying any. Raises InvalidArgument where strides do not allow it."""
+    for view, name in ((a, "a"), (b, "b")):
+        if not view.shape:
+            raise InvalidArgument(f"{name} has no dimensions: multiply by a number with epilogue=tilejit.Epilogue(alpha=...)")
+    _same_place(((a, "a"), (b, "b"), (out, "out"), (c, "epilogue.c"), (scale_m, "epilogue.scale_m"), (scale_n, "epilogue.scale_n")))
+
+    # A vector is a matrix of one row, or of one column, whose dimension the product does not have.
+    a_shape, a_strides = (a.shape, a.strides) if len(a.shape) > 1 else ((1,) + a.shape, (a.shape[0] * max(a.strides[0], 1),) + a.strides)
+    b_shape, b_strides = (b.shape, b.strides) if len(b.shape) > 1 else (b.shape + (1,), b.strides + (1,))
+    j, k, l = a_shape[-2], a_shape[-1], b_shape[-1]
+    if b_shape[-2] != k:
+        raise InvalidArgument(f"a is {a.shape} and b is {b.shape}: a has {k} columns and b has {b_shape[-2]} rows, which must be as many")
+    batch = _broadcast(a_shape[:-2], b_shape[:-2], a.shape, b.shape)
+    shown = batch + (() if len(a.shape) == 1 else (j,)) + (() if len(b.shape) == 1 else (l,))
+
+    problem = new_problem()
+    problem.m.type, problem.n.type = a.type, b.type
+    problem.compute = compute_number(compute)
+    problem.p.type = out.type if out is not None else 0 if dtype is None else number_of(dtype)
+    if out is not None and dtype is not None and number_of(dtype) != out.type:
+        raise InvalidArgument(f"dtype is {NAME[number_of(dtype)]} and out is of {NAME[out.type]}: leave one of them out")
+    problem.epilogue.has_alpha = int(epilogue.alpha != 1)
+    problem.epilogue.has_beta = int(epilogue.factor != 0)
+    if epilogue.factor != 0 and c is None and out is None:
+        raise InvalidArgument(f"beta is {epilogue.factor} and there is nothing to add: pass epilogue.c, or out, which is then added to")
+    problem.j.extent, problem.k.extent, problem.l.extent = max(j, 1), k, max(l, 1)
+    if 0 in shown:
+        problem.epilogue.has_beta = 0
+    checked(problem)  # the types go together
+    made = Request(shown, lib.tj_problem_canonical(problem).p.type)
+    if c is not None and c.type != made.out_type:
+        raise InvalidArgument(f"epilogue.c is of {NAME[c.type]} and the product of {NAME[made.out_type]}: they must be of the same type")
+
+    full = batch + (j, l)
+    if out is not None:
+        if out.shape != shown:
+            raise InvalidArgument(f"out is {out.shape} and the product is {shown}")
+        if out.read_only:
+            raise InvalidArgument("out is read-only" + (", as every JAX array is: leave it out" if out.kind == "jax" else ""))
+    made.problem = problem
+    made.operands = ffi.new("tj_operands *")
+    made.operands.struct_size = ffi.sizeof("tj_operands")
+    if made.is_empty:
+        return made
+
+    # Matrices
+    p_strides = tight(full) if out is None else _with_vectors(out.strides, full, a, b)
+    p_layout, p_ld = _lay("out", j, l, p_strides[-2], p_strides[-1], ROW)
+    m_layout, m_ld = _lay("a", j, k, a_strides[-2], a_strides[-1], ROW)
+    n_layout, n_ld = _lay("b", k, l, b_strides[-2], b_strides[-1], ROW)
+    c_strides: Tuple[int, ...] = (0,) * len(full)
+    c_ld = 0
+    if c is not None and epilogue.factor != 0:
+        c_strides = _strides_of_c(c, shown, full, a, b)
+        c_layout, c_ld = _lay("epilogue.c", j, l, c_strides[-2], c_strides[-1], p_layout)
+        if c_layout != p_layout:
+            raise InvalidArgument("epilogue.c is " + ("column" if c_layout else "row") + "-major and out is not: both must be stored in the same "
+                                  "layout; copy one of them")
+    elif problem.epilogue.has_beta:
+        c_strides, c_ld = p_strides, p_ld
+
+    # The batch: one stride for each operand, and a launch for each product of the dimensions that one stride cannot express.
+    steps = (_stretch(a_strides[:-2], a_shape[:-2], batch), _stretch(b_strides[:-2], b_shape[:-2], batch), p_strides[:-2], c_strides[:-2])
+    dims = _merge(batch, steps)
+    inner = max(range(len(dims)), key=lambda i: dims[i][0]) if dims else None
+    count, stride = dims.pop(inner) if inner is not None else (1, (0, 0, 0, 0))
+    if count > 1 and stride[2] == 0:
+        raise InvalidArgument(f"out has strides of {out.strides if out else ()}: its products lie in the same memory")
+    has_c = bool(problem.epilogue.has_beta)
+    if (count > 1 and stride[1] == 0 and scale_m is None and m_layout == p_layout == ROW and stride[0] == j * m_ld and stride[2] == j * p_ld
+            and (not has_c or stride[3] == j * c_ld) and j * count <= MOST):
+        j, count, stride = j * count, 1, (0, 0, 0, 0)  # all share b: together they are one taller product
+    problem.j.extent, problem.batch = j, count
+    for matrix, layout, ld, step in ((problem.m, m_layout, m_ld, stride[0]), (problem.n, n_layout, n_ld, stride[1]),
+                                     (problem.p, p_layout, p_ld, stride[2])):
+        matrix.layout, matrix.ld, matrix.stride = layout, ld, _stride(step, count)
+    if has_c:
+        problem.c.layout, problem.c.ld, problem.c.stride = p_layout, c_ld, _stride(stride[3], count)
+    problem.epilogue.scale_m = _scale("epilogue.scale_m", scale_m, j, "a has rows")
+    problem.epilogue.scale_n = _scale("epilogue.scale_n", scale_n, l, "b has columns")
+    made.operands.scale_m.stride = made.operands.scale_n.stride = BROADCAST
+    checked(problem)
+
+    sizes = (BYTES[a.type], BYTES[b.type], BYTES[made.out_type], BYTES[made.out_type])
+    starts: List[Tuple[int, ...]] = [(0, 0, 0, 0)]
+    for extent, move in dims:
+        starts = [tuple(start[i] + index * move[i] for i in range(4)) for start in starts for index in range(extent)]
+    made.offsets = [tuple(start[i] * sizes[i] for i in range(4)) for start in starts]
+    return made
+
+
+def _same_place(views: Sequence[Tuple[Optional[View], str]]) -> None:
+    first, first_name = views[0]
+    assert first is not None
+    for view, name in views[1:]:
+        if view is None or view.device == first.device:
+            continue
+        places = [other.device or "the host" for other in (first, view)]
+        if "cuda" in places and None not in (view.device, first.device):
+            continue  # one of them does not say on which device it is; the driver knows
+        raise InvalidArgument(f"{first_name} is on {places[0]} and {name} is on {places[1]}: move one of them")
+
+
+def _broadcast(one: Tuple[int, ...], other: Tuple[int, ...], a_shape: Tuple[int, ...], b_shape: Tuple[int, ...]) -> Tuple[int, ...]:
+    length = max(len(one), len(other))
+    shape = []
+    for x, y in zip((1,) * (length - len(one)) + one, (1,) * (length - len(other)) + other):
+        if x != y and 1 not in (x, y):
+            raise InvalidArgument(f"a is {a_shape} and b is {b_shape}: batch dimensions of {x} and {y} cannot be broadcast")
+        shape.append(y if x == 1 else x)
+    return tuple(shape)
+
+
+def _with_vectors(strides: Tuple[int, ...], full: Tuple[int, ...], a: View, b: View) -> Tuple[int, ...]:
+    """The strides of a product with the dimensions that it lacks for a or b being a vector. Extents of 1: any stride will do."""
+    strides = list(strides)  # type: ignore[assignment]
+    if len(b.shape) == 1:
+        strides = tuple(strides) + (1,)
+    if len(a.shape) == 1:
+        strides = tuple(strides)[:-1] + (full[-1],) + tuple(strides)[-1:]
+    return tuple(strides)
+
+
+def _strides_of_c(c: View, shown: Tuple[int, ...], full: Tuple[int, ...], a: View, b: View) -> Tuple[int, ...]:
+    vectors = (len(a.shape) == 1) + (len(b.shape) == 1)
+    lead = len(shown) - (2 - vectors)
+    own = len(c.shape) - (2 - vectors)
+    if own < 0 or own > lead or c.shape[own:] != shown[lead:] or any(x not in (1, y) for x, y in zip(c.shape[:own], shown[lead - own:lead])):
+        raise InvalidArgument(f"epilogue.c is {c.shape} and the product is {shown}: c may leave out or broadcast batch dimensions alone")
+    strides = _with_vectors(c.strides, full, a, b)
+    return _stretch(strides[:own], c.shape[:own], shown[:lead]) + strides[own:]
+
+
+def _lay(name: str, rows: int, cols: int, row_step: int, col_step: int, preferred: int) -> Tuple[int, int]:
+    """The layout and the leading dimension of a matrix; what lies in memory decides, and where both do, the preferred layout."""
+    found = {}
+    if (col_step == 1 or cols == 1) and (rows == 1 or row_step >= cols):
+        found[ROW] = row_step if rows > 1 else cols
+    if (row_step == 1 or rows == 1) and (cols == 1 or col_step >= rows):
+        found[COL] = col_step if cols > 1 else rows
+    if not found or 0 in (rows, cols):
+        if 0 in (rows, cols):
+            return preferred, max(1, cols if preferred == ROW else rows)
+        raise InvalidArgument(f"{name} has a matrix of {rows} x {cols} with strides of ({row_step}, {col_step}) elements: neither its rows nor its "
+                              f"columns are contiguous, so no leading dimension expresses it; pass a contiguous copy")
+    layout = preferred if preferred in found else next(iter(found))
+    return layout, found[layout]
+
+
+def _stretch(strides: Tuple[int, ...], shape: Tuple[int, ...], batch: Tuple[int, ...]) -> Tuple[int, ...]:
+    """Strides over the whole batch: 0 where an operand is broadcast."""
+    own = tuple(0 if extent == 1 else stride for extent, stride in zip(shape, strides))
+    return (0,) * (len(batch) - len(own)) + own
+
+
+def _merge(batch: Tuple[int, ...], steps: Tuple[Tuple[int, ...], ...]) -> List[Tuple[int, Tuple[int, ...]]]:
+    """The batch in as few dimensions as all operands allow: each with its extent, and the step of each operand."""
+    dims: List[Tuple[int, Tuple[int, ...]]] = []
+    for i, extent in enumerate(batch):
+        if extent == 1:
+            continue
+        step = tuple(operand[i] for operand in steps)
+        if dims and dims[-1][1] == tuple(each * extent for each in step):
+            dims[-1] = (dims[-1][0] * extent, step)
+        else:
+            dims.append((extent, step))
+    return dims
+
+
+def _stride(step: int, count: int) -> int:
+    if count == 1:
+        return 0
+    return BROADCAST if step == 0 else step
+
+
+def _scale(name: str, view: Optional[View], extent: int, what: str) -> int:
+    if view is None:
+        return 0
+    if NAME[view.type] != "f32":
+        raise InvalidArgument(f"{name} is of {NAME[view.type]}: scales are f32")
+    if elements(view.shape) == 1:
+        return 1
+    if len(view.shape) != 1 or view.shape[0] != extent or view.strides != (1,):
+        raise InvalidArgument(f"{name} is {view.shape} with strides of {view.strides}: pass one number, or {extent} contiguous ones, as many as {what}")
+    return 2

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tune: find the fastest config of a problem by measuring, and keep it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Callable, Optional
+
+from tilejit._binding import ffi, lib
+from tilejit._context import Context, default_context
+from tilejit._errors import check, text
+from tilejit._problem import Problem
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What a tuning found. Times are medians in microseconds."""
+
+    config: str
+    us: float
+    default_config: str
+    default_us: float
+    evaluations: int
+    refused: int
+    wrong: int
+    seconds: float
+    has_record: bool
+    is_complete: bool
+    is_emulated: bool
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as the library's own choice."""
+        return self.default_us / self.us if self.us > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a tuning has come; best_us is 0 until there is a time."""
+
+    evaluations: int
+    seconds: float
+    budget: float
+    best_us: float
+
+
+class _Watch:
+    """What the callbacks of one tuning share: whom to tell, and what he raised."""
+
+    def __init__(self, progress: Optional[Callable[[Progress], object]]) -> None:
+        self.progress = progress
+        self.raised: Optional[BaseException] = None
+
+
+def tune(problem: Problem, *, seconds: float = 30.0, evaluations: int = 0, progress: Optional[Callable[[Progress], object]] = None,
+         keep: bool = True, context: Optional[Context] = None) -> Tuning:
+    """Measure configs of a problem on the current device, verify them, and keep the winner, which later products then use.
+
+    seconds: how long all of it may take; evaluations: how many configs to try at most, 0: as many as are worth it.
+    progress: called after each config with a ``Progress``. If it raises, or on Ctrl-C, the tuning ends and the exception is raised.
+    keep: False keeps no record.
+
+    Raises NoDriver, NoCompiler, CheckFailed (no config computed the product), Cancelled, DeviceMemory and other kinds of ``Error``.
+    On the emulator configs are tried and no record is kept, because its times mean nothing.
+    """
+    context = context or default_context()
+    watch = _Watch(progress)
+    handle = ffi.new_handle(watch)
+    options, result, error = ffi.new("tj_tune_options *"), ffi.new("tj_tune_result *"), ffi.new("tj_error *")
+    options.struct_size = ffi.sizeof("tj_tune_options")
+    options.seconds, options.evaluations, options.no_record = seconds, evaluations, int(not keep)
+    options.is_cancelled, options.progress, options.payload = lib.tjpy_is_cancelled, lib.tjpy_progress, handle
+    status = lib.tj_tune(context._open(), problem._c, options, result, error)
+    if watch.raised is not None:
+        raise watch.raised
+    check(status, error)
+    context._calls.clear()
+    return Tuning(config_text(ffi.addressof(result, "config")), result.us, config_text(ffi.addressof(result, "default_config")), result.default_us,
+                  result.evaluations, result.refused, result.wrong, result.seconds, bool(result.has_record), bool(result.is_complete),
+                  bool(result.is_emulated))
+
+
+def config_text(config: Any) -> str:
+    """The one-line form of a tj_config."""
+    line = ffi.new("char[]", lib.TJ_CONFIG_TEXT_BYTES)
+    lib.tj_config_print(config, line)
+    return text(line)
+
+
+def _keep_raised(kind: Any, value: BaseException, trace: Any) -> None:
+    """An exception in a callback: kept for the caller of tune, because none may pass through C."""
+    frame = trace.tb_frame.f_locals if trace is not None else {}
+    if "payload" in frame:
+        ffi.from_handle(frame["payload"]).raised = value
+
+
+@ffi.def_extern(error=1, onerror=_keep_raised)  # type: ignore[untyped-decorator]
+def tjpy_is_cancelled(payload: Any) -> int:
+    """Called between trials; Python handles its signals here, so Ctrl-C raises."""
+    return int(ffi.from_handle(payload).raised is not None)
+
+
+@ffi.def_extern(onerror=_keep_raised)  # type: ignore[untyped-decorator]
+def tjpy_progress(progress: Any, payload: Any) -> None:
+    """Called after each trial."""
+    watch = ffi.from_handle(payload)
+    if watch.progress is not None and watch.raised is None:
+        watch.progress(Progress(progress.evaluations, progress.seconds, progress.budget, progress.best_us))

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Element types and compute modes: names of TileJIT, and the types of NumPy, ml_dtypes, PyTorch, CuPy and JAX."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
+import numpy
+
+from tilejit._binding import ffi, lib
+from tilejit._errors import check, text
+
+# What other libraries call TileJIT's types.
+_NAMES = {
+    "float32": "f32",
+    "float64": "f64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2",
+    "int8": "s8",
+    "uint8": "u8",
+    "int32": "s32",
+}
+_FOREIGN = {name: foreign for foreign, name in _NAMES.items()}
+
+NUMBER: Dict[str, int] = {text(lib.tj_type_name(number)): number for number in range(1, lib.tj_type_count() + 1)}
+NAME: Dict[int, str] = {number: name for name, number in NUMBER.items()}
+BYTES: Dict[int, int] = {number: lib.tj_type_bytes(number) for number in NAME}
+
+_numbers: Dict[Any, int] = {}  # of every dtype object that was met
+
+
+def number_of(dtype: Any, name: str = "dtype") -> int:
+    """The tj_type of a name ("bf16"), a NumPy or ml_dtypes dtype, or a torch.dtype. Raises TypeError if there is none."""
+    try:
+        return _numbers[dtype]
+    except (KeyError, TypeError):
+        pass
+    word = str(dtype)
+    if word.startswith("torch."):
+        word = word[len("torch."):]
+    elif word not in NUMBER:
+        try:
+            numpy_type = numpy.dtype(dtype)
+        except TypeError:
+            raise TypeError(f"{name} is {dtype!r}, which is no element type: use one of {', '.join(NUMBER)}") from None
+        if not numpy_type.isnative:
+            raise TypeError(f"{name} is {numpy_type.str}, whose bytes are in the other order: convert it with astype({numpy_type.name!r})")
+        word = numpy_type.name
+    word = _NAMES.get(word, word)
+    if word not in NUMBER:
+        raise TypeError(f"{name} is {word}, which TileJIT does not multiply: convert it to one of {', '.join(NUMBER)}")
+    _numbers[dtype] = NUMBER[word]
+    return NUMBER[word]
+
+
+def numpy_dtype(number: int) -> "numpy.dtype[Any]":
+    """The dtype of NumPy, or of ml_dtypes. Raises TypeError where ml_dtypes is needed and missing."""
+    foreign = _FOREIGN[NAME[number]]
+    try:
+        return numpy.dtype(foreign)
+    except TypeError:
+        pass
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise TypeError(f"NumPy has no {foreign}: install ml_dtypes, or ask for another result with dtype=\"f32\"") from None
+    made: numpy.dtype[Any] = numpy.dtype(getattr(ml_dtypes, foreign))
+    return made
+
+
+def torch_dtype(torch: Any, number: int) -> Any:
+    """The torch.dtype. Raises TypeError where this PyTorch has none."""
+    dtype = getattr(torch, _FOREIGN[NAME[number]], None)
+    if dtype is None:
+        raise TypeError(f"this PyTorch has no {_FOREIGN[NAME[number]]}")
+    return dtype
+
+
+def compute_number(name: Optional[str]) -> int:
+    """The tj_compute of a name ("tf32"); 0, which is the type's own, for None."""
+    if name is None:
+        return 0
+    if not isinstance(name, str):
+        raise TypeError(f"compute is {name!r}: it is a name, such as \"tf32\"")
+    number, error = ffi.new("tj_compute *"), ffi.new("tj_error *")
+    check(lib.tj_compute_parse(name.encode(), number, error), error)
+    return int(number[0])

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each bad input gets an exception that names the argument, its value and the remedy."""
+
+import os
+
+import numpy
+import pytest
+import tilejit
+from tilejit._binding import ffi, lib
+
+
+def test_what_is_no_array(random):
+    with pytest.raises(TypeError, match="b is a builtins.list"):
+        tilejit.matmul(random(2, 2), [[1.0, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize("dtype, words", [("c8", "complex64"), ("i8", "int64"), (">f4", "other order"), ("?", "bool"), ("O", "object")])
+def test_types(dtype, words):
+    with pytest.raises(TypeError, match=words):
+        tilejit.matmul(numpy.zeros((2, 2), dtype), numpy.zeros((2, 2), dtype))
+    with pytest.raises(TypeError, match="dtype is"):
+        tilejit.matmul(numpy.zeros((2, 2)), numpy.zeros((2, 2)), dtype="complex")
+
+
+def test_places(random, context):
+    with pytest.raises(tilejit.InvalidArgument, match="a is on cuda and b is on the host: move one"):
+        tilejit.matmul(context.to_device(random(2, 2)), random(2, 2))
+    with pytest.raises(tilejit.InvalidArgument, match="out is on cuda"):
+        tilejit.matmul(random(2, 2), random(2, 2), context.empty((2, 2)))
+
+
+@pytest.mark.parametrize("strides", [(8, 2), (-4, 1), (0, 1), (2, 1), (1, 0)])
+def test_strides_that_no_leading_dimension_expresses(random, context, foreign, strides):
+    a, b = context.to_device(random(100)), context.to_device(random(4, 4))
+    with pytest.raises(tilejit.InvalidArgument, match=r"a has a matrix of 4 x 4 with strides of .*contiguous copy"):
+        tilejit.matmul(foreign(a, (4, 4), strides, offset=20), b, context.empty((4, 4)), context=context)
+    with pytest.raises(tilejit.InvalidArgument, match="out has a matrix"):
+        tilejit.matmul(b, b, foreign(a, (4, 4), strides, offset=20), context=context)
+
+
+def test_out(random, context, foreign):
+    a, b = context.to_device(random(4, 4)), context.to_device(random(4, 4))
+    wide = context.empty((8, 8))
+    for out, words in ((context.empty((4, 5)), "out is .4, 5. and the product is .4, 4."), (foreign(wide, (4, 4), None, read_only=True), "read-only"),
+                       (a, "overwrite|overlap"), (foreign(a, (4, 4), None), "overwrite|overlap")):
+        with pytest.raises(tilejit.InvalidArgument, match=words):
+            tilejit.matmul(a, b, out, context=context)
+    batch = context.to_device(random(3, 4, 4))
+    with pytest.raises(tilejit.InvalidArgument, match="same memory"):
+        tilejit.matmul(batch, b, foreign(wide, (3, 4, 4), (0, 4, 1)), context=context)
+    host = numpy.zeros((4, 4), "f4")
+    host.flags.writeable = False
+    with pytest.raises(tilejit.InvalidArgument, match="read-only"):
+        tilejit.matmul(random(4, 4), random(4, 4), host)
+    with pytest.raises(tilejit.InvalidArgument, match="dtype is f16 and out is of f32"):
+        tilejit.matmul(random(4, 4), random(4, 4), numpy.zeros((4, 4), "f4"), dtype="f16")
+    with pytest.raises(TypeError, match="pass out="):
+        tilejit.matmul(foreign(a, (4, 4), None), b, context=context)
+
+
+def test_freed_memory(random, context, foreign):
+    a, b = context.to_device(random(4, 4)), context.to_device(random(4, 4))
+    with pytest.raises(tilejit.InvalidArgument, match="a has no memory: it was freed"):
+        tilejit.matmul(foreign(a, (4, 4), None, address=0), b, context.empty((4, 4)), context=context)
+    b.free()
+    with pytest.raises(tilejit.InvalidArgument, match="b has no memory: it was freed"):
+        tilejit.matmul(a, b)
+    with pytest.raises(tilejit.InvalidArgument, match="freed"):
+        b.numpy()
+
+
+def test_foreign_memory(random, context, foreign):
+    """An address that the driver does not know."""
+    a = context.to_device(random(4, 4))
+    with pytest.raises(tilejit.Error, match="a host address or was freed"):
+        tilejit.matmul(foreign(a, (4, 4), None, address=64), a, context.empty((4, 4)), context=context)
+    with pytest.raises(TypeError, match="masked"):
+        tilejit.matmul(foreign(a, (4, 4), None, mask=a), a, context.empty((4, 4)), context=context)
+
+
+def test_streams(random):
+    with pytest.raises(TypeError, match="stream is a str"):
+        tilejit.matmul(random(2, 2), random(2, 2), stream="0")
+
+
+def test_closed_context(random):
+    with tilejit.Context(driver="emulator") as context:
+        a = context.to_device(random(2, 2))
+        a.free()
+    with pytest.raises(tilejit.InvalidArgument, match="closed"):
+        tilejit.matmul(random(2, 2), random(2, 2), context=context)
+    context.close()
+
+
+def test_options():
+    with pytest.raises(tilejit.InvalidArgument, match="log_level is 'loud'"):
+        tilejit.Context(log_level="loud")
+    with pytest.raises(TypeError, match="list of paths"):
+        tilejit.Context(packs="a.tjpack")
+    with pytest.raises(tilejit.NoDriver, match="nowhere"):
+        tilejit.Context(driver="/nowhere/libcuda.so.1").device
+    with pytest.raises(tilejit.NoCompiler, match="nowhere"):
+        tilejit.prepare(tilejit.Problem(2, 2, 2), context=tilejit.Context(driver="emulator", nvrtc="/nowhere/libnvrtc.so"))
+
+
+def test_problems():
+    for arguments, words in (((0, 1, 1), "j"), ((1, 1, 2**31), "l"), ((4, 4, 4, "f32", ), None)):
+        if words:
+            with pytest.raises(tilejit.InvalidArgument, match=words):
+                tilejit.Problem(*arguments)
+    with pytest.raises(tilejit.InvalidArgument, match="layouts"):
+        tilejit.Problem(4, 4, 4, layouts="rrx")
+    with pytest.raises(TypeError, match="f31"):
+        tilejit.Problem(4, 4, 4, "f31")
+
+
+def test_every_status_has_an_exception():
+    for number in range(1, 64):
+        name = ffi.string(lib.tj_status_name(number)).decode()
+        if name == "TJ_ERR_UNKNOWN":
+            break
+        from tilejit._errors import failure
+
+        error = failure(number, "why")
+        assert type(error) is not tilejit.Error and error.status == name and str(error) == "why"
+    assert number > 10
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_is_told(random, context):
+    tilejit.matmul(random(2, 2), random(2, 2))
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            tilejit.matmul(numpy.ones((2, 2), "f4"), numpy.ones((2, 2), "f4"))
+            os.write(writer, b"no error")
+        except tilejit.Forked:
+            os.write(writer, b"Forked")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reader, 64) == b"Forked"

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every block of Python in the pages is run, each page in one go. Those for tensors on a GPU are only compiled."""
+
+import pathlib
+import re
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PAGES = [ROOT / "README.md", ROOT / "docs/python.md", ROOT / "bindings/python/README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    assert blocks
+    names = {}
+    for block in blocks:
+        block = block.replace("(512, 300)", "(32, 30)").replace("(300, 700)", "(30, 20)").replace("(512, 700)", "(32, 20)")
+        block = block.replace("seconds=8", "seconds=8, evaluations=1").replace("b[:200]", "b[:20]")
+        code = compile(block, str(page), "exec")
+        if "cuda" not in block:
+            exec(code, names)
+
+
+def test_every_name_is_described():
+    import tilejit
+
+    for name in tilejit.__all__:
+        assert getattr(tilejit, name).__doc__, name
+    assert sys.modules["tilejit"].__doc__

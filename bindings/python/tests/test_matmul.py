@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of host and device arrays, whose elements are small integers, so that they are exact."""
+
+import threading
+
+import ml_dtypes
+import numpy
+import pytest
+import tilejit
+
+
+def test_three_lines(random):
+    a, b = random(33, 20), random(20, 47)
+    p = tilejit.matmul(a, b)
+    assert p.dtype == numpy.float32 and numpy.array_equal(p, a @ b)
+
+
+@pytest.mark.parametrize("name, result", [("float16", "float16"), ("bfloat16", "bfloat16"), ("float32", "float32"), ("float64", "float64"),
+                                          ("float8_e4m3fn", "float32"), ("float8_e5m2", "float32"), ("int8", "int32")])
+def test_types(random, name, result):
+    dtype = getattr(ml_dtypes, name, None) or numpy.dtype(name)
+    a, b = random(16, 32).astype(dtype), random(32, 16).astype(dtype)
+    p = tilejit.matmul(a, b)
+    assert p.dtype == result and numpy.array_equal(p.astype("f4"), a.astype("f4") @ b.astype("f4"))
+
+
+def test_types_that_go_together(random):
+    a, b = random(16, 32, dtype="i1"), abs(random(32, 16, dtype="i1")).astype("u1")
+    assert numpy.array_equal(tilejit.matmul(a, b), a.astype("i4") @ b.astype("i4"))
+    with pytest.raises(tilejit.InvalidArgument, match="f32.*f64|f64.*f32"):
+        tilejit.matmul(random(4, 4), random(4, 4, dtype="f8"))
+
+
+def test_type_of_the_product(random):
+    a, b = random(16, 16, dtype="f2"), random(16, 16, dtype="f2")
+    p = tilejit.matmul(a, b, dtype="f32")
+    assert p.dtype == numpy.float32 and numpy.array_equal(p, a.astype("f4") @ b.astype("f4"))
+    out = numpy.empty((16, 16), "f4")
+    assert tilejit.matmul(a, b, out) is out and numpy.array_equal(out, p)
+
+
+def test_compute(random):
+    a, b = random(16, 16), random(16, 16)
+    assert numpy.array_equal(tilejit.matmul(a, b, compute="tf32"), a @ b)
+    with pytest.raises(tilejit.InvalidArgument, match="tf33"):
+        tilejit.matmul(a, b, compute="tf33")
+
+
+# (shape of a, shape of b): everything that numpy.matmul takes
+SHAPES = [((5,), (5,)), ((5,), (5, 3)), ((4, 5), (5,)), ((2, 4, 5), (5,)), ((5,), (2, 5, 3)), ((2, 4, 5), (5, 3)), ((4, 5), (2, 5, 3)),
+          ((2, 4, 5), (2, 5, 3)), ((2, 3, 4, 5), (3, 5, 2)), ((2, 1, 4, 5), (1, 3, 5, 2)), ((1, 4, 5), (7, 5, 3)), ((0, 4, 5), (5, 3)),
+          ((0, 5), (5, 3)), ((4, 0), (0, 3)), ((2, 4, 5), (5, 0)), ((1, 1), (1, 1))]
+
+
+@pytest.mark.parametrize("a_shape, b_shape", SHAPES)
+def test_shapes(random, context, a_shape, b_shape):
+    a, b = random(*a_shape), random(*b_shape)
+    expected = numpy.matmul(a, b)
+    on_host = tilejit.matmul(a, b)
+    on_device = tilejit.matmul(context.to_device(a), context.to_device(b))
+    assert on_host.shape == on_device.shape == expected.shape
+    assert numpy.array_equal(on_host, expected) and numpy.array_equal(on_device.numpy(), expected)
+
+
+@pytest.mark.parametrize("a_shape, b_shape", [((4, 5), (5, 3, 2)), ((2, 4, 5), (3, 5, 2)), ((), (5,)), ((4, 5), (4, 5))])
+def test_shapes_that_do_not_go_together(random, a_shape, b_shape):
+    with pytest.raises(tilejit.InvalidArgument, match="a is|no dimensions"):
+        tilejit.matmul(random(*a_shape), random(*b_shape))
+
+
+def test_host_strides(random):
+    a, b, out = random(40, 30), random(47, 20), numpy.zeros((47, 66), "f4")
+    p = tilejit.matmul(a[::2, ::-3], b[:20, 5:15].T, out[:20:1, 1:41:2].T[:20].T)
+    assert numpy.array_equal(p, a[::2, ::-3] @ b[:20, 5:15].T)
+    assert not out[:, ::2].any(), "written between the columns of out"
+
+
+def test_host_out_may_overlap(random):
+    a, b = random(8, 8), random(8, 8)
+    expected = a @ b
+    assert numpy.array_equal(tilejit.matmul(a, b, out=a), expected)
+
+
+def test_device_views(random, context, foreign):
+    """A transposed, padded view of device memory, and an out of column-major rows: in place, without a copy."""
+    host_a, host_b = random(20, 40), random(20, 50)
+    a, b, out = context.to_device(host_a), context.to_device(host_b), context.empty((60, 48))
+    out.write(numpy.zeros((60, 48), "f4"))
+    loads = context.stats.loads
+    view = foreign(out, (33, 47), (1, 48), offset=1)  # its columns are rows of out
+    made = tilejit.matmul(foreign(a, (33, 20), (1, 40)), foreign(b, (20, 47), (50, 1), offset=3), view, context=context)
+    assert made is view and context.stats.loads == loads + 1
+    expected = host_a[:, :33].T @ host_b[:, 3:50]
+    result = out.numpy()
+    assert numpy.array_equal(result[:47, 1:34].T, expected)
+    result[:47, 1:34] = 0
+    assert not result.any(), "written outside out"
+
+
+@pytest.mark.parametrize("a_strides, b_strides", [((0, 20, 0, 4, 1), (0, 15, 3, 1)), ((60, 0, 20, 4, 1), (15, 15, 3, 1))])
+def test_device_batches(random, context, foreign, a_strides, b_strides):
+    host_a, host_b = random(400), random(400)
+    a_shape, b_shape = (2, 3, 2, 5, 3)[5 - len(a_strides):], (3, 2, 3, 3)[4 - len(b_strides):]
+    a, b = context.to_device(host_a), context.to_device(host_b)
+    p = tilejit.matmul(foreign(a, a_shape, a_strides), foreign(b, b_shape, b_strides), context.empty((2, 3, 2, 5, 3)), context=context)
+    strided = numpy.lib.stride_tricks.as_strided
+    assert numpy.array_equal(p.numpy(), strided(host_a, a_shape, [4 * each for each in a_strides]) @ strided(host_b, b_shape, [4 * each for each in b_strides]))
+
+
+def test_a_shared_b_makes_one_product(random, context):
+    a, b = context.to_device(random(6, 5, 7)), context.to_device(random(7, 3))
+    problem = tilejit.Problem.of(a, b)
+    assert problem.shape == (30, 7, 3) and problem.batch == 1
+
+
+def test_epilogue(random, context):
+    a, b, c = random(2, 4, 5), random(2, 5, 3), random(4, 3)
+    expected = 3 * (a @ b) - 2 * c
+    assert numpy.array_equal(tilejit.matmul(a, b, epilogue=tilejit.Epilogue(alpha=3, beta=-2, c=c)), expected)
+    on_device = tilejit.matmul(context.to_device(a), context.to_device(b), epilogue=tilejit.Epilogue(alpha=3, beta=-2, c=context.to_device(c)))
+    assert numpy.array_equal(on_device.numpy(), expected)
+    for out, read in ((c.copy(), lambda array: array), (context.to_device(c), lambda array: array.numpy())):
+        one, other = (a[0], b[0]) if isinstance(out, numpy.ndarray) else (context.to_device(a[0]), context.to_device(b[0]))
+        tilejit.matmul(one, other, out, epilogue=tilejit.Epilogue(beta=2))
+        assert numpy.array_equal(read(out), a[0] @ b[0] + 2 * c)
+    with pytest.raises(tilejit.InvalidArgument, match="nothing to add"):
+        tilejit.matmul(a, b, epilogue=tilejit.Epilogue(beta=2))
+    for wrong, words in ((random(4, 4), "product is"), (random(4, 3, dtype="f8"), "same type"), (random(3, 1, 4, 3), "product is")):
+        with pytest.raises(tilejit.InvalidArgument, match=words):
+            tilejit.matmul(a, b, epilogue=tilejit.Epilogue(c=wrong))
+
+
+def test_scales(random):
+    a, b = random(4, 5), random(5, 3)
+    rows, one = abs(random(4)) + 1, numpy.array([0.5], "f4")
+    assert numpy.array_equal(tilejit.matmul(a, b, epilogue=tilejit.Epilogue(scale_m=rows, scale_n=one)), rows[:, None] * (a @ b) / 2)
+    with pytest.raises(tilejit.InvalidArgument, match="scale_n.*3 contiguous"):
+        tilejit.matmul(a, b, epilogue=tilejit.Epilogue(scale_n=rows))
+
+
+def test_threads_share_a_context(random, context):
+    operands = [(random(n, 20), random(20, 9)) for n in range(1, 5)]
+    wrong = []
+
+    def work():
+        for _ in range(5):
+            for a, b in operands:
+                if not numpy.array_equal(tilejit.matmul(a, b), a @ b):
+                    wrong.append(a.shape)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_steady_calls_compile_nothing(random, context):
+    a, b = context.to_device(random(12, 10)), context.to_device(random(10, 6))
+    tilejit.matmul(a, b)
+    before = context.stats
+    for _ in range(3):
+        tilejit.matmul(a, b)
+    assert context.stats == before

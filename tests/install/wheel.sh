@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# wheel.sh: "pip wheel bindings/python" in two clean copies of the sources gives the same bytes; the wheel is installed into a fresh
+# environment and used there: a product on the emulator by the NVRTC that came with it, the command, its types checked strictly.
+set -euo pipefail
+source=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$source"
+. scripts/common.sh
+need_build_tools
+python3 -c 'import ensurepip, venv' 2>/dev/null || need_packages /nonexistent:python3-venv
+python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || need_packages /nonexistent:python3-dev
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "wheel: $*" >&2; exit 1; }
+export SOURCE_DATE_EPOCH=1700000000
+
+python3 -m venv "$work/builder"
+"$work/builder/bin/pip" install --quiet --disable-pip-version-check --upgrade pip
+for place in here somewhere/further/away; do
+    copy_sources "$work/$place/source"
+    (cd "$work/$place/source" && "$work/builder/bin/pip" wheel --no-deps -w "$work/$place" bindings/python) >"$work/log" 2>&1 ||
+        fail "no wheel: $(tail -n 30 "$work/log")"
+done
+wheel=$(echo "$work"/here/*.whl)
+case $wheel in *-cp39-abi3-*) ;; *) fail "$(basename "$wheel") is not for every Python" ;; esac
+cmp "$wheel" "$work/somewhere/further/away/$(basename "$wheel")" || fail "the wheel depends on where it is made"
+
+python3 -m venv "$work/user"
+"$work/user/bin/pip" install --quiet --disable-pip-version-check "$wheel" mypy
+scripts/check_runpath.sh "$work"/user/lib/python3*/site-packages/tilejit
+export TILEJIT_CACHE_DIR=off
+unset TILEJIT_NVRTC TILEJIT_DRIVER
+cd "$work"
+user/bin/python -W ignore -c '
+import numpy, tilejit
+p = tilejit.matmul(numpy.ones((33, 20), "f4"), numpy.full((20, 47), 2, "f4"))
+assert p.shape == (33, 47) and (p == 40).all()
+nvrtc = [finding.text for finding in tilejit.default_context().doctor() if finding.topic == "nvrtc"]
+assert "site-packages" in nvrtc[0], nvrtc' || fail "the first three lines do not work"
+user/bin/tilejit run 16x16x16 --device emulator >/dev/null || fail "the command of the wheel does not multiply"
+user/bin/python -m tilejit --version >/dev/null || fail "python -m tilejit does not start"
+find user -path '*tilejit-*.dist-info/licenses/NOTICE' | grep -q . || fail "the wheel has no licences"
+user/bin/python -m mypy --strict --config-file "$source/bindings/python/pyproject.toml" "$source/bindings/python/src/tilejit" >log ||
+    fail "$(cat log)"
+echo "wheel: the same bytes from two places, used in a fresh environment, typed"
