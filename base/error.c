@@ -81,3 +81,25 @@ bool tj_has_null(tj_error *err, const char *function, const char *names, const v
     }
     return false;
 }
+
+enum { SHOWN_BYTES = 72 };
+
+tj_status tj_fail_with_caret(tj_error *err, tj_status status, const char *line, size_t at, const char *format, ...)
+{
+    const size_t start = at > SHOWN_BYTES / 2 ? at - SHOWN_BYTES / 2 : 0;
+    char what[TJ_ERROR_MESSAGE_BYTES - 2 * (SHOWN_BYTES + 8)], shown[SHOWN_BYTES + 1];
+    va_list arguments;
+
+    if (!err)
+        return status;
+    va_start(arguments, format);
+    if (vsnprintf(what, sizeof what, format, arguments) < 0)
+        what[0] = '\0';
+    va_end(arguments);
+    (void)snprintf(shown, sizeof shown, "%s", line + start);
+    make_printable(what);
+    make_printable(shown);
+    err->status = status;
+    (void)snprintf(err->message, sizeof err->message, "%s\n    %s\n    %*s", what, shown, (int)(at - start) + 1, "^");
+    return status;
+}

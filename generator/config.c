@@ -216,7 +216,8 @@ void tj_config_print(const tj_config *config, char *out)
         else
             tj_text_append_int(&text, value); /* for a choice: no such one, which tj_config_resolve will say */
     }
-    print_boundary(&text, config);
+    if (!family->custom)
+        print_boundary(&text, config);
     out[0] = '\0';
     if (tj_text_take(&text, &line, NULL) == TJ_OK)
         strcpy(out, line);
@@ -225,7 +226,7 @@ void tj_config_print(const tj_config *config, char *out)
 
 /* ---- resolving ---------------------------------------------------------------------------------------------------- */
 
-static tj_status check_config(const tj_config *config, tj_error *err)
+tj_status tj_config_check(const tj_config *config, tj_error *err)
 {
     const int32_t checks[] = {config->check_j, config->check_k, config->check_l};
 
@@ -281,7 +282,7 @@ tj_status tj_config_resolve(const tj_problem *problem, tj_config *config, tj_err
     tj_status status = tj_problem_check(problem, err);
 
     if (status == TJ_OK)
-        status = check_config(config, err);
+        status = tj_config_check(config, err);
     if (status != TJ_OK)
         return status;
     if (!resolved.family)

@@ -26,7 +26,11 @@ typedef struct tj_family_values {
     const int32_t (*row)[TJ_FAMILY_START_PARAMS];
 } tj_family_values;
 
+struct tj_custom; /* custom.h */
+
 struct tj_family {
+    const struct tj_custom *
+        custom; /* of the application's own: of what follows only data and resolve, which refuses problems, are its; NULL: ours */
     const char *name, *summary;
     const tj_param *param;
     size_t param_count;
@@ -126,6 +130,9 @@ tj_problem tj_family_view(const tj_config *config, const tj_problem *problem, bo
  * is_swapped: tj_family_view.
  */
 void tj_family_launch(const tj_problem *view, bool is_swapped, const tj_config *config, tj_launch_form *form);
+
+/** Is it a config, with values in the ranges of its family? Errors: TJ_ERR_INVALID_ARGUMENT. */
+tj_status tj_config_check(const tj_config *config, tj_error *err);
 
 /** Where a parameter of that name stands in the family's form; -1 if it has none. */
 int tj_family_param_index(const tj_family *family, const char *name);

@@ -10,6 +10,7 @@
 
 #include "checked.h"
 #include "error.h"
+#include "sources.h"
 #include "steps.h"
 #include "text.h"
 
@@ -21,6 +22,7 @@ struct tj_source {
     tj_launch_form launch;
     char *text;
     char *checks_text;
+    char *request; /* NULL: problem */
 };
 
 /* ---- what every family's template is filled with ------------------------------------------------------------------ */
@@ -387,12 +389,46 @@ tj_status tj_preview_launch(const tj_problem *problem, tj_config *config, tj_lau
     return TJ_OK;
 }
 
+tj_status tj_source_of_text(const tj_config *config, const tj_launch_form *launch, char *text, const char *request,
+                            tj_source **out, tj_error *err)
+{
+    tj_source *source = calloc(1, sizeof *source);
+
+    *out = NULL;
+    if (source) {
+        source->config = *config;
+        source->launch = *launch;
+        source->text = text;
+        source->request = strdup(request);
+        source->checks_text = strdup("");
+    }
+    if (source && source->request && source->checks_text) {
+        *out = source;
+        return TJ_OK;
+    }
+    if (source)
+        tj_source_free(source);
+    else
+        free(text);
+    return tj_fail_memory(err, "a source");
+}
+
+void tj_source_print_request(const tj_source *source, char *line, size_t bytes)
+{
+    char problem[TJ_PROBLEM_TEXT_BYTES];
+
+    if (!source->request)
+        tj_problem_print(&source->problem, problem);
+    (void)snprintf(line, bytes, "%s", source->request ? source->request : problem);
+}
+
 void tj_source_free(tj_source *source)
 {
     if (!source)
         return;
     free(source->text);
     free(source->checks_text);
+    free(source->request);
     free(source);
 }
 
@@ -408,7 +444,7 @@ const tj_launch_form *tj_source_launch(const tj_source *source)
 
 const tj_problem *tj_source_problem(const tj_source *source)
 {
-    return source ? &source->problem : NULL;
+    return source && !source->request ? &source->problem : NULL;
 }
 
 const tj_config *tj_source_config(const tj_source *source)

@@ -40,8 +40,16 @@ typedef struct block {
     int step[COUNTED]; /* how far the numbers behind each of these signs count on */
 } block;
 
+/* Where parts are found: those of the library, or the application's. */
+typedef struct library {
+    const tj_template_file *file;
+    size_t count;
+    bool is_own; /* the application's: a fault is the caller's, and shown with a caret */
+} library;
+
 typedef struct fill {
     const char *name; /* of the file, for messages */
+    const library *from;
     const tj_template_params *params;
     tj_text *out;
     tj_error *err;
@@ -92,12 +100,21 @@ static const char *find_param(const tj_template_params *params, const char *name
     return NULL;
 }
 
-static tj_status complain(const fill *f, const char *what)
+/* at: in f->line, what is wrong. */
+static tj_status complain_at(const fill *f, const char *at, const char *what)
 {
     const char *start = f->line + strspn(f->line, " \t");
 
+    if (f->from->is_own)
+        return tj_fail_with_caret(f->err, TJ_ERR_INVALID_ARGUMENT, f->line, (size_t)(at - f->line), "%.80s:%d:%d: %s", f->name,
+                                  f->line_number, (int)(at - f->line) + 1, what);
     return tj_fail(f->err, TJ_ERR_INTERNAL, "templates/%s:%d:%d: %s: \"%.120s\"", f->name, f->line_number,
                    (int)(start - f->line) + 1, what, start);
+}
+
+static tj_status complain(const fill *f, const char *what)
+{
+    return complain_at(f, f->line + strspn(f->line, " \t"), what);
 }
 
 static size_t word_length(const char *text)
@@ -131,7 +148,7 @@ static tj_status evaluate(const fill *f, const char *text, bool *result)
         }
         value = find_param(f->params, text, word_length(text));
         if (!value)
-            return complain(f, "a condition names no parameter of this template");
+            return complain_at(f, text, "a condition names no parameter of this template");
         all = all && (*value != '\0') != is_negated;
         text = skip_blanks(text + word_length(text));
         if (*text == '\0')
@@ -143,7 +160,7 @@ static tj_status evaluate(const fill *f, const char *text, bool *result)
         } else if (is_word(text, "and")) {
             text += 3;
         } else {
-            return complain(f, "expected \"and\" or \"or\" between conditions");
+            return complain_at(f, text, "expected \"and\" or \"or\" between conditions");
         }
     }
     *result = any || all;
@@ -155,8 +172,8 @@ static bool is_live(const fill *f)
     return f->depth == 0 || f->open[f->depth - 1].is_live;
 }
 
-static tj_status fill_file(const tj_template_file *file, const tj_template_params *params, tj_text *out, int includes,
-                           size_t indent, tj_error *err);
+static tj_status fill_file(const library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
+                           int includes, size_t indent, tj_error *err);
 
 /* #include "parts/half.cuh"  //@ include */
 static tj_status include(const fill *f, const char *marker)
@@ -168,12 +185,12 @@ static tj_status include(const fill *f, const char *marker)
         return complain(f, "expected #include and a file name in quotes");
     if (f->includes == MAX_INCLUDES)
         return complain(f, "files include each other too deeply");
-    for (size_t i = 0; i < tj_template_file_count; i++) {
-        const tj_template_file *file = &tj_template_files[i];
+    for (size_t i = 0; i < f->from->count; i++) {
+        const tj_template_file *file = &f->from->file[i];
         if (strlen(file->name) == (size_t)(end - text - 1) && strncmp(file->name, text + 1, strlen(file->name)) == 0)
-            return fill_file(file, f->params, f->out, f->includes + 1, f->indent + (size_t)(start - f->line), f->err);
+            return fill_file(f->from, file, f->params, f->out, f->includes + 1, f->indent + (size_t)(start - f->line), f->err);
     }
-    return complain(f, "no such part");
+    return complain_at(f, text, "no such part");
 }
 
 static tj_status open_block(fill *f, const char *condition)
@@ -322,7 +339,7 @@ static tj_status obey(fill *f, const char *text)
         return close_block(f);
     if (is_word(text, "repeat"))
         return open_repeat(f, rest);
-    return complain(f, "unknown directive");
+    return complain_at(f, text, "unknown directive");
 }
 
 /* Part of a line. */
@@ -492,7 +509,7 @@ static tj_status substitute(fill *f, const char *marker)
             return keep_terms(f, marker, joints[i]);
     value = find_param(f->params, name, word_length(name));
     if (!value)
-        return complain(f, "no such parameter");
+        return complain_at(f, name, "no such parameter");
     if (is_word(rest, "for")) {
         const char *word = skip_blanks(rest + 3);
         from = find_word(f->line, word);
@@ -550,8 +567,11 @@ static tj_status take_line(fill *f)
         if (marker && marker == skip_blanks(f->line))
             return complain(f, "a directive cannot be covered by another");
     }
-    if (f->depth > 0 && f->open[f->depth - 1].start && count_on(f, &f->open[f->depth - 1]) != TJ_OK)
-        return TJ_ERR_INTERNAL;
+    if (f->depth > 0 && f->open[f->depth - 1].start) {
+        const tj_status status = count_on(f, &f->open[f->depth - 1]);
+        if (status != TJ_OK)
+            return status;
+    }
     while ((marker = last_directive(f->line))) {
         if (strcmp(skip_blanks(marker + 3), "include") == 0)
             return include(f, marker);
@@ -564,11 +584,12 @@ static tj_status take_line(fill *f)
     return TJ_OK;
 }
 
-static tj_status fill_file(const tj_template_file *file, const tj_template_params *params, tj_text *out, int includes,
-                           size_t indent, tj_error *err)
+static tj_status fill_file(const library *from, const tj_template_file *file, const tj_template_params *params, tj_text *out,
+                           int includes, size_t indent, tj_error *err)
 {
     const char *const bytes = (const char *)file->bytes;
     fill f = {.name = file->name,
+              .from = from,
               .params = params,
               .out = out,
               .err = err,
@@ -577,7 +598,7 @@ static tj_status fill_file(const tj_template_file *file, const tj_template_param
               .includes = includes,
               .indent = indent};
 
-    while (f.next < f.end) {
+    while (f.next < f.end && out->failure == TJ_OK) { /* what is too long already is not repeated to its end */
         const char *newline = memchr(f.next, '\n', (size_t)(f.end - f.next));
         size_t length = (size_t)((newline ? newline : f.end) - f.next);
         tj_status status;
@@ -595,7 +616,7 @@ static tj_status fill_file(const tj_template_file *file, const tj_template_param
         if (status != TJ_OK)
             return status;
     }
-    if (f.depth > 0) {
+    if (f.depth > 0 && out->failure == TJ_OK) {
         const block *b = &f.open[f.depth - 1];
         f.line_number = b->line;
         memcpy(f.line, b->text, b->length);
@@ -610,13 +631,20 @@ tj_status tj_template_fill_text(const char *name, const char *bytes, size_t size
 {
     const tj_template_file file = {name, (const unsigned char *)bytes, size};
 
-    return fill_file(&file, params, out, 0, 0, err);
+    return fill_file(&(library){tj_template_files, tj_template_file_count, false}, &file, params, out, 0, 0, err);
+}
+
+tj_status tj_template_fill_own(const tj_template_file *file, size_t count, const tj_template_params *params, tj_text *out,
+                               tj_error *err)
+{
+    return fill_file(&(library){file, count, true}, file, params, out, 0, 0, err);
 }
 
 tj_status tj_template_fill(const char *name, const tj_template_params *params, tj_text *out, tj_error *err)
 {
     for (size_t i = 0; i < tj_template_file_count; i++)
         if (strcmp(tj_template_files[i].name, name) == 0)
-            return fill_file(&tj_template_files[i], params, out, 0, 0, err);
+            return tj_template_fill_text(name, (const char *)tj_template_files[i].bytes, tj_template_files[i].size, params, out,
+                                         err);
     return tj_fail(err, TJ_ERR_INTERNAL, "no template named %s is built in", name);
 }

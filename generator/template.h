@@ -40,8 +40,15 @@ void tj_template_set_flag(tj_template_params *params, const char *name, bool val
  */
 tj_status tj_template_fill(const char *name, const tj_template_params *params, tj_text *out, tj_error *err);
 
-/** The same for a text that is not embedded: for tests and for user families. size excludes any NUL. */
+/** The same for a text that is not embedded: for tests. size excludes any NUL. */
 tj_status tj_template_fill_text(const char *name, const char *bytes, size_t size, const tj_template_params *params,
                                 tj_text *out, tj_error *err);
+
+/**
+ * The same for files of the application's own: the first is filled, and all may be included.
+ * Errors: TJ_ERR_INVALID_ARGUMENT: file, line, column and fault, then the line and a caret under the column.
+ */
+tj_status tj_template_fill_own(const tj_template_file *file, size_t count, const tj_template_params *params, tj_text *out,
+                               tj_error *err);
 
 #endif

@@ -33,7 +33,7 @@ enum { MAX_SETS = 4096, FIRST_LOOK = 5, SECOND_LOOK = 30, MAX_PER_EVENT = MAX_SE
 
 /* ---- operands ----------------------------------------------------------------------------------------------------- */
 
-static size_t count_sets(size_t set_bytes, const tj_device_facts *device, size_t free_bytes)
+size_t tj_bench_sets(size_t set_bytes, const tj_device_facts *device, size_t free_bytes)
 {
     const double wanted = ceil(CACHES * (double)device->l2_bytes / (double)set_bytes) + 1;
     const double room = floor((double)free_bytes / 4 / (double)set_bytes);
@@ -64,7 +64,7 @@ tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_probl
     options.beta = tj_trial_beta(problem);
     options.seed = seed + 1;
     bench->sets = options.sets =
-        is_warm || bench->is_emulated ? 1 : count_sets(tj_workbench_set_bytes(&asked), device, free_bytes);
+        is_warm || bench->is_emulated ? 1 : tj_bench_sets(tj_workbench_set_bytes(&asked), device, free_bytes);
     status = tj_gpu_place(gpu, problem, &options, &bench->operands, err);
     if (status != TJ_OK)
         return status;
@@ -133,24 +133,18 @@ static int repeats(double us, int launches, int low, int high)
 }
 
 /* So many samples as end before the deadline, and one launch ahead of them; no more than wanted. 0: not one. */
-static int in_time(const tj_bench *bench, double us, int launches, int wanted)
+static int in_time(const tj_timed *timed, double us, int launches, int wanted)
 {
-    const double left_us = 1e6 * (bench->deadline - tj_clock_s()) - us;
+    const double left_us = 1e6 * (timed->deadline - tj_clock_s()) - us;
 
     if (left_us >= us * launches * wanted)
         return wanted;
     return left_us > 0 ? (int)(left_us / (us * launches)) : 0;
 }
 
-static tj_status launch(const void *kernel, const tj_operands *operands, struct CUstream_st *stream, tj_error *err)
+static tj_status queue(const tj_timed *timed, int warmup, int repeat, int launches, double *us, tj_error *err)
 {
-    return tj_kernel_launch(kernel, operands, stream, err);
-}
-
-static tj_status queue(tj_bench *bench, const tj_program *program, size_t sets, int warmup, int repeat, int launches,
-                       double *us, tj_error *err)
-{
-    return tj_gpu_time(bench->gpu, launch, program->kernel, bench->set, sets, bench->stream, warmup, repeat, launches, us, err);
+    return tj_gpu_time(timed->gpu, timed->launch, timed->what, timed->sets, timed->stream, warmup, repeat, launches, us, err);
 }
 
 /* What no other config would mend ends the tuning; the rest is this config's own trouble. */
@@ -172,38 +166,36 @@ static tj_status refuse(tj_trial *trial, tj_status status, const tj_error *why, 
     return TJ_OK;
 }
 
-tj_status tj_bench_time(tj_bench *bench, const tj_program *program, double best_us, tj_trial *trial, tj_error *err)
+tj_status tj_timed_look(const tj_timed *timed, double best_us, tj_trial *trial, tj_error *err)
 {
     double us[FIRST_LOOK + SECOND_LOOK];
     int launches, count;
     tj_error why;
-    tj_status status = tj_bench_fit(bench, program, &why);
+    /* The first launch loads what the driver left for later; the emulator leaves nothing. */
+    tj_status status = queue(timed, timed->is_emulated ? 0 : 1, 1, 1, us, &why);
 
     trial->state = TJ_TRIAL_TIMED;
-    /* The first launch loads what the driver left for later; the emulator leaves nothing. */
-    if (status == TJ_OK)
-        status = queue(bench, program, bench->sets, bench->is_emulated ? 0 : 1, 1, 1, us, &why);
     if (status != TJ_OK)
         return refuse(trial, status, &why, err);
     trial->us = us[0];
-    if (bench->is_emulated)
+    if (timed->is_emulated)
         return TJ_OK;
     if (best_us > 0 && us[0] > HOPELESS * best_us && us[0] > HOPELESS * SHORT_US) {
         trial->state = TJ_TRIAL_SLOW;
         return TJ_OK;
     }
-    launches = per_event(us[0], bench->sets);
-    count = in_time(bench, us[0], launches, repeats(us[0], launches, 1, FIRST_LOOK));
+    launches = per_event(us[0], timed->sets);
+    count = in_time(timed, us[0], launches, repeats(us[0], launches, 1, FIRST_LOOK));
     if (count == 0)
         return TJ_OK; /* a time can only be disturbed upwards: one launch says at most too much */
-    status = queue(bench, program, bench->sets, 1, count, launches, us, &why);
+    status = queue(timed, 1, count, launches, us, &why);
     if (status == TJ_OK)
         trial->us = tj_median(us, (size_t)count);
     if (status == TJ_OK && (best_us == 0 || trial->us < SLOWER * best_us)) {
-        const int more = in_time(bench, trial->us, launches, repeats(trial->us, launches, 2, SECOND_LOOK));
+        const int more = in_time(timed, trial->us, launches, repeats(trial->us, launches, 2, SECOND_LOOK));
 
         if (more > 0)
-            status = queue(bench, program, bench->sets, 0, more, launches, us + count, &why);
+            status = queue(timed, 0, more, launches, us + count, &why);
         count += more;
     }
     if (status != TJ_OK)
@@ -211,6 +203,46 @@ tj_status tj_bench_time(tj_bench *bench, const tj_program *program, double best_
     trial->us = tj_median(us, (size_t)count);
     trial->spread = tj_spread(us, (size_t)count);
     return TJ_OK;
+}
+
+tj_status tj_timed_turn(const tj_timed *timed, double us, double *median, tj_error *err)
+{
+    const int launches = per_event(us, timed->sets), count = repeats(us, launches, 1, MAX_TURN);
+    double sample[MAX_TURN];
+    const tj_status status = queue(timed, 1, count, launches, sample, err);
+
+    *median = status == TJ_OK ? tj_median(sample, (size_t)count) : 0;
+    return status;
+}
+
+/* ---- of a product ------------------------------------------------------------------------------------------------- */
+
+typedef struct timed_kernel {
+    const tj_kernel *kernel;
+    const tj_operands *set;
+} timed_kernel;
+
+static tj_status launch(const void *what, size_t set, struct CUstream_st *stream, tj_error *err)
+{
+    const timed_kernel *timed = what;
+
+    return tj_kernel_launch(timed->kernel, &timed->set[set], stream, err);
+}
+
+static tj_timed timed_by(const tj_bench *bench, const timed_kernel *what, size_t sets)
+{
+    return (tj_timed){bench->gpu, bench->stream, sets, bench->is_emulated, bench->deadline, launch, what};
+}
+
+tj_status tj_bench_time(tj_bench *bench, const tj_program *program, double best_us, tj_trial *trial, tj_error *err)
+{
+    const timed_kernel what = {program->kernel, bench->set};
+    const tj_timed timed = timed_by(bench, &what, bench->sets);
+    tj_error why;
+    const tj_status status = tj_bench_fit(bench, program, &why);
+
+    trial->state = TJ_TRIAL_TIMED;
+    return status == TJ_OK ? tj_timed_look(&timed, best_us, trial, err) : refuse(trial, status, &why, err);
 }
 
 double tj_bench_turn_seconds(const tj_bench *bench, double us)
@@ -222,13 +254,10 @@ double tj_bench_turn_seconds(const tj_bench *bench, double us)
 
 tj_status tj_bench_turn(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median, tj_error *err)
 {
-    const size_t sets = is_warm ? 1 : bench->sets;
-    const int launches = per_event(us, sets), count = repeats(us, launches, 1, MAX_TURN);
-    double sample[MAX_TURN];
-    tj_status status = tj_bench_fit(bench, program, err);
+    const timed_kernel what = {program->kernel, bench->set};
+    const tj_timed timed = timed_by(bench, &what, is_warm ? 1 : bench->sets);
+    const tj_status status = tj_bench_fit(bench, program, err);
 
-    if (status == TJ_OK)
-        status = queue(bench, program, sets, 1, count, launches, sample, err);
-    *median = status == TJ_OK ? tj_median(sample, (size_t)count) : 0;
-    return status;
+    *median = 0;
+    return status == TJ_OK ? tj_timed_turn(&timed, us, median, err) : status;
 }

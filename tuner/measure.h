@@ -10,7 +10,19 @@
 
 #include "buffer.h"
 #include "program.h"
+#include "timing.h"
 #include "workbench.h"
+
+/** What is timed: launches of one thing, a product's kernel or any other, over sets of operands in turn. */
+typedef struct tj_timed {
+    tj_gpu *gpu;
+    struct CUstream_st *stream;
+    size_t sets;
+    int is_emulated; /* times mean nothing there: one launch does for many */
+    double deadline; /* as tj_bench.deadline */
+    tj_launch_fn *launch;
+    const void *what;
+} tj_timed;
 
 /** The operands of one problem: sets of M, N, C and P that together exceed the L2. */
 typedef struct tj_bench {
@@ -35,6 +47,9 @@ tj_status tj_bench_place(tj_gpu *gpu, struct CUstream_st *stream, const tj_probl
                          uint64_t seed, int is_warm, tj_bench *bench, tj_error *err);
 void tj_bench_drop(tj_bench *bench);
 
+/** How many sets of so many bytes exceed three times the L2, as far as a quarter of the free memory goes. */
+size_t tj_bench_sets(size_t set_bytes, const tj_device_facts *device, size_t free_bytes);
+
 /** Room for a program's workspace in every set. */
 tj_status tj_bench_fit(tj_bench *bench, const tj_program *program, tj_error *err);
 
@@ -45,6 +60,10 @@ tj_status tj_bench_fit(tj_bench *bench, const tj_program *program, tj_error *err
  * Errors: TJ_ERR_DEVICE_LOST, TJ_ERR_DEVICE_MEMORY, TJ_ERR_OUT_OF_MEMORY.
  */
 tj_status tj_bench_time(tj_bench *bench, const tj_program *program, double best_us, tj_trial *trial, tj_error *err);
+
+/** The same for anything that can be launched. */
+tj_status tj_timed_look(const tj_timed *timed, double best_us, tj_trial *trial, tj_error *err);
+tj_status tj_timed_turn(const tj_timed *timed, double us, double *median, tj_error *err);
 
 /** One turn of an interleaved comparison: the median of a few launches. us: what a launch takes, about. */
 tj_status tj_bench_turn(tj_bench *bench, const tj_program *program, double us, int is_warm, double *median, tj_error *err);

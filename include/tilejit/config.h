@@ -17,7 +17,10 @@
 extern "C" {
 #endif
 
-/** A way to compute the product: one template and one form. The library owns it; it never changes and is never freed. */
+/**
+ * A way to compute the product: one template and one form. The library owns it; it never changes and is never freed. A family
+ * of the application's own, which computes what that likes, is made by tj_family_create (custom.h).
+ */
 typedef struct tj_family tj_family;
 
 /** What to do about the boundary check of one dimension. */

@@ -45,7 +45,8 @@ typedef enum tj_argument_kind {
     TJ_ARG_WORKSPACE,   /**< pointer into the workspace; index: of slice */
     TJ_ARG_TENSOR_MAP,  /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
     TJ_ARG_SCALE,       /**< pointer to the scales of a matrix, which are float; index: tj_which, of M or N */
-    TJ_ARG_SCALE_STRIDE /**< long long: from the scales of one product of the batch to those of the next; index: tj_which */
+    TJ_ARG_SCALE_STRIDE, /**< long long: from the scales of one product of the batch to those of the next; index: tj_which */
+    TJ_ARG_CUSTOM        /**< of a family of the application's own (custom.h): 4 or 8 bytes; index: how many */
 } tj_argument_kind;
 
 typedef enum tj_extent { TJ_EXTENT_J, TJ_EXTENT_K, TJ_EXTENT_L } tj_extent;
@@ -180,7 +181,8 @@ static inline const char *tj_source_kernel(const tj_source *source)
     return tj_product_step(tj_source_launch(source))->kernel;
 }
 
-/** The problem it was generated from, transposes folded into layouts. Owned: borrowed from source. */
+/** The problem it was generated from, transposes folded into layouts; NULL for that of tj_custom_generate. Owned: borrowed from
+ * source. */
 TJ_API const tj_problem *tj_source_problem(const tj_source *source);
 
 /** The resolved config. Owned: borrowed from source. */

@@ -41,6 +41,7 @@
 #include <tilejit/buffer.h>
 #include <tilejit/config.h>
 #include <tilejit/context.h>
+#include <tilejit/custom.h>
 #include <tilejit/device.h>
 #include <tilejit/doctor.h>
 #include <tilejit/emulator.h>

@@ -53,12 +53,16 @@ struct tj_log; /* log.h */
     X(module_unload, cuModuleUnload, cuModuleUnload, 2000, true, (CUmodule module))                                    \
     X(module_get_function, cuModuleGetFunction, cuModuleGetFunction, 2000, true,                                       \
       (CUfunction *function, CUmodule module, const char *name))                                                       \
+    X(module_get_global, cuModuleGetGlobal, cuModuleGetGlobal_v2, 3020, false,                                         \
+      (CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name))                                        \
     X(library_load, cuLibraryLoadData, cuLibraryLoadData, 12000, false,                                                \
       (CUlibrary *library, const void *code, int *jit_option, void **jit_value, unsigned int jit_count,                \
        int *option, void **value, unsigned int count))                                                                 \
     X(library_unload, cuLibraryUnload, cuLibraryUnload, 12000, false, (CUlibrary library))                             \
     X(library_get_kernel, cuLibraryGetKernel, cuLibraryGetKernel, 12000, false,                                        \
       (CUkernel *kernel, CUlibrary library, const char *name))                                                         \
+    X(library_get_global, cuLibraryGetGlobal, cuLibraryGetGlobal, 12000, false,                                        \
+      (CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name))                                      \
     X(kernel_get_function, cuKernelGetFunction, cuKernelGetFunction, 12000, false,                                     \
       (CUfunction *function, CUkernel kernel))                                                                         \
     X(func_get_param_info, cuFuncGetParamInfo, cuFuncGetParamInfo, 12040, false,                                       \

@@ -16,6 +16,7 @@
 #include "canonical.h"
 #include "nvrtc.h"
 #include "packed.h"
+#include "sources.h"
 #include "store_entry.h"
 #include "targets.h"
 
@@ -166,6 +167,8 @@ static void print_remedy(const tj_source *source, uint32_t features, char *remed
         (form.needs & ~features) == 0) {
         tj_config_print(&other, text);
         (void)snprintf(remedy, size, "use another config, such as %s", text);
+    } else if (family->custom) {
+        (void)snprintf(remedy, size, "use a device that has it");
     } else {
         (void)snprintf(remedy, size, "use another family, or no config, so that the library chooses");
     }
@@ -331,7 +334,7 @@ json_t *tj_image_facts(const tj_source *source, const tj_image_body *body)
     json_t *facts;
     int failures = 0;
 
-    tj_problem_print(tj_source_problem(source), problem);
+    tj_source_print_request(source, problem, sizeof problem);
     tj_config_print(tj_source_config(source), config);
     facts = json_pack("{s:s, s:s, s:s, s:s, s:s}", "kernel", tj_source_kernel(source), "problem", problem, "config", config,
                       "target", body->target, "compiler", body->compiler);

@@ -180,9 +180,9 @@ static tj_status read_facts(tj_kernel *kernel, int index, tj_error *err)
 
 /* ---- does it fit -------------------------------------------------------------------------------------------------- */
 
-static size_t parameter_bytes(const tj_kernel *kernel, int32_t kind)
+static size_t parameter_bytes(const tj_kernel *kernel, const tj_argument *arg)
 {
-    switch (kind) {
+    switch (arg->kind) {
     case TJ_ARG_EXTENT:
     case TJ_ARG_BATCH:
         return sizeof(int32_t);
@@ -191,6 +191,8 @@ static size_t parameter_bytes(const tj_kernel *kernel, int32_t kind)
         return kernel->scalar_type == TJ_F32 ? sizeof(float) : sizeof(int64_t); /* or a double */
     case TJ_ARG_TENSOR_MAP:
         return sizeof(CUtensorMap);
+    case TJ_ARG_CUSTOM:
+        return (size_t)arg->index;
     default:
         return sizeof(int64_t);
     }
@@ -218,7 +220,7 @@ static tj_status check_parameters(const tj_kernel *kernel, int step, tj_error *e
         if (index == form->arg_count)
             return tj_fail(err, TJ_ERR_INTERNAL, "%s has more than the %d parameters of its launch form", form->kernel,
                            form->arg_count);
-        expected_bytes = parameter_bytes(kernel, form->arg[index].kind);
+        expected_bytes = parameter_bytes(kernel, &form->arg[index]);
         expected_offset = (expected_offset + expected_bytes - 1) / expected_bytes * expected_bytes;
         has_map = has_map || form->arg[index].kind == TJ_ARG_TENSOR_MAP;
         if (bytes != expected_bytes || (offset != expected_offset && !has_map))
@@ -358,6 +360,8 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
         return is_within(arg->index, TJ_EXTENT_J, TJ_EXTENT_L);
     case TJ_ARG_WORKSPACE:
         return is_good_slice(kernel, arg->index);
+    case TJ_ARG_CUSTOM:
+        return arg->index == 4 || arg->index == 8;
     case TJ_ARG_TENSOR_MAP:
         return is_within(arg->index, 0, TJ_LAUNCH_MAX_MAPS - 1) && is_good_map(kernel, &form->tensor_map[arg->index]);
     default:

@@ -53,6 +53,8 @@ static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *a
             return (tj_parameter){TJ_IN_OPERANDS, offsetof(tj_operands, workspace)};
         return (tj_parameter){TJ_IN_EXTRAS,
                               (uint16_t)(offsetof(tj_launch_extras, slice) + (size_t)arg->index * sizeof(void *))};
+    case TJ_ARG_CUSTOM: /* whoever launches it knows */
+        return (tj_parameter){TJ_IN_OPERANDS, 0};
     default: /* TJ_ARG_TENSOR_MAP */
         return (tj_parameter){TJ_IN_EXTRAS,
                               (uint16_t)(offsetof(tj_launch_extras, map) + (size_t)arg->index * sizeof(CUtensorMap))};

@@ -19,7 +19,6 @@ typedef struct timing {
     const tj_driver *driver;
     tj_launch_fn *launch;
     const void *what;
-    const tj_operands *set;
     size_t sets, next; /* next: which set the next launch takes */
     CUstream stream;
     int warmup, repeat, per_event;
@@ -31,7 +30,7 @@ static tj_status launch_some(timing *t, int launches, tj_error *err)
     tj_status status = TJ_OK;
 
     for (int i = 0; i < launches && status == TJ_OK; i++) {
-        status = t->launch(t->what, &t->set[t->next], t->stream, err);
+        status = t->launch(t->what, t->next, t->stream, err);
         t->next = t->next + 1 < t->sets ? t->next + 1 : 0;
     }
     return status;
@@ -133,13 +132,12 @@ static void drop(timing *t, CUevent *event)
         (void)t->driver->api.graph_exec_destroy(t->graph);
 }
 
-tj_status tj_gpu_time(tj_gpu *gpu, tj_launch_fn *launch, const void *what, const tj_operands *operands, size_t count,
-                      CUstream stream, int warmup, int repeat, int per_event, double *microseconds, tj_error *err)
+tj_status tj_gpu_time(tj_gpu *gpu, tj_launch_fn *launch, const void *what, size_t sets, CUstream stream, int warmup, int repeat,
+                      int per_event, double *microseconds, tj_error *err)
 {
     timing t = {.launch = launch,
                 .what = what,
-                .set = operands,
-                .sets = count,
+                .sets = sets,
                 .stream = stream,
                 .warmup = warmup,
                 .repeat = repeat,
@@ -151,10 +149,10 @@ tj_status tj_gpu_time(tj_gpu *gpu, tj_launch_fn *launch, const void *what, const
     if (warmup < 0 || repeat < 1 || repeat > MAX_REPEAT)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "cannot time %d launches after %d: repeat is 1 to %d, warmup 0 or more",
                        repeat, warmup, MAX_REPEAT);
-    if (count == 0 || per_event < 1 || per_event > MAX_PER_EVENT)
+    if (sets == 0 || per_event < 1 || per_event > MAX_PER_EVENT)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "cannot time %d launches between two events over %zu sets of operands: 1 to %d, and at least one set",
-                       per_event, count, MAX_PER_EVENT);
+                       per_event, sets, MAX_PER_EVENT);
     status = tj_visit_enter(gpu, &v, err);
     if (status != TJ_OK)
         return status;

@@ -7,11 +7,11 @@
 
 #include "gpu.h"
 
-/** Queues one launch of what is timed, a kernel or a plan. */
-typedef tj_status tj_launch_fn(const void *what, const tj_operands *operands, CUstream stream, tj_error *err);
+/** Queues one launch of what is timed over the set of operands of that number. */
+typedef tj_status tj_launch_fn(const void *what, size_t set, CUstream stream, tj_error *err);
 
-/** As tj_time_rotating. */
-tj_status tj_gpu_time(tj_gpu *gpu, tj_launch_fn *launch, const void *what, const tj_operands *operands, size_t count,
-                      CUstream stream, int warmup, int repeat, int per_event, double *microseconds, tj_error *err);
+/** As tj_time_rotating, over so many sets. */
+tj_status tj_gpu_time(tj_gpu *gpu, tj_launch_fn *launch, const void *what, size_t sets, CUstream stream, int warmup, int repeat,
+                      int per_event, double *microseconds, tj_error *err);
 
 #endif

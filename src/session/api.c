@@ -149,12 +149,22 @@ tj_status tj_kernel_load(tj_context *context, const tj_source *source, const tj_
         *kernel = NULL;
     if (TJ_HAS_NULL(err, kernel, context, source, image))
         return TJ_ERR_INVALID_ARGUMENT;
+    if (!tj_source_problem(source))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is of the application's own family %s: tj_custom_load loads it",
+                       tj_source_kernel(source), tj_family_name(tj_source_config(source)->family));
     return tj_host_load(&context->host, source, image, kernel, err);
 }
 
-static tj_status launch_plan(const void *plan, const tj_operands *operands, CUstream stream, tj_error *err)
+typedef struct timed_plan {
+    const tj_plan *plan;
+    const tj_operands *set;
+} timed_plan;
+
+static tj_status launch_plan(const void *what, size_t set, CUstream stream, tj_error *err)
 {
-    return tj_plan_launch(plan, operands, stream, err);
+    const timed_plan *timed = what;
+
+    return tj_plan_launch(timed->plan, &timed->set[set], stream, err);
 }
 
 tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_operands *operands, size_t count, CUstream stream,
@@ -162,8 +172,8 @@ tj_status tj_time_rotating(tj_context *context, const tj_plan *plan, const tj_op
 {
     if (TJ_HAS_NULL(err, context, plan, operands, microseconds))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_gpu_time(&context->host.gpu, launch_plan, plan, operands, count, stream, warmup, repeat, per_event, microseconds,
-                       err);
+    return tj_gpu_time(&context->host.gpu, launch_plan, &(timed_plan){plan, operands}, count, stream, warmup, repeat, per_event,
+                       microseconds, err);
 }
 
 tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_operands *operands, CUstream stream, int warmup,
@@ -171,7 +181,8 @@ tj_status tj_time_launches(tj_context *context, const tj_plan *plan, const tj_op
 {
     if (TJ_HAS_NULL(err, context, plan, operands, microseconds))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_gpu_time(&context->host.gpu, launch_plan, plan, operands, 1, stream, warmup, repeat, 1, microseconds, err);
+    return tj_gpu_time(&context->host.gpu, launch_plan, &(timed_plan){plan, operands}, 1, stream, warmup, repeat, 1,
+                       microseconds, err);
 }
 
 /* ---- proof -------------------------------------------------------------------------------------------------------- */

@@ -478,6 +478,29 @@ EXPORT CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const
     return end(find_kernel((struct image *)(void *)module, name, (struct image **)(void *)function, result));
 }
 
+/* Its texts have no variables. */
+EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name)
+{
+    const CUresult result = begin(CALL_module_get_global);
+
+    (void)address;
+    (void)bytes;
+    (void)module;
+    (void)name;
+    return end(result == CUDA_SUCCESS ? CUDA_ERROR_NOT_FOUND : result);
+}
+
+EXPORT_NEW CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name)
+{
+    const CUresult result = begin(CALL_library_get_global);
+
+    (void)address;
+    (void)bytes;
+    (void)library;
+    (void)name;
+    return end(result == CUDA_SUCCESS ? CUDA_ERROR_NOT_FOUND : result);
+}
+
 EXPORT_NEW CUresult cuLibraryLoadData(CUlibrary *library, const void *code, int *jit_option, void **jit_value,
                                       unsigned int jit_count, int *option, void **value, unsigned int count)
 {

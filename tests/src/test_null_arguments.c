@@ -48,6 +48,17 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_pack_print, (ARG(0), ARG(1), ARG(2), &err), "pack", "bytes", "size") \
     REFUSES(tj_pack_unpack, (ARG(0), ARG(1), 1, NULL, &err), "context", "bytes") \
     REFUSES(tj_compile, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "context", "source", "target", "image") \
+    REFUSES(tj_custom_generate, (ARG(0), ARG(1), ARG(2), &err), "config", "extent", "source") \
+    ANSWERS(tj_custom_image, (ARG(0)), 0, 0) \
+    SURVIVES(tj_custom_kernel_free, (NULL), 0) \
+    REFUSES(tj_custom_launch, (ARG(0), NULL, ARG(1), NULL, &err), "kernel", "value") \
+    REFUSES(tj_custom_load, (ARG(0), ARG(1), NULL, ARG(2), ARG(3), &err), "context", "family", "extent", "kernel") \
+    REFUSES(tj_custom_prove, (ARG(0), ARG(1), NULL, ARG(2), 1, ARG(3), &err), "context", "family", "extent", "proof") \
+    REFUSES(tj_custom_set_constant, (ARG(0), ARG(1), ARG(2), 0, NULL, &err), "kernel", "name", "source") \
+    ANSWERS(tj_custom_source, (ARG(0)), 0, 0) \
+    REFUSES(tj_custom_tune, (ARG(0), ARG(1), ARG(2), NULL, ARG(3), &err), "context", "family", "extent", "result") \
+    REFUSES(tj_family_create, (ARG(0), ARG(1), &err), "spec", "family") \
+    SURVIVES(tj_family_free, (NULL), 0) \
     REFUSES(tj_config_adapt, (ARG(0), ARG(1), ARG(2), &err), "facts", "problem", "config") \
     ANSWERS(tj_config_get, (ARG(0), ARG(1)), 0, 1) \
     REFUSES(tj_config_parse, (ARG(0), ARG(1), &err), "text", "config") \

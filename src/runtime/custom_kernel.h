@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * custom_kernel: a kernel of a family of the application's own, loaded, and its launch. How its code is loaded, and whether it fits the
+ * device, is the business of kernel.c, which is told the sizes of its parameters and no more.
+ */
+#ifndef TJ_RUNTIME_CUSTOM_KERNEL_H
+#define TJ_RUNTIME_CUSTOM_KERNEL_H
+
+#include "custom.h"
+#include "kernel.h"
+
+struct tj_custom_kernel {
+    const tj_custom *custom;
+    tj_source *source;
+    tj_image *image;
+    tj_kernel *loaded;
+    tj_custom_request request; /* of the extents it was loaded for */
+    int32_t passed[TJ_CUSTOM_MAX_EXTENTS];
+    int32_t extent_of[TJ_CUSTOM_MAX_ARGUMENTS];    /* of an argument that passes one: which; else -1 */
+    uintptr_t misaligned[TJ_CUSTOM_MAX_ARGUMENTS]; /* bits that an address must not have */
+    struct {
+        CUdeviceptr address;
+        size_t bytes;
+    } constant[TJ_CUSTOM_MAX_ARGUMENTS];
+};
+
+/** Load what was generated for extents and compiled. Takes over source and image, also on failure. Errors: as tj_custom_load. */
+tj_status tj_custom_host_load(tj_host *host, const int64_t *extent, tj_source *source, tj_image *image,
+                              tj_custom_kernel **kernel, tj_error *err);
+
+#endif

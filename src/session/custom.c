@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * custom: families of the application's own, on a context: from extents to a loaded kernel, and what a tuning found, as a record.
+ *
+ * A record is a text of the store, named by what it is found by: family with the hash of its spec, extents, and kind of device. No trouble
+ * with one fails a load: the defaults are taken then.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "context.h"
+#include "custom.h"
+#include "custom_kernel.h"
+#include "custom_prove.h"
+#include "custom_tune.h"
+#include "error.h"
+#include "record.h"
+
+#define RECORDS "custom"
+
+enum { RECORD_SCHEMA = 1, NAME_BYTES = TJ_HASH_HEX_BYTES + 8 };
+
+/* ---- records ------------------------------------------------------------------------------------------------------ */
+
+/* What a record is found by; NULL: out of memory. */
+static json_t *describe(const tj_custom *custom, const int64_t *extent, const tj_device_facts *device)
+{
+    const tj_device_kind kind = tj_device_kind_of(device);
+    json_t *extents = json_object(),
+           *object = json_pack("{s:i, s:s, s:s, s:{s:s, s:i, s:i, s:i, s:I}, s:o}", "schema", RECORD_SCHEMA, "family",
+                               custom->spec.name, "spec", custom->hash, "device", "name", kind.name, "cc_major", kind.cc_major,
+                               "cc_minor", kind.cc_minor, "sm_count", kind.sm_count, "l2_bytes", (json_int_t)kind.l2_bytes,
+                               "extents", extents);
+
+    for (size_t i = 0; object && i < custom->spec.extent_count; i++)
+        if (json_object_set_new(extents, custom->name[i], json_integer(extent[i])) != 0) {
+            json_decref(object);
+            return NULL;
+        }
+    return object;
+}
+
+static bool name_record(const json_t *found_by, char name[NAME_BYTES])
+{
+    char *text = json_dumps(found_by, JSON_COMPACT | JSON_SORT_KEYS), hex[TJ_HASH_HEX_BYTES];
+
+    if (!text)
+        return false;
+    tj_hash_hex(tj_hash_bytes(text, strlen(text)), hex);
+    free(text);
+    (void)snprintf(name, NAME_BYTES, "%s.json", hex);
+    return true;
+}
+
+/* Set the parameters that a line like "convolution:tile_width=16,rows=4" names. */
+static bool read_config(const tj_custom *custom, const char *line, tj_config *config)
+{
+    char copy[TJ_CONFIG_TEXT_BYTES], *rest, *word, *value;
+
+    *config = (tj_config)TJ_CONFIG_INIT;
+    config->family = &custom->family;
+    if (!line || snprintf(copy, sizeof copy, "%s", line) >= (int)sizeof copy)
+        return false;
+    rest = strchr(copy, ':');
+    for (rest = rest ? rest + 1 : NULL; rest && (word = strsep(&rest, ","));) {
+        value = strchr(word, '=');
+        if (!value)
+            return false;
+        *value++ = '\0';
+        if (tj_config_set(config, word, value, NULL) != TJ_OK)
+            return false;
+    }
+    return tj_custom_resolve(config, NULL) == TJ_OK;
+}
+
+typedef struct search {
+    const tj_custom *custom;
+    const int64_t *extent;
+    json_t *found_by;
+    char name[NAME_BYTES];
+    tj_disk_store *store;
+    tj_config *config;
+    bool is_found;
+} search;
+
+static int is_wanted(const char *name, void *payload)
+{
+    const search *s = payload;
+
+    return strcmp(name, s->name) == 0;
+}
+
+static int visit(const char *name, const char *text, void *payload)
+{
+    search *s = payload;
+    json_t *record = json_loads(text, JSON_REJECT_DUPLICATES, NULL), *of = record ? json_object_get(record, "of") : NULL;
+    tj_custom_request request;
+
+    s->is_found = of && json_equal(of, s->found_by) &&
+                  read_config(s->custom, json_string_value(json_object_get(record, "config")), s->config) &&
+                  tj_custom_settle(s->custom, s->config, s->extent, &request, NULL) == TJ_OK;
+    if (!s->is_found)
+        tj_disk_store_warn_text(s->store, name, "it is no record of what its name says");
+    json_decref(record);
+    return s->is_found;
+}
+
+/* The config of a record, resolved. */
+static bool recall(tj_host *host, const tj_custom *custom, const int64_t *extent, const tj_device_facts *device,
+                   tj_config *config)
+{
+    search s = {.custom = custom, .extent = extent, .store = host->store, .config = config};
+    int64_t passed_over;
+
+    s.found_by = describe(custom, extent, device);
+    if (s.found_by && name_record(s.found_by, s.name))
+        (void)tj_disk_store_each_text(host->store, RECORDS, is_wanted, visit, &s, &passed_over, NULL);
+    json_decref(s.found_by);
+    return s.is_found;
+}
+
+static void keep(tj_host *host, const tj_custom *custom, const int64_t *extent, const tj_device_facts *device,
+                 tj_tune_result *result)
+{
+    json_t *found_by = describe(custom, extent, device), *record = NULL;
+    char config[TJ_CONFIG_TEXT_BYTES], name[NAME_BYTES], *text = NULL;
+    tj_error why = {TJ_OK, "out of memory"};
+
+    tj_config_print(&result->config, config);
+    if (found_by && name_record(found_by, name))
+        record = json_pack("{s:O, s:s, s:f, s:f, s:I, s:b, s:I}", "of", found_by, "config", config, "us", result->us,
+                           "default_us", result->default_us, "evaluations", (json_int_t)result->evaluations, "is_complete",
+                           (int)result->is_complete, "created", (json_int_t)time(NULL));
+    if (record)
+        text = json_dumps(record, TJ_RECORD_JSON_FLAGS);
+    result->has_record = text && tj_disk_store_put_text(host->store, RECORDS, name, text, &why) == TJ_OK;
+    result->is_record_lost = !result->has_record;
+    if (result->is_record_lost)
+        tj_log_line(&host->log, TJ_LOG_WARNING, "the record of %s is lost: %s", config, why.message);
+    free(text);
+    json_decref(record);
+    json_decref(found_by);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------ */
+
+/* The caller's config, resolved; else the recorded one; else the defaults. */
+static tj_status choose(tj_host *host, const tj_custom *custom, const tj_config *given, const int64_t *extent,
+                        const tj_device_facts *device, tj_config *config, tj_error *err)
+{
+    if (given && given->family != &custom->family)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the config is of family %s, and %s is asked for",
+                       given->family ? tj_family_name(given->family) : "(none)", custom->spec.name);
+    if (!given && recall(host, custom, extent, device, config))
+        return TJ_OK;
+    *config = (tj_config)TJ_CONFIG_INIT;
+    config->family = &custom->family;
+    if (given)
+        *config = *given;
+    return tj_custom_resolve(config, err);
+}
+
+static tj_status load(tj_context *context, const tj_family *family, const tj_config *given, const int64_t *extent,
+                      tj_custom_kernel **kernel, tj_device_facts *device, tj_error *err)
+{
+    const tj_custom *custom;
+    tj_source *source = NULL;
+    tj_image *image = NULL;
+    tj_config config;
+    char target[16];
+    tj_status status = tj_custom_of(family, &custom, err);
+
+    if (status == TJ_OK)
+        status = tj_gpu_current_device(&context->host.gpu, device, err);
+    if (status == TJ_OK)
+        status = choose(&context->host, custom, given, extent, device, &config, err);
+    if (status == TJ_OK)
+        status = tj_custom_generate(&config, extent, &source, err);
+    if (status == TJ_OK)
+        status = tj_host_target(&context->host, device->cc_major, device->cc_minor, target, err);
+    if (status == TJ_OK)
+        status = tj_image_obtain(context, source, target, &image, err);
+    if (status == TJ_OK)
+        return tj_custom_host_load(&context->host, extent, source, image, kernel, err);
+    tj_image_free(image); /* of a failed compile it holds the log */
+    tj_source_free(source);
+    return status;
+}
+
+tj_status tj_custom_load(tj_context *context, const tj_family *family, const tj_config *config, const int64_t *extent,
+                         tj_custom_kernel **kernel, tj_error *err)
+{
+    if (kernel)
+        *kernel = NULL;
+    if (TJ_HAS_NULL(err, kernel, context, family, extent))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_device_facts device;
+    tj_proof proof;
+    tj_status status = load(context, family, config, extent, kernel, &device, err);
+
+    if (status != TJ_OK || !tj_proof_recall(&context->host, (*kernel)->image, &device, &proof))
+        return status;
+    status = tj_custom_proof_check((*kernel)->source, &device, &proof, err);
+    if (status != TJ_OK) {
+        tj_custom_kernel_free(*kernel);
+        *kernel = NULL;
+    }
+    return status;
+}
+
+tj_status tj_custom_prove(tj_context *context, const tj_family *family, const tj_config *config, const int64_t *extent,
+                          int again, tj_proof *proof, tj_error *err)
+{
+    if (proof)
+        memset(proof, 0, sizeof *proof);
+    if (TJ_HAS_NULL(err, proof, context, family, extent))
+        return TJ_ERR_INVALID_ARGUMENT;
+    tj_custom_kernel *kernel = NULL;
+    tj_device_facts device;
+    tj_status status = load(context, family, config, extent, &kernel, &device, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (!again && tj_proof_recall(&context->host, kernel->image, &device, proof))
+        status = tj_custom_proof_check(kernel->source, &device, proof, err);
+    else
+        status = tj_custom_host_prove(&context->host, kernel, proof, err);
+    tj_custom_kernel_free(kernel);
+    return status;
+}
+
+tj_status tj_custom_tune(tj_context *context, const tj_family *family, const int64_t *extent, const tj_tune_options *options,
+                         tj_tune_result *result, tj_error *err)
+{
+    if (result)
+        memset(result, 0, sizeof *result);
+    if (TJ_HAS_NULL(err, result, context, family, extent))
+        return TJ_ERR_INVALID_ARGUMENT;
+    const tj_custom *custom;
+    tj_device_facts device;
+    tj_config recorded;
+    bool has_record;
+    tj_status status = tj_custom_of(family, &custom, err);
+
+    if (status == TJ_OK)
+        status = tj_gpu_current_device(&context->host.gpu, &device, err);
+    if (status != TJ_OK)
+        return status;
+    has_record = recall(&context->host, custom, extent, &device, &recorded);
+    status = tj_custom_tune_on(&context->host, custom, extent, options, has_record ? &recorded : NULL, result, err);
+    if (status == TJ_OK && !(options && options->no_record) && !result->is_emulated)
+        keep(&context->host, custom, extent, &device, result);
+    return status;
+}
