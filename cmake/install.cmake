@@ -35,6 +35,10 @@ install(TARGETS tilejit EXPORT tilejit-targets)
 install(TARGETS tilejit_static EXPORT tilejit-static-targets)
 install(TARGETS tilejit_installed)
 install(TARGETS cuda_emulator LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit)
+if(TARGET tilejit_fleet)
+    set_target_properties(tilejit_fleet PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+    install(TARGETS tilejit_fleet LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit)
+endif()
 install(FILES emulator/include/cuda_emulator.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/tilejit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
@@ -43,6 +47,7 @@ install(FILES ${completions}/tilejit DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-c
 install(FILES ${completions}/_tilejit DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${completions}/tilejit.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY fleet/deploy DESTINATION ${CMAKE_INSTALL_DOCDIR}/fleet)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES bench/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
 install(DIRECTORY bench/shapes bench/results DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench) # the data of what docs/ says

@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 need_build_tools
-need_packages '/usr/include/criterion/criterion.h:libcriterion-dev' g++:g++
+need_packages '/usr/include/criterion/criterion.h:libcriterion-dev' g++:g++ redis-server:redis-server
+export TILEJIT_REQUIRE_REDIS=1
 say "building"
 cmake --preset dev >/dev/null
 cmake --build --preset dev
