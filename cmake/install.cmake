@@ -14,6 +14,10 @@ endif()
 
 # A library is linked with the RUNPATH that it keeps when it is installed.
 set_target_properties(${libraries} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+if(TARGET tilejit_fleet)
+    set_target_properties(tilejit_fleet PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+    install(TARGETS tilejit_fleet LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tilejit)
+endif()
 install(DIRECTORY include/tilejit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES emulator/include/cuda_emulator.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
@@ -52,6 +56,7 @@ if(TILEJIT_COMMAND)
 endif()
 
 install(FILES LICENSE NOTICE README.md CHANGELOG.md DESTINATION ${documents})
+install(DIRECTORY fleet/deploy DESTINATION ${documents}/fleet)
 install(DIRECTORY docs examples DESTINATION ${documents})
 install(FILES bench/README.md DESTINATION ${documents}/bench)
 install(DIRECTORY bench/shapes bench/results DESTINATION ${documents}/bench) # the data of what docs/ says

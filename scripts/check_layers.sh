@@ -14,7 +14,8 @@ forbid() {
     [ -z "$hits" ] || complain "forbidden include:"$'\n'"$hits"
 }
 forbid "$(find emulator -name '*.[ch]')" 'tilejit|xxhash|jansson'
-forbid "$(find base problem generator analysis reference src tuner emulator cli -name '*.[ch]')" '(cuda|nvrtc|cuda_runtime[a-z_]*)\.h>'
+forbid "$(find base problem generator analysis reference src tuner emulator cli include -name '*.[ch]')" 'hiredis|sodium'
+forbid "$(find base problem generator analysis reference src tuner emulator cli fleet -name '*.[ch]')" '(cuda|nvrtc|cuda_runtime[a-z_]*)\.h>'
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -34,7 +34,8 @@ need_packages() {
 
 need_build_tools() {
     need_packages cc:gcc /usr/include/stdio.h:libc6-dev cmake:cmake ninja:ninja-build pkg-config:pkg-config \
-        /usr/include/jansson.h:libjansson-dev /usr/include/xxhash.h:libxxhash-dev python3:python3
+        /usr/include/jansson.h:libjansson-dev /usr/include/xxhash.h:libxxhash-dev python3:python3 \
+        /usr/include/hiredis/hiredis.h:libhiredis-dev /usr/include/sodium.h:libsodium-dev
     need_cmake
 }
 

@@ -137,6 +137,26 @@ static json_t *problem_to_json(const tj_problem *p, bool with_extents)
     return object;
 }
 
+char *tj_problem_to_json(const tj_problem *problem)
+{
+    if (!problem)
+        return NULL;
+    const tj_problem canonical = tj_problem_canonical(problem);
+    json_t *object = problem_to_json(&canonical, true), *value;
+    const char *name;
+    char *text;
+    void *next;
+
+    json_object_foreach_safe(object, next, name, value)
+    {
+        if (json_is_integer(value) && json_integer_value(value) == 0 && strlen(name) > 1) /* extents stay */
+            (void)json_object_del(object, name);
+    }
+    text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(object);
+    return text;
+}
+
 static bool dim_from_json(const json_t *value, tj_dim *dim)
 {
     if (json_is_integer(value)) {
@@ -193,6 +213,22 @@ static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error
     status = tj_problem_check(p, err);
     if (status == TJ_OK)
         *p = tj_problem_canonical(p);
+    return status;
+}
+
+tj_status tj_problem_from_json(const char *json, tj_problem *problem, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, json, problem))
+        return TJ_ERR_INVALID_ARGUMENT;
+    json_error_t why;
+    json_t *object = json_loads(json, JSON_REJECT_DUPLICATES, &why);
+    tj_status status;
+
+    if (!object)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a problem is no JSON: line %d, column %d: %.120s", why.line, why.column,
+                       why.text);
+    status = problem_from_json(object, problem, err);
+    json_decref(object);
     return status;
 }
 
@@ -272,6 +308,17 @@ void tj_record_key(const tj_device_kind *device, const tj_problem *problem, char
     (void)json_object_set_new(object, "device", device_to_json(device));
     (void)json_object_set_new(object, "problem", problem_to_json(&canonical, false));
     hash_json(object, key);
+    json_decref(object);
+}
+
+void tj_problem_id(const tj_problem *problem, char id[TJ_PROBLEM_ID_BYTES])
+{
+    if (!problem || !id)
+        return;
+    const tj_problem canonical = tj_problem_canonical(problem);
+    json_t *object = problem_to_json(&canonical, false);
+
+    hash_json(object, id);
     json_decref(object);
 }
 

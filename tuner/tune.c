@@ -30,6 +30,7 @@
 #include "proof.h"
 #include "rank.h"
 #include "record.h"
+#include "shared.h"
 #include "search.h"
 #include "space.h"
 #include "verify.h"
@@ -341,6 +342,7 @@ static tj_status prove(tuning *t, const tj_config *winner, tj_error *err)
         return TJ_OK;
     if (program && t->proof.reason[0]) { /* no process need find that out again */
         tj_image_publish(t->host, program->source, program->image->body);
+        tj_shared_offer(t->host, program->source, program->image->body, false);
         tj_proof_remember(t->host, program->image, &t->device, &t->proof);
     }
     if (err)
@@ -487,10 +489,17 @@ static void keep_record(const tuning *t, const tj_record *before, tj_tune_result
 {
     tj_records *one = tj_records_create();
     tj_record *record = one ? make_record(t, result, before) : NULL;
+    tj_record *copy = record && t->options.records ? tj_record_copy(record) : NULL;
     tj_error why;
     tj_status status = record ? tj_records_add(one, record, &why) : tj_fail_memory(&why, "a record");
     int64_t kept = 0;
 
+    if (status == TJ_OK && t->options.records)
+        status = copy ? tj_records_add(t->options.records, copy, &why) : tj_fail_memory(&why, "a record");
+    if (status == TJ_OK && t->options.no_record) {
+        tj_records_free(one);
+        return;
+    }
     if (status == TJ_OK)
         status = tj_records_write(t->host->store, one, &kept, &why);
     result->has_record = kept > 0;
@@ -669,7 +678,7 @@ tj_status tj_tune_on(tj_host *host, const tj_problem *problem, const tj_tune_opt
      * Was the config of the record among the trials? Then what was found beats all that the record's own search had tried, or that
      * config fails here by now. One that this version cannot read, or refuses, gives way whatever it counts.
      */
-    if (status == TJ_OK && !t.options.no_record && !t.bench.is_emulated) {
+    if (status == TJ_OK && (!t.options.no_record || t.options.records) && !t.bench.is_emulated) {
         const tj_trial *again = find_trial(&found, &in.recorded);
 
         keep_record(&t, is_usable && again && !is_unchecked(again) ? before : NULL, result);

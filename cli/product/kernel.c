@@ -11,6 +11,7 @@ const char *cli_origin(tj_origin origin)
     return origin == TJ_FROM_COMPILER ? "compiled"
            : origin == TJ_FROM_STORE  ? "store"
            : origin == TJ_FROM_PACK   ? "pack"
+           : origin == TJ_FROM_REMOTE ? "remote"
                                       : "memory";
 }
 

@@ -29,6 +29,9 @@ static const cli_option own[] = {
     {"no-cache", CLI_FLAG, AT(no_cache), "Leave the disk alone: kernels live in memory only.", .low = 1},
     {"nvrtc", CLI_TEXT, AT(nvrtc), "The libnvrtc to use; default: $TILEJIT_NVRTC, then a search.", "path"},
     {"driver", CLI_TEXT, AT(driver), "The libcuda to use; default: $TILEJIT_DRIVER, then libcuda.so.1.", "path"},
+    {"remote", CLI_TEXT, AT(remote),
+     "A server to share kernels and records with, as redis://host?trust=FILE; empty: none; default: $TILEJIT_REMOTE.",
+     "address", .low = 1},
     {"dump-dir", CLI_TEXT, AT(dump_dir),
      "Write every built kernel's text, PTX, CUBIN and log here too; default: $TILEJIT_DUMP.", "folder"},
     {NULL},
@@ -108,6 +111,7 @@ tj_status cli_context_create(const cli_call *call, const cli_machine_options *ma
     options.driver = choice.emulator ? choice.emulator : machine->driver;
     options.cache_dir = machine->no_cache ? "" : machine->cache_dir;
     options.dump_dir = machine->dump_dir;
+    options.remote = machine->remote;
     options.device = (int32_t)(choice.ordinal + 1);
     options.log_level = call->log_level;
     return status == TJ_OK ? tj_context_create(&options, context, err) : status;

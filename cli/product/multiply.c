@@ -104,7 +104,9 @@ static void tell_plan(const cli_call *call, const cli_machine_options *machine, 
     cli_set_text(call->answer, "device", facts.name);
     cli_set_int(call->answer, "device_ordinal", ordinal);
     cli_say(call, "device     %d: %s, as %s; image from %s\n", ordinal, facts.name, tj_image_target(image),
-            tj_image_origin(image) == TJ_FROM_COMPILER ? "the compiler" : cli_origin(tj_image_origin(image)));
+            tj_image_origin(image) == TJ_FROM_COMPILER ? "the compiler"
+            : tj_image_origin(image) == TJ_FROM_REMOTE ? "another machine"
+                                                       : cli_origin(tj_image_origin(image)));
 }
 
 /* Which of its ways to multiply the device chose, where a text has several: of a batch, for how many products each. */

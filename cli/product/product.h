@@ -68,7 +68,7 @@ const char *cli_family_at(size_t index);
 /* ---- machine ---------------------------------------------------------------------------------------------------- */
 
 typedef struct cli_machine_options {
-    const char *arch, *device, *cache_dir, *nvrtc, *driver, *dump_dir;
+    const char *arch, *device, *cache_dir, *nvrtc, *driver, *dump_dir, *remote;
     int32_t no_cache;
 } cli_machine_options;
 
@@ -119,7 +119,7 @@ void cli_tell_chosen(const cli_call *call, FILE *out, tj_chosen_by by);
 
 /* ---- kernel ----------------------------------------------------------------------------------------------------- */
 
-/** "compiled", "store", "memory", "pack". */
+/** "compiled", "store", "memory", "pack", "remote". */
 const char *cli_origin(tj_origin origin);
 
 /** Did the compiler spill registers of a kernel that keeps its sums there, so that it is never launched? */
@@ -230,7 +230,7 @@ cli_exit cli_read_shapes(const cli_call *call, const cli_request_options *option
     "jxkxl; or a header that names columns, j, k, l and options such as dtype, as TILEJIT_CAPTURE writes it."
 
 /**
- * Add the records of the files of a comma-separated list to a set. problem and device are for T4 files that do not say theirs; both
+ * Add the records of the files of a comma-separated list to a set; of a folder among them, its *.json. problem and device are for T4 files that do not say theirs; both
  * may be NULL.
  */
 tj_status cli_read_records(const char *list, const tj_problem *problem, const tj_device_facts *device, tj_records *records,

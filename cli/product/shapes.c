@@ -11,12 +11,13 @@
 #include "input.h"
 #include "product.h"
 
-enum { MOST_SHAPES_BYTES = 4 << 20, MOST_COLUMNS = 48 };
+enum { MOST_SHAPES_BYTES = 64 << 20, /* some two million shapes */ MOST_COLUMNS = 48 };
 
 /* batch: 0: as the words say. */
 static tj_status add_shape(const cli_request_options *options, const char *text, int64_t batch, cli_shapes *all, tj_error *err)
 {
-    cli_shape *larger = realloc(all->item, (all->count + 1) * sizeof *larger), *added;
+    const bool is_full = (all->count & (all->count - 1)) == 0; /* at powers of 2 */
+    cli_shape *larger = is_full ? realloc(all->item, (all->count ? 2 * all->count : 1) * sizeof *larger) : all->item, *added;
     cli_request_options own = *options;
     cli_request request;
     tj_status status;

@@ -3,6 +3,7 @@
  * devices: the devices at work. All are opened before one takes a shape; then each takes the next one when it is free.
  */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,17 +61,16 @@ static bool is_founded(const tj_record_facts *facts, const tj_tune_options *opti
     return options->evaluations > 0 ? facts->evaluations >= options->evaluations : !facts->was_cancelled;
 }
 
-/* Is there a record that is as well founded as what a tuning with these options would find? */
-static bool has_record(const tj_records *known, const tj_problem *problem, const tj_device_facts *device,
-                       const tj_tune_options *options)
+const tj_record *tune_find_record(const tj_records *known, const tj_problem *problem, const tj_device_facts *device,
+                                  const tj_tune_options *options)
 {
     const tj_record *record = tj_records_find(known, problem, device);
     tj_record_facts facts;
 
     if (!record)
-        return false;
+        return NULL;
     tj_record_get_facts(record, &facts);
-    return is_founded(&facts, options) && is_usable(&facts, problem);
+    return is_founded(&facts, options) && is_usable(&facts, problem) ? record : NULL;
 }
 
 /* ---- one shape ---------------------------------------------------------------------------------------------------- */
@@ -96,6 +96,18 @@ static void on_progress(const tj_tune_progress *progress, void *payload)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* -o: that of a shape that is passed over. */
+static void keep_known(const worker *w, tune_job *s)
+{
+    const tj_record *record = tj_records_find(w->crew->known, &s->shape->problem, &w->facts);
+    char *text = s->found && record ? tj_record_print(record) : NULL;
+    tj_record *copy = NULL;
+
+    if (text && tj_record_parse(text, &copy, &s->err) == TJ_OK)
+        s->status = tj_records_add(s->found, copy, &s->err);
+    free(text);
+}
+
 /* Then a record that is not kept is no loss. */
 static bool wants_no_disk(const cli_machine_options *machine)
 {
@@ -110,13 +122,15 @@ static void tune_one(const worker *w, tune_job *s)
     s->device = w->ordinal;
     s->is_emulated = w->is_emulated;
     s->status = TJ_OK; /* a lost device may have had it */
-    if (w->crew->known && has_record(w->crew->known, &s->shape->problem, &w->facts, &options)) {
+    if (w->crew->known && tune_find_record(w->crew->known, &s->shape->problem, &w->facts, &options)) {
         s->is_skipped = true;
+        keep_known(w, s);
         return;
     }
     options.is_cancelled = is_cancelled;
     options.progress = on_progress;
     options.payload = &mine;
+    options.records = s->found;
     s->status = tj_tune(w->context, &s->shape->problem, &options, &s->result, &s->err);
     if (s->status == TJ_OK && s->result.is_record_lost && !wants_no_disk(&w->crew->words->machine)) {
         const char *trouble = tj_store_trouble(w->context);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * records: tilejit tune --export, --import and --merge.
+ * records: tilejit tune --export, --import and --merge; and -o of a tuning.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,15 +8,14 @@
 
 #include "tune.h"
 
-static tj_status write_records(const cli_call *call, const tj_records *records, tj_error *err)
+static tj_status write_records(const tj_output *out, const tj_records *records, bool is_t4, tj_error *err)
 {
-    const tune_options *options = call->options;
-    char *text = tj_records_print(records, options->is_t4);
+    char *text = tj_records_print(records, is_t4);
     tj_status status;
 
     if (!text)
         return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %zu records", tj_records_count(records));
-    status = cli_write_output(&call->file, text, strlen(text), err);
+    status = cli_write_output(out, text, strlen(text), err);
     free(text);
     return status;
 }
@@ -45,7 +44,8 @@ static tj_status export_records(const cli_call *call, tj_records *records, tj_er
 
     if (!*tj_store_path(call->context))
         return tj_fail(err, TJ_ERR_IO, "nothing to export: %s", tj_store_trouble(call->context));
-    if (tj_records_load_all(call->context, records, &passed_over, err) != TJ_OK || write_records(call, records, err) != TJ_OK)
+    if (tj_records_load_all(call->context, records, &passed_over, err) != TJ_OK ||
+        write_records(&call->file, records, options->is_t4, err) != TJ_OK)
         return err->status;
     cli_set_int(call->answer, "written", (int64_t)tj_records_count(records));
     cli_set_int(call->answer, "passed_over", passed_over);
@@ -56,6 +56,24 @@ static tj_status export_records(const cli_call *call, tj_records *records, tj_er
         cli_say(call, "; passed over: %" PRId64 ", --log warning says why", passed_over);
     cli_say(call, "\n");
     return TJ_OK;
+}
+
+tj_status tune_write_found(const tj_output *out, const tune_jobs *all, tj_error *err)
+{
+    tj_records *records = tj_records_create();
+    tj_status status = records ? TJ_OK : tj_fail_memory(err, "records");
+
+    for (size_t i = 0; i < all->count && status == TJ_OK; i++) {
+        char *text = all->item[i].found ? tj_records_print(all->item[i].found, 0) : NULL;
+
+        if (all->item[i].found)
+            status = text ? tj_records_parse(text, NULL, NULL, records, NULL, err) : tj_fail_memory(err, "records");
+        free(text);
+    }
+    if (status == TJ_OK)
+        status = write_records(out, records, false, err);
+    tj_records_free(records);
+    return status;
 }
 
 cli_exit tune_move_records(cli_call *call, const cli_shapes *shapes, tj_error *err)
@@ -69,7 +87,7 @@ cli_exit tune_move_records(cli_call *call, const cli_shapes *shapes, tj_error *e
     if (status == TJ_OK && options->merge) {
         status = cli_read_records(options->merge, NULL, NULL, records, err);
         if (status == TJ_OK)
-            status = write_records(call, records, err);
+            status = write_records(&call->file, records, options->is_t4, err);
         cli_set_int(call->answer, "written", (int64_t)tj_records_count(records));
     } else if (status == TJ_OK) {
         status = cli_open(call, &options->machine, shapes->count > 0, err);

@@ -26,6 +26,8 @@ static const cli_option own[] = {
      "Configs to try for each shape; default: 48 to 240, until none promises more; model: 80; exhaustive: all.", "count", 1,
      INT64_C(1) << 40},
     {"shapes", CLI_TEXT, AT(shapes), CLI_SHAPES_SUMMARY, "file.csv"},
+    {"shard", CLI_TEXT, AT(shard),
+     "Only every n-th of the shapes, beginning with number i: 0/4 to 3/4 are four parts that together are all of them.", "i/n"},
     {"devices", CLI_TEXT, AT(devices), "GPUs that share the shapes, at most 16, such as 0,1; default: one, that of --device.",
      "list"},
     {"resume", CLI_FLAG, AT(resume),
@@ -41,14 +43,14 @@ static const cli_option own[] = {
     {"import", CLI_TEXT, AT(import_from),
      "Keep the records of files, separated by commas, where they are better founded; T4 files of other tools need a shape.",
      "files"},
-    {"merge", CLI_TEXT, AT(merge), "Merge the records of files, separated by commas, into the file of -o. Tunes nothing.",
-     "files"},
+    {"merge", CLI_TEXT, AT(merge),
+     "Merge the records of files, separated by commas, into the file of -o; of a folder, its *.json. Tunes nothing.", "files"},
     {"t4", CLI_FLAG, AT(is_t4), "--export and --merge write Kernel Tuner's T4 format.", .low = 1},
     {NULL},
 };
 
 /* "30", "30s", "2m", "1h". */
-static tj_status read_budget(const char *text, double *seconds, tj_error *err)
+tj_status tune_read_budget(const char *text, double *seconds, tj_error *err)
 {
     char number[32] = "";
     size_t length = text ? strlen(text) : 0;
@@ -81,7 +83,7 @@ static tj_status read_tune_options(const tune_options *words, tj_tune_options *o
     if (words->family && !options->family)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "no family is named \"%.40s\": tilejit families lists them",
                        words->family);
-    return read_budget(words->budget, &options->seconds, err);
+    return tune_read_budget(words->budget, &options->seconds, err);
 }
 
 /* "0,1": the devices that share the work. Without it the one that --device names. */
@@ -108,6 +110,28 @@ static tj_status read_devices(const tune_options *words, tune_devices *devices, 
     }
     if (devices->count > 0 && words->machine.device)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--device and --devices both say where to run: give one");
+    return TJ_OK;
+}
+
+/* "0/4": the shapes number 0, 4, 8 ... of all. */
+static tj_status take_shard(const char *text, cli_shapes *shapes, tj_error *err)
+{
+    const char *slash = text ? strchr(text, '/') : NULL;
+    int64_t number = 0, parts = 1;
+    char first[16] = "";
+    size_t kept = 0;
+
+    if (!text)
+        return TJ_OK;
+    if (slash && (size_t)(slash - text) < sizeof first)
+        memcpy(first, text, (size_t)(slash - text));
+    if (!slash || cli_parse_int("--shard", slash + 1, 1, 1 << 20, &parts, err) != TJ_OK ||
+        cli_parse_int("--shard", first, 0, parts - 1, &number, err) != TJ_OK)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "--shard is \"%.40s\": write i/n, with i from 0 to n - 1, such as 0/4 to 3/4 for four parts", text);
+    for (size_t i = (size_t)number; i < shapes->count; i += (size_t)parts)
+        shapes->item[kept++] = shapes->item[i];
+    shapes->count = kept;
     return TJ_OK;
 }
 
@@ -171,17 +195,32 @@ static cli_exit sum_up(const cli_call *call, const tune_jobs *all, tj_status sta
 static cli_exit tune_all(cli_call *call, const cli_shapes *shapes, const tune_devices *devices, const tj_tune_options *options,
                          tj_error *err)
 {
-    tune_jobs all = {calloc(shapes->count, sizeof *all.item), shapes->count};
+    const tune_options *words = call->options;
+    tj_output out = {.folder = -1, .stream = -1}; /* --trials has the call's */
+    tune_jobs all = {calloc(shapes->count + 1, sizeof *all.item), shapes->count};
     cli_exit code = CLI_FAILED;
 
     if (!all.item) {
         (void)tj_fail_memory(err, "a list of shapes");
         return CLI_FAILED;
     }
-    for (size_t i = 0; i < all.count; i++)
+    for (size_t i = 0; i < all.count; i++) {
         all.item[i].shape = &shapes->item[i];
-    cli_note_signals();
-    code = sum_up(call, &all, tune_on_devices(call, devices, options, &all, err), err);
+        all.item[i].found = words->output ? tj_records_create() : NULL;
+    }
+    if (!words->output || tj_output_open(words->output, &out, err) == TJ_OK) {
+        tj_error unwritten;
+
+        cli_note_signals();
+        code = sum_up(call, &all, tune_on_devices(call, devices, options, &all, err), err);
+        if (words->output && tune_write_found(&out, &all, &unwritten) != TJ_OK && code == CLI_DONE) {
+            *err = unwritten;
+            code = CLI_FAILED;
+        }
+    }
+    tj_output_close(&out);
+    for (size_t i = 0; i < all.count; i++)
+        tj_records_free(all.item[i].found);
     free(all.item);
     return code;
 }
@@ -200,6 +239,8 @@ static tj_status check_move(const cli_call *call, tj_error *err)
                        call->operand_count);
     if (words->shapes)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--shapes says what to tune, and %s tunes nothing", move);
+    if (words->shard)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--shard is a part of the shapes to tune, and %s tunes nothing", move);
     if (words->devices)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--devices is for tuning, and %s tunes nothing: use --device", move);
     return TJ_OK;
@@ -214,8 +255,12 @@ static tj_status check_words(const cli_call *call, tj_error *err)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--import, --export and --merge are three things to do: give one");
     if (words->merge && !words->output)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--merge needs -o: where to write the merged records");
-    if (words->output && !words->merge)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "-o names the file of --merge; --export takes its own");
+    if (words->output && moves > 0 && !words->merge)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "-o names the file of --merge or of a tuning; --export takes its own");
+    if (words->output && moves == 0 && tj_output_is_stdout(words->output))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "stdout gets the lines of a tuning: name a file for -o");
+    if (words->output && moves == 0 && words->no_record && words->resume)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--resume goes by records, and --no-record keeps none: give one of them");
     if (words->is_t4 && !words->merge && !words->export_to)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--t4 is the format of --export and --merge: give one of them");
     if (moves == 0 && call->operand_count == 0 && !words->shapes)
@@ -241,6 +286,8 @@ static cli_exit tune(cli_call *call, tj_error *err)
         read_devices(words, &devices, err) != TJ_OK || check_words(call, err) != TJ_OK)
         return CLI_WORDS;
     code = cli_read_shapes(call, &words->request, moves ? NULL : words->shapes, &shapes, err);
+    if (code == CLI_DONE && take_shard(words->shard, &shapes, err) != TJ_OK)
+        code = CLI_WORDS;
     if (code == CLI_DONE)
         code = moves ? tune_move_records(call, &shapes, err) : tune_all(call, &shapes, &devices, &options, err);
     free(shapes.item);
@@ -261,6 +308,8 @@ const cli_command cli_tune = {
     .example = "tilejit tune 4096x4096x4096\n"
                "tilejit tune 16x4096x4096 --budget 60s --evaluations 200\n"
                "tilejit tune --shapes shapes.csv --devices 0,1 --resume\n"
+               "tilejit tune --shapes shapes.csv --shard 0/4 -o part-0.json\n"
+               "tilejit tune --merge parts/ -o all.json\n"
                "tilejit tune --export records.json",
     .takes = {{&(const cli_group){"tune", own}},
               {&cli_output_group, offsetof(tune_options, output)},

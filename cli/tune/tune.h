@@ -15,7 +15,7 @@
 typedef struct tune_options {
     cli_request_options request;
     cli_machine_options machine;
-    const char *output, *family, *budget, *shapes, *devices, *trials, *export_to, *import_from, *merge;
+    const char *output, *family, *budget, *shapes, *devices, *trials, *export_to, *import_from, *merge, *shard;
     int64_t evaluations, threads, seed;
     int32_t strategy; /* tj_strategy */
     int32_t resume, is_warm, no_record, is_t4;
@@ -32,7 +32,8 @@ typedef struct tune_job {
     tj_error err;
     tj_tune_result result;
     int device;
-    bool is_emulated; /* the device: no times */
+    bool is_emulated;  /* the device: no times */
+    tj_records *found; /* -o: its record; NULL: nobody wants it */
 } tune_job;
 
 typedef struct tune_jobs {
@@ -57,6 +58,16 @@ tj_status tune_on_devices(cli_call *call, const tune_devices *devices, const tj_
 
 /** --export, --import, --merge: no shape is tuned. */
 cli_exit tune_move_records(cli_call *call, const cli_shapes *shapes, tj_error *err);
+
+/** -o of a tuning: the records of its shapes, those that were passed over among them. */
+tj_status tune_write_found(const tj_output *out, const tune_jobs *all, tj_error *err);
+
+/** --budget: "30", "30s", "2m", "1h". text NULL: nothing changes. */
+tj_status tune_read_budget(const char *text, double *seconds, tj_error *err);
+
+/** Is there a record that is as well founded as what a tuning with these options would find? NULL: none. */
+const tj_record *tune_find_record(const tj_records *known, const tj_problem *problem, const tj_device_facts *device,
+                                  const tj_tune_options *options);
 
 /** The line of --trials that names the fields, and one for a trial; tabs between them: bench_tuner reads it. */
 void tune_write_trials_head(FILE *file);

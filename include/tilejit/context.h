@@ -77,10 +77,14 @@ typedef struct tj_context_options {
                               launches by tj_matmul and tj_plan_launch, when the context is freed. Contexts and processes may share
                               it. tilejit tune, prove and pack read it. A file of another kind stays as it is, with a warning;
                               default: $TILEJIT_CAPTURE */
+    const char *remote; /**< redis://host?trust=FILE and the like (docs/fleet.md): a server that is asked for images and records
+                             when packs and stores have none, before one is compiled; "": none. It is asked for 100 ms at most,
+                             and trouble with it is a miss and a warning. Default: $TILEJIT_REMOTE, then none, and then no socket
+                             is opened */
 } tj_context_options;
 
 /* clang-format off */
-#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL }
+#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /**
@@ -104,13 +108,15 @@ TJ_API void tj_context_free(tj_context *context);
 
 /** What happened since the context was made. Each number is exact, but they are not all of the same instant. */
 typedef struct tj_context_stats {
-    uint64_t memory_hits; /**< images found in memory; launches of ready plans are not counted */
-    uint64_t pack_hits;   /**< images read from a pack */
-    uint64_t store_hits;  /**< images read from a store */
-    uint64_t compiles;    /**< NVRTC runs */
-    uint64_t failures;    /**< NVRTC runs that failed */
-    uint64_t loads;       /**< images loaded into a device */
-    uint64_t plans;       /**< plans held now */
+    uint64_t memory_hits;     /**< images found in memory; launches of ready plans are not counted */
+    uint64_t pack_hits;       /**< images read from a pack */
+    uint64_t store_hits;      /**< images read from a store */
+    uint64_t remote_hits;     /**< images fetched from another machine's server */
+    uint64_t compiles;        /**< NVRTC runs */
+    uint64_t failures;        /**< NVRTC runs that failed */
+    uint64_t loads;           /**< images loaded into a device */
+    uint64_t plans;           /**< plans held now */
+    uint64_t remote_troubles; /**< how often that server did not answer in time, or refused */
 } tj_context_stats;
 
 /** Get these numbers. NULL: neither may be NULL. Threads: any. */

@@ -16,7 +16,13 @@ extern "C" {
 typedef struct tj_image tj_image;
 
 /** Where an image came from. */
-typedef enum tj_origin { TJ_FROM_MEMORY = 1, TJ_FROM_STORE = 2, TJ_FROM_COMPILER = 3, TJ_FROM_PACK = 4 } tj_origin;
+typedef enum tj_origin {
+    TJ_FROM_MEMORY = 1,
+    TJ_FROM_STORE = 2,
+    TJ_FROM_COMPILER = 3,
+    TJ_FROM_PACK = 4,
+    TJ_FROM_REMOTE = 5
+} tj_origin;
 
 /** What ptxas reported. -1: not known (PTX only). */
 typedef struct tj_resources {

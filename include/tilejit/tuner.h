@@ -117,10 +117,12 @@ typedef struct tj_tune_options {
                                              what was found. NULL: never */
     void (*progress)(const tj_tune_progress *progress, void *payload); /**< called from the tuning thread; NULL: none */
     void *payload;                                                     /**< passed to both */
+    struct tj_records *records; /**< receives the record too, whatever becomes of it in the store, with no_record as well;
+                                     nothing on the emulator. NULL: nobody wants it */
 } tj_tune_options;
 
 /* clang-format off */
-#define TJ_TUNE_OPTIONS_INIT { sizeof(tj_tune_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
+#define TJ_TUNE_OPTIONS_INIT { sizeof(tj_tune_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /** What a tj_tune found. */
@@ -273,6 +275,41 @@ TJ_API char *tj_records_print(const tj_records *records, int is_t4);
  * NULL. Owned: borrowed. NULL: none may be NULL.
  */
 TJ_API const tj_record *tj_records_find(const tj_records *records, const tj_problem *problem, const tj_device_facts *device);
+
+/* ---- tuning elsewhere --------------------------------------------------------------------------------------------- */
+
+/**
+ * A problem as records write it: compact JSON of what is not 0, for another process or machine.
+ * Returns NULL only if memory ran out. Owned: the caller; free(). NULL: problem must not be NULL.
+ */
+TJ_API char *tj_problem_to_json(const tj_problem *problem);
+
+/**
+ * Read one. Members that this version does not know are ignored.
+ * NULL: only err may be NULL. Threads: any; pure. Errors: TJ_ERR_INVALID_ARGUMENT: no JSON, or no problem that tj_problem_check takes.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_problem_from_json(const char *json, tj_problem *problem, tj_error *err);
+
+enum { TJ_PROBLEM_ID_BYTES = 33 };
+
+/**
+ * What a problem is found by among the records of one kind of device: 32 hex digits. Problems that share a record share it, so an
+ * extent that is known only at launch is no part of it. NULL: neither may be NULL.
+ */
+TJ_API void tj_problem_id(const tj_problem *problem, char id[TJ_PROBLEM_ID_BYTES]);
+
+/** What times depend on beside the problem: the kind of device, NVRTC's version and build, and the texts of this library. */
+typedef struct tj_tuning_class {
+    char id[17];    /**< 16 hex digits */
+    char text[320]; /**< for people: "NVIDIA H100, 132 SMs, NVRTC 13.0.48, tilejit 0.1.0 templates 0123abcd" */
+} tj_tuning_class;
+
+/**
+ * The class of a device in this process. Two processes whose classes have one id may use each other's records and images.
+ * NULL: only err may be NULL. Threads: any. Errors: TJ_ERR_NO_COMPILER, TJ_ERR_FORKED.
+ */
+TJ_API TJ_MUST_CHECK tj_status tj_tuning_class_of(struct tj_context *context, const tj_device_facts *device,
+                                                  tj_tuning_class *of, tj_error *err);
 
 /* ---- choosing ----------------------------------------------------------------------------------------------------- */
 

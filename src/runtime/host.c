@@ -24,6 +24,8 @@ void tj_host_end(tj_host *host)
 {
     tj_disk_store_free(host->store);
     tj_packs_free(host->packs);
+    if (!host->is_scratch)
+        tj_remote_free(host->remote);
     tj_gpu_end(&host->gpu);
     tj_nvrtc_forget(atomic_load(&host->nvrtc));
     pthread_mutex_destroy(&host->opening);
@@ -36,6 +38,8 @@ tj_status tj_host_begin_scratch(tj_host *scratch, const tj_host *host, tj_error 
     tj_host_begin(scratch);
     scratch->log = host->log;
     scratch->gpu.device = host->gpu.device;
+    scratch->remote = host->remote;
+    scratch->is_scratch = true;
     if (tj_copy_text(&scratch->nvrtc_path, host->nvrtc_path) &&
         tj_copy_text(&scratch->gpu.driver_path, host->gpu.driver_path) &&
         (scratch->store = tj_disk_store_create_reader(host->store)))

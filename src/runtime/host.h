@@ -10,6 +10,7 @@
 #include "gpu.h"
 #include "log.h"
 #include "packs.h"
+#include "remote.h"
 
 struct tj_nvrtc; /* nvrtc.h */
 
@@ -19,22 +20,25 @@ typedef struct tj_host {
     char *nvrtc_path, *dump_dir; /* NULL: default, none */
     tj_disk_store *store;
     tj_packs *packs;                        /* looked at before the store; NULL: none */
+    tj_remote *remote;                      /* asked after both; NULL: none */
+    bool is_scratch;                        /* it only reads the remote, which is another host's */
+    atomic_bool is_remote_refused;          /* the driver refused an image from there */
     pthread_mutex_t opening;                /* held while NVRTC is opened, never on a hit */
     _Atomic(const struct tj_nvrtc *) nvrtc; /* NULL until first needed */
     atomic_bool has_card;                   /* of that NVRTC, in the store */
     atomic_bool has_warned_of_dump;
     struct {
-        _Atomic uint64_t pack_hits, store_hits, compiles, failures, loads;
+        _Atomic uint64_t pack_hits, store_hits, remote_hits, compiles, failures, loads;
     } stats;
 } tj_host;
 
-/** What is allocated becomes its own: the paths, the store, the packs, gpu.driver_path. The rest is set before the first call. */
+/** What is allocated becomes its own: the paths, the store, the packs, the remote, gpu.driver_path. The rest is set before the first call. */
 void tj_host_begin(tj_host *host);
 void tj_host_end(tj_host *host);
 
 /**
- * A host for trying things out: the libraries, the device and the log of another one, whose store it reads and never writes; it has no packs. It does
- * not depend on the other afterwards. Errors: TJ_ERR_OUT_OF_MEMORY, and *scratch is still to be ended.
+ * A host for trying things out: the libraries, the device and the log of another one, whose store and remote it reads and never writes; it
+ * has no packs. It must not outlive the other. Errors: TJ_ERR_OUT_OF_MEMORY, and *scratch is still to be ended.
  */
 tj_status tj_host_begin_scratch(tj_host *scratch, const tj_host *host, tj_error *err);
 

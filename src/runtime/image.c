@@ -16,6 +16,7 @@
 #include "canonical.h"
 #include "nvrtc.h"
 #include "packed.h"
+#include "shared.h"
 #include "sources.h"
 #include "store_entry.h"
 #include "targets.h"
@@ -449,6 +450,7 @@ tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key 
                            tj_error *err)
 {
     tj_status status = TJ_OK;
+    bool leads = false;
     int lock;
 
     *origin = TJ_FROM_PACK;
@@ -465,11 +467,20 @@ tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key 
     lock = tj_disk_store_lock(host->store, key, STORE_LOCK_WAIT_MS);
     *body = fetch(host, source, key);
     if (!*body) {
+        *origin = TJ_FROM_REMOTE;
+        *body = tj_shared_fetch(host, source, key);
+        if (!*body)
+            *body = tj_shared_await(host, source, key, &leads);
+    }
+    if (!*body) {
         *origin = TJ_FROM_COMPILER;
         status = compile(host, source, key, body, err);
         if (status == TJ_OK) {
             tj_image_publish(host, source, *body);
             tj_host_remember_nvrtc(host);
+            tj_shared_offer(host, source, *body, leads);
+        } else if (leads) {
+            tj_shared_give_up(host, key);
         }
     }
     tj_disk_store_unlock(lock);
@@ -482,6 +493,9 @@ void tj_image_reject(tj_host *host, const tj_image *image, const char *reason)
     if (atomic_exchange(&image->body->is_rejected, true))
         return;
     tj_packed_reject(host, &image->body->key, reason);
+    if (image->origin == TJ_FROM_REMOTE && !atomic_exchange(&host->is_remote_refused, true))
+        tj_log_line(&host->log, TJ_LOG_WARNING, "no image is taken from the remote any more, for the driver refused one: %s",
+                    reason);
     tj_disk_store_reject(host->store, &image->body->key, reason);
 }
 

@@ -4,6 +4,7 @@
  *
  *     image.c        key, compile, store entry <-> image, accessors
  *     packed.c       images of packs
+ *     shared.c       images of other machines
  *     image_dump.c   files for people
  *     target.c       which target fits a device
  */
@@ -87,7 +88,7 @@ void tj_image_publish(tj_host *host, const tj_source *source, const tj_image_bod
 tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image, tj_error *err);
 
 /**
- * Fetch from packs and stores, else compile and publish. One reference is the caller's. On TJ_ERR_COMPILE *body holds the log;
+ * Fetch from packs, stores and the remote, else compile and publish. One reference is the caller's. On TJ_ERR_COMPILE *body holds the log;
  * on any other failure it is NULL.
  */
 tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, tj_image_body **body, tj_origin *origin,

@@ -223,6 +223,30 @@ tj_image_body *tj_packed_fetch(tj_host *host, const tj_source *source, const tj_
     return body;
 }
 
+tj_image_body *tj_packed_read(const void *bytes, size_t size, const tj_source *source, const tj_key *key, const char **trouble)
+{
+    const tj_pack_bytes list[] = {{bytes, size}, {NULL, 0}};
+    const tj_log silent = {TJ_LOG_OFF, NULL, NULL};
+    tj_packs *packs = tj_packs_create(NULL, list, &silent);
+    tj_image_key_text text;
+    const tj_pack_file *pack;
+    tj_image_body *body = NULL;
+    tj_key found;
+
+    *trouble = packs ? tj_packs_trouble(packs, 0, &pack) : NULL;
+    if (packs && !*trouble) {
+        body = find_image(packs, source, is_target, key_value(key, "target"), &text, &found);
+        if (!body || strcmp(found.hex, key->hex) != 0)
+            *trouble = "it is not the image that it is said to be";
+    }
+    if (*trouble) {
+        tj_image_body_release(body);
+        body = NULL;
+    }
+    tj_packs_free(packs);
+    return body;
+}
+
 void tj_packed_reject(tj_host *host, const tj_key *key, const char *reason)
 {
     if (host->packs)

@@ -44,6 +44,9 @@ bool tj_packed_has(tj_host *host, const tj_source *source, const tj_key *key);
 /** Read the image of a key; NULL: a miss. */
 tj_image_body *tj_packed_fetch(tj_host *host, const tj_source *source, const tj_key *key);
 
+/** The image of a key in the bytes of a pack; NULL: *trouble says why not, or is NULL for want of memory. */
+tj_image_body *tj_packed_read(const void *bytes, size_t size, const tj_source *source, const tj_key *key, const char **trouble);
+
 /** The image of that key is of no use. */
 void tj_packed_reject(tj_host *host, const tj_key *key, const char *reason);
 

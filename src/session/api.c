@@ -339,6 +339,21 @@ tj_status tj_context_choose_config(tj_context *context, const tj_problem *proble
     return tj_context_choose(context, device, problem, NULL, 0, config, chosen_by, err);
 }
 
+/* Other machines may use what was found here. */
+static void offer_record(tj_context *context, const tj_records *found)
+{
+    const tj_record *record = tj_records_at(found, 0);
+    char id[TJ_PROBLEM_ID_BYTES];
+    tj_device_facts device;
+    tj_tuning_class of;
+
+    if (!record || tj_gpu_current_device(&context->host.gpu, &device, NULL) != TJ_OK ||
+        tj_tuning_class_of(context, &device, &of, NULL) != TJ_OK)
+        return;
+    tj_problem_id(&record->problem, id);
+    tj_remote_offer(context->host.remote, FLEET_RECORD, of.id, id, record->json, strlen(record->json), false);
+}
+
 tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_options *options, tj_tune_result *result,
                   tj_error *err)
 {
@@ -346,9 +361,19 @@ tj_status tj_tune(tj_context *context, const tj_problem *problem, const tj_tune_
         memset(result, 0, sizeof *result);
     if (TJ_HAS_NULL(err, result, context, problem))
         return TJ_ERR_INVALID_ARGUMENT;
-    const tj_status status = tj_tune_on(&context->host, problem, options, result, err);
+    tj_tune_options own = TJ_TUNE_OPTIONS_INIT;
+    tj_records *found = NULL;
+    tj_status status;
     tj_error why;
 
+    if (options && options->struct_size == sizeof own)
+        own = *options;
+    if (context->host.remote && !own.records && !own.no_record && tj_remote_writes(context->host.remote))
+        own.records = found = tj_records_create();
+    status = tj_tune_on(&context->host, problem, found ? &own : options, result, err);
+    if (found)
+        offer_record(context, found);
+    tj_records_free(found);
     if (!result->has_record)
         return status;
     tj_context_records_changed(context);

@@ -45,9 +45,82 @@ void tj_context_records_changed(tj_context *context)
     atomic_fetch_add_explicit(&context->chooser->now, 1, memory_order_release);
 }
 
-/* Under the lock. */
-static void read_records(tj_context *context)
+/* ---- the remote --------------------------------------------------------------------------------------------------- */
+
+/*
+ * All records of the generation that is pinned, and no others: so all processes of a job choose alike, whatever their machines' stores hold.
+ * It is kept in the store, where the next process finds it when the server does not answer.
+ */
+static void read_generation(tj_context *context, const tj_device_facts *device, const char *name)
 {
+    struct tj_chooser *chooser = context->chooser;
+    tj_tuning_class of;
+    char note[128], *text = NULL;
+    bool is_fetched = false;
+    void *bytes;
+    size_t size;
+    tj_error why = {TJ_OK, "the server does not have it, or does not answer"};
+    tj_status status = tj_tuning_class_of(context, device, &of, &why);
+
+    if (status == TJ_OK) {
+        (void)snprintf(note, sizeof note, "generation-%s-%.63s", of.id, name);
+        text = tj_disk_store_read_note(context->host.store, note);
+        if (!text && tj_remote_fetch(context->host.remote, FLEET_GENERATION, of.id, name, &bytes, &size)) {
+            text = bytes;
+            is_fetched = true;
+        }
+        status = text ? tj_records_parse(text, NULL, NULL, chooser->records, NULL, &why) : TJ_ERR_NOT_FOUND;
+        if (status == TJ_OK && is_fetched)
+            tj_disk_store_write_note(context->host.store, note, text);
+        free(text);
+    }
+    if (status == TJ_OK)
+        tj_log_line(&context->host.log, TJ_LOG_INFO, "generation %s: %zu records", name, tj_records_count(chooser->records));
+    else
+        tj_log_line(
+            &context->host.log, TJ_LOG_ERROR,
+            "generation %s is not to be had, so kernels are chosen without records, and other processes may choose others: %s",
+            name, why.message);
+}
+
+/* The record of a problem, which then is one of the store too. */
+static void fetch_record(tj_context *context, const tj_device_facts *device, const tj_problem *problem)
+{
+    const tj_device_kind kind = tj_device_kind_of(device);
+    char id[TJ_PROBLEM_ID_BYTES], key[TJ_RECORD_KEY_BYTES];
+    tj_record *record = NULL;
+    tj_records *one;
+    tj_tuning_class of;
+    int64_t kept;
+    void *text;
+    size_t size;
+
+    if (tj_tuning_class_of(context, device, &of, NULL) != TJ_OK)
+        return;
+    tj_problem_id(problem, id);
+    if (!tj_remote_fetch(context->host.remote, FLEET_RECORD, of.id, id, &text, &size))
+        return;
+    tj_record_key(&kind, problem, key);
+    one = tj_records_create();
+    if (one && tj_record_parse(text, &record, NULL) == TJ_OK && strcmp(record->key, key) == 0 &&
+        tj_records_add(one, tj_record_copy(record), NULL) == TJ_OK) {
+        tj_log_line(&context->host.log, TJ_LOG_DEBUG, "the record of %s from the remote", record->problem_text);
+        (void)tj_records_write(context->host.store, one, &kept, NULL);
+        pthread_mutex_lock(&context->chooser->lock);
+        if (context->chooser->records)
+            (void)tj_records_move(one, context->chooser->records, NULL);
+        pthread_mutex_unlock(&context->chooser->lock);
+    }
+    tj_records_free(one);
+    tj_record_free(record);
+    free(text);
+}
+
+/* Under the lock. */
+static void read_records(tj_context *context, const tj_device_facts *device)
+{
+    const char *generation =
+        context->host.remote && !tj_gpu_is_emulated(&context->host.gpu) ? tj_remote_generation(context->host.remote) : NULL;
     struct tj_chooser *chooser = context->chooser;
     const uint64_t now = atomic_load_explicit(&chooser->now, memory_order_acquire);
     int64_t passed_over;
@@ -61,6 +134,10 @@ static void read_records(tj_context *context)
     chooser->read_at = now;
     if (!chooser->records)
         return;
+    if (generation) {
+        read_generation(context, device, generation);
+        return;
+    }
     status = tj_records_read(context->host.store, chooser->records, &passed_over, &why);
     if (status != TJ_OK && status != TJ_ERR_IO) /* a store that cannot be used has none */
         tj_log_line(&context->host.log, TJ_LOG_WARNING, "tuning records are not used: %s", why.message);
@@ -88,6 +165,13 @@ static bool choose_by_packed_record(tj_context *context, const tj_device_facts *
     tj_record_free(record);
     tj_pack_item_drop(&item);
     return is_chosen;
+}
+
+static bool has_packed_record(tj_context *context, const tj_device_facts *device, const tj_problem *problem)
+{
+    tj_config config;
+
+    return context->host.packs && choose_by_packed_record(context, device, problem, &config);
 }
 
 bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config)
@@ -123,10 +207,19 @@ tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, 
     tj_chosen_by by = 0;
     tj_status status = TJ_OK;
 
+    const bool may_look = refused_count == 0 && tj_problem_check(problem, NULL) == TJ_OK;
+
     pthread_mutex_lock(&context->chooser->lock);
-    read_records(context);
-    if (context->host.packs && refused_count == 0 && !tj_records_find(context->chooser->records, problem, device) &&
-        tj_problem_check(problem, NULL) == TJ_OK)
+    read_records(context, device);
+    if (context->host.remote && may_look && !tj_gpu_is_emulated(&context->host.gpu) &&
+        !tj_remote_generation(context->host.remote) && !tj_records_find(context->chooser->records, problem, device)) {
+        pthread_mutex_unlock(&context->chooser->lock); /* nobody waits while a server is asked */
+        if (!has_packed_record(context, device, problem))
+            fetch_record(context, device, problem);
+        pthread_mutex_lock(&context->chooser->lock);
+        read_records(context, device);
+    }
+    if (context->host.packs && may_look && !tj_records_find(context->chooser->records, problem, device))
         by = choose_by_packed_record(context, device, problem, config)    ? TJ_BY_RECORD
              : tj_context_choose_packed(context, device, problem, config) ? TJ_BY_PACK
                                                                           : 0;

@@ -13,8 +13,9 @@ struct tj_chooser *tj_chooser_create(void);
 void tj_chooser_free(struct tj_chooser *chooser);
 
 /**
- * The record of the context's store; else that of a pack; else what was chosen when a pack was made; else tj_choose_another. Makes no CUDA call; reads files only if records may have changed in
- * this process since the last time. Trouble with records is none of the caller's: the choice is then made without them.
+ * The record of the context's store; else that of a pack, or of the remote; else what was chosen when a pack was made; else
+ * tj_choose_another. Where a generation of records is pinned, that instead of store and remote. Makes no CUDA call; reads files only if
+ * records may have changed in this process since the last time. Trouble with records is none of the caller's: the choice is then made without them.
  */
 tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
                             const tj_config *refused, size_t refused_count, tj_config *config, tj_chosen_by *chosen_by,

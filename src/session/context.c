@@ -16,6 +16,7 @@
 #include "capture.h"
 #include "chooser.h"
 #include "error.h"
+#include "record.h"
 #include "text.h"
 
 static const int64_t DEFAULT_STORE_BYTES = INT64_C(1) << 30;
@@ -200,6 +201,31 @@ static bool begin_capture(tj_context *context, const char *path)
     return !path || context->capture;
 }
 
+/* Which of two records stays, by the rule of tj_records_add. */
+static tj_status merge_records(void *payload, const char *present, const char *found, char **better, tj_error *err)
+{
+    tj_record *a = NULL, *b = NULL;
+    tj_status status = tj_record_parse(present, &a, err);
+
+    (void)payload;
+    *better = NULL;
+    if (status == TJ_OK)
+        status = tj_record_parse(found, &b, err);
+    if (status == TJ_OK && tj_record_compare(b, a) < 0 && !(*better = strdup(found)))
+        status = tj_fail_memory(err, "a record");
+    tj_record_free(a);
+    tj_record_free(b);
+    return status;
+}
+
+/* False: out of memory. */
+static bool name_remote(tj_host *host, const char *address)
+{
+    if (address && *address)
+        host->remote = tj_remote_create(address, merge_records, &host->log);
+    return !address || !*address || host->remote;
+}
+
 static bool has_tables(tj_context *context)
 {
     return (context->images = tj_image_table_create()) && (context->plans = tj_plan_table_create()) &&
@@ -255,7 +281,8 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         !resolve_packs(&paths, &options) || !open_packs(&context->host, &paths, options.pack_bytes) ||
         !(context->host.store = tj_disk_store_create(
               root, paths.root, options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->host.log)) ||
-        !has_tables(context) || !begin_capture(context, option_or_environment(options.capture, "TILEJIT_CAPTURE")) ||
+        !name_remote(&context->host, option_or_environment(options.remote, "TILEJIT_REMOTE")) || !has_tables(context) ||
+        !begin_capture(context, option_or_environment(options.capture, "TILEJIT_CAPTURE")) ||
         ((options.background_tuning_s > 0 || options.prove == TJ_PROVE_BEHIND) &&
          !(context->background = tj_background_create(context, &tj_behind, options.background_tuning_s)))) {
         status = tj_fail_memory(err, "a context");
@@ -298,8 +325,10 @@ void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
     stats->memory_hits = atomic_load_explicit(&context->stats.memory_hits, memory_order_relaxed);
     stats->pack_hits = atomic_load_explicit(&context->host.stats.pack_hits, memory_order_relaxed);
     stats->store_hits = atomic_load_explicit(&context->host.stats.store_hits, memory_order_relaxed);
+    stats->remote_hits = atomic_load_explicit(&context->host.stats.remote_hits, memory_order_relaxed);
     stats->compiles = atomic_load_explicit(&context->host.stats.compiles, memory_order_relaxed);
     stats->failures = atomic_load_explicit(&context->host.stats.failures, memory_order_relaxed);
     stats->loads = atomic_load_explicit(&context->host.stats.loads, memory_order_relaxed);
+    stats->remote_troubles = tj_remote_troubles(context->host.remote);
     stats->plans = atomic_load_explicit(&context->stats.plans, memory_order_relaxed);
 }

@@ -235,6 +235,25 @@ static void look_at_packs(const doctor *who)
     }
 }
 
+static void look_at_remote(const doctor *who)
+{
+    tj_remote *remote = who->context->host.remote;
+    const char *shown = "", *generation;
+    tj_error why;
+
+    if (!remote)
+        return;
+    if (tj_remote_ping(remote, &shown, &why) != TJ_OK) {
+        found(who, "remote", TJ_FINDING_NOTE, "until then nothing is shared with other machines, and all else works", "%s",
+              why.message);
+        return;
+    }
+    generation = tj_remote_generation(remote);
+    found(who, "remote", TJ_FINDING_OK, "", "%s answers; %s%s%s", shown,
+          tj_remote_writes(remote) ? "what is made here is sent there" : "it is only read", generation ? "; generation " : "",
+          generation ? generation : "");
+}
+
 tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, tj_error *err)
 {
     if (!context)
@@ -260,5 +279,6 @@ tj_status tj_doctor(tj_context *context, tj_finding_visit visit, void *payload, 
         look_at_probe(&who, nvrtc, target);
     look_at_packs(&who);
     look_at_store(&who);
+    look_at_remote(&who);
     return TJ_OK;
 }

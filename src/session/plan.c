@@ -53,7 +53,7 @@ static tj_status load(tj_context *context, const tj_device_facts *device, tj_pla
     const tj_origin origin = tj_image_origin(plan->program.image);
     tj_error refused;
 
-    if (status == TJ_OK || (origin != TJ_FROM_STORE && origin != TJ_FROM_PACK) ||
+    if (status == TJ_OK || (origin != TJ_FROM_STORE && origin != TJ_FROM_PACK && origin != TJ_FROM_REMOTE) ||
         (status != TJ_ERR_DRIVER && status != TJ_ERR_UNSUPPORTED && status != TJ_ERR_INTERNAL))
         return status;
     if (tj_program_load(&context->host, &plan->program, &refused) == TJ_OK)

@@ -14,7 +14,7 @@
 #include "error.h"
 #include "fs.h"
 
-enum { MAX_TEXT_BYTES = 64 * 1024, MAX_TEXT_NAME = 96 };
+enum { MAX_TEXT_BYTES = 64 * 1024, MAX_NOTE_BYTES = 256 << 20, MAX_TEXT_NAME = 96 };
 
 /* In one step: readers see the old file or the new one. errno says what went wrong. */
 static bool replace_file(int root, const char *path, const char *text)
@@ -42,7 +42,7 @@ char *tj_disk_store_read_note(tj_disk_store *store, const char *name)
 
     if (root < 0)
         return NULL;
-    if (snprintf(path, sizeof path, "v1/%s", name) >= (int)sizeof path || !tj_fs_read(root, path, MAX_TEXT_BYTES, &text, &size))
+    if (snprintf(path, sizeof path, "v1/%s", name) >= (int)sizeof path || !tj_fs_read(root, path, MAX_NOTE_BYTES, &text, &size))
         text = NULL;
     close(root);
     return text;

@@ -462,6 +462,27 @@ Test(tune_command, says_when_it_cannot_keep_a_record)
     cr_expect(strstr(out, " s, no record kept)") != NULL, "what was asked for needs no reason: %s", out);
 }
 
+/* Each part with a store of its own, as on machines that share nothing: put together they are what one machine finds. */
+Test(tune_command, shards_merge_to_the_whole)
+{
+    static const char how[] = "tune --shapes l.csv --family naive --evaluations 1 --threads 1";
+
+    NEEDS_COMPILER();
+    cr_assert(eq(int,
+                 shell("mkdir parts; printf '16x16x16\\n8,24,40\\n20,10,30\\n' >l.csv; "
+                       "TILEJIT_CACHE_DIR=$PWD/a $T %s --shard 0/2 -o parts/0.json && "
+                       "TILEJIT_CACHE_DIR=$PWD/b $T %s --shard 1/2 -o parts/1.json && "
+                       "TILEJIT_CACHE_DIR=$PWD/a $T %s --shard 0/2 --resume -o again.json && cmp again.json parts/0.json && "
+                       "$T tune --merge parts -o all.json && $T tune --merge parts/1.json,parts,all.json -o again.json && "
+                       "cmp all.json again.json && $T tune --import all.json",
+                       how, how, how),
+                 0),
+              "%s", errors);
+    cr_expect(strstr(out, "3 records read, 3 of them new") != NULL, "%s", out);
+    cr_expect(eq(int, shell("$T %s --shard 9/10 -o none.json && $T %s --resume", how, how), 0), "%s", errors);
+    cr_expect(strstr(out, "16x16x16: has a record") && strstr(out, "20x10x30: has a record"), "%s", out);
+}
+
 Test(tune_command, refuses_wrong_words)
 {
     static const struct {
@@ -476,7 +497,7 @@ Test(tune_command, refuses_wrong_words)
         {"tune 16x16x16 --budget -3m", "--budget", 2},
         {"tune 16x16x16 --budget 200000m", "--budget", 2}, /* more than 1e7 seconds */
         {"tune 16x16x16 --budget 2800h", "--budget", 2},
-        {"tune --import .", "cannot read .", 1},
+        {"tune --import .", "no *.json lies in .", 1},
         {"tune 16x16x16 --evaluations 0", "--evaluations", 2},
         {"tune 16x16x16 --strategy luck", "--strategy", 2},
         {"tune 16x16x16 --family fast", "no family is named \"fast\"", 2},
@@ -504,7 +525,10 @@ Test(tune_command, refuses_wrong_words)
         {"tune --import a --devices 0", "--devices", 2},
         {"tune --export a --devices 0,1", "--devices", 2},
         {"tune --import bad.csv 16x16x16 --device 9", "no CUDA device 9", 1},
-        {"tune 16x16x16 -o out.json", "--merge", 2},
+        {"tune 16x16x16 -o -", "name a file for -o", 2},
+        {"tune 16x16x16 --shard 2/2", "--shard is \"2/2\": write i/n", 2},
+        {"tune 16x16x16 --shard half", "--shard", 2},
+        {"tune --merge a -o b --shard 0/2", "--shard", 2},
         {"tune 16x16x16 --t4", "--export", 2},
         {"tune --import missing.json", "missing.json", 1},
         {"tune --import bad.csv", "not JSON", 1},

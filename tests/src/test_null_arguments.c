@@ -146,6 +146,10 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_records_load, (ARG(0), ARG(1), &err), "context", "records") \
     REFUSES(tj_records_load_all, (ARG(0), ARG(1), ARG(2), &err), "context", "records", "passed_over") \
     REFUSES(tj_records_parse, (ARG(0), NULL, NULL, ARG(1), NULL, &err), "text", "records") \
+    ANSWERS(tj_problem_to_json, (ARG(0)), 0, 0) \
+    REFUSES(tj_problem_from_json, (ARG(0), ARG(1), &err), "json", "problem") \
+    SURVIVES(tj_problem_id, (ARG(0), ARG(1)), 1) \
+    REFUSES(tj_tuning_class_of, (ARG(0), ARG(1), ARG(2), &err), "context", "device", "of") \
     ANSWERS(tj_records_print, (ARG(0), 1), 0, 0) \
     REFUSES(tj_reference_check, (ARG(0), ARG(1), ARG(2), 1, 1, ARG(3), &err), "problem", "operands", "p", "report") \
     REFUSES(tj_reference_product, (ARG(0), ARG(1), ARG(2), 1, &err), "problem", "operands", "p") \

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * component: optional libraries of TileJIT's own, opened when they are first needed.
+ */
+#ifndef TJ_BASE_COMPONENT_H
+#define TJ_BASE_COMPONENT_H
+
+#include <tilejit/status.h>
+
+/**
+ * Open the library name that lies beside the one that the address near belongs to, in tilejit/ there, in ../lib or ../lib/tilejit; else
+ * where the loader looks. It stays open. Errors: TJ_ERR_NOT_FOUND: what was tried.
+ */
+tj_status tj_component_open(const void *near, const char *name, void **library, tj_error *err);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tilejit fleet status: how far it is, who works, what is poisoned. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fleet_cli.h"
+
+typedef struct status_options {
+    cli_machine_options machine;
+    int32_t watch;
+    int64_t poisoned;
+} status_options;
+
+static const cli_option own[] = {
+    {"watch", CLI_FLAG, offsetof(status_options, watch), "Again every two seconds, until Ctrl-C.", .low = 1},
+    {"poisoned", CLI_INT, offsetof(status_options, poisoned), "How many poisoned shapes of each class to list; default 10.",
+     "count", 0, 1000000, .initial = 10},
+    {NULL},
+};
+
+static int64_t number(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
+
+static double real(const json_t *object, const char *name)
+{
+    return json_number_value(json_object_get(object, name));
+}
+
+static const char *text(const json_t *object, const char *name)
+{
+    const char *value = json_string_value(json_object_get(object, name));
+
+    return value ? value : "?";
+}
+
+static void print_worker(const json_t *worker)
+{
+    printf("  %-4s %-44s %6" PRId64 " done", json_is_true(json_object_get(worker, "is_dead")) ? "DEAD" : "",
+           text(worker, "name"), number(worker, "done"));
+    if (number(worker, "failed"))
+        printf(", %" PRId64 " failed", number(worker, "failed"));
+    if (json_is_true(json_object_get(worker, "is_dead")))
+        printf(", silent for %s", cli_age((int64_t)real(worker, "silent_s")).text);
+    else if (real(worker, "shape_s") > 0)
+        printf(", at one for %s", cli_age((int64_t)real(worker, "shape_s")).text);
+    printf("%s\n", strcmp(text(worker, "does"), "compile") == 0 ? ", compiles ahead" : "");
+}
+
+static void print_poisoned(const json_t *shape)
+{
+    char *json = json_dumps(json_object_get(shape, "problem"), JSON_COMPACT), words[CLI_SHAPE_BYTES] = "?";
+    tj_problem problem;
+
+    if (json && tj_problem_from_json(json, &problem, NULL) == TJ_OK)
+        cli_print_shape(&problem, words);
+    printf("  poisoned %s %s: %.200s\n", words, text(json_object_get(shape, "problem"), "dtype"), text(shape, "why"));
+    free(json);
+}
+
+static void print_class(const json_t *class, int64_t most_poisoned)
+{
+    const json_t *workers = json_object_get(class, "workers"), *poisoned = json_object_get(class, "poisoned"), *one;
+    const int64_t done = number(class, "done"), remaining = number(class, "remaining");
+    size_t i, dead = 0;
+
+    json_array_foreach(workers, i, one) dead += json_is_true(json_object_get(one, "is_dead"));
+    printf("class %s  %s\n", text(class, "class"), text(class, "text"));
+    printf("  %" PRId64 " of %" PRId64 " shapes done, %" PRId64 " to go, %" PRId64 " records in all", done, done + remaining,
+           remaining, number(class, "records"));
+    if (real(class, "shapes_per_s") > 0 && remaining > 0)
+        printf(", %.2f shapes/s, %s left", real(class, "shapes_per_s"), cli_age((int64_t)real(class, "left_s") + 1).text);
+    printf("\n  workers: %zu alive", json_array_size(workers) - dead);
+    if (dead)
+        printf(", %zu dead", dead);
+    if (remaining > 0 && json_array_size(workers) == dead)
+        printf("; nobody works");
+    printf("; poisoned shapes: %zu\n", json_array_size(poisoned));
+    json_array_foreach(workers, i, one) print_worker(one);
+    json_array_foreach(poisoned, i, one)
+    {
+        if ((int64_t)i < most_poisoned)
+            print_poisoned(one);
+    }
+}
+
+static void print_all(const json_t *root, int64_t most_poisoned)
+{
+    const json_t *classes = json_object_get(root, "classes"), *class;
+    size_t i;
+
+    if (json_array_size(classes) == 0)
+        printf("%s: no class of devices is known yet: submit shapes, or start a worker\n", text(root, "server"));
+    json_array_foreach(classes, i, class) print_class(class, most_poisoned);
+    (void)fflush(stdout);
+}
+
+static cli_exit status(cli_call *call, tj_error *err)
+{
+    const status_options *words = call->options;
+    const fleet_table *table;
+    fleet *connection = NULL;
+    json_t *root = NULL;
+    tj_status found;
+
+    if (words->watch && call->is_json) {
+        (void)tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--watch is for people, and --json prints one object: give one of them");
+        return CLI_WORDS;
+    }
+    found = fleet_connect(&words->machine, false, &table, &connection, err);
+    if (found == TJ_OK && words->watch)
+        cli_note_signals();
+    while (found == TJ_OK) {
+        json_decref(root);
+        root = NULL;
+        found = fleet_ask_status(table, connection, &root, err);
+        if (found == TJ_OK && !call->is_json) {
+            if (words->watch && isatty(STDOUT_FILENO))
+                printf("\033[H\033[2J");
+            print_all(root, words->poisoned);
+        }
+        if (!words->watch)
+            break;
+        for (int i = 0; i < 20 && !cli_noted_signal(); i++)
+            (void)nanosleep(&(const struct timespec){0, 100000000}, NULL);
+        if (cli_noted_signal())
+            break;
+    }
+    if (root && found == TJ_OK)
+        (void)json_object_update(call->answer, root);
+    json_decref(root);
+    if (connection)
+        table->close(connection);
+    return found == TJ_OK ? CLI_DONE : CLI_FAILED;
+}
+
+const cli_command cli_fleet_status = {
+    .name = "fleet status",
+    .summary = "show how far a fleet is: progress, rate, workers, poisoned shapes",
+    .text = "For each class of devices: shapes done and to go since the queue was last empty, shapes per second in the last "
+            "minute, and the "
+            "time that the rest will take at that rate; workers, dead ones among them; and the shapes that failed three times, "
+            "with the "
+            "reason.",
+    .example = "tilejit fleet status --watch",
+    .takes = {{&(const cli_group){"fleet status", own}}, {&cli_machine_group, offsetof(status_options, machine)}},
+    .option_bytes = sizeof(status_options),
+    .run = status,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "names.h"
+
+enum { MOST_TRIES = 64, KEYS = 7 };
+
+/*
+ * KEYS: records queued queue compile failures counts rate. ARGV: shape, the record that was read, the one to write ("": none),
+ * finishes. The answer: 0: another one was written meanwhile; 1: kept; 2: kept, and the shape was queued. One script is one step, in the
+ * append-only file too, so a shape is never done without its record.
+ */
+static const char SCRIPT[] = "if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end "
+                             "if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end "
+                             "if ARGV[4] == '0' then return 1 end "
+                             "redis.call('HDEL', KEYS[5], ARGV[1]) "
+                             "local id = redis.call('HGET', KEYS[2], ARGV[1]) "
+                             "if not id then return 1 end "
+                             "redis.pcall('XACK', KEYS[3], 'w', id) "
+                             "redis.call('XDEL', KEYS[3], id) "
+                             "redis.pcall('XACK', KEYS[4], 'w', id) "
+                             "redis.call('XDEL', KEYS[4], id) "
+                             "redis.call('HDEL', KEYS[2], ARGV[1]) "
+                             "redis.call('HINCRBY', KEYS[6], 'done', 1) "
+                             "local slot = math.floor(redis.call('TIME')[1] / 10) "
+                             "redis.call('HINCRBY', KEYS[7], slot, 1) "
+                             "redis.call('HDEL', KEYS[7], slot - 12, slot - 13, slot - 14, slot - 15, slot - 16) "
+                             "redis.call('EXPIRE', KEYS[7], 300) "
+                             "return 2";
+
+static tj_status read_present(fleet_wire *wire, const char *key, const char *id, int deadline_ms, char **present, size_t *size,
+                              tj_error *err)
+{
+    redisReply *reply;
+    tj_status status = fleet_wire_say(wire, fleet_now_ms() + deadline_ms, &reply, err, "HGET", key, id, NULL);
+
+    *present = NULL;
+    *size = 0;
+    if (status != TJ_OK)
+        return status;
+    if (reply->type == REDIS_REPLY_STRING) {
+        *present = malloc((size_t)reply->len + 1);
+        if (*present) {
+            memcpy(*present, reply->str, (size_t)reply->len + 1);
+            *size = (size_t)reply->len;
+        } else
+            status = tj_fail_memory(err, "a record");
+    }
+    freeReplyObject(reply);
+    return status;
+}
+
+/* What is to be written: sealed; NULL: nothing, for the present one stays. One that is not believed gives way. */
+static tj_status choose(const fleet_trust *trust, const char *of, const char *id, const char *present, size_t present_size,
+                        const char *record, fleet_merge *merge, void *payload, char **sealed, size_t *sealed_size,
+                        fleet_kept *kept, tj_error *err)
+{
+    const char *content;
+    char *better = NULL, *text = NULL;
+    size_t size;
+    tj_error why;
+
+    *sealed = NULL;
+    *sealed_size = 0;
+    *kept = FLEET_IS_NEW;
+    if (present && fleet_unseal(trust, FLEET_RECORD, of, id, present, present_size, &content, &size) == NULL &&
+        (text = strndup(content, size)) && merge(payload, text, record, &better, &why) == TJ_OK)
+        *kept = better ? FLEET_IS_BETTER : FLEET_PRESENT_STAYS;
+    free(text);
+    if (*kept != FLEET_PRESENT_STAYS) {
+        const char *chosen = better ? better : record;
+
+        *sealed = fleet_seal(trust, FLEET_RECORD, of, id, chosen, strlen(chosen), sealed_size);
+    }
+    free(better);
+    return *kept == FLEET_PRESENT_STAYS || *sealed ? TJ_OK : tj_fail_memory(err, "a record");
+}
+
+tj_status fleet_keep_record(fleet_wire *wire, const fleet_trust *trust, const char *of, const char *id, const char *record,
+                            fleet_merge *merge, void *payload, bool finishes, int deadline_ms, fleet_kept *kept,
+                            bool *was_queued, tj_error *err)
+{
+    static const char *const part[KEYS] = {"records", "queued", "queue", "compile", "failures", "counts", "rate"};
+    char key[KEYS][FLEET_NAME_BYTES];
+    const char *word[3 + KEYS + 4] = {"EVAL", SCRIPT, "7"};
+    size_t bytes[3 + KEYS + 4];
+    tj_status status = TJ_OK;
+    long long answer = 0;
+
+    if (strlen(record) > FLEET_MOST_RECORD_BYTES)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "a record of %zu bytes is larger than any should be (%d)", strlen(record),
+                       FLEET_MOST_RECORD_BYTES);
+    for (int i = 0; i < KEYS; i++) {
+        (void)snprintf(key[i], sizeof key[i], FLEET_PREFIX "{%s}:%s", of, part[i]);
+        word[3 + i] = key[i];
+    }
+    for (int i = 0; i < MOST_TRIES && status == TJ_OK && answer == 0; i++) {
+        char *present, *sealed = NULL;
+        size_t present_size, sealed_size = 0;
+        redisReply *reply = NULL;
+
+        status = read_present(wire, key[0], id, deadline_ms, &present, &present_size, err);
+        if (status == TJ_OK)
+            status = choose(trust, of, id, present, present_size, record, merge, payload, &sealed, &sealed_size, kept, err);
+        for (int k = 0; k < 3 + KEYS; k++)
+            bytes[k] = strlen(word[k]);
+        word[3 + KEYS] = id;
+        bytes[3 + KEYS] = strlen(id);
+        word[4 + KEYS] = present ? present : "";
+        bytes[4 + KEYS] = present_size;
+        word[5 + KEYS] = sealed ? sealed : "";
+        bytes[5 + KEYS] = sealed_size;
+        word[6 + KEYS] = finishes ? "1" : "0";
+        bytes[6 + KEYS] = 1;
+        if (status == TJ_OK)
+            status = fleet_wire_ask(wire, fleet_now_ms() + deadline_ms, 7 + KEYS, word, bytes, &reply, err);
+        if (status == TJ_OK)
+            answer = reply->integer;
+        if (reply)
+            freeReplyObject(reply);
+        free(present);
+        free(sealed);
+    }
+    if (was_queued)
+        *was_queued = answer == 2;
+    return status == TJ_OK && answer == 0
+               ? tj_fail(err, TJ_ERR_IO, "the record of one shape changes whenever it is to be written")
+               : status;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* records: a record on the server gives way to a better one only, whoever writes at the same time; and its shape is done in the same step. */
+#ifndef TJ_FLEET_RECORDS_H
+#define TJ_FLEET_RECORDS_H
+
+#include "trust.h"
+#include "wire.h"
+
+typedef enum fleet_kept { FLEET_PRESENT_STAYS, FLEET_IS_NEW, FLEET_IS_BETTER } fleet_kept;
+
+/** finishes: the shape leaves the queue with it. *was_queued may be NULL. Errors: those of fleet_wire_ask and of merge. */
+tj_status fleet_keep_record(fleet_wire *wire, const fleet_trust *trust, const char *of, const char *id, const char *record,
+                            fleet_merge *merge, void *payload, bool finishes, int deadline_ms, fleet_kept *kept,
+                            bool *was_queued, tj_error *err);
+
+#endif

@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * share: a thread of its own has the only connection, and all that can be slow happens there: finding the host, connecting, every command.
+ * A caller leaves a question and waits for its answer until the deadline, no longer.
+ *
+ * The circuit is closed while a connection works. Without one nobody waits: the thread tries to have one again, after 1 s, then 2, up to
+ * 30, as long as somebody would ask. Only the first question of all waits for a connection, so a server that is gone costs a process its
+ * deadline once.
+ */
+#include "share.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "fs.h"
+#include "names.h"
+#include "records.h"
+#include "trust.h"
+#include "wire.h"
+
+enum {
+    MOST_OFFERS = 256,
+    MOST_OFFERED_BYTES = 64 << 20,
+    CONNECT_MS = 2000,     /* behind, where nobody waits for it */
+    OFFER_MS = 2000,       /* so too */
+    GENERATION_MS = 5000,  /* large, and asked for once */
+    FLUSH_MS = 1000,       /* at the end */
+    LEAST_PAUSE_MS = 1000, /* between two attempts to connect */
+    MOST_PAUSE_MS = 30000,
+    POLL_MS = 20, /* for another process's image */
+    ANSWER_BYTES = 4096
+};
+
+typedef enum ask { ASK_FETCH, ASK_LEAD, SEND_BYTES, SEND_YIELD, SEND_USED } ask;
+typedef enum lead { LEAD_UNKNOWN, LEAD_MINE, LEAD_MADE, LEAD_BUSY, LEAD_NOBODY } lead;
+
+typedef struct job {
+    struct job *next;
+    ask ask;
+    fleet_kind kind;
+    char of[24], name[FLEET_NAME_BYTES - 64];
+    bool is_led, is_done;
+    int references; /* of a question: the caller and the thread; under the lock */
+    int deadline_ms;
+    void *bytes; /* to be sent, or the answer */
+    size_t size;
+    bool is_found;
+    lead lead;
+} job;
+
+struct fleet_share {
+    fleet_place place;
+    fleet_trust trust;
+    fleet_merge *merge;
+    tj_log log;
+    pid_t pid;
+    char token[64];
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t has_work, has_answer;
+    pthread_t thread;
+    bool is_started, is_ending, is_abandoned, has_ended;
+    bool is_up, was_tried; /* a connection; the first attempt at one is over */
+    bool is_wanted;        /* somebody would have asked */
+    int64_t next_try_ms, flush_until_ms;
+    int pause_ms;
+    job *question, *offer; /* two queues, first ones first */
+    size_t offers, offered_bytes;
+    bool has_warned_of_server, has_warned_of_seal, has_warned_of_offers;
+    fleet_share_counts counts;
+    fleet_wire wire; /* the thread's alone */
+};
+
+/* Under the lock: after the share is abandoned its log may be gone. */
+static void say(const fleet_share *share, tj_log_level level, const char *what, const char *why)
+{
+    if (!share->is_abandoned)
+        tj_log_line(&share->log, level, "%s: %s", what, why);
+}
+
+static void say_once(const fleet_share *share, bool *has_warned, const char *what, const char *why)
+{
+    if (!*has_warned)
+        say(share, TJ_LOG_WARNING, what, why);
+    *has_warned = true;
+}
+
+static void append(job **queue, job *one)
+{
+    while (*queue)
+        queue = &(*queue)->next;
+    *queue = one;
+}
+
+static void drop(job *one)
+{
+    if (--one->references > 0)
+        return;
+    free(one->bytes);
+    free(one);
+}
+
+/* ---- what the thread does ----------------------------------------------------------------------------------------- */
+
+static tj_status run(fleet_share *share, int64_t until, redisReply **reply, tj_error *err, const char *word, const char *key)
+{
+    return fleet_wire_say(&share->wire, until, reply, err, word, key, NULL);
+}
+
+static void name_key(char key[FLEET_NAME_BYTES], const char *what, const char *name)
+{
+    (void)snprintf(key, FLEET_NAME_BYTES, FLEET_PREFIX "%s:%s", what, name);
+}
+
+/* Why what was found is not believed; NULL: it is, and the job has a copy. */
+static const char *take(const fleet_share *share, job *one, const char *sealed, size_t sealed_size)
+{
+    const char *content,
+        *why = fleet_unseal(&share->trust, one->kind, one->of, one->name, sealed, sealed_size, &content, &one->size);
+
+    if (why)
+        return why;
+    one->bytes = malloc(one->size + 1);
+    if (!one->bytes)
+        return "memory ran out";
+    if (one->size > 0)
+        memcpy(one->bytes, content, one->size);
+    ((char *)one->bytes)[one->size] = '\0';
+    return NULL;
+}
+
+/* The bytes that a digest stands for; *why as above. */
+static tj_status fetch_bytes(fleet_share *share, job *one, int64_t until, const char **why, tj_error *err)
+{
+    char key[FLEET_NAME_BYTES], digest[FLEET_DIGEST_BYTES], wanted[FLEET_DIGEST_BYTES];
+    redisReply *reply = NULL;
+    tj_status status;
+
+    if (one->size != FLEET_DIGEST_BYTES - 1) {
+        *why = "it names no digest";
+        return TJ_OK;
+    }
+    memcpy(wanted, one->bytes, sizeof wanted);
+    free(one->bytes);
+    one->bytes = NULL;
+    name_key(key, "bytes", wanted);
+    status = run(share, until, &reply, err, "GET", key);
+    if (status == TJ_OK && reply->type == REDIS_REPLY_STRING) {
+        fleet_digest(reply->str, (size_t)reply->len, digest);
+        *why = strcmp(digest, wanted) == 0 ? NULL : "its bytes do not fit their digest";
+        one->size = (size_t)reply->len;
+        one->bytes = *why ? NULL : malloc(one->size + 1);
+        if (one->bytes)
+            memcpy(one->bytes, reply->str, one->size + 1);
+    }
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}
+
+static tj_status do_fetch(fleet_share *share, job *one, tj_error *err)
+{
+    const int64_t until = fleet_now_ms() + one->deadline_ms;
+    char key[FLEET_NAME_BYTES];
+    const char *why = NULL;
+    redisReply *reply;
+    tj_status status;
+
+    if (one->kind == FLEET_RECORD) {
+        (void)snprintf(key, sizeof key, FLEET_PREFIX "{%s}:records", one->of);
+        status = fleet_wire_say(&share->wire, until, &reply, err, "HGET", key, one->name, NULL);
+    } else {
+        if (one->kind == FLEET_IMAGE)
+            name_key(key, "image", one->name);
+        else
+            (void)snprintf(key, sizeof key, FLEET_PREFIX "{%s}:generation:%s", one->of, one->name);
+        share->wire.most_bytes = one->kind == FLEET_IMAGE ? FLEET_MOST_IMAGE_BYTES : FLEET_MOST_GENERATION_BYTES;
+        status = run(share, until, &reply, err, "GET", key);
+    }
+    if (status != TJ_OK)
+        return status;
+    if (reply->type == REDIS_REPLY_STRING) {
+        why = take(share, one, reply->str, (size_t)reply->len);
+        if (!why && one->kind == FLEET_IMAGE)
+            status = fetch_bytes(share, one, until, &why, err);
+    }
+    freeReplyObject(reply);
+    share->wire.most_bytes = FLEET_MOST_IMAGE_BYTES;
+    one->is_found = status == TJ_OK && !why && one->bytes;
+    if (why) {
+        char what[160];
+
+        (void)snprintf(what, sizeof what, "what %.100s has is ignored", share->place.shown);
+        pthread_mutex_lock(&share->lock);
+        share->counts.ignored++;
+        say_once(share, &share->has_warned_of_seal, what, why);
+        pthread_mutex_unlock(&share->lock);
+    }
+    return status;
+}
+
+static tj_status exists(fleet_share *share, int64_t until, const char *what, const char *name, bool *is_there, tj_error *err)
+{
+    char key[FLEET_NAME_BYTES];
+    redisReply *reply;
+    tj_status status;
+
+    name_key(key, what, name);
+    status = run(share, until, &reply, err, "EXISTS", key);
+    *is_there = status == TJ_OK && reply->integer > 0;
+    if (status == TJ_OK)
+        freeReplyObject(reply);
+    return status;
+}
+
+static tj_status give_up_lease(fleet_share *share, int64_t until, const char *name, tj_error *err)
+{
+    static const char script[] = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
+    char key[FLEET_NAME_BYTES];
+    redisReply *reply = NULL;
+    tj_status status;
+
+    name_key(key, "lease", name);
+    status = fleet_wire_say(&share->wire, until, &reply, err, "EVAL", script, "1", key, share->token, NULL);
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}
+
+/* The image is looked for once more when the lease is ours: whoever had it before may have just made it. */
+static tj_status do_lead(fleet_share *share, job *one, tj_error *err)
+{
+    const int64_t until = fleet_now_ms() + one->deadline_ms;
+    char key[FLEET_NAME_BYTES], wait[24];
+    bool is_made = false, is_leased = false;
+    redisReply *reply = NULL;
+    tj_status status;
+
+    one->lead = LEAD_UNKNOWN;
+    if (!share->trust.signs) { /* it could not give away what it compiled */
+        status = exists(share, until, "image", one->name, &is_made, err);
+        if (status == TJ_OK && !is_made)
+            status = exists(share, until, "lease", one->name, &is_leased, err);
+        if (status == TJ_OK)
+            one->lead = is_made ? LEAD_MADE : is_leased ? LEAD_BUSY : LEAD_NOBODY;
+        return status;
+    }
+    name_key(key, "lease", one->name);
+    (void)snprintf(wait, sizeof wait, "%d", share->place.wait_ms);
+    status = fleet_wire_say(&share->wire, until, &reply, err, "SET", key, share->token, "NX", "PX", wait, NULL);
+    if (status != TJ_OK)
+        return status;
+    is_leased = reply->type == REDIS_REPLY_STATUS;
+    freeReplyObject(reply);
+    status = exists(share, until, "image", one->name, &is_made, err);
+    if (status == TJ_OK && is_made && is_leased)
+        status = give_up_lease(share, until, one->name, err);
+    if (status == TJ_OK)
+        one->lead = is_made ? LEAD_MADE : is_leased ? LEAD_MINE : LEAD_BUSY;
+    return status;
+}
+
+static tj_status set(fleet_share *share, int64_t until, const char *key, const void *bytes, size_t size, tj_error *err)
+{
+    char seconds[24];
+    const char *const word[] = {"SET", key, bytes, "EX", seconds};
+    redisReply *reply = NULL;
+    tj_status status;
+
+    (void)snprintf(seconds, sizeof seconds, "%lld", 86400LL * share->place.image_days);
+    status =
+        fleet_wire_ask(&share->wire, until, 5, word, (const size_t[]){3, strlen(key), size, 2, strlen(seconds)}, &reply, err);
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}
+
+static tj_status send_image(fleet_share *share, const job *one, tj_error *err)
+{
+    const int64_t until = fleet_now_ms() + OFFER_MS;
+    char key[FLEET_NAME_BYTES], digest[FLEET_DIGEST_BYTES], *sealed;
+    size_t size;
+    tj_status status;
+
+    fleet_digest(one->bytes, one->size, digest);
+    sealed = fleet_seal(&share->trust, FLEET_IMAGE, one->of, one->name, digest, strlen(digest), &size);
+    if (!sealed)
+        return tj_fail_memory(err, "an image");
+    name_key(key, "bytes", digest);
+    status = set(share, until, key, one->bytes, one->size, err);
+    if (status == TJ_OK) {
+        name_key(key, "image", one->name);
+        status = set(share, until, key, sealed, size, err);
+    }
+    free(sealed);
+    return status;
+}
+
+static tj_status do_send(fleet_share *share, const job *one, tj_error *err)
+{
+    const int64_t until = fleet_now_ms() + OFFER_MS;
+    tj_status status = TJ_OK;
+    fleet_kept kept;
+
+    if (one->ask == SEND_YIELD)
+        return give_up_lease(share, until, one->name, err);
+    if (one->ask == SEND_USED) { /* a reader may lack the right to */
+        char key[FLEET_NAME_BYTES], seconds[24];
+        redisReply *reply = NULL;
+        tj_error ignored;
+
+        (void)snprintf(seconds, sizeof seconds, "%lld", 86400LL * share->place.image_days);
+        name_key(key, strlen(one->name) == FLEET_DIGEST_BYTES - 1 ? "bytes" : "image", one->name);
+        status = fleet_wire_say(&share->wire, until, &reply, &ignored, "EXPIRE", key, seconds, NULL);
+        if (reply)
+            freeReplyObject(reply);
+        if (status == TJ_ERR_IO && err)
+            *err = ignored;
+        return status == TJ_ERR_IO ? status : TJ_OK;
+    }
+    if (one->kind == FLEET_RECORD)
+        status = fleet_keep_record(&share->wire, &share->trust, one->of, one->name, one->bytes, share->merge, NULL, false,
+                                   OFFER_MS, &kept, NULL, err);
+    else
+        status = send_image(share, one, err);
+    if (one->is_led && share->wire.link) {
+        tj_error ignored;
+
+        (void)give_up_lease(share, until, one->name, &ignored);
+    }
+    return status;
+}
+
+/* ---- the thread --------------------------------------------------------------------------------------------------- */
+
+/* Under the lock: nobody waits for an answer any more. */
+static void refuse_questions(fleet_share *share)
+{
+    job *one;
+
+    while ((one = share->question)) {
+        share->question = one->next;
+        one->is_done = true;
+        drop(one);
+    }
+    pthread_cond_broadcast(&share->has_answer);
+}
+
+static void lose_link(fleet_share *share, const tj_error *why)
+{
+    share->is_up = false;
+    share->was_tried = true;
+    share->is_wanted = false;
+    share->counts.troubles++;
+    share->next_try_ms = fleet_now_ms() + share->pause_ms;
+    share->pause_ms = 2 * share->pause_ms < MOST_PAUSE_MS ? 2 * share->pause_ms : MOST_PAUSE_MS;
+    say_once(share, &share->has_warned_of_server, "nothing is shared for now, and all goes on without", why->message);
+    refuse_questions(share);
+}
+
+/* Under the lock, which is let go meanwhile. */
+static void try_to_connect(fleet_share *share)
+{
+    tj_error why;
+    tj_status status;
+
+    pthread_mutex_unlock(&share->lock);
+    status = fleet_wire_open(&share->wire, fleet_now_ms() + CONNECT_MS, &why);
+    pthread_mutex_lock(&share->lock);
+    if (status != TJ_OK) {
+        lose_link(share, &why);
+        return;
+    }
+    if (share->was_tried)
+        say(share, TJ_LOG_INFO, "sharing goes on", share->place.shown);
+    share->is_up = share->was_tried = true;
+    share->has_warned_of_server = false;
+}
+
+/* So too. An error that the server told is one of this job alone. */
+static void do_job(fleet_share *share, job *one, bool is_question)
+{
+    tj_error why;
+    tj_status status;
+
+    pthread_mutex_unlock(&share->lock);
+    status = one->ask == ASK_FETCH  ? do_fetch(share, one, &why)
+             : one->ask == ASK_LEAD ? do_lead(share, one, &why)
+                                    : do_send(share, one, &why);
+    pthread_mutex_lock(&share->lock);
+    if (status == TJ_OK)
+        share->pause_ms = LEAST_PAUSE_MS;
+    if (is_question) {
+        one->is_done = true;
+        pthread_cond_broadcast(&share->has_answer);
+    } else if (one->ask == SEND_BYTES) {
+        share->counts.sent += status == TJ_OK;
+        share->counts.dropped += status != TJ_OK;
+    }
+    if (status == TJ_ERR_IO && !share->wire.link) {
+        lose_link(share, &why);
+    } else if (status != TJ_OK) {
+        share->counts.troubles++;
+        say_once(share, &share->has_warned_of_offers,
+                 is_question ? "a question was not answered" : "what was made here is not shared", why.message);
+    }
+    drop(one);
+}
+
+static void wait_until(fleet_share *share, int64_t until_ms)
+{
+    const struct timespec until = {(time_t)(until_ms / 1000), (long)(until_ms % 1000) * 1000000};
+
+    (void)pthread_cond_timedwait(&share->has_work, &share->lock, &until);
+}
+
+static bool is_over(const fleet_share *share)
+{
+    return share->is_ending && (!share->offer || !share->is_up || fleet_now_ms() > share->flush_until_ms);
+}
+
+static void release(fleet_share *share)
+{
+    job *one;
+
+    while ((one = share->offer)) {
+        share->offer = one->next;
+        drop(one);
+    }
+    fleet_wire_close(&share->wire);
+    pthread_mutex_destroy(&share->lock);
+    pthread_cond_destroy(&share->has_work);
+    pthread_cond_destroy(&share->has_answer);
+    free(share);
+}
+
+static void *serve(void *payload)
+{
+    fleet_share *share = payload;
+    bool is_abandoned;
+
+    pthread_mutex_lock(&share->lock);
+    while (!is_over(share)) {
+        const int64_t now = fleet_now_ms();
+        const bool is_asked = share->question || share->offer || share->is_wanted;
+
+        if (!share->is_up && is_asked && now >= share->next_try_ms && !share->is_ending) {
+            try_to_connect(share);
+        } else if (share->is_up && (share->question || share->offer)) {
+            const bool is_question = share->question != NULL;
+            job **queue = is_question ? &share->question : &share->offer, *one = *queue;
+
+            *queue = one->next;
+            one->next = NULL;
+            if (!is_question) {
+                share->offers--;
+                share->offered_bytes -= one->size;
+            }
+            do_job(share, one, is_question);
+        } else {
+            wait_until(share, !share->is_up && is_asked && share->next_try_ms > now ? share->next_try_ms : now + MOST_PAUSE_MS);
+        }
+    }
+    refuse_questions(share);
+    share->has_ended = true;
+    is_abandoned = share->is_abandoned;
+    pthread_cond_broadcast(&share->has_answer);
+    pthread_mutex_unlock(&share->lock);
+    if (is_abandoned)
+        release(share);
+    return NULL;
+}
+
+/* Under the lock. Signals are the program's. */
+static bool is_running(fleet_share *share)
+{
+    sigset_t all, before;
+
+    if (share->is_started || share->is_ending)
+        return share->is_started;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    share->is_started = pthread_create(&share->thread, NULL, serve, share) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return share->is_started;
+}
+
+/* ---- what callers do ---------------------------------------------------------------------------------------------- */
+
+static job *job_create(ask what, fleet_kind kind, const char *of, const char *name)
+{
+    job *one = calloc(1, sizeof *one);
+
+    if (!one || strlen(of) >= sizeof one->of || strlen(name) >= sizeof one->name) {
+        free(one);
+        return NULL;
+    }
+    one->ask = what;
+    one->kind = kind;
+    one->references = 1;
+    (void)strcpy(one->of, of);
+    (void)strcpy(one->name, name);
+    return one;
+}
+
+/* True: the job is done, and still the caller's to drop. False: there is no answer, and no job any more. */
+static bool ask_and_wait(fleet_share *share, job *one, int deadline_ms)
+{
+    const int64_t until_ms = fleet_now_ms() + deadline_ms;
+    const struct timespec until = {(time_t)(until_ms / 1000), (long)(until_ms % 1000) * 1000000};
+    bool is_done, is_up;
+
+    one->deadline_ms = deadline_ms;
+    if (share->pid != getpid()) { /* a forked child has no such thread */
+        free(one);
+        return false;
+    }
+    pthread_mutex_lock(&share->lock);
+    share->is_wanted = true;
+    share->counts.asked++;
+    is_up = share->is_up;
+    if (!is_running(share) || (!is_up && share->was_tried)) {
+        pthread_cond_signal(&share->has_work);
+        drop(one);
+        pthread_mutex_unlock(&share->lock);
+        return false;
+    }
+    one->references++;
+    append(&share->question, one);
+    pthread_cond_signal(&share->has_work);
+    while (!one->is_done && pthread_cond_timedwait(&share->has_answer, &share->lock, &until) == 0)
+        ;
+    is_done = one->is_done && (one->is_found || one->lead != LEAD_UNKNOWN);
+    if (!one->is_done && !is_up)
+        share->was_tried = true; /* this one has waited for all */
+    share->counts.found += is_done && one->is_found;
+    if (!is_done)
+        drop(one);
+    pthread_mutex_unlock(&share->lock);
+    return is_done;
+}
+
+static void leave(fleet_share *share, job *one)
+{
+    if (!one)
+        return;
+    if (share->pid != getpid()) {
+        free(one->bytes);
+        free(one);
+        return;
+    }
+    pthread_mutex_lock(&share->lock);
+    if (!is_running(share) || share->offers >= MOST_OFFERS || share->offered_bytes + one->size > MOST_OFFERED_BYTES) {
+        share->counts.dropped += one->ask == SEND_BYTES;
+        say_once(share, &share->has_warned_of_offers, "what was made here is not shared", "too much waits to be sent already");
+        drop(one);
+    } else {
+        share->offers++;
+        share->offered_bytes += one->size;
+        append(&share->offer, one);
+        pthread_cond_signal(&share->has_work);
+    }
+    pthread_mutex_unlock(&share->lock);
+}
+
+bool fleet_share_fetch(fleet_share *share, fleet_kind kind, const char *of, const char *name, void **bytes, size_t *size)
+{
+    job *one = job_create(ASK_FETCH, kind, of, name);
+    const int deadline = kind == FLEET_GENERATION ? GENERATION_MS : share->place.deadline_ms;
+
+    if (!one || !ask_and_wait(share, one, deadline))
+        return false;
+    *bytes = one->bytes;
+    *size = one->size;
+    one->bytes = NULL;
+    pthread_mutex_lock(&share->lock);
+    drop(one);
+    pthread_mutex_unlock(&share->lock);
+    if (kind == FLEET_IMAGE) {
+        char digest[FLEET_DIGEST_BYTES];
+
+        fleet_digest(*bytes, *size, digest);
+        leave(share, job_create(SEND_USED, kind, "", name));
+        leave(share, job_create(SEND_USED, kind, "", digest));
+    }
+    return true;
+}
+
+void fleet_share_offer(fleet_share *share, fleet_kind kind, const char *of, const char *name, const void *bytes, size_t size,
+                       bool is_led)
+{
+    job *one;
+
+    if (!share->trust.signs)
+        return;
+    one = size <= FLEET_MOST_IMAGE_BYTES ? job_create(SEND_BYTES, kind, of, name) : NULL;
+    if (one && (one->bytes = malloc(size + 1))) {
+        memcpy(one->bytes, bytes, size);
+        ((char *)one->bytes)[size] = '\0';
+        one->size = size;
+        one->is_led = is_led;
+        leave(share, one);
+    } else {
+        free(one);
+    }
+}
+
+bool fleet_share_lead(fleet_share *share, const char *name)
+{
+    const int64_t until = fleet_now_ms() + share->place.wait_ms;
+
+    for (;;) {
+        job *one = job_create(ASK_LEAD, FLEET_IMAGE, "", name);
+        const struct timespec pause = {0, POLL_MS * 1000000L};
+        lead found;
+
+        if (!one || !ask_and_wait(share, one, share->place.deadline_ms))
+            return false;
+        found = one->lead;
+        pthread_mutex_lock(&share->lock);
+        drop(one);
+        pthread_mutex_unlock(&share->lock);
+        if (found != LEAD_BUSY || fleet_now_ms() >= until)
+            return found == LEAD_MINE;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+void fleet_share_yield(fleet_share *share, const char *name)
+{
+    leave(share, job_create(SEND_YIELD, FLEET_IMAGE, "", name));
+}
+
+const char *fleet_share_generation(const fleet_share *share)
+{
+    return share->place.generation[0] ? share->place.generation : NULL;
+}
+
+bool fleet_share_writes(const fleet_share *share)
+{
+    return share->trust.signs;
+}
+
+tj_status fleet_share_ping(fleet_share *share, const char **shown, tj_error *err)
+{
+    fleet_wire wire = {&share->place, NULL, FLEET_MOST_IMAGE_BYTES};
+    const tj_status status = fleet_wire_open(&wire, fleet_now_ms() + CONNECT_MS, err);
+
+    if (shown)
+        *shown = share->place.shown;
+    fleet_wire_close(&wire);
+    return status;
+}
+
+void fleet_share_count(fleet_share *share, fleet_share_counts *counts)
+{
+    pthread_mutex_lock(&share->lock);
+    *counts = share->counts;
+    pthread_mutex_unlock(&share->lock);
+}
+
+tj_status fleet_share_create(const char *url, fleet_merge *merge, const tj_log *log, fleet_share **out, tj_error *err)
+{
+    fleet_share *share = calloc(1, sizeof *share);
+    pthread_condattr_t monotonic;
+    tj_status status;
+
+    *out = NULL;
+    if (!share)
+        return tj_fail_memory(err, "sharing");
+    status = fleet_place_parse(url, &share->place, err);
+    if (status == TJ_OK)
+        status = fleet_trust_load(&share->place, &share->trust, err);
+    if (status == TJ_OK && share->trust.count == 0)
+        status =
+            tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                    "the server's address trusts no key, so nothing from %.120s would be believed: add ?trust=FILE with the "
+                    ".pub files of tilejit fleet key, or sign=FILE to write too",
+                    share->place.shown);
+    if (status != TJ_OK) {
+        free(share);
+        return status;
+    }
+    share->merge = merge;
+    share->log = *log;
+    share->pid = getpid();
+    share->pause_ms = LEAST_PAUSE_MS;
+    share->wire = (fleet_wire){&share->place, NULL, FLEET_MOST_IMAGE_BYTES};
+    tj_fs_unique_name(share->token);
+    pthread_mutex_init(&share->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&share->has_work, &monotonic);
+    pthread_cond_init(&share->has_answer, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    *out = share;
+    return TJ_OK;
+}
+
+void fleet_share_free(fleet_share *share)
+{
+    int64_t until_ms;
+    struct timespec until;
+    bool has_ended;
+
+    if (!share || share->pid != getpid())
+        return;
+    pthread_mutex_lock(&share->lock);
+    share->is_ending = true;
+    share->flush_until_ms = fleet_now_ms() + FLUSH_MS;
+    until_ms = share->flush_until_ms + FLUSH_MS / 2;
+    until = (struct timespec){(time_t)(until_ms / 1000), (long)(until_ms % 1000) * 1000000};
+    pthread_cond_signal(&share->has_work);
+    while (share->is_started && !share->has_ended && pthread_cond_timedwait(&share->has_answer, &share->lock, &until) == 0)
+        ;
+    has_ended = !share->is_started || share->has_ended;
+    share->is_abandoned = !has_ended; /* it hangs in the search for a host, perhaps: it frees what is left when it comes back */
+    pthread_mutex_unlock(&share->lock);
+    if (!has_ended) {
+        pthread_detach(share->thread);
+        return;
+    }
+    if (share->is_started)
+        pthread_join(share->thread, NULL);
+    release(share);
+}

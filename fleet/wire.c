@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "error.h"
+#include "text.h"
+
+enum { MOST_WORDS = 16 };
+
+int64_t fleet_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void fleet_wire_close(fleet_wire *wire)
+{
+    if (wire->link)
+        redisFree(wire->link);
+    wire->link = NULL;
+}
+
+static tj_status lose(fleet_wire *wire, tj_error *err, const char *why)
+{
+    char reason[160]; /* it may lie in what is freed */
+
+    (void)snprintf(reason, sizeof reason, "%s", why);
+    fleet_wire_close(wire);
+    return tj_fail(err, TJ_ERR_IO, "%.160s: %s", wire->place->shown, reason);
+}
+
+/* 1: ready; 0: not by then; -1: the process is out of something. */
+static int wait_for(const fleet_wire *wire, short events, int64_t until_ms)
+{
+    struct pollfd file = {.fd = wire->link->fd, .events = events};
+    int answer;
+
+    do {
+        const int64_t left = until_ms - fleet_now_ms();
+
+        answer = poll(&file, 1, left > 0 ? (int)left : 0);
+    } while (answer < 0 && errno == EINTR);
+    return answer;
+}
+
+/* Not hiredis's own writing: SIGPIPE, where the server has gone, is not for the program that uses a library. */
+static tj_status send_all(fleet_wire *wire, const char *bytes, size_t size, int64_t until_ms, tj_error *err)
+{
+    while (size > 0) {
+        ssize_t sent;
+
+        if (wait_for(wire, POLLOUT, until_ms) <= 0)
+            return lose(wire, err, "no answer by the deadline");
+        sent = send(wire->link->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EINTR && errno != EAGAIN)
+            return lose(wire, err, strerror(errno));
+        bytes += sent > 0 ? sent : 0;
+        size -= sent > 0 ? (size_t)sent : 0;
+    }
+    return TJ_OK;
+}
+
+static tj_status receive(fleet_wire *wire, int64_t until_ms, redisReply **reply, tj_error *err)
+{
+    void *got = NULL;
+
+    for (;;) {
+        if (redisGetReplyFromReader(wire->link, &got) != REDIS_OK)
+            return lose(wire, err,
+                        wire->link->err == REDIS_ERR_PROTOCOL ? "this is no Redis server, or its answer is damaged"
+                                                              : wire->link->errstr);
+        if (got)
+            break;
+        if (wire->link->reader->len > wire->most_bytes)
+            return lose(wire, err, "an answer is larger than anything that is kept there");
+        if (wait_for(wire, POLLIN, until_ms) <= 0)
+            return lose(wire, err, "no answer by the deadline");
+        if (redisBufferRead(wire->link) != REDIS_OK)
+            return lose(wire, err, wire->link->err == REDIS_ERR_EOF ? "the server closed the connection" : wire->link->errstr);
+    }
+    *reply = got;
+    return TJ_OK;
+}
+
+tj_status fleet_wire_ask(fleet_wire *wire, int64_t until_ms, int count, const char *const *word, const size_t *bytes,
+                         redisReply **reply, tj_error *err)
+{
+    char *command = NULL;
+    int size;
+    tj_status status;
+
+    *reply = NULL;
+    if (!wire->link)
+        return tj_fail(err, TJ_ERR_IO, "%.160s: there is no connection", wire->place->shown);
+    size = redisFormatCommandArgv(&command, count, (const char **)word, bytes);
+    if (size < 0)
+        return tj_fail_memory(err, "a command to a server");
+    status = send_all(wire, command, (size_t)size, until_ms, err);
+    redisFreeCommand(command);
+    if (status == TJ_OK)
+        status = receive(wire, until_ms, reply, err);
+    if (status == TJ_OK && (*reply)->type == REDIS_REPLY_ERROR) {
+        status = tj_fail(err, TJ_ERR_UNSUPPORTED, "%.160s: %.280s", wire->place->shown, (*reply)->str);
+        freeReplyObject(*reply);
+        *reply = NULL;
+    }
+    return status;
+}
+
+tj_status fleet_wire_say(fleet_wire *wire, int64_t until_ms, redisReply **reply, tj_error *err, ...)
+{
+    const char *word[MOST_WORDS];
+    size_t bytes[MOST_WORDS];
+    int count = 0;
+    va_list list;
+
+    va_start(list, err);
+    while (count < MOST_WORDS && (word[count] = va_arg(list, const char *))) {
+        bytes[count] = strlen(word[count]);
+        count++;
+    }
+    va_end(list);
+    return fleet_wire_ask(wire, until_ms, count, word, bytes, reply, err);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------ */
+
+static tj_status connect_link(fleet_wire *wire, int64_t until_ms, tj_error *err)
+{
+    const fleet_place *place = wire->place;
+    socklen_t size = sizeof(int);
+    int trouble = 0;
+
+    wire->link = place->socket[0] ? redisConnectUnixNonBlock(place->socket) : redisConnectNonBlock(place->host, place->port);
+    if (!wire->link)
+        return tj_fail_memory(err, "a connection");
+    if (wire->link->err)
+        return lose(wire, err, wire->link->errstr);
+    if (wait_for(wire, POLLOUT, until_ms) <= 0)
+        return lose(wire, err, "nobody answers there by the deadline");
+    if (getsockopt(wire->link->fd, SOL_SOCKET, SO_ERROR, &trouble, &size) != 0 || trouble != 0)
+        return lose(wire, err, strerror(trouble ? trouble : errno));
+    return TJ_OK;
+}
+
+/* A word that the server must take; its refusal ends the connection. */
+static tj_status expect(fleet_wire *wire, int64_t until_ms, const char *remedy, tj_error *err, const char *word,
+                        const char *first, const char *second)
+{
+    redisReply *reply = NULL;
+    tj_error why;
+    tj_status status = first ? fleet_wire_say(wire, until_ms, &reply, &why, word, first, second, NULL)
+                             : fleet_wire_say(wire, until_ms, &reply, &why, word, NULL);
+
+    if (reply)
+        freeReplyObject(reply);
+    if (status != TJ_OK) {
+        fleet_wire_close(wire);
+        return tj_fail(err, TJ_ERR_IO, "%.300s%s%s", why.message, status == TJ_ERR_UNSUPPORTED && *remedy ? ": " : "",
+                       status == TJ_ERR_UNSUPPORTED ? remedy : "");
+    }
+    return TJ_OK;
+}
+
+tj_status fleet_wire_open(fleet_wire *wire, int64_t until_ms, tj_error *err)
+{
+    static const char password[] = "name the right user and password in the address, as redis://user:password@host";
+    const fleet_place *place = wire->place;
+    char database[24];
+    tj_status status;
+
+    fleet_wire_close(wire);
+    status = connect_link(wire, until_ms, err);
+    if (status == TJ_OK && place->password[0])
+        status = place->user[0] ? expect(wire, until_ms, password, err, "AUTH", place->user, place->password)
+                                : expect(wire, until_ms, password, err, "AUTH", place->password, NULL);
+    if (status == TJ_OK && place->database > 0) {
+        tj_format_int(database, place->database);
+        status = expect(wire, until_ms, "name a database that the server has", err, "SELECT", database, NULL);
+    }
+    return status == TJ_OK ? expect(wire, until_ms, password, err, "PING", NULL, NULL) : status;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sharing at run time, beside servers of the test's own that misbehave: whatever they do is a miss, and a server that does not work is not
+ * asked again. And what is believed of one that works.
+ */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "fleet.h"
+#include "place.h"
+#include "queue.h"
+#include "share.h"
+#include "trust.h"
+
+static char root[] = "/tmp/tilejit-share-XXXXXX";
+static char socket_path[64], key_path[64], other_key[64];
+static const tj_log silent = {TJ_LOG_OFF, NULL, NULL};
+
+static void make_root(void)
+{
+    tj_error err;
+
+    cr_assert(mkdtemp(root) != NULL);
+    snprintf(socket_path, sizeof socket_path, "%s/socket", root);
+    snprintf(key_path, sizeof key_path, "%s/key", root);
+    snprintf(other_key, sizeof other_key, "%s/other", root);
+    cr_assert(fleet_make_key(key_path, &err) == TJ_OK, "%s", err.message);
+    cr_assert(fleet_make_key(other_key, &err) == TJ_OK, "%s", err.message);
+}
+
+static void remove_root(void)
+{
+    char line[64];
+
+    snprintf(line, sizeof line, "rm -rf %s", root);
+    cr_expect(system(line) == 0);
+}
+
+TestSuite(share, .init = make_root, .fini = remove_root, .timeout = 60);
+
+/* ---- a server that answers everything with the same bytes ---------------------------------------------------------- */
+
+typedef struct liar {
+    const char *answer; /* NULL: nothing, for ever; "": it closes the connection */
+    int listener;
+    atomic_int connections;
+    pthread_t thread;
+} liar;
+
+static void *lie(void *payload)
+{
+    liar *l = payload;
+    int open_ones[16], count = 0, file;
+
+    while ((file = accept(l->listener, NULL, NULL)) >= 0) {
+        char asked[4096];
+
+        atomic_fetch_add(&l->connections, 1);
+        if (l->answer && read(file, asked, sizeof asked) > 0)
+            (void)!write(file, l->answer, strlen(l->answer));
+        if (!l->answer && count < 16)
+            open_ones[count++] = file;
+        else
+            close(file);
+    }
+    while (count > 0)
+        close(open_ones[--count]);
+    return NULL;
+}
+
+static void begin_lies(liar *l, const char *answer)
+{
+    struct sockaddr_un place = {.sun_family = AF_UNIX};
+
+    *l = (liar){.answer = answer};
+    l->listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    strcpy(place.sun_path, socket_path);
+    unlink(socket_path);
+    cr_assert(bind(l->listener, (struct sockaddr *)&place, sizeof place) == 0 && listen(l->listener, 16) == 0);
+    cr_assert(pthread_create(&l->thread, NULL, lie, l) == 0);
+}
+
+static void end_lies(liar *l)
+{
+    shutdown(l->listener, SHUT_RDWR);
+    close(l->listener);
+    pthread_join(l->thread, NULL);
+}
+
+static fleet_share *open_share(const char *parameters)
+{
+    char url[256];
+    fleet_share *share = NULL;
+    tj_error err;
+
+    snprintf(url, sizeof url, "redis+unix://%s?sign=%s%s", socket_path, key_path, parameters);
+    cr_assert(fleet_share_create(url, NULL, &silent, &share, &err) == TJ_OK, "%s", err.message);
+    return share;
+}
+
+Test(share, takes_no_harm_from_servers_that_are_none)
+{
+    static const char *const answers[] = {NULL,
+                                          "",
+                                          "HTTP/1.1 400 Bad Request\r\n\r\n",
+                                          "\x15\x03\x03\x00\x02\x02\x28", /* a TLS alert */
+                                          "$999999999999\r\n",
+                                          "*2000000000\r\n",
+                                          "$5\r\nab",
+                                          "-NOAUTH Authentication required.\r\n",
+                                          "-WRONGPASS invalid username-password pair\r\n",
+                                          "-LOADING Redis is loading the dataset in memory\r\n",
+                                          ":1\r\n:1\r\n:1\r\n:1\r\n"};
+
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        fleet_share_counts counts;
+        fleet_share *share;
+        size_t size;
+        void *bytes;
+        liar l;
+
+        begin_lies(&l, answers[i]);
+        share = open_share("&deadline=50&wait=50");
+        for (int k = 0; k < 20; k++) {
+            cr_expect(fleet_share_fetch(share, FLEET_IMAGE, "", "key", &bytes, &size) == false, "answer %zu", i);
+            cr_expect(fleet_share_lead(share, "key") == false, "answer %zu", i);
+        }
+        fleet_share_offer(share, FLEET_IMAGE, "", "key", "bytes", 5, true);
+        fleet_share_count(share, &counts);
+        cr_expect(counts.asked >= 40 && counts.found == 0, "answer %zu", i);
+        fleet_share_free(share);
+        cr_expect(atomic_load(&l.connections) <= 3, "answer %zu: asked %d times", i, atomic_load(&l.connections));
+        end_lies(&l);
+    }
+}
+
+Test(share, asks_nobody_where_nobody_listens)
+{
+    fleet_share *share = open_share("");
+    fleet_share_counts counts;
+    size_t size;
+    void *bytes;
+
+    for (int i = 0; i < 1000; i++)
+        cr_expect(fleet_share_fetch(share, FLEET_RECORD, "0123456789abcdef", "id", &bytes, &size) == false);
+    fleet_share_count(share, &counts);
+    cr_expect(counts.asked == 1000 && counts.found == 0 && counts.troubles <= 2);
+    fleet_share_free(share);
+}
+
+Test(share, loses_what_is_too_much_to_be_sent)
+{
+    static char large[1 << 20];
+    fleet_share_counts counts;
+    fleet_share *share;
+    liar l;
+
+    begin_lies(&l, NULL);
+    share = open_share("&deadline=20");
+    for (int i = 0; i < 300; i++)
+        fleet_share_offer(share, FLEET_IMAGE, "", "key", large, sizeof large, false);
+    fleet_share_count(share, &counts);
+    cr_expect(counts.dropped >= 300 - 64 - 1 && counts.sent == 0, "%d", (int)counts.dropped);
+    end_lies(&l);
+    fleet_share_free(share);
+}
+
+/* ---- trust -------------------------------------------------------------------------------------------------------- */
+
+static fleet_trust trust_of(const char *parameters)
+{
+    fleet_place place;
+    fleet_trust trust;
+    char url[256];
+    tj_error err;
+
+    snprintf(url, sizeof url, "redis://h?%s", parameters);
+    cr_assert(fleet_place_parse(url, &place, &err) == TJ_OK, "%s", err.message);
+    cr_assert(fleet_trust_load(&place, &trust, &err) == TJ_OK, "%s", err.message);
+    return trust;
+}
+
+static const char *judge(const fleet_trust *trust, fleet_kind kind, const char *of, const char *name, const char *sealed,
+                         size_t size)
+{
+    const char *content;
+    size_t length;
+
+    return fleet_unseal(trust, kind, of, name, sealed, size, &content, &length);
+}
+
+Test(share, believes_what_a_trusted_key_signed_for_this_place_alone)
+{
+    char parameters[128];
+    fleet_trust writer, reader, stranger, nobody;
+    size_t size, length;
+    const char *content;
+    char *sealed;
+
+    snprintf(parameters, sizeof parameters, "sign=%s", key_path);
+    writer = trust_of(parameters);
+    snprintf(parameters, sizeof parameters, "trust=%s.pub", key_path);
+    reader = trust_of(parameters);
+    snprintf(parameters, sizeof parameters, "trust=%s.pub", other_key);
+    stranger = trust_of(parameters);
+    nobody = trust_of("days=1");
+    sealed = fleet_seal(&writer, FLEET_RECORD, "class", "name", "content", 7, &size);
+    cr_assert(sealed != NULL);
+    cr_expect(fleet_unseal(&reader, FLEET_RECORD, "class", "name", sealed, size, &content, &length) == NULL);
+    cr_expect(length == 7 && memcmp(content, "content", 7) == 0);
+    cr_expect(judge(&writer, FLEET_RECORD, "class", "name", sealed, size) == NULL);
+    cr_expect(strstr(judge(&stranger, FLEET_RECORD, "class", "name", sealed, size), "not trusted") != NULL);
+    cr_expect(strstr(judge(&nobody, FLEET_RECORD, "class", "name", sealed, size), "no key is trusted") != NULL);
+    cr_expect(judge(&reader, FLEET_IMAGE, "class", "name", sealed, size) != NULL);
+    cr_expect(judge(&reader, FLEET_RECORD, "clas", "sname", sealed, size) != NULL);
+    cr_expect(judge(&reader, FLEET_RECORD, "class", "other", sealed, size) != NULL);
+    for (size_t i = 0; i < size; i++) { /* every byte counts, and every length */
+        sealed[i] ^= 1;
+        cr_expect(judge(&reader, FLEET_RECORD, "class", "name", sealed, size) != NULL, "byte %zu", i);
+        sealed[i] ^= 1;
+        cr_expect(judge(&reader, FLEET_RECORD, "class", "name", sealed, i) != NULL, "%zu bytes", i);
+    }
+    cr_expect(strstr(judge(&reader, FLEET_RECORD, "class", "name", "tilejit 2 record\n", 17), "another version") != NULL);
+    cr_expect(strstr(judge(&reader, FLEET_RECORD, "class", "name", "{}", 2), "not signed") != NULL);
+    free(sealed);
+}
+
+Test(share, refuses_key_files_that_are_none)
+{
+    char parameters[160], line[256];
+    fleet_place place;
+    fleet_trust trust;
+    tj_error err;
+
+    static const struct {
+        const char *make, *parameter, *complaint;
+    } rows[] = {
+        {"true", "trust=%s/none", "No such file"},
+        {"echo hello >%s/bad", "trust=%s/bad", "line 1 is no key"},
+        {"printf '# nothing\\n' >%s/bad", "trust=%s/bad", "names no key"},
+        {"cp %s/key.pub %s/open; chmod 666 %s/open", "trust=%s/open", "nobody else can write"},
+        {"cp %s/key %s/open; chmod 644 %s/open", "sign=%s/open", "chmod 600"},
+        {"true", "sign=%s/key.pub", "chmod 600"},
+        {"chmod 600 %s/key.pub", "sign=%s/key.pub", "is no key to sign with"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char url[256];
+
+        snprintf(line, sizeof line, rows[i].make, root, root, root);
+        cr_assert(system(line) == 0);
+        snprintf(parameters, sizeof parameters, rows[i].parameter, root);
+        snprintf(url, sizeof url, "redis://h?%s", parameters);
+        cr_assert(fleet_place_parse(url, &place, &err) == TJ_OK);
+        cr_expect(fleet_trust_load(&place, &trust, &err) != TJ_OK, "%s", url);
+        cr_expect(strstr(err.message, rows[i].complaint) != NULL, "%s: %s", url, err.message);
+    }
+    cr_expect(fleet_make_key(key_path, &err) == TJ_ERR_IO && strstr(err.message, "File exists"), "%s", err.message);
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------- */
+
+Test(share, reads_addresses)
+{
+    fleet_place place;
+    tj_error err;
+
+    cr_assert(fleet_place_parse("redis://a%40b:p%3aq@[::1]:7000/3?deadline=250&wait=0&generation=g-1", &place, &err) == TJ_OK,
+              "%s", err.message);
+    cr_expect(strcmp(place.user, "a@b") == 0 && strcmp(place.password, "p:q") == 0 && strcmp(place.host, "::1") == 0);
+    cr_expect(place.port == 7000 && place.database == 3 && place.deadline_ms == 250 && place.wait_ms == 0);
+    cr_expect(strcmp(place.generation, "g-1") == 0 && !strstr(place.shown, "p:q"));
+    cr_assert(fleet_place_parse("valkey://head", &place, &err) == TJ_OK);
+    cr_expect(place.port == 6379 && place.deadline_ms == 100 && place.wait_ms == 2000 &&
+              strcmp(place.shown, "redis://head:6379/0") == 0);
+    cr_assert(fleet_place_parse("redis+unix:///run/redis.sock?db=2", &place, &err) == TJ_OK);
+    cr_expect(strcmp(place.socket, "/run/redis.sock") == 0 && place.database == 2);
+}
+
+Test(share, says_what_is_wrong_with_an_address)
+{
+    static const char *const rows[][2] = {
+        {"", "begins with"},
+        {"head:6379", "begins with \"head:6379\""},
+        {"http://head", "begins with"},
+        {"redis://", "no host"},
+        {"redis://:6379", "no host"},
+        {"redis://head:0", "port"},
+        {"redis://head:70000", "port"},
+        {"redis://head:6379x", "port"},
+        {"redis://head/one", "database"},
+        {"redis://[::1", "no ]"},
+        {"redis://a:%4@head", "wrong %"},
+        {"redis://a:%zz@head", "wrong %"},
+        {"redis+unix://socket", "absolute path"},
+        {"rediss://head", "TLS"},
+        {"redis://head?colour=red", "no parameter colour"},
+        {"redis://head?deadline=0", "from 1 to 60000"},
+        {"redis://head?deadline", "has no ="},
+        {"redis://head?wait=-1", "from 0"},
+        {"redis://head?generation=a/b", "use letters"},
+        {"redis://head?password-file=/nonexistent", "cannot read the password"},
+    };
+    fleet_place place;
+    tj_error err;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_expect(fleet_place_parse(rows[i][0], &place, &err) != TJ_OK, "%s", rows[i][0]);
+        cr_expect(strstr(err.message, rows[i][1]) != NULL, "%s: %s", rows[i][0], err.message);
+    }
+}
