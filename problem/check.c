@@ -72,9 +72,9 @@ static tj_status check_compute(int32_t compute, const int32_t type[TJ_MATRICES],
     if (!can_compute(m, compute))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "compute is %s but %s: use %s%s", tj_compute_name((tj_compute)compute),
                        inputs, facts->name,
-                       m == TJ_F32          ? ", tf32 or f32_split"
+                       m == TJ_F32         ? ", tf32 or f32_split"
                        : tj_type_is_fp8(m) ? " or f32_fp8"
-                                            : "");
+                                           : "");
     if (!(facts->products >> p & 1))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s but P is %s: such a P may be %s", inputs, tj_type_name((tj_type)p),
                        tj_type_list(facts->products, false, list));

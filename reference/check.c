@@ -37,10 +37,10 @@ typedef struct resolved {
     tj_matrix_view m, n, c, p;
     double alpha, beta; /* rounded as a launch rounds them */
     bool reads_c;
-    tj_host_scale scale_m, scale_n;                /* strides are numbers; NULL: none */
-    bool is_whole;                                 /* integers up to P: exact */
-    long double roundings;                         /* on the way from products to P's type */
-    long double input_error;                       /* of a product, in proportion to it: where M and N are rounded first, or parts cut off */
+    tj_host_scale scale_m, scale_n; /* strides are numbers; NULL: none */
+    bool is_whole;                  /* integers up to P: exact */
+    long double roundings;          /* on the way from products to P's type */
+    long double input_error;        /* of a product, in proportion to it: where M and N are rounded first, or parts cut off */
     const tj_number_limits *sum_limits, *p_limits; /* of what is rounded on the way, of P */
     int threads;
 } resolved;

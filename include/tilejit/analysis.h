@@ -163,11 +163,11 @@ typedef struct tj_counts {
     int32_t chain_fma; /**< independent multiply-adds at each link of that chain: the thread tile; at least 1 */
     int32_t pieces;    /**< in which the copies of a phase are started, some steps apart; 0: together */
     int32_t ahead;     /**< phases whose loads are on their way while one is multiplied; 0: all wait (waits) */
-    int32_t walkers;   /**< blocks of a multiprocessor that stay, and walk the tiles of P; 0: each tile has a block of its own */
-    int32_t alternates; /**< 1: while one part of such a block stores its tile, another multiplies the next */
-    int32_t streams;   /**< 1: loops are unrolled, and who waits for a load waits for memory, not for the L2 */
-    int32_t exchanged; /**< partial sums that one thread hands to others in shared memory or takes from them */
-    int32_t registers; /**< per thread, before the compiler has been asked: an estimate */
+    int32_t walkers; /**< blocks of a multiprocessor that stay, and walk the tiles of P; 0: each tile has a block of its own */
+    int32_t alternates;      /**< 1: while one part of such a block stores its tile, another multiplies the next */
+    int32_t streams;         /**< 1: loops are unrolled, and who waits for a load waits for memory, not for the L2 */
+    int32_t exchanged;       /**< partial sums that one thread hands to others in shared memory or takes from them */
+    int32_t registers;       /**< per thread, before the compiler has been asked: an estimate */
     int32_t registers_least; /**< which they may well turn out to be; the same where they are known */
     int32_t registers_most;  /**< likewise */
     int32_t spilled;         /**< registers per thread that launch bounds leave no room for: an estimate */

@@ -35,16 +35,16 @@ typedef enum tj_feature {
 
 /** What a kernel parameter receives. */
 typedef enum tj_argument_kind {
-    TJ_ARG_POINTER = 1, /**< pointer to a matrix, or to the array of pointers to it; index: tj_which */
-    TJ_ARG_EXTENT,      /**< int: an extent; index: tj_extent */
-    TJ_ARG_LD,          /**< long long: a leading dimension; index: tj_which */
-    TJ_ARG_STRIDE,      /**< long long: from one product of the batch to the next; index: tj_which */
-    TJ_ARG_BATCH,       /**< int: how many products */
-    TJ_ARG_ALPHA,       /**< alpha: a double for TJ_COMPUTE_F64, a long long where the epilogue is of integers, else a float */
-    TJ_ARG_BETA,        /**< beta, of the same type */
-    TJ_ARG_WORKSPACE,   /**< pointer into the workspace; index: of slice */
-    TJ_ARG_TENSOR_MAP,  /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
-    TJ_ARG_SCALE,       /**< pointer to the scales of a matrix, which are float; index: tj_which, of M or N */
+    TJ_ARG_POINTER = 1,  /**< pointer to a matrix, or to the array of pointers to it; index: tj_which */
+    TJ_ARG_EXTENT,       /**< int: an extent; index: tj_extent */
+    TJ_ARG_LD,           /**< long long: a leading dimension; index: tj_which */
+    TJ_ARG_STRIDE,       /**< long long: from one product of the batch to the next; index: tj_which */
+    TJ_ARG_BATCH,        /**< int: how many products */
+    TJ_ARG_ALPHA,        /**< alpha: a double for TJ_COMPUTE_F64, a long long where the epilogue is of integers, else a float */
+    TJ_ARG_BETA,         /**< beta, of the same type */
+    TJ_ARG_WORKSPACE,    /**< pointer into the workspace; index: of slice */
+    TJ_ARG_TENSOR_MAP,   /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
+    TJ_ARG_SCALE,        /**< pointer to the scales of a matrix, which are float; index: tj_which, of M or N */
     TJ_ARG_SCALE_STRIDE, /**< long long: from the scales of one product of the batch to those of the next; index: tj_which */
     TJ_ARG_CUSTOM        /**< of a family of the application's own (custom.h): 4 or 8 bytes; index: how many */
 } tj_argument_kind;

@@ -66,7 +66,8 @@ Test(template, fills_each_directive)
         {"if (mark && k_end < k)  //@ yes && yes  //@ width for k\n", "if (mark && k_end < 16)\n"},
         {"for (i = 0; i < n; ++i)  //@ kernel for n  //@ width for 0\n", "for (i = 16; i < tiled_f32; ++i)\n"},
         {"  #include \"parts/dependents.cuh\"  //@ include\n",
-         "  // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one stores.\n"
+         "  // The kernel behind this one may get ready from now on, where the device can do that; it waits for what this one "
+         "stores.\n"
          "#if __CUDA_ARCH__ >= 900\n"
          "  asm volatile(\"griddepcontrol.launch_dependents;\");\n"
          "#endif\n\n"},
