@@ -187,7 +187,7 @@ Test(trials, the_first_choice_for_tensor_cores_is_not_far_from_the_best, .init =
 /* But for 16x4096x4096, of which one bad config was measured and is taken for as good as the best; the choice there is mma. */
 Test(trials, the_first_choice_for_hopper_is_nearly_the_best, .init = read_walks)
 {
-    expect_small_regret(1.03, 2.1, 1);
+    expect_small_regret(1.04, 2.2, 1);
 }
 
 /* Large products by wgmma, few rows by mma, which was measured to reach more of the bandwidth there. */
