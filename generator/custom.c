@@ -190,22 +190,28 @@ static void take_parts(making *m, const tj_custom_spec *spec)
 
     check_range(m, "part_count", -1, "", (int64_t)spec->part_count, 1, TJ_CUSTOM_MAX_PARTS);
     for (size_t i = 0; is_good(m) && i < spec->part_count; i++) {
-        if (!spec->part[i].name || !spec->part[i].name[0])
+        const char *const name = spec->part[i].name, *const text = spec->part[i].text;
+
+        if (!name || !name[0]) {
             complain(m, "part", (int)i, "name", "is empty: messages about the template need a name for it");
-        else if (!spec->part[i].text)
+            return;
+        }
+        if (!text) {
             complain(m, "part", (int)i, "text", "is NULL: it must be the text of the template");
-        else if (strlen(spec->part[i].text) > MAX_SPEC_TEXT)
+            return;
+        }
+        if (strlen(text) > MAX_SPEC_TEXT)
             complain(m, "part", (int)i, "text", "is longer than 256 KiB");
         for (size_t k = 0; is_good(m) && k < i; k++)
-            if (strcmp(spec->part[k].name, spec->part[i].name) == 0)
+            if (strcmp(c->file[k].name, name) == 0)
                 complain(m, "part", (int)i, "name", "is that of an earlier part");
         if (!is_good(m))
-            break;
-        c->file[i].name = copy_text(m, spec->part[i].name);
-        c->file[i].bytes = (const unsigned char *)copy_text(m, spec->part[i].text);
-        c->file[i].size = strlen(spec->part[i].text);
-        hash_text(m, spec->part[i].name);
-        hash_text(m, spec->part[i].text);
+            return;
+        c->file[i].name = copy_text(m, name);
+        c->file[i].bytes = (const unsigned char *)copy_text(m, text);
+        c->file[i].size = strlen(text);
+        hash_text(m, name);
+        hash_text(m, text);
     }
 }
 

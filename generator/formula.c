@@ -261,7 +261,7 @@ static bool combine(uint8_t what, int64_t a, int64_t b, int64_t *result)
 
 bool tj_formula_value(const tj_formula *formula, const int64_t *value, int64_t *result)
 {
-    int64_t stack[TJ_FORMULA_STEPS];
+    int64_t stack[TJ_FORMULA_STEPS] = {0};
     int top = 0; /* no formula that was read takes more from the stack than there is */
 
     for (int i = 0; i < formula->steps; i++) {

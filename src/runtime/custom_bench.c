@@ -210,7 +210,7 @@ static bool find_wrong(const tj_custom_bench *bench, size_t i, const char *got, 
             if (is_near(&bench->custom->spec, mine[k], theirs[k]))
                 continue;
             (void)snprintf(reason, TJ_CUSTOM_REASON_BYTES, "element %lld of %s is %.9g, and the reference has %.9g",
-                           (long long)(at + k), a->name, mine[k], theirs[k]);
+                           (long long)at + (long long)k, a->name, mine[k], theirs[k]);
             return true;
         }
     }

@@ -67,7 +67,9 @@ Test(files, none_is_waited_for_or_read_without_end)
 
             snprintf(words, sizeof words, rows[i].words, name);
             cr_expect(eq(int, shell("ulimit -t 60; timeout 20 $T %s", words), 1), "%s: %s", words, errors);
-            cr_expect(strstr(errors, rows[i].said) != NULL, "%s: %s", words, errors);
+            /* Of records a folder may be read, and this one has none. */
+            cr_expect(strstr(errors, rows[i].said) != NULL || (f == 2 && strstr(errors, "no *.json lies in sub")), "%s: %s",
+                      words, errors);
         }
     cr_expect(eq(int, shell("TILEJIT_EMULATOR=$PWD/fifo timeout 20 $T devices --device emulator"), 1), "%s", errors);
     cr_expect(strstr(errors, "fifo: it is not a regular file") != NULL, "%s", errors);
@@ -104,7 +106,7 @@ Test(files, of_the_store_may_be_anything)
 Test(files, that_end_nowhere_are_given_up)
 {
     cr_expect(eq(int, shell("yes '# more' | timeout 60 $T tune --shapes /dev/stdin"), 1));
-    cr_expect(strstr(errors, "/dev/stdin holds more than the 4194304 bytes") != NULL, "%s", errors);
+    cr_expect(strstr(errors, "/dev/stdin holds more than the 67108864 bytes") != NULL, "%s", errors);
     cr_expect(eq(int, shell("yes | timeout 60 $T tune --import -"), 1));
     cr_expect(strstr(errors, "standard input holds more than the 67108864 bytes") != NULL, "%s", errors);
     cr_expect(eq(int, shell("yes | timeout 60 $T tune --merge /dev/stdin -o merged.json"), 1));

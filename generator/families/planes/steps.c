@@ -166,7 +166,7 @@ static void describe_behind(const tj_problem *view, tj_template_params *fill, tj
         add_operands(form, step);
         add_planes(step);
     }
-    step = tj_step_add(view, "wide", false, fill, form);
+    (void)tj_step_add(view, "wide", false, fill, form); /* the family's to fill in */
     step = tj_step_add(view, "plain", false, fill, form);
     step->grid = TJ_GRID_TILES;
     step->rows_on_x = tj_step_product(form)->rows_on_x;

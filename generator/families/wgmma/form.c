@@ -80,16 +80,14 @@ static const tj_param params[] = {
 
 static const char *const constraints[] = {
     "f16, bf16, s8, u8; f32 with compute tf32; e4m3 and e5m2 with compute f32_fp8; of 16 bits M and N have the same type",
-    "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes; in 8 bits and tf32 "
-    "it "
-    "lies along k",
+    "sm_90a; what is not packed begins each line, and each product of a batch, at a multiple of 16 bytes",
+    "types of 8 bits and tf32 lie along k, or are packed",
     "no operand is an array of pointers; pack: j, k, l, leading dimensions, strides and the batch are fixed",
     "release=late is not for e4m3 and e5m2, whose sums of a phase are waited for",
     "store=boxes: so it is with P, which has an even number of columns; no beta, no splits",
     "BM is a multiple of 64 times multipliers, with pingpong=yes of 64; BN of 16",
-    "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x "
-    "192, "
-    "with pingpong=yes 64 x 256, 128 x 192 or 192 x 128",
+    "a thread that multiplies has registers for its sums and 32 more: block tiles of at most 128 x 256, 256 x 192 or 192 x 192",
+    "pingpong=yes: block tiles of at most 64 x 256, 128 x 192 or 192 x 128",
     "the stages fit the 227 KiB of shared memory that a multiprocessor has for its blocks",
     TJ_SPLITS_CONSTRAINT,
     NULL,
@@ -218,7 +216,7 @@ static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 tj_wgmma_output tj_wgmma_output_of(const tj_problem *view, const tj_wgmma_shape *s)
 {
     const int32_t p_bytes = tj_facts_of(view->p.type)->bytes, warps = 4 * s->multipliers,
-                  sum_bytes = tj_facts_of(tj_sum_type(view))->bytes;
+                  sum_bytes = tj_facts_of((int32_t)tj_sum_type(view))->bytes;
     tj_wgmma_output out = {.slice = 16};
     int32_t most = 64;
 

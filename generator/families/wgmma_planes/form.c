@@ -52,8 +52,7 @@ static const char *const constraints[] = {
     "no operand is an array of pointers",
     "BM is 64 times multipliers, and BN a multiple of 16",
     "a thread that multiplies has registers for two sets of its sums, and 40 more",
-    "two stages of three planes, and all stages of two, fit the 227 KiB of shared memory that a multiprocessor has for its "
-    "blocks",
+    "two stages of three planes, and all stages of two, fit the 227 KiB of shared memory of a multiprocessor",
     "the lines of all planes are counted by an int",
     NULL,
 };
