@@ -445,8 +445,8 @@ static tj_status keep_terms(fill *f, const char *marker, const char *op)
     from = to = terms_start(f->line, text);
     for (bool is_last = false; !is_last;) {
         const char *end = term_end(condition);
-        char copy[MAX_LINE] = "";
-        bool is_kept = true;
+        char *const cut = f->line + (end - f->line), behind = *end;
+        bool is_kept = true, is_known;
 
         text = to;
         to = term_end(text);
@@ -455,8 +455,10 @@ static tj_status keep_terms(fill *f, const char *marker, const char *op)
             return complain(f, "expected a condition for each term");
         if (count == MAX_TERMS)
             return complain(f, "too many terms");
-        memcpy(copy, condition, (size_t)(end - condition));
-        if (*skip_blanks(copy) != '\0' && evaluate(f, copy, &is_kept) != TJ_OK)
+        *cut = '\0'; /* where it stands, so that a fault has its place on the line */
+        is_known = *skip_blanks(condition) == '\0' || evaluate(f, condition, &is_kept) == TJ_OK;
+        *cut = behind;
+        if (!is_known)
             return TJ_ERR_INTERNAL;
         if (is_kept)
             kept[count++] = trimmed(text, to);
