@@ -17,7 +17,9 @@ for place in here somewhere/further/away; do
     build=$work/$place/source/build/release
     [ $place = here ] || build=$work/$place/b # within the sources, and beside them
     cmake -G Ninja -S "$work/$place/source" -B "$build" -DCMAKE_BUILD_TYPE="${1:-Release}" -DTILEJIT_TESTS=OFF -DTILEJIT_GPU_TESTS=ON >/dev/null
-    CCACHE_DISABLE=1 cmake --build "$build" --target tilejit tilejit_static tilejit_installed tilejit_emulator tilejit_texts "${programs[@]}" >/dev/null
+    installed=(tilejit tilejit_static tilejit_installed tilejit_emulator tilejit_texts)
+    ! grep -q '^build tilejit_fleet:' "$build/build.ninja" || installed+=(tilejit_fleet)
+    CCACHE_DISABLE=1 cmake --build "$build" --target "${installed[@]}" "${programs[@]}" >/dev/null
     cmake --install "$build" --prefix "$work/$place/prefix" >/dev/null
     mkdir "$work/$place/prefix/programs"
     for program in "${programs[@]}"; do cp "$build/$program" "$work/$place/prefix/programs"; done
