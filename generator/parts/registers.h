@@ -27,6 +27,15 @@ int32_t tj_guess_registers(tj_counts *counts, int32_t wanted, int32_t percent, i
 /** What ptxas may give a thread where launch bounds promise room for `blocks` blocks of `threads` threads. */
 int32_t tj_registers_left(int32_t blocks, int32_t threads);
 
+/**
+ * Blocks of warpgroups, one of which brings tiles while the others multiply (setmaxnreg): do registers move from the one to the others?
+ * One multiplier alone has all that a thread may have.
+ */
+bool tj_moves_registers(int32_t blocks, int32_t multipliers);
+
+/** And how many a thread that multiplies has then. */
+int32_t tj_multiplier_registers(int32_t blocks, int32_t multipliers);
+
 /** tj_family.relax of a form with TJ_BLOCKS: half as many blocks. */
 bool tj_relax_blocks(tj_config *config);
 

@@ -68,9 +68,9 @@ static void count_fragments(const tj_planes_shape *s, bool is_m, int64_t times, 
 }
 
 /* store: 8 x 4 lanes, each with two columns side by side. */
-static void count_output(const tj_problem *view, const tj_planes_shape *s, const tj_matrix *matrix, tj_traffic *traffic)
+void tj_planes_count_output(const tj_problem *view, int32_t vector, const tj_matrix *matrix, tj_traffic *traffic)
 {
-    const int32_t vector = tj_planes_p_vector(view, s), bytes = tj_facts_of(view->p.type)->bytes;
+    const int32_t bytes = tj_facts_of(view->p.type)->bytes;
 
     for (int32_t c = 0; c < STORE_COLS && c < view->l.extent; c += vector) {
         tj_access access = tj_tiled_access(STORE_LANES, STORE_ROWS, tj_ceil_div(view->l.extent - c, STORE_COLS), view->j.extent,
@@ -126,7 +126,7 @@ void tj_planes_count(const tj_problem *view, const tj_config *config, tj_counts 
     }
     tj_planes_count_around(view, tj_planes_units_of(&s), warps, warps, s.wm, s.wn, counts);
     count_scales(view, &s, counts);
-    count_output(view, &s, &view->p, &counts->store_p);
+    tj_planes_count_output(view, tj_planes_p_vector(view, &s), &view->p, &counts->store_p);
     if (view->epilogue.has_beta)
-        count_output(view, &s, &view->c, &counts->load_c);
+        tj_planes_count_output(view, tj_planes_p_vector(view, &s), &view->c, &counts->load_c);
 }

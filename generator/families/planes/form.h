@@ -73,6 +73,9 @@ void tj_planes_add_parameters(const tj_problem *view, bool is_swapped, tj_launch
 void tj_planes_count_around(const tj_problem *view, tj_planes_units units, int64_t warps, int64_t multiply, int32_t rows,
                             int32_t cols, tj_counts *counts);
 
+/** What storing P moves, or loading C, so many elements at once. */
+void tj_planes_count_output(const tj_problem *view, int32_t vector, const tj_matrix *matrix, tj_traffic *traffic);
+
 /** Lines are filled up to whole tiles. */
 tj_planes_units tj_planes_units_of(const tj_planes_shape *s);
 

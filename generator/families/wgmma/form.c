@@ -26,8 +26,6 @@
 enum { WARPGROUP = 128, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, CHUNK = 16, MAP_M = 0, MAP_N = 1, MAP_P = 2 };
 enum { SLICE_M = 1, SLICE_N = 2, ASKED_BYTES = 16 };
 enum {
-    BRINGER_REGISTERS = 40,
-    MOST_REGISTERS = 240,
     OTHER_REGISTERS = 32,
     INSTRUCTION_REGISTERS = 26,
     MOST_STAGES = 8,
@@ -191,21 +189,6 @@ int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s)
     return s->wm * s->bn / WARPGROUP * (s->promotes ? 2 : 1);
 }
 
-/* One multiplier alone has all that a thread may have; else the bringer's are handed to those that multiply. */
-static bool moves_registers(const tj_wgmma_shape *s)
-{
-    return s->multipliers > 1 || s->blocks > 1;
-}
-
-int32_t tj_wgmma_registers_left(const tj_wgmma_shape *s)
-{
-    const int32_t each = tj_registers_left(s->blocks, s->threads);
-
-    if (!moves_registers(s))
-        return each;
-    return tj_least((each * (s->multipliers + 1) - BRINGER_REGISTERS) / s->multipliers / 8 * 8, MOST_REGISTERS);
-}
-
 static bool has_boxes(const tj_problem *view, const tj_wgmma_shape *s)
 {
     return s->splits <= 1 && !view->epilogue.has_beta && !tj_stride_is_pointers(view->p.stride) &&
@@ -330,8 +313,8 @@ static int32_t pack_default(const tj_problem *view, tj_wgmma_shape s)
 
 static tj_status check_tiles(const tj_wgmma_shape *s, tj_error *err)
 {
-    const int32_t left = tj_wgmma_registers_left(s), needed = tj_wgmma_sum_registers(s) + OTHER_REGISTERS,
-                  each = tj_registers_left(s->blocks, s->threads);
+    const int32_t left = tj_multiplier_registers(s->blocks, s->multipliers),
+                  needed = tj_wgmma_sum_registers(s) + OTHER_REGISTERS, each = tj_registers_left(s->blocks, s->threads);
 
     if (s->pingpong == TJ_WGMMA_PINGPONG && s->multipliers < 2)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "pingpong=yes takes two multipliers or more, and there is one");
@@ -644,8 +627,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_int(fill, "stages", s.stages);
     tj_template_set_int(fill, "blocks", s.blocks);
     tj_template_set_int(fill, "group", s.group);
-    tj_template_set_flag(fill, "moves_registers", moves_registers(&s));
-    tj_template_set_int(fill, "multiplier_registers", tj_wgmma_registers_left(&s));
+    tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s.blocks, s.multipliers));
+    tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers));
     tj_template_set_flag(fill, "releases_late", s.release == TJ_WGMMA_LATE);
     tj_template_set_flag(fill, "tensor_2d", !is_batched(view, TJ_MATRIX_M) || !is_batched(view, TJ_MATRIX_N));
     tj_template_set_flag(fill, "tensor_3d", is_batched(view, TJ_MATRIX_M) || is_batched(view, TJ_MATRIX_N));

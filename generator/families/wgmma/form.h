@@ -41,9 +41,8 @@ tj_pack tj_wgmma_pack_of(const tj_problem *view, const tj_wgmma_shape *s);
 int64_t tj_wgmma_phase_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 int64_t tj_wgmma_shared_bytes(const tj_problem *view, const tj_wgmma_shape *s);
 
-/** Registers of a thread that multiplies: those of its sums, and those that it may have. */
+/** Registers of a thread that multiplies: those of its sums. */
 int32_t tj_wgmma_sum_registers(const tj_wgmma_shape *s);
-int32_t tj_wgmma_registers_left(const tj_wgmma_shape *s);
 
 /** How P, or the workspace, is written, through shared memory. */
 typedef struct tj_wgmma_output {

@@ -29,24 +29,6 @@ static void count_boxes(const tj_problem *view, const tj_wplanes_shape *s, bool 
     counts->async_bytes += lines * LINE;
 }
 
-/* store: 8 x 4 lanes, each with two columns side by side. */
-static void count_output(const tj_problem *view, const tj_wplanes_shape *s, const tj_matrix *matrix, tj_traffic *traffic)
-{
-    const int32_t vector = tj_wplanes_p_vector(view, s), bytes = tj_facts_of(view->p.type)->bytes;
-
-    for (int32_t c = 0; c < STORE_COLS && c < view->l.extent; c += vector) {
-        tj_access access = tj_tiled_access(STORE_LANES, STORE_ROWS, tj_ceil_div(view->l.extent - c, STORE_COLS), view->j.extent,
-                                           STORE_COLS * bytes, matrix->ld * bytes);
-
-        access.base = (int64_t)c * bytes;
-        access.element_bytes = bytes;
-        access.width = vector;
-        access.axis[2] = tj_batch_axis(view->batch, matrix->stride, bytes);
-        access.repeat = 1;
-        tj_traffic_add(traffic, &access);
-    }
-}
-
 void tj_wplanes_count(const tj_problem *view, const tj_config *config, tj_counts *counts)
 {
     const tj_wplanes_shape s = tj_wplanes_shape_of(config);
@@ -77,7 +59,7 @@ void tj_wplanes_count(const tj_problem *view, const tj_config *config, tj_counts
     tj_planes_count_around(view, tj_wplanes_units_of(&s), tiles * (s.threads / 32), tiles * s.multipliers * 4, 16, s.bn,
                            counts);
     tj_scales_count_ahead(view, &rows, &cols, tiles * s.multipliers * 128, &counts->load_scales);
-    count_output(view, &s, &view->p, &counts->store_p);
+    tj_planes_count_output(view, tj_wplanes_p_vector(view, &s), &view->p, &counts->store_p);
     if (view->epilogue.has_beta)
-        count_output(view, &s, &view->c, &counts->load_c);
+        tj_planes_count_output(view, tj_wplanes_p_vector(view, &s), &view->c, &counts->load_c);
 }

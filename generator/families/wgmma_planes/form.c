@@ -17,8 +17,6 @@
 
 enum { WARPGROUP = 128, MOST_MULTIPLIERS = 3, MAX_SHARED = 227 * 1024, MAP_M = 0, MAP_N = 1 };
 enum {
-    BRINGER_REGISTERS = 40,
-    MOST_REGISTERS = 240,
     OTHER_REGISTERS = 40,
     INSTRUCTION_REGISTERS = 26,
     MOST_STAGES = 6,
@@ -92,21 +90,6 @@ int32_t tj_wplanes_sum_registers(const tj_wplanes_shape *s)
     return s->bn; /* 64 x BN of them for 128 threads, twice */
 }
 
-/* One multiplier alone has all that a thread may have; else the bringer's are handed to those that multiply. */
-static bool moves_registers(const tj_wplanes_shape *s)
-{
-    return s->multipliers > 1 || s->blocks > 1;
-}
-
-int32_t tj_wplanes_registers_left(const tj_wplanes_shape *s)
-{
-    const int32_t each = tj_registers_left(s->blocks, s->threads);
-
-    if (!moves_registers(s))
-        return each;
-    return tj_least((each * (s->multipliers + 1) - BRINGER_REGISTERS) / s->multipliers / 8 * 8, MOST_REGISTERS);
-}
-
 int32_t tj_wplanes_p_vector(const tj_problem *view, const tj_wplanes_shape *s)
 {
     return s->vector > 1 && tj_access_fits_output(view, 2) ? 2 : 1;
@@ -116,8 +99,8 @@ int32_t tj_wplanes_p_vector(const tj_problem *view, const tj_wplanes_shape *s)
 
 static tj_status check_tiles(const tj_wplanes_shape *s, tj_error *err)
 {
-    const int32_t left = tj_wplanes_registers_left(s), needed = tj_wplanes_sum_registers(s) + OTHER_REGISTERS,
-                  each = tj_registers_left(s->blocks, s->threads);
+    const int32_t left = tj_multiplier_registers(s->blocks, s->multipliers),
+                  needed = tj_wplanes_sum_registers(s) + OTHER_REGISTERS, each = tj_registers_left(s->blocks, s->threads);
 
     if (s->bn % 16 != 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "bn is %d: it must be a multiple of 16", s->bn);
@@ -324,8 +307,8 @@ static const char *describe(const tj_problem *view, const tj_config *config, tj_
     tj_template_set_flag(fill, "grouped", false);
     tj_template_set_int(fill, "p_vector", p_vector);
     tj_template_set_flag(fill, "vector_p", p_vector > 1);
-    tj_template_set_flag(fill, "moves_registers", moves_registers(&s));
-    tj_template_set_int(fill, "multiplier_registers", tj_wplanes_registers_left(&s));
+    tj_template_set_flag(fill, "moves_registers", tj_moves_registers(s.blocks, s.multipliers));
+    tj_template_set_int(fill, "multiplier_registers", tj_multiplier_registers(s.blocks, s.multipliers));
     describe_parts(&s, fill);
     return "wgmma_planes/wgmma_planes.cu";
 }

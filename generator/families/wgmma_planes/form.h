@@ -27,8 +27,7 @@ tj_planes_units tj_wplanes_units_of(const tj_wplanes_shape *s);
 /** Bytes of shared memory that so many stages of so many planes take. */
 int64_t tj_wplanes_shared_bytes(const tj_wplanes_shape *s, int32_t planes, int32_t stages);
 
-/** Registers that a thread may have that multiplies, and those of its sums: over all of k, and of a phase. */
-int32_t tj_wplanes_registers_left(const tj_wplanes_shape *s);
+/** Registers of a thread that multiplies: those of its sums, over all of k, and of a phase. */
 int32_t tj_wplanes_sum_registers(const tj_wplanes_shape *s);
 
 /** Elements of P that one store writes. */
