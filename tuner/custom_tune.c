@@ -445,14 +445,6 @@ static tj_status compare(tuning *t, tj_finalist *list, size_t count, tj_error *e
     return TJ_OK;
 }
 
-static double us_of(const tj_finalist *list, size_t count, tj_standing standing, double otherwise)
-{
-    for (size_t i = 0; i < count; i++)
-        if (list[i].standing == standing)
-            return list[i].us;
-    return otherwise;
-}
-
 /* The winner is the first that passes its proof. It alone is stored. */
 static tj_status crown(tuning *t, tj_finalist *list, size_t count, tj_tune_result *result, tj_error *err)
 {
@@ -519,8 +511,8 @@ static tj_status hold_finals(tuning *t, tj_tune_result *result, tj_error *err)
     if (status == TJ_OK)
         status = compare(t, list, count, err);
     if (status == TJ_OK) {
-        result->default_us = us_of(list, count, TJ_STANDARD, 0);
-        result->before_us = us_of(list, count, TJ_RECORDED, result->default_us);
+        result->default_us = tj_finalist_us(list, count, TJ_STANDARD, 0);
+        result->before_us = tj_finalist_us(list, count, TJ_RECORDED, result->default_us);
         status = crown(t, list, count, result, err);
     }
     free(list);

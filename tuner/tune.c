@@ -538,14 +538,6 @@ static tj_status open(tuning *t, tj_error *err)
     return status;
 }
 
-static double us_of(const tj_finalist *list, size_t count, tj_standing standing, double otherwise)
-{
-    for (size_t i = 0; i < count; i++)
-        if (list[i].standing == standing)
-            return list[i].us;
-    return otherwise;
-}
-
 /* It may be right and the fastest; nobody looked. trial may be NULL. */
 static bool is_unchecked(const tj_trial *trial)
 {
@@ -588,8 +580,8 @@ static tj_status hold_finals(tuning *t, const tj_search_result *found, const tj_
     if (status == TJ_OK)
         status = compare_finalists(t, list, &count, err);
     result->was_cancelled |= is_cancelled(t);
-    result->default_us = us_of(list, count, TJ_STANDARD, 0);
-    result->before_us = us_of(list, count, TJ_RECORDED, result->default_us);
+    result->default_us = tj_finalist_us(list, count, TJ_STANDARD, 0);
+    result->before_us = tj_finalist_us(list, count, TJ_RECORDED, result->default_us);
     if (status == TJ_OK)
         status = crown(t, list, &count, result, err);
     free(list);

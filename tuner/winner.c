@@ -119,3 +119,11 @@ size_t tj_choose_winner(const tj_finalist *list, size_t count)
             winner = i;
     return winner;
 }
+
+double tj_finalist_us(const tj_finalist *list, size_t count, tj_standing standing, double otherwise)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].standing == standing)
+            return list[i].us;
+    return otherwise;
+}

@@ -39,6 +39,9 @@ size_t tj_list_finalists(const tj_trial *trial, size_t count, const tj_incumbent
  */
 void tj_judge_turns(tj_finalist *list, size_t count, size_t turns);
 
+/** us of the one that stands so; otherwise if none does. */
+double tj_finalist_us(const tj_finalist *list, size_t count, tj_standing standing, double otherwise);
+
 /** Fill us and spread of all from the looks of the search: what counts where there is time for no turn. */
 void tj_judge_looks(tj_finalist *list, size_t count);
 
