@@ -7,7 +7,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 count=0
-for page in README.md docs/embedding.md docs/f32-split.md docs/packs.md; do
+for page in README.md docs/embedding.md docs/f32-split.md docs/own-families.md docs/packs.md; do
     rm -f "$folder"/*
     awk -v folder="$folder" '/^```c$/ { number++; inside = 1; next } /^```/ { inside = 0 } inside { print > (folder "/" number) }' "$page"
     for block in "$folder"/*; do
