@@ -55,6 +55,28 @@ tj_status tj_fail(tj_error *err, tj_status status, const char *format, ...)
     return status;
 }
 
+enum { SHOWN_BYTES = 64, INDENT = 4 };
+
+tj_status tj_fail_at(tj_error *err, tj_status status, const char *text, size_t at, const char *format, ...)
+{
+    const size_t start = at > SHOWN_BYTES / 2 ? at - SHOWN_BYTES / 2 : 0;
+    const int shown = (int)strnlen(text + start, SHOWN_BYTES), caret = INDENT + (int)(at - start) + 1;
+    char what[TJ_ERROR_MESSAGE_BYTES - 2 * (SHOWN_BYTES + INDENT) - 40], line[SHOWN_BYTES + 1];
+    va_list arguments;
+
+    if (!err)
+        return status;
+    err->status = status;
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    (void)snprintf(line, sizeof line, "%.*s", shown, text + start);
+    make_printable(what);
+    make_printable(line);
+    (void)snprintf(err->message, sizeof err->message, "column %zu: %s\n%*s%s\n%*s", at + 1, what, INDENT, "", line, caret, "^");
+    return status;
+}
+
 tj_status tj_fail_memory(tj_error *err, const char *what)
 {
     return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %s", what);

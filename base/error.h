@@ -10,6 +10,7 @@
 #define TJ_BASE_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <tilejit/status.h>
 
@@ -18,6 +19,13 @@
  * printable ASCII. Formats: integers and strings only; floating point depends on the locale.
  */
 __attribute__((format(printf, 3, 4))) tj_status tj_fail(tj_error *err, tj_status status, const char *format, ...);
+
+/**
+ * tj_fail for a fault in a text that was parsed: "column 12: ..." and, on lines of their own, the text around that place and a caret
+ * under it. at: bytes from the text's beginning.
+ */
+__attribute__((format(printf, 5, 6))) tj_status tj_fail_at(tj_error *err, tj_status status, const char *text, size_t at,
+                                                           const char *format, ...);
 
 /** tj_fail(TJ_ERR_INVALID_ARGUMENT) naming a public function and which of its arguments is NULL: if (!x) return tj_fail_null(err,
  * __func__, "x"); where the public header names it otherwise than the function itself, the header's name. */

@@ -22,9 +22,11 @@
 #include "canonical.h"
 #include "checked.h"
 #include "error.h"
+#include "expression.h"
 #include "number.h"
 #include "scalar.h"
 #include "product.h"
+#include "tree.h"
 
 static const double default_max_flop = 2e11;
 static const int most_threads = 256;
@@ -37,10 +39,12 @@ typedef struct resolved {
     tj_matrix_view m, n, c, p;
     double alpha, beta; /* rounded as a launch rounds them */
     bool reads_c;
-    tj_host_scale scale_m, scale_n;                /* strides are numbers; NULL: none */
-    bool is_whole;                                 /* integers up to P: exact */
-    long double roundings;                         /* on the way from products to P's type */
-    long double input_error;                       /* of a product, where M and N are rounded first; in proportion to it */
+    tj_host_scale scale_m, scale_n; /* strides are numbers; NULL: none */
+    bool is_whole;                  /* integers up to P: exact */
+    long double roundings;          /* on the way from products to P's type */
+    long double input_error;        /* of a product, where M and N are rounded first; in proportion to it */
+    bool has_expression;
+    tj_evaluation evaluation;                      /* where there is one */
     const tj_number_limits *sum_limits, *p_limits; /* of what is rounded on the way, of P */
     int threads;
 } resolved;
@@ -145,7 +149,8 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
         request->alpha = (double)(float)request->alpha;
         request->beta = (double)(float)request->beta;
     }
-    request->reads_c = request->beta != 0.0;
+    request->has_expression = c.epilogue.expression.nodes > 0;
+    request->reads_c = c.epilogue.has_beta && (request->beta != 0.0 || !tj_epilogue_weighs_c(&c.epilogue));
     request->scale_m = scale_of(&c, TJ_MATRIX_M, operands->scale_m);
     request->scale_n = scale_of(&c, TJ_MATRIX_N, operands->scale_n);
     set_errors(request);
@@ -158,6 +163,13 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     if ((c.epilogue.scale_m && !operands->scale_m.scale) || (c.epilogue.scale_n && !operands->scale_n.scale))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the scales in host memory",
                        c.epilogue.scale_m && !operands->scale_m.scale ? "scale_m" : "scale_n");
+    if (request->has_expression) {
+        status = tj_evaluation_prepare(&request->problem, operands, &request->evaluation, err);
+        request->evaluation.alpha = request->alpha;
+        request->evaluation.beta = request->beta;
+        if (status != TJ_OK)
+            return status;
+    }
     request->m = view_of(&c.m, operands->m);
     request->n = view_of(&c.n, operands->n);
     request->c = view_of(&c.c, operands->c);
@@ -190,9 +202,47 @@ typedef struct element {
     long double
         partial; /* |M| . |N|: what the accumulator may reach before alpha; and what that may reach between two scales */
     long double
-        underflow;   /* what subnormal numbers may lose: half of one in each rounding, which is multiplied by what follows */
-    bool is_special; /* a NaN or an infinity goes in */
+        underflow;     /* what subnormal numbers may lose: half of one in each rounding, which is multiplied by what follows */
+    bool is_special;   /* a NaN or an infinity goes in */
+    long double error; /* of an expression: how far a kernel's value may be off before it is rounded to P's type */
 } element;
+
+static double read_c(const resolved *request, const tj_tile *tile, int r, int c)
+{
+    return tj_read_number(request->c.type, tj_view_base(&request->c, tile->batch),
+                          tj_view_index(&request->c, tile->batch, tile->rows[r], tile->first_col + c));
+}
+
+/* n * u bounds the error of n roundings; where it is no longer small, up to second order (Jeannerod, Rump, 2013). */
+static long double sum_error_of(const resolved *request, const element *e)
+{
+    const long double nu = request->roundings * request->sum_limits->unit_roundoff;
+    const long double gamma = nu < 0.5L ? nu / (1.0L - nu) : 2.0L * nu;
+
+    return gamma * (e->magnitude + e->inputs) + e->inputs + e->underflow;
+}
+
+/* May a sum overflow on its way, depending on its order? A margin for the rounding errors of the magnitudes themselves. */
+static bool may_overflow(const resolved *request, const element *e)
+{
+    return !(e->partial * (1.0L + 0x1p-20L) < request->sum_limits->largest) ||
+           !(e->magnitude * (1.0L + 0x1p-20L) < request->sum_limits->largest);
+}
+
+/* In place of the sum its value; what is said of magnitudes is then said of that and its error. */
+static void evaluate_expression(const resolved *request, const tj_tile *tile, int r, int c, element *e)
+{
+    const bool is_lost = !e->is_special && may_overflow(request, e);
+    const tj_bounded acc = {e->value, e->is_special ? 0.0L : is_lost ? (long double)INFINITY : sum_error_of(request, e)};
+    const tj_bounded value = tj_evaluate(&request->evaluation, tile->batch, tile->rows[r], tile->first_col + c, acc,
+                                         request->reads_c ? read_c(request, tile, r, c) : 0.0);
+
+    e->value = value.value;
+    e->error = value.error;
+    e->magnitude = fabsl(value.value);
+    e->inputs = 0.0L;
+    e->underflow = 2.0L * value.error;
+}
 
 /* What becomes of a sum, and of the magnitude that its rounding errors are in proportion to. */
 static void apply_epilogue(const resolved *request, const tj_tile *tile, int r, int c, element *e)
@@ -200,7 +250,7 @@ static void apply_epilogue(const resolved *request, const tj_tile *tile, int r, 
     const tj_epilogue *epilogue = &request->problem.epilogue;
     const long double scale_m = scale_at(request->scale_m, epilogue->scale_m, tile->batch, tile->rows[r]);
     const long double scale_n = scale_at(request->scale_n, epilogue->scale_n, tile->batch, tile->first_col + c);
-    const long double alpha = (long double)request->alpha, scale = scale_m * scale_n * alpha;
+    const long double alpha = request->has_expression ? 1.0L : (long double)request->alpha, scale = scale_m * scale_n * alpha;
 
     e->value *= scale;
     e->magnitude = fabsl(scale) * e->partial;
@@ -209,9 +259,10 @@ static void apply_epilogue(const resolved *request, const tj_tile *tile, int r, 
                    (epilogue->scale_m ? 1.0L + fabsl(scale_m) : 1.0L) * (epilogue->scale_n ? 1.0L + fabsl(scale_n) : 1.0L);
     e->partial *= fmaxl(1.0L, fabsl(scale_m) * fmaxl(1.0L, fabsl(scale_n)));
     e->is_special |= !isfinite(scale);
-    if (request->reads_c) {
-        const double old = tj_read_number(request->c.type, tj_view_base(&request->c, tile->batch),
-                                          tj_view_index(&request->c, tile->batch, tile->rows[r], tile->first_col + c));
+    if (request->has_expression) {
+        evaluate_expression(request, tile, r, c, e);
+    } else if (request->reads_c) {
+        const double old = read_c(request, tile, r, c);
 
         e->value += (long double)request->beta * (long double)old;
         e->magnitude += fabsl((long double)request->beta * (long double)old);
@@ -240,15 +291,10 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
 
 /* ---- judging one element ------------------------------------------------------------------------------------------ */
 
-/*
- * How far a right P may be from the value. Where n * u is no longer small, n * u itself bounds the error of a sum (Jeannerod, Rump,
- * 2013), up to second order.
- */
+/* How far a right P may be from the value. */
 static long double bound_of(const resolved *request, const element *e)
 {
-    const long double nu = request->roundings * request->sum_limits->unit_roundoff;
-    const long double gamma = nu < 0.5L ? nu / (1.0L - nu) : 2.0L * nu;
-    const long double sum_error = gamma * (e->magnitude + e->inputs) + e->inputs + e->underflow;
+    const long double sum_error = request->has_expression ? e->error : sum_error_of(request, e);
     const bool is_integer = tj_facts_of(request->problem.p.type)->is_integer;
 
     return sum_error + request->p_limits->unit_roundoff * (fabsl(e->value) + sum_error) +
@@ -261,18 +307,19 @@ static double judge(const resolved *request, const element *e, double p)
     const long double bound = bound_of(request, e), size = fabsl(e->value), error = fabsl((long double)p - e->value);
     const long double overflow = request->p_limits->overflow;
     const bool same_infinity = isinf(p) && !signbit(p) == !signbit(e->value);
-    /* A margin for the rounding errors of the magnitudes themselves. */
-    const bool may_overflow = !(e->partial * (1.0L + 0x1p-20L) < request->sum_limits->largest) ||
-                              !(e->magnitude * (1.0L + 0x1p-20L) < request->sum_limits->largest);
 
+    if (request->has_expression && isinf(e->error))
+        return 0.0;
     if (request->is_whole)
         return (long double)p == e->value ? 0.0 : INFINITY;
-    if (e->is_special) { /* whatever a NaN or an infinity meets, the value is one of the two, or the limit of a type without */
+    if (request->has_expression
+            ? !isfinite(e->value)
+            : e->is_special) { /* whatever a NaN or an infinity meets, the value is one of the two, or the limit of a type without */
         if (isnan(e->value))
             return isnan(p) || (p == 0.0 && tj_facts_of(request->problem.p.type)->is_integer) ? 0.0 : INFINITY;
         return (long double)p == e->value ? 0.0 : INFINITY;
     }
-    if (may_overflow) {
+    if (!request->has_expression && may_overflow(request, e)) {
         const bool one_sign = isfinite(e->magnitude) && size >= e->magnitude * (1.0L - 0x1p-20L);
 
         if (one_sign && size - bound >= overflow && size - bound >= request->sum_limits->overflow)
@@ -287,7 +334,7 @@ static double judge(const resolved *request, const element *e, double p)
         return 0.0;
     if (!isfinite(p))
         return INFINITY;
-    if (e->magnitude == 0.0L) /* a zero factor or k = 0: nothing was rounded */
+    if (!request->has_expression && e->magnitude == 0.0L) /* a zero factor or k = 0: nothing was rounded */
         return p == 0.0 ? 0.0 : INFINITY;
     return (double)(error / bound);
 }

@@ -4,12 +4,13 @@
 #include <math.h>
 
 #include "canonical.h"
+#include "number.h"
 #include "operands.h"
 
 enum { CHUNK = 1024 };
 
 /* Beyond rounding to P's type. */
-static double allowed_error(const tj_problem *problem, double alpha)
+double tj_allowed_error(const tj_problem *problem, double alpha)
 {
     const tj_problem c = tj_problem_canonical(problem);
     const tj_compute_facts *compute = tj_compute_facts_of(c.compute);
@@ -30,7 +31,7 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
 {
     const tj_type dtype = (tj_type)problem->p.type;
     const size_t size = tj_type_bytes(dtype);
-    const double allowed = allowed_error(problem, alpha), relative = 4 * tj_type_get_facts(dtype)->unit_roundoff;
+    const double allowed = tj_allowed_error(problem, alpha), relative = 4 * tj_type_get_facts(dtype)->unit_roundoff;
     double x[CHUNK], y[CHUNK];
 
     for (int64_t start = 0; start < count; start += CHUNK) {
@@ -43,4 +44,21 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
                 return start + (int64_t)i;
     }
     return -1;
+}
+
+bool tj_compare_expression(const tj_evaluation *v, int64_t product, int64_t row, int64_t col, double sum, double c, double p)
+{
+    const tj_number_limits *limits = tj_number_limits_of((tj_type)v->problem->p.type);
+    const bool is_integer = tj_facts_of(v->problem->p.type)->is_integer;
+    const tj_bounded acc = {sum, isfinite(sum) ? v->allowed + 4 * fabs(sum) * (double)v->unit_roundoff : 0};
+    const tj_bounded x = tj_evaluate(v, product, row, col, acc, c);
+    const long double value = isnan(x.value) && is_integer ? 0.0L : tj_saturate((tj_type)v->problem->p.type, x.value);
+    const long double bound =
+        x.error + 2 * limits->unit_roundoff * (fabsl(value) + x.error) + (is_integer ? 1.0L : limits->smallest_subnormal);
+
+    if (isinf(x.error))
+        return true;
+    if (!isfinite(value) || fabsl(value) + bound >= limits->overflow)
+        return isnan(value) ? isnan(p) : isinf(p) ? !signbit(p) == !signbit(value) : isfinite(value);
+    return fabsl((long double)p - value) <= bound;
 }

@@ -35,17 +35,23 @@ typedef enum tj_feature {
 
 /** What a kernel parameter receives. */
 typedef enum tj_argument_kind {
-    TJ_ARG_POINTER = 1, /**< pointer to a matrix, or to the array of pointers to it; index: tj_which */
-    TJ_ARG_EXTENT,      /**< int: an extent; index: tj_extent */
-    TJ_ARG_LD,          /**< long long: a leading dimension; index: tj_which */
-    TJ_ARG_STRIDE,      /**< long long: from one product of the batch to the next; index: tj_which */
-    TJ_ARG_BATCH,       /**< int: how many products */
-    TJ_ARG_ALPHA,       /**< alpha: a double for TJ_COMPUTE_F64, a long long where the epilogue is of integers, else a float */
-    TJ_ARG_BETA,        /**< beta, of the same type */
-    TJ_ARG_WORKSPACE,   /**< pointer into the workspace; index: of slice */
-    TJ_ARG_TENSOR_MAP,  /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
-    TJ_ARG_SCALE,       /**< pointer to the scales of a matrix, which are float; index: tj_which, of M or N */
-    TJ_ARG_SCALE_STRIDE /**< long long: from the scales of one product of the batch to those of the next; index: tj_which */
+    TJ_ARG_POINTER = 1,  /**< pointer to a matrix, or to the array of pointers to it; index: tj_which */
+    TJ_ARG_EXTENT,       /**< int: an extent; index: tj_extent */
+    TJ_ARG_LD,           /**< long long: a leading dimension; index: tj_which */
+    TJ_ARG_STRIDE,       /**< long long: from one product of the batch to the next; index: tj_which */
+    TJ_ARG_BATCH,        /**< int: how many products */
+    TJ_ARG_ALPHA,        /**< alpha: a double for TJ_COMPUTE_F64, a long long where the epilogue is of integers, else a float */
+    TJ_ARG_BETA,         /**< beta, of the same type */
+    TJ_ARG_WORKSPACE,    /**< pointer into the workspace; index: of slice */
+    TJ_ARG_TENSOR_MAP,   /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
+    TJ_ARG_SCALE,        /**< pointer to the scales of a matrix, which are float; index: tj_which, of M or N */
+    TJ_ARG_SCALE_STRIDE, /**< long long: from the scales of one product of the batch to those of the next; index: tj_which */
+    /** Of the operand with that index in the epilogue's expression: pointer to its elements, leading dimension (long long), from
+     * one product of the batch to the next (long long), and, of one that is a number, the number, as alpha is one. */
+    TJ_ARG_WITH,
+    TJ_ARG_WITH_LD,     /**< */
+    TJ_ARG_WITH_STRIDE, /**< */
+    TJ_ARG_WITH_NUMBER  /**< */
 } tj_argument_kind;
 
 typedef enum tj_extent { TJ_EXTENT_J, TJ_EXTENT_K, TJ_EXTENT_L } tj_extent;
@@ -82,7 +88,7 @@ typedef enum tj_grid_rule {
                            more than row_blocks * col_blocks and at least one. A block walks tiles of P, gridDim.x apart. */
 } tj_grid_rule;
 
-enum { TJ_LAUNCH_MAX_STEPS = 6, TJ_LAUNCH_MAX_ARGS = 24, TJ_LAUNCH_MAX_SLICES = 4, TJ_LAUNCH_MAX_MAPS = 4 };
+enum { TJ_LAUNCH_MAX_STEPS = 6, TJ_LAUNCH_MAX_ARGS = 48, TJ_LAUNCH_MAX_SLICES = 4, TJ_LAUNCH_MAX_MAPS = 4 };
 enum { TJ_KERNEL_NAME_BYTES = 64 };
 
 /** One kernel of a launch. */

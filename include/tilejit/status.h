@@ -46,8 +46,8 @@ enum { TJ_ERROR_MESSAGE_BYTES = 480 };
 /**
  * Why a call failed. It may live on the stack, and needs neither initialising nor freeing.
  *
- * message is one NUL-terminated line that names the object, the value and the remedy. It is ASCII: unprintable bytes of
- * foreign text are shown as '?'. A call that fails always writes it whole; a call that succeeds leaves the struct alone.
+ * message is one NUL-terminated line that names the object, the value and the remedy. Where a text was parsed, two more lines
+ * show the text around the fault and a caret under its column. It is ASCII: unprintable bytes of foreign text are shown as '?'. A call that fails always writes it whole; a call that succeeds leaves the struct alone.
  */
 typedef struct tj_error {
     tj_status status;
