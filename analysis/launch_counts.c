@@ -84,16 +84,17 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
 }
 
 /*
- * What an expression reads, once for each element of P, where the epilogue runs: an estimate for all families, as if the threads of a
+ * What an expression reads, and stores beside P, once for each element of P, where the epilogue runs: an estimate for all families, as if the threads of a
  * warp had neighbouring columns.
  */
 static void count_operands(const tj_problem *view, tj_counts *counts)
 {
-    tj_traffic *const traffic = counts->splits > 1 ? &counts->reduce.load_scales : &counts->load_scales;
+    tj_traffic *const loads = counts->splits > 1 ? &counts->reduce.load_scales : &counts->load_scales;
     const int64_t elements = view->j.extent * view->l.extent * view->batch;
 
     for (int i = 0; i < view->epilogue.expression.operands; i++) {
         const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
+        tj_traffic *const traffic = view->epilogue.expression.operand[i].is_output ? &counts->store_p : loads;
         const int64_t bytes = (int64_t)tj_type_bytes(tj_operand_type(view, i)), requests = tj_ceil_div(elements, WARP);
 
         if (indexed == TJ_BY_NOTHING)
@@ -106,7 +107,7 @@ static void count_operands(const tj_problem *view, tj_counts *counts)
         traffic->sectors += indexed == TJ_BY_ROW ? requests : requests * bytes;
         traffic->is_estimate = 1;
         counts->work[TJ_PIPE_MEMORY] += tj_operand_count(view, i) * bytes * view->batch;
-        counts->waits++;
+        counts->waits += !view->epilogue.expression.operand[i].is_output;
     }
 }
 

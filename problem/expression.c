@@ -73,8 +73,8 @@ uint32_t tj_expression_types(const tj_expression *e, int op)
 {
     uint32_t types = 0;
 
-    for (int32_t i = 0; op == TJ_OP_OPERAND && i < e->operands; i++)
-        types |= UINT32_C(1) << e->operand[i].type;
+    for (int32_t i = 0; i < e->operands; i++)
+        types |= e->operand[i].is_output == (op == TJ_OP_CONVERT) ? UINT32_C(1) << e->operand[i].type : 0;
     for (int32_t i = 0; op == TJ_OP_CONVERT && i < e->nodes; i++)
         types |= e->node[i].op == TJ_OP_CONVERT ? UINT32_C(1) << e->node[i].b : 0;
     return types;
@@ -184,6 +184,21 @@ int tj_expression_operand(tj_expression *e, const char *name, int indexed, int t
     return add(e, (tj_node){TJ_OP_OPERAND, (uint8_t)e->operands++, 0, 0});
 }
 
+int tj_expression_output(tj_expression *e, const char *name, int type, int value)
+{
+    tj_epilogue_operand output = {.indexed = TJ_BY_BOTH, .type = (uint8_t)type, .is_output = 1, .value = (uint8_t)value};
+
+    if (!e || !name || !is_sound(e) || !is_name(name) || type < 0 || type > tj_type_count() || value < 0 || value >= e->nodes ||
+        tj_node_is_condition(e, value) || e->operands == TJ_EPILOGUE_OPERANDS)
+        return -1;
+    for (int32_t i = 0; i < e->operands; i++)
+        if (strcmp(e->operand[i].name, name) == 0)
+            return -1;
+    strcpy(output.name, name);
+    e->operand[e->operands] = output;
+    return e->operands++;
+}
+
 int tj_expression_apply(tj_expression *e, int op, int a, int b, int c)
 {
     const int given[] = {a, b, c};
@@ -236,6 +251,19 @@ static int copy(const tj_expression *from, int at, int *number, tj_expression *t
     return number[at] = add(to, node);
 }
 
+/* Outputs in their order, each behind what it receives. */
+static bool copy_outputs(const tj_expression *from, int *number, tj_expression *to)
+{
+    for (int32_t i = 0; i < from->operands; i++) {
+        const tj_epilogue_operand *output = &from->operand[i];
+
+        if (output->is_output &&
+            tj_expression_output(to, output->name, output->type, copy(from, output->value, number, to)) < 0)
+            return false;
+    }
+    return true;
+}
+
 /* Is a node x * y of these two operations? */
 static bool is_product(const tj_expression *e, int at, int x, int y)
 {
@@ -253,9 +281,11 @@ static bool is_plain_sum(const tj_expression *e, int at)
 /* Is it what flags say: alpha * acc + beta * c, or less of it? */
 static bool is_simple(const tj_expression *e)
 {
-    const tj_node *last = &e->node[e->nodes - 1];
+    const tj_node *last = &e->node[e->value];
 
-    if (is_plain_sum(e, e->nodes - 1))
+    if (e->operands > 0)
+        return false;
+    if (is_plain_sum(e, e->value))
         return true;
     if (last->op != TJ_OP_ADD)
         return false;
@@ -279,7 +309,8 @@ static bool has_sound_nodes(const tj_expression *e)
                 return false;
     }
     for (int32_t i = 0; i < e->operands; i++)
-        if (!memchr(e->operand[i].name, '\0', TJ_EPILOGUE_NAME_BYTES))
+        if (!memchr(e->operand[i].name, '\0', TJ_EPILOGUE_NAME_BYTES) ||
+            (e->operand[i].is_output && e->operand[i].value >= e->nodes))
             return false;
     return true;
 }
@@ -302,7 +333,7 @@ tj_status tj_epilogue_finish(const tj_expression *expression, int value, tj_epil
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the expression is a condition, and P holds numbers: use select(condition, 1, 0)");
     memset(number, 0xff, sizeof number);
-    if (copy(e, value, number, &made.expression) < 0)
+    if (!copy_outputs(e, number, &made.expression) || (made.expression.value = copy(e, value, number, &made.expression)) < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the expression holds an operand or a constant that cannot be");
     if (tj_expression_has(&made.expression, TJ_OP_BETA) && !tj_expression_has(&made.expression, TJ_OP_C))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
@@ -369,11 +400,11 @@ tj_status tj_expression_check(const tj_problem *words, tj_error *err)
     tj_epilogue again = *epilogue;
     tj_status status = TJ_OK;
 
-    if (e->nodes == 0 && (e->constants | e->operands | e->reserved) == 0)
+    if (e->nodes == 0 && (e->constants | e->operands | e->value) == 0)
         return TJ_OK;
-    if (e->nodes < 1 || !has_sound_nodes(e) || tj_epilogue_finish(e, e->nodes - 1, &again, NULL) != TJ_OK ||
+    if (e->nodes < 1 || !has_sound_nodes(e) || tj_epilogue_finish(e, e->value, &again, NULL) != TJ_OK ||
         memcmp(&again, epilogue, sizeof again) != 0) {
-        const bool is_flag = e->nodes > 0 && has_sound_nodes(e) && tj_epilogue_finish(e, e->nodes - 1, &again, NULL) == TJ_OK &&
+        const bool is_flag = e->nodes > 0 && has_sound_nodes(e) && tj_epilogue_finish(e, e->value, &again, NULL) == TJ_OK &&
                              (again.has_alpha != epilogue->has_alpha || again.has_beta != epilogue->has_beta);
 
         return is_flag

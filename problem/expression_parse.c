@@ -2,6 +2,7 @@
 /*
  * expression_parse: the text of an epilogue -> its tree.
  *
+ *     epilogue    { name [ ":" type ] "[" index "]" "=" condition ";" } condition
  *     condition   both { "||" both }                   number     digits [ "." digits ] [ ( "e" | "E" ) [ sign ] digits ]
  *     both        comparison { "&&" comparison }       operand    name [ ":" type ] [ "[" index "]" ]
  *     comparison  sum [ ( "<" | "<=" | ... ) sum ]     index      "row" | "col" | "row" "," "col"
@@ -135,27 +136,33 @@ static int parse_index(parsing *p)
     return FAIL(p, start, "an operand is indexed by [row], [col] or [row, col]");
 }
 
-static int parse_operand(parsing *p, const char *start, const char *name)
+/* ":bf16[col]": what stands behind the name of an operand. Returns how it is indexed, or -1. */
+static int parse_declaration(parsing *p, tj_type *type)
 {
-    int indexed = TJ_BY_NOTHING, node;
-    tj_type type = TJ_TYPE_DEFAULT;
-    const char *type_at = p->at;
-
-    if (strlen(name) >= TJ_EPILOGUE_NAME_BYTES)
-        return FAIL(p, start, "the name of an operand has more than %d letters", TJ_EPILOGUE_NAME_BYTES - 1);
+    *type = TJ_TYPE_DEFAULT;
     if (take(p, ":")) {
         char word[WORD_BYTES] = "";
         size_t length;
 
         skip(p);
-        type_at = p->at;
         length = strspn(p->at, "abcdefghijklmnopqrstuvwxyz0123456789");
         memcpy(word, p->at, length < sizeof word ? length : sizeof word - 1);
-        if (tj_type_parse(word, &type, NULL) != TJ_OK)
-            return FAIL(p, type_at, "no element type has this name: use f32, f16, bf16 and so on");
+        if (tj_type_parse(word, type, NULL) != TJ_OK)
+            return FAIL(p, p->at, "no element type has this name: use f32, f16, bf16 and so on");
         p->at += length;
     }
-    if (take(p, "[") && (indexed = parse_index(p)) < 0)
+    return take(p, "[") ? parse_index(p) : TJ_BY_NOTHING;
+}
+
+static int parse_operand(parsing *p, const char *start, const char *name)
+{
+    const char *type_at = p->at + 1;
+    tj_type type;
+    int indexed, node;
+
+    if (strlen(name) >= TJ_EPILOGUE_NAME_BYTES)
+        return FAIL(p, start, "the name of an operand has more than %d letters", TJ_EPILOGUE_NAME_BYTES - 1);
+    if ((indexed = parse_declaration(p, &type)) < 0)
         return -1;
     if (indexed == TJ_BY_NOTHING && type != TJ_TYPE_DEFAULT)
         return FAIL(p, type_at, "a number has no element type: index the operand by [row], [col] or [row, col]");
@@ -164,6 +171,8 @@ static int parse_operand(parsing *p, const char *start, const char *name)
 
         if (strcmp(known->name, name) != 0)
             continue;
+        if (known->is_output)
+            return FAIL(p, start, "%s is an output and is not read: write its expression again, it is computed once", name);
         if (known->indexed != indexed)
             return FAIL(p, start, "the operand %s is indexed in two ways", name);
         if (known->type && type && known->type != type)
@@ -235,8 +244,9 @@ static int parse_word(parsing *p)
         return parse_call(p, start, name);
     for (int op = TJ_OP_ACC; op <= TJ_OP_C; op++)
         if (strcmp(name, tj_op_facts_of(op)->name) == 0)
-            return *p->at == '[' ? FAIL(p, p->at, "%s is not indexed: write %s alone", name, name)
-                                 : apply(p, start, op, 0, 0, 0);
+            return *p->at == '['
+                       ? FAIL(p, p->at, "%s is not indexed: write %s alone; there are no pairs of columns yet", name, name)
+                       : apply(p, start, op, 0, 0, 0);
     return parse_operand(p, start, name);
 }
 
@@ -360,6 +370,60 @@ static int parse_condition(parsing *p)
     return node;
 }
 
+/* Past "name:type[index] =" without a look at it; NULL: something else begins here. */
+static const char *past_assignment(const char *at)
+{
+    at += strspn(at, blanks);
+    if (!is_letter(*at))
+        return NULL;
+    while (is_letter(*at) || is_digit(*at) || strchr(blanks, *at) || *at == ':')
+        if (*at++ == '\0')
+            return NULL;
+    if (*at == '[') {
+        at += strcspn(at, "]");
+        at += *at == ']';
+        at += strspn(at, blanks);
+    }
+    return *at == '=' && at[1] != '=' ? at + 1 : NULL;
+}
+
+/* "name:type[row, col] = value;" */
+static int parse_output(parsing *p)
+{
+    const char *start, *past = past_assignment(p->at);
+    char name[WORD_BYTES] = "";
+    size_t length = 0;
+    tj_type type;
+    int indexed, value;
+
+    skip(p);
+    start = p->at;
+    while (is_letter(start[length]) || is_digit(start[length]))
+        length++;
+    memcpy(name, start, length < sizeof name ? length : sizeof name - 1);
+    p->at += length;
+    skip(p);
+    if ((indexed = parse_declaration(p, &type)) < 0)
+        return -1;
+    if (indexed == TJ_BY_ROW || indexed == TJ_BY_COL)
+        return FAIL(p, start,
+                    "an output for each row or column would be a reduction, which there is none of yet: use [row, col]");
+    if (indexed != TJ_BY_BOTH || !take(p, "=") || p->at != past)
+        return FAIL(p, past - 1, "nothing is assigned here: an output is a matrix, name[row, col] = value;");
+    value = parse_condition(p);
+    if (value < 0)
+        return -1;
+    if (tj_node_is_condition(&p->e, value))
+        return FAIL(p, start, "an output holds numbers, and this is a condition: use select(condition, 1, 0)");
+    if (!take(p, ";"))
+        return FAIL(p, p->at, "expected \";\" behind the value of an output, and the value of P behind that");
+    if (tj_expression_output(&p->e, name, (int)type, value) >= 0)
+        return 0;
+    return p->e.operands == TJ_EPILOGUE_OPERANDS
+               ? FAIL(p, start, "the expression has more than %d operands and outputs", TJ_EPILOGUE_OPERANDS)
+               : FAIL(p, start, "this cannot be the name of an output: it is a word of the language, or names something else");
+}
+
 tj_status tj_epilogue_parse(const char *text, tj_epilogue *epilogue, tj_error *err)
 {
     if (TJ_HAS_NULL(err, text, epilogue))
@@ -373,7 +437,10 @@ tj_status tj_epilogue_parse(const char *text, tj_epilogue *epilogue, tj_error *e
                        TJ_EPILOGUE_PARSED_BYTES);
     if (text[strspn(text, blanks)] == '\0')
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the epilogue is empty: write an expression such as relu(acc), or acc");
-    node = parse_condition(&p);
+    for (node = 0; node >= 0 && past_assignment(p.at);)
+        node = parse_output(&p);
+    if (node >= 0)
+        node = parse_condition(&p);
     skip(&p);
     if (node >= 0 && *p.at != '\0')
         node = FAIL(&p, p.at,

@@ -103,8 +103,15 @@ void tj_epilogue_print_as(const tj_epilogue *epilogue, bool is_cell, char text[T
     printing p = {.e = &epilogue->expression, .is_cell = is_cell, .text = text};
 
     text[0] = '\0';
+    for (int i = 0; i < epilogue->expression.operands; i++)
+        if (epilogue->expression.operand[i].is_output) {
+            append_operand(&p, &epilogue->expression.operand[i]);
+            append(&p, is_cell ? "=" : " = ");
+            append_node(&p, epilogue->expression.operand[i].value, 0);
+            append(&p, is_cell ? ";" : "; ");
+        }
     if (epilogue->expression.nodes > 0)
-        append_node(&p, epilogue->expression.nodes - 1, 0);
+        append_node(&p, epilogue->expression.value, 0);
     else
         (void)snprintf(text, TJ_EPILOGUE_TEXT_BYTES, "%sacc%s", epilogue->has_alpha ? "alpha * " : "",
                        epilogue->has_beta ? " + beta * c" : "");

@@ -37,7 +37,7 @@ static inline int tj_node_argument(const tj_node *node, int i)
     return i == 0 ? node->a : i == 1 ? node->b : node->c;
 }
 
-/** The types (bits 1 << tj_type) that operands name, or that conversions do: op is TJ_OP_OPERAND or TJ_OP_CONVERT. */
+/** The types (bits 1 << tj_type) that operands have, or that conversions and outputs do: op is TJ_OP_OPERAND or TJ_OP_CONVERT. */
 uint32_t tj_expression_types(const tj_expression *e, int op);
 
 /** Does some node have this operation? */

@@ -39,11 +39,11 @@ typedef struct resolved {
     tj_matrix_view m, n, c, p;
     double alpha, beta; /* rounded as a launch rounds them */
     bool reads_c;
-    tj_host_scale scale_m, scale_n; /* strides are numbers; NULL: none */
-    bool is_whole;                  /* integers up to P: exact */
-    long double roundings;          /* on the way from products to P's type */
-    long double input_error;        /* of a product, where M and N are rounded first; in proportion to it */
-    bool has_expression;
+    tj_host_scale scale_m, scale_n;                /* strides are numbers; NULL: none */
+    bool is_whole;                                 /* integers up to P: exact */
+    long double roundings;                         /* on the way from products to P's type */
+    long double input_error;                       /* of a product, where M and N are rounded first; in proportion to it */
+    bool has_expression, writes;                   /* writes: further outputs are stored and not judged */
     tj_evaluation evaluation;                      /* where there is one */
     const tj_number_limits *sum_limits, *p_limits; /* of what is rounded on the way, of P */
     int threads;
@@ -202,9 +202,10 @@ typedef struct element {
     long double
         partial; /* |M| . |N|: what the accumulator may reach before alpha; and what that may reach between two scales */
     long double
-        underflow;     /* what subnormal numbers may lose: half of one in each rounding, which is multiplied by what follows */
-    bool is_special;   /* a NaN or an infinity goes in */
-    long double error; /* of an expression: how far a kernel's value may be off before it is rounded to P's type */
+        underflow;      /* what subnormal numbers may lose: half of one in each rounding, which is multiplied by what follows */
+    bool is_special;    /* a NaN or an infinity goes in */
+    tj_bounded bounded; /* of an expression: its value, and how far a kernel's may be off */
+    double outputs;     /* and the largest error of its further outputs / bound */
 } element;
 
 static double read_c(const resolved *request, const tj_tile *tile, int r, int c)
@@ -229,19 +230,39 @@ static bool may_overflow(const resolved *request, const element *e)
            !(e->magnitude * (1.0L + 0x1p-20L) < request->sum_limits->largest);
 }
 
+/* A further output: judged, or written. */
+static void take_output(const resolved *request, const tj_tile *tile, int r, int c, int output, tj_bounded value, element *e)
+{
+    const int64_t row = tile->rows[r], col = tile->first_col + c;
+    double ratio;
+
+    if (request->writes) {
+        tj_store(&request->evaluation, output, tile->batch, row, col, value.value);
+        return;
+    }
+    ratio = tj_judge_stored(value, request->evaluation.operand[output].type, 1,
+                            tj_read_stored(&request->evaluation, output, tile->batch, row, col));
+    e->outputs = ratio > e->outputs ? ratio : e->outputs;
+}
+
 /* In place of the sum its value; what is said of magnitudes is then said of that and its error. */
 static void evaluate_expression(const resolved *request, const tj_tile *tile, int r, int c, element *e)
 {
     const bool is_lost = !e->is_special && may_overflow(request, e);
     const tj_bounded acc = {e->value, e->is_special ? 0.0L : is_lost ? (long double)INFINITY : sum_error_of(request, e)};
-    const tj_bounded value = tj_evaluate(&request->evaluation, tile->batch, tile->rows[r], tile->first_col + c, acc,
-                                         request->reads_c ? read_c(request, tile, r, c) : 0.0);
+    const tj_expression *expression = &request->problem.epilogue.expression;
+    tj_bounded x[TJ_EPILOGUE_NODES];
 
-    e->value = value.value;
-    e->error = value.error;
-    e->magnitude = fabsl(value.value);
+    tj_evaluate(&request->evaluation, tile->batch, tile->rows[r], tile->first_col + c, acc,
+                request->reads_c ? read_c(request, tile, r, c) : 0.0, x);
+    for (int i = 0; i < expression->operands; i++)
+        if (expression->operand[i].is_output && request->evaluation.operand[i].address)
+            take_output(request, tile, r, c, i, x[expression->operand[i].value], e);
+    e->bounded = x[expression->value];
+    e->value = e->bounded.value;
+    e->magnitude = fabsl(e->value);
     e->inputs = 0.0L;
-    e->underflow = 2.0L * value.error;
+    e->underflow = 2.0L * e->bounded.error;
 }
 
 /* What becomes of a sum, and of the magnitude that its rounding errors are in proportion to. */
@@ -294,7 +315,7 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
 /* How far a right P may be from the value. */
 static long double bound_of(const resolved *request, const element *e)
 {
-    const long double sum_error = request->has_expression ? e->error : sum_error_of(request, e);
+    const long double sum_error = sum_error_of(request, e);
     const bool is_integer = tj_facts_of(request->problem.p.type)->is_integer;
 
     return sum_error + request->p_limits->unit_roundoff * (fabsl(e->value) + sum_error) +
@@ -308,18 +329,16 @@ static double judge(const resolved *request, const element *e, double p)
     const long double overflow = request->p_limits->overflow;
     const bool same_infinity = isinf(p) && !signbit(p) == !signbit(e->value);
 
-    if (request->has_expression && isinf(e->error))
-        return 0.0;
+    if (request->has_expression)
+        return fmax(tj_judge_stored(e->bounded, (tj_type)request->problem.p.type, 1, p), e->outputs);
     if (request->is_whole)
         return (long double)p == e->value ? 0.0 : INFINITY;
-    if (request->has_expression
-            ? !isfinite(e->value)
-            : e->is_special) { /* whatever a NaN or an infinity meets, the value is one of the two, or the limit of a type without */
+    if (e->is_special) { /* whatever a NaN or an infinity meets, the value is one of the two, or the limit of a type without */
         if (isnan(e->value))
             return isnan(p) || (p == 0.0 && tj_facts_of(request->problem.p.type)->is_integer) ? 0.0 : INFINITY;
         return (long double)p == e->value ? 0.0 : INFINITY;
     }
-    if (!request->has_expression && may_overflow(request, e)) {
+    if (may_overflow(request, e)) {
         const bool one_sign = isfinite(e->magnitude) && size >= e->magnitude * (1.0L - 0x1p-20L);
 
         if (one_sign && size - bound >= overflow && size - bound >= request->sum_limits->overflow)
@@ -334,7 +353,7 @@ static double judge(const resolved *request, const element *e, double p)
         return 0.0;
     if (!isfinite(p))
         return INFINITY;
-    if (!request->has_expression && e->magnitude == 0.0L) /* a zero factor or k = 0: nothing was rounded */
+    if (e->magnitude == 0.0L) /* a zero factor or k = 0: nothing was rounded */
         return p == 0.0 ? 0.0 : INFINITY;
     return (double)(error / bound);
 }
@@ -576,6 +595,7 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
 
     if (status != TJ_OK)
         return status;
+    request.writes = true;
     product = product_of(&request, request.problem.j.extent * request.problem.batch, false, write_tile, &output);
     return tj_product_run(&product, err);
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "canonical.h"
-#include "number.h"
 #include "operands.h"
 
 enum { CHUNK = 1024 };
@@ -46,19 +45,10 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
     return -1;
 }
 
-bool tj_compare_expression(const tj_evaluation *v, int64_t product, int64_t row, int64_t col, double sum, double c, double p)
+void tj_evaluate_again(const tj_evaluation *v, int64_t product, int64_t row, int64_t col, double sum, double c,
+                       tj_bounded value[TJ_EPILOGUE_NODES])
 {
-    const tj_number_limits *limits = tj_number_limits_of((tj_type)v->problem->p.type);
-    const bool is_integer = tj_facts_of(v->problem->p.type)->is_integer;
     const tj_bounded acc = {sum, isfinite(sum) ? v->allowed + 4 * fabs(sum) * (double)v->unit_roundoff : 0};
-    const tj_bounded x = tj_evaluate(v, product, row, col, acc, c);
-    const long double value = isnan(x.value) && is_integer ? 0.0L : tj_saturate((tj_type)v->problem->p.type, x.value);
-    const long double bound =
-        x.error + 2 * limits->unit_roundoff * (fabsl(value) + x.error) + (is_integer ? 1.0L : limits->smallest_subnormal);
 
-    if (isinf(x.error))
-        return true;
-    if (!isfinite(value) || fabsl(value) + bound >= limits->overflow)
-        return isnan(value) ? isnan(p) : isinf(p) ? !signbit(p) == !signbit(value) : isfinite(value);
-    return fabsl((long double)p - value) <= bound;
+    tj_evaluate(v, product, row, col, acc, c, value);
 }

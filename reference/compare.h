@@ -22,10 +22,9 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
 double tj_allowed_error(const tj_problem *problem, double alpha);
 
 /**
- * May p be the element of P at (row, col) of such a product with an expression? sum: what another kernel summed, before the
- * expression; c: the element of C.
+ * tj_evaluate of such a product, from what another kernel summed. c: the element of C.
  */
-bool tj_compare_expression(const tj_evaluation *evaluation, int64_t product, int64_t row, int64_t col, double sum, double c,
-                           double p);
+void tj_evaluate_again(const tj_evaluation *evaluation, int64_t product, int64_t row, int64_t col, double sum, double c,
+                       tj_bounded value[TJ_EPILOGUE_NODES]);
 
 #endif

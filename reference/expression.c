@@ -49,7 +49,7 @@ tj_status tj_evaluation_prepare(const tj_problem *problem, const tj_host_operand
             v->operand[i].number = type == TJ_F32 ? (long double)(float)operands->number[i] : (long double)operands->number[i];
             continue;
         }
-        if (!given->address)
+        if (!given->address && !e->operand[i].is_output)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "operand %s is NULL: the reference needs it in host memory",
                            e->operand[i].name);
         if (indexed == TJ_BY_BOTH && ld < width)
@@ -240,10 +240,44 @@ static tj_bounded place(const tj_evaluation *v, int64_t at)
     return rounded(v, (long double)at, 0, (long double)at * v->unit_roundoff > 1.0L ? 1 : 0);
 }
 
-tj_bounded tj_evaluate(const tj_evaluation *v, int64_t batch, int64_t row, int64_t col, tj_bounded acc, double c)
+double tj_read_stored(const tj_evaluation *v, int output, int64_t batch, int64_t row, int64_t col)
+{
+    return (double)read_operand(v, output, batch, row, col).value;
+}
+
+void tj_store(const tj_evaluation *v, int output, int64_t batch, int64_t row, int64_t col, long double value)
+{
+    tj_write_number(v->operand[output].type, (void *)(uintptr_t)v->operand[output].address,
+                    batch * v->operand[output].stride + row * v->operand[output].row_step + col * v->operand[output].col_step,
+                    value);
+}
+
+double tj_judge_stored(tj_bounded x, tj_type type, int again, double p)
+{
+    const tj_number_limits *limits = tj_number_limits_of(type);
+    const bool is_integer = tj_facts_of((int32_t)type)->is_integer;
+    const long double value = tj_saturate(type, x.value), size = fabsl(value);
+    const long double bound = x.error + (long double)again * (limits->unit_roundoff * (size + x.error) +
+                                                              (is_integer ? 0.5L : limits->smallest_subnormal));
+    const bool same_infinity = isinf(p) && !signbit(p) == !signbit(value);
+
+    if (isinf(x.error))
+        return 0.0;
+    if (isnan(value))
+        return isnan(p) || (p == 0.0 && is_integer) ? 0.0 : INFINITY;
+    if (isinf(value))
+        return (long double)p == value ? 0.0 : INFINITY;
+    if (size - bound >= limits->overflow)
+        return same_infinity ? 0.0 : INFINITY;
+    if (size + bound >= limits->overflow && same_infinity)
+        return 0.0;
+    return isfinite(p) ? (double)(fabsl((long double)p - value) / bound) : INFINITY;
+}
+
+void tj_evaluate(const tj_evaluation *v, int64_t batch, int64_t row, int64_t col, tj_bounded acc, double c,
+                 tj_bounded x[TJ_EPILOGUE_NODES])
 {
     const tj_expression *e = &v->problem->epilogue.expression;
-    tj_bounded x[TJ_EPILOGUE_NODES];
 
     for (int at = 0; at < e->nodes; at++) {
         const tj_node *node = &e->node[at];
@@ -320,5 +354,4 @@ tj_bounded tj_evaluate(const tj_evaluation *v, int64_t batch, int64_t row, int64
             x[at] = apply_function(v, node->op, a);
         }
     }
-    return x[e->nodes - 1];
 }

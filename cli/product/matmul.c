@@ -281,6 +281,10 @@ static tj_status take_operands(matrices *all, cli_request *request, tj_error *er
     for (int i = 0; i < e->operands && status == TJ_OK; i++) {
         const bool is_number = e->operand[i].indexed == TJ_BY_NOTHING;
 
+        if (e->operand[i].is_output)
+            return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                           "--epilogue stores %s too, and matmul writes P alone: leave that output out", e->operand[i].name);
+
         if (is_number ? !(request->numbers_given >> i & 1) : !request->file[i][0])
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--epilogue names %s: add --with %s=%s", e->operand[i].name,
                            e->operand[i].name, is_number ? "NUMBER" : "FILE.npy");

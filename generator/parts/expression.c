@@ -249,32 +249,55 @@ static void count_uses(printing *p)
     for (int at = 0; at < p->e->nodes; at++)
         for (int i = 0; i < tj_op_facts_of(p->e->node[at].op)->arguments; i++)
             p->uses[tj_node_argument(&p->e->node[at], i)]++;
+    for (int i = 0; i < p->e->operands; i++)
+        p->uses[p->e->operand[i].value] += p->e->operand[i].is_output;
+    p->uses[p->e->value]++;
+}
+
+/* place = static_cast<type>(value); */
+static void print_assignment(const printing *p, const char *place, const char *type, int value, tj_text *out)
+{
+    tj_text_append(out, place);
+    tj_text_append(out, " = static_cast<");
+    tj_text_append(out, type);
+    tj_text_append(out, ">(");
+    tj_text_append(out, p->term[value].text);
+    tj_text_append(out, ");\n");
+}
+
+static void print_output(const printing *p, int number, tj_text *out)
+{
+    char name[NAME_BYTES], ld[NAME_BYTES + 4], place[TERM_BYTES / 2];
+
+    (void)print_name(p->e->operand[number].name, name);
+    (void)snprintf(ld, sizeof ld, "ld_%s", name);
+    print_place(p, name, ld, place, sizeof place);
+    print_assignment(p, place, tj_type_get_facts(tj_operand_type(p->view, number))->cuda, p->e->operand[number].value, out);
 }
 
 static void print_store(printing *p, tj_text *out)
 {
-    const int last = p->e->nodes - 1;
     char line[TERM_BYTES + 64], place[TERM_BYTES / 2];
 
     count_uses(p);
-    for (int at = 0; at < last; at++) {
+    for (int at = 0; at < p->e->nodes; at++) {
         print_node(p, at);
-        if (is_word(p->e, at) || (p->uses[at] < 2 && strlen(p->term[at].text) <= LONG_TERM))
+        if (is_word(p->e, at) || (at == p->e->value && p->uses[at] == 1) ||
+            (p->uses[at] < 2 && strlen(p->term[at].text) <= LONG_TERM))
             continue;
         (void)snprintf(line, sizeof line, "const %s x%d = %s;\n", tj_node_is_condition(p->e, at) ? "bool" : real_name(p),
                        ++p->names, p->term[at].text);
         tj_text_append(out, line);
         set(p, at, "x%d", p->names);
     }
-    print_node(p, last);
+    for (int i = 0; i < p->e->operands; i++)
+        if (p->e->operand[i].is_output)
+            print_output(p, i, out);
     if (p->by_vector)
         (void)snprintf(place, sizeof place, "value.element[i]");
     else
         print_place(p, "P", "ld_p", place, sizeof place);
-    tj_text_append(out, place);
-    tj_text_append(out, " = static_cast<output_t>(");
-    tj_text_append(out, p->term[last].text);
-    tj_text_append(out, ");\n");
+    print_assignment(p, place, "output_t", p->e->value, out);
 }
 
 /* ---- around it ---------------------------------------------------------------------------------------------------- */
@@ -304,7 +327,8 @@ static void print_around(const printing *p, const char *product, tj_text *parame
             (void)snprintf(line, sizeof line, "%s += %s * stride_%s;\n", name, product, name);
             tj_text_append(of_product, line);
         }
-        (void)snprintf(line, sizeof line, "const %s *__restrict__ %s,\n", tj_type_get_facts(type)->cuda, name);
+        (void)snprintf(line, sizeof line, "%s%s *__restrict__ %s,\n", p->e->operand[i].is_output ? "" : "const ",
+                       tj_type_get_facts(type)->cuda, name);
         tj_text_append(parameters, line);
     }
 }

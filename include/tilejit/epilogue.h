@@ -101,20 +101,22 @@ typedef enum tj_indexed {
     TJ_BY_BOTH = 3     /**< residual[row,col]: a matrix that is stored as P is, with a leading dimension of its own */
 } tj_indexed;
 
-/** What an expression takes from each launch besides the sum. */
+/** What an expression takes from each launch besides the sum, or stores besides P. */
 typedef struct tj_epilogue_operand {
     char name[TJ_EPILOGUE_NAME_BYTES]; /**< a lower-case letter, then letters, digits and _; the rest is NUL */
     uint8_t indexed;                   /**< tj_indexed */
     uint8_t type;        /**< tj_type of its elements; 0: f32, for TJ_COMPUTE_F64 f64. Numbers have that type, and no other */
-    uint8_t reserved[6]; /**< must be 0 */
+    uint8_t is_output;   /**< 1: a matrix that receives the value of a node; it is never read */
+    uint8_t value;       /**< the number of that node */
+    uint8_t reserved[4]; /**< must be 0 */
 } tj_epilogue_operand;
 
 /** An expression as a tree in an array; equal subtrees are one node. Fill it by tj_epilogue_parse or by the builders below. */
 typedef struct tj_expression {
-    int32_t nodes; /**< 0: there is none. The last node is what P receives */
+    int32_t nodes; /**< 0: there is none */
     int32_t constants;
     int32_t operands;
-    int32_t reserved; /**< must be 0 */
+    int32_t value; /**< the number of the node that P receives */
     tj_node node[TJ_EPILOGUE_NODES];
     double constant[TJ_EPILOGUE_CONSTANTS];
     tj_epilogue_operand operand[TJ_EPILOGUE_OPERANDS];
@@ -147,7 +149,8 @@ typedef struct tj_epilogue {
 } tj_epilogue;
 
 /**
- * Parse an expression, such as "gelu(acc + bias[col]) * gain[row]". *epilogue receives its canonical form, in which two spellings
+ * Parse an expression, such as "gelu(acc + bias[col]) * gain[row]". Ahead of it may stand further outputs, each ended by a
+ * semicolon: "pre:bf16[row, col] = acc + bias[col]; gelu(acc + bias[col])". *epilogue receives its canonical form, in which two spellings
  * of one tree are equal bytes; alpha * acc + beta * c and what is simpler become flags without an expression. The scales that
  * *epilogue has stay; all other members are replaced.
  *
@@ -166,7 +169,7 @@ TJ_API TJ_MUST_CHECK tj_status tj_epilogue_parse(const char *text, tj_epilogue *
  */
 TJ_API void tj_epilogue_print(const tj_epilogue *epilogue, char text[TJ_EPILOGUE_TEXT_BYTES]);
 
-/** The number of the operand of that name, -1 if there is none. NULL: answers -1. Threads: any; pure. */
+/** The number of the operand or output of that name, -1 if there is none. NULL: answers -1. Threads: any; pure. */
 TJ_API int tj_epilogue_find(const tj_epilogue *epilogue, const char *name);
 
 /* ---- building an expression without text -------------------------------------------------------------------------- */
@@ -186,6 +189,8 @@ TJ_API int tj_epilogue_find(const tj_epilogue *epilogue, const char *name);
 TJ_API int tj_expression_constant(tj_expression *expression, double value);
 /** indexed: tj_indexed; type: tj_type, or 0. An operand that is named again must be declared alike. */
 TJ_API int tj_expression_operand(tj_expression *expression, const char *name, int indexed, int type);
+/** A further output, a matrix of that type (0: as an operand's) that is stored as P is and receives the value of a node. */
+TJ_API int tj_expression_output(tj_expression *expression, const char *name, int type, int value);
 /** op: neither a constant nor an operand. Arguments that it does not take are ignored; b of TJ_OP_CONVERT is a tj_type. */
 TJ_API int tj_expression_apply(tj_expression *expression, int op, int a, int b, int c);
 

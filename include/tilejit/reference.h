@@ -22,7 +22,8 @@ typedef struct tj_host_scale {
 
 /** An operand of the epilogue's expression in host memory, as tj_operands has it in device memory. */
 typedef struct tj_host_operand {
-    const void *address;
+    const void *address; /**< of a further output: what a kernel stored, or, for tj_reference_product, where to store; NULL: it
+                              is passed over */
     int64_t ld, stride;
 } tj_host_operand;
 

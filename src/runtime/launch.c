@@ -234,6 +234,9 @@ static bool is_open(const tj_problem *problem)
             return true;
     if ((problem->epilogue.scale_m || problem->epilogue.scale_n || problem->epilogue.expression.operands) && problem->batch > 1)
         return true; /* their strides */
+    for (int i = 0; i < problem->epilogue.expression.operands; i++)
+        if (problem->epilogue.expression.operand[i].is_output)
+            return true; /* is it apart from all that is read? */
     return problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY ||
            problem->l.mode == TJ_DIM_ANY;
 }

@@ -235,13 +235,18 @@ static tj_status resolve_with(const tj_kernel *kernel, int which, const tj_opera
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the ld of operand %s is %lld, and a stored line of P has %lld elements: it must be at least that",
                        operand->name, (long long)stored->ld, (long long)stored->width);
-    if (shape->batch > 1 && given->stride < 0 && given->stride != TJ_BROADCAST)
+    if (shape->batch > 1 && given->stride < 0 && (given->stride != TJ_BROADCAST || operand->is_output))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the stride of operand %s is %lld: use elements from one product to the next, 0 for tight, or "
                        "TJ_BROADCAST",
                        operand->name, (long long)given->stride);
     if (shape->batch > 1)
         stored->stride = given->stride == TJ_BROADCAST ? 0 : given->stride == TJ_TIGHT ? tight_stride(stored) : given->stride;
+    if (operand->is_output && shape->batch > 1 && !products_are_apart(stored, shape->batch))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the stride of output %s is %lld, and a product spans %lld elements: products of the batch would overlap",
+            operand->name, (long long)stored->stride, (long long)span_of_one(stored));
     if (!resolve_span(stored, shape->batch, kernel->element_bytes[which]))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "operand %s spans more bytes than 63 bits count: its ld is %lld, its stride %lld, batch is %lld",
@@ -573,23 +578,47 @@ static tj_status check_c_in_place(const tj_kernel *kernel, const tj_launch_shape
                    (long long)c->ld, (long long)c->stride, (long long)p->ld, (long long)p->stride);
 }
 
-static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *shape, int which, const void *pointer,
+/* A beta of 0 never reads C, whatever its address; and c = NULL is P. */
+static bool is_idle_c(const tj_kernel *kernel, const tj_operands *x, int which)
+{
+    return which == TJ_MATRIX_C &&
+           (!kernel->problem.epilogue.has_beta || (kernel->weighs_c && x->beta == 0.0) || !x->c.address);
+}
+
+/* to: P, or an output of the expression, at p; which: what is read, or another output. */
+static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *shape, int which, const void *pointer, int to,
                              const void *p, tj_error *err)
 {
-    const lines in = lines_of(kernel, shape, which, pointer), out = lines_of(kernel, shape, TJ_MATRIX_P, p);
+    const lines in = lines_of(kernel, shape, which, pointer), out = lines_of(kernel, shape, to, p);
+    const char *const written = tj_operand_upper_name(kernel, to);
 
-    if (pointer == p && which == TJ_MATRIX_C)
+    if (pointer == p && which == TJ_MATRIX_C && to == TJ_MATRIX_P)
         return check_c_in_place(kernel, shape, err);
     if (pointer == p)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "P is at the address of %s: a product cannot overwrite what it reads; give P memory of its own",
-                       tj_operand_upper_name(kernel, which));
-    if (kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P] || !certainly_meet(&in, &out))
+                       "%s is at the address of %s: a product cannot overwrite what it reads; give %s memory of its own",
+                       written, tj_operand_upper_name(kernel, which), written);
+    if (kernel->is_array[which] || kernel->is_array[to] || !certainly_meet(&in, &out))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "P at 0x%llx and %s at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
-                   (unsigned long long)(uintptr_t)p, tj_operand_upper_name(kernel, which),
-                   (unsigned long long)(uintptr_t)pointer);
+                   "%s at 0x%llx and %s at 0x%llx overlap: a product cannot overwrite what it reads; give %s memory of its own",
+                   written, (unsigned long long)(uintptr_t)p, tj_operand_upper_name(kernel, which),
+                   (unsigned long long)(uintptr_t)pointer, written);
+}
+
+/* Outputs of the expression lie apart from everything else. */
+static tj_status check_outputs(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
+{
+    const tj_expression *e = &kernel->problem.epilogue.expression;
+    tj_status status = TJ_OK;
+
+    for (int i = 0; i < e->operands; i++)
+        for (int which = 0; e->operand[i].is_output && which < TJ_ADDRESSES && status == TJ_OK; which++)
+            if (which != TJ_WITH + i && shape->matrix[which].span > 0 && tj_operand_at(x, which)->address &&
+                !is_idle_c(kernel, x, which))
+                status =
+                    check_apart(kernel, shape, which, tj_operand_at(x, which)->address, TJ_WITH + i, x->with[i].address, err);
+    return status;
 }
 
 static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, tj_error *err)
@@ -612,13 +641,6 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the workspace is 0x%llx: it must be aligned to %d bytes",
                        (unsigned long long)(uintptr_t)x->workspace, TJ_WORKSPACE_ALIGNMENT);
     return TJ_OK;
-}
-
-/* A beta of 0 never reads C, whatever its address; and c = NULL is P. */
-static bool is_idle_c(const tj_kernel *kernel, const tj_operands *x, int which)
-{
-    return which == TJ_MATRIX_C &&
-           (!kernel->problem.epilogue.has_beta || (kernel->weighs_c && x->beta == 0.0) || !x->c.address);
 }
 
 static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
@@ -647,7 +669,8 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
     for (int which = 0; which < TJ_ADDRESSES; which++) {
         const bool is_read = which != TJ_MATRIX_P && shape->matrix[which].span > 0 && !is_idle_c(kernel, x, which);
         const tj_status status =
-            is_read ? check_apart(kernel, shape, which, tj_operand_at(x, which)->address, x->p.address, err) : TJ_OK;
+            is_read ? check_apart(kernel, shape, which, tj_operand_at(x, which)->address, TJ_MATRIX_P, x->p.address, err)
+                    : TJ_OK;
 
         if (status != TJ_OK)
             return status;
@@ -658,6 +681,8 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
         if (kernel->problem.epilogue.expression.operand[i].indexed == TJ_BY_NOTHING &&
             tj_scalar_check(kernel->problem.epilogue.expression.operand[i].name, x->number[i], err) != TJ_OK)
             return TJ_ERR_INVALID_ARGUMENT;
+    if (kernel->has_outputs && check_outputs(kernel, x, shape, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
     return check_workspace(kernel, x, err);
 }
 

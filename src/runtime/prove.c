@@ -129,19 +129,35 @@ static double element_of_c(const proving *v, int64_t product, int64_t line, int6
     return element;
 }
 
+/* Further outputs, as they were read back. */
+static bool outputs_agree(const proving *v, int64_t product, int64_t row, int64_t col, const tj_bounded *x)
+{
+    const tj_expression *e = &v->lies.epilogue.expression;
+
+    for (int i = 0; i < e->operands; i++)
+        if (e->operand[i].is_output && tj_judge_stored(x[e->operand[i].value], v->evaluation.operand[i].type, 2,
+                                                       tj_read_stored(&v->evaluation, i, product, row, col)) > 1)
+            return false;
+    return true;
+}
+
 /* The first element of a line that no order of summation explains, -1: none. p: as it lies; sums: the simple kernel's. */
 static int64_t compare_expression(const proving *v, int64_t product, int64_t line, const char *p, const char *sums)
 {
     const bool by_rows = v->lies.p.layout == TJ_ROW_MAJOR;
     const tj_type type = (tj_type)v->lies.p.type;
+    const tj_expression *e = &v->lies.epilogue.expression;
+    tj_bounded x[TJ_EPILOGUE_NODES];
 
     for (int64_t i = 0; i < v->width; i++) {
         double sum, value;
 
         tj_convert(TJ_F64, &sum, sum_type(&v->lies), sums + (size_t)i * simple_size_of(v), 1);
         tj_convert(TJ_F64, &value, type, p + (size_t)i * tj_type_bytes(type), 1);
-        if (!tj_compare_expression(&v->evaluation, product, by_rows ? line : i, by_rows ? i : line, sum,
-                                   element_of_c(v, product, line, i), value))
+        tj_evaluate_again(&v->evaluation, product, by_rows ? line : i, by_rows ? i : line, sum,
+                          element_of_c(v, product, line, i), x);
+        if (tj_judge_stored(x[e->value], type, 2, value) > 1 ||
+            !outputs_agree(v, product, by_rows ? line : i, by_rows ? i : line, x))
             return i;
     }
     return -1;
@@ -344,13 +360,13 @@ static tj_status check(proving *v, tj_error *err)
     return status;
 }
 
-/* What the workbench drew, for the host. */
+/* What the workbench drew, and what the launch stored in further outputs, for the host. */
 static tj_status prepare_expression(proving *v, tj_error *err)
 {
     tj_host_operands host = {.alpha = v->alpha, .beta = v->beta};
+    const tj_status status = tj_workbench_fill_operands(v->bench, &host, err);
 
-    tj_workbench_fill_operands(v->bench, &host);
-    return tj_evaluation_prepare(&v->lies, &host, &v->evaluation, err);
+    return status == TJ_OK ? tj_evaluation_prepare(&v->lies, &host, &v->evaluation, err) : status;
 }
 
 static tj_status run_proof(proving *v, tj_error *err)
@@ -367,13 +383,13 @@ static tj_status run_proof(proving *v, tj_error *err)
     options.period = PERIOD;
     if (status == TJ_OK)
         status = tj_gpu_place(v->gpu, &v->asked, &options, &v->bench, err);
-    if (status == TJ_OK && has_expression(v))
-        status = prepare_expression(v, err);
     draw_runs(v, tj_gpu_is_emulated(v->gpu));
     if (status == TJ_OK)
         status = make_room(v, err);
     if (status == TJ_OK)
         status = launch(v, err);
+    if (status == TJ_OK && has_expression(v))
+        status = prepare_expression(v, err);
     if (status == TJ_OK)
         status = check(v, err);
     v->proof->ms = now_ms() - start;

@@ -24,6 +24,7 @@ typedef struct placed {
     size_t period;        /* bytes after which they repeat; bytes: they do not */
     void *drawn;          /* what host points to, unless it is the caller's */
     const void *host;     /* one period; NULL: all bits are 1 */
+    void *stored;         /* room for what a launch stored, of an output of the expression */
     tj_buffer *elements;  /* guard, elements, guard: for each set */
     tj_buffer *addresses; /* of the matrices of the batch, for each set; NULL: the problem takes no array of pointers */
 } placed;
@@ -98,6 +99,10 @@ static tj_status draw(tj_workbench *bench, int which, const tj_workbench_options
     m->period = options->period > 0 && !given && which < TJ_MATRICES && (size_t)options->period * size < m->bytes
                     ? (size_t)options->period * size
                     : m->bytes;
+    if (which >= TJ_WITH && bench->lies.epilogue.expression.operand[which - TJ_WITH].is_output) {
+        m->stored = malloc(m->bytes);
+        return m->stored ? TJ_OK : tj_fail_memory(err, "the outputs of a workbench");
+    }
     if (which == TJ_MATRIX_P && !given)
         return TJ_OK;
     m->host = given;
@@ -297,6 +302,7 @@ void tj_workbench_free(tj_workbench *bench)
         tj_buffer_free(bench->matrix[i].elements);
         tj_buffer_free(bench->matrix[i].addresses);
         free(bench->matrix[i].drawn);
+        free(bench->matrix[i].stored);
     }
     tj_buffer_free(bench->workspace);
     free(bench->set);
@@ -374,6 +380,9 @@ tj_status tj_workbench_reset(tj_workbench *bench, tj_error *err)
         return tj_fail_null(err, __func__, "bench");
     tj_status status = tj_buffer_fill(bench->matrix[TJ_MATRIX_P].elements, 0xff, err);
 
+    for (int i = TJ_WITH; i < TJ_ADDRESSES && status == TJ_OK; i++)
+        if (bench->matrix[i].stored)
+            status = tj_buffer_fill(bench->matrix[i].elements, 0xff, err);
     return status == TJ_OK && bench->workspace ? tj_buffer_fill(bench->workspace, 0xff, err) : status;
 }
 
@@ -415,11 +424,19 @@ static const void *refer(const tj_workbench *bench, tj_which which, const void *
     return *array;
 }
 
-void tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands *host)
+tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands *host, tj_error *err)
 {
-    for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
-        host->with[i].address = bench->matrix[TJ_WITH + i].host;
+    tj_status status = TJ_OK;
+
+    for (int i = 0; i < TJ_EPILOGUE_OPERANDS && status == TJ_OK; i++) {
+        const placed *m = &bench->matrix[TJ_WITH + i];
+
+        if (m->stored)
+            status = tj_buffer_read(m->elements, bench->guard, m->stored, m->bytes, err);
+        host->with[i].address = m->stored ? m->stored : m->host;
+    }
     memcpy(host->number, bench->number, sizeof host->number);
+    return status;
 }
 
 tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double max_flop, int threads, tj_check_report *report,
@@ -434,7 +451,7 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
                           .scale_n = {bench->matrix[TJ_SCALES_OF_N].host, 0}};
     tj_status status = TJ_OK;
 
-    tj_workbench_fill_operands(bench, &x);
+    status = tj_workbench_fill_operands(bench, &x, err);
 
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK; i++) {
         const placed *m = &bench->matrix[i];

@@ -99,7 +99,9 @@ Test(epilogue, canonical_text_reads_back_as_the_same_bytes)
                                         "a/(b/acc)",
                                         "a/b/acc",
                                         "1/0*acc",
-                                        "0.1*acc + 1e300*slope"};
+                                        "0.1*acc + 1e300*slope",
+                                        "pre:bf16[row,col] = acc + bias[col]; gelu(acc + bias[col])",
+                                        "a[row,col] = acc; b:f16[row,col] = 2*acc; acc"};
     char folder[] = "/tmp/tilejit-epilogue-XXXXXX", command[64];
 
     cr_assert(mkdtemp(folder) != NULL);
@@ -219,6 +221,13 @@ Test(epilogue, hostile_texts_are_refused_in_words)
     expect_refused("x:float[row]", 3, "no element type");
     expect_refused("x:f16", 3, "has no element type");
     expect_refused("abcdefghijklmnop[row]", 1, "more than 15 letters");
+    expect_refused("pre[col] = acc; acc", 1, "reduction, which there is none of yet");
+    expect_refused("pre = acc; acc", 5, "nothing is assigned here");
+    expect_refused("pre[row,col] = acc", 19, "expected \";\"");
+    expect_refused("pre[row,col] = acc; pre[row,col]", 21, "is an output and is not read");
+    expect_refused("pre[row,col] = acc; pre[row,col] = acc; acc", 21, "names something else");
+    expect_refused("pre[row,col] = acc < 0; acc", 1, "this is a condition");
+    expect_refused("gelu[row,col] = acc; acc", 1, "cannot be the name of an output");
     expect_refused("acc + beta", 1, "beta without c");
 }
 
@@ -397,6 +406,10 @@ Test(epilogue, text_reads_like_the_expression)
     expect_text("exp(acc)*exp(acc)", "const float x1 = expf(Pvalue);\n");
     expect_text("alpha*acc - beta*c", "(beta != 0 ? static_cast<float>(C[Row * ld_c + Col]) : 0)");
     expect_text("acc + c", "static_cast<output_t>(Pvalue + C[Row * ld_c + Col]);");
+    expect_text("pre:bf16[row,col] = acc + bias[col]; gelu(acc + bias[col])",
+                "const float x1 = Pvalue + bias[Col];\n"
+                "    pre_[Row * ld_pre_ + Col] = static_cast<bfloat16>(x1);\n"
+                "    P[Row * ld_p + Col] = static_cast<output_t>(gelu(x1));\n");
     expect_text("acc * float", "float float_,"); /* a word of C++ is no name in the text */
 }
 

@@ -125,6 +125,11 @@ static void draw_epilogue(bool is_f64, tj_epilogue *epilogue)
         type_of_small = below(TYPES);
         type_of_e = below(TYPES);
         text[0] = '\0';
+        if (below(4) == 0) { /* a further output */
+            strcpy(text, is_f64 ? "pre[row, col] = " : below(2) ? "pre:bf16[row, col] = " : "pre[row, col] = ");
+            add_value(text, is_f64, 2);
+            append(text, "; ");
+        }
         add_value(text, is_f64, 0);
         *epilogue = (tj_epilogue){0};
     } while (!strstr(text, "acc") || strlen(text) > 400 || tj_epilogue_parse(text, epilogue, NULL) != TJ_OK ||

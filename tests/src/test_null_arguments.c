@@ -45,6 +45,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_epilogue_finish, (ARG(0), 0, ARG(1), &err), "expression", "epilogue") \
     ANSWERS(tj_expression_constant, (ARG(0), 1), -1, 0) \
     ANSWERS(tj_expression_operand, (ARG(0), ARG(1), 0, 0), -1, 1) \
+    ANSWERS(tj_expression_output, (ARG(0), ARG(1), 0, 0), -1, 1) \
     ANSWERS(tj_expression_apply, (ARG(0), TJ_OP_ACC, 0, 0, 0), -1, 0) \
     REFUSES(tj_image_from_bytes, (ARG(0), ARG(1), ARG(2), 1, ARG(3), &err), "source", "target", "bytes", "image") \
     REFUSES(tj_image_to_bytes, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "source", "image", "bytes", "size") \
