@@ -80,7 +80,7 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
     counts->pipe = (int32_t)pipe_of_sums(view);
     counts->work[TJ_PIPE_MEMORY] =
         counts->element_bytes * (j * k * matrices(view, view->m.stride) + k * l * matrices(view, view->n.stride)) +
-        p_bytes * j * l * (view->batch + (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0));
+        p_bytes * j * tj_problem_p_cols(view) * (view->batch + (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0));
 }
 
 /*
@@ -90,7 +90,7 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
 static void count_operands(const tj_problem *view, tj_counts *counts)
 {
     tj_traffic *const loads = counts->splits > 1 ? &counts->reduce.load_scales : &counts->load_scales;
-    const int64_t elements = view->j.extent * view->l.extent * view->batch;
+    const int64_t elements = view->j.extent * tj_problem_p_cols(view) * view->batch;
 
     for (int i = 0; i < view->epilogue.expression.operands; i++) {
         const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
@@ -157,7 +157,7 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
     if (status != TJ_OK)
         return status;
     fill_frame(&view, form, counts);
-    if (is_estimate)
+    if (is_estimate || tj_epilogue_pairs(&view.epilogue)) /* families count P as if each sum became an element */
         estimate_all(counts);
     resolved->family->count(&view, resolved, counts);
     count_operands(&view, counts);

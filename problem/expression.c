@@ -19,6 +19,8 @@ enum { OR_BINDS = 1, AND_BINDS, COMPARISON_BINDS, SUM_BINDS, PRODUCT_BINDS, SIGN
 static const tj_op_facts facts[TJ_OPS] = {
     [TJ_OP_NONE] = {"", 0},
     [TJ_OP_ACC] = {"acc", 0},
+    [TJ_OP_ACC_EVEN] = {"acc[2*col]", 0},
+    [TJ_OP_ACC_ODD] = {"acc[2*col+1]", 0},
     [TJ_OP_ROW] = {"row", 0},
     [TJ_OP_COL] = {"col", 0},
     [TJ_OP_ALPHA] = {"alpha", 0},
@@ -120,7 +122,9 @@ static int rank_of(const tj_node *node, bool of_product)
     case TJ_OP_BETA:
         return of_product ? -1 : node->op;
     default:
-        return node->op == TJ_OP_ACC ? 0 : node->op >= TJ_OP_NEGATE ? node->op - TJ_OPS + 1000 : node->op + 2000;
+        return node->op <= TJ_OP_ACC_ODD  ? node->op - TJ_OP_ACC
+               : node->op >= TJ_OP_NEGATE ? node->op - TJ_OPS + 1000
+                                          : node->op + 2000;
     }
 }
 
@@ -343,6 +347,9 @@ tj_status tj_epilogue_finish(const tj_expression *expression, int value, tj_epil
     memset(number, 0xff, sizeof number);
     if (!copy_outputs(e, number, &made.expression) || (made.expression.value = copy(e, value, number, &made.expression)) < 0)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the expression holds an operand or a constant that cannot be");
+    if (tj_epilogue_pairs(&made) && tj_expression_has(&made.expression, TJ_OP_ACC))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the expression names acc and a pair of columns: write acc[2*col] or acc[2*col+1] in place of acc");
     if (tj_expression_has(&made.expression, TJ_OP_BETA) && !tj_expression_has(&made.expression, TJ_OP_C))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "the expression names beta without c: use a number of your own, such as "
@@ -357,6 +364,13 @@ tj_status tj_epilogue_finish(const tj_expression *expression, int value, tj_epil
                        TJ_EPILOGUE_TEXT_BYTES - 1);
     *epilogue = made;
     return TJ_OK;
+}
+
+int tj_epilogue_pairs(const tj_epilogue *epilogue)
+{
+    return epilogue && is_sound(&epilogue->expression) &&
+           (tj_expression_has(&epilogue->expression, TJ_OP_ACC_EVEN) ||
+            tj_expression_has(&epilogue->expression, TJ_OP_ACC_ODD));
 }
 
 int tj_epilogue_find(const tj_epilogue *epilogue, const char *name)
@@ -400,6 +414,27 @@ static tj_status check_type(tj_type number, int32_t type, const char *what, cons
                    number == TJ_F64 ? "f64 or f32" : "f32 or a narrower type");
 }
 
+/* A pair of columns of M . N is one of P. */
+static tj_status check_pairs(const tj_problem *words, tj_error *err)
+{
+    const tj_dim *const l = &words->l;
+
+    if (!tj_epilogue_pairs(&words->epilogue))
+        return TJ_OK;
+    if (words->p.layout != TJ_ROW_MAJOR)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the epilogue takes pairs of columns, and P is column-major: store P row-major");
+    if (l->mode == TJ_DIM_FIXED && l->extent % 2 != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the epilogue takes pairs of columns, and l is %lld: give N an even number of columns",
+                       (long long)l->extent);
+    if (l->mode == TJ_DIM_ANY && (l->multiple_of < 2 || l->multiple_of % 2 != 0))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the epilogue takes pairs of columns, and l is known only at launch: promise that it is a multiple of 2 "
+                       "(multiple_of, --multiple-of l=2)");
+    return TJ_OK;
+}
+
 tj_status tj_expression_check(const tj_problem *words, tj_error *err)
 {
     const tj_epilogue *epilogue = &words->epilogue;
@@ -424,6 +459,8 @@ tj_status tj_expression_check(const tj_problem *words, tj_error *err)
                    : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                              "epilogue.expression is not what tj_epilogue_parse or tj_epilogue_finish made: use one of them");
     }
+    if ((status = check_pairs(words, err)) != TJ_OK)
+        return status;
     for (int32_t i = 0; i < e->operands && status == TJ_OK; i++)
         status = check_type(number, e->operand[i].type, "operand", e->operand[i].name, err);
     for (int32_t i = 0; i < e->nodes && status == TJ_OK; i++)

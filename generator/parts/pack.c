@@ -24,9 +24,9 @@ static int32_t tile_edge(const tj_problem *view)
 }
 
 /* In whole units, at least one of them. */
-static int64_t whole_units(const tj_dim *dim, int32_t unit)
+static int64_t whole_units(tj_dim dim, int32_t unit)
 {
-    return (dim->extent > 0 ? tj_ceil_div(dim->extent, unit) : 1) * unit;
+    return (dim.extent > 0 ? tj_ceil_div(dim.extent, unit) : 1) * unit;
 }
 
 static int32_t chunk_of(const tj_problem *view, tj_which which)
@@ -284,7 +284,7 @@ void tj_pack_map(const tj_problem *view, const tj_pack *pack, tj_which which, tj
     map->matrix = pack->operand[which].slice;
     map->type = tj_problem_matrix(view, which)->type;
     map->lines = tj_pack_lines(view, pack, which);
-    map->width = lines.width->extent > 0 ? lines.width->extent : 1;
+    map->width = lines.width.extent > 0 ? lines.width.extent : 1;
     map->ld = packed_ld(view, pack, which);
 }
 
@@ -298,8 +298,8 @@ static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which wh
     const tj_matrix *const from = tj_problem_matrix(view, which);
     const tj_lines lines = tj_problem_lines(view, which);
     const int32_t width = chunk_of(view, which), at_once = is_wide(view, pack, which) ? width : 1;
-    const int64_t bytes = CHUNK_BYTES / width, count = lines.count->extent, matrices = matrices_of(view, which, view->batch);
-    const int64_t chunks = tj_ceil_div(lines.width->extent, width), elements = lines.width->extent * count * matrices;
+    const int64_t bytes = CHUNK_BYTES / width, count = lines.count.extent, matrices = matrices_of(view, which, view->batch);
+    const int64_t chunks = tj_ceil_div(lines.width.extent, width), elements = lines.width.extent * count * matrices;
     tj_traffic loads = {.is_estimate = 1}; /* whose requests go on from one line to the next */
     tj_access access = tj_tiled_access(x, y, chunks, count, CHUNK_BYTES, from->ld * bytes);
 

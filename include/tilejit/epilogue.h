@@ -43,6 +43,8 @@ typedef enum tj_op {
     TJ_OP_NONE = 0,
     /* leaves */
     TJ_OP_ACC,      /**< acc: the sum, scaled by scale_m and scale_n where the epilogue has them */
+    TJ_OP_ACC_EVEN, /**< acc[2*col]: of a pair of neighbouring columns of M . N, the sum in the first; see tj_epilogue_pairs */
+    TJ_OP_ACC_ODD,  /**< acc[2*col+1]: and that in the second */
     TJ_OP_ROW,      /**< row: the row of P, from 0 on */
     TJ_OP_COL,      /**< col: the column of P */
     TJ_OP_ALPHA,    /**< alpha, an argument of every launch */
@@ -168,6 +170,13 @@ TJ_API TJ_MUST_CHECK tj_status tj_epilogue_parse(const char *text, tj_epilogue *
  * its flags: "acc", "alpha * acc + beta * c". Scales are not in it. NULL: neither may be NULL. Threads: any; pure.
  */
 TJ_API void tj_epilogue_print(const tj_epilogue *epilogue, char text[TJ_EPILOGUE_TEXT_BYTES]);
+
+/**
+ * Does the expression take pairs of columns, acc[2*col] and acc[2*col+1]? Then M . N still is j x l, and l must be even (of a
+ * dimension that is an argument, multiple_of must be), but P, C and what is indexed by col have l / 2 columns, P is row-major,
+ * and acc alone has no meaning: silu(acc[2*col]) * acc[2*col+1] is a gate. NULL: answers 0. Threads: any; pure.
+ */
+TJ_API int tj_epilogue_pairs(const tj_epilogue *epilogue);
 
 /** The number of the operand or output of that name, -1 if there is none. NULL: answers -1. Threads: any; pure. */
 TJ_API int tj_epilogue_find(const tj_epilogue *epilogue, const char *name);

@@ -42,6 +42,7 @@ Test(epilogue, two_spellings_of_one_tree_are_equal_bytes)
         {"alpha*acc + beta*c", "c * beta + acc * alpha"},
         {"--1 * acc", NULL},
         {"-(-1) * acc", "acc * 1"},
+        {"silu(acc[2*col]) * acc[2*col+1]", "acc[ 2 * col + 1 ]*silu(acc[2 *col])"},
     };
 
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
@@ -65,6 +66,7 @@ Test(epilogue, what_is_not_one_tree_differs)
         {"acc + bias[col]", "acc + shift[col]"},
         {"(acc + 1) + 2", "acc + (1 + 2)"}, /* sums round */
         {"gelu(acc)", "gelu_tanh(acc)"},
+        {"acc[2*col] - acc[2*col+1]", "acc[2*col+1] - acc[2*col]"},
     };
 
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
@@ -101,7 +103,8 @@ Test(epilogue, canonical_text_reads_back_as_the_same_bytes)
                                         "1/0*acc",
                                         "0.1*acc + 1e300*slope",
                                         "pre:bf16[row,col] = acc + bias[col]; gelu(acc + bias[col])",
-                                        "a[row,col] = acc; b:f16[row,col] = 2*acc; acc"};
+                                        "a[row,col] = acc; b:f16[row,col] = 2*acc; acc",
+                                        "silu(acc[2*col] + a[col])*(acc[2*col+1] + b[col])"};
     char folder[] = "/tmp/tilejit-epilogue-XXXXXX", command[64];
 
     cr_assert(mkdtemp(folder) != NULL);
@@ -192,7 +195,14 @@ Test(epilogue, hostile_texts_are_refused_in_words)
     expect_refused("&x", 1, "expected a number");
     expect_refused("x[0]", 3, "is indexed by");
     expect_refused("x[row+1]", 3, "is indexed by");
-    expect_refused("acc[0]", 4, "is not indexed");
+    expect_refused("acc[0]", 4, "acc[2*col] or acc[2*col+1]");
+    expect_refused("acc[2*row]", 4, "acc[2*col] or acc[2*col+1]");
+    expect_refused("acc[3*col]", 4, "acc[2*col] or acc[2*col+1]");
+    expect_refused("acc[2*col+2]", 4, "acc[2*col] or acc[2*col+1]");
+    expect_refused("acc[2*col", 4, "acc[2*col] or acc[2*col+1]");
+    expect_refused("alpha[2*col]", 6, "is not indexed");
+    expect_refused("bias[2*col] + acc", 6, "is indexed by");
+    expect_refused("acc + acc[2*col]", 1, "names acc and a pair of columns");
     expect_refused("({1;})", 2, "expected a number");
     expect_refused("[](){}()", 1, "expected a number");
     expect_refused("printf(\"%n\")", 1, "no function has this name");
@@ -372,6 +382,48 @@ Test(epilogue, types_are_checked)
     expect_problem_refused(&problem, "e4m3");
 }
 
+/* P has half as many columns as M . N. */
+Test(epilogue, pairs_of_columns_halve_p)
+{
+    tj_problem problem = TJ_PROBLEM_INIT(33, 20, 48, TJ_F32);
+
+    problem.epilogue = parse("silu(acc[2*col]) * acc[2*col+1]");
+    cr_expect(eq(int, tj_problem_check(&problem, NULL), TJ_OK));
+    cr_expect(tj_epilogue_pairs(&problem.epilogue) == 1 && tj_epilogue_pairs(NULL) == 0);
+    cr_expect(eq(i64, tj_problem_canonical(&problem).p.ld, 24));
+    cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_P), 33 * 24));
+    cr_expect(eq(i64, tj_problem_span(&problem, TJ_MATRIX_N), 20 * 48));
+    problem.p.ld = 23;
+    expect_problem_refused(&problem, "ld_p is 23: it must be at least the 24 elements");
+    problem.p.ld = 0;
+    problem.l.extent = 47;
+    expect_problem_refused(&problem, "l is 47: give N an even number of columns");
+    problem.l = (tj_dim){48, TJ_DIM_ANY, 0};
+    expect_problem_refused(&problem, "multiple of 2");
+    problem.l.multiple_of = 2;
+    cr_expect(eq(int, tj_problem_check(&problem, NULL), TJ_OK));
+    problem.p.layout = TJ_COL_MAJOR;
+    expect_problem_refused(&problem, "store P row-major");
+}
+
+/* Whoever has no neighbouring columns in one thread, or none at all, says so. */
+Test(epilogue, families_that_have_no_pairs_say_so)
+{
+    static const char *const configs[] = {"strip", "small_batch", "skinny:stream=m", "naive:tile_width=5",
+                                          "skinny:lanes=1,tn=1"};
+    tj_problem problem = TJ_PROBLEM_INIT(16, 32, 16, TJ_F32);
+
+    problem.epilogue = parse("acc[2*col] * acc[2*col+1]");
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        tj_config config = TJ_CONFIG_INIT;
+        tj_error err = {TJ_OK, ""};
+
+        cr_assert(eq(int, tj_config_parse(configs[i], &config, &err), TJ_OK), "%s", err.message);
+        cr_expect(eq(int, tj_config_resolve(&problem, &config, &err), TJ_ERR_INVALID_ARGUMENT), "%s", configs[i]);
+        cr_expect(strstr(err.message, "pairs of columns") != NULL, "%s: %s", configs[i], err.message);
+    }
+}
+
 /* ---- the text ----------------------------------------------------------------------------------------------------- */
 
 static tj_source *generate(const char *epilogue, const char *config_text)
@@ -410,6 +462,8 @@ Test(epilogue, text_reads_like_the_expression)
                 "const float x1 = Pvalue + bias[Col];\n"
                 "    pre_[Row * ld_pre_ + Col] = static_cast<bfloat16>(x1);\n"
                 "    P[Row * ld_p + Col] = static_cast<output_t>(gelu(x1));\n");
+    expect_text("silu(acc[2*col] + bias[col])*acc[2*col+1]",
+                "P[Row * ld_p + Col / 2] = static_cast<output_t>(beside * silu(Pvalue + bias[Col / 2]));");
     expect_text("acc * float", "float float_,"); /* a word of C++ is no name in the text */
 }
 
