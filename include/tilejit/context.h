@@ -74,8 +74,9 @@ typedef struct tj_context_options {
                                           copied, the bytes are not: they must stay as long as the context */
     const char
         *capture; /**< a list of shapes to which each problem that is launched or prepared is added, with the number of its
-                              launches by tj_matmul and tj_plan_launch, when the context is freed. Contexts and processes may share
-                              it. tilejit tune, prove and pack read it. A file of another kind stays as it is, with a warning;
+                              launches by tj_matmul and tj_plan_launch: every ten seconds, when exit() is called, and when the context
+                              is freed; a process that is killed loses the last seconds. Each time the file is replaced as a whole.
+                              Contexts and processes may share it, and counts add up. tilejit tune, prove and pack read it. A file of another kind stays as it is, with a warning;
                               default: $TILEJIT_CAPTURE */
 } tj_context_options;
 

@@ -20,6 +20,8 @@
 
 static const int64_t DEFAULT_STORE_BYTES = INT64_C(1) << 30;
 
+enum { CAPTURE_WRITE_S = 10 };
+
 /* In a set-uid program secure_getenv answers NULL for everything. An empty variable counts as unset. */
 static const char *environment(const char *name)
 {
@@ -196,7 +198,7 @@ static bool open_packs(tj_host *host, const named_paths *paths, const tj_pack_by
 static bool begin_capture(tj_context *context, const char *path)
 {
     if (path)
-        context->capture = tj_capture_create(path);
+        context->capture = tj_capture_create(path, CAPTURE_WRITE_S, &context->host.log);
     return !path || context->capture;
 }
 
