@@ -44,6 +44,7 @@
 #include <tilejit/device.h>
 #include <tilejit/doctor.h>
 #include <tilejit/emulator.h>
+#include <tilejit/event.h>
 #include <tilejit/image.h>
 #include <tilejit/kernel.h>
 #include <tilejit/pack.h>
@@ -57,5 +58,6 @@
 #include <tilejit/tuner.h>
 #include <tilejit/workbench.h>
 #include <tilejit/version.h>
+#include <tilejit/warm_up.h>
 
 #endif
