@@ -310,6 +310,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: 04_inference_server [wait | quick | both [requests of each thread, 1 to %d]]\n", REQUESTS);
         return 1;
     }
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* each line as it comes, into a pipe too */
     if (!is_quick)
         status = run(TJ_FIRST_CALL_WAIT, requests, &err);
     if (status == TJ_OK && !is_wait)
