@@ -45,6 +45,7 @@
 #include <tilejit/device.h>
 #include <tilejit/doctor.h>
 #include <tilejit/emulator.h>
+#include <tilejit/event.h>
 #include <tilejit/image.h>
 #include <tilejit/kernel.h>
 #include <tilejit/pack.h>
@@ -58,5 +59,6 @@
 #include <tilejit/tuner.h>
 #include <tilejit/workbench.h>
 #include <tilejit/version.h>
+#include <tilejit/warm_up.h>
 
 #endif
