@@ -37,7 +37,7 @@ static tj_context *open_context(const char *store, const char *pack, tj_first_ca
 
     options.cache_dir = store;
     options.packs = packs;
-    options.first_call = first_call;
+    options.first_call = (int32_t)first_call;
     must(tj_context_create(&options, &context, &err), &err);
     return context;
 }

@@ -223,7 +223,7 @@ static tj_status open_server(server *s, tj_first_call first_call, tj_error *err)
     tj_status status;
 
     memset(s, 0, sizeof *s);
-    options.first_call = first_call;
+    options.first_call = (int32_t)first_call;
     options.cache_dir = "";
     status = tj_context_create(&options, &s->context, err);
     for (int i = 0; status == TJ_OK && i < LAYERS; i++) {

@@ -248,7 +248,7 @@ static void let_go(struct tj_plan_table *table, size_t most_plans, int64_t most_
     plan_array *array = atomic_load(&table->array);
     const unsigned now = tj_plan_table_time(table);
     candidate *all = calloc(table->count + 1, sizeof *all);
-    const tj_plan **leaving = calloc(table->count + 1, sizeof *leaving);
+    const tj_plan **leaving = calloc(table->count + 1, sizeof(const tj_plan *));
     size_t count = 0, gone = 0;
     int64_t freed = 0;
 

@@ -14,6 +14,7 @@
 
 #include <tilejit/tilejit.h>
 
+#include "custom_spec.h"
 #include "fake/fake_cuda.h"
 
 static fake_cuda fake;
@@ -85,6 +86,45 @@ Test(observed, without_a_profiler_there_is_none)
     setenv("NVTX_INJECTION64_PATH", FAKE_NVRTC_PATH, 1); /* a library, and no profiler's */
     context = open_context("", 0);
     cr_expect(eq(int, tj_plan_prepare(context, &problem, NULL, &plan, &err), TJ_OK), "%s", err.message);
+    tj_context_free(context);
+}
+
+static void write_event(const tj_event *event, void *payload)
+{
+    char *seen = payload;
+
+    sprintf(seen + strlen(seen), "%s [%s] [%s] %s %s\n", tj_event_name(event->kind), event->problem, event->config,
+            event->kernel, event->detail);
+}
+
+/* They have a config and a kernel, and no problem. */
+Test(observed, families_of_the_application_are_told_of_too)
+{
+    static const size_t parameters[] = {8, 8, 4};
+    const int64_t length[] = {100};
+    tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    tj_custom_kernel *kernel[2];
+    char seen[2000] = "";
+    tj_context *context;
+    tj_family *family;
+    custom_spec made;
+
+    fake.fake_set_parameters(3, parameters);
+    options.driver = FAKE_CUDA_PATH;
+    options.nvrtc = FAKE_NVRTC_PATH;
+    options.cache_dir = "";
+    options.on_event = write_event;
+    options.event_payload = seen;
+    cr_assert(eq(int, tj_context_create(&options, &context, &err), TJ_OK), "%s", err.message);
+    cr_assert(eq(int, tj_family_create(custom_spec_make(&made), &family, &err), TJ_OK), "%s", err.message);
+    for (int i = 0; i < 2; i++)
+        cr_assert(eq(int, tj_custom_load(context, family, NULL, length, &kernel[i], &err), TJ_OK), "%s", err.message);
+    cr_expect(eq(str, seen,
+                 "compiled [] [scale:threads=64,order=forward] scale_100 \n"
+                 "hit [] [scale:threads=64,order=forward] scale_100 memory\n"));
+    tj_custom_kernel_free(kernel[0]);
+    tj_custom_kernel_free(kernel[1]);
+    tj_family_free(family);
     tj_context_free(context);
 }
 
