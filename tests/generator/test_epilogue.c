@@ -207,6 +207,9 @@ Test(epilogue, hostile_texts_are_refused_in_words)
     expect_refused("[](){}()", 1, "expected a number");
     expect_refused("printf(\"%n\")", 1, "no function has this name");
     expect_refused("__trap()", 1, "no function has this name");
+    expect_refused("assert(0)", 1, "no function has this name");
+    expect_refused("__global__", 1, "cannot be the name");
+    expect_refused("int(acc)", 1, "no function has this name");
     expect_refused("malloc(1)", 1, "no function has this name");
     expect_refused("Bias[col]", 1, "cannot be the name");
     expect_refused("1e999", 1, "too large");
@@ -273,6 +276,9 @@ Test(epilogue, long_and_deep_texts_are_refused)
         {"acc", "+1", 100000, "", "more than 4096 bytes"},
         {"acc", "+acc*acc", 500, "", "more than 64 operations"},
         {"min(acc", ",", 4000, ")", "expected a number"},
+        {"min(acc", ",", 100000, ")", "more than 4096 bytes"},
+        {"", "acc<0?", 10000, "acc", "more than 4096 bytes"},
+        {"", "bf16(", 65, "acc", "nested more than 64 deep"},
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -281,6 +287,21 @@ Test(epilogue, long_and_deep_texts_are_refused)
         expect_refused(text, 0, texts[i].words);
         free(text);
     }
+}
+
+/* What looks dangerous and is not: a word of C++, a name of the templates, infinities and NaN by arithmetic. */
+Test(epilogue, harmless_texts_are_taken)
+{
+    static const char *const texts[] = {"acc * float", "for + acc",      "acc + pvalue[col]",         "acc + sum[row] + k",
+                                        "1/0 * acc",   "sqrt(-1) + acc", "99999999999999999999 * acc"};
+    tj_epilogue epilogue = {0};
+    tj_error err;
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        cr_expect(eq(int, tj_epilogue_parse(texts[i], &epilogue, &err), TJ_OK), "%s: %s", texts[i], err.message);
+    cr_expect(eq(int, tj_epilogue_parse(NULL, &epilogue, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_epilogue_parse("acc", NULL, &err), TJ_ERR_INVALID_ARGUMENT));
+    cr_expect(eq(int, tj_epilogue_parse("acc +", &epilogue, NULL), TJ_ERR_INVALID_ARGUMENT));
 }
 
 Test(epilogue, limits_of_operands_and_constants)
