@@ -15,7 +15,7 @@
 static const char FORM[] =
     "redis://[user:password@]host[:port][/database][?trust=FILE&sign=FILE&...], or redis+unix:///path[?...]";
 
-enum { USUAL_PORT = 6379, USUAL_DEADLINE_MS = 100, USUAL_WAIT_MS = 2000, USUAL_IMAGE_DAYS = 30, MOST_URL_BYTES = 8192 };
+enum { USUAL_PORT = 6379, USUAL_DEADLINE_MS = 100, USUAL_WAIT_MS = 10000, USUAL_IMAGE_DAYS = 30, MOST_URL_BYTES = 8192 };
 
 static int hex_digit(char c)
 {

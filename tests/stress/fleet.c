@@ -591,7 +591,7 @@ static void time_stopped(const char *remote)
 
 static int cold(int processes)
 {
-    char remote[600], patient[600];
+    char remote[600];
     tj_context *context = NULL;
     tj_error err;
     int faults = 0;
@@ -603,12 +603,10 @@ static int cold(int processes)
     }
     tj_context_free(context);
     all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    snprintf(patient, sizeof patient, "%s&wait=60000&deadline=20000",
-             address); /* more processes than processors: none may give up */
     snprintf(remote, sizeof remote, "%s", address);
     start_server();
     fleet_close(connect_server());
-    faults += cold_round(processes, patient, 100, "one missing kernel");
+    faults += cold_round(processes, remote, 100, "one missing kernel");
     faults += atomic_load(&all->compiles) != 1 || atomic_load(&all->remote_hits) != processes - 1;
     (void)kill(server, SIGSTOP);
     time_stopped(remote);
