@@ -203,9 +203,11 @@ tj_status fleet_place_parse(const char *url, fleet_place *place, tj_error *err)
     if (strlen(url) > MOST_URL_BYTES)
         return wrong(err, "more than 8192 bytes");
     if (behind(url, "rediss://") || behind(url, "valkeys://"))
-        return tj_fail(err, TJ_ERR_UNSUPPORTED,
-                       "the server's address asks for TLS, which this build does not speak: run stunnel or ssh -L beside the "
-                       "program, and name that: redis://127.0.0.1:PORT");
+        return tj_fail(
+            err, TJ_ERR_UNSUPPORTED,
+            "the server's address begins with \"%.*s\" and so asks for TLS, which this build does not speak: run stunnel "
+            "or ssh -L beside the program, and name its end here: redis://127.0.0.1:PORT",
+            (int)strcspn(url, ":"), url);
     if ((rest = behind(url, "redis+unix://")) || (rest = behind(url, "unix://"))) {
         query = rest + strcspn(rest, "?");
         if (*rest != '/' || !decode(rest, (size_t)(query - rest), place->socket, sizeof place->socket))

@@ -166,12 +166,14 @@ static tj_status expect(fleet_wire *wire, int64_t until_ms, const char *remedy, 
 
     if (reply)
         freeReplyObject(reply);
-    if (status != TJ_OK) {
-        fleet_wire_close(wire);
-        return tj_fail(err, TJ_ERR_IO, "%.300s%s%s", why.message, status == TJ_ERR_UNSUPPORTED && *remedy ? ": " : "",
-                       status == TJ_ERR_UNSUPPORTED ? remedy : "");
-    }
-    return TJ_OK;
+    if (status == TJ_OK)
+        return TJ_OK;
+    fleet_wire_close(wire);
+    if (status == TJ_ERR_IO && fleet_now_ms() < until_ms) /* it ended the connection, or said what no Redis says */
+        return tj_fail(err, TJ_ERR_IO, "%.300s: is it a Redis server, and does it speak without TLS? If not, name another port",
+                       why.message);
+    return tj_fail(err, TJ_ERR_IO, "%.300s%s%s", why.message, status == TJ_ERR_UNSUPPORTED ? ": " : "",
+                   status == TJ_ERR_UNSUPPORTED ? remedy : "");
 }
 
 tj_status fleet_wire_open(fleet_wire *wire, int64_t until_ms, tj_error *err)

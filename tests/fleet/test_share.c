@@ -143,6 +143,24 @@ Test(share, takes_no_harm_from_servers_that_are_none)
     }
 }
 
+Test(share, says_what_a_server_is_not)
+{
+    /* A TLS server resets the connection or sends an alert. */
+    static const char *const answers[] = {"", "\x15\x03\x03\x00\x02\x02\x28", "HTTP/1.1 400 Bad Request\r\n\r\n"};
+
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        fleet_share *share = open_share("");
+        tj_error err;
+        liar l;
+
+        begin_lies(&l, answers[i]);
+        cr_expect(fleet_share_ping(share, NULL, &err) == TJ_ERR_IO);
+        cr_expect(strstr(err.message, "is it a Redis server, and does it speak without TLS?") != NULL, "%s", err.message);
+        end_lies(&l);
+        fleet_share_free(share);
+    }
+}
+
 Test(share, asks_nobody_where_nobody_listens)
 {
     fleet_share *share = open_share("");
@@ -401,7 +419,7 @@ Test(share, says_what_is_wrong_with_an_address)
         {"redis://a:%4@head", "wrong %"},
         {"redis://a:%zz@head", "wrong %"},
         {"redis+unix://socket", "absolute path"},
-        {"rediss://head", "TLS"},
+        {"rediss://head", "begins with \"rediss\" and so asks for TLS"},
         {"redis://head?colour=red", "no parameter colour"},
         {"redis://head?deadline=0", "from 1 to 60000"},
         {"redis://head?deadline", "has no ="},
