@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The C that pages show to users compiles, as C and as C++: every block of these pages, behind the names that a reader has by then.
+# The C that pages show to users compiles, as C and as C++: every block of these pages, behind the names that a reader has by then. Whole
+# programs and blocks of shell are run by tests/install/pages.sh, those of Python by bindings/python/tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 count=0
-for page in README.md docs/embedding.md docs/f32-split.md docs/own-families.md docs/packs.md; do
+for page in README.md docs/build-time.md docs/embedding.md docs/f32-split.md docs/no-disk.md docs/own-families.md docs/packs.md; do
     rm -f "$folder"/*
     awk -v folder="$folder" '/^```c$/ { number++; inside = 1; next } /^```/ { inside = 0 } inside { print > (folder "/" number) }' "$page"
     for block in "$folder"/*; do
