@@ -98,6 +98,7 @@ Test(epilogue, canonical_text_reads_back_as_the_same_bytes)
                                         "-(acc + 1)*-2.5",
                                         "exp(-acc)*log(2)*sqrt(3)*rsqrt(4)*tanh(5)*erf(6)*sigmoid(7)*silu(8)*abs(9)",
                                         "a - b - acc",
+                                        "-(-acc) - -(-(-a))",
                                         "a/(b/acc)",
                                         "a/b/acc",
                                         "1/0*acc",
