@@ -90,6 +90,21 @@ uint32_t tj_expression_types(const tj_expression *e, int op)
     return types;
 }
 
+static bool is_coarse(int32_t type)
+{
+    return !tj_facts_of(type)->is_integer && tj_facts_of(type)->unit_roundoff >= 0x1p-9;
+}
+
+bool tj_expression_is_coarse(const tj_problem *problem)
+{
+    const tj_expression *e = &problem->epilogue.expression;
+
+    for (int32_t i = 0; i < e->operands; i++)
+        if (e->operand[i].is_output && !is_coarse((int32_t)tj_operand_type(problem, i)))
+            return false;
+    return is_coarse(problem->p.type);
+}
+
 /* ---- nodes -------------------------------------------------------------------------------------------------------- */
 
 /* Counts that a caller may have written are never trusted. */

@@ -60,6 +60,12 @@ static inline tj_type tj_operand_type(const tj_problem *problem, int operand)
     return type ? (tj_type)type : tj_scalar_type(problem);
 }
 
+/**
+ * Are P and all further outputs floats with so few bits (bf16, e4m3, e5m2) that gelu_tanh may take the device's own tanh, which has 11?
+ * Its result is off by 2^-12 of its argument at most.
+ */
+bool tj_expression_is_coarse(const tj_problem *problem);
+
 /** Columns of P: those of N, or half of them. Its extents are numbers. */
 static inline int64_t tj_problem_p_cols(const tj_problem *problem)
 {

@@ -33,6 +33,7 @@ tj_status tj_evaluation_prepare(const tj_problem *problem, const tj_host_operand
     *v = (tj_evaluation){.problem = problem,
                          .alpha = operands->alpha,
                          .beta = operands->beta,
+                         .is_coarse = tj_expression_is_coarse(problem),
                          .allowed = tj_allowed_error(problem, 1),
                          .unit_roundoff = limits->unit_roundoff,
                          .smallest = limits->smallest_subnormal,
@@ -155,7 +156,8 @@ static tj_bounded apply_function(const tj_evaluation *v, int op, tj_bounded x)
         brought = isnan(above) || isnan(below) ? (long double)INFINITY : brought;
     }
     if (isfinite(x.value))
-        brought += f->of_argument * v->unit_roundoff * (fabsl(x.value) + x.error);
+        brought += (op == TJ_OP_GELU_TANH && v->is_coarse ? 0x1p-12L / v->unit_roundoff + 16 : f->of_argument) *
+                   v->unit_roundoff * (fabsl(x.value) + x.error);
     if (op == TJ_OP_SILU || op == TJ_OP_SIGMOID || op == TJ_OP_GELU_TANH) /* 1 / (1 + exp(-x)) may become 0 below 2^-126 */
         brought += v->unit_roundoff > 0x1p-30L ? 0x1p-125L * (1.0L + fabsl(isfinite(x.value) ? x.value : 0.0L)) : 0.0L;
     return rounded(v, value, brought, f->units + f->of_both * size);

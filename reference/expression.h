@@ -26,6 +26,7 @@ typedef struct tj_evaluation {
         long double number; /* as a launch rounds it */
     } operand[TJ_EPILOGUE_OPERANDS];
     double allowed; /* of sums of random operands in different orders, as tj_compare_random_products allows it */
+    bool is_coarse; /* tj_expression_is_coarse */
     long double unit_roundoff, smallest, overflow; /* of the type that the expression computes in */
 } tj_evaluation;
 

@@ -337,15 +337,17 @@ static void print_around(const printing *p, const char *product, tj_text *parame
 static void set_functions(const printing *p, tj_template_params *fill)
 {
     const char *const f = p->is_f64 ? "" : "f";
+    const bool is_coarse = tj_expression_is_coarse(p->view);
     char name[16];
 
     tj_template_set_flag(fill, "uses_relu", tj_expression_has(p->e, TJ_OP_RELU));
     tj_template_set_flag(fill, "uses_gelu", tj_expression_has(p->e, TJ_OP_GELU));
     tj_template_set_flag(fill, "uses_gelu_tanh", tj_expression_has(p->e, TJ_OP_GELU_TANH));
     tj_template_set_flag(fill, "uses_silu", tj_expression_has(p->e, TJ_OP_SILU));
+    tj_template_set_flag(fill, "device_tanh", is_coarse);
     tj_template_set_flag(fill, "uses_sigmoid",
                          tj_expression_has(p->e, TJ_OP_SIGMOID) || tj_expression_has(p->e, TJ_OP_SILU) ||
-                             tj_expression_has(p->e, TJ_OP_GELU_TANH));
+                             (tj_expression_has(p->e, TJ_OP_GELU_TANH) && !is_coarse));
     tj_template_set_flag(fill, "real_f64", p->is_f64);
     tj_template_set(fill, "real_t", real_name(p));
     (void)snprintf(name, sizeof name, "erf%s", f);

@@ -53,21 +53,23 @@ typedef enum tj_op {
     TJ_OP_CONSTANT, /**< a number of the expression */
     TJ_OP_OPERAND,  /**< what the caller brings: bias[col], gain[row], residual[row,col], slope */
     /* of one argument */
-    TJ_OP_NEGATE,    /**< -x */
-    TJ_OP_NOT,       /**< !x, of a condition */
-    TJ_OP_ABS,       /**< abs(x) */
-    TJ_OP_EXP,       /**< exp(x) */
-    TJ_OP_LOG,       /**< log(x): the natural logarithm */
-    TJ_OP_SQRT,      /**< sqrt(x) */
-    TJ_OP_RSQRT,     /**< rsqrt(x): 1 / sqrt(x) */
-    TJ_OP_TANH,      /**< tanh(x) */
-    TJ_OP_ERF,       /**< erf(x) */
-    TJ_OP_SIGMOID,   /**< sigmoid(x): 1 / (1 + exp(-x)) */
-    TJ_OP_RELU,      /**< relu(x): x, or 0 where x is negative; a NaN stays a NaN */
-    TJ_OP_GELU,      /**< gelu(x): x / 2 * (1 + erf(x / sqrt(2))) */
-    TJ_OP_GELU_TANH, /**< gelu_tanh(x): x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) */
-    TJ_OP_SILU,      /**< silu(x): x * sigmoid(x) */
-    TJ_OP_CONVERT,   /**< bf16(x), s8(x) and so on: x as that type would store it, saturated as P is (tj_epilogue) */
+    TJ_OP_NEGATE,  /**< -x */
+    TJ_OP_NOT,     /**< !x, of a condition */
+    TJ_OP_ABS,     /**< abs(x) */
+    TJ_OP_EXP,     /**< exp(x) */
+    TJ_OP_LOG,     /**< log(x): the natural logarithm */
+    TJ_OP_SQRT,    /**< sqrt(x) */
+    TJ_OP_RSQRT,   /**< rsqrt(x): 1 / sqrt(x) */
+    TJ_OP_TANH,    /**< tanh(x) */
+    TJ_OP_ERF,     /**< erf(x) */
+    TJ_OP_SIGMOID, /**< sigmoid(x): 1 / (1 + exp(-x)) */
+    TJ_OP_RELU,    /**< relu(x): x, or 0 where x is negative; a NaN stays a NaN */
+    TJ_OP_GELU,    /**< gelu(x): x / 2 * (1 + erf(x / sqrt(2))) */
+    /** gelu_tanh(x): x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). Where P and all outputs are bf16, e4m3 or e5m2, tanh is
+     * the device's own, and the result off by 2^-12 * |x| at most, about half of what sets it apart from gelu. */
+    TJ_OP_GELU_TANH,
+    TJ_OP_SILU,    /**< silu(x): x * sigmoid(x) */
+    TJ_OP_CONVERT, /**< bf16(x), s8(x) and so on: x as that type would store it, saturated as P is (tj_epilogue) */
     /* of two */
     TJ_OP_ADD,
     TJ_OP_SUBTRACT,

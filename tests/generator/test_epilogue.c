@@ -502,6 +502,32 @@ Test(epilogue, functions_are_printed_where_they_are_used)
     tj_source_free(without);
 }
 
+/* Where P holds few bits, gelu_tanh is the device's tanh; a further output of more bits forbids it. */
+Test(epilogue, gelu_tanh_is_as_exact_as_p)
+{
+    static const struct {
+        tj_type type;
+        const char *epilogue;
+        bool is_coarse;
+    } rows[] = {{TJ_BF16, "gelu_tanh(acc)", true},
+                {TJ_F16, "gelu_tanh(acc)", false},
+                {TJ_F32, "gelu_tanh(acc)", false},
+                {TJ_BF16, "pre:bf16[row, col] = acc; gelu_tanh(acc)", true},
+                {TJ_BF16, "pre[row, col] = acc; gelu_tanh(acc)", false},
+                {TJ_BF16, "silu(acc)", false}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_problem problem = TJ_PROBLEM_INIT(64, 64, 64, rows[i].type);
+        tj_source *source = NULL;
+
+        problem.epilogue = parse(rows[i].epilogue);
+        cr_assert(eq(int, tj_generate(&problem, NULL, &source, NULL), TJ_OK));
+        cr_expect(eq(int, strstr(tj_source_text(source), "tanh.approx") != NULL, rows[i].is_coarse), "%s %s",
+                  tj_type_name(rows[i].type), rows[i].epilogue);
+        tj_source_free(source);
+    }
+}
+
 static bool is_in_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
