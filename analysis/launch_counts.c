@@ -77,6 +77,8 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
     counts->threads_per_block = product->block_x * product->block_y;
     counts->shared_bytes = product->static_shared_bytes + product->dynamic_shared_bytes;
     counts->flop = (2 * k + tj_epilogue_flop(view)) * j * l * view->batch;
+    counts->finish =
+        view->epilogue.expression.nodes > 0 ? tj_epilogue_flop(view) * j * tj_problem_p_cols(view) * view->batch : 0;
     counts->pipe = (int32_t)pipe_of_sums(view);
     counts->work[TJ_PIPE_MEMORY] =
         counts->element_bytes * (j * k * matrices(view, view->m.stride) + k * l * matrices(view, view->n.stride)) +

@@ -262,12 +262,15 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
     const double most = here * fmax(products + phases * h->phase_cycles, shared);
     const double tile = soft_maximum(most, in_turn, h->sharpness);
+    /* The epilogue's expression, an operation a lane and cycle; the few warps of one part of a block leave half of that unused. */
+    const double finish = here * (double)c->finish / tiles / (32 * TJ_SCHEDULERS);
+    const double exposed = c->alternates ? fmax(0, 2 * finish - tile) : h->walk_store + finish;
 
     memset(one, 0, sizeof *one);
     one->pipe[c->pipe] = here * products;
     one->pipe[TJ_PIPE_SHARED] = here * shared;
     one->latency = h->walk_start + h->walk_store;
-    return h->walk_start + turns * (tile + (c->alternates ? 0 : h->walk_store));
+    return h->walk_start + turns * (tile + exposed);
 }
 
 /* The kernel ahead, which copies operands to the workspace: from memory to the L2, through the L1 element by element, and, where it

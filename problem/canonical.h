@@ -6,6 +6,7 @@
 #define TJ_PROBLEM_CANONICAL_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <tilejit/problem.h>
 
@@ -16,6 +17,12 @@ typedef struct tj_lines {
     tj_dim count, width;                 /* how many lines; the elements of a line */
     const char *count_name, *width_name; /* "j", "k", "l", "l / 2" */
 } tj_lines;
+
+/** Are two problems, epilogues or numbers equal to the last bit? None of them has padding. */
+static inline bool tj_same_bytes(const void *a, const void *b, size_t bytes)
+{
+    return memcmp(a, b, bytes) == 0;
+}
 
 /** Of one matrix. */
 tj_lines tj_problem_lines(const tj_problem *problem, tj_which which);

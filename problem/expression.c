@@ -172,7 +172,7 @@ int tj_expression_constant(tj_expression *e, double value)
     if (!e || !is_sound(e) || !isfinite(value))
         return -1;
     for (int32_t i = 0; i < e->constants; i++)
-        if (memcmp(&e->constant[i], &value, sizeof value) == 0)
+        if (tj_same_bytes(&e->constant[i], &value, sizeof value))
             return add(e, (tj_node){TJ_OP_CONSTANT, (uint8_t)i, 0, 0});
     if (e->constants == TJ_EPILOGUE_CONSTANTS)
         return -1;
@@ -461,7 +461,7 @@ tj_status tj_expression_check(const tj_problem *words, tj_error *err)
     if (e->nodes == 0 && (e->constants | e->operands | e->value) == 0)
         return TJ_OK;
     if (e->nodes < 1 || !has_sound_nodes(e) || tj_epilogue_finish(e, e->value, &again, NULL) != TJ_OK ||
-        memcmp(&again, epilogue, sizeof again) != 0) {
+        !tj_same_bytes(&again, epilogue, sizeof again)) {
         const bool is_flag = e->nodes > 0 && has_sound_nodes(e) && tj_epilogue_finish(e, e->value, &again, NULL) == TJ_OK &&
                              (again.has_alpha != epilogue->has_alpha || again.has_beta != epilogue->has_beta);
 

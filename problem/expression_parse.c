@@ -88,7 +88,7 @@ static int apply(parsing *p, const char *where, int op, int a, int b, int c)
 
     if (p->has_failed)
         return -1;
-    for (int i = 0; i < facts->arguments; i++) {
+    for (int i = 0; i < facts->arguments && i < 3; i++) {
         const bool wants = facts->takes_condition && (i == 0 || op == TJ_OP_AND || op == TJ_OP_OR);
 
         if (tj_node_is_condition(&p->e, given[i]) != wants)

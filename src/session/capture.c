@@ -119,7 +119,7 @@ static noted *slot_of(noted *slot, size_t capacity, const tj_problem *problem)
 {
     size_t at = tj_hash_bytes64(problem, sizeof *problem) & (capacity - 1);
 
-    while (slot[at].is_taken && memcmp(&slot[at].problem, problem, sizeof *problem) != 0)
+    while (slot[at].is_taken && !tj_same_bytes(&slot[at].problem, problem, sizeof *problem))
         at = (at + 1) & (capacity - 1);
     return &slot[at];
 }

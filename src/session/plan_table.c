@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "canonical.h"
 #include "error.h"
 #include "events.h"
 #include "hash.h"
@@ -151,7 +152,7 @@ unsigned tj_plan_table_time(const struct tj_plan_table *table)
 
 static bool key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
 {
-    return a->hash == b->hash && a->context_id == b->context_id && memcmp(a->problem, b->problem, sizeof *a->problem) == 0 &&
+    return a->hash == b->hash && a->context_id == b->context_id && tj_same_bytes(a->problem, b->problem, sizeof *a->problem) &&
            (a->config && b->config ? memcmp(a->config, b->config, sizeof *a->config) == 0 : a->config == b->config);
 }
 

@@ -51,7 +51,7 @@ static like *slot_of(struct tj_varying *varying, const tj_problem *problem)
 {
     size_t at = tj_hash_bytes64(problem, sizeof *problem) % (2 * MOST);
 
-    while (varying->slot[at].count > 0 && memcmp(&varying->slot[at].problem, problem, sizeof *problem) != 0)
+    while (varying->slot[at].count > 0 && !tj_same_bytes(&varying->slot[at].problem, problem, sizeof *problem))
         at = (at + 1) % (2 * MOST);
     return &varying->slot[at];
 }

@@ -52,7 +52,7 @@ Test(epilogue, two_spellings_of_one_tree_are_equal_bytes)
             continue;
         a = parse(same[i][0]);
         b = parse(same[i][1]);
-        cr_expect(zero(int, memcmp(&a, &b, sizeof a)), "%s and %s differ", same[i][0], same[i][1]);
+        cr_expect(tj_same_bytes(&a, &b, sizeof a), "%s and %s differ", same[i][0], same[i][1]);
     }
 }
 
@@ -72,7 +72,7 @@ Test(epilogue, what_is_not_one_tree_differs)
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
         const tj_epilogue a = parse(other[i][0]), b = parse(other[i][1]);
 
-        cr_expect(memcmp(&a, &b, sizeof a) != 0, "%s and %s are equal", other[i][0], other[i][1]);
+        cr_expect(!tj_same_bytes(&a, &b, sizeof a), "%s and %s are equal", other[i][0], other[i][1]);
     }
 }
 
@@ -119,12 +119,12 @@ Test(epilogue, canonical_text_reads_back_as_the_same_bytes)
 
             tj_epilogue_print(&first, text);
             again = parse(text);
-            cr_expect(zero(int, memcmp(&first, &again, sizeof first)), "%s is printed as %s", texts[i], text);
+            cr_expect(tj_same_bytes(&first, &again, sizeof first), "%s is printed as %s", texts[i], text);
             tj_epilogue_print_as(&first, true, cell); /* a blank in place of each comma, and no other */
             for (char *at = cell; (at = strchr(at, ' ')) && first.expression.nodes > 0; at++)
                 *at = ',';
             again = parse(cell);
-            cr_expect(zero(int, memcmp(&first, &again, sizeof first)), "%s is a cell %s", texts[i], cell);
+            cr_expect(tj_same_bytes(&first, &again, sizeof first), "%s is a cell %s", texts[i], cell);
         }
     }
     (void)setlocale(LC_ALL, "C");
@@ -147,7 +147,7 @@ static void expect_refused(const char *text, int column, const char *words)
 
     cr_expect(eq(int, tj_epilogue_parse(text, &epilogue, &err), TJ_ERR_INVALID_ARGUMENT), "accepted: %.60s", text);
     cr_expect(strstr(err.message, words) != NULL, "%.60s: %s", text, err.message);
-    cr_expect(zero(int, memcmp(&epilogue, &before, sizeof before)), "a refused text changes the epilogue");
+    cr_expect(tj_same_bytes(&epilogue, &before, sizeof before), "a refused text changes the epilogue");
     for (const char *c = err.message; *c; c++)
         cr_assert(is_shown(*c), "%.60s: byte %d in the message", text, *c);
     if (column == 0)
@@ -324,7 +324,7 @@ Test(epilogue, builders_make_what_the_parser_makes)
 
     cr_expect(tj_expression_apply(&e, TJ_OP_EXP, sum, 0, 0) >= 0); /* a node that P does not need is left out */
     cr_assert(eq(int, tj_epilogue_finish(&e, value, &built, &err), TJ_OK), "%s", err.message);
-    cr_expect(zero(int, memcmp(&built, &parsed, sizeof built)));
+    cr_expect(tj_same_bytes(&built, &parsed, sizeof built));
     cr_expect(eq(int, tj_epilogue_find(&built, "bias"), 0));
     cr_expect(eq(int, tj_epilogue_find(&built, "gain"), -1));
 }
