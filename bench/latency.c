@@ -21,7 +21,7 @@
 
 const char program[] = "latency";
 
-enum { COLD_SHAPES = 12, LARGEST = 65 + 2 * COLD_SHAPES, DISK_RUNS = 15, TURNS = 20000, WARM_TURNS = 1000, QUEUED = 50 };
+enum { COLD_SHAPES = 12, LARGEST = 65 + 2 * COLD_SHAPES, DISK_RUNS = 9, TURNS = 20000, WARM_TURNS = 1000, QUEUED = 50 };
 
 static double now_ns(void)
 {

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "canonical.h"
 #include "error.h"
 #include "events.h"
 #include "hash.h"
@@ -165,22 +166,9 @@ unsigned tj_plan_table_time(const struct tj_plan_table *table)
 
 /* ---- look-ups ------------------------------------------------------------------------------------------------------ */
 
-/* Without an expression, which is most of it, a problem ends ahead of it. */
-static inline size_t bytes_of(const tj_problem *problem)
-{
-    return problem->epilogue.expression.nodes == 0 ? offsetof(tj_problem, epilogue.expression.constants) : sizeof *problem;
-}
-
-_Static_assert(offsetof(tj_expression, nodes) == 0, "what says whether there is one is compared too");
-
-static inline bool is_same_problem(const tj_problem *a, const tj_problem *b)
-{
-    return memcmp(a, b, bytes_of(a)) == 0;
-}
-
 static bool key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
 {
-    return a->hash == b->hash && a->context_id == b->context_id && is_same_problem(a->problem, b->problem) &&
+    return a->hash == b->hash && a->context_id == b->context_id && tj_problem_is_same(a->problem, b->problem) &&
            (a->config && b->config ? memcmp(a->config, b->config, sizeof *a->config) == 0 : a->config == b->config);
 }
 
@@ -624,7 +612,7 @@ static tj_plan_key make_key(uint64_t context_id, const tj_problem *problem, cons
         forget_extent(&storage->l);
         key.problem = storage;
     }
-    key.hash = tj_hash_bytes64(key.problem, bytes_of(key.problem)) + context_id * UINT64_C(0x9e3779b97f4a7c15);
+    key.hash = tj_hash_bytes64(key.problem, tj_problem_bytes(key.problem)) + context_id * UINT64_C(0x9e3779b97f4a7c15);
     if (config)
         key.hash ^= tj_hash_bytes64(config, sizeof *config);
     return key;
@@ -635,7 +623,7 @@ const tj_plan *tj_plan_find_again(struct tj_plan_table *table, uint64_t context_
     const tj_plan *plan = last.plan;
 
     if (last.epoch != atomic_load(&table->epoch) || plan->key.context_id != context_id ||
-        !is_same_problem(problem, plan->key.problem))
+        !tj_problem_is_same(problem, plan->key.problem))
         return NULL;
     touch(table, plan);
     return plan;

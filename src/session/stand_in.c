@@ -172,7 +172,8 @@ static void look_for_better(tj_plan *plan, const tj_scope *scope)
     tj_problem general;
     bool varies;
 
-    if (plan->key.config || atomic_exchange_explicit(&plan->loan.compared_at, now, memory_order_relaxed) == now)
+    if (plan->key.config || atomic_load_explicit(&plan->loan.compared_at, memory_order_relaxed) == now ||
+        atomic_exchange_explicit(&plan->loan.compared_at, now, memory_order_relaxed) == now)
         return;
     better = find_general(context, scope, plan->key.problem, &varies, &general);
     if (!better && varies)
