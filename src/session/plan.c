@@ -234,7 +234,10 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
     } else if (status == TJ_OK) {
         tj_config config = plan->config;
 
-        status = tj_config_adapt(&device, key->problem, &config, err);
+        if (!tj_has_any_extent(key->problem)) /* what was left open is weighed by the model, which needs the clocks too */
+            status = tj_gpu_device_facts(&context->host.gpu, ordinal, &device, err);
+        if (status == TJ_OK)
+            status = tj_config_adapt(&device, key->problem, &config, err);
         if (status == TJ_OK)
             status = make(context, &device, &config, may_compile, plan, err);
     }
