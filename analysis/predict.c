@@ -54,10 +54,11 @@ typedef struct habits {
     double next_kernel;       /* cycles from a kernel's end to the start of the one that adds splits up */
     double workspace_passes;  /* adding splits up keeps the L2 as busy as so many readings of them */
     /* of blocks that walk the tiles of P */
-    double walk_start; /* cycles from a block's start to its first product */
-    double walk_rate;  /* share of the tensor pipe's peak that products reach */
-    double walk_store; /* cycles from a tile's last product to the first of the next, where one part of a block does both */
-    double walk_l2;    /* times as fast as loads does the copy engine read the L2 */
+    double walk_start;  /* cycles from a block's start to its first product */
+    double walk_rate;   /* share of the tensor pipe's peak that products reach */
+    double walk_store;  /* cycles from a tile's last product to the first of the next, where one part of a block does both */
+    double walk_finish; /* cycles of all its lanes for each operation of the epilogue's expression */
+    double walk_l2;     /* times as fast as loads does the copy engine read the L2 */
 } habits;
 
 static const habits plain = {
@@ -117,6 +118,7 @@ static const habits walks = {
     .walk_start = 5760,
     .walk_rate = 0.91,
     .walk_store = 92,
+    .walk_finish = 1.5,
     .walk_l2 = 4,
 };
 
@@ -262,8 +264,8 @@ static double walk_cycles(const tj_device_facts *facts, const tj_counts *c, cons
     const double in_turn = phases * fmax(h->phase_cycles + products / fmax(1, phases), h->wait / fmax(1, c->ahead));
     const double most = here * fmax(products + phases * h->phase_cycles, shared);
     const double tile = soft_maximum(most, in_turn, h->sharpness);
-    /* The epilogue's expression, an operation a lane and cycle; the few warps of one part of a block leave half of that unused. */
-    const double finish = here * (double)c->finish / tiles / (32 * TJ_SCHEDULERS);
+    /* The epilogue's expression: the few warps of one part of a block leave half of the lanes unused. */
+    const double finish = h->walk_finish * here * (double)c->finish / tiles / (32 * TJ_SCHEDULERS);
     const double exposed = c->alternates ? fmax(0, 2 * finish - tile) : h->walk_store + finish;
 
     memset(one, 0, sizeof *one);

@@ -154,7 +154,7 @@ void tj_background_free(struct tj_background *b)
 
 static bool is_same(const request *a, const request *b)
 {
-    return a->kind == b->kind && a->has_config == b->has_config && tj_same_bytes(&a->problem, &b->problem, sizeof a->problem) &&
+    return a->kind == b->kind && a->has_config == b->has_config && tj_problem_is_same(&a->problem, &b->problem) &&
            memcmp(&a->config, &b->config, sizeof a->config) == 0;
 }
 

@@ -72,7 +72,7 @@ Test(epilogue, what_is_not_one_tree_differs)
     for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
         const tj_epilogue a = parse(other[i][0]), b = parse(other[i][1]);
 
-        cr_expect(!tj_same_bytes(&a, &b, sizeof a), "%s and %s are equal", other[i][0], other[i][1]);
+        cr_expect(not(tj_same_bytes(&a, &b, sizeof a)), "%s and %s are equal", other[i][0], other[i][1]);
     }
 }
 

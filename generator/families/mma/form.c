@@ -696,6 +696,7 @@ const tj_family tj_family_mma = {
     .start = &tj_mma_start,
     .sums_in_registers = true,
     .takes_pairs = true,
+    .takes_groups = true,
     .checks_k = true,
     .widest = 256,
     .tile = tile,
