@@ -120,6 +120,8 @@ void tj_generalize(tj_problem *problem, tj_operands *operands)
     move_to_launch(&problem->n.ld, &operands->n.ld);
     move_to_launch(&problem->p.ld, &operands->p.ld);
     move_to_launch(&problem->c.ld, &operands->c.ld);
+    if (given.groups.count > 1)
+        move_to_launch(&problem->n.stride, &operands->n.stride);
     if (given.batch == 1)
         return;
     move_to_launch(&problem->batch, &operands->batch);
