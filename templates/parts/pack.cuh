@@ -14,11 +14,38 @@ constexpr int PACK_WIDTH = 16 / sizeof(input_t);  // elements of 16 bytes  //@ m
 constexpr int PACK_EDGE = 128 / sizeof(input_t);  // of 128 bytes  //@ m_t for input_t
 //@ end
 
-//@ if pack_wide
-// 16 bytes of a line from its element `first` on; zero, where they are not there. WIDE: all of them are, or none, and at once.
-template <bool WIDE, typename element_t>
+//@ if pack_skews
+// At once: left to itself, the compiler loads some words of them again.
+__device__ __forceinline__ uint4 load_words(const void *from)
+{
+    uint4 words;
+    asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w) : "l"(from) : "memory");
+    return words;
+}
+
+// The 16 bytes that begin `skew` bytes after the first of 32.
+__device__ __forceinline__ uint4 shift_together(const uint4 &low, const uint4 &high, unsigned int skew)
+{
+    unsigned int word[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+    for (int i = 0; i < 6; ++i)
+        word[i] = skew & 8 ? word[i + 2] : word[i];
+#pragma unroll
+    for (int i = 0; i < 5; ++i)
+        word[i] = skew & 4 ? word[i + 1] : word[i];
+    const unsigned int bits = skew % 4 * 8;
+    return {__funnelshift_r(word[0], word[1], bits), __funnelshift_r(word[1], word[2], bits), __funnelshift_r(word[2], word[3], bits), __funnelshift_r(word[3], word[4], bits)};
+}
+
+// 16 bytes of a line from its element `first` on; zero, where they are not there. A line may begin anywhere: of those that lie in its
+// middle, the two aligned words of 16 bytes around them are loaded.
 //@ else
 //@| // 16 bytes of a line from its element `first` on; zero, where they are not there.
+//@ end
+//@ if pack_wide
+// WIDE: all of them are, or none, and the line begins at a multiple of 16 bytes.
+template <bool WIDE, typename element_t>
+//@ else
 //@| template <typename element_t>
 //@ end
 __device__ __forceinline__ vector_t<element_t, PACK_WIDTH> load_chunk(const element_t *line, long long first, long long elements)
@@ -28,10 +55,20 @@ __device__ __forceinline__ vector_t<element_t, PACK_WIDTH> load_chunk(const elem
     if (WIDE && first < elements)
         chunk = read<PACK_WIDTH>(&line[first]);
     //@ end
+    //@ if pack_skews
+    const unsigned int skew = reinterpret_cast<unsigned long long>(line) % 16;
+    const int before = skew / sizeof(element_t);
+    const bool is_inside = first >= before && first - before + 2 * PACK_WIDTH <= elements;  // all 32 bytes are the line's
+    if (!WIDE && is_inside) {  //@ pack_wide &&
+        const element_t *const words = &line[first - before];
+        reinterpret_cast<uint4 &>(chunk) = shift_together(load_words(words), load_words(words + PACK_WIDTH), skew);
+    } else {
 #pragma unroll
-    for (int e = 0; e < PACK_WIDTH; ++e)
-        if (!WIDE && first + e < elements)  //@ pack_wide &&
-            chunk.element[e] = line[first + e];
+        for (int e = 0; e < PACK_WIDTH; ++e)
+            if (!WIDE && first + e < elements)  //@ pack_wide &&
+                chunk.element[e] = line[first + e];
+    }
+    //@ end
     //@ if pack_rounds
 //@| #pragma unroll
     //@| for (int e = 0; e < PACK_WIDTH; ++e)
