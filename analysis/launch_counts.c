@@ -11,6 +11,9 @@
 #include "family.h"
 #include "canonical.h"
 #include "estimate.h"
+#include "tree.h"
+
+enum { WARP = 32 };
 
 /* Does every byte of a matrix, a tile beyond its edges included, have an offset that 62 bits hold? */
 static bool fits(int32_t layout, int64_t rows, int64_t cols, int64_t pad, int64_t ld, int64_t stride, int64_t batch)
@@ -80,6 +83,34 @@ static void fill_frame(const tj_problem *view, const tj_launch_form *form, tj_co
         p_bytes * j * l * (view->batch + (view->epilogue.has_beta ? matrices(view, view->c.stride) : 0));
 }
 
+/*
+ * What an expression reads, and stores beside P, once for each element of P, where the epilogue runs: an estimate for all families, as if the threads of a
+ * warp had neighbouring columns.
+ */
+static void count_operands(const tj_problem *view, tj_counts *counts)
+{
+    tj_traffic *const loads = counts->splits > 1 ? &counts->reduce.load_scales : &counts->load_scales;
+    const int64_t elements = view->j.extent * view->l.extent * view->batch;
+
+    for (int i = 0; i < view->epilogue.expression.operands; i++) {
+        const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
+        tj_traffic *const traffic = view->epilogue.expression.operand[i].is_output ? &counts->store_p : loads;
+        const int64_t bytes = (int64_t)tj_type_bytes(tj_operand_type(view, i)), requests = tj_ceil_div(elements, WARP);
+
+        if (indexed == TJ_BY_NOTHING)
+            continue;
+        traffic->elements += elements;
+        traffic->bytes += elements * bytes;
+        traffic->requests += requests;
+        traffic->wavefronts += requests;
+        traffic->merged += requests;
+        traffic->sectors += indexed == TJ_BY_ROW ? requests : requests * bytes;
+        traffic->is_estimate = 1;
+        counts->work[TJ_PIPE_MEMORY] += tj_operand_count(view, i) * bytes * view->batch;
+        counts->waits += !view->epilogue.expression.operand[i].is_output;
+    }
+}
+
 static double ratio(int64_t part, int64_t whole)
 {
     return whole > 0 ? (double)part / (double)whole : 0;
@@ -129,6 +160,7 @@ tj_status tj_count_resolved(const tj_problem *problem, const tj_config *resolved
     if (is_estimate)
         estimate_all(counts);
     resolved->family->count(&view, resolved, counts);
+    count_operands(&view, counts);
     if (view.epilogue.has_beta && counts->splits == 1) { /* else beta is the second kernel's */
         counts->work[pipe_of_sums(&view)] += 2 * view.j.extent * view.l.extent * view.batch;
         counts->waits++;

@@ -31,7 +31,7 @@ tj_status tj_fail_null(tj_error *err, const char *function, const char *argument
 /** For TJ_HAS_NULL. names: of the arguments, as "context, plan". */
 bool tj_has_null(tj_error *err, const char *function, const char *names, const void *const *argument);
 
-/** tj_fail for a fault in a line of text: two more lines show the text around byte number `at`, and a caret under it. */
+/** tj_fail for a fault in a line of text: two more lines show the text around byte number `at`, from 0, and a caret under it. */
 __attribute__((format(printf, 5, 6))) tj_status tj_fail_with_caret(tj_error *err, tj_status status, const char *line, size_t at,
                                                                    const char *format, ...);
 

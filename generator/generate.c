@@ -10,9 +10,11 @@
 
 #include "checked.h"
 #include "error.h"
+#include "parts/expression.h"
 #include "sources.h"
 #include "steps.h"
 #include "text.h"
+#include "tree.h"
 
 enum { MAX_SOURCE_BYTES = 256 * 1024, MAX_CHECKS_TEXT = 1024 };
 
@@ -102,7 +104,10 @@ static bool set_matrix(tj_template_params *params, const tj_problem *view, tj_wh
  */
 static void set_types(tj_template_params *params, const tj_problem *view)
 {
-    static const char *const part[] = {"first_part", "second_part", "third_part"};
+    static const char *const part[] = {"first_part", "second_part", "third_part",  "fourth_part",
+                                       "fifth_part", "sixth_part",  "seventh_part"};
+    const uint32_t operands = tj_expression_types(&view->epilogue.expression, TJ_OP_OPERAND);
+    const uint32_t conversions = tj_expression_types(&view->epilogue.expression, TJ_OP_CONVERT);
     const tj_type sum = tj_sum_type(view), scalar = tj_scalar_type(view);
     const bool is_mixed = view->m.type != view->n.type;
     int parts = 0;
@@ -120,8 +125,9 @@ static void set_types(tj_template_params *params, const tj_problem *view)
     tj_template_set_flag(params, "whole", scalar == TJ_S32);
     tj_template_set_flag(params, "widens", view->m.type != (int32_t)sum);
     for (int32_t type = 1; type <= tj_type_count(); type++) {
-        const bool writes = view->p.type == type,
-                   reads = view->m.type == type || view->n.type == type || (writes && view->epilogue.has_beta);
+        const bool converts = conversions >> type & 1, writes = view->p.type == type || converts,
+                   reads = view->m.type == type || view->n.type == type || (operands >> type & 1) || converts ||
+                           (view->p.type == type && view->epilogue.has_beta);
 
         if ((!reads && !writes) || type == TJ_F32 || type == TJ_F64)
             continue;
@@ -129,7 +135,7 @@ static void set_types(tj_template_params *params, const tj_problem *view)
         set_flag(params, "reads", tj_facts_of(type)->cuda, reads);
         set_flag(params, "writes", tj_facts_of(type)->cuda, writes);
     }
-    for (; parts < 3; parts++)
+    for (; parts < (int)(sizeof part / sizeof part[0]); parts++)
         tj_template_set(params, part[parts], "");
 }
 
@@ -156,8 +162,11 @@ static void fill_common(const tj_problem *view, const tj_config *config, bool is
 }
 
 /* What becomes of a sum: parts/epilogue.cuh, of neighbours at once where the form says what P is aligned to. */
-static void describe_epilogue(const tj_problem *view, const tj_launch_form *form, tj_template_params *params)
+static tj_status describe_epilogue(const tj_problem *view, const tj_launch_form *form, tj_template_params *params,
+                                   tj_expression_lines *lines, tj_error *err)
 {
+    const bool is_wide = form->align[TJ_MATRIX_P] > 0, is_whole_products = tj_product_step(form)->grid == TJ_GRID_PRODUCTS;
+    const char *total = is_wide ? "sum[r][c + i]" : "Pvalue";
     bool has_map = false;  /* P is stored by the copy engine, from boxes in shared memory */
     bool converts = false; /* integers go on as floats, or as integers of 64 bits, where there is more to compute */
 
@@ -167,15 +176,22 @@ static void describe_epilogue(const tj_problem *view, const tj_launch_form *form
         tj_template_set_flag(params, tj_operations[i].name, value);
         converts |= value && tj_sum_type(view) == TJ_S32;
     }
+    converts |= view->epilogue.expression.nodes > 0 && tj_sum_type(view) == TJ_S32;
     tj_template_set_flag(params, "scales_rows", view->epilogue.scale_m == TJ_SCALE_EACH);
     tj_template_set_flag(params, "scales_cols", view->epilogue.scale_n == TJ_SCALE_EACH);
     tj_template_set_flag(params, "converts_sum", converts);
-    tj_template_set(params, "total", converts ? "total" : form->align[TJ_MATRIX_P] > 0 ? "sum[r][c + i]" : "Pvalue");
-    tj_template_set_flag(params, "wide_p", form->align[TJ_MATRIX_P] > 0);
+    total = converts ? "total" : total;
+    tj_template_set(params, "total", total);
+    tj_template_set_flag(params, "wide_p", is_wide);
     for (int i = 0; i < TJ_LAUNCH_MAX_MAPS; i++)
         has_map |= form->tensor_map[i].rank > 0 && form->tensor_map[i].lines == 0 && form->tensor_map[i].matrix == TJ_MATRIX_P;
     tj_template_set_flag(params, "p_map", has_map);
     tj_template_set(params, "p_place", has_map ? "in_box(box, row, col)" : "P[Row * ld_p + Col]");
+    tj_template_set_flag(params, "names_row",
+                         view->epilogue.scale_m == TJ_SCALE_EACH || tj_expression_names(&view->epilogue.expression, TJ_BY_ROW));
+    tj_template_set_flag(params, "names_col",
+                         view->epilogue.scale_n == TJ_SCALE_EACH || tj_expression_names(&view->epilogue.expression, TJ_BY_COL));
+    return tj_expression_describe(view, total, is_wide, is_whole_products ? "product" : "blockIdx.z", params, lines, err);
 }
 
 /* ---- the words around the kernel ---------------------------------------------------------------------------------- */
@@ -204,9 +220,18 @@ static bool is_longer(const tj_dim *dim, const tj_dim *other)
     return other->mode == TJ_DIM_FIXED && (dim->mode != TJ_DIM_FIXED || dim->extent > other->extent);
 }
 
+/* Alpha and beta are not where an expression says what becomes of the sum. */
+static bool is_in_formula(const tj_problem *view, size_t operation)
+{
+    const tj_operation *o = &tj_operations[operation];
+
+    return tj_operation_value(view, o) && (view->epilogue.expression.nodes == 0 || o->most == TJ_SCALE_EACH);
+}
+
 /* The request in one line, and the formula with this request's numbers. */
 static void append_head(tj_text *out, const tj_problem *problem, const tj_problem *view, bool is_swapped)
 {
+    const bool has_expression = view->epilogue.expression.nodes > 0;
     char line[TJ_PROBLEM_TEXT_BYTES];
 
     tj_problem_print(problem, line);
@@ -215,13 +240,18 @@ static void append_head(tj_text *out, const tj_problem *problem, const tj_proble
     tj_text_append(out, "\n//\n//     ");
     append_extents(out, "P", &view->j, "j", &view->l, "l");
     tj_text_append(out, " = ");
+    if (has_expression) {
+        tj_epilogue_print(&view->epilogue, line);
+        tj_text_append(out, line);
+        tj_text_append(out, ", where acc = ");
+    }
     for (size_t i = tj_operation_count; i-- > 0;)
-        tj_text_append(out, tj_operation_value(view, &tj_operations[i]) ? tj_operations[i].before : "");
+        tj_text_append(out, is_in_formula(view, i) ? tj_operations[i].before : "");
     append_extents(out, "M", &view->j, "j", &view->k, "k");
     tj_text_append(out, " . ");
     append_extents(out, "N", &view->k, "k", &view->l, "l");
     for (size_t i = 0; i < tj_operation_count; i++)
-        tj_text_append(out, tj_operation_value(view, &tj_operations[i]) ? tj_operations[i].after : "");
+        tj_text_append(out, is_in_formula(view, i) ? tj_operations[i].after : "");
     tj_text_append(out, "\n//\n");
     if (is_swapped && problem->p.layout == TJ_ROW_MAJOR) {
         tj_text_append(out, "// This text computes the transpose, P^T = N^T . M^T, so that ");
@@ -286,6 +316,7 @@ static tj_status describe_checks(const tj_source *source, bool is_swapped, char 
 static const char *describe(const tj_problem *view, bool is_swapped, const tj_config *config, tj_template_params *params,
                             tj_launch_form *form)
 {
+    const tj_expression *e = &view->epilogue.expression;
     tj_launch_step *product;
     const char *name;
 
@@ -298,7 +329,8 @@ static const char *describe(const tj_problem *view, bool is_swapped, const tj_co
     form->step[0].sums_in_registers = config->family->sums_in_registers;
     if (params)
         tj_step_name(view, config->family->name, "kernel", params, form, &form->step[0]);
-    if (tj_type_is_fp8(view->m.type) || tj_type_is_fp8(view->n.type) || tj_type_is_fp8(view->p.type))
+    if (tj_type_is_fp8(view->m.type) || tj_type_is_fp8(view->n.type) || tj_type_is_fp8(view->p.type) ||
+        ((tj_expression_types(e, TJ_OP_OPERAND) | tj_expression_types(e, TJ_OP_CONVERT)) & (1u << TJ_E4M3 | 1u << TJ_E5M2)))
         form->needs = TJ_FEATURE_FP8;
     name = config->family->describe(view, config, params, form);
     product = tj_step_product(form);
@@ -325,6 +357,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_config resolved = config ? *config : standard;
     tj_template_params params = {0};
     tj_text body = TJ_TEXT_INIT(MAX_SOURCE_BYTES);
+    tj_expression_lines lines;
     tj_source *source = NULL;
     const tj_launch_step *product;
     const char *template_name;
@@ -345,7 +378,7 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     moved = resolved.family->moved ? resolved.family->moved(&view, &resolved) : view;
     fill_common(&moved, &resolved, is_swapped, &params);
     template_name = describe(&view, is_swapped, &resolved, &params, &source->launch);
-    describe_epilogue(&view, &source->launch, &params);
+    status = describe_epilogue(&view, &source->launch, &params, &lines, err);
     product = tj_product_step(&source->launch);
     tj_template_set_flag(&params, "int_fits", fits_int(&moved, resolved.family->widest, product->splits));
     tj_template_set_flag(&params, "splits_k", product->splits > 1);
@@ -357,7 +390,9 @@ tj_status tj_generate(const tj_problem *problem, const tj_config *config, tj_sou
     tj_template_set_flag(&params, "rows_on_y", !product->rows_on_x);
 
     append_head(&body, &source->problem, &view, is_swapped);
-    status = tj_template_fill(template_name, &params, &body, err);
+    if (status == TJ_OK)
+        status = tj_template_fill(template_name, &params, &body, err);
+    tj_expression_drop(&lines);
     if (status == TJ_OK)
         status = tj_text_take(&body, &source->text, err);
     if (status == TJ_OK)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tree.h"
+
 static void add_arg(tj_launch_step *step, bool is_present, tj_argument_kind kind, int32_t index)
 {
     if (is_present)
@@ -31,9 +33,17 @@ void tj_step_list_args(const tj_problem *view, bool is_swapped, bool reads, bool
         add_arg(step, writes && is_batched && scale[i], TJ_ARG_SCALE_STRIDE, callers[i]);
     add_arg(step, step->grid == TJ_GRID_PRODUCTS && view->batch == TJ_ANY, TJ_ARG_BATCH, 0);
     add_arg(step, writes && view->epilogue.has_alpha, TJ_ARG_ALPHA, 0);
-    add_arg(step, has_c, TJ_ARG_BETA, 0);
+    add_arg(step, has_c && tj_epilogue_weighs_c(&view->epilogue), TJ_ARG_BETA, 0);
     for (int i = 0; i < 2; i++)
         add_arg(step, writes && scale[i], TJ_ARG_SCALE, callers[i]);
+    for (int i = 0; i < view->epilogue.expression.operands; i++) {
+        const uint8_t indexed = view->epilogue.expression.operand[i].indexed;
+
+        add_arg(step, writes && indexed == TJ_BY_NOTHING, TJ_ARG_WITH_NUMBER, i);
+        add_arg(step, writes && indexed == TJ_BY_BOTH, TJ_ARG_WITH_LD, i);
+        add_arg(step, writes && indexed && is_batched, TJ_ARG_WITH_STRIDE, i);
+        add_arg(step, writes && indexed, TJ_ARG_WITH, i);
+    }
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_M]);
     add_arg(step, reads, TJ_ARG_POINTER, callers[TJ_MATRIX_N]);
     add_arg(step, !reads || !writes, TJ_ARG_WORKSPACE, 0);

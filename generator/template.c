@@ -4,6 +4,7 @@
  *
  *     //@ if NAME [and|or [not] NAME ...]      keep or drop whole lines; "and" binds tighter than "or"
  *     //@ elif ... / //@ else / //@ end
+ *     //@ lines NAME                           the lines that the parameter of that name holds, as deep as this line stands
  *     //@ repeat NAME / //@ end                the lines between, so many times; what follows % or [ in them counts on
  *     //@| line                                a line that only a filled template has: its branch excludes the one in plain sight
  *     #include "parts/half.cuh"  //@ include   the part, filled with the same parameters, as deep as this line stands
@@ -90,6 +91,14 @@ void tj_template_set_int(tj_template_params *params, const char *name, int64_t v
 void tj_template_set_flag(tj_template_params *params, const char *name, bool value)
 {
     tj_template_set(params, name, value ? "1" : "");
+}
+
+void tj_template_set_lines(tj_template_params *params, const char *name, const char *text)
+{
+    if (!params || params->lines_count == TJ_TEMPLATE_MAX_LINES)
+        return;
+    params->lines[params->lines_count].name = name;
+    params->lines[params->lines_count++].text = text ? text : "";
 }
 
 static const char *find_param(const tj_template_params *params, const char *name, size_t length)
@@ -322,6 +331,27 @@ static tj_status close_block(fill *f)
     return TJ_OK;
 }
 
+/* //@ lines NAME */
+static tj_status insert_lines(fill *f, const char *name)
+{
+    const size_t indent = f->indent + (size_t)(skip_blanks(f->line) - f->line);
+
+    for (size_t i = 0; i < f->params->lines_count; i++) {
+        if (!is_word(name, f->params->lines[i].name))
+            continue;
+        for (const char *line = f->params->lines[i].text; *line && is_live(f);) {
+            const size_t length = strcspn(line, "\n") + 1;
+
+            for (size_t blank = 0; blank < indent; blank++)
+                tj_text_append(f->out, " ");
+            tj_text_append_bytes(f->out, line, length);
+            line += length;
+        }
+        return TJ_OK;
+    }
+    return is_live(f) ? complain(f, "no such lines") : TJ_OK;
+}
+
 /* A line that is nothing but a directive. */
 static tj_status obey(fill *f, const char *text)
 {
@@ -339,6 +369,8 @@ static tj_status obey(fill *f, const char *text)
         return close_block(f);
     if (is_word(text, "repeat"))
         return open_repeat(f, rest);
+    if (is_word(text, "lines"))
+        return insert_lines(f, rest);
     return complain_at(f, text, "unknown directive");
 }
 

@@ -17,7 +17,7 @@ typedef struct tj_template_file {
 extern const tj_template_file tj_template_files[];
 extern const size_t tj_template_file_count;
 
-enum { TJ_TEMPLATE_MAX_PARAMS = 256, TJ_TEMPLATE_NAME_BYTES = 32, TJ_TEMPLATE_VALUE_BYTES = 64 };
+enum { TJ_TEMPLATE_MAX_PARAMS = 288, TJ_TEMPLATE_NAME_BYTES = 32, TJ_TEMPLATE_VALUE_BYTES = 64, TJ_TEMPLATE_MAX_LINES = 4 };
 
 /** What a template is filled with. A condition is a parameter too: "" is false, anything else true. */
 typedef struct tj_template_params {
@@ -26,12 +26,20 @@ typedef struct tj_template_params {
         char name[TJ_TEMPLATE_NAME_BYTES];
         char value[TJ_TEMPLATE_VALUE_BYTES];
     } param[TJ_TEMPLATE_MAX_PARAMS];
+    /* What a //@ lines is replaced by: whole lines, each with its end. Borrowed. */
+    size_t lines_count;
+    struct {
+        const char *name, *text;
+    } lines[TJ_TEMPLATE_MAX_LINES];
 } tj_template_params;
 
 /** NULL params: nobody wants the text, and nothing is set. */
 void tj_template_set(tj_template_params *params, const char *name, const char *value);
 void tj_template_set_int(tj_template_params *params, const char *name, int64_t value);
 void tj_template_set_flag(tj_template_params *params, const char *name, bool value);
+
+/** name is static text; text must live until the template is filled. NULL: no lines. */
+void tj_template_set_lines(tj_template_params *params, const char *name, const char *text);
 
 /**
  * Fill the template of that name and append the result to out. Pure.

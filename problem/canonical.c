@@ -4,6 +4,7 @@
  */
 #include "checked.h"
 #include "canonical.h"
+#include "tree.h"
 
 enum { PLACE_BYTES = 256 }; /* what an allocation of its own would be aligned to */
 
@@ -74,6 +75,9 @@ tj_problem tj_problem_canonical(const tj_problem *problem)
     forget_unused(&c.j);
     forget_unused(&c.k);
     forget_unused(&c.l);
+    for (int32_t i = 0; i < c.epilogue.expression.operands; i++)
+        if (c.epilogue.expression.operand[i].type == tj_scalar_type(&c))
+            c.epilogue.expression.operand[i].type = TJ_TYPE_DEFAULT;
     if (!c.epilogue.has_beta)
         c.c.ld = c.c.stride = TJ_TIGHT;
     for (tj_which which = TJ_MATRIX_M; which <= (c.epilogue.has_beta ? TJ_MATRIX_C : TJ_MATRIX_P); which++)
@@ -166,6 +170,7 @@ tj_problem tj_problem_transpose(const tj_problem *problem)
     t.n = c.m;
     t.epilogue.scale_m = c.epilogue.scale_n;
     t.epilogue.scale_n = c.epilogue.scale_m;
+    tj_expression_transpose(&t.epilogue.expression);
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         tj_matrix_of(&t, which)->layout ^= 1;
     return t;

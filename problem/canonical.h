@@ -9,7 +9,7 @@
 
 #include <tilejit/problem.h>
 
-enum { TJ_PROBLEM_TEXT_BYTES = 512 };
+enum { TJ_PROBLEM_TEXT_BYTES = 512 + 16 + TJ_EPILOGUE_TEXT_BYTES };
 
 /** A matrix as it is stored: lines of neighbouring elements. A line is a row of a row-major matrix, a column of a column-major one. */
 typedef struct tj_lines {
@@ -65,8 +65,13 @@ tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err);
  */
 tj_status tj_epilogue_check_scalars(const tj_problem *problem, double alpha, double beta, tj_error *err);
 
-/** What a launch is given by address, by number: the matrices by tj_which, then their scales. */
-enum { TJ_SCALES_OF_M = TJ_MATRICES, TJ_SCALES_OF_N, TJ_ADDRESSES };
+/** What a launch is given by address, by number: the matrices by tj_which, their scales, the operands of the expression. */
+enum {
+    TJ_SCALES_OF_M = TJ_MATRICES,
+    TJ_SCALES_OF_N,
+    TJ_WITH, /* the first operand of the epilogue's expression */
+    TJ_ADDRESSES = TJ_WITH + TJ_EPILOGUE_OPERANDS
+};
 
 /** How many numbers scale M or N of one product: 0 for none. Its extents are numbers. Canonical. */
 static inline int64_t tj_scale_count(const tj_problem *problem, tj_which which)
@@ -94,10 +99,10 @@ static inline tj_type tj_sum_type(const tj_problem *problem)
 /** The type of alpha and beta, in which the epilogue computes; s32 stands for integers that are exact until they are stored. Canonical. */
 static inline tj_type tj_scalar_type(const tj_problem *problem)
 {
-    const bool has_scales = problem->epilogue.scale_m || problem->epilogue.scale_n;
+    const bool is_real = problem->epilogue.scale_m || problem->epilogue.scale_n || problem->epilogue.expression.nodes > 0;
     const tj_type sum = tj_sum_type(problem);
 
-    return sum == TJ_S32 && (has_scales || !tj_facts_of(problem->p.type)->is_integer) ? TJ_F32 : sum;
+    return sum == TJ_S32 && (is_real || !tj_facts_of(problem->p.type)->is_integer) ? TJ_F32 : sum;
 }
 
 /** Are elements of this type floats of 8 bits? */

@@ -6,6 +6,7 @@
 
 #include "canonical.h"
 #include "error.h"
+#include "tree.h"
 #include "scalar.h"
 
 #define MEMBER(name) #name, offsetof(tj_problem, epilogue.name)
@@ -33,9 +34,10 @@ tj_status tj_epilogue_check(const tj_problem *problem, tj_error *err)
                            "%s is %d, but scales are f32 and go with no f64: use TJ_SCALE_NONE, and alpha",
                            tj_operations[i].name, value);
     }
-    if (problem->epilogue.reserved != 0)
-        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "epilogue.reserved is %d: it must be 0", problem->epilogue.reserved);
-    return TJ_OK;
+    if (problem->reserved != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "problem.reserved is %d: it must be 0", problem->reserved);
+    const tj_problem words = tj_problem_words(problem);
+    return tj_expression_check(&words, err);
 }
 
 tj_status tj_epilogue_check_scalars(const tj_problem *problem, double alpha, double beta, tj_error *err)
@@ -51,9 +53,12 @@ tj_status tj_epilogue_check_scalars(const tj_problem *problem, double alpha, dou
 
 int32_t tj_epilogue_flop(const tj_problem *problem)
 {
+    const tj_expression *e = &problem->epilogue.expression;
     int32_t flop = 0;
 
     for (size_t i = 0; i < tj_operation_count; i++)
         flop += tj_operation_value(problem, &tj_operations[i]) ? tj_operations[i].flop : 0;
+    for (int32_t i = 0; i < e->nodes; i++)
+        flop += tj_op_facts_of(e->node[i].op)->flop;
     return flop;
 }

@@ -7,6 +7,7 @@
 
 #include "text.h"
 #include "canonical.h"
+#include "tree.h"
 
 static void print_dim(tj_text *text, const char *name, const tj_dim *dim)
 {
@@ -42,13 +43,19 @@ static void print_number(tj_text *text, const char *name, int64_t value, int64_t
 void tj_problem_print_marks(const tj_problem *problem, char marks[TJ_PROBLEM_TEXT_BYTES])
 {
     static const char *const col[] = {" M:col", " N:col", " P:col"};
+    const bool has_expression = problem->epilogue.expression.nodes > 0;
+    char text[TJ_EPILOGUE_TEXT_BYTES];
 
     marks[0] = '\0';
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
         strcat(marks, tj_problem_matrix(problem, which)->layout == TJ_COL_MAJOR ? col[which] : "");
     for (size_t i = 0; i < tj_operation_count; i++)
-        if (tj_operation_value(problem, &tj_operations[i]))
+        if (tj_operation_value(problem, &tj_operations[i]) && (!has_expression || tj_operations[i].most == TJ_SCALE_EACH))
             strcat(marks, tj_operations[i].word[tj_operation_value(problem, &tj_operations[i]) - 1]);
+    if (has_expression) {
+        tj_epilogue_print(&problem->epilogue, text);
+        strcat(strcat(marks, " epilogue="), text);
+    }
 }
 
 void tj_problem_print(const tj_problem *problem, char out[TJ_PROBLEM_TEXT_BYTES])

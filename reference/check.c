@@ -22,9 +22,11 @@
 #include "canonical.h"
 #include "checked.h"
 #include "error.h"
+#include "expression.h"
 #include "number.h"
 #include "scalar.h"
 #include "product.h"
+#include "tree.h"
 
 static const double default_max_flop = 2e11;
 static const int most_threads = 256;
@@ -41,6 +43,8 @@ typedef struct resolved {
     bool is_whole;                  /* integers up to P: exact */
     long double roundings;          /* on the way from products to P's type */
     long double input_error;        /* of a product, in proportion to it: where M and N are rounded first, or parts cut off */
+    bool has_expression, writes;    /* writes: further outputs are stored and not judged */
+    tj_evaluation evaluation;       /* where there is one */
     const tj_number_limits *sum_limits, *p_limits; /* of what is rounded on the way, of P */
     int threads;
 } resolved;
@@ -151,7 +155,8 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
         request->alpha = (double)(float)request->alpha;
         request->beta = (double)(float)request->beta;
     }
-    request->reads_c = request->beta != 0.0;
+    request->has_expression = c.epilogue.expression.nodes > 0;
+    request->reads_c = c.epilogue.has_beta && (request->beta != 0.0 || !tj_epilogue_weighs_c(&c.epilogue));
     request->scale_m = scale_of(&c, TJ_MATRIX_M, operands->scale_m);
     request->scale_n = scale_of(&c, TJ_MATRIX_N, operands->scale_n);
     set_errors(request);
@@ -164,6 +169,13 @@ static tj_status resolve(const tj_problem *problem, const tj_host_operands *oper
     if ((c.epilogue.scale_m && !operands->scale_m.scale) || (c.epilogue.scale_n && !operands->scale_n.scale))
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: the reference needs the scales in host memory",
                        c.epilogue.scale_m && !operands->scale_m.scale ? "scale_m" : "scale_n");
+    if (request->has_expression) {
+        status = tj_evaluation_prepare(&request->problem, operands, &request->evaluation, err);
+        request->evaluation.alpha = request->alpha;
+        request->evaluation.beta = request->beta;
+        if (status != TJ_OK)
+            return status;
+    }
     request->m = view_of(&c.m, operands->m);
     request->n = view_of(&c.n, operands->n);
     request->c = view_of(&c.c, operands->c);
@@ -196,9 +208,68 @@ typedef struct element {
     long double
         partial; /* |M| . |N|: what the accumulator may reach before alpha; and what that may reach between two scales */
     long double
-        underflow;   /* what subnormal numbers may lose: half of one in each rounding, which is multiplied by what follows */
-    bool is_special; /* a NaN or an infinity goes in */
+        underflow;      /* what subnormal numbers may lose: half of one in each rounding, which is multiplied by what follows */
+    bool is_special;    /* a NaN or an infinity goes in */
+    tj_bounded bounded; /* of an expression: its value, and how far a kernel's may be off */
+    double outputs;     /* and the largest error of its further outputs / bound */
 } element;
+
+static double read_c(const resolved *request, const tj_tile *tile, int r, int c)
+{
+    return tj_read_number(request->c.type, tj_view_base(&request->c, tile->batch),
+                          tj_view_index(&request->c, tile->batch, tile->rows[r], tile->first_col + c));
+}
+
+/* n * u bounds the error of n roundings; where it is no longer small, up to second order (Jeannerod, Rump, 2013). */
+static long double sum_error_of(const resolved *request, const element *e)
+{
+    const long double nu = request->roundings * request->sum_limits->unit_roundoff;
+    const long double gamma = nu < 0.5L ? nu / (1.0L - nu) : 2.0L * nu;
+
+    return gamma * (e->magnitude + e->inputs) + e->inputs + e->underflow;
+}
+
+/* May a sum overflow on its way, depending on its order? A margin for the rounding errors of the magnitudes themselves. */
+static bool may_overflow(const resolved *request, const element *e)
+{
+    return !(e->partial * (1.0L + 0x1p-20L) < request->sum_limits->largest) ||
+           !(e->magnitude * (1.0L + 0x1p-20L) < request->sum_limits->largest);
+}
+
+/* A further output: judged, or written. */
+static void take_output(const resolved *request, const tj_tile *tile, int r, int c, int output, tj_bounded value, element *e)
+{
+    const int64_t row = tile->rows[r], col = tile->first_col + c;
+    double ratio;
+
+    if (request->writes) {
+        tj_store(&request->evaluation, output, tile->batch, row, col, value.value);
+        return;
+    }
+    ratio = tj_judge_stored(value, request->evaluation.operand[output].type, 1,
+                            tj_read_stored(&request->evaluation, output, tile->batch, row, col));
+    e->outputs = ratio > e->outputs ? ratio : e->outputs;
+}
+
+/* In place of the sum its value; what is said of magnitudes is then said of that and its error. */
+static void evaluate_expression(const resolved *request, const tj_tile *tile, int r, int c, element *e)
+{
+    const bool is_lost = !e->is_special && may_overflow(request, e);
+    const tj_bounded acc = {e->value, e->is_special ? 0.0L : is_lost ? (long double)INFINITY : sum_error_of(request, e)};
+    const tj_expression *expression = &request->problem.epilogue.expression;
+    tj_bounded x[TJ_EPILOGUE_NODES];
+
+    tj_evaluate(&request->evaluation, tile->batch, tile->rows[r], tile->first_col + c, acc,
+                request->reads_c ? read_c(request, tile, r, c) : 0.0, x);
+    for (int i = 0; i < expression->operands; i++)
+        if (expression->operand[i].is_output && request->evaluation.operand[i].address)
+            take_output(request, tile, r, c, i, x[expression->operand[i].value], e);
+    e->bounded = x[expression->value];
+    e->value = e->bounded.value;
+    e->magnitude = fabsl(e->value);
+    e->inputs = 0.0L;
+    e->underflow = 2.0L * e->bounded.error;
+}
 
 /* What becomes of a sum, and of the magnitude that its rounding errors are in proportion to. */
 static void apply_epilogue(const resolved *request, const tj_tile *tile, int r, int c, element *e)
@@ -206,7 +277,7 @@ static void apply_epilogue(const resolved *request, const tj_tile *tile, int r, 
     const tj_epilogue *epilogue = &request->problem.epilogue;
     const long double scale_m = scale_at(request->scale_m, epilogue->scale_m, tile->batch, tile->rows[r]);
     const long double scale_n = scale_at(request->scale_n, epilogue->scale_n, tile->batch, tile->first_col + c);
-    const long double alpha = (long double)request->alpha, scale = scale_m * scale_n * alpha;
+    const long double alpha = request->has_expression ? 1.0L : (long double)request->alpha, scale = scale_m * scale_n * alpha;
 
     e->value *= scale;
     e->magnitude = fabsl(scale) * e->partial;
@@ -215,9 +286,10 @@ static void apply_epilogue(const resolved *request, const tj_tile *tile, int r, 
                    (epilogue->scale_m ? 1.0L + fabsl(scale_m) : 1.0L) * (epilogue->scale_n ? 1.0L + fabsl(scale_n) : 1.0L);
     e->partial *= fmaxl(1.0L, fabsl(scale_m) * fmaxl(1.0L, fabsl(scale_n)));
     e->is_special |= !isfinite(scale);
-    if (request->reads_c) {
-        const double old = tj_read_number(request->c.type, tj_view_base(&request->c, tile->batch),
-                                          tj_view_index(&request->c, tile->batch, tile->rows[r], tile->first_col + c));
+    if (request->has_expression) {
+        evaluate_expression(request, tile, r, c, e);
+    } else if (request->reads_c) {
+        const double old = read_c(request, tile, r, c);
 
         e->value += (long double)request->beta * (long double)old;
         e->magnitude += fabsl((long double)request->beta * (long double)old);
@@ -246,15 +318,10 @@ static element element_at(const resolved *request, const tj_tile *tile, int r, i
 
 /* ---- judging one element ------------------------------------------------------------------------------------------ */
 
-/*
- * How far a right P may be from the value. Where n * u is no longer small, n * u itself bounds the error of a sum (Jeannerod, Rump,
- * 2013), up to second order.
- */
+/* How far a right P may be from the value. */
 static long double bound_of(const resolved *request, const element *e)
 {
-    const long double nu = request->roundings * request->sum_limits->unit_roundoff;
-    const long double gamma = nu < 0.5L ? nu / (1.0L - nu) : 2.0L * nu;
-    const long double sum_error = gamma * (e->magnitude + e->inputs) + e->inputs + e->underflow;
+    const long double sum_error = sum_error_of(request, e);
     const bool is_integer = tj_facts_of(request->problem.p.type)->is_integer;
 
     return sum_error + request->p_limits->unit_roundoff * (fabsl(e->value) + sum_error) +
@@ -267,10 +334,9 @@ static double judge(const resolved *request, const element *e, double p)
     const long double bound = bound_of(request, e), size = fabsl(e->value), error = fabsl((long double)p - e->value);
     const long double overflow = request->p_limits->overflow;
     const bool same_infinity = isinf(p) && !signbit(p) == !signbit(e->value);
-    /* A margin for the rounding errors of the magnitudes themselves. */
-    const bool may_overflow = !(e->partial * (1.0L + 0x1p-20L) < request->sum_limits->largest) ||
-                              !(e->magnitude * (1.0L + 0x1p-20L) < request->sum_limits->largest);
 
+    if (request->has_expression)
+        return fmax(tj_judge_stored(e->bounded, (tj_type)request->problem.p.type, 1, p), e->outputs);
     if (request->is_whole)
         return (long double)p == e->value ? 0.0 : INFINITY;
     if (e->is_special) { /* whatever a NaN or an infinity meets, the value is one of the two, or the limit of a type without */
@@ -278,7 +344,7 @@ static double judge(const resolved *request, const element *e, double p)
             return isnan(p) || (p == 0.0 && tj_facts_of(request->problem.p.type)->is_integer) ? 0.0 : INFINITY;
         return (long double)p == e->value ? 0.0 : INFINITY;
     }
-    if (may_overflow) {
+    if (may_overflow(request, e)) {
         const bool one_sign = isfinite(e->magnitude) && size >= e->magnitude * (1.0L - 0x1p-20L);
 
         if (one_sign && size - bound >= overflow && size - bound >= request->sum_limits->overflow)
@@ -535,6 +601,7 @@ tj_status tj_reference_product(const tj_problem *problem, const tj_host_operands
 
     if (status != TJ_OK)
         return status;
+    request.writes = true;
     product = product_of(&request, request.problem.j.extent * request.problem.batch, false, write_tile, &output);
     return tj_product_run(&product, err);
 }

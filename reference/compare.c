@@ -9,7 +9,7 @@
 enum { CHUNK = 1024 };
 
 /* Beyond rounding to P's type. */
-static double allowed_error(const tj_problem *problem, double alpha)
+double tj_allowed_error(const tj_problem *problem, double alpha)
 {
     const tj_problem c = tj_problem_canonical(problem);
     const tj_compute_facts *compute = tj_compute_facts_of(c.compute);
@@ -30,7 +30,7 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
 {
     const tj_type dtype = (tj_type)problem->p.type;
     const size_t size = tj_type_bytes(dtype);
-    const double allowed = allowed_error(problem, alpha), relative = 4 * tj_type_get_facts(dtype)->unit_roundoff;
+    const double allowed = tj_allowed_error(problem, alpha), relative = 4 * tj_type_get_facts(dtype)->unit_roundoff;
     double x[CHUNK], y[CHUNK];
 
     for (int64_t start = 0; start < count; start += CHUNK) {
@@ -43,4 +43,12 @@ int64_t tj_compare_random_products(const tj_problem *problem, double alpha, cons
                 return start + (int64_t)i;
     }
     return -1;
+}
+
+void tj_evaluate_again(const tj_evaluation *v, int64_t product, int64_t row, int64_t col, double sum, double c,
+                       tj_bounded value[TJ_EPILOGUE_NODES])
+{
+    const tj_bounded acc = {sum, isfinite(sum) ? v->allowed + 4 * fabs(sum) * (double)v->unit_roundoff : 0};
+
+    tj_evaluate(v, product, row, col, acc, c, value);
 }

@@ -3,7 +3,9 @@
 #ifndef TJ_REFERENCE_COMPARE_H
 #define TJ_REFERENCE_COMPARE_H
 
-#include <tilejit/reference.h>
+#include <stdbool.h>
+
+#include "expression.h"
 
 /**
  * Compare count elements of two products, in P's type, that were computed from the same operands of tj_fill_operand but may have
@@ -15,5 +17,14 @@
  * deviations of what rounding M and N does to a sum of random terms.
  */
 int64_t tj_compare_random_products(const tj_problem *problem, double alpha, const void *p, const void *other, int64_t count);
+
+/** How far two such sums may be apart, times alpha; beyond rounding to P's type, that of products too. */
+double tj_allowed_error(const tj_problem *problem, double alpha);
+
+/**
+ * tj_evaluate of such a product, from what another kernel summed. c: the element of C.
+ */
+void tj_evaluate_again(const tj_evaluation *evaluation, int64_t product, int64_t row, int64_t col, double sum, double c,
+                       tj_bounded value[TJ_EPILOGUE_NODES]);
 
 #endif

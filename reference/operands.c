@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "canonical.h"
+#include "tree.h"
 
 static bool is_scaled(const tj_problem *c)
 {
@@ -30,8 +31,10 @@ static float factor_of(const tj_problem *c, int which)
 void tj_fill_operand(const tj_problem *problem, int which, void *destination, size_t count, uint64_t seed)
 {
     const tj_problem c = tj_problem_canonical(problem);
-    const bool is_scale = which >= TJ_MATRICES;
-    const tj_type type = is_scale ? TJ_F32 : (tj_type)tj_problem_matrix(&c, (tj_which)which)->type;
+    const bool is_scale = which >= TJ_MATRICES && which < TJ_WITH;
+    const tj_type type = which >= TJ_WITH ? tj_operand_type(&c, which - TJ_WITH)
+                         : is_scale       ? TJ_F32
+                                          : (tj_type)tj_problem_matrix(&c, (tj_which)which)->type;
 
     tj_fill_random(type, destination, count, seed);
     for (size_t i = 0; is_scale && i < count; i++)
@@ -48,6 +51,11 @@ double tj_largest_product(const tj_problem *problem)
     const tj_problem c = tj_problem_canonical(problem);
 
     return c.compute == TJ_COMPUTE_S32 && !needs_small_numbers(&c) ? 255.0 * 255.0 : 1;
+}
+
+double tj_trial_number(int operand)
+{
+    return 0.75 + 0.5 * operand;
 }
 
 double tj_trial_alpha(const tj_problem *problem)

@@ -18,4 +18,7 @@ double tj_largest_product(const tj_problem *problem);
 double tj_trial_alpha(const tj_problem *problem);
 double tj_trial_beta(const tj_problem *problem);
 
+/** So many different ones for numbers of an expression. */
+double tj_trial_number(int operand);
+
 #endif

@@ -192,10 +192,10 @@ static tj_status load(tuning *t, candidate *c, tj_error *err)
     const tj_resources resources = tj_image_resources(image);
     const tj_status status = tj_custom_host_load(&t->scratch, t->extent, source, image, &c->kernel, err);
 
-    c->source = NULL; /* the kernel's, or gone with it */
-    c->image = NULL;
     if (status != TJ_OK)
         return status;
+    c->source = NULL; /* the kernel's now */
+    c->image = NULL;
     c->trial.registers = c->kernel->loaded->step[0].facts.registers;
     c->trial.registers = c->trial.registers > 0 ? c->trial.registers : resources.registers;
     c->trial.shared_bytes = c->kernel->loaded->step[0].facts.static_shared_bytes + c->kernel->request.shared_bytes;

@@ -119,6 +119,7 @@ static json_t *dim_to_json(const tj_dim *dim, bool with_extent)
 static json_t *problem_to_json(const tj_problem *p, bool with_extents)
 {
     json_t *object = json_object();
+    char epilogue[TJ_EPILOGUE_TEXT_BYTES];
 
     for (size_t i = 0; i < COUNT(dims); i++)
         (void)json_object_set_new(object, dims[i].name, dim_to_json(const_member(p, &dims[i]), with_extents));
@@ -133,6 +134,10 @@ static json_t *problem_to_json(const tj_problem *p, bool with_extents)
 
         if (most_of(i) < 2 || get_number(p, &field))
             (void)json_object_set_new(object, field.name, json_integer(get_number(p, &field)));
+    }
+    if (p->epilogue.expression.nodes > 0) {
+        tj_epilogue_print(&p->epilogue, epilogue);
+        (void)json_object_set_new(object, "epilogue", json_string(epilogue));
     }
     return object;
 }
@@ -188,6 +193,7 @@ static tj_status read_word(const json_t *object, const char *name, int32_t *numb
 
 static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error *err)
 {
+    const char *const epilogue = json_string_value(json_object_get(object, "epilogue"));
     tj_status status;
 
     *p = (tj_problem)TJ_PROBLEM_INIT(0, 0, 0, TJ_TYPE_DEFAULT);
@@ -210,6 +216,8 @@ static tj_status problem_from_json(const json_t *object, tj_problem *p, tj_error
                            (long long)value, most_of(i) == 1 ? "or" : "to", (long long)most_of(i));
         set_number(p, &field, value);
     }
+    if (epilogue && (status = tj_epilogue_parse(epilogue, &p->epilogue, err)) != TJ_OK)
+        return status;
     status = tj_problem_check(p, err);
     if (status == TJ_OK)
         *p = tj_problem_canonical(p);

@@ -23,9 +23,11 @@ enum { OP_N = 0, OP_T = 1 };                                               /* cu
 enum { GEMM_DEFAULT = -1 };                                                /* cublasGemmAlgo_t */
 enum { DEFAULT_MATH = 0, MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 16 }; /* cublasMath_t */
 enum { LAYOUT_BATCH_COUNT = 5, LAYOUT_BATCH_OFFSET = 6 };                  /* cublasLtMatrixLayoutAttribute_t */
-enum { DESC_TRANSA = 3, DESC_TRANSB = 4 };                                 /* cublasLtMatmulDescAttributes_t */
-enum { PREF_WORKSPACE_BYTES = 1, PREF_REDUCTION_SCHEME_MASK = 3 };         /* cublasLtMatmulPreferenceAttributes_t */
-enum { REDUCTION_SCHEME_COMPUTE_TYPE = 2, REDUCTION_SCHEME_MASK = 7 };     /* cublasLtReductionScheme_t */
+/* cublasLtMatmulDescAttributes_t */
+enum { DESC_TRANSA = 3, DESC_TRANSB = 4, DESC_EPILOGUE = 7, DESC_BIAS_POINTER = 8, DESC_BIAS_TYPE = 26 };
+enum { EPILOGUE_GELU_BIAS = 36 };                                      /* cublasLtEpilogue_t */
+enum { PREF_WORKSPACE_BYTES = 1, PREF_REDUCTION_SCHEME_MASK = 3 };     /* cublasLtMatmulPreferenceAttributes_t */
+enum { REDUCTION_SCHEME_COMPUTE_TYPE = 2, REDUCTION_SCHEME_MASK = 7 }; /* cublasLtReductionScheme_t */
 
 /* cudaDataType_t: CUDA_R_32F and so on */
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_8U = 8, R_32I = 10, R_16BF = 14, R_8F_E4M3 = 28, R_8F_E5M2 = 29 };
@@ -333,7 +335,22 @@ static int settle_scalars(cublas_problem *p, const tj_problem *problem)
     return is_s32 ? R_32I : is_f64 ? R_64F : R_32F;
 }
 
+/* The bias is one for each row of the column-major product: of each column of a row-major P. */
+static int set_gelu_bias(const cublas_problem *p, const void *bias, tj_error *err)
+{
+    const int epilogue = EPILOGUE_GELU_BIAS;
+
+    return check(p->library->desc_set(p->desc, DESC_EPILOGUE, &epilogue, sizeof epilogue), "setting the epilogue", err) &&
+           check(p->library->desc_set(p->desc, DESC_BIAS_POINTER, &bias, sizeof bias), "setting the bias", err) &&
+           check(p->library->desc_set(p->desc, DESC_BIAS_TYPE, &p->c.type, sizeof p->c.type), "setting the bias's type", err);
+}
+
 cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_error *err)
+{
+    return cublas_describe_gelu_bias(library, problem, NULL, err);
+}
+
+cublas_problem *cublas_describe_gelu_bias(cublas *library, const tj_problem *problem, const void *bias, tj_error *err)
 {
     cublas_problem *p = calloc(1, sizeof *p);
     const int is_swapped = problem->p.layout == TJ_ROW_MAJOR;
@@ -366,8 +383,8 @@ cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_e
     if (check(library->desc_create(&p->desc, p->compute, scale_type), "cublasLtMatmulDescCreate", err) &&
         check(library->desc_set(p->desc, DESC_TRANSA, &p->a.op, sizeof p->a.op), "setting A's transpose", err) &&
         check(library->desc_set(p->desc, DESC_TRANSB, &p->b.op, sizeof p->b.op), "setting B's transpose", err) &&
-        make_layout(p, &p->a, err) && make_layout(p, &p->b, err) && make_layout(p, &p->c, err) &&
-        make_layout(p, &p->added, err) && ask_heuristic(p, problem, err))
+        (!bias || set_gelu_bias(p, bias, err)) && make_layout(p, &p->a, err) && make_layout(p, &p->b, err) &&
+        make_layout(p, &p->c, err) && make_layout(p, &p->added, err) && ask_heuristic(p, problem, err))
         return p;
     cublas_forget(p);
     return NULL;

@@ -29,6 +29,8 @@ const char *cublas_version(const cublas *library);
 
 /** Describe a canonical problem without alpha and beta. NULL: err says why. */
 cublas_problem *cublas_describe(cublas *library, const tj_problem *problem, tj_error *err);
+/** The same of a row-major P, with gelu (by tanh) of the sum and a bias for each column, in device memory, of P's type. */
+cublas_problem *cublas_describe_gelu_bias(cublas *library, const tj_problem *problem, const void *bias, tj_error *err);
 void cublas_forget(cublas_problem *problem);
 
 /** How many ways cuBLASLt's heuristic offers, best guess first, at most CUBLAS_IDEAS. */

@@ -42,7 +42,8 @@ static void print_work(const cli_case *one, const tj_problem *known)
         printf("           %s loads of pointers to matrices\n",
                cli_grouped(c->load_pointers.elements + c->reduce.load_pointers.elements).text);
     if (scales)
-        printf("           %s loads of scales\n", cli_grouped(scales).text);
+        printf("           %s loads of %s\n", cli_grouped(scales).text,
+               known->epilogue.expression.operands ? "what the epilogue takes" : "scales");
     if (c->pack.store.elements)
         printf("           %s of operands copied to the workspace first, by a kernel of its own\n",
                cli_bytes(c->pack.store.bytes).text);

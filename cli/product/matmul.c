@@ -41,7 +41,7 @@ static const cli_option own[] = {
 
 /* M, N, C and P of one call, and scales. An all-zero array was not given. */
 typedef struct matrices {
-    tj_npy m, n, c, p, scale_m, scale_n;
+    tj_npy m, n, c, p, scale_m, scale_n, with[TJ_EPILOGUE_OPERANDS];
 } matrices;
 
 /* "512 x 300", or "8 x 512 x 300" for a batch. */
@@ -216,6 +216,86 @@ static tj_status take_scales(const char *path, bool is_m, tj_npy *scales, const 
     return TJ_OK;
 }
 
+/* How many elements an operand has along the rows and along the columns of P. */
+static int64_t wanted_along(const tj_problem *known, int operand, int index)
+{
+    const int indexed = known->epilogue.expression.operand[operand].indexed;
+
+    return index == TJ_BY_ROW ? (indexed & TJ_BY_ROW ? known->j.extent : 1) : (indexed & TJ_BY_COL ? known->l.extent : 1);
+}
+
+/* The same elements once more for each product of the batch. */
+static tj_status repeat(tj_npy *array, int64_t products, tj_error *err)
+{
+    char *repeated = malloc(array->bytes * (size_t)products);
+
+    if (!repeated)
+        return tj_fail(err, TJ_ERR_OUT_OF_MEMORY, "out of memory for %" PRId64 " copies of an operand", products);
+    for (int64_t i = 0; i < products; i++)
+        memcpy(repeated + (size_t)i * array->bytes, array->data, array->bytes);
+    free(array->data);
+    array->data = repeated;
+    array->bytes *= (size_t)products;
+    return TJ_OK;
+}
+
+/* An operand of the expression: a vector, or a matrix in the order of P. What the words do not name a type for has that of the file,
+ * where the expression can read it. */
+static tj_status take_operand(int operand, const char *path, tj_npy *array, tj_problem *known, tj_error *err)
+{
+    tj_epilogue_operand *declared = &known->epilogue.expression.operand[operand];
+    const int64_t products = known->batch > 1 ? known->batch : 1;
+    const int64_t wanted_rows = wanted_along(known, operand, TJ_BY_ROW), wanted_cols = wanted_along(known, operand, TJ_BY_COL);
+    const bool is_vector = array->rank == 1 && declared->indexed != TJ_BY_BOTH;
+    const int64_t count = wanted_rows * wanted_cols;
+    const bool is_f64 = known->m.type == TJ_F64;
+    tj_status status = TJ_OK;
+    char shape[SHAPE_BYTES] = "";
+
+    if (array->rank > 1)
+        format_shape(shape, array);
+    else
+        (void)snprintf(shape, sizeof shape, "%" PRId64, array->shape[0]);
+    if (!(is_vector && array->shape[0] == count) &&
+        (array->rank == 1 || rows(array) != wanted_rows || columns(array) != wanted_cols ||
+         (array->rank == 3 && batch(array) != products)))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%.100s is %s: operand %s is %" PRId64 " x %" PRId64 "%s", path, shape,
+                       declared->name, wanted_rows, wanted_cols, products > 1 ? ", for all products or for each" : "");
+    if (declared->indexed == TJ_BY_BOTH && count > 1 && array->is_fortran_order != (known->p.layout == TJ_COL_MAJOR))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "%.100s is in %s order, and operand %s lies as P does: save it in %s order", path,
+                       array->is_fortran_order ? "F" : "C", declared->name, array->is_fortran_order ? "C" : "F");
+    if (declared->type == TJ_TYPE_DEFAULT)
+        declared->type = is_f64                   ? (array->dtype == TJ_F32 ? TJ_F32 : TJ_F64)
+                         : array->dtype == TJ_F64 ? TJ_F32
+                                                  : (uint8_t)array->dtype;
+    status = convert(array, (tj_type)declared->type, err);
+    return status == TJ_OK && products > 1 && array->rank != 3 ? repeat(array, products, err) : status;
+}
+
+static tj_status take_operands(matrices *all, cli_request *request, tj_error *err)
+{
+    const tj_expression *e = &request->known.epilogue.expression;
+    tj_status status = TJ_OK;
+
+    for (int i = 0; i < e->operands && status == TJ_OK; i++) {
+        const bool is_number = e->operand[i].indexed == TJ_BY_NOTHING;
+
+        if (e->operand[i].is_output)
+            return tj_fail(err, TJ_ERR_UNSUPPORTED,
+                           "--epilogue stores %s too, and matmul writes P alone: leave that output out", e->operand[i].name);
+
+        if (is_number ? !(request->numbers_given >> i & 1) : !request->file[i][0])
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--epilogue names %s: add --with %s=%s", e->operand[i].name,
+                           e->operand[i].name, is_number ? "NUMBER" : "FILE.npy");
+        if (!is_number)
+            status = tj_npy_read_operand(request->file[i], &all->with[i], err);
+        if (!is_number && status == TJ_OK)
+            status = take_operand(i, request->file[i], &all->with[i], &request->known, err);
+    }
+    return status;
+}
+
 /* C is brought to the type of P. */
 static tj_status make_request(const cli_call *call, matrices *all, cli_request *request, tj_error *err)
 {
@@ -233,7 +313,12 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
     known->p.layout = options->order == ORDER_F || (options->c && all->c.is_fortran_order) ? TJ_COL_MAJOR : TJ_ROW_MAJOR;
     known->m.transposed = (int16_t)options->request.m.transposed;
     known->n.transposed = (int16_t)options->request.n.transposed;
-    cli_take_epilogue(&options->request, request);
+    if (cli_take_epilogue(&options->request, request, err) != TJ_OK)
+        return err->status;
+    if (options->request.epilogue && known->epilogue.has_beta != (options->c != NULL))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       options->c ? "--c brings a matrix, and --epilogue does not name c"
+                                  : "--epilogue names c: add --c C.npy");
     if (options->c && !known->epilogue.has_beta)
         known->epilogue.has_beta = 1, request->beta = 1.0;
     known->batch = batch(&all->m) > batch(&all->n) ? batch(&all->m) : batch(&all->n);
@@ -250,6 +335,8 @@ static tj_status make_request(const cli_call *call, matrices *all, cli_request *
         status = take_scales(options->scale_m, true, &all->scale_m, known, &known->epilogue.scale_m, err);
     if (status == TJ_OK && options->scale_n)
         status = take_scales(options->scale_n, false, &all->scale_n, known, &known->epilogue.scale_n, err);
+    if (status == TJ_OK)
+        status = take_operands(all, request, err);
     if (status == TJ_OK)
         status = tj_problem_check(known, err);
     if (status == TJ_OK && known->epilogue.has_beta)
@@ -283,20 +370,21 @@ static tj_status make_p(const cli_request *request, matrices *all, tj_error *err
 static cli_exit multiply(const cli_call *call, const cli_request *request, matrices *all, tj_error *err)
 {
     const matmul_options *options = call->options;
-    const cli_product product = {request,
-                                 {all->m.data, all->n.data, NULL, all->c.data},
-                                 all->scale_m.data,
-                                 all->scale_n.data,
-                                 0,
-                                 all->p.data,
-                                 cli_timing_or(options->timing, 1, 5),
-                                 &options->check,
-                                 0};
-    const cli_exit code = cli_multiply(call, &options->machine, &product, err);
+    cli_product product = {.request = request,
+                           .host = {all->m.data, all->n.data, NULL, all->c.data},
+                           .scale_m = all->scale_m.data,
+                           .scale_n = all->scale_n.data,
+                           .p = all->p.data,
+                           .timing = cli_timing_or(options->timing, 1, 5),
+                           .check = &options->check};
+    cli_exit code;
     char shape[SHAPE_BYTES];
     tj_error unwritten;
     tj_status status;
 
+    for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
+        product.with[i] = all->with[i].data;
+    code = cli_multiply(call, &options->machine, &product, err);
     if (code != CLI_DONE && !(code == CLI_CHECK_FAILED && options->keep))
         return code;
     cli_begin_file(&call->file);
@@ -332,6 +420,8 @@ static cli_exit matmul(cli_call *call, tj_error *err)
     tj_npy_drop(&all.scale_m);
     tj_npy_drop(&all.scale_n);
     tj_npy_drop(&all.p);
+    for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
+        tj_npy_drop(&all.with[i]);
     return code;
 }
 
@@ -346,6 +436,7 @@ const cli_command cli_matmul = {
             "rounding can explain.",
     .example = "tilejit matmul M.npy N.npy -o P.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --alpha 0.5 --beta 1 --c C.npy\n"
+               "tilejit matmul M.npy N.npy -o P.npy --epilogue 'gelu(acc + bias[col])' --with bias=bias.npy\n"
                "tilejit matmul M.npy N.npy -o P.npy --config tiled:tile_width=32",
     .takes = {{&cli_output_group, offsetof(matmul_options, output)},
               {&(const cli_group){"matmul", own}},

@@ -237,14 +237,14 @@ static tj_status read_type(const char *name, const header *h, tj_npy *array, boo
 }
 
 /* Everything but the elements. */
-static tj_status interpret(const char *name, const header *h, tj_npy *array, bool *is_swapped, tj_error *err)
+static tj_status interpret(const char *name, const header *h, int least_rank, tj_npy *array, bool *is_swapped, tj_error *err)
 {
     const tj_status status = read_type(name, h, array, is_swapped, err);
     int64_t bytes;
 
     if (status != TJ_OK)
         return status;
-    if (h->rank != 2 && h->rank != 3)
+    if (h->rank < least_rank || h->rank > 3)
         return tj_fail(err, TJ_ERR_UNSUPPORTED,
                        "%s: the array has %d dimension%s: a matrix has 2 and a batch of matrices 3; change it with "
                        "M.reshape(rows, columns)",
@@ -261,7 +261,7 @@ static tj_status interpret(const char *name, const header *h, tj_npy *array, boo
         if (__builtin_mul_overflow(bytes, h->shape[i] > 0 ? h->shape[i] : 1, &bytes))
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "%s: shape (%lld, %lld%s is too large: its size in bytes does not fit 63 bits", name,
-                           (long long)h->shape[0], (long long)h->shape[1], h->rank == 3 ? ", ...)" : ")");
+                           (long long)h->shape[0], (long long)(h->rank > 1 ? h->shape[1] : 1), h->rank == 3 ? ", ...)" : ")");
     }
     for (int i = 0; i < h->rank; i++)
         if (h->shape[i] == 0)
@@ -294,7 +294,8 @@ static tj_status read_prefix(const char *name, const unsigned char *bytes, size_
     return TJ_OK;
 }
 
-static tj_status read_header(const char *name, const char *text, size_t length, tj_npy *array, bool *is_swapped, tj_error *err)
+static tj_status read_header(const char *name, const char *text, size_t length, int least_rank, tj_npy *array, bool *is_swapped,
+                             tj_error *err)
 {
     cursor c = {text, text + length};
     header h = {.rank = 0};
@@ -302,7 +303,7 @@ static tj_status read_header(const char *name, const char *text, size_t length, 
 
     if (trouble)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: %s; write the file again with numpy.save", name, trouble);
-    return interpret(name, &h, array, is_swapped, err);
+    return interpret(name, &h, least_rank, array, is_swapped, err);
 }
 
 static tj_status wrong_size(const char *name, const tj_npy *array, size_t offset, long long size, tj_error *err)
@@ -347,6 +348,7 @@ typedef struct source {
     const unsigned char *bytes;
     int64_t size; /* of all; -1: not known before its end */
     size_t used;
+    int least_rank; /* of an array that is taken */
 } source;
 
 static tj_status take_bytes(source *s, void *out, size_t wanted, size_t *got, tj_error *err)
@@ -383,7 +385,7 @@ static tj_status read_array(source *from, tj_npy *array, tj_error *err)
         status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s: ends after %lld bytes, within its header", name,
                          (long long)prefix + (long long)got);
     if (status == TJ_OK)
-        status = read_header(name, text, length, array, &is_swapped, err);
+        status = read_header(name, text, length, from->least_rank, array, &is_swapped, err);
     if (status == TJ_OK && from->size >= 0 && (uint64_t)from->size != prefix + length + array->bytes)
         status = wrong_size(name, array, prefix + length, from->size, err);
     if (status == TJ_OK)
@@ -408,19 +410,29 @@ static tj_status read_array(source *from, tj_npy *array, tj_error *err)
 
 tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size, tj_npy *array, tj_error *err)
 {
-    return read_array(&(source){name, NULL, bytes, (int64_t)size, 0}, array, err);
+    return read_array(&(source){name, NULL, bytes, (int64_t)size, 0, 2}, array, err);
 }
 
-tj_status tj_npy_read(const char *path, tj_npy *array, tj_error *err)
+static tj_status read_file(const char *path, int least_rank, tj_npy *array, tj_error *err)
 {
     tj_input in;
     tj_status status = tj_input_open(path, &in, err);
 
     memset(array, 0, sizeof *array);
     if (status == TJ_OK)
-        status = read_array(&(source){in.name, &in, NULL, in.size, 0}, array, err);
+        status = read_array(&(source){in.name, &in, NULL, in.size, 0, least_rank}, array, err);
     tj_input_close(&in);
     return status;
+}
+
+tj_status tj_npy_read(const char *path, tj_npy *array, tj_error *err)
+{
+    return read_file(path, 2, array, err);
+}
+
+tj_status tj_npy_read_operand(const char *path, tj_npy *array, tj_error *err)
+{
+    return read_file(path, 1, array, err);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------------ */

@@ -19,7 +19,7 @@
 /** One array. data is owned; release with tj_npy_drop. */
 typedef struct tj_npy {
     tj_type dtype;
-    int rank;             /* 2 or 3 */
+    int rank;             /* 2 or 3; of tj_npy_read_operand 1 too */
     int64_t shape[3];     /* as NumPy shows it: {rows, columns} or {batch, rows, columns} */
     int is_fortran_order; /* 1: the first index runs fastest; rank 2 only */
     void *data;           /* host byte order, tight */
@@ -32,6 +32,9 @@ typedef struct tj_npy {
  * TJ_ERR_UNSUPPORTED (element type, rank), TJ_ERR_OUT_OF_MEMORY. On failure *array is all zero.
  */
 tj_status tj_npy_read(const char *path, tj_npy *array, tj_error *err);
+
+/** The same of an array that may be a vector: rank 1, 2 or 3. */
+tj_status tj_npy_read_operand(const char *path, tj_npy *array, tj_error *err);
 
 /** The same from memory: what the fuzzer calls. name is for messages. */
 tj_status tj_npy_parse(const char *name, const unsigned char *bytes, size_t size, tj_npy *array, tj_error *err);

@@ -21,12 +21,15 @@ typedef struct cli_request_options {
     int64_t batch;
     int32_t scale_m, scale_n;
     cli_real alpha, beta;
+    const char *epilogue, *with;
     const char *config, *family, *tile_width, *shared, *rows, *boundary;
 } cli_request_options;
 
 /** Side by side, so that one that is taken from the first on says by the name of the last how many more. */
 enum { CLI_PROBLEM, CLI_LAYOUT, CLI_SCALES, CLI_SCALARS, CLI_CONFIG, CLI_REQUEST_GROUPS };
 extern const cli_group cli_request_groups[CLI_REQUEST_GROUPS];
+
+enum { CLI_PATH_BYTES = 512 };
 
 /** What they ask to compute. */
 typedef struct cli_request {
@@ -36,6 +39,9 @@ typedef struct cli_request {
     bool has_config;        /* the words say something about the config */
     tj_chosen_by chosen_by; /* who chose it where they do not, once cli_adapt has asked; 0: nobody */
     double alpha, beta;
+    double number[TJ_EPILOGUE_OPERANDS];             /* of the epilogue's expression */
+    uint64_t numbers_given;                          /* bits 1 << i */
+    char file[TJ_EPILOGUE_OPERANDS][CLI_PATH_BYTES]; /* that holds an operand; "": none was named */
 } cli_request;
 
 /** For commands with a shape: everything that the words can get wrong is found here. */
@@ -45,8 +51,8 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
 tj_status cli_check_request(const cli_request_options *options, tj_error *err);
 tj_status cli_settle_request(const cli_request_options *options, cli_request *request, tj_error *err);
 
-/** What becomes of a sum: the flags of request->known, and the scalars. */
-void cli_take_epilogue(const cli_request_options *options, cli_request *request);
+/** What becomes of a sum: request->known.epilogue, the scalars, and what --with says of the operands of an expression. */
+tj_status cli_take_epilogue(const cli_request_options *options, cli_request *request, tj_error *err);
 
 /** A type option. Without text nothing changes. */
 tj_status cli_read_dtype(const char *text, int32_t *dtype, tj_error *err);
@@ -194,7 +200,8 @@ enum { CLI_COUNT = 1, CLI_COUNT_LINES = 2 };
 typedef struct cli_product {
     const cli_request *request;
     const void *host[TJ_MATRICES]; /* M, N and C as tj_problem_strided(request->known) lays them out; NULL: random, of a seed */
-    const float *scale_m, *scale_n; /* where it has them; NULL: random too */
+    const float *scale_m, *scale_n;         /* where it has them; NULL: random too */
+    const void *with[TJ_EPILOGUE_OPERANDS]; /* the operands of an expression, likewise */
     uint64_t seed;
     void *p; /* receives P, laid out so */
     cli_timing timing;

@@ -108,6 +108,13 @@ static const cli_option of_scales[] = {
 static const cli_option of_scalars[] = {
     {"alpha", CLI_REAL, AT(alpha), "P = alpha * M . N; given, it is an argument of the kernel.", "number"},
     {"beta", CLI_REAL, AT(beta), "Adds beta * C; given, it is an argument of the kernel. With 0, C is not read.", "number"},
+    {"epilogue", CLI_TEXT, AT(epilogue),
+     "What becomes of each sum before it is stored, such as 'gelu(acc + bias[col])': an expression over acc, row, col, alpha, "
+     "beta, "
+     "c, and operands of any other name, which are indexed by [row], [col], [row, col] or not at all.",
+     "expression"},
+    {"with", CLI_TEXT, AT(with),
+     "What the operands of --epilogue are: slope=0.1, and for matmul bias=bias.npy, separated by commas.", "list"},
     {NULL},
 };
 
@@ -128,7 +135,7 @@ static const cli_option of_config[] = {
 const cli_group cli_request_groups[] = {[CLI_PROBLEM] = {"What to compute", of_problem},
                                         [CLI_LAYOUT] = {"How the matrices lie in memory", of_layout},
                                         [CLI_SCALES] = {"Scales", of_scales},
-                                        [CLI_SCALARS] = {"alpha and beta", of_scalars},
+                                        [CLI_SCALARS] = {"What becomes of a sum", of_scalars},
                                         [CLI_CONFIG] = {"How to compute it", of_config}};
 
 /* ---- problem and config ------------------------------------------------------------------------------------------- */
@@ -284,7 +291,68 @@ static void take_matrix(const cli_matrix_options *options, tj_matrix *matrix)
     matrix->stride = options->stride;
 }
 
-void cli_take_epilogue(const cli_request_options *options, cli_request *request)
+/* name=number, or name=file. */
+static tj_status take_operand(const char *item, size_t length, cli_request *request, tj_error *err)
+{
+    const char *equals = memchr(item, '=', length);
+    const size_t name_length = equals ? (size_t)(equals - item) : length,
+                 value_length = length - name_length - (equals != NULL);
+    const tj_expression *e = &request->known.epilogue.expression;
+    char name[TJ_EPILOGUE_NAME_BYTES], value[CLI_PATH_BYTES], what[64];
+    int number;
+
+    if (!equals || name_length >= sizeof name || value_length == 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with has \"%.*s\": write slope=0.1 or bias=bias.npy",
+                       (int)(length < 60 ? length : 60), item);
+    if (value_length >= sizeof value)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with has a path of %zu bytes: more than %d are not taken", value_length,
+                       CLI_PATH_BYTES - 1);
+    (void)snprintf(name, sizeof name, "%.*s", (int)name_length, item);
+    (void)snprintf(value, sizeof value, "%.*s", (int)value_length, equals + 1);
+    number = tj_epilogue_find(&request->known.epilogue, name);
+    if (number < 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with names %s, which is no operand of --epilogue", name);
+    (void)snprintf(what, sizeof what, "--with %s", name);
+    if (e->operand[number].indexed != TJ_BY_NOTHING) {
+        strcpy(request->file[number], value);
+        return TJ_OK;
+    }
+    request->numbers_given |= UINT64_C(1) << number;
+    return cli_parse_real(what, value, &request->number[number], err);
+}
+
+static tj_status take_operands(const char *list, cli_request *request, tj_error *err)
+{
+    tj_status status = TJ_OK;
+
+    while (status == TJ_OK && list && *list) {
+        const size_t length = strcspn(list, ",");
+
+        status = take_operand(list, length, request, err);
+        list += length + (list[length] == ',');
+    }
+    return status;
+}
+
+/* --alpha and --beta are values of what an expression names. */
+static tj_status take_expression(const cli_request_options *options, cli_request *request, tj_error *err)
+{
+    tj_epilogue *epilogue = &request->known.epilogue;
+
+    if (!options->epilogue)
+        return options->with ? tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--with says what operands are that only --epilogue names")
+                             : TJ_OK;
+    if (tj_epilogue_parse(options->epilogue, epilogue, err) != TJ_OK)
+        return err->status;
+    if ((options->alpha.is_given && !epilogue->has_alpha) || (options->beta.is_given && !epilogue->has_beta))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--%s is given, and --epilogue does not name %s",
+                       options->alpha.is_given && !epilogue->has_alpha ? "alpha" : "beta",
+                       options->alpha.is_given && !epilogue->has_alpha ? "alpha" : "c and beta");
+    request->beta = epilogue->has_beta && !options->beta.is_given ? 1.0 : request->beta;
+    return take_operands(options->with, request, err);
+}
+
+tj_status cli_take_epilogue(const cli_request_options *options, cli_request *request, tj_error *err)
 {
     request->known.epilogue.scale_m = options->scale_m;
     request->known.epilogue.scale_n = options->scale_n;
@@ -292,6 +360,7 @@ void cli_take_epilogue(const cli_request_options *options, cli_request *request)
     request->known.epilogue.has_beta = options->beta.is_given;
     request->alpha = options->alpha.is_given ? options->alpha.value : 1.0;
     request->beta = options->beta.is_given ? options->beta.value : 0.0;
+    return take_expression(options, request, err);
 }
 
 void cli_print_shape(const tj_problem *problem, char text[CLI_SHAPE_BYTES])
@@ -340,8 +409,9 @@ tj_status cli_read_request(const cli_request_options *options, const char *shape
     take_matrix(&options->p, &request->known.p);
     take_matrix(&options->c, &request->known.c);
     request->known.batch = options->batch;
-    cli_take_epilogue(options, request);
-    if ((options->c.ld || options->c.stride) && !options->beta.is_given)
+    if (cli_take_epilogue(options, request, err) != TJ_OK)
+        return err->status;
+    if ((options->c.ld || options->c.stride) && !request->known.epilogue.has_beta)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--ld-c and --stride-c speak of a C that is not there: add --beta");
     if (cli_read_dtype(options->dtype, &request->known.m.type, err) != TJ_OK ||
         cli_read_dtype(options->n_dtype, &request->known.n.type, err) != TJ_OK ||
@@ -383,6 +453,7 @@ void cli_set_problem(json_t *answer, const tj_problem *problem)
 {
     const tj_problem known = tj_problem_canonical(problem);
     json_t *object = cli_add_object(answer, "problem");
+    char epilogue[TJ_EPILOGUE_TEXT_BYTES];
 
     set_dim(object, "j", &known.j);
     set_dim(object, "k", &known.k);
@@ -405,4 +476,6 @@ void cli_set_problem(json_t *answer, const tj_problem *problem)
     cli_set_text(object, "scale_n", known.epilogue.scale_n ? scales[known.epilogue.scale_n - 1].word : "none");
     cli_set_bool(object, "has_alpha", known.epilogue.has_alpha);
     cli_set_bool(object, "has_beta", known.epilogue.has_beta);
+    tj_epilogue_print(&known.epilogue, epilogue);
+    cli_set_text(object, "epilogue", epilogue);
 }

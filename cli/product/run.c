@@ -77,13 +77,26 @@ static cli_exit multiply(const cli_call *call, const cli_request *request, tj_er
     return code;
 }
 
+/* Matrices and vectors are random here. */
+static tj_status refuse_files(const cli_request *request, tj_error *err)
+{
+    for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
+        if (request->file[i][0])
+            return tj_fail(
+                err, TJ_ERR_INVALID_ARGUMENT,
+                "--with gives %s a file, and run fills vectors and matrices with random numbers: leave it out, or use "
+                "tilejit matmul",
+                request->known.epilogue.expression.operand[i].name);
+    return TJ_OK;
+}
+
 static cli_exit run(cli_call *call, tj_error *err)
 {
     const run_options *options = call->options;
     cli_request request;
 
     if ((!options->compile_only && cli_refuse_arch(call, &options->machine, err) != TJ_OK) ||
-        cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK)
+        cli_read_request(&options->request, call->operand[0], &request, err) != TJ_OK || refuse_files(&request, err) != TJ_OK)
         return CLI_WORDS;
     cli_set_int(call->answer, "seed", options->seed);
     if (cli_open(call, &options->machine, !options->compile_only, err) != TJ_OK)

@@ -149,7 +149,7 @@ typedef struct tj_counts {
     tj_traffic load_m, load_n, load_c, store_p; /**< global memory */
     tj_traffic store_w, load_w;                 /**< the workspace of split k, in global memory */
     tj_traffic load_pointers;                   /**< from the arrays of pointers (TJ_POINTERS), in global memory */
-    /** From the scales of M and N, in global memory; of planes also the word that says which kernel works, and the exponents of rows and
+    /** From the scales of M and N, in global memory, and, as an estimate, from the operands of an expression; of planes also the word that says which kernel works, and the exponents of rows and
      * columns. */
     tj_traffic load_scales;
     tj_traffic shared_load, shared_store; /**< shared memory */

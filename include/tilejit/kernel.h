@@ -44,6 +44,10 @@ typedef struct tj_operands {
     tj_operand scale_m,
         scale_n; /**< read if the problem's epilogue has them: f32, one or as many as M has rows and N has columns.
                                       stride: from those of a product to those of the next; 0: tight; TJ_BROADCAST. ld is ignored */
+    /** What the epilogue's expression names, by the numbers of tj_epilogue_find. ld: of a matrix, from one stored row (column) to
+     * the next; 0: tight. stride: from one product of the batch to the next; 0: tight; TJ_BROADCAST. None may overlap P. */
+    tj_operand with[TJ_EPILOGUE_OPERANDS];
+    double number[TJ_EPILOGUE_OPERANDS]; /**< its operands that are numbers; converted as alpha is */
     double alpha,
         beta;        /**< used if the problem's epilogue has them. f64 takes them as they are. A product of integers whose P is
                              an integer, without scales, takes whole numbers from -(2^31 - 1) to 2^31 - 1, and another is an error.
@@ -62,7 +66,7 @@ typedef struct tj_operands {
 /** TJ_OPERANDS(M, N, P): three addresses, alpha = 1, beta = 0, everything else as in the problem. */
 #define TJ_OPERANDS(m, n, p)                                                                                           \
     { sizeof(tj_operands), { (m), 0, 0 }, { (n), 0, 0 }, { (p), 0, 0 }, { NULL, 0, 0 }, { NULL, 0, 0 },           \
-      { NULL, 0, 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+      { NULL, 0, 0 }, { { NULL, 0, 0 } }, { 0 }, 1.0, 0.0, 0, 0, 0, 0, 0, 0, NULL, 0 }
 #define TJ_OPERANDS_INIT TJ_OPERANDS(NULL, NULL, NULL)
 /* clang-format on */
 

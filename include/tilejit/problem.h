@@ -4,7 +4,8 @@
  *
  *     P (j x l) = alpha * scale_m * scale_n * M (j x k) . N (k x l) + beta * C (j x l)
  *
- * Other libraries call these dimensions m x k x n; here M and N are matrices. Scales are left out unless they are asked for.
+ * Other libraries call these dimensions m x k x n; here M and N are matrices. Scales are left out unless they are asked for, and an
+ * expression may take the place of alpha and beta's formula (epilogue.h).
  *
  * A problem is plain data, without pointers to matrices and without a device. Equal problems generate equal text. Extents,
  * leading dimensions and strides count elements, never bytes.
@@ -15,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tilejit/epilogue.h>
 #include <tilejit/status.h>
 
 #ifdef __cplusplus
@@ -125,30 +127,6 @@ typedef struct tj_matrix {
                              TJ_POINTERS_16 */
 } tj_matrix;
 
-/** How many numbers of f32 scale a matrix. */
-typedef enum tj_scale {
-    TJ_SCALE_NONE = 0,
-    TJ_SCALE_ONE = 1, /**< one for the matrix */
-    TJ_SCALE_EACH = 2 /**< one for each row of M, for each column of N */
-} tj_scale;
-
-/**
- * What becomes of a sum before it is stored in P, in the order of these members. All zero: it is stored as it is.
- *
- * It is stored rounded to nearest, ties to even. In e4m3 and e5m2, and in integers, what lies beyond the largest number becomes
- * the largest number; NaN stays NaN in e4m3 and e5m2, and becomes 0 in integers.
- *
- * Where compute is TJ_COMPUTE_S32, P an integer and no scale is there, alpha and beta are integers of 32 bits, and the result is
- * exact until it is stored.
- */
-typedef struct tj_epilogue {
-    int32_t scale_m;   /**< tj_scale: it is multiplied by scales of M, an operand of every launch. Not with f64 */
-    int32_t scale_n;   /**< tj_scale: and by scales of N */
-    int32_t has_alpha; /**< 1: it is multiplied by alpha, an argument of every launch */
-    int32_t has_beta;  /**< 1: beta * C is added. beta is an argument of every launch; a beta of 0 never reads C */
-    int32_t reserved;  /**< must be 0 */
-} tj_epilogue;
-
 /**
  * A problem. Start from TJ_PROBLEM_INIT; zero in any field means its default.
  *
@@ -160,8 +138,9 @@ typedef struct tj_problem {
     tj_dim j, k, l;
     int64_t batch; /**< products; 0 and 1: one, without a batch dimension; TJ_ANY */
     tj_matrix m, n, p, c;
+    int32_t compute;  /**< tj_compute */
+    int32_t reserved; /**< must be 0 */
     tj_epilogue epilogue;
-    int32_t compute; /**< tj_compute */
 } tj_problem;
 
 /* clang-format off */
@@ -170,7 +149,8 @@ typedef struct tj_problem {
 /** TJ_PROBLEM_INIT(j, k, l, type): everything fixed, row-major, tight, alpha = 1, beta = 0. type is that of M and N. */
 #define TJ_PROBLEM_INIT(j, k, l, type)                                                                                 \
     { sizeof(tj_problem), TJ_DIM_INIT(j), TJ_DIM_INIT(k), TJ_DIM_INIT(l), 0, TJ_MATRIX_INIT(type),                     \
-      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), { 0, 0, 0, 0, 0 }, 0 }
+      TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), TJ_MATRIX_INIT(0), 0, 0, { 0, 0, 0, 0, { 0, 0, 0, 0, { { 0, 0, 0, 0 } },     \
+      { 0 }, { { { 0 }, 0, 0, 0, 0, { 0 } } } } } }
 /* clang-format on */
 
 /** One matrix of a problem. NULL: problem must not be NULL. Threads: any; pure. */

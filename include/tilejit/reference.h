@@ -20,11 +20,20 @@ typedef struct tj_host_scale {
     int64_t stride; /**< from one product of the batch to the next; 0: tight; TJ_BROADCAST */
 } tj_host_scale;
 
+/** An operand of the epilogue's expression in host memory, as tj_operands has it in device memory. */
+typedef struct tj_host_operand {
+    const void *address; /**< of a further output: what a kernel stored, or, for tj_reference_product, where to store; NULL: it
+                              is passed over */
+    int64_t ld, stride;
+} tj_host_operand;
+
 /** Matrices in host memory, laid out as the problem says; for TJ_POINTERS and TJ_POINTERS_16, arrays of host addresses. */
 typedef struct tj_host_operands {
     const void *m, *n, *c; /**< c is read only if the problem has_beta and beta is not 0 */
     double alpha, beta;
-    tj_host_scale scale_m, scale_n; /**< read only if the problem has them */
+    tj_host_scale scale_m, scale_n;             /**< read only if the problem has them */
+    tj_host_operand with[TJ_EPILOGUE_OPERANDS]; /**< what the expression names, by number */
+    double number[TJ_EPILOGUE_OPERANDS];        /**< its operands that are numbers */
 } tj_host_operands;
 
 /** What a check found. */
@@ -61,6 +70,10 @@ typedef struct tj_check_report {
  * a part of 128. With TJ_COMPUTE_S32 sums are
  * exact, and wrap: if P is an integer and nothing scales, P must be exactly R, else n is 6, and a P of integers may be off by
  * 1/2 more, its last rounding.
+ *
+ * An expression is evaluated for R, and the bound of the sum is carried through its operations: by the slope of a function, by its
+ * values at both ends of the interval, by the product rule; each operation adds its own rounding. Where a kernel may take the other
+ * branch of a select, both are within the bound. Where nothing can be said, as of a quotient whose divisor may be 0, any P passes.
  *
  * The bound grows with k: for f32 it exceeds the elements themselves from a k of about 10^5 on. Even so, a P that is zero
  * everywhere, or the same number everywhere, does not pass unless the product is like that.

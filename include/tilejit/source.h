@@ -46,7 +46,13 @@ typedef enum tj_argument_kind {
     TJ_ARG_TENSOR_MAP,   /**< a CUtensorMap by value, 128 bytes aligned to 128; index: of tensor_map */
     TJ_ARG_SCALE,        /**< pointer to the scales of a matrix, which are float; index: tj_which, of M or N */
     TJ_ARG_SCALE_STRIDE, /**< long long: from the scales of one product of the batch to those of the next; index: tj_which */
-    TJ_ARG_CUSTOM        /**< of a family of the application's own (custom.h): 4 or 8 bytes; index: how many */
+    TJ_ARG_CUSTOM,       /**< of a family of the application's own (custom.h): 4 or 8 bytes; index: how many */
+    /** Of the operand with that index in the epilogue's expression: pointer to its elements, leading dimension (long long), from
+     * one product of the batch to the next (long long), and, of one that is a number, the number, as alpha is one. */
+    TJ_ARG_WITH,
+    TJ_ARG_WITH_LD,     /**< */
+    TJ_ARG_WITH_STRIDE, /**< */
+    TJ_ARG_WITH_NUMBER  /**< */
 } tj_argument_kind;
 
 typedef enum tj_extent { TJ_EXTENT_J, TJ_EXTENT_K, TJ_EXTENT_L } tj_extent;
@@ -86,7 +92,7 @@ typedef enum tj_grid_rule {
                            more than row_blocks * col_blocks and at least one. A block walks tiles of P, gridDim.x apart. */
 } tj_grid_rule;
 
-enum { TJ_LAUNCH_MAX_STEPS = 6, TJ_LAUNCH_MAX_ARGS = 24, TJ_LAUNCH_MAX_SLICES = 4, TJ_LAUNCH_MAX_MAPS = 4 };
+enum { TJ_LAUNCH_MAX_STEPS = 6, TJ_LAUNCH_MAX_ARGS = 48, TJ_LAUNCH_MAX_SLICES = 4, TJ_LAUNCH_MAX_MAPS = 4 };
 enum { TJ_KERNEL_NAME_BYTES = 64 };
 
 /** One kernel of a launch. */

@@ -45,6 +45,7 @@
 #include <tilejit/device.h>
 #include <tilejit/doctor.h>
 #include <tilejit/emulator.h>
+#include <tilejit/epilogue.h>
 #include <tilejit/image.h>
 #include <tilejit/kernel.h>
 #include <tilejit/pack.h>

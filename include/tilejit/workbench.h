@@ -39,11 +39,15 @@ typedef struct tj_workbench_options {
     int64_t period;     /**< random operands repeat after so many elements, and the host keeps only these: for
                                          matrices that do not fit the host. Default: they do not repeat */
     const float *scale_m, *scale_n; /**< if the problem's epilogue has them: tight, as long as host. Default: random */
-    const tj_problem *lies;         /**< how the matrices lie, with every number known. Default: that of tj_problem_strided */
+    const void
+        *with[TJ_EPILOGUE_OPERANDS];     /**< what the epilogue's expression names: tight, as long as host. Default: random */
+    double number[TJ_EPILOGUE_OPERANDS]; /**< its operands that are numbers */
+    uint64_t numbers_given;              /**< bits 1 << i of those that are given; the others change something */
+    const tj_problem *lies; /**< how the matrices lie, with every number known. Default: that of tj_problem_strided */
 } tj_workbench_options;
 
 /* clang-format off */
-#define TJ_WORKBENCH_INIT { sizeof(tj_workbench_options), NULL, { NULL, NULL, NULL, NULL }, 0, 1.0, 0.0, 0, 0, 0, NULL, NULL, NULL }
+#define TJ_WORKBENCH_INIT { sizeof(tj_workbench_options), NULL, { NULL, NULL, NULL, NULL }, 0, 1.0, 0.0, 0, 0, 0, NULL, NULL, { NULL }, { 0 }, 0, NULL }
 /* clang-format on */
 
 /**

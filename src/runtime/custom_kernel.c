@@ -101,11 +101,8 @@ tj_status tj_custom_host_load(tj_host *host, const int64_t *extent, tj_source *s
     tj_status status;
 
     *out = NULL;
-    if (!kernel) {
-        tj_source_free(source);
-        tj_image_free(image);
+    if (!kernel)
         return tj_fail_memory(err, "a kernel");
-    }
     kernel->source = source;
     kernel->image = image;
     status = tj_custom_of(tj_source_config(source)->family, &kernel->custom, err);
@@ -116,6 +113,8 @@ tj_status tj_custom_host_load(tj_host *host, const int64_t *extent, tj_source *s
     if (status == TJ_OK)
         status = find_constants(host, kernel, err);
     if (status != TJ_OK) {
+        kernel->source = NULL; /* the caller's still */
+        kernel->image = NULL;
         tj_custom_kernel_free(kernel);
         return status;
     }

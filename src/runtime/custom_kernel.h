@@ -24,7 +24,7 @@ struct tj_custom_kernel {
     } constant[TJ_CUSTOM_MAX_ARGUMENTS];
 };
 
-/** Load what was generated for extents and compiled. Takes over source and image, also on failure. Errors: as tj_custom_load. */
+/** Load what was generated for extents and compiled. Takes over source and image unless it fails. Errors: as tj_custom_load. */
 tj_status tj_custom_host_load(tj_host *host, const int64_t *extent, tj_source *source, tj_image *image,
                               tj_custom_kernel **kernel, tj_error *err);
 

@@ -487,6 +487,12 @@ tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key 
     return status;
 }
 
+bool tj_image_is_suspect(const tj_image *image, tj_status of_load)
+{
+    return (image->origin == TJ_FROM_STORE || image->origin == TJ_FROM_PACK || image->origin == TJ_FROM_REMOTE) &&
+           (of_load == TJ_ERR_DRIVER || of_load == TJ_ERR_UNSUPPORTED || of_load == TJ_ERR_INTERNAL);
+}
+
 void tj_image_reject(tj_host *host, const tj_image *image, const char *reason)
 {
     /* Of several threads that were refused the same image only the first acts: the stored entry may be a new one by now. */

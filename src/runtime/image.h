@@ -46,6 +46,9 @@ tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *
 tj_status tj_image_build(tj_host *host, const tj_source *source, const char *target, bool past_stores, tj_image **image,
                          tj_error *err);
 
+/** Whether a load that ended so may be the fault of the image: of one that was compiled elsewhere, or long ago. */
+bool tj_image_is_suspect(const tj_image *image, tj_status of_load);
+
 /** Remove the image from memory and store: the driver refused it. */
 void tj_image_reject(tj_host *host, const tj_image *image, const char *reason);
 

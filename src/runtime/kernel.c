@@ -15,6 +15,7 @@
 #include "scope.h"
 #include "spills.h"
 #include "targets.h"
+#include "tree.h"
 
 enum { JIT_LOG_BYTES = 4096, MAX_CLUSTER = 16 };
 
@@ -188,6 +189,7 @@ static size_t parameter_bytes(const tj_kernel *kernel, const tj_argument *arg)
         return sizeof(int32_t);
     case TJ_ARG_ALPHA:
     case TJ_ARG_BETA:
+    case TJ_ARG_WITH_NUMBER:
         return kernel->scalar_type == TJ_F32 ? sizeof(float) : sizeof(int64_t); /* or a double */
     case TJ_ARG_TENSOR_MAP:
         return sizeof(CUtensorMap);
@@ -356,6 +358,11 @@ static bool is_good_argument(const tj_kernel *kernel, const tj_argument *arg)
     case TJ_ARG_SCALE:
     case TJ_ARG_SCALE_STRIDE:
         return is_within(arg->index, TJ_MATRIX_M, TJ_MATRIX_N);
+    case TJ_ARG_WITH:
+    case TJ_ARG_WITH_LD:
+    case TJ_ARG_WITH_STRIDE:
+    case TJ_ARG_WITH_NUMBER:
+        return is_within(arg->index, 0, kernel->problem.epilogue.expression.operands - 1);
     case TJ_ARG_EXTENT:
         return is_within(arg->index, TJ_EXTENT_J, TJ_EXTENT_L);
     case TJ_ARG_WORKSPACE:
@@ -498,8 +505,11 @@ static void set_elements(tj_kernel *kernel)
         kernel->element_bytes[which] = element;
         kernel->alignment[which] = !is_array && form->align[which] > (int32_t)element ? (size_t)form->align[which] : element;
     }
-    for (int which = TJ_MATRICES; which < TJ_ADDRESSES; which++)
+    for (int which = TJ_MATRICES; which < TJ_WITH; which++)
         kernel->element_bytes[which] = kernel->alignment[which] = sizeof(float);
+    for (int which = TJ_WITH; which < TJ_ADDRESSES; which++)
+        kernel->element_bytes[which] = kernel->alignment[which] =
+            tj_type_bytes(tj_operand_type(&kernel->problem, which - TJ_WITH));
 }
 
 tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const tj_problem *problem, const tj_code *code,
@@ -526,6 +536,10 @@ tj_status tj_kernel_load_code(tj_host *host, const tj_launch_form *form, const t
     kernel->form = *form;
     kernel->problem = *problem;
     kernel->scalar_type = tj_scalar_type(problem);
+    kernel->weighs_c = tj_epilogue_weighs_c(&problem->epilogue);
+    for (int i = 0; i < problem->epilogue.expression.operands; i++)
+        kernel->has_numbers |= problem->epilogue.expression.operand[i].indexed == TJ_BY_NOTHING,
+            kernel->has_outputs |= problem->epilogue.expression.operand[i].is_output;
     set_elements(kernel);
     status = load(kernel, &scope, code, err);
     if (status == TJ_OK) {

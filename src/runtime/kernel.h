@@ -54,7 +54,7 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *o
 enum { TJ_WORKSPACE_ALIGNMENT = 16 };
 
 _Static_assert(offsetof(tj_operands, n) == offsetof(tj_operands, m) + sizeof(tj_operand) &&
-                   offsetof(tj_operands, scale_n) == offsetof(tj_operands, m) + TJ_SCALES_OF_N * sizeof(tj_operand),
+                   offsetof(tj_operands, with) == offsetof(tj_operands, m) + TJ_WITH * sizeof(tj_operand),
                "operands stand side by side, in this order");
 
 /** Of operands, one of them. */
@@ -84,6 +84,10 @@ typedef struct tj_geometry {
     int64_t tiles;                                /* TJ_GRID_WALK: of one product */
 } tj_geometry;
 
+/** What messages call an operand: "scale_m" and "the scales of M"; one of the expression by its name. */
+const char *tj_operand_lower_name(const tj_kernel *kernel, int which);
+const char *tj_operand_upper_name(const tj_kernel *kernel, int which);
+
 /** One launch, with every number known: all that it passes on besides addresses and scalars. */
 typedef struct tj_launch_shape {
     int64_t j, k, l, batch;
@@ -107,6 +111,7 @@ typedef struct tj_launch_call {
         float real;
         int64_t whole;
     } alpha, beta;
+    float number[TJ_EPILOGUE_OPERANDS]; /* of the expression, where the kernel has some */
 } tj_launch_call;
 
 /** What only a launch of some steps makes. */
@@ -146,7 +151,10 @@ struct tj_kernel {
 
     /* Ready: everything but pointers and scalars is known since the load. */
     bool is_ready;
-    bool has_scales;
+    bool has_more;        /* scales, or operands of an expression */
+    bool has_numbers;     /* operands that are numbers */
+    bool has_outputs;     /* beside P */
+    bool weighs_c;        /* a beta of 0 reads no C */
     bool narrows_scalars; /* alpha or beta is an argument, and no double */
     tj_type scalar_type;  /* tj_scalar_type */
     bool c_may_be_p;      /* C and P are stored alike, so c = NULL can mean p */

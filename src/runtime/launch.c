@@ -81,12 +81,17 @@ static int64_t whole_or_0(double value)
 static tj_status queue(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, CUstream stream,
                        tj_error *err)
 {
-    tj_launch_call call = {x->c.address ? x->c.address : x->p.address, {(float)x->alpha}, {(float)x->beta}};
+    tj_launch_call call;
     const char *const place[TJ_PLACES] = {(const char *)x, (const char *)shape, (const char *)&call};
     tj_status status = TJ_OK;
 
+    call.c = x->c.address ? x->c.address : x->p.address;
+    call.alpha.real = (float)x->alpha;
+    call.beta.real = (float)x->beta;
     if (__builtin_expect(kernel->scalar_type == TJ_S32, 0))
         call.alpha.whole = whole_or_0(x->alpha), call.beta.whole = whole_or_0(x->beta);
+    for (int i = 0; __builtin_expect(kernel->has_numbers, 0) && i < TJ_EPILOGUE_OPERANDS; i++)
+        call.number[i] = (float)x->number[i];
     for (int i = 0; status == TJ_OK && i < kernel->form.steps; i++)
         status = __builtin_expect(kernel->step[i].has_extras, 0) ? queue_with_extras(kernel, i, x, &call, shape, stream, err)
                                                                  : queue_step(kernel, i, place, shape, stream, err);
@@ -168,16 +173,21 @@ static inline bool scalars_fit(const tj_kernel *kernel, const tj_operands *x)
                                         scalar_fits(kernel, kernel->problem.epilogue.has_beta, x->beta));
 }
 
-/* Of scales, those that the kernel takes. */
-static bool scales_are_plain(const tj_kernel *kernel, const tj_operands *x)
+/* Of scales and operands of an expression, those that the kernel takes: as tight as the kernel is ready for. */
+static bool more_is_plain(const tj_kernel *kernel, const tj_operands *x)
 {
     for (int which = TJ_SCALES_OF_M; which < TJ_ADDRESSES; which++) {
-        const void *scales = tj_operand_at(x, which)->address;
+        const tj_operand *const operand = tj_operand_at(x, which);
+        const tj_stored_shape *const ready = &kernel->ready.matrix[which];
 
-        if (kernel->ready.matrix[which].span > 0 &&
-            (!scales || (uintptr_t)scales % kernel->alignment[which] != 0 || !is_apart(kernel, which, scales, x->p.address)))
+        if (ready->span > 0 && (!operand->address || (uintptr_t)operand->address % kernel->alignment[which] != 0 ||
+                                !is_apart(kernel, which, operand->address, x->p.address) ||
+                                (which >= TJ_WITH && operand->ld != 0 && operand->ld != ready->ld)))
             return false;
     }
+    for (int i = 0; kernel->has_numbers && i < TJ_EPILOGUE_OPERANDS; i++)
+        if (kernel->scalar_type == TJ_F32 && !tj_scalar_fits(x->number[i]))
+            return false;
     return true;
 }
 
@@ -198,7 +208,7 @@ static inline bool pointers_are_plain(const tj_kernel *kernel, const tj_operands
         return false;
     if (kernel->form.workspace_bytes > 0 && (!tj_kernel_has_workspace(kernel, x) || !tj_workspace_is_aligned(x)))
         return false;
-    if (__builtin_expect(kernel->has_scales, 0) && !scales_are_plain(kernel, x))
+    if (__builtin_expect(kernel->has_more, 0) && !more_is_plain(kernel, x))
         return false;
     return (((uintptr_t)x->m.address & m_mask) | ((uintptr_t)x->n.address & n_mask) | ((uintptr_t)x->p.address & p_mask) |
             ((uintptr_t)x->c.address & c_mask)) == 0;
@@ -222,8 +232,11 @@ static bool is_open(const tj_problem *problem)
     for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++)
         if (tj_problem_matrix(problem, which)->ld == TJ_ANY || tj_problem_matrix(problem, which)->stride == TJ_ANY)
             return true;
-    if ((problem->epilogue.scale_m || problem->epilogue.scale_n) && problem->batch > 1)
+    if ((problem->epilogue.scale_m || problem->epilogue.scale_n || problem->epilogue.expression.operands) && problem->batch > 1)
         return true; /* their strides */
+    for (int i = 0; i < problem->epilogue.expression.operands; i++)
+        if (problem->epilogue.expression.operand[i].is_output)
+            return true; /* is it apart from all that is read? */
     return problem->batch == TJ_ANY || problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY ||
            problem->l.mode == TJ_DIM_ANY;
 }
@@ -252,7 +265,8 @@ void tj_launch_make_ready(tj_kernel *kernel)
     kernel->c_may_be_p = tj_launch_resolve(kernel, &x, &shape, NULL) == TJ_OK;
     kernel->narrows_scalars =
         kernel->scalar_type != TJ_F64 && (kernel->problem.epilogue.has_alpha || kernel->problem.epilogue.has_beta);
-    kernel->has_scales = kernel->problem.epilogue.scale_m || kernel->problem.epilogue.scale_n;
+    kernel->has_more = kernel->problem.epilogue.scale_m || kernel->problem.epilogue.scale_n ||
+                       kernel->problem.epilogue.expression.operands > 0;
     kernel->is_ready = true;
 }
 

@@ -10,11 +10,22 @@
 #include "canonical.h"
 #include "checked.h"
 #include "error.h"
+#include "scalar.h"
 
 enum { CHECKS_J = 1, CHECKS_K = 2, CHECKS_L = 4 };
 
-static const char *const lower_name[TJ_ADDRESSES] = {"m", "n", "p", "c", "scale_m", "scale_n"};
-static const char *const upper_name[TJ_ADDRESSES] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
+static const char *const lower_name[TJ_WITH] = {"m", "n", "p", "c", "scale_m", "scale_n"};
+static const char *const upper_name[TJ_WITH] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
+
+const char *tj_operand_lower_name(const tj_kernel *kernel, int which)
+{
+    return which < TJ_WITH ? lower_name[which] : kernel->problem.epilogue.expression.operand[which - TJ_WITH].name;
+}
+
+const char *tj_operand_upper_name(const tj_kernel *kernel, int which)
+{
+    return which < TJ_WITH ? upper_name[which] : kernel->problem.epilogue.expression.operand[which - TJ_WITH].name;
+}
 
 /* ---- extents ------------------------------------------------------------------------------------------------------ */
 
@@ -166,7 +177,7 @@ static tj_status resolve_c(const tj_kernel *kernel, const tj_operands *operands,
         return TJ_OK;
     status =
         resolve_matrix(kernel, TJ_MATRIX_C, is_p ? p->ld : operands->c.ld, is_p ? p->stride : operands->c.stride, shape, err);
-    if (status != TJ_OK || !is_p || operands->beta == 0.0)
+    if (status != TJ_OK || !is_p || (kernel->weighs_c && operands->beta == 0.0))
         return status;
     if (kernel->is_array[TJ_MATRIX_C] != kernel->is_array[TJ_MATRIX_P])
         return tj_fail(
@@ -201,6 +212,45 @@ static tj_status resolve_scales(const tj_kernel *kernel, int which, const tj_ope
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "%s span more bytes than 63 bits count: their stride is %lld, batch is %lld", upper_name[which],
                        (long long)stored->stride, (long long)shape->batch);
+    return TJ_OK;
+}
+
+/* An operand of the expression: a vector is one line, a matrix is stored as P is. */
+static tj_status resolve_with(const tj_kernel *kernel, int which, const tj_operands *x, tj_launch_shape *shape, tj_error *err)
+{
+    const tj_epilogue_operand *operand = &kernel->problem.epilogue.expression.operand[which - TJ_WITH];
+    const tj_operand *given = tj_operand_at(x, which);
+    const tj_stored_shape *p = &shape->matrix[TJ_MATRIX_P];
+    tj_stored_shape *stored = &shape->matrix[which];
+
+    if (which - TJ_WITH >= kernel->problem.epilogue.expression.operands || operand->indexed == TJ_BY_NOTHING)
+        return TJ_OK;
+    if (operand->indexed == TJ_BY_BOTH)
+        *stored = (tj_stored_shape){p->lines, p->width, given->ld ? given->ld : p->width, 0, 0};
+    else
+        *stored = (tj_stored_shape){1, operand->indexed == TJ_BY_ROW ? shape->j : shape->l, 0, 0, 0};
+    if (operand->indexed != TJ_BY_BOTH)
+        stored->ld = stored->width;
+    if (stored->ld < stored->width)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the ld of operand %s is %lld, and a stored line of P has %lld elements: it must be at least that",
+                       operand->name, (long long)stored->ld, (long long)stored->width);
+    if (shape->batch > 1 && given->stride < 0 && (given->stride != TJ_BROADCAST || operand->is_output))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the stride of operand %s is %lld: use elements from one product to the next, 0 for tight, or "
+                       "TJ_BROADCAST",
+                       operand->name, (long long)given->stride);
+    if (shape->batch > 1)
+        stored->stride = given->stride == TJ_BROADCAST ? 0 : given->stride == TJ_TIGHT ? tight_stride(stored) : given->stride;
+    if (operand->is_output && shape->batch > 1 && !products_are_apart(stored, shape->batch))
+        return tj_fail(
+            err, TJ_ERR_INVALID_ARGUMENT,
+            "the stride of output %s is %lld, and a product spans %lld elements: products of the batch would overlap",
+            operand->name, (long long)stored->stride, (long long)span_of_one(stored));
+    if (!resolve_span(stored, shape->batch, kernel->element_bytes[which]))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "operand %s spans more bytes than 63 bits count: its ld is %lld, its stride %lld, batch is %lld",
+                       operand->name, (long long)stored->ld, (long long)stored->stride, (long long)shape->batch);
     return TJ_OK;
 }
 
@@ -427,8 +477,10 @@ tj_status tj_launch_resolve(const tj_kernel *kernel, const tj_operands *x, tj_la
         status = resolve_matrix(kernel, TJ_MATRIX_P, x->p.ld, x->p.stride, shape, err);
     if (status == TJ_OK)
         status = resolve_c(kernel, x, shape, err);
-    for (int which = TJ_SCALES_OF_M; which < TJ_ADDRESSES && status == TJ_OK; which++)
+    for (int which = TJ_SCALES_OF_M; which < TJ_WITH && status == TJ_OK; which++)
         status = resolve_scales(kernel, which, x, shape, err);
+    for (int which = TJ_WITH; which < TJ_ADDRESSES && status == TJ_OK; which++)
+        status = resolve_with(kernel, which, x, shape, err);
     if (status == TJ_OK)
         status = resolve_geometry(kernel, x->tile_width, shape, err);
     shape->extent[TJ_EXTENT_J] = (int32_t)shape->j;
@@ -526,22 +578,47 @@ static tj_status check_c_in_place(const tj_kernel *kernel, const tj_launch_shape
                    (long long)c->ld, (long long)c->stride, (long long)p->ld, (long long)p->stride);
 }
 
-static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *shape, int which, const void *pointer,
+/* A beta of 0 never reads C, whatever its address; and c = NULL is P. */
+static bool is_idle_c(const tj_kernel *kernel, const tj_operands *x, int which)
+{
+    return which == TJ_MATRIX_C &&
+           (!kernel->problem.epilogue.has_beta || (kernel->weighs_c && x->beta == 0.0) || !x->c.address);
+}
+
+/* to: P, or an output of the expression, at p; which: what is read, or another output. */
+static tj_status check_apart(const tj_kernel *kernel, const tj_launch_shape *shape, int which, const void *pointer, int to,
                              const void *p, tj_error *err)
 {
-    const lines in = lines_of(kernel, shape, which, pointer), out = lines_of(kernel, shape, TJ_MATRIX_P, p);
+    const lines in = lines_of(kernel, shape, which, pointer), out = lines_of(kernel, shape, to, p);
+    const char *const written = tj_operand_upper_name(kernel, to);
 
-    if (pointer == p && which == TJ_MATRIX_C)
+    if (pointer == p && which == TJ_MATRIX_C && to == TJ_MATRIX_P)
         return check_c_in_place(kernel, shape, err);
     if (pointer == p)
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                       "P is at the address of %s: a product cannot overwrite what it reads; give P memory of its own",
-                       upper_name[which]);
-    if (kernel->is_array[which] || kernel->is_array[TJ_MATRIX_P] || !certainly_meet(&in, &out))
+                       "%s is at the address of %s: a product cannot overwrite what it reads; give %s memory of its own",
+                       written, tj_operand_upper_name(kernel, which), written);
+    if (kernel->is_array[which] || kernel->is_array[to] || !certainly_meet(&in, &out))
         return TJ_OK;
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
-                   "P at 0x%llx and %s at 0x%llx overlap: a product cannot overwrite what it reads; give P memory of its own",
-                   (unsigned long long)(uintptr_t)p, upper_name[which], (unsigned long long)(uintptr_t)pointer);
+                   "%s at 0x%llx and %s at 0x%llx overlap: a product cannot overwrite what it reads; give %s memory of its own",
+                   written, (unsigned long long)(uintptr_t)p, tj_operand_upper_name(kernel, which),
+                   (unsigned long long)(uintptr_t)pointer, written);
+}
+
+/* Outputs of the expression lie apart from everything else. */
+static tj_status check_outputs(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
+{
+    const tj_expression *e = &kernel->problem.epilogue.expression;
+    tj_status status = TJ_OK;
+
+    for (int i = 0; i < e->operands; i++)
+        for (int which = 0; e->operand[i].is_output && which < TJ_ADDRESSES && status == TJ_OK; which++)
+            if (which != TJ_WITH + i && shape->matrix[which].span > 0 && tj_operand_at(x, which)->address &&
+                !is_idle_c(kernel, x, which))
+                status =
+                    check_apart(kernel, shape, which, tj_operand_at(x, which)->address, TJ_WITH + i, x->with[i].address, err);
+    return status;
 }
 
 static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, tj_error *err)
@@ -566,12 +643,6 @@ static tj_status check_workspace(const tj_kernel *kernel, const tj_operands *x, 
     return TJ_OK;
 }
 
-/* A beta of 0 never reads C, whatever its address; and c = NULL is P. */
-static bool is_idle_c(const tj_kernel *kernel, const tj_operands *x, int which)
-{
-    return which == TJ_MATRIX_C && (!kernel->problem.epilogue.has_beta || x->beta == 0.0 || !x->c.address);
-}
-
 static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, const tj_launch_shape *shape, tj_error *err)
 {
     for (int which = 0; which < TJ_ADDRESSES; which++) {
@@ -581,27 +652,35 @@ static tj_status check_operands(const tj_kernel *kernel, const tj_operands *x, c
         if (shape->matrix[which].span == 0 || is_idle_c(kernel, x, which))
             continue;
         if (!pointer)
-            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the device address of %s%s", lower_name[which],
-                           kernel->is_array[which] ? "the array of pointers to " : "", upper_name[which]);
+            return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is NULL: give the device address of %s%s",
+                           tj_operand_lower_name(kernel, which), kernel->is_array[which] ? "the array of pointers to " : "",
+                           tj_operand_upper_name(kernel, which));
         if ((uintptr_t)pointer % (uintptr_t)bytes != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s is 0x%llx, which is not aligned to its elements of %d bytes",
-                           lower_name[which], (unsigned long long)(uintptr_t)pointer, bytes);
+                           tj_operand_lower_name(kernel, which), (unsigned long long)(uintptr_t)pointer, bytes);
         if ((uintptr_t)pointer % kernel->alignment[which] != 0)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                            "%s is 0x%llx, and %s takes %d bytes of it at once: align it to that, or generate with vector=1, "
                            "store=elements or width=1, whichever the family has",
-                           lower_name[which], (unsigned long long)(uintptr_t)pointer, tj_product_step(&kernel->form)->kernel,
-                           (int)kernel->alignment[which]);
+                           tj_operand_lower_name(kernel, which), (unsigned long long)(uintptr_t)pointer,
+                           tj_product_step(&kernel->form)->kernel, (int)kernel->alignment[which]);
     }
     for (int which = 0; which < TJ_ADDRESSES; which++) {
         const bool is_read = which != TJ_MATRIX_P && shape->matrix[which].span > 0 && !is_idle_c(kernel, x, which);
         const tj_status status =
-            is_read ? check_apart(kernel, shape, which, tj_operand_at(x, which)->address, x->p.address, err) : TJ_OK;
+            is_read ? check_apart(kernel, shape, which, tj_operand_at(x, which)->address, TJ_MATRIX_P, x->p.address, err)
+                    : TJ_OK;
 
         if (status != TJ_OK)
             return status;
     }
     if (tj_epilogue_check_scalars(&kernel->problem, x->alpha, x->beta, err) != TJ_OK)
+        return TJ_ERR_INVALID_ARGUMENT;
+    for (int i = 0; i < kernel->problem.epilogue.expression.operands && kernel->scalar_type != TJ_F64; i++)
+        if (kernel->problem.epilogue.expression.operand[i].indexed == TJ_BY_NOTHING &&
+            tj_scalar_check(kernel->problem.epilogue.expression.operand[i].name, x->number[i], err) != TJ_OK)
+            return TJ_ERR_INVALID_ARGUMENT;
+    if (kernel->has_outputs && check_outputs(kernel, x, shape, err) != TJ_OK)
         return TJ_ERR_INVALID_ARGUMENT;
     return check_workspace(kernel, x, err);
 }

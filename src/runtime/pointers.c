@@ -120,16 +120,15 @@ tj_status tj_kernel_check_pointers(const tj_kernel *kernel, const tj_operands *g
         return status;
 
     for (int which = 0; which < TJ_ADDRESSES; which++) {
-        static const char *const name[TJ_ADDRESSES] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
         static const char *const array_name[TJ_MATRICES] = {"the array of pointers to M", "the array of pointers to N",
                                                             "the array of pointers to P", "the array of pointers to C"};
         const void *const pointer = tj_operand_at(&x, which)->address;
         const int64_t span = shape.matrix[which].span;
 
-        if (!pointer || span == 0 || (which == TJ_MATRIX_C && x.beta == 0.0))
+        if (!pointer || span == 0 || (which == TJ_MATRIX_C && kernel->weighs_c && x.beta == 0.0))
             continue;
-        status = check_place(kernel, kernel->is_array[which] ? array_name[which] : name[which], pointer,
-                             span * (int64_t)kernel->element_bytes[which], err);
+        status = check_place(kernel, kernel->is_array[which] ? array_name[which] : tj_operand_upper_name(kernel, which),
+                             pointer, span * (int64_t)kernel->element_bytes[which], err);
         if (status != TJ_OK)
             return status;
     }

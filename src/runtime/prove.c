@@ -22,6 +22,7 @@
 #include "canonical.h"
 #include "compare.h"
 #include "error.h"
+#include "expression.h"
 #include "family.h"
 #include "kernel.h"
 #include "operands.h"
@@ -46,7 +47,8 @@ typedef struct proving {
     tj_workbench *bench;
     tj_buffer *simple_p;
     double alpha, beta;
-    int64_t lines, width; /* of one P, as stored */
+    tj_evaluation evaluation; /* of an expression */
+    int64_t lines, width;     /* of one P, as stored */
     run run[MOST_RUNS];
     int runs;
     int64_t longest; /* of the runs */
@@ -91,6 +93,76 @@ static const char *address(const proving *v, tj_which which, int64_t product)
     return first ? first + tj_workbench_offset(v->bench, which, product) : NULL;
 }
 
+/* ---- expressions -------------------------------------------------------------------------------------------------- */
+
+/*
+ * What an expression makes of the error of a sum is its own. So the simple kernel computes sums alone, and the value of each, with a
+ * bound, is found on the host.
+ */
+static bool has_expression(const proving *v)
+{
+    return v->lies.epilogue.expression.nodes > 0;
+}
+
+/* Of the simple kernel's P then: integers go on as floats. */
+static tj_type sum_type(const tj_problem *problem)
+{
+    return tj_scalar_type(problem) == TJ_F64 ? TJ_F64 : TJ_F32;
+}
+
+static size_t simple_size_of(const proving *v)
+{
+    return tj_type_bytes(has_expression(v) ? sum_type(&v->lies) : (tj_type)v->lies.p.type);
+}
+
+/* The element of C that this element of P has; operands repeat. */
+static double element_of_c(const proving *v, int64_t product, int64_t line, int64_t i)
+{
+    const tj_matrix *c = &v->lies.c;
+    const void *host = tj_workbench_host(v->bench, TJ_MATRIX_C);
+    const size_t at =
+        tj_workbench_offset(v->bench, TJ_MATRIX_C, product) / tj_type_bytes((tj_type)c->type) + (size_t)(line * c->ld + i);
+    double element = 0;
+
+    if (host && v->lies.epilogue.has_beta)
+        tj_convert(TJ_F64, &element, (tj_type)c->type, (const char *)host + at % PERIOD * tj_type_bytes((tj_type)c->type), 1);
+    return element;
+}
+
+/* Further outputs, as they were read back. */
+static bool outputs_agree(const proving *v, int64_t product, int64_t row, int64_t col, const tj_bounded *x)
+{
+    const tj_expression *e = &v->lies.epilogue.expression;
+
+    for (int i = 0; i < e->operands; i++)
+        if (e->operand[i].is_output && tj_judge_stored(x[e->operand[i].value], v->evaluation.operand[i].type, 2,
+                                                       tj_read_stored(&v->evaluation, i, product, row, col)) > 1)
+            return false;
+    return true;
+}
+
+/* The first element of a line that no order of summation explains, -1: none. p: as it lies; sums: the simple kernel's. */
+static int64_t compare_expression(const proving *v, int64_t product, int64_t line, const char *p, const char *sums)
+{
+    const bool by_rows = v->lies.p.layout == TJ_ROW_MAJOR;
+    const tj_type type = (tj_type)v->lies.p.type;
+    const tj_expression *e = &v->lies.epilogue.expression;
+    tj_bounded x[TJ_EPILOGUE_NODES];
+
+    for (int64_t i = 0; i < v->width; i++) {
+        double sum, value;
+
+        tj_convert(TJ_F64, &sum, sum_type(&v->lies), sums + (size_t)i * simple_size_of(v), 1);
+        tj_convert(TJ_F64, &value, type, p + (size_t)i * tj_type_bytes(type), 1);
+        tj_evaluate_again(&v->evaluation, product, by_rows ? line : i, by_rows ? i : line, sum,
+                          element_of_c(v, product, line, i), x);
+        if (tj_judge_stored(x[e->value], type, 2, value) > 1 ||
+            !outputs_agree(v, product, by_rows ? line : i, by_rows ? i : line, x))
+            return i;
+    }
+    return -1;
+}
+
 /* ---- the simple kernel -------------------------------------------------------------------------------------------- */
 
 /* A product of any extents and leading dimensions, its types and layouts those of the problem. */
@@ -99,8 +171,12 @@ static tj_problem any_product(const tj_problem *lies)
     tj_problem simple = *lies;
 
     simple.j = simple.k = simple.l = (tj_dim){0, TJ_DIM_ANY, 0};
+    if (lies->epilogue.expression.nodes > 0) {
+        simple.epilogue = (tj_epilogue){.scale_m = lies->epilogue.scale_m, .scale_n = lies->epilogue.scale_n};
+        simple.p.type = simple.c.type = (int32_t)sum_type(lies);
+    }
     simple.m.ld = simple.n.ld = simple.p.ld = TJ_ANY;
-    simple.c.ld = lies->epilogue.has_beta ? TJ_ANY : TJ_TIGHT;
+    simple.c.ld = simple.epilogue.has_beta ? TJ_ANY : TJ_TIGHT;
     simple.batch = 1;
     simple.m.stride = simple.n.stride = simple.p.stride = simple.c.stride = TJ_TIGHT;
     return simple;
@@ -125,10 +201,12 @@ static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
 
     x.m.address = address(v, TJ_MATRIX_M, r->product) + (size_t)(row * (k->m.layout == TJ_ROW_MAJOR ? k->m.ld : 1)) * m_size;
     x.n.address = address(v, TJ_MATRIX_N, r->product) + (size_t)(col * (k->n.layout == TJ_ROW_MAJOR ? 1 : k->n.ld)) * n_size;
+    const bool has_c = k->epilogue.has_beta && !has_expression(v);
+
     x.p.address = tj_buffer_address(v->simple_p);
     x.scale_m.address = scales(v, TJ_MATRIX_M, r->product, k->epilogue.scale_m == TJ_SCALE_EACH ? row : 0);
     x.scale_n.address = scales(v, TJ_MATRIX_N, r->product, k->epilogue.scale_n == TJ_SCALE_EACH ? col : 0);
-    if (k->epilogue.has_beta)
+    if (has_c)
         x.c.address = address(v, TJ_MATRIX_C, r->product) + (size_t)(r->line * k->c.ld) * out;
     x.alpha = v->alpha;
     x.beta = v->beta;
@@ -138,7 +216,7 @@ static tj_status compute_simply(const proving *v, const run *r, tj_error *err)
     x.m.ld = k->m.ld;
     x.n.ld = k->n.ld;
     x.p.ld = v->width;
-    x.c.ld = k->epilogue.has_beta ? k->c.ld : 0;
+    x.c.ld = has_c ? k->c.ld : 0;
     return tj_kernel_launch(v->simple, &x, v->stream, err);
 }
 
@@ -154,7 +232,9 @@ static void draw_runs(proving *v, bool is_emulated)
     const int64_t total = v->lines * k->batch;
     const double cost = 2.0 * (double)(k->k.extent + 1) * (double)v->width, line_bytes = (double)v->width * 8;
     const double paid = (is_emulated ? EMULATED_FLOP : FLOP) / cost, held = (double)MOST_BYTES / line_bytes;
-    const int64_t most = (int64_t)(paid < held ? paid : held) + 1;
+    const double judged = has_expression(v) ? (is_emulated ? 2e5 : 2e6) / (double)v->width : held; /* on the host */
+    const double least = paid < held ? paid : held;
+    const int64_t most = (int64_t)(least < judged ? least : judged) + 1;
     const int64_t wanted = k->k.extent > LONG_K ? 2 : SAMPLED_RUNS, runs = wanted < total ? wanted : total;
     const int64_t share = total / runs, length = (most + runs - 1) / runs;
     uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
@@ -204,6 +284,7 @@ static void check_all_of_p(proving *v)
 static tj_status compare_run(proving *v, const run *r, tj_error *err)
 {
     const size_t size = size_of(v, TJ_MATRIX_P), ld = (size_t)v->lies.p.ld * size, width = (size_t)v->width * size;
+    const size_t simple_width = (size_t)v->width * simple_size_of(v);
     const size_t at = tj_workbench_offset(v->bench, TJ_MATRIX_P, r->product) + (size_t)r->line * ld;
     const char *p = v->has_all_of_p ? v->p + at : v->p;
     tj_status status = compute_simply(v, r, err);
@@ -211,10 +292,11 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
     if (status == TJ_OK && !v->has_all_of_p)
         status = tj_workbench_read_part(v->bench, 0, at, (size_t)(r->lines - 1) * ld + width, v->p, err);
     if (status == TJ_OK)
-        status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * width, err);
+        status = tj_buffer_read(v->simple_p, 0, v->line, (size_t)r->lines * simple_width, err);
     for (int64_t i = 0; i < r->lines && status == TJ_OK; i++) {
-        const int64_t wrong =
-            tj_compare_random_products(&v->lies, v->alpha, p + (size_t)i * ld, v->line + (size_t)i * width, v->width);
+        const char *const line_of_p = p + (size_t)i * ld, *const simple = v->line + (size_t)i * simple_width;
+        const int64_t wrong = has_expression(v) ? compare_expression(v, r->product, r->line + i, line_of_p, simple)
+                                                : tj_compare_random_products(&v->lies, v->alpha, line_of_p, simple, v->width);
         const int64_t line = r->line + i;
         const bool by_rows = v->lies.p.layout == TJ_ROW_MAJOR;
 
@@ -231,7 +313,7 @@ static tj_status compare_run(proving *v, const run *r, tj_error *err)
 static tj_status make_room(proving *v, tj_error *err)
 {
     const size_t size = size_of(v, TJ_MATRIX_P);
-    const size_t line = (size_t)v->longest * (size_t)v->width * size;
+    const size_t line = (size_t)v->longest * (size_t)v->width * simple_size_of(v);
     const size_t lines_apart = (size_t)(v->longest - 1) * (size_t)v->lies.p.ld * size + (size_t)v->width * size;
     tj_status status = TJ_OK;
 
@@ -278,6 +360,15 @@ static tj_status check(proving *v, tj_error *err)
     return status;
 }
 
+/* What the workbench drew, and what the launch stored in further outputs, for the host. */
+static tj_status prepare_expression(proving *v, tj_error *err)
+{
+    tj_host_operands host = {.alpha = v->alpha, .beta = v->beta};
+    const tj_status status = tj_workbench_fill_operands(v->bench, &host, err);
+
+    return status == TJ_OK ? tj_evaluation_prepare(&v->lies, &host, &v->evaluation, err) : status;
+}
+
 static tj_status run_proof(proving *v, tj_error *err)
 {
     const double start = now_ms();
@@ -297,6 +388,8 @@ static tj_status run_proof(proving *v, tj_error *err)
         status = make_room(v, err);
     if (status == TJ_OK)
         status = launch(v, err);
+    if (status == TJ_OK && has_expression(v))
+        status = prepare_expression(v, err);
     if (status == TJ_OK)
         status = check(v, err);
     v->proof->ms = now_ms() - start;

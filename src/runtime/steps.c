@@ -21,6 +21,7 @@ static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *a
                                                   0};
     const size_t matrix = offsetof(tj_launch_shape, matrix) + (size_t)arg->index * sizeof(tj_stored_shape);
     const bool is_f64 = kernel->scalar_type == TJ_F64;
+    const size_t with = offsetof(tj_launch_shape, matrix) + ((size_t)TJ_WITH + (size_t)arg->index) * sizeof(tj_stored_shape);
     const size_t scales = (size_t)TJ_SCALES_OF_M + (size_t)arg->index;
 
     switch (arg->kind) {
@@ -33,6 +34,18 @@ static tj_parameter find_parameter(const tj_kernel *kernel, const tj_argument *a
     case TJ_ARG_SCALE_STRIDE:
         return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(offsetof(tj_launch_shape, matrix) + scales * sizeof(tj_stored_shape) +
                                                       offsetof(tj_stored_shape, stride))};
+    case TJ_ARG_WITH:
+        return (tj_parameter){TJ_IN_OPERANDS,
+                              (uint16_t)(offsetof(tj_operands, with) + (size_t)arg->index * sizeof(tj_operand))};
+    case TJ_ARG_WITH_LD:
+        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(with + offsetof(tj_stored_shape, ld))};
+    case TJ_ARG_WITH_STRIDE:
+        return (tj_parameter){TJ_IN_SHAPE, (uint16_t)(with + offsetof(tj_stored_shape, stride))};
+    case TJ_ARG_WITH_NUMBER:
+        return is_f64 ? (tj_parameter){TJ_IN_OPERANDS,
+                                       (uint16_t)(offsetof(tj_operands, number) + (size_t)arg->index * sizeof(double))}
+                      : (tj_parameter){TJ_IN_CALL,
+                                       (uint16_t)(offsetof(tj_launch_call, number) + (size_t)arg->index * sizeof(float))};
     case TJ_ARG_EXTENT:
         return (tj_parameter){TJ_IN_SHAPE,
                               (uint16_t)(offsetof(tj_launch_shape, extent) + (size_t)arg->index * sizeof(int32_t))};

@@ -13,6 +13,7 @@
 #include "checked.h"
 #include "error.h"
 #include "operands.h"
+#include "tree.h"
 
 enum { ALIGNMENT = 256, MOST_SETS = 4096 };
 
@@ -23,6 +24,7 @@ typedef struct placed {
     size_t period;        /* bytes after which they repeat; bytes: they do not */
     void *drawn;          /* what host points to, unless it is the caller's */
     const void *host;     /* one period; NULL: all bits are 1 */
+    void *stored;         /* room for what a launch stored, of an output of the expression */
     tj_buffer *elements;  /* guard, elements, guard: for each set */
     tj_buffer *addresses; /* of the matrices of the batch, for each set; NULL: the problem takes no array of pointers */
 } placed;
@@ -32,7 +34,7 @@ struct tj_workbench {
     CUstream stream;
     tj_problem asked; /* every number known; arrays of pointers where the problem takes these */
     tj_problem lies;  /* the same with a stride for each matrix */
-    double alpha, beta;
+    double alpha, beta, number[TJ_EPILOGUE_OPERANDS];
     size_t sets, guard;
     placed matrix[TJ_ADDRESSES];
     tj_buffer *workspace;
@@ -44,6 +46,10 @@ static size_t matrix_bytes(const tj_problem *lies, int i)
 {
     const tj_which which = (tj_which)i;
 
+    if (i >= TJ_WITH)
+        return i - TJ_WITH < lies->epilogue.expression.operands ? (size_t)(tj_operand_count(lies, i - TJ_WITH) * lies->batch) *
+                                                                      tj_type_bytes(tj_operand_type(lies, i - TJ_WITH))
+                                                                : 0;
     if (i >= TJ_MATRICES)
         return (size_t)(tj_scale_count(lies, (tj_which)(i - TJ_SCALES_OF_M)) * lies->batch) * sizeof(float);
     const int64_t span = tj_problem_span(lies, which);
@@ -82,17 +88,21 @@ static size_t set_step(const tj_workbench *bench, int which)
 
 static tj_status draw(tj_workbench *bench, int which, const tj_workbench_options *options, tj_error *err)
 {
-    static const uint64_t added[TJ_ADDRESSES] = {
-        [TJ_MATRIX_N] = 1, [TJ_MATRIX_C] = 2, [TJ_SCALES_OF_M] = 3, [TJ_SCALES_OF_N] = 4};
+    static const uint64_t added[TJ_WITH] = {[TJ_MATRIX_N] = 1, [TJ_MATRIX_C] = 2, [TJ_SCALES_OF_M] = 3, [TJ_SCALES_OF_N] = 4};
     placed *m = &bench->matrix[which];
     const size_t size = tj_type_bytes(m->type);
     const void *const given = which == TJ_SCALES_OF_M   ? options->scale_m
                               : which == TJ_SCALES_OF_N ? options->scale_n
+                              : which >= TJ_WITH        ? options->with[which - TJ_WITH]
                                                         : options->host[which];
 
     m->period = options->period > 0 && !given && which < TJ_MATRICES && (size_t)options->period * size < m->bytes
                     ? (size_t)options->period * size
                     : m->bytes;
+    if (which >= TJ_WITH && bench->lies.epilogue.expression.operand[which - TJ_WITH].is_output) {
+        m->stored = malloc(m->bytes);
+        return m->stored ? TJ_OK : tj_fail_memory(err, "the outputs of a workbench");
+    }
     if (which == TJ_MATRIX_P && !given)
         return TJ_OK;
     m->host = given;
@@ -101,7 +111,8 @@ static tj_status draw(tj_workbench *bench, int which, const tj_workbench_options
     m->host = m->drawn = malloc(m->period ? m->period : 1);
     if (!m->drawn)
         return tj_fail_memory(err, "the operands of a workbench");
-    tj_fill_operand(&bench->lies, which, m->drawn, m->period / size, options->seed + added[which]);
+    tj_fill_operand(&bench->lies, which, m->drawn, m->period / size,
+                    options->seed + (which < TJ_WITH ? added[which] : 5 + (uint64_t)(which - TJ_WITH)));
     return TJ_OK;
 }
 
@@ -171,6 +182,8 @@ static tj_operand describe(const tj_workbench *bench, size_t set, int which)
 
     if (!m->elements)
         return (tj_operand){NULL, 0, 0};
+    if (which >= TJ_WITH) /* tight */
+        return (tj_operand){m->elements ? address_of(bench, set, which) : NULL, 0, 0};
     if (which >= TJ_MATRICES)
         return (tj_operand){address_of(bench, set, which), 0, tj_scale_count(&bench->lies, (tj_which)(which - TJ_SCALES_OF_M))};
 
@@ -192,6 +205,9 @@ static void describe_sets(tj_workbench *bench)
         x->c = describe(bench, i, TJ_MATRIX_C);
         x->scale_m = describe(bench, i, TJ_SCALES_OF_M);
         x->scale_n = describe(bench, i, TJ_SCALES_OF_N);
+        for (int with = 0; with < bench->lies.epilogue.expression.operands; with++)
+            x->with[with] = describe(bench, i, TJ_WITH + with);
+        memcpy(x->number, bench->number, sizeof x->number);
         x->alpha = bench->alpha;
         x->beta = bench->beta;
         x->j = bench->lies.j.extent;
@@ -227,6 +243,8 @@ static tj_status settle(tj_workbench *bench, const tj_problem *problem, const tj
     bench->lies = options->lies ? tj_problem_canonical(options->lies) : tj_problem_strided(&bench->asked);
     bench->alpha = options->alpha;
     bench->beta = options->beta;
+    for (int i = 0; i < TJ_EPILOGUE_OPERANDS; i++)
+        bench->number[i] = options->numbers_given >> i & 1 ? options->number[i] : tj_trial_number(i);
     bench->sets = options->sets ? options->sets : 1;
     bench->guard = options->guard_bytes;
     bench->set = calloc(bench->sets, sizeof *bench->set);
@@ -256,7 +274,9 @@ tj_status tj_gpu_place(tj_gpu *gpu, const tj_problem *problem, const tj_workbenc
     for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK; i++) {
         placed *m = &bench->matrix[i];
 
-        m->type = i < TJ_MATRICES ? (tj_type)tj_problem_matrix(&bench->lies, (tj_which)i)->type : TJ_F32;
+        m->type = i < TJ_MATRICES ? (tj_type)tj_problem_matrix(&bench->lies, (tj_which)i)->type
+                  : i >= TJ_WITH  ? tj_operand_type(&bench->lies, i - TJ_WITH)
+                                  : TJ_F32;
         m->bytes = matrix_bytes(&bench->lies, i);
         if ((i == TJ_MATRIX_C && !bench->lies.epilogue.has_beta) || (i >= TJ_MATRICES && m->bytes == 0))
             continue;
@@ -282,6 +302,7 @@ void tj_workbench_free(tj_workbench *bench)
         tj_buffer_free(bench->matrix[i].elements);
         tj_buffer_free(bench->matrix[i].addresses);
         free(bench->matrix[i].drawn);
+        free(bench->matrix[i].stored);
     }
     tj_buffer_free(bench->workspace);
     free(bench->set);
@@ -359,6 +380,9 @@ tj_status tj_workbench_reset(tj_workbench *bench, tj_error *err)
         return tj_fail_null(err, __func__, "bench");
     tj_status status = tj_buffer_fill(bench->matrix[TJ_MATRIX_P].elements, 0xff, err);
 
+    for (int i = TJ_WITH; i < TJ_ADDRESSES && status == TJ_OK; i++)
+        if (bench->matrix[i].stored)
+            status = tj_buffer_fill(bench->matrix[i].elements, 0xff, err);
     return status == TJ_OK && bench->workspace ? tj_buffer_fill(bench->workspace, 0xff, err) : status;
 }
 
@@ -400,13 +424,34 @@ static const void *refer(const tj_workbench *bench, tj_which which, const void *
     return *array;
 }
 
+tj_status tj_workbench_fill_operands(const tj_workbench *bench, tj_host_operands *host, tj_error *err)
+{
+    tj_status status = TJ_OK;
+
+    for (int i = 0; i < TJ_EPILOGUE_OPERANDS && status == TJ_OK; i++) {
+        const placed *m = &bench->matrix[TJ_WITH + i];
+
+        if (m->stored)
+            status = tj_buffer_read(m->elements, bench->guard, m->stored, m->bytes, err);
+        host->with[i].address = m->stored ? m->stored : m->host;
+    }
+    memcpy(host->number, bench->number, sizeof host->number);
+    return status;
+}
+
 tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double max_flop, int threads, tj_check_report *report,
                              tj_error *err)
 {
     if (TJ_HAS_NULL(err, bench, p, report))
         return TJ_ERR_INVALID_ARGUMENT;
     const void **array[TJ_MATRICES] = {NULL, NULL, NULL, NULL}, *host[TJ_MATRICES];
+    tj_host_operands x = {.alpha = bench->alpha,
+                          .beta = bench->beta,
+                          .scale_m = {bench->matrix[TJ_SCALES_OF_M].host, 0},
+                          .scale_n = {bench->matrix[TJ_SCALES_OF_N].host, 0}};
     tj_status status = TJ_OK;
+
+    status = tj_workbench_fill_operands(bench, &x, err);
 
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C && status == TJ_OK; i++) {
         const placed *m = &bench->matrix[i];
@@ -420,12 +465,11 @@ tj_status tj_workbench_check(const tj_workbench *bench, const void *p, double ma
         if (base && !host[i] && status == TJ_OK)
             status = tj_fail_memory(err, "the operands of a workbench");
     }
+    x.m = host[TJ_MATRIX_M];
+    x.n = host[TJ_MATRIX_N];
+    x.c = host[TJ_MATRIX_C];
     if (status == TJ_OK)
-        status = tj_reference_check(&bench->asked,
-                                    &(tj_host_operands){host[TJ_MATRIX_M], host[TJ_MATRIX_N], host[TJ_MATRIX_C], bench->alpha,
-                                                        bench->beta, .scale_m = {bench->matrix[TJ_SCALES_OF_M].host, 0},
-                                                        .scale_n = {bench->matrix[TJ_SCALES_OF_N].host, 0}},
-                                    host[TJ_MATRIX_P], max_flop, threads, report, err);
+        status = tj_reference_check(&bench->asked, &x, host[TJ_MATRIX_P], max_flop, threads, report, err);
     for (tj_which i = TJ_MATRIX_M; i <= TJ_MATRIX_C; i++)
         free(array[i]);
     return status;
@@ -494,7 +538,7 @@ static tj_status check_gaps(const tj_workbench *bench, const unsigned char *p, c
 
 tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const void *p, char reason[160], tj_error *err)
 {
-    static const char *const name[TJ_ADDRESSES] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
+    static const char *const name[TJ_WITH] = {"M", "N", "P", "C", "the scales of M", "the scales of N"};
 
     if (TJ_HAS_NULL(err, bench, reason))
         return TJ_ERR_INVALID_ARGUMENT;
@@ -503,16 +547,17 @@ tj_status tj_workbench_find_damage(const tj_workbench *bench, size_t set, const 
     reason[0] = '\0';
     for (int i = 0; i < TJ_ADDRESSES && status == TJ_OK && !*reason; i++) {
         const placed *m = &bench->matrix[i];
+        const char *what = i < TJ_WITH ? name[i] : "an operand of the epilogue";
         const size_t start = set * set_step(bench, i);
         bool is_same = true;
 
         if (!m->elements)
             continue;
-        status = check_guards(bench, m->elements, start, m->bytes, rounded(m->bytes), name[i], reason, err);
+        status = check_guards(bench, m->elements, start, m->bytes, rounded(m->bytes), what, reason, err);
         if (status == TJ_OK && i != TJ_MATRIX_P && m->host)
             status = compare(m->elements, start + bench->guard, m->period, m->host, &is_same, err);
         if (status == TJ_OK && !is_same && !*reason)
-            (void)snprintf(reason, 160, "it writes to %s", name[i]);
+            (void)snprintf(reason, 160, "it writes to %s", what);
     }
     if (status == TJ_OK && bench->workspace && bench->guard > 0 && !*reason)
         status = check_guards(bench, bench->workspace, 0, bench->workspace_bytes, bench->workspace_bytes, "the workspace",

@@ -24,11 +24,12 @@
 #include "input.h"
 #include "output.h"
 #include "text.h"
+#include "tree.h"
 
-enum { MOST_FILE_BYTES = 64 << 20, ROW_BYTES = TJ_PROBLEM_TEXT_BYTES + 512, TRIES = 100 };
+enum { MOST_FILE_BYTES = 64 << 20, ROW_BYTES = TJ_PROBLEM_TEXT_BYTES + 512 + TJ_EPILOGUE_TEXT_BYTES, TRIES = 100 };
 
 static const char HEADER[] = "count,j,k,l,batch,dtype,n-dtype,p-dtype,compute,layout-m,layout-n,layout-p,ld-m,ld-n,ld-p,ld-c,"
-                             "stride-m,stride-n,stride-p,stride-c,any,multiple-of,scale-m,scale-n,alpha,beta\n";
+                             "stride-m,stride-n,stride-p,stride-c,any,multiple-of,scale-m,scale-n,alpha,beta,epilogue\n";
 
 typedef struct noted {
     tj_problem problem; /* with the extents of the launch */
@@ -209,7 +210,7 @@ static void print_row(const tj_problem *problem, char row[ROW_BYTES])
     const tj_problem c = tj_problem_canonical(problem);
     tj_problem bare = c; /* with tight leading dimensions and strides: what need not be said */
     tj_text text = TJ_TEXT_INIT(ROW_BYTES - 1);
-    char *line = NULL, more[32] = "";
+    char *line = NULL, more[32] = "", epilogue[TJ_EPILOGUE_TEXT_BYTES];
     int lds, strides;
     const int any_ld = count_any(&c, false, &lds), any_stride = count_any(&c, true, &strides);
     const bool is_batch = c.batch != 1;
@@ -247,6 +248,8 @@ static void print_row(const tj_problem *problem, char row[ROW_BYTES])
     add_text(&text, scale_word(c.epilogue.scale_n));
     add_text(&text, c.epilogue.has_alpha ? "1" : "");
     add_text(&text, c.epilogue.has_beta ? "1" : "");
+    tj_epilogue_print_as(&c.epilogue, true, epilogue);
+    add_text(&text, c.epilogue.expression.nodes > 0 ? epilogue : "");
     row[0] = '\0';
     if (tj_text_take(&text, &line, NULL) == TJ_OK)
         strcpy(row, line);

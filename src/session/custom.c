@@ -162,6 +162,23 @@ static tj_status choose(tj_host *host, const tj_custom *custom, const tj_config 
     return tj_custom_resolve(config, err);
 }
 
+/* As tj_plan_obtain's: a stored image that the driver refuses twice is thrown away and compiled once more. */
+static tj_status load_image(tj_context *context, const int64_t *extent, const char *target, tj_source *source, tj_image **image,
+                            tj_custom_kernel **kernel, tj_error *err)
+{
+    tj_status status = tj_custom_host_load(&context->host, extent, source, *image, kernel, err);
+    tj_error refused;
+
+    if (!tj_image_is_suspect(*image, status))
+        return status;
+    if (tj_custom_host_load(&context->host, extent, source, *image, kernel, &refused) == TJ_OK)
+        return TJ_OK; /* a passing fault, not the image's */
+    tj_image_reject(&context->host, *image, refused.message);
+    tj_image_free(*image);
+    status = tj_image_obtain(context, source, target, image, err);
+    return status == TJ_OK ? tj_custom_host_load(&context->host, extent, source, *image, kernel, err) : status;
+}
+
 static tj_status load(tj_context *context, const tj_family *family, const tj_config *given, const int64_t *extent,
                       tj_custom_kernel **kernel, tj_device_facts *device, tj_error *err)
 {
@@ -183,7 +200,9 @@ static tj_status load(tj_context *context, const tj_family *family, const tj_con
     if (status == TJ_OK)
         status = tj_image_obtain(context, source, target, &image, err);
     if (status == TJ_OK)
-        return tj_custom_host_load(&context->host, extent, source, image, kernel, err);
+        status = load_image(context, extent, target, source, &image, kernel, err);
+    if (status == TJ_OK)
+        return TJ_OK;
     tj_image_free(image); /* of a failed compile it holds the log */
     tj_source_free(source);
     return status;

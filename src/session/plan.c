@@ -50,11 +50,9 @@ static tj_status obtain(tj_context *context, const tj_device_facts *device, tj_p
 static tj_status load(tj_context *context, const tj_device_facts *device, tj_plan *plan, tj_error *err)
 {
     tj_status status = tj_program_load(&context->host, &plan->program, err);
-    const tj_origin origin = tj_image_origin(plan->program.image);
     tj_error refused;
 
-    if (status == TJ_OK || (origin != TJ_FROM_STORE && origin != TJ_FROM_PACK && origin != TJ_FROM_REMOTE) ||
-        (status != TJ_ERR_DRIVER && status != TJ_ERR_UNSUPPORTED && status != TJ_ERR_INTERNAL))
+    if (!tj_image_is_suspect(plan->program.image, status))
         return status;
     if (tj_program_load(&context->host, &plan->program, &refused) == TJ_OK)
         return TJ_OK; /* a passing fault, not the image's */

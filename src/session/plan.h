@@ -27,7 +27,10 @@ typedef struct tj_plan_key {
 
 /* Hashed and compared as bytes. */
 _Static_assert(sizeof(tj_problem) == sizeof(size_t) + 3 * sizeof(tj_dim) + sizeof(int64_t) + TJ_MATRICES * sizeof(tj_matrix) +
-                                         sizeof(tj_epilogue) + sizeof(int32_t),
+                                         sizeof(tj_epilogue) + 2 * sizeof(int32_t) &&
+                   sizeof(tj_expression) == 4 * sizeof(int32_t) + TJ_EPILOGUE_NODES * sizeof(tj_node) +
+                                                TJ_EPILOGUE_CONSTANTS * sizeof(double) +
+                                                TJ_EPILOGUE_OPERANDS * sizeof(tj_epilogue_operand),
                "tj_problem must have no padding");
 _Static_assert(sizeof(tj_config) == 2 * sizeof(void *) + 4 * (TJ_CONFIG_MAX_PARAMS + 4), "tj_config must have no padding");
 

@@ -7,6 +7,18 @@
 //@ if third_part
 //@| #include "parts/half.cuh"  //@ include  //@ third_part for half
 //@ end
+//@ if fourth_part
+//@| #include "parts/half.cuh"  //@ include  //@ fourth_part for half
+//@ end
+//@ if fifth_part
+//@| #include "parts/half.cuh"  //@ include  //@ fifth_part for half
+//@ end
+//@ if sixth_part
+//@| #include "parts/half.cuh"  //@ include  //@ sixth_part for half
+//@ end
+//@ if seventh_part
+//@| #include "parts/half.cuh"  //@ include  //@ seventh_part for half
+//@ end
 //@ if not mixed
 using input_t = float;  //@ input_t
 //@ end
@@ -50,4 +62,7 @@ constexpr long long stride_p = 512 * 700;  //@ stride_p
 //@ end
 //@ if fixed_stride_c
 constexpr long long stride_c = 512 * 700;  //@ stride_c
+//@ end
+//@ if expression
+//@| #include "parts/functions.cuh"  //@ include
 //@ end

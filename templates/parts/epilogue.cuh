@@ -1,5 +1,7 @@
 //@ if wide_p
-//@ if has_beta
+//@ if always_c
+//@| const vector_t<output_t, P_VECTOR> before = read<P_VECTOR>(&C[Row * ld_c + Col]);
+//@ elif has_beta
 //@| vector_t<output_t, P_VECTOR> before = {};
 //@| if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
 //@|     before = read<P_VECTOR>(&C[Row * ld_c + Col]);
@@ -16,6 +18,9 @@
 //@ if scale_n
 //@|     Pvalue *= scale_n[Col + i];  //@ total for Pvalue  //@ n_scale_of_vector for scale_n[Col + i]
 //@ end
+//@ if expression
+    //@ lines store_value
+//@ else
 //@ if has_alpha
 //@|     Pvalue *= alpha;  //@ total for Pvalue
 //@ end
@@ -24,6 +29,7 @@
 //@|         Pvalue += beta * before.element[i];  //@ total for Pvalue
 //@ end
 //@|     value.element[i] = static_cast<output_t>(Pvalue);  //@ total for Pvalue
+//@ end
 //@| }
 //@| reinterpret_cast<vector_t<output_t, P_VECTOR> &>(P[Row * ld_p + Col]) = value;  //@ p_place for P[Row * ld_p + Col]
 //@ else
@@ -36,6 +42,9 @@
 //@ if scale_n
 //@| Pvalue *= scale_n[Col];  //@ total for Pvalue  //@ n_scale for scale_n[Col]
 //@ end
+//@ if expression
+//@ lines store_value
+//@ else
 //@ if has_alpha
 Pvalue *= alpha;  //@ total for Pvalue
 //@ end
@@ -51,5 +60,6 @@ if (beta != 0)  // beta = 0 must not read C: it may hold NaN, or nothing yet
 P[Row * ld_p + Col] = static_cast<output_t>(Pvalue);  //@ total for Pvalue
 //@ else
 //@| P[Col * ld_p + Row] = static_cast<output_t>(Pvalue);  //@ total for Pvalue
+//@ end
 //@ end
 //@ end

@@ -43,7 +43,7 @@
 //@ if has_alpha and not splits_k
 sum_t alpha,  //@ scalar_t for sum_t
 //@ end
-//@ if has_beta and not splits_k
+//@ if has_beta and not always_c and not splits_k
 sum_t beta,  //@ scalar_t for sum_t
 //@ end
 //@ if scale_m and not splits_k
@@ -51,6 +51,9 @@ sum_t beta,  //@ scalar_t for sum_t
 //@ end
 //@ if scale_n and not splits_k
 //@| const float *__restrict__ scale_n,
+//@ end
+//@ if operands and not splits_k
+//@ lines operand_parameters
 //@ end
 //@ if m_array
 //@| const input_t *const *M_array,  // where the M of each product lies  //@ m_t for input_t

@@ -32,7 +32,7 @@ reduce(  //@ reduce for reduce
     //@ if has_alpha
     sum_t alpha,  //@ scalar_t for sum_t
     //@ end
-    //@ if has_beta
+    //@ if has_beta and not always_c
     sum_t beta,  //@ scalar_t for sum_t
     //@ end
     //@ if scale_m
@@ -40,6 +40,9 @@ reduce(  //@ reduce for reduce
     //@ end
     //@ if scale_n
     //@| const float *__restrict__ scale_n,
+    //@ end
+    //@ if operands
+    //@ lines operand_parameters
     //@ end
     const sum_t *__restrict__ W,
     //@ if has_beta and c_array
@@ -79,7 +82,12 @@ reduce(  //@ reduce for reduce
     //@ if scale_n and batched
     //@| scale_n += blockIdx.z * stride_scale_n;
     //@ end
-    //@ if has_beta and c_array
+    //@ if operands
+    //@ lines operands_of_product
+    //@ end
+    //@ if always_c and c_array
+    //@| const output_t *C = C_array[blockIdx.z];
+    //@ elif has_beta and c_array
     //@| const output_t *C = beta != 0 ? C_array[blockIdx.z] : nullptr;  // beta = 0 must not even look for C
     //@ elif has_beta and batched
     C += blockIdx.z * stride_c;

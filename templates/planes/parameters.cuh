@@ -7,7 +7,7 @@
 //@ if has_alpha
 sum_t alpha,
 //@ end
-//@ if has_beta
+//@ if has_beta and not always_c
 sum_t beta,
 //@ end
 //@ if scale_m
@@ -15,6 +15,9 @@ sum_t beta,
 //@ end
 //@ if scale_n
 //@| const float *__restrict__ scale_n,
+//@ end
+//@ if operands
+//@ lines operand_parameters
 //@ end
 //@ if has_beta
 const output_t *C,  // may be P itself

@@ -21,6 +21,9 @@ N_planes += n_of(blockIdx.z) * (MOST_PLANES * N_LINES * K_LINE);
 //@ if scale_n
 //@| scale_n += blockIdx.z * stride_scale_n;
 //@ end
+//@ if operands
+//@ lines operands_of_product
+//@ end
 //@ if has_beta
 C += blockIdx.z * stride_c;
 //@ end

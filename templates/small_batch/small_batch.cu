@@ -101,6 +101,9 @@ small_batch(  //@ kernel for small_batch
     //@ if scale_n and batched
     //@| scale_n += product * stride_scale_n;
     //@ end
+    //@ if operands and batched
+    //@ lines operands_of_product
+    //@ end
     //@ if batched and has_beta and not c_array
     C += product * stride_c;
     //@ end
@@ -264,7 +267,9 @@ small_batch(  //@ kernel for small_batch
     //@ if has_beta and c_array or p_array
     //@| // Looked up only now: until here the registers belonged to the sums.
     //@ end
-    //@ if has_beta and c_array
+    //@ if always_c and c_array
+    //@| const output_t *C = C_array[product];
+    //@ elif has_beta and c_array
     //@| const output_t *C = beta != 0 ? C_array[product] : nullptr;  // beta = 0 must not even look for C
     //@ end
     //@ if p_array

@@ -12,7 +12,7 @@
 //@| #pragma unroll
 //@|         for (int r = top; r < top + 2; ++r) {
 //@|             const int row = r % 2 * 8 + lane / 4;  // in the box
-//@ if scales_rows
+//@ if names_row
 //@|             const index_t Row = block_row + warp_row + top * 32 + row;
 //@ if clips_rows
 //@|             if (Row >= j)
@@ -22,7 +22,7 @@
 //@| #pragma unroll
 //@|             for (int c = first; c < first + SLICE / 4; c += 2) {
 //@|                 const int col = (c - first) * 4 + lane % 4 * 2;
-//@ if scales_cols
+//@ if names_col
 //@|                 const index_t Col = block_col + first * 4 + col;
 //@ if clips_cols
 //@|                 if (Col >= l)

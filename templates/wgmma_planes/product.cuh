@@ -19,6 +19,9 @@ shared_t &ring = reinterpret_cast<shared_t &>(shared);
 //@ if scale_n
 //@| scale_n += blockIdx.z * stride_scale_n;
 //@ end
+//@ if operands
+//@ lines operands_of_product
+//@ end
 //@ if has_beta
 C += blockIdx.z * stride_c;
 //@ end

@@ -96,7 +96,7 @@ Test(problem, names_what_is_wrong_with_everything_else)
     rows[25].problem.epilogue.scale_n = 3, rows[25].words = "scale_n is 3: use TJ_SCALE_NONE, TJ_SCALE_ONE or TJ_SCALE_EACH";
     rows[26].problem.m.type = TJ_F64, rows[26].problem.epilogue.scale_m = TJ_SCALE_ONE;
     rows[26].words = "scale_m is 1, but scales are f32 and go with no f64";
-    rows[27].problem.epilogue.reserved = 1, rows[27].words = "epilogue.reserved is 1";
+    rows[27].problem.reserved = 1, rows[27].words = "problem.reserved is 1";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         tj_error err = {0};
         cr_expect(eq(int, tj_problem_check(&rows[i].problem, &err), TJ_ERR_INVALID_ARGUMENT), "%s", rows[i].words);

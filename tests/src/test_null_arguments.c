@@ -39,6 +39,14 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_buffer_write, (ARG(0), 1, ARG(1), 1, &err), "buffer", "host") \
     REFUSES(tj_choose, (NULL, ARG(0), ARG(1), ARG(2), NULL, &err), "problem", "device", "config") \
     REFUSES(tj_context_choose_config, (ARG(0), ARG(1), ARG(2), ARG(3), NULL, &err), "context", "problem", "device", "config") \
+    REFUSES(tj_epilogue_parse, (ARG(0), ARG(1), &err), "text", "epilogue") \
+    SURVIVES(tj_epilogue_print, (ARG(0), ARG(1)), 1) \
+    ANSWERS(tj_epilogue_find, (ARG(0), ARG(1)), -1, 1) \
+    REFUSES(tj_epilogue_finish, (ARG(0), 0, ARG(1), &err), "expression", "epilogue") \
+    ANSWERS(tj_expression_constant, (ARG(0), 1), -1, 0) \
+    ANSWERS(tj_expression_operand, (ARG(0), ARG(1), 0, 0), -1, 1) \
+    ANSWERS(tj_expression_output, (ARG(0), ARG(1), 0, 0), -1, 1) \
+    ANSWERS(tj_expression_apply, (ARG(0), TJ_OP_ACC, 0, 0, 0), -1, 0) \
     REFUSES(tj_image_from_bytes, (ARG(0), ARG(1), ARG(2), 1, ARG(3), &err), "source", "target", "bytes", "image") \
     REFUSES(tj_image_to_bytes, (ARG(0), ARG(1), ARG(2), ARG(3), &err), "source", "image", "bytes", "size") \
     REFUSES(tj_pack_add, (ARG(0), ARG(1), NULL, ARG(2), &err), "pack", "problem", "target") \
@@ -279,7 +287,7 @@ Test(reserved_fields, must_be_0)
     config.reserved = 6;
     cr_expect(eq(int, tj_generate(&problem, &config, &source, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "reserved is 6") != NULL, "%s", err.message);
-    problem.epilogue.reserved = 7;
+    problem.reserved = 7;
     cr_expect(eq(int, tj_generate(&problem, NULL, &source, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(strstr(err.message, "reserved is 7") != NULL, "%s", err.message);
 }

@@ -27,6 +27,7 @@
 
 #include "chooser.h"
 #include "context.h"
+#include "custom_spec.h"
 #include "fake/fake_cuda.h"
 #include "kernel.h"
 #include "locales.h"
@@ -525,6 +526,36 @@ Test(stored_plan, is_compiled_once_more_where_the_driver_refuses_the_stored_imag
     tj_context_free(reader);
 }
 
+/* As above, for a kernel of a family of the application's own. */
+Test(stored_plan, of_an_own_family_is_compiled_once_more_too)
+{
+    static const int64_t length[] = {100};
+    static const struct {
+        long refusals, compiles;
+        tj_status status;
+    } rows[] = {{0, 1, TJ_OK}, {1, 0, TJ_OK}, {2, 1, TJ_OK}, {0, 0, TJ_OK}, {3, 1, TJ_ERR_UNSUPPORTED}};
+    custom_spec made;
+    tj_family *family;
+
+    cr_assert(eq(int, tj_family_create(custom_spec_make(&made), &family, &err), TJ_OK), "%s", err.message);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tj_context *reader = open_context(folder, TJ_SPECIALIZE_SHAPES);
+        tj_custom_kernel *kernel;
+
+        fake.fake_fail(NULL, 0, 0);
+        for (long n = 1; n <= rows[i].refusals; n++)
+            fake.fake_fail("cuLibraryLoadData", n, 200);
+        cr_expect(eq(int, tj_custom_load(reader, family, NULL, length, &kernel, &err), rows[i].status), "row %zu: %s", i,
+                  err.message);
+        cr_expect(eq(u64, stats_of(reader).compiles, (uint64_t)rows[i].compiles), "row %zu", i);
+        cr_expect(eq(int, kernel != NULL, rows[i].status == TJ_OK), "row %zu", i);
+        tj_custom_kernel_free(kernel);
+        tj_context_free(reader);
+    }
+    fake.fake_fail(NULL, 0, 0);
+    tj_family_free(family);
+}
+
 Test(stored_plan, fails_in_words_where_the_driver_refuses_every_image)
 {
     const tj_operands x = some_operands();
@@ -813,7 +844,7 @@ Test(plan, refuses_structs_that_were_not_initialised)
     cr_expect(says("TJ_OPERANDS_INIT"), "%s", err.message);
     cr_expect(eq(int, tj_plan_prepare(context, &problem, &config, &plan, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("TJ_CONFIG_INIT") && plan == NULL, "%s", err.message);
-    problem.epilogue.reserved = 1;
+    problem.reserved = 1;
     cr_expect(eq(int, tj_matmul(context, &problem, &x, NULL, &err), TJ_ERR_INVALID_ARGUMENT));
     cr_expect(says("reserved is 1"), "%s", err.message);
     cr_expect(eq(ulong, fake.fake_launches(), 0));

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * expression: nodes are printed in their order, arguments first. What is used twice, and what would make a line too long, becomes a
+ * constant of its own, x1, x2 and so on; everything else stands where it is used.
+ */
+#include "expression.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "tree.h"
+
+enum { TERM_BYTES = 512, LONG_TERM = 88, NAME_BYTES = TJ_EPILOGUE_NAME_BYTES + 1, MOST_BYTES = 64 * 1024 };
+
+/* A node as it is printed where it is used. binds: as tj_op_facts; above all signs where it is a word or is called. */
+typedef struct term {
+    char text[TERM_BYTES];
+    int binds;
+} term;
+
+enum { ATOM = 100 };
+
+typedef struct printing {
+    const tj_problem *view;
+    const tj_expression *e;
+    const char *sum, *col;
+    bool by_vector, is_f64;
+    int uses[TJ_EPILOGUE_NODES];
+    term term[TJ_EPILOGUE_NODES];
+    int names; /* x1 to this */
+} printing;
+
+/* Names that no template has: tests/generator/test_epilogue.c holds that. */
+static const char *const free_names[] = {"bias", "gain", "residual", "shift", "slope", "threshold", "mask", "temperature"};
+
+static const char *print_name(const char *name, char text[NAME_BYTES])
+{
+    bool is_free = false;
+
+    for (size_t i = 0; i < sizeof free_names / sizeof free_names[0]; i++)
+        is_free |= strcmp(name, free_names[i]) == 0;
+    (void)snprintf(text, NAME_BYTES, "%s%s", name, is_free ? "" : "_");
+    return text;
+}
+
+static const char *real_name(const printing *p)
+{
+    return p->is_f64 ? "double" : "float";
+}
+
+__attribute__((format(printf, 3, 4))) static void set(printing *p, int at, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(p->term[at].text, TERM_BYTES, format, values);
+    va_end(values);
+    p->term[at].binds = ATOM;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+
+static void print_loaded(printing *p, int at, int32_t type, const char *element)
+{
+    if (type == (p->is_f64 ? TJ_F64 : TJ_F32))
+        set(p, at, "%s", element);
+    else
+        set(p, at, "static_cast<%s>(%s)", real_name(p), element);
+}
+
+/* Where an element of P lies in a matrix that is stored as P is. */
+static void print_place(const printing *p, const char *matrix, const char *ld, char *out, size_t bytes)
+{
+    const bool by_rows = p->view->p.layout == TJ_ROW_MAJOR;
+
+    (void)snprintf(out, bytes, "%s[%s * %s + %s]", matrix, by_rows ? "Row" : p->col, ld, by_rows ? p->col : "Row");
+}
+
+static void print_operand(printing *p, int at)
+{
+    const int number = p->e->node[at].a;
+    const tj_epilogue_operand *operand = &p->e->operand[number];
+    char name[NAME_BYTES], ld[NAME_BYTES + 4], element[TERM_BYTES / 2];
+
+    (void)print_name(operand->name, name);
+    if (operand->indexed == TJ_BY_BOTH) {
+        (void)snprintf(ld, sizeof ld, "ld_%s", name);
+        print_place(p, name, ld, element, sizeof element);
+    } else {
+        (void)snprintf(element, sizeof element, "%s[%s]", name, operand->indexed == TJ_BY_ROW ? "Row" : p->col);
+    }
+    if (operand->indexed == TJ_BY_NOTHING)
+        set(p, at, "%s", name);
+    else
+        print_loaded(p, at, (int32_t)tj_operand_type(p->view, number), element);
+}
+
+static void print_c(printing *p, int at)
+{
+    char element[TERM_BYTES / 2];
+
+    if (p->by_vector)
+        (void)snprintf(element, sizeof element, "before.element[i]");
+    else
+        print_place(p, "C", "ld_c", element, sizeof element);
+    if (tj_epilogue_weighs_c(&p->view->epilogue) && !p->by_vector)
+        set(p, at, "(beta != 0 ? static_cast<%s>(%s) : 0)", real_name(p), element);
+    else
+        print_loaded(p, at, p->view->p.type, element);
+}
+
+static void print_constant(printing *p, int at)
+{
+    const double value = p->e->constant[p->e->node[at].a];
+    char number[TJ_NUMBER_BYTES];
+
+    (void)tj_print_number(value, !p->is_f64, number);
+    set(p, at, "%s%s%s", number, strpbrk(number, ".e") ? "" : ".0", p->is_f64 ? "" : "f");
+}
+
+/* row and col, and whole numbers, which are compared as integers. */
+static bool is_place(const tj_expression *e, int at)
+{
+    return e->node[at].op == TJ_OP_ROW || e->node[at].op == TJ_OP_COL;
+}
+
+static bool is_whole(const tj_expression *e, int at)
+{
+    const double value = e->node[at].op == TJ_OP_CONSTANT ? e->constant[e->node[at].a] : 0.5;
+
+    return value >= -2147483648.0 && value <= 2147483647.0 && value == (double)(int64_t)value;
+}
+
+static const char *place_name(const printing *p, int at)
+{
+    return p->e->node[at].op == TJ_OP_ROW ? "Row" : p->col;
+}
+
+/* A side of a comparison of places. */
+static void print_whole(const printing *p, int at, char text[TJ_NUMBER_BYTES])
+{
+    if (is_place(p->e, at))
+        (void)snprintf(text, TJ_NUMBER_BYTES, "%s", place_name(p, at));
+    else
+        (void)snprintf(text, TJ_NUMBER_BYTES, "%lld", (long long)p->e->constant[p->e->node[at].a]);
+}
+
+static void print_sign(printing *p, int at)
+{
+    const tj_node *node = &p->e->node[at];
+    const tj_op_facts *facts = tj_op_facts_of(node->op);
+    const bool compares = node->op >= TJ_OP_LESS && node->op <= TJ_OP_NOT_EQUAL;
+    const bool places = compares && (is_place(p->e, node->a) || is_place(p->e, node->b)) &&
+                        (is_place(p->e, node->a) || is_whole(p->e, node->a)) &&
+                        (is_place(p->e, node->b) || is_whole(p->e, node->b));
+    const term *a = &p->term[node->a], *b = &p->term[node->b];
+    char first[TJ_NUMBER_BYTES], second[TJ_NUMBER_BYTES];
+
+    if (facts->arguments == 1) {
+        set(p, at, a->binds < ATOM ? "%s(%s)" : "%s%s", facts->name, a->text);
+    } else if (places) {
+        print_whole(p, node->a, first);
+        print_whole(p, node->b, second);
+        set(p, at, "%s %s %s", first, facts->name, second);
+    } else {
+        const bool left = a->binds < facts->binds + compares, right = b->binds <= facts->binds;
+
+        set(p, at, "%s%s%s %s %s%s%s", left ? "(" : "", a->text, left ? ")" : "", facts->name, right ? "(" : "", b->text,
+            right ? ")" : "");
+    }
+    p->term[at].binds = facts->binds;
+}
+
+/* What CUDA calls it, without the f of f32. NULL: as the expression does, with a function of templates/parts/functions.cuh. */
+static const char *function_of(int op)
+{
+    switch (op) {
+    case TJ_OP_ABS:
+        return "fabs";
+    case TJ_OP_MIN:
+        return "fmin";
+    case TJ_OP_MAX:
+        return "fmax";
+    case TJ_OP_EXP:
+    case TJ_OP_LOG:
+    case TJ_OP_SQRT:
+    case TJ_OP_RSQRT:
+    case TJ_OP_TANH:
+    case TJ_OP_ERF:
+        return tj_op_facts_of(op)->name;
+    default:
+        return NULL;
+    }
+}
+
+static void print_call(printing *p, int at)
+{
+    const tj_node *node = &p->e->node[at];
+    const char *function = function_of(node->op), *a = p->term[node->a].text;
+
+    if (node->op == TJ_OP_SELECT)
+        set(p, at, "(%s ? %s : %s)", a, p->term[node->b].text, p->term[node->c].text);
+    else if (node->op == TJ_OP_CONVERT && node->b == (p->is_f64 ? TJ_F64 : TJ_F32))
+        p->term[at] = p->term[node->a];
+    else if (node->op == TJ_OP_CONVERT)
+        set(p, at, "static_cast<%s>(static_cast<%s>(%s))", real_name(p), tj_facts_of(node->b)->cuda, a);
+    else if (tj_op_facts_of(node->op)->arguments == 2)
+        set(p, at, "%s%s(%s, %s)", function, p->is_f64 ? "" : "f", a, p->term[node->b].text);
+    else
+        set(p, at, "%s%s(%s)", function ? function : tj_op_facts_of(node->op)->name, function && !p->is_f64 ? "f" : "", a);
+}
+
+static void print_node(printing *p, int at)
+{
+    const int op = p->e->node[at].op;
+
+    if (op == TJ_OP_ACC)
+        set(p, at, "%s", p->sum);
+    else if (op == TJ_OP_ROW || op == TJ_OP_COL)
+        set(p, at, "static_cast<%s>(%s)", real_name(p), place_name(p, at));
+    else if (op == TJ_OP_ALPHA || op == TJ_OP_BETA)
+        set(p, at, "%s", tj_op_facts_of(op)->name);
+    else if (op == TJ_OP_C)
+        print_c(p, at);
+    else if (op == TJ_OP_CONSTANT)
+        print_constant(p, at);
+    else if (op == TJ_OP_OPERAND)
+        print_operand(p, at);
+    else if (tj_op_facts_of(op)->binds > 0)
+        print_sign(p, at);
+    else
+        print_call(p, at);
+}
+
+/* Leaves that cost nothing to name again. */
+static bool is_word(const tj_expression *e, int at)
+{
+    const tj_node *node = &e->node[at];
+
+    return node->op < TJ_OP_C || node->op == TJ_OP_CONSTANT ||
+           (node->op == TJ_OP_OPERAND && e->operand[node->a].indexed == TJ_BY_NOTHING);
+}
+
+static void count_uses(printing *p)
+{
+    for (int at = 0; at < p->e->nodes; at++)
+        for (int i = 0; i < tj_op_facts_of(p->e->node[at].op)->arguments; i++)
+            p->uses[tj_node_argument(&p->e->node[at], i)]++;
+    for (int i = 0; i < p->e->operands; i++)
+        p->uses[p->e->operand[i].value] += p->e->operand[i].is_output;
+    p->uses[p->e->value]++;
+}
+
+/* place = static_cast<type>(value); */
+static void print_assignment(const printing *p, const char *place, const char *type, int value, tj_text *out)
+{
+    tj_text_append(out, place);
+    tj_text_append(out, " = static_cast<");
+    tj_text_append(out, type);
+    tj_text_append(out, ">(");
+    tj_text_append(out, p->term[value].text);
+    tj_text_append(out, ");\n");
+}
+
+static void print_output(const printing *p, int number, tj_text *out)
+{
+    char name[NAME_BYTES], ld[NAME_BYTES + 4], place[TERM_BYTES / 2];
+
+    (void)print_name(p->e->operand[number].name, name);
+    (void)snprintf(ld, sizeof ld, "ld_%s", name);
+    print_place(p, name, ld, place, sizeof place);
+    print_assignment(p, place, tj_type_get_facts(tj_operand_type(p->view, number))->cuda, p->e->operand[number].value, out);
+}
+
+static void print_store(printing *p, tj_text *out)
+{
+    char line[TERM_BYTES + 64], place[TERM_BYTES / 2];
+
+    count_uses(p);
+    for (int at = 0; at < p->e->nodes; at++) {
+        print_node(p, at);
+        if (is_word(p->e, at) || (at == p->e->value && p->uses[at] == 1) ||
+            (p->uses[at] < 2 && strlen(p->term[at].text) <= LONG_TERM))
+            continue;
+        (void)snprintf(line, sizeof line, "const %s x%d = %s;\n", tj_node_is_condition(p->e, at) ? "bool" : real_name(p),
+                       ++p->names, p->term[at].text);
+        tj_text_append(out, line);
+        set(p, at, "x%d", p->names);
+    }
+    for (int i = 0; i < p->e->operands; i++)
+        if (p->e->operand[i].is_output)
+            print_output(p, i, out);
+    if (p->by_vector)
+        (void)snprintf(place, sizeof place, "value.element[i]");
+    else
+        print_place(p, "P", "ld_p", place, sizeof place);
+    print_assignment(p, place, "output_t", p->e->value, out);
+}
+
+/* ---- around it ---------------------------------------------------------------------------------------------------- */
+
+static void print_around(const printing *p, const char *product, tj_text *parameters, tj_text *of_product)
+{
+    const bool is_batched = p->view->batch != 1;
+
+    for (int i = 0; i < p->e->operands; i++) {
+        const uint8_t indexed = p->e->operand[i].indexed;
+        const tj_type type = tj_operand_type(p->view, i);
+        char name[NAME_BYTES], line[TERM_BYTES];
+
+        (void)print_name(p->e->operand[i].name, name);
+        if (indexed == TJ_BY_NOTHING) {
+            (void)snprintf(line, sizeof line, "%s %s,\n", real_name(p), name);
+            tj_text_append(parameters, line);
+            continue;
+        }
+        if (indexed == TJ_BY_BOTH) {
+            (void)snprintf(line, sizeof line, "long long ld_%s,\n", name);
+            tj_text_append(parameters, line);
+        }
+        if (is_batched) {
+            (void)snprintf(line, sizeof line, "long long stride_%s,\n", name);
+            tj_text_append(parameters, line);
+            (void)snprintf(line, sizeof line, "%s += %s * stride_%s;\n", name, product, name);
+            tj_text_append(of_product, line);
+        }
+        (void)snprintf(line, sizeof line, "%s%s *__restrict__ %s,\n", p->e->operand[i].is_output ? "" : "const ",
+                       tj_type_get_facts(type)->cuda, name);
+        tj_text_append(parameters, line);
+    }
+}
+
+static void set_functions(const printing *p, tj_template_params *fill)
+{
+    const char *const f = p->is_f64 ? "" : "f";
+    char name[16];
+
+    tj_template_set_flag(fill, "uses_relu", tj_expression_has(p->e, TJ_OP_RELU));
+    tj_template_set_flag(fill, "uses_gelu", tj_expression_has(p->e, TJ_OP_GELU));
+    tj_template_set_flag(fill, "uses_gelu_tanh", tj_expression_has(p->e, TJ_OP_GELU_TANH));
+    tj_template_set_flag(fill, "uses_silu", tj_expression_has(p->e, TJ_OP_SILU));
+    tj_template_set_flag(fill, "uses_sigmoid",
+                         tj_expression_has(p->e, TJ_OP_SIGMOID) || tj_expression_has(p->e, TJ_OP_SILU) ||
+                             tj_expression_has(p->e, TJ_OP_GELU_TANH));
+    tj_template_set_flag(fill, "real_f64", p->is_f64);
+    tj_template_set(fill, "real_t", real_name(p));
+    (void)snprintf(name, sizeof name, "erf%s", f);
+    tj_template_set(fill, "erf", name);
+}
+
+tj_status tj_expression_describe(const tj_problem *view, const char *sum, bool by_vector, const char *product,
+                                 tj_template_params *fill, tj_expression_lines *lines, tj_error *err)
+{
+    const tj_expression *const e = &view->epilogue.expression;
+    tj_text parameters = TJ_TEXT_INIT(MOST_BYTES), of_product = TJ_TEXT_INIT(MOST_BYTES), store = TJ_TEXT_INIT(MOST_BYTES);
+    printing *p;
+    tj_status status = TJ_OK;
+
+    *lines = (tj_expression_lines){NULL, NULL, NULL};
+    tj_template_set_flag(fill, "expression", e->nodes > 0);
+    tj_template_set_flag(fill, "always_c", view->epilogue.has_beta && !tj_epilogue_weighs_c(&view->epilogue));
+    tj_template_set_flag(fill, "operands", e->operands > 0);
+    if (e->nodes > 0) {
+        p = calloc(1, sizeof *p);
+        if (!p)
+            return tj_fail_memory(err, "the text of an expression");
+        p->view = view;
+        p->e = e;
+        p->sum = sum;
+        p->col = by_vector ? "Col + i" : "Col";
+        p->by_vector = by_vector;
+        p->is_f64 = tj_scalar_type(view) == TJ_F64;
+        set_functions(p, fill);
+        print_store(p, &store);
+        print_around(p, product, &parameters, &of_product);
+        free(p);
+    }
+    if (store.length > 0)
+        status = tj_text_take(&store, &lines->store, err);
+    if (status == TJ_OK && parameters.length > 0)
+        status = tj_text_take(&parameters, &lines->parameters, err);
+    if (status == TJ_OK && of_product.length > 0)
+        status = tj_text_take(&of_product, &lines->of_product, err);
+    tj_text_drop(&store);
+    tj_text_drop(&parameters);
+    tj_text_drop(&of_product);
+    tj_template_set_lines(fill, "operand_parameters", lines->parameters);
+    tj_template_set_lines(fill, "operands_of_product", lines->of_product);
+    tj_template_set_lines(fill, "store_value", lines->store);
+    return status;
+}
+
+void tj_expression_drop(tj_expression_lines *lines)
+{
+    free(lines->parameters);
+    free(lines->of_product);
+    free(lines->store);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * expression: the CUDA text of an epilogue's expression, printed from its tree.
+ *
+ * Every word of it is one of ours, but for the names of operands, which are of lower-case letters, digits and _. A name that is not
+ * among those the templates are known to leave free ends in _, as nothing in a template does.
+ */
+#ifndef TJ_GENERATOR_EXPRESSION_H
+#define TJ_GENERATOR_EXPRESSION_H
+
+#include "template.h"
+
+#include <tilejit/problem.h>
+
+/** The lines that templates take from an expression; free each. */
+typedef struct tj_expression_lines {
+    char *parameters; /* of the kernel, in the order of tj_step_list_args */
+    char *of_product; /* pointers advance to the product of the batch */
+    char *store;      /* P receives the value */
+} tj_expression_lines;
+
+/**
+ * Print an expression, and set what templates/parts/epilogue.cuh and functions.cuh take. sum: the text's name of acc. by_vector:
+ * columns are Col + i, and P is value.element[i]. product: what counts the products of the batch.
+ * Errors: TJ_ERR_OUT_OF_MEMORY.
+ */
+tj_status tj_expression_describe(const tj_problem *view, const char *sum, bool by_vector, const char *product,
+                                 tj_template_params *fill, tj_expression_lines *lines, tj_error *err);
+
+void tj_expression_drop(tj_expression_lines *lines);
+
+#endif

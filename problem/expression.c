@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * expression: the tree of an epilogue: how it is built, and its canonical form.
+ *
+ * A node is added once: what is there already is found again. Arguments that may change places stand in one order. So two spellings
+ * of one tree are built from the same nodes, and the canonical form only has to number them anew, as a walk from P's value meets
+ * them.
+ */
+#include "tree.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "canonical.h"
+#include "error.h"
+
+enum { OR_BINDS = 1, AND_BINDS, COMPARISON_BINDS, SUM_BINDS, PRODUCT_BINDS, SIGN_BINDS };
+
+static const tj_op_facts facts[TJ_OPS] = {
+    [TJ_OP_NONE] = {"", 0},
+    [TJ_OP_ACC] = {"acc", 0},
+    [TJ_OP_ROW] = {"row", 0},
+    [TJ_OP_COL] = {"col", 0},
+    [TJ_OP_ALPHA] = {"alpha", 0},
+    [TJ_OP_BETA] = {"beta", 0},
+    [TJ_OP_C] = {"c", 0},
+    [TJ_OP_CONSTANT] = {"", 0},
+    [TJ_OP_OPERAND] = {"", 0},
+    [TJ_OP_NEGATE] = {"-", 1, SIGN_BINDS, .flop = 1},
+    [TJ_OP_NOT] = {"!", 1, SIGN_BINDS, .takes_condition = true, .is_condition = true},
+    [TJ_OP_ABS] = {"abs", 1, .flop = 1},
+    [TJ_OP_EXP] = {"exp", 1, .flop = 8},
+    [TJ_OP_LOG] = {"log", 1, .flop = 12},
+    [TJ_OP_SQRT] = {"sqrt", 1, .flop = 8},
+    [TJ_OP_RSQRT] = {"rsqrt", 1, .flop = 4},
+    [TJ_OP_TANH] = {"tanh", 1, .flop = 16},
+    [TJ_OP_ERF] = {"erf", 1, .flop = 24},
+    [TJ_OP_SIGMOID] = {"sigmoid", 1, .flop = 12},
+    [TJ_OP_RELU] = {"relu", 1, .flop = 1},
+    [TJ_OP_GELU] = {"gelu", 1, .flop = 28},
+    [TJ_OP_GELU_TANH] = {"gelu_tanh", 1, .flop = 20},
+    [TJ_OP_SILU] = {"silu", 1, .flop = 13},
+    [TJ_OP_CONVERT] = {"", 1, .flop = 2},
+    [TJ_OP_ADD] = {"+", 2, SUM_BINDS, .is_commutative = true, .flop = 1},
+    [TJ_OP_SUBTRACT] = {"-", 2, SUM_BINDS, .flop = 1},
+    [TJ_OP_MULTIPLY] = {"*", 2, PRODUCT_BINDS, .is_commutative = true, .flop = 1},
+    [TJ_OP_DIVIDE] = {"/", 2, PRODUCT_BINDS, .flop = 8},
+    [TJ_OP_MIN] = {"min", 2, .is_commutative = true, .flop = 1},
+    [TJ_OP_MAX] = {"max", 2, .is_commutative = true, .flop = 1},
+    [TJ_OP_LESS] = {"<", 2, COMPARISON_BINDS, .is_condition = true, .flop = 1},
+    [TJ_OP_LESS_EQUAL] = {"<=", 2, COMPARISON_BINDS, .is_condition = true, .flop = 1},
+    [TJ_OP_EQUAL] = {"==", 2, COMPARISON_BINDS, .is_condition = true, .is_commutative = true, .flop = 1},
+    [TJ_OP_NOT_EQUAL] = {"!=", 2, COMPARISON_BINDS, .is_condition = true, .is_commutative = true, .flop = 1},
+    [TJ_OP_AND] = {"&&", 2, AND_BINDS, .takes_condition = true, .is_condition = true, .is_commutative = true},
+    [TJ_OP_OR] = {"||", 2, OR_BINDS, .takes_condition = true, .is_condition = true, .is_commutative = true},
+    [TJ_OP_SELECT] = {"select", 3, .takes_condition = true, .flop = 1},
+};
+
+const tj_op_facts *tj_op_facts_of(int op)
+{
+    return &facts[op];
+}
+
+bool tj_expression_has(const tj_expression *e, int op)
+{
+    for (int32_t i = 0; i < e->nodes; i++)
+        if (e->node[i].op == op)
+            return true;
+    return false;
+}
+
+bool tj_expression_names(const tj_expression *e, int index)
+{
+    for (int32_t i = 0; i < e->operands; i++)
+        if (e->operand[i].indexed & index)
+            return true;
+    return tj_expression_has(e, index == TJ_BY_ROW ? TJ_OP_ROW : TJ_OP_COL);
+}
+
+uint32_t tj_expression_types(const tj_expression *e, int op)
+{
+    uint32_t types = 0;
+
+    for (int32_t i = 0; i < e->operands; i++)
+        types |= e->operand[i].is_output == (op == TJ_OP_CONVERT) ? UINT32_C(1) << e->operand[i].type : 0;
+    for (int32_t i = 0; op == TJ_OP_CONVERT && i < e->nodes; i++)
+        types |= e->node[i].op == TJ_OP_CONVERT ? UINT32_C(1) << e->node[i].b : 0;
+    return types;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+
+/* Counts that a caller may have written are never trusted. */
+static bool is_sound(const tj_expression *e)
+{
+    return e->nodes >= 0 && e->nodes <= TJ_EPILOGUE_NODES && e->constants >= 0 && e->constants <= TJ_EPILOGUE_CONSTANTS &&
+           e->operands >= 0 && e->operands <= TJ_EPILOGUE_OPERANDS;
+}
+
+/* The number of a node: found again, or added. */
+static int add(tj_expression *e, tj_node node)
+{
+    for (int32_t i = 0; i < e->nodes; i++)
+        if (memcmp(&e->node[i], &node, sizeof node) == 0)
+            return i;
+    if (e->nodes == TJ_EPILOGUE_NODES)
+        return -1;
+    e->node[e->nodes] = node;
+    return e->nodes++;
+}
+
+/* In which order arguments stand that may change places: the fields that are smaller come first. */
+static int rank_of(const tj_node *node, bool of_product)
+{
+    switch (node->op) {
+    case TJ_OP_CONSTANT: /* 2 * x, and x + 2 */
+        return of_product ? -3 : 10000;
+    case TJ_OP_ALPHA:
+        return of_product ? -2 : node->op;
+    case TJ_OP_BETA:
+        return of_product ? -1 : node->op;
+    default:
+        return node->op == TJ_OP_ACC ? 0 : node->op >= TJ_OP_NEGATE ? node->op - TJ_OPS + 1000 : node->op + 2000;
+    }
+}
+
+/* Below, at or above 0, as x stands before, is, or stands behind y. Both are canonical, so different nodes differ somewhere. */
+static int compare(const tj_expression *e, int x, int y, bool of_product)
+{
+    const tj_node *a = &e->node[x], *b = &e->node[y];
+    const int difference = rank_of(a, of_product) - rank_of(b, of_product);
+
+    if (x == y || difference != 0)
+        return difference;
+    if (a->op == TJ_OP_OPERAND)
+        return strcmp(e->operand[a->a].name, e->operand[b->a].name);
+    if (a->op == TJ_OP_CONSTANT) {
+        const double first = e->constant[a->a], second = e->constant[b->a];
+
+        return first != second ? (first < second ? -1 : 1) : signbit(first) - signbit(second);
+    }
+    for (int i = 0; i < facts[a->op].arguments; i++) {
+        const int p = tj_node_argument(a, i), q = tj_node_argument(b, i);
+
+        if (p != q)
+            return compare(e, p, q, a->op == TJ_OP_MULTIPLY);
+    }
+    return a->b - b->b; /* the types of two conversions */
+}
+
+int tj_expression_constant(tj_expression *e, double value)
+{
+    if (!e || !is_sound(e) || !isfinite(value))
+        return -1;
+    for (int32_t i = 0; i < e->constants; i++)
+        if (memcmp(&e->constant[i], &value, sizeof value) == 0)
+            return add(e, (tj_node){TJ_OP_CONSTANT, (uint8_t)i, 0, 0});
+    if (e->constants == TJ_EPILOGUE_CONSTANTS)
+        return -1;
+    e->constant[e->constants] = value;
+    return add(e, (tj_node){TJ_OP_CONSTANT, (uint8_t)e->constants++, 0, 0});
+}
+
+static bool is_name(const char *name)
+{
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+    if (name[0] < 'a' || name[0] > 'z' || name[length] != '\0' || length >= TJ_EPILOGUE_NAME_BYTES ||
+        strcmp(name, "clamp") == 0)
+        return false;
+    for (int op = 0; op < TJ_OPS; op++)
+        if (strcmp(name, facts[op].name) == 0)
+            return false;
+    return tj_type_parse(name, &(tj_type){TJ_TYPE_DEFAULT}, NULL) != TJ_OK;
+}
+
+int tj_expression_operand(tj_expression *e, const char *name, int indexed, int type)
+{
+    tj_epilogue_operand operand = {.indexed = (uint8_t)indexed, .type = (uint8_t)type};
+
+    if (!e || !name || !is_sound(e) || !is_name(name) || indexed < TJ_BY_NOTHING || indexed > TJ_BY_BOTH || type < 0 ||
+        type > tj_type_count() || (indexed == TJ_BY_NOTHING && type != 0))
+        return -1;
+    strcpy(operand.name, name);
+    for (int32_t i = 0; i < e->operands; i++)
+        if (strcmp(e->operand[i].name, name) == 0)
+            return memcmp(&e->operand[i], &operand, sizeof operand) == 0 ? add(e, (tj_node){TJ_OP_OPERAND, (uint8_t)i, 0, 0})
+                                                                         : -1;
+    if (e->operands == TJ_EPILOGUE_OPERANDS)
+        return -1;
+    e->operand[e->operands] = operand;
+    return add(e, (tj_node){TJ_OP_OPERAND, (uint8_t)e->operands++, 0, 0});
+}
+
+int tj_expression_output(tj_expression *e, const char *name, int type, int value)
+{
+    tj_epilogue_operand output = {.indexed = TJ_BY_BOTH, .type = (uint8_t)type, .is_output = 1, .value = (uint8_t)value};
+
+    if (!e || !name || !is_sound(e) || !is_name(name) || type < 0 || type > tj_type_count() || value < 0 || value >= e->nodes ||
+        tj_node_is_condition(e, value) || e->operands == TJ_EPILOGUE_OPERANDS)
+        return -1;
+    for (int32_t i = 0; i < e->operands; i++)
+        if (strcmp(e->operand[i].name, name) == 0)
+            return -1;
+    strcpy(output.name, name);
+    e->operand[e->operands] = output;
+    return e->operands++;
+}
+
+int tj_expression_apply(tj_expression *e, int op, int a, int b, int c)
+{
+    const int given[] = {a, b, c};
+    tj_node node = {.op = (uint8_t)op};
+
+    if (!e || !is_sound(e) || op < TJ_OP_ACC || op >= TJ_OPS || op == TJ_OP_CONSTANT || op == TJ_OP_OPERAND)
+        return -1;
+    for (int i = 0; i < facts[op].arguments; i++) {
+        const bool wants_condition = facts[op].takes_condition && (i == 0 || op == TJ_OP_AND || op == TJ_OP_OR);
+
+        if (given[i] < 0 || given[i] >= e->nodes || tj_node_is_condition(e, given[i]) != wants_condition)
+            return -1;
+        *(i == 0 ? &node.a : i == 1 ? &node.b : &node.c) = (uint8_t)given[i];
+    }
+    if (op == TJ_OP_CONVERT) {
+        if (b < 1 || b > tj_type_count())
+            return -1;
+        node.b = (uint8_t)b;
+    }
+    if (op == TJ_OP_NEGATE && e->node[a].op == TJ_OP_CONSTANT)
+        return tj_expression_constant(e, -e->constant[e->node[a].a]);
+    if (facts[op].is_commutative && compare(e, node.a, node.b, op == TJ_OP_MULTIPLY) > 0) {
+        node.a = (uint8_t)given[1];
+        node.b = (uint8_t)given[0];
+    }
+    return add(e, node);
+}
+
+/* ---- the canonical form ------------------------------------------------------------------------------------------- */
+
+/* Copies a node and what it takes, arguments first. number: of each node in the copy, -1: not copied yet. The depth is bounded by the
+ * count of nodes. */
+static int copy(const tj_expression *from, int at, int *number, tj_expression *to)
+{
+    tj_node node = from->node[at];
+    const tj_epilogue_operand *operand = &from->operand[node.a % TJ_EPILOGUE_OPERANDS];
+
+    if (number[at] >= 0)
+        return number[at];
+    if (node.op == TJ_OP_CONSTANT)
+        return number[at] = tj_expression_constant(to, from->constant[node.a]);
+    if (node.op == TJ_OP_OPERAND)
+        return number[at] = tj_expression_operand(to, operand->name, operand->indexed, operand->type);
+    if (facts[node.op].arguments > 0)
+        node.a = (uint8_t)copy(from, node.a, number, to);
+    if (facts[node.op].arguments > 1)
+        node.b = (uint8_t)copy(from, node.b, number, to);
+    if (facts[node.op].arguments > 2)
+        node.c = (uint8_t)copy(from, node.c, number, to);
+    return number[at] = add(to, node);
+}
+
+/* Outputs in their order, each behind what it receives. */
+static bool copy_outputs(const tj_expression *from, int *number, tj_expression *to)
+{
+    for (int32_t i = 0; i < from->operands; i++) {
+        const tj_epilogue_operand *output = &from->operand[i];
+
+        if (output->is_output &&
+            tj_expression_output(to, output->name, output->type, copy(from, output->value, number, to)) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Is a node x * y of these two operations? */
+static bool is_product(const tj_expression *e, int at, int x, int y)
+{
+    const tj_node *node = &e->node[at];
+
+    return node->op == TJ_OP_MULTIPLY && e->node[node->a].op == x && e->node[node->b].op == y;
+}
+
+/* acc, or alpha * acc. */
+static bool is_plain_sum(const tj_expression *e, int at)
+{
+    return e->node[at].op == TJ_OP_ACC || is_product(e, at, TJ_OP_ALPHA, TJ_OP_ACC);
+}
+
+/* Is it what flags say: alpha * acc + beta * c, or less of it? */
+static bool is_simple(const tj_expression *e)
+{
+    const tj_node *last = &e->node[e->value];
+
+    if (e->operands > 0)
+        return false;
+    if (is_plain_sum(e, e->value))
+        return true;
+    if (last->op != TJ_OP_ADD)
+        return false;
+    return (is_plain_sum(e, last->a) && is_product(e, last->b, TJ_OP_BETA, TJ_OP_C)) ||
+           (is_plain_sum(e, last->b) && is_product(e, last->a, TJ_OP_BETA, TJ_OP_C));
+}
+
+static bool has_sound_nodes(const tj_expression *e)
+{
+    if (!is_sound(e))
+        return false;
+    for (int32_t i = 0; i < e->nodes; i++) {
+        const tj_node *node = &e->node[i];
+
+        if (node->op < TJ_OP_ACC || node->op >= TJ_OPS || (node->op == TJ_OP_CONSTANT && node->a >= e->constants) ||
+            (node->op == TJ_OP_OPERAND && node->a >= e->operands) ||
+            (node->op == TJ_OP_CONVERT && (node->b < 1 || node->b > tj_type_count())))
+            return false;
+        for (int argument = 0; argument < facts[node->op].arguments; argument++)
+            if (tj_node_argument(node, argument) >= i)
+                return false;
+    }
+    for (int32_t i = 0; i < e->operands; i++)
+        if (!memchr(e->operand[i].name, '\0', TJ_EPILOGUE_NAME_BYTES) ||
+            (e->operand[i].is_output && e->operand[i].value >= e->nodes))
+            return false;
+    return true;
+}
+
+tj_status tj_epilogue_finish(const tj_expression *expression, int value, tj_epilogue *epilogue, tj_error *err)
+{
+    if (TJ_HAS_NULL(err, expression, epilogue))
+        return TJ_ERR_INVALID_ARGUMENT;
+    const tj_expression *const e = expression;
+    tj_epilogue made = {.scale_m = epilogue->scale_m, .scale_n = epilogue->scale_n};
+    char text[TJ_EPILOGUE_TEXT_BYTES];
+    int number[TJ_EPILOGUE_NODES];
+
+    if (!has_sound_nodes(e) || value < 0 || value >= e->nodes)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "value is %d, which is no node of the expression: an earlier call exceeded a limit (%d operations, %d "
+                       "constants, %d operands) or was given what it does not take",
+                       value, TJ_EPILOGUE_NODES, TJ_EPILOGUE_CONSTANTS, TJ_EPILOGUE_OPERANDS);
+    if (tj_node_is_condition(e, value))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the expression is a condition, and P holds numbers: use select(condition, 1, 0)");
+    memset(number, 0xff, sizeof number);
+    if (!copy_outputs(e, number, &made.expression) || (made.expression.value = copy(e, value, number, &made.expression)) < 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the expression holds an operand or a constant that cannot be");
+    if (tj_expression_has(&made.expression, TJ_OP_BETA) && !tj_expression_has(&made.expression, TJ_OP_C))
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                       "the expression names beta without c: use a number of your own, such as "
+                       "shift");
+    made.has_alpha = tj_expression_has(&made.expression, TJ_OP_ALPHA);
+    made.has_beta = tj_expression_has(&made.expression, TJ_OP_C);
+    if (is_simple(&made.expression))
+        memset(&made.expression, 0, sizeof made.expression);
+    tj_epilogue_print(&made, text);
+    if (text[0] == '\0')
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "the canonical text of the expression would have more than %d bytes",
+                       TJ_EPILOGUE_TEXT_BYTES - 1);
+    *epilogue = made;
+    return TJ_OK;
+}
+
+int tj_epilogue_find(const tj_epilogue *epilogue, const char *name)
+{
+    if (!epilogue || !name || !is_sound(&epilogue->expression))
+        return -1;
+    for (int32_t i = 0; i < epilogue->expression.operands; i++)
+        if (strncmp(epilogue->expression.operand[i].name, name, TJ_EPILOGUE_NAME_BYTES) == 0)
+            return i;
+    return -1;
+}
+
+void tj_expression_transpose(tj_expression *e)
+{
+    for (int32_t i = 0; i < e->nodes; i++) {
+        uint8_t *const op = &e->node[i].op;
+
+        *op = *op == TJ_OP_ROW ? TJ_OP_COL : *op == TJ_OP_COL ? TJ_OP_ROW : *op;
+    }
+    for (int32_t i = 0; i < e->operands; i++) {
+        uint8_t *const indexed = &e->operand[i].indexed;
+
+        *indexed = *indexed == TJ_BY_ROW ? TJ_BY_COL : *indexed == TJ_BY_COL ? TJ_BY_ROW : *indexed;
+    }
+}
+
+/* ---- the check ---------------------------------------------------------------------------------------------------- */
+
+/* May such a type be read from memory, or converted to, where numbers are of the type `number`? */
+static bool goes_with(tj_type number, int32_t type)
+{
+    return number == TJ_F64 ? type == TJ_F64 || type == TJ_F32 : type != TJ_F64;
+}
+
+static tj_status check_type(tj_type number, int32_t type, const char *what, const char *name, tj_error *err)
+{
+    if (type == 0 || goes_with(number, type))
+        return TJ_OK;
+    return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s %s is %s, and the expression computes in %s: use %s", what, name,
+                   tj_type_name((tj_type)type), tj_type_name(number),
+                   number == TJ_F64 ? "f64 or f32" : "f32 or a narrower type");
+}
+
+tj_status tj_expression_check(const tj_problem *words, tj_error *err)
+{
+    const tj_epilogue *epilogue = &words->epilogue;
+    const tj_expression *e = &epilogue->expression;
+    const tj_type number = tj_compute_facts_of(words->compute)->sum == TJ_F64 ? TJ_F64 : TJ_F32;
+    tj_epilogue again = *epilogue;
+    tj_status status = TJ_OK;
+
+    if (e->nodes == 0 && (e->constants | e->operands | e->value) == 0)
+        return TJ_OK;
+    if (e->nodes < 1 || !has_sound_nodes(e) || tj_epilogue_finish(e, e->value, &again, NULL) != TJ_OK ||
+        memcmp(&again, epilogue, sizeof again) != 0) {
+        const bool is_flag = e->nodes > 0 && has_sound_nodes(e) && tj_epilogue_finish(e, e->value, &again, NULL) == TJ_OK &&
+                             (again.has_alpha != epilogue->has_alpha || again.has_beta != epilogue->has_beta);
+
+        return is_flag
+                   ? tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                             "has_alpha is %d and has_beta is %d, but the expression names %s alpha and %s c: leave both to "
+                             "tj_epilogue_parse",
+                             epilogue->has_alpha, epilogue->has_beta, again.has_alpha ? "an" : "no",
+                             again.has_beta ? "a" : "no")
+                   : tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                             "epilogue.expression is not what tj_epilogue_parse or tj_epilogue_finish made: use one of them");
+    }
+    for (int32_t i = 0; i < e->operands && status == TJ_OK; i++)
+        status = check_type(number, e->operand[i].type, "operand", e->operand[i].name, err);
+    for (int32_t i = 0; i < e->nodes && status == TJ_OK; i++)
+        if (e->node[i].op == TJ_OP_CONVERT)
+            status = check_type(number, e->node[i].b, "a conversion of", "the epilogue", err);
+    for (int32_t i = 0; i < e->constants && status == TJ_OK && number == TJ_F32; i++)
+        if (!isfinite((float)e->constant[i]) || ((float)e->constant[i] == 0) != (e->constant[i] == 0)) {
+            char text[TJ_NUMBER_BYTES];
+
+            status = tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
+                             "the expression holds %s and computes in f32, which holds 1.4e-45 to 3.4e38",
+                             tj_print_number(e->constant[i], false, text));
+        }
+    return status;
+}
