@@ -27,7 +27,7 @@ static const double SHARPNESS = 4; /* of the maximum of what overlaps: 1 adds, i
 
 /* Fitted to trials of tuners (trials_h200*.txt), whose operands come from memory. */
 static const double STORE_CYCLES = 500;      /* a phase's tiles, from registers to shared memory; all wait for the last */
-static const double EXCHANGE_CYCLES = 11;    /* for each partial sum that goes from thread to thread */
+static const double EXCHANGE_CYCLES = 20;    /* for each partial sum that goes from thread to thread */
 static const double PIECE_INSTRUCTIONS = 35; /* of a warp, for each piece of copies that are spread over a phase */
 static const double SPILL_REQUESTS = 0.5;    /* for each spilled register in each step */
 static const double FETCH_FREE = 1024;       /* multiply-adds of a phase whose unrolled text the instruction cache holds */
@@ -37,6 +37,7 @@ static const double MEMORY_EFFICIENCY = 0.9; /* of the bandwidth that clock and 
 typedef struct habits {
     double wait;         /* cycles until memory answers, while all multiprocessors ask it; 0: they ask the L2 (WAIT_CYCLES) */
     double shared_wait;  /* cycles from a load of shared memory to its use */
+    double request_wait; /* and for each request of a warp in a step beyond two, which come one after the other */
     double phase_cycles; /* that each phase of a block takes by itself */
     double phase_instructions; /* of a warp: addresses, copies' groups, the loop */
     double step_instructions;  /* and those of each step of a phase */
@@ -70,6 +71,7 @@ static const habits streams = {
     /* simt, skinny, strip */
     .wait = 830,
     .shared_wait = 33,
+    .request_wait = 10,
     .phase_instructions = 47,
     .copy_instructions = 7.8,
     .issue = 1,
@@ -154,17 +156,20 @@ static double latency_of(const tj_device_facts *facts, const tj_counts *c, doubl
     const habits *h = habits_of(c);
     const double wait = h->wait > 0 ? h->wait : c->work[TJ_PIPE_MEMORY] > facts->l2_bytes ? MEMORY_WAIT_CYCLES : WAIT_CYCLES;
     const double chain = (double)c->chain, phases = (double)c->phases;
+    const double warps = (double)c->blocks * ceil(c->threads_per_block / 32.0);
+    const double requests = (double)c->shared_load.requests / fmax(1, warps * chain);
+    const double shared_wait = h->shared_wait + h->request_wait * fmax(0, requests - 2);
     double cycles = BLOCK_CYCLES + phases * h->phase_cycles + (double)c->waits * wait +
                     (double)c->barriers / (double)c->blocks * BARRIER_CYCLES;
 
     if (c->ahead == 0)
         return cycles + chain * STEP_CYCLES;
     /* Loads of phases to come, and of the next step, are on their way while this step is multiplied. */
-    cycles += chain * fmax(0, h->shared_wait - step_issue) + c->exchanged * EXCHANGE_CYCLES;
+    cycles += chain * fmax(0, shared_wait - step_issue) + c->exchanged * EXCHANGE_CYCLES;
     if (c->async_bytes == 0)
         cycles += phases * STORE_CYCLES;
     return cycles +
-           fmax(0, phases - c->ahead) * fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(h->shared_wait, step_issue));
+           fmax(0, phases - c->ahead) * fmax(0, wait / c->ahead - chain / fmax(1, phases) * fmax(shared_wait, step_issue));
 }
 
 /*
