@@ -14,6 +14,8 @@ static atomic_bool has_begun;
 static atomic_int inside, first_uses, ending_threads;
 static _Thread_local int own_inside, own_first_uses; /* who calls exit() in there does not wait for itself */
 static _Thread_local bool is_watched;
+static pthread_mutex_t calls_lock = PTHREAD_MUTEX_INITIALIZER;
+static tj_ending_call *calls; /* under the lock */
 
 /* What runs the destructors of C++'s thread_local: a part of glibc. NULL elsewhere: then exit() does not wait for first uses. */
 extern int __cxa_thread_atexit_impl(void (*destroy)(void *), void *object, void *library) __attribute__((weak));
@@ -27,9 +29,18 @@ static void wait_for_others(const atomic_int *count, int own)
         nanosleep(&moment, NULL);
 }
 
+static void call_all(void)
+{
+    pthread_mutex_lock(&calls_lock);
+    for (const tj_ending_call *one = calls; one; one = one->next)
+        one->call(one->payload);
+    pthread_mutex_unlock(&calls_lock);
+}
+
 static void at_exit(void)
 {
-    atomic_store(&has_begun, true);
+    if (!atomic_exchange(&has_begun, true))
+        call_all();
     wait_for_others(&inside, own_inside);
 }
 
@@ -46,6 +57,8 @@ static void in_child(void)
     atomic_store(&inside, own_inside);
     atomic_store(&first_uses, own_first_uses);
     atomic_store(&ending_threads, 0);
+    pthread_mutex_init(&calls_lock, NULL); /* another thread of the parent may have held it */
+    calls = NULL;
 }
 
 /* Both registrations fail only without memory: then nothing waits. */
@@ -100,4 +113,23 @@ void tj_ending_leave(bool is_first_use)
     if (is_first_use)
         (void)atexit(at_exit);
     count(-1, is_first_use);
+}
+
+void tj_ending_ask(tj_ending_call *wanted)
+{
+    pthread_mutex_lock(&calls_lock);
+    wanted->next = calls;
+    calls = wanted;
+    pthread_mutex_unlock(&calls_lock);
+}
+
+void tj_ending_forget(tj_ending_call *wanted)
+{
+    pthread_mutex_lock(&calls_lock);
+    for (tj_ending_call **link = &calls; *link; link = &(*link)->next)
+        if (*link == wanted) {
+            *link = wanted->next;
+            break;
+        }
+    pthread_mutex_unlock(&calls_lock);
 }

@@ -29,6 +29,17 @@ bool tj_ending_has_begun(void);
 /** Should who is inside come out soon? */
 bool tj_ending_is_near(bool is_first_use);
 
+/** What is called when exit() is, on the thread that calls it, before anything is waited for. Of whom it is, so is its memory. */
+typedef struct tj_ending_call {
+    void (*call)(void *payload);
+    void *payload;
+    struct tj_ending_call *next; /* of this file */
+} tj_ending_call;
+
+/** Ask for the call, and no longer. It is not under way any more when the second one returns. Not from within a call. */
+void tj_ending_ask(tj_ending_call *wanted);
+void tj_ending_forget(tj_ending_call *wanted);
+
 /** The calling thread goes into a foreign library. May be nested. Errors: TJ_ERR_CANCELLED: exit() is under way, stay out. */
 tj_status tj_ending_enter(bool is_first_use, tj_error *err);
 void tj_ending_leave(bool is_first_use);

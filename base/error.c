@@ -65,7 +65,7 @@ tj_status tj_fail_null(tj_error *err, const char *function, const char *argument
     return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "%s was called with %s = NULL: it must not be NULL", function, argument);
 }
 
-bool tj_has_null(tj_error *err, const char *function, const char *names, const void *const *argument)
+bool tj_name_null(tj_error *err, const char *function, const char *names, const void *const *argument)
 {
     char name[32];
 
@@ -79,7 +79,7 @@ bool tj_has_null(tj_error *err, const char *function, const char *names, const v
         }
         names += length + strspn(names + length, ", ");
     }
-    return false;
+    return true;
 }
 
 enum { SHOWN_BYTES = 72 };

@@ -26,10 +26,22 @@ tj_status tj_fail_null(tj_error *err, const char *function, const char *argument
 
 /** Is one of these arguments of a public function NULL? Then *err names the first, as tj_fail_null: the caller returns
  * TJ_ERR_INVALID_ARGUMENT. */
-#define TJ_HAS_NULL(err, ...) tj_has_null(err, __func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__})
+#define TJ_HAS_NULL(err, ...)                                                    \
+    tj_has_null(err, __func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__}, \
+                sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *))
 
-/** For TJ_HAS_NULL. names: of the arguments, as "context, plan". */
-bool tj_has_null(tj_error *err, const char *function, const char *names, const void *const *argument);
+/** For tj_has_null, of which one is. names: of the arguments, as "context, plan". The answer is true. */
+bool tj_name_null(tj_error *err, const char *function, const char *names, const void *const *argument);
+
+/** For TJ_HAS_NULL. A launch asks too, so it costs a comparison for each; names are looked at only where one is NULL. */
+static inline bool tj_has_null(tj_error *err, const char *function, const char *names, const void *const *argument,
+                               size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (__builtin_expect(!argument[i], 0))
+            return tj_name_null(err, function, names, argument);
+    return false;
+}
 
 /** tj_fail for a fault in a line of text: two more lines show the text around byte number `at`, from 0, and a caret under it. */
 __attribute__((format(printf, 5, 6))) tj_status tj_fail_with_caret(tj_error *err, tj_status status, const char *line, size_t at,

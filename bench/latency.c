@@ -3,7 +3,9 @@
  * latency: what does a product cost before it runs?
  *
  *     cold      a shape never seen: generate, compile, store, load, first launch, wait
+ *     quick     the same with first_call = quick, in a context that has no kernel yet, and once it has one
  *     disk      a shape in the store, new process, driver started: read, load, first launch, wait
+ *     pack      the same from a pack
  *     ready     a call for a plan in memory, beside a bare cuLaunchKernel of the same kernel in the same rounds
  *
  * Prints a table. The product is tiny, so that the GPU never keeps the host waiting.
@@ -16,7 +18,8 @@
 
 const char program[] = "latency";
 
-enum { COLD_SHAPES = 12, LARGEST = 65 + 2 * COLD_SHAPES, DISK_RUNS = 9, ROUNDS = 101, CALLS = 400 };
+/* In a stream of the program's own each call also asks whether the stream is being captured. */
+enum { COLD_SHAPES = 12, LARGEST = 65 + 2 * COLD_SHAPES, DISK_RUNS = 15, ROUNDS = 101, CALLS = 400, WAYS = 4 };
 
 static void print_row(const char *name, double *values, int count, const char *unit)
 {
@@ -24,13 +27,17 @@ static void print_row(const char *name, double *values, int count, const char *u
     printf("%-44s %10.3f %10.3f %10.3f  %s (n = %d)\n", name, values[0], values[count / 2], values[count - 1], unit, count);
 }
 
-static tj_context *open_context(const char *store)
+/* pack: NULL: none. */
+static tj_context *open_context(const char *store, const char *pack, tj_first_call first_call)
 {
     tj_context_options options = TJ_CONTEXT_OPTIONS_INIT;
+    const char *const packs[] = {pack, NULL};
     tj_context *context;
     tj_error err;
 
     options.cache_dir = store;
+    options.packs = packs;
+    options.first_call = (int32_t)first_call;
     must(tj_context_create(&options, &context, &err), &err);
     return context;
 }
@@ -60,7 +67,7 @@ static double first_launch(tj_context *context, const tj_workbench *bench, int64
 
 static void measure_cold(const char *store)
 {
-    tj_context *context = open_context(store);
+    tj_context *context = open_context(store, NULL, TJ_FIRST_CALL_WAIT);
     tj_workbench *bench = place_operands(context);
     double first = first_launch(context, bench, 65) / 1e3, later[COLD_SHAPES];
 
@@ -72,10 +79,55 @@ static void measure_cold(const char *store)
     tj_context_free(context);
 }
 
-/* In a process of its own: prints two numbers, driver start and request to completed launch. */
-static int child(const char *store)
+/* Each context without a store begins without a kernel. NVRTC is open. */
+static void measure_quick(void)
 {
-    tj_context *context = open_context(store);
+    double first[COLD_SHAPES], later[COLD_SHAPES];
+
+    for (int i = 0; i < COLD_SHAPES; i++) {
+        tj_context *context = open_context("", NULL, TJ_FIRST_CALL_QUICK);
+        tj_workbench *bench = place_operands(context);
+
+        first[i] = first_launch(context, bench, 65) / 1e3;
+        later[i] = first_launch(context, bench, 67) / 1e3;
+        tj_workbench_free(bench);
+        tj_context_free(context);
+    }
+    print_row("cold with quick, first of its types", first, COLD_SHAPES, "ms");
+    print_row("cold with quick, later shapes", later, COLD_SHAPES, "ms");
+}
+
+/* Of the shape that a new process starts with, for this device. */
+static void write_pack(const char *path)
+{
+    const tj_problem problem = TJ_PROBLEM_INIT(65, 65, 65, TJ_F32);
+    tj_context *context = open_context("", NULL, TJ_FIRST_CALL_WAIT);
+    tj_workbench *bench = place_operands(context);
+    tj_device_facts device;
+    FILE *file = fopen(path, "wb");
+    tj_pack *pack;
+    void *bytes;
+    size_t size;
+    char target[16];
+    tj_error err;
+
+    must(tj_device_current(context, &device, &err), &err);
+    must(tj_target_for(context, device.cc_major, device.cc_minor, target, &err), &err);
+    must(tj_pack_create(context, NULL, &pack, &err), &err);
+    must(tj_pack_add(pack, &problem, NULL, target, &err), &err);
+    must(tj_pack_print(pack, &bytes, &size, &err), &err);
+    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
+        die(1, "%s cannot be written", path);
+    free(bytes);
+    tj_pack_free(pack);
+    tj_workbench_free(bench);
+    tj_context_free(context);
+}
+
+/* In a process of its own: prints two numbers, driver start and request to completed launch. */
+static int child(const char *store, const char *pack)
+{
+    tj_context *context = open_context(store, pack, TJ_FIRST_CALL_WAIT);
     const double start = now_us();
     tj_workbench *bench = place_operands(context);
     const double started = now_us() - start, launched = first_launch(context, bench, 65);
@@ -88,12 +140,12 @@ static int child(const char *store)
     return 0;
 }
 
-static void measure_disk(const char *self, const char *store)
+static void measure_new_process(const char *self, const char *store, const char *pack)
 {
     double started[DISK_RUNS], launched[DISK_RUNS];
     char command[600];
 
-    snprintf(command, sizeof command, "'%s' --child '%s'", self, store);
+    snprintf(command, sizeof command, "'%s' --child '%s' '%s'", self, store, pack ? pack : "");
     for (int i = 0; i < DISK_RUNS; i++) {
         FILE *pipe = popen(command, "r");
         unsigned long long compiles = 1;
@@ -104,7 +156,8 @@ static void measure_disk(const char *self, const char *store)
         launched[i] /= 1e3;
     }
     print_row("new process: driver start, buffers", started, DISK_RUNS, "ms");
-    print_row("new process: from disk to completed launch", launched, DISK_RUNS, "ms");
+    print_row(pack ? "new process: from a pack to completed launch" : "new process: from disk to completed launch", launched,
+              DISK_RUNS, "ms");
 }
 
 /* A bare cuLaunchKernel of the very same kernel: found in the PTX by its name, loaded by the driver itself. */
@@ -167,11 +220,12 @@ static geometry geometry_of(const tj_plan *plan, int64_t extent)
 
 static void measure_ready(void)
 {
-    static double bare_ns[ROUNDS], matmul_ns[ROUNDS], plan_ns[ROUNDS], over_matmul[ROUNDS], over_plan[ROUNDS];
-    tj_context *context = open_context("");
+    static double ns_of[WAYS][ROUNDS], over[WAYS][ROUNDS];
+    tj_context *context = open_context("", NULL, TJ_FIRST_CALL_WAIT);
     tj_workbench *bench = place_operands(context);
     const tj_operands *x = tj_workbench_operands(bench);
     tj_problem problem = TJ_PROBLEM_INIT(32, 32, 32, TJ_F32);
+    struct CUstream_st *stream;
     const tj_plan *plan;
     tj_error err;
     geometry g;
@@ -182,12 +236,14 @@ static void measure_ready(void)
     g = geometry_of(plan, problem.j.extent);
     must(tj_matmul(context, &problem, x, NULL, &err), &err);
     must(tj_plan_prepare(context, &problem, NULL, &plan, &err), &err);
-    for (int r = -5; r < ROUNDS; r++) {
-        double start, ns[3];
-        for (int kind = 0; kind < 3; kind++) {
-            /* Each way goes first in a third of the rounds. */
-            const int way = (kind + r + 6) % 3;
+    must(tj_stream_create(context, &stream, &err), &err);
+    for (int r = -WAYS; r < ROUNDS; r++) {
+        double start, ns[WAYS];
+        for (int kind = 0; kind < WAYS; kind++) {
+            /* Each way goes first in its share of the rounds. */
+            const int way = (kind + r + WAYS) % WAYS;
             must(tj_synchronize(context, NULL, &err), &err);
+            must(tj_synchronize(context, stream, &err), &err);
             start = now_us();
             for (int i = 0; i < CALLS; i++) {
                 tj_status status = TJ_OK;
@@ -197,8 +253,8 @@ static void measure_ready(void)
                     if (b.launch(b.function, g.grid_x, g.grid_y, 1, g.block_x, g.block_y, 1, g.shared_bytes, NULL, arguments,
                                  NULL) != 0)
                         status = TJ_ERR_DRIVER;
-                } else if (way == 1) {
-                    status = tj_matmul(context, &problem, x, NULL, &err);
+                } else if (way == 1 || way == 3) {
+                    status = tj_matmul(context, &problem, x, way == 1 ? NULL : stream, &err);
                 } else {
                     status = tj_plan_launch(plan, x, NULL, &err);
                 }
@@ -208,17 +264,18 @@ static void measure_ready(void)
         }
         if (r < 0)
             continue;
-        bare_ns[r] = ns[0];
-        matmul_ns[r] = ns[1];
-        plan_ns[r] = ns[2];
-        over_matmul[r] = ns[1] - ns[0];
-        over_plan[r] = ns[2] - ns[0];
+        for (int way = 0; way < WAYS; way++) {
+            ns_of[way][r] = ns[way];
+            over[way][r] = ns[way] - ns[0];
+        }
     }
-    print_row("ready: bare cuLaunchKernel", bare_ns, ROUNDS, "ns");
-    print_row("ready: tj_matmul", matmul_ns, ROUNDS, "ns");
-    print_row("ready: tj_plan_launch", plan_ns, ROUNDS, "ns");
-    print_row("ready: tj_matmul above bare, paired", over_matmul, ROUNDS, "ns");
-    print_row("ready: tj_plan_launch above bare, paired", over_plan, ROUNDS, "ns");
+    print_row("ready: bare cuLaunchKernel", ns_of[0], ROUNDS, "ns");
+    print_row("ready: tj_matmul", ns_of[1], ROUNDS, "ns");
+    print_row("ready: tj_plan_launch", ns_of[2], ROUNDS, "ns");
+    print_row("ready: tj_matmul above bare, paired", over[1], ROUNDS, "ns");
+    print_row("ready: tj_plan_launch above bare, paired", over[2], ROUNDS, "ns");
+    print_row("ready: tj_matmul in a stream above bare", over[3], ROUNDS, "ns");
+    tj_stream_destroy(context, stream);
     tj_workbench_free(bench);
     tj_context_free(context);
 }
@@ -236,11 +293,11 @@ static void remove_store(void)
 
 int main(int argc, char **argv)
 {
-    char self[512];
+    char self[512], pack[sizeof store + 16];
     ssize_t length;
 
-    if (argc == 3 && strcmp(argv[1], "--child") == 0)
-        return child(argv[2]);
+    if (argc == 4 && strcmp(argv[1], "--child") == 0)
+        return child(argv[2], *argv[3] ? argv[3] : NULL);
     length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0 || !mkdtemp(store))
         return perror("latency"), 1;
@@ -248,7 +305,11 @@ int main(int argc, char **argv)
     self[length] = '\0';
     printf("%-44s %10s %10s %10s\n", "", "least", "median", "most");
     measure_cold(store);
-    measure_disk(self, store);
+    measure_quick();
+    measure_new_process(self, store, NULL);
+    (void)snprintf(pack, sizeof pack, "%s/app.tjpack", store);
+    write_pack(pack);
+    measure_new_process(self, "", pack);
     measure_ready();
     return 0;
 }

@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_TARGETS = 32, TARGET_BYTES = 16 };
-
 typedef struct pack_options {
     cli_request_options request;
     cli_machine_options machine;
     const char *output, *shapes, *targets, *records, *c_array;
+    int64_t threads;
 } pack_options;
 
 #define AT(field) offsetof(pack_options, field)
@@ -30,31 +29,28 @@ static const cli_option own[] = {
      "Write a C source that defines the bytes under this name, and their number as NAME_size, for a program that carries its "
      "pack inside.",
      "name"},
+    {"threads", CLI_INT, AT(threads), "How many kernels are compiled at once; default: the processors, at most 8.", "count",
+     .low = 1, .high = 64},
     {NULL},
 };
 
-typedef struct target_list {
-    char item[MOST_TARGETS][TARGET_BYTES];
-    size_t count;
-} target_list;
-
 /* "sm_80,sm_90". */
-static tj_status read_targets(const char *list, target_list *targets, tj_error *err)
+static tj_status read_targets(const char *list, pack_targets *targets, tj_error *err)
 {
     targets->count = 0;
     while (list && *list) {
         const size_t length = strcspn(list, ",");
 
-        if (length == 0 || length >= TARGET_BYTES || targets->count == MOST_TARGETS)
+        if (length == 0 || length >= PACK_TARGET_BYTES || targets->count == PACK_MOST_TARGETS)
             return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "--target is \"%.60s\": write at most %d targets, such as sm_80,sm_90",
-                           list, MOST_TARGETS);
-        (void)snprintf(targets->item[targets->count++], TARGET_BYTES, "%.*s", (int)length, list);
+                           list, PACK_MOST_TARGETS);
+        (void)snprintf(targets->item[targets->count++], PACK_TARGET_BYTES, "%.*s", (int)length, list);
         list += length + (list[length] != '\0');
     }
     return TJ_OK;
 }
 
-static tj_status check_words(const cli_call *call, target_list *targets, tj_error *err)
+static tj_status check_words(const cli_call *call, pack_targets *targets, tj_error *err)
 {
     const pack_options *options = call->options;
 
@@ -72,21 +68,6 @@ static tj_status check_words(const cli_call *call, target_list *targets, tj_erro
     if (cli_check_stdout(call, "-o", options->output, err) != TJ_OK)
         return err->status;
     return read_targets(options->targets, targets, err);
-}
-
-static tj_status fill(const cli_call *call, tj_pack *pack, const cli_shapes *shapes, const target_list *targets, tj_error *err)
-{
-    for (size_t t = 0; t < targets->count; t++)
-        for (size_t i = 0; i < shapes->count; i++) {
-            tj_error why;
-            const tj_status status = tj_pack_add(pack, &shapes->item[i].problem, NULL, targets->item[t], &why);
-
-            if (status != TJ_OK)
-                return tj_fail(err, status, "%s for %s: %.380s", shapes->item[i].text, targets->item[t], why.message);
-            if (call->log_level >= TJ_LOG_INFO)
-                fprintf(stderr, "tilejit: %s for %s is packed\n", shapes->item[i].text, targets->item[t]);
-        }
-    return TJ_OK;
 }
 
 static int count_item(const tj_pack_entry *entry, void *payload)
@@ -128,7 +109,7 @@ static tj_status write_pack(cli_call *call, tj_pack *pack, const cli_shapes *sha
     return TJ_OK;
 }
 
-static tj_status make(cli_call *call, const cli_shapes *shapes, target_list *targets, tj_error *err)
+static tj_status make(cli_call *call, const cli_shapes *shapes, pack_targets *targets, tj_error *err)
 {
     const pack_options *options = call->options;
     tj_records *records = options->records ? tj_records_create() : NULL;
@@ -147,7 +128,7 @@ static tj_status make(cli_call *call, const cli_shapes *shapes, target_list *tar
     if (status == TJ_OK)
         status = tj_pack_create(call->context, records, &pack, err);
     if (status == TJ_OK)
-        status = fill(call, pack, shapes, targets, err);
+        status = pack_fill(call, pack, shapes, targets, (int)options->threads, err);
     if (status == TJ_OK)
         status = write_pack(call, pack, shapes, err);
     tj_pack_free(pack);
@@ -159,7 +140,7 @@ static cli_exit pack(cli_call *call, tj_error *err)
 {
     const pack_options *options = call->options;
     cli_shapes shapes = {NULL, 0};
-    target_list targets;
+    pack_targets targets;
     cli_exit code;
 
     if (check_words(call, &targets, err) != TJ_OK)

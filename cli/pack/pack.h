@@ -3,13 +3,26 @@
  * pack: what the files of tilejit pack share.
  *
  *     pack.c     the words, and a pack made of shapes
+ *     fill.c     shapes and targets, added by several threads
  *     c_array.c  its bytes as a C source
  *     look.c     tilejit pack list, verify, diff and unpack
+ *     warm_up.c  tilejit warm-up: the same kernels, into the store
  */
 #ifndef TJ_CLI_PACK_H
 #define TJ_CLI_PACK_H
 
 #include "product.h"
+
+enum { PACK_MOST_TARGETS = 32, PACK_TARGET_BYTES = 16 };
+
+typedef struct pack_targets {
+    char item[PACK_MOST_TARGETS][PACK_TARGET_BYTES];
+    size_t count;
+} pack_targets;
+
+/** Add each shape for each target. threads: that compile at once; 0: as many as there are processors, at most 8. */
+tj_status pack_fill(const cli_call *call, tj_pack *pack, const cli_shapes *shapes, const pack_targets *targets, int threads,
+                    tj_error *err);
 
 /** Is it a name that C takes for an object? */
 bool pack_is_c_name(const char *name);

@@ -29,7 +29,7 @@ static const item variables[] = {
      "Files of tilejit pack, and folders of read-only stores, separated by colons: looked at before the store, and "
      "before NVRTC is opened."},
     {"TILEJIT_CAPTURE",
-     "A list of shapes to which the problems of each context are added when it is freed, with their counts."},
+     "A list of shapes to which the problems of each context are added, with their counts, every ten seconds and in the end."},
     {"TILEJIT_NVRTC", "Path of libnvrtc. The option --nvrtc wins."},
     {"TILEJIT_DRIVER",
      "Path of libcuda; or emulator, emulator:sm_80: compute on the CPU. The options --driver and --device emulator win."},
@@ -37,6 +37,7 @@ static const item variables[] = {
      "Path of libcuda_emulator.so. Default: beside the library, then in tilejit/ beside it, then one folder up."},
     {"TILEJIT_DEVICE", "CUDA device to use, counted from 0. The option --device wins."},
     {"TILEJIT_LOG", "error, warning, info or debug: lines on stderr. The options --log and --verbose win."},
+    {"TILEJIT_LINE_INFO", "1: compile with line numbers, so that a profiler shows the stored text beside the code."},
     {"TILEJIT_DUMP",
      "Folder into which every built kernel's text, PTX, CUBIN and log are written. The option --dump-dir wins."},
     {NULL},

@@ -9,6 +9,7 @@
 #define TILEJIT_CONTEXT_H
 
 #include <tilejit/device.h>
+#include <tilejit/event.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +33,20 @@ typedef enum tj_specialize {
     TJ_SPECIALIZE_TYPES = 1   /**< types and layouts: extents, leading dimensions and strides are arguments, and one kernel
                                    serves all shapes. For programs with thousands of shapes that run once each */
 } tj_specialize;
+
+/** What tj_matmul does when it has no plan for a problem. */
+typedef enum tj_first_call {
+    TJ_FIRST_CALL_WAIT = 0, /**< it waits for the kernel that the library chooses; the same kernel from then on */
+    /**
+     * It launches what is there: that kernel, if it is in memory, in a pack or in the store; else a textbook kernel that serves all
+     * shapes of its types and is compiled in a fraction of the time. The chosen one is made on a thread of the library's own and takes
+     * its place, so that products of later calls may differ in their last bits. Where a dimension varies from problem to problem,
+     * a kernel that takes it as an argument is made for all its extents, and of its own only for those that recur: a server with
+     * batches of 1 to 32 compiles a few kernels rather than dozens. So it is in the primary CUDA context of the device; in another
+     * one, calls wait.
+     */
+    TJ_FIRST_CALL_QUICK = 1
+} tj_first_call;
 
 /** The bytes of a pack in memory, such as tilejit pack --c-array makes. */
 typedef struct tj_pack_bytes {
@@ -74,17 +89,30 @@ typedef struct tj_context_options {
                                           copied, the bytes are not: they must stay as long as the context */
     const char
         *capture; /**< a list of shapes to which each problem that is launched or prepared is added, with the number of its
-                              launches by tj_matmul and tj_plan_launch, when the context is freed. Contexts and processes may share
-                              it. tilejit tune, prove and pack read it. A file of another kind stays as it is, with a warning;
-                              default: $TILEJIT_CAPTURE */
+                              launches by tj_matmul and tj_plan_launch: every ten seconds, when exit() is called, and when the
+                              context is freed; a process that is killed loses the last seconds. Each time the file is replaced as
+                              a whole. Contexts and processes may share it, and counts add up. tilejit tune, prove, pack and warm-up
+                              read it. A file of another kind stays as it is, with a warning; default: $TILEJIT_CAPTURE */
     const char *remote; /**< redis://host?trust=FILE and the like (docs/fleet.md): a server that is asked for images and records
                              when packs and stores have none, before one is compiled; "": none. It is asked for 100 ms at most,
                              and trouble with it is a miss and a warning. Default: $TILEJIT_REMOTE, then none, and then no socket
                              is opened */
+    int32_t first_call; /**< tj_first_call. tj_plan_prepare always waits */
+    int64_t max_plans;  /**< how many plans are kept in memory; default 4096 */
+    int64_t
+        max_plan_bytes; /**< and how many bytes of text, images and loaded code; default 512 MiB. Beyond either, the plans that
+                                 were used longest ago leave, and are made again from the store when they are needed. A plan that
+                                 tj_plan_prepare has handed out, or that a graph may launch, stays; see tj_context_trim */
+    int32_t
+        line_info; /**< 1: for profilers: code says which line of its text it came from, and the text is the file kernel.cu of
+                            its entry in the store, or that of dump_dir where there is no store. Such code is compiled and stored
+                            apart; packs, which name no file, are passed over. Default: $TILEJIT_LINE_INFO, which may be 1 */
+    tj_event_fn on_event; /**< told of what happens (event.h); default: nobody */
+    void *event_payload;
 } tj_context_options;
 
 /* clang-format off */
-#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL }
+#define TJ_CONTEXT_OPTIONS_INIT { sizeof(tj_context_options), NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL }
 /* clang-format on */
 
 /**
@@ -115,9 +143,25 @@ typedef struct tj_context_stats {
     uint64_t compiles;        /**< NVRTC runs */
     uint64_t failures;        /**< NVRTC runs that failed */
     uint64_t loads;           /**< images loaded into a device */
-    uint64_t plans;           /**< plans held now */
+    uint64_t plans;           /**< plans in memory now */
+    uint64_t plan_bytes;      /**< their bytes: text, images and loaded code */
+    uint64_t misses;          /**< problems for which there was no plan */
+    uint64_t proofs;          /**< kernels that were proven on the device, or proven wrong */
+    uint64_t replaced;        /**< plans that took another's place */
+    uint64_t evictions;       /**< plans that left memory, to make room or by tj_context_trim */
     uint64_t remote_troubles; /**< how often that server did not answer in time, or refused */
 } tj_context_stats;
+
+/**
+ * Let plans leave memory, with their images and loaded code, until so many are left and so many bytes: those that were used longest
+ * ago first. 0 and 0: all that can. They come back from the store when they are needed. Those that tj_plan_prepare has handed out
+ * and tj_plan_release has not taken back stay, and those that a graph may launch, because tj_matmul was captured. What another thread
+ * is launching at this moment is freed a little later, when a plan comes or goes. The driver may wait for the device to unload code.
+ *
+ * NULL:    context: does nothing.
+ * Threads: any; others may be multiplying.
+ */
+TJ_API void tj_context_trim(tj_context *context, int64_t plans, int64_t bytes);
 
 /** Get these numbers. NULL: neither may be NULL. Threads: any. */
 TJ_API void tj_context_get_stats(tj_context *context, tj_context_stats *stats);

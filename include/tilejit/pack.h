@@ -45,7 +45,7 @@ TJ_API void tj_pack_free(tj_pack *pack);
  * product that the target stands for (tj_device_named), else one of another device that the target serves, else tj_choose for
  * that product. A config whose kernel spills gives way to another.
  * NULL:    config and err may be NULL.
- * Threads: one thread at a time for each pack.
+ * Threads: any, several at once: then several kernels are compiled at a time, and the pack is the same.
  * Errors:  those of tj_generate and tj_image_obtain; TJ_ERR_INVALID_ARGUMENT also: not a target. The pack is as it was, or holds
  *          some of the kernels of this problem.
  */

@@ -11,7 +11,10 @@
 extern "C" {
 #endif
 
-/** A kernel that is ready for a problem. It never changes, any thread may launch it, and it lives as long as its tj_context. */
+/**
+ * A kernel that is ready for a problem. It never changes, and any thread may launch it. What tj_plan_prepare hands out stays until it
+ * has been released as often, or else as long as its tj_context, even where another plan takes its place for tj_matmul.
+ */
 typedef struct tj_plan tj_plan;
 
 /** Why a config was chosen. */
@@ -31,7 +34,7 @@ typedef enum tj_chosen_by {
  * 16 bytes, as the driver allocates them. It works without either: a launch takes its workspace from the stream's memory pool,
  * and for other operands tj_matmul and tj_plan_launch take another plan.
  *
- * Owned:   *plan is borrowed from context.
+ * Owned:   *plan belongs to context, which keeps it for the caller until tj_plan_release, or until it is freed.
  * NULL:    config (the library chooses) and err may be NULL.
  * Threads: any. One thread builds a plan, and others that want the same one wait.
  * Errors:  those of tj_generate, tj_compile and tj_kernel_load.
@@ -52,6 +55,16 @@ TJ_API TJ_MUST_CHECK tj_status tj_plan_prepare(tj_context *context, const tj_pro
  */
 TJ_API TJ_MUST_CHECK tj_status tj_plan_launch(const tj_plan *plan, const tj_operands *operands, struct CUstream_st *stream,
                                               tj_error *err);
+
+/**
+ * Say that the caller no longer uses a plan that tj_plan_prepare handed out. Whoever never says so keeps it, which is right for the few
+ * plans of a program, and not for thousands of shapes. Then it is like those that tj_matmul makes: it leaves memory when there is no
+ * room (max_plans). Its launches may still be running, but no graph that captured one by tj_plan_launch may be launched from then on.
+ *
+ * NULL:    plan: does nothing.
+ * Threads: any.
+ */
+TJ_API void tj_plan_release(const tj_plan *plan);
 
 /** How many bytes of device memory operands->workspace should have. NULL: plan must not be NULL. */
 TJ_API size_t tj_plan_workspace_bytes(const tj_plan *plan);

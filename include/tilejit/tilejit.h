@@ -46,6 +46,7 @@
 #include <tilejit/doctor.h>
 #include <tilejit/emulator.h>
 #include <tilejit/epilogue.h>
+#include <tilejit/event.h>
 #include <tilejit/image.h>
 #include <tilejit/kernel.h>
 #include <tilejit/pack.h>
@@ -59,5 +60,6 @@
 #include <tilejit/tuner.h>
 #include <tilejit/workbench.h>
 #include <tilejit/version.h>
+#include <tilejit/warm_up.h>
 
 #endif

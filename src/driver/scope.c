@@ -135,6 +135,14 @@ void tj_scope_leave(tj_scope *scope)
     scope->is_pushed = false;
 }
 
+bool tj_scope_is_primary(tj_gpu *gpu, const tj_scope *scope)
+{
+    CUcontext primary = NULL, current = NULL;
+
+    return scope->is_pushed || (primary_context(gpu, scope->driver, &primary, NULL) == TJ_OK &&
+                                scope->driver->api.ctx_get_current(&current) == CUDA_SUCCESS && current == primary);
+}
+
 tj_status tj_scope_device(const tj_scope *scope, int *device, tj_error *err)
 {
     CUdevice current = 0;

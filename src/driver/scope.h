@@ -26,6 +26,9 @@ tj_status tj_scope_enter(tj_gpu *gpu, tj_scope *scope, tj_error *err);
 /** End: the context that was current before is current again. */
 void tj_scope_leave(tj_scope *scope);
 
+/** Is it the primary context of the gpu's device? For the slow paths. */
+bool tj_scope_is_primary(tj_gpu *gpu, const tj_scope *scope);
+
 /** Ordinal of the device of the scope's CUDA context; for the slow paths. */
 tj_status tj_scope_device(const tj_scope *scope, int *device, tj_error *err);
 

@@ -6,6 +6,8 @@
 #ifndef TJ_RUNTIME_HOST_H
 #define TJ_RUNTIME_HOST_H
 
+#include <tilejit/event.h>
+
 #include "disk_store.h"
 #include "gpu.h"
 #include "log.h"
@@ -18,6 +20,7 @@ typedef struct tj_host {
     tj_log log;
     tj_gpu gpu;
     char *nvrtc_path, *dump_dir; /* NULL: default, none */
+    bool has_lines;              /* code says which lines of the stored text it came from */
     tj_disk_store *store;
     tj_packs *packs;                        /* looked at before the store; NULL: none */
     tj_remote *remote;                      /* asked after both; NULL: none */
@@ -27,8 +30,10 @@ typedef struct tj_host {
     _Atomic(const struct tj_nvrtc *) nvrtc; /* NULL until first needed */
     atomic_bool has_card;                   /* of that NVRTC, in the store */
     atomic_bool has_warned_of_dump;
+    tj_event_fn on_event; /* NULL: nobody asked */
+    void *event_payload;
     struct {
-        _Atomic uint64_t pack_hits, store_hits, remote_hits, compiles, failures, loads;
+        _Atomic uint64_t pack_hits, store_hits, remote_hits, compiles, failures, loads, proofs;
     } stats;
 } tj_host;
 

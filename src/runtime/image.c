@@ -7,11 +7,14 @@
  */
 #include "image.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "error.h"
+#include "events.h"
 #include "family.h"
 #include "canonical.h"
 #include "nvrtc.h"
@@ -23,8 +26,6 @@
 
 /* How long to wait for another process that compiles the same key: longer than a compile, shorter than patience. */
 enum { STORE_LOCK_WAIT_MS = 2000 };
-
-#define PROGRAM_NAME "kernel.cu"
 
 /* ---- body -------------------------------------------------------------------------------------------------------- */
 
@@ -51,6 +52,7 @@ static bool copy_key(tj_image_body *body, const tj_key *key)
 
     for (size_t i = 0; i < key->count; i++)
         size += strlen(key->field[i].value) + 1;
+    body->key_bytes = size;
     at = body->key_text = malloc(size + 1);
     if (!at)
         return false;
@@ -113,6 +115,35 @@ static bool wants_cubin(const char *target)
     return strncmp(target, "sm_", 3) == 0;
 }
 
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* On the emulator findings and counts name lines of the CUDA text. */
+static unsigned wishes_of(const tj_host *host)
+{
+    return host->has_lines || tj_gpu_is_emulated(&host->gpu) ? TJ_NVRTC_LINES : 0;
+}
+
+/* Where the text can be read that a profiler shows beside the code; "": nowhere. The code names it, so the key does. */
+static const char *folder_of_texts(const tj_host *host)
+{
+    const char *store = tj_disk_store_path(host->store);
+
+    return store ? store : host->dump_dir ? host->dump_dir : "";
+}
+
+/* The file that the code names: that of the entry which it will be stored in, or of a dump. */
+static void print_program_name(const tj_host *host, const tj_source *source, const tj_key *key, char name[PATH_MAX])
+{
+    const char *folder = folder_of_texts(host);
+
+    if (!host->has_lines || !*folder)
+        (void)snprintf(name, PATH_MAX, "kernel.cu");
+    else if (tj_disk_store_path(host->store))
+        (void)snprintf(name, PATH_MAX, "%s/v1/%.2s/%s/kernel.cu", folder, key->hex, key->hex + 2);
+    else
+        (void)snprintf(name, PATH_MAX, "%s/%s-%.8s.cu", folder, tj_source_kernel(source), key->hex);
+}
+
 /* ---- key --------------------------------------------------------------------------------------------------------- */
 
 /* The fields that a source and a target determine. */
@@ -123,6 +154,8 @@ static tj_key begin_key(const tj_host *host, const tj_source *source)
     tj_key_add(&key, "schema", TJ_IMAGE_SCHEMA);
     tj_key_add(&key, "backend", tj_gpu_is_emulated(&host->gpu) ? "emulator" : "cuda");
     tj_key_add(&key, "source", tj_source_text(source));
+    if (host->has_lines)
+        tj_key_add(&key, "texts", folder_of_texts(host));
     return key;
 }
 
@@ -206,11 +239,11 @@ tj_status tj_image_make_key(tj_host *host, const tj_source *source, const char *
     tj_error why;
     tj_status status;
 
-    if (tj_packed_key(host, source, target, text, key))
+    if (!host->has_lines && tj_packed_key(host, source, target, text, key)) /* what is packed names no file */
         return TJ_OK;
     status = tj_host_nvrtc(host, &nvrtc, &why);
-    if (status == TJ_OK) /* findings and counts name lines of the CUDA text */
-        status = tj_nvrtc_options(nvrtc, target, tj_gpu_is_emulated(&host->gpu) ? TJ_NVRTC_LINES : 0, text->options, &why);
+    if (status == TJ_OK)
+        status = tj_nvrtc_options(nvrtc, target, wishes_of(host), text->options, &why);
     if (status == TJ_OK)
         status = tj_nvrtc_identity(nvrtc, &identity, &why);
     if (status == TJ_ERR_NO_COMPILER && recall_compiler(host, source, target, text)) {
@@ -243,12 +276,12 @@ static void dump(tj_host *host, const tj_source *source, const tj_image_body *bo
         tj_log_line(&host->log, TJ_LOG_WARNING, "no dump: %s", trouble);
 }
 
-static int64_t now_ms(void)
+static int64_t now_us(void)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* On TJ_ERR_COMPILE *out holds the log, on any other failure it is NULL. */
@@ -258,9 +291,11 @@ static tj_status compile(tj_host *host, const tj_source *source, const tj_key *k
     tj_image_body *body = body_create(key);
     tj_compiled compiled = {0};
     const tj_nvrtc *nvrtc;
-    int64_t start_ms = now_ms();
+    const int64_t start_us = now_us();
     const char *target, *identity;
+    char name[PATH_MAX];
     tj_status status;
+    tj_error why;
 
     *out = NULL;
     if (!body)
@@ -276,13 +311,19 @@ static tj_status compile(tj_host *host, const tj_source *source, const tj_key *k
         goto done;
     tj_log_line(&host->log, TJ_LOG_INFO, "compiling %s for %s (first use)", kernel, target);
     atomic_fetch_add_explicit(&host->stats.compiles, 1, memory_order_relaxed);
-    status = tj_nvrtc_compile(nvrtc, text, strlen(text), PROGRAM_NAME, target,
-                              tj_gpu_is_emulated(&host->gpu) ? TJ_NVRTC_LINES : 0, &compiled, err);
+    tj_range_open("compile", kernel);
+    print_program_name(host, source, key, name);
+    status = tj_nvrtc_compile(nvrtc, text, strlen(text), name, target, wishes_of(host), &compiled, &why);
+    tj_range_close();
     if (status == TJ_OK && !has_entry(compiled.ptx, kernel))
-        status = tj_fail(err, TJ_ERR_INTERNAL, "NVRTC %s compiled %s for %s, but its PTX has no such entry function",
+        status = tj_fail(&why, TJ_ERR_INTERNAL, "NVRTC %s compiled %s for %s, but its PTX has no such entry function",
                          body->compiler, kernel, target);
     if (status != TJ_OK)
         atomic_fetch_add_explicit(&host->stats.failures, 1, memory_order_relaxed);
+    tj_host_tell(host, TJ_EVENT_COMPILED, source,
+                 (tj_telling){status == TJ_OK ? NULL : why.message, (double)(now_us() - start_us) / 1e3, status != TJ_OK});
+    if (status != TJ_OK && err)
+        *err = why;
     if (status != TJ_OK && status != TJ_ERR_COMPILE)
         goto done;
 
@@ -298,7 +339,7 @@ static tj_status compile(tj_host *host, const tj_source *source, const tj_key *k
         goto done;
     }
     tj_log_line(&host->log, TJ_LOG_DEBUG, "%s %s for %s in %d ms: %d registers, %d bytes spilled, key %s",
-                status == TJ_OK ? "compiled" : "could not compile", kernel, target, (int)(now_ms() - start_ms),
+                status == TJ_OK ? "compiled" : "could not compile", kernel, target, (int)((now_us() - start_us) / 1000),
                 body->resources.registers, body->resources.spill_stores, body->key.hex);
     dump(host, source, body);
     *out = body;
@@ -446,15 +487,15 @@ static tj_image_body *fetch(tj_host *host, const tj_source *source, const tj_key
     return body;
 }
 
-tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, tj_image_body **body, tj_origin *origin,
-                           tj_error *err)
+tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, bool may_compile, tj_image_body **body,
+                           tj_origin *origin, tj_error *err)
 {
     tj_status status = TJ_OK;
     bool leads = false;
     int lock;
 
     *origin = TJ_FROM_PACK;
-    *body = tj_packed_fetch(host, source, key);
+    *body = host->has_lines ? NULL : tj_packed_fetch(host, source, key);
     if (*body)
         return TJ_OK;
     *origin = TJ_FROM_STORE;
@@ -463,6 +504,8 @@ tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key 
         tj_host_remember_nvrtc(host);
         return TJ_OK;
     }
+    if (!may_compile)
+        return TJ_OK;
     /* Another process may be compiling this very key: then its result comes sooner than ours. */
     lock = tj_disk_store_lock(host->store, key, STORE_LOCK_WAIT_MS);
     *body = fetch(host, source, key);
@@ -534,7 +577,8 @@ tj_status tj_image_build(tj_host *host, const tj_source *source, const char *tar
     status = tj_image_make_key(host, source, target, &text, &key, err);
     if (status != TJ_OK)
         return status;
-    status = past_stores ? compile(host, source, &key, &body, err) : tj_image_produce(host, source, &key, &body, &origin, err);
+    status =
+        past_stores ? compile(host, source, &key, &body, err) : tj_image_produce(host, source, &key, true, &body, &origin, err);
     wrapped = tj_image_wrap(body, origin, image, status == TJ_OK ? err : NULL);
     return status == TJ_OK ? wrapped : status;
 }

@@ -59,9 +59,11 @@ typedef struct tj_image_body {
     atomic_uint references;
     atomic_bool is_rejected;                /* the driver refused it: not to be found again */
     _Atomic(struct tj_proof_note *) proofs; /* of its kernel, by device; proof.c */
-    struct tj_image_body *next;             /* in its bucket; set before it can be found */
+    struct tj_image_body *next;             /* in its bucket; next and used belong to the table of images */
+    uint64_t used;                          /* when it was last found there */
     tj_key key;                             /* borrows from key_text */
     char *key_text;
+    size_t key_bytes;
     const char *target, *compiler; /* of the key */
     char *ptx;                     /* never NULL; "" in an image of a failed compile */
     size_t ptx_bytes;
@@ -92,10 +94,10 @@ tj_status tj_image_wrap(tj_image_body *body, tj_origin origin, tj_image **image,
 
 /**
  * Fetch from packs, stores and the remote, else compile and publish. One reference is the caller's. On TJ_ERR_COMPILE *body holds the log;
- * on any other failure it is NULL.
+ * on any other failure it is NULL. It is also NULL, with TJ_OK, where it could be compiled but may not.
  */
-tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, tj_image_body **body, tj_origin *origin,
-                           tj_error *err);
+tj_status tj_image_produce(tj_host *host, const tj_source *source, const tj_key *key, bool may_compile, tj_image_body **body,
+                           tj_origin *origin, tj_error *err);
 
 /** Write <dir>/<kernel>-<8 digits of the key>.cu, .ptx, .cubin, .log; what there is of them. Trouble: one line of text. */
 bool tj_image_dump(const char *dir, const tj_source *source, const tj_image_body *body, char *trouble, size_t size);

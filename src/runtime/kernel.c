@@ -12,6 +12,7 @@
 
 #include "canonical.h"
 #include "error.h"
+#include "events.h"
 #include "scope.h"
 #include "spills.h"
 #include "targets.h"
@@ -564,12 +565,15 @@ tj_status tj_host_load(tj_host *host, const tj_source *source, const tj_image *i
         .ptx = tj_image_ptx(image, NULL),
         .cubin = tj_image_cubin(image, NULL),
     };
-    const tj_status status = tj_spills_check_image(source, image, err);
+    tj_status status = tj_spills_check_image(source, image, err);
 
     *kernel = NULL;
     if (status != TJ_OK)
         return status;
-    return tj_kernel_load_code(host, tj_source_launch(source), tj_source_problem(source), &code, kernel, err);
+    tj_range_open("load", tj_source_kernel(source));
+    status = tj_kernel_load_code(host, tj_source_launch(source), tj_source_problem(source), &code, kernel, err);
+    tj_range_close();
+    return status;
 }
 
 tj_status tj_kernel_get_facts(const tj_kernel *kernel, tj_kernel_facts *facts, tj_error *err)

@@ -112,6 +112,12 @@ tj_status tj_workbench_create(tj_context *context, const tj_problem *problem, co
     return tj_gpu_place(&context->host.gpu, problem, options, bench, err);
 }
 
+void tj_context_trim(tj_context *context, int64_t plans, int64_t bytes)
+{
+    if (context)
+        tj_plan_table_trim(context->plans, plans, bytes);
+}
+
 /* ---- image, kernel, time ------------------------------------------------------------------------------------------ */
 
 tj_status tj_compile(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * background: what is asked for, and the thread that serves it. It is served once; nobody waits for it.
+ * background: what is asked for, and the thread that serves it. Nobody waits for it.
  */
 #include "background.h"
 
@@ -10,13 +10,20 @@
 
 #include "ending.h"
 
+typedef enum work_kind { TO_IMPROVE, TO_PROVE, TO_TUNE, KINDS } work_kind; /* in the order in which they are served */
+
 typedef struct request {
     struct request *next;
-    bool is_proof;
-    bool has_config; /* of a proof: the caller named one */
+    work_kind kind;
+    bool has_config; /* the caller named one */
     tj_problem problem;
     tj_config config;
 } request;
+
+/* Oldest first. */
+typedef struct queue {
+    request *first, *last;
+} queue;
 
 struct tj_background {
     tj_context *context;
@@ -24,8 +31,9 @@ struct tj_background {
     double seconds;
     pthread_mutex_t lock;
     pthread_cond_t has_work;
-    request *first, *last; /* asked for, oldest first; those that were served stay, so that none is served twice */
-    request *next;         /* to be served; NULL: none */
+    queue waiting[KINDS];
+    request *served; /* proofs and tunings, and what failed: none is served twice */
+    const request *present;
     atomic_bool is_ending;
     bool has_thread, has_declined;
     pthread_t thread;
@@ -50,31 +58,79 @@ static int is_ending(void *payload)
     return atomic_load(&((struct tj_background *)payload)->is_ending) || tj_ending_has_begun();
 }
 
+/* Under the lock: out of its queue with the next one; NULL: nothing is to be done. */
+static request *take_next(struct tj_background *b)
+{
+    for (int k = 0; k < KINDS; k++) {
+        request *one = b->waiting[k].first;
+
+        if (!one)
+            continue;
+        b->waiting[k].first = one->next;
+        if (!one->next)
+            b->waiting[k].last = NULL;
+        return one;
+    }
+    return NULL;
+}
+
+/* Is it to be remembered, so that it is not served again? */
+static bool do_it(struct tj_background *b, const request *one)
+{
+    const tj_config *config = one->has_config ? &one->config : NULL;
+
+    switch (one->kind) {
+    case TO_IMPROVE:
+        return !b->work->improve(b->context, &one->problem, config);
+    case TO_PROVE:
+        b->work->prove(b->context, &one->problem, config);
+        return true;
+    default:
+        b->work->tune(b->context, &one->problem, b->seconds, is_ending, b);
+        return true;
+    }
+}
+
 static void *serve(void *payload)
 {
     struct tj_background *b = payload;
 
     pthread_mutex_lock(&b->lock);
     while (!is_ending(b)) {
-        const request *one = b->next;
+        request *one = take_next(b);
+        bool stays = true;
 
         if (!one) {
             pthread_cond_wait(&b->has_work, &b->lock);
             continue;
         }
-        b->next = one->next;
+        b->present = one;
         pthread_mutex_unlock(&b->lock);
         if (tj_ending_enter(false, NULL) == TJ_OK) {
-            if (one->is_proof)
-                b->work->prove(b->context, &one->problem, one->has_config ? &one->config : NULL);
-            else
-                b->work->tune(b->context, &one->problem, b->seconds, is_ending, b);
+            stays = do_it(b, one);
             tj_ending_leave(false);
         }
         pthread_mutex_lock(&b->lock);
+        b->present = NULL;
+        if (stays) {
+            one->next = b->served;
+            b->served = one;
+        } else {
+            free(one);
+        }
     }
     pthread_mutex_unlock(&b->lock);
     return NULL;
+}
+
+static void free_requests(request *one)
+{
+    while (one) {
+        request *next = one->next;
+
+        free(one);
+        one = next;
+    }
 }
 
 void tj_background_free(struct tj_background *b)
@@ -87,12 +143,9 @@ void tj_background_free(struct tj_background *b)
     pthread_mutex_unlock(&b->lock);
     if (b->has_thread)
         pthread_join(b->thread, NULL);
-    while (b->first) {
-        request *next = b->first->next;
-
-        free(b->first);
-        b->first = next;
-    }
+    for (int k = 0; k < KINDS; k++)
+        free_requests(b->waiting[k].first);
+    free_requests(b->served);
     pthread_cond_destroy(&b->has_work);
     pthread_mutex_destroy(&b->lock);
     free(b);
@@ -100,17 +153,22 @@ void tj_background_free(struct tj_background *b)
 
 static bool is_same(const request *a, const request *b)
 {
-    return a->is_proof == b->is_proof && a->has_config == b->has_config &&
-           memcmp(&a->problem, &b->problem, sizeof a->problem) == 0 && memcmp(&a->config, &b->config, sizeof a->config) == 0;
+    return a->kind == b->kind && a->has_config == b->has_config && memcmp(&a->problem, &b->problem, sizeof a->problem) == 0 &&
+           memcmp(&a->config, &b->config, sizeof a->config) == 0;
+}
+
+static bool is_among(const request *one, const request *wanted)
+{
+    while (one && !is_same(one, wanted))
+        one = one->next;
+    return one != NULL;
 }
 
 /* Under the lock. */
 static bool was_asked(const struct tj_background *b, const request *wanted)
 {
-    for (const request *one = b->first; one; one = one->next)
-        if (is_same(one, wanted))
-            return true;
-    return false;
+    return (b->present && is_same(b->present, wanted)) || is_among(b->waiting[wanted->kind].first, wanted) ||
+           is_among(b->served, wanted);
 }
 
 /* The emulator's times mean nothing, and tj_tune would keep none: said once. */
@@ -129,6 +187,7 @@ static bool declines(struct tj_background *b)
 
 static void ask(struct tj_background *b, const request *wanted)
 {
+    queue *waiting = &b->waiting[wanted->kind];
     request *one = calloc(1, sizeof *one);
 
     pthread_mutex_lock(&b->lock);
@@ -136,13 +195,11 @@ static void ask(struct tj_background *b, const request *wanted)
         free(one);
     } else {
         *one = *wanted;
-        if (b->last)
-            b->last->next = one;
+        if (waiting->last)
+            waiting->last->next = one;
         else
-            b->first = one;
-        b->last = one;
-        if (!b->next)
-            b->next = one;
+            waiting->first = one;
+        waiting->last = one;
         if (!b->has_thread)
             b->has_thread = pthread_create(&b->thread, NULL, serve, b) == 0;
         pthread_cond_signal(&b->has_work);
@@ -150,17 +207,32 @@ static void ask(struct tj_background *b, const request *wanted)
     pthread_mutex_unlock(&b->lock);
 }
 
+static request request_of(work_kind kind, const tj_problem *problem, const tj_config *config)
+{
+    return (request){
+        .kind = kind, .has_config = config != NULL, .problem = *problem, .config = config ? *config : (tj_config){0}};
+}
+
 void tj_background_tune(struct tj_background *b, const tj_problem *problem)
 {
+    const request wanted = request_of(TO_TUNE, problem, NULL);
+
     if (b && b->seconds > 0 && !declines(b))
-        ask(b, &(request){.problem = *problem});
+        ask(b, &wanted);
 }
 
 void tj_background_prove(struct tj_background *b, const tj_problem *problem, const tj_config *config)
 {
+    const request wanted = request_of(TO_PROVE, problem, config);
+
     if (b)
-        ask(b, &(request){.is_proof = true,
-                          .has_config = config != NULL,
-                          .problem = *problem,
-                          .config = config ? *config : (tj_config){0}});
+        ask(b, &wanted);
+}
+
+void tj_background_improve(struct tj_background *b, const tj_problem *problem, const tj_config *config)
+{
+    const request wanted = request_of(TO_IMPROVE, problem, config);
+
+    if (b)
+        ask(b, &wanted);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * background: proofs and tunings on a thread of a context's own, one after the other, while calls are served.
+ * background: kernels, proofs and tunings on a thread of a context's own, one after the other, while calls are served.
  */
 #ifndef TJ_SESSION_BACKGROUND_H
 #define TJ_SESSION_BACKGROUND_H
@@ -12,9 +12,10 @@ typedef struct tj_background_work {
     void (*tune)(tj_context *context, const tj_problem *problem, double seconds, int (*is_ending)(void *payload),
                  void *payload);
     void (*prove)(tj_context *context, const tj_problem *problem, const tj_config *config);
+    bool (*improve)(tj_context *context, const tj_problem *problem, const tj_config *config); /* false: do not ask again */
 } tj_background_work;
 
-/** behind.c: tj_tune and tj_plan_prove. */
+/** behind.c: tj_tune, tj_plan_prove and tj_plan_improve. */
 extern const tj_background_work tj_behind;
 
 /** seconds: to tune each problem; 0: none is tuned. NULL only when memory ran out. Starts no thread yet. */
@@ -29,5 +30,8 @@ void tj_background_free(struct tj_background *background);
  */
 void tj_background_tune(struct tj_background *background, const tj_problem *problem);
 void tj_background_prove(struct tj_background *background, const tj_problem *problem, const tj_config *config);
+
+/** Put a kernel of its own in the place of a plan that has none (tj_plan_improve), ahead of all proofs and tunings. So too. */
+void tj_background_improve(struct tj_background *background, const tj_problem *problem, const tj_config *config);
 
 #endif

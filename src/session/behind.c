@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * behind: kernels are proven, and problems without a record tuned, while their calls are served by what the chooser chose. tj_tune keeps
+ * behind: kernels are made, and proven, and problems without a record tuned, while their calls are served by what there is. tj_tune keeps
  * the record and has the plan replaced, and so has a proof that fails.
  */
 #include "background.h"
 #include "family.h"
+#include "plan.h"
 
 static void tune(tj_context *context, const tj_problem *problem, double seconds, int (*is_ending)(void *payload), void *payload)
 {
@@ -22,7 +23,7 @@ static void tune(tj_context *context, const tj_problem *problem, double seconds,
 
 static void prove(tj_context *context, const tj_problem *problem, const tj_config *config)
 {
-    const tj_plan *plan;
+    const tj_plan *plan = NULL;
     tj_proof proof;
     tj_error why;
     tj_status status = tj_plan_prepare(context, problem, config, &plan, &why);
@@ -33,6 +34,17 @@ static void prove(tj_context *context, const tj_problem *problem, const tj_confi
         tj_log_line(&context->host.log, TJ_LOG_ERROR, "earlier products of this kernel may be wrong: %s", why.message);
     else if (status != TJ_OK)
         tj_log_line(&context->host.log, TJ_LOG_WARNING, "a kernel is not proven: %s", why.message);
+    tj_plan_release(plan);
 }
 
-const tj_background_work tj_behind = {tune, prove};
+static bool improve(tj_context *context, const tj_problem *problem, const tj_config *config)
+{
+    tj_error why;
+    const tj_status status = tj_plan_improve(context, problem, config, &why);
+
+    if (status != TJ_OK && status != TJ_ERR_CANCELLED)
+        tj_log_line(&context->host.log, TJ_LOG_WARNING, "a stand-in stays in use: %s", why.message);
+    return status == TJ_OK;
+}
+
+const tj_background_work tj_behind = {tune, prove, improve};

@@ -5,6 +5,10 @@
  * The file is a list of shapes: a header that names columns, then a line for each problem, its count first. Whoever writes holds a
  * lock on the file that the name stands for, reads it, and puts a new one in its place: so no count is lost, and a reader sees a
  * whole file.
+ *
+ * What was noted is written by a thread of the capture's own now and then while there is something new; when exit() is
+ * called; and in the end. What was written is forgotten in memory, so that nothing is counted twice. A process that is killed loses
+ * what it noted since.
  */
 #include "capture.h"
 
@@ -16,9 +20,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "canonical.h"
+#include "ending.h"
 #include "fs.h"
 #include "hash.h"
 #include "input.h"
@@ -37,18 +43,36 @@ typedef struct noted {
     bool is_taken;
 } noted;
 
+typedef struct notes {
+    noted *slot; /* the capacity is a power of two */
+    size_t count, capacity;
+} notes;
+
 struct tj_capture {
     char *path;
     pid_t pid; /* a forked child must not write what its parent counted */
+    const tj_log *log;
+    int write_s;
+    tj_ending_call at_exit;
+    pthread_mutex_t writing; /* held by who writes, so that exit() does not overtake it. Before the lock */
     pthread_mutex_t lock;
-    noted *slot; /* under lock; the capacity is a power of two */
-    size_t count, capacity;
+    /* Under the lock: */
+    notes noted;
     bool is_full; /* memory ran out: what came later is not counted */
+    bool has_thread, is_ending, has_warned;
+    pthread_cond_t ends;
+    pthread_t thread;
 };
 
 /* ---- in memory ---------------------------------------------------------------------------------------------------- */
 
-struct tj_capture *tj_capture_create(const char *path)
+/* The log may not be there any more. */
+static void write_at_exit(void *payload)
+{
+    tj_capture_write(payload, &(const tj_log){0});
+}
+
+struct tj_capture *tj_capture_create(const char *path, int write_s, const tj_log *log)
 {
     struct tj_capture *capture = calloc(1, sizeof *capture);
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0); /* where the program is now, wherever it goes */
@@ -60,7 +84,13 @@ struct tj_capture *tj_capture_create(const char *path)
     }
     free(here);
     capture->pid = getpid();
+    capture->log = log;
+    capture->write_s = write_s;
+    pthread_mutex_init(&capture->writing, NULL);
     pthread_mutex_init(&capture->lock, NULL);
+    pthread_cond_init(&capture->ends, NULL);
+    capture->at_exit = (tj_ending_call){write_at_exit, capture, NULL};
+    tj_ending_ask(&capture->at_exit);
     return capture;
 }
 
@@ -68,8 +98,19 @@ void tj_capture_free(struct tj_capture *capture)
 {
     if (!capture)
         return;
+    if (capture->pid == getpid()) { /* a forked child has neither thread nor call */
+        tj_ending_forget(&capture->at_exit);
+        pthread_mutex_lock(&capture->lock);
+        capture->is_ending = true;
+        pthread_cond_signal(&capture->ends);
+        pthread_mutex_unlock(&capture->lock);
+        if (capture->has_thread)
+            pthread_join(capture->thread, NULL);
+    }
+    pthread_cond_destroy(&capture->ends);
     pthread_mutex_destroy(&capture->lock);
-    free(capture->slot);
+    pthread_mutex_destroy(&capture->writing);
+    free(capture->noted.slot);
     free(capture->path);
     free(capture);
 }
@@ -83,20 +124,57 @@ static noted *slot_of(noted *slot, size_t capacity, const tj_problem *problem)
     return &slot[at];
 }
 
-static bool grow(struct tj_capture *capture)
+static bool grow(notes *all)
 {
-    const size_t capacity = capture->capacity ? 2 * capture->capacity : 256;
+    const size_t capacity = all->capacity ? 2 * all->capacity : 256;
     noted *larger = calloc(capacity, sizeof *larger);
 
     if (!larger)
         return false;
-    for (size_t i = 0; i < capture->capacity; i++)
-        if (capture->slot[i].is_taken)
-            *slot_of(larger, capacity, &capture->slot[i].problem) = capture->slot[i];
-    free(capture->slot);
-    capture->slot = larger;
-    capture->capacity = capacity;
+    for (size_t i = 0; i < all->capacity; i++)
+        if (all->slot[i].is_taken)
+            *slot_of(larger, capacity, &all->slot[i].problem) = all->slot[i];
+    free(all->slot);
+    all->slot = larger;
+    all->capacity = capacity;
     return true;
+}
+
+/* False: out of memory. */
+static bool add_note(notes *all, const tj_problem *problem, uint64_t count)
+{
+    noted *slot;
+
+    if (2 * (all->count + 1) > all->capacity && !grow(all))
+        return false;
+    slot = slot_of(all->slot, all->capacity, problem);
+    if (!slot->is_taken) {
+        *slot = (noted){*problem, 0, true};
+        all->count++;
+    }
+    slot->count += count;
+    return true;
+}
+
+static void *write_now_and_then(void *payload)
+{
+    struct tj_capture *capture = payload;
+    struct timespec until;
+
+    pthread_mutex_lock(&capture->lock);
+    while (!capture->is_ending) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += capture->write_s;
+        while (!capture->is_ending && pthread_cond_timedwait(&capture->ends, &capture->lock, &until) == 0)
+            ;
+        if (!capture->is_ending && capture->noted.count > 0) {
+            pthread_mutex_unlock(&capture->lock);
+            tj_capture_write(capture, capture->log);
+            pthread_mutex_lock(&capture->lock);
+        }
+    }
+    pthread_mutex_unlock(&capture->lock);
+    return NULL;
 }
 
 static void fill(tj_dim *dim, int64_t extent)
@@ -108,7 +186,6 @@ static void fill(tj_dim *dim, int64_t extent)
 void tj_capture_note(struct tj_capture *capture, const tj_problem *problem, const tj_operands *operands)
 {
     tj_problem launched = *problem;
-    noted *slot;
 
     if (operands) {
         fill(&launched.j, operands->j);
@@ -116,16 +193,10 @@ void tj_capture_note(struct tj_capture *capture, const tj_problem *problem, cons
         fill(&launched.l, operands->l);
     }
     pthread_mutex_lock(&capture->lock);
-    if (2 * (capture->count + 1) > capture->capacity && !grow(capture)) {
+    if (!add_note(&capture->noted, &launched, operands != NULL))
         capture->is_full = true;
-    } else {
-        slot = slot_of(capture->slot, capture->capacity, &launched);
-        if (!slot->is_taken) {
-            *slot = (noted){launched, 0, true};
-            capture->count++;
-        }
-        slot->count += operands != NULL;
-    }
+    if (!capture->has_thread && capture->pid == getpid())
+        capture->has_thread = pthread_create(&capture->thread, NULL, write_now_and_then, capture) == 0;
     pthread_mutex_unlock(&capture->lock);
 }
 
@@ -370,21 +441,21 @@ static int lock_file(const char *path)
     return -1;
 }
 
-static bool add_noted(const struct tj_capture *capture, rows *all)
+static bool add_noted(const notes *taken, rows *all)
 {
     char row[ROW_BYTES];
 
-    for (size_t i = 0; i < capture->capacity; i++)
-        if (capture->slot[i].is_taken) {
-            print_row(&capture->slot[i].problem, row);
-            if (!add_row(all, false, row, strlen(row), capture->slot[i].count))
+    for (size_t i = 0; i < taken->capacity; i++)
+        if (taken->slot[i].is_taken) {
+            print_row(&taken->slot[i].problem, row);
+            if (!add_row(all, false, row, strlen(row), taken->slot[i].count))
                 return false;
         }
     return true;
 }
 
 /* Under the file's lock. NULL: written. */
-static const char *merge(const struct tj_capture *capture, tj_error *err)
+static const char *merge(const struct tj_capture *capture, const notes *taken, tj_error *err)
 {
     char *before = NULL, *after = NULL;
     rows all = {NULL, 0, 0};
@@ -395,7 +466,7 @@ static const char *merge(const struct tj_capture *capture, tj_error *err)
     if (tj_input_read_whole(capture->path, MOST_FILE_BYTES, &before, &size, err) != TJ_OK)
         return err->message;
     why = read_rows(before, &all);
-    if (!why && (!add_noted(capture, &all) || !(after = print_rows(&all, &size))))
+    if (!why && (!add_noted(taken, &all) || !(after = print_rows(&all, &size))))
         why = "out of memory";
     if (!why) {
         const struct iovec piece = {after, size};
@@ -410,20 +481,65 @@ static const char *merge(const struct tj_capture *capture, tj_error *err)
     return why;
 }
 
+/* For the next time, when the disk may have room again. */
+static void put_back(struct tj_capture *capture, const notes *taken)
+{
+    pthread_mutex_lock(&capture->lock);
+    for (size_t i = 0; i < taken->capacity; i++)
+        if (taken->slot[i].is_taken && !add_note(&capture->noted, &taken->slot[i].problem, taken->slot[i].count))
+            capture->is_full = true;
+    pthread_mutex_unlock(&capture->lock);
+}
+
+static bool is_first_trouble(struct tj_capture *capture)
+{
+    bool is_first;
+
+    pthread_mutex_lock(&capture->lock);
+    is_first = !capture->has_warned;
+    capture->has_warned = true;
+    pthread_mutex_unlock(&capture->lock);
+    return is_first;
+}
+
+/* What was noted goes into the file. Trouble: one line of text, and what was noted stays for the next time. */
+static const char *write_noted(struct tj_capture *capture, tj_error *err)
+{
+    const notes none = {NULL, 0, 0};
+    const char *why;
+    bool is_full;
+    notes taken;
+    int lock;
+
+    pthread_mutex_lock(&capture->lock);
+    taken = capture->noted;
+    capture->noted = none;
+    is_full = capture->is_full;
+    pthread_mutex_unlock(&capture->lock);
+    if (taken.count == 0) {
+        free(taken.slot);
+        return NULL;
+    }
+    lock = lock_file(capture->path);
+    why = lock >= 0 ? merge(capture, &taken, err) : strerror(errno);
+    if (lock >= 0)
+        close(lock);
+    if (why)
+        put_back(capture, &taken);
+    free(taken.slot);
+    return !why && is_full ? "memory ran out, so that some calls were not counted" : why;
+}
+
 void tj_capture_write(struct tj_capture *capture, const tj_log *log)
 {
     const char *why;
     tj_error err;
-    int lock;
 
-    if (capture->count == 0 || capture->pid != getpid())
+    if (capture->pid != getpid())
         return;
-    lock = lock_file(capture->path);
-    why = lock >= 0 ? merge(capture, &err) : strerror(errno);
-    if (lock >= 0)
-        close(lock);
-    if (!why && capture->is_full)
-        why = "memory ran out, so that some calls were not counted";
-    if (why)
+    pthread_mutex_lock(&capture->writing);
+    why = write_noted(capture, &err);
+    pthread_mutex_unlock(&capture->writing);
+    if (why && is_first_trouble(capture))
         tj_log_line(log, TJ_LOG_WARNING, "the problems of this context are not all in %s: %s", capture->path, why);
 }

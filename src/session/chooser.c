@@ -11,23 +11,28 @@
 #include <string.h>
 
 #include "canonical.h"
+#include "choices.h"
 #include "choose.h"
 #include "packed.h"
 #include "record.h"
 
 struct tj_chooser {
     pthread_mutex_t lock;
-    tj_records *records;  /* under lock; NULL: not read yet */
-    uint64_t read_at;     /* the change that they were read after */
-    _Atomic uint64_t now; /* changes of records by this process */
+    tj_records *records;        /* under lock; NULL: not read yet */
+    uint64_t read_at;           /* the change that they were read after */
+    struct tj_choices *choices; /* under lock */
+    _Atomic uint64_t now;       /* changes of records by this process */
 };
 
 struct tj_chooser *tj_chooser_create(void)
 {
     struct tj_chooser *chooser = calloc(1, sizeof *chooser);
 
-    if (chooser)
-        pthread_mutex_init(&chooser->lock, NULL);
+    if (!chooser || !(chooser->choices = tj_choices_create())) {
+        free(chooser);
+        return NULL;
+    }
+    pthread_mutex_init(&chooser->lock, NULL);
     return chooser;
 }
 
@@ -36,6 +41,7 @@ void tj_chooser_free(struct tj_chooser *chooser)
     if (!chooser)
         return;
     tj_records_free(chooser->records);
+    tj_choices_free(chooser->choices);
     pthread_mutex_destroy(&chooser->lock);
     free(chooser);
 }
@@ -198,6 +204,34 @@ bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device
     return is_chosen;
 }
 
+/* ---- what the model chose before ------------------------------------------------------------------------------------ */
+
+/* Records may say more than the model did, so they are asked anew as long as there are any. */
+static bool trusts_choices(const tj_context *context)
+{
+    return !context->host.packs && tj_records_count(context->chooser->records) == 0;
+}
+
+/* Under the lock. */
+static bool recall(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config,
+                   tj_chosen_by *by)
+{
+    const char *text = tj_choices_recall(context->chooser->choices, context->host.store, problem, device, by);
+
+    return text && tj_choose_written(text, problem, device, config);
+}
+
+void tj_context_remember_choice(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
+                                const tj_config *config, tj_chosen_by by)
+{
+    if (by != TJ_BY_MODEL && by != TJ_BY_DEFAULT)
+        return;
+    pthread_mutex_lock(&context->chooser->lock);
+    if (trusts_choices(context))
+        tj_choices_remember(context->chooser->choices, context->host.store, problem, device, config, by);
+    pthread_mutex_unlock(&context->chooser->lock);
+}
+
 /* ---- all of them -------------------------------------------------------------------------------------------------- */
 
 tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
@@ -223,6 +257,9 @@ tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, 
         by = choose_by_packed_record(context, device, problem, config)    ? TJ_BY_RECORD
              : tj_context_choose_packed(context, device, problem, config) ? TJ_BY_PACK
                                                                           : 0;
+    if (!by && refused_count == 0 && tj_problem_check(problem, NULL) == TJ_OK && trusts_choices(context) &&
+        !recall(context, device, problem, config, &by))
+        by = 0;
     if (by && chosen_by)
         *chosen_by = by;
     if (!by)

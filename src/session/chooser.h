@@ -24,6 +24,13 @@ tj_status tj_context_choose(tj_context *context, const tj_device_facts *device, 
 /** What was chosen for a problem when a pack of the context was made, if the device can run it. False: no pack says. */
 bool tj_context_choose_packed(tj_context *context, const tj_device_facts *device, const tj_problem *problem, tj_config *config);
 
+/**
+ * What tj_context_choose chose can be launched, and is written down in the store: the next process need not choose. Only what the model
+ * chose, without a record or a pack.
+ */
+void tj_context_remember_choice(tj_context *context, const tj_device_facts *device, const tj_problem *problem,
+                                const tj_config *config, tj_chosen_by by);
+
 /** Records were written or removed. */
 void tj_context_records_changed(tj_context *context);
 

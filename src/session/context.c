@@ -16,10 +16,14 @@
 #include "capture.h"
 #include "chooser.h"
 #include "error.h"
+#include "plan.h"
 #include "record.h"
 #include "text.h"
+#include "varying.h"
 
-static const int64_t DEFAULT_STORE_BYTES = INT64_C(1) << 30;
+static const int64_t DEFAULT_STORE_BYTES = INT64_C(1) << 30, DEFAULT_PLANS = 4096, DEFAULT_PLAN_BYTES = INT64_C(512) << 20;
+
+enum { CAPTURE_WRITE_S = 10 };
 
 /* In a set-uid program secure_getenv answers NULL for everything. An empty variable counts as unset. */
 static const char *environment(const char *name)
@@ -197,7 +201,7 @@ static bool open_packs(tj_host *host, const named_paths *paths, const tj_pack_by
 static bool begin_capture(tj_context *context, const char *path)
 {
     if (path)
-        context->capture = tj_capture_create(path);
+        context->capture = tj_capture_create(path, CAPTURE_WRITE_S, &context->host.log);
     return !path || context->capture;
 }
 
@@ -226,10 +230,13 @@ static bool name_remote(tj_host *host, const char *address)
     return !address || !*address || host->remote;
 }
 
-static bool has_tables(tj_context *context)
+static bool has_tables(tj_context *context, int64_t most_plans, int64_t most_bytes)
 {
-    return (context->images = tj_image_table_create()) && (context->plans = tj_plan_table_create()) &&
-           (context->chooser = tj_chooser_create());
+    if (!(context->images = tj_image_table_create(most_bytes)) ||
+        !(context->plans = tj_plan_table_create(most_plans, most_bytes)))
+        return false;
+    context->readers = tj_plan_table_readers(context->plans);
+    return (context->varying = tj_varying_create()) && (context->chooser = tj_chooser_create());
 }
 
 tj_status tj_context_create(const tj_context_options *given, tj_context **out, tj_error *err)
@@ -239,6 +246,7 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     *out = NULL;
     tj_context_options options;
     tj_context *context = NULL;
+    const char *variable = environment("TILEJIT_LINE_INFO");
     named_paths paths = {NULL, NULL, NULL};
     char *root = NULL;
     tj_status status;
@@ -259,6 +267,17 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         return tj_fail(err, TJ_ERR_INVALID_ARGUMENT,
                        "prove is %d: use TJ_PROVE_NEVER (0), TJ_PROVE_BEFORE (1) or TJ_PROVE_BEHIND (2)", options.prove);
 
+    if (options.line_info != 0 && options.line_info != 1)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "line_info is %d: use 0 or 1", options.line_info);
+    if (variable && strcmp(variable, "0") != 0 && strcmp(variable, "1") != 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "TILEJIT_LINE_INFO is \"%s\": use 0 or 1", variable);
+    if (options.first_call != TJ_FIRST_CALL_WAIT && options.first_call != TJ_FIRST_CALL_QUICK)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "first_call is %d: use TJ_FIRST_CALL_WAIT (0) or TJ_FIRST_CALL_QUICK (1)",
+                       options.first_call);
+    if (options.max_plans < 0 || options.max_plan_bytes < 0)
+        return tj_fail(err, TJ_ERR_INVALID_ARGUMENT, "max_plans is %lld and max_plan_bytes %lld: use 0 (default) or more",
+                       (long long)options.max_plans, (long long)options.max_plan_bytes);
+
     context = calloc(1, sizeof *context);
     if (!context)
         return tj_fail_memory(err, "a context");
@@ -266,6 +285,10 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
     context->prove = (tj_prove)options.prove;
     context->specialize = (tj_specialize)options.specialize;
     context->check_pointers = options.check_pointers != 0;
+    context->first_call = (tj_first_call)options.first_call;
+    context->host.has_lines = options.line_info || (variable && strcmp(variable, "1") == 0);
+    context->host.on_event = options.on_event;
+    context->host.event_payload = options.event_payload;
 
     status = resolve_log(&context->host.log, &options, err);
     if (status == TJ_OK)
@@ -281,9 +304,11 @@ tj_status tj_context_create(const tj_context_options *given, tj_context **out, t
         !resolve_packs(&paths, &options) || !open_packs(&context->host, &paths, options.pack_bytes) ||
         !(context->host.store = tj_disk_store_create(
               root, paths.root, options.store_max_bytes ? options.store_max_bytes : DEFAULT_STORE_BYTES, &context->host.log)) ||
-        !name_remote(&context->host, option_or_environment(options.remote, "TILEJIT_REMOTE")) || !has_tables(context) ||
+        !name_remote(&context->host, option_or_environment(options.remote, "TILEJIT_REMOTE")) ||
+        !has_tables(context, options.max_plans ? options.max_plans : DEFAULT_PLANS,
+                    options.max_plan_bytes ? options.max_plan_bytes : DEFAULT_PLAN_BYTES) ||
         !begin_capture(context, option_or_environment(options.capture, "TILEJIT_CAPTURE")) ||
-        ((options.background_tuning_s > 0 || options.prove == TJ_PROVE_BEHIND) &&
+        ((options.background_tuning_s > 0 || options.prove == TJ_PROVE_BEHIND || options.first_call == TJ_FIRST_CALL_QUICK) &&
          !(context->background = tj_background_create(context, &tj_behind, options.background_tuning_s)))) {
         status = tj_fail_memory(err, "a context");
         goto fail;
@@ -313,6 +338,7 @@ void tj_context_free(tj_context *context)
     tj_capture_free(context->capture);
     tj_plan_table_free(context->plans);
     tj_image_table_free(context->images);
+    tj_varying_free(context->varying);
     tj_chooser_free(context->chooser);
     tj_host_end(&context->host);
     free(context);
@@ -329,6 +355,10 @@ void tj_context_get_stats(tj_context *context, tj_context_stats *stats)
     stats->compiles = atomic_load_explicit(&context->host.stats.compiles, memory_order_relaxed);
     stats->failures = atomic_load_explicit(&context->host.stats.failures, memory_order_relaxed);
     stats->loads = atomic_load_explicit(&context->host.stats.loads, memory_order_relaxed);
+    stats->misses = atomic_load_explicit(&context->stats.misses, memory_order_relaxed);
+    stats->proofs = atomic_load_explicit(&context->host.stats.proofs, memory_order_relaxed);
+    stats->replaced = atomic_load_explicit(&context->stats.replaced, memory_order_relaxed);
+    stats->evictions = atomic_load_explicit(&context->stats.evictions, memory_order_relaxed);
+    tj_plan_table_count(context->plans, &stats->plans, &stats->plan_bytes);
     stats->remote_troubles = tj_remote_troubles(context->host.remote);
-    stats->plans = atomic_load_explicit(&context->stats.plans, memory_order_relaxed);
 }

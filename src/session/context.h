@@ -10,6 +10,8 @@
 #include "host.h"
 
 struct tj_image_table; /* image_table.c */
+struct tj_varying;     /* varying.c */
+struct tj_readers;     /* readers.h */
 struct tj_plan_table;  /* plan_table.c */
 struct tj_chooser;     /* chooser.c */
 struct tj_background;  /* background.c */
@@ -24,17 +26,30 @@ struct tj_context {
     bool is_disk_off;         /* because the caller or the environment wants none */
     struct tj_image_table *images;
     struct tj_plan_table *plans;
+    struct tj_readers *readers; /* of those plans */
+    struct tj_varying *varying;
+    tj_first_call first_call;
     struct tj_chooser *chooser;
     struct tj_background *background; /* NULL: not asked for */
     struct tj_capture *capture;       /* so too */
     struct {
-        _Atomic uint64_t memory_hits, plans;
+        _Atomic uint64_t memory_hits, misses, replaced, evictions;
     } stats;
 };
 
-struct tj_image_table *tj_image_table_create(void);
+/** most_bytes: of images; those that nobody uses leave when there are more. */
+struct tj_image_table *tj_image_table_create(int64_t most_bytes);
 void tj_image_table_free(struct tj_image_table *table);
-struct tj_plan_table *tj_plan_table_create(void);
+
+/** As tj_image_obtain, but nothing is compiled: then *image is NULL, with TJ_OK. */
+tj_status tj_image_recall(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err);
+
+/** Free a handle whose image leaves memory if nobody else has one; *image is then NULL. It stays in the store. */
+void tj_image_let_go(tj_context *context, tj_image **image);
+
+/** The plans that it may hold, and their bytes. */
+struct tj_plan_table *tj_plan_table_create(int64_t most_plans, int64_t most_bytes);
+struct tj_readers *tj_plan_table_readers(struct tj_plan_table *table);
 void tj_plan_table_free(struct tj_plan_table *table);
 
 #endif

@@ -16,6 +16,7 @@
 #include "custom_prove.h"
 #include "custom_tune.h"
 #include "error.h"
+#include "events.h"
 #include "record.h"
 
 #define RECORDS "custom"
@@ -229,6 +230,15 @@ tj_status tj_custom_load(tj_context *context, const tj_family *family, const tj_
     return status;
 }
 
+static tj_status prove(tj_host *host, const tj_custom_kernel *kernel, tj_proof *proof, tj_error *err)
+{
+    const tj_status status = tj_custom_host_prove(host, kernel, proof, err);
+
+    if (status == TJ_OK || status == TJ_ERR_CHECK_FAILED)
+        tj_host_tell_proof(host, kernel->source, proof);
+    return status;
+}
+
 tj_status tj_custom_prove(tj_context *context, const tj_family *family, const tj_config *config, const int64_t *extent,
                           int again, tj_proof *proof, tj_error *err)
 {
@@ -245,7 +255,7 @@ tj_status tj_custom_prove(tj_context *context, const tj_family *family, const tj
     if (!again && tj_proof_recall(&context->host, kernel->image, &device, proof))
         status = tj_custom_proof_check(kernel->source, &device, proof, err);
     else
-        status = tj_custom_host_prove(&context->host, kernel, proof, err);
+        status = prove(&context->host, kernel, proof, err);
     tj_custom_kernel_free(kernel);
     return status;
 }

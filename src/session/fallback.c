@@ -24,16 +24,16 @@ static bool elements_are_aligned(const tj_kernel *kernel, const tj_operands *x)
             ((uintptr_t)x->p.address & (bytes[TJ_MATRIX_P] - 1)) | ((uintptr_t)x->c.address & (bytes[TJ_MATRIX_C] - 1))) == 0;
 }
 
-static const tj_config textbook = {.struct_size = sizeof textbook, .family = TJ_SAFE_FAMILY};
+const tj_config tj_textbook_config = {.struct_size = sizeof(tj_config), .family = TJ_SAFE_FAMILY};
 
 tj_config tj_undemanding_config(const tj_problem *problem, const tj_source *chosen, bool has_workspace)
 {
     tj_config config = *tj_source_config(chosen), resolved;
 
     if (config.family->for_any_operands && !config.family->for_any_operands(has_workspace, &config))
-        return textbook;
+        return tj_textbook_config;
     resolved = config;
-    return tj_config_resolve(problem, &resolved, NULL) == TJ_OK ? config : textbook;
+    return tj_config_resolve(problem, &resolved, NULL) == TJ_OK ? config : tj_textbook_config;
 }
 
 bool tj_undemanding_next(const tj_problem *problem, tj_config *config)
@@ -41,7 +41,7 @@ bool tj_undemanding_next(const tj_problem *problem, tj_config *config)
     if (config->family == TJ_SAFE_FAMILY)
         return false;
     if (tj_config_resolve(problem, config, NULL) != TJ_OK || !tj_config_relax(problem, config))
-        *config = textbook;
+        *config = tj_textbook_config;
     return true;
 }
 
@@ -59,21 +59,36 @@ static tj_status refuse_capture(const tj_plan *chosen, const tj_scope *scope, st
     return status;
 }
 
+/* The plan owns a hold of its fallback; of several threads that made it the first one gives it away, and all use that one. */
+static const tj_plan *remember(tj_plan *chosen, const tj_plan *fallback)
+{
+    const tj_plan *none = NULL;
+
+    if (atomic_compare_exchange_strong(&chosen->fallback, &none, fallback))
+        return fallback;
+    tj_plan_release(fallback);
+    return none;
+}
+
 /*
- * Inside a scope, outside a capture. Whichever thread comes last sets what the first one did. A config whose kernel may not be
- * launched gives way as a chosen one does.
+ * Inside a scope, outside a capture. A config whose kernel may not be launched gives way as a chosen one does. A stand-in is not
+ * remembered, since another plan will take its place.
  */
-static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config config, const tj_plan **fallback,
-                               tj_error *err)
+static tj_status make_fallback(tj_plan *chosen, const tj_scope *scope, tj_config config, tj_effort effort,
+                               const tj_plan **fallback, tj_error *err)
 {
     const tj_problem *const problem = chosen->key.problem;
-    tj_status status = tj_plan_obtain(chosen->context, scope, problem, &config, fallback, err);
+    tj_status status = tj_plan_obtain(chosen->context, scope, problem, &config, effort, fallback, err);
 
     while (tj_status_is_unfit(status) && tj_undemanding_next(problem, &config))
-        status = tj_plan_obtain(chosen->context, scope, problem, &config, fallback, err);
-    if (status == TJ_OK)
-        atomic_store_explicit(&chosen->fallback, *fallback, memory_order_release);
-    return status;
+        status = tj_plan_obtain(chosen->context, scope, problem, &config, effort, fallback, err);
+    if (status != TJ_OK)
+        return status;
+    if (tj_plan_is_stand_in(*fallback))
+        tj_plan_release(*fallback); /* the caller has entered */
+    else
+        *fallback = remember(chosen, *fallback);
+    return TJ_OK;
 }
 
 tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error *err)
@@ -84,14 +99,17 @@ tj_status tj_plan_make_fallback(tj_plan *chosen, const tj_scope *scope, tj_error
 
     if (memcmp(&config, tj_source_config(chosen->program.source), sizeof config) == 0)
         return TJ_OK;
-    return make_fallback(chosen, scope, config, &fallback, err);
+    return make_fallback(chosen, scope, config, TJ_EFFORT_BEST, &fallback, err);
 }
 
-tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, struct CUstream_st *stream,
-                      tj_error *err)
+tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, bool is_entered,
+                      struct CUstream_st *stream, tj_error *err)
 {
     tj_plan *chosen = (tj_plan *)(uintptr_t)*plan; /* immutable but for the one pointer that is set here */
     const tj_plan *fallback;
+    /* One that the caller holds may be launched by a thread that has not entered, for which no stand-in would stay. */
+    const tj_effort effort =
+        is_entered && chosen->context->first_call == TJ_FIRST_CALL_QUICK ? TJ_EFFORT_QUICK : TJ_EFFORT_BEST;
     tj_operands x;
     tj_status status = TJ_OK;
 
@@ -107,7 +125,7 @@ tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_oper
         const tj_config config =
             tj_undemanding_config(chosen->key.problem, chosen->program.source, tj_driver_has_stream_memory(scope->driver));
 
-        status = make_fallback(chosen, scope, config, &fallback, err);
+        status = make_fallback(chosen, scope, config, effort, &fallback, err);
     }
     if (status == TJ_OK)
         *plan = fallback;

@@ -2,8 +2,9 @@
 /*
  * image_table: images in memory, and one compile per key.
  *
- * A hit takes no lock: buckets are chains that only grow, at their head, and an image is published last, with release
- * order. Nothing leaves a chain before the table is freed; an image that the driver refused is marked and passed over.
+ * Buckets are chains. Images are looked for when a plan is made, so a lock for a moment is cheap enough; none is held while an
+ * image is read or compiled. An image that the driver refused is marked and passed over. An image that nobody but the table has
+ * leaves when the plan leaves that had it, or when the table holds more bytes than it may, the oldest first.
  *
  * A miss becomes a flight: the first thread that asks produces the image, outside the lock; those that ask meanwhile
  * wait for it and get what it got. A failure is theirs too, and is then forgotten: the next request tries again.
@@ -14,9 +15,12 @@
 #include <string.h>
 
 #include "error.h"
+#include "events.h"
 #include "image.h"
 
 enum { BUCKETS = 1024 };
+
+typedef tj_image_body *image_chain;
 
 /* An image being produced. Lives as long as somebody takes part. */
 typedef struct image_flight {
@@ -30,18 +34,22 @@ typedef struct image_flight {
 } image_flight;
 
 struct tj_image_table {
-    _Atomic(tj_image_body *) bucket[BUCKETS];
     pthread_mutex_t lock;
     pthread_cond_t landed;
-    image_flight *flights; /* under lock; none that has landed */
+    /* Under the lock: */
+    image_chain bucket[BUCKETS];
+    image_flight *flights; /* none that has landed */
+    int64_t bytes, most_bytes;
+    uint64_t time;
 };
 
-struct tj_image_table *tj_image_table_create(void)
+struct tj_image_table *tj_image_table_create(int64_t most_bytes)
 {
     struct tj_image_table *table = calloc(1, sizeof *table);
 
     if (!table)
         return NULL;
+    table->most_bytes = most_bytes;
     pthread_mutex_init(&table->lock, NULL);
     pthread_cond_init(&table->landed, NULL);
     return table;
@@ -52,7 +60,8 @@ void tj_image_table_free(struct tj_image_table *table)
     if (!table)
         return;
     for (size_t i = 0; i < BUCKETS; i++) {
-        tj_image_body *body = atomic_load_explicit(&table->bucket[i], memory_order_relaxed);
+        tj_image_body *body = table->bucket[i];
+
         while (body) {
             tj_image_body *next = body->next;
             tj_image_body_release(body);
@@ -75,31 +84,75 @@ static bool is_same_key(const tj_key *a, const tj_key *b)
     return true;
 }
 
-static _Atomic(tj_image_body *) *bucket_of(struct tj_image_table *table, const tj_key *key)
+static image_chain *bucket_of(struct tj_image_table *table, const tj_key *key)
 {
     return &table->bucket[key->hash.low % BUCKETS];
 }
 
-/* With a reference of the caller's own; NULL: not there. The table's reference keeps every body alive meanwhile. */
+/* Under the lock. With a reference of the caller's own; NULL: not there. */
 static tj_image_body *table_find(struct tj_image_table *table, const tj_key *key)
 {
-    tj_image_body *body = atomic_load_explicit(bucket_of(table, key), memory_order_acquire);
+    tj_image_body *body = *bucket_of(table, key);
 
     while (body && (atomic_load_explicit(&body->is_rejected, memory_order_relaxed) || !is_same_key(&body->key, key)))
         body = body->next;
-    if (body)
+    if (body) {
+        body->used = ++table->time;
         atomic_fetch_add_explicit(&body->references, 1, memory_order_relaxed);
+    }
     return body;
+}
+
+static int64_t bytes_of(const tj_image_body *body)
+{
+    return (int64_t)(sizeof *body + body->ptx_bytes + body->cubin_bytes + body->key_bytes + strlen(body->log));
+}
+
+/* Does nobody but the table have it? Under the lock nobody else can come to have it. */
+static bool is_idle(const tj_image_body *body)
+{
+    return atomic_load_explicit(&body->references, memory_order_acquire) == 1;
+}
+
+/* Under the lock. */
+static void remove_idle(struct tj_image_table *table, tj_image_body *body)
+{
+    image_chain *link = bucket_of(table, &body->key);
+
+    while (*link != body)
+        link = &(*link)->next;
+    *link = body->next;
+    table->bytes -= bytes_of(body);
+    tj_image_body_release(body);
+}
+
+/* Under the lock: the idle ones that were used longest ago go, until there is room. */
+static void make_room(struct tj_image_table *table)
+{
+    while (table->bytes > table->most_bytes) {
+        tj_image_body *oldest = NULL;
+
+        for (size_t i = 0; i < BUCKETS; i++)
+            for (tj_image_body *body = table->bucket[i]; body; body = body->next)
+                if (is_idle(body) && (!oldest || body->used < oldest->used))
+                    oldest = body;
+        if (!oldest)
+            return;
+        remove_idle(table, oldest);
+    }
 }
 
 /* Under the lock. The table takes a reference of its own. */
 static void table_insert(struct tj_image_table *table, tj_image_body *body)
 {
-    _Atomic(tj_image_body *) *bucket = bucket_of(table, &body->key);
+    image_chain *bucket = bucket_of(table, &body->key);
 
     atomic_fetch_add_explicit(&body->references, 1, memory_order_relaxed);
-    body->next = atomic_load_explicit(bucket, memory_order_relaxed);
-    atomic_store_explicit(bucket, body, memory_order_release);
+    body->used = ++table->time;
+    body->next = *bucket;
+    *bucket = body;
+    table->bytes += bytes_of(body);
+    make_room(table);
 }
 
 /* Under the lock. */
@@ -136,8 +189,8 @@ static tj_status wait_for(struct tj_image_table *table, image_flight *flight, tj
 }
 
 /* Under the lock, which is given back while producing. */
-static tj_status fly(tj_context *context, const tj_source *source, const tj_key *key, tj_image_body **body, tj_origin *origin,
-                     tj_error *err)
+static tj_status fly(tj_context *context, const tj_source *source, const tj_key *key, bool may_compile, tj_image_body **body,
+                     tj_origin *origin, tj_error *err)
 {
     struct tj_image_table *table = context->images;
     image_flight *mine = calloc(1, sizeof *mine), **link = &table->flights;
@@ -152,7 +205,7 @@ static tj_status fly(tj_context *context, const tj_source *source, const tj_key 
     table->flights = mine;
 
     pthread_mutex_unlock(&table->lock);
-    status = tj_image_produce(&context->host, source, key, &mine->body, origin, &mine->error);
+    status = tj_image_produce(&context->host, source, key, may_compile, &mine->body, origin, &mine->error);
     pthread_mutex_lock(&table->lock);
 
     while (*link != mine)
@@ -160,7 +213,7 @@ static tj_status fly(tj_context *context, const tj_source *source, const tj_key 
     *link = mine->next;
     mine->status = status;
     mine->has_landed = true;
-    if (status == TJ_OK)
+    if (status == TJ_OK && mine->body)
         table_insert(table, mine->body);
     pthread_cond_broadcast(&table->landed);
     take(mine, body, err);
@@ -168,35 +221,55 @@ static tj_status fly(tj_context *context, const tj_source *source, const tj_key 
     return status;
 }
 
-static tj_status obtain(tj_context *context, const tj_source *source, const tj_key *key, tj_image_body **body,
+/* TJ_OK without a body: it may not be compiled, and is nowhere; a flight that only looks gives none to who waits for it, either. */
+static tj_status obtain(tj_context *context, const tj_source *source, const tj_key *key, bool may_compile, tj_image_body **body,
                         tj_origin *origin, tj_error *err)
 {
     struct tj_image_table *table = context->images;
     image_flight *other;
     tj_status status = TJ_OK;
 
-    *origin = TJ_FROM_MEMORY;
-    *body = table_find(table, key);
-    if (*body)
-        return TJ_OK;
     pthread_mutex_lock(&table->lock);
-    /* Again: it may have landed between the look and the lock. */
-    *body = table_find(table, key);
-    if (!*body) {
-        for (other = table->flights; other && !is_same_key(other->key, key); other = other->next)
+    do {
+        *origin = TJ_FROM_MEMORY;
+        *body = table_find(table, key);
+        for (other = table->flights; !*body && other && !is_same_key(other->key, key); other = other->next)
             ;
-        status = other ? wait_for(table, other, body, err) : fly(context, source, key, body, origin, err);
-    }
+        if (*body)
+            break;
+        if (!other)
+            status = fly(context, source, key, may_compile, body, origin, err);
+        else if (may_compile)
+            status = wait_for(table, other, body, err);
+    } while (other && may_compile && status == TJ_OK && !*body);
     pthread_mutex_unlock(&table->lock);
     return status;
 }
 
-tj_status tj_image_obtain(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err)
+void tj_image_let_go(tj_context *context, tj_image **image)
 {
-    if (image)
-        *image = NULL;
-    if (TJ_HAS_NULL(err, image, context, source, target))
-        return TJ_ERR_INVALID_ARGUMENT;
+    struct tj_image_table *table = context->images;
+    tj_image_body *body = *image ? (*image)->body : NULL;
+
+    if (!body)
+        return;
+    pthread_mutex_lock(&table->lock);
+    for (tj_image_body *one = *bucket_of(table, &body->key); one; one = one->next)
+        if (one == body) {
+            tj_image_free(*image);
+            *image = NULL;
+            if (is_idle(body))
+                remove_idle(table, body);
+            break;
+        }
+    pthread_mutex_unlock(&table->lock);
+}
+
+static tj_status get(tj_context *context, const tj_source *source, const char *target, bool may_compile, tj_image **image,
+                     tj_error *err)
+{
+    static const char *const where[] = {
+        [TJ_FROM_MEMORY] = "memory", [TJ_FROM_STORE] = "store", [TJ_FROM_PACK] = "pack", [TJ_FROM_REMOTE] = "remote"};
     tj_image_key_text text;
     tj_image_body *body;
     tj_origin origin;
@@ -206,12 +279,29 @@ tj_status tj_image_obtain(tj_context *context, const tj_source *source, const ch
     status = tj_image_make_key(&context->host, source, target, &text, &key, err);
     if (status != TJ_OK)
         return status;
-    status = obtain(context, source, &key, &body, &origin, err);
-    if (status == TJ_OK && origin == TJ_FROM_MEMORY) {
+    status = obtain(context, source, &key, may_compile, &body, &origin, err);
+    if (status == TJ_OK && body && origin == TJ_FROM_MEMORY) {
         atomic_fetch_add_explicit(&context->stats.memory_hits, 1, memory_order_relaxed);
         tj_log_line(&context->host.log, TJ_LOG_DEBUG, "%s for %s from memory, key %s", tj_source_kernel(source), body->target,
                     key.hex);
     }
+    if (status == TJ_OK && body && origin != TJ_FROM_COMPILER)
+        tj_host_tell(&context->host, TJ_EVENT_HIT, source, (tj_telling){.detail = where[origin]});
     wrapped = tj_image_wrap(body, origin, image, status == TJ_OK ? err : NULL);
     return status == TJ_OK ? wrapped : status;
+}
+
+tj_status tj_image_obtain(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err)
+{
+    if (image)
+        *image = NULL;
+    if (TJ_HAS_NULL(err, image, context, source, target))
+        return TJ_ERR_INVALID_ARGUMENT;
+    return get(context, source, target, true, image, err);
+}
+
+tj_status tj_image_recall(tj_context *context, const tj_source *source, const char *target, tj_image **image, tj_error *err)
+{
+    *image = NULL;
+    return get(context, source, target, false, image, err);
 }

@@ -6,6 +6,8 @@
 #include "error.h"
 #include "family.h"
 
+enum { TJ_STREAM_LEGACY = 1 }; /* CU_STREAM_LEGACY, which is also what NULL means */
+
 /* Structs of another size come from a program built for another version; there has been only one. */
 static tj_status check_structs(const tj_problem *problem, const tj_operands *operands, tj_error *err)
 {
@@ -18,10 +20,22 @@ static tj_status check_structs(const tj_problem *problem, const tj_operands *ope
     return TJ_OK;
 }
 
+/* Takes it over. */
+static void replace(tj_context *context, tj_plan *built)
+{
+    if (tj_plan_table_replace(context->plans, built)) {
+        tj_plan_tell_replaced(built);
+        tj_plan_release(built);
+    } else {
+        tj_plan_free(built);
+    }
+}
+
 tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_error *err)
 {
     const tj_plan *present;
     tj_plan *built = NULL;
+    atomic_int *inside;
     tj_plan_look look;
     tj_scope scope;
     tj_status status = check_structs(problem, NULL, err);
@@ -30,15 +44,20 @@ tj_status tj_plan_refresh(tj_context *context, const tj_problem *problem, tj_err
         status = tj_scope_enter(&context->host.gpu, &scope, err);
     if (status != TJ_OK)
         return status;
+    inside = tj_readers_enter(context->readers);
     present = tj_plan_find(context->plans, scope.context_id, problem, NULL, &look);
     if (present)
-        status = tj_plan_build(context, &scope, &look.key, &built, err);
+        tj_plan_hold(present);
+    tj_readers_leave(inside);
+    if (present)
+        status = tj_plan_build(context, &scope, &look.key, true, &built, err);
     if (built && !tj_plan_has_config_of(built, present)) /* one that changes nothing is thrown away */
         status = tj_plan_make_fallback(built, &scope, err);
-    if (status != TJ_OK)
+    if (built && status == TJ_OK)
+        replace(context, built);
+    else
         tj_plan_free(built);
-    else if (built && tj_plan_table_replace(context->plans, built))
-        atomic_fetch_add_explicit(&context->stats.plans, 1, memory_order_relaxed);
+    tj_plan_release(present);
     tj_scope_leave(&scope);
     return status;
 }
@@ -54,7 +73,7 @@ static tj_status launch_plan(const tj_plan *plan, const tj_operands *operands, s
     if (status != TJ_OK)
         return status;
     if (scope.context_id == plan->key.context_id) /* otherwise the launch says that it is another's */
-        status = tj_plan_fit(&plan, &scope, operands, stream, err);
+        status = tj_plan_fit(&plan, &scope, operands, false, stream, err);
     tj_scope_leave(&scope);
     return status == TJ_OK ? tj_kernel_launch(plan->program.kernel, operands, stream, err) : status;
 }
@@ -85,8 +104,7 @@ static void move_to_launch(int64_t *in_problem, int64_t *in_operands)
     *in_problem = TJ_ANY;
 }
 
-/* With TJ_SPECIALIZE_TYPES: the same product, with everything that varies between shapes moved into the launch. */
-static void generalize(tj_problem *problem, tj_operands *operands)
+void tj_generalize(tj_problem *problem, tj_operands *operands)
 {
     const tj_problem given = tj_problem_canonical(problem);
     tj_dim *const dim[] = {&problem->j, &problem->k, &problem->l};
@@ -112,7 +130,7 @@ static void generalize(tj_problem *problem, tj_operands *operands)
 }
 
 /* Text for unknown extents may not hold as many rows as this P has, and another one does. */
-static const tj_config *config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
+const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage)
 {
     const int64_t rows = problem->p.layout == TJ_ROW_MAJOR ? operands->j : operands->l;
 
@@ -122,10 +140,13 @@ static const tj_config *config_for_tall(const tj_problem *problem, const tj_oper
     return storage->family->for_tall && storage->family->for_tall(problem, rows, storage) ? storage : NULL;
 }
 
-/* Not ready: make the plan, unless the stream is being captured, where compiling and loading would break the capture. */
+/*
+ * Not ready: make the plan, held, unless the stream is being captured, where compiling and loading would break the capture.
+ */
 static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj_plan_key *key, struct CUstream_st *stream,
                             const tj_plan **plan, tj_error *err)
 {
+    const tj_effort effort = context->first_call == TJ_FIRST_CALL_QUICK && !key->config ? TJ_EFFORT_QUICK : TJ_EFFORT_BEST;
     bool is_capturing = false;
     tj_status status = tj_stream_is_capturing(scope->driver, stream, &is_capturing, err);
 
@@ -136,7 +157,7 @@ static tj_status make_ready(tj_context *context, const tj_scope *scope, const tj
                     "tj_plan_prepare for it before the capture begins",
                     (long long)key->problem->j.extent, (long long)key->problem->k.extent, (long long)key->problem->l.extent);
     if (status == TJ_OK)
-        status = tj_plan_table_obtain(context, scope, key, plan, err);
+        status = tj_plan_table_obtain(context, scope, key, effort, plan, err);
     return status;
 }
 
@@ -155,35 +176,76 @@ tj_status tj_plan_prepare(tj_context *context, const tj_problem *problem, const 
         status = tj_scope_enter(&context->host.gpu, &scope, err);
     if (status != TJ_OK)
         return status;
-    status = tj_plan_obtain(context, &scope, problem, config, plan, err);
+    status = tj_plan_obtain(context, &scope, problem, config, TJ_EFFORT_BEST, plan, err);
     tj_scope_leave(&scope);
     return context->capture ? note(context, problem, NULL, status) : status;
 }
 
-/* The hot path: one driver call for the context, one hash, one look-up, one launch. It does not even count itself: a counter that
- * all threads write would cost them more than the look-up. */
+/*
+ * A graph that captures a launch may run it at any time, so the code of its plan stays. Only streams that the program made can be
+ * captured, and only they are asked.
+ */
+static inline void mark_captured(const tj_plan *plan, const tj_scope *scope, struct CUstream_st *stream)
+{
+    CUresult (*const is_capturing)(CUstream, int *) = scope->driver->api.stream_is_capturing;
+    int state = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    if ((uintptr_t)stream <= TJ_STREAM_LEGACY || !is_capturing ||
+        atomic_load_explicit(&plan->is_captured, memory_order_relaxed))
+        return;
+    if (is_capturing(stream, &state) == CUDA_SUCCESS && state != CU_STREAM_CAPTURE_STATUS_NONE)
+        atomic_store((atomic_bool *)(uintptr_t)&plan->is_captured, true);
+}
+
+/* Inside a scope, with a plan that stays meanwhile. */
+static tj_status launch_found(const tj_plan *plan, const tj_scope *scope, const tj_operands *operands, bool is_new,
+                              struct CUstream_st *stream, tj_error *err)
+{
+    tj_operands lent;
+    tj_status status = TJ_OK;
+
+    if (__builtin_expect(!tj_plan_is_stand_in(plan) && !tj_kernel_suits(plan->program.kernel, operands), 0))
+        status = tj_plan_fit(&plan, scope, operands, true, stream, err);
+    if (status == TJ_OK && __builtin_expect(tj_plan_is_stand_in(plan), 0)) {
+        status = tj_stand_in_lend(&plan, scope, operands, &lent, stream, err);
+        operands = &lent;
+    }
+    /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
+    if (status == TJ_OK && (is_new || plan->context->check_pointers))
+        status = tj_kernel_check_pointers(plan->program.kernel, operands, err);
+    if (status != TJ_OK)
+        return status;
+    mark_captured(plan, scope, stream);
+    return tj_kernel_launch_ready(plan->program.kernel, operands, stream, err);
+}
+
+/*
+ * The hot path: one driver call for the context, one hash, one look-up, one launch. It does not even count itself: a counter that
+ * all threads write would cost them more than the look-up.
+ */
 static tj_status matmul(tj_context *context, const tj_problem *problem, const tj_config *config, const tj_operands *operands,
                         struct CUstream_st *stream, tj_error *err)
 {
-    const tj_plan *plan;
+    const tj_plan *plan, *held = NULL;
+    atomic_int *inside;
     tj_plan_look look;
     tj_scope scope;
-    bool is_new;
     tj_status status = tj_scope_enter(&context->host.gpu, &scope, err);
 
     if (status != TJ_OK)
         return status;
+    inside = tj_readers_enter(context->readers);
     plan = tj_plan_find(context->plans, scope.context_id, problem, config, &look);
-    is_new = !plan;
-    if (is_new)
-        status = make_ready(context, &scope, &look.key, stream, &plan, err);
-    if (status == TJ_OK && __builtin_expect(!tj_kernel_suits(plan->program.kernel, operands), 0))
-        status = tj_plan_fit(&plan, &scope, operands, stream, err);
-    /* What a pointer is costs a driver call to know: asked once a plan, or always if the context says so. */
-    if (status == TJ_OK && (is_new || context->check_pointers))
-        status = tj_kernel_check_pointers(plan->program.kernel, operands, err);
+    if (__builtin_expect(!plan, 0)) {
+        tj_readers_leave(inside); /* so that plans can go while this one is made */
+        status = make_ready(context, &scope, &look.key, stream, &held, err);
+        inside = tj_readers_enter(context->readers);
+        plan = held;
+    }
     if (status == TJ_OK)
-        status = tj_kernel_launch_ready(plan->program.kernel, operands, stream, err);
+        status = launch_found(plan, &scope, operands, held != NULL, stream, err);
+    tj_readers_leave(inside);
+    tj_plan_release(held);
     tj_scope_leave(&scope);
     return status;
 }
@@ -229,8 +291,8 @@ static tj_status multiply(tj_context *context, const tj_problem *problem, const 
     general = *problem;
     moved = *operands;
     fill_extents(problem, &moved);
-    generalize(&general, &moved);
-    return matmul(context, &general, config_for_tall(&general, &moved, &storage), &moved, stream, err);
+    tj_generalize(&general, &moved);
+    return matmul(context, &general, tj_config_for_tall(&general, &moved, &storage), &moved, stream, err);
 }
 
 tj_status tj_matmul(tj_context *context, const tj_problem *problem, const tj_operands *operands, struct CUstream_st *stream,

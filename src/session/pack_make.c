@@ -4,6 +4,7 @@
  */
 #include <tilejit/pack.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,9 @@
 
 struct tj_pack {
     tj_context *context;
-    tj_records *records;
-    tj_pack_draft *draft;
+    tj_records *records; /* not changed once they are there */
+    pthread_mutex_t lock;
+    tj_pack_draft *draft; /* under the lock */
 };
 
 /* ---- made --------------------------------------------------------------------------------------------------------- */
@@ -51,6 +53,7 @@ tj_status tj_pack_create(tj_context *context, const tj_records *records, tj_pack
     if (!pack)
         return tj_fail_memory(err, "a pack");
     pack->context = context;
+    pthread_mutex_init(&pack->lock, NULL);
     pack->records = tj_records_create();
     pack->draft = tj_pack_draft_create();
     if (!pack->records || !pack->draft)
@@ -70,6 +73,7 @@ void tj_pack_free(tj_pack *pack)
         return;
     tj_records_free(pack->records);
     tj_pack_draft_free(pack->draft);
+    pthread_mutex_destroy(&pack->lock);
     free(pack);
 }
 
@@ -94,8 +98,11 @@ static tj_status add_kernel(void *payload, const tj_config *config, tj_error *er
         status = tj_image_obtain(to->pack->context, to->source, to->target, &image, err);
     if (status == TJ_OK)
         status = tj_spills_check_image(to->source, image, err);
-    if (status == TJ_OK)
+    if (status == TJ_OK) {
+        pthread_mutex_lock(&to->pack->lock);
         status = tj_packed_add_image(to->pack->draft, to->source, image, err);
+        pthread_mutex_unlock(&to->pack->lock);
+    }
     tj_image_free(image);
     return status;
 }
@@ -111,6 +118,17 @@ static tj_status add_fallback(packing *to, tj_error *err)
     return status;
 }
 
+static tj_status add_item(tj_pack *pack, uint32_t kind, tj_hash128 request, const char *target, const tj_pack_part *part,
+                          size_t count, tj_error *err)
+{
+    tj_status status;
+
+    pthread_mutex_lock(&pack->lock);
+    status = tj_pack_draft_add(pack->draft, kind, request, target, part, count, err);
+    pthread_mutex_unlock(&pack->lock);
+    return status;
+}
+
 static tj_status add_choice(const packing *to, const tj_config *config, tj_error *err)
 {
     char problem[TJ_PROBLEM_TEXT_BYTES], text[TJ_CONFIG_TEXT_BYTES];
@@ -120,8 +138,7 @@ static tj_status add_choice(const packing *to, const tj_config *config, tj_error
     tj_config_print(config, text);
     part[0] = (tj_pack_part){"problem", problem, strlen(problem)};
     part[1] = (tj_pack_part){"config", text, strlen(text)};
-    return tj_pack_draft_add(to->pack->draft, TJ_PACKED_CHOICE, tj_packed_choice_request(to->problem), to->target, part, 2,
-                             err);
+    return add_item(to->pack, TJ_PACKED_CHOICE, tj_packed_choice_request(to->problem), to->target, part, 2, err);
 }
 
 /* Is a record of this problem, and of a device that the target serves? PTX serves newer ones too. */
@@ -151,9 +168,8 @@ static tj_status add_record(packing *to, const tj_record *record, tj_error *err)
         *err = why;
     if (status == TJ_OK)
         status = add_fallback(to, err);
-    return status == TJ_OK
-               ? tj_pack_draft_add(to->pack->draft, TJ_PACKED_RECORD, tj_packed_record_request(record->key), "", &part, 1, err)
-               : status;
+    return status == TJ_OK ? add_item(to->pack, TJ_PACKED_RECORD, tj_packed_record_request(record->key), "", &part, 1, err)
+                           : status;
 }
 
 /* The record of the product itself decides, else the first of a device of its compute capability. */
@@ -219,7 +235,10 @@ tj_status tj_pack_print(tj_pack *pack, void **bytes, size_t *size, tj_error *err
 {
     if (TJ_HAS_NULL(err, pack, bytes, size))
         return TJ_ERR_INVALID_ARGUMENT;
-    return tj_pack_draft_print(pack->draft, bytes, size, err);
+    pthread_mutex_lock(&pack->lock);
+    const tj_status status = tj_pack_draft_print(pack->draft, bytes, size, err);
+    pthread_mutex_unlock(&pack->lock);
+    return status;
 }
 
 /* ---- looked through ----------------------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "choose.h"
 #include "chooser.h"
 #include "error.h"
+#include "events.h"
 #include "family.h"
 #include "image.h"
 #include "packed.h"
@@ -16,22 +17,56 @@
 
 void tj_plan_free(tj_plan *plan)
 {
-    while (plan) {
-        tj_plan *replaced = plan->replaced;
-
-        tj_program_drop(&plan->program);
-        free(plan);
-        plan = replaced;
-    }
+    if (!plan)
+        return;
+    tj_plan_release(atomic_load(&plan->fallback));
+    tj_plan_release(plan->loan.lender);
+    if (plan->is_evicted)
+        tj_image_let_go(plan->context, &plan->program.image);
+    tj_program_drop(&plan->program);
+    free(plan);
 }
 
 bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b)
 {
+    if (tj_plan_is_stand_in(a) || tj_plan_is_stand_in(b))
+        return false;
     return memcmp(tj_source_config(a->program.source), tj_source_config(b->program.source), sizeof(tj_config)) == 0;
 }
 
-/* The image of the plan's source: a pack names its own target, and NVRTC is asked for one only where no pack holds it. */
-static tj_status obtain(tj_context *context, const tj_device_facts *device, tj_plan *plan, tj_error *err)
+tj_plan *tj_plan_create(tj_context *context, const tj_plan_key *key)
+{
+    tj_plan *plan = calloc(1, sizeof *plan);
+
+    if (!plan)
+        return NULL;
+    plan->context = context;
+    plan->bytes = (int64_t)sizeof *plan;
+    plan->key = *key;
+    plan->problem = *key->problem;
+    plan->key.problem = &plan->problem;
+    if (key->config) {
+        plan->config = *key->config;
+        plan->key.config = &plan->config;
+    }
+    return plan;
+}
+
+/* Its texts, its image, and its code on the device, which takes about what the file of it takes. */
+static int64_t count_bytes(const tj_plan *plan)
+{
+    size_t ptx, cubin;
+
+    (void)tj_image_ptx(plan->program.image, &ptx);
+    (void)tj_image_cubin(plan->program.image, &cubin);
+    return plan->bytes + (int64_t)(2 * strlen(tj_source_text(plan->program.source)) + ptx + cubin + (cubin ? cubin : ptx));
+}
+
+/*
+ * The image of the plan's source: a pack names its own target, and NVRTC is asked for one only where no pack holds it. NULL, and TJ_OK:
+ * it would have to be compiled, and may not be.
+ */
+static tj_status obtain(tj_context *context, const tj_device_facts *device, bool may_compile, tj_plan *plan, tj_error *err)
 {
     tj_host *const host = &context->host;
     const tj_packed_asker asker = tj_packed_asker_of(host, device);
@@ -40,6 +75,8 @@ static tj_status obtain(tj_context *context, const tj_device_facts *device, tj_p
 
     if (!tj_packed_target(host, plan->program.source, &asker, target))
         status = tj_host_target(host, device->cc_major, device->cc_minor, target, err);
+    if (status == TJ_OK && !may_compile)
+        return tj_image_recall(context, plan->program.source, target, &plan->program.image, err);
     return status == TJ_OK ? tj_image_obtain(context, plan->program.source, target, &plan->program.image, err) : status;
 }
 
@@ -59,7 +96,7 @@ static tj_status load(tj_context *context, const tj_device_facts *device, tj_pla
     tj_image_reject(&context->host, plan->program.image, refused.message);
     tj_image_free(plan->program.image);
     plan->program.image = NULL;
-    status = obtain(context, device, plan, err);
+    status = obtain(context, device, true, plan, err);
     return status == TJ_OK ? tj_program_load(&context->host, &plan->program, err) : status;
 }
 
@@ -83,9 +120,14 @@ tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem
         status = tj_image_obtain(context, simple.source, tj_image_target(plan->program.image), &simple.image, err);
     if (status == TJ_OK)
         status = tj_program_load(host, &simple, err);
-    if (status == TJ_OK)
+    if (status == TJ_OK) {
+        tj_range_open("prove", tj_source_kernel(plan->program.source));
         status = tj_program_prove(host, &plan->program, simple.kernel, problem, proof, err);
+        tj_range_close();
+    }
     tj_program_drop(&simple);
+    if (status == TJ_OK || status == TJ_ERR_CHECK_FAILED)
+        tj_host_tell_proof(host, plan->program.source, proof);
     return status;
 }
 
@@ -116,15 +158,21 @@ static tj_status believe(tj_context *context, const tj_device_facts *device, con
     return status;
 }
 
-/* Source, image and kernel of a config; what an earlier config left in the plan goes. */
-static tj_status make(tj_context *context, const tj_device_facts *device, const tj_config *config, tj_plan *plan, tj_error *err)
+/*
+ * Source, image and kernel of a config; what an earlier config left in the plan goes. TJ_OK without an image: it is not at hand, and may
+ * not be compiled.
+ */
+static tj_status make(tj_context *context, const tj_device_facts *device, const tj_config *config, bool may_compile,
+                      tj_plan *plan, tj_error *err)
 {
     tj_status status;
 
     tj_program_drop(&plan->program);
     status = tj_generate(plan->key.problem, config, &plan->program.source, err);
     if (status == TJ_OK)
-        status = obtain(context, device, plan, err);
+        status = obtain(context, device, may_compile, plan, err);
+    if (status == TJ_OK && !plan->program.image)
+        return TJ_OK;
     if (status == TJ_OK)
         status = load(context, device, plan, err);
     if (status == TJ_OK)
@@ -137,7 +185,7 @@ static tj_status make(tj_context *context, const tj_device_facts *device, const 
 }
 
 /* What the library chose and may not be launched gives way to the next choice. */
-static tj_status make_chosen(tj_context *context, const tj_device_facts *device, tj_plan *plan, tj_error *err)
+static tj_status make_chosen(tj_context *context, const tj_device_facts *device, bool may_compile, tj_plan *plan, tj_error *err)
 {
     tj_config refused[TJ_MOST_REFUSED + 1], config = TJ_CONFIG_INIT;
     tj_error why;
@@ -148,12 +196,14 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
 
         if (status != TJ_OK)
             return status;
-        status = make(context, device, &config, plan, &why);
+        status = make(context, device, &config, may_compile, plan, &why);
         if (status == TJ_ERR_NO_COMPILER && tj_context_choose_packed(context, device, plan->key.problem, &config)) {
             plan->chosen_by = TJ_BY_PACK;
-            status = make(context, device, &config, plan, &why);
+            status = make(context, device, &config, may_compile, plan, &why);
         }
         if (!tj_status_is_unfit(status) || count > TJ_MOST_REFUSED) {
+            if (status == TJ_OK && plan->program.image)
+                tj_context_remember_choice(context, device, plan->key.problem, &config, plan->chosen_by);
             if (status != TJ_OK && err)
                 *err = why;
             return status;
@@ -163,37 +213,30 @@ static tj_status make_chosen(tj_context *context, const tj_device_facts *device,
     }
 }
 
-tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
+tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, bool may_compile, tj_plan **out,
+                        tj_error *err)
 {
     tj_device_facts device;
     int ordinal = 0;
-    tj_plan *plan = calloc(1, sizeof *plan);
+    tj_plan *plan = tj_plan_create(context, key);
     tj_status status;
 
     *out = NULL;
     if (!plan)
         return tj_fail_memory(err, "a plan");
-    plan->context = context;
-    plan->key = *key;
-    plan->problem = *key->problem;
-    plan->key.problem = &plan->problem;
-    if (key->config) {
-        plan->config = *key->config;
-        plan->key.config = &plan->config;
-    }
     status = tj_scope_device(scope, &ordinal, err);
     if (status == TJ_OK)
         status = tj_gpu_device_facts(&context->host.gpu, ordinal, &device, err);
     if (status == TJ_OK && !key->config) {
-        status = make_chosen(context, &device, plan, err);
+        status = make_chosen(context, &device, may_compile, plan, err);
     } else if (status == TJ_OK) {
         tj_config config = plan->config;
 
         status = tj_config_adapt(&device, key->problem, &config, err);
         if (status == TJ_OK)
-            status = make(context, &device, &config, plan, err);
+            status = make(context, &device, &config, may_compile, plan, err);
     }
-    if (status != TJ_OK) {
+    if (status != TJ_OK || !plan->program.image) {
         tj_plan_free(plan);
         return status;
     }
@@ -203,6 +246,7 @@ tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_pla
         tj_background_tune(context->background, key->problem);
     if (context->prove == TJ_PROVE_BEHIND && ordinal == context->host.gpu.device)
         tj_background_prove(context->background, key->problem, key->config);
+    plan->bytes = count_bytes(plan);
     *out = plan;
     return TJ_OK;
 }

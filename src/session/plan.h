@@ -3,7 +3,8 @@
  * plan: what a ready call runs. Each file calls those above it alone.
  *
  *     plan.c        a plan is built, tried, freed
- *     plan_table.c  a plan is found by its key, or built once
+ *     plan_table.c  a plan is found by its key, or built once; the least recently used ones leave
+ *     stand_in.c    a plan that borrows the kernel of a more general one, until its own is there
  *     fallback.c    another plan, for operands that the first cannot take
  *     matmul.c      what a call does
  */
@@ -15,6 +16,7 @@
 #include "context.h"
 #include "kernel.h"
 #include "program.h"
+#include "readers.h"
 #include "scope.h"
 
 /** What a plan is found by. */
@@ -34,17 +36,43 @@ _Static_assert(sizeof(tj_problem) == sizeof(size_t) + 3 * sizeof(tj_dim) + sizeo
                "tj_problem must have no padding");
 _Static_assert(sizeof(tj_config) == 2 * sizeof(void *) + 4 * (TJ_CONFIG_MAX_PARAMS + 4), "tj_config must have no padding");
 
+/** What a stand-in has in place of a kernel (stand_in.c). */
+typedef struct tj_loan {
+    const tj_plan *lender; /* held; a plan with a kernel, for a problem that leaves more to the launch. NULL: no stand-in */
+    tj_operands fill;      /* what the problem says and the lender's leaves to the launch */
+    atomic_uint launches;
+    atomic_bool is_asked;    /* the background thread knows */
+    atomic_uint compared_at; /* the time of the table at which a better lender was last looked for */
+} tj_loan;
+
+/** Never changes once it is published, but for what is atomic here. */
 struct tj_plan {
     tj_plan_key key; /* points at the two below */
     tj_problem problem;
     tj_config config;
     tj_context *context;
-    tj_program program;
+    tj_program program;                /* of a stand-in: empty */
     tj_chosen_by chosen_by;            /* 0: its config was named */
-    _Atomic(const tj_plan *) fallback; /* for operands that do not suit the kernel; NULL until it is first needed. Of the same
-                                          table */
-    tj_plan *replaced;                 /* the plan that this one took the place of; alive, because callers may hold it */
+    _Atomic(const tj_plan *) fallback; /* for operands that do not suit the kernel; NULL until it is first needed. Held; of the
+                                          same table, never a stand-in */
+    tj_loan loan;
+
+    /* Until when it stays: the business of plan_table.c. */
+    atomic_uint used;        /* the time of the table at which it was last found */
+    atomic_int holds;        /* who may launch it without having found it: callers of tj_plan_prepare, plans, threads */
+    atomic_bool is_captured; /* a graph may launch it, for as long as the context lives */
+    atomic_bool is_retired;  /* it is not found any more; freed when nobody can be using it */
+    bool is_evicted;         /* of a retired one: to make room */
+    int64_t bytes;           /* of host memory and code */
+    tj_grace grace;          /* of a retired one */
+    tj_plan *next_retired;
 };
+
+/** Is it one that borrows another's kernel? */
+static inline bool tj_plan_is_stand_in(const tj_plan *plan)
+{
+    return plan->loan.lender != NULL;
+}
 
 /** Is an extent of the problem known only at the launch? */
 static inline bool tj_has_any_extent(const tj_problem *problem)
@@ -52,27 +80,70 @@ static inline bool tj_has_any_extent(const tj_problem *problem)
     return problem->j.mode == TJ_DIM_ANY || problem->k.mode == TJ_DIM_ANY || problem->l.mode == TJ_DIM_ANY;
 }
 
-/** A new plan, the caller's: nobody else knows it yet. Inside a scope, outside a capture. *out is NULL on failure. */
-tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err);
+/** An empty plan of a key, which it copies. NULL: out of memory. */
+tj_plan *tj_plan_create(tj_context *context, const tj_plan_key *key);
 
-/** Free a plan and those that it replaced. NULL is permitted. */
+/**
+ * A new plan, the caller's: nobody else knows it yet. Inside a scope, outside a capture. *out is NULL on failure; also, with
+ * TJ_OK, where its image is not at hand and may not be compiled.
+ */
+tj_status tj_plan_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, bool may_compile, tj_plan **out,
+                        tj_error *err);
+
+/** Free a plan that nobody can be using. NULL is permitted. */
 void tj_plan_free(tj_plan *plan);
+
+/** The plan stays until tj_plan_release. By a thread that has entered, or holds it, or what holds it. */
+static inline void tj_plan_hold(const tj_plan *plan)
+{
+    (void)atomic_fetch_add_explicit((atomic_int *)(uintptr_t)&plan->holds, 1, memory_order_acq_rel);
+}
 
 /** Were two plans of one problem made with the same config? */
 bool tj_plan_has_config_of(const tj_plan *a, const tj_plan *b);
 
-/** The plan of a key; NULL: there is none yet. Takes no lock; any thread. */
-const tj_plan *tj_plan_table_find(const struct tj_plan_table *table, const tj_plan_key *key);
+/**
+ * The plan of a key; NULL: there is none yet. Takes no lock. Who looks has entered (context->readers), and uses what was found, or
+ * holds it, before leaving.
+ */
+const tj_plan *tj_plan_table_find(struct tj_plan_table *table, const tj_plan_key *key);
 
-/** The plan of a key: found, or built by this thread, or awaited if another is building it. Inside a scope, outside a capture. */
-tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const tj_plan_key *key, const tj_plan **plan,
-                               tj_error *err);
+/** How good must a plan be? */
+typedef enum tj_effort {
+    TJ_EFFORT_BEST, /* one with a kernel of its own, whatever that takes */
+    TJ_EFFORT_QUICK /* one that can be launched soon: a stand-in will do */
+} tj_effort;
 
 /**
- * Let a plan take the place of the one of its key, which is there. The table owns it from now on. Who holds the old one keeps it.
- * False: its config is that of the old one, which stays; the new one is gone.
+ * The plan of a key: found, or built by this thread, or awaited if another is building it. It is held for the caller
+ * (tj_plan_release). Inside a scope, outside a capture, not entered.
+ */
+tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_effort effort,
+                               const tj_plan **plan, tj_error *err);
+
+/**
+ * Let a plan take the place of the one of its key. The table owns it from now on, and it is held for the caller; who holds the old
+ * one keeps that. False: there is none of its key any more, or one with the same config, which stays, and the new one is the caller's.
  */
 bool tj_plan_table_replace(struct tj_plan_table *table, tj_plan *plan);
+
+/** Say that this one has taken another's place. */
+void tj_plan_tell_replaced(const tj_plan *plan);
+
+/** Let a stand-in take the place of another one, if that is still there; else it is freed. */
+void tj_plan_table_succeed(struct tj_plan_table *table, const tj_plan *present, tj_plan *successor);
+
+/** A time that goes on with each plan that comes. Any thread. */
+unsigned tj_plan_table_time(const struct tj_plan_table *table);
+
+/** Let plans go until so many, and so many bytes, are left: those that were found longest ago first. Not entered. */
+void tj_plan_table_trim(struct tj_plan_table *table, int64_t plans, int64_t bytes);
+
+/** Free what left the table and is not used any more. Not entered. */
+void tj_plan_table_sweep(struct tj_plan_table *table);
+
+/** How many plans are in it, and their bytes. */
+void tj_plan_table_count(struct tj_plan_table *table, uint64_t *plans, uint64_t *bytes);
 
 /** A key and what it borrows, where an extent must be forgotten first. Not to be copied. */
 typedef struct tj_plan_look {
@@ -80,13 +151,36 @@ typedef struct tj_plan_look {
     tj_problem storage;
 } tj_plan_look;
 
-/** The plan of a problem and a config; NULL: there is none yet, and *look holds its key. Takes no lock; any thread. */
-const tj_plan *tj_plan_find(const struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,
+/** The plan of a problem and a config; NULL: there is none yet, and *look holds its key. Takes no lock; a thread that has entered. */
+const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,
                             const tj_config *config, tj_plan_look *look);
 
-/** The same, found or built. Inside a scope, outside a capture. problem is as a key holds it. */
+/** The same, found or built, and held for the caller. Inside a scope, outside a capture, not entered. */
 tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
-                         const tj_plan **plan, tj_error *err);
+                         tj_effort effort, const tj_plan **plan, tj_error *err);
+
+/** Everything that varies between shapes moved from the problem into the launch. */
+void tj_generalize(tj_problem *problem, tj_operands *operands);
+
+/** The textbook's config, for a text for unknown extents and so many rows of P; NULL: the library's choice will do. */
+const tj_config *tj_config_for_tall(const tj_problem *problem, const tj_operands *operands, tj_config *storage);
+extern const tj_config tj_textbook_config;
+
+/**
+ * A plan that can be launched soon: with its own kernel if that is at hand, else a stand-in, whose own is made behind the calls. As
+ * tj_plan_build.
+ */
+tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err);
+
+/**
+ * What a launch of a stand-in is: *plan becomes the plan whose kernel is launched, *x the operands for it. Inside a scope. Errors:
+ * those of tj_plan_fit.
+ */
+tj_status tj_stand_in_lend(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, tj_operands *x,
+                           struct CUstream_st *stream, tj_error *err);
+
+/** Make the kernel of its own of a plan that has none yet, unless its extents turned out to come once each. Behind the calls. */
+tj_status tj_plan_improve(tj_context *context, const tj_problem *problem, const tj_config *config, tj_error *err);
 
 /**
  * The config of a fallback: that of a source that the library chose, without its wants of operands. has_workspace: a launch without
@@ -113,11 +207,12 @@ tj_status tj_plan_try(tj_context *context, const tj_plan *plan, const tj_problem
                       tj_error *err);
 
 /**
- * Put the fallback of a plan in its place, if the library chose its config and the operands do not suit the kernel. To be
- * asked only where tj_kernel_suits says no. Inside a scope of the plan's CUDA context.
+ * Put the fallback of a plan in its place, if the library chose its config and the operands do not suit the kernel. For a caller that has
+ * entered, where the first call shall be quick, that may be a stand-in. To be asked only where tj_kernel_suits says no. Inside a scope of
+ * the plan's CUDA context.
  * Errors: those of tj_plan_prepare, and TJ_ERR_CAPTURE: the stream is being captured and the fallback is not ready.
  */
-tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_operands *operands, struct CUstream_st *stream,
-                      tj_error *err);
+tj_status tj_plan_fit(const tj_plan **plan, const tj_scope *scope, const tj_operands *operands, bool is_entered,
+                      struct CUstream_st *stream, tj_error *err);
 
 #endif

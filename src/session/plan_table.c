@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan_table: finished plans, and one build per key.
+ * plan_table: finished plans, one build per key, and room for new ones.
  *
- * A hit takes no lock: the table is an array of pointers to finished plans, each published once, last, with release
- * order. When the array is half full a larger one replaces it; the old arrays stay until the table is freed, because a
- * reader may still be in one (together they are smaller than the last). Plans are never removed, so a pointer to one
- * stays good as long as the context.
+ * A hit takes no lock: the table is an array of pointers to finished plans, each published once, last. When the array is half full,
+ * or plans leave, another one replaces it.
  *
  * A miss is built outside the lock by the first thread that asks; the others wait for it.
+ *
+ * Plans leave when there are more of them, or more bytes, than the table may hold, and when another takes their place. One that is
+ * held, or that a graph may launch, is not chosen to leave. What left is retired: nobody finds it any more, but somebody may have
+ * found it just before. It is freed when every thread that had entered then has left again (readers.h), and nobody holds it. That
+ * is looked at whenever a plan comes or goes; nobody waits for it.
  */
 #include "plan.h"
 
@@ -15,11 +18,13 @@
 #include <string.h>
 
 #include "error.h"
+#include "events.h"
 #include "hash.h"
 
 typedef struct plan_array {
-    struct plan_array *older; /* kept for readers that entered before it was replaced */
-    size_t capacity;          /* a power of two */
+    struct plan_array *next_retired;
+    tj_grace grace;  /* of a retired one */
+    size_t capacity; /* a power of two */
     _Atomic(tj_plan *) slot[];
 } plan_array;
 
@@ -27,50 +32,88 @@ typedef struct plan_array {
 typedef struct plan_build {
     struct plan_build *next;
     const tj_plan_key *key;
+    tj_effort effort;
     unsigned waiting;
     bool is_done;
     tj_status status;
     tj_error error;
-    const tj_plan *plan;
+    const tj_plan *plan; /* held while this lives */
 } plan_build;
 
 struct tj_plan_table {
     _Atomic(plan_array *) array;
-    size_t count;       /* under lock */
-    plan_build *builds; /* under lock */
+    atomic_uint time;
+    tj_readers *readers;
+    const int64_t most_plans, most_bytes;
+
     pthread_mutex_t lock;
     pthread_cond_t done; /* a build finished, or its last waiter left */
+    /* Under the lock: */
+    size_t count;
+    int64_t bytes;
+    plan_build *builds;
+    tj_plan *retired;
+    plan_array *retired_arrays;
 };
 
 enum { FIRST_CAPACITY = 64 };
 
-static plan_array *array_create(size_t capacity, plan_array *older)
+static plan_array *array_create(size_t capacity)
 {
     plan_array *array = calloc(1, sizeof *array + capacity * sizeof array->slot[0]);
 
-    if (array) {
-        array->older = older;
+    if (array)
         array->capacity = capacity;
-    }
     return array;
 }
 
-struct tj_plan_table *tj_plan_table_create(void)
+struct tj_plan_table *tj_plan_table_create(int64_t most_plans, int64_t most_bytes)
 {
-    struct tj_plan_table *table = calloc(1, sizeof *table);
-    plan_array *array = array_create(FIRST_CAPACITY, NULL);
+    struct tj_plan_table *table = malloc(sizeof *table);
+    const struct tj_plan_table empty = {.most_plans = most_plans, .most_bytes = most_bytes};
+    plan_array *array = array_create(FIRST_CAPACITY);
+    tj_readers *readers = tj_readers_create();
 
-    if (!table || !array) {
+    if (!table || !array || !readers) {
         free(table);
         free(array);
+        tj_readers_free(readers);
         return NULL;
     }
+    memcpy(table, &empty, sizeof empty);
+    table->readers = readers;
     atomic_init(&table->array, array);
     pthread_mutex_init(&table->lock, NULL);
     pthread_cond_init(&table->done, NULL);
     return table;
 }
 
+tj_readers *tj_plan_table_readers(struct tj_plan_table *table)
+{
+    return table->readers;
+}
+
+static void free_arrays(plan_array *array)
+{
+    while (array) {
+        plan_array *next = array->next_retired;
+
+        free(array);
+        array = next;
+    }
+}
+
+static void free_plans(tj_plan *plan)
+{
+    while (plan) {
+        tj_plan *next = plan->next_retired;
+
+        tj_plan_free(plan);
+        plan = next;
+    }
+}
+
+/* Nobody uses the context any more, so every plan can go, held or not; holds among plans are counted, not followed. */
 void tj_plan_table_free(struct tj_plan_table *table)
 {
     plan_array *array;
@@ -78,17 +121,33 @@ void tj_plan_table_free(struct tj_plan_table *table)
     if (!table)
         return;
     array = atomic_load(&table->array);
-    for (size_t i = 0; i < array->capacity; i++)
-        tj_plan_free(atomic_load(&array->slot[i]));
-    while (array) {
-        plan_array *older = array->older;
-        free(array);
-        array = older;
+    for (size_t i = 0; i < array->capacity; i++) {
+        tj_plan *plan = atomic_load(&array->slot[i]);
+
+        if (plan) {
+            plan->next_retired = table->retired;
+            table->retired = plan;
+        }
     }
+    for (tj_plan *plan = table->retired; plan; plan = plan->next_retired) {
+        atomic_store(&plan->fallback, NULL);
+        plan->loan.lender = NULL;
+    }
+    free_plans(table->retired);
+    free_arrays(table->retired_arrays);
+    free(array);
+    tj_readers_free(table->readers);
     pthread_cond_destroy(&table->done);
     pthread_mutex_destroy(&table->lock);
     free(table);
 }
+
+unsigned tj_plan_table_time(const struct tj_plan_table *table)
+{
+    return atomic_load_explicit(&table->time, memory_order_relaxed);
+}
+
+/* ---- look-ups ------------------------------------------------------------------------------------------------------ */
 
 static bool key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
 {
@@ -103,77 +162,276 @@ static bool key_is_equal(const tj_plan_key *a, const tj_plan_key *b)
 static _Atomic(tj_plan *) *slot_of(plan_array *array, const tj_plan_key *key, tj_plan **plan)
 {
     for (size_t i = key->hash & (array->capacity - 1);; i = (i + 1) & (array->capacity - 1)) {
-        *plan = atomic_load_explicit(&array->slot[i], memory_order_acquire);
+        *plan = atomic_load(&array->slot[i]); /* in the order of all readers' steps: see readers.h */
         if (!*plan || key_is_equal(&(*plan)->key, key))
             return &array->slot[i];
     }
 }
 
-/* Under the lock. */
-static void array_put(plan_array *array, tj_plan *plan)
+const tj_plan *tj_plan_table_find(struct tj_plan_table *table, const tj_plan_key *key)
 {
-    tj_plan *before;
-
-    atomic_store_explicit(slot_of(array, &plan->key, &before), plan, memory_order_release);
-}
-
-const tj_plan *tj_plan_table_find(const struct tj_plan_table *table, const tj_plan_key *key)
-{
+    const unsigned now = tj_plan_table_time(table);
     tj_plan *plan;
 
-    (void)slot_of(atomic_load_explicit(&table->array, memory_order_acquire), key, &plan);
+    (void)slot_of(atomic_load(&table->array), key, &plan);
+    /* Written at most once by each thread between two plans that come, so that threads do not pull the line from each other. */
+    if (plan && __builtin_expect(atomic_load_explicit(&plan->used, memory_order_relaxed) != now, 0))
+        atomic_store_explicit(&plan->used, now, memory_order_relaxed);
     return plan;
 }
 
-/* Under the lock. */
-static tj_status table_insert(struct tj_plan_table *table, tj_plan *plan, tj_error *err)
+/* ---- coming and going, under the lock ------------------------------------------------------------------------------ */
+
+static void retire(struct tj_plan_table *table, tj_plan *plan)
 {
-    plan_array *array = atomic_load_explicit(&table->array, memory_order_relaxed);
+    plan->grace = tj_grace_begin();
+    plan->next_retired = table->retired;
+    table->retired = plan;
+    atomic_store(&plan->is_retired, true);
+}
 
-    if (2 * (table->count + 1) > array->capacity) {
-        plan_array *larger = array_create(2 * array->capacity, array);
+/* From the table's own array, or from what replaces it. */
+static void put(plan_array *array, tj_plan *plan)
+{
+    tj_plan *before;
 
-        if (!larger)
-            return tj_fail_memory(err, "the table of plans");
-        for (size_t i = 0; i < array->capacity; i++) {
-            tj_plan *moved = atomic_load_explicit(&array->slot[i], memory_order_relaxed);
+    atomic_store(slot_of(array, &plan->key, &before), plan);
+}
 
-            if (moved)
-                array_put(larger, moved);
-        }
-        atomic_store_explicit(&table->array, larger, memory_order_release);
-        array = larger;
+/* The plans that stay, in an array for so many. False: out of memory, and nothing has changed. */
+static bool rebuild(struct tj_plan_table *table, size_t capacity, const tj_plan *const *leaving, size_t leaving_count)
+{
+    plan_array *before = atomic_load(&table->array), *after = array_create(capacity);
+    size_t next = 0;
+
+    if (!after)
+        return false;
+    for (size_t i = 0; i < before->capacity; i++) {
+        tj_plan *plan = atomic_load(&before->slot[i]);
+
+        if (plan && next < leaving_count && plan == leaving[next])
+            next++; /* they stand in the order of the array */
+        else if (plan)
+            put(after, plan);
     }
-    array_put(array, plan);
-    table->count++;
+    atomic_store(&table->array, after);
+    before->grace = tj_grace_begin();
+    before->next_retired = table->retired_arrays;
+    table->retired_arrays = before;
+    return true;
+}
+
+typedef struct candidate {
+    tj_plan *plan;
+    unsigned age;
+    bool leaves;
+    size_t place;
+} candidate;
+
+static int oldest_first(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+
+    return x->age != y->age ? (x->age < y->age) - (x->age > y->age) : (x->place > y->place) - (x->place < y->place);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Let the oldest go until what is left fits. Those that leave stay readable, and are retired. */
+static void let_go(struct tj_plan_table *table, size_t most_plans, int64_t most_bytes)
+{
+    plan_array *array = atomic_load(&table->array);
+    const unsigned now = tj_plan_table_time(table);
+    candidate *all = calloc(table->count + 1, sizeof *all);
+    const tj_plan **leaving = calloc(table->count + 1, sizeof(const tj_plan *));
+    size_t count = 0, gone = 0;
+    int64_t freed = 0;
+
+    for (size_t i = 0; all && i < array->capacity; i++) {
+        tj_plan *plan = atomic_load(&array->slot[i]);
+
+        if (plan && atomic_load(&plan->holds) == 0 && !atomic_load(&plan->is_captured))
+            all[count++] = (candidate){plan, now - atomic_load_explicit(&plan->used, memory_order_relaxed), false, i};
+    }
+    if (count > 0)
+        qsort(all, count, sizeof *all, oldest_first);
+    for (size_t i = 0; i < count && (table->count - gone > most_plans || table->bytes - freed > most_bytes); i++) {
+        all[i].leaves = true;
+        freed += all[i].plan->bytes;
+        gone++;
+    }
+    if (gone > 0 && leaving) {
+        qsort(all, count, sizeof *all, by_place);
+        for (size_t i = 0, next = 0; i < count; i++)
+            if (all[i].leaves)
+                leaving[next++] = all[i].plan;
+        if (rebuild(table, array->capacity, leaving, gone)) {
+            for (size_t i = 0; i < gone; i++) {
+                tj_plan *plan = (tj_plan *)(uintptr_t)leaving[i];
+
+                plan->is_evicted = true;
+                atomic_fetch_add_explicit(&plan->context->stats.evictions, 1, memory_order_relaxed);
+                retire(table, plan);
+            }
+            table->count -= gone;
+            table->bytes -= freed;
+        }
+    }
+    free(leaving);
+    free(all);
+}
+
+/* What fits with an eighth to spare, so that not every plan that comes makes another one leave. */
+static void make_room(struct tj_plan_table *table)
+{
+    if ((int64_t)table->count > table->most_plans || table->bytes > table->most_bytes)
+        let_go(table, (size_t)(table->most_plans - table->most_plans / 8), table->most_bytes - table->most_bytes / 8);
+}
+
+/* A plan comes, in the place of that of its key, or of none. */
+static tj_status insert(struct tj_plan_table *table, tj_plan *plan, tj_error *err)
+{
+    plan_array *array = atomic_load(&table->array);
+    tj_plan *present;
+
+    (void)slot_of(array, &plan->key, &present);
+    if (!present && 2 * (table->count + 1) > array->capacity) {
+        if (!rebuild(table, 2 * array->capacity, NULL, 0))
+            return tj_fail_memory(err, "the table of plans");
+        array = atomic_load(&table->array);
+    }
+    atomic_store(&plan->used, atomic_fetch_add(&table->time, 1) + 1);
+    put(array, plan);
+    table->bytes += plan->bytes - (present ? present->bytes : 0);
+    table->count += !present;
+    if (present)
+        retire(table, present);
     return TJ_OK;
+}
+
+/* Out of the lists: what nobody can be using any more. To be freed without the lock: the driver may wait for the device. */
+static void collect(struct tj_plan_table *table, tj_plan **plans, plan_array **arrays)
+{
+    *plans = NULL;
+    *arrays = NULL;
+    for (tj_plan **link = &table->retired; *link;) {
+        tj_plan *plan = *link;
+
+        if (tj_grace_is_over(table->readers, &plan->grace) && atomic_load(&plan->holds) == 0 &&
+            !atomic_load(&plan->is_captured)) {
+            *link = plan->next_retired;
+            plan->next_retired = *plans;
+            *plans = plan;
+        } else {
+            link = &plan->next_retired;
+        }
+    }
+    for (plan_array **link = &table->retired_arrays; *link;) {
+        plan_array *array = *link;
+
+        if (tj_grace_is_over(table->readers, &array->grace)) {
+            *link = array->next_retired;
+            array->next_retired = *arrays;
+            *arrays = array;
+        } else {
+            link = &array->next_retired;
+        }
+    }
+}
+
+/* ---- coming and going ---------------------------------------------------------------------------------------------- */
+
+static void tell_evicted(const tj_plan *plan)
+{
+    for (; plan; plan = plan->next_retired)
+        if (!tj_plan_is_stand_in(plan) && plan->program.source && plan->is_evicted)
+            tj_host_tell(&plan->context->host, TJ_EVENT_EVICTED, plan->program.source, (tj_telling){0});
+}
+
+void tj_plan_tell_replaced(const tj_plan *plan)
+{
+    atomic_fetch_add_explicit(&plan->context->stats.replaced, 1, memory_order_relaxed);
+    if (!tj_plan_is_stand_in(plan))
+        tj_host_tell(&plan->context->host, TJ_EVENT_REPLACED, plan->program.source, (tj_telling){0});
+}
+
+void tj_plan_table_sweep(struct tj_plan_table *table)
+{
+    plan_array *arrays;
+    tj_plan *plans;
+
+    do { /* what one held is free only after it */
+        pthread_mutex_lock(&table->lock);
+        collect(table, &plans, &arrays);
+        pthread_mutex_unlock(&table->lock);
+        tell_evicted(plans);
+        free_plans(plans);
+        free_arrays(arrays);
+    } while (plans);
+}
+
+void tj_plan_table_trim(struct tj_plan_table *table, int64_t plans, int64_t bytes)
+{
+    pthread_mutex_lock(&table->lock);
+    let_go(table, plans < 0 ? 0 : (size_t)plans, bytes < 0 ? 0 : bytes);
+    pthread_mutex_unlock(&table->lock);
+    tj_plan_table_sweep(table);
+}
+
+void tj_plan_table_count(struct tj_plan_table *table, uint64_t *plans, uint64_t *bytes)
+{
+    pthread_mutex_lock(&table->lock);
+    *plans = table->count;
+    *bytes = (uint64_t)table->bytes;
+    pthread_mutex_unlock(&table->lock);
 }
 
 bool tj_plan_table_replace(struct tj_plan_table *table, tj_plan *plan)
 {
-    plan_array *array;
     tj_plan *present;
     bool is_new;
 
     pthread_mutex_lock(&table->lock);
-    array = atomic_load_explicit(&table->array, memory_order_relaxed);
-    (void)slot_of(array, &plan->key, &present);
-    is_new = !tj_plan_has_config_of(plan, present);
-    if (is_new) {
-        plan->replaced = present;
-        array_put(array, plan);
-    }
+    (void)slot_of(atomic_load(&table->array), &plan->key, &present);
+    is_new = present && !tj_plan_has_config_of(plan, present) && insert(table, plan, NULL) == TJ_OK;
+    if (is_new)
+        tj_plan_hold(plan);
     pthread_mutex_unlock(&table->lock);
-    if (!is_new)
-        tj_plan_free(plan);
+    tj_plan_table_sweep(table);
     return is_new;
 }
 
-static plan_build *find_build(struct tj_plan_table *table, const tj_plan_key *key)
+void tj_plan_table_succeed(struct tj_plan_table *table, const tj_plan *expected, tj_plan *successor)
+{
+    tj_plan *present;
+    bool is_in;
+
+    pthread_mutex_lock(&table->lock);
+    (void)slot_of(atomic_load(&table->array), &successor->key, &present);
+    is_in = present == expected && insert(table, successor, NULL) == TJ_OK;
+    pthread_mutex_unlock(&table->lock);
+    if (!is_in)
+        tj_plan_free(successor);
+}
+
+/* ---- builds -------------------------------------------------------------------------------------------------------- */
+
+static bool will_do(const tj_plan *plan, tj_effort effort)
+{
+    return plan && (effort == TJ_EFFORT_QUICK || !tj_plan_is_stand_in(plan));
+}
+
+/* One that will give what is wanted: a stand-in in the making is of no use to who wants more. */
+static plan_build *find_build(struct tj_plan_table *table, const tj_plan_key *key, tj_effort effort)
 {
     plan_build *found = table->builds;
 
-    while (found && !key_is_equal(found->key, key))
+    while (found && !(key_is_equal(found->key, key) && found->effort == effort))
         found = found->next;
     return found;
 }
@@ -181,50 +439,96 @@ static plan_build *find_build(struct tj_plan_table *table, const tj_plan_key *ke
 static tj_status report(const plan_build *finished, const tj_plan **plan, tj_error *err)
 {
     *plan = finished->plan;
+    if (*plan)
+        tj_plan_hold(*plan);
     if (finished->status != TJ_OK && err)
         *err = finished->error;
     return finished->status;
 }
 
-tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const tj_plan_key *key, const tj_plan **plan,
-                               tj_error *err)
+/* Under the lock, which is given back meanwhile. */
+static tj_status wait_for(struct tj_plan_table *table, plan_build *other, const tj_plan **plan, tj_error *err)
 {
-    struct tj_plan_table *table = context->plans;
-    plan_build mine = {0}, *other;
-    tj_plan *built = NULL;
     tj_status status;
 
+    other->waiting++;
+    while (!other->is_done)
+        pthread_cond_wait(&table->done, &table->lock);
+    status = report(other, plan, err);
+    other->waiting--;
+    pthread_cond_broadcast(&table->done);
+    return status;
+}
+
+static tj_status build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_effort effort, tj_plan **built,
+                       tj_error *err)
+{
+    return effort == TJ_EFFORT_QUICK ? tj_stand_in_build(context, scope, key, built, err)
+                                     : tj_plan_build(context, scope, key, true, built, err);
+}
+
+/*
+ * Under the lock: into the table with it, held for the builder. One that a better one has overtaken is left to the caller. Does it
+ * take another's place?
+ */
+static bool publish(tj_context *context, plan_build *mine, tj_plan **built)
+{
+    struct tj_plan_table *table = context->plans;
+    tj_plan *present;
+
+    (void)slot_of(atomic_load(&table->array), mine->key, &present);
+    if (present && !tj_plan_is_stand_in(present)) {
+        mine->plan = present;
+        tj_plan_hold(present);
+        return false;
+    }
+    mine->status = insert(table, *built, &mine->error);
+    if (mine->status != TJ_OK)
+        return false;
+    mine->plan = *built;
+    tj_plan_hold(*built);
+    *built = NULL;
+    make_room(table);
+    return present != NULL;
+}
+
+tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_effort effort,
+                               const tj_plan **plan, tj_error *err)
+{
+    struct tj_plan_table *table = context->plans;
+    plan_build mine = {.key = key, .effort = effort}, *other;
+    tj_plan *built = NULL, *present;
+    bool replaces = false;
+    tj_status status;
+
+    *plan = NULL;
     pthread_mutex_lock(&table->lock);
-    *plan = tj_plan_table_find(table, key);
-    if (*plan) {
+    (void)slot_of(atomic_load(&table->array), key, &present);
+    if (will_do(present, effort)) {
+        tj_plan_hold(present);
+        *plan = present;
         pthread_mutex_unlock(&table->lock);
         return TJ_OK;
     }
-    other = find_build(table, key);
+    other = find_build(table, key, effort);
     if (other) {
-        other->waiting++;
-        while (!other->is_done)
-            pthread_cond_wait(&table->done, &table->lock);
-        status = report(other, plan, err);
-        other->waiting--;
-        pthread_cond_broadcast(&table->done);
+        status = wait_for(table, other, plan, err);
         pthread_mutex_unlock(&table->lock);
         return status;
     }
-    mine.key = key;
     mine.next = table->builds;
     table->builds = &mine;
     pthread_mutex_unlock(&table->lock);
 
-    mine.status = tj_plan_build(context, scope, key, &built, &mine.error);
+    if (!present) {
+        atomic_fetch_add_explicit(&context->stats.misses, 1, memory_order_relaxed);
+        tj_host_tell_problem(&context->host, TJ_EVENT_MISS, key->problem);
+    }
+    mine.status = build(context, scope, key, effort, &built, &mine.error);
 
     pthread_mutex_lock(&table->lock);
     if (mine.status == TJ_OK)
-        mine.status = table_insert(table, built, &mine.error);
-    if (mine.status == TJ_OK) {
-        mine.plan = built;
-        atomic_fetch_add_explicit(&context->stats.plans, 1, memory_order_relaxed);
-    }
+        replaces = publish(context, &mine, &built);
     for (plan_build **link = &table->builds; *link; link = &(*link)->next)
         if (*link == &mine) {
             *link = mine.next;
@@ -237,9 +541,29 @@ tj_status tj_plan_table_obtain(tj_context *context, const tj_scope *scope, const
         pthread_cond_wait(&table->done, &table->lock);
     status = report(&mine, plan, err);
     pthread_mutex_unlock(&table->lock);
-    if (status != TJ_OK)
-        tj_plan_free(built);
+    if (replaces)
+        tj_plan_tell_replaced(mine.plan);
+    if (mine.plan)
+        tj_plan_release(mine.plan); /* the report holds it too */
+    tj_plan_free(built);
+    tj_plan_table_sweep(table);
     return status;
+}
+
+/* ---- holds --------------------------------------------------------------------------------------------------------- */
+
+void tj_plan_release(const tj_plan *released)
+{
+    tj_plan *plan = (tj_plan *)(uintptr_t)released;
+
+    if (!plan)
+        return;
+    struct tj_plan_table *table = plan->context->plans;
+    const bool was_retired = atomic_load(&plan->is_retired);
+
+    /* Whoever retires it from now on sees to it, sooner or later. */
+    if (atomic_fetch_sub(&plan->holds, 1) == 1 && was_retired)
+        tj_plan_table_sweep(table);
 }
 
 /* ---- keys --------------------------------------------------------------------------------------------------------- */
@@ -268,7 +592,7 @@ static tj_plan_key make_key(uint64_t context_id, const tj_problem *problem, cons
     return key;
 }
 
-const tj_plan *tj_plan_find(const struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,
+const tj_plan *tj_plan_find(struct tj_plan_table *table, uint64_t context_id, const tj_problem *problem,
                             const tj_config *config, tj_plan_look *look)
 {
     look->key = make_key(context_id, problem, config, &look->storage);
@@ -276,10 +600,16 @@ const tj_plan *tj_plan_find(const struct tj_plan_table *table, uint64_t context_
 }
 
 tj_status tj_plan_obtain(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config,
-                         const tj_plan **plan, tj_error *err)
+                         tj_effort effort, const tj_plan **plan, tj_error *err)
 {
+    atomic_int *const inside = tj_readers_enter(context->readers);
     tj_plan_look look;
 
     *plan = tj_plan_find(context->plans, scope->context_id, problem, config, &look);
-    return *plan ? TJ_OK : tj_plan_table_obtain(context, scope, &look.key, plan, err);
+    if (will_do(*plan, effort))
+        tj_plan_hold(*plan);
+    else
+        *plan = NULL;
+    tj_readers_leave(inside);
+    return *plan ? TJ_OK : tj_plan_table_obtain(context, scope, &look.key, effort, plan, err);
 }

@@ -17,7 +17,7 @@ enum { DEFAULT_VERSION = 11000 };
 enum { DEFAULT_VERSION = 13000 };
 #endif
 
-enum { MAX_OBJECTS = 4096, MAX_FAILURES = 16, MAX_HIDDEN = 16, MAX_PARAMETERS = 32, MAX_PARAMETERS_OF = 4, MAX_STACK = 64 };
+enum { MAX_OBJECTS = 16384, MAX_FAILURES = 16, MAX_HIDDEN = 16, MAX_PARAMETERS = 32, MAX_PARAMETERS_OF = 4, MAX_STACK = 64 };
 
 enum call {
 #define CALL(member, name, symbol, version, needed, arguments) CALL_##member,

@@ -6,10 +6,12 @@
 #include <criterion/new/assert.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture.h"
@@ -70,7 +72,7 @@ static void write_and_free(struct tj_capture *capture)
 
 Test(capture, writes_each_problem_once_as_a_command_line_would_say_it)
 {
-    struct tj_capture *capture = tj_capture_create(path);
+    struct tj_capture *capture = tj_capture_create(path, 600, &heard);
     tj_problem plain = TJ_PROBLEM_INIT(16, 20, 24, TJ_F32), rich = TJ_PROBLEM_INIT(8, 9, 10, TJ_BF16), some;
     tj_operands extents = launch;
 
@@ -112,15 +114,23 @@ static void *count_calls(void *payload)
     return NULL;
 }
 
+/* exit(), without what the test's frame would print. */
+static void quiet_exit(void)
+{
+    fclose(stdout);
+    fclose(stderr);
+    exit(0);
+}
+
 Test(capture, adds_what_threads_and_processes_count)
 {
-    struct tj_capture *capture = tj_capture_create(path);
+    struct tj_capture *capture = tj_capture_create(path, 600, &heard);
     pthread_t thread[THREADS];
     char wanted[160];
 
     for (int i = 0; i < THREADS; i++)
         if (fork() == 0) {
-            struct tj_capture *own = tj_capture_create(path);
+            struct tj_capture *own = tj_capture_create(path, 600, &heard);
 
             count_calls(own);
             tj_capture_write(capture, &heard); /* its parent's: not written here */
@@ -142,7 +152,7 @@ Test(capture, adds_what_threads_and_processes_count)
 
 Test(capture, leaves_what_is_no_capture_as_it_is)
 {
-    struct tj_capture *capture = tj_capture_create(path);
+    struct tj_capture *capture = tj_capture_create(path, 600, &heard);
     const tj_problem problem = TJ_PROBLEM_INIT(16, 20, 24, TJ_F32);
     FILE *file = fopen(path, "w");
 
@@ -157,4 +167,33 @@ Test(capture, leaves_what_is_no_capture_as_it_is)
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
     cr_expect(eq(str, text, "j,k,l\n1,2,3\n"));
+}
+
+/* What a process noted is in the file though it never frees its capture: when it calls exit(), and now and then before it is killed. */
+Test(capture, is_written_by_a_process_that_exits_or_is_killed)
+{
+    const tj_problem problem = TJ_PROBLEM_INIT(16, 20, 24, TJ_F32);
+    const struct timespec moment = {0, 10000000};
+    int state;
+    pid_t child = fork();
+
+    if (child == 0) {
+        struct tj_capture *own = tj_capture_create(path, 600, &heard);
+
+        tj_capture_note(own, &problem, &launch);
+        quiet_exit();
+    }
+    cr_assert(child > 0 && waitpid(child, &state, 0) == child && WIFEXITED(state));
+    cr_expect(eq(str, (char *)read_lines(), "1,16,20,24,,f32,,,,,,,,,,,,,,,,,,,,,\n"));
+    child = fork();
+    if (child == 0) {
+        tj_capture_note(tj_capture_create(path, 1, &heard), &problem, &launch);
+        pause();
+    }
+    cr_assert(child > 0);
+    for (int i = 0; i < 2000 && strncmp(read_lines(), "2,", 2) != 0; i++)
+        nanosleep(&moment, NULL);
+    kill(child, SIGKILL);
+    cr_expect(waitpid(child, &state, 0) == child && WIFSIGNALED(state));
+    cr_expect(eq(str, (char *)read_lines(), "2,16,20,24,,f32,,,,,,,,,,,,,,,,,,,,,\n"));
 }

@@ -76,6 +76,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_context_create, (NULL, ARG(0), &err), "context") \
     SURVIVES(tj_context_free, (NULL), 0) \
     SURVIVES(tj_context_get_stats, (ARG(0), ARG(1)), 1) \
+    SURVIVES(tj_context_trim, (ARG(0), 0, 0), 0) \
     SURVIVES(tj_convert, ((tj_type)1, ARG(0), (tj_type)1, ARG(1), 1), 1) \
     REFUSES(tj_count, (ARG(0), ARG(1), ARG(2), &err), "problem", "config", "counts") \
     REFUSES(tj_device_count, (ARG(0), ARG(1), &err), "context", "count") \
@@ -120,6 +121,7 @@ static int null_one; /* the number of the pointer that is NULL */
     SURVIVES(tj_kernel_free, (NULL), 0) \
     REFUSES(tj_kernel_copy_paths, (ARG(0), ARG(1), ARG(2), 1, NULL, &err), "kernel", "workspace", "paths") \
     ANSWERS(tj_kernel_path_count, (ARG(0)), 0, 0) \
+    SURVIVES(tj_event_name, (TJ_EVENT_HIT), 0) \
     SURVIVES(tj_path_name, ((tj_path)1), 0) \
     REFUSES(tj_kernel_get_facts, (ARG(0), ARG(1), &err), "kernel", "facts") \
     REFUSES(tj_kernel_launch, (ARG(0), ARG(1), NULL, &err), "kernel", "operands") \
@@ -130,6 +132,7 @@ static int null_one; /* the number of the pointer that is NULL */
     ANSWERS(tj_param_values, (ARG(0), ARG(1)), 0, 1) \
     ANSWERS(tj_plan_image, (ARG(0)), 0, 0) \
     ANSWERS(tj_plan_kernel, (ARG(0)), 0, 0) \
+    SURVIVES(tj_plan_release, (ARG(0)), 0) \
     REFUSES(tj_plan_launch, (ARG(0), ARG(1), NULL, &err), "plan", "operands") \
     REFUSES(tj_plan_prepare, (ARG(0), ARG(1), NULL, ARG(2), &err), "context", "problem", "plan") \
     ANSWERS(tj_plan_source, (ARG(0)), 0, 0) \
@@ -190,6 +193,7 @@ static int null_one; /* the number of the pointer that is NULL */
     REFUSES(tj_time_launches, (ARG(0), ARG(1), ARG(2), NULL, 1, 1, ARG(3), &err), "context", "plan", "operands", "microseconds") \
     REFUSES(tj_time_rotating, (ARG(0), ARG(1), ARG(2), 1, NULL, 1, 1, 1, ARG(3), &err), "context", "plan", "operands", "microseconds") \
     REFUSES(tj_tune, (ARG(0), ARG(1), NULL, ARG(2), &err), "context", "problem", "result") \
+    REFUSES(tj_warm_up, (ARG(0), ARG(1), 1, NULL, NULL, &err), "context", "problems") \
     SURVIVES(tj_version, (), 0) \
     SURVIVES(tj_version_number, (), 0) \
     REFUSES(tj_widest_tile, (ARG(0), 1, 1, ARG(1), &err), "facts", "limits") \

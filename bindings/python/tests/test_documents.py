@@ -8,7 +8,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PAGES = [ROOT / "README.md", ROOT / "docs/python.md", ROOT / "bindings/python/README.md"]
+PAGES = [ROOT / page for page in ("README.md", "docs/getting-started.md", "docs/python.md", "bindings/python/README.md")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -226,3 +226,4 @@ def prepare(problem: Problem, *, context: Optional[Context] = None) -> None:
     context = context or default_context()
     plan, error = ffi.new("const tj_plan **"), ffi.new("tj_error *")
     check(lib.tj_plan_prepare(context._open(), problem._c, ffi.NULL, plan, error), error)
+    lib.tj_plan_release(plan[0])  # like the plans of matmul, it leaves when there is no room

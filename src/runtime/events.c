@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "events.h"
+
+#include <stdio.h>
+
+#include "canonical.h"
+#include "nvtx.h"
+
+const char *tj_event_name(tj_event_kind kind)
+{
+    static const char *const name[] = {"?", "miss", "hit", "compiled", "proven", "replaced", "evicted"};
+
+    return kind >= TJ_EVENT_MISS && kind <= TJ_EVENT_EVICTED ? name[kind] : name[0];
+}
+
+static void tell(const tj_host *host, tj_event_kind kind, const tj_problem *problem, const tj_source *source,
+                 tj_telling telling)
+{
+    char of[TJ_PROBLEM_TEXT_BYTES] = "", config[TJ_CONFIG_TEXT_BYTES] = "";
+    const tj_event event = {.kind = kind,
+                            .problem = of,
+                            .config = config,
+                            .kernel = source ? tj_source_kernel(source) : "",
+                            .detail = telling.detail ? telling.detail : "",
+                            .milliseconds = telling.milliseconds,
+                            .failed = telling.failed};
+
+    if (problem) /* a family of the application's own has none */
+        tj_problem_print(problem, of);
+    if (source)
+        tj_config_print(tj_source_config(source), config);
+    host->on_event(&event, host->event_payload);
+}
+
+void tj_host_tell(const tj_host *host, tj_event_kind kind, const tj_source *source, tj_telling telling)
+{
+    if (host->on_event)
+        tell(host, kind, tj_source_problem(source), source, telling);
+}
+
+void tj_host_tell_proof(tj_host *host, const tj_source *source, const tj_proof *proof)
+{
+    atomic_fetch_add_explicit(&host->stats.proofs, 1, memory_order_relaxed);
+    tj_host_tell(host, TJ_EVENT_PROVEN, source, (tj_telling){proof->passed ? NULL : proof->reason, proof->ms, !proof->passed});
+}
+
+void tj_host_tell_problem(const tj_host *host, tj_event_kind kind, const tj_problem *problem)
+{
+    if (host->on_event && tj_problem_check(problem, NULL) == TJ_OK)
+        tell(host, kind, problem, NULL, (tj_telling){0});
+}
+
+void tj_range_open(const char *what, const char *kernel)
+{
+    char text[160];
+
+    if (!tj_nvtx_is_there())
+        return;
+    (void)snprintf(text, sizeof text, "tilejit %s %s", what, kernel);
+    tj_nvtx_push(text);
+}
+
+void tj_range_close(void)
+{
+    if (tj_nvtx_is_there())
+        tj_nvtx_pop();
+}

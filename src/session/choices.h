@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * choices: what the model chose, written down in the store, so that the next process need not ask it again.
+ *
+ * To rank a few hundred configs takes milliseconds; to read a line of this file does not. It holds choices of this very build of the
+ * library alone, since another one may choose otherwise, and is as disposable as all that a store has: what is lost is chosen again.
+ */
+#ifndef TJ_SESSION_CHOICES_H
+#define TJ_SESSION_CHOICES_H
+
+#include <tilejit/tuner.h>
+
+#include "disk_store.h"
+
+struct tj_choices;
+
+/** NULL: out of memory. Reads nothing yet. */
+struct tj_choices *tj_choices_create(void);
+void tj_choices_free(struct tj_choices *choices);
+
+/** The config that was chosen, as text, until the next call; NULL: none was. One thread at a time. */
+const char *tj_choices_recall(struct tj_choices *choices, tj_disk_store *store, const tj_problem *problem,
+                              const tj_device_facts *device, tj_chosen_by *chosen_by);
+
+/** Write down a choice that was made and can be launched. Trouble is forgotten. One thread at a time. */
+void tj_choices_remember(struct tj_choices *choices, tj_disk_store *store, const tj_problem *problem,
+                         const tj_device_facts *device, const tj_config *config, tj_chosen_by chosen_by);
+
+#endif

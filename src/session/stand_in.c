@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stand_in: a plan without a kernel of its own, for the time until that is there.
+ *
+ * With TJ_FIRST_CALL_QUICK nobody waits for a fast kernel to be compiled. What comes first of these is launched:
+ *
+ *     its own kernel                 if it is in memory, in a pack or in the store;
+ *     a kernel for all extents       of a dimension that varies, once that was made behind the calls;
+ *     the textbook's kernel          for all shapes of its types, which compiles in a fraction of the time, once for all of them.
+ *
+ * A stand-in is what the table holds meanwhile: it lends the kernel of another plan. Its own is asked for at once, behind the calls;
+ * but if it differs from earlier problems in a dimension that varies, the kernel for all extents of that is asked for in its place, and
+ * its own only when it has been launched often.
+ */
+#include "plan.h"
+
+#include "background.h"
+#include "error.h"
+#include "family.h"
+#include "varying.h"
+
+enum { OFTEN = 64 };
+
+/* ---- what is lent -------------------------------------------------------------------------------------------------- */
+
+static void fill_number(int64_t of_problem, int64_t of_lender, int64_t value, int64_t *x)
+{
+    if (of_lender == TJ_ANY && of_problem != TJ_ANY)
+        *x = value;
+}
+
+static void fill_extent(const tj_dim *of_problem, const tj_dim *of_lender, int64_t *x)
+{
+    if (of_lender->mode == TJ_DIM_ANY && of_problem->mode == TJ_DIM_FIXED)
+        *x = of_problem->extent;
+}
+
+/* What the problem says and the lender's leaves to the launch; what both leave to it is the caller's. */
+static void fill(const tj_plan *plan, const tj_plan *lender, tj_operands *x)
+{
+    const tj_problem *const own = plan->key.problem, *const lent = lender->key.problem;
+    const tj_operands *const values = &plan->loan.fill;
+    tj_operand *const operand[] = {&x->m, &x->n, &x->p, &x->c};
+    const tj_operand *const value[] = {&values->m, &values->n, &values->p, &values->c};
+
+    fill_extent(&own->j, &lent->j, &x->j);
+    fill_extent(&own->k, &lent->k, &x->k);
+    fill_extent(&own->l, &lent->l, &x->l);
+    fill_number(own->batch, lent->batch, values->batch, &x->batch);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        const tj_matrix *const of_own = tj_problem_matrix(own, which), *const of_lent = tj_problem_matrix(lent, which);
+
+        fill_number(of_own->ld, of_lent->ld, value[which]->ld, &operand[which]->ld);
+        fill_number(of_own->stride, of_lent->stride, value[which]->stride, &operand[which]->stride);
+    }
+}
+
+/* Can that kernel be launched with these extents? A grid may not hold as many rows as P has. */
+static bool can_lend(const tj_plan *plan, const tj_plan *lender)
+{
+    tj_operands x = TJ_OPERANDS_INIT;
+    tj_launch_shape shape;
+
+    if (tj_has_any_extent(plan->key.problem) || plan->key.problem->batch == TJ_ANY)
+        return true; /* the launch will say */
+    fill(plan, lender, &x);
+    return tj_launch_resolve(lender->program.kernel, &x, &shape, NULL) == TJ_OK;
+}
+
+/* ---- who lends ----------------------------------------------------------------------------------------------------- */
+
+/* The plan for all extents of what varies, held; NULL: nothing does, or it is not there yet, and *general is what to ask for. */
+static const tj_plan *find_general(tj_context *context, const tj_scope *scope, const tj_problem *problem, bool *varies,
+                                   tj_problem *general)
+{
+    atomic_int *inside;
+    const tj_plan *found;
+    tj_plan_look look;
+
+    *varies = tj_varying_find(context->varying, problem, general);
+    if (!*varies)
+        return NULL;
+    inside = tj_readers_enter(context->readers);
+    found = tj_plan_find(context->plans, scope->context_id, general, NULL, &look);
+    if (found && tj_plan_is_stand_in(found))
+        found = NULL;
+    if (found)
+        tj_plan_hold(found);
+    tj_readers_leave(inside);
+    return found;
+}
+
+/* Held for the caller. */
+static tj_status obtain_textbook(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_plan **plan,
+                                 tj_error *err)
+{
+    tj_operands moved = TJ_OPERANDS_INIT;
+    tj_problem general = *problem;
+    tj_config storage;
+    const tj_config *config;
+    tj_status status = tj_problem_check(problem, err);
+
+    if (status != TJ_OK)
+        return status;
+    tj_generalize(&general, &moved);
+    config = tj_config_for_tall(&general, &moved, &storage);
+    return tj_plan_obtain(context, scope, &general, config ? config : &tj_textbook_config, TJ_EFFORT_BEST, plan, err);
+}
+
+/* Takes over the hold. NULL: out of memory, or it cannot be lent, and is held no longer. */
+static tj_plan *create(tj_context *context, const tj_plan_key *key, const tj_plan *lender)
+{
+    tj_problem general = *key->problem;
+    tj_plan *plan = tj_plan_create(context, key);
+
+    if (plan) {
+        plan->loan.fill = (tj_operands)TJ_OPERANDS_INIT;
+        tj_generalize(&general, &plan->loan.fill);
+        plan->loan.compared_at = tj_plan_table_time(context->plans);
+    }
+    if (!plan || !can_lend(plan, lender)) {
+        tj_plan_free(plan);
+        tj_plan_release(lender);
+        return NULL;
+    }
+    plan->loan.lender = lender;
+    return plan;
+}
+
+tj_status tj_stand_in_build(tj_context *context, const tj_scope *scope, const tj_plan_key *key, tj_plan **out, tj_error *err)
+{
+    const tj_plan *lender;
+    tj_problem general;
+    bool varies;
+    tj_status status = TJ_OK;
+
+    *out = NULL;
+    if (!tj_scope_is_primary(&context->host.gpu, scope)) /* the thread behind works in no other */
+        return tj_plan_build(context, scope, key, true, out, err);
+    if (!key->config)
+        tj_varying_note(context->varying, key->problem);
+    lender = find_general(context, scope, key->problem, &varies, &general);
+    if (!varies || key->config) {
+        status = tj_plan_build(context, scope, key, false, out, err);
+        if (*out || status != TJ_OK) {
+            tj_plan_release(lender);
+            return status;
+        }
+    }
+    if (lender)
+        *out = create(context, key, lender);
+    if (!*out && obtain_textbook(context, scope, key->problem, &lender, NULL) == TJ_OK)
+        *out = create(context, key, lender);
+    if (!*out)
+        return tj_plan_build(context, scope, key, true, out, err);
+    if (!varies || key->config) {
+        atomic_store(&(*out)->loan.is_asked, true);
+        tj_background_improve(context->background, key->problem, key->config);
+    } else if (!tj_plan_is_stand_in(*out) || (*out)->loan.lender->key.config) {
+        tj_background_improve(context->background, &general, NULL);
+    }
+    return TJ_OK;
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------------------ */
+
+/* Plans have come since this was last looked at: if there is a better lender among them, the next launch has it. */
+static void look_for_better(tj_plan *plan, const tj_scope *scope)
+{
+    tj_context *const context = plan->context;
+    const unsigned now = tj_plan_table_time(context->plans);
+    const tj_plan *better;
+    tj_plan *successor;
+    tj_problem general;
+    bool varies;
+
+    if (plan->key.config || atomic_exchange_explicit(&plan->loan.compared_at, now, memory_order_relaxed) == now)
+        return;
+    better = find_general(context, scope, plan->key.problem, &varies, &general);
+    if (!better && varies)
+        tj_background_improve(context->background, &general, NULL);
+    if (!better || better == plan->loan.lender) {
+        tj_plan_release(better);
+        return;
+    }
+    successor = create(context, &plan->key, better);
+    if (!successor)
+        return;
+    atomic_store(&successor->loan.launches, atomic_load(&plan->loan.launches));
+    atomic_store(&successor->loan.is_asked, atomic_load(&plan->loan.is_asked));
+    tj_plan_table_succeed(context->plans, plan, successor);
+}
+
+tj_status tj_stand_in_lend(const tj_plan **plan, const tj_scope *scope, const tj_operands *given, tj_operands *x,
+                           struct CUstream_st *stream, tj_error *err)
+{
+    tj_plan *const borrower = (tj_plan *)(uintptr_t)*plan; /* immutable but for its counts */
+    const tj_plan *lender = borrower->loan.lender;
+    const unsigned launches = atomic_fetch_add_explicit(&borrower->loan.launches, 1, memory_order_relaxed) + 1;
+    tj_status status = tj_operands_accept(given, x, err);
+
+    if (status != TJ_OK)
+        return status;
+    x->struct_size = sizeof *x;
+    fill(borrower, lender, x);
+    *plan = lender;
+    if (launches >= OFTEN && !atomic_exchange(&borrower->loan.is_asked, true))
+        tj_background_improve(borrower->context->background, borrower->key.problem, borrower->key.config);
+    look_for_better(borrower, scope);
+    if (!tj_kernel_suits(lender->program.kernel, x))
+        status = tj_plan_fit(plan, scope, x, true, stream, err);
+    if (status != TJ_OK || !tj_plan_is_stand_in(*plan))
+        return status;
+    const tj_operands filled = *x;
+
+    return tj_stand_in_lend(plan, scope, &filled, x, stream, err);
+}
+
+/* ---- behind the calls ---------------------------------------------------------------------------------------------- */
+
+/* Has it a kernel of its own, or turned out to be one of many that are not launched often? */
+static bool is_not_wanted(tj_context *context, const tj_scope *scope, const tj_problem *problem, const tj_config *config)
+{
+    atomic_int *const inside = tj_readers_enter(context->readers);
+    tj_plan_look look;
+    tj_plan *present = (tj_plan *)(uintptr_t)tj_plan_find(context->plans, scope->context_id, problem, config, &look);
+    tj_problem general;
+    bool answer = present && !tj_plan_is_stand_in(present);
+
+    if (present && !answer && !config && atomic_load(&present->loan.launches) < OFTEN &&
+        tj_varying_find(context->varying, problem, &general)) {
+        atomic_store(&present->loan.is_asked, false); /* until it is launched often */
+        answer = true;
+    }
+    tj_readers_leave(inside);
+    return answer;
+}
+
+tj_status tj_plan_improve(tj_context *context, const tj_problem *problem, const tj_config *config, tj_error *err)
+{
+    const tj_plan *plan = NULL;
+    tj_scope scope;
+    tj_status status = tj_scope_enter(&context->host.gpu, &scope, err);
+
+    if (status != TJ_OK)
+        return status;
+    if (!is_not_wanted(context, &scope, problem, config))
+        status = tj_plan_obtain(context, &scope, problem, config, TJ_EFFORT_BEST, &plan, err);
+    tj_plan_release(plan);
+    tj_scope_leave(&scope);
+    return status;
+}

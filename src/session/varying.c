@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "varying.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "canonical.h"
+#include "hash.h"
+#include "plan.h"
+
+enum {
+    FEW = 3,      /* extents of one dimension, from which on it varies */
+    MANY = 12,    /* problems of the same types, from which on all their dimensions do */
+    MOST = 4096,  /* counts; then all begin anew */
+    PROMISE = 16, /* extents that are multiples of this are apart from those that are not: lines that can be read in vectors */
+    DIMENSIONS = 4
+};
+
+typedef struct like {
+    tj_problem problem; /* with what may differ left to the launch */
+    unsigned count;     /* 0: an empty slot */
+} like;
+
+struct tj_varying {
+    pthread_mutex_t lock;
+    like *slot; /* under the lock; 2 * MOST of them, NULL until the first */
+    size_t count;
+};
+
+struct tj_varying *tj_varying_create(void)
+{
+    struct tj_varying *varying = calloc(1, sizeof *varying);
+
+    if (varying)
+        pthread_mutex_init(&varying->lock, NULL);
+    return varying;
+}
+
+void tj_varying_free(struct tj_varying *varying)
+{
+    if (!varying)
+        return;
+    pthread_mutex_destroy(&varying->lock);
+    free(varying->slot);
+    free(varying);
+}
+
+/* Under the lock. */
+static like *slot_of(struct tj_varying *varying, const tj_problem *problem)
+{
+    size_t at = tj_hash_bytes64(problem, sizeof *problem) % (2 * MOST);
+
+    while (varying->slot[at].count > 0 && memcmp(&varying->slot[at].problem, problem, sizeof *problem) != 0)
+        at = (at + 1) % (2 * MOST);
+    return &varying->slot[at];
+}
+
+/* Is a dimension the length of lines, and so part of where each line begins? */
+static bool is_width(const tj_problem *problem, const tj_dim *dim)
+{
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_P; which++)
+        if (tj_problem_lines(problem, which).width == dim)
+            return true;
+    return false;
+}
+
+/* What is tight says so, rather than by a number that goes with the extents. */
+static void loosen(tj_problem *canonical)
+{
+    tj_problem tight = *canonical;
+
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        tj_matrix *matrix = tj_matrix_of(&tight, which);
+
+        if (matrix->ld > 0)
+            matrix->ld = TJ_TIGHT;
+        if (matrix->stride > 0)
+            matrix->stride = TJ_TIGHT;
+    }
+    tight = tj_problem_canonical(&tight);
+    for (tj_which which = TJ_MATRIX_M; which <= TJ_MATRIX_C; which++) {
+        tj_matrix *matrix = tj_matrix_of(canonical, which);
+        const tj_matrix *numbers = tj_problem_matrix(&tight, which);
+
+        if (matrix->ld == numbers->ld)
+            matrix->ld = TJ_TIGHT;
+        if (matrix->stride == numbers->stride)
+            matrix->stride = TJ_TIGHT;
+    }
+}
+
+/* The problem without one dimension: j, l, k, batch. False: the launch brings it anyway. */
+static bool leave_open(tj_problem *problem, int dimension)
+{
+    tj_dim *const dim[] = {&problem->j, &problem->l, &problem->k};
+    const bool is_batch = dimension == DIMENSIONS - 1;
+
+    if (is_batch ? problem->batch == TJ_ANY || problem->batch == 1 : dim[dimension]->mode == TJ_DIM_ANY)
+        return false;
+    if (is_batch)
+        problem->batch = TJ_ANY;
+    else
+        *dim[dimension] =
+            (tj_dim){0, TJ_DIM_ANY, is_width(problem, dim[dimension]) && dim[dimension]->extent % PROMISE == 0 ? PROMISE : 0};
+    return true;
+}
+
+static tj_problem all_open(const tj_problem *problem)
+{
+    tj_problem open = *problem;
+    tj_operands moved = TJ_OPERANDS_INIT;
+
+    tj_generalize(&open, &moved);
+    return open;
+}
+
+static tj_problem loose(const tj_problem *problem)
+{
+    tj_problem canonical = tj_problem_canonical(problem);
+
+    loosen(&canonical);
+    return canonical;
+}
+
+/* Under the lock. */
+static void count_one(struct tj_varying *varying, const tj_problem *problem)
+{
+    like *one;
+
+    if (varying->count == MOST) {
+        memset(varying->slot, 0, 2 * MOST * sizeof *varying->slot);
+        varying->count = 0;
+    }
+    one = slot_of(varying, problem);
+    varying->count += one->count == 0;
+    one->problem = *problem;
+    one->count++;
+}
+
+void tj_varying_note(struct tj_varying *varying, const tj_problem *problem)
+{
+    const tj_problem known = loose(problem), open = all_open(problem);
+
+    pthread_mutex_lock(&varying->lock);
+    if (!varying->slot)
+        varying->slot = calloc(2 * MOST, sizeof *varying->slot);
+    for (int d = 0; varying->slot && d < DIMENSIONS; d++) {
+        tj_problem but_one = known;
+
+        if (leave_open(&but_one, d))
+            count_one(varying, &but_one);
+    }
+    if (varying->slot)
+        count_one(varying, &open);
+    pthread_mutex_unlock(&varying->lock);
+}
+
+bool tj_varying_find(struct tj_varying *varying, const tj_problem *problem, tj_problem *general)
+{
+    const tj_problem known = loose(problem), open = all_open(problem);
+    bool varies = false;
+
+    pthread_mutex_lock(&varying->lock);
+    for (int d = 0; varying->slot && !varies && d < DIMENSIONS; d++) {
+        *general = known;
+        varies = leave_open(general, d) && slot_of(varying, general)->count >= FEW;
+    }
+    if (varying->slot && !varies && slot_of(varying, &open)->count >= MANY) {
+        *general = open;
+        varies = true;
+    }
+    pthread_mutex_unlock(&varying->lock);
+    return varies;
+}
