@@ -507,8 +507,9 @@ static bool is_copy_worth_trying(const tj_problem *view, const tj_mma_shape *s)
 static bool is_likely_to_spill(const tj_problem *view, const tj_mma_shape *s)
 {
     const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
+    const int32_t copies = (m.pass == TJ_MMA_PAST ? m.goes : 0) + (n.pass == TJ_MMA_PAST ? n.goes : 0);
 
-    return tj_mma_registers(view, s) > MOST_SUM_REGISTERS * 4 / 3 && m.goes + n.goes > MOST_COPIES;
+    return tj_mma_registers(view, s) > MOST_SUM_REGISTERS * 4 / 3 && copies > MOST_COPIES;
 }
 
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
