@@ -266,7 +266,7 @@ void tj_pack_describe(const tj_problem *view, const tj_pack *pack, tj_template_p
     tj_template_set_flag(fill, "pack_copies", is_any(pack, false));
     tj_template_set_flag(fill, "pack_transposes", is_any(pack, true));
     tj_template_set_flag(fill, "pack_bytes", tj_facts_of(view->m.type)->bytes == 1);
-    tj_template_set(fill, "load_chunk", is_wide_somewhere(view, pack) ? "load_chunk<WIDE>" : "load_chunk");
+    tj_template_set(fill, "fetch", is_wide_somewhere(view, pack) ? "fetch<WIDE>" : "fetch");
     for (int i = 0; i < 2; i++)
         describe_operand(view, pack, both[i], fill);
     if (!tj_pack_is_any(pack))
@@ -310,7 +310,7 @@ static int64_t chunks_inside(int64_t elements, int32_t width, int64_t before)
     return before > 0 && most > 0 ? most - 1 : most; /* the first would begin ahead of the line */
 }
 
-/* What load_chunk loads where lines begin anywhere: 32 bytes of each chunk inside, and of the others what there is of them. */
+/* What fetch loads where lines begin anywhere: 32 bytes of each chunk inside, and of the others what there is of them. */
 static int64_t skewed_bytes(const tj_problem *view, tj_which which)
 {
     const tj_matrix *const from = tj_problem_matrix(view, which);
@@ -329,7 +329,7 @@ static int64_t skewed_bytes(const tj_problem *view, tj_which which)
     return all;
 }
 
-/* load_chunk, by so many threads side by side, and lines that others have. */
+/* fetch, by so many threads side by side, and lines that others have. */
 static void count_loads(const tj_problem *view, const tj_pack *pack, tj_which which, int32_t x, int32_t y, tj_traffic *traffic)
 {
     const tj_matrix *const from = tj_problem_matrix(view, which);
