@@ -15,9 +15,10 @@
 #include "record.h"
 #include "space.h"
 
-static const double SIMILAR = 1.1; /* times the model's best: so far a neighbour's tuned config, or the last choice loosened, is preferred */
-static const double NEAR = 1.6;    /* doublings of extents, all added up, within which two problems are alike */
-static const double SPREAD = 2;    /* standard deviations of a group's size, if each row chose its group for itself */
+/* So many times the model's best may a neighbour's tuned config take, or the last choice loosened, and still be preferred. */
+static const double SIMILAR = 1.1;
+static const double NEAR = 1.6; /* doublings of extents, all added up, within which two problems are alike */
+static const double SPREAD = 2; /* standard deviations of a group's size, if each row chose its group for itself */
 enum { NOMINAL = 1024 };
 enum { LOOSEN_ONLY = 3 }; /* refusals, from which on nothing but what was refused is loosened: that ends */
 
