@@ -28,7 +28,7 @@
 enum { WARP = 32, MOST_WARPS = 32, MOST_SUM_REGISTERS = 128, OTHER_REGISTERS = 28, MAX_SHARED = 227 * 1024 };
 enum { ASKED_BYTES = 16 };
 enum { SLICE_M = 1, SLICE_N = 2, WORTH_PACKING = 24 };
-enum { LEAST_COPY = 4, ADDRESS_REGISTERS = 2 };
+enum { LEAST_COPY = 4, ADDRESS_REGISTERS = 2, MOST_COPIES = 20 };
 
 static const char *const pack_choices[] = {"none", "m", "n", "both", NULL}, *const load_choices[] = {"ahead", "needed", NULL},
                          *const transpose_choices[] = {"no", "yes", NULL};
@@ -503,13 +503,22 @@ static bool is_copy_worth_trying(const tj_problem *view, const tj_mma_shape *s)
     return (s->copy == TJ_COPY_ASYNC || has_async_copies(view, &async)) && (s->stages == 2 || has_async_copies(view, s));
 }
 
+/* Two warps with as many sums as a thread may have, and the copies of a long phase beside them: their addresses are spilled. */
+static bool is_likely_to_spill(const tj_problem *view, const tj_mma_shape *s)
+{
+    const tj_mma_tile m = tj_mma_tile_of(view, s, true), n = tj_mma_tile_of(view, s, false);
+    const int32_t copies = (m.pass == TJ_MMA_PAST ? m.goes : 0) + (n.pass == TJ_MMA_PAST ? n.goes : 0);
+
+    return tj_mma_registers(view, s) > MOST_SUM_REGISTERS * 4 / 3 && copies > MOST_COPIES;
+}
+
 static bool is_worth_trying(const tj_problem *view, const tj_config *config)
 {
     const tj_mma_shape s = tj_mma_shape_of(view, config);
     const int64_t rows = tj_ceil_div(view->j.extent, s.bm), cols = tj_ceil_div(view->l.extent, s.bn);
 
     return !is_hopeless(view, config, TJ_CONFIG_MAX_PARAMS) && (s.group == 1 || (rows > s.group && cols > s.group)) &&
-           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32) &&
+           (s.load == TJ_MMA_AHEAD || view->compute == TJ_COMPUTE_TF32) && !is_likely_to_spill(view, &s) &&
            (s.transpose == TJ_MMA_TRANSPOSE_NO || transposes(view, &s, true) || transposes(view, &s, false)) &&
            is_copy_worth_trying(view, &s) && is_pack_worth_trying(view, &s, true) && is_pack_worth_trying(view, &s, false);
 }

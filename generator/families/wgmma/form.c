@@ -455,7 +455,7 @@ static bool is_hopeless(const tj_problem *view, const tj_config *config, size_t 
     const int64_t tiles =
         tj_ceil_div(view->j.extent, s.bm) * tj_ceil_div(view->l.extent, s.bn) * (view->batch > 1 ? view->batch : 1);
 
-    if (s.pack == 0)
+    if (known <= PACK || s.pack == 0)
         s.pack = pack_default(view, s);
     return check_types(view, NULL) != TJ_OK || check_operand(view, &s, true, NULL) != TJ_OK ||
            check_operand(view, &s, false, NULL) != TJ_OK || (known > BM && s.bm > 64 && s.bm - 64 >= view->j.extent) ||
