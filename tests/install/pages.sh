@@ -23,22 +23,22 @@ if ! tilejit compile 8x8x8 --arch sm_90 -o "$work/kernel.ptx" >"$work/output" 2>
     exit 0
 fi
 
-# Two small matrices for the pages that multiply files: npy NAME ROWS COLUMNS.
+# Small arrays for the pages that multiply files: npy SHAPE ELEMENTS.
 npy() {
-    local header="{'descr': '<f4', 'fortran_order': False, 'shape': ($2, $3), }"
-    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"
-    head -c $((4 * $2 * $3)) /dev/zero
+    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': ($1), }"
+    head -c $((4 * $2)) /dev/zero
 }
 
 ran=0
-for page in getting-started packs build-time no-disk upgrades; do
+for page in getting-started epilogues packs build-time no-disk upgrades; do
     here=$work/$page
     mkdir "$here"
     [ "$page" = getting-started ] || cp "$work/getting-started/main" "$here/app" # an application
     awk '/^```csv$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$root/docs/$page.md" >"$here/shapes.csv"
     echo '{"tilejit_records": []}' >"$here/records.json"
-    npy M 12 30 >"$here/M.npy"
-    npy N 30 7 >"$here/N.npy"
+    npy '12, 30' 360 >"$here/M.npy"
+    npy '30, 7' 210 >"$here/N.npy"
+    npy '7,' 7 >"$here/bias.npy"
     awk -v here="$here/" '
         /^```c$/ { file = here "main.c" } /^```cpp$/ { file = here "main.cpp" } /^```cmake$/ { file = here "CMakeLists.txt" }
         /^```sh$/ { file = sprintf("%sblock%02d.sh", here, ++blocks) } /^```sh gpu$/ { file = sprintf("%sblock%02d.gpu", here, ++blocks) }
