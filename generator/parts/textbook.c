@@ -52,7 +52,8 @@ void tj_textbook_count(const tj_problem *view, int32_t tile_width, tj_counts *co
     tj_scales_count_tiles(view, tile_width, tile_width, TJ_SCALES_BY_ELEMENT, counts);
     counts->registers = counts->registers_least = counts->registers_most = 32;
     counts->chain_fma = 1;
-    counts->work[TJ_PIPE_L2] = counts->element_bytes * view->batch * view->k.extent *
-                                   (view->j.extent * counts->col_blocks + view->l.extent * counts->row_blocks) +
+    counts->work[TJ_PIPE_L2] = view->batch * view->k.extent *
+                                   (counts->element_bytes * view->j.extent * counts->col_blocks +
+                                    counts->n_element_bytes * view->l.extent * counts->row_blocks) +
                                counts->store_p.bytes + counts->load_c.bytes;
 }

@@ -195,7 +195,7 @@ void tj_skinny_count(const tj_problem *view, const tj_config *config, tj_counts 
     estimate_registers(&s, view->n.layout == TJ_ROW_MAJOR, tj_config_get(config, "blocks"), counts);
     if (phases > 0) {
         count_m(&c, counts->element_bytes, counts->col_blocks, &counts->load_m);
-        count_n(&c, counts->element_bytes, counts->row_blocks, &counts->load_n);
+        count_n(&c, counts->n_element_bytes, counts->row_blocks, &counts->load_n);
         count_tile(&c, counts);
     }
     count_tree(&c, counts);
