@@ -150,7 +150,11 @@ skinny(  //@ kernel for skinny
             //@| if (e >= TM * PHASE)
             //@|     continue;
             //@ end
+            //@ if check_j or check_k
             m_next[i] = row < j && kk < k ? M[at] : input_t{};  //@ m_t for input_t  //@ check_j && check_k  //@ k_end for k
+            //@ else
+            //@| m_next[i] = M[at];
+            //@ end
         }
     };
 
